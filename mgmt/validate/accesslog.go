@@ -11,24 +11,25 @@ import (
 	"github.com/sluicelb/sluice/mgmt/syslog"
 )
 
-// The bounds of access logs.
+// Limits of access logs.
 const (
-	// MaxLogSample is the thinnest sampling: one in that many.
+	// MaxLogSample is the sparsest sampling: one in that many.
 	MaxLogSample = 1_000_000
-	// MaxLogSize is the largest file in MiB, MaxLogCount how many may be kept.
+	// MaxLogSize is the maximum file size in MiB, MaxLogCount the maximum number of files
+	// kept.
 	MaxLogSize, MaxLogCount = 10 << 10, 1000
-	// MaxRedact is how many names may be masked.
+	// MaxRedact bounds the number of masked names.
 	MaxRedact = 256
 )
 
-// A file of the log folder: no name leads anywhere else, or is one of the
-// numbered older files.
+// logFilePattern matches a file of the log folder. No match leads elsewhere or equals a
+// rotated file.
 var logFilePattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_-]*$`)
 
-// logFields say how exchanges are logged; logs itself is one of settings.
+// logFields are the fields of access logs. The field logs itself is among settings.
 var logFields = slices.Concat(logContents, sinkFields(httpPart, func(h *farm.HTTP) *farm.AccessLog { return &h.AccessLog }), requestID)
 
-// logContents say what a line shows.
+// logContents are the fields that define the content of a line.
 var logContents = []field[farm.Farm]{
 	choice("log_format", basic(atLogging, "Line format"), "What a line of the access log looks like: an object, or Apache's combined log.", farm.LogFormats(), farm.LogJSON, nil,
 		func(h *farm.HTTP) *farm.LogFormat { return &h.AccessLog.Format }),
@@ -48,8 +49,8 @@ var requestID = []field[farm.Farm]{
 	},
 }
 
-// logNames makes the field of a list of names of headers or parameters, whose
-// zero value stands for unset.
+// logNames returns a field that lists header or parameter names. Its zero value means
+// unset.
 func logNames(name string, h hints, about string, most int64, unset []string, at func(*farm.AccessLog) *[]string) field[farm.Farm] {
 	return field[farm.Farm]{
 		rule: rule{name: name, hints: h, kind: kindList, words: true, null: true, max: most, maxLen: 64, pattern: tokenPattern, same: strings.ToLower, unset: listValue(unset),
@@ -69,7 +70,7 @@ func logNames(name string, h hints, about string, most int64, unset []string, at
 	}
 }
 
-// logFieldsIn makes the field of what a line of a log shows.
+// logFieldsIn returns the field that selects the contents of a log line.
 func logFieldsIn[T any](p part[T], about string, words []farm.LogField, at func(*T) *farm.AccessLog) field[farm.Farm] {
 	names := strings.Join(texts(words), ", ")
 	return field[farm.Farm]{
@@ -93,7 +94,7 @@ func logFieldsIn[T any](p part[T], about string, words []farm.LogField, at func(
 	}
 }
 
-// sinkFields say where the lines of a log go to.
+// sinkFields are the fields that define the destination of log lines.
 func sinkFields[T any](p part[T], at func(*T) *farm.AccessLog) []field[farm.Farm] {
 	return []field[farm.Farm]{
 		choiceIn(p, "log_sink", basic(atLogging, "Destination"), "Where the access log goes to.", farm.LogSinks(), farm.LogFile, nil, func(t *T) *farm.LogSink { return &at(t).Sink }),
@@ -121,8 +122,7 @@ func checkLogTarget(s string) string {
 	return ""
 }
 
-// checkLogFiles holds that farms that share a log file agree on its size and on
-// how many are kept.
+// checkLogFiles checks that farms sharing a log file agree on its size and count.
 func checkLogFiles(cfg *farm.Config, yield func(Error) bool) bool {
 	files := map[string]*farm.Farm{}
 	for i := range cfg.Farms {

@@ -20,7 +20,7 @@ func TestEverythingAboutLogsIsSetShownAndReset(t *testing.T) {
 		{`{"log_fields":["total_us","path"]}`, "log_fields", `["total_us","path"]`, func(l *farm.AccessLog, _ *farm.HTTP) {
 			l.Fields = []farm.LogField{farm.LogTotal, farm.LogPath}
 		}},
-		{`{"log_fields":["refusal"]}`, "log_fields", `["refusal"]`, func(l *farm.AccessLog, _ *farm.HTTP) { // as it was called
+		{`{"log_fields":["refusal"]}`, "log_fields", `["refusal"]`, func(l *farm.AccessLog, _ *farm.HTTP) { // the former name
 			l.Fields = []farm.LogField{farm.LogRejection}
 		}},
 		{`{"log_fields":[]}`, "log_fields", `[]`, func(*farm.AccessLog, *farm.HTTP) {}},
@@ -108,7 +108,7 @@ func TestFarmsThatShareALogFileAgreeOnIt(t *testing.T) {
 		"a file one sends to none": {func(a, b *farm.HTTP) { a.AccessLog.Sink, b.AccessLog.File, b.AccessLog.Keep = farm.LogStdout, "a", 5 }, false},
 	} {
 		cfg := config(c.edit)
-		if c.bad { // a second broken rule: the first one is all that is told
+		if c.bad { // a second violation: only the first is reported
 			again := cfg.Farms[1]
 			again.Name, again.VPort = "c", 82
 			cfg.Farms = append(cfg.Farms, again)

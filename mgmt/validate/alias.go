@@ -8,22 +8,21 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// AliasKind is one of the lists of aliases: its items are the alias of an ID each, and
-// written as ID=ALIAS in documents.
+// AliasKind is one of the lists of aliases. An item is the alias of an ID, written as
+// ID=ALIAS in documents.
 type AliasKind struct {
-	// Name is the word for one whose alias it is, "backend"; Form what it is named by:
-	// "address".
+	// Name is the kind of object, e.g. "backend". Form is the kind of ID, e.g. "address".
 	Name, Form, Title string
-	// Create is the body of a new alias, Update that of a changed one.
+	// Create is the body of a new alias, Update that of a change.
 	Create, Update Table[farm.Alias]
-	// List is where they are kept.
+	// List returns the list in the configuration.
 	List func(*farm.Aliases) *[]farm.Alias
 
 	id     rule
 	sample farm.Alias
 }
 
-// The lists of aliases.
+// Lists of aliases.
 var (
 	BackendAliases = aliasKind("backend", "address", "Alias of a backend", func(a *farm.Aliases) *[]farm.Alias { return &a.Backends }, farm.Alias{ID: "10.0.0.11", Alias: "db-1"}, rule{
 		format: "ip", maxLen: 64, check: checkNameServer, canon: canonAddr, must: "the address of one server", about: "Address of the servers that are called so; a backend with an alias of its own keeps that."})
@@ -31,24 +30,24 @@ var (
 		format: "interface", maxLen: 15, pattern: interfacePattern, must: "the name of a network interface, as eth0, eth0.7 or eth0:web", about: "Name of the network interface; it need not exist."})
 )
 
-// AliasKinds are the lists of aliases, in the order of documents.
+// AliasKinds returns the lists of aliases in document order.
 func AliasKinds() []*AliasKind { return []*AliasKind{BackendAliases, InterfaceAliases} }
 
 var (
-	// interfacePattern is what nics, bonds, VLANs and virtual interfaces may be called.
+	// interfacePattern matches the names of NICs, bonds, VLANs and virtual interfaces.
 	interfacePattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.:-]*$`)
-	// simpleAlias is an alias that is no host name.
+	// simpleAlias matches an alias that need not be a host name.
 	simpleAlias = regexp.MustCompile(`^\w[\w-]*$`)
 )
 
-// maxAliasText is the longest alias: that of a host name.
+// maxAliasText is the maximum length of an alias, which is that of a host name.
 const maxAliasText = 253
 
 var aliasText = rule{name: "alias", hints: basic(atAddress, "Alias"), kind: kindText, required: true, maxLen: maxAliasText, reserved: []string{"0"}, check: checkAlias,
 	format: `host name or [\w-]+`, must: "a host name, or letters, digits, _ and -", about: "What people call it."}
 
-// checkAlias leaves out addresses, which would be taken for others, and what commands
-// would take for an option.
+// checkAlias rejects addresses, which would be ambiguous, and texts that look like
+// command-line options.
 func checkAlias(s string) string {
 	switch _, err := netip.ParseAddr(s); {
 	case err == nil:
@@ -68,7 +67,7 @@ func aliasKind(name, form, title string, list func(*farm.Aliases) *[]farm.Alias,
 		Create: Table[farm.Alias]{fields: []field[farm.Alias]{of, alias}}, Update: Table[farm.Alias]{fields: []field[farm.Alias]{alias}}}
 }
 
-// ID brings an ID into the form it is kept in.
+// ID converts an ID into its stored form.
 func (k *AliasKind) ID(text string) (string, error) {
 	v, err := k.id.parse("", text)
 	if err != nil {
@@ -77,7 +76,7 @@ func (k *AliasKind) ID(text string) (string, error) {
 	return v.text, nil
 }
 
-// parse splits an item of a document; problem says what is wrong with it.
+// parse splits an item of a document; problem explains an invalid one.
 func (k *AliasKind) parse(item string) (a farm.Alias, problem string) {
 	id, alias, found := strings.Cut(item, "=")
 	if !found {
@@ -94,7 +93,7 @@ func (k *AliasKind) parse(item string) (a farm.Alias, problem string) {
 	return farm.Alias{ID: known.text, Alias: text.text}, ""
 }
 
-// field is the list in documents.
+// field returns the list as a field of documents.
 func (k *AliasKind) field() field[farm.System] {
 	name, form := k.Name+"s", k.Form+"=alias"
 	return field[farm.System]{

@@ -12,7 +12,7 @@ func TestAliasesAreHostNamesOrWords(t *testing.T) {
 	for _, c := range []struct {
 		kind      *validate.AliasKind
 		id, alias string
-		want      string // in the error; empty for none
+		want      string // in the error; "" for none
 	}{
 		{validate.BackendAliases, "10.0.0.1", "db_1-x", ""},
 		{validate.BackendAliases, "2001:db8::1", "web.example.com", ""},

@@ -6,26 +6,26 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// bare says what answers show of a field that was never set.
+// bare defines how responses show an unset field.
 type bare uint8
 
 const (
-	asDefault bare = iota // what it acts as
+	asDefault bare = iota // its default
 	asNull                // null
-	leftOut               // nothing
+	leftOut               // omitted
 )
 
-// Answered is how answers show one field.
+// Answered describes one field in responses.
 type Answered struct {
 	Param
-	Type  string // of JSON: string, integer or array, of strings
-	Null  bool   // it may be null
-	Maybe bool   // it may be left out
-	Whole bool   // filters compare it whole: it is a word, from a list or of its kind
+	Type  string // JSON type: string, integer, or array (of strings)
+	Null  bool   // may be null
+	Maybe bool   // may be omitted
+	Whole bool   // filters match it exactly: an enumeration or another single word
 }
 
-// The tables of what answers show of an object besides what was not configured:
-// names, states, lists with operations of their own.
+// Tables of the configurable fields in responses. Names, states, and lists with operations
+// of their own are separate.
 var (
 	FarmAnswer      = Table[farm.Farm]{fields: slices.Concat(noteFields, httpFields)}
 	L4FarmAnswer    = Table[farm.Farm]{slices.Concat(noteFields, l4Fields, l4LogFields), l4Facts}
@@ -34,9 +34,8 @@ var (
 	L4BackendAnswer = Table[farm.Backend]{fields: without(l4BackendFields, backendResolve.name)}
 )
 
-// Answer returns the fields as answers have them: as what they act as where they
-// were never set, secrets as they may be shown, without those that mean nothing
-// in the object, so that what was read can be sent back.
+// Answer returns the fields for responses: defaults for unset ones, masked secrets, and no
+// fields that are meaningless in the object. The result can be sent back unchanged.
 func (t *Table[T]) Answer(of *T) map[string]any {
 	out := make(map[string]any, len(t.fields))
 	for i := range t.fields {
@@ -64,12 +63,12 @@ func (t *Table[T]) Answer(of *T) map[string]any {
 	return out
 }
 
-// hides reports whether answers leave out what means nothing.
+// hides reports whether responses omit a meaningless field.
 func (e early) hides() bool { return e == refused || e == kept }
 
 func (o *only) hides() bool { return o != nil && (o.early.hides() || o.and.hides()) }
 
-// answer is a value as answers write it.
+// answer returns a value in response notation.
 func (r *rule) answer(v Value) any {
 	if spelling, differs := r.answered[v.text]; differs && v.IsText() {
 		return spelling
@@ -77,7 +76,7 @@ func (r *rule) answer(v Value) any {
 	return r.hidden(v, false).Any()
 }
 
-// Answers says how answers show the fields.
+// Answers describes the fields in responses.
 func (t *Table[T]) Answers() []Answered {
 	var out []Answered
 	for i, p := range t.Params() {
@@ -92,7 +91,7 @@ func (t *Table[T]) Answers() []Answered {
 		case kindList:
 			a.Type, a.PossibleValues = "array", nil
 		case kindText:
-			if len(f.answered) > 0 || f.words || f.others != nil { // other spellings than those that are sent
+			if len(f.answered) > 0 || f.words || f.others != nil { // responses use other spellings than requests
 				a.PossibleValues = nil
 			} else if a.PossibleValues != nil {
 				a.PossibleValues = slices.Clone(f.values)
@@ -104,12 +103,12 @@ func (t *Table[T]) Answers() []Answered {
 	return out
 }
 
-// without is fields but that of a name.
+// without returns the fields except the named one.
 func without[T any](fields []field[T], name string) []field[T] {
 	return slices.DeleteFunc(slices.Clone(fields), func(f field[T]) bool { return f.name == name })
 }
 
-// unsetAsNull are fields that answers show as null as long as they were not set.
+// unsetAsNull makes responses show unset fields as null.
 func unsetAsNull[T any](fields ...field[T]) []field[T] {
 	for i := range fields {
 		fields[i].bare = asNull

@@ -37,7 +37,7 @@ func TestAnswersShowWhatIsInForce(t *testing.T) {
 	answered(t, &farm.Service{TTL: 60, SessionID: "x"}, map[string]any{"ttl": int64(60), "sessionid": "x"})
 }
 
-// Clients read whole objects and send them back; that changes nothing.
+// Clients read whole objects and send them back, which must change nothing.
 func TestWhatWasReadCanBeSentBack(t *testing.T) {
 	for _, s := range []farm.Service{{}, {Persistence: farm.PersistIP}, {Redirect: "http://x"}, {Cookie: farm.DefaultCookie(), TLS: &farm.BackendTLS{}, STS: farm.DefaultSTS},
 		{RateLimit: &farm.RateLimit{Requests: 5, Key: farm.RateKeyHeader, Header: "X"}, Compression: &farm.Compression{Codings: []farm.Coding{"gzip"}}}} {
@@ -64,7 +64,7 @@ func TestWhatWasReadCanBeSentBack(t *testing.T) {
 	}
 }
 
-// Requests take other spellings than answers show.
+// Requests accept other spellings than responses show.
 func TestAnswersNameTheirOwnSpellings(t *testing.T) {
 	answered := map[string]Answered{}
 	for _, a := range append(ServiceAnswer.Answers(), FarmAnswer.Answers()...) {
@@ -97,7 +97,7 @@ func TestBackendsOfEachProfileShowUnsetInTheirWay(t *testing.T) {
 	}
 }
 
-// A number nobody may send stands for one that was never set.
+// An invalid number represents an unset field.
 func TestAZeroThatIsNoValueIsAnsweredAsTheDefault(t *testing.T) {
 	got := FarmAnswer.Answer(&farm.Farm{HTTP: &farm.HTTP{}})
 	if got["contimeout"] != int64(farm.DefaultHTTP().ConnectTimeout) || got["maxbody"] != int64(0) {

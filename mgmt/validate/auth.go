@@ -12,20 +12,20 @@ import (
 )
 
 const (
-	// MinKey is the shortest key in bytes: keys are compared by a hash that is
-	// made fast, so they must be beyond guessing.
+	// MinKey is the minimum length of a key in bytes. Keys are compared by a fast hash, so
+	// they must be too long to guess.
 	MinKey = 16
 	maxKey = 255
-	// maxPlain is how many passwords one body may hold that have to be hashed.
+	// maxPlain bounds the passwords to hash in one body.
 	maxPlain = 32
-	// unchanged stands for a password in answers, and for the one a user has in
-	// what is sent.
+	// unchanged masks a password in responses. In a request it stands for the user's
+	// current password.
 	unchanged = "***"
 	keyPrefix = "sha256:"
 )
 
-// authFields say which clients a service lets in. Passwords and keys become hashes here
-// and are never shown again.
+// authFields define which clients a service admits. Passwords and keys are hashed here and
+// never shown.
 var authFields = []field[farm.Service]{
 	{
 		rule: rule{name: "auth_users", hints: basic(atAccess, "Users"), bare: leftOut, kind: kindList, null: true, max: farm.MaxAuthUsers, maxLen: MaxName + 1 + password.MaxLength, check: checkUser, hide: hideUser,
@@ -84,8 +84,8 @@ func checkAuthHeader(s string) string {
 	return ""
 }
 
-// authOf returns what to read: a service that lets everybody in shows what was
-// never set. authFor returns what to set in.
+// authOf returns the settings to read; without authentication, the defaults. authFor
+// returns the settings to change.
 func authOf(s *farm.Service) *farm.Auth { return cmp.Or(s.Auth, &farm.Auth{}) }
 
 func authFor(s *farm.Service) *farm.Auth {
@@ -95,14 +95,14 @@ func authFor(s *farm.Service) *farm.Auth {
 	return s.Auth
 }
 
-// tidyAuth ends the protection of a service that asks for nothing.
+// tidyAuth removes authentication settings that require nothing.
 func tidyAuth(s *farm.Service) {
 	if a := s.Auth; a != nil && len(a.Users) == 0 && a.Header == "" && len(a.Keys) == 0 {
 		s.Auth = nil
 	}
 }
 
-// checkUser checks name:password and name:hash.
+// checkUser checks name:password or name:hash.
 func checkUser(s string) string {
 	name, secret, found := strings.Cut(s, ":")
 	switch {
@@ -127,12 +127,11 @@ func userName(s string) string {
 	return name
 }
 
-// hideUser shows a user without the password. exact tells one hash from
-// another, too.
+// hideUser masks the password of a user. With exact, different hashes look different.
 func hideUser(s string, exact bool) string {
 	name, secret, found := strings.Cut(s, ":")
 	if !found {
-		return unchanged // it may be a password alone
+		return unchanged // may be a bare password
 	}
 	if !exact {
 		return name + ":" + unchanged
@@ -167,7 +166,7 @@ func hashOf(s *farm.Service, name string) string {
 	return ""
 }
 
-// setUsers hashes the passwords. Who sends the one a user has changes nothing.
+// setUsers hashes the passwords. Sending a user's current password changes nothing.
 func setUsers(s *farm.Service, v Value) {
 	var users []farm.AuthUser
 	for _, item := range v.list {
@@ -176,7 +175,7 @@ func setUsers(s *farm.Service, v Value) {
 		if is, _ := password.Check(secret); is {
 			user.Hash = secret
 		} else if secret != unchanged && (user.Hash == "" || !password.Matches([]byte(user.Hash), []byte(secret))) {
-			hash, _ := password.Hash(secret) // checkUser knows what it takes
+			hash, _ := password.Hash(secret) // already checked by checkUser
 			user = farm.NewAuthUser(name, hash, secret)
 		}
 		users = append(users, user)
@@ -185,7 +184,7 @@ func setUsers(s *farm.Service, v Value) {
 	tidyAuth(s)
 }
 
-// checkKey checks a key, the whole of its hash, or the part of it that is shown.
+// checkKey checks a key, its full hash, or the displayed part of the hash.
 func checkKey(s string) string {
 	if sum, found := strings.CutPrefix(s, keyPrefix); found {
 		if part, short := shortSum(sum); short && isHex(part) || len(sum) == 2*sha256.Size && isHex(sum) {
@@ -202,7 +201,7 @@ func checkKey(s string) string {
 	return ""
 }
 
-// shortSum returns what is shown of a hash.
+// shortSum returns the displayed part of a hash.
 func shortSum(sum string) (part string, short bool) {
 	for _, dots := range []string{"…", "..."} {
 		if part, short = strings.CutSuffix(sum, dots); short {
@@ -270,7 +269,7 @@ func checkRealm(s string) string {
 	return ""
 }
 
-// checkAuth holds the rules between the settings of protection.
+// checkAuth checks the rules between authentication settings.
 func checkAuth(path string, s *farm.Service) *Error {
 	a := s.Auth
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// tea is a hash of "tea" as htpasswd writes it.
+// tea is a hash of "tea" in htpasswd format.
 const tea = "$2y$05$buP1zTIhCSBwzjbi2G2IveSR91Z/C.SYy3pcsq0fexwERkkwA/UL6"
 
 func sum(key string) string {
@@ -64,7 +64,7 @@ func TestWhatIsShownIsTakenBackUnchanged(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"auth_users":["ali:***","bo:***"],"auth_header":"X-Key","auth_keys":["sha256:` + key[:8] + `…"],"auth_realm":"Restricted","auth_strip":"true"}`: "ali same bo same X-Key 1",
 		`{"auth_users":["bo:***"],"auth_keys":["sha256:` + key[:8] + `...","another key that is long"]}`:                                                  "bo same X-Key 2",
-		`{"auth_users":["ali:tea"]}`:               "ali same X-Key 1", // the password it has
+		`{"auth_users":["ali:tea"]}`:               "ali same X-Key 1", // its current password
 		`{"auth_users":["ali:coffee"]}`:            "ali new X-Key 1",
 		`{"auth_users":[]}`:                        "X-Key 1",
 		`{"auth_header":""}`:                       "ali same bo same  0",

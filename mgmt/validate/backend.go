@@ -9,16 +9,16 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The bodies about a backend.
+// Bodies about a backend.
 var (
 	// BackendCreate is the body of POST …/backends.
 	BackendCreate = Table[farm.Backend]{fields: append([]field[farm.Backend]{require(backendHost), unlessService(require(backendPort))}, backendFields...)}
 	// BackendUpdate is the body of PUT …/backends/ID; null resets a number.
 	BackendUpdate = Table[farm.Backend]{fields: append([]field[farm.Backend]{backendHost, backendPort}, backendFields...)}
-	// BackendDocument is a backend of a document.
+	// BackendDocument is a backend in a document.
 	BackendDocument = Table[farm.Backend]{fields: append(append([]field[farm.Backend]{require(backendHost), unlessService(require(backendPort))}, backendFields...), backendMaintenance, backendSessions)}
-	// Maintenance is the body of PUT …/backends/ID/maintenance; Apply sets
-	// the mode in the backend, drain when none was sent.
+	// Maintenance is the body of PUT …/backends/ID/maintenance. Apply sets the mode in the
+	// backend, by default drain.
 	Maintenance = Table[farm.Backend]{fields: []field[farm.Backend]{maintenanceAction, maintenanceMode}}
 )
 
@@ -42,16 +42,16 @@ var backendPort = field[farm.Backend]{
 	set:  func(b *farm.Backend, v Value) { b.Port = uint16(v.number) },
 }
 
-// unlessService waives a field that an SRV record tells.
+// unlessService waives a field whose value comes from an SRV record.
 func unlessService(f field[farm.Backend]) field[farm.Backend] {
 	f.waived = func(sent map[string]any) bool { return sent[backendResolve.name] == string(farm.ResolveService) }
 	return f
 }
 
-// backendFields are what a backend has besides its address.
+// backendFields are the fields of a backend except its address.
 var backendFields = append(unsetAsNull(backendWeight, backendPriority, backendTimeout, backendConnect, backendLimit, backendSource, backendMark, backendAlias), backendResolve)
 
-// unsetBackend is a backend nothing was said of: it knows the defaults.
+// unsetBackend is an empty backend, for reading defaults.
 var unsetBackend = &farm.Backend{}
 
 var backendWeight = field[farm.Backend]{
@@ -129,7 +129,7 @@ var maintenanceAction = field[farm.Backend]{
 	},
 }
 
-// maintenanceMode only says how: with action up it changes nothing.
+// maintenanceMode qualifies maintenance; it has no effect with action up.
 var maintenanceMode = field[farm.Backend]{
 	rule: rule{name: "mode", hints: basic(atBalancing, "Mode"), kind: kindText, values: maintenanceModes, acts: textValue(string(farm.MaintenanceDrain)), about: "drain keeps sessions and connections, cut removes them."},
 	set: func(b *farm.Backend, v Value) {
@@ -139,7 +139,7 @@ var maintenanceMode = field[farm.Backend]{
 	},
 }
 
-// checkResolve holds what a backend must be whose name stands for several.
+// checkResolve checks the requirements of a backend whose name stands for several servers.
 func checkResolve(path string, b *farm.Backend) *Error {
 	switch {
 	case b.Resolve == farm.ResolveFirst:

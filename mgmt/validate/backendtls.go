@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// backendProtocolFields say what a service speaks to its backends.
+// backendProtocolFields select the protocol towards backends.
 var backendProtocolFields = []field[farm.Service]{{
 	rule: rule{name: "backendprotocol", hints: basic(atBackends, "Backend protocol").costs(CostConnections), kind: kindText, values: texts(farm.BackendProtocols()), null: true, unset: textValue(string(farm.BackendHTTP1)),
 		about: "What backends speak: HTTP/1.1, or HTTP/2 as gRPC servers do (with httpsb agreed on by ALPN, without it by prior knowledge)."},
@@ -19,8 +19,8 @@ var backendProtocolFields = []field[farm.Service]{{
 	},
 }}
 
-// checkBackendProtocol holds the rules between the protocol and what makes
-// sense only with connections that are not shared.
+// checkBackendProtocol rejects options that need dedicated connections if the protocol
+// shares them.
 func checkBackendProtocol(path string, s *farm.Service) *Error {
 	if s.Multiplexed() && s.Pinned {
 		return &Error{path, "pinnedconnection", fmt.Sprintf("pinnedconnection must be 0 with backendprotocol %s: exchanges of all clients share connections; set pinnedconnection 0, or backendprotocol %s", farm.BackendHTTP2, farm.BackendHTTP1)}
@@ -31,7 +31,7 @@ func checkBackendProtocol(path string, s *farm.Service) *Error {
 	return nil
 }
 
-// backendTLSFields say how a service speaks TLS to its backends.
+// backendTLSFields define TLS towards backends.
 var backendTLSFields = []field[farm.Service]{
 	{
 		rule: rule{name: "httpsb", hints: basic(atBackendTLS, "TLS to backends").costs(CostConnections), kind: kindBool, about: "Whether backends speak TLS; without verification until httpsb_verify says otherwise."},
@@ -71,10 +71,10 @@ var backendTLSFields = []field[farm.Service]{
 	},
 }
 
-// backendTLS returns what to read: a service without TLS shows what was never set.
+// backendTLS returns the settings to read; without TLS, the defaults.
 func backendTLS(s *farm.Service) *farm.BackendTLS { return cmp.Or(s.TLS, &farm.BackendTLS{}) }
 
-// checkBackendTLS holds the rules between the settings for backends.
+// checkBackendTLS checks the rules between TLS settings for backends.
 func checkBackendTLS(path string, t *farm.BackendTLS) *Error {
 	if t.Verify == farm.VerifyCA && t.CA == "" {
 		return &Error{path, "httpsb_ca", "httpsb_ca is required with httpsb_verify ca: it names the authorities that sign backends"}

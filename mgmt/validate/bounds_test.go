@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// refusals decodes bodies of one field, and returns what is said of it.
+// refusals returns a function that decodes a body of one field and returns the error.
 func refusals[T any](table *validate.Table[T]) func(field string, v any) string {
 	return func(field string, v any) string {
 		_, broken := table.DecodeAll("", map[string]any{field: v})
@@ -24,7 +24,7 @@ func refusals[T any](table *validate.Table[T]) func(field string, v any) string 
 	}
 }
 
-// numbered are n texts that differ.
+// numbered returns n different texts.
 func numbered(n int, format string) []any {
 	out := make([]any, n)
 	for i := range out {
@@ -33,7 +33,7 @@ func numbered(n int, format string) []any {
 	return out
 }
 
-// What is just right is taken, what is just beyond it is refused with the reason.
+// Values at a bound are accepted; those just beyond are rejected with the reason.
 func TestValuesAreTakenUpToTheirBoundsAndNotBeyond(t *testing.T) {
 	x := strings.Repeat
 	farms, l4, services, backends, l4Backends := refusals(&validate.FarmUpdate), refusals(&validate.L4FarmUpdate), refusals(&validate.ServiceUpdate), refusals(&validate.BackendDocument), refusals(&validate.L4BackendDocument)
@@ -44,7 +44,7 @@ func TestValuesAreTakenUpToTheirBoundsAndNotBeyond(t *testing.T) {
 		of    func(field string, v any) string
 		field string
 		good  []any
-		bad   []any // values, each with its reason behind it
+		bad   []any // pairs of value and reason
 	}{
 		{farms, "newfarmname", lists("a", "Z9-", "0a", x("a", 64)), lists("", "must be a name of letters", "modules", "the name is reserved", "_a", "got \"_a\"", "a_b", "a name of letters", x("a", 65), "must be at most 64 bytes long, got 65")},
 		{farms, "vip", lists("0.0.0.0", "::", "127.0.0.1", "223.255.255.255", "255.255.255.254"),
@@ -109,7 +109,7 @@ func TestValuesAreTakenUpToTheirBoundsAndNotBeyond(t *testing.T) {
 	}
 }
 
-// The size of a compiled pattern is counted as the engine counts it.
+// The size of a compiled pattern is counted as in the engine.
 func TestPatternsAreTakenUpToTheSizeTheyMayHave(t *testing.T) {
 	checkURL := refusals(&validate.FarmUpdate)
 	for pattern, want := range map[string]string{
@@ -146,7 +146,7 @@ func TestPatternsAreTakenUpToTheSizeTheyMayHave(t *testing.T) {
 	}
 }
 
-// A replacement names groups by one digit, and only those its pattern has.
+// A replacement refers to groups by one digit, and only to groups of its pattern.
 func TestReplacementsNameGroupsThereAre(t *testing.T) {
 	for _, c := range []struct {
 		pattern, replace string
@@ -170,7 +170,7 @@ func TestReplacementsNameGroupsThereAre(t *testing.T) {
 	}
 }
 
-// A refused value is told as far as a line has room for it, on that line.
+// A rejected value is quoted on the message's single line, truncated if necessary.
 func TestRefusedValuesAreToldInOneBoundedLine(t *testing.T) {
 	port := refusals(&validate.BackendUpdate)
 	for _, c := range []struct {
@@ -188,7 +188,7 @@ func TestRefusedValuesAreToldInOneBoundedLine(t *testing.T) {
 	}
 }
 
-// Numbers come as JSON has them, and texts as whoever wrote them left them.
+// Numbers come in JSON notation, or as texts in any notation.
 func TestNumbersAreReadUpToWhereTheyAreExact(t *testing.T) {
 	for _, c := range []struct {
 		raw  any

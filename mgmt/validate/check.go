@@ -9,37 +9,37 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// The bodies about a health check.
+// Bodies about a health check.
 var (
-	// CheckCreate is the body of POST /monitoring/fg: the name, what it is a copy of, and all
-	// that may be changed later.
+	// CheckCreate is the body of POST /monitoring/fg: the name, the check to copy, and all
+	// changeable fields.
 	CheckCreate = Table[farm.Check]{fields: slices.Concat([]field[farm.Check]{require(checkName), checkCopy}, checkFields)}
 	// CheckUpdate is the body of PUT /monitoring/fg/CHECK.
 	CheckUpdate = Table[farm.Check]{fields: slices.Concat(checkFields, []field[farm.Check]{checkForce})}
-	// CheckDocument is a check of a document.
+	// CheckDocument is a check in a document.
 	CheckDocument = Table[farm.Check]{fields: slices.Concat([]field[farm.Check]{require(checkName)}, checkFields)}
-	// CheckAnswer is what answers show of a check besides its name.
+	// CheckAnswer holds the fields of a check in responses, except its name.
 	CheckAnswer = Table[farm.Check]{fields: checkFields}
-	// CheckLink is the body that links a check with a farm or service.
+	// CheckLink is the body that links a check to a farm or service.
 	CheckLink = Table[farm.Check]{fields: []field[farm.Check]{linkedCheck}}
-	// CheckTry is the body of a try: where, and what instead of the command of the check.
+	// CheckTry is the body of a trial run: the target, and an optional other command.
 	CheckTry = Table[CheckTarget]{fields: checkTargetFields}
 )
 
-// CheckTarget is whom a check is tried on.
+// CheckTarget is the target of a trial run.
 type CheckTarget struct {
 	Host    string
 	Port    uint16
 	Timeout farm.Seconds
 }
 
-// MaxCommand is the longest command in bytes, with its passwords sealed.
+// MaxCommand is the maximum length of a command in bytes, with sealed passwords.
 const MaxCommand = 4096
 
 const (
-	// maxProbes is the most probes in a row that may be asked for.
+	// maxProbes is the maximum of rise and fall.
 	maxProbes = 100
-	// maxTry is how long a check that is tried may take in seconds: somebody waits for it.
+	// maxTry is the maximum duration of a trial run in seconds, as a client waits for it.
 	maxTry = 60
 )
 
@@ -52,7 +52,7 @@ var checkName = field[farm.Check]{
 	set: func(c *farm.Check, v Value) { c.Name = v.text },
 }
 
-// linkedCheck names a check there is.
+// linkedCheck is the name of an existing check.
 var linkedCheck = func() field[farm.Check] {
 	f := require(checkName)
 	f.sample, f.about = "check_tcp", "Name of the check, or of a template."
@@ -142,7 +142,7 @@ var checkTargetFields = []field[CheckTarget]{
 	},
 }
 
-// TryTime is how long a try of a check may take.
+// TryTime returns the time limit of a trial run.
 func TryTime(c *farm.Check, t CheckTarget) farm.Seconds {
 	if t.Timeout != 0 {
 		return t.Timeout
@@ -150,8 +150,8 @@ func TryTime(c *farm.Check, t CheckTarget) farm.Seconds {
 	return min(c.EffectiveTimeout(), maxTry)
 }
 
-// checkCommand says why a text is no command. Whether there is such a probe is asked when
-// one is set only: a program that was removed must not stop every other change.
+// checkCommand explains an invalid command. The existence of the probe is checked only when
+// a command is set, so that a removed program does not block other changes.
 func checkCommand(s string) string {
 	if problem := checkPrintable(s); problem != "" {
 		return problem
@@ -173,7 +173,7 @@ func needsProbe(sent Values[farm.Check], _ *farm.Check) string {
 	return ""
 }
 
-// linkRule is the name of a check in what it is asked about.
+// linkRule is the field of the checked object that names the check.
 var linkRule = rule{name: "farmguardian", hints: basic(atBackends, "Health check"), kind: kindText, blank: true, null: true, maxLen: MaxName, format: "name of a check", pattern: checkWord, must: mustCheckName,
 	sample: "check_tcp", about: "Check that finds out whether the backends work; blank for none."}
 
@@ -187,10 +187,10 @@ var l4Check = field[farm.Farm]{rule: linkRule,
 	set: func(f *farm.Farm, v Value) { l4Of(f).Check = v.text },
 }
 
-// CheckPath is the Path of errors about a check.
+// CheckPath returns the Path of errors about a check.
 func CheckPath(name string) string { return "check " + show(name) }
 
-// LinkPath is the Path of errors about the check of a group.
+// LinkPath returns the Path of errors about the check of a group.
 func LinkPath(g farm.Group) string {
 	if g.OfService() {
 		return ServicePath(g.Farm.Name, g.Name())
@@ -198,7 +198,7 @@ func LinkPath(g farm.Group) string {
 	return FarmPath(g.Farm.Name)
 }
 
-// checkChecks holds the rules of checks, and that those that are named exist.
+// checkChecks checks the rules of health checks, and that referenced ones exist.
 func checkChecks(cfg *farm.Config, yield func(Error) bool) bool {
 	if len(cfg.Checks) > farm.MaxChecks && !yield(Error{Field: "checks", Message: fmt.Sprintf("checks: at most %d are possible, got %d", farm.MaxChecks, len(cfg.Checks))}) {
 		return false
@@ -218,7 +218,7 @@ func checkChecks(cfg *farm.Config, yield func(Error) bool) bool {
 	return checkLinks(cfg, known, yield)
 }
 
-// checkOfTemplate holds that a check with the name of a template is that template.
+// checkOfTemplate checks that a check with the name of a template matches it.
 func checkOfTemplate(path string, c *farm.Check, yield func(Error) bool) bool {
 	t, is := CheckTemplate(c.Name)
 	if !is {
@@ -258,7 +258,7 @@ func checkNames(cfg *farm.Config) (out []string) {
 	return out
 }
 
-// checkWarnings are about checks that are linked and can find nothing out.
+// checkWarnings adds warnings about linked checks that cannot find anything.
 func checkWarnings(cfg *farm.Config, add func(Error)) {
 	for i := range cfg.Farms {
 		for _, g := range cfg.Farms[i].Groups() {

@@ -8,27 +8,27 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Checked checks one configuration after the other, of which most farms are as they
-// were: those are known again by where their settings lie (farm.Farm is comparable), and
-// nobody may change them any more. What it says is what Rules would say of the whole. The
-// zero value knows nothing. Any goroutine may call its methods.
+// Checked checks successive configurations, of which most farms are unchanged. It
+// recognises those by identity (farm.Farm is comparable), so they must never be modified.
+// Its results equal those of Rules on the whole configuration. The zero value is empty. Any
+// goroutine may call its methods.
 type Checked struct {
 	Rules Rules
 	last  atomic.Pointer[verdict]
 }
 
-// verdict is what was found of the farms of a configuration that keeps the rules.
+// verdict holds the results for the farms of a valid configuration.
 type verdict struct {
-	local    []netip.Prefix // of this machine, which some rules are about
+	local    []netip.Prefix // the addresses of this machine, on which some rules depend
 	farms    []farm.Farm
-	warnings [][]Error // of each of them
+	warnings [][]Error // by farm
 }
 
-// Config returns what Rules.Config and Rules.Warnings do; of a configuration that breaks
-// a rule there are no warnings.
+// Config returns the results of Rules.Config and Rules.Warnings. An invalid configuration
+// has no warnings.
 func (c *Checked) Config(cfg *farm.Config) ([]Error, error) { return c.check(c.Rules, cfg) }
 
-// Unfinished is Config of a configuration in a transaction.
+// Unfinished is Config for an unfinished transaction.
 func (c *Checked) Unfinished(cfg *farm.Config) ([]Error, error) {
 	rules := c.Rules
 	rules.Unfinished = true
@@ -63,7 +63,7 @@ func (c *Checked) check(rules Rules, cfg *farm.Config) ([]Error, error) {
 	return out, nil
 }
 
-// zonesOf returns the settings a farm with zones had, nil for none.
+// zonesOf returns the previous settings of a gslb farm, nil for none.
 func (v *verdict) zonesOf(id uint32) *farm.GSLB {
 	for i := range v.farms {
 		if v.farms[i].ID == id && id != 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// randomEdit is a configuration after an edit by chance, which shares with cfg the farms
-// it leaves as they are. Many break a rule, of one farm or of several together.
+// randomEdit returns a randomly edited configuration that shares the unchanged farms of
+// cfg. Many results violate a rule, of one farm or of several together.
 func randomEdit(r *rand.Rand, cfg *farm.Config) *farm.Config {
 	next := *cfg
 	next.Farms = slices.Clone(cfg.Farms)
@@ -49,7 +49,7 @@ func randomEdit(r *rand.Rand, cfg *farm.Config) *farm.Config {
 		s := &f.HTTP.Services[0]
 		f.HTTP.Logs, f.HTTP.AccessLog.File, f.HTTP.AccessLog.Size = true, "shared", uint32(r.IntN(2)*50)
 		s.Backends = append(s.Backends, farm.Backend{Host: fmt.Sprintf("10.0.0.%d", r.IntN(256)), Port: uint16(r.IntN(3) * 80), Priority: uint8(r.IntN(10))})
-		s.Persistence = farm.PersistCookie // has no effect: no name
+		s.Persistence = farm.PersistCookie // has no effect without a name
 	}
 	return &next
 }
@@ -66,7 +66,7 @@ func randomFarm(r *rand.Rand) farm.Farm {
 	return f
 }
 
-// What is said of a configuration of which most is known is what is said of it as a whole.
+// Incremental checks give the same results as checks of the whole configuration.
 func TestFarmsThatStayAreJudgedAsBefore(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))
 	local := []netip.Prefix{netip.MustParsePrefix("10.0.0.5/24")}
@@ -75,7 +75,7 @@ func TestFarmsThatStayAreJudgedAsBefore(t *testing.T) {
 	cfg := &farm.Config{}
 	good, bad, warned := 0, 0, 0
 	for i := range 5000 {
-		if i%50 == 49 { // the machine has other addresses now, which is the end of what was known
+		if i%50 == 49 { // the machine's addresses change, which invalidates all results
 			local = []netip.Prefix{netip.MustParsePrefix([]string{"10.0.0.5/24", "10.0.0.5/25", "10.0.0.4/28"}[r.IntN(3)])}
 		}
 		next := randomEdit(r, cfg)
@@ -100,8 +100,8 @@ func TestFarmsThatStayAreJudgedAsBefore(t *testing.T) {
 	}
 }
 
-// A farm that was found to keep the rules is not looked at again: what is written into it
-// is not seen. A copy is another farm.
+// A valid farm is not checked again, so a modification in place goes unnoticed. A copy is a
+// different farm.
 func TestAFarmThatStaysIsNotLookedAtAgain(t *testing.T) {
 	checked, cfg := validate.Checked{Rules: rules}, good()
 	if _, err := checked.Config(cfg); err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// templateInterval is the interval of templates, as the family has it.
+// templateInterval is the interval of templates, as in Zevenet.
 const templateInterval farm.Seconds = 15
 
-// CheckTemplate is the check every appliance has under a name.
+// CheckTemplate returns the built-in check of that name.
 func CheckTemplate(name string) (farm.Check, bool) {
 	list := probe.Templates()
 	at := slices.IndexFunc(list, func(t probe.Template) bool { return t.Name == name })
@@ -25,10 +25,10 @@ func template(t *probe.Template) farm.Check {
 	return farm.Check{Name: t.Name, Description: t.Description, Command: t.Command, CutConns: t.CutConns, Interval: templateInterval}
 }
 
-// CheckNamed is the check of a name under a configuration: one of its own, or a template.
-// What a template is cannot be changed, how often it asks can.
+// CheckNamed returns the check of that name: a configured one or a template. The purpose of
+// a template is fixed, but not its interval.
 func CheckNamed(cfg *farm.Config, name string) (farm.Check, bool) {
-	if name == "" { // most groups of backends are asked by none
+	if name == "" { // most groups have no check
 		return farm.Check{}, false
 	}
 	t, is := CheckTemplate(name)
@@ -43,7 +43,7 @@ func CheckNamed(cfg *farm.Config, name string) (farm.Check, bool) {
 	return c, true
 }
 
-// Checks are all there are under a configuration, by name.
+// Checks returns all checks of a configuration, including templates, sorted by name.
 func Checks(cfg *farm.Config) (out []farm.Check) {
 	for i := range cfg.Checks {
 		c, _ := CheckNamed(cfg, cfg.Checks[i].Name)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// claim is ports of one transport on one address that a running farm takes.
+// claim is a range of ports that a running farm occupies, for one transport and address.
 type claim struct {
 	transport farm.L4Protocol
 	v6        bool
@@ -18,8 +18,8 @@ type claim struct {
 	farm      int // position in the configuration
 }
 
-// claims lists what the farms take that run: those of http farms are TCP. A
-// stopped farm takes nothing; it is refused when it is started.
+// claims lists the ports of running farms; those of http farms are TCP. A stopped farm
+// occupies none; starting it is rejected on a conflict.
 func claims(cfg *farm.Config) []claim {
 	out := make([]claim, 0, len(cfg.Farms))
 	for i := range cfg.Farms {
@@ -36,11 +36,10 @@ func claims(cfg *farm.Config) []claim {
 	return out
 }
 
-// collisions finds farms that take what another one takes: the same transport
-// and port on the same address, where an unspecified VIP is every address of
-// its IP version. It returns one of those other farms by the position of the
-// one that comes later in the configuration; of farms that collide with several
-// not all pairs are found. The work is that of sorting the claims.
+// collisions finds farms that occupy the same transport, port and address. An unspecified
+// VIP stands for all addresses of its IP version. It maps the later farm's position to that
+// of an earlier one. Of a farm with several collisions, not all pairs are found. The cost
+// is that of sorting the claims.
 func collisions(list []claim) map[int]int {
 	found := map[int]int{}
 	note := func(a, b int) {
@@ -50,7 +49,7 @@ func collisions(list []claim) map[int]int {
 			}
 		}
 	}
-	// Claims on one address: the reach is that of the claim that ends last.
+	// Claims on the same address: reach is the claim that ends last.
 	slices.SortFunc(list, func(a, b claim) int {
 		return cmp.Or(cmp.Compare(a.transport, b.transport), a.vip.Compare(b.vip), cmp.Compare(a.ports.First, b.ports.First), cmp.Compare(a.farm, b.farm))
 	})
@@ -68,7 +67,7 @@ func collisions(list []claim) map[int]int {
 	slices.SortFunc(list, func(a, b claim) int {
 		return cmp.Or(cmp.Compare(a.transport, b.transport), compareBool(a.v6, b.v6), cmp.Compare(a.ports.First, b.ports.First), cmp.Compare(a.farm, b.farm))
 	})
-	var reach [2]*claim // of single addresses, of all
+	var reach [2]*claim // of single addresses, and of all addresses
 	for i := range list {
 		c := &list[i]
 		if i > 0 && (c.transport != list[i-1].transport || c.v6 != list[i-1].v6) {
@@ -98,7 +97,7 @@ func compareBool(a, b bool) int {
 	return 1
 }
 
-// checkCollisions refuses two running farms that take the same.
+// checkCollisions rejects two running farms that occupy the same port.
 func checkCollisions(cfg *farm.Config, yield func(Error) bool) bool {
 	found := collisions(claims(cfg))
 	if len(found) == 0 {
@@ -117,9 +116,9 @@ func checkCollisions(cfg *farm.Config, yield func(Error) bool) bool {
 	return true
 }
 
-// checkOwn refuses running farms that would take what the appliance itself
-// listens on: the API would be gone. A farm on one of many addresses the API
-// listens on is a warning, see ownWarning.
+// checkOwn rejects running farms on an address of the appliance's own API, which would make
+// it unreachable. If the API listens on all addresses and the farm on one of them, that is
+// only a warning, see ownWarning.
 func (r Rules) checkOwn(cfg *farm.Config, yield func(Error) bool) bool {
 	all := r.OwnOf(&cfg.System)
 	for i := range cfg.Farms {
@@ -136,13 +135,13 @@ func (r Rules) checkOwn(cfg *farm.Config, yield func(Error) bool) bool {
 	return true
 }
 
-// takes reports whether the farm takes TCP connections to own.
+// takes reports whether the farm would receive TCP connections to own.
 func takes(f *farm.Farm, own netip.AddrPort) bool {
 	if f.Stopped || !f.VIP.IsValid() {
 		return false
 	}
 	addr := own.Addr().Unmap()
-	// The unspecified IPv6 address takes IPv4 too.
+	// The unspecified IPv6 address includes IPv4.
 	if f.VIP != addr && !(f.VIP.IsUnspecified() && f.VIP.Is4() == addr.Is4()) && !(addr.IsUnspecified() && (addr.Is6() || f.VIP.Is4())) {
 		return false
 	}

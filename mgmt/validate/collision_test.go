@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// listening is a farm without backends; words are "tcp 10.0.0.5 80,81",
-// profile http for the protocol http.
+// listening returns a farm without backends. words is e.g. "tcp 10.0.0.5 80,81"; the
+// protocol http means the profile http.
 func listening(name, words string) farm.Farm {
 	part := strings.Fields(words)
 	f := farm.Farm{Name: name, Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr(part[1])}
@@ -79,7 +79,7 @@ func TestRunningFarmsMustNotTakeTheSame(t *testing.T) {
 	}
 }
 
-// collide is the rule word for word.
+// collide is a literal implementation of the rule.
 func collide(a, b *farm.Farm) bool {
 	shape := func(f *farm.Farm) ([]farm.L4Protocol, []farm.PortRange) {
 		if f.L4 == nil {
@@ -164,7 +164,7 @@ func parses(list []string) bool {
 	return err == nil
 }
 
-// As many farms as there can be, with as many ranges as they can have.
+// The maximum number of farms, with the maximum number of ranges.
 func TestCollisionsOfAsManyFarmsAsThereCanBeAreFound(t *testing.T) {
 	cfg := &farm.Config{}
 	for i := range farm.MaxFarmID {

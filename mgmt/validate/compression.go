@@ -10,21 +10,21 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The bounds of compression.
+// Limits of compression.
 const (
-	// MaxCompressionMin is the highest compression_min in bytes: 16 MiB.
+	// MaxCompressionMin is the maximum of compression_min in bytes: 16 MiB.
 	MaxCompressionMin = 16 << 20
-	// MaxCompressionTypes is how many media types may be listed.
+	// MaxCompressionTypes bounds the number of media types.
 	MaxCompressionTypes = 64
 )
 
-// mediaTypePattern is a media type, or all of one type (RFC 6838, 4.2).
+// mediaTypePattern matches a media type, or all subtypes of a type (RFC 6838 §4.2).
 var mediaTypePattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9!#$&^_.+-]*/(\*|[a-zA-Z0-9][a-zA-Z0-9!#$&^_.+-]*)$`)
 
-// coded is the condition of what says how bodies are encoded.
+// coded is the condition of fields that refine compression.
 var coded = &only{fields: []string{"compression"}, while: "compression names a coding"}
 
-// compressionFields encode bodies for clients that accept it.
+// compressionFields are the fields for compressing responses.
 var compressionFields = []field[farm.Service]{
 	{
 		rule: rule{name: "compression", hints: basic(atCompression, "Codings"), kind: kindList, words: true, null: true, max: int64(len(farm.Codings())), values: texts(farm.Codings()), check: checkCoding,
@@ -86,7 +86,7 @@ func setCompression(s *farm.Service, v Value) {
 	}
 }
 
-// compressionOf returns what to read: without compression, what it would start with.
+// compressionOf returns the settings to read; without compression, the initial ones.
 func compressionOf(s *farm.Service) *farm.Compression {
 	return cmp.Or(s.Compression, &farm.Compression{})
 }

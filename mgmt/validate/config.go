@@ -10,20 +10,19 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Rules checks whole configurations. The zero value knows no local network.
+// Rules checks whole configurations. The zero value knows no local networks.
 type Rules struct {
-	// Prefixes returns the addresses of this machine with their prefix length,
-	// host bits kept (192.0.2.7/24); nil means none. Called once per check.
+	// Prefixes returns the addresses of this machine with their prefix lengths, including
+	// host bits (192.0.2.7/24); nil means none. It is called once per check.
 	Prefixes func() []netip.Prefix
-	// Own are the addresses of the appliance's own API, which no running farm
-	// may take, before a configuration says something else.
+	// Own lists the default addresses of the appliance's own API, which no running farm may
+	// occupy. The configuration can override them.
 	Own []netip.AddrPort
-	// Unfinished leaves out what farms must be to each other: more writes of a transaction
-	// follow.
+	// Unfinished skips the rules between farms, for a transaction with more writes to come.
 	Unfinished bool
 }
 
-// OwnOf are the addresses of the API under a configuration.
+// OwnOf returns the addresses of the API in a configuration.
 func (r Rules) OwnOf(s *farm.System) (out []netip.AddrPort) {
 	for _, own := range r.Own {
 		out = append(out, s.API.At(own))
@@ -31,13 +30,13 @@ func (r Rules) OwnOf(s *farm.System) (out []netip.AddrPort) {
 	return out
 }
 
-// MaxErrors bounds what All returns: who broke more rules starts with these.
+// MaxErrors bounds the result of All.
 const MaxErrors = 100
 
-// MaxServices is how many services one farm may have.
+// MaxServices is the maximum number of services of a farm.
 const MaxServices = 4096
 
-// Config returns the first broken rule as *Error, nil when there is none.
+// Config returns the first violation as *Error, or nil.
 func (r Rules) Config(cfg *farm.Config) error {
 	for err := range r.walk(cfg, r.local(), nil) {
 		return &err
@@ -45,7 +44,7 @@ func (r Rules) Config(cfg *farm.Config) error {
 	return nil
 }
 
-// All returns the broken rules in document order, at most MaxErrors.
+// All returns the violations in document order, at most MaxErrors.
 func (r Rules) All(cfg *farm.Config) []Error {
 	var out []Error
 	for err := range r.walk(cfg, r.local(), nil) {
@@ -56,14 +55,14 @@ func (r Rules) All(cfg *farm.Config) []Error {
 	return out
 }
 
-// Config is Rules{}.Config: every rule that needs no knowledge of this machine.
+// Config is Rules{}.Config: all rules that do not depend on this machine.
 func Config(cfg *farm.Config) error { return Rules{}.Config(cfg) }
 
 // All is Rules{}.All.
 func All(cfg *farm.Config) []Error { return Rules{}.All(cfg) }
 
-// SystemPrefixes returns the addresses of this machine as Rules wants them;
-// none when they cannot be read.
+// SystemPrefixes returns the addresses of this machine in the form of Rules.Prefixes; none
+// if they cannot be read.
 func SystemPrefixes() []netip.Prefix {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -84,26 +83,26 @@ func SystemPrefixes() []netip.Prefix {
 	return out
 }
 
-// FarmPath, ServicePath and BackendPath are the Path of errors about an object.
+// FarmPath, ServicePath and BackendPath return the Path of errors about an object.
 func FarmPath(name string) string { return fmt.Sprintf("farm %s", show(name)) }
 
-// ServicePath names a service of a farm.
+// ServicePath returns the Path of a service.
 func ServicePath(farmName, name string) string {
 	return fmt.Sprintf("%s service %s", FarmPath(farmName), show(name))
 }
 
-// BackendPath names a backend of a service by its position from 0.
+// BackendPath returns the Path of a backend of a service, by position from 0.
 func BackendPath(farmName, service string, position int) string {
 	return backendPath(ServicePath(farmName, service), position)
 }
 
-// backendPath is BackendPath for who has the path of the service: a check makes one
-// for each of many thousand backends.
+// backendPath is BackendPath for a given service path. A check calls it for each of many
+// thousand backends.
 func backendPath(service string, position int) string {
 	return service + " backend " + strconv.Itoa(position)
 }
 
-// local are the addresses of this machine.
+// local returns the addresses of this machine.
 func (r Rules) local() []netip.Prefix {
 	if r.Prefixes == nil {
 		return nil
@@ -111,9 +110,9 @@ func (r Rules) local() []netip.Prefix {
 	return r.Prefixes()
 }
 
-// walk yields every broken rule; the helpers return false when the caller has enough
-// any more. open returns what of a farm is not known to keep the rules about itself, nil if
-// nothing is left; open may be nil.
+// walk yields every violation. Helpers return false as soon as yield returns false. open
+// returns the part of a farm that is not yet known to be valid, nil if there is none; open
+// itself may be nil.
 func (r Rules) walk(cfg *farm.Config, local []netip.Prefix, open func(farm int) *farm.Farm) iter.Seq[Error] {
 	return func(yield func(Error) bool) {
 		backends := 0

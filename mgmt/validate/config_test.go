@@ -12,12 +12,12 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// rules know one local network.
+// rules are Rules with a few local networks.
 var rules = validate.Rules{Prefixes: func() []netip.Prefix {
 	return []netip.Prefix{netip.MustParsePrefix("10.0.0.5/24"), netip.MustParsePrefix("127.0.0.1/8"), netip.MustParsePrefix("10.9.0.0/31"), netip.MustParsePrefix("2001:db8::5/64")}
 }}
 
-// good is a configuration of two farms that breaks no rule.
+// good returns a valid configuration of two farms.
 func good() *farm.Config {
 	h := farm.DefaultHTTP()
 	h.Services = []farm.Service{
@@ -30,8 +30,8 @@ func good() *farm.Config {
 	}}
 }
 
-// first is the first broken rule. Others are broken after all others: who goes on
-// when the first was told ends with a panic.
+// first returns the first violation. It adds further violations at the end, so that code
+// continuing after the first one panics.
 func first(cfg *farm.Config) error {
 	for _, name := range []string{"one", "the-same", "and-again"} {
 		cfg.Farms = append(cfg.Farms, farm.Farm{Name: name, Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("127.0.0.1"), VPort: 9, HTTP: farm.DefaultHTTP()})
@@ -276,8 +276,8 @@ func TestTheMachinesOwnAddressesAreFound(t *testing.T) {
 	t.Skip("this machine has no loopback address")
 }
 
-// A backend is warned of if, and only if, no choice of unusable backends opens
-// its priority.
+// A backend gets the warning if and only if its priority is reached for no set of unusable
+// backends.
 func TestPriorityWarningsAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &farm.Service{}

@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The kinds of objects that a change can delete.
+// Kinds of objects that a change can delete.
 const (
 	DeletedFarm    = "farm"
 	DeletedService = "service"
@@ -17,19 +17,20 @@ const (
 	DeletedAlias   = "alias"
 )
 
-// Deletion is an object of a configuration that the next one lacks. What belongs to it
-// has no Deletion of its own.
+// Deletion is an object that the next configuration lacks. Its parts have no Deletions of
+// their own.
 type Deletion struct {
 	Kind string
-	Name string // "shop", "web of farm shop", "10.0.0.1:80 of service web of farm shop"
-	// Farm is the farm that it is, or is part of; nil for checks and aliases.
+	Name string // e.g. "shop", "web of farm shop", "10.0.0.1:80 of service web of farm shop"
+	// Farm is the deleted farm or the one that contains the object; nil for checks and
+	// aliases.
 	Farm *farm.Farm
-	// Backends are the numbers of the backends of a service, or of the one backend.
+	// Backends lists the stable IDs of the service's backends, or of the one backend.
 	Backends []uint32
 }
 
-// Deletions lists the objects that the step from one configuration to another deletes.
-// Objects are known by their numbers, so that a new name deletes nothing.
+// Deletions lists the objects that a change deletes. Objects are identified by stable ID,
+// so renaming deletes nothing.
 func Deletions(from, to *farm.Config) []Deletion {
 	var out []Deletion
 	next := make(map[uint32]*farm.Farm, len(to.Farms))
@@ -47,7 +48,7 @@ func Deletions(from, to *farm.Config) []Deletion {
 	return append(out, deletedElsewhere(from, to)...)
 }
 
-// deletedParts are those of a farm that stays.
+// deletedParts returns the deletions within a remaining farm.
 func deletedParts(old, next *farm.Farm) (out []Deletion) {
 	groups := map[uint32]farm.Group{}
 	for _, g := range next.Groups() {
@@ -71,7 +72,7 @@ func deletedBackends(old, next farm.Group) (out []Deletion) {
 		stays[b.ID] = true
 	}
 	for _, b := range old.Backends() {
-		if b.Of == 0 && !stays[b.ID] { // others are addresses of one that is configured
+		if b.Of == 0 && !stays[b.ID] { // the others are addresses of a configured one
 			out = append(out, Deletion{Kind: DeletedBackend, Name: b.ShownAddress() + portOf(&b) + " of " + old.String(), Farm: old.Farm, Backends: []uint32{b.ID}})
 		}
 	}
@@ -109,15 +110,15 @@ func deletedZones(old, next *farm.Farm) (out []Deletion) {
 	return out
 }
 
-// deletedRecords counts names and types that lose records. A record with other data in
-// its place is a change.
+// deletedRecords counts the record sets (name and type) that lose records. A record
+// replaced by another one counts as a change.
 func deletedRecords(old, next []farm.Record) (n int) {
 	type set struct {
 		name string
 		kind farm.RecordType
 	}
 	if len(old) > 0 && len(old) == len(next) && &old[0] == &next[0] {
-		return 0 // shared
+		return 0 // shared slice
 	}
 	left := map[set]int{}
 	for i := range next {
@@ -132,7 +133,7 @@ func deletedRecords(old, next []farm.Record) (n int) {
 	return n
 }
 
-// deletedElsewhere are checks and aliases.
+// deletedElsewhere returns deleted checks and aliases.
 func deletedElsewhere(from, to *farm.Config) (out []Deletion) {
 	for i := range from.Checks {
 		if name := from.Checks[i].Name; farm.CheckAt(to.Checks, name) < 0 {

@@ -46,7 +46,7 @@ farms:
       - name: example.org
 `
 
-// withNumbers gives a configuration the numbers that the store gives.
+// withNumbers assigns stable IDs as the store does.
 func withNumbers(cfg *farm.Config) *farm.Config {
 	n := uint32(0)
 	for i := range cfg.Farms {

@@ -7,9 +7,9 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// directives are those of the family's core that an http farm of ours has no use
-// for. What Sluice does anyway is taken, since clients send whole objects; anything
-// else is refused with the reason. Nothing of them is kept or answered.
+// directives are fields of Zevenet's core without equivalent in an http farm. Since clients
+// send whole objects, the value that Sluice implements anyway is accepted. Any other value
+// is rejected with the reason. They are neither stored nor returned.
 var directives = []field[farm.Farm]{
 	directive("threads", advanced(atLimits, "Threads"), nil,
 		"All farms share the event loops of the engine, one for each CPU."),
@@ -29,8 +29,7 @@ var directives = []field[farm.Farm]{
 		"Backends that speak TLS get the Host of each request as server name, or httpsb_name of their service."),
 }
 
-// directive makes the field of one that takes what is so anyway: blank or null, and
-// one of the words.
+// directive returns such a field. It accepts blank, null, and the given words.
 func directive(name string, h hints, words []string, reason string) field[farm.Farm] {
 	must := "blank: it is not applicable"
 	if len(words) > 0 {
@@ -39,7 +38,7 @@ func directive(name string, h hints, words []string, reason string) field[farm.F
 	return field[farm.Farm]{rule: rule{
 		sample: append(slices.Clone(words), "")[0],
 		name:   name, hints: h, kind: kindText, blank: true, null: true, maxLen: MaxName,
-		normalize: map[string]string{"true": "true", "false": "false"}, // truth values are taken as such
+		normalize: map[string]string{"true": "true", "false": "false"}, // booleans are accepted
 		must:      must, about: "Not applicable. " + reason,
 		check: func(s string) string {
 			if slices.Contains(words, s) {

@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// What a directive of the family would do that Sluice cannot is refused with the
-// reason; what holds anyway is taken, and changes nothing.
+// A directive that Sluice cannot implement is rejected with the reason. The value that
+// applies anyway is accepted and changes nothing.
 func TestDirectivesWithoutAMeaningSaySo(t *testing.T) {
 	for _, c := range []struct{ taken, refused, says string }{
 		{`{"threads":null}`, `{"threads":8}`, "one for each CPU"},

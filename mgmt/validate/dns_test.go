@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// named is a gslb farm with a zone and a service, which keep the rules.
+// named returns a valid gslb farm with a zone and a service.
 func named(edit func(*farm.GSLB)) *farm.Config {
 	g := &farm.GSLB{
 		Services: []farm.DNSService{{ID: 1, Name: "shop", Algorithm: farm.DNSPriority, Backends: []farm.Backend{{ID: 1, Host: "192.0.2.1", Addr: netip.MustParseAddr("192.0.2.1")}}}},
@@ -80,7 +80,7 @@ func TestGSLBFarmsKeepTheirRules(t *testing.T) {
 	}
 }
 
-// One key of a zone signs and one is to be next; any number may sign no more.
+// A zone has at most one active and one published key, and any number of retired ones.
 func TestKeysOfAZoneHaveTheirPlaces(t *testing.T) {
 	key := func(state farm.KeyState, size int) farm.ZoneKey {
 		return farm.ZoneKey{Algorithm: farm.SignEd25519, State: state, Public: base64.StdEncoding.EncodeToString(make([]byte, size)), Private: "AAAA"}
@@ -100,7 +100,7 @@ func TestKeysOfAZoneHaveTheirPlaces(t *testing.T) {
 	} {
 		cfg := named(func(g *farm.GSLB) {
 			g.Zones[0].Signing, g.Zones[0].Keys = farm.SignEd25519, keys
-			if want != "" { // who is told of the first fault is told of no other
+			if want != "" { // only the first error is reported
 				add("a b", "A", "192.0.2.1")(g)
 				g.Zones = append(g.Zones, farm.Zone{Name: "a..b"})
 			}
@@ -138,8 +138,8 @@ func TestNameServersNobodyFindsAreTold(t *testing.T) {
 	}
 }
 
-// A set no message has room for is refused, once, and one that just fits is taken; records
-// of other types, or another name, count for themselves.
+// A record set too large for a message is rejected once; one that just fits is accepted.
+// Records of other types or names count separately.
 func TestASetNoMessageHasRoomForIsRefused(t *testing.T) {
 	texts := func(n int, names ...string) func(g *farm.GSLB) {
 		return func(g *farm.GSLB) {
@@ -149,7 +149,8 @@ func TestASetNoMessageHasRoomForIsRefused(t *testing.T) {
 			}
 		}
 	}
-	// A record is its name (3), that of the zone (11), 12 bytes and the text with its length.
+	// A record takes its name (3), that of the zone (11), 12 bytes, and the text with its
+	// length.
 	const fits = 60_000 / (3 + 11 + 12 + 201)
 	if err := validate.Config(named(texts(fits, "web"))); err != nil {
 		t.Error(err)
@@ -188,7 +189,7 @@ func TestAServiceAnswersNamesOfAFarmThatIsThere(t *testing.T) {
 	for want, s := range map[string]farm.Service{
 		"":                                 {DNSFarm: "names"},
 		`there is none named "nobody"`:     {DNSFarm: "nobody"},
-		`there is none named "web"`:        {DNSFarm: "web"}, // is of another profile
+		`there is none named "web"`:        {DNSFarm: "web"}, // has another profile
 		"dns_farm is not possible with re": {DNSFarm: "names", Redirect: "https://a.test"},
 	} {
 		cfg := onFarm(s, "https")
@@ -206,8 +207,8 @@ func TestAServiceAnswersNamesOfAFarmThatIsThere(t *testing.T) {
 	}
 }
 
-// A key that was mistyped is in the answer, and from there in the audit log: what may be
-// its secret is in neither.
+// A mistyped key appears in the response, and thus in the audit log. Neither may contain
+// its possible secret.
 func TestASecretOfAMistypedTransferKeyIsNotRepeated(t *testing.T) {
 	const secret = "c2VjcmV0cyBvZiAxNiBieXRlcw=="
 	for _, sent := range []any{
@@ -237,7 +238,7 @@ func TestWhatOfAZoneCannotWorkIsTold(t *testing.T) {
 	}
 }
 
-// Farms that collide by their encrypted connections alone are told that.
+// If farms collide only on the DoT port, the error names that port.
 func TestFarmsThatCollideByDoTAreToldItsPort(t *testing.T) {
 	cfg := named(func(g *farm.GSLB) { g.TLS = farm.DefaultTLS() })
 	other := cfg.Farms[0].Clone()
@@ -248,7 +249,7 @@ func TestFarmsThatCollideByDoTAreToldItsPort(t *testing.T) {
 	}
 }
 
-// Every sign of ASCII, in the middle of a zone's name.
+// All ASCII characters, within a zone name.
 func TestNamesOfZonesHaveSignsOfDomainsAlone(t *testing.T) {
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./"
 	for sign := range byte(0x80) {
@@ -264,7 +265,7 @@ func TestNamesOfZonesHaveSignsOfDomainsAlone(t *testing.T) {
 	}
 }
 
-// A key that is sealed is shown as it is, so that a document of it can be applied again.
+// A sealed key is shown in full, so that the document can be applied again.
 func TestASealedTransferKeyIsShown(t *testing.T) {
 	cfg := named(func(g *farm.GSLB) { g.Keys = []farm.TransferKey{{Name: "ns2", Secret: farm.NewSealedSecret("abc")}} })
 	f := &cfg.Farms[0]

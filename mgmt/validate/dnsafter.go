@@ -6,12 +6,12 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// manyRecords is how many records a zone has of which only those that changed are checked.
+// manyRecords is the zone size from which only changed records are checked.
 const manyRecords = 1000
 
-// withoutSound returns the farm without the records of its zones that are sure to keep the
-// rules, because they are few changes away from records that did. before are the settings
-// that were found to keep all rules, nil for none. The farm itself is not changed.
+// withoutSound returns the farm without the records that are certainly valid because they
+// differ only slightly from valid ones. before holds the last valid settings, nil for none.
+// The farm itself is not changed.
 func withoutSound(f *farm.Farm, before *farm.GSLB) *farm.Farm {
 	if before == nil || f.Zones() == nil {
 		return f
@@ -32,9 +32,9 @@ func withoutSound(f *farm.Farm, before *farm.GSLB) *farm.Farm {
 	return out
 }
 
-// staysSound reports whether the records of a zone are sure to keep the rules, because
-// those of was do: it checks what was changed, and all records of names that have changed
-// ones. Records that are gone break no rule.
+// staysSound reports whether the records of z are certainly valid, given that those of was
+// are. It checks the changed records and all records of the same names. Removing a record
+// violates no rule.
 func staysSound(f *farm.Farm, z, was *farm.Zone) bool {
 	if was == nil || len(z.Records) > MaxRecords {
 		return false
@@ -66,7 +66,7 @@ func staysSound(f *farm.Farm, z, was *farm.Zone) bool {
 	for i := range z.Records {
 		r := &z.Records[i]
 		if r.Type == farm.RecordDYNA && f.Global.Service(r.Data) == nil {
-			return false // the service is gone
+			return false // the service was deleted
 		}
 		if lengths[uint8(len(r.Name))] && changed[strings.ToLower(r.Name)] {
 			part.Records = append(part.Records, *r)

@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// A configuration that follows one which was checked is judged as one that was not, also
-// where a record breaks a rule together with one that did not change.
+// Incremental checks give the same results as full ones, even for rules that involve
+// unchanged records.
 func TestZonesThatWereCheckedAreJudgedAsOthers(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 8))
 	z := farm.Zone{ID: 1, Name: "big.example"}

@@ -11,31 +11,31 @@ import (
 	"github.com/sluicelb/sluice/core/rdata"
 )
 
-// The bodies about a gslb farm. FarmAction is that of every profile.
+// Bodies about a gslb farm. All profiles share FarmAction.
 var (
 	// DNSFarmCreate is the body of POST /farms; see FarmCreate.
 	DNSFarmCreate = Table[farm.Farm]{fields: slices.Concat(newFarm, noteFields, dnsFields)}
 	// DNSFarmUpdate is the body of PUT /farms/F; setting newfarmname renames.
 	DNSFarmUpdate = Table[farm.Farm]{fields: slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, farmVPort}, noteFields, dnsFields)}
-	// DNSFarmDocument is a farm of a document, without services and zones.
+	// DNSFarmDocument is a farm in a document, without services and zones.
 	DNSFarmDocument = Table[farm.Farm]{fields: slices.Concat([]field[farm.Farm]{
 		require(farmName), require(farmProfile), require(farmVIP), require(farmVPort), farmStopped}, noteFields, dnsFields)}
-	// DNSFarmAnswer is what answers show.
+	// DNSFarmAnswer holds the fields in responses.
 	DNSFarmAnswer = Table[farm.Farm]{fields: slices.Concat(noteFields, dnsFields)}
 )
 
-// Bounds of gslb farms.
+// Limits of gslb farms.
 const (
 	maxRate = 10_000_000
 	maxNSID = 64
-	// maxTransferKeys is how many keys a farm may share with secondaries.
+	// maxTransferKeys bounds the number of TSIG keys of a farm.
 	maxTransferKeys = 16
 )
 
-// dnsFields are what a gslb farm has besides its address.
+// dnsFields are the fields of a gslb farm except its address.
 var dnsFields = slices.Concat(dnsSettings, dnsLogFields)
 
-// dnsSettings are those but for the log of questions.
+// dnsSettings are those fields without the query log.
 var dnsSettings = []field[farm.Farm]{
 	dnsText("server_version", basic(atAnswers, "Server version"), "What the question version.bind is answered with; empty refuses it.", 255, func(g *farm.GSLB) *string { return &g.ServerVersion }),
 	dnsText("nsid", advanced(atAnswers, "Server identity"), "Name of this server for clients that ask for it (NSID, id.server); empty for none.", maxNSID, func(g *farm.GSLB) *string { return &g.NSID }),
@@ -94,10 +94,11 @@ var dnsSettings = []field[farm.Farm]{
 	truthIn(dnsPart, "logs", basic(atLogging, "Logging"), "Whether each question that is answered leaves a line where log_sink says.", func(g *farm.GSLB) *bool { return &g.Logs }),
 }
 
-// overDoT is the condition of what only a farm with encrypted connections has.
+// overDoT is the condition of fields for DNS over TLS.
 var overDoT = with("dot")
 
-// dotCertificates is the rule of certificates of an https listener, for those of names.
+// dotCertificates returns the certificates rule of an https listener, adapted to gslb
+// farms.
 func dotCertificates() rule {
 	at := slices.IndexFunc(tlsFields, func(f field[farm.Farm]) bool { return f.name == "certificates" })
 	r := tlsFields[at].rule
@@ -105,7 +106,7 @@ func dotCertificates() rule {
 	return r
 }
 
-// dnsLogFields say how questions are logged.
+// dnsLogFields are the fields of the query log.
 var dnsLogFields = slices.Concat([]field[farm.Farm]{
 	logFieldsIn(dnsPart, "Fields of a line, in their order; none means all.", farm.QueryLogFields(), dnsLog),
 	boundIn(dnsPart, "log_sample", advanced(atLogging, "Sampling"), "One in that many questions is logged, by chance.", 1, MaxLogSample, 1, func(g *farm.GSLB) *uint32 { return &g.AccessLog.Sample }),
@@ -123,7 +124,7 @@ func dnsText(name string, h hints, about string, most int, at func(*farm.GSLB) *
 	}
 }
 
-// checkTransferKey says what is wrong with a key, or nothing.
+// checkTransferKey explains an invalid key, or returns "".
 func checkTransferKey(text string) string {
 	k, ok := farm.NewTransferKey(text)
 	switch {
@@ -135,8 +136,8 @@ func checkTransferKey(text string) string {
 	return rdata.CheckTransferKey(&k)
 }
 
-// hideTransferKey is a key without its secret; one that is sealed may be seen. Of what
-// is no key nothing is shown: the secret may be anywhere in it.
+// hideTransferKey masks the secret of a key, unless it is sealed. An invalid key is masked
+// completely, as its secret could be anywhere.
 func hideTransferKey(s string, _ bool) string {
 	k, _ := farm.NewTransferKey(s)
 	if _, sealed := k.Secret.Sealed(); sealed {
@@ -149,7 +150,7 @@ func hideTransferKey(s string, _ bool) string {
 	return k.String()
 }
 
-// addressRule is that of a list of addresses.
+// addressRule returns the rule of a list of addresses.
 func addressRule(name string, h hints, about string, most int64) rule {
 	return rule{name: name, hints: h, kind: kindList, words: true, format: "ip", null: true, max: most, maxLen: 64, check: checkVIP, must: "an IPv4 or IPv6 address", musts: "a list of addresses", about: about}
 }
@@ -180,7 +181,7 @@ func addressesOf(list []string) (out []netip.Addr) {
 
 var dnsPart = part[farm.GSLB]{dnsOf, dnsSeen, farm.DefaultGSLB}
 
-// dnsOf returns the settings to set in, the defaults for a new farm.
+// dnsOf returns the settings to change; the defaults for a new farm.
 func dnsOf(f *farm.Farm) *farm.GSLB {
 	if f.Global == nil {
 		f.Global = farm.DefaultGSLB()
@@ -188,7 +189,7 @@ func dnsOf(f *farm.Farm) *farm.GSLB {
 	return f.Global
 }
 
-// dnsSeen returns the settings to read, the defaults for a farm without any.
+// dnsSeen returns the settings to read; the defaults for a farm without any.
 func dnsSeen(f *farm.Farm) *farm.GSLB {
 	if f.Global == nil {
 		return farm.DefaultGSLB()
@@ -196,7 +197,7 @@ func dnsSeen(f *farm.Farm) *farm.GSLB {
 	return f.Global
 }
 
-// checkDNSFarms holds that the farms exist which answer for services.
+// checkDNSFarms checks that the gslb farms that services refer to exist.
 func checkDNSFarms(cfg *farm.Config, yield func(Error) bool) bool {
 	var known map[string]bool
 	for i := range cfg.Farms {
@@ -217,7 +218,7 @@ func checkDNSFarms(cfg *farm.Config, yield func(Error) bool) bool {
 	return true
 }
 
-// namesOfZones are the names of all farms that answer for zones.
+// namesOfZones returns the names of all gslb farms.
 func namesOfZones(cfg *farm.Config) map[string]bool {
 	names := map[string]bool{}
 	for i := range cfg.Farms {
@@ -228,7 +229,7 @@ func namesOfZones(cfg *farm.Config) map[string]bool {
 	return names
 }
 
-// NoNames refuses the name of a gslb farm that there is none of.
+// NoNames returns the error for a missing gslb farm.
 func NoNames(farmName, service, name string) *Error {
 	return &Error{ServicePath(farmName, service), "dns_farm",
 		fmt.Sprintf("dns_farm must be the name of a gslb farm, and there is none named %s: create it, or empty dns_farm first", show(name))}

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// MaxKeys is how many keys a zone may have: one that signs, the next, and those that go.
+// MaxKeys bounds the keys of a zone: the active, the published and the retired ones.
 const MaxKeys = 8
 
 const (
@@ -39,7 +39,7 @@ var (
 		require(keyBytes("public_key", "The key as DNSKEY records have it, in base64.", func(k *farm.ZoneKey) *string { return &k.Public })),
 		require(keyBytes("private_key", "The private key in PKCS #8, as it is sealed.", func(k *farm.ZoneKey) *farm.Secret { return &k.Private })),
 	}}
-	// ZoneKeyUpdate is the body about a key.
+	// ZoneKeyUpdate is the body of a change of a key.
 	ZoneKeyUpdate = Table[farm.ZoneKey]{fields: []field[farm.ZoneKey]{require(keyToActive)}}
 )
 
@@ -67,12 +67,13 @@ func keyBytes[T ~string](name, about string, at func(*farm.ZoneKey) *T) field[fa
 	}
 }
 
-// KeyPath names a key of a zone an error is about, by its position.
+// KeyPath returns the Path of a key, by its position.
 func KeyPath(farmName, zone string, position int) string {
 	return fmt.Sprintf("%s key number %d", ZonePath(farmName, zone), position+1)
 }
 
-// checkKeys holds the rules of the keys of a zone: one signs at most, and one is next.
+// checkKeys checks the rules of the keys of a zone: at most one is active, and at most one
+// is published.
 func checkKeys(f *farm.Farm, z *farm.Zone, yield func(Error) bool) bool {
 	path := ZonePath(f.Name, z.Name)
 	if n := len(z.Keys); n > MaxKeys && !yield(Error{path, "keys", fmt.Sprintf("keys: at most %d are possible in a zone, got %d", MaxKeys, n)}) {
@@ -94,8 +95,8 @@ func checkKeys(f *farm.Farm, z *farm.Zone, yield func(Error) bool) bool {
 	return true
 }
 
-// publicKey reports whether the public key is as long as those of its algorithm (RFC 6605
-// §4, RFC 8080 §3).
+// publicKey reports whether the public key has the length of its algorithm (RFC 6605 §4,
+// RFC 8080 §3).
 func publicKey(k *farm.ZoneKey) bool {
 	raw, err := base64.StdEncoding.DecodeString(k.Public)
 	want := map[farm.SigningAlgorithm]int{farm.SignECDSA: 64, farm.SignEd25519: 32}[k.Algorithm]

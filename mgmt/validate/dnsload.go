@@ -8,11 +8,11 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// tellingCheck is the check that is told how many connections a backend has.
+// tellingCheck is the check that reports the number of connections of a backend.
 const tellingCheck = "check_sluice"
 
-// loadWarnings are about services that go by how much backends have to do, where nobody
-// tells it: such backends count as those that have most.
+// loadWarnings adds warnings about services that balance by load but do not know the load
+// of a backend. Such a backend counts as the most loaded.
 func loadWarnings(cfg *farm.Config, add func(Error)) {
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
@@ -29,8 +29,8 @@ func loadWarnings(cfg *farm.Config, add func(Error)) {
 	}
 }
 
-// silentBackends are the addresses of which nobody tells the service how much they have
-// to do: neither its check, nor a farm of this appliance that is there.
+// silentBackends returns the addresses whose load the service cannot know, neither from its
+// check nor from a local farm.
 func silentBackends(cfg *farm.Config, s *farm.DNSService) (out []string) {
 	if s.Algorithm != farm.DNSLoad {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Backends whose load nobody tells count as the most loaded, which is said.
+// A backend with unknown load counts as the most loaded, which is a warning.
 func TestWhoseLoadNobodyTellsIsWarnedOf(t *testing.T) {
 	at := func(addr string, port uint16) farm.Farm {
 		return farm.Farm{ID: 2, Name: "shop", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr(addr), VPort: port, HTTP: farm.DefaultHTTP()}

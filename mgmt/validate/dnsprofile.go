@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// dnsProfile is what the rules say of gslb farms.
+// dnsProfile implements Profile for gslb farms.
 type dnsProfile struct{}
 
 func (dnsProfile) Name() farm.Profile { return farm.ProfileGSLB }
@@ -66,7 +66,7 @@ func (dnsProfile) backendWarnings(farm.Group, int, []netip.Prefix, warn) {}
 
 func (dnsProfile) priorityWarning(farm.Group, int) string { return "" }
 
-// farmWarnings tells of zones of which something cannot work.
+// farmWarnings adds warnings about zones.
 func (dnsProfile) farmWarnings(f *farm.Farm, add warn) {
 	if f.Global == nil {
 		return

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The bodies about a service of a gslb farm, and about one of its backends.
+// Bodies about a service of a gslb farm, and about one of its backends.
 var (
 	DNSServiceCreate   = Table[farm.DNSService]{fields: slices.Concat([]field[farm.DNSService]{require(named(dnsServiceName, "id")), require(dnsAlgorithm)}, dnsServiceFields)}
 	DNSServiceUpdate   = Table[farm.DNSService]{fields: slices.Concat([]field[farm.DNSService]{dnsAlgorithm}, dnsServiceFields)}
@@ -83,13 +83,14 @@ var dnsServiceFields = []field[farm.DNSService]{
 	},
 }
 
-// dnsAddress is that of a backend.
+// dnsAddress is the address of a backend.
 var dnsAddress = field[farm.Backend]{
 	rule: rule{name: "ip", hints: basic(atAddress, "Address"), kind: kindText, format: "ip or host name", maxLen: 255, check: checkHost, must: "an address or a resolvable host name", about: "Address that is answered, or a host name whose addresses are."},
 	get:  backendHost.get, set: backendHost.set,
 }
 
-// dnsResolve is what a name stands for; ports of SRV records would be nothing in an answer.
+// dnsResolve is the resolve mode of a backend. SRV is excluded, because responses contain
+// no ports.
 var dnsResolve = func() field[farm.Backend] {
 	f := backendResolve
 	f.values = slices.DeleteFunc(farm.ResolveWords(), func(word string) bool { return word == string(farm.ResolveService) })
@@ -134,10 +135,10 @@ var dnsBackendFields = slices.Concat(unsetAsNull(backendWeight, backendPriority,
 	},
 })
 
-// maxCountries bounds a list: there are some 250.
+// maxCountries bounds a list; about 250 countries exist.
 const maxCountries = 260
 
-// codeList is a list of codes of two letters.
+// codeList returns the field of a list of two-letter codes.
 func codeList(name, label, about, example string, most int, check func(string) string, at func(*farm.Backend) *[]string) field[farm.Backend] {
 	return field[farm.Backend]{
 		rule: rule{name: name, hints: basic(atBalancing, label), kind: kindList, words: true, format: "two letters, as " + example, null: true, max: int64(most), maxLen: 2, check: check, canon: strings.ToUpper,
@@ -183,11 +184,11 @@ func canonCoordinates(s string) string {
 	return strconv.FormatFloat(latitude, 'f', -1, 64) + "," + strconv.FormatFloat(longitude, 'f', -1, 64)
 }
 
-// MaxDNSBackends is how many backends a service of a gslb farm may have, and of each IP
-// version with the addresses of their names: all are looked at for every answer.
+// MaxDNSBackends bounds the backends of a gslb service, and per IP version the addresses of
+// their names. Every query considers all of them.
 const MaxDNSBackends = 64
 
-// checkDNSServices holds the rules of the services of a gslb farm.
+// checkDNSServices checks the rules of the services of a gslb farm.
 func checkDNSServices(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
 	if n := len(f.Global.Services); n > MaxServices && !yield(Error{FarmPath(f.Name), "services", fmt.Sprintf("services: at most %d are possible in a farm, got %d", MaxServices, n)}) {
 		return false
@@ -221,7 +222,7 @@ func checkDNSBackends(path string, g farm.Group, local []netip.Prefix, yield fun
 			return false
 		}
 		if b.Of != 0 {
-			continue // made of the name of another
+			continue // created from another one's name
 		}
 		if first, twice := seen[b.Host]; twice && !yield(Error{at, "ip", fmt.Sprintf("ip must be unique in the service, backend %d is %s already", first, b.Host)}) {
 			return false

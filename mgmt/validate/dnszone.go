@@ -14,16 +14,16 @@ import (
 	"github.com/sluicelb/sluice/core/rdata"
 )
 
-// Bounds of zones.
+// Limits of zones.
 const (
-	// MaxZones is how many zones a farm may have, MaxRecords how many records a zone.
+	// MaxZones bounds the zones of a farm, MaxRecords the records of a zone.
 	MaxZones     = 10_000
 	MaxRecords   = 2_000_000
 	maxRecordTTL = 1<<31 - 1 // RFC 2181 §8
 	maxRecord    = 64 << 10
 )
 
-// The bodies about a zone and about a record.
+// Bodies about a zone and about a record.
 var (
 	ZoneCreate   = Table[farm.Zone]{fields: slices.Concat([]field[farm.Zone]{require(named(zoneName, "id"))}, zoneFields)}
 	ZoneUpdate   = Table[farm.Zone]{fields: zoneFields}
@@ -34,7 +34,7 @@ var (
 	RecordDocument = Table[farm.Record]{fields: []field[farm.Record]{require(recordName), require(recordType), recordTTL, require(recordData), recordComment}}
 )
 
-// printable is a text of visible characters and blanks of ASCII.
+// printable matches printable ASCII characters and blanks.
 var printable = regexp.MustCompile(`^[ -~]*$`)
 
 var zoneName = field[farm.Zone]{
@@ -73,8 +73,9 @@ func checkZoneName(s string) string {
 	return ""
 }
 
-// notOfZones are signs no zone has in its name: those of hosts, of services (RFC 8552) and
-// of parts of a network (0/25.2.0.192.in-addr.arpa, RFC 2317) are enough.
+// notOfZones reports whether a character is invalid in zone names. They allow those of
+// hosts, services (RFC 8552) and classless reverse zones (0/25.2.0.192.in-addr.arpa, RFC
+// 2317).
 func notOfZones(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./", r)
 }
@@ -141,7 +142,7 @@ func isOtherType(text string) bool {
 	return ok
 }
 
-// canonType is what a type is called.
+// canonType returns the canonical name of a type.
 func canonType(text string) string {
 	if t, ok := rdata.TypeOf(text); ok {
 		return string(t)
@@ -149,7 +150,7 @@ func canonType(text string) string {
 	return text
 }
 
-// smallTypes are types in small letters, which master files take as well (RFC 1035 §5.1).
+// smallTypes maps types in lower case, which master files accept too (RFC 1035 §5.1).
 func smallTypes() map[string]string {
 	out := map[string]string{}
 	for _, t := range append(farm.RecordTypes(), farm.RecordALIAS) {
@@ -158,7 +159,8 @@ func smallTypes() map[string]string {
 	return out
 }
 
-// askedType is recordType where ALIAS may be asked for, too: it becomes DYNA.
+// askedType is recordType for requests, which may also contain ALIAS. It is converted to
+// DYNA.
 var askedType = func() field[farm.Record] {
 	f := recordType
 	f.values = append(slices.Clone(f.values), string(farm.RecordALIAS))
@@ -166,10 +168,11 @@ var askedType = func() field[farm.Record] {
 	return f
 }()
 
-// noTTLSet stands for the unset ttl of a record: a number nobody can send, because 0 is one.
+// noTTLSet represents an unset ttl of a record. It is an invalid number, because 0 is
+// valid.
 const noTTLSet = -1
 
-// storedTTL is how the value of a ttl is stored; null, and what holds without one, is 0.
+// storedTTL converts a ttl into its stored form. null and the inherited value become 0.
 func storedTTL(v Value, unset farm.Seconds) farm.Seconds {
 	if v.Null() || v.number == int64(unset) {
 		return 0
@@ -207,8 +210,8 @@ var recordComment = field[farm.Record]{
 	set:  func(r *farm.Record, v Value) { r.Comment = v.text },
 }
 
-// CheckAlias says why a value cannot be that of an ALIAS, nil if it can: it is the name of
-// a host.
+// CheckAlias explains why a value is invalid for ALIAS, which needs a host name; nil if it
+// is valid.
 func CheckAlias(data string) *Error {
 	name := strings.TrimSuffix(data, ".")
 	if _, err := netip.ParseAddr(name); err == nil {
@@ -220,8 +223,8 @@ func CheckAlias(data string) *Error {
 	return nil
 }
 
-// MakeAliases makes services for the records of a zone that are of type ALIAS, and says of
-// which a service cannot be made.
+// MakeAliases creates services for the ALIAS records of a zone, and yields those for which
+// it cannot.
 func MakeAliases(g *farm.GSLB, z *farm.Zone, yield func(position int, err Error) bool) {
 	for i := range z.Records {
 		r := &z.Records[i]
@@ -236,10 +239,10 @@ func MakeAliases(g *farm.GSLB, z *farm.Zone, yield func(position int, err Error)
 	}
 }
 
-// ZonePath and RecordPath name the object an error is about; numbers are those of the API.
+// ZonePath and RecordPath return the Path of errors; numbers are those of the API.
 func ZonePath(farmName, zone string) string { return FarmPath(farmName) + " zone " + show(zone) }
 
-// RecordPath names a record by its number.
+// RecordPath returns the Path of a record.
 func RecordPath(farmName, zone string, number int) string {
 	return fmt.Sprintf("%s record %d", ZonePath(farmName, zone), number)
 }
@@ -263,8 +266,8 @@ func checkZones(f *farm.Farm, yield func(Error) bool) bool {
 	return true
 }
 
-// checkRecords holds the rules of records, alone and together: a CNAME is alone at its
-// name (RFC 1034 §3.6.2), and a service gives all addresses of one.
+// checkRecords checks the rules of records, single and combined. For example, a CNAME must
+// be alone at its name (RFC 1034 §3.6.2), and a service provides all addresses of a name.
 func checkRecords(f *farm.Farm, z *farm.Zone, path string, yield func(Error) bool) bool {
 	if n := len(z.Records); n > MaxRecords {
 		return yield(Error{path, "resources", fmt.Sprintf("resources: at most %d are possible in a zone, got %d", MaxRecords, n)})
@@ -275,7 +278,7 @@ func checkRecords(f *farm.Farm, z *farm.Zone, path string, yield func(Error) boo
 	})
 }
 
-// CheckRecords holds the rules of the records of a zone, and says which breaks one.
+// CheckRecords checks the records of a zone and yields each violation with its position.
 func CheckRecords(f *farm.Farm, z *farm.Zone, yield func(position int, err Error) bool) bool {
 	at := make(map[string]atName, len(z.Records))
 	for i := range z.Records {
@@ -301,16 +304,16 @@ func CheckRecords(f *farm.Farm, z *farm.Zone, yield func(position int, err Error
 	return true
 }
 
-// atName is what is known of a name while records are checked.
+// atName is the state of a name while records are checked.
 type atName struct {
 	kinds uint8
 	told  bool
-	size  uint32            // of its records, at most: as text
-	types []farm.RecordType // of the sets it has, but the first
+	size  uint32            // upper bound of its records' size, as text
+	types []farm.RecordType // of its record sets except the first
 	first farm.RecordType
 }
 
-// add notes a record of the name.
+// add adds a record of the name.
 func (n *atName) add(r *farm.Record) {
 	n.kinds |= kindOf(r)
 	switch {
@@ -321,7 +324,7 @@ func (n *atName) add(r *farm.Record) {
 	}
 }
 
-// beside says why a record cannot be beside those its name has.
+// beside explains why a record conflicts with others of its name.
 func (n *atName) beside(r *farm.Record) *Error {
 	if len(n.types) >= maxTypes-1 && n.first != r.Type && !slices.Contains(n.types, r.Type) {
 		return &Error{"", "type", fmt.Sprintf("type: a name may have records of at most %d types, and %s has that many; spread them over several names", maxTypes, r.Name)}
@@ -330,15 +333,15 @@ func (n *atName) beside(r *farm.Record) *Error {
 }
 
 const (
-	// maxSet bounds the records of one name and type: they have to fit in a message of
-	// 64 KiB, with what a transfer of the zone and signatures have beside them.
+	// maxSet bounds the size of a record set. It must fit into a message of 64 KiB with the
+	// overhead of transfers and signatures.
 	maxSet = 60_000
-	// maxTypes bounds the types of one name: a denial lists them.
+	// maxTypes bounds the types of a name, as a denial of existence lists them.
 	maxTypes   = 64
 	recordHead = 12
 )
 
-// setSize is how long the records of the name and type of one are in a transfer.
+// setSize returns the size of the record set of r in a transfer.
 func setSize(z *farm.Zone, r *farm.Record) (size uint32) {
 	for i := range z.Records {
 		o := &z.Records[i]
@@ -351,10 +354,11 @@ func setSize(z *farm.Zone, r *farm.Record) (size uint32) {
 	return size
 }
 
-// CheckRecordsAlone is CheckRecords of a zone that is in no farm: every service is there.
+// CheckRecordsAlone is CheckRecords for a zone without a farm. All services count as
+// existing.
 func CheckRecordsAlone(z *farm.Zone, yield func(position int, err Error) bool) bool {
 	f := farm.Farm{Profile: farm.ProfileGSLB, Global: farm.DefaultGSLB()}
-	told := map[int]bool{} // an ALIAS that stays one breaks the rules of types, too
+	told := map[int]bool{} // a remaining ALIAS violates the rules of types, too
 	MakeAliases(f.Global, z, func(i int, err Error) bool {
 		told[i] = true
 		return yield(i, err)
@@ -374,7 +378,7 @@ func recordNumber(r *farm.Record, position int) int {
 	return position
 }
 
-// What a name holds.
+// Kinds of records at a name.
 const (
 	holdsCNAME = 1 << iota
 	holdsAddress
@@ -400,7 +404,7 @@ func kindOf(r *farm.Record) uint8 {
 	return holdsOther
 }
 
-// beside says why a record cannot be beside those its name has.
+// beside explains why a record conflicts with the existing kinds of its name.
 func beside(r *farm.Record, has uint8) *Error {
 	kind := kindOf(r)
 	switch {
@@ -416,7 +420,7 @@ func beside(r *farm.Record, has uint8) *Error {
 	return nil
 }
 
-// CheckRecord holds the rules of one record.
+// CheckRecord checks the rules of one record.
 func CheckRecord(f *farm.Farm, z *farm.Zone, r *farm.Record) *Error {
 	for err := range verified(&RecordDocument, r) {
 		return &err
@@ -443,12 +447,12 @@ func CheckRecord(f *farm.Farm, z *farm.Zone, r *farm.Record) *Error {
 	return nil
 }
 
-// verified are the values of an object that break their rule.
+// verified yields the invalid values of an object.
 func verified[T any](t *Table[T], of *T) func(func(Error) bool) {
 	return func(yield func(Error) bool) { t.verify("", of, nil, yield) }
 }
 
-// ZoneWarning says what of a zone cannot work, or nothing.
+// ZoneWarning describes what cannot work in a zone, or returns "".
 func ZoneWarning(g *farm.GSLB, z *farm.Zone) string {
 	if z.Signing != "" && len(g.Transfers) > 0 {
 		return fmt.Sprintf("zone %s: it is signed as it is asked for, so nobody may copy it (transfer_from)", z.Name)
@@ -461,7 +465,7 @@ func ZoneWarning(g *farm.GSLB, z *farm.Zone) string {
 
 func isChosen(r farm.Record) bool { return r.Type == farm.RecordDYNA }
 
-// NameServerWarning says which name server of a zone nobody can find, or nothing.
+// NameServerWarning names a name server of a zone that cannot be found, or returns "".
 func NameServerWarning(z *farm.Zone) string {
 	servers := []string{cmp.Or(z.NameServer, "ns1")}
 	for i := range z.Records {
@@ -478,7 +482,7 @@ func NameServerWarning(z *farm.Zone) string {
 	for _, name := range servers {
 		relative := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), "."+strings.TrimPrefix(z.FQDN(), ".")), ".")
 		if z.Name != farm.RootZone && strings.HasSuffix(name, ".") && strings.HasSuffix(relative, strings.TrimSuffix(strings.ToLower(name), ".")) {
-			continue // of another zone
+			continue // in another zone
 		}
 		ours, without[relative] = append(ours, server{name, relative}), true
 	}

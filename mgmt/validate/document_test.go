@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// object is what a table yields, as JSON has it.
+// object returns the fields of a table as a JSON object.
 func object(t *testing.T, given iter.Seq2[string, validate.Value]) map[string]any {
 	t.Helper()
 	out := map[string]any{}
@@ -26,7 +26,7 @@ func object(t *testing.T, given iter.Seq2[string, validate.Value]) map[string]an
 	return body(t, string(text))
 }
 
-// read takes an object from a document, as far as its values are right.
+// read decodes an object of a document and returns the errors.
 func read[T any](t *testing.T, table *validate.Table[T], to *T, text string) (problems []string) {
 	t.Helper()
 	values, broken := table.DecodeAll("here", body(t, text))
@@ -97,8 +97,7 @@ func TestAllProblemsOfAnObjectAreToldAndTheRestIsSet(t *testing.T) {
 	}
 }
 
-// What is read from a store, or comes by another way than a body, keeps the same
-// rules.
+// Data from the store, or from another source than a body, follows the same rules.
 func TestEveryBrokenRuleBetweenValuesIsNamed(t *testing.T) {
 	key := farm.AuthKey(strings.Repeat("0a", 32))
 	protect := func(a farm.Auth) func(*farm.Farm, *farm.Service, *farm.Backend) {

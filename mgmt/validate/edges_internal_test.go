@@ -32,7 +32,7 @@ func TestNamesAreAsFarApartAsLettersMustChange(t *testing.T) {
 	}
 }
 
-// Few names are listed, of many the nearest are offered.
+// A short list of names is shown completely; from a long one, the nearest are suggested.
 func TestWhatIsOfferedInstead(t *testing.T) {
 	few := strings.Fields("aaaa bbbb cccc dddd eeee ffff gggg hhhh")
 	many := append(few, "iiii")
@@ -54,7 +54,7 @@ func TestWhatIsOfferedInstead(t *testing.T) {
 	}
 }
 
-// The ranges of all classes of a pattern are counted, up to their bound.
+// The ranges of all classes of a pattern are counted, up to their limit.
 func TestPatternsMayHaveSoManyRanges(t *testing.T) {
 	var pattern strings.Builder
 	ranges := 0
@@ -90,7 +90,7 @@ func TestPatternsMayHaveSoManyRanges(t *testing.T) {
 	}
 }
 
-// As many passwords are hashed at once as a client may wait for.
+// The number of passwords hashed per body is bounded by the patience of clients.
 func TestPasswordsOfABodyAreBounded(t *testing.T) {
 	const hash = "$2y$05$buP1zTIhCSBwzjbi2G2IveSR91Z/C.SYy3pcsq0fexwERkkwA/UL6"
 	s := &farm.Service{Auth: &farm.Auth{Users: []farm.AuthUser{{Name: "known", Hash: hash}}}}
@@ -112,7 +112,7 @@ func TestPasswordsOfABodyAreBounded(t *testing.T) {
 	}
 }
 
-// Two values are equal if all of them is.
+// Values are equal only if all their parts are.
 func TestValuesAreEqualInAllTheyAre(t *testing.T) {
 	values := []Value{{}, textValue(""), textValue("a"), textValue("0"), numberValue(0), numberValue(1), boolValue(false), boolValue(true), listValue(nil), listValue([]string{"a"}), listValue([]string{"a", "b"}), listValue([]string{"b", "a"})}
 	for i, a := range values {
@@ -135,7 +135,7 @@ func TestValuesAreEqualInAllTheyAre(t *testing.T) {
 	}
 }
 
-// An address of the network itself, and the one for all in it, is no server's.
+// The network address and the broadcast address cannot be a server's.
 func TestAddressesOfWholeNetworksAreKnown(t *testing.T) {
 	prefix := parsed(t, "10.0.0.5/24", "10.1.0.5/30", "10.2.0.5/31", "10.3.0.5/32", "10.4.0.0/16", "2001:db8::5/120", "0.0.0.0/0")
 	for text, want := range map[string]string{

@@ -2,14 +2,14 @@ package validate
 
 import "strings"
 
-// Error is one broken rule: which object, which field and what is allowed.
+// Error is one violation: the object, the field and the rule.
 type Error struct {
-	// Path names the object, e.g. `farm "shop" service "web" backend 2`; empty
-	// for a rule about the configuration as a whole. Backends count from 0.
+	// Path names the object, e.g. `farm "shop" service "web" backend 2`, "" for the whole
+	// configuration. Backends count from 0.
 	Path string
-	// Field is the name the caller used for the field, e.g. "vport".
+	// Field is the field name that the caller used, e.g. "vport".
 	Field string
-	// Message says the rule and the value that broke it, starting with the field.
+	// Message states the rule and the invalid value, starting with the field.
 	Message string
 }
 
@@ -21,8 +21,8 @@ func (e *Error) Error() string {
 	return e.Path + ": " + e.Message
 }
 
-// Concerns reports whether a warning belongs into the answer about the object at path. A
-// warning about the nattype of a farm is caused by its backends as well.
+// Concerns reports whether a warning belongs in the response about the object at path. A
+// warning about the nattype of a farm also concerns its backends.
 func (e *Error) Concerns(path string) bool {
 	return e.Path == "" || e.Path == path || e.Field == "nattype" && strings.HasPrefix(path, e.Path+" ")
 }

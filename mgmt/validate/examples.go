@@ -2,9 +2,8 @@ package validate
 
 import "sync"
 
-// examples are values of fields, by their names, where no default and no enumeration
-// is one. They show what people set, with addresses and names that are kept for
-// manuals (RFC 5737, RFC 2606).
+// examples holds values of fields by name, for fields without a default or an enumeration.
+// Addresses and names are those reserved for documentation (RFC 5737, RFC 2606).
 var examples = sync.OnceValue(func() map[string]any {
 	return map[string]any{
 		"alias":              "web-1 (rack 4)",
@@ -99,7 +98,7 @@ var examples = sync.OnceValue(func() map[string]any {
 		"users":              []string{"ann"},
 		"secret":             "correct horse battery staple",
 		"passphrase":         "correct horse battery staple",
-		// Of bodies that are no table.
+		// Fields of bodies outside of tables.
 		"ca":            "servers",
 		"country":       "DE",
 		"directory":     "https://acme-v02.api.letsencrypt.org/directory",

@@ -8,31 +8,29 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The bodies about a farm.
+// Bodies about a farm.
 var (
-	// FarmCreate is the body of POST /farms for an http farm: what the family asks
-	// for, and all that may be changed later, so that a farm is never seen half
-	// made.
+	// FarmCreate is the body of POST /farms for an http farm: Zevenet's fields and all
+	// changeable ones, so that a farm is never incomplete.
 	FarmCreate = Table[farm.Farm]{fields: slices.Concat(newFarm, noteFields, httpFields, directives)}
 	// FarmUpdate is the body of PUT /farms/F of an http farm; setting newfarmname renames.
 	FarmUpdate = Table[farm.Farm]{fields: slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, farmVPort}, noteFields, httpFields, directives)}
-	// FarmAction is the body of PUT /farms/F/actions; the caller acts on it.
+	// FarmAction is the body of PUT /farms/F/actions; the caller performs the action.
 	FarmAction = Table[farm.Farm]{fields: []field[farm.Farm]{{rule: rule{name: "action", hints: basic(atBalancing, "Action"), kind: kindText, required: true,
 		values: []string{"start", "stop", "restart"}, about: "What to do with the farm."}}}}
-	// FarmDocument is an http farm of a document, without its services.
+	// FarmDocument is an http farm in a document, without its services.
 	FarmDocument = Table[farm.Farm]{fields: slices.Concat([]field[farm.Farm]{
 		require(farmName), require(farmProfile), require(farmVIP), require(farmVPort), farmStopped,
 	}, noteFields, tlsFields, settings, logFields, farmHeaders)}
 )
 
-// newFarm is what the creation of any farm begins with. The protocol is ours:
-// without it a port that another farm has with another protocol could not be
-// asked for.
+// newFarm lists the first fields for creating any farm. protocol is an extension: without
+// it, a port that another farm uses with another protocol could not be requested.
 var newFarm = []field[farm.Farm]{
 	require(named(farmName, "farmname")), require(farmProfile), require(farmVIP), require(anyVPort), newProtocol, copyFrom,
 }
 
-// httpFields are what an http farm has besides its address.
+// httpFields are the fields of an http farm except its address.
 var httpFields = slices.Concat(tlsFields, tlsLegacy, settings, logFields)
 
 var farmName = field[farm.Farm]{
@@ -79,7 +77,7 @@ var farmVPort = field[farm.Farm]{
 	set:  func(f *farm.Farm, v Value) { f.VPort = uint16(v.number) },
 }
 
-// anyVPort is the virtual port of a new farm, whose profile was set before.
+// anyVPort is the virtual port of a new farm, whose profile is already set.
 var anyVPort = func() field[farm.Farm] {
 	f := field[farm.Farm]{rule: vportRule, get: portsValue}
 	f.must = "a port from 1 to 65535, for profile l4xnat also a list of ports and ranges as 80,443,8000:8010, or * for all"

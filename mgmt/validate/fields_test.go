@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/fields.txt again")
 
-// fieldLines are what help, answers and schemas say of every field, one a line,
-// in their order, but for its label and the text of its rule.
+// fieldLines describes every field in help, responses and schemas, one per line, without
+// its label and rule text.
 func fieldLines(t *testing.T) (lines []string) {
 	t.Helper()
 	said := map[string]string{}
@@ -64,7 +64,7 @@ type described struct {
 	params []validate.Param
 }
 
-// besideFarms are the bodies about checks, users, log-ins and the machine.
+// besideFarms returns the bodies about checks, users, logins and the machine.
 func besideFarms() []described {
 	out := []described{
 		{"CheckCreate", validate.CheckCreate.Params()}, {"CheckUpdate", validate.CheckUpdate.Params()}, {"CheckLink", validate.CheckLink.Params()}, {"CheckTry", validate.CheckTry.Params()},
@@ -80,7 +80,7 @@ func besideFarms() []described {
 	return out
 }
 
-// A form has room for a few words, its help for a sentence.
+// A form has room for a short label and a sentence of help.
 func TestFieldsHaveALabelOfFewWordsAndASentence(t *testing.T) {
 	for _, table := range besideFarms() {
 		for _, p := range table.params {
@@ -94,7 +94,7 @@ func TestFieldsHaveALabelOfFewWordsAndASentence(t *testing.T) {
 	}
 }
 
-// schemaLines are the schemas of objects and their fields.
+// schemaLines describes the schemas of objects and their fields.
 func schemaLines(t *testing.T) (lines []string) {
 	t.Helper()
 	objects := validate.Schema()["$defs"].(map[string]any)
@@ -125,7 +125,7 @@ func compact(t *testing.T, v any) string {
 	return strings.NewReplacer(`"`, "", "\n", "").Replace(out.String())
 }
 
-// behindText is what a description says behind the text of the rule.
+// behindText returns the part of a description after the rule text.
 func behindText(description string) string {
 	for _, begin := range []string{" Default: ", " Only "} {
 		if _, behind, found := strings.Cut(description, begin); found {
@@ -135,8 +135,8 @@ func behindText(description string) string {
 	return ""
 }
 
-// Clients, forms and documents rely on what a field takes, what it acts as, what
-// it needs and what a change costs. A field that is not in the file is a new one.
+// Clients, forms and documents depend on the values, defaults, conditions and costs of
+// fields. The file lists them; a missing field is new.
 func TestFieldsTakeWhatTheyAlwaysTook(t *testing.T) {
 	const file = "testdata/fields.txt"
 	lines := fieldLines(t)

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// fixedFields are the header fields no rule may touch, with the reason: the
-// engine leaves them alone whatever a rule says, so a rule about one of them
-// would do nothing.
+// fixedFields lists header fields that rules cannot change, with the reason. The engine
+// ignores rules about them.
 var fixedFields = []struct{ name, why string }{
 	{"Content-Length", framing},
 	{"Transfer-Encoding", framing},
@@ -31,15 +30,15 @@ const (
 	oneHop  = "it is between two neighbours only, and the appliance writes its own"
 )
 
-// usualFields stand for all others: a pattern that finds one of them is not
-// about a fixed field alone.
+// usualFields represent all other fields. A pattern matching one of them does not target a
+// fixed field alone.
 var usualFields = strings.Fields(`Accept Accept-Encoding Accept-Language Authorization Cache-Control Content-Type Content-Security-Policy
 	Cookie Date ETag From If-Match Last-Modified Location Origin Pragma Range Referer Retry-After Server Set-Cookie User-Agent Vary Via
 	WWW-Authenticate X-Request-Id X-Forwarded-For X-Forwarded-Host X-Powered-By Alt-Svc Link Max-Forwards Upgrade-Insecure-Requests
 	Strict-Transport-Security`)
 
-// fixedReason says why a rule may not name the field, "" when it may. What
-// backends read as one of the fixed names (Content_Length) counts as it.
+// fixedReason explains why a rule must not name the field, or returns "". A spelling that
+// backends equate with a fixed name (Content_Length) counts too.
 func fixedReason(name string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -55,12 +54,12 @@ func fixedReason(name string) string {
 	return ""
 }
 
-// checkLinePattern is checkPattern for a regex that is searched in lines
-// "Name: value", ignoring case.
+// checkLinePattern is checkPattern for a regex matched case-insensitively against lines
+// "Name: value".
 func checkLinePattern(s string) string { return checkFieldPattern(unhidden(s), ": ") }
 
-// checkNamePattern is checkPattern for a regex that is searched in field names,
-// ignoring case.
+// checkNamePattern is checkPattern for a regex matched case-insensitively against field
+// names.
 func checkNamePattern(s string) string { return checkFieldPattern(s, "") }
 
 func checkFieldPattern(s, behind string) string {
@@ -89,8 +88,7 @@ func checkFieldPattern(s, behind string) string {
 
 var namePrefix = regexp.MustCompile(`^(?:\(\?i\))?\^(?:\(\?i\))?([A-Za-z0-9_-]+)(?::|\$|\\s|\[| )`)
 
-// namedBy is the field name a pattern spells out from its beginning on, "" when
-// it does not.
+// namedBy returns the field name that a pattern spells out at its start, or "".
 func namedBy(pattern string) string {
 	if m := namePrefix.FindStringSubmatch(pattern); m != nil {
 		return m[1]

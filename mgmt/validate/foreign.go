@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Term is a word of HAProxy, nginx or another load balancer.
+// Term is a term of HAProxy, nginx or another load balancer.
 type Term struct {
-	// Fields are what it is called here: the first that an object has is meant.
+	// Fields lists the equivalent fields. The first one that the object has applies.
 	Fields []string
-	// Command is where to find it when no field of the object is meant.
+	// Command describes the equivalent if no field of the object applies.
 	Command string
 }
 
-// foreign are terms of others, in lower case and with underscores.
+// foreign maps terms in lower case with underscores.
 var foreign = map[string]Term{
 	// objects
 	"frontend":         {Command: "a farm listens: sluice farm create"},
@@ -143,14 +143,14 @@ var foreign = map[string]Term{
 	"accept_unsafe_violations_in_http_response": {Fields: []string{"backend_leniency"}},
 }
 
-// Foreign returns what a term of another load balancer is called here.
+// Foreign returns the equivalent of a term of another load balancer.
 func Foreign(word string) (Term, bool) {
 	t, is := foreign[strings.NewReplacer("-", "_", " ", "_", ".", "_").Replace(strings.ToLower(word))]
 	return t, is
 }
 
-// meant says what a term of another load balancer means for an object with the fields of
-// known; empty for another word.
+// meant explains a term of another load balancer for an object with the known fields, or
+// returns "".
 func meant(word string, known []string) string {
 	t, is := Foreign(word)
 	if !is {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// everyField are the fields of all objects of a document.
+// everyField returns the fields of all objects of a document.
 func everyField() (out []string) {
 	for _, p := range profiles {
 		out = append(out, p.Farm().Document.Names()...)
@@ -43,7 +43,7 @@ func TestTermsOfOthersLeadToOurs(t *testing.T) {
 	}
 }
 
-// A term must lead somewhere: to a field that exists, or to a command.
+// A term must lead to an existing field or command.
 func TestEachTermLeadsToAFieldThatExists(t *testing.T) {
 	fields := append(everyField(), "ip", "max_conns", "server_names", "rise", "fall", "command", "maintenance", "threads", "listen", "certificate")
 	for word, term := range foreign {

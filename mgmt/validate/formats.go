@@ -10,36 +10,36 @@ import (
 	"github.com/sluicelb/sluice/core/pattern"
 )
 
-// The bounds of texts and numbers the contract leaves open.
+// Limits of texts and numbers that the contract leaves open.
 const (
-	// MaxName is the longest name of a farm or service, in bytes.
+	// MaxName is the maximum length of a farm or service name, in bytes.
 	MaxName = 64
-	// MaxErrorText is the longest response body an operator may configure, in bytes.
+	// MaxErrorText is the maximum length of a configured error body, in bytes.
 	MaxErrorText = 4 << 10
-	// MaxPattern is the longest regex, in bytes.
+	// MaxPattern is the maximum length of a regex, in bytes.
 	MaxPattern = 1024
-	// MaxURL is the longest redirect, in bytes.
+	// MaxURL is the maximum length of a redirect, in bytes.
 	MaxURL = 2048
-	// MaxTimeout is the longest timeout in seconds: one day. What waits longer
-	// is a connection nobody will come back to.
+	// MaxTimeout is the maximum timeout in seconds: one day. Any longer wait is for a dead
+	// connection.
 	MaxTimeout = 86400
-	// MaxTTL is the longest life of an unused session in seconds: one year.
+	// MaxTTL is the maximum lifetime of an unused session in seconds: one year.
 	MaxTTL = 365 * 86400
 )
 
 var (
-	// No name starts with a hyphen: on a command line it would read as a flag.
+	// Names never start with a hyphen, which a command line would read as an option.
 	farmNamePattern    = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]*$`)
 	serviceNamePattern = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9_-]*$`)
-	// An alias is shown in tables, mails and pages: nothing in it means
-	// anything to a shell, a path or a page, and it looks like what it is.
+	// An alias appears in tables, mails and pages. It contains no characters special to a
+	// shell, path or page, and none that look alike.
 	aliasPattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*$`)
 	hostLabel    = pattern.Lazy(`^[a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?$`)
 	tokenPattern = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 )
 
-// reservedFarmNames would hide a path of the API: /stats/farms/total,
-// /farms/modules/…; 0 is refused for every object.
+// reservedFarmNames would hide API paths: /stats/farms/total, /farms/modules/…; 0 is
+// rejected for every object.
 var reservedFarmNames = []string{"0", "modules", "total"}
 
 func checkVIP(s string) string {
@@ -61,8 +61,8 @@ func checkVIP(s string) string {
 
 var broadcast = netip.AddrFrom4([4]byte{255, 255, 255, 255})
 
-// checkHost accepts a unicast address or a resolvable name (RFC 1123, with
-// the underscore that real zones have).
+// checkHost accepts a unicast address or a resolvable name (RFC 1123, plus the underscore
+// that occurs in practice).
 func checkHost(s string) string {
 	if addr, err := netip.ParseAddr(s); err == nil {
 		return checkBackendAddr(addr, nil)
@@ -82,8 +82,8 @@ func checkHost(s string) string {
 	return ""
 }
 
-// checkBackendAddr refuses addresses no server can have. local are the
-// addresses of this machine with their networks.
+// checkBackendAddr rejects addresses that no server can have. local lists the addresses of
+// this machine with their networks.
 func checkBackendAddr(addr netip.Addr, local []netip.Prefix) string {
 	switch {
 	case addr.Zone() != "":
@@ -117,8 +117,8 @@ func isBroadcast(addr netip.Addr, network netip.Prefix) bool {
 	return !network.Contains(addr.Next())
 }
 
-// isNetwork reports whether addr has no host bit of network set, which was once
-// another way to broadcast.
+// isNetwork reports whether addr has no host bits of network set, which is an obsolete form
+// of the broadcast address.
 func isNetwork(addr netip.Addr, network netip.Prefix) bool {
 	return addr.Is4() && network.Addr().Is4() && network.Bits() <= 30 && addr == network.Masked().Addr()
 }
@@ -130,8 +130,8 @@ func checkVHost(s string) string {
 	return checkPattern(s)
 }
 
-// checkRedirect accepts an absolute http(s) URL. ${VHOST} stands for the host
-// of the request and may take the place of the host.
+// checkRedirect accepts an absolute http(s) URL. ${VHOST} stands for the host of the
+// request and may replace the host.
 func checkRedirect(s string) string {
 	if strings.IndexFunc(s, func(r rune) bool { return isControl(r) || r == ' ' }) >= 0 {
 		return "it holds a blank or a control character"
@@ -157,8 +157,8 @@ func checkRedirect(s string) string {
 	return ""
 }
 
-// checkPlainRedirect is checkRedirect for an answer that is given before a
-// request was read, so that nothing of it can stand in the URL.
+// checkPlainRedirect is checkRedirect for a response sent before reading a request, so the
+// URL cannot use parts of it.
 func checkPlainRedirect(s string) string {
 	if strings.Contains(s, "${VHOST}") {
 		return "it is sent as it stands, the host of the request is not known here"
@@ -166,15 +166,15 @@ func checkPlainRedirect(s string) string {
 	return checkRedirect(s)
 }
 
-// variable finds what other programs replace: $host and ${host} (nginx), %[hdr(host)]
+// variable matches variables of other programs: $host and ${host} (nginx), %[hdr(host)]
 // (HAProxy), %{Host}i (Apache).
 var variable = regexp.MustCompile(`\$\{[^}]*\}?|\$[A-Za-z_]\w*|%[\[{][^\]}]*[\]}]?`)
 
-// nginxVariable finds a variable of nginx in a text that may hold other dollars.
+// nginxVariable matches a variable of nginx in a text that may contain other dollar signs.
 var nginxVariable = regexp.MustCompile(`\$\{?(?:host|hostname|https?|http_\w+|sent_http_\w+|uri|document_uri|request|request_\w+|args|arg_\w+|is_args|query_string|` +
 	`scheme|server_\w+|remote_\w+|realip_\w+|proxy_\w+|upstream_\w+|ssl_\w+|cookie_\w+|status|time_\w+|msec|connection\w*|body_bytes_sent)\b\}?`)
 
-// redirectVariables says what a redirect has instead of a variable.
+// redirectVariables suggests the equivalent of a variable in a redirect.
 func redirectVariables(found string) string {
 	switch strings.Trim(found, "${}") {
 	case "host", "http_host", "server_name", "hostname":
@@ -185,8 +185,8 @@ func redirectVariables(found string) string {
 	return "a redirect knows ${VHOST}, the host of the request, and $1 to $9, the groups of urlp"
 }
 
-// checkLiteral refuses variables of other programs, and names of files, in a header
-// value, which is sent as it stands.
+// checkLiteral rejects variables of other programs, and file names, in a header value,
+// which is sent literally.
 func checkLiteral(s string) string {
 	found := nginxVariable.FindString(s)
 	if found == "" {
@@ -202,14 +202,14 @@ func checkLiteral(s string) string {
 }
 
 var (
-	// logVariable finds a variable of HAProxy or Apache.
+	// logVariable matches a variable of HAProxy or Apache.
 	logVariable = regexp.MustCompile(`%\[[a-z][^\]]*\]|%\{[^}]+\}[a-zA-Z]`)
 	// fileName matches @file, and file:///path.
 	fileName = regexp.MustCompile(`^(?:@|file:)[\w./~-]+$`)
 )
 
-// checkErrorText refuses the name of a file, and variables of nginx, in the body of
-// an error: it is sent as it stands.
+// checkErrorText rejects a file name, and nginx variables, in an error body, which is sent
+// literally.
 func checkErrorText(s string) string {
 	if fileName.MatchString(strings.TrimSpace(s)) {
 		return strings.TrimSpace(s) + ` is not read: give the text itself, in a shell as "$(cat FILE)"`
@@ -229,7 +229,7 @@ func checkPrintable(s string) string {
 
 func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
 
-// maxCertificate is the longest name of a certificate, its extension included.
+// maxCertificate is the maximum length of a certificate name, including its extension.
 const maxCertificate = 132
 
 var (
@@ -237,8 +237,8 @@ var (
 	authorityPattern   = regexp.MustCompile(`^[a-zA-Z0-9][\w.-]*$`)
 )
 
-// checkCertificate checks the form of a certificate's name, with or without
-// its extension; whether there is one of that name is not known here.
+// checkCertificate checks the form of a certificate name, with or without extension. Its
+// existence is checked elsewhere.
 func checkCertificate(s string) string {
 	base := strings.TrimSuffix(s, ".pem")
 	switch {

@@ -7,28 +7,28 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The bounds of rules.
+// Limits of rules.
 const (
-	// MaxRules is how many rules one list may have.
+	// MaxRules is the maximum length of a rule list.
 	MaxRules = 128
-	// MaxHeader is the longest header line, and the longest replacement, in bytes.
+	// MaxHeader is the maximum length of a header line or replacement, in bytes.
 	MaxHeader = 4 << 10
 )
 
-// RuleList is one kind of rule that farms and services have ordered lists of.
+// RuleList is one kind of ordered rule list of farms and services.
 type RuleList[T comparable] struct {
-	// Farm and Service are the names of the list at either level; Farm is empty
-	// when only services have it. Documents use the same names.
+	// Farm and Service are the names of the list at either level. Farm is "" if only
+	// services have it. Documents use the same names.
 	Farm, Service string
 	// Rule holds the fields of one rule.
 	Rule Table[T]
-	// Moves says that the order counts, so that a rule may be moved.
+	// Moves marks lists whose order matters, so that rules can be moved.
 	Moves     bool
 	of        func(*farm.HeaderRules) *[]T
 	ofService func(*farm.Service) *[]T
 }
 
-// OfFarm returns the list of a farm, nil when it can have none.
+// OfFarm returns the list of a farm, nil if it cannot have one.
 func (l *RuleList[T]) OfFarm(f *farm.Farm) *[]T {
 	rules := f.Headers()
 	if l.of == nil || rules == nil {
@@ -40,7 +40,7 @@ func (l *RuleList[T]) OfFarm(f *farm.Farm) *[]T {
 // OfService returns the list of a service.
 func (l *RuleList[T]) OfService(s *farm.Service) *[]T { return l.ofService(s) }
 
-// The kinds of rules.
+// Kinds of rules.
 var (
 	AddRequest      = headerList("addheader", "addrequestheader", headerSets, func(r *farm.HeaderRules) *[]farm.HeaderAdd { return &r.AddRequest })
 	RemoveRequest   = headerList("headremove", "removerequestheader", headerRemove, func(r *farm.HeaderRules) *[]farm.HeaderRemove { return &r.RemoveRequest })
@@ -58,11 +58,10 @@ func headerList[T comparable](atFarm, atService string, rule Table[T], of func(*
 		ofService: func(s *farm.Service) *[]T { return of(&s.HeaderRules) }}
 }
 
-// RuleMove is the body of POST …/<kind>/ID/actions; the caller moves.
+// RuleMove is the body of POST …/<kind>/ID/actions; the caller moves the rule.
 var RuleMove = move[struct{}]("New position of the rule, from 0.")
 
-// headerLine and headerPattern are rules of their own in bodies, and of the
-// items of lists in documents.
+// headerLine and headerPattern are the rules of body fields and of list items in documents.
 var (
 	headerLine = rule{name: "header", hints: basic(atHeaders, "Header"), kind: kindText, required: true, format: "Name: value", maxLen: MaxHeader, check: checkHeaderLine, canon: canonHeaderLine, same: sameHeaderLine,
 		must: `a header as "Name: value"`, musts: `a list of headers as "Name: value"`, about: "Header that is added to responses; one of the same name that the backend sends stays."}
@@ -71,7 +70,7 @@ var (
 		must: "a valid regular expression", musts: "a list of regular expressions", about: `Regex for the lines ("Name: value", in any case) that are removed.`}
 )
 
-// asSet returns the rule of a header that takes the place of the client's own.
+// asSet returns the rule of a header that replaces the client's own.
 func asSet(r rule) rule {
 	r.about = "Header that requests get instead of the client's own of that name, with a hyphen or an underscore; a Cookie is added to the client's."
 	return r
@@ -133,8 +132,7 @@ var urlRewrite = Table[farm.URLRewrite]{fields: []field[farm.URLRewrite]{
 	},
 }}
 
-// farmHeaders and serviceHeaders are the lists of plain texts, as documents
-// have them.
+// farmHeaders and serviceHeaders are the lists that documents write as plain texts.
 var (
 	farmHeaders = headerTexts(AddRequest.Farm, RemoveRequest.Farm,
 		func(f *farm.Farm) *farm.HeaderRules { return &httpSeen(f).HeaderRules },
@@ -144,8 +142,8 @@ var (
 
 func ofService(s *farm.Service) *farm.HeaderRules { return &s.HeaderRules }
 
-// headerTexts makes the fields for the rules of a T, which seen reads and own
-// lets be changed.
+// headerTexts returns the fields for the rules of a T. seen returns them for reading, own
+// for changing.
 func headerTexts[T any](add, remove string, seen, own func(*T) *farm.HeaderRules) []field[T] {
 	adds := func(name, label string, line rule, of func(*farm.HeaderRules) *[]farm.HeaderAdd) field[T] {
 		return listed(name, label, line, func(t *T) *[]farm.HeaderAdd { return of(seen(t)) }, func(t *T) *[]farm.HeaderAdd { return of(own(t)) },
@@ -163,7 +161,7 @@ func headerTexts[T any](add, remove string, seen, own func(*T) *farm.HeaderRules
 	}
 }
 
-// listed makes the field of a list whose items are texts under the rule item.
+// listed returns the field of a list whose items are texts with the rule item.
 func listed[T, H any](name, label string, item rule, seen, own func(*T) *[]H, text func(H) string, of func(string) H) field[T] {
 	item.hints = advanced(atHeaders, label)
 	item.name, item.kind, item.required, item.null, item.max = name, kindList, false, true, MaxRules
@@ -186,7 +184,7 @@ func listed[T, H any](name, label string, item rule, seen, own func(*T) *[]H, te
 	}
 }
 
-// checkHeaderLine accepts a field line without its end (RFC 9110, 5.1 and 5.5).
+// checkHeaderLine accepts a field line without line end (RFC 9110 §5.1, §5.5).
 func checkHeaderLine(s string) string {
 	name, value, found := strings.Cut(s, ":")
 	switch {
@@ -204,7 +202,7 @@ func checkHeaderLine(s string) string {
 	return checkLiteral(value)
 }
 
-// checkReplacement accepts a value with groups.
+// checkReplacement accepts a value with references to groups.
 func checkReplacement(s string) string {
 	if problem := checkValue(s); problem != "" {
 		return problem
@@ -229,7 +227,7 @@ func sameHeaderLine(s string) string {
 	return strings.ToLower(name) + ":" + value
 }
 
-// checkTarget accepts what may stand in a request target (RFC 9112, 3.2).
+// checkTarget accepts the characters of a request target (RFC 9112 §3.2).
 func checkTarget(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > 0x7e || r == '#' }) {
 		return "it holds a blank, a #, a control character or one beyond ASCII"

@@ -82,8 +82,8 @@ func TestARuleThatCannotWorkIsRefusedWithTheReason(t *testing.T) {
 	}
 }
 
-// A pattern that finds other fields too is a rule about those: the engine
-// leaves the fixed ones alone.
+// A pattern that also matches other fields is a rule about those. The engine ignores the
+// fixed ones.
 func TestAPatternForManyFieldsIsAllowed(t *testing.T) {
 	for _, pattern := range []string{".*", "^X-", "^Content-", "Host", "^X-Forwarded-Host:", "internal\\.example", "^Upgrade-Insecure-Requests", "^Set-Cookie: SID=", "^X-Content-Length"} {
 		if _, err := change(t, &validate.RemoveRequest.Rule, &farm.HeaderRemove{}, `{"pattern":`+fmt.Sprintf("%q", pattern)+`}`); err != nil {
@@ -142,7 +142,7 @@ func swap(header, match, by string) farm.HeaderReplace {
 	return farm.HeaderReplace{Header: header, Match: match, Replace: by}
 }
 
-// everyKind has a rule of each kind.
+// everyKind returns rules of every kind.
 func everyKind() farm.HeaderRules {
 	return farm.HeaderRules{
 		AddRequest: []farm.HeaderAdd{{Header: "X-A: 1"}, {Header: "X-A: 2"}}, RemoveRequest: []farm.HeaderRemove{{Pattern: "^X-Debug"}},

@@ -1,8 +1,7 @@
 package validate
 
-// hints are what people who fill in forms need besides the rule of a field: where
-// it stands, what it is called, what its number counts, whether many need it, and
-// what a change does to traffic. Schemas carry them.
+// hints is the information that forms need in addition to the rule: section, label, unit,
+// frequency of use, and effect on traffic. Schemas contain it.
 type hints struct {
 	section  section
 	label    string
@@ -11,11 +10,11 @@ type hints struct {
 	cost     Cost
 }
 
-// section is a part of a form. It has a type of its own, so that the compiler
-// tells it from a label.
+// section is a part of a form. It has its own type so that the compiler distinguishes it
+// from a label.
 type section string
 
-// The sections of forms.
+// Sections of forms.
 const (
 	atAddress     section = "Address"
 	atBackends    section = "Backends"
@@ -48,7 +47,7 @@ const (
 	atBackendTLS  section = "TLS to backends"
 )
 
-// The units of numbers.
+// Units of numbers.
 const (
 	inSeconds  = "s"
 	inMinutes  = "min"
@@ -61,20 +60,20 @@ const (
 	inRequests = "requests"
 )
 
-// Cost is what a change of a field costs traffic.
+// Cost is the effect of a field change on traffic.
 type Cost string
 
-// The costs. What is under way goes on to its end in any case but the last.
+// Costs. Traffic in progress continues to its end, except with the last one.
 const (
-	// CostNone holds from the next request, packet or datagram on.
+	// CostNone takes effect from the next request, packet or datagram.
 	CostNone Cost = "none"
-	// CostConnections holds for connections that are opened from then on.
+	// CostConnections takes effect for new connections.
 	CostConnections Cost = "connections"
-	// CostRestart opens the farm at another place: clients come anew.
+	// CostRestart moves the farm to another address or data path: clients must reconnect.
 	CostRestart Cost = "restart"
 )
 
-// basic are the hints of a field that many set, advanced those of one few need.
+// basic returns the hints of a common field, advanced those of a rarely needed one.
 func basic(at section, label string) hints { return hints{section: at, label: label, cost: CostNone} }
 
 func advanced(at section, label string) hints {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Who makes a form of the rules finds all it takes, for every field there is.
+// Every field has all hints that a form needs.
 func TestEveryRuleHasItsHints(t *testing.T) {
 	eachTable(t, func(t *testing.T, table any) {
 		labels := map[string]string{}
@@ -32,7 +32,7 @@ func TestEveryRuleHasItsHints(t *testing.T) {
 	})
 }
 
-// What a field acts as that was never set could be sent as well.
+// The default of a field is a valid value.
 func TestDefaultsKeepTheirRule(t *testing.T) {
 	eachTable(t, func(t *testing.T, table any) {
 		each(table, func(r *rule, _ func(string) *rule, _ bool) {
@@ -53,8 +53,8 @@ func TestDefaultsKeepTheirRule(t *testing.T) {
 	})
 }
 
-// The description of a field says its default and its condition, and the text of
-// its rule does not say them again.
+// The description of a field states its default and condition, and its rule text does not
+// repeat them.
 func TestDefaultsAndConditionsAreSaidOnce(t *testing.T) {
 	eachTable(t, func(t *testing.T, table any) {
 		each(table, func(r *rule, _ func(string) *rule, _ bool) {

@@ -8,21 +8,21 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The bounds of the settings the contract leaves open.
+// Limits of settings that the contract leaves open.
 const (
-	// MaxBody is the highest bound of a request body in bytes: 1 TiB.
+	// MaxBody is the maximum of the request body limit in bytes: 1 TiB.
 	MaxBody = 1 << 40
-	// MinHead and MaxHead bound the longest request head in bytes: less takes
-	// no real request, more does not fit a read of the engine.
+	// MinHead and MaxHead bound the limit of request heads in bytes. Less would reject real
+	// requests, more exceeds a read of the engine.
 	MinHead, MaxHead = 1 << 10, 64 << 10
-	// MaxGrace is the longest time exchanges may go on after a stop, in seconds.
+	// MaxGrace is the maximum grace period after a stop, in seconds.
 	MaxGrace = 3600
-	// MaxTrusted is how many networks a farm may trust.
+	// MaxTrusted bounds the trusted networks of a farm.
 	MaxTrusted = 256
 )
 
-// settings are the fields an http farm has besides its address and its
-// listener. They may be set on their own; GET shows all of them.
+// settings are the fields of an http farm except address and listener. Each may be set
+// alone; GET shows all of them.
 var settings = []field[farm.Farm]{
 	seconds("contimeout", basic(atTimeouts, "Connect timeout").in(inSeconds), "Seconds one connect to a backend may take.", func(h *farm.HTTP) *farm.Seconds { return &h.ConnectTimeout }),
 	seconds("restimeout", basic(atTimeouts, "Response timeout").in(inSeconds), "Seconds to wait for the next bytes of a backend.", func(h *farm.HTTP) *farm.Seconds { return &h.ResponseTimeout }),
@@ -56,8 +56,8 @@ var settings = []field[farm.Farm]{
 	errorText("errorWAF", basic(atErrors, "Blocked"), "Body of the answer to a request that security rules block.", func(h *farm.HTTP) *string { return &h.ErrorWAF }),
 }
 
-// farmContinue was a truth value once and has numbers in the core: all three
-// spellings are read, the words are shown.
+// farmContinue was a boolean in the past and is numeric in Zevenet's core. All three
+// spellings are accepted; the words are shown.
 var farmContinue = choice("ignore_100_continue", advanced(atRequests, "Expect: 100-continue"),
 	"What is done with Expect: 100-continue: pass it to the backend, ignore (answer it here), silent (pass it, but not the interim answer back), not-allow (417).",
 	farm.ContinueModes(), farm.ContinuePass, map[string]string{
@@ -80,7 +80,7 @@ func seconds(name string, h hints, about string, at func(*farm.HTTP) *farm.Secon
 	return secondsIn(httpPart, name, h, about, MaxTimeout, at)
 }
 
-// bound makes the field of a number whose zero value stands for a default.
+// bound returns the field of a number whose zero value means the default.
 func bound[N ~uint32 | ~uint64](name string, h hints, about string, least, most int64, unset N, at func(*farm.HTTP) *N) field[farm.Farm] {
 	return boundIn(httpPart, name, h, about, least, most, unset, at)
 }
@@ -93,12 +93,12 @@ func word[W ~string](name string, h hints, about string, words []W, at func(*far
 	return wordIn(httpPart, name, h, about, words, at)
 }
 
-// choice makes the field of a word whose zero value stands for a default.
+// choice returns the field of a word whose zero value means the default.
 func choice[W ~string](name string, h hints, about string, words []W, unset W, normalize map[string]string, at func(*farm.HTTP) *W) field[farm.Farm] {
 	return choiceIn(httpPart, name, h, about, words, unset, normalize, at)
 }
 
-// orZero is v, or the zero value that stands for unset.
+// orZero returns v, or the zero value if v is the default.
 func orZero[T comparable](v, unset T) T {
 	if v == unset {
 		var zero T
@@ -115,7 +115,7 @@ func errorText(name string, h hints, about string, at func(*farm.HTTP) *string) 
 	}
 }
 
-// httpOf returns the settings to set in, the defaults for a new farm.
+// httpOf returns the settings to change; the defaults for a new farm.
 func httpOf(f *farm.Farm) *farm.HTTP {
 	if f.HTTP == nil {
 		f.HTTP = farm.DefaultHTTP()
@@ -125,8 +125,8 @@ func httpOf(f *farm.Farm) *farm.HTTP {
 
 var httpPart = part[farm.HTTP]{httpOf, httpSeen, farm.DefaultHTTP}
 
-// httpSeen returns the settings to read; a farm without any, which a
-// rule of its own refuses, shows the defaults.
+// httpSeen returns the settings to read; the defaults for a farm without any, which another
+// rule rejects.
 func httpSeen(f *farm.Farm) *farm.HTTP {
 	if f.HTTP == nil {
 		return farm.DefaultHTTP()
@@ -134,7 +134,7 @@ func httpSeen(f *farm.Farm) *farm.HTTP {
 	return f.HTTP
 }
 
-// parseNetwork reads an address or a network; host bits are dropped.
+// parseNetwork parses an address or a network and clears host bits.
 func parseNetwork(s string) (netip.Prefix, error) {
 	if addr, err := netip.ParseAddr(s); err == nil {
 		return netip.PrefixFrom(addr, addr.BitLen()), nil
@@ -143,8 +143,8 @@ func parseNetwork(s string) (netip.Prefix, error) {
 	return p.Masked(), err
 }
 
-// NetworkText writes a network as bodies and documents have it: one address
-// without its length.
+// NetworkText formats a network for bodies and documents; a single address has no prefix
+// length.
 func NetworkText(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// httpProfile is what the rules say of http farms.
+// httpProfile implements Profile for http farms.
 type httpProfile struct{}
 
 func (httpProfile) Name() farm.Profile { return farm.ProfileHTTP }
@@ -95,7 +95,7 @@ func (httpProfile) groupWarnings(f *farm.Farm, i int, add warn) {
 	stickyWarnings(&f.HTTP.Services[i], add)
 }
 
-// splitWarning returns a text when the weight of service i means nothing: no
+// splitWarning returns a text if the split weight of service i has no effect, because no
 // neighbour has one.
 func splitWarning(list []farm.Service, i int) string {
 	if list[i].Split == nil || i > 0 && list[i-1].Split != nil || i+1 < len(list) && list[i+1].Split != nil {
@@ -104,9 +104,8 @@ func splitWarning(list []farm.Service, i int) string {
 	return "split has no effect: neither the service before nor the one behind it has one"
 }
 
-// stickyWarnings adds what has no effect yet of the fields that keep clients on
-// their backend. Clients send them one by one, in any order, so none is refused
-// because another one is still missing.
+// stickyWarnings adds warnings about persistence fields without effect. Clients send these
+// fields one by one in any order, so a missing one is not an error.
 func stickyWarnings(s *farm.Service, add warn) {
 	kind := s.Persistence
 	if kind.Named() && s.SessionID == "" {
@@ -119,7 +118,7 @@ func stickyWarnings(s *farm.Service, add warn) {
 	}
 }
 
-// checkOwnConnectTimeout holds a backend's own contimeout to what the farm's is held to.
+// checkOwnConnectTimeout applies the limit of the farm's contimeout to that of a backend.
 func checkOwnConnectTimeout(at string, f *farm.Farm, b *farm.Backend) *Error {
 	if b.ConnectTimeout <= f.HTTP.ResurrectTime {
 		return nil

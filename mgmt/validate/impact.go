@@ -7,28 +7,27 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Impact is what a change costs the traffic of one farm, beyond what every change
-// costs: nothing.
+// Impact is the cost of a change for the traffic of one farm, beyond CostNone.
 type Impact struct {
 	Farm string
 	// Cost is CostConnections, CostRestart, CostTraffic or CostCut.
 	Cost Cost
-	// Fields are those whose change it is that costs it; empty with CostTraffic and
+	// Fields lists the changed fields that cause the cost; empty with CostTraffic and
 	// CostCut.
 	Fields []string
-	// Backends are those whose connections end, with CostCut: "10.0.0.1:80 of service
-	// web of farm shop".
+	// Backends lists the backends whose connections end with CostCut, e.g. "10.0.0.1:80 of
+	// service web of farm shop".
 	Backends []string
 }
 
-// CostTraffic is the cost of a farm that is stopped or deleted: all that it carries.
+// CostTraffic is the cost of stopping or deleting a farm: all of its traffic.
 const CostTraffic Cost = "traffic"
 
-// CostCut is the cost of maintenance that ends the connections of backends.
+// CostCut is the cost of maintenance that closes connections to backends.
 const CostCut Cost = "cut"
 
-// Impacts lists what the step from one configuration to another costs, farm by farm
-// in the order of the first. A farm is known by its ID.
+// Impacts lists the costs of a change, in the order of farms in from. Farms are identified
+// by stable ID.
 func Impacts(from, to *farm.Config) (out []Impact) {
 	for i := range from.Farms {
 		old := &from.Farms[i]
@@ -45,7 +44,7 @@ func Impacts(from, to *farm.Config) (out []Impact) {
 	return out
 }
 
-// impactsOf are those of a farm that stays.
+// impactsOf returns the impacts on a remaining farm.
 func impactsOf(old, next *farm.Farm) (out []Impact) {
 	byCost := map[Cost][]string{}
 	if old.VIP != next.VIP {
@@ -73,7 +72,7 @@ func impactsOf(old, next *farm.Farm) (out []Impact) {
 	return out
 }
 
-// cutOff are the backends whose maintenance begins to cut.
+// cutOff returns the backends whose maintenance changes to cut.
 func cutOff(old, next *farm.Farm) (out []string) {
 	before := map[uint32]farm.Maintenance{}
 	for _, g := range old.Groups() {
@@ -91,8 +90,8 @@ func cutOff(old, next *farm.Farm) (out []string) {
 	return out
 }
 
-// portOf is a backend's port as it stands behind its address; one that keeps the
-// client's has none.
+// portOf returns the port of a backend as a suffix of its address, "" if it uses the
+// client's port.
 func portOf(b *farm.Backend) string {
 	if b.Port == 0 {
 		return ""
@@ -100,7 +99,7 @@ func portOf(b *farm.Backend) string {
 	return ":" + strconv.Itoa(int(b.Port))
 }
 
-// changed are the fields that differ and whose change costs something, by name.
+// changed returns the changed fields that have a cost.
 func (t *Table[T]) changed(old, next *T) map[string]Cost {
 	out := map[string]Cost{}
 	for i := range t.fields {

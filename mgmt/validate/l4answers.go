@@ -7,32 +7,32 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Backends of farms with nattype stateless_dnat and dnat answer the address and
-// port of the client, and nothing in an answer tells by which farm it was asked.
-// With dnat connection tracking knows, and finds another port where two would look
-// the same; stateless_dnat knows only that the client came by it lately. A client
-// whose port comes to the same backend by both loses one of the two connections. With nat it may be: its answers go to the appliance.
+// With nattype stateless_dnat and dnat, backends respond to the client's address and port,
+// and nothing in a response identifies the farm. With dnat, connection tracking identifies
+// it, and picks another port on a conflict. stateless_dnat only remembers that the client
+// came through it recently. A client that reaches the same backend through two farms from
+// the same port loses one of the connections. nattype nat is not affected, because its
+// responses go to the appliance's address.
 
-// answering is ports of one transport at which a backend answers clients.
+// answering is a backend address and transport on which it responds to clients.
 type answering struct {
 	transport farm.L4Protocol
 	addr      netip.Addr
 }
 
-// answerer is what is asked there, by a farm at that position.
+// answerer is the ports that a farm uses there, and the farm's position.
 type answerer struct {
 	ports farm.PortRange
 	farm  int
 }
 
-// keeps reports whether backends of the farm answer clients, and the appliance
-// passes it on.
+// keeps reports whether backends of the farm respond to the client's address, through the
+// appliance.
 func keeps(f *farm.Farm) bool {
 	return !f.Stopped && f.L4 != nil && (f.L4.NAT == farm.NATStateless || f.L4.NAT == farm.NATTarget)
 }
 
-// eachAnswer calls fn for everything backends of the farm answer at, until fn
-// returns false.
+// eachAnswer calls fn for every endpoint of the farm's backends until fn returns false.
 func eachAnswer(f *farm.Farm, fn func(at answering, ports farm.PortRange) bool) {
 	for i := range f.L4.Backends {
 		b := &f.L4.Backends[i]
@@ -53,9 +53,9 @@ func eachAnswer(f *farm.Farm, fn func(at answering, ports farm.PortRange) bool) 
 	}
 }
 
-// eachAmbiguous calls fn for farms whose answers could not be told from those of
-// an earlier one, once for each, until fn returns false: of pairs with nattype
-// stateless_dnat for both, or of the others.
+// eachAmbiguous calls fn once for each farm whose responses cannot be distinguished from
+// those of an earlier one, until fn returns false. With both, it considers pairs of
+// stateless_dnat farms, otherwise the other pairs.
 func eachAmbiguous(cfg *farm.Config, both bool, fn func(f, earlier *farm.Farm, at answering) bool) bool {
 	stateless := map[answering][]answerer{}
 	for i := range cfg.Farms {
@@ -96,9 +96,9 @@ func eachAmbiguous(cfg *farm.Config, both bool, fn func(f, earlier *farm.Farm, a
 	return true
 }
 
-// checkAnswers refuses a farm that shares a backend with another so, when one of
-// the two has nattype dnat: connection tracking remembers a connection for minutes
-// after its end, in which every client that comes from the same port is lost.
+// checkAnswers rejects a farm that shares a backend with another in this way if one of them
+// has nattype dnat. Connection tracking remembers a connection for minutes after its end,
+// and every client that reuses the port in that time fails.
 func checkAnswers(cfg *farm.Config, yield func(Error) bool) bool {
 	return eachAmbiguous(cfg, false, func(f, earlier *farm.Farm, at answering) bool {
 		return yield(Error{FarmPath(f.Name), "nattype", fmt.Sprintf("nattype must not be %s while running farm %s with nattype %s sends clients to backend %s at the same port (%s): "+
@@ -107,10 +107,10 @@ func checkAnswers(cfg *farm.Config, yield func(Error) bool) bool {
 	})
 }
 
-// answerWarnings is for farms that both have nattype stateless_dnat, as those of
-// several VIPs before the same servers: a flow is forgotten seconds after its last
-// packet, so only a client that uses one port for both at a time is lost. Both farms are
-// warned of, so that whoever changes one of them reads it.
+// answerWarnings warns about pairs of stateless_dnat farms, e.g. several VIPs for the same
+// servers. A flow is forgotten seconds after its last packet, so only a client that uses
+// one port for both at the same time fails. Both farms get the warning, so that a change of
+// either shows it.
 func answerWarnings(cfg *farm.Config, add func(f *farm.Farm, field, text string)) {
 	warned := map[string]bool{}
 	warn := func(f, other *farm.Farm, at answering) {

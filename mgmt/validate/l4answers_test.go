@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// sharing is a farm on a VIP of its own; words are "dnat tcp 80 10.0.0.7:8080",
-// port 0 for a backend without one.
+// sharing returns a farm on its own VIP. words is e.g. "dnat tcp 80 10.0.0.7:8080"; port 0
+// means none.
 func sharing(name, vip, words string) farm.Farm {
 	part := strings.Fields(words)
 	f := listening(name, part[1]+" "+vip+" "+part[2])
@@ -27,7 +27,7 @@ func TestFarmsWhoseAnswersLookTheSameDoNotShareABackend(t *testing.T) {
 	}{
 		{"stateless_dnat tcp 80 10.0.0.7:8080", "dnat tcp 81 10.0.0.7:8080", true},
 		{"dnat tcp 80 10.0.0.7:8080", "stateless_dnat tcp 81 10.0.0.7:8080", true},
-		{"stateless_dnat tcp 80 10.0.0.7:8080", "stateless_dnat tcp 81 10.0.0.7:8080", false}, // a warning: see below
+		{"stateless_dnat tcp 80 10.0.0.7:8080", "stateless_dnat tcp 81 10.0.0.7:8080", false}, // a warning, see below
 		{"stateless_dnat tcp 80 10.0.0.7:80", "dnat tcp 70:90 10.0.0.7:0", true},
 		{"stateless_dnat tcp 80 10.0.0.7:0", "dnat all * 10.0.0.7:0", true},
 		{"stateless_dnat udp 53 10.0.0.7:0", "dnat sip 53 10.0.0.7:0", true},
@@ -52,7 +52,7 @@ func TestFarmsWhoseAnswersLookTheSameDoNotShareABackend(t *testing.T) {
 		if c.shares && !strings.HasPrefix(refused, `farm "second": nattype must not be `+strings.Fields(c.b)[0]+` while running farm "first"`) {
 			t.Errorf("%s and %s: %s", c.a, c.b, refused)
 		}
-		if third := sharing("third", "192.0.2.3", c.b); c.shares { // broken as well, and not told any more
+		if third := sharing("third", "192.0.2.3", c.b); c.shares { // also invalid, but not reported
 			err := validate.Config(&farm.Config{Farms: append(cfg.Farms[:2:2], third)})
 			if err == nil || !strings.HasPrefix(err.Error(), `farm "second": nattype`) {
 				t.Errorf("%s and %s twice: %v", c.a, c.b, err)
@@ -75,7 +75,7 @@ func TestStatelessFarmsThatShareABackendAreWarnedOf(t *testing.T) {
 		{"stateless_dnat tcp 80 10.0.0.7:8080", "stateless_dnat tcp 81 10.0.0.7:8080", true},
 		{"stateless_dnat tcp 80 10.0.0.7:0", "stateless_dnat tcp 80 10.0.0.7:0", true},
 		{"stateless_dnat tcp 80 10.0.0.7:0", "stateless_dnat tcp 81 10.0.0.7:0", false},
-		{"stateless_dnat tcp 80 10.0.0.7:8080", "dnat tcp 81 10.0.0.7:8080", false}, // refused
+		{"stateless_dnat tcp 80 10.0.0.7:8080", "dnat tcp 81 10.0.0.7:8080", false}, // rejected
 		{"stateless_dnat tcp 80 10.0.0.7:8080", "nat tcp 81 10.0.0.7:8080", false},
 	} {
 		cfg := &farm.Config{Farms: []farm.Farm{sharing("first", "192.0.2.1", c.a), sharing("second", "192.0.2.2", c.b)}}
@@ -96,7 +96,7 @@ func TestStatelessFarmsThatShareABackendAreWarnedOf(t *testing.T) {
 	}
 }
 
-// A warning about one farm hides no rejection because of another.
+// A warning about one farm does not hide a rejection because of another.
 func TestAFarmThatIsWarnedOfIsRefusedBesideDNAT(t *testing.T) {
 	first := sharing("first", "192.0.2.1", "stateless_dnat tcp 80 10.0.0.7:8080")
 	second := sharing("second", "192.0.2.2", "dnat tcp 80 10.0.0.7:9090")

@@ -8,19 +8,18 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The bodies about a backend of an l4xnat farm. Maintenance is that of every
-// backend.
+// Bodies about a backend of an l4xnat farm. All profiles share Maintenance.
 var (
 	// L4BackendCreate is the body of POST /farms/F/backends.
 	L4BackendCreate = Table[farm.Backend]{fields: append([]field[farm.Backend]{require(backendHost)}, l4BackendFields...)}
 	// L4BackendUpdate is the body of PUT /farms/F/backends/ID; null resets a number.
 	L4BackendUpdate = Table[farm.Backend]{fields: append([]field[farm.Backend]{backendHost}, l4BackendFields...)}
-	// L4BackendDocument is a backend of a document.
+	// L4BackendDocument is a backend in a document.
 	L4BackendDocument = Table[farm.Backend]{fields: slices.Concat([]field[farm.Backend]{require(backendHost)}, l4BackendFields,
 		[]field[farm.Backend]{backendMaintenance, l4Sessions})}
 )
 
-// maxServerNames is how many server names a backend may have.
+// maxServerNames bounds the server names of a backend.
 const maxServerNames = 64
 
 var l4BackendFields = []field[farm.Backend]{
@@ -43,11 +42,11 @@ var l4BackendFields = []field[farm.Backend]{
 	},
 }
 
-// l4Sessions are the static sessions of a backend, in documents.
+// l4Sessions are the static sessions of a backend in documents.
 var l4Sessions = told(backendSessions, "Static sessions: what clients are recognised by (as the farm's persistence says) who always come here. Only with persistence.")
 
-// perConnection is a field of requests where there are connections alone: it
-// holds for those that are opened later.
+// perConnection adapts a field with per-request effect to farms that handle only
+// connections: it applies to new ones.
 func perConnection[T any](f field[T]) field[T] { f.cost = CostConnections; return f }
 
 func told[T any](f field[T], about string) field[T] { f.about = about; return f }
@@ -71,12 +70,12 @@ func checkServerName(s string) string {
 
 func canonServerName(s string) string { return strings.ToLower(strings.TrimSuffix(s, ".")) }
 
-// L4BackendPath names a backend of an l4xnat farm by its number.
+// L4BackendPath returns the Path of a backend of an l4xnat farm, by its number.
 func L4BackendPath(farmName string, number int) string {
 	return fmt.Sprintf("%s backend %d", FarmPath(farmName), number)
 }
 
-// PathOfBackend names the backend of a group at that position.
+// PathOfBackend returns the Path of the backend of a group at that position.
 func PathOfBackend(g farm.Group, position int) string {
 	if g.OfService() {
 		return BackendPath(g.Farm.Name, g.Name(), position)

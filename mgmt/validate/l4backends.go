@@ -8,8 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// checkL4Backends holds the rules of the backends of an l4xnat farm, alone and
-// together.
+// checkL4Backends checks the backends of an l4xnat farm, single and combined.
 func checkL4Backends(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
 	type server struct {
 		host string
@@ -27,7 +26,7 @@ func checkL4Backends(f *farm.Farm, local []netip.Prefix, yield func(Error) bool)
 			return false
 		}
 		if b.Of != 0 {
-			continue // its name has it once
+			continue // reported once for its name
 		}
 		key := server{canonicalHost(b.Host), l4TargetPort(l, b)}
 		if first, found := seen[key]; found && !yield(Error{at, "ip",
@@ -42,8 +41,7 @@ func checkL4Backends(f *farm.Farm, local []netip.Prefix, yield func(Error) bool)
 	return true
 }
 
-// l4TargetPort is the port a backend gets traffic on; 0 for whatever the client
-// used.
+// l4TargetPort returns the target port of a backend; 0 for the client's port.
 func l4TargetPort(l *farm.L4, b *farm.Backend) uint16 {
 	if b.Port == 0 && l.PortCount() == 1 {
 		return l.Ports[0].First
@@ -51,7 +49,7 @@ func l4TargetPort(l *farm.L4, b *farm.Backend) uint16 {
 	return b.Port
 }
 
-// portWords is the port of a backend in a message.
+// portWords describes the port of a backend in a message.
 func portWords(port uint16) string {
 	if port == 0 {
 		return "with the client's port"
@@ -59,8 +57,7 @@ func portWords(port uint16) string {
 	return fmt.Sprintf("port %d", port)
 }
 
-// checkL4Backend holds what concerns one backend. Names are judged by the
-// address they were resolved to, if any.
+// checkL4Backend checks one backend. A host name is judged by its resolved address, if any.
 func checkL4Backend(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) *Error {
 	l := f.L4
 	addr, problem := checkReach(path, f, b, local)
@@ -78,15 +75,14 @@ func checkL4Backend(path string, f *farm.Farm, b *farm.Backend, local []netip.Pr
 	return nil
 }
 
-// l4Loops reports whether what goes to b, which has the VIP, is for the farm
-// again.
+// l4Loops reports whether traffic to b, whose address is the VIP, returns to the farm.
 func l4Loops(l *farm.L4, b *farm.Backend) bool {
 	return b.Port == 0 || len(l.Ports) == 0 ||
 		slices.ContainsFunc(l.Ports, func(p farm.PortRange) bool { return p.First <= b.Port && b.Port <= p.Last })
 }
 
-// checkL4Statics holds the rules of static sessions: persistence, a form in which
-// they are found, one backend for each.
+// checkL4Statics checks static sessions: persistence is on, their form is valid, and each
+// has one backend.
 func checkL4Statics(f *farm.Farm) *Error {
 	l := f.L4
 	first := map[string]int{}
@@ -115,7 +111,7 @@ func checkL4Statics(f *farm.Farm) *Error {
 	return nil
 }
 
-// L4StaticSession brings a static session of a farm into the form it is kept in.
+// L4StaticSession converts a static session of a farm into its stored form.
 func L4StaticSession(l *farm.L4, session any) (string, error) {
 	form := farm.L4KeyForm(l.Persist)
 	if form == "" {

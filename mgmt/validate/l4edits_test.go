@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// l4Bodies draws bodies of PUT /farms/F: what clients may send, right and wrong.
+// l4Bodies generates bodies of PUT /farms/F, valid and invalid ones.
 func l4Bodies() *rapid.Generator[map[string]any] {
 	words := func(lists ...any) []any {
 		var out []any
@@ -48,9 +48,8 @@ func l4Bodies() *rapid.Generator[map[string]any] {
 	})
 }
 
-// Whatever is sent in whatever order: what the tables and the rules take is a
-// farm that can be carried by what is said to carry it, and its own values sent
-// back change nothing.
+// For any sequence of bodies, an accepted farm can run on its reported carrier, and sending
+// its values back changes nothing.
 func TestEveryEditThatIsTakenLeavesAFarmThatCanBeCarried(t *testing.T) {
 	taken, refused := 0, 0
 	paths := map[farm.DataPath]int{}
@@ -105,8 +104,8 @@ func TestEveryEditThatIsTakenLeavesAFarmThatCanBeCarried(t *testing.T) {
 	}
 }
 
-// What a change makes idle is there again after the way back; what could not be
-// carried is not taken, alone or with it.
+// Fields that become idle return after the opposite change. Impossible values are rejected,
+// alone or in combination.
 func TestAFarmKeepsWhatIsIdleMeanwhile(t *testing.T) {
 	f := &goodL4().Farms[0]
 	for _, text := range []string{`{"contimeout":7,"idle_timeout":8,"grace":9,"maxconnections":10,"logs":"true","log_sample":11,"trusted":"10.0.0.0/8","proxyprotocol_in":"required"}`,
@@ -132,7 +131,7 @@ func TestAFarmKeepsWhatIsIdleMeanwhile(t *testing.T) {
 	}
 }
 
-// The two transports of DNS may be sent as what they are, a list.
+// The two transports of DNS may be sent as a list.
 func TestTCPAndUDPMayBeAListOfTwo(t *testing.T) {
 	for _, raw := range []any{"tcp_udp", "tcp,udp", "udp, tcp", []any{"tcp", "udp"}, []any{"udp", "tcp"}, []any{"tcp_udp"}} {
 		var f farm.Farm

@@ -11,19 +11,19 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The bodies about an l4xnat farm. FarmAction is that of every profile.
+// Bodies about an l4xnat farm. All profiles share FarmAction.
 var (
-	// L4FarmCreate is the body of POST /farms; see FarmCreate. The protocol is
-	// among what every farm is created with.
+	// L4FarmCreate is the body of POST /farms; see FarmCreate. protocol is among the fields
+	// of newFarm.
 	L4FarmCreate = Table[farm.Farm]{slices.Concat(newFarm, noteFields, l4Fields[1:], l4LogFields), l4Facts}
 	// L4FarmUpdate is the body of PUT /farms/F; setting newfarmname renames.
 	L4FarmUpdate = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, l4VPort}, noteFields, l4Fields, l4LogFields), l4Facts}
-	// L4FarmDocument is a farm of a document, without its backends.
+	// L4FarmDocument is a farm in a document, without its backends.
 	L4FarmDocument = Table[farm.Farm]{slices.Concat([]field[farm.Farm]{
 		require(farmName), require(farmProfile), require(farmVIP), require(l4VPort), farmStopped}, noteFields, l4Fields, l4LogFields), l4Facts}
 )
 
-// l4Facts are what follows from the fields of an l4xnat farm.
+// l4Facts are derived from the fields of an l4xnat farm.
 var l4Facts = []field[farm.Farm]{{
 	rule: rule{name: "carrier", hints: advanced(atDataPath, "Carrier"), kind: kindText, values: texts(farm.DataPaths()[1:]), about: "What carries the farm."},
 	get: func(f *farm.Farm) Value {
@@ -36,10 +36,10 @@ var l4Facts = []field[farm.Farm]{{
 	},
 }}
 
-// The conditions of l4xnat farms. A farm whose protocol, NAT type or carrier
-// changes keeps its fields for the way back, so most are idle meanwhile.
+// Conditions of l4xnat farms. If the protocol, NAT type or carrier changes, other fields
+// keep their values for the opposite change. So most conditions make fields idle.
 
-// inUserspace and inKernel are for what only one carrier knows.
+// inUserspace and inKernel are conditions for fields of one carrier.
 func inUserspace() *only {
 	o := being("carrier", farm.DataPathUserspace).as(idle)
 	o.while, o.send = "userspace carries the farm", "datapath userspace"
@@ -52,32 +52,33 @@ func inKernel() *only {
 	return o
 }
 
-// inKernelLog is for lines of the kernel's log, inLog for those of userspace.
+// inKernelLog is the condition of fields for the kernel's log, inLog that of fields for the
+// userspace log.
 func inKernelLog() *only {
 	return with("logs").as(silent).also(inKernel().since("userspace writes no lines of the kernel's log; see log_sink"))
 }
 
 func inLog() *only { return with("logs").as(silent).also(inUserspace()) }
 
-// counted is for what counts connections.
+// counted is the condition of fields that need connection counts.
 func counted() *only {
 	return being("nattype", farm.NATMasquerade, farm.NATTarget).as(idle).since("nattype %s counts no connections")
 }
 
-// seen is for addresses backends see.
+// seen is the condition of fields for the source address towards backends.
 func seen() *only {
 	return being("nattype", farm.NATMasquerade).as(held).since("backends see the client's address with any other")
 }
 
-// onTCP is for headers of connections, onUDP for what looks into datagrams.
+// onTCP is the condition of connection headers, onUDP that of fields about datagrams.
 func onTCP() *only {
 	return being("protocol", farm.L4TCP).as(held).resting().since("the header begins a connection")
 }
 func onUDP() *only { return being("protocol", farm.L4UDP, farm.L4TCPUDP).as(held).resting() }
 
-// l4Fields are what an l4xnat farm has besides its address.
+// l4Fields are the fields of an l4xnat farm except its address.
 var l4Fields = []field[farm.Farm]{
-	l4Protocol, // the first: see L4FarmCreate
+	l4Protocol, // must be first: see L4FarmCreate
 	l4NAT,
 	wordIn(l4Part, "algorithm", basic(atBalancing, "Algorithm").costs(CostConnections), "How a backend is chosen; leastconn needs tracked connections, which nattype dsr and stateless_dnat have none of.", farm.L4Algorithms(),
 		func(l *farm.L4) *farm.L4Algorithm { return &l.Algorithm }),
@@ -110,7 +111,7 @@ var l4Fields = []field[farm.Farm]{
 	l4Check,
 }
 
-// l4LogFields say how connections are logged in userspace.
+// l4LogFields are the fields of the connection log in userspace.
 var l4LogFields = allUnder(inLog(), slices.Concat([]field[farm.Farm]{
 	logFieldsIn(l4Part, "Fields of a line, in their order; none means all.", farm.ConnectionLogFields(), l4Log),
 	boundIn(l4Part, "log_sample", advanced(atLogging, "Sampling").costs(CostConnections), "One in that many connections is logged, by chance.", 1, MaxLogSample, 1,
@@ -119,7 +120,7 @@ var l4LogFields = allUnder(inLog(), slices.Concat([]field[farm.Farm]{
 
 func l4Log(l *farm.L4) *farm.AccessLog { return &l.AccessLog }
 
-// maxLogLines bounds log_limit: more lines per second no log takes.
+// maxLogLines is the maximum of log_limit, in lines per second.
 const maxLogLines = 100_000
 
 var l4LogPrefix = field[farm.Farm]{
@@ -130,7 +131,7 @@ var l4LogPrefix = field[farm.Farm]{
 	force: func(f *farm.Farm) Value { return textValue(cmp.Or(l4Seen(f).LogPrefix, "l4:"+f.Name+" ")) },
 	set: func(f *farm.Farm, v Value) {
 		l4Of(f).LogPrefix = v.text
-		if strings.TrimRight(v.text, " ") == "l4:"+f.Name { // what it is when unset, sent back
+		if strings.TrimRight(v.text, " ") == "l4:"+f.Name { // the default, sent back
 			l4Of(f).LogPrefix = ""
 		}
 	},
@@ -144,7 +145,7 @@ var l4IdleTimeout = func() field[farm.Farm] {
 	return f
 }()
 
-// l4Responses is unset as a number nobody can send: 0 is one.
+// l4Responses uses an invalid number for unset, because 0 is valid.
 var l4Responses = field[farm.Farm]{
 	rule: rule{name: "responses", only: onUDP().since("it counts datagrams"), hints: advanced(atTimeouts, "Answers to a datagram").costs(CostConnections), bare: asNull, kind: kindNumber, max: math.MaxUint16, null: true, unset: numberValue(-1),
 		about: "Datagrams that answer one of a client before its flow is over: 1 for DNS, 0 for streams without answers as syslog; unset for any number. In userspace."},
@@ -171,7 +172,7 @@ var l4Source = field[farm.Farm]{
 	set: func(f *farm.Farm, v Value) { l4Of(f).Source, _ = netip.ParseAddr(v.text) },
 }
 
-// l4ProxyIn is set behind trusted, which it needs.
+// l4ProxyIn comes after trusted, which it needs.
 var l4ProxyIn = under(onTCP().also(byTrusted()),
 	choiceIn(l4Part, "proxyprotocol_in", advanced(atProxy, "Header from clients").costs(CostConnections),
 		"Whether clients of trusted addresses begin with a header of the PROXY protocol, version 1 or 2: off (it is no header), optional, or required, which closes all others. In userspace.",
@@ -179,7 +180,7 @@ var l4ProxyIn = under(onTCP().also(byTrusted()),
 
 var l4Part = part[farm.L4]{l4Of, l4Seen, farm.DefaultL4}
 
-// l4Of returns the settings to set in, the defaults for a new farm.
+// l4Of returns the settings to change; the defaults for a new farm.
 func l4Of(f *farm.Farm) *farm.L4 {
 	if f.L4 == nil {
 		f.L4 = farm.DefaultL4()
@@ -187,7 +188,7 @@ func l4Of(f *farm.Farm) *farm.L4 {
 	return f.L4
 }
 
-// l4Seen returns the settings to read, the defaults for a farm without any.
+// l4Seen returns the settings to read; the defaults for a farm without any.
 func l4Seen(f *farm.Farm) *farm.L4 {
 	if f.L4 == nil {
 		return farm.DefaultL4()

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// l4Profile is what the rules say of l4xnat farms.
+// l4Profile implements Profile for l4xnat farms.
 type l4Profile struct{}
 
 func (l4Profile) Name() farm.Profile { return farm.ProfileL4 }

@@ -10,9 +10,9 @@ import (
 	"github.com/sluicelb/sluice/core/marks"
 )
 
-// checkL4 holds the rules of an l4xnat farm. What contradicts itself or cannot
-// work at all is refused, with what would work; what merely has no effect is a
-// warning (see l4Warnings).
+// checkL4 checks the rules of an l4xnat farm. Contradictions and impossible combinations
+// are rejected with an alternative. Settings merely without effect are warnings (see
+// l4Warnings).
 func checkL4(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
 	path := FarmPath(f.Name)
 	if f.L4 == nil {
@@ -29,7 +29,7 @@ func checkL4(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
 	return checkL4Backends(f, local, yield)
 }
 
-// l4Ports holds the form of virtual ports.
+// l4Ports checks the form of virtual ports.
 func l4Ports(f *farm.Farm) (field, problem string) {
 	l := f.L4
 	text := l.PortsText()
@@ -57,10 +57,10 @@ func l4SIP(f *farm.Farm) (field, problem string) {
 	return "", ""
 }
 
-// l4OldHelpers are the helpers of the kernel that know no IPv6.
+// l4OldHelpers are the kernel helpers without IPv6 support.
 var l4OldHelpers = []farm.L4Protocol{farm.L4PPTP, farm.L4IRC, farm.L4SNMP, farm.L4NetBIOSNS}
 
-// l4Address holds what the VIP must be for the protocol and the NAT type.
+// l4Address checks the VIP against the protocol and NAT type.
 func l4Address(f *farm.Farm) (field, problem string) {
 	l := f.L4
 	switch {
@@ -81,7 +81,7 @@ func l4Address(f *farm.Farm) (field, problem string) {
 	return "", ""
 }
 
-// untracked reports whether the NAT type does without connection tracking.
+// untracked reports whether the NAT type works without connection tracking.
 func untracked(n farm.NATType) bool { return n == farm.NATDirect || n == farm.NATStateless }
 
 func l4Scheduler(f *farm.Farm) (field, problem string) {
@@ -105,7 +105,7 @@ func l4SourceOf(f *farm.Farm) (field, problem string) {
 	return "", ""
 }
 
-// ownMark says why a mark cannot be given to packets; empty when it can.
+// ownMark explains why a mark is not available, or returns "".
 func ownMark(mark uint32) string {
 	if !marks.Own(mark) {
 		return ""
@@ -115,7 +115,7 @@ func ownMark(mark uint32) string {
 
 func l4MarkOf(f *farm.Farm) (field, problem string) { return "mark", ownMark(f.L4.Mark) }
 
-// l4Path holds that something can carry the farm as it is asked for.
+// l4Path checks that the requested data path can serve the farm.
 func l4Path(f *farm.Farm) (field, problem string) {
 	l := f.L4
 	noUser, toUser := l.NeedsKernel()
@@ -131,7 +131,7 @@ func l4Path(f *farm.Farm) (field, problem string) {
 	return "", ""
 }
 
-// l4ToKernel says what to change of a field that keeps a farm in userspace.
+// l4ToKernel explains how to change a field that requires userspace.
 func l4ToKernel(field string) string {
 	if f := L4FarmDocument.find(field); f != nil {
 		return "set " + field + " " + f.resting()
@@ -139,8 +139,8 @@ func l4ToKernel(field string) string {
 	return "remove the " + field + " of the backends"
 }
 
-// l4OneVersion says why backends must be of the VIP's IP version, and what would
-// let them be of the other.
+// l4OneVersion explains why backends must have the VIP's IP version, and how to lift that
+// restriction.
 func l4OneVersion(l *farm.L4) string {
 	switch noUser, toUser := l.NeedsKernel(); {
 	case l.NAT == farm.NATTarget:

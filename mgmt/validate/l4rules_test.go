@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// goodL4 is a configuration with an l4xnat farm that breaks no rule.
+// goodL4 returns a valid configuration with an l4xnat farm.
 func goodL4() *farm.Config {
 	l := farm.DefaultL4()
 	l.Ports = []farm.PortRange{{First: 80, Last: 80}, {First: 8000, Last: 8010}}
@@ -180,7 +180,7 @@ func TestEveryBrokenRuleOfAnL4FarmSaysWhyAndWhatWouldWork(t *testing.T) {
 	}
 }
 
-// What §4.2 of the reference allows is allowed.
+// The combinations allowed by §4.2 of the reference are accepted.
 func TestEveryNATTypeTakesItsSchedulersAndPersistences(t *testing.T) {
 	for _, nat := range farm.NATTypes() {
 		for _, protocol := range []farm.L4Protocol{farm.L4TCP, farm.L4UDP, farm.L4SCTP, farm.L4All} {

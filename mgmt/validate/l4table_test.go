@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// l4 is a farm made by POST /farms and changed by each body of PUT.
+// l4 returns a farm created by POST /farms and changed by each body of PUT.
 func l4(t *testing.T, create string, updates ...string) *farm.Farm {
 	t.Helper()
 	var f farm.Farm

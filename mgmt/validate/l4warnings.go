@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// l4Warnings adds what has no effect of an l4xnat farm as it is.
+// l4Warnings adds warnings about settings of an l4xnat farm without effect.
 func l4Warnings(f *farm.Farm, add func(field, text string)) {
 	l := f.L4
 	L4FarmDocument.idleWarnings(f, f, add)
@@ -25,7 +25,7 @@ func transportWords(p farm.L4Protocol) string {
 	return list[0] + " and " + list[1]
 }
 
-// l4BackendWarnings adds what has no effect or cannot work of one backend.
+// l4BackendWarnings adds warnings about one backend.
 func l4BackendWarnings(f *farm.Farm, b *farm.Backend, local []netip.Prefix, add func(field, text string)) {
 	l := f.L4
 	if l.NAT == farm.NATDirect && b.Port != 0 && (l.PortCount() != 1 || l.Ports[0].First != b.Port) {
@@ -43,8 +43,8 @@ func l4BackendWarnings(f *farm.Farm, b *farm.Backend, local []netip.Prefix, add 
 	}
 }
 
-// l4PriorityWarning returns a text when the backend at position i of an l4xnat
-// farm can never be used, whichever backends are unusable (farm.Unusable).
+// l4PriorityWarning returns a text if the backend at position i of an l4xnat farm can never
+// be used, for any set of unusable backends (farm.Unusable).
 func l4PriorityWarning(list []farm.Backend, i int) string {
 	own, most := list[i].EffectivePriority(), l4TopLevel(list)
 	if own <= most {
@@ -53,8 +53,8 @@ func l4PriorityWarning(list []farm.Backend, i int) string {
 	return fmt.Sprintf("priority %d will never be used: with the priorities of the other backends at most %d is reached", own, most)
 }
 
-// l4TopLevel is the highest level the backends can open: each unusable number of
-// a level's backends leads to another one.
+// l4TopLevel returns the highest level that can be reached. Each number of unusable
+// backends of a level leads to another level.
 func l4TopLevel(list []farm.Backend) int {
 	count := map[int]int{}
 	for i := range list {

@@ -99,8 +99,8 @@ farm "relay" backend 0: max_conns has no effect: nattype stateless_dnat counts n
 	}
 }
 
-// A backend is warned of if, and only if, no choice of unusable backends opens
-// its priority.
+// A backend gets the warning if and only if its priority is reached for no set of unusable
+// backends.
 func TestL4PriorityWarningsAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := farm.DefaultL4()

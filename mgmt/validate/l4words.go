@@ -6,11 +6,10 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Some words of an l4xnat farm imply others: all ports are protocol all and the
-// other way round, and SIP leaves no choice of its ports and of the NAT type.
-// Sent alone, a word sets what it implies; what contradicts it in the same body
-// is refused. The port comes before the protocol in the tables, so that a rule
-// of the port sees the protocol the farm had.
+// Some values of an l4xnat farm imply others. All ports imply protocol all and vice versa,
+// and SIP implies its ports and NAT type. A value sent alone sets the implied ones; a
+// contradiction in the same body is rejected. vport precedes protocol in the tables, so its
+// rule sees the previous protocol.
 
 var l4VPort = func() field[farm.Farm] {
 	f := field[farm.Farm]{rule: vportRule, get: portsValue, set: setPorts, needs: needsPorts}
@@ -37,8 +36,8 @@ func needsPorts(sent Values[farm.Farm], to *farm.Farm) string {
 	return contradiction(ports, protocol)
 }
 
-// contradiction says why ports and a protocol that come together cannot both
-// be; the protocol is empty when none came.
+// contradiction explains a conflict between ports and protocol of the same body. protocol
+// is "" if none was sent.
 func contradiction(ports string, protocol farm.L4Protocol) string {
 	switch {
 	case ports == "*" && protocol != "" && protocol != farm.L4All:
@@ -54,7 +53,7 @@ var l4Protocol = func() field[farm.Farm] {
 		func(l *farm.L4) *farm.L4Protocol { return &l.Protocol })
 	f.words = true
 	f.normalize = map[string]string{
-		"netbios": string(farm.L4NetBIOSNS), // the contract has both names
+		"netbios": string(farm.L4NetBIOSNS), // the contract uses both names
 		"tcp,udp": string(farm.L4TCPUDP), "udp,tcp": string(farm.L4TCPUDP),
 	}
 	f.set = func(f *farm.Farm, v Value) {
@@ -76,8 +75,9 @@ var l4Protocol = func() field[farm.Farm] {
 	return f
 }()
 
-// newProtocol is the protocol of a new farm. The contract sets it later; then two
-// farms of one port and different protocols could not be made while one runs.
+// newProtocol is the protocol of a new farm. The contract sets it only later, which would
+// prevent creating two farms with the same port and different protocols while one is
+// running.
 var newProtocol = func() field[farm.Farm] {
 	f := l4Protocol
 	f.about = "What an l4xnat farm balances; tcp when it is not sent, all with vport *."
@@ -103,8 +103,8 @@ var l4NAT = func() field[farm.Farm] {
 	return f
 }()
 
-// l4Persistence clears static sessions when the kind changes: they are keys of
-// the old kind.
+// l4Persistence clears static sessions when the kind changes, because they are keys of the
+// old kind.
 var l4Persistence = field[farm.Farm]{
 	rule: rule{name: "persistence", hints: basic(atPersistence, "Persistence").costs(CostConnections), kind: kindText, values: append([]string{""}, texts(farm.L4Persistences())...), null: true,
 		normalize: map[string]string{"none": "", "ip": string(farm.L4PersistSrc)},
@@ -122,8 +122,8 @@ var l4Persistence = field[farm.Farm]{
 	},
 }
 
-// L4PersistenceText is a kind of persistence as the family answers it: "ip" for
-// srcip. Bodies take both spellings.
+// L4PersistenceText returns the family's spelling of a kind of persistence: "ip" for srcip.
+// Bodies accept both.
 func L4PersistenceText(p farm.L4Persistence) string {
 	if p == farm.L4PersistSrc {
 		return "ip"

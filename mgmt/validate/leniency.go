@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// leniencyFields are the deviations from HTTP/1 that are accepted of backends.
+// leniencyFields select accepted HTTP/1 deviations of backends.
 var leniencyFields = []field[farm.Service]{{
 	rule: rule{name: "backend_leniency", hints: advanced(atResponses, "Accepted deviations"), kind: kindList, words: true, null: true, max: int64(len(farm.Leniencies())), maxLen: 32, check: checkLeniency,
 		format: strings.Join(texts(farm.Leniencies()), "|"), must: "one of " + strings.Join(texts(farm.Leniencies()), ", "), musts: "a list of " + strings.Join(texts(farm.Leniencies()), ", "),

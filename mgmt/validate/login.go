@@ -1,7 +1,7 @@
 package validate
 
-// The bodies about how people log in; mgmt/directory, mgmt/oidc and mgmt/rbac say what
-// is wrong with their values, where that is more than a form.
+// Bodies about logins. mgmt/directory, mgmt/oidc and mgmt/rbac check their values beyond
+// the form.
 var (
 	// ServicesUpdate is the body of POST /rbac/services.
 	ServicesUpdate = rbacTable(rbacFlag("local", "Users of this appliance", "Whether users of the service local may log in with a password; root always may."),
@@ -39,14 +39,13 @@ var (
 	)
 	// SessionConfirm is the body of POST /session/confirm.
 	SessionConfirm = rbacTable(require(userPassword("password", "Password in force.")), loginSecret("code", "Code", "Code of the second factor, or a recovery code."))
-	// SecondEnrol is the body of POST /system/users/totp, SecondAction that of its
-	// actions.
+	// SecondEnrol is the body of POST /system/users/totp, SecondAction that of its actions.
 	SecondEnrol  = rbacTable(require(userPassword("password", "Password in force.")))
 	SecondAction = rbacTable(require(loginWord("action", "Action", "confirm has codes asked for from now on, disable no longer, recovery makes new recovery codes.", "confirm", "disable", "recovery")),
 		loginSecret("code", "Code", "Code of the second factor, or a recovery code."), userPassword("password", "Password in force; needed to disable."))
 )
 
-// Services are the words for who knows the password of a user.
+// services lists the password services of users.
 var services = []string{"local", "ldap", "oidc"}
 
 func loginText(name, label, about string) field[rbacBody] {
@@ -71,7 +70,7 @@ func loginList(name, label, about string) field[rbacBody] {
 	return field[rbacBody]{rule: rule{name: name, hints: basic(atAccess, label), kind: kindList, null: true, max: 200, maxLen: 512, about: about}}
 }
 
-// loginSample is a field with an example of its own.
+// loginSample returns a field with its own example.
 func loginSample(f field[rbacBody], sample any) field[rbacBody] {
 	f.sample = sample
 	return f

@@ -9,8 +9,8 @@ import (
 
 var tagPattern = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}_.:/-]*$`)
 
-// noteFields are what people say of a farm: lists are searched and sorted by it, and no
-// traffic depends on it.
+// noteFields are notes about a farm. They are used for searching and sorting lists, and do
+// not affect traffic.
 var noteFields = []field[farm.Farm]{
 	{rule: rule{name: "comment", hints: basic(atNotes, "Comment"), kind: kindText, blank: true, null: true, maxLen: 1024,
 		about: "What the farm is for, in words of yours."},

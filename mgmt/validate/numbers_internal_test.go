@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Whatever the field, a bound itself is taken and what is one beyond it is not.
+// A bound itself is accepted and one beyond it is rejected, for all fields.
 func TestEveryBoundIsTheLastValueThatIsTaken(t *testing.T) {
 	eachTable(t, func(t *testing.T, table any) {
 		each(table, func(r *rule, _ func(string) *rule, _ bool) {
@@ -32,7 +32,7 @@ func TestEveryBoundIsTheLastValueThatIsTaken(t *testing.T) {
 				try(r.max, "")
 				try(r.min-1, fmt.Sprintf("%s must be %s, got %d", r.name, r.allowed(), r.min-1))
 				beyond := r.allowed()
-				if r.max == maxUnbounded { // which allowed does not say
+				if r.max == maxUnbounded { // unbounded, so allowed does not state it
 					beyond = fmt.Sprintf("at most %d", r.max)
 				}
 				try(r.max+1, fmt.Sprintf("%s must be %s, got %d", r.name, beyond, r.max+1))
@@ -46,8 +46,7 @@ func TestEveryBoundIsTheLastValueThatIsTaken(t *testing.T) {
 	})
 }
 
-// A number is the same one however it is written; one with a fraction is refused in every
-// field that takes whole ones.
+// A number may have any notation. A fraction is rejected by every integer field.
 func TestEveryNumberMayBeWrittenWithAPoint(t *testing.T) {
 	tried := 0
 	eachTable(t, func(t *testing.T, table any) {
@@ -78,7 +77,7 @@ func TestEveryNumberMayBeWrittenWithAPoint(t *testing.T) {
 	}
 }
 
-// As many farms are possible as there are numbers for them.
+// The number of farms is limited by the number of IDs.
 func TestFarmsAreBounded(t *testing.T) {
 	cfg := &farm.Config{}
 	for i := range farm.MaxFarmID {

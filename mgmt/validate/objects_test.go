@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// answerOf is a whole answer, as clients get it.
+// answerOf returns a complete response as sent to clients.
 func answerOf[T any](t *testing.T, table *validate.Table[T], of *T) string {
 	t.Helper()
 	b, err := json.Marshal(table.Answer(of))
@@ -22,7 +22,7 @@ func answerOf[T any](t *testing.T, table *validate.Table[T], of *T) string {
 	return string(b)
 }
 
-// The whole answer about an object of each kind, new and with everything set.
+// The complete response for an object of each kind, new and fully configured.
 func TestAnswersAreWhole(t *testing.T) {
 	n, plain := uint16(2), farm.DefaultL4()
 	plain.Ports = ports(80, 80)
@@ -53,8 +53,7 @@ func TestAnswersAreWhole(t *testing.T) {
 	}
 }
 
-// What was read of an l4xnat farm is sent back, and what a setting is while it is
-// unset stays unset.
+// An l4xnat farm can be sent back as read, and unset settings stay unset.
 func TestAnL4FarmThatIsSentBackStaysAsItIs(t *testing.T) {
 	for _, was := range []string{`{}`, `{"logs":true,"datapath":"kernel"}`, `{"logs":true,"datapath":"kernel","log_prefix":"l4:b "}`, `{"protocol":"udp","responses":0,"idle_timeout":5,"persistence":"ip"}`} {
 		f := l4(t, create("80"), was)
@@ -66,7 +65,7 @@ func TestAnL4FarmThatIsSentBackStaysAsItIs(t *testing.T) {
 	}
 }
 
-// Who asks a profile need not know which it is.
+// Callers of a profile need not know which one it is.
 func TestProfilesAnswerForTheirGroups(t *testing.T) {
 	http := farm.Farm{Name: "h", Profile: farm.ProfileHTTP, VIP: addr("10.0.0.5"), VPort: 80, HTTP: farm.DefaultHTTP()}
 	http.HTTP.Services = []farm.Service{{Name: "s", Persistence: farm.PersistIP}, {Name: "r", Redirect: "http://x", Persistence: farm.PersistCookie}, {Name: "n"}}
@@ -108,7 +107,7 @@ func TestProfilesAnswerForTheirGroups(t *testing.T) {
 	}
 }
 
-// A change of a rule sends what changes, its creation all that is required.
+// Changing a rule requires no field, creating one requires some.
 func TestAChangeOfARuleRequiresNothing(t *testing.T) {
 	change := validate.ReplaceRequest.Rule.Optional()
 	if _, err := change.Decode("", map[string]any{}); err != nil {
@@ -122,7 +121,7 @@ func TestAChangeOfARuleRequiresNothing(t *testing.T) {
 	}
 }
 
-// Sessions are keys of a kind of persistence, and go with it.
+// Sessions are keys of a kind of persistence, and are deleted with it.
 func TestSessionsGoWithTheKindTheyAreKeysOf(t *testing.T) {
 	for body, kept := range map[string]bool{`{"persistence":"COOKIE"}`: true, `{"persistence":"HEADER"}`: false, `{"persistence":""}`: false, `{"ttl":5}`: true} {
 		s := farm.Service{Persistence: farm.PersistCookie, Backends: []farm.Backend{{Host: "a", Sessions: []string{"x"}}, {Host: "b", Sessions: []string{"y"}}}}
@@ -137,7 +136,7 @@ func TestSessionsGoWithTheKindTheyAreKeysOf(t *testing.T) {
 	}
 }
 
-// All that is broken of an object is told, and nothing twice.
+// All violations in an object are reported, each once.
 func TestEveryProblemIsToldOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		http func(*farm.HTTP)
@@ -179,11 +178,11 @@ func TestEveryProblemIsToldOnce(t *testing.T) {
 			}
 			seen[err.Error()] = true
 		}
-		validate.Warnings(cfg) // of what is broken, too: it only must end
+		validate.Warnings(cfg) // also for invalid configurations: it must terminate
 	}
 }
 
-// An l4xnat farm has as many static sessions as a service, over all its backends.
+// The static sessions of an l4xnat farm are limited in total, like those of a service.
 func TestStaticSessionsOfAnL4FarmAreBounded(t *testing.T) {
 	cfg := goodL4()
 	l := cfg.Farms[0].L4
@@ -201,7 +200,7 @@ func TestStaticSessionsOfAnL4FarmAreBounded(t *testing.T) {
 	}
 }
 
-// Servers a name leads to are of one backend: they may be anywhere in the list.
+// The servers of a host name belong to one backend and may be anywhere in the list.
 func TestServersOfANameAreNotTheSameTwice(t *testing.T) {
 	cfg, of := goodL4(), good()
 	for i := range 2 {
@@ -215,7 +214,6 @@ func TestServersOfANameAreNotTheSameTwice(t *testing.T) {
 	}
 }
 
-// What nobody sent is nothing.
 func TestAnEmptyBodyChangesNothing(t *testing.T) {
 	var f farm.Farm
 	if err := (validate.Values[farm.Farm]{}).Apply(&f); err != nil || f.HTTP != nil {
@@ -232,7 +230,7 @@ func TestAnEmptyBodyChangesNothing(t *testing.T) {
 	}
 }
 
-// The names of what is given end where their reader stops.
+// An iteration over names stops when the caller stops.
 func TestWhatIsShownEndsWithItsReader(t *testing.T) {
 	f := good().Farms[0]
 	var names []string

@@ -8,75 +8,74 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// only says with which other field a field means something. It is said here and
-// nowhere else; bodies, whole configurations, warnings, answers, help and schemas
-// ask it.
+// only is the condition under which a field has a meaning, in terms of other fields. It is
+// declared once and used by bodies, configurations, warnings, responses, help and schemas.
 type only struct {
 	fields  []string // one of these must be set
 	values  []string // to one of these values; none: to anything
-	of      owner    // whose fields they are
-	while   string   // the condition where the words its kind has would not say it
-	why     string   // what the other field is for, behind its name
-	because string   // why other values of it do not do; %s stands for the one it has
-	send    string   // what to send where that is not the other field
-	or      *only    // or this is met
-	and     *only    // this must be met too
-	rest    bool     // the value of a field that was never set may be sent in any case
-	still   bool     // answers show the field all the same: clients expect it
+	of      owner    // the object with these fields
+	while   string   // text of the condition, if the generated one does not fit
+	why     string   // purpose of the other field, as a suffix of its name
+	because string   // why other values do not suffice; %s is the current one
+	send    string   // what to send, if not the other field
+	or      *only    // alternatively, this condition
+	and     *only    // additionally, this condition
+	rest    bool     // the default value is always accepted
+	still   bool     // responses always show the field, as clients expect it
 	early   early
 }
 
-// owner is the object whose fields a condition asks.
+// owner is the object whose fields a condition refers to.
 type owner uint8
 
 const (
 	itself    owner = iota
-	ofTheFarm       // the farm the object belongs to
+	ofTheFarm       // the farm that contains the object
 )
 
-// early says what happens to a value that comes without the field it needs.
+// early defines the treatment of a value whose condition is not met.
 type early uint8
 
 const (
-	refused early = iota // it is not taken, and goes when that field goes
-	held                 // it is not taken, and that field cannot go before it
-	waiting              // it is kept, with a warning, and goes when that field goes
-	kept                 // the same without a warning
-	idle                 // it is kept, with a warning, and stays when that field goes
-	silent               // the same without a warning
+	refused early = iota // rejected; cleared when the condition ends
+	held                 // rejected; the condition cannot end before the value is cleared
+	waiting              // accepted with a warning; cleared when the condition ends
+	kept                 // like waiting, without a warning
+	idle                 // accepted with a warning; remains when the condition ends
+	silent               // like idle, without a warning
 )
 
-// with makes a field one that needs another one to be set.
+// with returns the condition that another field is set.
 func with(fields ...string) *only { return &only{fields: fields} }
 
-// being makes a field one that needs another one to have one of the values.
+// being returns the condition that another field has one of the values.
 func being[W ~string](field string, values ...W) *only {
 	return &only{fields: []string{field}, values: texts(values)}
 }
 
-// as is the same condition, with another fate of values that come too early.
+// as sets the treatment of values whose condition is not met.
 func (o *only) as(e early) *only { o.early = e; return o }
 
-// resting is the same condition, for a switch: off needs nothing.
+// resting accepts the default value (off) unconditionally.
 func (o *only) resting() *only { o.rest = true; return o }
 
-// shown is the same condition for a field answers have always shown beside others.
+// shown makes responses always show the field.
 func (o *only) shown() *only { o.still = true; return o }
 
-// ofFarm is the same condition about the farm the object belongs to.
+// ofFarm makes the condition refer to the farm that contains the object.
 func (o *only) ofFarm() *only { o.of = ofTheFarm; return o }
 
-// since is the same condition with its reason.
+// since sets the reason of the condition.
 func (o *only) since(because string) *only { o.because = because; return o }
 
-// orIf is met by either condition.
+// orIf adds an alternative condition.
 func (o *only) orIf(other *only) *only { o.or = other; return o }
 
-// also is met by both conditions; the first that is not decides what happens to
-// the value.
+// also adds a further condition. The first one that is not met decides the treatment of the
+// value.
 func (o *only) also(other *only) *only { o.and = other; return o }
 
-// under gives a field a condition.
+// under sets the condition of a field.
 func under[T any](o *only, f field[T]) field[T] { f.only = o; return f }
 
 func allUnder[T any](o *only, fields []field[T]) []field[T] {
@@ -86,7 +85,7 @@ func allUnder[T any](o *only, fields []field[T]) []field[T] {
 	return fields
 }
 
-// met reports whether the other field has what it takes.
+// met reports whether the value of the other field meets the condition.
 func (o *only) met(v Value) bool {
 	if o.values != nil {
 		return slices.Contains(o.values, v.String())
@@ -94,7 +93,7 @@ func (o *only) met(v Value) bool {
 	return !v.isNothing() && !v.equal(zeroValue(v.kind))
 }
 
-// words say what it takes ("with retry_on", "while queue is not 0"), and what to
+// words describes the condition ("with retry_on", "while queue is not 0"), and what to
 // send; other is the rule of the other field.
 func (o *only) words(other *rule) (condition, send string) {
 	name := anyOf(o.fields)
@@ -119,7 +118,7 @@ func (o *only) words(other *rule) (condition, send string) {
 	return "with " + name + o.why, name
 }
 
-// anyOf writes alternatives as "a, b or c".
+// anyOf joins alternatives as "a, b or c".
 func anyOf(words []string) string {
 	if last := len(words) - 1; last > 0 {
 		return strings.Join(words[:last], ", ") + " or " + words[last]
@@ -127,15 +126,14 @@ func anyOf(words []string) string {
 	return words[0]
 }
 
-// asked is a field a condition asks for, and what it is.
+// asked is a field that a condition refers to, with its value.
 type asked struct {
 	*rule
 	now  Value
-	tell string // why it is that, where it follows from others
+	tell string // explains a derived value
 }
 
-// ask looks the field of a name up in the object, nil for a field the object
-// cannot have.
+// ask looks up a field of the object, nil if it has no such field.
 func (t *Table[T]) ask(name string, of *T) *asked {
 	f := t.find(name)
 	if f == nil {
@@ -152,8 +150,8 @@ func (t *Table[T]) ask(name string, of *T) *asked {
 	return out
 }
 
-// lack is a condition that is not met: whose it is, what there is instead, and
-// what happens to the value because of it.
+// lack is an unmet condition: its field, the other field's value, and the treatment of the
+// value.
 type lack struct {
 	field *rule
 	only  *only
@@ -161,12 +159,13 @@ type lack struct {
 	fate  early
 }
 
-// direct reports whether the field lacks it itself, not one that it needs.
+// direct reports whether the unmet condition is the field's own, not one of a field it
+// needs.
 func (l *lack) direct(f *rule) bool { return l != nil && l.field == f }
 
-// lacks is the condition because of which a field means nothing in the object:
-// its own, or that of a field it needs; nil when it means something. Conditions
-// about the farm the object belongs to hold where that is not known.
+// lacks returns the unmet condition that makes a field meaningless in the object: its own,
+// or that of a field it needs. It returns nil if the field has a meaning. Conditions about
+// the containing farm count as met if the farm is unknown.
 func (t *Table[T]) lacks(f *field[T], in *T, of *farm.Farm) *lack {
 	for o := f.only; o != nil; o = o.and {
 		missing := t.misses(f, o, in, of)
@@ -188,9 +187,9 @@ func (t *Table[T]) misses(f *field[T], o *only, in *T, of *farm.Farm) *lack {
 	for _, name := range o.fields {
 		other := t.other(o, name, in, of)
 		if other == nil {
-			continue // this kind of body does not have it
+			continue // this kind of body lacks the field
 		}
-		if needs := t.find(name); o.of == itself && needs != nil && needs.only.goes() { // what stays is there
+		if needs := t.find(name); o.of == itself && needs != nil && needs.only.goes() { // a field that stays counts as present
 			if far := t.lacks(needs, in, of); far != nil {
 				return far
 			}
@@ -205,7 +204,7 @@ func (t *Table[T]) misses(f *field[T], o *only, in *T, of *farm.Farm) *lack {
 	return out
 }
 
-// other is the field of a name that a condition asks for.
+// other returns the field that a condition refers to.
 func (t *Table[T]) other(o *only, name string, in *T, of *farm.Farm) *asked {
 	if o.of == ofTheFarm {
 		return ProfileOf(of).Farm().Document.ask(name, of)
@@ -213,7 +212,7 @@ func (t *Table[T]) other(o *only, name string, in *T, of *farm.Farm) *asked {
 	return t.ask(name, in)
 }
 
-// words are those of one condition.
+// words describes one condition.
 func (t *Table[T]) words(o *only) (condition, send string) {
 	if o.values != nil || o.while != "" {
 		return o.words(nil)
@@ -221,7 +220,7 @@ func (t *Table[T]) words(o *only) (condition, send string) {
 	return o.words(&t.find(o.fields[0]).rule)
 }
 
-// conditions are all that a field needs, in words.
+// conditions describes all conditions of a field.
 func (t *Table[T]) conditions(o *only) string {
 	out, _ := t.words(o)
 	if o.or != nil {
@@ -233,13 +232,13 @@ func (t *Table[T]) conditions(o *only) string {
 	return out
 }
 
-// tooEarly says why a value cannot be taken and what to send with it.
+// tooEarly explains why a value is rejected and what to send with it.
 func (t *Table[T]) tooEarly(l *lack) string {
 	condition, send := t.words(l.only)
 	return fmt.Sprintf("is allowed only %s; send %s with it", condition, send)
 }
 
-// misplaced says why an object cannot have the value it has, and what would do.
+// misplaced explains why an object cannot have its value, and what would be valid.
 func (t *Table[T]) misplaced(l *lack) string {
 	condition, send := t.words(l.only)
 	if l.fate == refused {
@@ -255,8 +254,8 @@ func (t *Table[T]) misplaced(l *lack) string {
 	return out + fmt.Sprintf("; set it %s, or %s", l.field.resting(), send)
 }
 
-// reason says why the other field does not do as it is; "" where nothing is to
-// be said beside that.
+// reason explains why the other field's value does not suffice, "" if there is nothing to
+// add.
 func (l *lack) reason() string {
 	if l.only.because == "" {
 		return l.other.tell
@@ -264,7 +263,7 @@ func (l *lack) reason() string {
 	return strings.ReplaceAll(l.only.because, "%s", l.other.now.String())
 }
 
-// resting is what sets a field back, in words.
+// resting returns the text of the value that resets a field.
 func (r *rule) resting() string {
 	if v := r.initial(); !v.isNothing() && r.sendable(v) {
 		return v.words()
@@ -272,8 +271,7 @@ func (r *rule) resting() string {
 	return "null"
 }
 
-// leave takes away what meant something only beside the field of that name as it
-// was.
+// leave clears the fields whose conditions ended with the change of the named field.
 func (t *Table[T]) leave(name string, to *T) {
 	for i := range t.fields {
 		f := &t.fields[i]
@@ -285,7 +283,8 @@ func (t *Table[T]) leave(name string, to *T) {
 	}
 }
 
-// goesWith reports whether what meant something only beside a field goes with it.
+// goesWith reports whether a value is cleared when the named field no longer meets the
+// condition.
 func (o *only) goesWith(name string) bool {
 	for ; o != nil; o = o.and {
 		if slices.Contains(o.fields, name) && o.of == itself {
@@ -299,8 +298,8 @@ func (o *only) goes() bool {
 	return o != nil && (o.early == refused || o.early == waiting || o.early == kept)
 }
 
-// idleWarnings adds the values that have no effect as the object is: clients send
-// fields one by one, in any order, and what carries a farm may change.
+// idleWarnings adds warnings about values without effect. Clients send fields one by one in
+// any order, and the carrier of a farm may change.
 func (t *Table[T]) idleWarnings(of *T, in *farm.Farm, add func(field, text string)) {
 	for i := range t.fields {
 		f := &t.fields[i]

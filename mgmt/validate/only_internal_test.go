@@ -23,7 +23,7 @@ func eachTable(t *testing.T, fn func(t *testing.T, fields any)) {
 	}
 }
 
-// each calls fn for every field of a table, of whatever kind.
+// each calls fn for every field of a table of any type.
 func each(table any, fn func(r *rule, find func(string) *rule, readable bool)) {
 	switch of := table.(type) {
 	case *Table[farm.Farm]:
@@ -54,7 +54,7 @@ func finder[T any](table *Table[T]) func(string) *rule {
 	}
 }
 
-// all are the conditions a condition is made of.
+// all returns the parts of a compound condition.
 func (o *only) all() []*only {
 	if o == nil {
 		return nil
@@ -62,8 +62,8 @@ func (o *only) all() []*only {
 	return slices.Concat([]*only{o}, o.or.all(), o.and.all())
 }
 
-// A condition names fields the same body has, behind which it stands, and values
-// they can have; otherwise nothing would ever meet it.
+// A condition refers to earlier fields of the same body and to values they can have.
+// Otherwise it could never be met.
 func TestConditionsNameFieldsAndValuesThereAre(t *testing.T) {
 	eachTable(t, func(t *testing.T, table any) {
 		var before []string
@@ -97,8 +97,8 @@ func TestConditionsNameFieldsAndValuesThereAre(t *testing.T) {
 	})
 }
 
-// What is sent without the field it needs is refused, and what is null or off is
-// not: clients send whole objects back.
+// A value without the field it needs is rejected, except null and off, as clients send
+// whole objects back.
 func TestWhatComesTooEarlyIsToldByItsFate(t *testing.T) {
 	none := farm.Service{}
 	for i := range ServiceUpdate.fields {
@@ -118,7 +118,7 @@ func TestWhatComesTooEarlyIsToldByItsFate(t *testing.T) {
 	}
 }
 
-// sampleOf is a value other than that of a field that was never set.
+// sampleOf returns a value other than the default.
 func sampleOf(r *rule) Value {
 	switch r.kind {
 	case kindBool:
@@ -148,8 +148,8 @@ func TestConditionsAreSaidByTheKindOfTheOtherField(t *testing.T) {
 	}
 }
 
-// What needs another field goes with it, however far away, and is taken by the
-// same body if that sets the other field anew.
+// A field is cleared with the field it needs, also indirectly. It is accepted if the same
+// body sets the other field.
 func TestWhatNeedsAFieldGoesWithIt(t *testing.T) {
 	full := func() *farm.Service {
 		return &farm.Service{Redirect: "http://x", RedirectType: farm.RedirectAppend, RedirectCode: 301,
@@ -179,7 +179,7 @@ func TestWhatNeedsAFieldGoesWithIt(t *testing.T) {
 // chained is an object whose c needs b, which needs a.
 type chained struct{ a, b, c int64 }
 
-// However far away: what goes takes along what needs it.
+// Clearing a field clears dependent fields, also indirectly.
 func TestWhatGoesTakesAlongWhatNeedsIt(t *testing.T) {
 	number := func(name string, needs *only, at func(*chained) *int64) field[chained] {
 		return field[chained]{rule: rule{name: name, kind: kindNumber, max: 9, null: true, only: needs},
@@ -197,8 +197,7 @@ func TestWhatGoesTakesAlongWhatNeedsIt(t *testing.T) {
 	}
 }
 
-// Only what waits for another field is warned of: what is kept without a word is
-// not, nor what would have been refused.
+// Only fields with fate waiting get a warning, not those with fate kept or refused.
 func TestOnlyWhatWaitsIsWarnedOf(t *testing.T) {
 	s := farm.Service{RedirectType: farm.RedirectAppend, TTL: 60}
 	s.QueueTimeout = 5

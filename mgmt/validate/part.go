@@ -7,14 +7,14 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// part is where the settings of one profile are in a farm.
+// part locates the settings of one profile in a farm.
 type part[D any] struct {
-	of   func(*farm.Farm) *D // to set in; made for a farm that has none
-	seen func(*farm.Farm) *D // to read; the defaults for such a farm
-	new  func() *D           // what a new farm starts with
+	of   func(*farm.Farm) *D // for changing; created if missing
+	seen func(*farm.Farm) *D // for reading; the defaults if missing
+	new  func() *D           // the initial settings
 }
 
-// secondsIn makes the field of a time that a new farm has.
+// secondsIn returns the field of a time that a new farm has.
 func secondsIn[D any](in part[D], name string, h hints, about string, most int64, at func(*D) *farm.Seconds) field[farm.Farm] {
 	return field[farm.Farm]{
 		rule: rule{name: name, hints: h, kind: kindNumber, min: 1, max: most, about: about, unset: numberValue(int64(*at(in.new())))},
@@ -23,7 +23,7 @@ func secondsIn[D any](in part[D], name string, h hints, about string, most int64
 	}
 }
 
-// boundIn makes the field of a number whose zero value stands for a default.
+// boundIn returns the field of a number whose zero value means the default.
 func boundIn[D any, N ~uint16 | ~uint32 | ~uint64](in part[D], name string, h hints, about string, least, most int64, unset N, at func(*D) *N) field[farm.Farm] {
 	return field[farm.Farm]{
 		rule: rule{name: name, hints: h, kind: kindNumber, min: least, max: most, null: true, about: about, unset: numberValue(int64(unset))},
@@ -40,7 +40,7 @@ func truthIn[D any](in part[D], name string, h hints, about string, at func(*D) 
 	}
 }
 
-// wordIn makes the field of a word that a new farm has.
+// wordIn returns the field of a word that a new farm has.
 func wordIn[D any, W ~string](in part[D], name string, h hints, about string, words []W, at func(*D) *W) field[farm.Farm] {
 	return field[farm.Farm]{
 		rule: rule{name: name, hints: h, kind: kindText, values: texts(words), about: about, unset: textValue(string(*at(in.new())))},
@@ -49,7 +49,7 @@ func wordIn[D any, W ~string](in part[D], name string, h hints, about string, wo
 	}
 }
 
-// choiceIn makes the field of a word whose zero value stands for a default.
+// choiceIn returns the field of a word whose zero value means the default.
 func choiceIn[D any, W ~string](in part[D], name string, h hints, about string, words []W, unset W, normalize map[string]string, at func(*D) *W) field[farm.Farm] {
 	return field[farm.Farm]{
 		rule: rule{name: name, hints: h, kind: kindText, values: texts(words), null: true, normalize: normalize, about: about, unset: textValue(string(unset))},
@@ -58,7 +58,7 @@ func choiceIn[D any, W ~string](in part[D], name string, h hints, about string, 
 	}
 }
 
-// networksIn makes the field of a list of networks.
+// networksIn returns the field of a list of networks.
 func networksIn[D any](in part[D], name string, h hints, about string, at func(*D) *[]netip.Prefix) field[farm.Farm] {
 	return field[farm.Farm]{
 		rule: rule{name: name, hints: h, kind: kindList, words: true, format: "ip or ip/bits", null: true, max: MaxTrusted, maxLen: 64, check: checkNetwork, canon: canonNetwork,

@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// cookieFields are cookie insertion. Its values may be changed only while it
-// is on, and none of them may be blank: both are rules of the contract.
+// cookieFields are the fields of cookie insertion. The contract allows changing its values
+// only while it is on, and requires them to be non-blank.
 var cookieFields = []field[farm.Service]{
 	{
 		rule: rule{name: "cookieinsert", hints: basic(atCookie, "Insert a cookie"), kind: kindBool, about: "Whether clients are kept on their backend by a cookie of the appliance; has no effect with persistence."},
@@ -34,7 +34,7 @@ var cookieFields = []field[farm.Service]{
 	},
 }
 
-// cookieText returns the field of a text. Blank and null are refused (contract); turning
+// cookieText returns a text field. Blank and null are rejected (contract); turning
 // insertion off and on restores the defaults.
 func cookieText(name string, h hints, must, about string, check func(string) string, at func(*farm.CookieInsert) *string) field[farm.Service] {
 	unset := *at(farm.DefaultCookie())
@@ -45,7 +45,7 @@ func cookieText(name string, h hints, must, about string, check func(string) str
 	}
 }
 
-// unsetOf is how answers show what insertion starts with: nothing as nothing.
+// unsetOf returns how responses show a default; an empty one is omitted.
 func unsetOf(unset string) bare {
 	if unset == "" {
 		return leftOut
@@ -53,7 +53,7 @@ func unsetOf(unset string) bare {
 	return asDefault
 }
 
-// cookieOf returns what to read: without insertion, what it would start with.
+// cookieOf returns the settings to read; without insertion, the initial ones.
 func cookieOf(s *farm.Service) *farm.CookieInsert { return cmp.Or(s.Cookie, farm.DefaultCookie()) }
 
 func checkToken(s string) string {
@@ -63,7 +63,7 @@ func checkToken(s string) string {
 	return ""
 }
 
-// checkDomain accepts the value of a Domain attribute (RFC 6265, 5.2.3).
+// checkDomain accepts the value of a Domain attribute (RFC 6265 §5.2.3).
 func checkDomain(s string) string {
 	bare := strings.TrimPrefix(s, ".")
 	if _, err := netip.ParseAddr(bare); err == nil || checkHost(bare) != "" {
@@ -72,7 +72,7 @@ func checkDomain(s string) string {
 	return ""
 }
 
-// checkCookiePath accepts the value of a Path attribute (RFC 6265, 4.1.1).
+// checkCookiePath accepts the value of a Path attribute (RFC 6265 §4.1.1).
 func checkCookiePath(s string) string {
 	switch {
 	case s[0] != '/':
@@ -83,15 +83,15 @@ func checkCookiePath(s string) string {
 	return ""
 }
 
-// MaxStatic is how many static sessions a service may have, MaxSession how long
-// one is in bytes: what the engine looks at of what a client sends.
+// MaxStatic bounds the static sessions of a service. MaxSession is the maximum length of
+// one in bytes, which is what the engine reads of a client's identification.
 const (
 	MaxStatic  = 1000
 	MaxSession = 255
 )
 
-// backendSessions are the static sessions of a backend. Documents have them as
-// a field; the API has calls of their own for them.
+// backendSessions are the static sessions of a backend. They are a field in documents; the
+// API has separate operations for them.
 var backendSessions = field[farm.Backend]{
 	rule: rule{name: "sessions", hints: advanced(atPersistence, "Static sessions"), kind: kindList, max: MaxStatic, maxLen: MaxSession, check: checkPrintable, must: "a text without control characters",
 		musts: "a list of texts", about: "Static sessions: what clients are recognised by (address, cookie, header, parameter or user) who always come here. Only with persistence."},
@@ -99,8 +99,7 @@ var backendSessions = field[farm.Backend]{
 	set: func(b *farm.Backend, v Value) { b.Sessions = v.list },
 }
 
-// StaticSession brings a static session of a service into the form the engine
-// finds it in.
+// StaticSession converts a static session of a service into the engine's form.
 func StaticSession(s *farm.Service, session any) (string, error) {
 	if s.Persistence == farm.PersistNone {
 		return "", &Error{"", "session", "session: the service keeps no sessions; set persistence first"}
@@ -124,8 +123,8 @@ func StaticSession(s *farm.Service, session any) (string, error) {
 	return text, nil
 }
 
-// checkStatics holds the rules of static sessions: persistence, a form in which
-// they are found, one backend for each.
+// checkStatics checks static sessions: persistence is on, their form is valid, and each has
+// one backend.
 func checkStatics(f *farm.Farm, s *farm.Service) *Error {
 	first := map[string]int{}
 	for i := range s.Backends {

@@ -6,16 +6,15 @@ import (
 	"strconv"
 )
 
-// Plain is a field in the one form clients best send it in, in words of JSON Schema:
-// programs are generated from it, which want one type for a field. Others are read
-// too: digits for a number, a truth value for its word, a text for a list of one, and
-// null instead of a word that is set back.
+// Plain describes the preferred notation of a field in terms of JSON Schema. Code
+// generators need one type per field. Other notations are accepted too: digits for a
+// number, a boolean for its word, a text for a list of one, and null to reset a word.
 type Plain struct {
-	Type       string // string, integer or array, of strings; "" when nothing is known
-	Null       bool   // null sets it back; not said of words
+	Type       string // string, integer or array (of strings); "" if unknown
+	Null       bool   // null resets it; not set for words
 	Enum       []any
 	Min, Max   *int64
-	MinLength  int // of a text, or of the items of a list
+	MinLength  int // of a text or of list items
 	MaxLength  int
 	MaxItems   int
 	Pattern    string
@@ -27,7 +26,7 @@ type Plain struct {
 	IsAdvanced bool
 }
 
-// plainForm is the field as Plain has it.
+// plainForm returns the Plain of the field.
 func (r *rule) plainForm() Plain {
 	out := Plain{Null: r.null || r.blank, Unit: r.unit, Label: r.label, Cost: r.cost, IsAdvanced: r.advanced}
 	switch r.kind {
@@ -62,7 +61,7 @@ func (r *rule) plainForm() Plain {
 	if v := r.byDefault(); r.sendable(v) && (r.kind == kindBool || !v.isNothing()) {
 		out.Default = v.Any()
 	}
-	if out.Enum != nil && out.Type != "array" { // generators cannot tell a word from null
+	if out.Enum != nil && out.Type != "array" { // generators cannot combine an enumeration with null
 		out.Null = false
 		out.Enum = slices.DeleteFunc(out.Enum, func(v any) bool { return v == nil })
 	}
@@ -70,7 +69,7 @@ func (r *rule) plainForm() Plain {
 	return out
 }
 
-// textsOf are values of a text: those that are numbers are sent as digits.
+// textsOf converts the values of a text; numbers become digits.
 func textsOf(values []any) []any {
 	for i, v := range values {
 		if n, is := v.(int64); is {
@@ -80,7 +79,7 @@ func textsOf(values []any) []any {
 	return values
 }
 
-// source is a pattern as JSON Schema has it.
+// source returns a pattern for JSON Schema.
 func source(p *regexp.Regexp, blank bool) string {
 	switch {
 	case p == nil:
@@ -91,7 +90,7 @@ func source(p *regexp.Regexp, blank bool) string {
 	return p.String()
 }
 
-// example is a value the field may well have.
+// example returns a plausible value.
 func (r *rule) example(p Plain) any {
 	if r.sample != nil {
 		return r.sample
@@ -105,7 +104,7 @@ func (r *rule) example(p Plain) any {
 	switch {
 	case len(p.Enum) > 0 && p.Type == "array":
 		return []string{p.Enum[0].(string)}
-	case len(p.Enum) > 1 && p.Enum[0] == p.Default: // one that is no default tells more
+	case len(p.Enum) > 1 && p.Enum[0] == p.Default: // a value other than the default is more informative
 		return p.Enum[1]
 	case len(p.Enum) > 0:
 		return p.Enum[0]
@@ -117,6 +116,5 @@ func (r *rule) example(p Plain) any {
 	return nil
 }
 
-// Example is a value of a field that is of no table, by its name; nil when none is
-// known.
+// Example returns a value for a field outside of tables, by name; nil if unknown.
 func Example(name string) any { return examples()[name] }

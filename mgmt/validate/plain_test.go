@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// documented is a table as this test sees it: its fields, and what it says to a value of one.
+// documented is the test's view of a table: its fields and its validation.
 type documented struct {
 	fields []validate.Param
 	refuse func(name string, v any) string
@@ -43,9 +43,8 @@ func bodies() map[string]documented {
 	return out
 }
 
-// Who reads the plain form of a field can send it: it has a type, and its example,
-// its default and its bounds are values the rule takes. A new field without default
-// and enumeration needs a line in examples.go.
+// The plain form of every field has a type, and its example, default and bounds are valid.
+// A new field without default and enumeration needs an entry in examples.go.
 func TestEveryFieldHasAPlainFormWithAnExampleItsRuleTakes(t *testing.T) {
 	for name, b := range bodies() {
 		for _, p := range b.fields {
@@ -88,7 +87,7 @@ func TestEveryFieldHasAPlainFormWithAnExampleItsRuleTakes(t *testing.T) {
 	}
 }
 
-// outside are values just outside of the bounds of a field.
+// outside returns values just beyond the bounds of a field.
 func outside(f validate.Plain) (out []any) {
 	if f.Min != nil {
 		out = append(out, *f.Min-1)
@@ -105,7 +104,7 @@ func outside(f validate.Plain) (out []any) {
 	return out
 }
 
-// plainly is a value as bodies hold it.
+// plainly returns a value in body notation.
 func plainly(v any) any {
 	texts, is := v.([]string)
 	if !is {

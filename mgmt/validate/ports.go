@@ -9,13 +9,12 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// maxPorts is the longest text of virtual ports: every range as long as it gets.
+// maxPorts is the maximum length of a text of virtual ports.
 const maxPorts = farm.MaxPortRanges * (len("65535:65535") + len(", "))
 
-// ParsePorts reads virtual ports as the family writes them: "80",
-// "80,443,8000:8010", or "*" for all, which gives no range. Ranges come back
-// ascending; blanks around them are ignored. Ports that are given twice are
-// refused, and so are more than farm.MaxPortRanges ranges.
+// ParsePorts parses virtual ports in the family's notation: "80", "80,443,8000:8010", or
+// "*" for all, which returns no ranges. Blanks are ignored. Ranges are returned in
+// ascending order. Duplicate ports and more than farm.MaxPortRanges ranges are rejected.
 func ParsePorts(text string) ([]farm.PortRange, error) {
 	if len(text) > maxPorts {
 		return nil, fmt.Errorf("it has %d bytes, more than %d ports and ranges need", len(text), farm.MaxPortRanges)
@@ -79,7 +78,7 @@ func parsePort(digits string) (uint16, error) {
 	return uint16(n), nil
 }
 
-// portsValue is the virtual port of a farm; one port is a number.
+// portsValue returns the virtual port of a farm; a single port is a number.
 func portsValue(f *farm.Farm) Value {
 	if ports := f.VPorts(); len(ports) == 1 && ports[0].Count() == 1 {
 		return numberValue(int64(ports[0].First))
@@ -87,8 +86,8 @@ func portsValue(f *farm.Farm) Value {
 	return textValue(f.PortsText())
 }
 
-// vportRule is the rule of virtual ports. It is one of texts; the number that
-// one port is written as has the bounds of ports.
+// vportRule is the rule of virtual ports. They are a text; if a number is sent, the bounds
+// of ports apply.
 var vportRule = rule{name: "vport", hints: basic(atAddress, "Virtual port").costs(CostRestart), kind: kindText, min: 1, max: 65535, maxLen: maxPorts, check: checkPorts, canon: canonPorts,
 	format: "port, ports and ranges as 80,443,8000:8010, or *", must: "a port from 1 to 65535, a list of ports and ranges as 80,443,8000:8010, or * for all"}
 

@@ -38,8 +38,8 @@ func TestWhatIsNoPortIsRefusedWithTheReason(t *testing.T) {
 	}
 }
 
-// FuzzPorts: what is read has a text that means the same, its ranges are
-// ascending and apart, and no port is outside of what was written.
+// FuzzPorts checks that parsed ports have an equivalent text, ascending disjoint ranges,
+// and only ports from the input.
 func FuzzPorts(f *testing.F) {
 	for _, seed := range []string{"80", "*", "80,443,8000:8010", " 1 : 2 ", "1:65535", "65535,1", "0", "+1", "1:2:3", "80-90", ",", "*,1"} {
 		f.Add(seed)

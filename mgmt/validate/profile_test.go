@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// profileWords are what bodies call the profiles.
+// profileWords lists the names of profiles in bodies.
 var profileWords = func() (out string) {
 	for _, p := range farm.Profiles() {
 		out += string(p) + ", "
@@ -53,8 +53,8 @@ func TestProfileHTTPSIsProfileHTTPWithItsListener(t *testing.T) {
 	}
 }
 
-// Each profile of a farm has its rules, in the same order, and what they are
-// asked of a farm is answered by those of its profile.
+// Each farm profile has its rules, in the same order, and methods use the rules of the
+// farm's profile.
 func TestEveryProfileHasItsRules(t *testing.T) {
 	var names []farm.Profile
 	for _, p := range validate.Profiles() {

@@ -6,19 +6,19 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// farmProxyIn is set behind trusted, which it needs.
+// farmProxyIn comes after trusted, which it needs.
 var farmProxyIn = under(byTrusted(),
 	choice("proxyprotocol_in", advanced(atProxy, "Header from clients").costs(CostConnections),
 		"Whether clients of trusted addresses begin with a header of the PROXY protocol, version 1 or 2: off (it is no header), optional, or required, which closes all others.",
 		farm.ProxyIns(), farm.ProxyInOff, nil, func(h *farm.HTTP) *farm.ProxyIn { return &h.ProxyIn }))
 
-// byTrusted is the condition of headers that are believed. Whom they are believed
-// from is not taken away with it: that would change who is let in.
+// byTrusted is the condition of trusted headers. The trusted addresses cannot be removed
+// along with it, because that would change who is admitted.
 func byTrusted() *only {
 	return (&only{fields: []string{"trusted"}, why: ", the addresses such headers are believed from"}).as(held).resting()
 }
 
-// proxyOutFields say whether backends are told for whom connections are.
+// proxyOutFields are the fields of the PROXY protocol towards backends.
 var proxyOutFields = []field[farm.Service]{{
 	rule: rule{name: "proxyprotocol_out", hints: advanced(atProxy, "Header to backends").costs(CostConnections), kind: kindText, values: texts(farm.ProxyOuts()), null: true, unset: textValue(string(farm.ProxyOutOff)),
 		about: "Header of the PROXY protocol that connections to backends begin with: off, v1, or v2, which tells of TLS with the client, too. A client keeps its connection to a backend, as with pinnedconnection."},

@@ -32,8 +32,8 @@ func TestIntroductionsNeedTrustedPeers(t *testing.T) {
 	}
 }
 
-// Who takes away the last trusted address switches off what needs one, in the
-// same body, and may not forget it.
+// Removing the last trusted address requires disabling the dependent fields in the same
+// body.
 func TestHeadersAreSwitchedOffWithTheAddressesTheyAreBelievedFrom(t *testing.T) {
 	for text, off := range map[string]bool{`{"trusted":[],"proxyprotocol_in":"off"}`: true, `{"trusted":[],"proxyprotocol_in":null}`: true, `{"trusted":[]}`: false} {
 		h := farm.DefaultHTTP()

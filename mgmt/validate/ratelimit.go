@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// rateFields are the limit of requests per client.
+// rateFields are the fields of the per-client request limit.
 var rateFields = []field[farm.Service]{
 	{
 		rule: rule{name: "ratelimit", hints: basic(atRate, "Requests").in(inRequests), kind: kindNumber, max: farm.MaxRateRequests, null: true,
@@ -49,11 +49,10 @@ var rateFields = []field[farm.Service]{
 	},
 }
 
-// rateOf returns what to read: a service without a limit shows what was never set.
+// rateOf returns the settings to read; without a limit, the defaults.
 func rateOf(s *farm.Service) *farm.RateLimit { return cmp.Or(s.RateLimit, &farm.RateLimit{}) }
 
-// checkRate holds the rules between the settings of the limit; l is nil
-// without one.
+// checkRate checks the rules between the settings of the limit; l is nil without one.
 func checkRate(path string, l *farm.RateLimit) *Error {
 	switch {
 	case l == nil:

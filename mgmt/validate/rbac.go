@@ -1,7 +1,6 @@
 package validate
 
-// The bodies about users, groups and roles; mgmt/rbac says what is wrong with their
-// values, where that is more than a form.
+// Bodies about users, groups and roles. mgmt/rbac checks their values beyond the form.
 var (
 	// UserCreate is the body of POST /rbac/users.
 	UserCreate = rbacTable(require(rbacName), userPassword("password", "Password; needed for users of the service local. 8 to 512 characters with a letter and a digit."), field[rbacBody]{rule: rule{name: "service", hints: basic(atAccess, "Service"), kind: kindText,
@@ -10,7 +9,7 @@ var (
 	UserUpdate = rbacTable(userPassword("newpassword", "New password."), webFlag, apiFlag, userKey)
 	// OwnUserUpdate is the body of POST /system/users.
 	OwnUserUpdate = rbacTable(userPassword("newpassword", "New password; the one in force must be sent too."), userPassword("password", "Password in force."), apiFlag, userKey, webFlag)
-	// RBACName is a body with nothing but a name.
+	// RBACName is a body that consists of a name.
 	RBACName = rbacTable(require(rbacName))
 	// GroupUpdate is the body of PUT /rbac/groups/G.
 	GroupUpdate = rbacTable(field[rbacBody]{rule: rule{name: "role", hints: basic(atAccess, "Role"), kind: kindText, null: true, blank: true, maxLen: 64, about: "Role of the users of the group; blank takes it away."}},
@@ -19,7 +18,7 @@ var (
 	RoleCreate = rbacTable(require(rbacName), field[rbacBody]{rule: rule{name: "copy_from", hints: basic(atAccess, "Copy of"), kind: kindText, maxLen: 64, about: "Role whose permissions the new one gets; none when not sent."}})
 )
 
-// rbacBody has no fields of its own: who reads the values acts on them.
+// rbacBody has no fields; callers act on the values.
 type rbacBody struct{}
 
 func rbacTable(fields ...field[rbacBody]) Table[rbacBody] { return Table[rbacBody]{fields: fields} }
@@ -40,5 +39,5 @@ func userPassword(name, about string) field[rbacBody] {
 	return field[rbacBody]{rule: rule{name: name, hints: basic(atAccess, "Password"), kind: kindText, maxLen: 512, hide: hideSecret, format: "password", about: about}}
 }
 
-// hideSecret shows nothing of a secret.
+// hideSecret masks a secret completely.
 func hideSecret(string, bool) string { return "***" }

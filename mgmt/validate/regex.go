@@ -10,25 +10,25 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// The bounds of a compiled regex, counted as the engine counts (l7/route): a
-// short pattern with repetitions or large classes can take megabytes otherwise.
+// Limits of a compiled regex, counted as in the engine (l7/route). Without them, a short
+// pattern with repetitions or large classes can take megabytes.
 const (
-	maxProgram = 10_000 // steps, with repetitions written out
+	maxProgram = 10_000 // steps, with repetitions expanded
 	maxRanges  = 32_000 // character ranges of all classes
 )
 
-// checkPattern compiles a regex as the engine does (RE2 syntax) and explains
-// what people of other engines try most often.
+// checkPattern compiles a regex like the engine (RE2 syntax), and explains common features
+// of other engines that RE2 lacks.
 func checkPattern(s string) string {
 	_, problem := compilePattern(s)
 	return problem
 }
 
-// commented is text from a number sign on that stands at the begin or after a blank, as in
-// configuration files. Neither is in a path, so such a pattern would match nothing.
+// commented matches a number sign at the start or after a blank, i.e. a comment in
+// configuration files. No path contains that, so such a pattern would never match.
 var commented = regexp.MustCompile(`(^|\s)#`)
 
-// checkURLPattern is checkPattern for paths, in which comments are not allowed.
+// checkURLPattern is checkPattern for paths, where comments are rejected.
 func checkURLPattern(s string) string {
 	if commented.MatchString(s) {
 		return "comments are not allowed: write \\# for the sign itself"
@@ -36,13 +36,13 @@ func checkURLPattern(s string) string {
 	return checkPattern(s)
 }
 
-// checkVeiled is checkPattern for a regex in which a credential may be hidden (Unveil).
+// checkVeiled is checkPattern for a regex that may contain masked credentials (Unveil).
 func checkVeiled(s string) string { return checkPattern(unhidden(s)) }
 
-// unhidden has a word, which is a regex, in place of each hidden credential, which is none.
+// unhidden replaces each masked credential by a word, so that the regex is valid.
 func unhidden(s string) string { return strings.ReplaceAll(s, probe.Hidden, "hidden") }
 
-// compilePattern returns the number of groups of a regex, or what is wrong.
+// compilePattern returns the number of groups of a regex, or the problem.
 func compilePattern(s string) (groups int, problem string) {
 	if i := strings.IndexFunc(s, isControl); i >= 0 {
 		return 0, "it holds a control character"
@@ -63,8 +63,8 @@ func compilePattern(s string) (groups int, problem string) {
 	return re.MaxCap(), ""
 }
 
-// programSize counts steps, and stops caring once the bound is passed, so that
-// nested repetitions cannot overflow.
+// programSize counts steps. It stops once the limit is exceeded, so that nested repetitions
+// cannot overflow.
 func programSize(re *syntax.Regexp) int {
 	n := 1
 	if re.Op == syntax.OpLiteral {
@@ -90,7 +90,7 @@ func rangeCount(re *syntax.Regexp) int {
 	return n
 }
 
-// explainPattern names the feature of other engines that a pattern uses.
+// explainPattern names the feature of another regex engine that a pattern uses.
 func explainPattern(s string, err error) string {
 	var known *syntax.Error
 	if !errors.As(err, &known) {
@@ -123,8 +123,8 @@ func lookAround(s string) bool {
 	return false
 }
 
-// checkGroups refuses $1 … $9 in a replacement that the pattern has no group
-// for. Every other $ stands for itself.
+// checkGroups rejects $1 … $9 in a replacement without a matching group. Any other $ is
+// literal.
 func checkGroups(replace string, groups int) string {
 	for i := 0; i+1 < len(replace); i++ {
 		if n := int(replace[i+1] - '0'); replace[i] == '$' && n >= 1 && n <= 9 && n > groups {

@@ -7,31 +7,31 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The bounds of what a service does about backends that are full or fail.
+// Limits of overload and failure handling of a service.
 const (
-	// MaxQueue is how many exchanges of a service may wait at most.
+	// MaxQueue is the maximum length of a service's queue.
 	MaxQueue = 65535
-	// MaxQueueTimeout is how many seconds they may.
+	// MaxQueueTimeout is the maximum queue timeout in seconds.
 	MaxQueueTimeout = 3600
-	// MaxRetries is how often a request may be repeated.
+	// MaxRetries is the maximum number of retries of a request.
 	MaxRetries = 5
-	// MaxOutlierErrors is how many failures in a row it may take to eject a
-	// backend, MaxOutlierTime for how many seconds that is the first time.
+	// MaxOutlierErrors is the maximum threshold of consecutive failures for an ejection,
+	// MaxOutlierTime the maximum duration of the first ejection in seconds.
 	MaxOutlierErrors = 100
 	MaxOutlierTime   = 3600
-	// MaxOutlierSlow is how many times as long as the others it may take,
-	// MaxOutlierWindow how many seconds may be counted for that, and
-	// MaxOutlierRequests how many requests it may take.
+	// MaxOutlierSlow is the maximum latency factor relative to the other backends,
+	// MaxOutlierWindow the maximum window in seconds, and MaxOutlierRequests the maximum
+	// number of requests required.
 	MaxOutlierSlow     = 100
 	MaxOutlierWindow   = 3600
 	MaxOutlierRequests = 65535
-	// MaxSlowStart is how many seconds a backend may take to its full weight.
+	// MaxSlowStart is the maximum duration of a slow start in seconds.
 	MaxSlowStart = 3600
 )
 
 var resilienceFields = slices.Concat(queueFields, retryFields, outlierFields, slowStartFields)
 
-// queueFields are what happens to exchanges when all backends are full.
+// queueFields define what happens to exchanges when all backends are full.
 var queueFields = []field[farm.Service]{
 	{
 		rule: rule{name: "queue", hints: basic(atQueue, "Places in the queue"), kind: kindNumber, min: 0, max: MaxQueue, null: true,
@@ -47,7 +47,7 @@ var queueFields = []field[farm.Service]{
 	},
 }
 
-// retryFields are which failed tries go on to another backend.
+// retryFields select which failed attempts are retried on another backend.
 var retryFields = []field[farm.Service]{
 	{
 		rule: rule{name: "retry_on", hints: basic(atRetries, "Retry on"), kind: kindList, words: true, null: true, max: int64(len(farm.RetryConditions())), maxLen: 16, check: checkRetryCondition,
@@ -70,7 +70,7 @@ var retryFields = []field[farm.Service]{
 	},
 }
 
-// retryNumber makes the field of a number that 0 leaves to its default.
+// retryNumber returns the field of a number for which 0 means the default.
 func retryNumber(name string, h hints, most, acts int64, about string, at func(*farm.Service) *uint8) field[farm.Service] {
 	return field[farm.Service]{
 		rule: rule{name: name, hints: h, kind: kindNumber, min: 1, max: most, null: true, only: with("retry_on"), acts: numberValue(acts), about: about},
@@ -86,7 +86,7 @@ func checkRetryCondition(s string) string {
 	return "it is none of them"
 }
 
-// outlierFields are when a backend that answers badly, or slowly, is taken out for a while.
+// outlierFields define the ejection of failing or slow backends.
 var outlierFields = []field[farm.Service]{
 	{
 		rule: rule{name: "outlier_errors", hints: basic(atOutlier, "Failures in a row"), kind: kindNumber, min: 0, max: MaxOutlierErrors, null: true,
@@ -116,7 +116,7 @@ var outlierFields = []field[farm.Service]{
 		func(s *farm.Service) int64 { return int64(s.OutlierPercent) }, func(s *farm.Service, n int64) { s.OutlierPercent = uint8(n) }),
 }
 
-// outlierNumber makes the field of a number that 0 leaves to its default.
+// outlierNumber returns the field of a number for which 0 means the default.
 func outlierNumber(name string, h hints, most, acts int64, about string, get func(*farm.Service) int64, set func(*farm.Service, int64)) field[farm.Service] {
 	return field[farm.Service]{
 		rule: rule{name: name, hints: h, kind: kindNumber, min: 1, max: most, null: true, only: with("outlier_errors", "outlier_rate", "outlier_slow"), acts: numberValue(acts), about: about},
@@ -125,7 +125,7 @@ func outlierNumber(name string, h hints, most, acts int64, about string, get fun
 	}
 }
 
-// slowStartFields are how backends that come up are spared.
+// slowStartFields define the slow start of backends.
 var slowStartFields = []field[farm.Service]{
 	{
 		rule: rule{name: "slowstart", hints: advanced(atBalancing, "Slow start").in(inSeconds), kind: kindNumber, min: 0, max: MaxSlowStart, null: true,

@@ -10,50 +10,50 @@ import (
 	"unicode/utf8"
 )
 
-// rule is what one field allows, whatever object it belongs to.
+// rule defines the valid values of one field, independent of the object.
 type rule struct {
 	name  string
-	about string // one sentence for the help body
+	about string // one sentence for help responses
 	kind  kind
 	hints
-	bare bare // what answers show while it is unset
+	bare bare // how responses show an unset value
 
 	required bool // must be sent
-	// waived reports whether a required field may be missing with what was
-	// sent; nil: never.
+	// waived reports whether a required field may be missing, given the other fields; nil:
+	// never.
 	waived func(sent map[string]any) bool
-	blank  bool // the empty text is allowed (and skips every further check)
-	null   bool // null, or an empty text for a number or word, sets it back to unset
+	blank  bool // "" is valid and skips all further checks
+	null   bool // null, or "" for a number or word, resets it
 
-	words     bool              // no item of a list holds a comma, so one text may name several; of an enumeration: several may be sent as a list, or with commas
-	values    []string          // all that is allowed, when it is an enumeration
-	others    func(string) bool // values of an enumeration that are too many to list; must says which
-	min, max  int64             // numbers, and texts that can be numbers; of lists max bounds the items
-	maxLen    int               // texts and items, in bytes; 0 means maxText
-	reserved  []string          // texts that would be allowed otherwise
-	pattern   *regexp.Regexp    // texts; must match the whole value
-	must      string            // what the value must be, for messages; set with pattern and check
-	musts     string            // what a list must be, for messages
-	format    string            // word for the help body
+	words     bool              // list items contain no comma, so one text may hold several; for an enumeration: several may be sent as a list or comma-separated
+	values    []string          // all valid values, for an enumeration
+	others    func(string) bool // further values of an enumeration, too many to list; described by must
+	min, max  int64             // of numbers, and of texts that may be numbers; max also bounds the items of lists
+	maxLen    int               // of texts and items, in bytes; 0 means maxText
+	reserved  []string          // otherwise valid texts that are rejected
+	pattern   *regexp.Regexp    // for texts; must match the whole value
+	must      string            // description of valid values for messages; set with pattern and check
+	musts     string            // description of valid lists for messages
+	format    string            // word for help responses
 	check     func(string) string
-	unset     Value               // value of an object that never set the field; documents leave it out
-	acts      Value               // what a field acts as that was never set, where unset is no value of its own
-	only      *only               // with what the field means something; nil: always
-	normalize map[string]string   // spellings that mean another value
-	answered  map[string]string   // spellings answers have, by value
-	canon     func(string) string // the normal form of a text or item that keeps the rule
-	// hide is how an item of a secret is shown; exact when it must be told from
-	// others. nil: as it is.
+	unset     Value               // the value of an unset field; documents omit it
+	acts      Value               // the default of an unset field, if unset is not a valid value
+	only      *only               // the condition under which the field has a meaning; nil: always
+	normalize map[string]string   // alternative spellings of values
+	answered  map[string]string   // spellings in responses, by value
+	canon     func(string) string // converts a valid text or item into normal form
+	// hide masks an item of a secret. With exact, different secrets look different. nil:
+	// not secret.
 	hide func(item string, exact bool) string
-	// sample is an example of a value where the name alone does not tell one.
+	// sample is an example value, if the name alone does not yield one.
 	sample any
-	same   func(string) string // what must differ between the items of a list; nil: all of it
+	same   func(string) string // the part that must be unique within a list; nil: all of it
 }
 
-// maxText bounds texts that state no bound of their own.
+// maxText bounds texts without a limit of their own.
 const maxText = 1024
 
-// parse turns what a body held into a checked value.
+// parse converts a value of a body into a checked value.
 func (r *rule) parse(path string, raw any) (Value, *Error) {
 	if raw == nil || raw == "" && r.blankIsNull() {
 		if !r.null && !r.blank {
@@ -77,7 +77,7 @@ func (r *rule) parse(path string, raw any) (Value, *Error) {
 	return r.canonical(v), nil
 }
 
-// canonical brings a value that keeps the rule into its normal form.
+// canonical converts a valid value into normal form.
 func (r *rule) canonical(v Value) Value {
 	if r.canon == nil {
 		return v
@@ -94,8 +94,7 @@ func (r *rule) canonical(v Value) Value {
 	return v
 }
 
-// blankIsNull reports whether a blank text stands for null: where null is
-// allowed and a blank text cannot be a value.
+// blankIsNull reports whether "" means null: if null is allowed and "" cannot be a value.
 func (r *rule) blankIsNull() bool {
 	return r.null && (r.kind == kindNumber || r.values != nil && !slices.Contains(r.values, ""))
 }
@@ -119,7 +118,7 @@ func (r *rule) coerce(raw any) (Value, bool) {
 		return listValue(l), ok
 	}
 	if b, is := raw.(bool); is && r.normalize != nil {
-		raw = strconv.FormatBool(b) // a word that once was a truth value
+		raw = strconv.FormatBool(b) // an enumeration that was once a boolean
 	}
 	if r.words {
 		l, ok := parseList(raw)
@@ -129,8 +128,8 @@ func (r *rule) coerce(raw any) (Value, bool) {
 	return textValue(s), ok
 }
 
-// verify checks a value of the right kind, in the order of the contract:
-// blank, enumeration, length, interval, reserved words, pattern, function.
+// verify checks a value of the right kind, in the order of the contract: blank,
+// enumeration, length, interval, reserved words, pattern, function.
 func (r *rule) verify(path string, v Value) *Error {
 	if v.kind == kindList {
 		return r.verifyList(path, v.list)
@@ -181,7 +180,7 @@ func (r *rule) verifyText(path, s string) *Error {
 	return nil
 }
 
-// verifyList checks each item, that none comes twice, and their number.
+// verifyList checks each item, uniqueness and the number of items.
 func (r *rule) verifyList(path string, items []string) *Error {
 	if int64(len(items)) > r.max {
 		return r.errorf(path, "may have at most %d items, got %d", r.max, len(items))
@@ -226,7 +225,7 @@ func (r *rule) longest() int {
 	return r.maxLen
 }
 
-// allowed says in words what the rule allows.
+// allowed describes the valid values.
 func (r *rule) allowed() string {
 	switch {
 	case r.values != nil:
@@ -250,10 +249,10 @@ func (r *rule) allowed() string {
 	return fmt.Sprintf("a text of at most %d bytes", r.longest())
 }
 
-// units are the words for what numbers count.
+// units maps units to words.
 var units = map[string]string{inSeconds: "seconds", inMinutes: "minutes", inDays: "days", inBytes: "bytes", inMiB: "MiB", inPercent: "percent", perSecond: "lines per second"}
 
-// counts says what a number counts, behind its bounds.
+// counts returns the unit of a number as a suffix for its bounds.
 func (r *rule) counts() string {
 	if word := units[r.unit]; word != "" {
 		return " (" + word + ")"
@@ -261,7 +260,7 @@ func (r *rule) counts() string {
 	return ""
 }
 
-// names are the other words for nothing, which people who want that look for.
+// names returns the spellings of the empty value (e.g. NONE), shown in error messages.
 func (r *rule) names() (out []string) {
 	for _, word := range slices.Sorted(maps.Keys(r.normalize)) {
 		if r.normalize[word] == "" && !slices.Contains(r.values, word) {
@@ -271,13 +270,13 @@ func (r *rule) names() (out []string) {
 	return out
 }
 
-// hasNothing reports whether a word stands for nothing.
+// hasNothing reports whether a word stands for the empty value.
 func (r *rule) hasNothing() bool {
 	return slices.ContainsFunc(r.values, func(word string) bool { to, is := r.normalize[word]; return is && to == "" })
 }
 
 func (r *rule) refuse(path string, raw any) *Error {
-	if _, text := raw.(string); r.hide != nil && !text { // callers hide texts
+	if _, text := raw.(string); r.hide != nil && !text { // texts are masked by the callers
 		return r.errorf(path, "must be %s", r.allowed())
 	}
 	return r.errorf(path, "must be %s, got %s", r.allowed(), show(raw))
@@ -289,7 +288,7 @@ func (r *rule) errorf(path, format string, args ...any) *Error {
 
 const maxUnbounded = 1<<31 - 1
 
-// param describes the rule for the help body.
+// param describes the rule for help responses.
 func (r *rule) param() Param {
 	p := Param{Name: r.name, Format: r.format, PossibleValues: r.values, Description: r.about}
 	if r.values != nil && r.normalize != nil {

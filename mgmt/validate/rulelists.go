@@ -6,12 +6,12 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// RulePath names a rule of a list of the object at path, by its position from 0.
+// RulePath returns the Path of a rule in a list of the object at path, by position from 0.
 func RulePath(path, list string, position int) string {
 	return fmt.Sprintf("%s %s %d", path, list, position)
 }
 
-// checkFarmRules holds the rules for the lists of a farm that are no texts.
+// checkFarmRules checks the rule lists of a farm that are not plain texts.
 func checkFarmRules(path string, f *farm.Farm, yield func(Error) bool) bool {
 	return checkReplaces(path, &ReplaceRequest, *ReplaceRequest.OfFarm(f), yield) &&
 		checkReplaces(path, &ReplaceResponse, *ReplaceResponse.OfFarm(f), yield)
@@ -27,8 +27,8 @@ func checkReplaces(path string, l *RuleList[farm.HeaderReplace], rules []farm.He
 	return checkRules(path, l.Service, &l.Rule, rules, yield, func(h *farm.HeaderReplace) (string, string) { return h.Match, h.Replace })
 }
 
-// checkRules checks each rule of a list, that none comes twice, their number,
-// and that a replacement names only groups its pattern has.
+// checkRules checks each rule of a list, uniqueness, the number of rules, and that
+// replacements refer only to groups of their pattern.
 func checkRules[T comparable](path, name string, table *Table[T], rules []T, yield func(Error) bool, parts func(*T) (pattern, replace string)) bool {
 	if len(rules) > MaxRules && !yield(Error{path, name, fmt.Sprintf("%s may have at most %d items, got %d", name, MaxRules, len(rules))}) {
 		return false
@@ -46,7 +46,7 @@ func checkRules[T comparable](path, name string, table *Table[T], rules []T, yie
 		pattern, replace := parts(&rules[i])
 		groups, broken := compilePattern(unhidden(pattern))
 		if broken != "" {
-			continue // said above
+			continue // reported above
 		}
 		if problem := checkGroups(replace, groups); problem != "" && !yield(Error{at, "replace", "replace: " + problem}) {
 			return false

@@ -39,7 +39,7 @@ func checkService(f *farm.Farm, s *farm.Service, local []netip.Prefix, yield fun
 			return false
 		}
 		if b.Of != 0 {
-			continue // its name has it once
+			continue // reported once for its name
 		}
 		key := fmt.Sprintf("%s %d", canonicalHost(b.Host), b.Port)
 		if first, found := seen[key]; found && !yield(Error{at, "ip",
@@ -54,8 +54,8 @@ func checkService(f *farm.Farm, s *farm.Service, local []netip.Prefix, yield fun
 	return true
 }
 
-// checkSession holds the rules between persistence and sessionid. What is missing
-// for one of them to have an effect is a warning.
+// checkSession checks the rules between persistence and sessionid. A missing one is only a
+// warning.
 func checkSession(path string, s *farm.Service) *Error {
 	switch {
 	case s.Persistence == farm.PersistURL && strings.ContainsAny(s.SessionID, "=&#;? "):
@@ -66,8 +66,8 @@ func checkSession(path string, s *farm.Service) *Error {
 	return nil
 }
 
-// checkTogetherWith holds the rules between the options of a service, and
-// between them and its farm.
+// checkTogetherWith checks the rules between the options of a service, and between them and
+// its farm.
 func checkTogetherWith(path string, f *farm.Farm, s *farm.Service) *Error {
 	switch {
 	case s.STS != 0 && !f.HTTPS():
@@ -80,10 +80,10 @@ func checkTogetherWith(path string, f *farm.Farm, s *farm.Service) *Error {
 	return nil
 }
 
-// checkReach holds what mark and address of a backend of any farm must be
-// besides their form: no mark of farms, not a broadcast address of a network we
-// are in, of the VIP's IP version where the farm cannot mix them. Names are judged by the address they were
-// resolved to; addr is not valid if there is none.
+// checkReach checks mark and address of a backend beyond their form, for all profiles: no
+// mark used by farms, no broadcast address of a local network, and the VIP's IP version
+// unless the farm can mix them. A host name is judged by its resolved address; addr is
+// invalid if there is none.
 func checkReach(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) (addr netip.Addr, problem *Error) {
 	if reason := ownMark(b.Mark); reason != "" {
 		return addr, &Error{path, "mark", "mark " + reason}
@@ -101,8 +101,8 @@ func checkReach(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix
 	return addr, checkServer(path, f, b, addr, local)
 }
 
-// Server returns the rule that the address of a backend breaks by itself, nil if it breaks
-// none: of the addresses of a name only those that break none are used.
+// Server returns the rule that the address of a backend violates on its own, or nil. Of the
+// addresses of a name, only valid ones are used.
 func (r Rules) Server(f *farm.Farm, b *farm.Backend) *Error {
 	if f.Carries() == farm.TrafficRequests {
 		return checkAddress("", f, b, r.local())
@@ -111,8 +111,7 @@ func (r Rules) Server(f *farm.Farm, b *farm.Backend) *Error {
 	return problem
 }
 
-// checkAddress is checkReach of backends of http farms, which are not to be the
-// farm itself.
+// checkAddress is checkReach for http farms, whose backends must not be the farm itself.
 func checkAddress(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) *Error {
 	addr, problem := checkReach(path, f, b, local)
 	if problem != nil || !addr.IsValid() {
@@ -124,7 +123,7 @@ func checkAddress(path string, f *farm.Farm, b *farm.Backend, local []netip.Pref
 	return nil
 }
 
-// checkServer holds what the address of a backend must be whatever the farm.
+// checkServer checks the address of a backend for all profiles.
 func checkServer(path string, f *farm.Farm, b *farm.Backend, addr netip.Addr, local []netip.Prefix) *Error {
 	if problem := checkBackendAddr(addr, local); problem != "" {
 		return &Error{path, "ip", fmt.Sprintf("ip must be the address of one server, got %s: %s", hostAndAddr(b.Host, addr), problem)}
@@ -138,7 +137,7 @@ func checkServer(path string, f *farm.Farm, b *farm.Backend, addr netip.Addr, lo
 	return nil
 }
 
-// checkSource holds what a source address must be besides its form.
+// checkSource checks a source address beyond its form.
 func checkSource(source, addr netip.Addr, local []netip.Prefix) string {
 	switch {
 	case !source.IsValid():
@@ -159,7 +158,7 @@ func hostAndAddr(host string, addr netip.Addr) string {
 	return fmt.Sprintf("%s (%s)", show(host), addr)
 }
 
-// isOwn reports whether a listener on vip answers on addr.
+// isOwn reports whether a listener on vip receives connections to addr.
 func isOwn(vip, addr netip.Addr, local []netip.Prefix) bool {
 	if addr == vip {
 		return true
@@ -185,8 +184,7 @@ func canonicalHost(host string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// checkTogether holds the rules between farms: unique names, and no two
-// running ones on the same address.
+// checkTogether checks the number of farms and the uniqueness of their names.
 func checkTogether(cfg *farm.Config, yield func(Error) bool) bool {
 	if len(cfg.Farms) > farm.MaxFarmID && !yield(Error{"", "farms",
 		fmt.Sprintf("farms: at most %d are possible, got %d", farm.MaxFarmID, len(cfg.Farms))}) {
@@ -203,8 +201,8 @@ func checkTogether(cfg *farm.Config, yield func(Error) bool) bool {
 	return true
 }
 
-// checkBetween holds what farms must be to each other. A transaction may break it between
-// two of its writes, e.g. while two farms swap their ports.
+// checkBetween checks the rules between farms that a transaction may violate between two
+// writes, e.g. while two farms swap their ports.
 func checkBetween(cfg *farm.Config, yield func(Error) bool) bool {
 	return checkDNSFarms(cfg, yield) && checkCollisions(cfg, yield) && checkAnswers(cfg, yield)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/resolve"
 )
 
-// GlobalSettings are settings of the whole appliance that are no configuration;
-// the API keeps them.
+// GlobalSettings are settings of the appliance outside of the configuration, stored by the
+// API.
 var GlobalSettings = Table[resolve.Limits]{fields: []field[resolve.Limits]{
 	{rule: rule{name: "api_names", hints: basic(atAddress, "Names of the API"), kind: kindList, words: true, null: true, max: 32, maxLen: 253, format: "host name", must: "a host name", musts: "a list of host names",
 		about: "Names by which browsers may reach the API, besides those of its certificate, the name of the host with and without its domain, and addresses."}},
@@ -41,7 +41,7 @@ var GlobalSettings = Table[resolve.Limits]{fields: []field[resolve.Limits]{
 	{rule: rule{name: "force", hints: advanced(atSystem, "Force"), kind: kindBool, null: true, about: "Taken from clients of the family, and needed for nothing."}},
 }}
 
-// settledSetting makes the field of a setting of the family that has one value here.
+// settledSetting returns the field of a setting of the family that has a fixed value here.
 func settledSetting(name, value, reason string) field[resolve.Limits] {
 	must := "blank: it is not applicable"
 	if value != "" {
@@ -58,11 +58,10 @@ func settledSetting(name, value, reason string) field[resolve.Limits] {
 	}}
 }
 
-// Schema is a JSON Schema (2020-12) of every body about an object of the
-// configuration, by name in $defs, with what forms need besides the rules: x-group,
-// x-unit, x-advanced, x-cost, x-only, x-values (of an enum, those that are no other
-// spelling of another), x-when (create or update, where only one takes the field) and
-// x-order (objects of JSON have none).
+// Schema returns a JSON Schema (2020-12) of every body about a configuration object, by
+// name in $defs. It also contains data for forms: x-group, x-unit, x-advanced, x-cost,
+// x-only, x-values (enum without alternative spellings), x-when (create or update, if only
+// one accepts the field) and x-order (JSON objects are unordered).
 func Schema() map[string]any {
 	objects := map[string]any{
 		"service":     object("A service of an http farm", ServiceCreate, ServiceUpdate),
@@ -89,8 +88,8 @@ func Schema() map[string]any {
 	return map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Objects of Sluice", "$defs": objects}
 }
 
-// object is the schema of an object: what its creation takes, and what only its
-// change takes.
+// object returns the schema of an object: the fields of its creation, and those of its
+// change only.
 func object[T any](title string, tables ...Table[T]) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for i := range tables {
@@ -119,7 +118,7 @@ func object[T any](title string, tables ...Table[T]) map[string]any {
 	return map[string]any{"title": title, "type": "object", "properties": properties, "required": required, "additionalProperties": false}
 }
 
-// schema is the schema of one field.
+// schema returns the schema of one field.
 func (t *Table[T]) schema(f *field[T]) map[string]any {
 	out := f.schema()
 	out["title"], out["description"] = f.label, t.description(f)
@@ -136,8 +135,8 @@ func (t *Table[T]) schema(f *field[T]) map[string]any {
 	return out
 }
 
-// schema is the condition as forms ask it: one of the fields, of the object or of
-// its farm, has one of the values, or is set; or what is at or; and what is at and.
+// schema returns the condition for forms: one of the fields of the object (or its farm) has
+// one of the values, or is set. "or" holds an alternative, "and" a further condition.
 func (o *only) schema(text string) map[string]any {
 	out := map[string]any{"fields": o.fields, "refused": o.early <= held}
 	if text != "" {
@@ -158,8 +157,8 @@ func (o *only) schema(text string) map[string]any {
 	return out
 }
 
-// schema is what a rule allows. Numbers may be sent as digits, truth values as
-// their names and lists as one text, too; the schema has the plain form.
+// schema returns the schema of a rule in its plain form. Digits for numbers, words for
+// booleans and a text for a list are accepted too.
 func (r *rule) schema() map[string]any {
 	out := map[string]any{}
 	switch r.kind {
@@ -182,7 +181,7 @@ func (r *rule) schema() map[string]any {
 		out["type"], out["items"], out["maxItems"], out["uniqueItems"] = "array", item, r.max, true
 	default:
 		out["type"] = "string"
-		if r.max != 0 { // one that may be sent as a number
+		if r.max != 0 { // may also be sent as a number
 			out["type"] = []string{"string", "integer"}
 		}
 		out["maxLength"] = r.longest()
@@ -211,7 +210,7 @@ func typesOf(kind any) []string {
 	return kind.([]string)
 }
 
-// enumerated are the values a rule allows, and the other spellings of them.
+// enumerated returns the valid values and their alternative spellings.
 func (r *rule) enumerated() (out []any) {
 	words := slices.Clone(r.values)
 	for _, word := range slices.Sorted(maps.Keys(r.normalize)) {
@@ -232,7 +231,7 @@ func (r *rule) enumerated() (out []any) {
 	return out
 }
 
-// plain is a value as the schema has it.
+// plain returns a value in schema notation.
 func (r *rule) plain(v Value) any {
 	if v.kind == kindBool {
 		return v.truth

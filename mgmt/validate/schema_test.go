@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// definition is as much of the schema of an object as the tests look at.
+// definition is the part of an object's schema that the tests use.
 type definition struct {
 	Title                string
 	Type                 string
@@ -49,7 +49,7 @@ func (c *condition) all() []*condition {
 	return slices.Concat([]*condition{c}, c.Or.all(), c.And.all())
 }
 
-// kinds are the types a property allows.
+// kinds returns the types of a property.
 func (p property) kinds() []string {
 	if list, many := p.Type.([]any); many {
 		var out []string
@@ -77,7 +77,7 @@ func readSchema(t *testing.T) map[string]definition {
 	return out.Defs
 }
 
-// A form can be made of every object from the schema alone.
+// The schema alone suffices to build a form for every object.
 func TestTheSchemaHoldsWhatFormsNeed(t *testing.T) {
 	all := readSchema(t)
 	for name, object := range all {

@@ -9,16 +9,17 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The bodies about a service.
+// Bodies about a service.
 var (
-	// ServiceCreate is the body of POST /farms/F/services: the name, and all that
-	// may be changed later.
+	// ServiceCreate is the body of POST /farms/F/services: the name and all changeable
+	// fields.
 	ServiceCreate = Table[farm.Service]{fields: slices.Concat([]field[farm.Service]{require(named(serviceName, "id"))}, ServiceUpdate.fields)}
 	// ServiceUpdate is the body of PUT /farms/F/services/S.
 	ServiceUpdate = Table[farm.Service]{fields: slices.Concat(serviceFields, []field[farm.Service]{serviceLeastResp, servicePolicy}, serviceOptions)}
-	// ServiceMove is the body of POST /farms/F/services/S/actions; the caller moves.
+	// ServiceMove is the body of POST /farms/F/services/S/actions; the caller moves the
+	// service.
 	ServiceMove = move[farm.Service]("New position of the service, from 0.")
-	// ServiceDocument is a service of a document, without its backends.
+	// ServiceDocument is a service in a document, without its backends.
 	ServiceDocument = Table[farm.Service]{fields: slices.Concat([]field[farm.Service]{require(serviceName)}, serviceFields, []field[farm.Service]{servicePolicy}, serviceOptions, serviceHeaders)}
 )
 
@@ -84,9 +85,9 @@ var servicePolicy = field[farm.Service]{
 	set:  func(s *farm.Service, v Value) { s.Policy = farm.RoutingPolicy(v.text) },
 }
 
-// serviceLeastResp is how the family's older core was told to balance by
-// response time. It comes before routingpolicy, which wins over false, because
-// clients send whole objects back; true against another policy is refused.
+// serviceLeastResp selects response time balancing in Zevenet's older core. It precedes
+// routingpolicy, which overrides false, because clients send whole objects back. true
+// together with another policy is rejected.
 var serviceLeastResp = field[farm.Service]{
 	rule: rule{name: "leastresp", hints: advanced(atBalancing, "By response time"), kind: kindBool, about: "Older way to set routingpolicy: true is RESPONSE_TIME."},
 	get:  func(s *farm.Service) Value { return boolValue(s.Policy == farm.PolicyResponseTime) },
@@ -116,9 +117,8 @@ func matching(name string, h hints, about string, check func(string) string, at 
 	}
 }
 
-// sessionTTL is the time-to-live in force, or the one that waits for persistence;
-// null when there is neither: a client that sends the whole object back must not
-// be warned of it.
+// sessionTTL returns the effective TTL, or one set before persistence. It returns null if
+// there is neither, so that a client sending the whole object back gets no warning.
 func sessionTTL(s *farm.Service) Value {
 	if s.Persistence == farm.PersistNone && s.TTL == 0 {
 		return Value{}
@@ -126,8 +126,8 @@ func sessionTTL(s *farm.Service) Value {
 	return numberValue(int64(cmp.Or(s.TTL, farm.DefaultTTL)))
 }
 
-// setPersistence clears static sessions when the kind changes: they are keys of
-// the old kind.
+// setPersistence clears static sessions when the kind changes, because they are keys of the
+// old kind.
 func setPersistence(s *farm.Service, v Value) {
 	if was := s.Persistence; string(was) != v.text {
 		for i := range s.Backends {
@@ -137,7 +137,7 @@ func setPersistence(s *farm.Service, v Value) {
 	s.Persistence = farm.Persistence(v.text)
 }
 
-// move is the body that moves something; the caller does it.
+// move returns the body that moves an object; the caller moves it.
 func move[T any](about string) Table[T] {
 	return Table[T]{fields: []field[T]{{rule: rule{name: "position", hints: basic(atMatching, "Position"), kind: kindNumber, required: true, max: maxUnbounded, about: about}}}}
 }
@@ -150,21 +150,20 @@ func codes(numbers []int) []string {
 	return out
 }
 
-// The bounds of what a service may have.
+// Limits of services.
 const (
-	// MaxConditions is how many headers a service may require, or deny.
+	// MaxConditions bounds the required and the denied headers of a service.
 	MaxConditions = 32
-	// MaxSTS is the longest Strict-Transport-Security in seconds: ten years.
+	// MaxSTS is the maximum age of Strict-Transport-Security in seconds: ten years.
 	MaxSTS = 10 * 365 * 86400
 )
 
-// serviceOptions are what a service has besides its matching, persistence and
-// policy.
+// serviceOptions are the fields of a service except matching, persistence and policy.
 var serviceOptions = slices.Concat(conditionFields, backendTLSFields, backendProtocolFields, cookieFields, stsFields, servedByFields, leniencyFields,
 	rateFields, authFields, splitFields, proxyOutFields, resilienceFields,
 	compressionFields, []field[farm.Service]{serviceCheck})
 
-// conditionFields are further conditions and what is done with the exchange.
+// conditionFields are further conditions, and options of the exchange.
 var conditionFields = []field[farm.Service]{
 	conditions("headrequire", advanced(atMatching, "Required headers"), "Regexes for header lines (\"Name: value\"); of each some line must match.", func(s *farm.Service) *[]string { return &s.HeadRequire }),
 	conditions("headdeny", advanced(atMatching, "Denied headers"), "Regexes for header lines (\"Name: value\"); of none any line may match.", func(s *farm.Service) *[]string { return &s.HeadDeny }),
@@ -193,7 +192,7 @@ var conditionFields = []field[farm.Service]{
 	},
 }
 
-// stsFields are what is told to browsers for later.
+// stsFields are the fields of Strict-Transport-Security.
 var stsFields = []field[farm.Service]{
 	{
 		rule: rule{name: "sts_status", hints: basic(atResponses, "Strict-Transport-Security"), kind: kindBool, about: "Whether Strict-Transport-Security is sent; only with listener https."},
@@ -215,7 +214,7 @@ var stsFields = []field[farm.Service]{
 	},
 }
 
-// option makes the field of a truth value.
+// option returns the field of a boolean.
 func option(name string, h hints, about string, at func(*farm.Service) *bool) field[farm.Service] {
 	return field[farm.Service]{
 		rule: rule{name: name, hints: h, kind: kindBool, about: about},
@@ -224,7 +223,7 @@ func option(name string, h hints, about string, at func(*farm.Service) *bool) fi
 	}
 }
 
-// conditions makes the field of a list of regexes for header lines.
+// conditions returns the field of a list of regexes for header lines.
 func conditions(name string, h hints, about string, at func(*farm.Service) *[]string) field[farm.Service] {
 	return field[farm.Service]{
 		rule: rule{name: name, hints: h, kind: kindList, format: "regex", null: true, max: MaxConditions, maxLen: MaxPattern, check: checkVeiled,
@@ -234,8 +233,8 @@ func conditions(name string, h hints, about string, at func(*farm.Service) *[]st
 	}
 }
 
-// splitFields are the weight of a service among its neighbours. 0 is a weight,
-// so unset is a number nobody can send.
+// splitFields define the share of a service among its neighbours. 0 is a valid weight, so
+// unset is an invalid number.
 var splitFields = []field[farm.Service]{
 	{
 		rule: rule{name: "split", hints: advanced(atMatching, "Share of requests"), bare: leftOut, kind: kindNumber, max: farm.MaxSplit, null: true, unset: numberValue(-1),
@@ -256,7 +255,7 @@ var splitFields = []field[farm.Service]{
 	},
 }
 
-// servedByFields is what answers tell of the backend they came from.
+// servedByFields is the response header that names the backend.
 var servedByFields = []field[farm.Service]{{
 	rule: rule{name: "served_by", hints: advanced(atResponses, "Backend header"), kind: kindText, blank: true, null: true, maxLen: 64, check: checkServedBy, format: "name of a header",
 		must:  "the name of a header (letters, digits and !#$%&'*+.^_`|~-)",
@@ -265,8 +264,8 @@ var servedByFields = []field[farm.Service]{{
 	set: func(s *farm.Service, v Value) { s.ServedBy = v.text },
 }}
 
-// meaningful are fields by which an answer says what it is: a backend's name
-// in one of them would break it.
+// meaningful lists response fields with a fixed meaning, which the name of a backend would
+// break.
 var meaningful = strings.Fields(`Accept-Ranges Age Alt-Svc Cache-Control Date ETag Expires Last-Modified Link Location Retry-After Set-Cookie
 	Strict-Transport-Security Vary WWW-Authenticate X-Request-Id`)
 

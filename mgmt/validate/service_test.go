@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// onFarm is a configuration with s as the only service of an http or https farm.
+// onFarm returns a configuration with s as the only service of an http or https farm.
 func onFarm(s farm.Service, listener string) *farm.Config {
 	f := secure()
 	if listener == "http" {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// change sends a body to a table and returns what became of the object.
+// change decodes a body and applies it to an object.
 func change[T any](t *testing.T, table *validate.Table[T], to *T, text string) (validate.Values[T], error) {
 	t.Helper()
 	values, err := table.Decode("", body(t, text))
@@ -21,7 +21,7 @@ func change[T any](t *testing.T, table *validate.Table[T], to *T, text string) (
 	return values, values.Apply(to)
 }
 
-// sent is one value of an answer's params, as JSON.
+// sent returns one value of a response's params as JSON.
 func sent[T any](v validate.Values[T], name string) string {
 	b, _ := json.Marshal(v.Sent()[name])
 	return string(b)
@@ -69,7 +69,7 @@ func TestEverySettingIsSetShownAndReset(t *testing.T) {
 			t.Errorf("%s: %v\nshown %s, set %+v\nwant  %s, set %+v", c.body, err, sent(values, c.field), f.HTTP, c.shown, want)
 		}
 		if c.field == "logs" || c.field == "ignorecase" || strings.HasPrefix(c.field, "rewrite") {
-			continue // truth values have nothing to go back to
+			continue // booleans have no unset value
 		}
 		if _, err := change(t, &validate.FarmUpdate, &f, `{"`+c.field+`":null,"overflow":null}`); err != nil || !reflect.DeepEqual(f.HTTP, farm.DefaultHTTP()) {
 			t.Errorf("%s reset: %v %+v", c.field, err, f.HTTP)

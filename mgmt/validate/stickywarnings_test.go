@@ -23,7 +23,8 @@ func TestWhatKeepsClientsAndHasNoEffectYetIsAWarning(t *testing.T) {
 		`{"sessionid":"s"}`:                        "sessionid has no effect without persistence",
 		`{"sessionid":"s","persistence":"IP"}`:     "sessionid has no effect while persistence is IP",
 		`{"cookieinsert":true,"persistence":"IP"}`: "cookieinsert has no effect while persistence is IP",
-		// Nothing keeps clients by a cookie that has no name, so ours does.
+		// Persistence by a cookie without a name has no effect, so the inserted cookie
+		// applies.
 		`{"cookieinsert":true,"persistence":"COOKIE"}`: "persistence COOKIE has no effect yet",
 	} {
 		cfg := good()
@@ -51,7 +52,7 @@ func TestWhatKeepsClientsAndHasNoEffectYetIsAWarning(t *testing.T) {
 func TestSwitchesOfTLSThatWereNotSentFollowThoseThatWere(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		was, body, now, says string // was and now: the versions that are offered
+		was, body, now, says string // was and now: the offered versions
 	}{
 		{"1.2 1.3", `{"disable_tlsv1":false}`, "1.0 1.1 1.2 1.3", "disable_tlsv1_1 is false"},
 		{"1.3", `{"disable_tlsv1":false}`, "1.0 1.1 1.2 1.3", "disable_tlsv1_1 and disable_tlsv1_2 are false"},
@@ -59,8 +60,8 @@ func TestSwitchesOfTLSThatWereNotSentFollowThoseThatWere(t *testing.T) {
 		{"1.0 1.1 1.2", `{"disable_tlsv1_1":true}`, "1.2", "disable_tlsv1 is true"},
 		{"1.0 1.1 1.2 1.3", `{"disable_tlsv1_2":true}`, "1.3", "disable_tlsv1 and disable_tlsv1_1 are true"},
 		{"1.0 1.1 1.2 1.3", `{"disable_tlsv1":true}`, "1.1 1.2 1.3", ""},
-		{"1.2 1.3", `{"disable_tlsv1":false,"disable_tlsv1_1":true}`, "1.0 1.2 1.3", ""}, // refused with the farm
-		{"1.2 1.3", `{"disable_tlsv1":false,"disable_tlsv1_2":true}`, "1.0 1.3", ""},     // this too
+		{"1.2 1.3", `{"disable_tlsv1":false,"disable_tlsv1_1":true}`, "1.0 1.2 1.3", ""}, // rejected with the farm
+		{"1.2 1.3", `{"disable_tlsv1":false,"disable_tlsv1_2":true}`, "1.0 1.3", ""},     // likewise
 		{"1.2 1.3", `{"disable_http2":true}`, "1.2 1.3", ""},
 	} {
 		names := []string{"1.0", "1.1", "1.2", "1.3"}

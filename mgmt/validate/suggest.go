@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// suggestions is how many names an error offers for one that does not exist.
+	// suggestions is the number of names that an error suggests.
 	suggestions = 3
-	// maxListed is how many names are few enough to be listed whole.
+	// maxListed is the maximum number of names that are listed completely.
 	maxListed = 8
 )
 
-// Instead says what someone who wrote word may have meant: what a term of another load
-// balancer is called here, or the nearest names of known and, where these are few, all of
-// them. It goes right behind the word.
+// Instead suggests what the author of word may have meant: the equivalent of a term of
+// another load balancer, or the nearest known names, plus all of them if they are few. It
+// is a suffix for the word.
 func Instead(word string, known []string) string {
 	near := nearest(word, known)
 	if text := meant(word, known); text != "" && (len(near) == 0 || editDistance(word, near[0]) > 1) {
@@ -32,7 +32,7 @@ func Instead(word string, known []string) string {
 	return fmt.Sprintf(" (did you mean %q?)", near[0]) + listed
 }
 
-// alternatives is "a", "b" or "c".
+// alternatives returns "a", "b" or "c".
 func alternatives(names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
@@ -45,17 +45,17 @@ func alternatives(names []string) string {
 	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 }
 
-// nearest returns a few names of known, those that differ least from word first.
+// nearest returns the few known names with the smallest distance from word.
 func nearest(word string, known []string) []string {
-	const longest = 64 // of a word worth comparing
+	const longest = 64 // longest word worth comparing
 	word = word[:min(len(word), longest)]
 	out := slices.Clone(known)
 	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(distance(word, a), distance(word, b)) })
 	return out[:min(len(out), suggestions)]
 }
 
-// distance is how far a name is from what was written: a word that is part of
-// a name is near to it, however long that is.
+// distance returns the distance of a name from a word. A word contained in a name is near,
+// whatever the length.
 func distance(word, name string) int {
 	d := editDistance(word, name)
 	if len(word) > 2 && strings.Contains(name, word) {
@@ -64,8 +64,8 @@ func distance(word, name string) int {
 	return d
 }
 
-// editDistance counts the letters to insert, delete, replace or swap with the
-// next one (optimal string alignment).
+// editDistance counts insertions, deletions, replacements and swaps of adjacent letters
+// (optimal string alignment).
 func editDistance(a, b string) int {
 	before := make([]int, len(b)+1)
 	above := make([]int, len(b)+1)

@@ -8,18 +8,18 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Section is one part of the settings of the machine: an object of its own in
-// documents, in the API and on the command line.
+// Section is one part of the machine settings, an object of its own in documents, the API
+// and the command line.
 type Section struct {
-	// Name is the word for it everywhere: "dns".
+	// Name is its name in all interfaces, e.g. "dns".
 	Name, Title string
 	Table       Table[farm.System]
-	// Items says that the section is lists whose items have operations and commands of
-	// their own: it is changed as a whole by documents only.
+	// Items marks a section of lists whose items have operations and commands of their own.
+	// Only documents change it as a whole.
 	Items bool
 }
 
-// Sections are all of them, in the order of documents. A new setting is a member of
+// Sections lists all sections in document order. A new setting needs a member of
 // farm.System and a field here.
 var Sections = []Section{
 	{Name: "dns", Title: "Name servers of the machine", Table: Table[farm.System]{fields: []field[farm.System]{
@@ -93,7 +93,7 @@ var Sections = []Section{
 	{Name: "aliases", Title: "Aliases of addresses and interfaces", Table: Table[farm.System]{fields: []field[farm.System]{BackendAliases.field(), InterfaceAliases.field()}}, Items: true},
 }
 
-// snmpFields are those of the SNMP agent.
+// snmpFields are the fields of the SNMP agent.
 var snmpFields = []field[farm.System]{
 	{
 		rule: rule{name: "status", hints: basic(atSystem, "Agent"), kind: kindBool, about: "Whether the machine answers questions by SNMP."},
@@ -143,7 +143,7 @@ func needsCommunity(sent Values[farm.System], s *farm.System) string {
 	return ""
 }
 
-// nameServer makes the field of one.
+// nameServer returns the field of a name server.
 func nameServer(name, label, about string, at func(*farm.System) *netip.Addr) field[farm.System] {
 	return field[farm.System]{
 		rule: rule{name: name, hints: basic(atSystem, label), kind: kindText, blank: true, null: true, maxLen: 64, check: checkNameServer, canon: canonAddr, format: "ip", must: "the address of a name server",
@@ -153,7 +153,7 @@ func nameServer(name, label, about string, at func(*farm.System) *netip.Addr) fi
 	}
 }
 
-// machinePort makes the field of a port the machine has one of its own for.
+// machinePort returns the field of a port for which the machine has its own default.
 func machinePort(name, label, about string, at func(*farm.System) *uint16) field[farm.System] {
 	return field[farm.System]{
 		rule: rule{name: name, hints: basic(atSystem, label), bare: asNull, kind: kindNumber, min: 1, max: 65535, null: true, about: about},
@@ -162,7 +162,7 @@ func machinePort(name, label, about string, at func(*farm.System) *uint16) field
 	}
 }
 
-// checkSystem checks what the sections hold.
+// checkSystem checks the values of all sections.
 func checkSystem(s *farm.System, yield func(Error) bool) bool {
 	for i := range Sections {
 		if !Sections[i].Table.verify(Sections[i].Path(), s, nil, yield) {
@@ -180,13 +180,13 @@ func checkSystem(s *farm.System, yield func(Error) bool) bool {
 	return true
 }
 
-// SectionPath is the Path of errors about a section.
+// SectionPath returns the Path of errors about a section.
 func SectionPath(name string) string { return "system " + name }
 
-// Path is the Path of errors about the section.
+// Path returns the Path of errors about the section.
 func (s *Section) Path() string { return SectionPath(s.Name) }
 
-// SectionNamed returns the section of that name, nil when there is none.
+// SectionNamed returns the section of that name, nil if there is none.
 func SectionNamed(name string) *Section {
 	for i := range Sections {
 		if Sections[i].Name == name {

@@ -119,7 +119,7 @@ func TestSettingsOfTheMachineAreRefusedWithWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// What a message or an answer shows of a value is never its secret.
+// Messages and responses never show a secret.
 func TestSecretsOfTheMachineAreShownNowhere(t *testing.T) {
 	sealed := farm.NewSealedSecret("c2VhbGVk")
 	for _, c := range []struct{ section, body string }{
@@ -163,7 +163,7 @@ func TestSettingsOfTheMachineFitEachOther(t *testing.T) {
 		"system ssh: listen must be * alone":                                         {SSH: farm.SSH{Listen: []netip.Addr{addr("::"), addr("192.0.2.1")}}},
 		"system snmp: community must be a word":                                      {SNMP: farm.SNMP{Community: "a b"}},
 	} {
-		// The first one is told, whatever else is wrong.
+		// Only the first violation is reported.
 		more := s
 		more.SSH.Listen = []netip.Addr{addr("::"), addr("192.0.2.1")}
 		farms := []farm.Farm{listening("a", "http 10.0.0.5 80"), listening("b", "http 10.0.0.5 80")}

@@ -6,21 +6,20 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Bodies about settings of the machine that the API takes besides those of the
-// sections, as clients of the family send them.
+// Additional bodies about machine settings, as clients of the family send them.
 var (
-	// ListenerChange is the section http with force, which is taken and needed for
-	// nothing: the answer comes whatever is opened and closed.
+	// ListenerChange is the section http plus force, which is accepted but unnecessary: the
+	// response always arrives.
 	ListenerChange = Table[farm.System]{fields: slices.Concat(SectionNamed("http").Table.fields, []field[farm.System]{{
 		rule: rule{name: "force", hints: advanced(atSystem, "Force"), kind: kindBool, about: "Taken from clients of the family, and needed for nothing."},
 	}})}
-	// APICertificate is the certificate of the section http alone.
+	// APICertificate is only the certificate of the section http.
 	APICertificate = Table[farm.System]{fields: func() []field[farm.System] {
 		f := *SectionNamed("http").Table.find("certificate")
 		f.required, f.blank, f.null = true, false, false
 		return []field[farm.System]{f}
 	}()}
-	// RemoteSyslog is the first of the servers of the section syslog.
+	// RemoteSyslog is the first server of the section syslog.
 	RemoteSyslog = Table[farm.System]{fields: []field[farm.System]{
 		{
 			rule: rule{name: "ip", hints: basic(atSystem, "Server"), kind: kindText, blank: true, null: true, maxLen: 253, check: checkHost, format: "ip or host name", must: "an address or a host name",
@@ -63,7 +62,7 @@ var (
 	}}
 )
 
-// firstServer is the first syslog server, or how one begins.
+// firstServer returns the first syslog server, or the defaults.
 func firstServer(s *farm.System) farm.SyslogServer {
 	if len(s.Syslog.Servers) > 0 {
 		return s.Syslog.Servers[0]

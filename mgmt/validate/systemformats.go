@@ -15,11 +15,11 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// maxCommunity is the longest community in bytes.
+// maxCommunity is the maximum length of a community in bytes.
 const maxCommunity = 32
 
-// communityPattern leaves out what means something in snmpd.conf: blanks, quotes,
-// backslashes, # and %.
+// communityPattern excludes characters special to snmpd.conf: blanks, quotes, backslashes,
+// # and %.
 var communityPattern = regexp.MustCompile(`^[A-Za-z0-9!$&()*+,./:;<=>?@^_{|}~-]+$`)
 
 func checkCommunity(s string) string {
@@ -32,7 +32,7 @@ func checkCommunity(s string) string {
 	return ""
 }
 
-// checkSealed checks the form of what only the appliance can read.
+// checkSealed checks the form of a sealed secret.
 func checkSealed(s string) string {
 	if _, err := base64.RawURLEncoding.DecodeString(s); err != nil || s == "" {
 		return "what begins like a sealed secret is none"
@@ -42,13 +42,13 @@ func checkSealed(s string) string {
 
 func hideCommunity(s string, exact bool) string {
 	if s == string(farm.DefaultCommunity) {
-		return s // everybody knows it
+		return s // publicly known
 	}
 	return hideSealed(s, exact)
 }
 
-// hideSealed shows that there is one; exact tells one from another, if it is sealed:
-// a sum of a short text would tell the text.
+// hideSealed masks a secret. With exact, different sealed secrets look different. An
+// unsealed one gets no digest, which could reveal a short text.
 func hideSealed(s string, exact bool) string {
 	sealed, is := farm.Secret(s).Sealed()
 	if !exact || !is {
@@ -101,7 +101,7 @@ func canonScope(s string) string {
 	return p.String()
 }
 
-// everyAddress is how people write all of this machine.
+// everyAddress stands for all addresses of this machine.
 const everyAddress = "*"
 
 func checkListen(s string) string {
@@ -115,10 +115,10 @@ func canonListen(s string) string {
 	if addr := parsedAddr(s); addr.IsValid() && !(addr.IsUnspecified() && addr.Is6()) {
 		return addr.String()
 	}
-	return everyAddress // :: takes both families
+	return everyAddress // :: covers both IP versions
 }
 
-// listenAddr is what canonListen made of a text; * is ::.
+// listenAddr parses a text normalised by canonListen; * is ::.
 func listenAddr(s string) netip.Addr {
 	if s == everyAddress {
 		return netip.IPv6Unspecified()
@@ -147,7 +147,7 @@ func parseListen(list []string) (out []netip.Addr) {
 	return out
 }
 
-// proxyOf makes the field of a proxy. Its password is a secret, kept apart.
+// proxyOf returns the field of a proxy. Its password is a secret and stored separately.
 func proxyOf(name, label, of string, at func(*farm.System) *farm.ProxyServer) field[farm.System] {
 	return field[farm.System]{
 		rule: rule{name: name, hints: basic(atSystem, label), kind: kindText, blank: true, null: true, maxLen: MaxURL, check: checkProxy, hide: hideProxy, format: "http://user:password@host:port",
@@ -204,7 +204,7 @@ func checkProxy(s string) string {
 	return ""
 }
 
-// parseProxy splits a text that keeps the rule.
+// parseProxy parses a valid text.
 func parseProxy(s string) farm.ProxyServer {
 	u, err := url.Parse(s)
 	if s == "" || err != nil {
@@ -231,7 +231,7 @@ func hideProxy(s string, exact bool) string {
 	p := parseProxy(s)
 	u, err := url.Parse(p.URL)
 	if p.URL == "" || err != nil {
-		return unchanged // it may hold one somewhere
+		return unchanged // may contain a password
 	}
 	if p.Password == "" {
 		return p.URL
@@ -242,8 +242,8 @@ func hideProxy(s string, exact bool) string {
 	return u.Scheme + "://" + user + ":" + shown + "@" + u.Host
 }
 
-// ParseSyslogServer reads protocol://host:port; a text without a protocol is one of
-// udp. problem says what is wrong with it.
+// ParseSyslogServer parses protocol://host:port; the protocol defaults to udp. problem
+// explains an invalid text.
 func ParseSyslogServer(s string) (server farm.SyslogServer, problem string) {
 	protocol, rest, found := strings.Cut(s, "://")
 	if !found {

@@ -8,60 +8,58 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Param is one line of the family's help body (api-reference, body shapes).
+// Param is one entry of the family's help response (api-reference, body shapes).
 type Param struct {
 	Name           string   `json:"name"`
 	Format         string   `json:"format,omitempty"`
 	PossibleValues []string `json:"possible_values,omitempty"`
-	// Interval is "1,9" for 1 to 9, "0," without an upper bound.
+	// Interval is e.g. "1,9" for 1 to 9, "0," without an upper bound.
 	Interval string `json:"interval,omitempty"`
-	// Options holds, where they apply, "non_blank", "null" (which resets what
-	// must not be blank), "required" and "list" (of what Format says).
+	// Options holds the applicable ones of "non_blank", "null" (resets a non-blank field),
+	// "required" and "list" (of Format).
 	Options     []string `json:"options,omitempty"`
 	Description string   `json:"description,omitempty"`
-	// Plain is the field in the one form clients best send it in.
+	// Plain describes the preferred notation.
 	Plain Plain `json:"-"`
-	// Of are the fields of the objects a list is of. Plain has an example of such a list.
+	// Of holds the fields of the objects in a list. Plain has an example of such a list.
 	Of []Param `json:"-"`
 }
 
-// field joins a rule with the place in a T its value lives in. A field without
-// set is for the caller of Decode to act on (an action, a position).
+// field combines a rule with the location of its value in a T. If set is nil, the caller of
+// Decode acts on the value (e.g. an action or a position).
 type field[T any] struct {
 	rule
 	get func(*T) Value
 	set func(*T, Value)
-	// force is the value in force where it is neither the one that was set nor what
-	// the rule knows as default; null: none is. nil: it is one of these.
+	// force returns the effective value if it is neither the set value nor the rule's
+	// default; null: none. nil: it is one of these.
 	force func(*T) Value
-	// needs says why an object that is as the fields before this one made it
-	// cannot have a value here, and what to send; "" when it can. sent is the
-	// whole body. nil: it always can.
+	// needs explains why the value is impossible, given the earlier fields, and what to
+	// send; "" if it is possible. sent is the whole body. nil: always possible.
 	needs func(sent Values[T], to *T) string
-	// tell says why a fact is what it is.
+	// tell explains a derived value.
 	tell func(*T) string
 }
 
-// Table lists the fields one kind of body about a T may have, in the order in
-// which they are checked, set and written. Immutable.
+// Table lists the fields of one kind of body about a T, in the order of checking, setting
+// and writing. Immutable.
 type Table[T any] struct {
 	fields []field[T]
-	// facts follow from the fields: conditions ask for them, nobody sends them.
+	// facts are derived from the fields. Conditions refer to them, but nobody sends them.
 	facts []field[T]
 }
 
-// Values are the checked values of one body, by field name.
+// Values holds the checked values of one body, by field name.
 type Values[T any] struct {
 	table  *Table[T]
 	path   string
 	values map[string]Value
 }
 
-// Decode checks a body: required fields first, then unknown names, then each
-// value; the first failure is returned as *Error whose Path is path. The
-// values are what encoding/json gives (with or without UseNumber). An empty
-// body is refused only when something is required; the API answers it with
-// Params instead.
+// Decode checks a body: required fields, unknown names, then each value. It returns the
+// first failure as *Error with the given Path. The values are those of encoding/json (with
+// or without UseNumber). An empty body is rejected only if a field is required; the API
+// responds to it with Params.
 func (t *Table[T]) Decode(path string, body map[string]any) (Values[T], error) {
 	out, broken := t.DecodeAll(path, body)
 	if len(broken) > 0 {
@@ -70,7 +68,7 @@ func (t *Table[T]) Decode(path string, body map[string]any) (Values[T], error) {
 	return out, nil
 }
 
-// DecodeAll is Decode with every failure, beside the values that are right.
+// DecodeAll is Decode with all failures. It also returns the valid values.
 func (t *Table[T]) DecodeAll(path string, body map[string]any) (out Values[T], broken []*Error) {
 	out = Values[T]{table: t, path: path, values: make(map[string]Value, len(body))}
 	for i := range t.fields {
@@ -99,7 +97,7 @@ func (t *Table[T]) DecodeAll(path string, body map[string]any) (out Values[T], b
 	return out, broken
 }
 
-// Optional returns the table for a change: nothing is required.
+// Optional returns the table for a change, without required fields.
 func (t *Table[T]) Optional() Table[T] {
 	out := Table[T]{slices.Clone(t.fields), t.facts}
 	for i := range out.fields {
@@ -108,12 +106,12 @@ func (t *Table[T]) Optional() Table[T] {
 	return out
 }
 
-// Unknown is the error for a field that is none of known.
+// Unknown returns the error for an unknown field.
 func Unknown(path, name string, known []string) *Error {
 	return &Error{Path: path, Field: name, Message: "unknown field " + show(name) + Instead(name, known)}
 }
 
-// Params returns the fields for the help body.
+// Params returns the fields for help responses.
 func (t *Table[T]) Params() []Param {
 	out := make([]Param, len(t.fields))
 	for i := range t.fields {
@@ -125,8 +123,7 @@ func (t *Table[T]) Params() []Param {
 	return out
 }
 
-// description is what a field is for, what it acts as while it is unset, and
-// with what it means something.
+// description returns the purpose of a field, its default and its condition.
 func (t *Table[T]) description(f *field[T]) string {
 	out := f.about
 	if v := f.byDefault(); f.sendable(v) && !v.isNothing() && !v.equal(zeroValue(v.kind)) && (v.kind != kindList || len(v.list) == 1) {
@@ -138,8 +135,7 @@ func (t *Table[T]) description(f *field[T]) string {
 	return out
 }
 
-// sendable reports whether a default is a value that could be sent: it is none that
-// only means unset.
+// sendable reports whether a default is a valid value, not one that merely means unset.
 func (r *rule) sendable(v Value) bool {
 	return !r.required && (v.kind != kindNumber || v.number >= r.min)
 }
@@ -153,8 +149,8 @@ func (t *Table[T]) Names() []string {
 	return out
 }
 
-// Given yields what from sets itself, in table order: every required field and
-// each one that differs from what a new object has.
+// Given yields what from sets, in table order: every required field and each one that
+// differs from a new object.
 func (t *Table[T]) Given(from *T) iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		for i := range t.fields {
@@ -169,8 +165,7 @@ func (t *Table[T]) Given(from *T) iter.Seq2[string, Value] {
 	}
 }
 
-// Shown is Given with secrets as they may be shown; different ones look
-// different.
+// Shown is Given with masked secrets; different ones look different.
 func (t *Table[T]) Shown(from *T) iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		for name, v := range t.Given(from) {
@@ -181,7 +176,7 @@ func (t *Table[T]) Shown(from *T) iter.Seq2[string, Value] {
 	}
 }
 
-// hidden is a value as it may be shown.
+// hidden returns a value with secrets masked.
 func (r *rule) hidden(v Value, exact bool) Value {
 	if r.hide == nil {
 		return v
@@ -196,8 +191,8 @@ func (r *rule) hidden(v Value, exact bool) Value {
 	return v
 }
 
-// verify checks the values an object already has, unset ones excepted. in is the
-// farm it belongs to, where its conditions ask for that.
+// verify checks the set values of an object. in is the containing farm, for conditions
+// about it.
 func (t *Table[T]) verify(path string, of *T, in *farm.Farm, yield func(Error) bool) bool {
 	for i := range t.fields {
 		f := &t.fields[i]
@@ -225,7 +220,7 @@ func (r *rule) initial() Value {
 	return r.unset
 }
 
-// byDefault is what a field acts as that was never set.
+// byDefault returns the default of an unset field.
 func (r *rule) byDefault() Value {
 	if r.acts.kind != kindNull {
 		return r.acts
@@ -242,19 +237,19 @@ func (t *Table[T]) find(name string) *field[T] {
 	return nil
 }
 
-// Len is the number of fields the body held.
+// Len returns the number of fields in the body.
 func (v Values[T]) Len() int { return len(v.values) }
 
-// Has reports whether the body held the field.
+// Has reports whether the body has the field.
 func (v Values[T]) Has(name string) bool { _, ok := v.values[name]; return ok }
 
-// Get returns the value of a field; null when the body did not hold it.
+// Get returns the value of a field; null if the body lacks it.
 func (v Values[T]) Get(name string) Value { return v.values[name] }
 
-// Apply sets every value the body held in to, in table order, so that a
-// field whose rule depends on another one wins over what that one implies. It
-// stops, with to half changed, at a value that means nothing in to as it is
-// then (*Error: which field, why, and what to send with it).
+// Apply sets every value of the body in to. It uses table order, so that a field overrides
+// values implied by earlier ones. It stops at the first value that has no meaning in the
+// current state of to, which is then partially changed. The *Error names the field, the
+// reason, and what to send with it.
 func (v Values[T]) Apply(to *T) error {
 	for err := range v.apply(to) {
 		return err
@@ -262,10 +257,10 @@ func (v Values[T]) Apply(to *T) error {
 	return nil
 }
 
-// ApplyAll is Apply that goes on behind what it cannot set, and returns why.
+// ApplyAll is Apply that continues after errors and returns all of them.
 func (v Values[T]) ApplyAll(to *T) []*Error { return slices.Collect(v.apply(to)) }
 
-// apply yields why a value was not set.
+// apply yields an error for each value that was not set.
 func (v Values[T]) apply(to *T) iter.Seq[*Error] {
 	return func(yield func(*Error) bool) {
 		if v.table == nil {
@@ -289,12 +284,12 @@ func (v Values[T]) apply(to *T) iter.Seq[*Error] {
 	}
 }
 
-// problem says why the object cannot have the value; skip, that there is nothing
-// to set, because the field means nothing in it and the value says nothing.
+// problem explains why the object cannot have the value. skip means that there is nothing
+// to set, because the field has no meaning in the object and the value is empty.
 func (v Values[T]) problem(f *field[T], to *T, value Value) (problem string, skip bool) {
 	if l := v.table.lacks(f, to, nil); l != nil && l.fate <= held {
 		if value.isNothing() || l.direct(&f.rule) && l.only.rest && value.equal(f.initial()) {
-			return "", l.fate != held // there it may be set, to be switched off
+			return "", l.fate != held // a held field may be set, to disable it
 		}
 		return v.table.tooEarly(l), false
 	}
@@ -304,8 +299,8 @@ func (v Values[T]) problem(f *field[T], to *T, value Value) (problem string, ski
 	return f.needs(v, to), false
 }
 
-// Sent returns what the body held in its normal form, for the answer's params.
-// Secrets are shown as they always are.
+// Sent returns the values of the body in normal form for the response's params, with
+// secrets masked.
 func (v Values[T]) Sent() map[string]any {
 	out := make(map[string]any, len(v.values))
 	for name, value := range v.values {

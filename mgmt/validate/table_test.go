@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// body decodes JSON as the API does.
+// body decodes JSON like the API.
 func body(t *testing.T, text string) map[string]any {
 	t.Helper()
 	out := map[string]any{}
@@ -207,7 +207,7 @@ func TestUnknownNamesAreAnsweredWithTheNearest(t *testing.T) {
 	}
 }
 
-// A list may be one text, unless its items can hold commas themselves.
+// A list may be a single text, unless its items can contain commas.
 func TestListsMayBeWrittenWithCommas(t *testing.T) {
 	for _, c := range []struct{ field, sent, want string }{
 		{"compression", `"br, zstd"`, "[br zstd]"},
@@ -232,7 +232,7 @@ func TestListsMayBeWrittenWithCommas(t *testing.T) {
 	}
 }
 
-// decodeOne reads one field of a service or a backend, as answers show it.
+// decodeOne decodes one field of a service or backend and returns it in response notation.
 func decodeOne(t *testing.T, field, sent string) (any, error) {
 	t.Helper()
 	var raw any
@@ -251,8 +251,8 @@ func decodeOne(t *testing.T, field, sent string) (any, error) {
 	return v.Sent()[field], err
 }
 
-// FuzzBody feeds the tables whatever JSON can hold: no panic, and what was
-// accepted keeps the rules that concern the field alone.
+// FuzzBody decodes arbitrary JSON with the tables. Nothing may panic, and accepted values
+// must satisfy the rules of single fields.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"farmname":"a","profile":"http","vip":"::1","vport":"80"}`, `{"ip":"db.example","port":1,"weight":null}`,
 		`{"vhost":"(a|b)+","urlp":"(?i)x","redirect":"https://x/","persistence":"NONE","ttl":"7"}`, `{"vport":1e400}`, `{"ip":[[]],"port":{"a":null}}`, `{"action":"up"}`,

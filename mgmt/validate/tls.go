@@ -8,13 +8,13 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// MaxCertificates is how many certificates one farm may have.
+// MaxCertificates is the maximum number of certificates of a farm.
 const MaxCertificates = 1000
 
-// overTLS is the condition of what only an https listener has.
+// overTLS is the condition of fields of an https listener.
 var overTLS = being("listener", "https")
 
-// tlsFields are the listener and the settings only an https one has.
+// tlsFields are the listener and the fields of an https listener.
 var tlsFields = []field[farm.Farm]{
 	{
 		rule: rule{name: "listener", hints: basic(atTLS, "Listener").costs(CostRestart), kind: kindText, values: []string{"http", "https"}, unset: textValue("http"),
@@ -98,8 +98,7 @@ var tlsFields = []field[farm.Farm]{
 	},
 }
 
-// tlsLegacy are other names the family has, besides those above; no document
-// has them.
+// tlsLegacy are alternative names of the family, which documents do not have.
 var tlsLegacy = []field[farm.Farm]{
 	{
 		rule: rule{name: "certname", hints: advanced(atTLS, "Certificate").costs(CostConnections), kind: kindText, format: "X.pem", maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate,
@@ -125,8 +124,8 @@ func version(name string, h hints, what string, at func(*farm.TLS) *bool) field[
 	}
 }
 
-// neverOffered makes the field of a version no release offers: it is always
-// disabled, and false is accepted because clients send whole objects back.
+// neverOffered returns the field of a TLS version that is never offered. It is always
+// disabled; false is accepted because clients send whole objects back.
 func neverOffered(name string, h hints, what string) field[farm.Farm] {
 	return field[farm.Farm]{
 		rule: rule{name: name, hints: h, kind: kindBool, unset: boolValue(true), only: overTLS, about: what + " is never offered: this is always true."},
@@ -158,17 +157,17 @@ func setCertificates(t *farm.TLS, v Value) {
 	}
 }
 
-// onTLS sets in an https farm.
+// onTLS adapts a setter to https farms.
 func onTLS(set func(*farm.TLS, Value)) func(*farm.Farm, Value) {
 	return func(f *farm.Farm, v Value) { set(f.ListenerTLS(), v) }
 }
 
-// tlsSeen returns what to read: an http farm shows what was never set.
+// tlsSeen returns the settings to read; for an http farm, the defaults.
 func tlsSeen(f *farm.Farm) *farm.TLS {
 	return cmp.Or(f.ListenerTLS(), farm.DefaultTLS())
 }
 
-// problemOf makes the check of a text from that of the engine's compiler.
+// problemOf turns a check of the engine's compiler into a check of a text.
 func problemOf[T any](check func(string) (T, error)) func(string) string {
 	return func(s string) string {
 		if _, err := check(s); err != nil {
@@ -178,7 +177,7 @@ func problemOf[T any](check func(string) (T, error)) func(string) string {
 	}
 }
 
-// checkTLS holds the rules between the settings of an https listener.
+// checkTLS checks the rules between the settings of an https listener.
 func checkTLS(path string, t *farm.TLS, yield func(Error) bool) bool {
 	if err := tlsconf.CheckVersions(t); err != nil {
 		field, _, _ := strings.Cut(err.Error(), " ")

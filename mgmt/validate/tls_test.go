@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// secure is a farm whose listener speaks TLS.
+// secure returns a farm with an https listener.
 func secure() farm.Farm {
 	f := good().Farms[0]
 	f.HTTP.TLS = farm.DefaultTLS()
@@ -144,7 +144,7 @@ func TestTLSValuesAreRefusedWithTheReason(t *testing.T) {
 	}
 }
 
-// What no body can lead to, a file or an older release may.
+// Files and data of older releases may contain combinations that no body can produce.
 func TestACraftedListenerIsRefused(t *testing.T) {
 	for want, spoil := range map[string]func(*farm.TLS){
 		"certificates must name at least one certificate":          func(t *farm.TLS) { t.Certificates = nil },

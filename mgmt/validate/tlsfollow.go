@@ -7,10 +7,9 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// FollowVersions switches the versions of TLS that were not sent so that those
-// that were leave no gap: a form that has a switch for each sends one alone. It
-// says what it switched, "" for nothing. What that cannot mend is refused later,
-// with the rules of the whole farm.
+// FollowVersions adjusts the TLS versions that were not sent, so that those sent leave no
+// gap. Forms with one switch per version send a single one. It describes the adjustment, ""
+// for none. A remaining gap is rejected later, with the rules of the farm.
 func FollowVersions(sent Values[farm.Farm], f *farm.Farm) string {
 	t := f.ListenerTLS()
 	if t == nil {
@@ -19,15 +18,15 @@ func FollowVersions(sent Values[farm.Farm], f *farm.Farm) string {
 	switches := []struct {
 		name     string
 		disabled *bool
-	}{{"disable_tlsv1", &t.DisableTLS10}, {"disable_tlsv1_1", &t.DisableTLS11}, {"disable_tlsv1_2", &t.DisableTLS12}} // TLS 1.3 needs no other
-	var on, off []string // what became true, and false
+	}{{"disable_tlsv1", &t.DisableTLS10}, {"disable_tlsv1_1", &t.DisableTLS11}, {"disable_tlsv1_2", &t.DisableTLS12}} // TLS 1.3 requires no other
+	var on, off []string // fields that became true, and false
 	for i, one := range switches {
 		if !sent.Has(one.name) {
 			continue
 		}
-		others, became := switches[i+1:], &off // a version that is offered needs the newer ones
+		others, became := switches[i+1:], &off // an enabled version needs the newer ones
 		if *one.disabled {
-			others, became = switches[:i], &on // and one that is not takes the older ones along
+			others, became = switches[:i], &on // a disabled version also disables the older ones
 		}
 		for _, other := range others {
 			if !sent.Has(other.name) && *other.disabled != *one.disabled {
@@ -37,7 +36,7 @@ func FollowVersions(sent Values[farm.Farm], f *farm.Farm) string {
 		}
 	}
 	switch {
-	case on != nil && off != nil: // they contradict each other: refused
+	case on != nil && off != nil: // contradictory: rejected later
 		return ""
 	case on != nil:
 		return followed(on, "true")

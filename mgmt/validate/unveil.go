@@ -8,9 +8,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// Unveil gives cfg the credentials of old where it has what a Veil shows instead: whoever
-// applies a document that was shown to somebody else keeps them. A credential that is
-// hidden and was not there before, or may be one of several, is refused.
+// Unveil restores the credentials of old where cfg contains the masks of a Veil. So
+// applying a document that was shown with masks keeps the credentials. A mask without a
+// unique original is rejected.
 func Unveil(old, cfg *farm.Config) error {
 	before := map[uint32]*farm.Farm{}
 	for i := range old.Farms {
@@ -19,7 +19,7 @@ func Unveil(old, cfg *farm.Config) error {
 	delete(before, 0)
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
-		if was := before[f.ID]; was == nil || *was != *f { // else it is shared: nothing of it changed
+		if was := before[f.ID]; was == nil || *was != *f { // otherwise shared, and thus unchanged
 			if err := unveilFarm(was, f); err != nil {
 				return err
 			}
@@ -28,13 +28,13 @@ func Unveil(old, cfg *farm.Config) error {
 	return unveilChecks(old, cfg)
 }
 
-// hidden are the texts of a list that look the same when their credentials are hidden.
+// hidden is a group of texts in a list that look the same when masked.
 type hidden struct {
 	texts []string
-	meant int // how many of the new list stand for one of them
+	meant int // number of masked texts in the new list for this group
 }
 
-// unveilFarm works on one farm; was is nil for a new one.
+// unveilFarm processes one farm; was is nil for a new one.
 func unveilFarm(was, f *farm.Farm) error {
 	var veiled []*string
 	var keys []string
@@ -72,13 +72,13 @@ func unveilFarm(was, f *farm.Farm) error {
 	return nil
 }
 
-// isPattern reports whether a list is one of regexes, in which the sign of a hidden
-// credential means nothing else.
+// isPattern reports whether a list contains regexes, in which the mask has no other
+// meaning.
 func isPattern(list string) bool {
 	return strings.HasSuffix(list, "headrequire") || strings.HasSuffix(list, "headdeny") || strings.Contains(list, " match ") || strings.Contains(list, " pattern") || strings.Contains(list, " remove")
 }
 
-// text is the one that the text at that place of the new list stands for.
+// text returns the original of the masked text at that position of the new list.
 func (h *hidden) text(at int) (string, error) {
 	same := len(h.texts) > 0
 	for _, t := range h.texts {
@@ -95,7 +95,7 @@ func (h *hidden) text(at int) (string, error) {
 	return h.texts[at], nil
 }
 
-// isVeiled reports whether a text has the sign of a hidden credential where by hides one.
+// isVeiled reports whether a text contains the mask where by would put it.
 func isVeiled(text string, by func(string) string) bool {
 	const credential = "hidden-credential"
 	return strings.Contains(text, probe.Hidden) && !strings.Contains(by(strings.ReplaceAll(text, probe.Hidden, credential)), credential)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// A configuration that is applied as it was shown to somebody keeps its credentials.
+// Applying a configuration as it was shown keeps its credentials.
 func TestWhatAVeilHidIsKept(t *testing.T) {
 	old := credentials()
 	cfg := validate.Veil{Headers: true, Checks: true}.Apply(credentials())
@@ -24,7 +24,7 @@ func TestWhatAVeilHidIsKept(t *testing.T) {
 	}
 }
 
-// A hidden credential that is not known, or could be one of several, is refused.
+// A mask of an unknown or ambiguous credential is rejected.
 func TestAHiddenCredentialThatIsNotKnownIsRefused(t *testing.T) {
 	service := func(cfg *farm.Config) *farm.Service { return &cfg.Farms[0].HTTP.Services[0] }
 	for what, edit := range map[string]func(*farm.Config){
@@ -45,7 +45,7 @@ func TestAHiddenCredentialThatIsNotKnownIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	// Nothing else is taken for a hidden credential.
+	// Other texts with asterisks are not treated as masks.
 	cfg := credentials()
 	service(cfg).AddRequest = append(service(cfg).AddRequest, farm.HeaderAdd{Header: "X-Stars: ***"})
 	cfg.Checks = append(cfg.Checks, farm.Check{Name: "stars", Command: "check_tcp -H HOST -p PORT -e '***'"})

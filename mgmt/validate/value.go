@@ -13,14 +13,14 @@ import (
 type kind uint8
 
 const (
-	kindNull kind = iota // the body held null: the field goes back to unset
+	kindNull kind = iota // null: resets the field
 	kindText
 	kindNumber
 	kindBool
 	kindList // of texts
 )
 
-// Value is one checked value of a body. The zero Value is null.
+// Value is one checked value of a body. The zero value is null.
 type Value struct {
 	kind   kind
 	text   string
@@ -36,7 +36,7 @@ func listValue(l []string) Value  { return Value{kind: kindList, list: l} }
 func zeroValue(k kind) Value      { return Value{kind: k} }
 func (v Value) isBlankText() bool { return v.kind == kindText && v.text == "" }
 
-// isNothing reports whether the value holds nothing: null, blank, no item.
+// isNothing reports whether the value is null, blank or an empty list.
 func (v Value) isNothing() bool {
 	return v.kind == kindNull || v.isBlankText() || v.kind == kindList && len(v.list) == 0
 }
@@ -45,28 +45,28 @@ func (v Value) equal(o Value) bool {
 	return v.kind == o.kind && v.text == o.text && v.number == o.number && v.truth == o.truth && slices.Equal(v.list, o.list)
 }
 
-// Null reports whether the body held null, or nothing at all.
+// Null reports whether the body had null or no value.
 func (v Value) Null() bool { return v.kind == kindNull }
 
-// Text returns a text value, "" for every other kind.
+// Text returns a text, "" for every other kind.
 func (v Value) Text() string { return v.text }
 
 // Number returns a number, 0 for every other kind.
 func (v Value) Number() int64 { return v.number }
 
-// Bool returns a truth value, false for every other kind.
+// Bool returns a boolean, false for every other kind.
 func (v Value) Bool() bool { return v.truth }
 
 // List returns the items of a list, nil for every other kind. The caller must
 // not change them.
 func (v Value) List() []string { return v.list }
 
-// Any returns the value as JSON bodies carry it: nil, string, int64, []string
-// or, for a truth value, the string "true" or "false" (the contract's spelling).
+// Any returns the value for JSON: nil, string, int64, []string or, for a boolean, the
+// string "true" or "false" (as in the contract).
 func (v Value) Any() any {
 	switch v.kind {
 	case kindList:
-		return append([]string{}, v.list...) // an empty list, not null
+		return append([]string{}, v.list...) // [] instead of null
 	case kindText:
 		return v.text
 	case kindNumber:
@@ -77,7 +77,7 @@ func (v Value) Any() any {
 	return nil
 }
 
-// words is the value as people write it, a list as one text.
+// words formats the value for people, a list as one text.
 func (v Value) words() string {
 	if v.kind == kindList {
 		return strings.Join(v.list, ", ")
@@ -85,7 +85,7 @@ func (v Value) words() string {
 	return v.String()
 }
 
-// String returns the value as people write it.
+// String formats the value for people.
 func (v Value) String() string {
 	if v.kind == kindNull {
 		return "null"
@@ -93,7 +93,7 @@ func (v Value) String() string {
 	return fmt.Sprint(v.Any())
 }
 
-// ParseBool reads a truth value: a JSON boolean or the text "true" or "false".
+// ParseBool parses a boolean: a JSON boolean or the text "true" or "false".
 func ParseBool(raw any) (bool, bool) {
 	switch v := raw.(type) {
 	case bool:
@@ -104,8 +104,8 @@ func ParseBool(raw any) (bool, bool) {
 	return false, false
 }
 
-// ParseNumber reads a whole number: a JSON number, or decimal digits as text. 5 and 5.0
-// are the same number (RFC 8259, section 6), in JSON 50e-1 too.
+// ParseNumber parses an integer: a JSON number, or decimal digits as text. 5 and 5.0 are
+// the same number (RFC 8259 §6), and so is 50e-1 in JSON.
 func ParseNumber(raw any) (int64, bool) {
 	switch v := raw.(type) {
 	case int:
@@ -113,7 +113,7 @@ func ParseNumber(raw any) (int64, bool) {
 	case int64:
 		return v, true
 	case float64:
-		const exact = 1 << 53 // beyond it a float no longer names one whole number
+		const exact = 1 << 53 // the limit of exact integers in a float64
 		if v != math.Trunc(v) || v < -exact || v > exact {
 			return 0, false
 		}
@@ -126,11 +126,11 @@ func ParseNumber(raw any) (int64, bool) {
 	return 0, false
 }
 
-// lengths are the units in which times are counted.
+// lengths maps units of time to durations.
 var lengths = map[string]time.Duration{inSeconds: time.Second, inMinutes: time.Minute, inDays: 24 * time.Hour}
 
-// parseTime reads a time with its unit, e.g. 5s, 2m or 7d, as a number of a unit. It must
-// be a whole one.
+// parseTime converts a time with a unit, e.g. 5s, 2m or 7d, into an integral number of the
+// field's unit.
 func parseTime(text, unit string) (int64, bool) {
 	one := lengths[unit]
 	if one == 0 {
@@ -150,8 +150,8 @@ func parseTime(text, unit string) (int64, bool) {
 	return int64(d / one), true
 }
 
-// parseDigits reads a text. Documents of YAML and settings of a command line are texts:
-// so a fraction that is none may follow.
+// parseDigits parses a decimal text. A zero fraction is allowed, because YAML documents and
+// command lines pass numbers as texts.
 func parseDigits(s string) (int64, bool) {
 	if strings.HasPrefix(s, "+") {
 		return 0, false
@@ -163,8 +163,8 @@ func parseDigits(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// parseText reads a text. Numbers count as texts of their digits, because the
-// family's clients send whole objects without caring.
+// parseText reads a text. A number counts as the text of its digits, because clients of the
+// family mix both.
 func parseText(raw any) (string, bool) {
 	switch v := raw.(type) {
 	case string:
@@ -181,14 +181,14 @@ func parseText(raw any) (string, bool) {
 	return "", false
 }
 
-// parseList reads a list of texts. A single text is a list of one, because
-// that is what one setting of a command line is; a blank one is no item.
+// parseList reads a list of texts. A single text is a list of one, as a command line sends
+// it; a blank one is an empty list.
 func parseList(raw any) ([]string, bool) {
 	switch v := raw.(type) {
 	case []string:
 		return v, true
 	case []any:
-		var out []string // no item is nil, as in an object that never had one
+		var out []string // an empty list is nil, like an unset one
 		for i := range v {
 			text, ok := parseText(v[i])
 			if !ok {
@@ -205,8 +205,7 @@ func parseList(raw any) ([]string, bool) {
 	return []string{text}, ok
 }
 
-// splitWords makes items of "a,b" and "a, b"; a blank one between is told by
-// the rule.
+// splitWords splits "a,b" and "a, b"; the rule reports blank items.
 func splitWords(items []string) []string {
 	var out []string
 	for _, item := range items {
@@ -217,7 +216,7 @@ func splitWords(items []string) []string {
 	return out
 }
 
-// show writes a refused value into a message: quoted, on one line, bounded.
+// show formats a rejected value for a message: quoted, on one line, bounded.
 func show(raw any) string {
 	const most = 64
 	var s string
@@ -242,7 +241,7 @@ func show(raw any) string {
 	return s
 }
 
-// showList names what no list of texts may hold, or just the list.
+// showList names the item that makes a list invalid, or just says that it is a list.
 func showList(items []any) string {
 	for _, item := range items {
 		switch v := item.(type) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What other programs replace, or read from files, is refused where it would be sent
-// as it stands.
+// Variables of other programs and file names are rejected where they would be sent
+// literally.
 func TestVariablesOfOtherProgramsAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -10,15 +10,15 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// Veil says which credentials of a configuration are hidden from somebody who may read it
-// and has no right to change it.
+// Veil states which credentials of a configuration are hidden from a user who may read but
+// not change it.
 type Veil struct {
-	// Headers hides those in header rules, conditions and rewrites, Checks what health
-	// checks send.
+	// Headers hides those in header rules, conditions and rewrites, Checks those that
+	// health checks send.
 	Headers, Checks bool
 }
 
-// veils are the expressions of a Veil, compiled when they are needed.
+// veils holds the regexes of a Veil, compiled on demand.
 var veils = sync.OnceValue(func() (v struct{ name, scheme, query, sent, line, replaced *regexp.Regexp }) {
 	const credential = `(?:authorization|authenticat|cookie|key|token|secret|passw|passphrase|pwd|credential|signature|session|jwt|bearer|\bauth|auth\b)`
 	v.name = regexp.MustCompile(`(?i)` + credential)
@@ -30,11 +30,11 @@ var veils = sync.OnceValue(func() (v struct{ name, scheme, query, sent, line, re
 	return v
 })
 
-// credentialFields are names of fields that look like those of headers in a difference.
+// credentialFields matches document fields in a diff that look like header names.
 var credentialFields = regexp.MustCompile(`^[+ -]?\s*(?:-\s+)?[a-z0-9_]+:`)
 
-// hideLine hides the value of a header line, or of an expression for one, whose name is
-// that of a credential.
+// hideLine masks the value of a header line, or of a regex for one, if the name indicates a
+// credential.
 func hideLine(text string) string {
 	name, value, is := strings.Cut(text, ":")
 	switch {
@@ -46,18 +46,18 @@ func hideLine(text string) string {
 	return name + ":" + hideValue(value)
 }
 
-// hideValue hides credentials that are known by their form, whatever the header is.
+// hideValue masks credentials that are recognisable by their form, in any header.
 func hideValue(text string) string {
 	text = veils().scheme.ReplaceAllString(text, "$1 "+probe.Hidden)
 	return veils().query.ReplaceAllString(text, "${1}"+probe.Hidden)
 }
 
-// hideSent hides what the command of a check sends.
+// hideSent masks the data sent by a check command.
 func hideSent(command string) string {
 	return veils().sent.ReplaceAllString(probe.Masked(command), "${1}${2} "+probe.Hidden)
 }
 
-// Apply returns cfg as it may be shown: itself if there is nothing to hide.
+// Apply returns cfg with credentials masked, or cfg itself if there are none.
 func (v Veil) Apply(cfg *farm.Config) *farm.Config {
 	out := *cfg
 	changed := false
@@ -84,7 +84,7 @@ func (v Veil) Apply(cfg *farm.Config) *farm.Config {
 	return &out
 }
 
-// hideFarm hides what a farm has, and reports whether there was something.
+// hideFarm masks the credentials of a farm and reports whether there were any.
 func hideFarm(f *farm.Farm) (changed bool) {
 	eachHidable(f, func(_ string, at *string, by func(string) string) {
 		if shown := by(*at); shown != *at {
@@ -94,8 +94,8 @@ func hideFarm(f *farm.Farm) (changed bool) {
 	return changed
 }
 
-// eachHidable calls do with every text of a farm in which credentials are hidden, by by.
-// of names the list that the text is in.
+// eachHidable calls do with every text of a farm that may contain credentials, and the
+// function by that masks them. of names the list of the text.
 func eachHidable(f *farm.Farm, do func(of string, at *string, by func(string) string)) {
 	if rules := f.Headers(); rules != nil {
 		eachRule("farm", rules, do)
@@ -141,7 +141,7 @@ func eachRule(of string, r *farm.HeaderRules, do func(of string, at *string, by 
 	}
 }
 
-// hideWhole hides a text in which there is more than signs of expressions.
+// hideWhole masks a text that contains more than regex operators.
 func hideWhole(text string) string {
 	if strings.Trim(text, ` .*+?$^()`) == "" {
 		return text
@@ -149,7 +149,7 @@ func hideWhole(text string) string {
 	return probe.Hidden
 }
 
-// Header returns a header line as it may be shown.
+// Header returns a header line with credentials masked.
 func (v Veil) Header(line string) string {
 	if !v.Headers {
 		return line
@@ -157,8 +157,8 @@ func (v Veil) Header(line string) string {
 	return hideLine(line)
 }
 
-// Diff returns a difference of documents as it may be shown. It knows no rules, only
-// lines, so it hides more than Apply.
+// Diff returns a diff of documents with credentials masked. It sees only lines, so it masks
+// more than Apply.
 func (v Veil) Diff(text string) string {
 	if v == (Veil{}) || text == "" {
 		return text

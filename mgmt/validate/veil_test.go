@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// credentials is a configuration with a credential in every place that may have one; each
-// has s3cr3t in it.
+// credentials returns a configuration with a credential, which contains s3cr3t, in every
+// possible place.
 func credentials() *farm.Config {
 	rules := farm.HeaderRules{
 		AddRequest:      []farm.HeaderAdd{{Header: "Authorization: Basic s3cr3t"}, {Header: "X-API-Key: s3cr3t"}, {Header: "X-Plain: value"}, {Header: "X-Odd: Bearer s3cr3t"}},

@@ -10,8 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// crossing is an l4xnat farm on an IPv4 address with a backend that has an IPv6
-// address beside one that has none.
+// crossing returns an l4xnat farm on an IPv4 address with an IPv4 and an IPv6 backend.
 func crossing(edit func(l *farm.L4)) *farm.Config {
 	l := farm.DefaultL4()
 	l.ID, l.Ports = 1, []farm.PortRange{{First: 80, Last: 80}}

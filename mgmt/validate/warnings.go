@@ -8,25 +8,24 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Warnings is Rules{}.Warnings: all that need no knowledge of this machine.
+// Warnings is Rules{}.Warnings: all that do not depend on this machine.
 func Warnings(cfg *farm.Config) []Error { return Rules{}.Warnings(cfg) }
 
-// Warnings returns what is allowed but cannot do what it says: backends whose
-// priority can never be reached, settings that what carries the farm does
-// not know. There is one for each thing, in document order.
+// Warnings returns valid settings that cannot work as configured, e.g. priorities that are
+// never reached, or settings that the carrier does not support. There is one per cause, in
+// document order.
 func (r Rules) Warnings(cfg *farm.Config) []Error {
 	local := r.local()
 	return r.warnings(cfg, func(i int) []Error { return farmWarnings(&cfg.Farms[i], local) })
 }
 
-// warnings puts together those of single farms and those that are about the
-// configuration as a whole.
+// warnings combines the warnings of single farms with those about the whole configuration.
 func (r Rules) warnings(cfg *farm.Config, of func(farm int) []Error) []Error {
 	var out []Error
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		if f.SettingsProfile() == "" {
-			continue // which is an error
+			continue // reported as an error
 		}
 		if text := r.ownWarning(&cfg.System, f); text != "" {
 			out = append(out, Error{FarmPath(f.Name), "vport", text})
@@ -41,10 +40,10 @@ func (r Rules) warnings(cfg *farm.Config, of func(farm int) []Error) []Error {
 	return out
 }
 
-// farmWarnings are those of a farm that follow from nothing but itself and the
-// addresses of this machine.
+// farmWarnings returns the warnings that depend only on the farm and the addresses of this
+// machine.
 func farmWarnings(f *farm.Farm, local []netip.Prefix) (out []Error) {
-	// Paths are made for what is warned of only: there may be many backends.
+	// Paths are built only for actual warnings, as there may be many backends.
 	at := func(path func() string) warn {
 		return func(field, text string) {
 			if text != "" {
@@ -66,8 +65,8 @@ func farmWarnings(f *farm.Farm, local []netip.Prefix) (out []Error) {
 	return out
 }
 
-// VIPWarning says which clients the address of a farm does not serve, though it looks as
-// if it did; empty when it serves all.
+// VIPWarning describes clients that the farm's address unexpectedly does not serve, "" if
+// there are none.
 func VIPWarning(f *farm.Farm) string {
 	switch {
 	case f.VIP == netip.IPv6Unspecified():
@@ -79,12 +78,12 @@ func VIPWarning(f *farm.Farm) string {
 	return ""
 }
 
-// GroupPriorityWarning returns a text when the backend at a position can never be
-// used, whichever others are unusable: each profile has a rule of its own for it.
+// GroupPriorityWarning returns a text if the backend at a position can never be used,
+// whichever others are unusable. Each profile has its own rule.
 func GroupPriorityWarning(g farm.Group, i int) string { return ProfileOf(g.Farm).priorityWarning(g, i) }
 
-// AddBackend says whether a backend may be added to s: not while s has a redirect, or a
-// farm that answers, because its backends are not used then. path is s's own.
+// AddBackend reports whether a backend may be added to s. A service with a redirect or a
+// DNS farm uses no backends. path is that of s.
 func AddBackend(path string, s *farm.Service) error {
 	if s.DNSFarm != "" {
 		return &Error{path, "dns_farm", "dns_farm must be empty before a backend can be added: a gslb farm answers for the service"}
@@ -95,9 +94,9 @@ func AddBackend(path string, s *farm.Service) error {
 	return &Error{path, "redirect", "redirect must be empty before a backend can be added: a service that redirects uses no backends"}
 }
 
-// LocalVIP says whether addr may be the VIP of a machine that has the local
-// addresses: one of them, any loopback address or the unspecified one.
-// It is asked when a farm is created, started or given another vip.
+// LocalVIP checks that addr is possible as VIP on a machine with these local addresses: one
+// of them, a loopback address or the unspecified one. It is called when a farm is created,
+// started or gets another vip.
 func LocalVIP(addr netip.Addr, local []netip.Addr) error {
 	if addr.IsUnspecified() || addr.IsLoopback() || slices.Contains(local, addr) {
 		return nil
@@ -105,8 +104,8 @@ func LocalVIP(addr netip.Addr, local []netip.Addr) error {
 	return &Error{"", "vip", fmt.Sprintf("vip must be an address of this machine, got %s: add it to an interface first", addr)}
 }
 
-// UpVIP says whether a farm with the VIP addr can be started: down is the interface that
-// has the address and is down, empty without one.
+// UpVIP checks whether a farm with the VIP addr can start. down is the interface that has
+// the address and is down, "" for none.
 func UpVIP(addr netip.Addr, down string) error {
 	if down == "" {
 		return nil
@@ -114,9 +113,9 @@ func UpVIP(addr netip.Addr, down string) error {
 	return &Error{"", "vip", fmt.Sprintf("the interface of the vip %s is down: bring %s up first (ip link set %s up)", addr, down, down)}
 }
 
-// LocalSource says whether connections of a machine that has the local
-// addresses may come from addr. It is asked when a backend is given another
-// source; an address that goes away later stops no other change.
+// LocalSource checks that addr is possible as source address on a machine with these local
+// addresses. It is called when the source of a backend changes, so that an address that
+// disappears later blocks no other change.
 func LocalSource(addr netip.Addr, local []netip.Addr) error {
 	if !addr.IsValid() || addr.IsLoopback() || slices.Contains(local, addr) {
 		return nil
@@ -124,9 +123,8 @@ func LocalSource(addr netip.Addr, local []netip.Addr) error {
 	return &Error{"", "source", fmt.Sprintf("source must be an address of this machine, got %s: add it to an interface first", addr)}
 }
 
-// PriorityWarning returns a text when the backend at position i of s can never
-// be used, "" otherwise: when the level stays below it though no backend of a
-// lower one can be used.
+// PriorityWarning returns a text if the backend at position i of s can never be used, i.e.
+// if its level is not reached even when all backends of lower levels are unusable.
 func PriorityWarning(s *farm.Service, i int) string {
 	own := s.Backends[i].EffectivePriority()
 	var unusable farm.Unusable
