@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// A question is a POST with what RFC 6960 asks for; an answer is taken whole, or
-// not at all.
+// A request is a POST in the form of RFC 6960. A response is accepted completely or not at
+// all.
 func TestAnAnswerIsTakenWholeOrNotAtAll(t *testing.T) {
 	question := []byte("is it good?")
 	var answer func(w http.ResponseWriter)
@@ -50,7 +50,7 @@ func TestAnAnswerIsTakenWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// Where no key can be made none was, and it is looked for again.
+// If no key can be created, a later call tries again.
 func TestANodeKeyThatCannotBeMadeIsToldSo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	n, made, err := openNodeKey(dir)

@@ -9,17 +9,17 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// The bounds of a list of authorities.
+// Limits of an authority list.
 const (
 	// MaxAuthorityPEM bounds an upload of authorities in bytes, MaxCRL one of CRLs.
 	MaxAuthorityPEM = 1 << 20
 	MaxCRL          = 4 << 20
-	// maxAuthorities and maxLists bound how many there are in one list.
+	// maxAuthorities and maxLists bound the certificates and CRLs of one list.
 	maxAuthorities = 500
 	maxLists       = 64
 )
 
-// authority is a list of certification authorities. It is never changed.
+// authority is a list of certification authorities. It is immutable.
 type authority struct {
 	rec    store.Authority
 	certs  []*x509.Certificate
@@ -48,8 +48,7 @@ func readAuthority(rec store.Authority) *authority {
 	return a
 }
 
-// parseAuthorities reads an upload of authorities, with their CRLs if it has
-// some.
+// parseAuthorities reads an upload of authorities and their optional CRLs.
 func parseAuthorities(raw []byte, now time.Time) (certs []*x509.Certificate, lists []*x509.RevocationList, warnings []string, err error) {
 	if len(raw) > MaxAuthorityPEM {
 		return nil, nil, nil, invalid("the upload has %d bytes, at most %d are taken", len(raw), MaxAuthorityPEM)
@@ -82,8 +81,8 @@ func parseAuthorities(raw []byte, now time.Time) (certs []*x509.Certificate, lis
 	return certs, lists, warnings, err
 }
 
-// trustable reports whether trust may begin at a certificate: an authority's,
-// or one that vouches for itself, as a single server's.
+// trustable reports whether a certificate can be a trust anchor: that of an authority, or a
+// self-signed one, e.g. of a single server.
 func trustable(c *x509.Certificate) bool {
 	if c.BasicConstraintsValid && c.IsCA {
 		return true
@@ -113,8 +112,8 @@ func parseCRLs(raw []byte, certs []*x509.Certificate, now time.Time) ([]*x509.Re
 	return parseLists(ders, certs, now)
 }
 
-// parseLists reads CRLs that must be signed by the authorities and be current:
-// an outdated one says less than is known.
+// parseLists reads CRLs, which must be signed by one of the authorities and be current. An
+// outdated CRL would hide newer revocations.
 func parseLists(ders [][]byte, certs []*x509.Certificate, now time.Time) ([]*x509.RevocationList, error) {
 	if len(ders) > maxLists {
 		return nil, invalid("the upload has %d CRLs, at most %d are taken", len(ders), maxLists)
@@ -143,7 +142,7 @@ func outdated(l *x509.RevocationList, now time.Time) bool {
 	return !l.NextUpdate.IsZero() && !now.Before(l.NextUpdate)
 }
 
-// signer finds the authority that signed a CRL, nil when none did.
+// signer returns the authority that signed a CRL, nil if there is none.
 func signer(l *x509.RevocationList, certs []*x509.Certificate) *x509.Certificate {
 	for _, c := range certs {
 		if bytes.Equal(c.RawSubject, l.RawIssuer) && l.CheckSignatureFrom(c) == nil {

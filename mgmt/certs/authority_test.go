@@ -130,10 +130,8 @@ func TestWhatIsNoListOfAuthorities(t *testing.T) {
 	h.authorities("pinned", certstest.PEM("CERTIFICATE", self), certs.Create)
 }
 
-// What the engine could not use is refused before it gets there: a CRL that
-// only tells what changed is one.
-// A list that was damaged where it is kept is named, and cannot be used or given
-// CRLs; what is not there is not found.
+// CRLs that the engine cannot use, e.g. delta CRLs, are rejected. A damaged list is
+// reported by name, and cannot be used or get CRLs. A missing list is not found.
 func TestADamagedListOfAuthoritiesIsNamed(t *testing.T) {
 	h := newHouse(t)
 	root := h.root.Cert.Raw
@@ -170,7 +168,7 @@ func TestADamagedListOfAuthoritiesIsNamed(t *testing.T) {
 	}
 }
 
-// What the disk does not take away is still there, and in use.
+// If the disk rejects a deletion, the list stays and remains in use.
 func TestWhatCannotBeDeletedStays(t *testing.T) {
 	h := newHouse(t)
 	h.upload("shop", h.root.Issue("shop.example").FullPEM(), certs.Create)
@@ -184,7 +182,7 @@ func TestWhatCannotBeDeletedStays(t *testing.T) {
 	}
 }
 
-// crowded is a store with almost as many certificates and lists as there may be.
+// crowded is a store that is almost full of certificates and lists.
 type crowded struct {
 	*store.Store
 	root []byte

@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// Store keeps certificates on disk; *store.Store implements it.
+// Store stores certificates on disk; *store.Store implements it.
 type Store interface {
 	Certificates() ([]store.Certificate, error)
 	Authorities() ([]store.Authority, error)
@@ -27,7 +27,7 @@ type Store interface {
 	SetSetting(name, value string) error
 }
 
-// Book is what certificates and authorities there are. Open one.
+// Book holds all certificates and authorities. Use Open to get one.
 type Book struct {
 	store Store
 	node  *nodeKey
@@ -40,34 +40,33 @@ type Book struct {
 	authorities map[string]*authority
 }
 
-// entry is a certificate or a CSR. It is never changed.
+// entry is a certificate or a CSR. It is immutable.
 type entry struct {
 	rec     store.Certificate
 	chain   []*x509.Certificate      // nil in a CSR
 	request *x509.CertificateRequest // nil in a certificate
-	staple  *ocsp.Response           // nil when there is none
-	// broken says why the record cannot be read.
+	staple  *ocsp.Response           // nil if there is none
+	// broken is the reason why the record cannot be read.
 	broken error
-	// plain is the private key of the appliance's own certificate, PKCS #8; the
-	// others' are sealed.
+	// plain is the private key of the appliance's own certificate in PKCS #8; other keys
+	// are sealed.
 	plain []byte
 }
 
-// Options is what a Book works with.
+// Options are the parameters of a Book.
 type Options struct {
-	// Dir is the data directory, where the node key lies.
+	// Dir is the data directory, which contains the node key.
 	Dir string
-	// Log receives what went wrong at the start; nil discards it.
+	// Log receives errors at the start; nil discards them.
 	Log *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Proxy is how OCSP responders are asked; nil: directly.
+	// Proxy is the proxy for OCSP responders; nil: none.
 	Proxy func() outbound.Proxy
 }
 
-// Open reads all certificates and the node key. A certificate that cannot be
-// read is listed with its problem; only a store that cannot be read is an
-// error.
+// Open reads all certificates and the node key. An unreadable certificate is listed with
+// its problem; only an unreadable store is an error.
 func Open(st Store, o Options) (*Book, error) {
 	b := &Book{store: st, log: o.Log, now: o.Now, proxy: o.Proxy, entries: map[string]*entry{}, authorities: map[string]*authority{}}
 	if b.log == nil {
@@ -102,10 +101,10 @@ func Open(st Store, o Options) (*Book, error) {
 	return b, nil
 }
 
-// logBroken names what was read and cannot be used.
+// logBroken logs certificates that cannot be used.
 func (b *Book) logBroken() {
 	if _, _, err := b.node.load(); err != nil {
-		return // said already, for all of them
+		return // already logged for all of them
 	}
 	for _, e := range b.all() {
 		if _, err := b.key(e); err != nil {
@@ -119,8 +118,8 @@ func (b *Book) logBroken() {
 	}
 }
 
-// SetAppliance makes the certificate of the management API one that farms can
-// use. It must come before the first publication.
+// SetAppliance makes the certificate of the management API available to farms. It must be
+// called before the first publication.
 func (b *Book) SetAppliance(c tls.Certificate) error {
 	key, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
 	if err != nil {
@@ -135,7 +134,7 @@ func (b *Book) SetAppliance(c tls.Certificate) error {
 	return nil
 }
 
-// readEntry parses a record. Its key stays sealed until it is needed.
+// readEntry parses a record. Its key stays sealed until needed.
 func readEntry(rec store.Certificate) *entry {
 	e := &entry{rec: rec}
 	if len(rec.Request) > 0 {
@@ -158,7 +157,7 @@ func readEntry(rec store.Certificate) *entry {
 	return e
 }
 
-// key returns the private key, PKCS #8, or why there is none.
+// key returns the private key in PKCS #8, or the reason why there is none.
 func (b *Book) key(e *entry) ([]byte, error) {
 	switch {
 	case e.broken != nil:
@@ -181,14 +180,14 @@ func (b *Book) authority(name string) *authority {
 	return b.authorities[name]
 }
 
-// put enters an entry under its name.
+// put stores an entry under its name.
 func (b *Book) put(e *entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.entries[e.rec.Name] = e
 }
 
-// set enters an entry, or takes it out when it is nil.
+// set stores an entry, or removes it if e is nil.
 func (b *Book) set(name string, e *entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -205,7 +204,7 @@ func (b *Book) setAuthority(name string, a *authority) {
 	}
 }
 
-// all returns the entries by name.
+// all returns the entries sorted by name.
 func (b *Book) all() []*entry {
 	b.mu.RLock()
 	defer b.mu.RUnlock()

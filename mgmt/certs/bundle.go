@@ -11,24 +11,23 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// Bundle is an upload that was found good: a chain, leaf first, and the key.
+// Bundle is a valid upload: a chain, leaf first, and the key.
 type Bundle struct {
 	Chain []*x509.Certificate
-	// Key is nil when the upload had none and one of the known keys fits.
+	// Key is nil if the upload had none and one of the known keys fits.
 	Key crypto.Signer
 	// Known is the position of that key, valid only if Key is nil.
 	Known int
-	// Warnings are about what was taken although it may not be what was meant.
+	// Warnings are about accepted but probably unintended content.
 	Warnings []string
 }
 
-// Leaf is the certificate itself.
+// Leaf returns the leaf certificate.
 func (b *Bundle) Leaf() *x509.Certificate { return b.Chain[0] }
 
-// Parse reads an upload: PEM blocks in any order, a certificate with its chain
-// and its private key. The key may be missing when it is one of known, the
-// public keys of CSRs made here. What could not serve clients at now is
-// refused; the error is an *Error.
+// Parse reads an upload: PEM blocks in any order with a certificate, its chain and its
+// private key. The key may be missing if it is one of known, the public keys of local CSRs.
+// It rejects what could not serve clients at time now; the error is an *Error.
 func Parse(raw []byte, now time.Time, known ...crypto.PublicKey) (*Bundle, error) {
 	if len(raw) > MaxPEM {
 		return nil, invalid("the upload has %d bytes, at most %d are taken", len(raw), MaxPEM)
@@ -44,7 +43,7 @@ func Parse(raw []byte, now time.Time, known ...crypto.PublicKey) (*Bundle, error
 		return nil, invalid("the upload has no certificate in PEM: blocks begin with -----BEGIN CERTIFICATE-----")
 	}
 	out := &Bundle{}
-	if len(p.keys) == 1 { // before the certificates: it is the likelier thing to be wrong
+	if len(p.keys) == 1 { // before the certificates, as it is more likely to be wrong
 		if out.Key, err = parseKey(p.keys[0]); err != nil {
 			return nil, err
 		}
@@ -67,7 +66,7 @@ func Parse(raw []byte, now time.Time, known ...crypto.PublicKey) (*Bundle, error
 	return out, out.check(now)
 }
 
-// findLeaf returns the position of the certificate the key belongs to.
+// findLeaf returns the position of the certificate that the key belongs to.
 func (b *Bundle) findLeaf(certificates []*x509.Certificate, known []crypto.PublicKey) (int, error) {
 	leaf := -1
 	for i, c := range certificates {
@@ -96,8 +95,7 @@ func (b *Bundle) findLeaf(certificates []*x509.Certificate, known []crypto.Publi
 	return -1, invalid("the upload has no private key, and the certificate of %s is none for a key that was made here with a CSR", called(certificates[0]))
 }
 
-// check refuses what could not serve clients, by the engine's own rules and by
-// the date.
+// check rejects a bundle that could not serve clients, by the engine's rules and by date.
 func (b *Bundle) check(now time.Time) error {
 	for _, c := range b.Chain {
 		if !now.Before(c.NotAfter) {

@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// What certificates may claim. More is no certificate of a server but a way to
-// make a verifier work.
+// Limits of names in certificates. Beyond them, a certificate only serves to overload
+// verifiers.
 const (
 	maxNames       = 500
 	maxConstraints = 500
 )
 
-// parseChain reads certificates, each once.
+// parseChain reads certificates without duplicates.
 func parseChain(ders [][]byte) ([]*x509.Certificate, error) {
 	var out []*x509.Certificate
 	for i, der := range ders {
@@ -42,10 +42,10 @@ func constraints(c *x509.Certificate) int {
 		len(c.PermittedEmailAddresses) + len(c.ExcludedEmailAddresses) + len(c.PermittedURIDomains) + len(c.ExcludedURIDomains)
 }
 
-// order puts a chain in the order TLS wants (RFC 8446 §4.4.2): the leaf, then
-// each certificate's issuer. What remains is refused, unless it is another
-// form of one in the chain, which is returned: an authority may be signed by
-// several others, and a chain has room for one of them.
+// order sorts a chain as TLS requires (RFC 8446 §4.4.2): the leaf, then each certificate's
+// issuer. Other certificates are rejected, except variants of one in the chain, which it
+// returns as twins. Several authorities may have signed an authority, and a chain holds
+// only one of those certificates.
 func order(leaf *x509.Certificate, rest []*x509.Certificate) (chain, twins []*x509.Certificate, err error) {
 	chain = []*x509.Certificate{leaf}
 	for {
@@ -73,8 +73,8 @@ func order(leaf *x509.Certificate, rest []*x509.Certificate) (chain, twins []*x5
 	return chain, rest, nil
 }
 
-// issuerOf finds who signed c, preferring one that is itself signed by another
-// of them: the longer way. -1 when nobody did.
+// issuerOf finds the issuer of c. It prefers one whose own issuer is also present, i.e. the
+// longer chain. It returns -1 if there is none.
 func issuerOf(c *x509.Certificate, among []*x509.Certificate) (int, error) {
 	found := -1
 	var broken error

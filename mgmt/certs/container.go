@@ -7,15 +7,15 @@ import (
 	"encoding/pem"
 )
 
-// Other forms than PEM by their first bytes.
+// Magic bytes of formats other than PEM.
 var (
 	javaKeystores = [][]byte{{0xfe, 0xed, 0xfe, 0xed}, {0xce, 0xce, 0xce, 0xce}}
-	// signedData is the object identifier that begins PKCS #7 (RFC 5652 §5.1).
+	// signedData is the object identifier at the start of PKCS #7 (RFC 5652 §5.1).
 	signedData = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 7, 2}
 )
 
-// Unpack returns an upload as PEM. It reads PEM, which is returned as it is, objects in
-// DER one after the other, and PKCS #12, which password opens. Errors: *Error.
+// Unpack converts an upload into PEM. It reads PEM (returned unchanged), concatenated DER
+// objects, and PKCS #12, which password decrypts. Errors: *Error.
 func Unpack(raw []byte, password string) ([]byte, error) {
 	if len(raw) > MaxAuthorityPEM {
 		return nil, invalid("the upload has %d bytes, at most %d are taken", len(raw), MaxAuthorityPEM)
@@ -25,7 +25,7 @@ func Unpack(raw []byte, password string) ([]byte, error) {
 			return nil, invalid("the upload is a Java keystore: convert it with `keytool -importkeystore -srckeystore FILE -destkeystore FILE.p12 -deststoretype PKCS12`")
 		}
 	}
-	if len(raw) == 0 || raw[0] != 0x30 { // every object here is a SEQUENCE
+	if len(raw) == 0 || raw[0] != 0x30 { // every supported object is a SEQUENCE
 		return raw, nil
 	}
 	var out bytes.Buffer
@@ -42,8 +42,8 @@ func Unpack(raw []byte, password string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// unpackObject writes one object of DER as PEM. The first element of its sequence tells
-// keys and containers from certificates.
+// unpackObject converts one DER object into PEM. The first element of its sequence
+// distinguishes keys and containers from certificates.
 func unpackObject(out *bytes.Buffer, object asn1.RawValue, password string) error {
 	var first asn1.RawValue
 	after, err := asn1.Unmarshal(object.Bytes, &first)
@@ -69,7 +69,8 @@ func unpackObject(out *bytes.Buffer, object asn1.RawValue, password string) erro
 	return writePEM(out, signedKind(object.FullBytes), object.FullBytes)
 }
 
-// signedKind names what was signed: a certificate, unless it can be read as something else.
+// signedKind returns the PEM type of a signed object: a certificate, unless it parses as
+// another type.
 func signedKind(der []byte) string {
 	if _, err := x509.ParseCertificate(der); err == nil {
 		return "CERTIFICATE"
@@ -80,7 +81,7 @@ func signedKind(der []byte) string {
 	if _, err := x509.ParseCertificateRequest(der); err == nil {
 		return "CERTIFICATE REQUEST"
 	}
-	return "CERTIFICATE" // whose reader says what is wrong with it
+	return "CERTIFICATE" // its parser reports the error
 }
 
 func writePEM(out *bytes.Buffer, kind string, der []byte) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
-// kinds lists the blocks of PEM.
+// kinds lists the PEM types of the blocks.
 func kinds(raw []byte) string {
 	var out []string
 	for b, rest := pem.Decode(raw); b != nil; b, rest = pem.Decode(rest) {
@@ -21,7 +21,7 @@ func kinds(raw []byte) string {
 	return strings.Join(out, ", ")
 }
 
-// The files in testdata/containers are made by OpenSSL 3.0 and Java's keytool 17.
+// The files in testdata/containers were created with OpenSSL 3.0 and Java's keytool 17.
 func TestOtherFormsThanPEMAreRead(t *testing.T) {
 	const whole = "PRIVATE KEY, CERTIFICATE, CERTIFICATE"
 	for _, c := range []struct{ name, password, want string }{
@@ -42,7 +42,7 @@ func TestOtherFormsThanPEMAreRead(t *testing.T) {
 			}
 		}
 	}
-	// Objects of DER one after the other, as `cat` puts them.
+	// Concatenated DER objects, as `cat` produces them.
 	together := file(t, "containers/leaf.der") + file(t, "containers/mid.der") + file(t, "containers/leaf.key.der")
 	if got, err := certs.Unpack([]byte(together), ""); err != nil || kinds(got) != "CERTIFICATE, CERTIFICATE, PRIVATE KEY" {
 		t.Errorf("together: %s, %v", kinds(got), err)
@@ -55,7 +55,7 @@ func TestOtherFormsThanPEMAreRead(t *testing.T) {
 
 func must[T any](v T, _ error) T { return v }
 
-// What cannot be read is refused with the reason, or the command that converts it.
+// Unsupported formats are rejected with the reason, or with the command for conversion.
 func TestOtherFormsThatAreNotRead(t *testing.T) {
 	modern := file(t, "containers/modern.p12")
 	for _, c := range []struct {
@@ -79,7 +79,7 @@ func TestOtherFormsThatAreNotRead(t *testing.T) {
 	}
 }
 
-// The rounds of a key derivation are bounded before it begins: a file may ask for hours.
+// The iterations of a key derivation are limited beforehand, as a file may demand hours.
 func TestAPKCS12FileAsksForBoundedWork(t *testing.T) {
 	type mac struct {
 		Digest     asn1.RawValue
@@ -103,7 +103,7 @@ func TestAPKCS12FileAsksForBoundedWork(t *testing.T) {
 	if _, err = certs.Unpack(raw, "s3cret"); err == nil || !strings.Contains(err.Error(), "5000000 rounds") {
 		t.Errorf("the most rounds: %v", err)
 	}
-	// Each place that has a number of rounds counts, those of encrypted parts too.
+	// Each iteration count matters, also those of encrypted parts.
 	raw = []byte(file(t, "containers/modern.p12"))
 	usual := []byte{0x02, 0x02, 0x08, 0x00} // 2048
 	places := 0
@@ -121,7 +121,7 @@ func TestAPKCS12FileAsksForBoundedWork(t *testing.T) {
 	}
 }
 
-// FuzzUnpack: whatever is uploaded, reading it ends and is an *Error or PEM.
+// FuzzUnpack checks that reading any upload terminates with an *Error or PEM.
 func FuzzUnpack(f *testing.F) {
 	for _, name := range []string{"modern.p12", "java.jks", "leaf.p7b", "leaf.der", "leaf.enc.der"} {
 		f.Add([]byte(file(f, "containers/"+name)))

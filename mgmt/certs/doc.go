@@ -1,28 +1,28 @@
-// Package certs keeps the certificates of the appliance: those farms show to
-// clients and services to backends, the CSRs that will become some, and the
-// authorities clients and backends are verified by.
+// Package certs manages the certificates of the appliance: those that farms show to clients
+// and services to backends, pending CSRs, and the authorities that verify clients and
+// backends.
 //
 //	PEM ─► Parse: blocks, key, chain ─► Manager ─► apply.Renew ─► store
 //	                                       │            │
 //	                              seal with node.key    └─► Book.Complete ─► snapshot
 //
-// A Book holds all certificates and authorities. It answers what a configuration may name (Check,
-// the apply.References), and adds to a snapshot what it does name (Complete).
-// A Manager changes the Book: upload, replace, delete, CSRs. A change that
-// reaches a running farm is published and acknowledged first; whatever goes
-// wrong leaves the old certificate in force and in the store.
+// A Book holds all certificates and authorities. It checks the references of a
+// configuration (Check, for apply.References) and adds the referenced certificates to a
+// snapshot (Complete). A Manager changes the Book: upload, replace, delete, CSRs. A change
+// that affects a running farm is first published and acknowledged. On any failure, the old
+// certificate stays in force and in the store.
 //
 // # Private keys
 //
-// A key comes in by an upload or is made here, and leaves in one way only: in
-// the sealed memory the engine gets. On disk it is encrypted (AES-256-GCM) with
-// the node key, the file node.key beside the store. No answer, message or log
-// line has one. A lost or foreign node key makes certificates unusable one by
-// one, with the reason; everything else goes on.
+// A key is uploaded or created here. It leaves the process only in the sealed memory for
+// the engine. On disk it is encrypted (AES-256-GCM) with the node key, the file node.key
+// beside the store. No response, message or log line contains a key. With a lost or foreign
+// node key, each affected certificate is unusable and reports the reason; everything else
+// keeps working.
 //
 // # Goroutines
 //
-// Book and Manager may be used by many goroutines. Entries are immutable: a
-// change puts another one in their place. Run refreshes OCSP responses and
-// warns of what is about to expire; it is the only goroutine of the package.
+// Book and Manager are safe for concurrent use. Entries are immutable: a change replaces
+// them. Run refreshes OCSP responses and warns of expiring certificates; it is the only
+// goroutine of the package.
 package certs

@@ -14,8 +14,7 @@ import (
 	"golang.org/x/crypto/ocsp"
 )
 
-// A response is taken from the moment it is made, give or take a clock, to the one
-// at which it ends.
+// A response is valid from its creation, within the clock tolerance, to its end.
 func TestAResponseIsFreshToTheSecond(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, c := range map[string]struct {
@@ -46,7 +45,7 @@ func TestAResponseIsFreshToTheSecond(t *testing.T) {
 	}
 }
 
-// A response is renewed in the time before half of its life is over.
+// A response is renewed shortly before half of its lifetime.
 func TestResponsesAreRenewedBeforeHalfOfTheirLife(t *testing.T) {
 	made := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	for life, r := range map[time.Duration]*ocsp.Response{
@@ -67,8 +66,7 @@ func TestResponsesAreRenewedBeforeHalfOfTheirLife(t *testing.T) {
 	}
 }
 
-// Each range of addresses that only exist around here is known from its first to
-// its last.
+// The first and last address of each private range is recognised.
 func TestPrivateRangesAreKnownToTheirEnds(t *testing.T) {
 	for _, c := range []struct{ before, first, last, after string }{
 		{"", "0.0.0.0", "0.255.255.255", "1.0.0.0"}, {"9.255.255.255", "10.0.0.0", "10.255.255.255", "11.0.0.0"}, {"100.63.255.255", "100.64.0.0", "100.127.255.255", "100.128.0.0"},
@@ -86,7 +84,7 @@ func TestPrivateRangesAreKnownToTheirEnds(t *testing.T) {
 	}
 }
 
-// Names come from strangers: what is shown of them is short, printable and theirs.
+// Names in certificates are untrusted. They are shown truncated and printable.
 func TestNamesOfStrangersAreShownShortAndPrintable(t *testing.T) {
 	x := strings.Repeat
 	for got, want := range map[string]string{
@@ -113,7 +111,7 @@ func TestNamesOfStrangersAreShownShortAndPrintable(t *testing.T) {
 	}
 }
 
-// The status changes at the second, and the days are whole ones.
+// The status changes exactly at the limit, and days are whole.
 func TestStatusOfACertificateChangesAtTheSecond(t *testing.T) {
 	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	c := &x509.Certificate{NotBefore: from, NotAfter: from.AddDate(0, 0, 100)}

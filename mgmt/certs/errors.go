@@ -5,24 +5,24 @@ import (
 	"fmt"
 )
 
-// The errors a caller may want to tell apart, besides *Error. Whatever the
-// error, nothing was changed.
+// Errors that callers may distinguish, besides *Error. After any error, nothing has
+// changed.
 var (
-	// ErrNotFound: there is no such certificate, CSR or list of authorities.
+	// ErrNotFound means that the certificate, CSR or authority list does not exist.
 	ErrNotFound = errors.New("does not exist")
-	// ErrExists: the name is taken.
+	// ErrExists means that the name is in use.
 	ErrExists = errors.New("exists already")
-	// ErrInUse: a farm or service names it; the message says which.
+	// ErrInUse means that a farm or service refers to it; the message names them.
 	ErrInUse = errors.New("is in use")
-	// ErrFull: there are as many as there may be.
+	// ErrFull means that the maximum number is reached.
 	ErrFull = errors.New("there are too many")
 )
 
-// Error says what is wrong with what was sent, and what to do. It never holds
-// a byte of a private key.
+// Error describes a problem in the input and its remedy. It never contains a byte of a
+// private key.
 type Error struct {
 	Message string
-	// Password: the password of the file is missing or wrong.
+	// Password means that the password of the file is missing or wrong.
 	Password bool
 }
 

@@ -6,11 +6,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// Exchange prepares that a Book has these certificates and authorities instead of its
-// own, without the store: swap puts them there, undo the ones there were when swap was
-// called first, however often either is called. That of the appliance stays. The one
-// writer of the configuration must be held from swap on until it is known which of both
-// the store has.
+// Exchange prepares to replace the certificates and authorities of a Book without changing
+// the store. swap installs the new ones; undo restores those present at the first swap.
+// Both may be called repeatedly. The appliance's own certificate stays. From swap on, hold
+// the configuration writer until it is known which of the two the store contains.
 func (b *Book) Exchange(certificates []store.Certificate, authorities []store.Authority) (swap, undo func()) {
 	entries, lists := map[string]*entry{}, map[string]*authority{}
 	for _, rec := range certificates {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TryAuthorities reads an upload as authorities and as CRLs of one.
+// TryAuthorities parses an upload as authorities and as CRLs of one.
 func TryAuthorities(raw []byte, ca *x509.Certificate, now time.Time) error {
 	_, _, _, err := parseAuthorities(raw, now)
 	_, crlErr := parseCRLs(raw, []*x509.Certificate{ca}, now)

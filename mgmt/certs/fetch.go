@@ -16,19 +16,19 @@ import (
 	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
-// The bounds of one question to a responder. Its address comes out of a
-// certificate, so it is not trusted.
+// Limits of a request to a responder. Its address comes from a certificate, so it is
+// untrusted.
 const (
 	askTimeout   = 10 * time.Second
 	maxResponse  = 64 << 10
 	maxRedirects = 3
 	maxURL       = 1 << 10
-	// askedServers is how many of the responders of a certificate are tried.
+	// askedServers is the number of responders of a certificate to try.
 	askedServers = 2
 )
 
-// askResponder asks about a certificate and returns the response, DER, which
-// is not verified yet.
+// askResponder requests the status of a certificate and returns the unverified response in
+// DER.
 func (m *Manager) askResponder(ctx context.Context, e *entry) ([]byte, error) {
 	question, err := ocsp.CreateRequest(e.chain[0], e.issuer(), nil)
 	if err != nil {
@@ -78,9 +78,9 @@ func ask(ctx context.Context, client *http.Client, server string, question []byt
 	return body, nil
 }
 
-// client is an HTTP client that goes where it was sent and not much further. Through
-// the proxy of the operator too: of a name that only the proxy looks up nobody here
-// knows where it leads, of an address everybody does.
+// client returns an HTTP client restricted to the given address and few redirects. The
+// restriction also applies to literal addresses requested through the operator's proxy. A
+// name that only the proxy resolves cannot be checked.
 func (m *Manager) client() *http.Client {
 	o := outbound.Options{Proxy: m.proxy, Timeout: askTimeout, Guard: outbound.Reachable}
 	if !m.privateResponders() {
@@ -111,8 +111,8 @@ func checkURL(text string) error {
 	return nil
 }
 
-// publicResponder refuses addresses that only exist around here: a certificate must not make
-// the appliance call its neighbours.
+// publicResponder rejects private addresses, so that a certificate cannot make the
+// appliance contact its neighbours.
 func publicResponder(addr netip.Addr) error {
 	if err := outbound.Public(addr); err != nil {
 		return fmt.Errorf("%w: allow that with `sluice certificate ocsp private_responders=true` when your authority is there", err)

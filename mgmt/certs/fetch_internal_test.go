@@ -11,13 +11,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
-// settings are those of nobody.
+// settings is a store without settings.
 type settings struct{ Store }
 
 func (settings) Setting(string) (string, bool) { return "", false }
 
-// Through the operator's proxy a responder is found by its name; an address around here
-// is not asked for, through the proxy or without.
+// A responder is reached by name through the operator's proxy. Private addresses are never
+// requested, with or without the proxy.
 func TestRespondersAreAskedThroughTheProxy(t *testing.T) {
 	var asked []string
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,9 +13,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
-// FuzzParse sends arbitrary uploads: each is refused with a bounded, printable
-// reason that has no line of the upload's key, or gives a chain whose first
-// certificate has the key.
+// FuzzParse parses arbitrary uploads. Each is rejected with a bounded, printable reason
+// that contains no line of the key, or yields a chain whose first certificate has the key.
 func FuzzParse(f *testing.F) {
 	root := certstest.NewAuthority(f, "root", now)
 	mid := root.Intermediate("mid")
@@ -54,7 +53,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzAuthorities does the same for lists of authorities and CRLs.
+// FuzzAuthorities does the same for authority lists and CRLs.
 func FuzzAuthorities(f *testing.F) {
 	root := certstest.NewAuthority(f, "root", now)
 	list := certstest.PEM("X509 CRL", root.CRL(now, now.AddDate(0, 0, 7)))

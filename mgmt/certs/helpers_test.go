@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// publicOnly is a key nobody has the private part of.
+// publicOnly is a key without the private part.
 type publicOnly struct{ pub crypto.PublicKey }
 
 func (p publicOnly) Public() crypto.PublicKey { return p.pub }
@@ -36,8 +36,8 @@ func (p publicOnly) Sign(io.Reader, []byte, crypto.SignerOpts) ([]byte, error) {
 
 var by = apply.Author{Name: "root", Source: "cli"}
 
-// house is a Manager over a real store and writer, with an engine that takes
-// everything unless refuse says why not.
+// house is a Manager over a real store and writer. Its engine accepts everything unless
+// refuse is set.
 type house struct {
 	*certs.Manager
 	t       *testing.T
@@ -51,8 +51,8 @@ type house struct {
 	mu     sync.Mutex
 	clock  time.Time
 	refuse string
-	sent   *farm.Config // what the engine got last
-	took   *farm.Config // and did not refuse
+	sent   *farm.Config // the last configuration sent to the engine
+	took   *farm.Config // the last one it accepted
 	stops  map[uint32]string
 }
 
@@ -80,7 +80,7 @@ func (h *house) pass(d time.Duration) {
 	h.clock = h.clock.Add(d)
 }
 
-// open starts the house, or starts it again as a new process would.
+// open starts or restarts the house, like a new process.
 func (h *house) open() {
 	h.t.Helper()
 	if h.store != nil {
@@ -119,7 +119,7 @@ func (h *house) refusing(reason string) {
 	h.refuse = reason
 }
 
-// inForce is the certificate of that name the engine runs with.
+// inForce returns the certificate of that name that the engine uses.
 func (h *house) inForce(name string) *farm.Certificate {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -169,7 +169,7 @@ func (h *house) must(err error) {
 	}
 }
 
-// contextUntil is a context that ends when stop is closed.
+// contextUntil returns a context that ends when stop is closed.
 func contextUntil(stop <-chan struct{}) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// systemRoots are the authorities that the system trusts, nil without such a list.
+// systemRoots returns the authorities trusted by the system, nil if unavailable.
 var systemRoots = sync.OnceValue(func() *x509.CertPool {
 	pool, err := x509.SystemCertPool()
 	if err != nil {
@@ -17,9 +17,10 @@ var systemRoots = sync.OnceValue(func() *x509.CertPool {
 	return pool
 })
 
-// missingIssuer names the issuer of the last certificate of a chain if that is an
-// intermediate authority, which a server must send. A root need not be sent: clients have
-// it, also a private one. Blank: the chain is complete as far as can be seen.
+// missingIssuer names the issuer of the last certificate of a chain if it is an
+// intermediate authority, which a server must send. A root need not be sent, not even a
+// private one, because clients have it. It returns "" if the chain is complete as far as
+// can be determined.
 func (b *Book) missingIssuer(chain []*x509.Certificate) string {
 	last := chain[len(chain)-1]
 	if bytes.Equal(last.RawIssuer, last.RawSubject) {
@@ -31,14 +32,14 @@ func (b *Book) missingIssuer(chain []*x509.Certificate) string {
 		return ""
 	case intermediate, belowIntermediate(last):
 	case len(chain) > 1 || len(last.IssuingCertificateURL) == 0 || systemTrusts(last):
-		// Certificates of intermediate authorities often say where their root can be had,
-		// those of servers where their intermediate can be had.
+		// Certificates of intermediate authorities often contain the location of their
+		// root, those of servers that of their intermediate.
 		return ""
 	}
 	return nameOf(last.Issuer)
 }
 
-// listedIssuer looks for the issuer of a certificate in the lists of authorities.
+// listedIssuer looks for the issuer of a certificate in the authority lists.
 func (b *Book) listedIssuer(of *x509.Certificate) (root, intermediate bool) {
 	for _, list := range b.allAuthorities() {
 		for _, c := range list.certs {
@@ -55,30 +56,30 @@ func (b *Book) listedIssuer(of *x509.Certificate) (root, intermediate bool) {
 	return root, intermediate
 }
 
-// systemTrusts reports whether a root of the system issued a certificate.
+// systemTrusts reports whether a system root issued a certificate.
 func systemTrusts(c *x509.Certificate) bool {
 	roots := systemRoots()
 	if roots == nil {
 		return false
 	}
-	// The date is one at which it is valid: expiry is reported elsewhere.
+	// Use a date of validity, because expiry is reported elsewhere.
 	_, err := c.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: c.NotAfter, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageAny}})
 	return err == nil
 }
 
-// authorityKey is the extension that identifies the certificate of an issuer (RFC 5280,
-// 4.2.1.1).
+// authorityKey is the extension that identifies the issuer's certificate (RFC 5280
+// §4.2.1.1).
 type authorityKey struct {
 	Key    []byte        `asn1:"optional,tag:0"`
 	Issuer asn1.RawValue `asn1:"optional,tag:1"`
 	Serial asn1.RawValue `asn1:"optional,tag:2"`
 }
 
-// directoryName is the tag of a distinguished name among the names of an issuer.
+// directoryName is the tag of a distinguished name among an issuer's names.
 const directoryName = 4
 
-// belowIntermediate reports whether a certificate says that another authority signed that
-// of its issuer, which is the case for no root.
+// belowIntermediate reports whether a certificate states that another authority signed its
+// issuer, which is never the case for a root.
 func belowIntermediate(c *x509.Certificate) bool {
 	for _, e := range c.Extensions {
 		var id authorityKey
@@ -97,7 +98,7 @@ func belowIntermediate(c *x509.Certificate) bool {
 	return false
 }
 
-// incomplete is the warning about an upload without an intermediate certificate.
+// incomplete returns the warning about an upload without an intermediate certificate.
 func incomplete(issuer string, leaf *x509.Certificate) string {
 	text := fmt.Sprintf("the upload has no certificate of the issuer %s: unless that is a root that clients have, they refuse the certificate; upload it with the intermediate certificate", issuer)
 	if len(leaf.IssuingCertificateURL) > 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
-// A certificate that comes without that of an intermediate authority is reported. A root
-// need not be sent, and is not reported, be it known here or not.
+// A certificate without its intermediate authority is reported. A missing root is not,
+// whether it is known or not.
 func TestAMissingIntermediateIsReported(t *testing.T) {
 	h := newHouse(t)
 	other := certstest.NewAuthority(t, "known root", now)
@@ -36,11 +36,11 @@ func TestAMissingIntermediateIsReported(t *testing.T) {
 		"alone":          {leaf.CertPEM() + leaf.KeyPEM(), "mid"},
 		"with it":        {leaf.CertPEM() + mid.CertPEM() + leaf.KeyPEM(), ""},
 		"with the root":  {leaf.FullPEM() + h.root.CertPEM(), ""},
-		"of a root":      {direct.CertPEM() + direct.KeyPEM(), ""}, // a private one, which clients have
-		"without AIA":    {silent.CertPEM() + silent.KeyPEM(), ""}, // as far as can be seen
+		"of a root":      {direct.CertPEM() + direct.KeyPEM(), ""}, // a private root, which clients have
+		"without AIA":    {silent.CertPEM() + silent.KeyPEM(), ""}, // as far as can be determined
 		"named by AKI":   {named.CertPEM() + named.KeyPEM(), "mid"},
 		"AKI of a root":  {rooted.CertPEM() + rooted.KeyPEM(), ""},
-		"half a chain":   {deep.CertPEM() + low.CertPEM() + deep.KeyPEM(), "mid"}, // low says that mid is no root
+		"half a chain":   {deep.CertPEM() + low.CertPEM() + deep.KeyPEM(), "mid"}, // low states that mid is not a root
 		"a listed one":   {listed.CertPEM() + listed.KeyPEM(), "listed mid"},
 		"of a known one": {known.CertPEM() + known.KeyPEM(), ""},
 		"self-signed":    {h.root.CertPEM() + h.root.KeyPEM(), ""},
@@ -51,7 +51,7 @@ func TestAMissingIntermediateIsReported(t *testing.T) {
 			t.Errorf("%s: %q, %q, %v", name, v.MissingIssuer, said, err)
 		}
 	}
-	// A list of authorities that comes later says that the issuer is a root.
+	// A list uploaded later shows that the issuer is a root.
 	far := h.root.Issue("shop.example", func(c *x509.Certificate) { c.IssuingCertificateURL = []string{"http://ca.example/root.crt"} })
 	if v := h.upload("direct", far.CertPEM()+far.KeyPEM(), certs.Create); v.MissingIssuer != "root" {
 		t.Errorf("%q", v.MissingIssuer)
@@ -64,7 +64,7 @@ func TestAMissingIntermediateIsReported(t *testing.T) {
 	}
 }
 
-// withIssuer identifies the certificate of the issuer by who signed it, as OpenSSL does with
+// withIssuer identifies the issuer's certificate by its own issuer, like OpenSSL with
 // authorityKeyIdentifier=issuer:always.
 func withIssuer(t *testing.T, issuer *x509.Certificate) func(*x509.Certificate) {
 	t.Helper()

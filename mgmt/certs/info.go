@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// dump writes texts about certificates, in the manner of `openssl x509 -text`.
+// dump formats certificates in the style of `openssl x509 -text`.
 type dump struct{ bytes.Buffer }
 
 func (d *dump) line(depth int, format string, args ...any) {
@@ -38,7 +38,7 @@ func (d *dump) certificate(c *x509.Certificate, now time.Time) {
 	d.line(1, "SHA-1 Fingerprint: %s", colons(sum1[:]))
 }
 
-// extensions describes what operators ask about; the others are named.
+// extensions describes the extensions relevant to operators and names the others.
 func (d *dump) extensions(c *x509.Certificate) {
 	if c.BasicConstraintsValid {
 		d.line(1, "Authority: %t", c.IsCA)

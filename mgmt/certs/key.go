@@ -12,17 +12,17 @@ import (
 	"slices"
 )
 
-// The RSA keys that are taken. crypto/tls verifies none that are longer.
+// Accepted RSA keys. crypto/tls does not verify longer ones.
 const (
 	minRSA = 1024
-	// strongRSA is the smallest that current clients take: OpenSSL 3 as Debian sets it, and
-	// the authorities of browsers since 2014.
+	// strongRSA is the minimum that current clients accept: OpenSSL 3 in Debian's
+	// configuration, and public authorities since 2014.
 	strongRSA = 2048
 	maxRSA    = 8192
 )
 
-// maxKeyDER bounds a private key before it is parsed: what parsing costs grows
-// with the cube of its length. RSA with 8192 bits takes 4.7 KB.
+// maxKeyDER bounds a private key before parsing, whose cost is cubic in its length. An RSA
+// key of 8192 bits has 4.7 KB.
 const maxKeyDER = 8 << 10
 
 const allowedKeys = "allowed are RSA with 1024 to 8192 bits, ECDSA with P-256, P-384 or P-521, and Ed25519"
@@ -49,8 +49,8 @@ func parseKey(b *pem.Block) (crypto.Signer, error) {
 	return key, nil
 }
 
-// decodeKey tries the three forms, whatever the block was called: tools
-// disagree about the words. The errors of the parsers are not passed on.
+// decodeKey tries all three formats, whatever the block type, as tools use it differently.
+// Parser errors are not passed on.
 func decodeKey(der []byte) (crypto.Signer, error) {
 	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
 		if signer, ok := key.(crypto.Signer); ok {
@@ -67,7 +67,7 @@ func decodeKey(der []byte) (crypto.Signer, error) {
 	return nil, invalid("the private key cannot be read: it is damaged, or of another kind; %s", allowedKeys)
 }
 
-// keyProblem says what is wrong with a public key, "" when nothing is.
+// keyProblem explains why a public key is not accepted, or returns "".
 func keyProblem(pub any) string {
 	switch k := pub.(type) {
 	case *rsa.PublicKey:
@@ -85,7 +85,7 @@ func keyProblem(pub any) string {
 	return ""
 }
 
-// describeKey names a public key, as "RSA 2048".
+// describeKey describes a public key, e.g. "RSA 2048".
 func describeKey(pub any) string {
 	switch k := pub.(type) {
 	case *rsa.PublicKey:

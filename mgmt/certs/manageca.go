@@ -12,10 +12,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// UploadAuthority takes a list of authorities in PEM or DER, with their CRLs if there
-// are some, under a name. CRLs of a list that is replaced stay when the upload
-// has none and their authority is still in it. What farms use is in force when
-// it returns. Errors as Upload.
+// UploadAuthority stores an authority list in PEM or DER, with optional CRLs, under a name.
+// If a replacement contains no CRLs, the previous CRLs of authorities that remain are kept.
+// For running farms the list is in force on return. Errors as Upload.
 func (m *Manager) UploadAuthority(ctx context.Context, by apply.Author, name string, raw []byte, mode Mode) (AuthorityView, []string, error) {
 	name, err := AuthorityName(name)
 	if err != nil {
@@ -47,8 +46,8 @@ func (m *Manager) UploadAuthority(ctx context.Context, by apply.Author, name str
 	return m.authorityView(a), warnings, nil
 }
 
-// ReplaceCRLs makes the CRLs of an upload (PEM, or one in DER) those of a list
-// of authorities; nil takes them away. Errors as Upload.
+// ReplaceCRLs replaces the CRLs of an authority list by those of an upload (PEM, or one in
+// DER); nil removes them. Errors as Upload.
 func (m *Manager) ReplaceCRLs(ctx context.Context, by apply.Author, name string, raw []byte) (AuthorityView, error) {
 	a, err := m.changeAuthority(ctx, name, Replace, by, func(old *authority) (*authority, error) {
 		if old.broken != nil {
@@ -69,7 +68,7 @@ func (m *Manager) ReplaceCRLs(ctx context.Context, by apply.Author, name string,
 	return m.authorityView(a), nil
 }
 
-// changeAuthority puts what edit makes in the place of a list of authorities.
+// changeAuthority replaces an authority list by the result of edit.
 func (m *Manager) changeAuthority(ctx context.Context, name string, mode Mode, by apply.Author, edit func(old *authority) (*authority, error)) (*authority, error) {
 	var next *authority
 	err := m.applier.Renew(ctx, func(cfg *farm.Config) (apply.Renewal, error) {
@@ -101,8 +100,8 @@ func (m *Manager) changeAuthority(ctx context.Context, name string, mode Mode, b
 	return next, err
 }
 
-// DeleteAuthority removes a list of authorities. Errors: ErrNotFound, ErrInUse,
-// those of the store.
+// DeleteAuthority deletes an authority list. Errors: ErrNotFound, ErrInUse, those of the
+// store.
 func (m *Manager) DeleteAuthority(ctx context.Context, by apply.Author, name string) error {
 	err := m.applier.Renew(ctx, func(cfg *farm.Config) (apply.Renewal, error) {
 		old := m.authority(name)

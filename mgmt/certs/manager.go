@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// MaxCertificates and MaxAuthorities bound how many there are.
+// MaxCertificates and MaxAuthorities bound the numbers of certificates and authority lists.
 const (
 	MaxCertificates = 4096
 	MaxAuthorities  = 256
@@ -28,25 +28,25 @@ type Applier interface {
 	Renew(ctx context.Context, prepare func(*farm.Config) (apply.Renewal, error)) error
 }
 
-// Manager changes a Book. Make it with NewManager.
+// Manager changes a Book. Use NewManager to make one.
 type Manager struct {
 	*Book
-	// Told hears of certificates that became others. It must not wait. nil: nobody does.
-	// To be set before the first change.
+	// Told is called after a certificate changed. It must not block. nil: no notification.
+	// Set it before the first change.
 	Told func(Change)
 
 	applier Applier
 	fetch   func(ctx context.Context, e *entry) ([]byte, error)
 	kick    chan struct{} // wakes Run
 
-	mu     sync.Mutex          // guards what follows
-	asked  map[string]*attempt // OCSP, by name
-	warned map[string]int      // expiry: the limit of the last warning, by name
-	day    time.Time           // of the last look at expiries
-	locked bool                // the node key could not be used at the last look
+	mu     sync.Mutex          // guards the fields below
+	asked  map[string]*attempt // OCSP attempts, by name
+	warned map[string]int      // threshold of the last expiry warning, by name
+	day    time.Time           // of the last expiry check
+	locked bool                // the node key was unusable at the last check
 }
 
-// NewManager returns a Manager. Run does what it does on its own.
+// NewManager returns a Manager. Run performs its periodic tasks.
 func NewManager(b *Book, a Applier) *Manager {
 	m := &Manager{Book: b, applier: a, kick: make(chan struct{}, 1), asked: map[string]*attempt{}, warned: map[string]int{}}
 	m.fetch = m.askResponder
@@ -55,27 +55,27 @@ func NewManager(b *Book, a Applier) *Manager {
 	return m
 }
 
-// Mode says what an upload may do to what has its name already.
+// Mode defines whether an upload may replace an existing object.
 type Mode int
 
-// The modes of an upload.
+// Modes of an upload.
 const (
-	Create  Mode = iota // the name must be free
-	Replace             // there must be one of that name
+	Create  Mode = iota // the name must be unused
+	Replace             // the name must exist
 	Put                 // either
 )
 
-// Upload takes a certificate in PEM, DER or PKCS #12 without a password under a name. When a running farm uses the
-// name, the new one is in force when Upload returns, and connections were not
-// touched. The key may be missing when it is that of a CSR, which is then
-// completed and goes, or of the certificate that is replaced. Errors: *Error,
-// ErrExists, ErrNotFound, ErrFull, those of apply.Renew and of the store.
+// Upload stores a certificate in PEM, DER or PKCS #12 without a password under a name. If a
+// running farm uses the name, the certificate is in force on return; existing connections
+// are not affected. The key may be missing if it is that of a CSR, which is then completed
+// and removed, or of the replaced certificate. Errors: *Error, ErrExists, ErrNotFound,
+// ErrFull, those of apply.Renew and of the store.
 func (m *Manager) Upload(ctx context.Context, by apply.Author, name string, raw []byte, mode Mode) (View, []string, error) {
 	name, err := CertificateName(name)
 	if err != nil {
 		return View{}, nil, err
 	}
-	if raw, err = Unpack(raw, ""); err != nil { // not under the lock: it may take a while
+	if raw, err = Unpack(raw, ""); err != nil { // outside of the lock, as it may take a while
 		return View{}, nil, err
 	}
 	var bundle *Bundle
@@ -142,8 +142,8 @@ func (b *Book) count() int {
 	return len(b.entries)
 }
 
-// knownKeys are the entries whose key a certificate may be for: the one that
-// is replaced, and all CSRs.
+// knownKeys returns the entries whose key may belong to a new certificate: the replaced one
+// and all CSRs.
 func (m *Manager) knownKeys(old *entry) []*entry {
 	var out []*entry
 	if old != nil && old.broken == nil {
@@ -169,8 +169,8 @@ func publicKeys(of []*entry) []crypto.PublicKey {
 	return out
 }
 
-// newEntry makes the entry of an upload, its key sealed. completed is the CSR
-// that is done with it, nil when there was none.
+// newEntry builds the entry of an upload with its key sealed. completed is the CSR that it
+// completes, or nil.
 func (m *Manager) newEntry(name string, b *Bundle, known []*entry, by apply.Author) (e, completed *entry, err error) {
 	var plain []byte
 	whose := name
@@ -194,7 +194,7 @@ func (m *Manager) newEntry(name string, b *Bundle, known []*entry, by apply.Auth
 	return &entry{rec: rec, chain: b.Chain}, completed, nil
 }
 
-// seal encrypts a key; the error is one the operator can do something about.
+// seal encrypts a key. Its error is one that the operator can fix.
 func (m *Manager) seal(name string, plain []byte) ([]byte, error) {
 	sealed, err := m.node.seal(name, plain)
 	if err != nil {
@@ -203,8 +203,8 @@ func (m *Manager) seal(name string, plain []byte) ([]byte, error) {
 	return sealed, nil
 }
 
-// swap makes the renewal that puts an entry in the place of another, which may
-// be nil, and takes out a CSR, which may be nil too.
+// swap returns the renewal that replaces old (may be nil) by e and removes the completed
+// CSR (may be nil).
 func (m *Manager) swap(farms []uint32, old, e, completed *entry) apply.Renewal {
 	var gone []string
 	if completed != nil {
@@ -226,8 +226,7 @@ func (m *Manager) swap(farms []uint32, old, e, completed *entry) apply.Renewal {
 	}
 }
 
-// Request makes a key and a CSR. Errors: *Error, ErrExists, ErrFull, those of
-// the store.
+// Request creates a key and a CSR. Errors: *Error, ErrExists, ErrFull, those of the store.
 func (m *Manager) Request(ctx context.Context, by apply.Author, name string, fields RequestFields) (View, error) {
 	name, err := RequestName(name)
 	if err != nil {
@@ -263,8 +262,8 @@ func (m *Manager) Request(ctx context.Context, by apply.Author, name string, fie
 	return m.view(e), nil
 }
 
-// Delete removes a certificate or a CSR with its key. Errors: ErrNotFound,
-// ErrInUse, *Error for the appliance's own, those of the store.
+// Delete deletes a certificate or a CSR with its key. Errors: ErrNotFound, ErrInUse, *Error
+// for the appliance's own, those of the store.
 func (m *Manager) Delete(ctx context.Context, by apply.Author, name string) error {
 	err := m.applier.Renew(ctx, func(cfg *farm.Config) (apply.Renewal, error) {
 		old := m.entry(name)
@@ -292,12 +291,12 @@ func (m *Manager) Delete(ctx context.Context, by apply.Author, name string) erro
 	return nil
 }
 
-// Change is what became of a certificate.
+// Change describes a change of a certificate.
 type Change struct {
 	What     string // uploaded, replaced or deleted
 	Name     string
 	By       apply.Author
-	NotAfter time.Time // zero of one that was deleted
+	NotAfter time.Time // zero if deleted
 }
 
 func (m *Manager) tell(c Change) {
@@ -306,7 +305,7 @@ func (m *Manager) tell(c Change) {
 	}
 }
 
-// someOf joins names, not more than a message can hold.
+// someOf joins names, limited to a readable number.
 func someOf(names []string) string {
 	const most = 8
 	names = slices.Compact(names)
@@ -316,12 +315,12 @@ func someOf(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// logged writes the line that is the history of certificates.
+// logged writes the log line that serves as history of certificates.
 func (m *Manager) logged(what, name string, by apply.Author, more ...any) {
 	m.log.Info(what, append([]any{"name", name, "by", by.Name, "source", by.Source}, more...)...)
 }
 
-// forget makes Run look at a certificate anew, and soon.
+// forget makes Run re-examine a certificate soon.
 func (m *Manager) forget(name string) {
 	m.mu.Lock()
 	delete(m.asked, name)

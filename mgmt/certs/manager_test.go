@@ -197,7 +197,7 @@ func TestACSRIsCompletedByItsCertificate(t *testing.T) {
 	if !key.(*rsa.PrivateKey).PublicKey.Equal(r.PublicKey) {
 		t.Error("another key")
 	}
-	// The same key is known when the certificate is renewed.
+	// On renewal, the key is already known.
 	if v := h.upload("live", h.root.Sign(csr, func(c *x509.Certificate) { c.NotAfter = now.AddDate(0, 0, 200) }), certs.Replace); v.DaysLeft != 200 {
 		t.Errorf("%+v", v)
 	}
@@ -239,7 +239,7 @@ func TestFieldsOfACSR(t *testing.T) {
 	if v, err := h.Request(t.Context(), by, "wild", f); err != nil || v.CN != "*.new.example" {
 		t.Errorf("wildcard: %v %+v", err, v)
 	}
-	// All at their limits; a common name has 64 letters.
+	// All fields at their limits; a common name has 64 letters.
 	f.State, f.Locality, f.Organization, f.Division = strings.Repeat("ü", 128), strings.Repeat("x", 128), strings.Repeat("x", 64), strings.Repeat("x", 64)
 	f.FQDN, f.Mail, f.Names = longHost(253), longMail(255), nil
 	for i := range 100 {
@@ -256,12 +256,12 @@ func TestFieldsOfACSR(t *testing.T) {
 	}
 }
 
-// longHost is a host name of so many letters.
+// longHost returns a host name of that length.
 func longHost(length int) string {
 	return strings.Repeat("x", (length-7)%2) + strings.Repeat("x.", (length-7)/2) + "example"
 }
 
-// longMail is a mail address of so many letters.
+// longMail returns a mail address of that length.
 func longMail(length int) string { return strings.Repeat("m", 20) + "@" + longHost(length-21) }
 
 func TestWhatIsInUseCannotBeDeleted(t *testing.T) {
@@ -277,7 +277,7 @@ func TestWhatIsInUseCannotBeDeleted(t *testing.T) {
 	h.must(h.https("shop", 443, farm.TLS{Certificates: []string{"shop.pem"}, Clients: farm.ClientAuthRequired, ClientCA: "clients"}))
 	h.must(h.change(func(cfg *farm.Config) error {
 		cfg.Farms[0].HTTP.Services[0].TLS = &farm.BackendTLS{Verify: farm.VerifyCA, CA: "clients", Certificate: "client.pem"}
-		cfg.Farms[0].Stopped = true // also when it does not run
+		cfg.Farms[0].Stopped = true // even if it is stopped
 		return nil
 	}))
 	if err := h.Delete(t.Context(), by, "shop.pem"); !errors.Is(err, certs.ErrInUse) || !strings.Contains(err.Error(), "by farm shop") {
@@ -334,7 +334,7 @@ func TestAFarmCannotNameWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// A snapshot holds what its farms name, each once, and nothing else.
+// A snapshot contains the certificates its farms refer to, each once, and no others.
 func TestASnapshotHoldsWhatIsUsed(t *testing.T) {
 	h := newHouse(t)
 	a := h.root.Issue("a.example")
@@ -369,8 +369,8 @@ func TestASnapshotHoldsWhatIsUsed(t *testing.T) {
 	}
 }
 
-// A farm with one certificate of two goes on with the other; without its
-// authorities it does not: it would let everybody in.
+// A farm with two certificates continues with one of them. Without its authorities it must
+// not run, as it would admit everybody.
 func TestALostCertificateCostsAsLittleAsPossible(t *testing.T) {
 	h := newHouse(t)
 	h.upload("a", h.root.Issue("a.example").FullPEM(), certs.Create)
@@ -414,7 +414,7 @@ func TestALostCertificateCostsAsLittleAsPossible(t *testing.T) {
 	}
 }
 
-// The private key is in the sealed memory for the engine and nowhere else.
+// The private key exists only in the sealed memory for the engine.
 func TestNoFileAndNoLogHasAPrivateKey(t *testing.T) {
 	h := newHouse(t)
 	leaf := h.root.Issue("shop.example")
@@ -475,7 +475,7 @@ func TestStatusAndDaysLeft(t *testing.T) {
 	day := 24 * 60 * 60 * 1e9
 	h.upload("shop", h.root.Issue("shop.example").FullPEM(), certs.Create)
 	for _, c := range []struct {
-		after  float64 // days
+		after  float64 // in days
 		status certs.Status
 		left   int
 	}{{0, certs.StatusValid, 90}, {74, certs.StatusValid, 16}, {75, certs.StatusSoon, 15}, {89.5, certs.StatusSoon, 0}, {90, certs.StatusExpired, 0}, {91.5, certs.StatusExpired, -2}} {
@@ -494,10 +494,10 @@ func TestStatusAndDaysLeft(t *testing.T) {
 	}
 }
 
-// colons writes bytes as openssl does.
+// colons formats bytes like openssl.
 func colons(b []byte) string { return strings.ReplaceAll(fmt.Sprintf("% X", b), " ", ":") }
 
-// info is the end of every text about a certificate.
+// info returns the end of every certificate description.
 func info(c *x509.Certificate) string {
 	var b strings.Builder
 	if len(c.SubjectKeyId) > 0 {

@@ -8,18 +8,18 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The extensions of names: certificates, CSRs, and the keys nobody gets.
+// Extensions of names: certificates, CSRs, and keys, which cannot be downloaded.
 const (
 	extPEM = ".pem"
 	extCSR = ".csr"
 	extKey = ".key"
 )
 
-// ApplianceName is the certificate of the management API. Farms may use it, it
-// can be neither replaced nor deleted here.
+// ApplianceName is the certificate of the management API. Farms may use it. It cannot be
+// replaced or deleted here.
 const ApplianceName = farm.ApplianceCertificate
 
-// MaxName bounds a name in bytes, its extension excepted.
+// MaxName is the maximum length of a name in bytes, without extension.
 const MaxName = 128
 
 var (
@@ -28,11 +28,11 @@ var (
 	authorityPattern = regexp.MustCompile(`^[a-zA-Z0-9][\w.-]*$`)
 )
 
-// reserved names are or will be paths of their own.
+// reserved names are paths, or reserved for future ones.
 var reserved = []string{"0", "pem", "ca", "ocsp", "activation", "acme", "letsencrypt", "letsencryptz", "letsencryptz-wildcard"}
 
-// CertificateName checks the name of a certificate and returns it with its
-// extension, which may be left out.
+// CertificateName checks the name of a certificate and returns it with its extension, which
+// is optional.
 func CertificateName(s string) (string, error) {
 	base := strings.TrimSuffix(s, extPEM)
 	switch {
@@ -48,8 +48,8 @@ func CertificateName(s string) (string, error) {
 	return base + extPEM, nil
 }
 
-// RequestName checks the name of a CSR and returns it with its extension,
-// which may be left out.
+// RequestName checks the name of a CSR and returns it with its extension, which is
+// optional.
 func RequestName(s string) (string, error) {
 	base := strings.TrimSuffix(s, extCSR)
 	switch {
@@ -61,8 +61,7 @@ func RequestName(s string) (string, error) {
 	return base + extCSR, nil
 }
 
-// AuthorityName checks the name of a list of authorities. It has no extension;
-// .pem is taken off.
+// AuthorityName checks the name of an authority list. It has no extension; .pem is removed.
 func AuthorityName(s string) (string, error) {
 	base := strings.TrimSuffix(s, extPEM)
 	switch {
@@ -74,7 +73,7 @@ func AuthorityName(s string) (string, error) {
 	return base, nil
 }
 
-// show makes a foreign text short and printable.
+// show makes an untrusted text short and printable.
 func show(s string) string {
 	const most = 64
 	if len(s) > most {

@@ -18,44 +18,43 @@ import (
 	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
-// NodeKeyFile is the file in the data directory with the node key: 32 random
-// bytes, readable by its owner only. Who has it and the store has every
-// private key; who has one of them has none.
+// NodeKeyFile is the node key in the data directory: 32 random bytes, readable only by the
+// owner. It decrypts every private key in the store; neither is of use without the other.
 const NodeKeyFile = "node.key"
 
 const nodeKeySize = 32
 
-// A sealed key is
+// Format of a sealed key:
 //
 //	0   version, 1
-//	1   which node key: the first 8 bytes of a hash of it
+//	1   node key ID: the first 8 bytes of a hash of the node key
 //	9   nonce, 12 bytes
-//	21  AES-256-GCM of the key (PKCS #8), authenticated with the name it is for
+//	21  AES-256-GCM of the key (PKCS #8), authenticated with its name
 const (
 	sealVersion = 1
 	idSize      = 8
 	sealHead    = 1 + idSize
 )
 
-// nodeKey seals private keys. A file that cannot be used is tried again by
-// every call, so that an operator who repairs it need not restart anything.
+// nodeKey seals private keys. Every call retries an unusable file, so that no restart is
+// needed after a repair.
 type nodeKey struct {
 	path string
 
 	mu   sync.Mutex
-	aead cipher.AEAD // nil until the file was read
+	aead cipher.AEAD // nil until the file is read
 	id   [idSize]byte
-	// others are the keys of other nodes that were needed, by ID.
+	// others holds keys of other nodes that were needed, by ID.
 	others map[[idSize]byte]cipher.AEAD
 }
 
-// openNodeKey returns the node key of a data directory, made when there is
-// none; made says so. An error leaves a nodeKey that tries again.
+// openNodeKey returns the node key of a data directory. It creates one if there is none,
+// and sets made. After an error, the nodeKey tries again later.
 func openNodeKey(dir string) (n *nodeKey, made bool, err error) {
 	n = &nodeKey{path: filepath.Join(dir, NodeKeyFile)}
 	if _, err := os.Lstat(n.path); errors.Is(err, fs.ErrNotExist) {
 		key := make([]byte, nodeKeySize)
-		_, _ = rand.Read(key) // never fails, by its documentation
+		_, _ = rand.Read(key) // never fails, as documented
 		if err := disk.Create(n.path, key); err != nil {
 			return n, false, fmt.Errorf("make the node key: %w", err)
 		}
@@ -65,7 +64,7 @@ func openNodeKey(dir string) (n *nodeKey, made bool, err error) {
 	return n, made, err
 }
 
-// load returns the cipher and which key it is of.
+// load returns the cipher and the ID of the node key.
 func (n *nodeKey) load() (cipher.AEAD, [idSize]byte, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -91,7 +90,7 @@ func cipherOf(key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// idOf tells node keys apart.
+// idOf returns the ID of a node key.
 func idOf(key []byte) (id [idSize]byte) {
 	sum := sha256.Sum256(append([]byte("sluice node key\x00"), key...))
 	copy(id[:], sum[:])
@@ -137,13 +136,13 @@ func (n *nodeKey) seal(name string, plain []byte) ([]byte, error) {
 	}
 	out := append([]byte{sealVersion}, id[:]...)
 	nonce := make([]byte, aead.NonceSize())
-	_, _ = rand.Read(nonce) // never fails, by its documentation
+	_, _ = rand.Read(nonce) // never fails, as documented
 	out = append(out, nonce...)
 	return aead.Seal(out, nonce, plain, sealedFor(name)), nil
 }
 
-// open decrypts the key of a name. The errors tell a foreign node key from a
-// damaged record.
+// open decrypts the key of a name. Its errors distinguish a foreign node key from a damaged
+// record.
 func (n *nodeKey) open(name string, sealed []byte) ([]byte, error) {
 	aead, id, err := n.load()
 	if err != nil {

@@ -37,15 +37,15 @@ func TestTheNodeKeyIsMadeOnceAndPrivate(t *testing.T) {
 	}
 }
 
-// Whatever happens to the node key, each certificate says what is wrong and
-// what to do, plain farms run, and the right key makes all good again.
+// With an unusable node key, each certificate reports the problem and the remedy, plain
+// farms keep running, and the right key restores everything.
 func TestAnUnusableNodeKeyCostsNothingElse(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(path string) error
 		says  string
 	}{
 		"another one":  {func(p string) error { return os.WriteFile(p, bytes.Repeat([]byte{7}, 32), 0o600) }, "another node key"},
-		"lost":         {os.Remove, "another node key"}, // a new one is made
+		"lost":         {os.Remove, "another node key"}, // a new one is created
 		"readable":     {func(p string) error { return os.Chmod(p, 0o644) }, "(mode 0644): chmod 600"},
 		"writable":     {func(p string) error { return os.Chmod(p, 0o660) }, "chmod 600"},
 		"short":        {func(p string) error { return os.Truncate(p, 31) }, "does not have 32 bytes"},
@@ -93,7 +93,7 @@ func TestAnUnusableNodeKeyCostsNothingElse(t *testing.T) {
 			if log := h.log.String(); !strings.Contains(log, "level=ERROR") || strings.Contains(log, "a new one was made") != (name == "lost") {
 				t.Errorf("nothing was logged:\n%s", log)
 			}
-			h.must(h.change(func(cfg *farm.Config) error { cfg.Farms[1].HTTP.ConnectTimeout = 7; return nil })) // other changes go on
+			h.must(h.change(func(cfg *farm.Config) error { cfg.Farms[1].HTTP.ConnectTimeout = 7; return nil })) // other changes still work
 			h.must(os.RemoveAll(path))
 			h.must(os.WriteFile(path, right, 0o600))
 			h.open()
@@ -111,7 +111,7 @@ func replaced(path string, by func() error) error {
 	return by()
 }
 
-// Who gives the file the right mode need not restart anything.
+// Correcting the file's mode requires no restart.
 func TestARepairedNodeKeyIsNoticed(t *testing.T) {
 	h := newHouse(t)
 	h.upload("shop", h.root.Issue("shop.example").FullPEM(), certs.Create)
@@ -137,7 +137,7 @@ func TestARepairedNodeKeyIsNoticed(t *testing.T) {
 	h.must(os.Chmod(path, 0o600))
 	h.refusing("busy")
 	h.Look(t.Context())
-	h.refusing("") // it is tried again
+	h.refusing("") // a retry
 	h.Look(t.Context())
 	if h.farm("shop").Stopped || h.inForce("shop.pem") == nil || len(h.applier.Problems()) != 0 {
 		t.Errorf("the farm does not run: %v", h.applier.Problems())
@@ -180,7 +180,7 @@ func TestASealedKeyFitsItsNameOnly(t *testing.T) {
 	h.upload("b", h.root.Issue("b.example").FullPEM(), certs.Create)
 	all, err := h.store.Certificates()
 	h.must(err)
-	// The layout is that of releases before: version, key, nonce, content with its sum.
+	// The layout of earlier releases: version, key ID, nonce, ciphertext with tag.
 	if sealed := all[0].Key; sealed[0] != 1 || len(sealed) != 1+8+12+len(a.KeyDER())+16 || !bytes.Equal(sealed[:9], all[1].Key[:9]) || bytes.Equal(sealed[9:21], all[1].Key[9:21]) {
 		t.Errorf("sealed: %x", sealed)
 	}

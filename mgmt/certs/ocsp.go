@@ -17,27 +17,27 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// How often responders are asked.
+// Intervals of requests to responders.
 const (
-	// firstRetry doubles with every failure up to lastRetry.
+	// firstRetry doubles with every failure, up to lastRetry.
 	firstRetry = time.Minute
 	lastRetry  = time.Hour
-	// restTime is between two questions about one certificate, at least.
+	// restTime is the minimum interval between two requests for a certificate.
 	restTime = time.Minute
-	// shortLife is how long a response without an end counts as new.
+	// shortLife is the lifetime of a response without nextUpdate.
 	shortLife = time.Hour
 	askAtOnce = 4
 )
 
-// The settings of the node.
+// Settings of the node.
 const (
 	settingOCSP    = "ocsp"
 	settingPrivate = "ocsp_private_responders"
 )
 
-// attempt is what the last question about a certificate led to.
+// attempt is the result of the last request for a certificate.
 type attempt struct {
-	due      time.Time // of the next one
+	due      time.Time // of the next request
 	failures int
 	problem  string
 	revoked  bool
@@ -45,7 +45,7 @@ type attempt struct {
 
 // OCSPSettings are the node's settings of OCSP.
 type OCSPSettings struct {
-	// Enabled says whether responders are asked; they are unless someone said no.
+	// Enabled is true unless an operator disabled OCSP requests.
 	Enabled bool
 	// PrivateResponders allows responders at private addresses.
 	PrivateResponders bool
@@ -62,7 +62,7 @@ func (m *Manager) privateResponders() bool {
 	return private == "true"
 }
 
-// SetOCSP keeps the settings and looks at every certificate anew.
+// SetOCSP stores the settings and re-examines every certificate.
 func (m *Manager) SetOCSP(by apply.Author, s OCSPSettings) error {
 	words := map[bool]string{true: "true", false: "false"}
 	if err := m.store.SetSetting(settingOCSP, words[s.Enabled]); err != nil {
@@ -79,8 +79,8 @@ func (m *Manager) SetOCSP(by apply.Author, s OCSPSettings) error {
 	return nil
 }
 
-// refresh asks about every certificate that is in use and due, and brings what
-// is new to the engine, all in one publication.
+// refresh requests the status of every used certificate that is due, and publishes all new
+// responses at once.
 func (m *Manager) refresh(ctx context.Context) {
 	answers := map[string][]byte{}
 	if !m.OCSP().Enabled {
@@ -118,7 +118,7 @@ func (m *Manager) refresh(ctx context.Context) {
 	}
 }
 
-// due are the certificates running farms show to clients whose time has come.
+// due returns the certificates of running farms whose response must be refreshed.
 func (m *Manager) due() []*entry {
 	if !m.OCSP().Enabled {
 		return nil
@@ -148,7 +148,7 @@ func (m *Manager) due() []*entry {
 	return out
 }
 
-// shown are the certificates running farms show to clients, each once.
+// shown returns the certificates that running farms show to clients, without duplicates.
 func shown(cfg *farm.Config, _ store.Revision) []string {
 	var out []string
 	for i := range cfg.Farms {
@@ -160,8 +160,8 @@ func shown(cfg *farm.Config, _ store.Revision) []string {
 	return slices.Compact(out)
 }
 
-// refreshAt is when a response is renewed: a while before half of its life is
-// over, not all at once.
+// refreshAt returns the time to renew a response: shortly before half of its lifetime, with
+// jitter.
 func refreshAt(r *ocsp.Response) time.Time {
 	life := shortLife
 	if !r.NextUpdate.IsZero() {
@@ -171,8 +171,8 @@ func refreshAt(r *ocsp.Response) time.Time {
 	return r.ThisUpdate.Add(life/2 - jitter)
 }
 
-// answer asks about one certificate. changed says that staple, which may be
-// none, is to replace the one it has.
+// answer requests the status of a certificate. If changed is true, staple (possibly nil)
+// replaces the current response.
 func (m *Manager) answer(ctx context.Context, e *entry) (staple []byte, changed bool) {
 	der, err := m.fetch(ctx, e)
 	var r *ocsp.Response
@@ -195,12 +195,12 @@ func (m *Manager) answer(ctx context.Context, e *entry) (staple []byte, changed 
 	m.asked[e.rec.Name] = &attempt{due: later(refreshAt(r), now.Add(restTime))}
 	m.mu.Unlock()
 	if e.staple != nil && r.ThisUpdate.Before(e.staple.ThisUpdate) {
-		return nil, false // of a responder's lagging twin
+		return nil, false // from a lagging replica of the responder
 	}
 	return der, !bytes.Equal(der, e.rec.Staple)
 }
 
-// failed remembers and logs a failure, with longer and longer pauses.
+// failed records and logs a failure, with exponentially growing pauses.
 func (m *Manager) failed(e *entry, err error) (isRevoked bool) {
 	_, isRevoked = errors.AsType[*revoked](err)
 	m.mu.Lock()
@@ -230,8 +230,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// staple puts responses, by name, into the snapshot and the store; an empty one
-// takes the old one away.
+// staple publishes and stores responses by name; an empty one removes the old one.
 func (m *Manager) staple(ctx context.Context, answers map[string][]byte) error {
 	return m.applier.Renew(ctx, func(cfg *farm.Config) (apply.Renewal, error) {
 		var farms []uint32
@@ -245,7 +244,7 @@ func (m *Manager) staple(ctx context.Context, answers map[string][]byte) error {
 			next := &entry{rec: old.rec, chain: old.chain}
 			next.rec.Staple, next.staple = der, old.readStaple(der)
 			if next.staple == nil {
-				next.rec.Staple = nil // replaced meanwhile: it is for another certificate
+				next.rec.Staple = nil // replaced meanwhile: the response is for another certificate
 			}
 			before, after = append(before, old), append(after, next)
 			records = append(records, next.rec)
@@ -264,9 +263,9 @@ func (m *Manager) staple(ctx context.Context, answers map[string][]byte) error {
 	})
 }
 
-// View methods of a Manager know what a Book does not: what responders said.
+// These view methods of a Manager add the results of OCSP requests to those of the Book.
 
-// List returns all certificates and CSRs by name.
+// List returns all certificates and CSRs, sorted by name.
 func (m *Manager) List() []View {
 	out := m.Book.List()
 	for i := range out {

@@ -86,12 +86,12 @@ func TestAStapleIsFetchedKeptAndRefreshedBeforeHalfItsLife(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	published := s.pub.Published()
-	s.pass(life/2 - life/10 - 2*time.Hour) // before the earliest moment
+	s.pass(life/2 - life/10 - 2*time.Hour) // before the earliest time
 	s.Look(t.Context())
 	if s.responder.Asked() != 1 || s.pub.Published() != published {
 		t.Error("asked again too early")
 	}
-	s.open() // it is kept
+	s.open() // it is stored
 	if !s.stapled() {
 		t.Error("the staple was not kept")
 	}
@@ -99,7 +99,7 @@ func TestAStapleIsFetchedKeptAndRefreshedBeforeHalfItsLife(t *testing.T) {
 	if s.responder.Asked() != 1 {
 		t.Error("asked again after a start, too early")
 	}
-	s.pass(life/10 + time.Hour) // half of its life is over
+	s.pass(life/10 + time.Hour) // past half of its lifetime
 	s.answers(func(r *certstest.Responder) { r.ThisUpdate, r.NextUpdate = s.now(), s.now().Add(life) })
 	s.Look(t.Context())
 	if s.responder.Asked() != 2 || !s.view().OCSP.NextUpdate.Equal(s.now().Add(life)) {
@@ -114,7 +114,7 @@ func TestFailuresAreShownAndTriedLessAndLessOften(t *testing.T) {
 		r.Answer = func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "busy", http.StatusServiceUnavailable) }
 	})
 	asked := 0
-	for range 6 * 60 { // six hours, looked at every minute
+	for range 6 * 60 { // six hours, checked every minute
 		s.Look(t.Context())
 		s.pass(time.Minute)
 	}
@@ -255,7 +255,7 @@ func TestTheFirstTwoRespondersAreAsked(t *testing.T) {
 	}
 }
 
-// A responder is often several machines, and one of them behind the others.
+// A responder often has several replicas, some of which lag behind.
 func TestAnOlderResponseDoesNotReplaceANewerOne(t *testing.T) {
 	s := newStapling(t)
 	s.use()
@@ -346,7 +346,7 @@ func TestAStapleGoesWithItsCertificate(t *testing.T) {
 	s := newStapling(t)
 	s.use()
 	s.Look(t.Context())
-	s.upload("shop", s.leaf.FullPEM(), certs.Replace) // the same one
+	s.upload("shop", s.leaf.FullPEM(), certs.Replace) // the same certificate
 	if !s.stapled() {
 		t.Error("the same certificate lost its staple")
 	}
@@ -375,7 +375,7 @@ func TestExpiryIsWarnedOfAtItsDays(t *testing.T) {
 	h.must(h.https("shop", 443, farm.TLS{Certificates: []string{"shop.pem"}}))
 	var warned []string
 	for day := range 94 {
-		for range 3 { // more often than once a day changes nothing
+		for range 3 { // checking more than once a day changes nothing
 			h.Look(t.Context())
 		}
 		lines := strings.Count(h.log.String(), "certificate is about to expire") + strings.Count(h.log.String(), "certificate has expired")

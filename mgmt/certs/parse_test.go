@@ -130,18 +130,18 @@ func hosts(n int) (names []string) {
 	return names
 }
 
-// longRSA is a public key of so many bits.
+// longRSA returns a public key of that size in bits.
 func longRSA(bits uint) publicOnly {
 	return publicOnly{&rsa.PublicKey{N: new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), bits), big.NewInt(1)), E: 65537}}
 }
 
-// Each of these is refused with a text that says what is wrong.
+// Each of these is rejected with a text that explains the reason.
 func TestWhatIsRefusedAndWhy(t *testing.T) {
 	root := certstest.NewAuthority(t, "root", now)
 	mid := root.Intermediate("mid")
 	leaf, other := mid.Issue("shop.example"), mid.Issue("other.example")
 	stranger := certstest.NewAuthority(t, "stranger", now)
-	impostor := certstest.NewAuthority(t, "mid", now) // the same name, another key
+	impostor := certstest.NewAuthority(t, "mid", now) // same name, another key
 	huge := certstest.NewAuthority(t, "huge", now)
 	hugeLeaf := huge.IssueFor(longRSA(8193), "huge.example")
 	many := root.Issue("many.example", func(c *x509.Certificate) { c.DNSNames = hosts(501) })

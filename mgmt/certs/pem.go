@@ -6,27 +6,25 @@ import (
 	"strings"
 )
 
-// The bounds of an upload.
+// Limits of an upload.
 const (
 	// MaxPEM bounds an upload in bytes.
 	MaxPEM = 256 << 10
-	// MaxChain bounds the certificates of one upload.
+	// MaxChain is the maximum number of certificates in an upload.
 	MaxChain = 10
-	// maxBlocks bounds what is looked at before an upload is refused for
-	// holding too much.
+	// maxBlocks bounds the blocks examined before an upload is rejected as too long.
 	maxBlocks = 64
 )
 
-// parts are the blocks of an upload by what they hold, DER.
+// parts holds the blocks of an upload by type, in DER.
 type parts struct {
 	certificates [][]byte
 	keys         []*pem.Block
 	lists        [][]byte // CRLs
 }
 
-// split takes an upload apart. Texts around the blocks are skipped, as tools
-// write some there; parameters of Diffie-Hellman and curves are skipped too,
-// because nothing here uses them. most bounds the certificates.
+// split decodes an upload. It skips text around blocks, which some tools write, and
+// parameters of Diffie-Hellman and curves, which are unused. most bounds the certificates.
 func split(raw []byte, most int) (*parts, error) {
 	var p parts
 	rest, decoded := raw, 0
@@ -54,7 +52,7 @@ func split(raw []byte, most int) (*parts, error) {
 	return &p, nil
 }
 
-// add puts one block where it belongs.
+// add stores one block by its type.
 func (p *parts) add(b *pem.Block) error {
 	switch b.Type {
 	case "CERTIFICATE", "X509 CERTIFICATE":
@@ -76,19 +74,19 @@ func (p *parts) add(b *pem.Block) error {
 	return nil
 }
 
-// trimmed takes off what editors put in front.
+// trimmed removes a byte order mark.
 func trimmed(raw []byte) []byte { return bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")) }
 
-// encrypted reports whether a key can be read with a pass phrase only.
+// encrypted reports whether a key needs a passphrase.
 func encrypted(b *pem.Block) bool {
 	return b.Type == "ENCRYPTED PRIVATE KEY" || strings.Contains(b.Headers["Proc-Type"], "ENCRYPTED") || b.Headers["DEK-Info"] != ""
 }
 
-// encodePEM writes certificates as PEM, one after the other.
+// encodePEM encodes objects as consecutive PEM blocks.
 func encodePEM(kind string, ders ...[]byte) []byte {
 	var out bytes.Buffer
 	for _, der := range ders {
-		_ = pem.Encode(&out, &pem.Block{Type: kind, Bytes: der}) // a buffer takes everything
+		_ = pem.Encode(&out, &pem.Block{Type: kind, Bytes: der}) // writes to a buffer never fail
 	}
 	return out.Bytes()
 }

@@ -11,25 +11,27 @@ import (
 )
 
 const (
-	// maxIterations bounds the rounds of a key derivation that can be seen before it
-	// begins. OpenSSL uses 2,048, Java 10,000, and 600,000 are advised.
+	// maxIterations bounds the iterations of key derivations visible in advance. OpenSSL
+	// uses 2,048, Java 10,000; 600,000 are recommended.
 	maxIterations = 5_000_000
-	// unpackTime bounds what cannot be seen: rounds inside what is encrypted.
+	// unpackTime bounds the work that is not visible in advance: iterations within
+	// encrypted parts.
 	unpackTime = 10 * time.Second
 )
 
-// unpacking has an element while a PKCS #12 file is opened. One that takes too long is given
-// up and keeps it, so that such files cannot occupy more than one processor.
+// unpacking is a semaphore for opening a PKCS #12 file. A file that exceeds the time limit
+// is abandoned but holds the semaphore until its parser ends. So such files occupy at most
+// one CPU.
 var unpacking = make(chan struct{}, 1)
 
-// opened is the outcome of opening a PKCS #12 file.
+// opened is the result of opening a PKCS #12 file.
 type opened struct {
 	pem []byte
 	err error
 }
 
-// unpackPKCS12 writes the certificates and the key of a PKCS #12 file as PEM. A file without
-// a key is read as a list of authorities.
+// unpackPKCS12 converts the certificates and the key of a PKCS #12 file into PEM. A file
+// without a key is read as an authority list.
 func unpackPKCS12(out *bytes.Buffer, der []byte, password string) error {
 	if rounds(der, 0) > maxIterations {
 		return invalid("the PKCS #12 file asks for more than %d rounds of key derivation", maxIterations)
@@ -43,7 +45,7 @@ func unpackPKCS12(out *bytes.Buffer, der []byte, password string) error {
 	done := make(chan opened, 1)
 	go func() {
 		o := contained(func() ([]byte, error) { return openPKCS12(der, password) })
-		<-unpacking // before the outcome is known: the next file need not wait
+		<-unpacking // before the result is sent, so the next file need not wait
 		done <- o
 	}()
 	select {
@@ -55,8 +57,8 @@ func unpackPKCS12(out *bytes.Buffer, der []byte, password string) error {
 	}
 }
 
-// contained calls open, which reads a PKCS #12 file. A panic of its parser is an error of
-// the file: nothing else recovers it in this goroutine, and it would end the process.
+// contained calls open, which parses a PKCS #12 file, and converts a panic of the parser
+// into an error. Nothing else recovers it in this goroutine, so it would end the process.
 func contained(open func() ([]byte, error)) (o opened) {
 	defer func() {
 		if recover() != nil {
@@ -83,7 +85,7 @@ func openPKCS12(der []byte, password string) ([]byte, error) {
 	return append(encodePEM("PRIVATE KEY", secret), encodePEM("CERTIFICATE", rawCertificates(certificates)...)...), nil
 }
 
-// pkcs12Problem says why a file could not be opened.
+// pkcs12Problem explains why a file could not be opened.
 func pkcs12Problem(err error, password string) error {
 	switch {
 	case errors.Is(err, pkcs12.ErrIncorrectPassword) && password == "":
@@ -94,8 +96,8 @@ func pkcs12Problem(err error, password string) error {
 	return invalid("the PKCS #12 file cannot be read: %s; as PEM it can be uploaded, too: `openssl pkcs12 -in FILE -nodes`", clean(err.Error()))
 }
 
-// rounds returns the most rounds of key derivation that a structure asks for: in all of its
-// kinds (RFC 7292 §4, RFC 8018 §A.2, RFC 2898) that number follows the salt, an OCTET STRING.
+// rounds returns the largest iteration count in a structure. In all key derivations (RFC
+// 7292 §4, RFC 8018 §A.2, RFC 2898) it follows the salt, an OCTET STRING.
 func rounds(der []byte, depth int) (most int64) {
 	const maxDepth = 20
 	var before asn1.RawValue

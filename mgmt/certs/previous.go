@@ -14,10 +14,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// A certificate that is replaced is kept behind the new one, with its sealed key, until
-// that is replaced as well: whoever replaced it by mistake puts it back.
+// A replaced certificate is kept with its sealed key until the next replacement, so that a
+// mistake can be undone.
 
-// replacedBy returns the record of old that e keeps, nil if there is none to go back to.
+// replacedBy returns the record of old to keep in e, nil if there is nothing to restore.
 func replacedBy(old, e *entry) *store.Certificate {
 	if old == nil || old.broken != nil || old.chain == nil || old.plain != nil {
 		return nil
@@ -30,8 +30,8 @@ func replacedBy(old, e *entry) *store.Certificate {
 	return &rec
 }
 
-// Restore puts the certificate back that the one of a name replaced, which is kept in turn.
-// It is in force when Restore returns. Errors: ErrNotFound, *Error, those of Upload.
+// Restore reactivates the certificate that was replaced last; the current one is kept in
+// its place. It is in force on return. Errors: ErrNotFound, *Error, those of Upload.
 func (m *Manager) Restore(ctx context.Context, by apply.Author, name string) (View, error) {
 	var done *entry
 	err := m.applier.Renew(ctx, func(cfg *farm.Config) (apply.Renewal, error) {
@@ -63,11 +63,11 @@ func (m *Manager) Restore(ctx context.Context, by apply.Author, name string) (Vi
 	return m.view(done), nil
 }
 
-// NamesOf returns the host names and addresses that clients accept a certificate for; none
-// for a CSR, and for a certificate that does not exist.
+// NamesOf returns the host names and addresses for which clients accept a certificate; none
+// for a CSR or a missing certificate.
 func (b *Book) NamesOf(name string) []string { return namesOf(b.entry(name)) }
 
-// PreviousNames returns the names of the certificate that Restore would put back.
+// PreviousNames returns the names of the certificate that Restore would reactivate.
 func (b *Book) PreviousNames(name string) []string {
 	e := b.entry(name)
 	if e == nil || e.rec.Previous == nil {
@@ -76,8 +76,8 @@ func (b *Book) PreviousNames(name string) []string {
 	return namesOf(readEntry(*e.rec.Previous))
 }
 
-// UploadNames returns the names of a certificate that is to be uploaded, none if Upload
-// refuses it.
+// UploadNames returns the names of a certificate before its upload; none if Upload would
+// reject it.
 func (m *Manager) UploadNames(name string, raw []byte) []string {
 	raw, err := Unpack(raw, "")
 	if err != nil {
@@ -100,8 +100,8 @@ func namesOf(e *entry) []string {
 	return []string{called(e.chain[0])}
 }
 
-// renamed describes for the log which names a certificate has and its predecessor had not,
-// and the other way round.
+// renamed describes for the log which names were lost and gained compared with the previous
+// certificate.
 func renamed(e *entry) []any {
 	if e.rec.Previous == nil {
 		return nil

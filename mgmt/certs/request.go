@@ -18,29 +18,29 @@ import (
 	"github.com/sluicelb/sluice/core/pattern"
 )
 
-// requestBits is the length of the keys that are made here.
+// requestBits is the size of generated keys.
 const requestBits = 2048
 
 // maxRequestNames bounds the names of a CSR.
 const maxRequestNames = 100
 
-// RequestFields are what a CSR says about the owner of the certificate. All but
-// Names must be set.
+// RequestFields describes the owner of the requested certificate. All fields except Names
+// are required.
 type RequestFields struct {
-	FQDN         string // host name, also a wildcard as *.example.com
+	FQDN         string // host name or wildcard, e.g. *.example.com
 	Country      string // two letters
 	State        string
 	Locality     string
 	Organization string
 	Division     string // organizational unit
 	Mail         string
-	// Names are further host names and addresses.
+	// Names holds further host names and addresses.
 	Names []string
 }
 
 var (
-	// hostPattern is compiled when it is asked for: with its lengths it takes 100 KiB,
-	// and every process of the appliance begins with what all of them are made of.
+	// hostPattern is compiled lazily. It takes 100 KiB, and package variables are
+	// initialised in every process of the appliance.
 	hostPattern = pattern.Lazy(`^(\*\.)?([a-zA-Z0-9_]([a-zA-Z0-9_-]{0,61}[a-zA-Z0-9_])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$`)
 	country     = regexp.MustCompile(`^[A-Za-z]{2}$`)
 )
@@ -48,7 +48,7 @@ var (
 // idMail is the attribute emailAddress (PKCS #9), an IA5String.
 var idMail = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 1}
 
-// check verifies the fields. The bounds are those of RFC 5280 appendix A.
+// check validates the fields. The limits are those of RFC 5280 appendix A.
 func (f *RequestFields) check() error {
 	if err := checkHost("fqdn", f.FQDN); err != nil {
 		return err
@@ -110,7 +110,7 @@ func ascii(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
-// newRequest makes a key and a CSR for it.
+// newRequest creates a key and a CSR for it.
 func newRequest(f RequestFields) (request []byte, key crypto.Signer, err error) {
 	if err := f.check(); err != nil {
 		return nil, nil, err
@@ -123,7 +123,7 @@ func newRequest(f RequestFields) (request []byte, key crypto.Signer, err error) 
 		Organization: []string{f.Organization}, OrganizationalUnit: []string{f.Division},
 		ExtraNames: []pkix.AttributeTypeAndValue{{Type: idMail, Value: asn1.RawValue{Tag: asn1.TagIA5String, Bytes: []byte(f.Mail)}}},
 	}
-	if len(f.FQDN) <= 64 { // ub-common-name; longer names are in the alternative names only
+	if len(f.FQDN) <= 64 { // ub-common-name; longer names appear only as alternative names
 		subject.CommonName = f.FQDN
 	}
 	template := &x509.CertificateRequest{Subject: subject}

@@ -14,21 +14,22 @@ import (
 	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
-// Beside the node key may lie keys of other nodes, whose backups were restored here,
-// as node-ID.key: they open what those nodes sealed, and seal nothing.
+// The data directory may also contain keys of other nodes whose backups were restored here,
+// as node-ID.key. They only decrypt what those nodes sealed.
 
-// NodeKeyID is how a node key is called: 16 hexadecimal digits that tell nothing of it.
+// NodeKeyID returns the ID of a node key: 16 hexadecimal digits that reveal nothing about
+// it.
 func NodeKeyID(key []byte) string {
 	id := idOf(key)
 	return hex.EncodeToString(id[:])
 }
 
-// otherFile is where the key of another node lies.
+// otherFile returns the file name of another node's key.
 func (n *nodeKey) otherFile(id string) string {
 	return filepath.Join(filepath.Dir(n.path), "node-"+id+".key")
 }
 
-// other returns the cipher of another node's key, nil when it is not here.
+// other returns the cipher of another node's key, nil if it is missing.
 func (n *nodeKey) other(id [idSize]byte) cipher.AEAD {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -50,8 +51,9 @@ func (n *nodeKey) other(id [idSize]byte) cipher.AEAD {
 	return aead
 }
 
-// NodeKeys returns the node key, first, and those of other nodes that are here. Who has
-// them and the store has every secret: they go nowhere but into what is encrypted.
+// NodeKeys returns the node key, followed by the available keys of other nodes. Together
+// with the store they reveal every secret, so they must only be written into encrypted
+// data.
 func (b *Book) NodeKeys() ([][]byte, error) {
 	key, err := readNodeKey(b.node.path)
 	if err != nil {
@@ -74,7 +76,7 @@ func (b *Book) NodeKeys() ([][]byte, error) {
 	return keys, nil
 }
 
-// KnowsNodeKey reports whether what was sealed with that node key can be opened here.
+// KnowsNodeKey reports whether data sealed with that node key can be decrypted here.
 func (b *Book) KnowsNodeKey(id string) bool {
 	raw, err := hex.DecodeString(id)
 	if err != nil || len(raw) != idSize {
@@ -84,7 +86,8 @@ func (b *Book) KnowsNodeKey(id string) bool {
 	return err == nil && (own == [idSize]byte(raw) || b.node.other([idSize]byte(raw)) != nil)
 }
 
-// TrustNodeKey opens what another node sealed with this key, until the process ends.
+// TrustNodeKey makes data sealed by another node with this key readable until the process
+// ends.
 func (b *Book) TrustNodeKey(key []byte) error {
 	if len(key) != nodeKeySize {
 		return fmt.Errorf("a node key has %d bytes, not %d", nodeKeySize, len(key))
@@ -102,7 +105,7 @@ func (b *Book) TrustNodeKey(key []byte) error {
 	return nil
 }
 
-// AddNodeKey keeps the key of another node. It is on disk when it returns.
+// AddNodeKey stores the key of another node. It is on disk on return.
 func (b *Book) AddNodeKey(key []byte) error {
 	if len(key) != nodeKeySize {
 		return fmt.Errorf("a node key has %d bytes, not %d", nodeKeySize, len(key))
@@ -114,7 +117,7 @@ func (b *Book) AddNodeKey(key []byte) error {
 	if there, err := readNodeKey(path); err == nil && bytes.Equal(there, key) {
 		return nil
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // one that cannot be used
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // an unusable one
 		return err
 	}
 	return disk.Create(path, key)

@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// What another node sealed is read once its key is here, and what is sealed here is
-// sealed with our own.
+// Data sealed by another node is readable once its key is present. New data is sealed with
+// the local key.
 func TestKeysOfOtherNodesOpenWhatTheySealed(t *testing.T) {
 	there, here := newHouse(t), newHouse(t)
 	there.upload("shop", there.root.Issue("shop.example").FullPEM(), certs.Create)

@@ -9,14 +9,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// lookPause is how often Run looks for something to do.
+// lookPause is the interval between checks in Run.
 const lookPause = time.Minute
 
-// warnDays are the days before its end at which a certificate is warned of.
+// warnDays are the days before expiry with a warning.
 var warnDays = []int{1, 7, 15, 30}
 
-// Run refreshes OCSP responses and warns of what is about to expire until ctx
-// ends.
+// Run refreshes OCSP responses and warns of expiring certificates until ctx ends.
 func (m *Manager) Run(ctx context.Context) {
 	tick := time.NewTicker(lookPause)
 	defer tick.Stop()
@@ -31,15 +30,15 @@ func (m *Manager) Run(ctx context.Context) {
 	}
 }
 
-// Look does once what Run does again and again.
+// Look performs one iteration of Run.
 func (m *Manager) Look(ctx context.Context) {
 	m.unlock(ctx)
 	m.warn()
 	m.refresh(ctx)
 }
 
-// unlock publishes again once the node key can be used: someone put the file
-// back or gave it the right mode.
+// unlock publishes again as soon as the node key is usable, after an operator restored the
+// file or corrected its mode.
 func (m *Manager) unlock(ctx context.Context) {
 	_, _, err := m.node.load()
 	m.mu.Lock()
@@ -69,8 +68,8 @@ func (m *Manager) unlock(ctx context.Context) {
 	}
 }
 
-// warn logs once a day, and at the start, what ends in 30, 15, 7 or 1 days:
-// each certificate once for each of these, and every day once it has expired.
+// warn logs expiring certificates at the start and once a day. Each certificate is logged
+// once at 30, 15, 7 and 1 days, and daily after its expiry.
 func (m *Manager) warn() {
 	now := m.now()
 	m.mu.Lock()

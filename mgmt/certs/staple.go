@@ -12,8 +12,7 @@ import (
 	"golang.org/x/crypto/ocsp"
 )
 
-// idFeature is the extension TLS feature (RFC 7633); feature 5 asks servers to
-// staple.
+// idFeature is the extension TLS feature (RFC 7633); feature 5 requires stapling.
 var idFeature = asn1.ObjectIdentifier{1, 3, 6, 1, 5, 5, 7, 1, 24}
 
 const featureStaple = 5
@@ -31,7 +30,7 @@ func mustStaple(c *x509.Certificate) bool {
 	return false
 }
 
-// issuer is the certificate that signed the leaf, nil when the chain has none.
+// issuer returns the certificate that signed the leaf, nil if the chain lacks it.
 func (e *entry) issuer() *x509.Certificate {
 	if len(e.chain) < 2 || !bytes.Equal(e.chain[0].RawIssuer, e.chain[1].RawSubject) {
 		return nil
@@ -39,12 +38,13 @@ func (e *entry) issuer() *x509.Certificate {
 	return e.chain[1]
 }
 
-// stapled reports whether there is someone to ask about the certificate.
+// stapled reports whether the certificate has a responder to query.
 func (e *entry) stapled() bool {
 	return e.broken == nil && e.request == nil && len(e.chain[0].OCSPServer) > 0 && e.issuer() != nil
 }
 
-// readStaple reads a stored response, nil when it is none for this certificate.
+// readStaple parses a stored response. It returns nil unless it is valid for this
+// certificate.
 func (e *entry) readStaple(der []byte) *ocsp.Response {
 	issuer := e.issuer()
 	if len(der) == 0 || issuer == nil {
@@ -57,8 +57,8 @@ func (e *entry) readStaple(der []byte) *ocsp.Response {
 	return r
 }
 
-// freshStaple is the response to send at now, nil when there is none: clients
-// treat an old one as an error.
+// freshStaple returns the response to send at time now, nil if there is none. Clients treat
+// an outdated one as an error.
 func (e *entry) freshStaple(now time.Time) []byte {
 	if e.staple == nil || ended(e.staple, now) {
 		return nil
@@ -70,8 +70,8 @@ func ended(r *ocsp.Response, now time.Time) bool {
 	return !r.NextUpdate.IsZero() && !now.Before(r.NextUpdate)
 }
 
-// parseResponse reads a response and verifies who signed it: the issuer, or
-// someone the issuer made responsible for that (RFC 6960 §4.2.2.2).
+// parseResponse parses a response and verifies its signer: the issuer or its delegate (RFC
+// 6960 §4.2.2.2).
 func parseResponse(der []byte, leaf, issuer *x509.Certificate) (*ocsp.Response, error) {
 	r, err := ocsp.ParseResponseForCert(der, leaf, issuer)
 	if err != nil {
@@ -83,10 +83,10 @@ func parseResponse(der []byte, leaf, issuer *x509.Certificate) (*ocsp.Response, 
 	return r, nil
 }
 
-// clockSkew is how far ahead a responder's clock may be.
+// clockSkew is the tolerance for a responder's clock running ahead.
 const clockSkew = 5 * time.Minute
 
-// checkFresh says whether a response may be stapled now.
+// checkFresh returns the reason why a response must not be stapled now, or nil.
 func checkFresh(r *ocsp.Response, now time.Time) error {
 	switch {
 	case r.Status == ocsp.Revoked:
@@ -103,7 +103,7 @@ func checkFresh(r *ocsp.Response, now time.Time) error {
 	return nil
 }
 
-// revoked is what the responder said about a certificate nobody should use.
+// revoked is the error for a revoked certificate.
 type revoked struct{ at time.Time }
 
 func (r *revoked) Error() string { return "it was revoked on " + day(r.at) }

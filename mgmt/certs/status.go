@@ -6,21 +6,22 @@ import (
 	"time"
 )
 
-// Status is what a certificate is worth today, in the family's words.
+// Status is the state of a certificate in the family's words.
 type Status string
 
-// The states of a certificate.
+// States of a certificate.
 const (
 	StatusValid   Status = "valid"
 	StatusSoon    Status = "about to expire" // in 15 days or less
 	StatusExpired Status = "expired"
-	// StatusInvalid: it cannot be used; the problem says why.
+	// StatusInvalid means that it cannot be used; the problem explains why.
 	StatusInvalid Status = "invalid"
-	// StatusUnknown: a CSR, which nobody has signed yet.
+	// StatusUnknown is the state of a CSR, which is not signed yet.
 	StatusUnknown Status = "unknown"
 )
 
-// soon is how many days before its end a certificate counts as about to expire.
+// soon is the number of days before expiry from which a certificate counts as about to
+// expire.
 const soon = 15
 
 // daysLeft counts whole days, below 0 after the end.

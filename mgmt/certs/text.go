@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// clean replaces what is not printable: names in certificates are chosen by
-// strangers and end up in terminals and logs.
+// clean replaces unprintable characters, because names in certificates are untrusted and
+// appear in terminals and logs.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -18,7 +18,7 @@ func clean(s string) string {
 	}, strings.ToValidUTF8(s, "·"))
 }
 
-// nameOf is a name as people know it: the common name, or all there is.
+// nameOf returns a readable name: the common name, or else the whole name.
 func nameOf(n pkix.Name) string {
 	if n.CommonName != "" {
 		return cut(clean(n.CommonName))
@@ -26,7 +26,7 @@ func nameOf(n pkix.Name) string {
 	return cut(clean(n.String()))
 }
 
-// distinguished writes a whole name (RFC 2253), mail addresses readable.
+// distinguished formats a whole name (RFC 2253) with readable mail addresses.
 func distinguished(n pkix.Name) string {
 	var rest []pkix.AttributeTypeAndValue
 	mails := ""
@@ -49,7 +49,7 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// called is how messages name a certificate.
+// called returns the name of a certificate for messages.
 func called(c *x509.Certificate) string {
 	if name := nameOf(c.Subject); name != "" {
 		return name
@@ -60,7 +60,7 @@ func called(c *x509.Certificate) string {
 	return "serial number " + c.SerialNumber.String()
 }
 
-// hostNames are the subject alternative names of a certificate as texts.
+// hostNames returns the subject alternative names of a certificate as texts.
 func hostNames(c *x509.Certificate) []string {
 	out := []string{}
 	for _, name := range c.DNSNames {
@@ -78,7 +78,7 @@ func hostNames(c *x509.Certificate) []string {
 	return out
 }
 
-// requestNames are the subject alternative names of a CSR as texts.
+// requestNames returns the subject alternative names of a CSR as texts.
 func requestNames(r *x509.CertificateRequest) []string {
 	return hostNames(&x509.Certificate{DNSNames: r.DNSNames, IPAddresses: r.IPAddresses, EmailAddresses: r.EmailAddresses, URIs: r.URIs})
 }

@@ -13,18 +13,17 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// A reference is a part of a configuration that names a certificate or a list
-// of authorities.
+// reference is a part of a configuration that refers to a certificate or an authority list.
 type reference struct {
 	authority bool
 	name      string
-	farm      *farm.Farm    // nil when a setting of the machine names it
-	service   *farm.Service // nil when the farm itself names it
-	section   string        // of the settings of the machine
+	farm      *farm.Farm    // nil for a machine setting
+	service   *farm.Service // nil if the farm itself refers to it
+	section   string        // of the machine settings
 	field     string
 }
 
-// path names it for messages of mgmt/validate.
+// path returns the Path for errors of mgmt/validate.
 func (r reference) path() string {
 	if r.farm == nil {
 		return validate.SectionPath(r.section)
@@ -35,7 +34,7 @@ func (r reference) path() string {
 	return validate.ServicePath(r.farm.Name, r.service.Name)
 }
 
-// user names it for people.
+// user describes the referring object for people.
 func (r reference) user() string {
 	if r.farm == nil {
 		return validate.SectionPath(r.section)
@@ -53,7 +52,7 @@ func (r reference) String() string {
 	return fmt.Sprintf("certificate %q", r.name)
 }
 
-// references yields every name of a farm.
+// references yields all references of a farm.
 func references(f *farm.Farm) iter.Seq[reference] {
 	return func(yield func(reference) bool) {
 		if t := f.ListenerTLS(); t != nil {
@@ -82,7 +81,7 @@ func references(f *farm.Farm) iter.Seq[reference] {
 	}
 }
 
-// all yields every name of a configuration.
+// all yields all references of a configuration.
 func all(cfg *farm.Config) iter.Seq[reference] {
 	return func(yield func(reference) bool) {
 		for i := range cfg.Farms {
@@ -105,7 +104,7 @@ func all(cfg *farm.Config) iter.Seq[reference] {
 // CertificateUsers names the farms, services and settings of cfg that use a certificate.
 func CertificateUsers(cfg *farm.Config, name string) []string { return users(cfg, name, false) }
 
-// AuthorityUsers names those that use a list of authorities.
+// AuthorityUsers names those that use an authority list.
 func AuthorityUsers(cfg *farm.Config, name string) []string { return users(cfg, name, true) }
 
 func users(cfg *farm.Config, name string, authority bool) []string {
@@ -118,7 +117,7 @@ func users(cfg *farm.Config, name string, authority bool) []string {
 	return out
 }
 
-// running are the IDs of the farms that run and use the name.
+// running returns the IDs of running farms that use the name.
 func running(cfg *farm.Config, name string, authority bool) []uint32 {
 	var out []uint32
 	for i := range cfg.Farms {
@@ -136,16 +135,16 @@ func running(cfg *farm.Config, name string, authority bool) []uint32 {
 	return out
 }
 
-// Exists reports whether there is a certificate of that name that a farm could
-// use; with its extension.
+// Exists reports whether a usable certificate of that name exists; the name includes the
+// extension.
 func (b *Book) Exists(name string) bool { return b.problem(reference{name: name}) == "" }
 
-// AuthorityExists reports whether there is a list of authorities of that name.
+// AuthorityExists reports whether an authority list of that name exists.
 func (b *Book) AuthorityExists(name string) bool {
 	return b.problem(reference{name: name, authority: true}) == ""
 }
 
-// problem says why what is named cannot be used, "" when it can.
+// problem explains why the referenced object cannot be used, or returns "".
 func (b *Book) problem(r reference) string {
 	if r.authority {
 		a := b.authority(r.name)
@@ -187,8 +186,7 @@ func (b *Book) Check(old, cfg *farm.Config) error {
 	return nil
 }
 
-// Server returns a certificate with its key, as the appliance's own listener wants
-// it.
+// Server returns a certificate with its key for the appliance's own listener.
 func (b *Book) Server(name string) (*tls.Certificate, error) {
 	if problem := b.problem(reference{name: name}); problem != "" {
 		return nil, fmt.Errorf("the certificate %q %s", name, problem)
@@ -212,13 +210,12 @@ func (b *Book) Server(name string) (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: e.rec.Chain, PrivateKey: key, Leaf: leaf}, nil
 }
 
-// Complete returns a copy of cfg with the certificates and authorities it
-// names, for a snapshot, and by farm ID why farms cannot run: those are stopped
-// in the copy. A farm goes on without a certificate that cannot be used as long
-// as it has another one; without its authorities it does not, because it would
-// let in whom it should not.
+// Complete returns a copy of cfg for a snapshot, with the certificates and authorities it
+// refers to. It also returns, by farm ID, why farms cannot run; those are stopped in the
+// copy. A farm runs without an unusable certificate if it has another one. It does not run
+// without its authorities, as it would admit unauthorised clients.
 func (b *Book) Complete(cfg *farm.Config) (*farm.Config, map[uint32]string) {
-	out := *cfg // shares what is as it was
+	out := *cfg // shares unchanged parts
 	out.Farms, out.Certificates, out.Authorities = slices.Clone(cfg.Farms), slices.Clone(cfg.Certificates), slices.Clone(cfg.Authorities)
 	c := completion{book: b, certificates: map[string]*farm.Certificate{}, authorities: map[string]*farm.Authority{}, problems: map[uint32]string{}}
 	for i := range out.Farms {
@@ -233,7 +230,7 @@ func (b *Book) Complete(cfg *farm.Config) (*farm.Config, map[uint32]string) {
 	return &out, c.problems
 }
 
-// completion collects what a configuration names, each name once.
+// completion collects the references of a configuration without duplicates.
 type completion struct {
 	book         *Book
 	certificates map[string]*farm.Certificate
@@ -249,7 +246,7 @@ func (c *completion) farm(f *farm.Farm) {
 		}
 	}
 	if len(missing) == 0 || f.Stopped {
-		return // what a farm that does not run lacks is looked at when it is started
+		return // a stopped farm is checked when it is started
 	}
 	*f = f.Clone()
 	fatal := f.ListenerTLS() != nil && c.prune(f.ListenerTLS())
@@ -257,7 +254,7 @@ func (c *completion) farm(f *farm.Farm) {
 		if t := s.TLS; t != nil {
 			fatal = fatal || t.CA != "" && c.authorities[t.CA] == nil
 			if c.certificates[t.Certificate] == nil {
-				t.Certificate = "" // the backend will say no
+				t.Certificate = "" // the backend will reject the connection
 			}
 		}
 	}
@@ -269,14 +266,14 @@ func (c *completion) farm(f *farm.Farm) {
 	c.book.log.Error("farm runs without a certificate it should have", "farm", f.Name, "reason", strings.Join(missing, "; "))
 }
 
-// prune leaves out the certificates that cannot be used and reports whether
-// the farm cannot run with what is left.
+// prune removes unusable certificates and reports whether the farm cannot run with the
+// rest.
 func (c *completion) prune(t *farm.TLS) bool {
 	t.Certificates = slices.DeleteFunc(t.Certificates, func(name string) bool { return c.certificates[name] == nil })
 	return len(t.Certificates) == 0 || t.ClientCA != "" && c.authorities[t.ClientCA] == nil
 }
 
-// take adds what r names, or says why it cannot.
+// take adds the referenced object, or explains why it cannot.
 func (c *completion) take(r reference) string {
 	if r.authority {
 		a := c.book.authority(r.name)

@@ -36,7 +36,7 @@ func TestEveryUserOfACertificateIsNamed(t *testing.T) {
 	}
 }
 
-// Settings of the machine name certificates as farms do.
+// Machine settings refer to certificates like farms do.
 func TestSettingsOfTheMachineNameWhatIsThere(t *testing.T) {
 	h := newHouse(t)
 	with := func(name string) error {
@@ -64,7 +64,7 @@ func TestAMessageNamesEightUsers(t *testing.T) {
 	}
 }
 
-// What a farm that is stopped names may be uploaded before its time.
+// A certificate for a stopped farm may be uploaded before it is valid.
 func TestAStoppedFarmIsNotToldOfAnUpload(t *testing.T) {
 	h := newHouse(t)
 	h.upload("shop", h.root.Issue("shop.example").FullPEM(), certs.Create)
@@ -121,7 +121,7 @@ func TestACertificateOfTheAPIThatIsNoneIsRefused(t *testing.T) {
 	}
 }
 
-// A root that was made anew with its old key is in the chain once.
+// A root that was recreated with the same key appears in the chain once.
 func TestOfARootMadeTwiceOneStays(t *testing.T) {
 	root := certstest.NewAuthority(t, "root", now)
 	mid := root.Intermediate("mid")
@@ -134,7 +134,7 @@ func TestOfARootMadeTwiceOneStays(t *testing.T) {
 	}
 }
 
-// failing is a store that cannot be read or written in one place.
+// failing is a store with one failing read or write.
 type failing struct {
 	*store.Store
 	where string

@@ -8,24 +8,24 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// View is what can be seen of a certificate or a CSR. It holds no key.
+// View describes a certificate or a CSR, without its key.
 type View struct {
 	Name    string // with its extension
 	CSR     bool
 	CN      string
 	Issuer  string
 	Names   []string // subject alternative names
-	KeyType string   // as "RSA 2048"
+	KeyType string   // e.g. "RSA 2048"
 	// NotBefore and NotAfter are zero in a CSR.
 	NotBefore, NotAfter time.Time
 	DaysLeft            int // below 0 once expired; valid unless CSR
 	Status              Status
-	// Problem says why the certificate cannot be used, or what is wrong with it.
+	// Problem is the reason why the certificate cannot be used, or another defect.
 	Problem     string
 	Fingerprint string // SHA-256 of the leaf; "" in a CSR
 	ChainLength int
-	// MissingIssuer names an issuer whose certificate is not in the chain although clients
-	// probably need it.
+	// MissingIssuer names an issuer whose certificate is missing from the chain although
+	// clients probably need it.
 	MissingIssuer string
 	// Appliance marks the certificate of the management API.
 	Appliance  bool
@@ -33,11 +33,11 @@ type View struct {
 	OCSP       OCSPView
 	Added      time.Time
 	Author     string
-	// Previous is what it replaced, nil if that is not kept.
+	// Previous is the replaced certificate, nil if none is kept.
 	Previous *PreviousView
 }
 
-// PreviousView is what can be seen of a certificate that was replaced.
+// PreviousView describes a replaced certificate.
 type PreviousView struct {
 	Names       []string
 	NotAfter    time.Time
@@ -46,18 +46,18 @@ type PreviousView struct {
 	Author      string
 }
 
-// OCSPView is what is known of a certificate's OCSP responses.
+// OCSPView describes the OCSP responses of a certificate.
 type OCSPView struct {
-	Responder string // "" when the certificate names none, or its issuer is missing
-	// Stapled says that a response is sent to clients, NextUpdate until when.
+	Responder string // "" if the certificate has none, or its issuer is missing
+	// Stapled reports whether a response is sent to clients; NextUpdate is its end.
 	Stapled    bool
 	NextUpdate time.Time
-	// Problem is why the last attempt failed, Retry when the next one is.
+	// Problem is the error of the last attempt, Retry the time of the next one.
 	Problem string
 	Retry   time.Time
 }
 
-// List returns all certificates and CSRs by name.
+// List returns all certificates and CSRs, sorted by name.
 func (b *Book) List() []View {
 	var out []View
 	for _, e := range b.all() {
@@ -114,8 +114,8 @@ func (e *entry) ocspView(now time.Time) OCSPView {
 	return v
 }
 
-// Download returns what may leave the appliance of a certificate or a CSR: the
-// chain, or the CSR, as PEM; never a key. ErrNotFound.
+// Download returns the public part of a certificate or CSR as PEM: the chain or the CSR,
+// never a key. ErrNotFound.
 func (b *Book) Download(name string) ([]byte, error) {
 	e := b.entry(name)
 	if e == nil {
@@ -127,7 +127,7 @@ func (b *Book) Download(name string) ([]byte, error) {
 	return encodePEM("CERTIFICATE", e.rec.Chain...), nil
 }
 
-// Describe returns a text about a certificate or a CSR for people. ErrNotFound.
+// Describe returns a readable description of a certificate or a CSR. ErrNotFound.
 func (b *Book) Describe(name string) ([]byte, error) {
 	e := b.entry(name)
 	if e == nil {
@@ -147,7 +147,7 @@ func (b *Book) Describe(name string) ([]byte, error) {
 	return d.Bytes(), nil
 }
 
-// AuthorityView is what can be seen of a list of authorities.
+// AuthorityView describes an authority list.
 type AuthorityView struct {
 	Name         string
 	Certificates []AuthorityCertificate
@@ -168,12 +168,12 @@ type AuthorityCertificate struct {
 // CRLView is one CRL of a list.
 type CRLView struct {
 	Issuer                 string
-	ThisUpdate, NextUpdate time.Time // NextUpdate is zero when the CRL has none
+	ThisUpdate, NextUpdate time.Time // NextUpdate is zero if the CRL has none
 	Entries                int
 	Outdated               bool
 }
 
-// Authorities returns all lists of authorities by name.
+// Authorities returns all authority lists, sorted by name.
 func (b *Book) Authorities() []AuthorityView {
 	var out []AuthorityView
 	for _, a := range b.allAuthorities() {
@@ -182,7 +182,7 @@ func (b *Book) Authorities() []AuthorityView {
 	return out
 }
 
-// Authority returns one list of authorities; ErrNotFound.
+// Authority returns one authority list; ErrNotFound.
 func (b *Book) Authority(name string) (AuthorityView, error) {
 	a := b.authority(name)
 	if a == nil {
@@ -214,8 +214,7 @@ func (b *Book) authorityView(a *authority) AuthorityView {
 	return v
 }
 
-// DownloadAuthority returns a list of authorities as PEM, its CRLs behind the
-// certificates. ErrNotFound.
+// DownloadAuthority returns an authority list as PEM, followed by its CRLs. ErrNotFound.
 func (b *Book) DownloadAuthority(name string) ([]byte, error) {
 	a := b.authority(name)
 	if a == nil {
@@ -224,7 +223,7 @@ func (b *Book) DownloadAuthority(name string) ([]byte, error) {
 	return append(encodePEM("CERTIFICATE", a.rec.Certificates...), encodePEM("X509 CRL", a.rec.Revoked...)...), nil
 }
 
-// DescribeAuthority returns a text about a list of authorities. ErrNotFound.
+// DescribeAuthority returns a readable description of an authority list. ErrNotFound.
 func (b *Book) DescribeAuthority(name string) ([]byte, error) {
 	a := b.authority(name)
 	if a == nil {
@@ -240,8 +239,8 @@ func (b *Book) DescribeAuthority(name string) ([]byte, error) {
 	return d.Bytes(), nil
 }
 
-// FarmCertificates returns what is known of the certificates of a farm in
-// their order; one that is gone is listed by its name with a problem.
+// FarmCertificates describes the certificates of a farm in order. A missing one is listed
+// by name with a problem.
 func (b *Book) FarmCertificates(f *farm.Farm) []View {
 	if f.ListenerTLS() == nil {
 		return nil

@@ -1,5 +1,5 @@
-// Package certstest makes certification authorities, certificates and an OCSP
-// responder for tests.
+// Package certstest creates certification authorities, certificates and an OCSP responder
+// for tests.
 package certstest
 
 import (
@@ -27,17 +27,17 @@ type Authority struct {
 	t    testing.TB
 	Cert *x509.Certificate
 	Key  crypto.Signer
-	// Issuer signed it; nil when it signed itself.
+	// Issuer is the signer; nil if self-signed.
 	Issuer *Authority
 }
 
-// NewAuthority makes a root valid from yesterday for ten years, as seen from now.
+// NewAuthority creates a root, valid from the day before now for ten years.
 func NewAuthority(t testing.TB, name string, now time.Time) *Authority {
 	t.Helper()
 	return (&Authority{t: t}).issue(caTemplate(name, now), NewKey(t))
 }
 
-// NewKey makes an ECDSA key: they are cheap.
+// NewKey creates an ECDSA key, which is cheap.
 func NewKey(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -52,7 +52,7 @@ func caTemplate(name string, now time.Time) *x509.Certificate {
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign | x509.KeyUsageDigitalSignature}
 }
 
-// Intermediate makes an authority below this one.
+// Intermediate creates a subordinate authority.
 func (a *Authority) Intermediate(name string, change ...func(*x509.Certificate)) *Authority {
 	a.t.Helper()
 	template := caTemplate(name, a.Cert.NotBefore.AddDate(0, 0, 1))
@@ -62,14 +62,14 @@ func (a *Authority) Intermediate(name string, change ...func(*x509.Certificate))
 	return a.issue(template, NewKey(a.t))
 }
 
-// Issue makes a certificate for a host name, valid for 90 days; change may
-// alter the template.
+// Issue creates a certificate for a host name, valid for 90 days; change may alter the
+// template.
 func (a *Authority) Issue(host string, change ...func(*x509.Certificate)) *Authority {
 	a.t.Helper()
 	return a.IssueFor(NewKey(a.t), host, change...)
 }
 
-// IssueFor is Issue for a key that exists already.
+// IssueFor is Issue for an existing key.
 func (a *Authority) IssueFor(key crypto.Signer, host string, change ...func(*x509.Certificate)) *Authority {
 	a.t.Helper()
 	now := a.Cert.NotBefore.AddDate(0, 0, 1)
@@ -86,7 +86,7 @@ func (a *Authority) IssueFor(key crypto.Signer, host string, change ...func(*x50
 	return a.issue(template, key)
 }
 
-// Sign makes the certificate a CSR asks for and returns it as PEM.
+// Sign issues the certificate requested by a CSR and returns it as PEM.
 func (a *Authority) Sign(csr []byte, change ...func(*x509.Certificate)) string {
 	a.t.Helper()
 	block, _ := pem.Decode(csr)
@@ -135,10 +135,10 @@ func (a *Authority) sign(template *x509.Certificate, pub crypto.PublicKey) *x509
 	return c
 }
 
-// CertPEM is the certificate as PEM.
+// CertPEM returns the certificate as PEM.
 func (a *Authority) CertPEM() string { return PEM("CERTIFICATE", a.Cert.Raw) }
 
-// KeyDER is the private key, PKCS #8.
+// KeyDER returns the private key in PKCS #8.
 func (a *Authority) KeyDER() []byte {
 	der, err := x509.MarshalPKCS8PrivateKey(a.Key)
 	if err != nil {
@@ -147,10 +147,10 @@ func (a *Authority) KeyDER() []byte {
 	return der
 }
 
-// KeyPEM is the private key as PEM.
+// KeyPEM returns the private key as PEM.
 func (a *Authority) KeyPEM() string { return PEM("PRIVATE KEY", a.KeyDER()) }
 
-// ChainPEM is the certificate with those that signed it, the root left out.
+// ChainPEM returns the certificate and its issuers except the root.
 func (a *Authority) ChainPEM() string {
 	out := a.CertPEM()
 	for up := a.Issuer; up != nil && up.Issuer != nil; up = up.Issuer {
@@ -159,7 +159,7 @@ func (a *Authority) ChainPEM() string {
 	return out
 }
 
-// FullPEM is an upload: the chain and the key.
+// FullPEM returns an upload: the chain and the key.
 func (a *Authority) FullPEM() string { return a.ChainPEM() + a.KeyPEM() }
 
 // PKCS12 returns the certificate with its chain and key as a PKCS #12 file.
@@ -176,7 +176,7 @@ func (a *Authority) PKCS12(t testing.TB, password string) []byte {
 	return out
 }
 
-// CRL makes a revocation list of this authority, DER.
+// CRL returns a revocation list of this authority in DER.
 func (a *Authority) CRL(thisUpdate, nextUpdate time.Time, revoked ...*big.Int) []byte {
 	a.t.Helper()
 	list := &x509.RevocationList{Number: big.NewInt(serial.Add(1)), ThisUpdate: thisUpdate, NextUpdate: nextUpdate}
@@ -190,12 +190,12 @@ func (a *Authority) CRL(thisUpdate, nextUpdate time.Time, revoked ...*big.Int) [
 	return der
 }
 
-// PEM writes one block.
+// PEM encodes one block.
 func PEM(kind string, der []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
-// TLS is the certificate for crypto/tls.
+// TLS returns the certificate for crypto/tls.
 func (a *Authority) TLS() tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{a.Cert.Raw}, PrivateKey: a.Key, Leaf: a.Cert}
 }

@@ -11,25 +11,24 @@ import (
 	"golang.org/x/crypto/ocsp"
 )
 
-// Responder answers OCSP questions on loopback. Its fields may be changed
-// under Lock.
+// Responder is an OCSP responder on loopback. Its fields may be changed under Lock.
 type Responder struct {
 	sync.Mutex
-	// Authority signs the answers: the issuer, or a certificate of it that is
-	// sent along.
+	// Authority signs the responses: the issuer, or a delegate whose certificate is
+	// included.
 	Authority *Authority
 	// Status is ocsp.Good, ocsp.Revoked or ocsp.Unknown.
 	Status int
-	// ThisUpdate and NextUpdate are those of the answers.
+	// ThisUpdate and NextUpdate are the times in responses.
 	ThisUpdate, NextUpdate time.Time
-	// Answer replaces the answer when it is set.
+	// Answer replaces the response if it is set.
 	Answer http.HandlerFunc
 	asked  int
 
 	server *httptest.Server
 }
 
-// NewResponder starts a responder; its Authority must be set before it is asked.
+// NewResponder starts a responder. Set its Authority before the first request.
 func NewResponder(t testing.TB) *Responder {
 	r := &Responder{Status: ocsp.Good}
 	r.server = httptest.NewServer(http.HandlerFunc(r.serve))
@@ -37,10 +36,10 @@ func NewResponder(t testing.TB) *Responder {
 	return r
 }
 
-// URL is its address.
+// URL returns its address.
 func (r *Responder) URL() string { return r.server.URL }
 
-// Asked is how many questions it got.
+// Asked returns the number of requests.
 func (r *Responder) Asked() int {
 	r.Lock()
 	defer r.Unlock()
