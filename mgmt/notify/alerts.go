@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/event"
 )
 
-// The alerts, as the product family calls them.
+// Alerts, under the family's names.
 const (
 	Backends     = "backends"
 	Certificates = "certificates"
@@ -17,14 +17,14 @@ const (
 	Packages     = "packages"
 )
 
-// Alert is something that can be told.
+// Alert is a group of events that can be mailed.
 type Alert struct {
 	Name        string
 	Description string
-	// Kinds are the events it is about.
+	// Kinds lists its kinds of events.
 	Kinds []event.Kind
-	// Active: the appliance can notice it. The others are settings that wait for what
-	// they are about.
+	// Active means that the appliance can detect it. The others are settings for future
+	// functions.
 	Active  bool
 	Enabled bool
 }
@@ -38,7 +38,7 @@ var alerts = []Alert{
 	{Name: Packages, Description: "There are updates of the system; not noticed yet"},
 }
 
-// Alerts lists all of them; enabled are those nobody disabled.
+// Alerts returns all alerts. Enabled is true unless an operator disabled one.
 func (m *Manager) Alerts() []Alert {
 	s := m.Settings()
 	out := slices.Clone(alerts)
@@ -48,7 +48,7 @@ func (m *Manager) Alerts() []Alert {
 	return out
 }
 
-// Alert returns one; *Error, Missing.
+// Alert returns one alert; *Error, Missing.
 func (m *Manager) Alert(name string) (Alert, error) {
 	for _, a := range m.Alerts() {
 		if a.Name == name {
@@ -58,7 +58,7 @@ func (m *Manager) Alert(name string) (Alert, error) {
 	return Alert{}, refuse(Missing, "the alert %s does not exist: there are backends, certificates, cluster, interfaces, limits and packages", show(name))
 }
 
-// Enable switches an alert on or off. Errors: *Error, and those of Change.
+// Enable enables or disables an alert. Errors: *Error, and those of Change.
 func (m *Manager) Enable(by apply.Author, name string, on bool, act func() error) error {
 	a, err := m.Alert(name)
 	if err != nil {
@@ -78,7 +78,7 @@ func (m *Manager) Enable(by apply.Author, name string, on bool, act func() error
 	}, act)
 }
 
-// alertOf is the alert that events of a kind belong to, empty for none.
+// alertOf returns the alert for a kind of event, "" for none.
 func alertOf(k event.Kind) string {
 	for i := range alerts {
 		if slices.Contains(alerts[i].Kinds, k) {
@@ -88,8 +88,8 @@ func alertOf(k event.Kind) string {
 	return ""
 }
 
-// mails reports whether an event would be mailed: one of an alert that is enabled, or
-// one that was chosen and belongs to none.
+// mails reports whether an event would be mailed: if it belongs to an enabled alert, or is
+// chosen and belongs to none.
 func (s *Settings) mails(kind event.Kind, severity event.Severity) bool {
 	alert := alertOf(kind)
 	if s.Email.Server == "" || slices.Contains(s.Disabled, alert) {

@@ -8,26 +8,26 @@ import (
 	"github.com/sluicelb/sluice/mgmt/event"
 )
 
-// Known tells how backends and farms are now. Since, which may be nil, is since when the
-// health of a backend is as it is.
+// Known reports the current state of backends and farms. Since returns the time of the last
+// change of a backend's health, and may be nil.
 type Known struct {
 	event.Known
 	Since func(backend uint32) time.Time
 }
 
-// states remembers what was told of backends and farms, and what is to be.
+// states records the reported and the unreported states of backends and farms.
 type states struct {
 	cfg      *farm.Config
 	version  uint64
 	last     time.Time // of the last look
 	backends map[uint32]*state[bool]
 	farms    map[uint32]*state[farm.Status]
-	again    time.Time // when some state has lasted long enough; zero: none waits for that
+	again    time.Time // when some state will have lasted long enough; zero: none pending
 }
 
-// LookBackends finds out which backends and farms went down or came up, and sends what is
-// due. The first look only remembers. The version grows with all that is known: a look
-// costs nothing while neither that nor the configuration changes.
+// LookBackends detects backends and farms that went down or came up, and sends
+// notifications that are due. The first call only records the state. version grows with
+// every change of known, so a call is cheap while it and the configuration are unchanged.
 func (m *Manager) LookBackends(cfg *farm.Config, version uint64, known Known) {
 	s, now := &m.states, m.options.Now()
 	due := !s.again.IsZero() && (!now.Before(s.again) || now.Before(s.last)) // the clock may have been set back
@@ -47,7 +47,7 @@ func (m *Manager) lookAll(cfg *farm.Config, known Known, now time.Time) {
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		var list []Happening
-		since := now // the first of what changed in it since the last look
+		since := now // the earliest change in it since the last look
 		for _, g := range f.Groups() {
 			for k := range g.Backends() {
 				id := g.Backends()[k].ID
@@ -69,18 +69,18 @@ func (m *Manager) lookAll(cfg *farm.Config, known Known, now time.Time) {
 			m.tell(h, now)
 		}
 		s.lookAgain(one.due(l.lasts))
-		for _, h := range list { // behind that of their farm
+		for _, h := range list { // after their farm
 			m.tell(h, now)
 		}
 	}
 }
 
-// look is one look at everything.
+// look is the state of one look.
 type look struct {
 	known     Known
-	first     bool          // it only remembers
-	lasts     time.Duration // so long a state has to, before it is told
-	last, now time.Time     // the look before, and this one
+	first     bool          // only records the state
+	lasts     time.Duration // minimum duration of a state before it is reported
+	last, now time.Time     // the previous and the current look
 }
 
 func (l *look) farm(f *farm.Farm, one *state[farm.Status], since time.Time) (h Happening, tell bool) {

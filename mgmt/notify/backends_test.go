@@ -111,7 +111,7 @@ func TestMaintenanceEndsNoState(t *testing.T) {
 	h.look(time.Minute, l)
 	l.backend(0).Maintenance = farm.MaintenanceOff
 	l.is(farm.StatusDown, 1)
-	h.look(tick, l) // begins anew
+	h.look(tick, l) // starts again
 	h.look(tick, l)
 	if len(h.took(t)) != 0 {
 		t.Error("the time in maintenance counts")
@@ -188,7 +188,7 @@ func TestWhatHasToLastIsLookedAtWhenItHas(t *testing.T) {
 	l.is(farm.StatusDown, 1)
 	watch(quick, 1)
 	h.pass(-time.Hour)
-	watch(quick, 1) // nobody knows how long it lasts: it begins anew
+	watch(quick, 1) // its duration is unknown, so it starts again
 	watch(time.Hour, 1)
 	if got := subjects(t, h); !strings.HasSuffix(got[len(got)-1], "backend 0 (10.0.0.1:8001) of service web of farm shop is down") {
 		t.Errorf("%q", got)
@@ -232,7 +232,7 @@ func TestABackendThatFlapsIsToldOfWhenItHasSettled(t *testing.T) {
 		h, l := newHouse(t), oddly(1)
 		h.set(t)
 		h.look(0, l)
-		for i := range 120 { // for an hour it turns each half a minute
+		for i := range 120 { // one change every half minute for an hour
 			l.is([]farm.Status{farm.StatusDown, farm.StatusUp}[i%2], 1)
 			for range 15 {
 				h.look(tick, l)
@@ -263,7 +263,7 @@ func TestABackendThatFlapsIsToldOfWhenItHasSettled(t *testing.T) {
 			t.Fatalf("%q", all)
 		}
 		l.is(map[farm.Status]farm.Status{farm.StatusUp: farm.StatusDown, farm.StatusDown: farm.StatusUp}[end], 1)
-		for range 60 { // one that has settled is told of at once
+		for range 60 { // a settled backend is reported at once
 			h.look(tick, l)
 		}
 		if all := lines(); len(all) != flapTurns+2 {

@@ -10,31 +10,31 @@ import (
 	"github.com/sluicelb/sluice/mgmt/event"
 )
 
-// Certificate is what is told of one.
+// Certificate is the reported data of a certificate.
 type Certificate struct {
 	Name    string
 	Subject string
-	// Serial tells it from the next one of the same name.
+	// Serial distinguishes it from its successor of the same name.
 	Serial   string
 	NotAfter time.Time
 	UsedBy   []string
-	// Activation: it is the activation certificate.
+	// Activation marks the activation certificate.
 	Activation bool
 }
 
-// warnDays are the days before its end at which a certificate is told of: each once,
-// and once more when it has expired.
+// warnDays are the days before expiry with a notification: once at each, and once after
+// expiry.
 var warnDays = []int{1, 7, 15}
 
-// toldName is the document of what was mailed of certificates, toldEventsName of what
-// everybody else heard.
+// toldName is the document that records mailed certificates, toldEventsName that for all
+// other channels.
 const (
 	toldName       = "notify.certificates"
 	toldEventsName = "notify.certificates-events"
 )
 
-// told is what was told of certificates, by name; kept in the store, so that a restart
-// tells nothing twice.
+// told records reported certificates by name. It is stored, so that a restart repeats
+// nothing.
 type told struct {
 	document string
 	loaded   bool
@@ -44,16 +44,16 @@ type told struct {
 
 type toldOf struct {
 	Serial string `json:"serial"`
-	// Limit is the number of days, 0 when it had expired.
+	// Limit is the threshold in days, 0 after expiry.
 	Limit int `json:"limit"`
 }
 
-// lookTime is how often certificates are looked at.
+// lookTime is the interval of certificate checks.
 const lookTime = 10 * time.Minute
 
-// LookCertificates tells of those that are about to expire, list returns all. It does
-// nothing most of the time. Mails are apart: a mail server that is set later has mails of
-// what the others know already.
+// LookCertificates reports expiring certificates; list returns all. Most calls do nothing.
+// Mails are recorded separately, so that a mail server configured later gets reports
+// already sent to other channels.
 func (m *Manager) LookCertificates(list func() []Certificate) {
 	now := m.options.Now()
 	if m.hearsCertificates() {
@@ -82,7 +82,7 @@ func (m *Manager) hooked() bool {
 	return len(m.hooks) > 0
 }
 
-// dueCertificates are those to be told of now, and notes that they are.
+// dueCertificates returns the certificates to report now, and records them as reported.
 func (m *Manager) dueCertificates(t *told, list func() []Certificate, now time.Time) (due []Certificate) {
 	if !t.last.IsZero() && now.Sub(t.last) < lookTime && !now.Before(t.last) {
 		return nil
@@ -140,8 +140,7 @@ func (m *Manager) mailCertificates(due []Certificate, now time.Time) {
 	m.enqueue(m.subject("", only), strings.Join(lines, "\n")+"\n"+m.signature(Certificates))
 }
 
-// postCertificates sends webhooks what is for them: at once, since those that are due
-// were gathered already.
+// postCertificates sends certificates to webhooks at once, as they are already grouped.
 func (m *Manager) postCertificates(due []Certificate, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -158,7 +157,7 @@ func (m *Manager) postCertificates(due []Certificate, now time.Time) {
 	}
 }
 
-// expiry is the end of a certificate as an event.
+// expiry converts an expiring certificate into an event.
 func expiry(c Certificate, now time.Time) Happening {
 	h := Happening{event.Shown{Kind: event.Certificate, Severity: event.Warning, Time: now, Text: details(c, now)}, headline(c, now)}
 	if c.Activation {
@@ -170,7 +169,7 @@ func expiry(c Certificate, now time.Time) Happening {
 	return h
 }
 
-// dueLimit is the threshold a certificate has passed that lasts that long.
+// dueLimit returns the threshold that a remaining lifetime has passed.
 func dueLimit(left time.Duration) (limit int, due bool) {
 	if left <= 0 {
 		return 0, true
@@ -190,7 +189,7 @@ func headline(c Certificate, now time.Time) string {
 	return fmt.Sprintf("the certificate %s expires in %s", c.Name, days(c.NotAfter.Sub(now)))
 }
 
-// days is a time that is left, rounded down as people count it.
+// days formats a remaining time, rounded down to days.
 func days(left time.Duration) string {
 	switch n := int(left.Hours() / 24); n {
 	case 0:
@@ -202,7 +201,7 @@ func days(left time.Duration) string {
 	}
 }
 
-// details are the headline, and what a subject has no room for.
+// details returns the headline and further data that does not fit into a subject.
 func details(c Certificate, now time.Time) string {
 	text := headline(c, now)
 	if c.Subject != "" {

@@ -6,9 +6,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/event"
 )
 
-// Choice is what one way to operators is for, be it mails, a webhook, syslog or scripts:
-// events of these kinds that are at least as bad as the severity. No kinds mean those of
-// the default, no severity means all.
+// Choice selects the events for one channel (mails, a webhook, syslog or scripts): kinds,
+// and a minimum severity. Without kinds the default applies, without severity all.
 type Choice struct {
 	Kinds    []event.Kind   `json:"kinds,omitempty"`
 	Severity event.Severity `json:"severity,omitempty"`
@@ -20,7 +19,7 @@ func (c Choice) hears(kind event.Kind, severity event.Severity) bool {
 
 func (c Choice) clone() Choice { return Choice{slices.Clone(c.Kinds), c.Severity} }
 
-// check says what is wrong with a choice.
+// check validates a choice.
 func (c Choice) check() error {
 	for i, k := range c.Kinds {
 		if !slices.Contains(event.Kinds(), k) {
@@ -36,10 +35,10 @@ func (c Choice) check() error {
 	return nil
 }
 
-// Way is a way there is one of: syslog, or scripts. By default it is for everything.
+// Way is a channel that exists once: syslog or scripts. By default it receives everything.
 type Way struct {
 	Choice
-	// Off: nothing goes there.
+	// Off disables the channel.
 	Off bool `json:"off,omitempty"`
 }
 

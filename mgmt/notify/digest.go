@@ -10,42 +10,42 @@ import (
 	"github.com/sluicelb/sluice/mgmt/event"
 )
 
-// What happens after a quiet time is told at once. What follows is gathered: for
-// GatherTime after the first message, from then on for QuietTime where that is longer, as
-// it is of mails, until nothing more comes.
+// After a quiet period, an event is sent at once. Later events are collected: for
+// GatherTime after the first message, then for the longer of GatherTime and the channel's
+// quiet time (QuietTime for mails), until no more arrive.
 const (
 	GatherTime = 10 * time.Second
 	QuietTime  = time.Minute
 )
 
-// mostLines bounds the events of one message; others are counted. Farms come first: what
-// one has become takes the line of something else.
+// mostLines bounds the events in one message; others are counted. Farms come first: the
+// state of a farm displaces another line.
 const mostLines = 200
 
-// Happening is an event as operators are told of it.
+// Happening is an event as presented to operators.
 type Happening struct {
 	event.Shown
-	headline string // what a subject has room for
+	headline string // short enough for a subject
 }
 
 func happening(e event.Event) Happening { return Happening{e.Shown(), e.Headline()} }
 
-// digest gathers events for one message.
+// digest collects events for one message.
 type digest struct {
 	list  []Happening
-	more  int            // without a line,
-	worst event.Severity // the worst of which is so bad
+	more  int            // events without a line
+	worst event.Severity // the worst severity among those
 	count map[event.Kind]int
-	begun time.Time // the first event of it
-	sent  time.Time // the last message,
-	burst int       // which is so many since a quiet time
+	begun time.Time // time of its first event
+	sent  time.Time // time of the last message
+	burst int       // number of messages since the last quiet period
 }
 
 func (d *digest) add(h Happening, now time.Time) {
 	if d.count == nil {
 		d.begun, d.count = now, map[event.Kind]int{}
 	}
-	if h.Kind == event.FarmStatus { // only what it has become is told
+	if h.Kind == event.FarmStatus { // only the last state is reported
 		before := len(d.list)
 		d.list = slices.DeleteFunc(d.list, func(o Happening) bool { return o.Kind == h.Kind && o.Farm == h.Farm })
 		d.count[h.Kind] -= before - len(d.list)
@@ -66,7 +66,7 @@ func (d *digest) add(h Happening, now time.Time) {
 	d.list = append(d.list, h)
 }
 
-// without counts what has no line.
+// without counts an event that has no line.
 func (d *digest) without(h Happening) {
 	d.more++
 	if h.Severity.AtLeast(d.worst) {
@@ -74,7 +74,7 @@ func (d *digest) without(h Happening) {
 	}
 }
 
-// pause is how long after the last message the next one leaves.
+// pause returns the minimum interval between the last message and the next.
 func (d *digest) pause(quiet time.Duration) time.Duration {
 	if d.burst <= 1 {
 		return GatherTime
@@ -82,23 +82,23 @@ func (d *digest) pause(quiet time.Duration) time.Duration {
 	return max(quiet, GatherTime)
 }
 
-// due reports whether it is time to send what was gathered.
+// due reports whether the collected events should be sent now.
 func (d *digest) due(now time.Time, quiet time.Duration) bool {
 	return d.count != nil && (d.burst == 0 || now.Sub(d.sent) >= d.pause(quiet) || now.Before(d.sent))
 }
 
-// take returns what was gathered, and begins anew.
+// take returns the collected events and starts a new digest.
 func (d *digest) take(now time.Time, quiet time.Duration) digest {
 	out := *d
 	burst := d.burst + 1
-	if d.begun.Sub(d.sent) >= max(quiet, GatherTime) { // nothing happened meanwhile
+	if d.begun.Sub(d.sent) >= max(quiet, GatherTime) { // a quiet period
 		burst = 1
 	}
 	*d = digest{sent: now, burst: burst}
 	return out
 }
 
-// summary is the digest in a few words: farms first, and what there is one of as such.
+// summary summarises the digest: farms first, and single events by their headline.
 func (d *digest) summary() string {
 	if len(d.list) == 1 && d.more == 0 {
 		return d.list[0].headline
@@ -130,7 +130,7 @@ func (d *digest) headlines(k event.Kind) (out []string) {
 	return out
 }
 
-// farms are how many farms are how bad, the worst first.
+// farms counts the farms by severity, worst first.
 func (d *digest) farms() (out []string) {
 	words := map[event.Severity][2]string{event.Error: {"1 farm is critical or down", "%d farms are critical or down"}, event.Warning: {"1 farm has a problem", "%d farms have a problem"}, event.Info: {"1 farm is well again", "%d farms are well again"}}
 	n := map[event.Severity]int{}
@@ -151,7 +151,7 @@ func (d *digest) farms() (out []string) {
 	return out
 }
 
-// severity is the worst of all.
+// severity returns the worst severity.
 func (d *digest) severity() event.Severity {
 	worst := slices.MaxFunc(d.list, func(a, b Happening) int {
 		return cmp.Compare(slices.Index(event.Severities(), a.Severity), slices.Index(event.Severities(), b.Severity))
@@ -162,7 +162,7 @@ func (d *digest) severity() event.Severity {
 	return worst.Severity
 }
 
-// text has a line for each event.
+// text returns one line per event.
 func (d *digest) text() string {
 	var out strings.Builder
 	for i := range d.list {

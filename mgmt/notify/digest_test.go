@@ -9,10 +9,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/event"
 )
 
-// quick is how often is looked in an appliance, about.
+// quick is about the interval of looks in an appliance.
 const quick = 250 * time.Millisecond
 
-// numbers are 1 to n.
+// numbers returns 1 to n.
 func numbers(n int) (ids []uint32) {
 	for id := range uint32(n) {
 		ids = append(ids, id+1)
@@ -20,7 +20,7 @@ func numbers(n int) (ids []uint32) {
 	return ids
 }
 
-// watch looks again and again for a time.
+// watch looks repeatedly for a period.
 func (h *house) watch(long time.Duration, l *looked) {
 	for range long / quick {
 		h.look(quick, l)
@@ -96,7 +96,7 @@ func TestAFarmIsToldOfWithTheBackendsThatMadeItSo(t *testing.T) {
 	if got := subjects(t, h); len(got) != 2 || got[1] != "backend 1 (10.0.0.1:8002) of service web of farm shop is down" {
 		t.Fatalf("%q", got)
 	}
-	h.watch(time.Minute, l) // a quiet time: the next story begins as quickly
+	h.watch(time.Minute, l) // a quiet period: the next incident is reported as quickly
 	l.is(farm.StatusUp, 1)
 	h.watch(1500*time.Millisecond, l)
 	l.is(farm.StatusUp, 2)
@@ -112,7 +112,7 @@ func TestARackThatFailsBitByBitIsTwoMessages(t *testing.T) {
 	h.set(t)
 	h.look(0, l)
 	for _, status := range []farm.Status{farm.StatusDown, farm.StatusUp} {
-		for _, id := range numbers(50) { // checks every 5 s find them within 6
+		for _, id := range numbers(50) { // checks every 5 s detect them within 6 s
 			l.is(status, id)
 			h.look(quick/2, l)
 		}
@@ -141,7 +141,7 @@ func TestMailsOfATroubledHourAreApart(t *testing.T) {
 	h.set(t)
 	h.look(0, l)
 	var at []time.Time
-	for i, id := range numbers(400) { // one every two seconds, for 800
+	for i, id := range numbers(400) { // one every two seconds, for 800 s
 		l.is(farm.StatusDown, id)
 		h.watch(2*time.Second, l)
 		if n := len(h.took(t)); n > len(at) {
@@ -201,7 +201,7 @@ func TestAFarmThatFlapsIsToldOfWithItsBackend(t *testing.T) {
 	for _, m := range h.took(t) {
 		lines += strings.Count(m.Text, " UTC  ")
 	}
-	if lines != 2*flapTurns-1 { // two turns of the farm were in one mail, which tells the last
+	if lines != 2*flapTurns-1 { // two changes of the farm were in one mail, which reports the last
 		t.Errorf("%d lines: %q", lines, subjects(t, h))
 	}
 	h.watch(2*settleTime, l)
@@ -214,7 +214,7 @@ func TestAFarmThatFlapsAndBecomesWorseIsToldOfAtOnce(t *testing.T) {
 	h, l := newHouse(t), shop(1, 2)
 	h.set(t)
 	h.look(0, l)
-	for i := range 9 { // the last turn is down
+	for i := range 9 { // the last state is down
 		l.is([]farm.Status{farm.StatusDown, farm.StatusUp}[i%2], 1)
 		h.watch(30*time.Second, l)
 	}
@@ -266,7 +266,7 @@ func TestASummaryOfSeveralFarmsCountsThem(t *testing.T) {
 	}{
 		{"a", farm.StatusProblem, "farm a has a problem"},
 		{"b", farm.StatusUp, "1 farm has a problem, 1 farm is well again"},
-		{"a", farm.StatusDown, "1 farm is critical or down, 1 farm is well again"}, // what it was before is no more told
+		{"a", farm.StatusDown, "1 farm is critical or down, 1 farm is well again"}, // its previous state is not reported any more
 		{"c", farm.StatusCritical, "2 farms are critical or down, 1 farm is well again"},
 		{"d", farm.StatusProblem, "2 farms are critical or down, 1 farm has a problem, 1 farm is well again"},
 		{"e", farm.StatusMaintenance, "2 farms are critical or down, 1 farm has a problem, 2 farms are well again"},
@@ -288,13 +288,13 @@ func TestASummaryOfSeveralFarmsCountsThem(t *testing.T) {
 	}
 }
 
-// heard is an event as a digest gets it.
+// heard returns an event for a digest.
 func heard(kind event.Kind, severity event.Severity, what string) Happening {
 	return Happening{event.Shown{Kind: kind, Severity: severity, Farm: what, Text: what + " in full"}, what}
 }
 
-// Receivers are woken by severity, and operators read the subject first: neither may say
-// less because there were many events before.
+// Receivers alert by severity, and operators read the subject first. Neither may be
+// understated because many events came before.
 func TestAMessageThatIsFullTellsOfFarms(t *testing.T) {
 	var d digest
 	now := time.Unix(1000, 0)

@@ -1,22 +1,21 @@
-// Package notify tells operators what they want to hear of: backends and farms that go
-// down or come up, certificates that are about to expire, and what others found. It sends
-// mails, and messages to webhooks, and says what is for syslog and for scripts.
+// Package notify sends notifications to operators: backends and farms that go down or come
+// up, expiring certificates, and events found by other packages. It sends mails and webhook
+// messages, and selects events for syslog and scripts.
 //
 //	LookBackends, LookCertificates, Hear ─┬► digest ─► queue ─► mgmt/notify/mail
 //	                                      └► one digest and queue each ─► mgmt/notify/webhook
-//	ToSyslog, ToScripts ◄─ who tells of an event
+//	ToSyslog, ToScripts ◄─ dispatcher of events
 //
-// Each of the four ways has a Choice: kinds of events, and the least severity.
+// Each of the four channels has a Choice: kinds of events and a minimum severity.
 //
-// A state has to last before it is told (avoidflappingtime), one that turns again and
-// again is told of when it has settled. What happens first after a quiet time is told at
-// once, what follows in messages that are apart: GatherTime the second one, mails
-// QuietTime from then on. What waits is in a bounded queue, is tried again with growing
-// pauses for a day, outlives the process, and holds up nobody. There is a goroutine for a
-// queue only while something waits in it.
+// A state must last before it is reported (avoidflappingtime); a flapping one is reported
+// after it has settled. The first event after a quiet period is sent at once. Later ones
+// are grouped: the second message follows after GatherTime, further mails after QuietTime
+// each. Pending messages are in a bounded queue and retried for a day with growing pauses.
+// They survive restarts and never block anything. A queue has a goroutine only while it is
+// not empty.
 //
-// Without a mail server no mail is sent, and the answers of the API say so. The settings
-// are a document of the store, not of the configuration: they hold a password and secrets,
-// which are sealed, and belong to one node. What copies a configuration to another node
-// copies none of them.
+// Without a mail server no mail is sent, and API responses say so. The settings are a
+// document of the store, not part of the configuration, because they contain sealed secrets
+// and belong to one node. Copying a configuration to another node does not copy them.
 package notify

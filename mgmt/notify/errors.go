@@ -2,19 +2,19 @@ package notify
 
 import "fmt"
 
-// Kind says what is wrong with a request.
+// Kind is the kind of an error.
 type Kind int
 
 // Kinds of errors.
 const (
-	Invalid     Kind = iota // a value that is not allowed
-	Missing                 // there is no such alert
-	Already                 // it is so already
-	Unset                   // there is no mail server
-	Unreachable             // the mail server did not take it
+	Invalid     Kind = iota // an invalid value
+	Missing                 // the alert does not exist
+	Already                 // the state is already as requested
+	Unset                   // no mail server is configured
+	Unreachable             // the mail server did not accept it
 )
 
-// Error is what is wrong, for the client.
+// Error is an error for the client.
 type Error struct {
 	Kind Kind
 	text string
@@ -29,7 +29,7 @@ func refuse(k Kind, format string, args ...any) *Error {
 
 func invalid(format string, args ...any) *Error { return refuse(Invalid, format, args...) }
 
-// show quotes what a client sent, cut.
+// show quotes a text from the client, truncated.
 func show(text string) string {
 	if len(text) > 80 {
 		text = text[:80] + "…"

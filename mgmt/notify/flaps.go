@@ -8,29 +8,29 @@ import (
 	"github.com/sluicelb/sluice/mgmt/event"
 )
 
-// What was told of flapTurns times within flapWindow flaps. Then it is told of once it
-// has stayed as it is for settleTime.
+// A state that was reported flapTurns times within flapWindow is flapping. Then it is
+// reported only after it has been stable for settleTime.
 const (
 	flapTurns  = 4
 	flapWindow = 10 * time.Minute
 	settleTime = 5 * time.Minute
 )
 
-// flaps is how often a backend or farm turned lately.
+// flaps records the recent changes of a backend or farm.
 type flaps[S comparable] struct {
-	turns [flapTurns]turn // the last ones, the oldest first
-	muted bool            // nothing is told until it has settled
-	is    S               // while it is muted: what it was at the last look,
-	since time.Time       // and since when
+	turns [flapTurns]turn // the last changes, oldest first
+	muted bool            // no reports until it has settled
+	is    S               // while muted: the state at the last look
+	since time.Time       // and its start
 }
 
-// turn is when a state was told, and how bad it is.
+// turn is a reported state: its time and severity.
 type turn struct {
 	at  time.Time
 	bad int
 }
 
-// turned notes that a state is told, and reports whether it flaps from now on.
+// turned records a reported state, and reports whether it is flapping from now on.
 func (f *flaps[S]) turned(is S, bad int, now time.Time) bool {
 	copy(f.turns[:], f.turns[1:])
 	f.turns[flapTurns-1] = turn{now, bad}
@@ -41,13 +41,13 @@ func (f *flaps[S]) turned(is S, bad int, now time.Time) bool {
 	return true
 }
 
-// escalates reports whether one that flaps is worse than it was in all its turns: that is
-// another story.
+// escalates reports whether a flapping state is worse than all recent ones, which is a new
+// incident.
 func (f *flaps[S]) escalates(bad int) bool {
 	return f.muted && !slices.ContainsFunc(f.turns[:], func(t turn) bool { return t.bad >= bad })
 }
 
-// settled looks at one that flaps, and reports whether it does no more.
+// settled examines a flapping state, and reports whether it has settled.
 func (f *flaps[S]) settled(is S, now time.Time) bool {
 	if is != f.is || now.Before(f.since) {
 		f.is, f.since = is, now
@@ -59,7 +59,7 @@ func (f *flaps[S]) settled(is S, now time.Time) bool {
 	return true
 }
 
-// flapping says of a turn that it is the last one that is told until it has settled.
+// flapping marks an event as the last one reported before the state settles.
 func flapping(h Happening) Happening {
 	if h.Severity == event.Info {
 		h.Severity = event.Warning

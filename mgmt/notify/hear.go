@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/event"
 )
 
-// tell has an event in the next message of all who hear of it.
+// tell adds an event to the next message of all channels that select it.
 func (m *Manager) tell(h Happening, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -22,11 +22,12 @@ func (m *Manager) tell(h Happening, now time.Time) {
 	}
 }
 
-// found are the kinds that are told of after they have lasted, and found here.
+// found lists the kinds that this package detects itself, after they have lasted.
 var found = []event.Kind{event.BackendUp, event.BackendDown, event.FarmStatus, event.Certificate, event.Activation}
 
-// Hear takes an event that others found, for mails and webhooks. Those of backends, farms
-// and certificates are found here, after they have lasted.
+// Hear accepts an event found elsewhere, for mails and webhooks. Events of backends, farms
+// and certificates are ignored, because this package detects them itself, after they have
+// lasted.
 func (m *Manager) Hear(e event.Event) {
 	if slices.Contains(found, e.Kind) {
 		return
@@ -38,8 +39,8 @@ func (m *Manager) Hear(e event.Event) {
 	m.tell(happening(e), now)
 }
 
-// ToSyslog reports whether an event is for syslog servers, or the log without any;
-// ToScripts whether it is for scripts.
+// ToSyslog reports whether an event is for syslog servers, or for the log if there are
+// none.
 func (m *Manager) ToSyslog(e event.Event) bool {
 	return m.hears(func(s *Settings) *Way { return &s.Syslog }, e)
 }
@@ -55,7 +56,7 @@ func (m *Manager) hears(of func(*Settings) *Way, e event.Event) bool {
 	return of(&m.settings).hears(e.Kind, e.Severity)
 }
 
-// sendDigests sends what was gathered, where it is time.
+// sendDigests sends the digests that are due.
 func (m *Manager) sendDigests(now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,7 +73,8 @@ func (m *Manager) sendDigests(now time.Time) {
 	}
 }
 
-// alert is what to disable to hear no more of the first event there is an alert for.
+// alert returns the alert to disable in order to suppress such messages: that of the first
+// event with one.
 func (d *digest) alert() string {
 	for i := range d.list {
 		if alert := alertOf(d.list[i].Kind); alert != "" {
@@ -82,7 +84,7 @@ func (d *digest) alert() string {
 	return ""
 }
 
-// subject is that of a mail: which machine speaks, and what of.
+// subject returns the subject of a mail, with the name of the machine.
 func (m *Manager) subject(prefix, text string) string {
 	return strings.TrimSpace(prefix + " " + m.options.Host() + ": " + text)
 }

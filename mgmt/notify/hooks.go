@@ -16,18 +16,18 @@ import (
 	"github.com/sluicelb/sluice/mgmt/notify/webhook"
 )
 
-// hook is what is gathered and waits for one webhook.
+// hook is the digest and queue of one webhook.
 type hook struct {
 	name   string
 	digest digest
 	queue  *queue
 }
 
-// hookPurpose is what the secret of a webhook is sealed for.
+// hookPurpose returns the purpose for sealing the secret of a webhook.
 func hookPurpose(name string) string { return "notify webhook " + name }
 
-// setHooks makes hooks those of the settings, and returns those that are gone; m.mu is
-// held. A hook that stays keeps what waits for it, and tries it again now.
+// setHooks updates hooks from the settings and returns the removed ones; the caller holds
+// m.mu. A remaining hook keeps its queue and retries now.
 func (m *Manager) setHooks() (gone []*hook) {
 	before := m.hooks
 	m.hooks = nil
@@ -46,7 +46,7 @@ func (m *Manager) setHooks() (gone []*hook) {
 	return before
 }
 
-// end forgets what waits for a webhook that is gone.
+// end deletes the queue of a removed webhook.
 func (k *hook) end() {
 	k.queue.drop()
 	if err := k.queue.options.Store.DeleteDocument(k.queue.name); err != nil {
@@ -54,7 +54,7 @@ func (k *hook) end() {
 	}
 }
 
-// Post is the body of a message for a webhook.
+// Post is the body of a webhook message.
 type Post struct {
 	ID       string         `json:"id"`
 	Host     string         `json:"host"`
@@ -62,10 +62,10 @@ type Post struct {
 	Severity event.Severity `json:"severity"` // the worst of all events
 	Summary  string         `json:"summary"`
 	Events   []event.Shown  `json:"events"`
-	More     int            `json:"more,omitempty"` // events there was no room for
+	More     int            `json:"more,omitempty"` // events that did not fit
 }
 
-// post has a message sent to a webhook.
+// post queues a message for a webhook.
 func (m *Manager) post(k *hook, d *digest) {
 	w, err := m.message(d)
 	if err != nil {
@@ -93,13 +93,13 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// attemptHook is queue.attempt.
+// attemptHook implements queue.attempt for webhooks.
 func (m *Manager) attemptHook(q *queue, w *waiting) (done bool) {
 	name := strings.TrimPrefix(q.name, waitingName+".")
 	r, err := m.receiver(name)
 	if err != nil {
 		if refused, ok := err.(*Error); ok && refused.Kind == Missing {
-			return true // it is gone
+			return true // removed
 		}
 		return q.failed(w, err.Error())
 	}
@@ -120,7 +120,7 @@ func (m *Manager) attemptHook(q *queue, w *waiting) (done bool) {
 	return q.failed(w, err.Error())
 }
 
-// receiver is a webhook as messages are sent to it; *Error, Missing.
+// receiver returns the connection data of a webhook; *Error, Missing.
 func (m *Manager) receiver(name string) (r webhook.Receiver, err error) {
 	s := m.Settings()
 	w := s.webhook(name)
@@ -143,15 +143,15 @@ func noWebhook(name string) *Error {
 	return refuse(Missing, "the webhook %s does not exist", show(name))
 }
 
-// HookView is a webhook, and what became of messages for it.
+// HookView describes a webhook and the delivery of its messages.
 type HookView struct {
 	Webhook
 	Delivery
-	// Problem is why messages do not arrive, empty while they do.
+	// Problem is the reason why messages do not arrive, "" while they do.
 	Problem string
 }
 
-// Webhooks lists all of them.
+// Webhooks returns all webhooks.
 func (m *Manager) Webhooks() (out []HookView) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -163,7 +163,7 @@ func (m *Manager) Webhooks() (out []HookView) {
 	return out
 }
 
-// Webhook returns one; *Error, Missing.
+// Webhook returns one webhook; *Error, Missing.
 func (m *Manager) Webhook(name string) (HookView, error) {
 	for _, v := range m.Webhooks() {
 		if v.Name == name {
@@ -173,7 +173,7 @@ func (m *Manager) Webhook(name string) (HookView, error) {
 	return HookView{}, noWebhook(name)
 }
 
-// AddWebhook makes one. Errors: *Error, and those of Change.
+// AddWebhook adds a webhook. Errors: *Error, and those of Change.
 func (m *Manager) AddWebhook(by apply.Author, w Webhook, act func() error) error {
 	return m.Change(by, "webhook "+show(w.Name)+" created", func(s *Settings) error {
 		if s.webhook(w.Name) != nil {
@@ -184,7 +184,7 @@ func (m *Manager) AddWebhook(by apply.Author, w Webhook, act func() error) error
 	}, act)
 }
 
-// ChangeWebhook edits one. Errors: *Error, and those of edit and Change.
+// ChangeWebhook edits a webhook. Errors: *Error, and those of edit and Change.
 func (m *Manager) ChangeWebhook(by apply.Author, name string, edit func(*Webhook) error, act func() error) error {
 	return m.Change(by, "webhook "+show(name)+" changed", func(s *Settings) error {
 		w := s.webhook(name)
@@ -195,7 +195,7 @@ func (m *Manager) ChangeWebhook(by apply.Author, name string, edit func(*Webhook
 	}, act)
 }
 
-// RemoveWebhook deletes one, and what waits for it. Errors: *Error, and those of Change.
+// RemoveWebhook deletes a webhook and its queue. Errors: *Error, and those of Change.
 func (m *Manager) RemoveWebhook(by apply.Author, name string, act func() error) error {
 	return m.Change(by, "webhook "+show(name)+" deleted", func(s *Settings) error {
 		if s.webhook(name) == nil {
@@ -206,7 +206,7 @@ func (m *Manager) RemoveWebhook(by apply.Author, name string, act func() error) 
 	}, act)
 }
 
-// TestWebhook sends a message now and returns the status of the answer. Errors: *Error.
+// TestWebhook sends a message now and returns the status of the response. Errors: *Error.
 func (m *Manager) TestWebhook(ctx context.Context, name string) (status string, err error) {
 	r, err := m.receiver(name)
 	if err != nil {

@@ -25,14 +25,14 @@ const hookSecret = "0123456789abcdef"
 
 func text(s string) *string { return &s }
 
-// receiver is an HTTPS server that keeps what it is sent.
+// receiver is an HTTPS server that records requests.
 type receiver struct {
 	*httptest.Server
 	mu     sync.Mutex
 	posts  []Post
-	tries  []string // ids, of all tries
+	tries  []string // IDs of all attempts
 	forged int
-	answer func() int // status
+	answer func() int // returns the status
 }
 
 func newReceiver(t *testing.T) *receiver {
@@ -60,7 +60,7 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// signed verifies with the time the header says.
+// signed verifies a signature with the time in the header.
 func signed(header string, body []byte) bool {
 	var at int64
 	for i := len("t="); i < len(header) && header[i] != ','; i++ {
@@ -75,12 +75,12 @@ func (r *receiver) answers(f func() int) {
 	r.answer = f
 }
 
-// ca is the list of authorities that vouches for it.
+// ca returns the authority list that verifies it.
 func (r *receiver) ca() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.Certificate().Raw})
 }
 
-// tried is how many messages came, of all tries.
+// tried returns the number of messages, including retries.
 func (r *receiver) tried() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +95,7 @@ func (r *receiver) got(t *testing.T, n int) []Post {
 	return slices.Clone(r.posts)
 }
 
-// hooked is a house with a webhook for each receiver, called a, b, ….
+// hooked returns a house with a webhook for each receiver, named a, b, ….
 func hooked(t *testing.T, receivers ...*receiver) *house {
 	h := newHouse(t)
 	h.Manager.options.Authorities = authoritiesOf(receivers)
@@ -116,7 +116,7 @@ func hapless(kind event.Kind, severity event.Severity, text string, at time.Time
 	return Happening{event.Shown{Kind: kind, Severity: severity, Time: at, Text: text}, text}
 }
 
-// send has one message sent to all webhooks that hear of it.
+// send sends one message to all webhooks that select it.
 func (h *house) send(s string) {
 	h.tell(hapless(event.BackendDown, event.Warning, s, h.options.Now()), h.options.Now())
 	h.pass(GatherTime)
@@ -142,7 +142,7 @@ func TestAWebhookIsToldOfBackendsInASignedMessage(t *testing.T) {
 	if p.Events[0] != want {
 		t.Errorf("%+v\nwant %+v", p.Events[0], want)
 	}
-	if d := h.Delivery(); d != (Delivery{}) { // no mail server is set
+	if d := h.Delivery(); d != (Delivery{}) { // no mail server is configured
 		t.Errorf("mails: %+v", d)
 	}
 	enginetest.Eventually(t, "it is counted", func() bool {
@@ -339,7 +339,7 @@ func TestWebhooksAreToldOfCertificates(t *testing.T) {
 	if len(told) != 2 || told[1].Kind != event.Certificate || told[1].Facts[0] != "SLUICE_CERTIFICATE=shop.pem" {
 		t.Errorf("%+v", told)
 	}
-	h.set(t) // a mail server that comes later is told of what lasts
+	h.set(t) // a mail server configured later gets reports of persistent states
 	h.LookCertificates(func() []Certificate { return list })
 	if mails := h.took(t); len(mails) != 1 || mails[0].Subject != "lb1: 2 certificates are about to expire or have expired" {
 		t.Errorf("%+v", mails)
@@ -419,7 +419,7 @@ func TestWebhooksHearOfWhatOthersFindAndMailsOfWhatTheContractSays(t *testing.T)
 	h.set(t)
 	for _, e := range []event.Event{
 		{Kind: event.FarmStop, Severity: event.Info, Facts: event.Facts("FARM", "shop")}, {Kind: event.EngineRestart, Severity: event.Warning, At: time.Unix(1, 0)},
-		{Kind: event.BackendDown, Severity: event.Warning}, {Kind: event.Certificate, Severity: event.Error}, // found here
+		{Kind: event.BackendDown, Severity: event.Warning}, {Kind: event.Certificate, Severity: event.Error}, // detected here
 	} {
 		h.Hear(e)
 	}

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var root = apply.Author{Name: "root", Source: "cli"}
 
-// papers is a store of documents, and seals by turning round.
+// papers is a store of documents that seals by reversing bytes.
 type papers struct {
 	mu   sync.Mutex
 	docs map[string]string
@@ -80,7 +80,7 @@ func turned(s string) string {
 	return string(b)
 }
 
-// house is a Manager with a clock, and a mail server that is a function.
+// house is a Manager with a fake clock and a mail server function.
 type house struct {
 	*Manager
 	papers *papers
@@ -139,7 +139,7 @@ func (h *house) managerWith(edit func(*Options)) *Manager {
 	return New(o)
 }
 
-// paused waits until so many pauses have begun.
+// paused waits until that many pauses have begun.
 func (h *house) paused(t *testing.T, n int) {
 	t.Helper()
 	enginetest.Eventually(t, fmt.Sprint(n, " pauses have begun"), func() bool {
@@ -161,7 +161,7 @@ func (h *house) answers(f func(mail.Message) []*mail.Failure) {
 	h.answer = f
 }
 
-// took are the mails that were taken, once nothing is on its way.
+// took returns the accepted mails when none is in transit.
 func (h *house) took(t *testing.T) []mail.Message {
 	t.Helper()
 	enginetest.Eventually(t, "mails left", func() bool { return h.Delivery().Waiting == 0 })
@@ -172,7 +172,7 @@ func (h *house) took(t *testing.T) []mail.Message {
 
 func nothing() error { return nil }
 
-// set makes settings that can be sent with.
+// set makes complete settings for sending.
 func (h *house) set(t *testing.T, edits ...func(*Settings)) {
 	t.Helper()
 	err := h.Change(root, "test", func(s *Settings) error {
@@ -187,18 +187,18 @@ func (h *house) set(t *testing.T, edits ...func(*Settings)) {
 	}
 }
 
-// looked is a configuration and what is known of its backends.
+// looked is a configuration and the state of its backends.
 type looked struct {
 	cfg     *farm.Config
 	version uint64
 	health  map[uint32]farm.Status
 	why     map[uint32]string
 	since   map[uint32]time.Time
-	// farm is the status of all farms, "" that of their backends.
+	// farm is the status of all farms, "" to derive it from their backends.
 	farm farm.Status
 }
 
-// shop is a farm with backends of the given numbers.
+// shop returns a farm with backends of the given IDs.
 func shop(ids ...uint32) *looked {
 	f := farm.Farm{ID: 1, Name: "shop", HTTP: &farm.HTTP{Services: []farm.Service{{ID: 1, Name: "web"}}}}
 	for _, id := range ids {
@@ -220,7 +220,7 @@ func (l *looked) is(status farm.Status, ids ...uint32) {
 	l.version++
 }
 
-// look looks after a time.
+// look advances the clock and looks.
 func (h *house) look(after time.Duration, l *looked) {
 	h.pass(after)
 	h.LookBackends(l.cfg, l.version, l.known())
@@ -240,8 +240,7 @@ func (l *looked) known() Known {
 	}
 }
 
-// oddly is a farm whose status is not that of its backends: what is told of these can be
-// looked at alone.
+// oddly returns a farm whose status is independent of its backends, to test backends alone.
 func oddly(ids ...uint32) *looked {
 	l := shop(ids...)
 	l.farm = farm.StatusNeededRestart

@@ -8,20 +8,20 @@ import (
 	"github.com/sluicelb/sluice/mgmt/notify/mail"
 )
 
-// enqueue takes a mail, which is for whom the settings name when it leaves.
+// enqueue queues a mail. Its recipients are those configured when it is sent.
 func (m *Manager) enqueue(subject, text string) {
 	m.mails.enqueue(&waiting{Message: mail.Message{Subject: subject, Text: text, At: m.options.Now()}})
 }
 
-// Delivery returns what became of mails since the start.
+// Delivery returns the counters of mails since the start.
 func (m *Manager) Delivery() Delivery { return m.mails.delivery() }
 
-// attemptMail is queue.attempt.
+// attemptMail implements queue.attempt for mails.
 func (m *Manager) attemptMail(q *queue, w *waiting) (done bool) {
 	s, e, err := m.server()
 	if err != nil {
 		if refused, ok := err.(*Error); ok && refused.Kind == Unset {
-			return true // set back meanwhile
+			return true // removed from the settings meanwhile
 		}
 		return q.failed(w, err.Error())
 	}
@@ -46,7 +46,7 @@ func (m *Manager) attemptMail(q *queue, w *waiting) (done bool) {
 	}
 	if len(again) > 0 {
 		q.mu.Lock()
-		w.To = again // the others have it
+		w.To = again // the others have received it
 		q.mu.Unlock()
 		return q.failed(w, text)
 	}
@@ -54,7 +54,7 @@ func (m *Manager) attemptMail(q *queue, w *waiting) (done bool) {
 	return true
 }
 
-// server is the mail server that is set; *Error, Unset, when there is none.
+// server returns the configured mail server; *Error, Unset, if there is none.
 func (m *Manager) server() (mail.Server, Email, error) {
 	e := m.Settings().Email
 	if e.Server == "" {
@@ -80,10 +80,10 @@ func (m *Manager) server() (mail.Server, Email, error) {
 	return s, e, nil
 }
 
-// testTime bounds a mail that is sent while somebody waits.
+// testTime bounds a mail sent while the client waits.
 const testTime = 20 * time.Second
 
-// Test sends a mail now and returns what the server said. Errors: *Error.
+// Test sends a mail now and returns the server's response. Errors: *Error.
 func (m *Manager) Test(ctx context.Context) (said string, err error) {
 	s, e, err := m.server()
 	if err != nil {
@@ -95,7 +95,7 @@ func (m *Manager) Test(ctx context.Context) (said string, err error) {
 	said, failed := m.options.Send(ctx, s, mail.Message{From: e.From, To: e.To, Host: host, At: m.options.Now(), Subject: host + ": test of notifications",
 		Text: "This mail was sent to see whether notifications of " + host + " arrive. They do.\n"})
 	if len(failed) < len(e.To) {
-		m.mails.hurry() // what waits leaves with it
+		m.mails.hurry() // pending mails are sent with it
 	}
 	if len(failed) == 0 {
 		return said, nil

@@ -17,7 +17,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
-// Store keeps documents; *store.Store implements it.
+// Store stores documents; *store.Store implements it.
 type Store interface {
 	ReadDocument(name string, into any) (found bool, err error)
 	WriteDocument(name string, value any) error
@@ -30,11 +30,11 @@ type Secrets interface {
 	OpenSecret(purpose string, sealed []byte) ([]byte, error)
 }
 
-// Options is what a Manager works with. Store and Secrets must be set.
+// Options are the parameters of a Manager. Store and Secrets must be set.
 type Options struct {
 	Store   Store
 	Secrets Secrets
-	// Authorities returns a list of authorities as PEM.
+	// Authorities returns an authority list as PEM.
 	Authorities func(name string) ([]byte, error)
 	Log         *slog.Logger     // nil discards
 	Now         func() time.Time // nil means time.Now
@@ -44,11 +44,12 @@ type Options struct {
 	Send func(context.Context, mail.Server, mail.Message) (said string, failed []*mail.Failure)
 	// Post sends a message to a webhook once; nil means webhook.Send.
 	Post func(context.Context, webhook.Receiver, webhook.Message) (status string, err error)
-	// Proxy is what messages to webhooks go through; nil: nothing.
+	// Proxy is the proxy for webhook messages; nil: none.
 	Proxy func() outbound.Proxy
-	// Tell is told of what is found here, for others than mails and webhooks; nil: nobody.
+	// Tell receives the events detected here, for channels other than mails and webhooks;
+	// nil: nobody.
 	Tell func(event.Event)
-	// After is time.After, unless it is set.
+	// After replaces time.After if set.
 	After func(time.Duration) <-chan time.Time
 }
 
@@ -57,25 +58,25 @@ const (
 	purpose      = "notify email password"
 )
 
-// Manager sends alerts. Make it with New. Any goroutine may call its methods, but those
-// that look: one at a time may.
+// Manager sends alerts. Use New to make one. Any goroutine may call its methods, except the
+// Look methods, which must not run concurrently.
 type Manager struct {
 	options Options
 	states  states
-	// What was told of certificates.
+	// Reported certificates.
 	toldMail, toldEvents told
 	mails                *queue
 
-	changing sync.Mutex // of those who change settings: one after the other
-	mu       sync.Mutex // guards what follows
+	changing sync.Mutex // serialises changes of settings
+	mu       sync.Mutex // guards the fields below
 	settings Settings
 	digest   digest  // of mails
-	hooks    []*hook // as the settings have webhooks
+	hooks    []*hook // one for each configured webhook
 	broken   error   // the settings could not be read
 }
 
-// New returns a Manager with the settings that were stored. One whose settings cannot be
-// read says so and sends nothing.
+// New returns a Manager with the stored settings. If they cannot be read, it reports that
+// and sends nothing.
 func New(o Options) *Manager {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
@@ -106,23 +107,23 @@ func New(o Options) *Manager {
 	return m
 }
 
-// Settings returns what is set. The password is in it as HasPassword says.
+// Settings returns the settings. The password is present only as HasPassword.
 func (m *Manager) Settings() Settings {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.settings.clone()
 }
 
-// HasPassword reports whether a password is kept.
+// HasPassword reports whether a password is stored.
 func (e Email) HasPassword() bool { return len(e.Sealed) > 0 }
 
-// Change edits the settings and keeps them. act is called when all is checked, right
-// before; its error ends the change. Errors: *Error, and those of the store.
+// Change edits and stores the settings. act is called after validation, just before
+// storing; its error aborts the change. Errors: *Error, and those of the store.
 func (m *Manager) Change(by apply.Author, what string, edit func(*Settings) error, act func() error) error {
 	m.changing.Lock()
 	defer m.changing.Unlock()
 	gone, err := m.change(by, what, edit, act)
-	for _, k := range gone { // a try under way asks for the settings
+	for _, k := range gone { // outside of the lock, as an attempt in progress reads the settings
 		k.end()
 	}
 	return err
@@ -156,7 +157,7 @@ func (m *Manager) change(by apply.Author, what string, edit func(*Settings) erro
 	return m.setHooks(), nil
 }
 
-// seal seals the secrets that are new.
+// seal seals the new secrets.
 func (m *Manager) seal(s *Settings) error {
 	if p := s.Email.Password; p != nil {
 		s.Email.Sealed, s.Email.Password = nil, nil
@@ -182,7 +183,7 @@ func (m *Manager) seal(s *Settings) error {
 	return nil
 }
 
-// checkAuthorities says which list that is named there is none of.
+// checkAuthorities returns an error for a missing authority list.
 func (m *Manager) checkAuthorities(s *Settings) error {
 	names := []string{s.Email.CA}
 	for _, w := range s.Webhooks {
@@ -199,7 +200,7 @@ func (m *Manager) checkAuthorities(s *Settings) error {
 	return nil
 }
 
-// roots are the authorities of a list.
+// roots returns the authorities of a list.
 func (m *Manager) roots(name string) (*x509.CertPool, error) {
 	if m.options.Authorities == nil {
 		return nil, invalid("ca: there are no lists of authorities")
@@ -213,7 +214,7 @@ func (m *Manager) roots(name string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// Problem says why nothing is sent, empty when mails leave.
+// Problem explains why nothing is sent, "" if mails are sent.
 func (m *Manager) Problem() string {
 	m.mu.Lock()
 	broken, server := m.broken, m.settings.Email.Server
@@ -227,7 +228,7 @@ func (m *Manager) Problem() string {
 	return m.mails.problem()
 }
 
-// Close ends what is under way; what waits is kept for the next Manager.
+// Close ends deliveries in progress; pending messages are kept for the next Manager.
 func (m *Manager) Close() {
 	m.mu.Lock()
 	hooks := m.hooks

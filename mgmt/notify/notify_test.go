@@ -186,7 +186,7 @@ func TestMailsWaitForAServerThatIsAway(t *testing.T) {
 			t.Errorf("%q, %+v", h.Problem(), h.Delivery())
 		}
 	}
-	h.paused(t, 8) // the last of these tries is over
+	h.paused(t, 8) // the last of these attempts has ended
 	h.answers(nil)
 	h.after <- time.Time{}
 	mails := h.took(t)
@@ -263,7 +263,7 @@ func TestMailsThatWaitOutliveTheProcess(t *testing.T) {
 	h.answers(func(m mail.Message) []*mail.Failure { return refused("c@d", false) })
 	h.enqueue("one", "text")
 	enginetest.Eventually(t, "it was tried", func() bool { return h.Problem() != "" })
-	h.enqueue("two", "more") // comes while the sender rests
+	h.enqueue("two", "more") // arrives during the sender's pause
 	kept := func() string {
 		h.papers.mu.Lock()
 		defer h.papers.mu.Unlock()
@@ -273,7 +273,7 @@ func TestMailsThatWaitOutliveTheProcess(t *testing.T) {
 	if text := kept(); !strings.Contains(text, `"to":["c@d"],"tries":1`) || strings.Contains(text, "example.com") {
 		t.Errorf("kept: %s", text)
 	}
-	before := h.Manager // as if it was killed: it says and writes nothing any more
+	before := h.Manager // as if killed: it sends and writes nothing any more
 	h.answers(nil)
 	h.Manager = h.manager()
 	mails := h.took(t)
@@ -354,7 +354,7 @@ func TestCertificatesAreToldOfOnceAtEachThreshold(t *testing.T) {
 	var subjects []string
 	for i := range 25 * 24 {
 		look(time.Hour)
-		if i%48 == 0 { // restarts tell nothing twice
+		if i%48 == 0 { // restarts repeat nothing
 			h.took(t)
 			h.Close()
 			h.Manager = h.manager()

@@ -10,31 +10,31 @@ import (
 	"github.com/sluicelb/sluice/mgmt/notify/mail"
 )
 
-// The bounds of what waits for a receiver: a message that was not taken for keepTime is given up, of more
-// than maxWaiting the oldest go.
+// Limits of a queue: a message is dropped after keepTime without success, and the oldest
+// beyond maxWaiting are dropped.
 const (
 	maxWaiting   = 64
 	keepTime     = 24 * time.Hour
 	firstPause   = 30 * time.Second
 	longestPause = 2 * time.Minute
-	// lastTime is how long the end of the process waits for messages that are on their way to
-	// a receiver that took the one before: that the appliance stops is among them.
+	// lastTime bounds the wait at shutdown for messages to a receiver that accepted the
+	// previous one. The shutdown message is among them.
 	lastTime = time.Second
 )
 
-// waiting is a message on its way: a mail, or the body for a webhook.
+// waiting is a pending message: a mail or a webhook body.
 type waiting struct {
 	mail.Message
-	id    string // of one for a webhook
+	id    string // of a webhook message
 	body  []byte
 	tries int
 }
 
-// waitingName is the document of mails that wait: they outlive this process. Messages
-// for a webhook are in one of their own, with a dot and its name.
+// waitingName is the document of pending mails, which survive restarts. Each webhook has
+// its own document, named with a dot and the webhook's name.
 const waitingName = "notify.waiting"
 
-// keptMail is a message in that document. To is empty for all the settings name.
+// keptMail is a message in that document. To is empty for all configured recipients.
 type keptMail struct {
 	Subject string          `json:"subject"`
 	Text    string          `json:"text,omitempty"`
@@ -45,30 +45,30 @@ type keptMail struct {
 	Body    json.RawMessage `json:"body,omitempty"`
 }
 
-// queue is what waits for one receiver, and who sends it while there is something. No
-// queue waits for another.
+// queue holds the pending messages of one receiver, and the goroutine that sends them.
+// Queues are independent.
 type queue struct {
 	options *Options
 	name    string // of the document
-	to      string // who takes what waits, as the log calls it
-	// attempt sends a message, and reports whether it is done with: taken, or given up.
+	to      string // the receiver's name in the log
+	// attempt sends a message and reports whether it is finished: accepted or dropped.
 	attempt func(*waiting) (done bool)
 
 	ctx    context.Context
 	cancel context.CancelFunc
-	kick   chan struct{} // holds one: try again now
-	write  chan struct{} // holds one: what waits is to be written down
+	kick   chan struct{} // capacity 1: retry now
+	write  chan struct{} // capacity 1: store the queue
 	done   sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	list    []*waiting
 	running bool
-	failure string // of the last try
+	failure string // of the last attempt
 	lost    int
 	sent    int
 	closed  bool
-	changed bool // since it was written down
-	unkept  bool // it could not be written down, which was said
+	changed bool // since it was stored
+	unkept  bool // it could not be stored, which has been logged
 }
 
 func newQueue(o *Options, name, to string, attempt func(*queue, *waiting) bool) *queue {
@@ -78,7 +78,7 @@ func newQueue(o *Options, name, to string, attempt func(*queue, *waiting) bool) 
 	return q
 }
 
-// Delivery is what became of messages.
+// Delivery holds the counters of messages.
 type Delivery struct{ Sent, Waiting, Lost int }
 
 func (q *queue) delivery() Delivery {
@@ -93,7 +93,7 @@ func (q *queue) problem() string {
 	return q.failure
 }
 
-// hurry has what waits tried again now.
+// hurry makes the queue retry now.
 func (q *queue) hurry() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -106,7 +106,7 @@ func (q *queue) hurry() {
 	}
 }
 
-// enqueue takes a message.
+// enqueue adds a message.
 func (q *queue) enqueue(w *waiting) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -133,7 +133,7 @@ func (q *queue) enqueue(w *waiting) {
 	}
 }
 
-// takeUp goes on with what an earlier process did not get rid of.
+// takeUp resumes the messages left by an earlier process.
 func (q *queue) takeUp() {
 	var list []keptMail
 	if _, err := q.options.Store.ReadDocument(q.name, &list); err != nil {
@@ -148,7 +148,7 @@ func (q *queue) takeUp() {
 	}
 }
 
-// keep writes down what waits, if that changed. Only the sender calls it, and Close.
+// keep stores the queue if it changed. Only the sender and Close call it.
 func (q *queue) keep() {
 	q.mu.Lock()
 	changed, list := q.changed, []keptMail{}
@@ -170,7 +170,7 @@ func (q *queue) keep() {
 	}
 }
 
-// deliver sends until nothing waits.
+// deliver sends until the queue is empty.
 func (q *queue) deliver() {
 	for {
 		q.keep()
@@ -193,8 +193,8 @@ func (q *queue) deliver() {
 	}
 }
 
-// rest waits for the next try, and meanwhile has what comes written down. It is false
-// at the end.
+// rest waits for the next attempt and stores new messages meanwhile. It returns false on
+// shutdown.
 func (q *queue) rest(over <-chan time.Time) bool {
 	for {
 		select {
@@ -210,12 +210,12 @@ func (q *queue) rest(over <-chan time.Time) bool {
 	}
 }
 
-// pause is how long is waited after so many tries.
+// pause returns the pause after that many attempts.
 func pause(tries int) time.Duration {
 	return min(firstPause<<min(tries-1, 10), longestPause)
 }
 
-// first is the message to be sent now; without one the sender ends.
+// first returns the next message; if there is none, the sender ends.
 func (q *queue) first() *waiting {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -234,7 +234,7 @@ func (q *queue) remove(w *waiting) {
 	}
 }
 
-// failed notes why a message could not be sent. After a day it is given up.
+// failed records the error of an attempt. The message is dropped after a day.
 func (q *queue) failed(w *waiting, text string) (done bool) {
 	q.mu.Lock()
 	first := q.failure == ""
@@ -253,7 +253,7 @@ func (q *queue) failed(w *waiting, text string) (done bool) {
 	return done
 }
 
-// left notes that a message left, or that nobody wanted it.
+// left records that a message was delivered or was not wanted.
 func (q *queue) left(taken bool, text string) {
 	q.mu.Lock()
 	was := q.failure
@@ -268,7 +268,7 @@ func (q *queue) left(taken bool, text string) {
 	}
 }
 
-// drop ends the sender, and forgets what waits.
+// drop ends the sender and discards the queue.
 func (q *queue) drop() {
 	q.mu.Lock()
 	q.closed, q.list = true, nil
@@ -277,7 +277,7 @@ func (q *queue) drop() {
 	q.done.Wait()
 }
 
-// finish waits for what is on its way, unless the last try failed.
+// finish waits for messages in transit, unless the last attempt failed.
 func (q *queue) finish() {
 	for limit := time.Now().Add(lastTime); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
 		q.mu.Lock()
@@ -289,7 +289,7 @@ func (q *queue) finish() {
 	}
 }
 
-// close ends the sender. What waits goes on with the next process.
+// close ends the sender. The next process resumes the queue.
 func (q *queue) close() {
 	q.finish()
 	q.mu.Lock()

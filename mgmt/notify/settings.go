@@ -11,14 +11,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/notify/mail"
 )
 
-// Settings are who is told of what.
+// Settings defines the notification channels.
 type Settings struct {
 	Email Email `json:"email,omitzero"`
-	// Disabled are the alerts that are not sent.
+	// Disabled lists the disabled alerts.
 	Disabled []string     `json:"disabled,omitempty"`
 	Backends BackendAlert `json:"backends,omitzero"`
-	// ClusterPrefix begins the subjects of alerts about the cluster, Interfaces are those
-	// that are told of. Both wait for what can tell of them.
+	// ClusterPrefix starts the subjects of cluster alerts; Interfaces lists interfaces with
+	// alerts. Both are for future functions.
 	ClusterPrefix string    `json:"cluster_prefix,omitempty"`
 	Interfaces    []string  `json:"interfaces,omitempty"`
 	Webhooks      []Webhook `json:"webhooks,omitempty"`
@@ -28,37 +28,36 @@ type Settings struct {
 
 // Email is the mail server and the addresses.
 type Email struct {
-	Server string   `json:"server,omitempty"` // host or host:port; empty: nothing is sent
+	Server string   `json:"server,omitempty"` // host or host:port; "": nothing is sent
 	User   string   `json:"user,omitempty"`
 	From   string   `json:"from,omitempty"`
 	To     []string `json:"to,omitempty"`
 	TLS    bool     `json:"tls,omitempty"`
-	// CA names the list of authorities the server is verified by; empty means those of
-	// the system.
+	// CA names the authority list that verifies the server; "" means those of the system.
 	CA string `json:"ca,omitempty"`
-	// Choice is what is mailed; no kinds mean those of the alerts.
+	// Choice selects the mailed events; without kinds, those of the alerts.
 	Choice
-	// Sealed is the password; only this package opens it.
+	// Sealed is the sealed password, which only this package decrypts.
 	Sealed []byte `json:"password,omitempty"`
-	// Password is a new one, on its way to be sealed; nil: it stays.
+	// Password is a new password to be sealed; nil: unchanged.
 	Password *string `json:"-"`
 }
 
-// BackendAlert is how backends are told of.
+// BackendAlert holds the settings for backends.
 type BackendAlert struct {
 	Prefix string `json:"prefix,omitempty"`
-	// AvoidFlapping is for how many seconds a state must last before it is told.
+	// AvoidFlapping is the minimum duration of a state in seconds before it is reported.
 	AvoidFlapping *int `json:"avoidflappingtime,omitempty"`
 }
 
-// DefaultAvoidFlapping is for how many seconds a state must last when nothing is set,
-// MaxAvoidFlapping the most that can be.
+// DefaultAvoidFlapping is the default of AvoidFlapping in seconds, MaxAvoidFlapping its
+// maximum.
 const (
 	DefaultAvoidFlapping = 1
 	MaxAvoidFlapping     = 3600
 )
 
-// Seconds is AvoidFlapping with the unset value replaced.
+// Seconds returns AvoidFlapping or its default.
 func (b BackendAlert) Seconds() int {
 	if b.AvoidFlapping != nil {
 		return *b.AvoidFlapping
@@ -66,7 +65,7 @@ func (b BackendAlert) Seconds() int {
 	return DefaultAvoidFlapping
 }
 
-// The bounds of settings.
+// Limits of settings.
 const (
 	MaxRecipients = 16
 	MaxPrefix     = 64
@@ -86,7 +85,7 @@ func (s Settings) clone() Settings {
 	return s
 }
 
-// check says what is wrong with settings.
+// check validates the settings.
 func (s *Settings) check() error {
 	if err := s.Email.check(); err != nil {
 		return err
@@ -164,7 +163,7 @@ func deref(s *string) string {
 	return *s
 }
 
-// hostName reports whether a text is the name of a host.
+// hostName reports whether a text is a host name.
 func hostName(text string) bool {
 	for label := range strings.SplitSeq(strings.TrimSuffix(text, "."), ".") {
 		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' || strings.ContainsFunc(label, func(r rune) bool { return r != '-' && !alphanumeric(r) }) {
@@ -178,7 +177,7 @@ func alphanumeric(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
-// splitServer reads host or host:port.
+// splitServer parses host or host:port.
 func splitServer(text string, secure bool) (host string, port int, err error) {
 	host, port = text, mail.DefaultPort(secure)
 	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {

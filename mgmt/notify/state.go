@@ -6,11 +6,12 @@ import (
 	"github.com/sluicelb/sluice/mgmt/event"
 )
 
-// state is what was told of a backend or farm, and what it is since when if that differs.
+// state is the reported state of a backend or farm, and when the current one began if it
+// differs.
 type state[S comparable] struct {
 	told    S
 	differs bool
-	since   time.Time // it differs, or became what was told
+	since   time.Time // when it began to differ, or last equalled the reported one
 	flaps   flaps[S]
 }
 
@@ -21,14 +22,14 @@ func stateOf[S comparable](list map[uint32]*state[S], id uint32, before S) *stat
 	return &state[S]{told: before}
 }
 
-// verdict is what is to be told of a state, and since when it is so.
+// verdict states whether to report a state, and its start.
 type verdict struct {
 	tell, flaps bool
 	since       time.Time
 }
 
-// happening is an event as it is told. Of one that flaps it is the last one until it has
-// settled, and says so.
+// happening returns the event to report. For a flapping state, it is the last one until it
+// settles, and says so.
 func (v verdict) happening(e event.Event) Happening {
 	h := happening(e)
 	if v.flaps {
@@ -37,7 +38,7 @@ func (v verdict) happening(e event.Event) Happening {
 	return h
 }
 
-// due is when a state that stays as it is will be told of; zero: it was.
+// due returns when an unchanged state will be reported; zero: it already is.
 func (s *state[S]) due(lasts time.Duration) time.Time {
 	switch {
 	case s.flaps.muted:
@@ -48,16 +49,16 @@ func (s *state[S]) due(lasts time.Duration) time.Time {
 	return time.Time{}
 }
 
-// lookAgain has everything looked at by a time though nothing changes.
+// lookAgain schedules a look even if nothing changes.
 func (s *states) lookAgain(at time.Time) {
 	if !at.IsZero() && (s.again.IsZero() || at.Before(s.again)) {
 		s.again = at
 	}
 }
 
-// look says what is to be told of a state, which means nothing while it is nobody's
-// business: what was told of it stays then. Another one has to last before it is told,
-// whichever others it was meanwhile.
+// look decides whether to report a state. means is false while the state is irrelevant,
+// e.g. during maintenance; the reported state then stays. A new state must last before it
+// is reported, whichever states came between.
 func (s *state[S]) look(is S, bad int, means bool, since time.Time, l *look) (v verdict) {
 	if means && s.flaps.escalates(bad) {
 		s.flaps = flaps[S]{}

@@ -8,24 +8,22 @@ import (
 	"github.com/sluicelb/sluice/mgmt/notify/webhook"
 )
 
-// Webhook is who gets messages over HTTP.
+// Webhook is a receiver of messages over HTTP.
 type Webhook struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
-	// CA names the list of authorities the receiver is verified by; empty means those of
-	// the system.
+	// CA names the authority list that verifies the receiver; "" means those of the system.
 	CA string `json:"ca,omitempty"`
 	Choice
-	// Off: nothing is sent.
+	// Off disables the webhook.
 	Off bool `json:"off,omitempty"`
-	// Sealed is the secret; only this package opens it.
+	// Sealed is the sealed secret, which only this package decrypts.
 	Sealed []byte `json:"secret,omitempty"`
-	// Secret is a new one, on its way to be sealed; nil: it stays.
+	// Secret is a new secret to be sealed; nil: unchanged.
 	Secret *string `json:"-"`
 }
 
-// The bounds of webhooks. A secret shorter than the least could be guessed from a
-// message.
+// Limits of webhooks. A shorter secret could be guessed from a message.
 const (
 	MaxWebhooks    = 8
 	maxWebhookName = 32
@@ -61,7 +59,7 @@ func (w *Webhook) hears(kind event.Kind, severity event.Severity) bool {
 	return !w.Off && w.Choice.hears(kind, severity)
 }
 
-// webhook returns the one of a name, nil when there is none.
+// webhook returns the webhook of that name, nil if there is none.
 func (s *Settings) webhook(name string) *Webhook {
 	if i := slices.IndexFunc(s.Webhooks, func(w Webhook) bool { return w.Name == name }); i >= 0 {
 		return &s.Webhooks[i]

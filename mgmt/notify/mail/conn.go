@@ -12,11 +12,11 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// dialer connects once, and ends the connection whatever becomes of it: the library
-// forgets those that failed in the middle.
+// dialer connects once and always closes the connection. The library leaks connections that
+// fail midway.
 type dialer struct {
 	server  Server
-	session context.Context // ends with the whole of it
+	session context.Context // ends with the whole session
 	conn    net.Conn
 	stop    func() bool
 }
@@ -27,7 +27,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 		return nil, err
 	}
 	d.conn = conn
-	d.stop = context.AfterFunc(d.session, func() { _ = conn.Close() }) // ctx ends when it is connected
+	d.stop = context.AfterFunc(d.session, func() { _ = conn.Close() }) // ctx ends once connected
 	var out net.Conn = &bounded{Conn: conn, left: mostSaid}
 	if d.server.Secure && d.server.Port == SecurePort {
 		secure := tls.Client(out, d.server.config())
@@ -46,7 +46,7 @@ func (d *dialer) close() {
 	}
 }
 
-// bounded is a connection whose other side may say so much.
+// bounded is a connection that limits the bytes received.
 type bounded struct {
 	net.Conn
 	left int
@@ -64,14 +64,14 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// final reports whether a server refused a mail for good: with a status from 500 on.
-// What else goes wrong may be right the next time.
+// final reports whether the server rejected a mail permanently (status 500 and above).
+// Other errors are temporary.
 func final(err error) bool {
 	sending, ok := errors.AsType[*gomail.SendError](err)
 	return ok && !sending.IsTemp() && sending.ErrorCode() >= 500
 }
 
-// plain is an error without what only programmers read, in one line.
+// plain formats an error on one line without internals.
 func plain(err error, ctx context.Context) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("the mail server did not answer in time: %w", ctx.Err())

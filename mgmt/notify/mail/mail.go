@@ -1,11 +1,11 @@
-// Package mail sends mails over SMTP. It is the door to the library that speaks it.
+// Package mail sends mails over SMTP. It is the only importer of the SMTP library.
 //
-// A mail goes to each recipient by itself, over one connection: one address that the
-// server refuses keeps nobody else from getting it. What a server may say and how long
-// it may take are bounded, and so is how often it is answered.
+// Each recipient gets a mail of its own over the same connection, so an address that the
+// server rejects does not affect others. The size and duration of the server's responses
+// and the number of exchanges are bounded.
 //
-// Nothing of a mail can become a header line: addresses are checked, subjects are
-// cleaned and encoded, and texts are encoded as a whole.
+// No part of a mail can become a header line: addresses are validated, subjects are cleaned
+// and encoded, and texts are encoded as a whole.
 package mail
 
 import (
@@ -30,20 +30,20 @@ import (
 type Server struct {
 	Host string
 	Port int
-	// User and Password log in; without a user nobody does. Without Secure only by means
-	// that do not show the password.
+	// User and Password authenticate; without a user there is no authentication. Without
+	// Secure, only mechanisms that do not reveal the password are used.
 	User, Password string
-	// Secure wants TLS: from the first byte on port 465, by STARTTLS on others. Without it
-	// everything is in clear text.
+	// Secure requires TLS: implicit on port 465, STARTTLS on others. Otherwise everything
+	// is in clear text.
 	Secure bool
-	// Roots verify the server; nil: those of the system.
+	// Roots verifies the server; nil: those of the system.
 	Roots *x509.CertPool
 }
 
-// SecurePort is where TLS begins with the first byte.
+// SecurePort is the port for implicit TLS.
 const SecurePort = 465
 
-// DefaultPort is that of a server whose port nobody named.
+// DefaultPort returns the default port of a server.
 func DefaultPort(secure bool) int {
 	if secure {
 		return 587
@@ -51,21 +51,21 @@ func DefaultPort(secure bool) int {
 	return 25
 }
 
-// Message is a mail of plain text.
+// Message is a plain text mail.
 type Message struct {
 	From    string
 	To      []string
 	Subject string
 	Text    string
-	// Host names this machine: to the server, and in the number of the mail.
+	// Host names this machine, to the server and in the message ID.
 	Host string
 	At   time.Time
 }
 
-// Failure is a recipient who did not get a mail.
+// Failure is a recipient who did not get the mail.
 type Failure struct {
 	To string
-	// Final: the server refused it for good, and it is in vain to try again.
+	// Final means that the server rejected it permanently, so retries are pointless.
 	Final bool
 	Err   error
 }
@@ -76,16 +76,16 @@ func (f *Failure) Error() string { return fmt.Sprintf("%s: %s", f.To, f.Err) }
 // Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// The bounds of one connection.
+// Limits of one connection.
 const (
 	sessionTime = 60 * time.Second
 	stepTime    = 15 * time.Second
-	mostSaid    = 256 << 10 // bytes a server may say
+	mostSaid    = 256 << 10 // bytes accepted from a server
 	maxSubject  = 250
 )
 
-// Send sends a mail to all its recipients and returns what the server said of the last
-// one that got it, and who did not.
+// Send sends a mail to all its recipients. It returns the server's last success response,
+// and the failed recipients.
 func Send(ctx context.Context, s Server, m Message) (said string, failed []*Failure) {
 	mails, err := m.each()
 	if err != nil {
@@ -140,7 +140,7 @@ func (m *Message) all(err error, final bool) (out []*Failure) {
 	return out
 }
 
-// each makes a mail for every recipient.
+// each builds a mail for every recipient.
 func (m *Message) each() ([]*gomail.Msg, error) {
 	var out []*gomail.Msg
 	for _, to := range m.To {
@@ -155,21 +155,21 @@ func (m *Message) each() ([]*gomail.Msg, error) {
 		one.Subject(subject)
 		one.SetDateWithValue(cmp.Or(m.At, time.Now()))
 		one.SetMessageIDWithValue(fmt.Sprintf("%d.%d@%s", m.At.UnixNano(), len(out), cmp.Or(hostName(m.Host), "localhost")))
-		one.SetGenHeader("Auto-Submitted", "auto-generated") // nobody's holiday answers (RFC 3834)
+		one.SetGenHeader("Auto-Submitted", "auto-generated") // prevents automatic replies (RFC 3834)
 		one.SetBodyString(gomail.TypeTextPlain, body(m.Text))
 		out = append(out, one)
 	}
 	return out, nil
 }
 
-// addressForm is narrower than RFC 5322: quoted parts and comments, which could carry
-// something else, are nobody's address.
+// addressForm is stricter than RFC 5322: it excludes quoted parts and comments, which could
+// smuggle other content and are unused in practice.
 var addressForm = pattern.Lazy(`^[A-Za-z0-9.!#$%&'*+/=?^_{|}~` + "`" + `-]+@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 
-// maxAddress bounds an address (RFC 5321 section 4.5.3.1.3).
+// maxAddress is the maximum length of an address (RFC 5321 §4.5.3.1.3).
 const maxAddress = 254
 
-// CheckAddress says whether a text is the address of a mailbox, without a name.
+// CheckAddress validates a mailbox address without a display name.
 func CheckAddress(text string) error {
 	local, domain, _ := strings.Cut(text, "@")
 	if len(text) > maxAddress || len(local) > 64 || !addressForm().MatchString(text) || strings.HasPrefix(local, ".") || strings.HasSuffix(local, ".") || strings.Contains(text, "..") || domain == "" {
@@ -185,7 +185,7 @@ func cut(text string) string {
 	return text
 }
 
-// clean makes one line of a text.
+// clean makes a single line of a text.
 func clean(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
@@ -205,7 +205,7 @@ func body(text string) string {
 	return out.String()
 }
 
-// hostName is a name as headers and servers want one; empty when it is none.
+// hostName reduces a name to characters valid in headers and SMTP; "" if none remain.
 func hostName(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == '-' || r == '.' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
@@ -230,7 +230,8 @@ func (s *Server) options(d *dialer, host string) []gomail.Option {
 	return out
 }
 
-// methods are how is logged in, the best first: PLAIN is for secure connections alone.
+// methods returns the authentication mechanisms, best first. PLAIN and LOGIN are only for
+// secure connections.
 func (s *Server) methods() []gomail.SMTPAuthType {
 	if s.Secure {
 		return []gomail.SMTPAuthType{gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthPlain, gomail.SMTPAuthLogin, gomail.SMTPAuthCramMD5}
@@ -242,5 +243,5 @@ func (s *Server) config() *tls.Config {
 	return &tls.Config{ServerName: s.Host, RootCAs: s.Roots, MinVersion: tls.VersionTLS12}
 }
 
-// Address is where the server is.
+// Address returns the address of the server.
 func (s *Server) Address() string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }

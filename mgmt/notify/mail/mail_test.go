@@ -183,7 +183,7 @@ func TestAServerThatIsAwayOrSilentOrTalksCostsLittle(t *testing.T) {
 			t.Errorf("%s: %v", name, failed)
 		}
 	}
-	// One that answers nothing is waited for as long as the caller likes.
+	// The caller's context bounds the wait for a silent server.
 	hang := make(chan struct{})
 	silent := mailtest.New(t, mailtest.Options{Answer: func(string) string { <-hang; return "" }})
 	t.Cleanup(func() { close(hang) })
@@ -194,7 +194,7 @@ func TestAServerThatIsAwayOrSilentOrTalksCostsLittle(t *testing.T) {
 	}
 }
 
-// Debian's aiosmtpd is a server we did not write.
+// Debian's aiosmtpd is an independent server.
 func TestAForeignServerTakesMails(t *testing.T) {
 	program, err := exec.LookPath("aiosmtpd")
 	if err != nil {

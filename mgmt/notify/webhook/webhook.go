@@ -1,16 +1,15 @@
-// Package webhook brings messages to receivers over HTTP.
+// Package webhook delivers messages to receivers over HTTP.
 //
 // A message is a POST of JSON with two headers of its own:
 //
 //	Sluice-Signature: t=1795510800,v1=5257a869e7…
 //	Sluice-Delivery:  9f86d081884c7d65
 //
-// v1 is the HMAC-SHA256, in hex, of the time t, a dot and the body, with the secret of
-// the receiver as key; t is when this try was made, in seconds, so that one who heard a
-// message cannot play it again later. The delivery is the same in each try of a message.
+// v1 is the HMAC-SHA256, in hex, of the time t, a dot and the body, with the receiver's
+// secret as key. t is the time of this attempt in seconds, which prevents replays. The
+// delivery ID is the same in each attempt of a message.
 //
-// What a receiver may say and how long it may take are bounded. None sends anybody
-// elsewhere: redirects are not followed.
+// The size and duration of a response are bounded. Redirects are not followed.
 package webhook
 
 import (
@@ -36,40 +35,41 @@ import (
 	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
-// Receiver is who gets messages.
+// Receiver is the destination of messages.
 type Receiver struct {
 	URL    string
 	Secret []byte
-	// Roots verify it; nil: those of the system.
+	// Roots verifies it; nil: those of the system.
 	Roots *x509.CertPool
-	// Proxy is what connections go through; nil: nothing.
+	// Proxy is the proxy for connections; nil: none.
 	Proxy func() outbound.Proxy
 }
 
-// Message is what it gets.
+// Message is a message to a receiver.
 type Message struct {
-	ID   string // the same in each try
+	ID   string // the same in each attempt
 	Body []byte
-	At   time.Time // of this try
+	At   time.Time // of this attempt
 }
 
-// The names of the headers.
+// Names of headers.
 const (
 	SignatureHeader = "Sluice-Signature"
 	DeliveryHeader  = "Sluice-Delivery"
 )
 
-// The bounds of one try.
+// Limits of one attempt.
 const (
 	tryTime   = 15 * time.Second
-	mostSaid  = 64 << 10 // bytes of an answer's head, and of its body
+	mostSaid  = 64 << 10 // bytes of a response's head, and of its body
 	maxURL    = 1024
 	mostShown = 300 // bytes of an error
 )
 
-// Failure is why a message was not taken.
+// Failure is the reason why a message was not accepted.
 type Failure struct {
-	// Final: the receiver does not want this message, and it is in vain to try again.
+	// Final means that the receiver rejects this message for good, so retries are
+	// pointless.
 	Final bool
 	text  string
 }
@@ -77,10 +77,10 @@ type Failure struct {
 // Error implements error.
 func (f *Failure) Error() string { return f.text }
 
-// unwanted are the answers that speak of the message, not of the receiver.
+// unwanted lists the statuses that concern the message, not the receiver.
 var unwanted = []int{http.StatusBadRequest, http.StatusGone, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
 
-// Sign is the value of SignatureHeader.
+// Sign returns the value of SignatureHeader.
 func Sign(secret []byte, at time.Time, body []byte) string {
 	second := strconv.FormatInt(at.Unix(), 10)
 	sum := hmac.New(sha256.New, secret)
@@ -89,7 +89,7 @@ func Sign(secret []byte, at time.Time, body []byte) string {
 	return "t=" + second + ",v1=" + hex.EncodeToString(sum.Sum(nil))
 }
 
-// Send sends a message once and returns the status of the answer. Errors: *Failure.
+// Send sends a message once and returns the status of the response. Errors: *Failure.
 func Send(ctx context.Context, r Receiver, m Message) (status string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
@@ -109,7 +109,7 @@ func Send(ctx context.Context, r Receiver, m Message) (status string, err error)
 		return "", &Failure{text: plain(err, ctx)}
 	}
 	defer answer.Body.Close()
-	_, _ = io.CopyN(io.Discard, answer.Body, mostSaid) // the status is the answer
+	_, _ = io.CopyN(io.Discard, answer.Body, mostSaid) // only the status matters
 	return verdict(answer)
 }
 
@@ -132,7 +132,7 @@ func (r *Receiver) transport() *http.Transport {
 	return t
 }
 
-// CheckURL says whether a text is the address of a receiver.
+// CheckURL validates the address of a receiver.
 func CheckURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -155,8 +155,8 @@ func CheckURL(text string) error {
 	return outbound.Guard(outbound.Remote).CheckHost(u.Hostname())
 }
 
-// plain is an error in one line, without the address of the receiver, which may say
-// more than logs should.
+// plain formats an error on one line without the receiver's address, which may contain a
+// token.
 func plain(err error, ctx context.Context) string {
 	if ctx.Err() != nil {
 		return "it does not answer in time"
@@ -170,7 +170,7 @@ func plain(err error, ctx context.Context) string {
 	return clean(err.Error())
 }
 
-// clean makes one line of what others said.
+// clean makes a single line of an untrusted text.
 func clean(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {

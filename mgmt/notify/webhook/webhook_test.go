@@ -30,7 +30,7 @@ var (
 	message = webhook.Message{ID: "7", Body: []byte(`{"id":"7"}`), At: time.Unix(1795510800, 0)}
 )
 
-// verified is what the manual tells receivers to do.
+// verified implements the verification described in the manual.
 func verified(r *http.Request, body []byte, secret []byte) bool {
 	var at, sum string
 	if _, err := fmt.Sscanf(strings.ReplaceAll(r.Header.Get(webhook.SignatureHeader), ",", " "), "t=%s v1=%s", &at, &sum); err != nil {
@@ -41,7 +41,7 @@ func verified(r *http.Request, body []byte, secret []byte) bool {
 	return hmac.Equal([]byte(hex.EncodeToString(mac.Sum(nil))), []byte(sum))
 }
 
-// secure is an HTTPS server, and a receiver that trusts it.
+// secure returns an HTTPS server and a receiver that trusts it.
 func secure(t *testing.T, answer http.HandlerFunc) (*httptest.Server, webhook.Receiver) {
 	s := httptest.NewTLSServer(answer)
 	t.Cleanup(s.Close)
@@ -99,7 +99,7 @@ func TestNobodyIsFollowedElsewhere(t *testing.T) {
 	}
 }
 
-// raw is a receiver that answers bytes.
+// raw returns a receiver that responds with the given bytes.
 func raw(t *testing.T, answer string) webhook.Receiver {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package mailtest is a mail server for tests, in the test's own process.
+// Package mailtest provides a mail server for tests, in the test's own process.
 package mailtest
 
 import (
@@ -16,18 +16,18 @@ import (
 	"testing"
 )
 
-// Options are what a server differs in.
+// Options configures a server.
 type Options struct {
-	// TLS is what it secures connections with; from the first byte when Implicit is set.
+	// TLS is its TLS configuration; with Implicit, TLS starts at once.
 	TLS      *tls.Config
 	Implicit bool
-	// Auth wants "user password" by PLAIN; empty: nobody has to log in.
+	// Auth requires "user password" by PLAIN; "": no authentication.
 	Auth string
-	// Answer replaces the answer to a command, "" for the usual one. It may wait.
+	// Answer replaces the response to a command, "" for the usual one. It may block.
 	Answer func(command string) string
 }
 
-// Mail is one that was taken.
+// Mail is an accepted mail.
 type Mail struct {
 	From, To string
 	Secure   bool
@@ -35,7 +35,7 @@ type Mail struct {
 	Raw      string
 }
 
-// Parsed is the mail as its reader sees it.
+// Parsed returns the mail as its reader sees it.
 func (m Mail) Parsed(t testing.TB) (header mail.Header, subject, text string) {
 	t.Helper()
 	msg, err := mail.ReadMessage(strings.NewReader(m.Raw))
@@ -56,7 +56,7 @@ func (m Mail) Parsed(t testing.TB) (header mail.Header, subject, text string) {
 	return msg.Header, subject, strings.ReplaceAll(string(b), "\r\n", "\n")
 }
 
-// Server takes mails.
+// Server accepts mails.
 type Server struct {
 	Host string
 	Port int
@@ -93,14 +93,14 @@ func New(t testing.TB, o Options) *Server {
 	return s
 }
 
-// Mails are those that were taken so far.
+// Mails returns the mails accepted so far.
 func (s *Server) Mails() []Mail {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Mail(nil), s.mails...)
 }
 
-// Connections is how many there were.
+// Connections returns the number of connections.
 func (s *Server) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
