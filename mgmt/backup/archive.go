@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// The members of an archive.
+// Members of an archive.
 const (
 	manifestName = "manifest.json"
 	configName   = "configuration.yaml"
@@ -34,8 +34,8 @@ const (
 	format  = 1
 )
 
-// Manifest is what an archive says of itself. Nobody vouches for it where the archive
-// is not encrypted: it protects from damage, not from forgery.
+// Manifest describes an archive. Without encryption it is not authenticated: it detects
+// damage, not forgery.
 type Manifest struct {
 	Format   int       `json:"format"`
 	Product  string    `json:"product"`
@@ -43,9 +43,9 @@ type Manifest struct {
 	Layout   int       `json:"layout"` // of the store
 	Date     time.Time `json:"date"`
 	Hostname string    `json:"hostname"`
-	// Node is the ID of the node key secrets are sealed with.
+	// Node is the ID of the node key that seals the secrets.
 	Node string `json:"node"`
-	// Encrypted: everything else is readable with a passphrase only.
+	// Encrypted means that everything else needs a passphrase.
 	Encrypted bool     `json:"encrypted"`
 	Members   []Member `json:"members"`
 }
@@ -57,10 +57,10 @@ type Member struct {
 	SHA256 string `json:"sha256"`
 }
 
-// programFolders are those of programs of the operator, which are members of an archive.
+// programFolders are the folders of operator programs included in an archive.
 var programFolders = []string{hook.Folder, hook.Plugins}
 
-// programMember is the program that a member is called after.
+// programMember returns the program of a member name.
 func programMember(name string) (h Hook, is bool) {
 	folder, program, _ := strings.Cut(name, "/")
 	if !slices.Contains(programFolders, folder) || hook.NameProblem(program) != "" {
@@ -72,34 +72,34 @@ func programMember(name string) (h Hook, is bool) {
 	return h, true
 }
 
-// Hook is a program of the operator.
+// Hook is an operator program.
 type Hook struct {
-	// Folder is that of the data directory it is in; empty means hook.Folder.
+	// Folder is its folder in the data directory; "" means hook.Folder.
 	Folder  string `json:"folder,omitempty"`
 	Name    string `json:"name"`
 	Content []byte `json:"content"`
 }
 
-// archive is everything that is in an archive.
+// archive is the content of an archive.
 type archive struct {
 	Manifest Manifest
-	Config   []byte // a document
+	Config   []byte // a configuration document
 	Contents store.Contents
-	// Farms are their names by the numbers groups of users know them by.
+	// Farms maps the farm IDs used by user groups to names.
 	Farms    map[uint32]string
 	Hooks    []Hook
-	NodeKeys [][]byte // only where it is encrypted
-	Places   []byte   // the GeoIP database, nil for none
+	NodeKeys [][]byte // only if encrypted
+	Places   []byte   // the GeoIP database, nil if there is none
 }
 
-// workFactor is what a guess of a passphrase costs: scrypt with N of 2^16 and r of 8,
-// which takes 64 MiB. Archives of others may ask for four times as much.
+// workFactor is the cost of a passphrase guess: scrypt with N = 2^16 and r = 8, which takes
+// 64 MiB. Foreign archives may require four times as much.
 const (
 	workFactor    = 16
 	maxWorkFactor = 18
 )
 
-// write writes the archive, encrypted when there is a passphrase.
+// write writes the archive, encrypted if there is a passphrase.
 func (a *archive) write(w io.Writer, passphrase string) error {
 	members, err := a.members(passphrase != "")
 	if err != nil {
@@ -128,7 +128,7 @@ func (a *archive) write(w io.Writer, passphrase string) error {
 	return pack(w, a.Manifest, []file{{sealedName, sealed.Bytes()}})
 }
 
-// path is where it lies in the data directory, and what it is called in an archive.
+// path returns its path in the data directory, which is also its member name.
 func (h *Hook) path() string { return cmp.Or(h.Folder, hook.Folder) + "/" + h.Name }
 
 // file is a member with its content.
@@ -143,7 +143,7 @@ type stored struct {
 	Farms map[uint32]string `json:"farms,omitempty"`
 }
 
-// members are the files of the archive but its manifest.
+// members returns the files of the archive except the manifest.
 func (a *archive) members(encrypted bool) ([]file, error) {
 	contents, err := json.Marshal(stored{a.Contents, a.Farms})
 	if err != nil {
@@ -166,7 +166,7 @@ func (a *archive) members(encrypted bool) ([]file, error) {
 	return out, nil
 }
 
-// pack writes a gzipped tar, the manifest first.
+// pack writes a gzipped tar, manifest first.
 func pack(w io.Writer, m Manifest, members []file) error {
 	m.Members = nil
 	for _, f := range members {

@@ -1,37 +1,38 @@
-// Package backup makes archives of everything an operator would miss, keeps them in a
-// folder of the data directory, and restores them.
+// Package backup creates archives of an operator's data, stores them in a folder of the
+// data directory, and restores them.
 //
 // An archive is a gzipped tar:
 //
-//	manifest.json        which product, release, node and time; size and SHA-256 of each member
-//	configuration.yaml   the configuration in force, a document as any other
+//	manifest.json        product, release, node and time; size and SHA-256 of each member
+//	configuration.yaml   the current configuration, an ordinary document
 //	store.json           certificates, authorities, API keys, settings, and the documents of
 //	                     other packages: users, groups and roles, and more
-//	hooks/NAME           programs of the operator: hooks and scripts
-//	plugins/NAME         and plugins of checks
-//	geoip.table          the GeoIP database, where there is one that is not too large
-//	node-keys.json       only in what is encrypted
+//	hooks/NAME           operator programs: hooks and scripts
+//	plugins/NAME         and check plugins
+//	geoip.table          the GeoIP database, if there is one that is not too large
+//	node-keys.json       only in encrypted archives
 //
-// Private keys and other secrets are in it as they are in the store: sealed with the
-// node key. Without a passphrase an archive can therefore be restored where that key is,
-// and nowhere else. With one everything but the manifest is in one member, content.age,
-// encrypted with age (scrypt); the node key is among it, and the archive can be restored
-// anywhere: the node that does so keeps the key beside its own (mgmt/certs/ring.go). What
-// is not encrypted still has hashes of passwords and keys in it: keep it as a secret.
+// Private keys and other secrets are sealed with the node key, as in the store. So an
+// archive without a passphrase can only be restored where that key is available. With a
+// passphrase, everything except the manifest is in the member content.age, encrypted with
+// age (scrypt). It includes the node key, so the archive can be restored anywhere; the
+// restoring node stores the key next to its own (mgmt/certs/ring.go). An unencrypted
+// archive still contains hashes of passwords and keys, so it must be kept secret.
 //
-// The history, logs, numbers over time, the certificate of the API and the node key of
-// an archive without a passphrase are in none.
+// No archive contains the history, logs, statistics or the certificate of the API. Only
+// encrypted ones contain the node key.
 //
 // # Restoring
 //
-// An archive is read whole and checked before anything happens: every member is listed
-// in the manifest, has its size and sum, and is a plain file with a name that is known;
-// what it expands to is bounded. Then the applier and the store replace everything in one
-// step, with one revision. What was there before is an archive of its own, Before, so
-// that it can be taken back with certificates and users as well.
+// An archive is read and checked completely before anything changes. Every member must be
+// listed in the manifest, match its size and digest, and be a regular file with a known
+// name. The expanded size is bounded. Then the applier and the store replace everything in
+// one step, as one revision. The previous state is saved in the archive Before, so that a
+// restoration can be reverted, including certificates and users.
 //
-// Programs of the operator lie in files, outside of that step: they are noted in it,
-// and written after it, or at the next start (Finish). The GeoIP database is put in its
-// place after it; an archive without one leaves that of the node. Only who applies an archive on
-// the machine itself gets them: who has an API key alone cannot bring programs.
+// Operator programs are files outside of that step. The step records them, and they are
+// written afterwards or at the next start (Finish). The GeoIP database is installed after
+// the step; an archive without one keeps that of the node. Both are restored only if the
+// archive is applied on the machine itself, so that an API key alone cannot install
+// programs.
 package backup

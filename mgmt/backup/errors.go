@@ -5,17 +5,19 @@ import (
 	"fmt"
 )
 
-// The errors a caller may want to tell apart; they say what to do.
+// Errors that callers may distinguish. Their messages name the remedy.
 var (
-	// ErrNone: there is no archive of that name.
+	// ErrNone means that there is no archive of that name.
 	ErrNone = errors.New("the backup does not exist")
-	// ErrExists: the name is taken.
+	// ErrExists means that the name is in use.
 	ErrExists = errors.New("exists")
-	// ErrFull: there are as many as are kept, or they have no room.
+	// ErrFull means that the maximum number of archives is stored, or that there is no
+	// space.
 	ErrFull = errors.New("no room")
 )
 
-// Error says why an archive is not made, taken or restored. Nothing was changed.
+// Error is the reason why an archive is not created, accepted or restored. Nothing was
+// changed.
 type Error struct{ Message string }
 
 // Error returns the message.
@@ -23,7 +25,8 @@ func (e *Error) Error() string { return e.Message }
 
 func invalid(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
-// damaged is about an archive that is not what its manifest says, or none at all.
+// damaged returns the error for an archive that does not match its manifest, or for a file
+// that is no archive.
 func damaged(format string, args ...any) error {
 	return invalid("the archive is damaged, or no backup of Sluice: %s", fmt.Sprintf(format, args...))
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// rootName is the user that is always there.
+// rootName is the user that always exists.
 const rootName = "root"
 
-// Factory makes the appliance what it was when it was installed: no farm, no history, no
-// certificate, user, group, role of its own, setting, document or GeoIP database. What root gets in by
-// stays: its keys, whether it may use them, and the names of the API; and so do programs
-// in the folder of hooks, which are files of the operator. Archives stay, with one of what
-// there was, unless they are to go. The process must be started anew afterwards, as after
-// Apply.
+// Factory resets the appliance to its initial state: no farms, history, certificates,
+// users, groups, custom roles, settings, documents or GeoIP database. It keeps root's
+// access (its keys, its API permission, the names of the API) and the operator programs,
+// which are files of the operator. It also keeps archives, including a new one of the
+// previous state, unless removeBackups is set. The process must be restarted afterwards, as
+// after Apply.
 func (k *Keeper) Factory(ctx context.Context, by apply.Author, removeBackups, dry bool) (apply.Result, error) {
 	k.busy.Lock()
 	defer k.busy.Unlock()
@@ -43,7 +43,7 @@ func (k *Keeper) Factory(ctx context.Context, by apply.Author, removeBackups, dr
 	return out, err
 }
 
-// atFactory is what stays.
+// atFactory returns the contents to keep.
 func (k *Keeper) atFactory(_ *farm.Config, now store.Contents) (out store.Contents, err error) {
 	for _, s := range now.Settings {
 		if s.Name == namesName {

@@ -17,33 +17,33 @@ import (
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
-// Folder is the folder of archives in the data directory.
+// Folder is the archive folder in the data directory.
 const Folder = "backup"
 
-// Before is the name of the archive of what was there before the last restoration. It
-// is made by itself, replaces the one before, and counts as none of MaxBackups.
+// Before is the archive of the state before the last restoration. It is created
+// automatically, replaces its predecessor, and does not count towards MaxBackups.
 const Before = "before-restore"
 
 const (
-	// MaxBackups is how many archives are kept.
+	// MaxBackups is the maximum number of archives.
 	MaxBackups = 32
 	maxName    = 64
 	suffix     = ".tar.gz"
-	// spare is what is left free on the disk for the store.
+	// spare is the disk space reserved for the store.
 	spare = 16 << 20
 )
 
-// View is what can be seen of an archive.
+// View describes an archive.
 type View struct {
 	Name     string
 	Size     int64
-	Date     time.Time // when it was made, or put here where Problem says why that is not known
+	Date     time.Time // creation time, or modification time of the file if Problem is set
 	Manifest Manifest
-	// Problem is why it cannot be read, empty when it can.
+	// Problem is the reason why it cannot be read, "" if it can.
 	Problem string
 }
 
-// checkName refuses what is no name of an archive.
+// checkName rejects invalid archive names.
 func checkName(name string) error {
 	plain := name != "" && name != "0" && len(name) <= maxName && name[0] != '-'
 	for i := range len(name) {
@@ -56,12 +56,12 @@ func checkName(name string) error {
 	return nil
 }
 
-// folder is where archives lie.
+// folder is the archive folder.
 type folder struct{ path string }
 
 func (f folder) file(name string) string { return filepath.Join(f.path, name+suffix) }
 
-// names are the names of all archives.
+// names returns the names of all archives.
 func (f folder) names() ([]string, error) {
 	entries, err := os.ReadDir(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -79,7 +79,7 @@ func (f folder) names() ([]string, error) {
 	return out, nil
 }
 
-// list shows all archives, the newest first.
+// list describes all archives, newest first.
 func (f folder) list() ([]View, error) {
 	names, err := f.names()
 	if err != nil {
@@ -100,7 +100,7 @@ func (f folder) list() ([]View, error) {
 	return out, nil
 }
 
-// view shows one archive, of which only the manifest is read.
+// view describes one archive. It reads only the manifest.
 func (f folder) view(name string) (View, error) {
 	in, size, err := f.open(name)
 	if err != nil {
@@ -128,7 +128,7 @@ func manifestOf(r io.Reader) (Manifest, error) {
 	return readManifest(tar.NewReader(&bounded{r: compressed, left: maxManifest + 64<<10, what: "its manifest is too long"}))
 }
 
-// open opens an archive. Errors: ErrNone, *Error for what is no name.
+// open opens an archive. Errors: ErrNone, *Error for an invalid name.
 func (f folder) open(name string) (*os.File, int64, error) {
 	if err := checkName(name); err != nil {
 		return nil, 0, fmt.Errorf("%w: %w", ErrNone, err)
@@ -151,7 +151,7 @@ func (f folder) open(name string) (*os.File, int64, error) {
 	return in, info.Size(), nil
 }
 
-// room makes the folder, and says why no further archive is to be kept there.
+// room creates the folder, and returns an error if another archive must not be stored.
 func (f folder) room(name string, bytes uint64) error {
 	if err := os.MkdirAll(f.path, 0o700); err != nil {
 		return disk.Explain(f.path, fmt.Errorf("make the folder of backups: %w", err))
@@ -184,7 +184,7 @@ func (f folder) remove(name string) error {
 	return err
 }
 
-// sweep removes what an upload or a backup left that did not end.
+// sweep removes leftovers of interrupted uploads and backups.
 func (f folder) sweep() {
 	entries, _ := os.ReadDir(f.path)
 	for _, e := range entries {

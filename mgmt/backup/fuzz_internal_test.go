@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// Whatever the bytes are, reading ends, and what is read is what can be written.
+// Reading arbitrary bytes terminates, and any accepted archive can be written again.
 func FuzzRead(f *testing.F) {
 	a := &archive{Manifest: Manifest{Format: format, Product: product, Version: "1", Layout: store.Layout, Date: time.Unix(1, 0).UTC(), Node: "n"},
 		Config: []byte("farms: []\n"), Hooks: []Hook{{Name: "on-any", Content: []byte("#!/bin/sh\n")}, {Folder: "plugins", Name: "check_own", Content: []byte("#!/bin/sh\n")}}}

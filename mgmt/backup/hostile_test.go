@@ -16,13 +16,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// packed is an archive that is made by hand: a manifest, and members of any kind.
+// packed is a handmade archive: a manifest, and members of any kind.
 type packed struct {
 	manifest map[string]any
 	members  []tar.Header
 	contents []string
-	list     []map[string]any // in the manifest, by default of all members
-	after    string           // in the tar, behind its end
+	list     []map[string]any // in the manifest; by default all members
+	after    string           // in the tar, after its end
 }
 
 func newPacked() *packed {
@@ -146,7 +146,7 @@ func TestRow24AHostileArchiveIsRefusedAndChangesNothing(t *testing.T) {
 	h.must(err)
 }
 
-// What is a whole archive may still be one that cannot be restored.
+// An intact archive may still be impossible to restore.
 func TestRow24WhatCannotBeUsedIsNotRestored(t *testing.T) {
 	h := newHouse(t)
 	h.fill()
@@ -192,7 +192,7 @@ func TestRow24WhatCannotBeUsedIsNotRestored(t *testing.T) {
 	}
 }
 
-// endless is a gzipped stream of stored blocks without an end.
+// names returns the names of all archives.
 func names(t *testing.T, h *house) (out string) {
 	t.Helper()
 	list, err := h.List()
@@ -274,7 +274,7 @@ func manifestText(t *testing.T) string {
 
 func configOf(h *house) []byte { return []byte(h.state().config) }
 
-// An archive of which any byte was changed, or that ends anywhere, restores nothing.
+// An archive with any byte changed, or truncated anywhere, is not restored.
 func TestRow24NoDamagedByteIsRestored(t *testing.T) {
 	h := newHouse(t)
 	h.fill()
@@ -286,7 +286,8 @@ func TestRow24NoDamagedByteIsRestored(t *testing.T) {
 	try := func(what string, b []byte) {
 		t.Helper()
 		if _, err := h.Upload(root, "a", bytes.NewReader(b), int64(len(b))); err == nil {
-			// What holds no content may differ, as the time in the head of gzip: then it is the same archive.
+			// Bytes without content may differ, e.g. the time in the gzip header: the
+			// archive is the same.
 			if got := unzipped(t, b); !bytes.Equal(got, unzipped(t, own)) {
 				t.Fatalf("%s: another content was taken", what)
 			}
@@ -303,7 +304,7 @@ func TestRow24NoDamagedByteIsRestored(t *testing.T) {
 		try(fmt.Sprintf("byte %d of %d changed", i, len(own)), b)
 		try(fmt.Sprintf("cut after %d of %d bytes", i, len(own)), own[:i])
 	}
-	for i := range 64 { // its end is where sums are
+	for i := range 64 { // the end contains the checksums
 		b := bytes.Clone(own)
 		b[len(b)-1-i] ^= 0x80
 		try(fmt.Sprintf("byte %d from the end changed", i), b)

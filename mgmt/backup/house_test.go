@@ -65,7 +65,7 @@ func (h *house) must(err error) {
 	}
 }
 
-// open starts the node, or starts it again as a new process would.
+// open starts or restarts the node, like a new process.
 func (h *house) open() {
 	h.t.Helper()
 	if h.store != nil {
@@ -97,7 +97,7 @@ func (h *house) open() {
 	h.Finish()
 }
 
-// fill gives the node one of everything.
+// fill creates one object of each kind on the node.
 func (h *house) fill() (key string) {
 	h.t.Helper()
 	pem := certstest.NewAuthority(h.t, "root", now).Issue("shop.example")
@@ -132,14 +132,14 @@ func (h *house) farm(name string, port uint16) error {
 		d.Services = []farm.Service{{Name: "web", Backends: []farm.Backend{{Host: "127.0.0.1", Port: 8081}}}}
 		cfg.Farms = append(cfg.Farms, farm.Farm{Name: name, Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("127.0.0.1"), VPort: port, HTTP: d})
 		if name == "second" {
-			cfg.System.NTP.Server = "ntp.example" // no backup of before says anything about the machine
+			cfg.System.NTP.Server = "ntp.example" // a backup without machine settings
 		}
 		return nil
 	})
 	return err
 }
 
-// farmless uses up numbers of farms.
+// farmless uses up farm IDs.
 func (h *house) farmless() error {
 	for _, farms := range [][]farm.Farm{{{Name: "x", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("127.0.0.1"), VPort: 1234, HTTP: farm.DefaultHTTP()}}, nil} {
 		if _, err := h.applier.Change(h.t.Context(), root, "", 0, func(cfg *farm.Config) error { cfg.Farms = farms; return nil }); err != nil {
@@ -149,7 +149,7 @@ func (h *house) farmless() error {
 	return nil
 }
 
-// state is everything that a refused restoration must leave as it was.
+// state is everything that a rejected restoration must not change.
 type state struct {
 	config   string
 	revision uint64
@@ -184,7 +184,7 @@ func (h *house) state() state {
 	return s
 }
 
-// bytes is an archive as it lies on disk.
+// bytes returns an archive as stored on disk.
 func (h *house) bytes(name string) []byte {
 	h.t.Helper()
 	f, size, err := h.Open(name)
@@ -206,7 +206,7 @@ func (h *house) wants(err error, part string) {
 	}
 }
 
-// document is what of a document is kept.
+// document returns the stored value of a document.
 func (s state) document(name string) string {
 	for _, d := range s.contents.Documents {
 		if d.Name == name {

@@ -22,10 +22,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// noFollow opens no symbolic link.
+// noFollow rejects symbolic links.
 const noFollow = syscall.O_NOFOLLOW
 
-// Store is where everything is; *store.Store implements it.
+// Store is the store to back up; *store.Store implements it.
 type Store interface {
 	Whole() (*farm.Config, store.Revision, store.Contents, error)
 	Restore(cfg *farm.Config, meta store.Meta, contents store.Contents, forget bool) (store.Revision, error)
@@ -38,7 +38,7 @@ type Applier interface {
 	Restore(ctx context.Context, by apply.Author, comment string, r apply.Restoration) (apply.Result, error)
 }
 
-// Certificates are those in force, and the node keys; *certs.Book implements it.
+// Certificates manages the certificates and node keys; *certs.Book implements it.
 type Certificates interface {
 	Exchange([]store.Certificate, []store.Authority) (swap, undo func())
 	NodeKeys() ([][]byte, error)
@@ -49,23 +49,24 @@ type Certificates interface {
 
 // Places is the GeoIP database; *geoip.Store implements it.
 type Places interface {
-	// Saved is nil where there is none.
+	// Saved returns nil if there is no database.
 	Saved() ([]byte, error)
 	Restore(saved []byte) error
 	Remove() error
 }
 
-// Options is what a Keeper works with. Store, Applier, Certificates and NodeKeyID must be set.
+// Options are the parameters of a Keeper. Store, Applier, Certificates and NodeKeyID must
+// be set.
 type Options struct {
-	Dir          string // the data directory; empty means the working directory
+	Dir          string // the data directory; "" means the working directory
 	Store        Store
 	Applier      Applier
 	Certificates Certificates
-	Places       Places // nil: there is no database, and none is restored
-	// NodeKeyID is how a node key is called; certs.NodeKeyID.
+	Places       Places // nil: no database is saved or restored
+	// NodeKeyID returns the ID of a node key; certs.NodeKeyID.
 	NodeKeyID func(key []byte) string
-	// OnlyRoot and Renumbered work on the document of users, groups and roles; those of
-	// mgmt/rbac.
+	// OnlyRoot and Renumbered transform the document of users, groups and roles; mgmt/rbac
+	// implements them.
 	OnlyRoot   func(kept []byte) ([]byte, error)
 	Renumbered func(kept []byte, number func(farm uint32) (uint32, bool)) ([]byte, error)
 	Version    string // of the program
@@ -73,16 +74,16 @@ type Options struct {
 	Now        func() time.Time
 }
 
-// Keeper makes, keeps and restores archives. Make it with New; its methods are for any
-// goroutine, and what reads or writes whole archives waits for another that does.
+// Keeper creates, stores and restores archives. Use New to make one. Any goroutine may call
+// its methods; those that read or write whole archives are serialised.
 type Keeper struct {
 	options Options
 	folder  folder
 	busy    sync.Mutex
-	uploads sync.Mutex // one at a time comes over the network
+	uploads sync.Mutex // serialises uploads
 }
 
-// New returns a Keeper, and removes what an earlier one left half done.
+// New returns a Keeper and removes leftovers of an earlier one.
 func New(o Options) *Keeper {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -95,16 +96,16 @@ func New(o Options) *Keeper {
 	return k
 }
 
-// List shows all archives, the newest first.
+// List describes all archives, newest first.
 func (k *Keeper) List() ([]View, error) { return k.folder.list() }
 
-// Get shows one; ErrNone.
+// Get describes one archive; ErrNone.
 func (k *Keeper) Get(name string) (View, error) { return k.folder.view(name) }
 
-// Open opens one for who downloads it, and says how long it is; ErrNone.
+// Open opens an archive for download and returns its size; ErrNone.
 func (k *Keeper) Open(name string) (*os.File, int64, error) { return k.folder.open(name) }
 
-// Delete removes one; ErrNone.
+// Delete deletes an archive; ErrNone.
 func (k *Keeper) Delete(by apply.Author, name string) error {
 	if err := k.folder.remove(name); err != nil {
 		return err
@@ -113,7 +114,8 @@ func (k *Keeper) Delete(by apply.Author, name string) error {
 	return nil
 }
 
-// minPassphrase is how short a passphrase may be: an archive can be guessed at for years.
+// minPassphrase is the minimum length of a passphrase, as an archive can be attacked for
+// years.
 const minPassphrase = 12
 
 func checkPassphrase(text string) error {
@@ -123,8 +125,8 @@ func checkPassphrase(text string) error {
 	return nil
 }
 
-// Create makes an archive of what there is. Errors: *Error, ErrExists, ErrFull, those of
-// the store and the disk.
+// Create creates an archive of the current state. Errors: *Error, ErrExists, ErrFull, those
+// of the store and the disk.
 func (k *Keeper) Create(by apply.Author, name, passphrase string) (View, error) {
 	k.busy.Lock()
 	defer k.busy.Unlock()
@@ -142,7 +144,7 @@ func (k *Keeper) Create(by apply.Author, name, passphrase string) (View, error) 
 	return k.Get(name)
 }
 
-// Check says why Create would be refused. Errors: *Error, ErrExists, ErrFull.
+// Check returns the error that Create would return. Errors: *Error, ErrExists, ErrFull.
 func (k *Keeper) Check(name, passphrase string) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -156,7 +158,7 @@ func (k *Keeper) Check(name, passphrase string) error {
 	return k.folder.room(name, 0)
 }
 
-// save writes an archive that is not too large.
+// save writes an archive, within the size limit.
 func (k *Keeper) save(name string, a *archive, passphrase string, as func(string, func(io.Writer) error) error) error {
 	path := k.folder.file(name)
 	err := as(path, func(w io.Writer) error { return a.write(&limited{w: w, left: MaxSize}, passphrase) })
@@ -167,7 +169,7 @@ func (k *Keeper) save(name string, a *archive, passphrase string, as func(string
 	return disk.Explain(path, fmt.Errorf("write the backup %s: %w", name, err))
 }
 
-// limited refuses what is longer than an archive may be.
+// limited is a writer that rejects data beyond the size limit.
 type limited struct {
 	w    io.Writer
 	left int
@@ -180,7 +182,7 @@ func (l *limited) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-// collect takes everything as it is now.
+// collect gathers the current state.
 func (k *Keeper) collect(encrypted bool) (*archive, error) {
 	cfg, _, contents, err := k.options.Store.Whole()
 	if err != nil {
@@ -213,8 +215,8 @@ func (k *Keeper) collect(encrypted bool) (*archive, error) {
 	return a, nil
 }
 
-// places is the GeoIP database, nil where there is none, or one that has no room in an
-// archive: a backup without it is better than none.
+// places returns the GeoIP database, nil if there is none or if it is too large. A backup
+// without it is better than none.
 func (k *Keeper) places() ([]byte, error) {
 	if k.options.Places == nil {
 		return nil, nil
@@ -227,15 +229,15 @@ func (k *Keeper) places() ([]byte, error) {
 	return saved, err
 }
 
-// maxProgram bounds one program of the operator, in bytes.
+// maxProgram is the maximum size of an operator program in bytes.
 const maxProgram = 4 << 20
 
-// programs reads the operator's programs. What is none is left out.
+// programs reads the operator programs and skips other files.
 func (k *Keeper) programs() (out []Hook, err error) {
 	for _, folder := range programFolders {
 		entries, err := os.ReadDir(filepath.Join(k.options.Dir, folder))
 		if err != nil {
-			continue // without a folder there are none
+			continue // no folder means no programs
 		}
 		for _, e := range entries {
 			h, is := programMember(folder + "/" + e.Name())
@@ -267,9 +269,9 @@ func (k *Keeper) readProgram(h *Hook) ([]byte, error) {
 	return content, err
 }
 
-// Upload takes an archive under a name that is free. It is read to its end and checked
-// first; of one that is encrypted only what can be without its passphrase. Errors: *Error,
-// ErrExists, ErrFull, those of the disk.
+// Upload stores an archive under an unused name. It is first read to its end and checked,
+// as far as possible without a passphrase. Errors: *Error, ErrExists, ErrFull, those of the
+// disk.
 func (k *Keeper) Upload(by apply.Author, name string, from io.Reader, size int64) (View, error) {
 	if err := checkName(name); err != nil {
 		return View{}, err
@@ -293,7 +295,7 @@ func (k *Keeper) Upload(by apply.Author, name string, from io.Reader, size int64
 		if _, _, err := unpack(in); err != nil {
 			return err
 		}
-		n, err := io.Copy(io.Discard, io.LimitReader(in, 1)) // gzip reads to the end by itself
+		n, err := io.Copy(io.Discard, io.LimitReader(in, 1)) // gzip reads to its end
 		if err == nil && n > 0 {
 			return damaged("something follows its end")
 		}

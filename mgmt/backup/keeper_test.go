@@ -92,7 +92,7 @@ func TestBackupsAreListedBoundedAndDeleted(t *testing.T) {
 	if info, err := os.Stat(h.dir + "/backup/b0.tar.gz"); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	_, err = h.Apply(t.Context(), root, backup.Request{Name: "b0", Root: true}) // Before has room
+	_, err = h.Apply(t.Context(), root, backup.Request{Name: "b0", Root: true}) // Before always has room
 	h.must(err)
 	h.must(h.Delete(root, "b0"))
 	h.wants(h.Delete(root, "b0"), "does not exist")

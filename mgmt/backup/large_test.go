@@ -1,6 +1,6 @@
 //go:build !race
 
-// They are about sizes, and with the race detector take a quarter of a minute.
+// These tests are about sizes. The race detector takes a quarter of a minute here.
 
 package backup_test
 
@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/backup"
 )
 
-// A bomb costs what is allowed, not what it holds.
+// A decompression bomb costs only up to the limit.
 func TestRow24ABombIsReadSoFar(t *testing.T) {
 	h := newHouse(t)
 	var bomb bytes.Buffer

@@ -13,14 +13,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/geoip/geoiptest"
 )
 
-// upload makes a GeoIP database of that kind the one in use.
+// upload installs a GeoIP database of that kind.
 func (h *house) upload(kind string) {
 	h.t.Helper()
 	_, err := h.places.Upload("ann", bytes.NewReader(geoiptest.Database(h.t, kind, geoiptest.Place{Net: "192.0.2.0/24", Country: "DE"})), now)
 	h.must(err)
 }
 
-// kind is that of the database in use, also after a restart; empty for none.
+// kind returns that of the installed database, also after a restart; "" for none.
 func (h *house) kind() string {
 	h.t.Helper()
 	was, _ := h.places.Info()
@@ -77,7 +77,7 @@ func TestAFactoryResetRemovesTheGeoIPDatabase(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(h.dir, geoip.FileName)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("its file: %v", err)
 	}
-	_, err = h.Factory(t.Context(), root, false, false) // where there is none
+	_, err = h.Factory(t.Context(), root, false, false) // without a database
 	h.must(err)
 	h.upload("Two")
 	_, err = h.Factory(t.Context(), root, false, false)
@@ -89,7 +89,7 @@ func TestAFactoryResetRemovesTheGeoIPDatabase(t *testing.T) {
 	}
 }
 
-// sized is a database of so many bytes, which cannot be restored.
+// sized is a database of that size in bytes, which cannot be restored.
 type sized int
 
 var errFull = errors.New("the disk is full")

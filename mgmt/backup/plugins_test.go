@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
-// Plugins that are missing are there while the configuration is looked at, and stay only
-// where it is restored, on the machine itself.
+// Missing plugins are present during validation of the configuration. They remain only if
+// it is restored, on the machine itself.
 func TestPluginsAreRestoredWithTheChecksThatStartThem(t *testing.T) {
 	h := newHouse(t)
 	h.fill()

@@ -16,30 +16,31 @@ import (
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
-// The bounds of an archive.
+// Limits of an archive.
 const (
-	// MaxSize is how large an archive may be, maxExpanded what its members may have
-	// together, in bytes.
+	// MaxSize is the maximum size of an archive, maxExpanded that of all members together,
+	// in bytes.
 	MaxSize     = 128 << 20
 	maxExpanded = 256 << 20
 	maxManifest = 256 << 10
-	// maxHooks is how many programs are in one.
+	// maxHooks is the maximum number of programs.
 	maxHooks   = 256
 	maxMembers = maxHooks + 5
-	// maxPlaces bounds the GeoIP database in one, so that there is room for what nobody
-	// could get again. One of cities has some 60 MiB.
+	// maxPlaces bounds the GeoIP database, to leave room for irreplaceable data. A city
+	// database has about 60 MiB.
 	maxPlaces = 96 << 20
 )
 
-// unpack reads a gzipped tar to its end and checks it against its manifest. Whatever
-// the bytes are, it takes no more memory than what is allowed.
+// unpack reads a gzipped tar to its end and checks it against its manifest. Its memory use
+// is bounded for any input.
 func unpack(r io.Reader) (Manifest, map[string][]byte, error) {
 	var m Manifest
 	compressed, err := gzip.NewReader(&bounded{r: r, left: MaxSize, what: "the archive is larger than it may be"})
 	if err != nil {
 		return m, nil, told(err)
 	}
-	// Headers and padding have bounds of their own: a member has half a kilobyte of each at most.
+	// Headers and padding have their own limit: each member has at most half a kilobyte of
+	// both.
 	plain := &bounded{r: compressed, left: maxExpanded + maxManifest + (maxMembers+2)*(1<<10), what: "it expands to more than it may"}
 	in := tar.NewReader(plain)
 	m, err = readManifest(in)
@@ -50,7 +51,7 @@ func unpack(r io.Reader) (Manifest, map[string][]byte, error) {
 	if err != nil {
 		return m, nil, err
 	}
-	rest, err := io.ReadAll(plain) // to the checksum behind it
+	rest, err := io.ReadAll(plain) // up to the checksum at the end
 	if err != nil {
 		return m, nil, told(err)
 	}
@@ -60,7 +61,7 @@ func unpack(r io.Reader) (Manifest, map[string][]byte, error) {
 	return m, out, nil
 }
 
-// bounded is a reader that may be read so far.
+// bounded is a reader with a limit.
 type bounded struct {
 	r    io.Reader
 	left int64
@@ -78,7 +79,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// told turns what the packages for formats say into a damage.
+// told converts errors of the format packages into a damage.
 func told(err error) error {
 	var known *Error
 	if errors.As(err, &known) {
@@ -87,7 +88,7 @@ func told(err error) error {
 	return damaged("%s", hook.Shown(err.Error()))
 }
 
-// next reads the head of the next member, which must be a plain file.
+// next reads the header of the next member, which must be a regular file.
 func next(in *tar.Reader) (*tar.Header, error) {
 	h, err := in.Next()
 	if err != nil {
@@ -96,7 +97,7 @@ func next(in *tar.Reader) (*tar.Header, error) {
 	if h.Typeflag != tar.TypeReg || h.Linkname != "" {
 		return nil, damaged("%q is no plain file", hook.Shown(h.Name))
 	}
-	for key := range h.PAXRecords { // sparse files expand to what nobody wrote
+	for key := range h.PAXRecords { // sparse files expand to data that nobody wrote
 		if strings.Contains(key, "sparse") {
 			return nil, damaged("%q is a sparse file", hook.Shown(h.Name))
 		}
@@ -126,7 +127,7 @@ func readManifest(in *tar.Reader) (m Manifest, err error) {
 	return m, m.check()
 }
 
-// strict decodes one JSON value, of which every field is known.
+// strict decodes one JSON value and rejects unknown fields.
 func strict(text []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -139,7 +140,7 @@ func strict(text []byte, into any) error {
 	return nil
 }
 
-// check says what is wrong with a manifest.
+// check validates a manifest.
 func (m *Manifest) check() error {
 	switch {
 	case m.Product != product:
@@ -166,8 +167,8 @@ func (m *Manifest) check() error {
 	return nil
 }
 
-// memberName reports whether a member may be called that: names are a closed list, and
-// none is a path out of it.
+// memberName reports whether a member name is valid. Names are a closed list without path
+// traversal.
 func memberName(name string, encrypted bool) bool {
 	switch name {
 	case configName, storeName, placesName:
@@ -179,7 +180,7 @@ func memberName(name string, encrypted bool) bool {
 	return found
 }
 
-// readMembers reads all others; each is in the manifest, once.
+// readMembers reads the remaining members. Each must be in the manifest exactly once.
 func readMembers(in *tar.Reader, m *Manifest) (map[string][]byte, error) {
 	want := map[string]Member{}
 	for _, f := range m.Members {
@@ -213,10 +214,11 @@ func readMembers(in *tar.Reader, m *Manifest) (map[string][]byte, error) {
 	return out, nil
 }
 
-// errPassphrase is the answer to one that is wrong, or damaged in a way that looks so.
+// errPassphrase is the error for a wrong passphrase, or for damage that cannot be
+// distinguished from it.
 var errPassphrase = invalid("the passphrase does not open the archive: it is another one, or the archive is damaged")
 
-// read reads an archive whole.
+// read reads a whole archive.
 func read(r io.Reader, passphrase string) (*archive, error) {
 	m, members, err := unpack(r)
 	if err != nil {
@@ -238,7 +240,7 @@ func read(r io.Reader, passphrase string) (*archive, error) {
 	a.Contents, a.Farms = s.Contents, s.Farms
 	if keys, has := members[nodeKeysName]; has {
 		if err := strict(keys, &a.NodeKeys); err != nil {
-			return nil, damaged("%s cannot be read", nodeKeysName) // whose text is a secret
+			return nil, damaged("%s cannot be read", nodeKeysName) // its text is secret
 		}
 	}
 	for _, f := range m.Members {
@@ -250,7 +252,7 @@ func read(r io.Reader, passphrase string) (*archive, error) {
 	return a, nil
 }
 
-// open reads what is encrypted, an archive of its own.
+// open decrypts the encrypted member, which is an archive itself.
 func open(sealed []byte, passphrase string) (Manifest, map[string][]byte, error) {
 	if sealed == nil {
 		return Manifest{}, nil, damaged("%s is missing", sealedName)

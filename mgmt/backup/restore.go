@@ -18,46 +18,45 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// Names of what the store keeps for other packages, and an archive must not bring from
-// another node, or for everybody.
+// Names in the store that an archive must not restore from another node, or not for every
+// caller.
 const (
 	usersName   = "rbac"                 // of mgmt/rbac
-	namesName   = "api_names"            // the names this node's API is reached by
-	pendingName = "backup.pending-hooks" // programs that are still to be written
+	namesName   = "api_names"            // the names of this node's API
+	pendingName = "backup.pending-hooks" // programs still to be written
 )
 
-// ofNow are documents about what this node was doing: they are in no archive, and no
-// restoration changes them. A dot at the end stands for all that begin so.
+// ofNow lists documents about current activities of this node. No archive contains them,
+// and no restoration changes them. A final dot stands for all names with that prefix.
 var ofNow = []string{"notify.waiting", "notify.waiting.", "machine.untold", "events.engine"}
 
-// Request is what is to be restored, and by whom.
+// Request is a request to restore an archive.
 type Request struct {
 	Name       string
 	Passphrase string
-	// Force takes archives of other releases.
+	// Force accepts archives of other releases.
 	Force bool
-	// Root: who may do what is restored as well.
+	// Root also restores users, groups, roles, keys and settings.
 	Root bool
-	// Local: asked for on the machine itself, so that programs are restored too.
+	// Local is set for a request on the machine itself, which also restores programs.
 	Local bool
-	// KeepMachine: the settings of the machine stay as they are, as on a machine with
-	// other networks.
+	// KeepMachine keeps the machine settings, e.g. on a machine with other networks.
 	KeepMachine bool
-	// Dry: nothing is done.
+	// Dry is a dry run.
 	Dry bool
 }
 
-// Restored is what became of it.
+// Restored is the result of a restoration.
 type Restored struct {
 	apply.Result
-	// Before is the archive of what was there before.
+	// Before is the archive of the previous state.
 	Before string
-	// Left is what was not restored, in sentences.
+	// Left lists what was not restored, as sentences.
 	Left []string
 }
 
-// Apply restores an archive, in one step and as one revision. The process must be
-// started anew afterwards: other packages still have in memory what was there. Errors:
+// Apply restores an archive in one step, as one revision. The process must be restarted
+// afterwards, because other packages still hold the previous state in memory. Errors:
 // ErrNone, *Error, those of apply.Restore.
 func (k *Keeper) Apply(ctx context.Context, by apply.Author, r Request) (Restored, error) {
 	k.busy.Lock()
@@ -105,8 +104,8 @@ func (k *Keeper) Apply(ctx context.Context, by apply.Author, r Request) (Restore
 	return Restored{out, Before, left}, nil
 }
 
-// lendPlugins writes plugins that are missing before the configuration is looked at: its
-// checks start them. takeBack removes these.
+// lendPlugins writes missing plugins before the configuration is validated, because its
+// checks refer to them. takeBack removes them.
 func (k *Keeper) lendPlugins(a *archive, r Request) (takeBack func()) {
 	var lent []string
 	for _, h := range a.Hooks {
@@ -114,7 +113,7 @@ func (k *Keeper) lendPlugins(a *archive, r Request) (takeBack func()) {
 		if _, err := os.Lstat(path); !r.Local || h.Folder != hook.Plugins || !errors.Is(err, os.ErrNotExist) {
 			continue
 		}
-		if err := k.writeProgram(h); err == nil { // else the look says what is missing
+		if err := k.writeProgram(h); err == nil { // otherwise the validation reports the missing one
 			lent = append(lent, path)
 		}
 	}
@@ -125,8 +124,8 @@ func (k *Keeper) lendPlugins(a *archive, r Request) (takeBack func()) {
 	}
 }
 
-// putPlaces restores the GeoIP database. It lies in a file of its own, outside of the one
-// step: a restoration that was interrupted there leaves the one of before.
+// putPlaces restores the GeoIP database. It is a separate file outside of the one step:
+// after an interruption, the previous one remains.
 func (k *Keeper) putPlaces(a *archive) error {
 	if a.Places == nil || k.options.Places == nil {
 		return nil
@@ -138,7 +137,7 @@ func (k *Keeper) putPlaces(a *archive) error {
 	return err
 }
 
-// load reads an archive whole.
+// load reads a whole archive.
 func (k *Keeper) load(name, passphrase string) (*archive, error) {
 	f, _, err := k.folder.open(name)
 	if err != nil {
@@ -148,7 +147,7 @@ func (k *Keeper) load(name, passphrase string) (*archive, error) {
 	return read(f, passphrase)
 }
 
-// check says why an archive is not restored here, and reads its configuration.
+// check returns the reason why an archive cannot be restored here, or its configuration.
 func (k *Keeper) check(a *archive, r Request) (*farm.Config, error) {
 	m := &a.Manifest
 	if m.Layout > store.Layout {
@@ -177,12 +176,12 @@ func (k *Keeper) check(a *archive, r Request) (*farm.Config, error) {
 	if err != nil {
 		return nil, invalid("the configuration of the backup cannot be used: %s", err)
 	}
-	// A backup is of everything: what it does not name was not set.
+	// A backup is complete: missing settings were not set.
 	cfg.SystemUnsaid, cfg.ChecksUnsaid = r.KeepMachine, false
 	return cfg, nil
 }
 
-// checkContents refuses what the store could not keep, or would keep twice.
+// checkContents rejects contents that the store could not hold, or duplicates.
 func checkContents(c *store.Contents) error {
 	seen := map[string]bool{}
 	once := func(kind, name string) error {
@@ -219,7 +218,7 @@ func checkContents(c *store.Contents) error {
 	return nil
 }
 
-// leave says what of an archive is not restored.
+// leave lists what is not restored from an archive.
 func (k *Keeper) leave(a *archive, r Request) (left []string) {
 	if r.KeepMachine {
 		left = append(left, "The settings of the machine and the aliases stay as they are.")
@@ -233,7 +232,7 @@ func (k *Keeper) leave(a *archive, r Request) (left []string) {
 	return left
 }
 
-// keepBefore makes the archive of what there is, so that it can be taken back.
+// keepBefore creates the archive of the current state, for reverting.
 func (k *Keeper) keepBefore() error {
 	if err := k.folder.room(Before, 0); err != nil {
 		return err
@@ -245,8 +244,7 @@ func (k *Keeper) keepBefore() error {
 	return k.save(Before, a, "", disk.ReplaceFrom)
 }
 
-// keepNodeKeys puts the keys of other nodes beside ours, before anything is restored
-// that needs them.
+// keepNodeKeys stores the keys of other nodes before anything that needs them is restored.
 func (k *Keeper) keepNodeKeys(a *archive) error {
 	for _, key := range a.NodeKeys {
 		if err := k.options.Certificates.AddNodeKey(key); err != nil {
@@ -256,8 +254,8 @@ func (k *Keeper) keepNodeKeys(a *archive) error {
 	return nil
 }
 
-// replace makes cfg the configuration, and beside it what merge makes of what is there
-// in that moment. The certificates are those of from.
+// replace sets the configuration to cfg and the other contents to the result of merge on
+// the current ones. The certificates are those of from.
 func (k *Keeper) replace(ctx context.Context, by apply.Author, comment string, cfg *farm.Config, forget bool, merge func(cfg *farm.Config, now store.Contents) (store.Contents, error), from store.Contents) (apply.Result, error) {
 	swap, undo := k.options.Certificates.Exchange(from.Certificates, from.Authorities)
 	return k.options.Applier.Restore(ctx, by, comment, apply.Restoration{Config: cfg, Swap: swap, Undo: undo,
@@ -274,9 +272,9 @@ func (k *Keeper) replace(ctx context.Context, by apply.Author, comment string, c
 		}})
 }
 
-// contentsFor is what is kept of an archive: the names of this node stay, and for
-// others than root everything but certificates and authorities does. Settings decide who
-// gets in, too.
+// contentsFor returns the contents to store from an archive. This node's names are kept.
+// Callers other than root restore only certificates and authorities, because settings
+// affect access, too.
 func (k *Keeper) contentsFor(cfg *farm.Config, now store.Contents, a *archive, hooks []Hook, root bool) (out store.Contents, err error) {
 	out = store.Contents{Certificates: a.Contents.Certificates, Authorities: a.Contents.Authorities}
 	if root {
@@ -295,7 +293,7 @@ func (k *Keeper) contentsFor(cfg *farm.Config, now store.Contents, a *archive, h
 	return out, err
 }
 
-// named are the settings that are the names of a node, or are not.
+// named returns the settings that are names of a node, or all others.
 func named(list []store.StoredSetting, names bool) (out []store.StoredSetting) {
 	for _, s := range list {
 		if (s.Name == namesName) == names {
@@ -305,8 +303,8 @@ func named(list []store.StoredSetting, names bool) (out []store.StoredSetting) {
 	return out
 }
 
-// documentsFor are the documents of an archive, in which groups have the farms that are
-// called the same here.
+// documentsFor returns the documents of an archive, with the farms of groups mapped by
+// name.
 func (k *Keeper) documentsFor(cfg *farm.Config, a *archive) (out []store.StoredDocument, err error) {
 	for _, d := range without(a.Contents.Documents, append(ofNow, pendingName)...) {
 		if d.Name == usersName {
@@ -325,8 +323,8 @@ func (k *Keeper) documentsFor(cfg *farm.Config, a *archive) (out []store.StoredD
 	return out, nil
 }
 
-// Finish writes programs that a restoration noted: after it, and at a start, in case it
-// was interrupted there. What cannot be written is logged and given up.
+// Finish writes the programs recorded by a restoration: right after it, and at start in
+// case it was interrupted. Failures are logged and not retried.
 func (k *Keeper) Finish() {
 	var hooks []Hook
 	found, err := k.options.Store.ReadDocument(pendingName, &hooks)

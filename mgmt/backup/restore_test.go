@@ -63,7 +63,7 @@ func TestWhatIsRestoredIsWhatWasThere(t *testing.T) {
 	if info, err := os.Stat(program); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the program: %v, %v", info.Mode(), err)
 	}
-	// What was there before it comes back the same way.
+	// The previous state can be restored in the same way.
 	_, err = h.Apply(t.Context(), root, backup.Request{Name: backup.Before, Root: true})
 	h.must(err)
 	h.open()
@@ -195,7 +195,8 @@ func TestOnlyRootRestoresWhoMayDoWhatAndOnlyTheMachineItselfPrograms(t *testing.
 	}
 }
 
-// A restoration that ended between its step and its programs goes on at the start.
+// A restoration interrupted between its step and its programs is completed at the next
+// start.
 func TestProgramsAreRestoredAfterAnInterruption(t *testing.T) {
 	h := newHouse(t)
 	h.fill()
@@ -213,7 +214,7 @@ func TestProgramsAreRestoredAfterAnInterruption(t *testing.T) {
 	if b, _ := os.ReadFile(program); string(b) != "edited" {
 		t.Error("it was restored twice")
 	}
-	// And what is noted is in no archive.
+	// The recorded programs are in no archive.
 	h.must(h.store.WriteDocument("backup.pending-hooks", []backup.Hook{{Name: "on-any"}}))
 	_, err := h.Create(root, "a", "")
 	h.must(err)
