@@ -7,13 +7,13 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Settled is how long a backend must be down that it is a warning: until then it is
-// an incident, not a habit.
+// Settled is the minimum time that a backend must be down for a warning. Until then it is
+// an incident.
 const Settled = 24 * time.Hour
 
-// backends reports those that are down, those whose check cannot ask them, and those whose
-// host name has no address, or more than are used. Parts of a name are told by what they are
-// part of, and those of a service that redirects have no clients.
+// backends reports backends that are down, whose check cannot run, or whose host name has
+// no address or unused ones. Backends created from a name are reported with it. Services
+// that redirect are skipped, as their backends have no clients.
 func (l *look) backends(f *farm.Farm) {
 	if f.Stopped {
 		return
@@ -61,7 +61,7 @@ func (l *look) down(g farm.Group, position int) Finding {
 	return f
 }
 
-// unasked reports a backend whose check cannot ask it: nobody would notice its failure.
+// unasked reports a backend whose check cannot run, so that a failure would go unnoticed.
 func (l *look) unasked(g farm.Group, position int) {
 	b, number := &g.Backends()[position], g.Number(position)
 	why := l.evidence.Unable(b.ID)
@@ -82,15 +82,15 @@ func (l *look) unasked(g farm.Group, position int) {
 		Evidence: "it " + why, Advice: advice})
 }
 
-// settings sorts the warnings of mgmt/validate by farm: settings without effect, and
-// backends whose priority can never be reached.
+// settings groups the warnings of mgmt/validate by farm: settings without effect, and
+// backends whose priority is never reached.
 func (l *look) settings(cfg *farm.Config) map[string][]Finding {
 	objects := objectsOf(cfg)
 	out := map[string][]Finding{}
 	for _, w := range l.evidence.Warnings {
 		f, known := objects[w.Path]
 		if !known {
-			continue // it is of a farm that is not looked at
+			continue // of a farm outside of this look
 		}
 		f.Code, f.Severity, f.Field, f.Message = SettingIdle, Warning, w.Field, w.Message
 		f.Evidence = "the configuration"
@@ -114,7 +114,7 @@ func (l *look) settings(cfg *farm.Config) map[string][]Finding {
 	return out
 }
 
-// unchecked reports whether a farm whose backends are its own has no check.
+// unchecked reports whether a kernel farm has no health check.
 func unchecked(cfg *farm.Config, name string) bool {
 	f := cfg.Farm(name)
 	return f != nil && f.InKernel() && f.Own().CheckedBy() == ""

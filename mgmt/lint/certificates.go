@@ -11,14 +11,14 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Notice is how long before its end a certificate is told of; one that is renewed by
-// itself only when that is overdue.
+// Notice is the time before expiry from which a certificate is reported. For automatic
+// renewal it is renewedNotice, when the renewal is overdue.
 const (
 	Notice        = 30 * 24 * time.Hour
 	renewedNotice = 10 * 24 * time.Hour
 )
 
-// certificates tells of those that end, and of those nothing uses.
+// certificates reports expiring and unused certificates.
 func (l *look) certificates() {
 	for _, c := range l.evidence.Certificates {
 		if bits, is := weak(c.KeyType); is && c.Running {
@@ -50,7 +50,7 @@ func (l *look) certificates() {
 	}
 }
 
-// weak returns the bits of a kind of key that many clients refuse.
+// weak returns the size of an RSA key that many clients reject.
 func weak(keyType string) (bits int, is bool) {
 	text, rsa := strings.CutPrefix(keyType, "RSA ")
 	bits, err := strconv.Atoi(text)
@@ -80,7 +80,7 @@ func ended(c Certificate, left time.Duration) string {
 	return word + c.NotAfter.UTC().Format(time.RFC3339)
 }
 
-// renew says how to get another one.
+// renew explains how to renew a certificate.
 func renew(c Certificate) string {
 	if c.Renewed {
 		return fmt.Sprintf("it should have been renewed by itself: see why not (sluice acme list), or renew it now (sluice acme renew %s)", c.Name)
@@ -88,8 +88,8 @@ func renew(c Certificate) string {
 	return fmt.Sprintf("have it renewed, then: sluice certificate replace %s FILE", c.Name)
 }
 
-// farmCertificates tells of those of a farm that no client of it is shown, because
-// others before them are for the same names and the same kinds of clients.
+// farmCertificates reports certificates of a farm that no client sees, because earlier ones
+// have the same names and serve the same clients.
 func (l *look) farmCertificates(f *farm.Farm) {
 	t := f.ListenerTLS()
 	if t == nil {
@@ -112,9 +112,9 @@ func (l *look) farmCertificates(f *farm.Farm) {
 	}
 }
 
-// hiddenBy names the certificates that are shown wherever c could be, blank when c can
-// be shown: of those that have the same name, the first of each kind of key is shown
-// (core/tlsconf). That a wildcard before it covers its name does not suffice.
+// hiddenBy names the certificates that hide c, or returns "" if c can be shown. Of the
+// certificates with a name, the first one of each key type is shown (core/tlsconf). An
+// earlier wildcard that covers the name does not hide c.
 func hiddenBy(c Certificate, before []Certificate) string {
 	var by []string
 	for _, name := range c.Names {
@@ -131,8 +131,8 @@ func hiddenBy(c Certificate, before []Certificate) string {
 	return strings.Join(by, ", ")
 }
 
-// keyKind is what decides which clients can use a key: sizes of RSA do not, as long
-// as they are usual ones.
+// keyKind returns the property of a key that decides which clients can use it. Usual RSA
+// sizes are equivalent.
 func keyKind(c Certificate) string {
 	if bits, is := strings.CutPrefix(c.KeyType, "RSA "); is {
 		if n, err := strconv.Atoi(bits); err == nil && n >= 2048 {

@@ -6,15 +6,15 @@ import (
 	"github.com/sluicelb/sluice/mgmt/lint/language"
 )
 
-// How many steps comparing may take: in all, some half a second, for one question,
-// and what a question takes in any case, so that many small ones end, too.
+// Step limits of comparisons: for the whole look (about half a second), for one question,
+// and the minimum cost of a question, so that many small ones are bounded, too.
 const (
 	allSteps  = 50_000_000
 	mostSteps = 500_000
 	leastCost = 2_000
 )
 
-// kind is what an expression is matched with.
+// kind is what an expression is matched against.
 type kind int
 
 const (
@@ -24,16 +24,16 @@ const (
 	line
 )
 
-// expression is one of a service. A kind and a text make the same language.
+// expression is an expression of a service. Kind and text determine its language.
 type expression struct {
 	kind kind
 	text string
 }
 
-// pair is two expressions that were compared.
+// pair is a pair of compared expressions.
 type pair struct{ a, b expression }
 
-// comparison compares expressions, each two of them once, as long as there are steps.
+// comparison compares expressions, each pair once, until the steps are used up.
 type comparison struct {
 	left      int
 	languages map[expression]*language.Language
@@ -46,7 +46,7 @@ type overlap struct {
 	text   string
 }
 
-// language compiles an expression; nil for one that cannot be compared.
+// language compiles an expression; nil if it cannot be compared.
 func (c *comparison) language(e expression) *language.Language {
 	if l, known := c.languages[e]; known {
 		return l
@@ -71,7 +71,7 @@ func (c *comparison) language(e expression) *language.Language {
 	return l
 }
 
-// ask puts one question, if steps are left for it.
+// ask evaluates one question if steps are left.
 func (c *comparison) ask(a, b expression, question func(a, b *language.Language, budget *language.Budget)) {
 	x, y := c.language(a), c.language(b)
 	if x == nil || y == nil || c.left <= 0 {
@@ -83,7 +83,7 @@ func (c *comparison) ask(a, b expression, question func(a, b *language.Language,
 	c.left -= leastCost + before - budget.Left()
 }
 
-// inside reports whether everything inner takes is taken by outer.
+// inside reports whether outer matches everything that inner matches.
 func (c *comparison) inside(inner, outer expression) (answer language.Answer) {
 	if inner == outer || outer.text == "" {
 		return language.Yes
@@ -99,7 +99,7 @@ func (c *comparison) inside(inner, outer expression) (answer language.Answer) {
 	return answer
 }
 
-// common reports whether there is a text that both take, and which.
+// common reports whether some text matches both, and returns one.
 func (c *comparison) common(a, b expression) (language.Answer, string) {
 	if known, is := c.overlaps[pair{a, b}]; is {
 		return known.answer, known.text
@@ -117,10 +117,10 @@ func (c *comparison) common(a, b expression) (language.Answer, string) {
 	return out.answer, out.text
 }
 
-// usual is a host as people write it.
+// usual is a typical host name.
 const usual = "www.example.com"
 
-// plain is a usual host in the place of an odd one, where both take it as well.
+// plain replaces an odd example host by a typical one, if both expressions match it.
 func (c *comparison) plain(a, b expression, text string) string {
 	one := expression{host, "^" + regexp.QuoteMeta(usual) + "$"}
 	if c.inside(one, a) == language.Yes && c.inside(one, b) == language.Yes {

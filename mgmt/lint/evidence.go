@@ -7,60 +7,65 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Evidence is what is known besides the configuration. All functions must be set;
-// they are asked only about what depends on them.
+// Evidence is the knowledge about a configuration. All functions must be set; they are
+// called only when needed.
 type Evidence struct {
 	Now time.Time
-	// Hits is how many requests, or connections of an l4xnat farm, a backend was sent
-	// since it is counted; known is false while nobody can say.
+	// Hits returns the number of requests (connections for an l4xnat farm) forwarded to a
+	// backend since counting began; known is false if the number is unavailable.
 	Hits func(f *farm.Farm, backend uint32) (n uint64, known bool)
-	// Logins is how many responses of a backend asked for a login by NTLM or Negotiate.
+	// Logins returns the number of responses of a backend that demanded an NTLM or
+	// Negotiate login.
 	Logins func(backend uint32) uint64
-	// Redirects is how many requests of a farm were answered by services that redirect.
+	// Redirects returns the number of requests to a farm that its redirecting services
+	// handled.
 	Redirects func(f *farm.Farm) uint64
-	// Recorded is what was written down of these backends of a farm.
+	// Recorded returns the recorded history of these backends of a farm.
 	Recorded func(f *farm.Farm, backends []uint32) Record
-	// Status is how a backend of a group is, Since since when; zero is not known.
+	// Status returns the status of a backend of a group, Since its start; zero if unknown.
 	Status func(g farm.Group, position int) farm.Status
 	Since  func(backend uint32) time.Time
-	// Unable says why the check of a backend that is not down cannot ask it, "" if it can.
+	// Unable explains why the check of a backend that is not down cannot run, or returns
+	// "".
 	Unable func(backend uint32) string
-	// HostName is what is known of the host name of a backend; zero for an address.
+	// HostName returns the state of a backend's host name; zero for an address.
 	HostName func(g farm.Group, b *farm.Backend) HostName
-	// Program is the program that a command of a check starts, "" for none, and why new
-	// commands may not start it.
+	// Program returns the program that a check command starts, "" for none, and the reason
+	// why new checks may not start it.
 	Program func(command string) (program string, unfit error)
-	// Certificates are those that may be told of.
+	// Certificates lists the certificates that the caller may see.
 	Certificates []Certificate
-	// Warnings are those of mgmt/validate about the configuration.
+	// Warnings are the warnings of mgmt/validate.
 	Warnings []validate.Error
 }
 
-// Record is what was written down of some backends over time.
+// Record is the recorded history of some backends.
 type Record struct {
-	// Since is when that begins; zero when nothing was written down.
+	// Since is its start; zero if nothing was recorded.
 	Since time.Time
-	// Hit: a request was among it.
+	// Hit reports whether it contains a request.
 	Hit bool
 }
 
-// Certificate is one that farms, or the appliance, can use.
+// Certificate is a certificate available to farms or the appliance.
 type Certificate struct {
 	Name  string
-	Names []string // host names and addresses it is for
-	// Before are the names of the certificate that it replaced at Replaced, if that is kept.
+	Names []string // its host names and addresses
+	// Before holds the names of the certificate that it replaced at time Replaced, if that
+	// is kept.
 	Before   []string
 	Replaced time.Time
-	KeyType  string // as "RSA 2048"
+	KeyType  string // e.g. "RSA 2048"
 	NotAfter time.Time
-	// Users are the farms, services and settings that name it, in words; Running: one
-	// of them is no stopped farm.
+	// Users describes the farms, services and settings that use it. Running reports whether
+	// one of them is not a stopped farm.
 	Users   []string
 	Running bool
-	// Appliance: it is the one the appliance made for itself, which clients warn of anyway.
+	// Appliance marks the appliance's self-signed certificate, about which clients warn
+	// anyway.
 	Appliance bool
-	// MissingIssuer names an issuer that should be in its chain and is not.
+	// MissingIssuer names an issuer that is missing from its chain.
 	MissingIssuer string
-	// Renewed: it is ordered anew before it expires.
+	// Renewed reports whether it is renewed automatically before it expires.
 	Renewed bool
 }

@@ -8,23 +8,24 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// HostName is what is known of the host name of a backend.
+// HostName is the state of a backend's host name.
 type HostName struct {
-	// Problem says why the name has no address, since GoneSince; empty while it has.
+	// Problem explains why the name has had no address since GoneSince; "" while it has
+	// one.
 	Problem   string
 	GoneSince time.Time
-	// Withdrawn: its last addresses are not used any more.
+	// Withdrawn means that its last addresses are no longer used.
 	Withdrawn bool
-	// Unused are addresses of the name that no backend stands for, Cut that there are more
-	// than Sluice reads.
+	// Unused lists addresses without a backend. Cut means that there are more than Sluice
+	// reads.
 	Unused []string
 	Cut    bool
 }
 
-// shownAddresses bounds the addresses in the text of a finding.
+// shownAddresses bounds the addresses listed in a finding.
 const shownAddresses = 4
 
-// hostName reports a name without addresses, and addresses of it that are not used.
+// hostName reports a name without addresses, and unused addresses.
 func (l *look) hostName(g farm.Group, position int) {
 	b, number := &g.Backends()[position], g.Number(position)
 	name := l.evidence.HostName(g, b)
@@ -59,7 +60,7 @@ func (l *look) hostName(g farm.Group, position int) {
 	l.add(of)
 }
 
-// firstOf shows the first of some addresses.
+// firstOf lists the first addresses.
 func firstOf(list []string) string {
 	if len(list) > shownAddresses {
 		return strings.Join(list[:shownAddresses], ", ") + " …"

@@ -15,7 +15,7 @@ import (
 
 var now = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
-// known is evidence in which all is well: everything was hit and is up.
+// known returns evidence without problems: everything is used and up.
 func known() lint.Evidence {
 	return lint.Evidence{
 		Now:       now,
@@ -31,7 +31,7 @@ func known() lint.Evidence {
 	}
 }
 
-// shop is a farm with these services, each with a backend.
+// shop returns a farm with these services, each with a backend.
 func shop(list ...farm.Service) *farm.Config {
 	f := farm.Farm{ID: 1, Name: "shop", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("192.0.2.10"), VPort: 80, HTTP: farm.DefaultHTTP()}
 	for i := range list {
@@ -43,7 +43,7 @@ func shop(list ...farm.Service) *farm.Config {
 	return &farm.Config{Farms: []farm.Farm{f}}
 }
 
-// told are findings in short: code, service or certificate, what they name.
+// told summarises findings: code, service or certificate, and the objects they name.
 func told(list []lint.Finding) (out []string) {
 	for _, f := range list {
 		out = append(out, strings.Join(strings.Fields(f.Code+" "+f.Service+f.Certificate+" "+f.By), " "))
@@ -149,7 +149,7 @@ func TestAThousandServicesAreComparedWithinTheBudget(t *testing.T) {
 
 func TestComparingEndsWhenItsStepsAreUsedUp(t *testing.T) {
 	var services []farm.Service
-	for i := range 16 { // 120 pairs, each beyond what one question may take
+	for i := range 16 { // 120 pairs, each beyond the limit of one question
 		services = append(services, farm.Service{Name: fmt.Sprintf("s%d", i), URL: fmt.Sprintf("^/(%s|b)*a(a|b){15}$", strings.Repeat("a|", i)+"a")})
 	}
 	services = append(services, farm.Service{Name: "x", URL: "/x/"}, farm.Service{Name: "y", URL: "/y/"})
@@ -444,7 +444,7 @@ func TestSmallKeysThatClientsAreShownAreToldOf(t *testing.T) {
 	}
 }
 
-// Clients that do not have an intermediate certificate refuse a chain without it.
+// Clients without an intermediate certificate reject a chain that lacks it.
 func TestCertificatesWithoutTheirIntermediateAreFound(t *testing.T) {
 	for _, c := range []struct {
 		missing       string

@@ -6,8 +6,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// logins reports a service whose backends ask for a login by NTLM or Negotiate where
-// clients or backends speak HTTP/2, which has no such logins.
+// logins reports a service whose backends demand NTLM or Negotiate logins while clients or
+// backends use HTTP/2, which does not support them.
 func (l *look) logins(f *farm.Farm, s *farm.Service) {
 	asked := uint64(0)
 	for i := range s.Backends {

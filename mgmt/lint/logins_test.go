@@ -12,7 +12,7 @@ func TestLoginsOfConnectionsAreReportedWhereHTTP2IsSpoken(t *testing.T) {
 	for name, c := range map[string]struct {
 		asked    uint64
 		edit     func(f *farm.Farm)
-		severity lint.Severity // empty: no finding
+		severity lint.Severity // "": no finding
 		field    string
 	}{
 		"clients of HTTP/2":          {3, func(f *farm.Farm) { f.HTTP.TLS = &farm.TLS{} }, lint.Info, "disable_http2"},

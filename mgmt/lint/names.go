@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/coverage"
 )
 
-// names reports hosts of services that no certificate of their farm covers, and names that
-// certificates of the farm covered until one of them was replaced.
+// names reports hosts of services that no certificate of their farm covers, and names lost
+// when a certificate of the farm was replaced.
 func (l *look) names(f *farm.Farm) {
 	t := f.ListenerTLS()
 	if f.Stopped || t == nil || len(t.Certificates) == 0 {
@@ -21,7 +21,7 @@ func (l *look) names(f *farm.Farm) {
 	for _, name := range t.Certificates {
 		at := slices.IndexFunc(l.evidence.Certificates, func(c Certificate) bool { return c.Name == name })
 		if at < 0 || l.evidence.Certificates[at].Appliance {
-			return // nobody can tell what it covers, or clients warn anyway
+			return // its names are unknown, or clients warn anyway
 		}
 		all = append(all, l.evidence.Certificates[at])
 		names = append(names, l.evidence.Certificates[at].Names...)
@@ -37,7 +37,7 @@ func (l *look) names(f *farm.Farm) {
 		for _, use := range coverage.Losing(f, coverage.New(append(slices.Clone(names), c.Before...)...), is, c.Before) {
 			if at := slices.IndexFunc(services, func(s farm.Service) bool { return s.Name == use.Service }); at >= 0 {
 				if _, one := coverage.Host(&services[at]); one {
-					continue // reported already
+					continue // already reported
 				}
 			}
 			l.uncovered(f, use.Service, use.Names, all)
@@ -45,7 +45,7 @@ func (l *look) names(f *farm.Farm) {
 	}
 }
 
-// uncovered reports names of a service, or of a farm without services.
+// uncovered reports uncovered names of a service, or of a farm without services.
 func (l *look) uncovered(f *farm.Farm, service string, names []string, certificates []Certificate) {
 	of := Finding{Code: CertificateNameMissing, Severity: Warning, Farm: f.Name, Service: service}
 	what := "farm " + f.Name

@@ -15,9 +15,9 @@ func TestHostsThatNoCertificateCoversAreFound(t *testing.T) {
 		vhost         string
 		names, before []string
 		stopped       bool
-		own           bool   // the certificate is the appliance's
-		unknown       bool   // the farm has a certificate that nobody can tell of
-		want          string // the service, the names and the remedy; empty for nothing
+		own           bool   // the certificate is the appliance's own
+		unknown       bool   // the farm has a certificate with unknown names
+		want          string // the service, the names and the remedy; "" for none
 	}{
 		"covered":                       {vhost: "www.example.com", names: []string{"*.example.com"}},
 		"not covered":                   {vhost: "www.example.com", names: []string{"example.com"}, want: "www.example.com"},

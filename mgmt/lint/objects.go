@@ -5,7 +5,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// objectsOf are the farms, services and backends of a configuration by their path in
+// objectsOf returns the farms, services and backends of a configuration by their path in
 // warnings, each as a finding that names it.
 func objectsOf(cfg *farm.Config) map[string]Finding {
 	out := map[string]Finding{}

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// beginning is what everything an expression takes begins with, in lower case; known
-// is false when that cannot be told at a glance. Expressions for hosts are matched
-// from the first byte on, others only where they say so.
+// beginning returns the common prefix of all matches of an expression, in lower case; known
+// is false if it is not obvious. Host expressions are anchored at the first byte, others
+// only explicitly.
 func beginning(pattern string, fromFirst bool) (prefix string, known bool) {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -26,7 +26,7 @@ func beginning(pattern string, fromFirst bool) (prefix string, known bool) {
 	return strings.ToLower(string(parts[0].Rune)), true
 }
 
-// apart reports whether two beginnings leave no text that has both.
+// apart reports whether no text can have both prefixes.
 func apart(a, b string) bool {
 	n := min(len(a), len(b))
 	return a[:n] != b[:n]

@@ -6,8 +6,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// programs tells of checks that start a program of this machine: it runs for every backend
-// and interval, and what is no plugin does what its words say.
+// programs reports checks that start a local program. It runs for every backend and
+// interval, and a program that is no plugin can do anything.
 func (l *look) programs(cfg *farm.Config, f *farm.Farm) {
 	for _, g := range f.Groups() {
 		at := farm.CheckAt(cfg.Checks, g.CheckedBy())

@@ -9,20 +9,20 @@ import (
 	"github.com/sluicelb/sluice/mgmt/lint/language"
 )
 
-// mostOverlaps bounds the overlaps told of a farm; others are counted.
+// mostOverlaps bounds the reported overlaps of a farm; others are counted.
 const mostOverlaps = 20
 
-// route is what a service takes, ready to be compared.
+// route is the matching of a service, prepared for comparison.
 type route struct {
 	*farm.Service
 	host, path expression
-	// begins is what hosts and paths begin with, where that is known.
+	// begins holds the prefixes of hosts and paths, where known.
 	begins [2]string
 	known  [2]bool
-	run    int // services next to each other that share requests; 0: it shares none
+	run    int // number of the group of adjacent services that share requests; 0: none
 }
 
-// routesOf makes those of a farm.
+// routesOf returns the routes of a farm.
 func routesOf(f *farm.Farm) []route {
 	list := f.Services()
 	out := make([]route, len(list))
@@ -46,8 +46,7 @@ func routesOf(f *farm.Farm) []route {
 	return out
 }
 
-// never reports whether a look at their beginnings shows that two services take
-// nothing both.
+// never reports whether the prefixes show that two services have no requests in common.
 func (r *route) never(other *route) bool {
 	for i := range r.begins {
 		if r.known[i] && other.known[i] && apart(r.begins[i], other.begins[i]) {
@@ -57,8 +56,8 @@ func (r *route) never(other *route) bool {
 	return false
 }
 
-// routes compares the services of a farm with those before them, and says by position
-// which are shadowed.
+// routes compares each service of a farm with the earlier ones, and returns the positions
+// of shadowed ones.
 func (l *look) routes(f *farm.Farm) (shadowed map[int]bool) {
 	list := routesOf(f)
 	shadowed = map[int]bool{}
@@ -66,7 +65,7 @@ func (l *look) routes(f *farm.Farm) (shadowed map[int]bool) {
 	for j := range list {
 		r := &list[j]
 		if l.impossible(f, r) {
-			shadowed[j] = true // there is nothing more to say of it
+			shadowed[j] = true // no further findings about it
 			continue
 		}
 		for i := range list[:j] {
@@ -105,7 +104,7 @@ func (l *look) routes(f *farm.Farm) (shadowed map[int]bool) {
 	return shadowed
 }
 
-// impossible tells of a service that no request can match.
+// impossible reports a service that no request can match.
 func (l *look) impossible(f *farm.Farm, r *route) bool {
 	for _, c := range []struct {
 		field string
@@ -128,7 +127,7 @@ func (l *look) impossible(f *farm.Farm, r *route) bool {
 	return false
 }
 
-// relation is whether everything r takes is taken by the service before it.
+// relation reports whether the earlier service matches everything that r matches.
 func (l *look) relation(before, r *route) language.Answer {
 	all := l.conditions(before, r)
 	for _, c := range [][2]expression{{r.host, before.host}, {r.path, before.path}} {
@@ -145,9 +144,9 @@ func (l *look) relation(before, r *route) language.Answer {
 	return all
 }
 
-// conditions is whether requests that meet the conditions of r about header lines meet
-// those of the service before it: each line it wants is wanted by r, in other words or
-// stricter ones, and each it denies is denied by r.
+// conditions reports whether header conditions of r imply those of the earlier service: r
+// requires each header line it requires, equally or more strictly, and denies each line it
+// denies.
 func (l *look) conditions(before, r *route) language.Answer {
 	implied := func(by []string, ask func(string) language.Answer) language.Answer {
 		answer := language.No
@@ -180,7 +179,7 @@ func (l *look) conditions(before, r *route) language.Answer {
 	return all
 }
 
-// request is one that both take; false when there is none, or it is not known.
+// request returns a request that both match; false if there is none or it is unknown.
 func (l *look) request(a, b *route) (*Example, bool) {
 	hosts, h := l.compare.common(a.host, b.host)
 	if hosts != language.Yes {
@@ -206,11 +205,11 @@ func (l *look) shadow(f *farm.Farm, before, r *route) {
 	l.add(out)
 }
 
-// overlap tells of services that take some requests both, where neither is meant to be
-// the rest of the other: a special one before a general one is how it is done.
+// overlap reports services that have requests in common without one being a special case of
+// the other. A special service before a general one is good practice.
 func (l *look) overlap(f *farm.Farm, before, r *route, tell bool) bool {
 	if len(before.HeadRequire)+len(before.HeadDeny)+len(r.HeadRequire)+len(r.HeadDeny) > 0 {
-		return false // told apart by header lines
+		return false // distinguished by header lines
 	}
 	if l.relation(r, before) != language.No {
 		return false
@@ -225,10 +224,10 @@ func (l *look) overlap(f *farm.Farm, before, r *route, tell bool) bool {
 	return both
 }
 
-// compared names what was compared.
+// compared describes the compared routes.
 func compared(r, before *route) string { return routeText(before) + "; " + routeText(r) }
 
-// routeText is a service with the expressions by which it is compared.
+// routeText describes a service with its compared expressions.
 func routeText(r *route) string {
 	out := r.Name + ":"
 	for _, field := range [][2]string{{"vhost", r.VHost}, {"urlp", r.URL}} {
@@ -240,7 +239,7 @@ func routeText(r *route) string {
 	return out
 }
 
-// explain is the command that shows where an example goes.
+// explain returns the command that shows the handling of an example.
 func explain(f *farm.Farm, r *Example) string {
 	out := fmt.Sprintf("sluice explain %s %s", f.Name, shellWord(r.Path))
 	if r.Host != "" {
@@ -249,7 +248,7 @@ func explain(f *farm.Farm, r *Example) string {
 	return out
 }
 
-// shellWord writes a text so that a shell takes it as it is.
+// shellWord quotes a text for a shell.
 func shellWord(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/sluicelb/sluice/mgmt/lint/language"
 )
 
-// Grace is how long nothing must have come for a service that it is a warning: what
-// is new may wait for its clients.
+// Grace is the minimum time without requests for a warning, as new services may still wait
+// for clients.
 const Grace = 7 * 24 * time.Hour
 
-// services looks at the services of a farm: which can be reached, and which were.
+// services examines the services of a farm: whether they can be reached, and whether they
+// were.
 func (l *look) services(f *farm.Farm) {
 	shadowed := l.routes(f)
 	list := f.Services()
@@ -26,7 +27,7 @@ func (l *look) services(f *farm.Farm) {
 		case s.Redirect != "":
 			redirecting++
 			l.redirected(f, s)
-		case s.DNSFarm != "": // whose questions are counted by that farm
+		case s.DNSFarm != "": // that farm counts the queries
 		case len(s.Backends) == 0:
 			l.add(Finding{Code: ServiceEmpty, Severity: Warning, Farm: f.Name, Service: s.Name,
 				Message:  fmt.Sprintf("service %s has no backends: what it takes is answered 503", s.Name),
@@ -42,11 +43,11 @@ func (l *look) services(f *farm.Farm) {
 	}
 }
 
-// redirected tells of backends that get no request because their service redirects.
+// redirected reports backends without requests because their service redirects.
 func (l *look) redirected(f *farm.Farm, s *farm.Service) {
 	backends := 0
 	for i := range s.Backends {
-		if s.Backends[i].Of == 0 { // addresses of a name are no backends of their own
+		if s.Backends[i].Of == 0 { // addresses of a name do not count as backends
 			backends++
 		}
 	}
@@ -59,8 +60,8 @@ func (l *look) redirected(f *farm.Farm, s *farm.Service) {
 		Advice:   fmt.Sprintf("delete the backends, or end the redirect (sluice service set %s %s redirect=)", f.Name, s.Name)})
 }
 
-// unanchored tells of a pattern for hosts that matches what its hosts continue
-// with, which is somebody else's domain more often than it is meant.
+// unanchored reports a host pattern that also matches longer hosts, which is rarely
+// intended, as these often belong to other domains.
 func (l *look) unanchored(f *farm.Farm, s *farm.Service) {
 	if s.VHost == "" || farm.IsHostName(s.VHost) || strings.HasSuffix(s.VHost, ".*") || strings.HasSuffix(s.VHost, ".+") {
 		return
@@ -77,8 +78,8 @@ func (l *look) unanchored(f *farm.Farm, s *farm.Service) {
 		Advice:   fmt.Sprintf("add $ (sluice service set %s %s vhost=%s), or .* if that is meant", f.Name, s.Name, shellWord(s.VHost+"$"))})
 }
 
-// neverHit tells of backends nobody asked. While none of them can be used, a request
-// that came would not have reached them: that is another finding.
+// neverHit reports backends that got no request. If none of them is usable, no request
+// could have reached them, which is another finding.
 func (l *look) neverHit(g farm.Group) {
 	var ids []uint32
 	usable := false
@@ -117,7 +118,7 @@ func (l *look) never(farmName, service, evidence string, since time.Time) Findin
 	return f
 }
 
-// redirects tells of services that redirect: a farm counts them together.
+// redirects reports unused services that redirect; a farm counts them together.
 func (l *look) redirects(f *farm.Farm, redirecting int, shadowed map[int]bool) {
 	n := l.evidence.Redirects(f)
 	list := f.Services()

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// togetherSteps bounds what comparing with several services may take in all.
+	// togetherSteps bounds the total steps of comparisons with several services.
 	togetherSteps = allSteps / 4
-	// mostBranching is how many services that may leave a request for more than one reason
-	// are looked at. Leaving others out finds less, never too much.
+	// mostBranching bounds the services that a request can avoid in more than one way.
+	// Ignoring further ones may miss findings, but never adds wrong ones.
 	mostBranching = 10
-	// mostReduced is how many services are reduced to those that are needed.
+	// mostReduced bounds the services that are reduced to the necessary ones.
 	mostReduced = 16
 )
 
-// together finds services of which several earlier ones together take everything. It
-// comes after the comparison of pairs, whose steps it does not use up.
+// together finds services shadowed by several earlier ones together. It runs after the
+// comparison of pairs and has its own steps.
 func (l *look) together(f *farm.Farm, list []route, shadowed map[int]bool, begin int) {
 	l.compare.left, l.togetherLeft = l.togetherLeft, l.compare.left
 	defer func() { l.compare.left, l.togetherLeft = l.togetherLeft, l.compare.left }()
@@ -47,7 +47,7 @@ func (l *look) together(f *farm.Farm, list []route, shadowed map[int]bool, begin
 	}
 }
 
-// mayShare reports whether two services may take some requests both.
+// mayShare reports whether two services may have requests in common.
 func (l *look) mayShare(a, b *route) bool {
 	hosts, _ := l.compare.common(a.host, b.host)
 	if hosts == language.No {
@@ -57,7 +57,7 @@ func (l *look) mayShare(a, b *route) bool {
 	return paths != language.No
 }
 
-// needed leaves services out as long as the others take everything.
+// needed removes services as long as the others still match everything.
 func (l *look) needed(r *route, before []*route) []*route {
 	for i := 0; len(before) <= mostReduced && i < len(before); {
 		if without := slices.Delete(slices.Clone(before), i, i+1); l.covered(r, without) {
@@ -69,7 +69,7 @@ func (l *look) needed(r *route, before []*route) []*route {
 	return before
 }
 
-// covered reports whether every request that r takes is taken by one of the services.
+// covered reports whether every request that r matches also matches one of the services.
 func (l *look) covered(r *route, before []*route) bool {
 	s := search{look: l, r: r}
 	var branching []*route
@@ -90,16 +90,16 @@ func (l *look) covered(r *route, before []*route) bool {
 	return s.empty(r.host, s.hosts) || s.empty(r.path, s.paths) || !s.escapes(branching[:min(len(branching), mostBranching)])
 }
 
-// search looks for a request that r takes and no other service does: each of them leaves
-// it for one reason, its host, its path, or a header line.
+// search looks for a request that r matches and no other service does. It avoids each of
+// them by its host, its path, or a header line.
 type search struct {
 	*look
 	r            *route
 	hosts, paths []expression // that it must not match
-	has, lacks   []string     // expressions of lines
+	has, lacks   []string     // expressions of header lines
 }
 
-// escapes reports whether there may be such a request.
+// escapes reports whether such a request may exist.
 func (s search) escapes(from []*route) bool {
 	if len(from) == 0 {
 		return true
@@ -134,7 +134,7 @@ func (s search) escapes(from []*route) bool {
 	return false
 }
 
-// empty reports whether nothing that one expression takes is left by others.
+// empty reports whether the others together match everything that one expression matches.
 func (s search) empty(of expression, others []expression) bool {
 	return len(others) > 0 && s.compare.inside(of, union(of.kind, others)) == language.Yes
 }
@@ -151,7 +151,7 @@ func (s search) possible() bool {
 	return true
 }
 
-// union is an expression that takes what one of several takes.
+// union returns an expression that matches whatever one of several matches.
 func union(of kind, all []expression) expression {
 	if len(all) == 1 {
 		return all[0]
@@ -170,7 +170,7 @@ func union(of kind, all []expression) expression {
 		}
 		tree, err := syntax.Parse(text, flags)
 		if err != nil {
-			continue // it takes less: nothing is found that is not so
+			continue // it matches less, which cannot cause wrong findings
 		}
 		parts = append(parts, "(?:"+tree.String()+")")
 	}

@@ -45,7 +45,7 @@ func TestServicesAreComparedWithSeveralBeforeThem(t *testing.T) {
 	}
 }
 
-// A shadow of several services takes the place of the overlaps with each of them.
+// A shadow by several services replaces the overlaps with each of them.
 func TestServicesBehindSeveralAreToldOnce(t *testing.T) {
 	list := lint.Look(shop(farm.Service{Name: "a", VHost: `a\.example`, URL: "^/"}, farm.Service{Name: "b", VHost: `b\.example`, URL: "^/"}, farm.Service{Name: "c", VHost: `[ab]\.example$`}), known())
 	if len(list) != 1 || list[0].Code != lint.ServiceShadowed || list[0].Example == nil || list[0].Severity != lint.Warning {
@@ -53,7 +53,7 @@ func TestServicesBehindSeveralAreToldOnce(t *testing.T) {
 	}
 }
 
-// Of random services exactly those are shadowed that get no request of all there are.
+// For random services, exactly those that get none of all possible requests are shadowed.
 func TestShadowsAgreeWithRequests(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	hosts := []string{"", `a\.example`, `b\.example`, `c\.example`, `(a|b)\.example$`, `[abc]\.example$`, `[bc]\.example$`}
@@ -102,7 +102,7 @@ func TestShadowsAgreeWithRequests(t *testing.T) {
 	}
 }
 
-// first is the first service that takes a request with some of the lines.
+// first returns the first service that matches a request with some of the lines.
 func first(list []farm.Service, host, path string, lines []string, set int) string {
 	has := func(line string) bool { return set&(1<<slices.Index(lines, line)) != 0 }
 	for _, s := range list {
@@ -118,7 +118,7 @@ func first(list []farm.Service, host, path string, lines []string, set int) stri
 	return ""
 }
 
-// conditions are those of services, in short.
+// conditions summarises the conditions of services.
 func conditions(list []farm.Service) (out string) {
 	for _, s := range list {
 		out += fmt.Sprintf("[%s: %s %s +%q -%q]", s.Name, s.VHost, s.URL, s.HeadRequire, s.HeadDeny)

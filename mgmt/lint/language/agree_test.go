@@ -1,6 +1,7 @@
 //go:build !race
 
-// It shares no memory, and with the race detector takes half a minute.
+// The race detector takes half a minute here and finds nothing, because no memory is
+// shared.
 
 package language_test
 
@@ -12,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/lint/language"
 )
 
-// What is answered is what regexp says of every short text.
+// The answers agree with regexp on all short texts.
 func TestAnswersAgreeWithRegexp(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	parts := []string{"a", "b", "/", ".", "[ab]", "a*", "(a|b/)", "^/", "$", `\b`, "b+", "(ab)?", "[^a]", "(?i)A"}

@@ -2,53 +2,51 @@ package language
 
 import "regexp/syntax"
 
-// Answer is what is known of a question.
+// Answer is the answer to a question.
 type Answer int
 
-// The answers. Unknown: the budget did not last.
+// Answers. Unknown means that the budget was exhausted.
 const (
 	Unknown Answer = iota
 	Yes
 	No
 )
 
-// Budget is how many steps comparing may still take. Several questions may share
-// one.
+// Budget is the number of remaining steps. Questions may share one.
 type Budget struct{ left int }
 
-// NewBudget returns a budget of so many steps; a million takes some ten
-// milliseconds.
+// NewBudget returns a budget of that many steps; a million takes about ten milliseconds.
 func NewBudget(steps int) *Budget { return &Budget{steps} }
 
-// Left is how many steps are left, 0 or less when it is used up.
+// Left returns the remaining steps, 0 or less if exhausted.
 func (b *Budget) Left() int { return b.left }
 
 func (b *Budget) spend(n int) { b.left -= n }
 
-// mostPairs bounds the pairs of states of one question, and with them its memory.
+// mostPairs bounds the pairs of states of one question, and thus its memory.
 const mostPairs = 20_000
 
-// pair is where both programs are; last is of the letter before what matters.
+// pair is a state of both programs; last is the previous letter, reduced to its class.
 type pair struct {
 	a, b state
 	last rune
 }
 
-// found is a pair with the way to it.
+// found is a pair and the path to it.
 type found struct {
 	pair
 	from int // its index, -1: none
 	read rune
 }
 
-// Within reports whether everything that inner takes is taken by outer too. When it
-// is not, text is one that only inner takes.
+// Within reports whether outer matches everything that inner matches. If not, text matches
+// only inner.
 func Within(inner, outer *Language, b *Budget) (answer Answer, text string) {
 	return walk(inner, outer, b, func(in, out bool) bool { return in && !out },
 		func(p pair) bool { return p.b.matched || inner.dead(p.a) })
 }
 
-// Overlap reports whether there is a text that both take, and which.
+// Overlap reports whether some text matches both, and returns one.
 func Overlap(one, other *Language, b *Budget) (answer Answer, text string) {
 	answer, text = walk(one, other, b, func(x, y bool) bool { return x && y },
 		func(p pair) bool { return one.dead(p.a) || other.dead(p.b) })
@@ -61,9 +59,8 @@ func Overlap(one, other *Language, b *Budget) (answer Answer, text string) {
 	return answer, ""
 }
 
-// walk looks for a text after which wanted holds of who matched: No with the text
-// when there is one, Yes when there is none. Nothing is looked for behind a pair that
-// is useless.
+// walk searches for a text for which wanted is true. It returns No and the text if there is
+// one, Yes if there is none. It does not continue from useless pairs.
 func walk(one, other *Language, budget *Budget, wanted func(a, b bool) bool, useless func(pair) bool) (Answer, string) {
 	alphabet := letters(one, other)
 	start := pair{one.first(), other.first(), noRune}
@@ -96,8 +93,7 @@ func walk(one, other *Language, budget *Budget, wanted func(a, b bool) bool, use
 	return Yes, ""
 }
 
-// kindOf is a letter that stands for all that conditions about places do not tell
-// apart from this one.
+// kindOf returns a representative of all letters that position assertions treat alike.
 func kindOf(r rune) rune {
 	switch {
 	case r == noRune:

@@ -1,12 +1,12 @@
-// Package language compares what regular expressions match: whether everything one
-// of them takes is taken by another one, and whether a text exists that both take.
+// Package language compares regular expressions: whether one matches everything that
+// another matches, and whether some text matches both.
 //
-// Both are answered exactly, by walking the two programs of regexp/syntax at the
-// same time over one letter of each class they tell apart, until no new pair of
-// states is found. Such a walk may become long, so there is a Budget; when it is
-// used up the answer is Unknown, never a guess.
+// Both questions are answered exactly. The two programs of regexp/syntax are run
+// simultaneously over one letter of each class they distinguish, until no new pair of
+// states is found. Such a search may be long, so there is a Budget. When it is exhausted
+// the answer is Unknown, never a guess.
 //
-// Texts are what requests have: no control characters. What an expression means is
-// what the engine makes of it: hosts are matched from the first byte on and without
-// regard to case, targets are searched and begin with a slash.
+// Texts are those of requests, without control characters. Expressions have the engine's
+// semantics: hosts are anchored at the first byte and ignore case; targets start with a
+// slash and are searched.
 package language

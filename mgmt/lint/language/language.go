@@ -10,19 +10,19 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Language is what an expression matches.
+// Language is the set of texts that an expression matches.
 type Language struct {
 	prog *syntax.Prog
-	// anchored: a match begins with the text.
+	// anchored: a match starts at the first letter.
 	anchored bool
-	// begin is what all texts begin with.
+	// begin is the first letter of all texts.
 	begin rune
 }
 
-// noRune stands for the beginning and the end of a text.
+// noRune represents the start and the end of a text.
 const noRune rune = -1
 
-// Host is the language of a pattern for hosts; a blank one takes all.
+// Host returns the language of a host pattern; a blank one matches all.
 func Host(pattern string) (*Language, error) {
 	if pattern == "" {
 		return compile("", noRune)
@@ -31,13 +31,13 @@ func Host(pattern string) (*Language, error) {
 		pattern += "$"
 	}
 	l, err := compile("(?i)^(?:"+pattern+")", noRune)
-	if err != nil { // an open \Q swallows the bracket
+	if err != nil { // an open \Q swallows the parenthesis
 		l, err = compile("(?i)^(?:"+pattern+`\E)`, noRune)
 	}
 	return l, err
 }
 
-// Target is the language of a pattern for paths with their query.
+// Target returns the language of a pattern for paths with query.
 func Target(pattern string, ignoreCase bool) (*Language, error) {
 	if ignoreCase {
 		pattern = "(?i)" + pattern
@@ -45,10 +45,10 @@ func Target(pattern string, ignoreCase bool) (*Language, error) {
 	return compile(pattern, '/')
 }
 
-// Line is the language of a pattern that is searched in header lines.
+// Line returns the language of a pattern searched in header lines.
 func Line(pattern string) (*Language, error) { return compile(pattern, noRune) }
 
-// mostSteps bounds a program: longer ones are not compared.
+// mostSteps bounds a program; longer ones are not compared.
 const mostSteps = 5000
 
 func compile(text string, begin rune) (*Language, error) {
@@ -66,18 +66,18 @@ func compile(text string, begin rune) (*Language, error) {
 	return &Language{prog, prog.StartCond()&syntax.EmptyBeginText != 0, begin}, nil
 }
 
-// state is where a program is between two letters: the steps it may go on from,
-// ascending, as text, so that it can be a key. matched: a match was found, so what
-// follows does not matter.
+// state is the state of a program between two letters: its possible steps, ascending, as a
+// text so that it can be a map key. matched means that a match was found, so further
+// letters are irrelevant.
 type state struct {
 	steps   string
 	matched bool
 }
 
-// dead reports whether no text that goes on from here is matched.
+// dead reports whether no continuation can match.
 func (l *Language) dead(s state) bool { return !s.matched && l.anchored && s.steps == "" }
 
-// first is the state before the first letter.
+// first returns the state before the first letter.
 func (l *Language) first() state { return state{steps: keyOf([]uint32{uint32(l.prog.Start)})} }
 
 func keyOf(steps []uint32) string {
@@ -88,8 +88,8 @@ func keyOf(steps []uint32) string {
 	return string(out)
 }
 
-// step reads a letter that comes after another one; noRune ends the text, and then
-// only matched of the result means something.
+// step reads letter r after before. noRune ends the text; then only matched of the result
+// is meaningful.
 func (l *Language) step(s state, before, r rune, b *Budget) state {
 	if s.matched {
 		return s
@@ -114,8 +114,8 @@ func (l *Language) step(s state, before, r rune, b *Budget) state {
 	return state{steps: keyOf(slices.Compact(next))}
 }
 
-// closure lists the steps that read a letter, where conditions about the place are
-// those of flags; nil when a match is reached without any.
+// closure lists the steps that read a letter under the position assertions in flags; nil if
+// a match is reached without reading.
 func (l *Language) closure(s state, flags syntax.EmptyOp, b *Budget) []uint32 {
 	seen, out := make([]bool, len(l.prog.Inst)), []uint32{}
 	var stack []uint32
@@ -149,10 +149,10 @@ func (l *Language) closure(s state, flags syntax.EmptyOp, b *Budget) []uint32 {
 	return out
 }
 
-// letters returns one letter of each class that the programs tell apart.
+// letters returns one letter of each class that the programs distinguish.
 func letters(of ...*Language) []rune {
-	// Control characters are in no request; letters of words are told apart from
-	// others by conditions about places.
+	// Requests contain no control characters. Position assertions distinguish word
+	// characters.
 	borders := []rune{' ', '0', '9' + 1, 'A', 'Z' + 1, '_', '_' + 1, 'a', 'z' + 1, 0x7f, 0x80, 0xd800, 0xe000, unicode.MaxRune + 1}
 	for _, l := range of {
 		for i := range l.prog.Inst {
@@ -192,8 +192,8 @@ func appendBorders(borders []rune, i *syntax.Inst) []rune {
 	return borders
 }
 
-// readable is a letter from a class, one people know if there is one: x stands for
-// any other letter well.
+// readable returns a letter of a class, preferably a common one. x represents other letters
+// well.
 func readable(from, to rune) rune {
 	for _, r := range "x-" {
 		if from <= r && r < to {

@@ -23,7 +23,7 @@ func TestTargetsAreComparedExactly(t *testing.T) {
 		within       language.Answer
 		overlap      language.Answer
 	}{
-		{"", "^/", language.Yes, language.Yes}, // all begin with a slash
+		{"", "^/", language.Yes, language.Yes}, // all texts begin with a slash
 		{"^/", "", language.Yes, language.Yes},
 		{"^/app/", "^/app", language.Yes, language.Yes},
 		{"^/app", "^/app/", language.No, language.Yes},
@@ -47,7 +47,7 @@ func TestTargetsAreComparedExactly(t *testing.T) {
 		{`/app`, `(?i)/APP`, language.Yes, language.Yes},
 		{`x{3,5}`, `x{3}`, language.Yes, language.Yes},
 		{`[^a]`, `.`, language.Yes, language.Yes},
-		{`a$^`, `b`, language.Yes, language.No}, // takes nothing
+		{`a$^`, `b`, language.Yes, language.No}, // matches nothing
 		{`ä`, `[ä-ö]`, language.Yes, language.Yes},
 		{`(?:^/shop/|^/cart/)`, `^/(shop|cart|pay)/`, language.Yes, language.Yes},
 	} {
@@ -95,7 +95,7 @@ func TestHostsAreMatchedFromTheirBeginningWhateverTheCase(t *testing.T) {
 }
 
 func TestWhatCostsTooMuchIsUnknown(t *testing.T) {
-	long := target(t, `[ab]*a[ab]{12}$`) // as many states as texts of its end
+	long := target(t, `[ab]*a[ab]{12}$`) // as many states as possible endings
 	if got, _ := language.Within(long, target(t, `[ab]*b[ab]{13}$`), language.NewBudget(1<<40)); got != language.No {
 		t.Errorf("a difference near the beginning: %v", got)
 	}
