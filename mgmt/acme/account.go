@@ -13,17 +13,17 @@ import (
 	"github.com/mholt/acmez/v3/acme"
 )
 
-// savedAccount is an account as it is written down, one for each directory.
+// savedAccount is a stored account, one for each directory.
 type savedAccount struct {
-	// Email is the contact the authority knows; "" before it knows the account.
+	// Email is the contact known to the authority; "" before registration.
 	Email string `json:"email,omitempty"`
 	// Key is the account's private key, PKCS #8, sealed.
 	Key []byte `json:"key"`
 }
 
-// account returns the account at a directory: the authority makes one when it
-// does not know the key, and names the one there is when it does (RFC 8555
-// section 7.3.1), so that an authority that forgot us costs nothing.
+// account returns the account at a directory. If the authority does not know the key, it
+// creates an account, otherwise it returns the existing one (RFC 8555 §7.3.1). So an
+// authority that lost the account is no problem.
 func (m *Manager) account(ctx context.Context, client *acme.Client, directory, email string) (acme.Account, error) {
 	name := accountName(directory)
 	saved, key, err := m.accountKey(name)
@@ -39,7 +39,7 @@ func (m *Manager) account(ctx context.Context, client *acme.Client, directory, e
 		return account, nil
 	}
 	if saved.Email != "" {
-		location := account.Location // the answer does not repeat it
+		location := account.Location // the response does not repeat it
 		account.Contact = contact
 		if account, err = client.UpdateAccount(ctx, account); err != nil {
 			return acme.Account{}, err
@@ -50,9 +50,9 @@ func (m *Manager) account(ctx context.Context, client *acme.Client, directory, e
 	return account, m.saveAccount(name, saved)
 }
 
-// accountKey returns what is written down and the key. A key that can no longer
-// be opened, after the node key was lost, gives way to a new one: an account is
-// worth nothing but its history.
+// accountKey returns the stored account and its key. If the key cannot be decrypted, e.g.
+// after loss of the node key, it creates a new one, because an account has no value beyond
+// its history.
 func (m *Manager) accountKey(name string) (savedAccount, *ecdsa.PrivateKey, error) {
 	var saved savedAccount
 	if text, ok := m.options.Store.Setting(name); ok {

@@ -60,7 +60,7 @@ func TestAnAccountWhoseKeyIsLostGivesWayToANewOne(t *testing.T) {
 	}
 }
 
-// A key that nobody could open again is not told an authority.
+// A key that could not be decrypted later is not registered.
 func TestAnAccountThatCannotBeKeptIsNotMade(t *testing.T) {
 	m, f := newFakes(nil)
 	f.full = errors.New("the disk is full")

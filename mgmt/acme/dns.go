@@ -9,33 +9,33 @@ import (
 	"github.com/mholt/acmez/v3/acme"
 )
 
-// txt is one TXT record an authority asks for. A domain and its wildcard have
-// one name and two values: both must be there at once.
+// txt is one TXT record requested by an authority. A domain and its wildcard share a name
+// with two values, which must exist at the same time.
 type txt struct{ domain, name, value string }
 
-// dnsSolver has the hook make the records of one order, waits until they can be
-// seen, and has it take them away when the order is over, however it ended.
+// dnsSolver makes the hook create the records of an order, waits until they are visible,
+// and makes the hook remove them after the order, whatever its result.
 type dnsSolver struct {
 	m       *Manager
 	hook    recordHook
 	servers []string
 	wait    time.Duration
-	records []txt // that may be there
+	records []txt // that may exist
 	seen    bool
 }
 
 // Present implements acmez.Solver.
 func (s *dnsSolver) Present(ctx context.Context, c acme.Challenge) error {
 	r := txt{domain: c.Identifier.Value, name: c.DNS01TXTRecordName(), value: c.DNS01KeyAuthorization()}
-	// The authority names what we asked for; nothing else becomes an argument.
+	// The domain comes from the authority. Only ordered ones become arguments.
 	if _, err := checkDomains([]string{r.domain}, HTTP01); err != nil {
 		return invalid("the authority asks for the domain %q, which was not ordered", show(r.domain))
 	}
-	s.records = append(s.records, r) // half made is to be taken away, too
+	s.records = append(s.records, r) // one created halfway must be removed, too
 	return s.hook.run(ctx, "present", r.domain, r.name, r.value)
 }
 
-// Wait implements acmez.Waiter: it returns once all records can be seen.
+// Wait implements acmez.Waiter. It returns once all records are visible.
 func (s *dnsSolver) Wait(ctx context.Context, _ acme.Challenge) error {
 	if s.seen {
 		return nil
@@ -51,18 +51,19 @@ func (s *dnsSolver) Wait(ctx context.Context, _ acme.Challenge) error {
 	return nil
 }
 
-// CleanUp implements acmez.Solver; clear takes all records away at the end.
+// CleanUp implements acmez.Solver. It does nothing, because clear removes all records at
+// the end.
 func (s *dnsSolver) CleanUp(context.Context, acme.Challenge) error { return nil }
 
 // removeTimeout bounds the removal of all records of an order.
 const removeTimeout = 5 * time.Minute
 
-// clear has the hook take away what it made. One that stays does no harm: it
-// answers a question that is not asked again.
+// clear makes the hook remove its records. A remaining one is harmless, as it is not
+// queried again.
 func (s *dnsSolver) clear(ctx context.Context) {
 	limit := removeTimeout
 	if errors.Is(context.Cause(ctx), context.Canceled) {
-		limit = clearTimeout // given up, perhaps because the appliance stops
+		limit = clearTimeout // cancelled, perhaps because the appliance stops
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()

@@ -16,8 +16,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
-// withHook gives the house a hook that keeps records as files, which the name
-// server of the authority answers from, and says where it notes its calls.
+// withHook gives the house a hook that stores records as files for the authority's name
+// server. calls is its log of calls.
 func (h *house) withHook(body string) (records, calls string) {
 	h.t.Helper()
 	records, calls = filepath.Join(h.dir, "records"), filepath.Join(h.dir, "calls")
@@ -67,8 +67,8 @@ func TestAWildcardIsOrderedThroughTheHookAndRenewed(t *testing.T) {
 	if left := h.left(records); len(left) != 0 {
 		t.Errorf("the hook was not told to take away %v", left)
 	}
-	// Two values of one record, there at once; all of it in arguments and
-	// environment; and no descriptor of ours.
+	// Two simultaneous values of one record, in arguments and environment; and no inherited
+	// descriptor.
 	got := lines(t, calls)
 	if len(got) != 4 {
 		t.Fatalf("calls:\n%s", strings.Join(got, "\n"))
@@ -108,7 +108,7 @@ func TestAWildcardIsOrderedThroughTheHookAndRenewed(t *testing.T) {
 	h.restored()
 }
 
-// A renewal that fails leaves the certificate, and says what the hook said.
+// A failed renewal keeps the certificate and reports the output of the hook.
 func TestAHookThatFailsSaysWhyAndIsToldToCleanUp(t *testing.T) {
 	h := newHouse(t, "0")
 	records, calls := h.withHook(`[ $1 = cleanup ] || { echo "quota of the zone is used up"; head -c 300000 /dev/zero | tr '\0' x; exit 3; }`)
@@ -140,7 +140,7 @@ func TestRecordsThatNobodySeesEndTheOrder(t *testing.T) {
 	}
 }
 
-// What is asked for may be made in another zone.
+// The record may be in another zone.
 func TestAnAliasOfTheRecordIsFollowed(t *testing.T) {
 	h := newHouse(t, "0")
 	h.withHook(strings.ReplaceAll(asFiles, "$3=", "challenges.elsewhere.test="))
@@ -149,7 +149,7 @@ func TestAnAliasOfTheRecordIsFollowed(t *testing.T) {
 	h.must(err)
 }
 
-// Neither a hook that hangs nor one that leaves a child behind stays.
+// A hanging hook is killed, and so are its children.
 func TestAHookThatHangsIsEndedWithItsChildren(t *testing.T) {
 	h := newHouse(t, "0")
 	h.limit = time.Second
@@ -191,7 +191,7 @@ func TestOnlyTheOperatorsOwnProgramsAreHooks(t *testing.T) {
 	path := filepath.Join(folder, "other")
 	h.must(os.WriteFile(path, []byte("#!/bin/sh\n"), 0o600))
 	h.wants(set("other"), acme.Invalid, "not executable")
-	for _, mode := range []os.FileMode{0o720, 0o702} { // the group, everybody
+	for _, mode := range []os.FileMode{0o720, 0o702} { // group, everybody
 		h.must(os.Chmod(path, mode))
 		h.wants(set("other"), acme.Invalid, "others may write it")
 	}
@@ -242,12 +242,12 @@ func TestWildcardsNeedTheDNSChallenge(t *testing.T) {
 	}
 }
 
-// An order that is given up still has its records taken away.
+// The records of a cancelled order are removed.
 func TestAnOrderThatIsGivenUpCleansUp(t *testing.T) {
 	h := newHouse(t, "0")
 	records, calls := h.withHook(asFiles)
 	s := h.Settings()
-	s.DNSServers = []string{"127.0.0.1:1"} // nobody: the records are never seen
+	s.DNSServers = []string{"127.0.0.1:1"} // unreachable: the records never become visible
 	s.DNSWait = 60
 	h.must(h.SetSettings(by, s))
 	ctx, cancel := context.WithCancel(t.Context())

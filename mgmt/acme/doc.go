@@ -1,41 +1,37 @@
-// Package acme gets certificates from an authority that speaks ACME (RFC 8555),
-// Let's Encrypt unless told otherwise, and renews them.
+// Package acme obtains certificates from an ACME authority (RFC 8555), by default Let's
+// Encrypt, and renews them.
 //
 //	Order ─► account ─► order ─┬► Responder ─► engine answers ─► authority ─► certs.Upload
-//	                           │   (every http farm, or one for a moment)
+//	                           │   (every http farm, or a temporary one)
 //	                           └► hook ─► DNS, seen at the zone's servers ─┘
 //
-// A Manager orders and renews, one certificate at a time, and each within a
-// bounded time. A Responder holds the answers to the authority's questions while an
-// order is under way and adds them to snapshots. Nothing of that is in the
-// configuration: when this process dies, the next publication, which its
-// successor begins with, has neither answers nor the listener that was opened
-// for them.
+// A Manager orders and renews one certificate at a time, each within a time limit. A
+// Responder holds the challenge responses during an order and adds them to snapshots. None
+// of this is in the configuration. If the process dies, the first publication of its
+// successor has neither responses nor the temporary listener.
 //
-// The certificate is kept by mgmt/certs under the name of its first domain,
-// where farms find it; a renewal replaces it there, in force at once and without
-// touching a connection. One that was replaced by hand since is the operator's:
-// it is neither listed nor renewed here any more.
+// mgmt/certs stores the certificate under the name of its first domain, where farms find
+// it. A renewal replaces it immediately, without affecting connections. A certificate
+// replaced manually since then belongs to the operator and is no longer listed or renewed
+// here.
 //
-// # The two challenges
+// # Challenges
 //
-// With http-01 the port is 80, because authorities ask nowhere else. With
-// dns-01, which wildcards need, a program of the operator makes TXT records: the
-// hook. It is chosen by its name among the files of hook.Folder that belong to
-// the operator, so that no key and no document can name another program. It is
-// called "present" for each record, all of them before the authority is told;
-// then the records are looked for at every server of their zone; and whatever
-// came of it the hook is called "cleanup" for each. A call has a minute, its
-// output is cut, and nothing of its process group outlives it.
+// http-01 uses port 80, the only port that authorities contact. For dns-01, which wildcards
+// require, an operator program creates TXT records: the hook. It is selected by name among
+// the operator's files in hook.Folder, so neither an API key nor a document can choose any
+// other program. It is called with "present" for each record before the authority is
+// notified. Then the records are queried at every name server of their zone. Whatever the
+// result, it is finally called with "cleanup" for each record. A call has a limit of one
+// minute, its output is truncated, and its process group is killed at the end.
 //
 // # Secrets
 //
-// The key of the account, one for each directory, is sealed with the node key
-// and never leaves this package; the key of a certificate is made here and
-// handed to mgmt/certs.
+// The account key, one for each directory, is sealed with the node key and never leaves
+// this package. The key of a certificate is created here and passed to mgmt/certs.
 //
 // # Goroutines
 //
-// Manager and Responder are for many goroutines. Run is the daily look for what is
-// due and the only goroutine of the package.
+// Manager and Responder are safe for concurrent use. Run performs the daily check and is
+// the only goroutine of the package.
 package acme

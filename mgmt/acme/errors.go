@@ -12,19 +12,19 @@ import (
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
-// Kind says what a refused call can be answered with.
+// Kind is the kind of an error.
 type Kind uint8
 
 // Kinds of errors.
 const (
-	Invalid     Kind = iota // what was sent is wrong, or the authority says no
-	Missing                 // the certificate, the farm or a free port 80 is not there
-	Busy                    // another order is under way
-	Unreachable             // the authority was not reached, or not done in time
+	Invalid     Kind = iota // invalid input, or rejected by the authority
+	Missing                 // a missing certificate or farm, or no free port 80
+	Busy                    // another order is in progress
+	Unreachable             // the authority is unreachable or too slow
 )
 
-// Error says why there is no certificate, for the operator. Whatever it is, the
-// certificate and the farms are as they were. It never holds a secret.
+// Error explains to the operator why there is no certificate. The certificate and the farms
+// are unchanged. It never contains a secret.
 type Error struct {
 	Kind    Kind
 	Message string
@@ -39,8 +39,8 @@ func refuse(kind Kind, format string, args ...any) error {
 
 func invalid(format string, args ...any) error { return refuse(Invalid, format, args...) }
 
-// explain turns what came of an order into an Error. What the authority says
-// is foreign text.
+// explain converts the error of an order into an Error. Texts from the authority are
+// untrusted.
 func (m *Manager) explain(ctx context.Context, err error) error {
 	var known *Error
 	var problem acme.Problem
@@ -60,8 +60,7 @@ func (m *Manager) explain(ctx context.Context, err error) error {
 	return refuse(Unreachable, "the authority cannot be asked: %s", show(err.Error()))
 }
 
-// outOfTime is the cause of a context that ended because an order took longer
-// than that.
+// outOfTime is the cause of a context that exceeded the time limit of an order.
 type outOfTime time.Duration
 
 func (t outOfTime) Error() string { return "out of time: " + time.Duration(t).String() }
@@ -75,5 +74,5 @@ func subproblems(p acme.Problem) string {
 	return out.String()
 }
 
-// show makes a foreign text short and printable.
+// show makes an untrusted text short and printable.
 func show(s string) string { return hook.Shown(s) }

@@ -1,4 +1,4 @@
 package acme
 
-// AccountName is the setting an account is kept in.
+// AccountName returns the setting that stores an account.
 func AccountName(directory string) string { return accountName(directory) }

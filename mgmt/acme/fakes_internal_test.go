@@ -16,16 +16,16 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// fakes are what a Manager stands on, in memory.
+// fakes are the dependencies of a Manager, in memory.
 type fakes struct {
 	settings  map[string]string
-	full      error // why no setting can be written
+	full      error // the error of writing settings
 	views     map[string]certs.View
 	authority []byte
-	locked    error // why nothing can be sealed
+	locked    error // the error of sealing
 	cfg       farm.Config
 	problems  map[uint32]string
-	refuse    error // why nothing is published
+	refuse    error // the error of publishing
 	farms     []uint32
 	log       logtest.Log
 }
@@ -81,7 +81,7 @@ func (f *fakes) OpenSecret(purpose string, sealed []byte) ([]byte, error) {
 func (f *fakes) Current() (*farm.Config, store.Revision) { return &f.cfg, store.Revision{} }
 func (f *fakes) Problems() map[uint32]string             { return f.problems }
 
-// Renew does what apply.Applier does, without an engine.
+// Renew does the same as apply.Applier, without an engine.
 func (f *fakes) Renew(_ context.Context, prepare func(*farm.Config) (apply.Renewal, error)) error {
 	r, err := prepare(&f.cfg)
 	if err != nil {
@@ -106,7 +106,7 @@ func newFakes(edit func(f *fakes, o *Options)) (*Manager, *fakes) {
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// wants fails unless err is an Error of a kind whose text has part.
+// wants fails unless err is an Error of that kind with part in its text.
 func wants(t *testing.T, err error, kind Kind, part string) {
 	t.Helper()
 	var known *Error

@@ -7,21 +7,20 @@ import (
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
-// hookTimeout bounds one call of the hook.
+// hookTimeout is the time limit of a hook call.
 const hookTimeout = 60 * time.Second
 
-// recordHook is the program of the operator that changes TXT records. It is called as
+// recordHook is the operator program that changes TXT records. It is called as
 //
 //	NAME present|cleanup DOMAIN RECORD VALUE
 //
-// and finds the same in SLUICE_ACTION, SLUICE_DOMAIN, SLUICE_RECORD and
-// SLUICE_VALUE.
+// with the same values in SLUICE_ACTION, SLUICE_DOMAIN, SLUICE_RECORD and SLUICE_VALUE.
 type recordHook struct {
 	hook.Program
 	by hook.Starter
 }
 
-// check says why the program may not be used, nil when it may.
+// check returns the reason why the program may not be used, or nil.
 func (h recordHook) check() error {
 	if err := h.Check(); err != nil {
 		return invalid("hook: %s", err)
@@ -29,8 +28,8 @@ func (h recordHook) check() error {
 	return nil
 }
 
-// run calls the hook and waits for it, a minute at most. What it prints is for the
-// operator, in the error.
+// run calls the hook and waits at most a minute. The error contains its output for the
+// operator.
 func (h recordHook) run(ctx context.Context, action, domain, record, value string) error {
 	if err := h.check(); err != nil {
 		return err

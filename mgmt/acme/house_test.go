@@ -38,8 +38,8 @@ var (
 	loopback = netip.MustParseAddr("127.0.0.1")
 )
 
-// house is a Manager over a real store, real certificates and a real engine,
-// and an authority that asks the engine on the house's port.
+// house is a Manager over a real store, real certificates and a real engine, with an
+// authority that contacts the engine on the house's port.
 type house struct {
 	*acme.Manager
 	t         *testing.T
@@ -55,13 +55,13 @@ type house struct {
 	limit     time.Duration
 	told      []acme.Failure
 
-	ahead atomic.Int64 // of the house's clock
+	ahead atomic.Int64 // offset of the house's clock
 
 	mu     sync.Mutex
 	number uint64
-	last   *farm.Config // what the engine runs
-	seen   []string     // farms that were published, by name
-	most   int          // challenges at once
+	last   *farm.Config // the configuration that the engine runs
+	seen   []string     // names of published farms
+	most   int          // maximum of simultaneous challenges
 }
 
 func newHouse(t *testing.T, badNonces string, domains ...string) *house {
@@ -83,10 +83,10 @@ func newHouse(t *testing.T, badNonces string, domains ...string) *house {
 
 func (h *house) now() time.Time { return time.Now().Add(time.Duration(h.ahead.Load())) }
 
-// pass moves the clock of the house, not that of the authority.
+// pass moves the clock of the house, but not that of the authority.
 func (h *house) pass(d time.Duration) { h.ahead.Store(int64(d)) }
 
-// open starts the house, or starts it again as a new process would.
+// open starts or restarts the house, like a new process.
 func (h *house) open() {
 	h.t.Helper()
 	if h.store != nil {
@@ -114,7 +114,7 @@ func (h *house) open() {
 	}
 }
 
-// publisher brings configurations to the engine as mgmt/publish and netd do.
+// publisher brings configurations to the engine like mgmt/publish and netd.
 type publisher struct {
 	h        *house
 	complete func(*farm.Config) (*farm.Config, map[uint32]string)
@@ -191,7 +191,7 @@ func (h *house) must(err error) {
 	}
 }
 
-// answered fails unless the engine had something to answer since the last call.
+// answered fails unless the engine had challenges since the last call.
 func (h *house) answered() {
 	h.t.Helper()
 	h.mu.Lock()
@@ -202,7 +202,7 @@ func (h *house) answered() {
 	h.most = 0
 }
 
-// restored fails unless the engine runs what is configured and nothing else.
+// restored fails unless the engine runs exactly the stored configuration.
 func (h *house) restored() {
 	h.t.Helper()
 	h.mu.Lock()
@@ -216,7 +216,7 @@ func (h *house) restored() {
 	}
 }
 
-// served is the serial of the certificate that clients get at a port.
+// served returns the serial of the certificate that clients get at a port.
 func (h *house) served(port uint16, name string) string {
 	h.t.Helper()
 	c, err := tls.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port), &tls.Config{ServerName: name, InsecureSkipVerify: true})
@@ -237,7 +237,7 @@ func (h *house) get(path string) (int, string) {
 	return resp.StatusCode, string(body)
 }
 
-// wants fails unless err is an Error of a kind whose text has part.
+// wants fails unless err is an Error of that kind with part in its text.
 func (h *house) wants(err error, kind acme.Kind, part string) {
 	h.t.Helper()
 	var known *acme.Error
@@ -246,7 +246,7 @@ func (h *house) wants(err error, kind acme.Kind, part string) {
 	}
 }
 
-// account is the account at the house's authority as it is written down.
+// account returns the stored account at the house's authority.
 func (h *house) account() string {
 	h.t.Helper()
 	text, ok := h.store.Setting(acme.AccountName(h.ca.Directory()))
@@ -256,7 +256,7 @@ func (h *house) account() string {
 	return text
 }
 
-// holdsKey reports whether a JSON text has bytes in it that are a key.
+// holdsKey reports whether a JSON text contains the bytes of a private key.
 func (h *house) holdsKey(text string) bool {
 	var saved struct{ Key []byte }
 	if json.Unmarshal([]byte(text), &saved) != nil {

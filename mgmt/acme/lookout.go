@@ -14,26 +14,26 @@ import (
 	"github.com/miekg/dns"
 )
 
-// lookout looks whether TXT records can be seen where an authority will look:
-// at every name server of the zone they are in.
+// lookout checks whether TXT records are visible where an authority queries them: at every
+// name server of their zone.
 type lookout struct {
-	// servers are asked instead, as address:port; empty: the zone's own, which
-	// the system's resolvers name.
+	// servers are queried instead, as address:port; empty: the zone's own, found with the
+	// system's resolvers.
 	servers []string
-	// resolvers find them; empty: those of the system.
+	// resolvers finds the zone's servers; empty: those of the system.
 	resolvers []string
-	port      uint16 // of a zone's own servers; 0 means 53
+	port      uint16 // of a zone's servers; 0 means 53
 	udp, tcp  dns.Client
 }
 
 const (
-	lookPause = 2 * time.Second // between two looks
-	askTime   = 3 * time.Second // for one answer
-	maxAlias  = 8               // CNAMEs in a row
+	lookPause = 2 * time.Second // between two checks
+	askTime   = 3 * time.Second // per query
+	maxAlias  = 8               // maximum length of a CNAME chain
 )
 
-// until returns once all records can be seen, or with the name of one that
-// cannot and why when ctx ends.
+// until returns once all records are visible. When ctx ends, it returns the name of a
+// missing one and the reason.
 func (l *lookout) until(ctx context.Context, records []txt) (missing string, err error) {
 	l.udp, l.tcp = dns.Client{Timeout: askTime}, dns.Client{Net: "tcp", Timeout: askTime}
 	for {
@@ -57,8 +57,8 @@ func (l *lookout) all(ctx context.Context, records []txt) (missing string, err e
 	return "", nil
 }
 
-// one says where a record is missing. A name may be an alias of one in a zone
-// that is made for this.
+// one returns an error if a record is missing. The name may be an alias into a zone
+// dedicated to this.
 func (l *lookout) one(ctx context.Context, name, value string) error {
 	for range maxAlias {
 		servers, err := l.of(ctx, name)
@@ -87,7 +87,7 @@ func (l *lookout) one(ctx context.Context, name, value string) error {
 	return errors.New("it is an alias of an alias without end")
 }
 
-// inAnswer looks for a value, and for the name the asked one stands for.
+// inAnswer looks for a value and for the alias of the queried name.
 func inAnswer(m *dns.Msg, value string) (found bool, alias string) {
 	for _, rr := range m.Answer {
 		switch rr := rr.(type) {
@@ -100,7 +100,7 @@ func inAnswer(m *dns.Msg, value string) (found bool, alias string) {
 	return found, alias
 }
 
-// of are the servers that know a name best.
+// of returns the authoritative servers for a name.
 func (l *lookout) of(ctx context.Context, name string) (servers []string, err error) {
 	if len(l.servers) > 0 {
 		return l.servers, nil
@@ -136,7 +136,7 @@ func (l *lookout) of(ctx context.Context, name string) (servers []string, err er
 	return slices.Compact(servers), nil
 }
 
-// address is one of a name server: IPv4 where it has one.
+// address returns an address of a name server, preferring IPv4.
 func (l *lookout) address(ctx context.Context, host string) (string, error) {
 	for _, kind := range []uint16{dns.TypeA, dns.TypeAAAA} {
 		reply, err := l.resolve(ctx, host, kind)
@@ -155,7 +155,7 @@ func (l *lookout) address(ctx context.Context, host string) (string, error) {
 	return "", errors.New("it has no address")
 }
 
-// zone is the zone a name is in: what an answer about it has an SOA of.
+// zone returns the zone of a name, from the SOA record in a response.
 func (l *lookout) zone(ctx context.Context, name string) (string, error) {
 	reply, err := l.resolve(ctx, name, dns.TypeSOA)
 	if err != nil {
@@ -166,14 +166,14 @@ func (l *lookout) zone(ctx context.Context, name string) (string, error) {
 			return soa.Hdr.Name, nil
 		}
 	}
-	// A resolver may keep the SOA of what does not exist for itself.
+	// A resolver may omit the SOA of a nonexistent name.
 	if at, end := dns.NextLabel(name, 0); !end {
 		return l.zone(ctx, name[at:])
 	}
 	return "", errors.New("the resolvers do not tell the zone it is in: set dns_servers")
 }
 
-// resolve asks one resolver after the other.
+// resolve queries the resolvers until one responds.
 func (l *lookout) resolve(ctx context.Context, name string, kind uint16) (reply *dns.Msg, err error) {
 	for _, server := range l.resolvers {
 		if reply, err = l.ask(ctx, server, name, kind, true); err == nil {
@@ -200,7 +200,7 @@ func (l *lookout) ask(ctx context.Context, server, name string, kind uint16, rec
 	return reply, nil
 }
 
-// systemResolvers are the name servers in a file like /etc/resolv.conf.
+// systemResolvers returns the name servers in a file like /etc/resolv.conf.
 func systemResolvers(file string) ([]string, error) {
 	config, err := dns.ClientConfigFromFile(file)
 	if err != nil || len(config.Servers) == 0 {

@@ -18,8 +18,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/resolve/dnstest"
 )
 
-// A record is looked for at the servers of its own zone, which is found from
-// its name upwards.
+// A record is queried at the servers of its zone, which is found from its name upwards.
 func TestARecordIsLookedForAtTheServersOfItsZone(t *testing.T) {
 	names := acmetest.NewNameServer(t, netip.MustParseAddr("127.0.0.1"), []string{"sluice.test", "ns.sluice.test"})
 	folder := t.TempDir()
@@ -56,8 +55,8 @@ func TestARecordIsLookedForAtTheServersOfItsZone(t *testing.T) {
 	}
 }
 
-// zoneOf has a name server answer from records in the form of a zone file, by
-// UDP and TCP; spoil changes an answer.
+// zoneOf starts a name server for records in zone file format, over UDP and TCP; spoil
+// modifies responses.
 func zoneOf(t *testing.T, spoil func(network string, q, reply *dns.Msg), records ...string) (addr string) {
 	t.Helper()
 	var list []dns.RR
@@ -130,7 +129,7 @@ func TestTheServersOfAZoneAreFound(t *testing.T) {
 			}
 		}, 0, []string{"10.0.0.1:53"}, ""},
 	} {
-		// The first resolver is nobody: the next one is asked.
+		// The first resolver is unreachable, so the next one is used.
 		look := &lookout{resolvers: []string{"127.0.0.1:1", zoneOf(t, c.spoil, c.records...)}, port: c.port}
 		got, err := look.of(t.Context(), "_acme-challenge.a.zone.test.")
 		if !slices.Equal(got, c.want) || (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
@@ -139,8 +138,7 @@ func TestTheServersOfAZoneAreFound(t *testing.T) {
 	}
 }
 
-// Servers of a zone tell their own, resolvers what they find; each is asked for
-// what it is there for.
+// Authoritative servers are queried without recursion, resolvers with recursion.
 func TestOnlyResolversAreAskedToLookElsewhere(t *testing.T) {
 	var desired atomic.Bool
 	value := "_acme-challenge.zone.test. 60 TXT v"
@@ -160,7 +158,7 @@ func TestOnlyResolversAreAskedToLookElsewhere(t *testing.T) {
 func TestARecordIsLookedForUntilItIsThere(t *testing.T) {
 	var asked atomic.Int64
 	addr := zoneOf(t, func(network string, _, reply *dns.Msg) {
-		if network == "udp" { // too much for a datagram
+		if network == "udp" { // too large for a datagram
 			reply.Truncated, reply.Answer = true, nil
 		} else if asked.Add(1) == 1 {
 			reply.Answer = nil

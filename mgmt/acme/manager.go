@@ -17,13 +17,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// Store keeps small texts; *store.Store implements it.
+// Store stores short texts; *store.Store implements it.
 type Store interface {
 	Setting(name string) (string, bool)
 	SetSetting(name, value string) error
 }
 
-// Certificates keeps certificates; *certs.Manager implements it.
+// Certificates stores certificates; *certs.Manager implements it.
 type Certificates interface {
 	Get(name string) (certs.View, error)
 	Upload(ctx context.Context, by apply.Author, name string, pem []byte, mode certs.Mode) (certs.View, []string, error)
@@ -33,15 +33,15 @@ type Certificates interface {
 	OpenSecret(purpose string, sealed []byte) ([]byte, error)
 }
 
-// Applier publishes; *apply.Applier implements it.
+// Applier publishes configurations; *apply.Applier implements it.
 type Applier interface {
 	Current() (*farm.Config, store.Revision)
 	Problems() map[uint32]string
 	Renew(ctx context.Context, prepare func(*farm.Config) (apply.Renewal, error)) error
 }
 
-// Options is what a Manager works with. Store, Certificates, Applier and Responder
-// must be set; snapshots must be completed by this Responder.
+// Options are the parameters of a Manager. Store, Certificates, Applier and Responder must
+// be set; snapshots must be completed by this Responder.
 type Options struct {
 	Store        Store
 	Certificates Certificates
@@ -49,46 +49,45 @@ type Options struct {
 	Responder    *Responder
 	Log          *slog.Logger     // nil discards
 	Now          func() time.Time // nil means time.Now
-	// Timeout bounds one order; 0 means what was set (LoadOrderTime).
+	// Timeout is the time limit of an order; 0 means the setting (LoadOrderTime).
 	Timeout time.Duration
-	// Port is where the authority asks; 0 means 80. Only tests have another.
+	// Port is the port that the authority contacts; 0 means 80. Only tests change it.
 	Port uint16
-	// By starts the hook; without one this process does.
+	// By starts the hook; nil: this process does.
 	By hook.Starter
-	// Hooks is the folder of the hook; empty means hook.Folder in the working
-	// directory, which is the data directory.
+	// Hooks is the folder of the hook; "" means hook.Folder in the working directory, which
+	// is the data directory.
 	Hooks string
-	// DNSPort is where a zone's servers are asked; 0 means 53. Only tests have
-	// another.
+	// DNSPort is the port of a zone's servers; 0 means 53. Only tests change it.
 	DNSPort uint16
-	// Proxy is how authorities are asked; nil: as the environment says.
+	// Proxy is the proxy for authorities; nil: from the environment.
 	Proxy func() outbound.Proxy
-	// Told hears of a renewal that failed though it was due; nil: nobody.
+	// Told is called when a due renewal failed; nil: no notification.
 	Told func(Failure)
 }
 
-// Failure is a certificate that could not be renewed.
+// Failure is a failed renewal.
 type Failure struct {
 	Name     string
 	NotAfter time.Time
 	Reason   string
-	// Soon: it lasts for SoonTime at most.
+	// Soon means that the certificate expires within SoonTime.
 	Soon bool
 }
 
-// SoonTime is how long before its end a certificate that is not renewed is told of again.
+// SoonTime is the time before expiry at which a failure is reported again.
 const SoonTime = 7 * 24 * time.Hour
 
-// Manager orders and renews certificates. Make it with New.
+// Manager orders and renews certificates. Use New to make one.
 type Manager struct {
 	options Options
-	turn    chan struct{} // holds one token while an order is under way
+	turn    chan struct{} // holds one token during an order
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	records map[string]record
 }
 
-// New returns a Manager that knows what was ordered before.
+// New returns a Manager with the stored records.
 func New(o Options) *Manager {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Port, o.Hooks = cmp.Or(o.Port, uint16(challengePort)), cmp.Or(o.Hooks, hook.Folder)
@@ -100,29 +99,28 @@ func New(o Options) *Manager {
 	return m
 }
 
-// Request is what is ordered. Its first domain names the certificate.
+// Request is an order. Its first domain names the certificate.
 type Request struct {
 	Domains   []string
-	Test      bool // at the directory for tests
+	Test      bool // at the test directory
 	Challenge Challenge
 	Target    // with HTTP01
 }
 
-// Challenge is how the authority is shown that the domains are ours. The zero
-// value acts as HTTP01.
+// Challenge is the method of domain validation. The zero value acts as HTTP01.
 type Challenge string
 
-// The challenges.
+// Challenges.
 const (
-	HTTP01 Challenge = "http-01" // the engine answers on port 80
-	DNS01  Challenge = "dns-01"  // the operator's hook makes TXT records
+	HTTP01 Challenge = "http-01" // the engine responds on port 80
+	DNS01  Challenge = "dns-01"  // the operator's hook creates TXT records
 )
 
-// Challenges lists them.
+// Challenges returns all challenges.
 func Challenges() []Challenge { return []Challenge{HTTP01, DNS01} }
 
-// Order gets a certificate for new domains and keeps it. It is renewed from
-// then on. Errors: *Error, and those of certs.Upload.
+// Order obtains a certificate for new domains and stores it. It is renewed from then on.
+// Errors: *Error, and those of certs.Upload.
 func (m *Manager) Order(ctx context.Context, by apply.Author, q Request) (View, error) {
 	domains, name, err := m.checkOrder(q)
 	if err != nil {
@@ -132,8 +130,8 @@ func (m *Manager) Order(ctx context.Context, by apply.Author, q Request) (View, 
 	return m.exclusive(func() (View, error) { return m.fulfil(ctx, by, name, r, certs.Create) })
 }
 
-// checkOrder says what is wrong with an order before anybody is asked, and how its
-// certificate will be called.
+// checkOrder validates an order without network access and returns the name of its
+// certificate.
 func (m *Manager) checkOrder(q Request) (domains []string, name string, err error) {
 	if domains, err = checkDomains(q.Domains, q.Challenge); err != nil {
 		return nil, "", err
@@ -153,7 +151,8 @@ func (m *Manager) checkOrder(q Request) (domains []string, name string, err erro
 	return domains, name, nil
 }
 
-// CheckOrder says why Order would be refused without asking the authority; *Error.
+// CheckOrder returns the error of Order, as far as possible without contacting the
+// authority; *Error.
 func (m *Manager) CheckOrder(q Request) error {
 	if _, _, err := m.checkOrder(q); err != nil || q.Challenge == DNS01 {
 		return err
@@ -162,8 +161,8 @@ func (m *Manager) CheckOrder(q Request) error {
 	return err
 }
 
-// CheckRenewal says why Renew and SetRenewal would refuse where a certificate is to be
-// asked for; *Error.
+// CheckRenewal returns the error that Renew and SetRenewal would return for the target;
+// *Error.
 func (m *Manager) CheckRenewal(name string, at Target) error {
 	r, _, err := m.find(name)
 	if err == nil {
@@ -175,7 +174,7 @@ func (m *Manager) CheckRenewal(name string, at Target) error {
 	return err
 }
 
-// exclusive runs an order unless another one is under way.
+// exclusive runs an order unless another one is in progress.
 func (m *Manager) exclusive(run func() (View, error)) (View, error) {
 	select {
 	case m.turn <- struct{}{}:
@@ -186,9 +185,8 @@ func (m *Manager) exclusive(run func() (View, error)) (View, error) {
 	}
 }
 
-// Renew renews a certificate that is due, or any with force. A target that is
-// not empty is used instead of the one the certificate was ordered with, from
-// now on. Errors: *Error, and those of certs.Upload.
+// Renew renews a certificate that is due, or any with force. A non-empty target replaces
+// the stored one permanently. Errors: *Error, and those of certs.Upload.
 func (m *Manager) Renew(ctx context.Context, by apply.Author, name string, force bool, at Target) (View, error) {
 	return m.exclusive(func() (View, error) { return m.renew(ctx, by, name, force, at) })
 }
@@ -221,8 +219,8 @@ func (m *Manager) renew(ctx context.Context, by apply.Author, name string, force
 	return View{}, err
 }
 
-// failed tells of a renewal that failed: once, and again when the end is near. The record
-// says what was told, by when was tried last.
+// failed reports a failed renewal: once, and again when expiry is near. The time of the
+// last attempt in the record shows what was already reported.
 func (m *Manager) failed(r record, v certs.View, why error) {
 	now := m.options.Now()
 	if m.options.Told == nil || now.Before(dueAt(v)) {
@@ -235,11 +233,11 @@ func (m *Manager) failed(r record, v certs.View, why error) {
 	m.options.Told(Failure{Name: v.Name, NotAfter: v.NotAfter, Reason: why.Error(), Soon: soon(now)})
 }
 
-// keepTimeout bounds what follows an order that succeeded, whoever went away
-// meanwhile: a certificate that was issued counts at the authority.
+// keepTimeout bounds the storing of an issued certificate, even if the client has gone,
+// because the authority counts it.
 const keepTimeout = 30 * time.Second
 
-// fulfil gets the certificate of a record and puts it into force.
+// fulfil obtains the certificate of a record and activates it.
 func (m *Manager) fulfil(ctx context.Context, by apply.Author, name string, r record, mode certs.Mode) (View, error) {
 	bundle, leaf, err := m.obtain(ctx, r)
 	if err != nil {
@@ -248,14 +246,14 @@ func (m *Manager) fulfil(ctx context.Context, by apply.Author, name string, r re
 	defer clear(bundle)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
 	defer cancel()
-	// First that it will be ours, then the certificate, then what is so: a stop
-	// in between leaves nothing that is not renewed.
+	// First record that the certificate will be ours, then store it, then update the
+	// record. So an interruption leaves no certificate that is not renewed.
 	before := r.Leaves
 	if err := m.expect(name, r, leaf); err != nil {
 		return View{}, err
 	}
 	if _, _, err := m.options.Certificates.Upload(ctx, by, name, bundle, mode); err != nil {
-		_ = m.keep(name, func(r *record) { r.Leaves = before }) // a leaf that never comes does no harm
+		_ = m.keep(name, func(r *record) { r.Leaves = before }) // a leaf that never arrives is harmless
 		return View{}, err
 	}
 	if err := m.keep(name, func(kept *record) {
@@ -269,7 +267,7 @@ func (m *Manager) fulfil(ctx context.Context, by apply.Author, name string, r re
 	return m.Get(name)
 }
 
-// expect writes down that a certificate is about to be one of ours.
+// expect records that a certificate is about to be ours.
 func (m *Manager) expect(name string, r record, leaf string) error {
 	return m.keep(name, func(kept *record) {
 		kept.merge(r)
@@ -278,8 +276,8 @@ func (m *Manager) expect(name string, r record, leaf string) error {
 	})
 }
 
-// SetRenewal changes how a certificate is renewed; an empty target stays what
-// it was. *Error says what is wrong.
+// SetRenewal changes the renewal of a certificate; an empty target is unchanged. *Error if
+// invalid.
 func (m *Manager) SetRenewal(by apply.Author, name string, n Renewal) (View, error) {
 	r, v, err := m.find(name)
 	if err != nil {
@@ -306,8 +304,7 @@ func (m *Manager) SetRenewal(by apply.Author, name string, n Renewal) (View, err
 	return m.Get(v.Name)
 }
 
-// Delete deletes a certificate that was ordered; *Error, and those of
-// certs.Delete.
+// Delete deletes an ordered certificate; *Error, and those of certs.Delete.
 func (m *Manager) Delete(ctx context.Context, by apply.Author, name string) error {
 	_, v, err := m.find(name)
 	if err != nil {
@@ -319,7 +316,7 @@ func (m *Manager) Delete(ctx context.Context, by apply.Author, name string) erro
 	return m.keep(v.Name, func(r *record) { r.Leaves = nil })
 }
 
-// checkTarget refuses an endpoint no authority will ask at.
+// checkTarget rejects an endpoint that the challenge does not use.
 func checkTarget(c Challenge, t Target) error {
 	if c == DNS01 && t != (Target{}) {
 		return invalid("vip and farmname are for the challenge %s: with %s the authority asks name servers only", HTTP01, DNS01)
@@ -327,14 +324,14 @@ func checkTarget(c Challenge, t Target) error {
 	return nil
 }
 
-// endpoint is where the authority will find the answer: a running farm there is,
-// or the address for one.
+// endpoint is where the authority connects: a running farm, or an address for a temporary
+// one.
 type endpoint struct {
 	farm uint32         // 0: none listens
 	at   netip.AddrPort // valid for an address
 }
 
-// endpoint checks a target against the farms there are.
+// endpoint checks a target against the existing farms.
 func (m *Manager) endpoint(t Target) (endpoint, error) {
 	cfg, _ := m.options.Applier.Current()
 	switch {
@@ -359,7 +356,7 @@ func (m *Manager) endpoint(t Target) (endpoint, error) {
 	return endpoint{}, invalid("vip or farmname is needed: the address the domains lead to, or a farm that listens on port %d there", m.options.Port)
 }
 
-// usable says why a farm cannot answer an authority, nil when it can.
+// usable returns the reason why a farm cannot respond to an authority, or nil.
 func (m *Manager) usable(f *farm.Farm) error {
 	switch problem := m.options.Applier.Problems()[f.ID]; {
 	case f.Stopped:

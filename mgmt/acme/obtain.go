@@ -14,9 +14,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
-// obtain gets the certificate of a record: the chain and its new key as PEM,
-// and the sum of the leaf. It takes no longer than it may, and leaves no answer
-// behind.
+// obtain orders the certificate of a record. It returns the chain and its new key as PEM,
+// and the digest of the leaf. It respects the time limit and removes all challenge
+// responses.
 func (m *Manager) obtain(ctx context.Context, r record) (bundle []byte, leaf string, err error) {
 	s := m.stored()
 	if s.Email == "" {
@@ -62,14 +62,14 @@ func (m *Manager) obtain(ctx context.Context, r record) (bundle []byte, leaf str
 	return bundle, leaf, err
 }
 
-// challengeSolver shows an authority what it asks for, and takes that back.
+// challengeSolver presents challenge responses and removes them.
 type challengeSolver interface {
 	acmez.Solver
 	clear(ctx context.Context)
 }
 
-// solver is that of a record's challenge. An error means that the authority
-// need not be asked.
+// solver returns the solver for a record's challenge. An error means that contacting the
+// authority is pointless.
 func (m *Manager) solver(r record, s Settings) (challenge string, solver challengeSolver, err error) {
 	if r.Challenge != DNS01 {
 		at, err := m.endpoint(r.Target)
@@ -82,8 +82,8 @@ func (m *Manager) solver(r record, s Settings) (challenge string, solver challen
 	return acme.ChallengeTypeDNS01, &dnsSolver{m: m, hook: h, servers: s.DNSServers, wait: s.dnsWait()}, h.check()
 }
 
-// checkLeaf returns the sum of the first certificate once it is one for all
-// domains: an authority's mistake must not replace what works.
+// checkLeaf returns the digest of the first certificate if it covers all domains. A mistake
+// of the authority must not replace a working certificate.
 func checkLeaf(chain []byte, domains []string) (string, error) {
 	block, _ := pem.Decode(chain)
 	if block == nil || block.Type != "CERTIFICATE" {

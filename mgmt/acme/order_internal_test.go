@@ -20,7 +20,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
-// An authority's mistake must not replace what works.
+// A mistake of the authority must not replace a working certificate.
 func TestOnlyACertificateForAllDomainsIsTaken(t *testing.T) {
 	root := certstest.NewAuthority(t, "root", noon)
 	leaf := root.Issue("a.test", func(c *x509.Certificate) { c.DNSNames = []string{"a.test", "b.test"} })
@@ -139,7 +139,7 @@ func TestOnlyDomainsThatWereOrderedReachTheHook(t *testing.T) {
 	}
 }
 
-// What an authority would be asked for in vain is refused before.
+// An order that is bound to fail is rejected before contacting the authority.
 func TestAnOrderThatCannotBeKeptIsNotMade(t *testing.T) {
 	m, f := newFakes(nil)
 	f.views["a.test.pem"] = certs.View{Name: "a.test.pem"}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// How long an order may take: by default as in the family, and what may be set.
+// Time limits of an order: the default, as in the family, and the range.
 const (
 	OrderTime      = 120 * time.Second
 	LeastOrderTime = 30 * time.Second
@@ -15,8 +15,8 @@ const (
 
 const orderTimeSetting = "le_renewal_timeout"
 
-// LoadOrderTime returns how long orders may take besides the wait for DNS records: what
-// was set, or OrderTime.
+// LoadOrderTime returns the time limit of orders without the wait for DNS records: the
+// setting, or OrderTime.
 func LoadOrderTime(s Store) time.Duration {
 	text, _ := s.Setting(orderTimeSetting)
 	seconds, err := strconv.Atoi(text)
@@ -26,7 +26,7 @@ func LoadOrderTime(s Store) time.Duration {
 	return OrderTime
 }
 
-// SaveOrderTime checks and keeps it, for orders to come.
+// SaveOrderTime validates and stores it for future orders.
 func SaveOrderTime(s Store, limit time.Duration) error {
 	if err := checkOrderTime(limit); err != nil {
 		return err

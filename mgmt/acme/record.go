@@ -14,54 +14,54 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs"
 )
 
-// Target is where the authority finds the answer: at a farm, or at an address
-// for which a farm is made when none listens there. One of them is set.
+// Target is where the authority connects: to a farm, or to an address, for which a
+// temporary farm is created if none listens there. Exactly one is set.
 type Target struct {
 	Farm string     `json:"farm,omitempty"`
 	VIP  netip.Addr `json:"vip,omitzero"`
 }
 
-// Renewal is how a certificate is renewed.
+// Renewal defines the renewal of a certificate.
 type Renewal struct {
 	Auto bool `json:"auto,omitempty"`
-	// Force and Restart are what the operator set; see View.
+	// Force and Restart are set by the operator; see View.
 	Force   bool `json:"force,omitempty"`
 	Restart bool `json:"restart,omitempty"`
 	Target
 }
 
-// record is what is known of a certificate that was ordered.
+// record describes an ordered certificate.
 type record struct {
 	Domains []string `json:"domains"`
 	Test    bool     `json:"test,omitempty"`
-	// Challenge is HTTP01 when it is empty.
+	// Challenge defaults to HTTP01.
 	Challenge Challenge `json:"challenge,omitempty"`
 	Renewal
-	// Leaves are the SHA-256 sums of the certificates that are ours: the one in
-	// use, and while a renewal is written down the next one too.
+	// Leaves holds the SHA-256 digests of our certificates: the current one, and during a
+	// renewal also the next.
 	Leaves []string  `json:"leaves"`
 	Tried  time.Time `json:"tried,omitzero"`
-	// Problem is why the last renewal failed.
+	// Problem is the error of the last renewal.
 	Problem string `json:"problem,omitempty"`
 }
 
-// View is what can be seen of a certificate that was ordered.
+// View describes an ordered certificate.
 type View struct {
 	certs.View
 	Domains   []string
 	Test      bool
 	Challenge Challenge
-	// Renewal: Force is for the action of an operator; the daily look never
-	// renews what is not due, because authorities count. Restart is kept for
-	// clients of the family: farms use a renewed certificate at once.
+	// Renewal: Force applies to an operator's action. The daily check never renews early,
+	// because authorities limit orders. Restart is kept for clients of the family; farms
+	// use a renewed certificate immediately.
 	Renewal Renewal
-	Due     time.Time // when the daily look renews it
-	Tried   time.Time // when that was tried last; zero: never
-	Failure string    // why it failed
+	Due     time.Time // when the daily check renews it
+	Tried   time.Time // last attempt; zero: never
+	Failure string    // its error
 }
 
-// renewBefore is how long before its end a certificate is due; a third of its
-// life when that is less.
+// renewBefore is the time before expiry from which a certificate is due; at most a third of
+// its lifetime.
 const renewBefore = 30 * 24 * time.Hour
 
 func dueAt(v certs.View) time.Time {
@@ -73,13 +73,13 @@ func sum(b []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// owns reports whether the certificate is one that was ordered here.
+// owns reports whether the certificate was ordered here.
 func (r *record) owns(v certs.View) bool {
 	return slices.Contains(r.Leaves, strings.ToLower(strings.ReplaceAll(v.Fingerprint, ":", "")))
 }
 
-// merge takes over what an order was made with. What an operator changed since
-// it began stays.
+// merge applies the parameters of an order, except those that an operator has changed since
+// it began.
 func (r *record) merge(ordered record) {
 	if len(r.Domains) == 0 {
 		*r = ordered
@@ -89,7 +89,7 @@ func (r *record) merge(ordered record) {
 
 const recordsName = "acme.certificates"
 
-// load reads the records at the start.
+// load reads the stored records.
 func (m *Manager) load() {
 	text, ok := m.options.Store.Setting(recordsName)
 	if !ok {
@@ -101,8 +101,8 @@ func (m *Manager) load() {
 	}
 }
 
-// keep changes a record and writes all of them down, without those whose
-// certificate is gone or is another one now.
+// keep changes a record and stores all of them, without those whose certificate was deleted
+// or replaced by another.
 func (m *Manager) keep(name string, change func(*record)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,7 +129,7 @@ func (m *Manager) keep(name string, change func(*record)) error {
 	return nil
 }
 
-// find returns the record of a certificate and the certificate.
+// find returns a certificate and its record.
 func (m *Manager) find(name string) (record, certs.View, error) {
 	if !strings.HasSuffix(name, ".pem") {
 		name += ".pem"
@@ -150,7 +150,7 @@ func (m *Manager) find(name string) (record, certs.View, error) {
 	return r, v, nil
 }
 
-// List returns the certificates that were ordered, by name.
+// List returns the ordered certificates, sorted by name.
 func (m *Manager) List() []View {
 	m.mu.Lock()
 	names := slices.Sorted(maps.Keys(m.records))
@@ -164,7 +164,7 @@ func (m *Manager) List() []View {
 	return out
 }
 
-// Get returns one certificate that was ordered; *Error, Missing.
+// Get returns one ordered certificate; *Error, Missing.
 func (m *Manager) Get(name string) (View, error) {
 	r, v, err := m.find(name)
 	if err != nil {

@@ -36,7 +36,8 @@ func TestRecordsFollowTheirCertificates(t *testing.T) {
 	if err := m.expect("b.pem", ordered, "0b"); err != nil {
 		t.Fatal(err)
 	}
-	// What an operator set while a renewal ran stays; where it was made does not.
+	// Changes by an operator during a renewal are kept, except the target used for the
+	// order.
 	moved := record{Domains: []string{"else"}, Test: true, Renewal: Renewal{Auto: true, Target: Target{Farm: "other"}}}
 	if err := m.keep("a.pem", func(r *record) { r.Auto = false; r.merge(moved) }); err != nil {
 		t.Fatal(err)

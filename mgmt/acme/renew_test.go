@@ -14,7 +14,7 @@ import (
 
 const day = 24 * time.Hour
 
-// ordered is a house with a certificate that a farm uses.
+// ordered returns a house with a certificate that a farm uses.
 func ordered(t *testing.T) (h *house, secure uint16) {
 	h = newHouse(t, "0", "www.sluice.test")
 	h.farm("web", h.port, nil)
@@ -46,7 +46,7 @@ func TestTheDailyLookRenewsWhatIsDueAndFarmsServeIt(t *testing.T) {
 	if _, now := h.applier.Current(); now.Number != revision.Number {
 		t.Errorf("the renewal wrote a revision")
 	}
-	h.open() // and it is ours still
+	h.open() // it is still ours
 	if list := h.List(); len(list) != 1 || list[0].Failure != "" || list[0].Tried.IsZero() {
 		t.Errorf("listed are %+v", list)
 	}
@@ -70,9 +70,9 @@ func TestARenewalThatFailsChangesNothingAndSaysWhy(t *testing.T) {
 	h.pass(62 * day)
 	h.Look(t.Context()) // once
 	h.pass(84 * day)
-	h.Look(t.Context()) // and when the end is near
+	h.Look(t.Context()) // and when expiry is near
 	h.pass(85 * day)
-	h.open() // what was told is known to the next process
+	h.open() // the next process knows what was reported
 	h.Look(t.Context())
 	if len(h.told) != 2 || !h.told[1].Soon {
 		t.Errorf("told of %+v", h.told)

@@ -8,24 +8,22 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// challengePort is where authorities ask (RFC 8555 section 8.3).
+// challengePort is the port that authorities contact (RFC 8555 §8.3).
 const challengePort = 80
 
-// TemporaryFarm is the name of the farm that listens where no other does while
-// an order is under way.
+// TemporaryFarm is the name of the farm that listens during an order if no other does.
 const TemporaryFarm = "acme-challenge"
 
-// A Responder holds the answers to the questions of an authority while an order is
-// under way. The zero value is empty.
+// Responder holds the challenge responses during an order. The zero value is empty.
 type Responder struct {
 	mu         sync.Mutex
 	challenges []farm.Challenge
-	at         netip.AddrPort // where a farm must listen; zero: there is one
+	at         netip.AddrPort // where a farm must listen; zero: one exists
 }
 
-// Complete adds the answers to what is about to be published, in a copy, and a
-// farm when none listens where the authority will ask. Without challenges it returns
-// cfg itself.
+// Complete adds the challenge responses to a copy of cfg before its publication, and a
+// temporary farm if none listens where the authority connects. Without challenges it
+// returns cfg itself.
 func (r *Responder) Complete(cfg *farm.Config) *farm.Config {
 	r.mu.Lock()
 	challenges, at := r.challenges, r.at
@@ -47,7 +45,7 @@ func (r *Responder) put(challenges []farm.Challenge, at netip.AddrPort) {
 	r.challenges, r.at = challenges, at
 }
 
-// listening is the running farm that takes connections to an address.
+// listening returns the running farm that accepts connections to an address.
 func listening(cfg *farm.Config, at netip.AddrPort) *farm.Farm {
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
@@ -61,9 +59,8 @@ func listening(cfg *farm.Config, at netip.AddrPort) *farm.Farm {
 	return nil
 }
 
-// temporary is a farm without services: it answers challenges, and everything
-// else with 503. Its number is the highest that is free, because new farms get
-// low ones.
+// temporary returns a farm without services, which responds to challenges and with 503 to
+// everything else. It uses the highest free ID, because new farms get low ones.
 func temporary(cfg *farm.Config, at netip.AddrPort) farm.Farm {
 	taken := map[uint32]bool{}
 	for i := range cfg.Farms {

@@ -8,16 +8,16 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// The daily look is at 22:00 of the appliance's clock, as in the family, and up
-// to an hour later: authorities ask not to be met by everybody at once. The
-// first look comes soon after the start, for an appliance that is off at night.
+// The daily check is at 22:00 local time, as in the family, plus up to an hour, because
+// authorities ask clients to spread their load. The first check comes soon after the start,
+// for appliances that are off at night.
 const (
 	lookHour    = 22
 	lookJitter  = time.Hour
 	firstJitter = 10 * time.Minute
 )
 
-// Run renews what is due every day until ctx ends.
+// Run renews due certificates daily until ctx ends.
 func (m *Manager) Run(ctx context.Context) {
 	wait := rand.N(firstJitter)
 	for {
@@ -33,8 +33,8 @@ func (m *Manager) Run(ctx context.Context) {
 	}
 }
 
-// untilLook is how long it takes to the next full lookHour, more than an hour
-// so that a look never follows one of the same evening.
+// untilLook returns the time until the next full lookHour. It is more than an hour, so that
+// there is one check per evening.
 func untilLook(now time.Time) time.Duration {
 	at := time.Date(now.Year(), now.Month(), now.Day(), lookHour, 0, 0, 0, now.Location())
 	if !at.After(now.Add(lookJitter)) {
@@ -43,11 +43,11 @@ func untilLook(now time.Time) time.Duration {
 	return at.Sub(now)
 }
 
-// daily is the author of the renewals that are due.
+// daily is the author of scheduled renewals.
 var daily = apply.Author{Name: "the appliance", Source: "daily renewal"}
 
-// Look renews once what is due, one after the other. Failures are logged and
-// shown with the certificate; the next look tries again.
+// Look renews all due certificates, one after another. Failures are logged and shown with
+// the certificate; the next check retries.
 func (m *Manager) Look(ctx context.Context) {
 	for _, v := range m.List() {
 		if !v.Renewal.Auto || m.options.Now().Before(v.Due) {
@@ -58,7 +58,7 @@ func (m *Manager) Look(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		_, _ = m.renew(ctx, daily, v.Name, false, Target{}) // logged, and kept with the certificate
+		_, _ = m.renew(ctx, daily, v.Name, false, Target{}) // logged and stored with the certificate
 		<-m.turn
 	}
 }

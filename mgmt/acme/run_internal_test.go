@@ -25,7 +25,7 @@ func TestTheNextLookIsAtTenInTheEveningAndNotTheSame(t *testing.T) {
 	}
 }
 
-// looks counts when the list of certificates is gone through.
+// looks counts the iterations over the list of certificates.
 type looks struct {
 	*fakes
 	at []time.Time
@@ -60,8 +60,7 @@ func TestCertificatesAreLookedAtSoonAfterTheStartAndEveryEvening(t *testing.T) {
 	})
 }
 
-// A certificate that is due waits for the order that is under way, and not
-// longer than the process lives.
+// A due certificate waits for the order in progress, but no longer than the process lives.
 func TestALookThatWaitsForItsTurnEndsWithTheProcess(t *testing.T) {
 	m, f := newFakes(nil)
 	m.records["a.pem"] = record{Domains: []string{"a"}, Leaves: []string{"ab"}, Renewal: Renewal{Auto: true}}

@@ -15,37 +15,35 @@ import (
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
-// The directories of Let's Encrypt; the second issues what nobody trusts and
-// has far higher limits.
+// Directories of Let's Encrypt. The second issues untrusted certificates and has much
+// higher limits.
 const (
 	LetsEncrypt        = "https://acme-v02.api.letsencrypt.org/directory"
 	LetsEncryptStaging = "https://acme-staging-v02.api.letsencrypt.org/directory"
 )
 
-// Settings are the account certificates are ordered with, and the authority.
+// Settings holds the account and the authority.
 type Settings struct {
-	// Email is told the authority as the contact of the account. Setting it
-	// accepts the authority's terms of service. Nothing is ordered without it.
+	// Email is the contact of the account at the authority. Setting it accepts the
+	// authority's terms of service. Orders require it.
 	Email string `json:"email"`
-	// Directory and Staging are the addresses of the authority and of the one
-	// tests go to; empty means Let's Encrypt.
+	// Directory and Staging are the addresses of the authority and of its test directory;
+	// "" means Let's Encrypt.
 	Directory string `json:"directory,omitempty"`
 	Staging   string `json:"staging,omitempty"`
-	// CA names the list of authorities the directories' own certificates are
-	// verified by; empty means those of the system.
+	// CA names the authority list that verifies the directories' own certificates; "" means
+	// those of the system.
 	CA string `json:"ca,omitempty"`
-	// Hook names the program in hook.Folder that makes the TXT records of the
-	// challenge DNS01; empty: that challenge is not possible.
+	// Hook names the program in hook.Folder that creates the TXT records of DNS01; ""
+	// disables that challenge.
 	Hook string `json:"hook,omitempty"`
-	// DNSWait is how long such records may take to be seen; 0 means
-	// DefaultDNSWait.
+	// DNSWait is the time limit until such records are visible; 0 means DefaultDNSWait.
 	DNSWait int `json:"dns_wait,omitempty"` // seconds
-	// DNSServers are asked for them, as address:port, instead of the servers of
-	// their zone.
+	// DNSServers are queried for them, as address:port, instead of the zone's servers.
 	DNSServers []string `json:"dns_servers,omitempty"`
 }
 
-// DefaultDNSWait and MaxDNSWait bound the wait for records, in seconds.
+// DefaultDNSWait is the default wait for records in seconds, MaxDNSWait the maximum.
 const (
 	DefaultDNSWait = 120
 	MaxDNSWait     = 900
@@ -55,10 +53,11 @@ func (s Settings) dnsWait() time.Duration {
 	return time.Duration(cmp.Or(s.DNSWait, DefaultDNSWait)) * time.Second
 }
 
-// Patience is how long an order may take, whatever its challenge.
+// Patience returns the maximum duration of an order with any challenge.
 func (m *Manager) Patience() time.Duration { return m.timeout(DNS01, m.stored()) }
 
-// timeout bounds an order: with DNS01 the wait for the records is added.
+// timeout returns the time limit of an order; with DNS01 it includes the wait for the
+// records.
 func (m *Manager) timeout(c Challenge, s Settings) time.Duration {
 	limit := m.options.Timeout
 	if limit == 0 {
@@ -70,7 +69,7 @@ func (m *Manager) timeout(c Challenge, s Settings) time.Duration {
 	return limit
 }
 
-// directory is where certificates come from.
+// directory returns the directory for orders.
 func (s Settings) directory(test bool) string {
 	switch {
 	case test && s.Staging != "":
@@ -85,7 +84,7 @@ func (s Settings) directory(test bool) string {
 
 const settingsName = "acme.settings"
 
-// Settings returns the settings, the defaults spelled out.
+// Settings returns the settings with defaults filled in.
 func (m *Manager) Settings() Settings {
 	s := m.stored()
 	s.Directory, s.Staging = s.directory(false), s.directory(true)
@@ -103,7 +102,7 @@ func (m *Manager) stored() Settings {
 	return s
 }
 
-// SetSettings changes the settings for orders to come. *Error says what is wrong.
+// SetSettings changes the settings for future orders. *Error if invalid.
 func (m *Manager) SetSettings(by apply.Author, s Settings) error {
 	if err := m.CheckSettings(s); err != nil {
 		return err
@@ -119,7 +118,7 @@ func (m *Manager) SetSettings(by apply.Author, s Settings) error {
 	return nil
 }
 
-// CheckSettings says what is wrong with settings; *Error.
+// CheckSettings validates settings; *Error.
 func (m *Manager) CheckSettings(s Settings) error {
 	if err := checkEmail(s.Email); err != nil {
 		return err
@@ -145,8 +144,8 @@ func (m *Manager) CheckSettings(s Settings) error {
 	return checkServers(s.DNSServers)
 }
 
-// emailForm is narrower than RFC 5322: the address goes into a mailto URL, in
-// which ? and , mean something (RFC 8555 section 7.3).
+// emailForm is stricter than RFC 5322. The address becomes part of a mailto URL, in which ?
+// and , are special (RFC 8555 §7.3).
 var emailForm = pattern.Lazy(`^[A-Za-z0-9._+-]{1,64}@([A-Za-z0-9-]{1,63}\.)+[A-Za-z][A-Za-z0-9-]{0,62}$`)
 
 func checkEmail(s string) error {
@@ -167,13 +166,13 @@ func checkDirectory(name, text string) error {
 	return nil
 }
 
-// domainForm is a host name of at least two labels, in lower case.
+// domainForm matches a host name of at least two labels, in lower case.
 var domainForm = pattern.Lazy(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$`)
 
-// maxDomains is how many names one certificate may have at Let's Encrypt.
+// maxDomains is the maximum number of names of a certificate at Let's Encrypt.
 const maxDomains = 100
 
-// maxServers bounds the name servers that are asked.
+// maxServers bounds the name servers to query.
 const maxServers = 8
 
 func checkServers(list []string) error {
@@ -188,8 +187,8 @@ func checkServers(list []string) error {
 	return nil
 }
 
-// checkDomains returns the names in lower case, each once. A wildcard is
-// possible where the authority asks name servers.
+// checkDomains returns the names in lower case without duplicates. Wildcards require the
+// challenge DNS01.
 func checkDomains(domains []string, c Challenge) ([]string, error) {
 	if len(domains) == 0 || len(domains) > maxDomains {
 		return nil, invalid("domains: 1 to %d names are needed", maxDomains)

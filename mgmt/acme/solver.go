@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// httpSolver publishes the answers of one order: all of them at once, before the
-// authority is told to ask, and takes them away when the order is over.
+// httpSolver publishes the challenge responses of an order, all before the authority is
+// notified, and removes them at its end.
 type httpSolver struct {
 	m          *Manager
 	endpoint   endpoint
@@ -20,8 +20,8 @@ type httpSolver struct {
 	published  int
 }
 
-// tokenForm is what a token may be (RFC 8555 section 8.3), and a bound of ours:
-// it becomes a path in every engine.
+// tokenForm matches a valid token (RFC 8555 §8.3) of limited length, because it becomes a
+// path in every engine.
 var tokenForm = pattern.Lazy(`^[A-Za-z0-9_-]{1,256}$`)
 
 // Present implements acmez.Solver.
@@ -33,7 +33,7 @@ func (s *httpSolver) Present(_ context.Context, c acme.Challenge) error {
 	return nil
 }
 
-// Wait implements acmez.Waiter: it returns once the engine answers.
+// Wait implements acmez.Waiter. It returns once the engine responds to the challenges.
 func (s *httpSolver) Wait(ctx context.Context, _ acme.Challenge) error {
 	if s.published == len(s.challenges) {
 		return nil
@@ -53,14 +53,15 @@ func (s *httpSolver) where() string {
 	return "the farm"
 }
 
-// CleanUp implements acmez.Solver; clear takes all answers away at the end.
+// CleanUp implements acmez.Solver. It does nothing, because clear removes all responses at
+// the end.
 func (s *httpSolver) CleanUp(context.Context, acme.Challenge) error { return nil }
 
-// clearTimeout bounds the publication that takes the answers away.
+// clearTimeout bounds the publication that removes the responses.
 const clearTimeout = 30 * time.Second
 
-// clear restores what was before the order, also when its time is over. When
-// nobody can be told, the next publication does it: no challenge is left.
+// clear restores the state before the order, even after a timeout. If that fails, the next
+// publication does it, because no challenge is left.
 func (s *httpSolver) clear(ctx context.Context) {
 	if len(s.challenges) == 0 {
 		return
@@ -74,7 +75,7 @@ func (s *httpSolver) clear(ctx context.Context) {
 	}
 }
 
-// publish changes the challenges and publishes; when that fails none is left.
+// publish changes the challenges and publishes them; on failure none is left.
 func (s *httpSolver) publish(ctx context.Context, change func()) error {
 	responder := s.m.options.Responder
 	return s.m.options.Applier.Renew(ctx, func(cfg *farm.Config) (apply.Renewal, error) {
@@ -87,7 +88,7 @@ func (s *httpSolver) publish(ctx context.Context, change func()) error {
 	})
 }
 
-// reached is the farm whose trouble would make the publication useless.
+// reached returns the farm whose problems would make the publication pointless.
 func (s *httpSolver) reached(cfg *farm.Config) uint32 {
 	if !s.endpoint.at.IsValid() {
 		return s.endpoint.farm

@@ -12,15 +12,15 @@ import (
 	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
-// The bounds of one question to an authority. It is chosen by the operator, but
-// what it sends is foreign.
+// Limits of one request to an authority. The operator chose it, but its responses are
+// untrusted.
 const (
 	askTimeout   = 30 * time.Second
 	maxAnswer    = 1 << 20 // a chain has a few KiB
 	maxRedirects = 3
 )
 
-// client is an HTTP client for the authority's directory.
+// client returns an HTTP client for the authority's directory.
 func (m *Manager) client(s Settings) (*http.Client, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if s.CA != "" {
@@ -45,8 +45,8 @@ func (m *Manager) client(s Settings) (*http.Client, error) {
 	}, nil
 }
 
-// bounded goes to https addresses only, and reads no more of an answer than
-// one can have: the ACME library reads it whole.
+// bounded is a transport that allows only https and limits the size of responses, which the
+// ACME library reads completely.
 type bounded struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
@@ -68,7 +68,7 @@ type boundedBody struct {
 
 var errLong = errors.New("the answer of the authority is too long")
 
-// Read implements io.Reader; what is too long fails instead of being cut.
+// Read implements io.Reader. Too long a response is an error, not truncated.
 func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= n; b.left < 0 {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// What an authority answers is foreign, whatever it is.
+// Responses of an authority are untrusted.
 func TestAnAuthorityIsAskedWithinBounds(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()

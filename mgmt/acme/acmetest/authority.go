@@ -1,6 +1,6 @@
-// Package acmetest is an authority that speaks ACME for tests: Pebble in the
-// test's own process, with a name server that knows the test's domains. It asks
-// on a port of the test's choice and issues certificates nobody trusts.
+// Package acmetest provides an ACME authority for tests: Pebble in the test's own process,
+// with a name server for the test's domains. It contacts a port chosen by the test, and its
+// certificates are untrusted.
 package acmetest
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/letsencrypt/pebble/v2/wfe"
 )
 
-// Life is how long certificates are valid, in seconds: 90 days.
+// Life is the lifetime of certificates in seconds: 90 days.
 const Life = 90 * 24 * 3600
 
 // Authority is a running authority.
@@ -30,18 +30,17 @@ type Authority struct {
 
 	mu    sync.Mutex
 	hold  chan struct{}
-	asked map[string]int // requests by the part of the API
+	asked map[string]int // requests by part of the API
 }
 
-// New starts an authority that asks at 127.0.0.1 on httpPort for the domains
-// given, and knows no others. badNonces is how many of a hundred nonces it
-// refuses.
+// New starts an authority that validates the given domains at 127.0.0.1 on httpPort.
+// badNonces is the percentage of nonces that it rejects.
 func New(t testing.TB, httpPort int, badNonces string, domains ...string) *Authority {
 	t.Helper()
 	return NewAt(t, netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(httpPort)), badNonces, domains...)
 }
 
-// NewAt is New for another IPv4 address at which the authority asks.
+// NewAt is New for another IPv4 address of the domains.
 func NewAt(t testing.TB, at netip.AddrPort, badNonces string, domains ...string) *Authority {
 	t.Helper()
 	t.Setenv("PEBBLE_VA_NOSLEEP", "1")
@@ -60,22 +59,22 @@ func NewAt(t testing.TB, at netip.AddrPort, badNonces string, domains ...string)
 	return a
 }
 
-// Directory is the address of the directory, RootPEM what verifies it.
+// Directory returns the address of the directory.
 func (a *Authority) Directory() string { return a.server.URL + wfe.DirectoryPath }
 
-// RootPEM is the certificate the directory is verified by.
+// RootPEM returns the certificate that verifies the directory.
 func (a *Authority) RootPEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.server.Certificate().Raw})
 }
 
-// Names is the name server the authority asks.
+// Names returns the name server that the authority queries.
 func (a *Authority) Names() *NameServer { return a.names }
 
-// Close ends the authority.
+// Close stops the authority.
 func (a *Authority) Close() { a.server.Close() }
 
-// Hold makes the authority, once it is told that a challenge can be asked for,
-// do nothing until Hold is called with false.
+// Hold makes the authority pause when it is notified of a ready challenge, until Hold is
+// called with false.
 func (a *Authority) Hold(on bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -88,7 +87,7 @@ func (a *Authority) Hold(on bool) {
 	}
 }
 
-// Asked is how many requests came to a part of the API, as "sign-me-up".
+// Asked returns the number of requests to a part of the API, e.g. "sign-me-up".
 func (a *Authority) Asked(part string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

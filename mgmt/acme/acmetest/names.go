@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/resolve/dnstest"
 )
 
-// NameServer answers over UDP and TCP that domains are at an address, and has
-// TXT records.
+// NameServer responds over UDP and TCP. It resolves domains to an address, and has TXT
+// records.
 type NameServer struct {
 	addr    string
 	at      netip.Addr
@@ -23,10 +23,10 @@ type NameServer struct {
 	mu     sync.Mutex
 	folder string
 	alias  map[string]string
-	asked  int // for TXT
+	asked  int // TXT queries
 }
 
-// NewNameServer starts one.
+// NewNameServer starts a name server.
 func NewNameServer(t testing.TB, at netip.Addr, domains []string) *NameServer {
 	t.Helper()
 	s := &NameServer{at: at, domains: domains, alias: map[string]string{}}
@@ -34,25 +34,25 @@ func NewNameServer(t testing.TB, at netip.Addr, domains []string) *NameServer {
 	return s
 }
 
-// Addr is its address and port.
+// Addr returns its address and port.
 func (s *NameServer) Addr() string { return s.addr }
 
-// Records makes the files of a folder TXT records: "name=value" is one. A hook
-// of a test makes and removes files.
+// Records makes the files of a folder TXT records; a file is named "name=value". The hook
+// of a test creates and removes files.
 func (s *NameServer) Records(folder string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.folder = folder
 }
 
-// Alias makes one name stand for another.
+// Alias makes name an alias of another name.
 func (s *NameServer) Alias(name, of string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.alias[name] = of
 }
 
-// Asked is how often somebody wanted a TXT record.
+// Asked returns the number of TXT queries.
 func (s *NameServer) Asked() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
