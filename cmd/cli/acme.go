@@ -21,8 +21,8 @@ func (c *client) acmeCommand() *cobra.Command {
 		c.acmeConfig(), c.acmeOrder(), c.acmeRenew(), c.acmeSet(), c.acmeList(), c.acmeDelete())
 }
 
-// orderWait bounds a request that orders: the appliance needs three minutes,
-// and for DNS records as long as it is set to wait.
+// orderWait bounds the request of an order. The appliance needs up to three minutes, and for
+// DNS records additionally its configured wait.
 const orderWait = 20 * time.Minute
 
 var acmeParams = []validate.Param{
@@ -42,7 +42,7 @@ func (c *client) acmeConfig() *cobra.Command {
 	})
 }
 
-// targetFlags are the flags that say where the authority is answered.
+// targetFlags adds the flags for the place where challenges are served.
 func targetFlags(cmd *cobra.Command) func(fields map[string]any) {
 	farm := cmd.Flags().String("farmname", "", "running http farm on port 80 that the domains lead to")
 	vip := cmd.Flags().String("vip", "", "address the domains lead to; needs no farm there")
@@ -127,7 +127,7 @@ func (c *client) acmeDelete() *cobra.Command {
 	}
 }
 
-// slowly sends what takes as long as an order.
+// slowly sends a request that takes as long as an order.
 func (c *client) slowly(cmd *cobra.Command, path string, fields map[string]any) error {
 	body, err := json.Marshal(fields)
 	if err != nil {

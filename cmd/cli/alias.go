@@ -15,10 +15,10 @@ func (c *client) aliasCommand() *cobra.Command {
 		c.aliasList(), c.aliasSet(), c.aliasDelete())
 }
 
-// aliasKinds are the lists: of addresses, and of interfaces.
+// aliasKinds are the lists of aliases: for addresses and for interfaces.
 var aliasKinds = []string{"backends", "interfaces"}
 
-// aliasPath is the path of the alias of an address or interface.
+// aliasPath returns the path of the alias of an address or interface.
 func aliasPath(id string) (string, error) {
 	kind := aliasKinds[1]
 	if _, err := netip.ParseAddr(id); err == nil {
@@ -56,7 +56,7 @@ func (c *client) aliasList() *cobra.Command {
 					s.Add(v.ID, v.Alias)
 				}
 			}
-			if c.json { // the answer about each kind, by its name
+			if c.json { // the response of each kind, by its name
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(both)
 			}
 			return c.print(cmd, s)

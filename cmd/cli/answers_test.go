@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Warnings of an answer go to standard error, beside what the command prints.
+// Warnings of a response go to standard error.
 func TestWarningsGoBesideTheAnswer(t *testing.T) {
 	const document = `{"message":"done","warning":"w","params":{"revision":3,"unchanged":"false","diff":"-a\n+b\n","warnings":["one","t\u001bwo"],"problems":["three"]}}`
 	const warned = "sluice: warning: one\nsluice: warning: t·wo\nsluice: warning: three\n"
@@ -27,7 +27,7 @@ func TestWarningsGoBesideTheAnswer(t *testing.T) {
 	}
 }
 
-// Completion offers nothing of an answer it cannot use, and says nothing about it.
+// Completion offers nothing for unusable responses, without a message.
 func TestCompletionWithoutAUsableAnswerOffersNothing(t *testing.T) {
 	garbage := map[string]string{}
 	for _, path := range []string{"/farms", "/farms/shop/summary", "/farms/mail/backends", "/certificates", "/certificates/ca", "/history"} {
@@ -43,7 +43,7 @@ func TestCompletionWithoutAUsableAnswerOffersNothing(t *testing.T) {
 	}
 }
 
-// An answer that is JSON, but of another shape, is no answer.
+// Valid JSON of another shape is refused.
 func TestAnswersOfAnotherShapeAreRefused(t *testing.T) {
 	for _, c := range []struct{ command, path, answer, want string }{
 		{"service show shop web", "/farms/shop/services/web", `{"services":{"backends":7}}`, "no answer of the API"}, {"service show shop web", "/farms/shop/services/web", `{"services":7}`, "no answer of the API"},

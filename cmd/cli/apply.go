@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
-// applied is what a document did, or would do.
+// applied is the result of applying a document, or of a dry run.
 type applied struct{ Params plan }
 
 func (c *client) applyCommand() *cobra.Command {
@@ -55,10 +55,10 @@ are read in the order of their names. All files together are one document.`,
 	return cmd
 }
 
-// documentType is what a document is sent as.
+// documentType is the content type of a document.
 const documentType = "application/yaml"
 
-// maxDocument is the largest document worth sending.
+// maxDocument bounds the size of a document.
 const maxDocument = 16 << 20
 
 func readDocument(cmd *cobra.Command, path string) ([]byte, error) {
@@ -81,8 +81,8 @@ func readDocument(cmd *cobra.Command, path string) ([]byte, error) {
 	return document, nil
 }
 
-// apply shows the difference first. The change is then made only to the
-// configuration the difference was shown for.
+// apply shows the difference first. The change then applies only to the configuration that
+// the difference was computed for.
 func (c *client) apply(cmd *cobra.Command, all *documents, query url.Values, dryRun bool, comment string) error {
 	tried := request{query: query}.tried().query
 	if comment != "" {
@@ -101,14 +101,14 @@ func (c *client) apply(cmd *cobra.Command, all *documents, query url.Values, dry
 		return err
 	}
 	unchanged := planned.Params.Unchanged == "true"
-	if dryRun || unchanged && !c.json { // a program is told what applying answers, not planning
+	if dryRun || unchanged && !c.json { // programs get the response of applying, not of planning
 		return c.conclude(cmd, plan, planned, dryRun)
 	}
 	if !c.yes {
 		if err := c.ask(c.asker(), &planned.Params); err != nil {
 			return err
 		}
-		c.yes = true // asked
+		c.yes = true // already confirmed
 	}
 	done, err := c.sendDocument(cmd.Context(), all, query, plan.header.Get("ETag"))
 	if err != nil {
@@ -125,7 +125,8 @@ func (c *client) sendDocument(ctx context.Context, all *documents, query url.Val
 	return c.do(ctx, request{method: http.MethodPut, path: "/config", query: query, body: all.text, files: all.names(), kind: documentType, match: match})
 }
 
-// difference reads an answer and shows what differs and what it costs, but to programs.
+// difference decodes a response and shows the difference and its cost, unless the output is
+// JSON.
 func (c *client) difference(cmd *cobra.Command, a answer) (r applied, err error) {
 	if err = a.into(&r); err != nil || c.json || c.sawDiff {
 		return r, err
@@ -136,7 +137,7 @@ func (c *client) difference(cmd *cobra.Command, a answer) (r applied, err error)
 	return r, err
 }
 
-// conclude says what became of the document; warnings and problems go to stderr.
+// conclude prints the result; warnings and problems go to stderr.
 func (c *client) conclude(cmd *cobra.Command, a answer, r applied, dryRun bool) error {
 	if c.json {
 		return c.printJSON(cmd, a)

@@ -24,7 +24,7 @@ func (c *client) backupCommand() *cobra.Command {
 		c.backupDownload(), c.backupUpload(), c.backupApply(), c.gone("delete", "Delete a backup", "backup", "/system/backup"))
 }
 
-// backups is how answers about backups are shown.
+// backups returns a table of backups.
 func backups(rows []map[string]any) *show.Sheet {
 	s := show.NewSheet("NAME", "DATE", "RELEASE", "NODE", "SIZE", "ENCRYPTED", "PROBLEM")
 	for _, r := range rows {
@@ -33,10 +33,10 @@ func backups(rows []map[string]any) *show.Sheet {
 	return s
 }
 
-// carryTime is what an archive may take on its way.
+// carryTime bounds the transfer of an archive.
 const carryTime = 10 * time.Minute
 
-// passphraseFlag asks for a passphrase where it is given.
+// passphraseFlag adds --passphrase and returns a function that reads it.
 func passphraseFlag(cmd *cobra.Command, about string) func() (string, error) {
 	asked := cmd.Flags().Bool("passphrase", false, about+"; it is asked for, or is the first line of the standard input")
 	return func() (string, error) {
@@ -108,7 +108,8 @@ func (c *client) backupDownload() *cobra.Command {
 	}
 }
 
-// save writes what is at a path to a file of that name, or of the one it was sent with.
+// save writes the resource at a path to a file with that name, or with the name in the
+// response.
 func (c *client) save(cmd *cobra.Command, path, name string) error {
 	a, err := c.do(cmd.Context(), request{method: http.MethodGet, path: path, wait: carryTime})
 	if err != nil {
@@ -256,7 +257,7 @@ func (c *client) systemScripts() *cobra.Command {
 	return cmd
 }
 
-// orBlank is a value that may be missing.
+// orBlank returns v, or "" if it is nil.
 func orBlank(v any) any {
 	if v == nil {
 		return ""

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// exactly, atLeast and atMost count the arguments of a command. Their messages
-// show how the command is meant, because a number says little.
+// exactly, atLeast and atMost check the number of arguments. Their messages show the usage,
+// because a number is not helpful.
 func exactly(n int) cobra.PositionalArgs { return between(n, n) }
 
 func atLeast(n int) cobra.PositionalArgs { return between(n, math.MaxInt) }
@@ -26,7 +26,7 @@ func between(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// written is the command as its help shows it, without the word for flags.
+// written returns the command as in its help, without the word for flags.
 func written(cmd *cobra.Command) string {
 	if cmd.HasParent() {
 		return cmd.Parent().CommandPath() + " " + cmd.Use

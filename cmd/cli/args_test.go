@@ -149,7 +149,7 @@ func TestTooMuchToReadIsRefused(t *testing.T) {
 			t.Errorf("%v from an input that fails: %d %q", c.args, code, &out)
 		}
 		if c.args[0] == "apply" || c.args[0] == "check" {
-			continue // as much as is allowed takes long to read
+			continue // maximum lengths take long to read
 		}
 		if r := a.feed(strings.Repeat("#", c.most), c.args...); strings.Contains(r.stderr, want) {
 			t.Errorf("%v of exactly as much: %q", c.args, r.stderr)
@@ -157,7 +157,7 @@ func TestTooMuchToReadIsRefused(t *testing.T) {
 	}
 }
 
-// What a stopped appliance left is shown, and removed, as if it ran.
+// Leftovers of a stopped appliance are shown and removed as if it ran.
 func TestLeftoversOfAStoppedApplianceAreShown(t *testing.T) {
 	t.Cleanup(func() { cli.Leftovers = nil })
 	var asked []bool

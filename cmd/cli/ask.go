@@ -15,31 +15,31 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/terminal"
 )
 
-// asking says when a command asks before it changes something.
+// asking tells when a command asks for confirmation.
 type asking int
 
 const (
 	never asking = iota
-	// always: what it deletes was named. Without a terminal it goes ahead.
+	// always: it deletes what the user named. Without a terminal it proceeds.
 	always
-	// deleting: it asks if it deletes something, which was named. Without a terminal it
-	// goes ahead.
+	// deleting: it asks if it deletes something that the user named. Without a terminal it
+	// proceeds.
 	deleting
-	// unnamed: it may delete more than was named. It asks if it does, and without a
-	// terminal needs --yes for that.
+	// unnamed: it may delete more than the user named. It asks in that case and needs --yes
+	// without a terminal.
 	unnamed
-	// forcing: it asks if the appliance refuses the change unless it is forced. Without a
-	// terminal it needs --yes for that.
+	// forcing: it asks if the appliance requires force for the change and needs --yes
+	// without a terminal.
 	forcing
 )
 
-// asksAlways are the verbs of commands that delete what they name.
+// asksAlways are the verbs of commands that delete their arguments.
 var asksAlways = []string{"delete", "remove", "remove-farm", "flush", "clean", "factory", "logout", "end", "reset"}
 
-// asks says when a command does.
+// asks returns when a command asks for confirmation.
 func asks(cmd *cobra.Command) asking {
 	switch name := nameOf(cmd); {
-	case name == "system factory": // --force says it already
+	case name == "system factory": // --force confirms it already
 		return never
 	case name == "transaction", name == "zone import":
 		return deleting
@@ -53,8 +53,8 @@ func asks(cmd *cobra.Command) asking {
 	return never
 }
 
-// confirmed asks whether a change is meant, where that is to be asked. It returns the
-// request to make: it holds for what was shown only.
+// confirmed asks for confirmation if required. It returns the request to make, which is
+// valid only for the change that was shown.
 func (c *client) confirmed(ctx context.Context, r request) (request, error) {
 	if c.running == nil || !r.changes() {
 		return r, nil
@@ -93,8 +93,8 @@ func (c *client) confirmed(ctx context.Context, r request) (request, error) {
 	return r, c.ask(tty, &body.Params)
 }
 
-// asker is the terminal of whoever may be asked, nil without one. Where a document comes
-// through the standard input, it is the one that messages go to.
+// asker returns the terminal for questions, or nil. If a document is read from standard
+// input, it is the terminal of the messages.
 func (c *client) asker() *os.File {
 	cmd := c.running.Command
 	if tty := keyboard(cmd); tty != nil {
@@ -107,13 +107,13 @@ func (c *client) asker() *os.File {
 	if err != nil {
 		return nil
 	}
-	return tty // closed with the process: a command asks once
+	return tty // closed at exit: a command asks once
 }
 
-// errDeclined is the error of a change that somebody was asked about, and did not want.
+// errDeclined is the error of a change that the user declined.
 var errDeclined = errors.New("nothing was changed")
 
-// ask asks whether what would be deleted is meant, and returns an error if it is not.
+// ask asks whether to delete the objects of the plan and returns an error if declined.
 func (c *client) ask(tty *os.File, p *plan) error {
 	always := asks(c.running.Command) == always
 	if !always && len(p.Deletions) == 0 {
@@ -124,7 +124,7 @@ func (c *client) ask(tty *os.File, p *plan) error {
 	}
 	out := c.running.ErrOrStderr()
 	if mute, is := out.(*unheard); is {
-		out = mute.to // who is asked must hear it
+		out = mute.to // questions must be visible
 	}
 	if err := printLines(out, p); err != nil {
 		return err
@@ -132,8 +132,8 @@ func (c *client) ask(tty *os.File, p *plan) error {
 	return agreed(tty, out, question(c.running.String(), p, always))
 }
 
-// askForced asks whether a change is meant that the appliance makes only if it is forced. It
-// returns the request that forces it.
+// askForced asks whether to force a change that requires it. It returns the request with
+// force.
 func (c *client) askForced(r request, tty *os.File, p *plan) (request, error) {
 	if p.NeedsForce == "" {
 		return r, nil
@@ -152,7 +152,7 @@ func (c *client) askForced(r request, tty *os.File, p *plan) (request, error) {
 	return r.with("force", "true"), agreed(tty, out, c.running.String()+": are you sure? [y/N] ")
 }
 
-// agreed asks a question, and returns an error unless the answer is yes.
+// agreed asks a question and returns an error unless the answer is yes.
 func agreed(tty *os.File, out io.Writer, question string) error {
 	answer, err := (&terminal.Lines{In: tty, Out: out}).Read(show.Clean(question))
 	switch {
@@ -173,10 +173,10 @@ func question(command string, p *plan, always bool) string {
 	return fmt.Sprintf("Delete %s? [y/N] ", counts(len(p.Deletions), "object"))
 }
 
-// mostNamed is how many deletions an error names.
+// mostNamed bounds the deletions listed in an error.
 const mostNamed = 10
 
-// unasked refuses deletions that were not named, where there is nobody to ask.
+// unasked refuses unnamed deletions without a terminal.
 func (c *client) unasked(p *plan) error {
 	var names []string
 	for i, d := range p.Deletions {

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// ownedBackend is what commands about one backend name behind its owner.
+// ownedBackend are the arguments after the owner in commands about one backend.
 var ownedBackend = []argument{aBackend}
 
 func (c *client) backendCommand() *cobra.Command {
@@ -121,9 +121,8 @@ farms have none.`,
 	return cmd
 }
 
-// newOwner reads FARM [SERVICE] [ADDRESS], and returns what follows the owner.
-// A single word behind the farm is the service, if the farm has one of that
-// name.
+// newOwner parses FARM [SERVICE] [ADDRESS] and returns the arguments after the owner. A
+// single word after the farm is the service if the farm has one with that name.
 func (c *client) newOwner(ctx context.Context, args []string) (owner, []string, error) {
 	switch words := before(args); {
 	case words == 0:
@@ -150,8 +149,8 @@ func (c *client) newOwner(ctx context.Context, args []string) (owner, []string, 
 	return o, args[1:], err
 }
 
-// addressFields reads ADDRESS:PORT; where backends of the farm may have none, the port may
-// be left out.
+// addressFields parses ADDRESS:PORT. The port is optional if the farm permits backends
+// without one.
 func (c *client) addressFields(ctx context.Context, text string, o owner) ([]string, error) {
 	host, port, err := net.SplitHostPort(text)
 	switch {
@@ -163,7 +162,7 @@ func (c *client) addressFields(ctx context.Context, text string, o owner) ([]str
 	return nil, usagef("%q is not ADDRESS:PORT", text)
 }
 
-// needsPort reports whether backends of a farm must have a port, as far as can be found out.
+// needsPort reports whether backends of a farm require a port; true if unknown.
 func (c *client) needsPort(ctx context.Context, name string) bool {
 	f, err := c.summary(ctx, name)
 	if err != nil {

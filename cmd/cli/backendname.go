@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// number finds what the API calls a backend that is named by its number, its
-// address with or without the port, its host name or its alias.
+// number returns the API number of a backend, given its number, its address with or without
+// port, its host name or its alias.
 func (c *client) number(ctx context.Context, o owner, word string) (string, error) {
 	if isNumber(word) {
 		return word, nil
@@ -30,7 +30,7 @@ func isNumber(word string) bool {
 	return word != "" && strings.Trim(word, "0123456789") == ""
 }
 
-// find is the position of the one backend a word means.
+// find returns the position of the only backend that matches a word.
 func find(list []backend, o owner, word string) (int, error) {
 	var found []int
 	for i := range list {
@@ -51,8 +51,8 @@ func find(list []backend, o owner, word string) (int, error) {
 	return 0, usagef("%q is more than one backend: use the number, %s", word, strings.Join(numbers, " or "))
 }
 
-// called reports whether the backend is named so. Another spelling of an IPv6
-// address is the same address.
+// called reports whether a word names the backend. Different spellings of an IPv6 address
+// are equal.
 func (b *backend) called(word string) bool {
 	if isNumber(word) {
 		return strconv.Itoa(b.ID) == word
@@ -68,8 +68,8 @@ func (b *backend) called(word string) bool {
 	return slices.ContainsFunc(names, same)
 }
 
-// spelled is the usual spelling of an address, or of an address and port; any
-// other text is left as it is.
+// spelled returns the canonical spelling of an address with optional port, and any other
+// text unchanged.
 func spelled(text string) string {
 	if host, port, err := net.SplitHostPort(text); err == nil {
 		return net.JoinHostPort(spelled(host), port)

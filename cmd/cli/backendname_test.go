@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Wherever a command takes a backend, its address and its names will do.
+// Backends are accepted by address and names in every command.
 func TestBackendsAreNamedByNumberOrAddress(t *testing.T) {
 	a := start(t)
 	a.shop()
@@ -23,7 +23,7 @@ func TestBackendsAreNamedByNumberOrAddress(t *testing.T) {
 		{"session create dns 192.0.2.7 10.0.0.4:53", "backend show dns 1", "10.0.0.4"},
 		{"conn flush dns --backend 10.0.0.4", "conn list dns --backend first", "BACKEND"},
 		{"backend delete dns 10.0.0.3", "backend list dns", "10.0.0.4"},
-		{"backend add dns 10.0.0.5", "backend show dns 2", "10.0.0.5"}, // numbers count on
+		{"backend add dns 10.0.0.5", "backend show dns 2", "10.0.0.5"}, // numbers are not reused
 	} {
 		a.must(strings.Fields(c.command)...)
 		if out := a.must(strings.Fields(c.shows)...); !strings.Contains(out, c.want) {
@@ -44,7 +44,7 @@ func TestBackendsAreNamedByNumberOrAddress(t *testing.T) {
 	}
 }
 
-// Who types commands is told commands.
+// Errors refer to commands, not to the API.
 func TestErrorsSpeakOfCommands(t *testing.T) {
 	a := start(t)
 	a.shop()

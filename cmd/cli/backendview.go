@@ -20,7 +20,7 @@ type backend struct {
 	Problem                         string
 	Alias, Source                   *string
 	ConnectionLimit                 *int `json:"connection_limit"`
-	MaxConns                        *int `json:"max_conns"` // the name in l4xnat farms
+	MaxConns                        *int `json:"max_conns"` // name in l4xnat farms
 	Mark                            *uint32
 	ServerNames                     []string `json:"server_names"`
 	Resolution                      *resolution
@@ -33,7 +33,7 @@ func (b backend) limit() any {
 	return opt(b.ConnectionLimit)
 }
 
-// address is where the backend is, for people.
+// address returns the backend's address for display.
 func (b backend) address() string {
 	if b.Port == nil {
 		return b.IP
@@ -41,8 +41,8 @@ func (b backend) address() string {
 	return fmt.Sprintf("%s port %d", b.IP, *b.Port)
 }
 
-// backendSheet lists the backends of services, or of an l4xnat farm, which has
-// one group without a name.
+// backendSheet returns a table of the backends of services, or of an l4xnat farm, which has
+// one unnamed group.
 func backendSheet(services []service) *show.Sheet {
 	heading := []string{"SERVICE", "ID", "STATUS", "IP", "PORT", "WEIGHT", "PRIORITY", "LIMIT", "ALIAS"}
 	named := slices.ContainsFunc(services, func(v service) bool { return v.ID != "" })
@@ -58,7 +58,7 @@ func backendSheet(services []service) *show.Sheet {
 	return s
 }
 
-// skip is how many columns in front a table without names of services leaves out.
+// skip returns the number of leading columns that a table without service names omits.
 func skip(named bool) int {
 	if named {
 		return 0
@@ -99,7 +99,7 @@ func (c *client) showBackend(cmd *cobra.Command, b backend, at int, a answer) er
 		{"server_names", strings.Join(b.ServerNames, ", ")},
 	} {
 		if strings.HasSuffix(line.name, "timeout") && limit == "max_conns" || line.name == "server_names" && limit != "max_conns" {
-			continue // of the other kind of farm
+			continue // belongs to another kind of farm
 		}
 		s.Add(line.name, line.value)
 	}

@@ -17,8 +17,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli"
 )
 
-// canned is an appliance that knows these answers, by their paths; it returns its
-// data directory.
+// canned is an appliance with fixed responses by path. It returns its data directory.
 func canned(t *testing.T, answers map[string]string) string {
 	t.Helper()
 	data := dataDirectory(t)
@@ -38,7 +37,7 @@ func canned(t *testing.T, answers map[string]string) string {
 	return data
 }
 
-// Answers an appliance of a test does not give, as people see them.
+// Text output of responses that test appliances do not produce.
 func TestRareAnswersForPeople(t *testing.T) {
 	due := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Local().Format(time.DateTime)
 	farm := `"params":{"farmname":"shop","profile":"http"},`
@@ -200,7 +199,7 @@ Result
 	}
 }
 
-// serving is the number of a process whose parent's standard error is that file.
+// serving returns the number of a process whose parent has that file as its standard error.
 func serving(t *testing.T, stderr *os.File) int {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", "exec 3<&0; cat <&3 >/dev/null & echo $!; wait")
@@ -229,7 +228,7 @@ func serving(t *testing.T, stderr *os.File) int {
 	return pid
 }
 
-// descriptor is a file by its descriptor, closed with the test.
+// descriptor returns the file of a descriptor, closed with the test.
 func descriptor(t *testing.T, fd int) *os.File {
 	f := os.NewFile(uintptr(fd), "")
 	t.Cleanup(func() { f.Close() })

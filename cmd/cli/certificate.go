@@ -50,12 +50,11 @@ type certificate struct {
 	}
 }
 
-// nameForm is what names of certificates and authorities are made of, and all
-// that a path has of them unchanged but for the blank.
+// nameForm matches names of certificates and authorities. Only the blank must be escaped in
+// a path.
 var nameForm = regexp.MustCompile(`^[\w.()@*-]([\w.()@* -]*[\w.()@*-])?$`)
 
-// certificatePath is pathOf below /certificates, for names that may have
-// blanks and brackets.
+// certificatePath is pathOf below /certificates for names with blanks and brackets.
 func certificatePath(parts ...string) (string, error) {
 	path := "/certificates"
 	for _, part := range parts {
@@ -157,7 +156,7 @@ func (c *client) certificateReplace() *cobra.Command {
 	return c.upload("replace NAME FILE…", "Replace a certificate; farms that use it continue without a pause", "  sluice certificate replace shop.pem renewed.crt renewed.key", http.MethodPut, c.completeCertificates(1))
 }
 
-// certificateRestore undoes the last replacement of a certificate.
+// certificateRestore is the command that reverts the last replacement of a certificate.
 func (c *client) certificateRestore() *cobra.Command {
 	return &cobra.Command{
 		Use: "restore NAME", Short: "Put the certificate back that was replaced last",
@@ -197,8 +196,8 @@ func (c *client) upload(use, short, example, method string, names cobra.Completi
 	return cmd
 }
 
-// unpacker returns a function that turns a file into PEM. Only the file's owner knows its
-// password, so it does not leave this command.
+// unpacker returns a function that converts a file to PEM. The password of the file does not
+// leave this command.
 func unpacker(cmd *cobra.Command, passwordFile string) func(name string, content []byte) ([]byte, error) {
 	return func(name string, content []byte) ([]byte, error) {
 		out, err := certs.Unpack(content, "")
@@ -217,10 +216,10 @@ func unpacker(cmd *cobra.Command, passwordFile string) func(name string, content
 	}
 }
 
-// asIs sends files unchanged.
+// asIs returns the content unchanged.
 func asIs(_ string, content []byte) ([]byte, error) { return content, nil }
 
-// filePassword reads the password of a file: from another file, or from a terminal.
+// filePassword reads the password of a file from another file or a terminal.
 func filePassword(cmd *cobra.Command, passwordFile, name string) (string, error) {
 	if passwordFile == "" {
 		if keyboard(cmd) == nil {
@@ -236,10 +235,10 @@ func filePassword(cmd *cobra.Command, passwordFile, name string) (string, error)
 	return strings.TrimSuffix(line, "\r"), nil
 }
 
-// maxPasswordFile is more than any password has.
+// maxPasswordFile bounds the size of a password file.
 const maxPasswordFile = 4 << 10
 
-// thenFiles completes the first argument, then files.
+// thenFiles completes the first argument, then file names.
 func thenFiles(first cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
@@ -249,7 +248,7 @@ func thenFiles(first cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// sendFiles sends the content of files, one after the other, each as unpack returns it.
+// sendFiles sends the concatenated content of files, converted by unpack.
 func (c *client) sendFiles(cmd *cobra.Command, method, path string, files []string, unpack func(name string, content []byte) ([]byte, error)) error {
 	var body bytes.Buffer
 	for _, name := range files {
@@ -262,7 +261,7 @@ func (c *client) sendFiles(cmd *cobra.Command, method, path string, files []stri
 		}
 		body.Write(content)
 		if len(files) > 1 {
-			body.WriteByte('\n') // the last line of a file need not have its end
+			body.WriteByte('\n') // a file may lack its final line end
 		}
 	}
 	if body.Len() == 0 {
@@ -272,12 +271,12 @@ func (c *client) sendFiles(cmd *cobra.Command, method, path string, files []stri
 	return c.orSay(cmd, a, err)
 }
 
-// maxUpload is more than any upload may have.
+// maxUpload bounds the size of an upload.
 const maxUpload = 8 << 20
 
 func readFile(cmd *cobra.Command, name string) ([]byte, error) { return readUpTo(cmd, name, maxUpload) }
 
-// readUpTo reads a file of at most so many bytes, - for standard input.
+// readUpTo reads a file of at most most bytes; - is standard input.
 func readUpTo(cmd *cobra.Command, name string, most int) ([]byte, error) {
 	in := cmd.InOrStdin()
 	if name != "-" {
@@ -298,7 +297,7 @@ func readUpTo(cmd *cobra.Command, name string, most int) ([]byte, error) {
 	return content, nil
 }
 
-// requestParams are the fields of a CSR but its name.
+// requestParams are the fields of a CSR except its name.
 var requestParams = []validate.Param{
 	{Name: "fqdn", Description: "Host name, or a wildcard as *.example.com"}, {Name: "country", Description: "Two letters"},
 	{Name: "state", Description: "State or province"}, {Name: "locality", Description: "Town; without hyphens and dots"},
@@ -314,7 +313,7 @@ func (c *client) certificateRequest() *cobra.Command {
 	s := addSettings(cmd, requestParams)
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp // the new name
+			return nil, cobra.ShellCompDirectiveNoFileComp // a new name
 		}
 		return s.complete(toComplete)
 	}
@@ -356,7 +355,7 @@ func (c *client) certificateDownload() *cobra.Command {
 	}
 }
 
-// download writes a file as it is, or with --json as a text in an object.
+// download writes a file unchanged, or as text in an object with --json.
 func (c *client) download(cmd *cobra.Command, path, name string) error {
 	a, err := c.get(cmd.Context(), path)
 	if err != nil {
@@ -388,8 +387,7 @@ func (c *client) certificateDelete() *cobra.Command {
 	}
 }
 
-// completeCertificates completes one argument with the names there are, at
-// most n of them.
+// completeCertificates completes up to n arguments with existing names.
 func (c *client) completeCertificates(n int) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= n {
@@ -407,7 +405,7 @@ func (c *client) completeCertificates(n int) cobra.CompletionFunc {
 	}
 }
 
-// farmPath is the path of a certificate of a farm.
+// farmPath returns the path of a certificate of a farm.
 func farmPath(farm, name string, rest ...string) (string, error) {
 	path, err := pathOf("farms", farm)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
-// papers are files with a certificate, its key and its authority.
+// papers are files with a certificate, its key and its CA.
 type papers struct{ dir, cert, key, ca, crl, full string }
 
 func newPapers(t *testing.T, host string) papers {
@@ -83,7 +83,7 @@ func TestCertificateCommandsDoWhatTheySay(t *testing.T) {
 	}
 }
 
-// Each file is PEM, DER or PKCS #12; the password of the latter stays in the command.
+// Files may be PEM, DER or PKCS #12. The password of the latter stays in the command.
 func TestCertificatesAreUploadedInOtherForms(t *testing.T) {
 	a := start(t)
 	root := certstest.NewAuthority(t, "root", time.Now())
@@ -190,7 +190,7 @@ func TestCertificateCommandsUsedWrongly(t *testing.T) {
 	}
 }
 
-// What a command takes is what the appliance takes.
+// The command and the appliance accept the same fields.
 func TestSettingsOfACSRAreThoseOfTheAppliance(t *testing.T) {
 	a := start(t)
 	for path, command := range map[string]string{"/certificates post": "certificate csr new", "/certificates/ocsp put": "certificate ocsp"} {
@@ -210,8 +210,8 @@ func TestSettingsOfACSRAreThoseOfTheAppliance(t *testing.T) {
 	}
 }
 
-// A certificate for other names is replaced by who accepts that, which a script says with
-// --yes, and put back.
+// Replacing a certificate by one for other names needs confirmation, or --yes in scripts,
+// and can be reverted.
 func TestACertificateForOtherNamesIsAskedAbout(t *testing.T) {
 	mine, other := newPapers(t, "shop.example"), newPapers(t, "other.example")
 	for _, c := range []struct {

@@ -57,7 +57,7 @@ func (c *client) certificateMove() *cobra.Command {
 	}
 }
 
-// farmThenOwn completes a farm, then one of the certificates it has.
+// farmThenOwn completes a farm, then one of its certificates.
 func (c *client) farmThenOwn(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 	if len(args) != 1 {
 		return c.completer(oneFarm, nil)(cmd, args, toComplete)
@@ -74,7 +74,7 @@ func (c *client) farmThenCertificate(cmd *cobra.Command, args []string, toComple
 	return c.completer(oneFarm, nil)(cmd, args, toComplete)
 }
 
-// completing asks for what a completion offers.
+// completing requests data for a completion.
 func (c *client) completing(cmd *cobra.Command, path string, to any) bool {
 	ctx := cmd.Context()
 	if ctx == nil {
@@ -115,7 +115,7 @@ func (c *client) authorityCommand() *cobra.Command {
 		c.authorityCRL(), c.authorityDownload(), c.authorityDelete())
 }
 
-// authorityPath is certificatePath for lists of authorities.
+// authorityPath is certificatePath for CA lists.
 func authorityPath(name string, rest ...string) (string, error) {
 	return certificatePath(append([]string{"ca", name}, rest...)...)
 }
@@ -179,7 +179,7 @@ func (c *client) authorityDelete() *cobra.Command {
 	})
 }
 
-// onAuthority makes a command about one list of authorities.
+// onAuthority returns a command about one CA list.
 func (c *client) onAuthority(use, short, example string, run func(*cobra.Command, string) error) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Example: example, Args: exactly(1), ValidArgsFunction: c.completeAuthorities,

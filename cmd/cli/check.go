@@ -55,7 +55,7 @@ the fields.`,
 	return cmd
 }
 
-// contents says how much a configuration holds.
+// contents describes the size of a configuration.
 func contents(cfg *farm.Config) string {
 	backends := 0
 	for i := range cfg.Farms {
@@ -73,7 +73,7 @@ func counts(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// finding is one error or warning, for programs.
+// finding is one error or warning in JSON output.
 type finding struct {
 	Line    int    `json:"line,omitempty"`
 	Column  int    `json:"column,omitempty"`
@@ -104,7 +104,7 @@ func (c *client) printVerdict(cmd *cobra.Command, broken error, warnings []valid
 	return errInvalid
 }
 
-// findings are what is wrong with a document, with the positions.
+// findings returns the errors of a document with their positions.
 func findings(err error) []finding {
 	out := []finding{}
 	if err == nil {

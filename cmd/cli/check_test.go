@@ -19,7 +19,7 @@ const bad = `farms:
   reqtimeout: soon
 `
 
-// checked runs check on a document, with a data directory in which nothing runs.
+// checked runs check on a document with the data directory of a stopped appliance.
 func checked(t *testing.T, text string, more ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "shop.yaml")

@@ -91,7 +91,7 @@ func TestFarmServiceAndBackendCommandsDoWhatTheySay(t *testing.T) {
 		{"backend create shop web [::ffff:10.0.0.7]:80", "backend list shop web", "10.0.0.7"},
 	} {
 		if strings.Contains(c.command, "ffff") {
-			a.run(strings.Fields(c.command)...) // the rules may refuse the mapped form: only the reading counts
+			a.run(strings.Fields(c.command)...) // the rules may refuse the mapped form: only parsing counts
 			continue
 		}
 		if out := a.must(strings.Fields(c.command)...); strings.TrimSpace(out) == "" {
@@ -115,7 +115,7 @@ func TestARefusedSettingLeavesNothingCreated(t *testing.T) {
 	}
 }
 
-// A farm that was never right was never in force, and no rollback brings it back.
+// An invalid farm is never in force, and no rollback restores it.
 func TestACreationWithSettingsIsOneChangeOrNone(t *testing.T) {
 	a := start(t)
 	a.shop()
@@ -255,7 +255,7 @@ func TestARemoteApplianceNeedsAKeyAndATrustedCertificate(t *testing.T) {
 		t.Errorf("no key: %+v", r)
 	}
 	t.Setenv("SLUICE_KEY", "wrongkey")
-	a.must("farm", "list") // the key in the environment is for --url only
+	a.must("farm", "list") // the key in the environment applies to --url only
 }
 
 const document = `farms:
@@ -329,7 +329,7 @@ func TestEveryCommandExplainsItselfWithAnExample(t *testing.T) {
 	}
 }
 
-// A command that asks no appliance cannot try what it does: it would do it.
+// A command that uses no appliance has no dry run.
 func TestAnAddedCommandHasNoDryRun(t *testing.T) {
 	extra := &cobra.Command{Use: "run", Short: "Run", Example: "sluice run", RunE: func(*cobra.Command, []string) error { return nil }}
 	cli.Root(extra)

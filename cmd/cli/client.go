@@ -28,26 +28,26 @@ const Socket = "mgmt.sock"
 
 const base = "/api/v4.0"
 
-// client speaks to one appliance. Its fields are set by flags.
+// client accesses one appliance. Flags set its fields.
 type client struct {
 	data, url, key, cacert, color string
 	insecure, json                bool
 
 	quiet             bool
 	showAPI, showYAML bool
-	onlyReads         bool // while it is watched
+	onlyReads         bool // during --watch
 
-	confirm, guard string // of a change that may go back by itself
+	confirm, guard string // of a change that is reverted automatically
 	dryRun, yes    bool
 	force          bool     // although resolvers reject a signed zone afterwards
-	running        *running // the command that changes something
+	running        *running // the command that makes changes
 
-	// What became of requests.
-	before  string   // until when the last change is pending
-	made    string   // the name of what was made last
-	asked   string   // with showAPI: the last call that only asked
-	shown   []string // with showAPI and showYAML: what is shown in the place of changes
-	plan    *answer  // with dryRun: what would become of the first change
+	// Results of requests.
+	before  string   // end of the pending period of the last change
+	made    string   // name of the last object created
+	asked   string   // with showAPI: the last read request
+	shown   []string // with showAPI and showYAML: output instead of changes
+	plan    *answer  // with dryRun: result of the first change
 	sawDiff bool     // the difference was shown before a question
 }
 
@@ -70,8 +70,8 @@ func envOr(name, fallback string) string {
 	return fallback
 }
 
-// DefaultData is the data directory when none is named: /var/lib/sluice for
-// root, otherwise a directory below the user's state directory.
+// DefaultData returns the default data directory: /var/lib/sluice for root, otherwise a
+// directory below the user's state directory.
 func DefaultData() string { return defaultData(os.Geteuid() == 0) }
 
 func defaultData(root bool) string {
@@ -91,16 +91,16 @@ func defaultData(root bool) string {
 // timeout bounds one request. A change may wait 20 s for the engine.
 const timeout = 60 * time.Second
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer bounds the bytes read of a response.
 const maxAnswer = 64 << 20
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	raw    []byte
 	header http.Header
 }
 
-// into decodes the answer.
+// into decodes the response.
 func (a answer) into(to any) error {
 	if err := json.Unmarshal(a.raw, to); err != nil {
 		return fmt.Errorf("the appliance sent something that is no answer of the API: %w", err)
@@ -108,19 +108,19 @@ func (a answer) into(to any) error {
 	return nil
 }
 
-// request is one request to make; body may be nil.
+// request is a request; body may be nil.
 type request struct {
 	method, path string
 	query        url.Values
 	body         []byte
-	files        []string      // where the body comes from, - for standard input; none: it was made
+	files        []string      // sources of the body, - for standard input; none if it was generated
 	kind         string        // content type, JSON when empty
 	match        string        // If-Match
-	wait         time.Duration // for the answer; 0 means timeout
+	wait         time.Duration // for the response; 0 means timeout
 }
 
-// do sends the request and returns the answer, or an error that says what to do. One that
-// changes something may be shown instead.
+// do sends the request and returns the response, or an error with the remedy. Changes may be
+// shown instead of sent.
 func (c *client) do(ctx context.Context, r request) (answer, error) {
 	if done, err := c.instead(ctx, r); done {
 		return answer{}, err
@@ -132,7 +132,7 @@ func (c *client) do(ctx context.Context, r request) (answer, error) {
 	return c.exchange(ctx, r)
 }
 
-// exchange sends a request and reads the answer.
+// exchange sends a request and reads the response.
 func (c *client) exchange(ctx context.Context, r request) (answer, error) {
 	transport, address, err := c.transport()
 	if err != nil {
@@ -164,7 +164,7 @@ func (c *client) exchange(ctx context.Context, r request) (answer, error) {
 	}
 	a := answer{raw: raw, header: resp.Header}
 	c.before = resp.Header.Get("Confirm-Before")
-	if r.method == http.MethodPost || resp.StatusCode == http.StatusCreated { // the family answers 200 to some
+	if r.method == http.MethodPost || resp.StatusCode == http.StatusCreated { // the Zevenet API returns 200 for some creations
 		c.made = nameOfNew(a)
 	}
 	return a, nil
@@ -186,8 +186,8 @@ func (c *client) setHeaders(req *http.Request, r request) {
 	}
 }
 
-// apiKey is the key to send: over the local socket only one given as a flag,
-// so that a key in the environment for another appliance does no harm here.
+// apiKey returns the key to send. Over the local socket only a key given by flag is used,
+// because one in the environment may be for another appliance.
 func (c *client) apiKey() string {
 	if c.key != "" || c.url == "" {
 		return c.key
@@ -195,7 +195,7 @@ func (c *client) apiKey() string {
 	return os.Getenv("SLUICE_KEY")
 }
 
-// transport returns how the appliance is reached, and the address for it.
+// transport returns the transport and the address of the appliance.
 func (c *client) transport() (*http.Transport, string, error) {
 	if c.url == "" && c.data == "" {
 		return nil, "", usagef("--data: it is empty: name the data directory of the appliance")
@@ -225,7 +225,7 @@ func (c *client) transport() (*http.Transport, string, error) {
 	return &http.Transport{TLSClientConfig: config, Proxy: http.ProxyFromEnvironment}, "https://" + u.Host, nil
 }
 
-// notRunning says that nobody listens in a data directory.
+// notRunning means that no appliance runs in a data directory.
 type notRunning struct{ data string }
 
 func (e *notRunning) Error() string {
@@ -237,7 +237,7 @@ func (e *notRunning) Error() string {
 	return fmt.Sprintf("no running sluice in %s: start it with `sluice run` or point --data to its data directory", e.data)
 }
 
-// explain says what to do about a request that got no answer.
+// explain adds the remedy to the error of a failed request.
 func (c *client) explain(err error) error {
 	var unknown x509.UnknownAuthorityError
 	var wrongName x509.HostnameError
@@ -259,7 +259,7 @@ func (c *client) explain(err error) error {
 	}
 }
 
-// apiError is a rejection of the appliance.
+// apiError is an error response of the appliance.
 type apiError struct {
 	status  int
 	message string
@@ -268,7 +268,7 @@ type apiError struct {
 
 func (e *apiError) Error() string { return e.message }
 
-// refused makes the error of a rejection; withKey says that a key was sent.
+// refused returns the error for an error response; withKey means that a key was sent.
 func refused(status int, raw []byte, withKey bool) error {
 	var body struct{ Message string }
 	if json.Unmarshal(raw, &body) != nil || body.Message == "" {
@@ -283,12 +283,12 @@ func refused(status int, raw []byte, withKey bool) error {
 	return &apiError{status: status, message: body.Message, body: raw}
 }
 
-// get asks for something.
+// get sends a GET request.
 func (c *client) get(ctx context.Context, path string) (answer, error) {
 	return c.do(ctx, request{method: http.MethodGet, path: path})
 }
 
-// send sends fields with a verb.
+// send sends fields with a method.
 func (c *client) send(ctx context.Context, method, path string, fields map[string]any) (answer, error) {
 	body, err := json.Marshal(fields)
 	if err != nil {
@@ -297,9 +297,8 @@ func (c *client) send(ctx context.Context, method, path string, fields map[strin
 	return c.do(ctx, request{method: method, path: path, body: body})
 }
 
-// pathOf joins names into a path. A name the API could not mean anything by is
-// refused here, so that it cannot become another path; a zone may have a slash in it,
-// and the root zone is @.
+// pathOf joins names into a path. It refuses names that are invalid in the API, so that they
+// cannot form another path. A zone may contain a slash, and the root zone is @.
 func pathOf(parts ...string) (string, error) {
 	var out strings.Builder
 	for i, part := range parts {

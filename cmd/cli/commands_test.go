@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli"
 )
 
-// allowed lists how many arguments a command takes; 8 stand for any number.
+// allowed returns the permitted numbers of arguments; 8 stands for any number.
 func allowed(cmd *cobra.Command) (counts []int) {
 	for n := range 9 {
 		if cmd.Args(cmd, make([]string, n)) == nil {
@@ -23,8 +23,8 @@ func allowed(cmd *cobra.Command) (counts []int) {
 	return counts
 }
 
-// Every command with all that its help says, but for settings, which are the
-// fields' own, and for the flags every command has.
+// All help text of every command, except settings, whose text belongs to the fields, and
+// common flags.
 func TestEveryCommandIsDescribed(t *testing.T) {
 	t.Setenv("SLUICE_DATA", "/data")
 	var all strings.Builder
@@ -59,8 +59,8 @@ func TestEveryCommandIsDescribed(t *testing.T) {
 	golden(t, "commands", all.String())
 }
 
-// offered is what completion offers behind these words: of settings those of
-// goldenSettings, and a few that are no fields of farms.
+// offered returns the completions after these words. Settings are limited to goldenSettings
+// and a few that are not farm fields.
 func offered(a *appliance, words ...string) string {
 	var out []string
 	for line := range strings.Lines(a.must(append([]string{cobra.ShellCompRequestCmd}, words...)...)) {
@@ -77,7 +77,7 @@ func offered(a *appliance, words ...string) string {
 	return strings.Join(out, " | ")
 }
 
-// What completion offers behind each command, word by word.
+// Completions of each command, word by word.
 func TestWhatCompletionOffers(t *testing.T) {
 	a := ready(t)
 	a.must("farm", "create", "twin", "vip=192.0.2.10", "vport=90", "copy_from=shop")

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The kinds of arguments that name something the appliance has.
+// Kinds of arguments that name an object of the appliance.
 type argument int
 
 const (
@@ -31,11 +31,11 @@ const (
 	aWebhook
 	aCertificate
 	anAuthority
-	aWord // which nobody can guess
+	aWord // free text
 )
 
-// lists are where names are that /ids does not have: a path, the field with the name, and
-// the one that says what it is.
+// lists are the sources of names that are not in /ids: path, name field, and description
+// field.
 var lists = map[argument][]struct{ path, name, about string }{
 	aUser:     {{"/rbac/users", "name", "group"}},
 	aGroup:    {{"/rbac/groups", "name", "role"}},
@@ -53,11 +53,11 @@ var lists = map[argument][]struct{ path, name, about string }{
 	anAlias:      {{"/aliases/backends", "id", "alias"}, {"/aliases/interfaces", "id", "alias"}},
 }
 
-// completionTime bounds what a completion may wait for the appliance.
+// completionTime bounds a completion's requests.
 const completionTime = 2 * time.Second
 
-// completer completes arguments that name objects, then settings. Without an
-// appliance it offers nothing.
+// completer completes arguments that name objects, then settings. Without an appliance it
+// offers nothing.
 func (c *client) completer(kinds []argument, s *settings) cobra.CompletionFunc {
 	if s != nil {
 		s.lookUp = c.namesNow
@@ -75,7 +75,7 @@ func (c *client) completer(kinds []argument, s *settings) cobra.CompletionFunc {
 	}
 }
 
-// namesNow are the names of a kind, asked for in the time a completion has.
+// namesNow returns the names of a kind within completionTime.
 func (c *client) namesNow(kind argument) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
 	defer cancel()
@@ -87,12 +87,12 @@ func (c *client) namesOf(ctx context.Context, kind argument, args []string) (out
 	case aFarm:
 		return slices.Sorted(maps.Keys(c.ids(ctx).Farms))
 	case aService:
-		return c.ids(ctx).Farms[args[len(args)-1]].services() // its farm is before it
+		return c.ids(ctx).Farms[args[len(args)-1]].services() // its farm precedes it
 	}
 	for _, of := range lists[kind] {
 		var body struct{ Params []map[string]any }
 		if a, err := c.get(ctx, of.path); err != nil || a.into(&body) != nil {
-			continue // there may be no right to see them
+			continue // the user may lack the permission
 		}
 		for _, one := range body.Params {
 			out = append(out, strings.TrimSuffix(fmt.Sprint(one[of.name])+"\t"+fmt.Sprint(orBlank(one[of.about])), "\t"))
@@ -101,7 +101,7 @@ func (c *client) namesOf(ctx context.Context, kind argument, args []string) (out
 	return out
 }
 
-// ids are the names of all objects, as the appliance has them for who completes them.
+// ids are the names of all objects, as returned by the appliance for completion.
 type ids struct {
 	Farms map[string]farmIDs
 }
@@ -111,14 +111,14 @@ type farmIDs struct {
 	Certificates map[string]any
 }
 
-// wholeFarm stands in /ids for the one group of a farm without services.
+// wholeFarm is the key in /ids for the backends of a farm without services.
 const wholeFarm = "default_service"
 
 func (f farmIDs) services() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(f.Services)), func(name string) bool { return name == wholeFarm && len(f.Services) == 1 })
 }
 
-// ids asks for all names; without an appliance there are none.
+// ids returns all names, or none without an appliance.
 func (c *client) ids(ctx context.Context) ids {
 	var body struct{ Params ids }
 	if a, err := c.get(ctx, "/ids"); err != nil || a.into(&body) != nil {

@@ -11,13 +11,12 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
-// conduct has every command heed the flags all of them have, and those that only show
-// something be watched.
+// conduct makes every command apply the common flags, and read-only ones support --watch.
 func (c *client) conduct(root *cobra.Command) {
 	eachCommand(root, func(cmd *cobra.Command) {
 		run := cmd.RunE
 		if run == nil || cmd.Name() == shellName {
-			return // the commands in a shell heed them
+			return // the commands within the shell apply them
 		}
 		if isWatched(cmd) {
 			always := ""
@@ -52,7 +51,7 @@ func (c *client) conduct(root *cobra.Command) {
 	})
 }
 
-// watchedAs is how a command that is watched was written.
+// watchedAs returns the spelling of --watch that was used.
 func watchedAs(cmd *cobra.Command) string {
 	if cmd.Flags().Changed("watch") {
 		return "--watch"
@@ -60,8 +59,7 @@ func watchedAs(cmd *cobra.Command) string {
 	return cmd.CommandPath()
 }
 
-// quietly runs a command that is to say nothing but what is wrong, and the name of what
-// it made.
+// quietly runs a command with only errors and the name of the created object as output.
 func (c *client) quietly(cmd *cobra.Command, args []string, run func(*cobra.Command, []string) error) error {
 	out := cmd.OutOrStdout()
 	cmd.SetOut(io.Discard)
@@ -74,18 +72,18 @@ func (c *client) quietly(cmd *cobra.Command, args []string, run func(*cobra.Comm
 	return err
 }
 
-// creating are the verbs of commands that make something with a name.
+// creating are the verbs of commands that create named objects.
 var creating = []string{"create", "copy", "upload", "csr", "order"}
 
-// unheard drops what is said beside answers; what is asked for still is asked there.
+// unheard drops messages; questions are still written to its target.
 type unheard struct{ to io.Writer }
 
 func (*unheard) Write(b []byte) (int, error) { return len(b), nil }
 
-// errShown ends a write that was shown instead of being sent.
+// errShown ends a request that was shown instead of sent.
 var errShown = errors.New("shown, not sent")
 
-// show runs a command that is to show its call, or what would come of it.
+// show runs a command to print its API call, or its result in the document.
 func (c *client) show(cmd *cobra.Command, args []string, run func(*cobra.Command, []string) error) error {
 	if c.showAPI && c.showYAML {
 		return usagef("--show-api and --show-yaml show different things: give one of them")
@@ -100,7 +98,7 @@ func (c *client) show(cmd *cobra.Command, args []string, run func(*cobra.Command
 	case len(c.shown) == 0 && c.asked == "":
 		return usagef("--show-api: %s makes no call of the API", cmd.CommandPath())
 	case len(c.shown) == 0:
-		c.shown = []string{c.asked + "\n"} // of one that only reads, the last
+		c.shown = []string{c.asked + "\n"} // for a read-only command, the last request
 	}
 	for _, text := range c.shown {
 		if _, err := fmt.Fprint(out, show.Clean(text)); err != nil {

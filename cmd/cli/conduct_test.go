@@ -15,10 +15,10 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli"
 )
 
-// call is a call of the API as a test compares it.
+// call is an API call for comparison.
 type call struct{ method, address, body string }
 
-// curled is the call a line for curl makes, as sh reads the line.
+// curled parses a curl command line like sh and returns its call.
 func curled(t *testing.T, line string) (c call) {
 	t.Helper()
 	_, curl, several := strings.Cut(line, " | ")
@@ -58,7 +58,7 @@ func curled(t *testing.T, line string) (c call) {
 	return c
 }
 
-// What --show-api prints is what the command sends without it, and nothing else is sent.
+// --show-api prints the call that the command makes without it, and sends nothing else.
 func TestShownCallsAreThoseACommandMakes(t *testing.T) {
 	a := ready(t)
 	r := newRelay(t, a)
@@ -67,7 +67,7 @@ func TestShownCallsAreThoseACommandMakes(t *testing.T) {
 	writes := 0
 	for _, command := range everyCommand(newPapers(t, "shop.example")) {
 		if isOneOf(command, []string{"audit export", "export"}) {
-			continue // they have no more than one request, which the others show
+			continue // they make at most one request, which the others cover
 		}
 		sent = nil
 		said, _ := r.run(-1, nil, command+" --show-api")
@@ -104,8 +104,7 @@ func (c call) changes() bool {
 	return c.method != "GET" && !strings.HasSuffix(c.address, "/explain") && !strings.Contains(c.address, "dry_run=true")
 }
 
-// same compares what is shown with what was sent: without secrets, and files that were
-// put together.
+// same compares a shown call with a sent one, except secrets and concatenated files.
 func (c call) same(sent call) bool {
 	if c.body == "(standard input)" || strings.Contains(c.body, `"<`) {
 		c.body = sent.body
@@ -137,7 +136,7 @@ func TestShownCallsHoldNoSecret(t *testing.T) {
 	}
 }
 
-// What --show-yaml prints is in the document after the change, and not before.
+// The output of --show-yaml is in the document after the change, but not before.
 func TestShownYAMLIsThatOfTheDocumentAfterTheChange(t *testing.T) {
 	a := ready(t)
 	for _, c := range []struct{ command, want string }{
@@ -148,7 +147,7 @@ func TestShownYAMLIsThatOfTheDocumentAfterTheChange(t *testing.T) {
 		{"backend set shop web 1 weight=null", "farms:\n  - name: shop\n    services:\n      - name: web\n        backends:\n          - ip: 10.0.0.2\n            port: 8080\n            alias: second\n"},
 		{"check copy check_tcp alive", "checks:\n  - name: alive\n    description: \"A TCP connection to the port is made.\"\n    command: \"check_tcp -p PORT -H HOST\"\n    interval: 15\n"},
 		{"alias set 10.0.0.1 db-1", ""},
-		{"farm set shop contimeout=20", ""}, // the default: nothing changes
+		{"farm set shop contimeout=20", ""}, // the default: no change
 	} {
 		before := a.must("export")
 		args := strings.Fields(c.command)
@@ -178,7 +177,7 @@ func TestShownYAMLIsThatOfTheDocumentAfterTheChange(t *testing.T) {
 	}
 }
 
-// Quiet commands say what is wrong, and the name of what they made.
+// Quiet commands print errors and the name of the created object.
 func TestQuietCommandsSayOnlyWhatTheyMade(t *testing.T) {
 	a := ready(t)
 	r := newRelay(t, a)
@@ -208,8 +207,7 @@ func TestQuietCommandsSayOnlyWhatTheyMade(t *testing.T) {
 	}
 }
 
-// Every command that only reads can be watched, but those that go on by themselves or
-// write files.
+// Every read-only command can be watched, except those that run continuously or write files.
 func TestWhatOnlyReadsCanBeWatched(t *testing.T) {
 	a := ready(t)
 	r := newRelay(t, a)
@@ -235,7 +233,7 @@ func TestWhatOnlyReadsCanBeWatched(t *testing.T) {
 	}
 }
 
-// watching runs a command until it has looked n times, which until says by what is said so far.
+// watching runs a command until its output satisfies until.
 func (a *appliance) watching(t *testing.T, command string, until func(string) bool) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -286,7 +284,7 @@ func TestEachLookOfAWatchIsAppendedWhereThereIsNoTerminal(t *testing.T) {
 	}
 }
 
-// Each look takes the place of the one before, and is cut to the rows there are.
+// Each refresh replaces the previous output and is cut to the rows of the terminal.
 func TestAWatchRedrawsATerminalInPlace(t *testing.T) {
 	a := ready(t)
 	for n := range 30 {
@@ -301,7 +299,7 @@ func TestAWatchRedrawsATerminalInPlace(t *testing.T) {
 			t.Error(err)
 		}
 	}, func(so string) {
-		if strings.Count(so, "SERVICE") >= 2 { // a read may bring several at once
+		if strings.Count(so, "SERVICE") >= 2 { // a read may return several at once
 			cancel()
 		}
 	})
@@ -309,7 +307,7 @@ func TestAWatchRedrawsATerminalInPlace(t *testing.T) {
 	if !found || !strings.HasPrefix(rest, "SERVICE") || strings.Contains(rest, "\x1b[2J") {
 		t.Fatalf("%q", out)
 	}
-	// 24 rows: a heading, 22 services, and how many more there are.
+	// 24 rows: a heading, 22 services, and the number of hidden lines.
 	if lines := strings.Split(first, "\n"); len(lines) != 24 || !strings.HasPrefix(lines[23], "(9 lines more)") || !strings.HasSuffix(first, "\x1b[J") {
 		t.Errorf("%d lines: %q", len(lines), lines[len(lines)-1])
 	}

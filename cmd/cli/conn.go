@@ -20,7 +20,7 @@ func (c *client) connCommand() *cobra.Command {
 		c.connList(), c.connFlush())
 }
 
-// connection is one of an l4xnat farm.
+// connection is a connection of an l4xnat farm.
 type connection struct {
 	Farm, Protocol, State, Client, VIP string
 	ID, Timeout                        int
@@ -32,7 +32,7 @@ type connection struct {
 	BytesOut                           uint64 `json:"bytes_out"`
 }
 
-// which reads the farm and the flag for one of its backends.
+// which parses the farm and --backend.
 func (c *client) which(cmd *cobra.Command, args []string) (url.Values, error) {
 	query := url.Values{}
 	if len(args) == 1 {
@@ -95,7 +95,7 @@ func (c *client) connList() *cobra.Command {
 	return cmd
 }
 
-// backendFlag adds --backend, and completes it.
+// backendFlag adds --backend with completion.
 func (c *client) backendFlag(cmd *cobra.Command) {
 	cmd.Flags().String("backend", "", "only those to this backend of the farm, by its number or address")
 	cmd.RegisterFlagCompletionFunc("backend", func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -106,7 +106,7 @@ func (c *client) backendFlag(cmd *cobra.Command) {
 	})
 }
 
-// endpoint is an address with its port, if the protocol has ports.
+// endpoint returns an address with its port, if the protocol has ports.
 func endpoint(address string, port int) string {
 	if port == 0 {
 		return address

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// uncalled are the operations that change something and that no command calls, and why.
+// uncalled are the write operations without a command, with the reason.
 var uncalled = map[string]string{
 	"DELETE /farms/{farm}/sessions/{session}":                    "asked for by a parameter: a session may have what no path has",
 	"DELETE /farms/{farm}/services/{service}/sessions/{session}": "asked for by a parameter, too",
@@ -27,7 +27,7 @@ var uncalled = map[string]string{
 	"POST /aliases/interfaces":       "as PUT of one",
 }
 
-// moreWrites are writes no other test has; it is enough that the API is asked.
+// moreWrites are writes that no other test makes; only the request is checked.
 var moreWrites = []string{
 	"farm copy shop copied vport=8089", "tag create fair", "tag delete fair", "alias set 10.0.0.1 db-1", "alias delete 10.0.0.1", "alias set eth0 office", "alias delete eth0",
 	"user totp enrol", "user totp disable", "user totp reset tim", "user set root zapi_permissions=true", "user oidc config enabled=false", "user ldap config host=ldap.example", "user ldap test",
@@ -43,13 +43,13 @@ var moreWrites = []string{
 	"check run check_tcp 10.0.0.1 80", "check delete alive", "rehearse --farm shop", "certificate restore shop.pem",
 }
 
-// sameAs are lists whose operations have a second path, or a second method.
+// sameAs are lists whose operations have a second path or method.
 var sameAs = []*regexp.Regexp{
 	regexp.MustCompile(`^\w+ /certificates/letsencrypt(/|$)`),                     // letsencryptz without autorenewal
-	regexp.MustCompile(`^POST /system/notifications/(methods/email|alerts/\w+)$`), // as PUT
+	regexp.MustCompile(`^POST /system/notifications/(methods/email|alerts/\w+)$`), // same as PUT
 }
 
-// Every operation of the API that changes something is called by a command.
+// Every write operation of the API has a command.
 func TestEveryWriteOfTheAPIHasACommand(t *testing.T) {
 	a := ready(t)
 	r := newRelay(t, a)
@@ -58,7 +58,7 @@ func TestEveryWriteOfTheAPIHasACommand(t *testing.T) {
 	for _, command := range append(everyCommand(newPapers(t, "shop.example")), furtherCommands...) {
 		r.run(-1, nil, command)
 	}
-	r = newRelay(t, ready(t)) // those before ended without farms
+	r = newRelay(t, ready(t)) // the previous commands deleted all farms
 	r.sees = bodySeer(&sent)
 	for _, command := range append(writesOfRules(), moreWrites...) {
 		r.run(-1, nil, command)
@@ -95,7 +95,7 @@ func TestEveryWriteOfTheAPIHasACommand(t *testing.T) {
 	}
 }
 
-// writesOfRules are writes of each list of header rules, of farm and service.
+// writesOfRules returns writes of each list of header rules of farm and service.
 func writesOfRules() (out []string) {
 	for _, kind := range []string{"addrequestheader X:1", "removerequestheader ^X", "replacerequestheader A b c", "addresponseheader X:1", "removeresponseheader ^X", "replaceresponseheader A b c"} {
 		name, value, _ := strings.Cut(kind, " ")

@@ -14,25 +14,25 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// documents are the files of a document, which are sent as one stream.
+// documents are the files of a document, sent as one stream.
 type documents struct {
 	text  []byte
 	files []documentFile
 }
 
-// documentFile is a file, and in which line of the stream it begins, from 0.
+// documentFile is a file and its first line in the stream, from 0.
 type documentFile struct {
 	name string
 	line int
 }
 
-// separator stands between the documents of a stream.
+// separator separates the documents of a stream.
 const separator = "---\n"
 
-// documentKinds are the files of a directory that are read.
+// documentKinds are the suffixes of the files read from a directory.
 var documentKinds = []string{".yaml", ".yml", ".json"}
 
-// readDocuments reads files and directories in their order.
+// readDocuments reads files and directories in order.
 func readDocuments(cmd *cobra.Command, paths []string) (*documents, error) {
 	all := &documents{}
 	for _, path := range paths {
@@ -54,13 +54,13 @@ func readDocuments(cmd *cobra.Command, paths []string) (*documents, error) {
 	return all, nil
 }
 
-// documentFiles are the files of a directory, or the file itself.
+// documentFiles returns the files of a directory, or the file itself.
 func documentFiles(path string) ([]string, error) {
 	if path == "" {
 		return nil, usagef("-f: name a file, a directory, or - for the standard input")
 	}
 	if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {
-		return []string{path}, nil // what is wrong is said when it is read
+		return []string{path}, nil // reading it reports the error
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -84,7 +84,7 @@ func (d *documents) add(name string, text []byte) {
 			d.text = append(d.text, '\n')
 		}
 		d.text = append(d.text, separator...)
-		text = bytes.TrimPrefix(text, []byte("\ufeff")) // some editors of Windows begin files with it
+		text = bytes.TrimPrefix(text, []byte("\ufeff")) // some Windows editors write a BOM
 	}
 	d.files = append(d.files, documentFile{name, bytes.Count(d.text, []byte("\n"))})
 	d.text = append(d.text, text...)
@@ -98,13 +98,13 @@ func (d *documents) names() []string {
 	return out
 }
 
-// String names the files.
+// String returns the file names.
 func (d *documents) String() string { return strings.Join(d.names(), ", ") }
 
-// position is where the appliance says that something is wrong.
+// position matches the position in an error of the appliance.
 var position = regexp.MustCompile(`(?m)^line (\d+), column`)
 
-// explained is an error about the stream with the files and lines it is about.
+// explained adds files and their lines to an error about the stream.
 func (d *documents) explained(err error) error {
 	refusal, is := errors.AsType[*apiError](err)
 	if !is || len(d.files) < 2 {

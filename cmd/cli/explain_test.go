@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/farms"
 )
 
-// explained are requests as an engine explains them.
+// explained returns explanations as engines produce them.
 func explained(outcome string) *explain.Explanation {
 	two := 1
 	e := &explain.Explanation{
@@ -124,7 +124,7 @@ func TestAFirewallThatKeepsClientsAwayIsShown(t *testing.T) {
 	}
 }
 
-// What rarely happens is told as plainly as the rest.
+// Rare outcomes are explained as clearly as others.
 func TestExplanationsOfRareOutcomes(t *testing.T) {
 	zero, age := 0, int64(61)
 	bare := func(r explain.Result) *explain.Explanation {

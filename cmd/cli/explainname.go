@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// named is an explanation of a question of the DNS.
+// named prints the explanation of a DNS query.
 func (p *page) named(e *explain.Explanation) {
 	a := e.Passport
 	fmt.Fprintf(&p.out, "%s\n", p.paint(show.Clean(a.Question), text.Bold))
@@ -55,7 +55,7 @@ func (p *page) named(e *explain.Explanation) {
 	p.out.WriteString("\n" + show.Clean(end) + "\n")
 }
 
-// speaks is what speaks for a candidate.
+// speaks returns the criterion of a candidate.
 func speaks(algorithm string, b *explain.Candidate) string {
 	switch {
 	case algorithm == string(farm.DNSNearest) && b.Distance != nil:
@@ -74,8 +74,8 @@ func speaks(algorithm string, b *explain.Candidate) string {
 	return fmt.Sprintf("%.1f ms", b.Latency)
 }
 
-// isName reports whether what is to be explained is a name, and no URL. A name may have a
-// slash in it (RFC 2317).
+// isName reports whether the argument is a name instead of a URL. A name may contain a slash
+// (RFC 2317).
 func isName(text string) bool {
 	return text != "" && !strings.HasPrefix(text, "/") && !strings.Contains(text, "://")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/explain"
 )
 
-// page is a text in sections, each with lines whose cells are aligned.
+// page is a text in sections, whose lines have aligned cells.
 type page struct {
 	out     strings.Builder
 	colored bool
@@ -32,7 +32,7 @@ func (p *page) title(s string) {
 	p.out.WriteString("\n" + p.paint(s, text.Bold) + "\n")
 }
 
-// row adds a line; mark is what it begins with.
+// row adds a line that begins with mark.
 func (p *page) row(mark string, cells ...string) {
 	row := []string{mark}
 	for _, cell := range cells {
@@ -41,7 +41,7 @@ func (p *page) row(mark string, cells ...string) {
 	p.rows = append(p.rows, row)
 }
 
-// flush writes the lines there are, aligned.
+// flush writes the collected lines, aligned.
 func (p *page) flush() {
 	var widths []int
 	for _, row := range p.rows {
@@ -49,7 +49,7 @@ func (p *page) flush() {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
-			if i < len(row)-1 { // nothing is aligned behind the last one
+			if i < len(row)-1 { // the last cell needs no alignment
 				widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 			}
 		}
@@ -90,9 +90,9 @@ func tickIf(is bool) string {
 	return cross
 }
 
-// explainText is an explanation for people.
+// explainText returns an explanation as text.
 func explainText(e *explain.Explanation, method, url string, colored bool) string {
-	text.EnableColors() // whether there are any was decided before
+	text.EnableColors() // the decision about colours was made before
 	p := &page{colored: colored}
 	if e.Passport != nil {
 		p.named(e)
@@ -193,7 +193,7 @@ func changeText(c *explain.Change) (what string) {
 	return what
 }
 
-// keeping shows what keeps the client on its backend.
+// keeping prints the client's persistence.
 func (p *page) keeping(e *explain.Explanation) {
 	if e.Cookie == nil && e.Persistence == nil {
 		return

@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// oneFarm completes the single argument that names a farm.
+// oneFarm completes a single farm argument.
 var oneFarm = []argument{aFarm}
 
 func (c *client) farmCommand() *cobra.Command {
@@ -38,7 +38,7 @@ type farmLine struct {
 	Tags                                           []string
 }
 
-// reason is why the status is what it is.
+// reason returns the reason for the status.
 func (f farmLine) reason() string {
 	if f.Problem == "" && f.Status == "down" {
 		return "stopped"
@@ -46,7 +46,7 @@ func (f farmLine) reason() string {
 	return f.Problem
 }
 
-// farmsSheet is the table of farms, with their tags where there are any.
+// farmsSheet returns a table of farms, with tags if there are any.
 func farmsSheet(farms []farmLine) *show.Sheet {
 	heading := []string{"FARM", "STATUS", "PROFILE", "VIP", "VPORT", "PROBLEM"}
 	tagged := slices.ContainsFunc(farms, func(f farmLine) bool { return len(f.Tags) > 0 })
@@ -89,7 +89,7 @@ func (c *client) farmList() *cobra.Command {
 	return cmd
 }
 
-// orJSON ends a command that failed or has to print the answer as it is.
+// orJSON handles a failed command and --json.
 func (c *client) orJSON(cmd *cobra.Command, a answer, err error) error {
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ type farmDetails struct {
 	Backends []backend // of a farm without services
 }
 
-// profile is the word answers have for it.
+// profile returns the profile name in responses.
 func (f farmDetails) profile() string {
 	word, _ := f.Params["profile"].(string)
 	return word
@@ -126,8 +126,8 @@ func (c *client) farmShow() *cobra.Command {
 	}
 }
 
-// aboutFarm runs show with what there is to know of the farm that is the first
-// argument; programs get it as it came.
+// aboutFarm runs show with the details of the farm in the first argument; --json prints the
+// response.
 func (c *client) aboutFarm(show func(cmd *cobra.Command, f farmDetails) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		path, err := pathOf("farms", args[0])
@@ -146,7 +146,7 @@ func (c *client) aboutFarm(show func(cmd *cobra.Command, f farmDetails) error) f
 	}
 }
 
-// farmSheet shows the settings of a farm in the order the tables have them.
+// farmSheet returns the settings of a farm in table order.
 func farmSheet(f farmDetails) *show.Sheet {
 	s := show.NewSheet("SETTING", "VALUE")
 	for _, name := range []string{"farmname", "profile", "status", "configured", "maintenance", "actual", "problem", "carrier", "carrier_reason", "warnings"} {
@@ -159,16 +159,16 @@ func farmSheet(f farmDetails) *show.Sheet {
 			s.Add(p.Name, v)
 		}
 	}
-	s.AlignLeft() // one column of mixed values reads better from the left
+	s.AlignLeft() // a column of mixed values reads better left-aligned
 	return s
 }
 
-// farmSections are the settings of farms of all profiles, but those.
+// farmSections returns the settings of farms of all profiles, without exceptions.
 func farmSections(except ...string) []section {
 	return sections(func(p validate.Profile) []validate.Param { return without(p.Farm().Update.Params(), except...) })
 }
 
-// sections are settings profile by profile, those of http farms first.
+// sections returns settings by profile, http farms first.
 func sections(of func(validate.Profile) []validate.Param) (out []section) {
 	for i, p := range validate.Profiles() {
 		title := ""
@@ -248,7 +248,7 @@ is given: a port or an address of its own it needs in any case.`,
 	return cmd
 }
 
-// settingOf is what a farm has.
+// settingOf returns a setting of a farm.
 func (c *client) settingOf(ctx context.Context, farm, name string) (any, error) {
 	path, err := pathOf("farms", farm)
 	if err != nil {
@@ -262,15 +262,15 @@ func (c *client) settingOf(ctx context.Context, farm, name string) (any, error) 
 	return body.Params[name], a.into(&body)
 }
 
-// profileFor is the profile of a new farm that names none: that of the farm it is
-// copied from.
+// profileFor returns the profile of a new farm without one: that of the farm it is copied
+// from.
 func (c *client) profileFor(ctx context.Context, source any) (string, error) {
 	name, _ := source.(string)
 	if name == "" {
 		return "http", nil
 	}
 	s, err := c.summary(ctx, name)
-	return string(profileCalled(s.Params.Profile)), err // https is http that listens so
+	return string(profileCalled(s.Params.Profile)), err // https is http with TLS
 }
 
 func (c *client) orSay(cmd *cobra.Command, a answer, err error) error {
@@ -280,7 +280,7 @@ func (c *client) orSay(cmd *cobra.Command, a answer, err error) error {
 	return c.say(cmd, a)
 }
 
-// deleteAt deletes what is at a path, and says so.
+// deleteAt deletes the object at a path and prints the result.
 func (c *client) deleteAt(cmd *cobra.Command, path string) error {
 	a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
 	return c.orSay(cmd, a, err)
@@ -363,7 +363,7 @@ func (c *client) farmAction(action, short, example string) *cobra.Command {
 				}
 				a, err := c.send(cmd.Context(), http.MethodPut, path, map[string]any{"action": action})
 				if err := c.orSay(cmd, a, err); errors.Is(err, errShown) {
-					shown = err // and those of the others
+					shown = err // including those of the others
 				} else if err != nil {
 					return err
 				}

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
-// carried is what the appliance says about the data path of a farm.
+// carried is the response about a farm's data path.
 type carried struct {
 	FarmName, Profile, DataPath, Carrier, Reason, Rules string
 	Warnings                                            []string
@@ -66,7 +66,7 @@ func (v carried) text() string {
 
 var carrierWords = map[string]string{"userspace": "the engine, in userspace", "kernel": "the kernel"}
 
-// warn writes a warning of an answer beside it.
+// warn prints a warning of a response to stderr.
 func warn(cmd *cobra.Command, text string) {
 	if text != "" {
 		fmt.Fprintf(cmd.ErrOrStderr(), "sluice: warning: %s\n", show.Clean(text))

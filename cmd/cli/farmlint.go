@@ -12,8 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/lint"
 )
 
-// errFound ends a look at farms that found more than what is worth knowing; it was
-// printed.
+// errFound ends a lint with printed warnings or errors.
 var errFound = errors.New("there are warnings or errors")
 
 func (c *client) lintCommand() *cobra.Command {
@@ -75,7 +74,7 @@ func (c *client) printFindings(cmd *cobra.Command, list []lint.Finding, why bool
 	return c.print(cmd, s)
 }
 
-// printReasons writes each finding with what says so and what to do.
+// printReasons prints each finding with evidence and advice.
 func printReasons(out io.Writer, list []lint.Finding) error {
 	for i, f := range list {
 		if i > 0 {
@@ -89,7 +88,7 @@ func printReasons(out io.Writer, list []lint.Finding) error {
 	return nil
 }
 
-// objectOf names what a finding is about.
+// objectOf names the object of a finding.
 func objectOf(f lint.Finding) string {
 	var parts []string
 	for _, part := range [][2]string{{"farm", f.Farm}, {"service", f.Service}, {"certificate", f.Certificate}} {

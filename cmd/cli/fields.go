@@ -12,26 +12,24 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// settings are the fields of a body that a command takes, as flags
-// (--contimeout 5) and as arguments (contimeout=5). The values are sent as they
-// are: the appliance knows the rules. A list is given item by item, by
-// repeating its name.
+// settings are the body fields of a command, as flags (--contimeout 5) and as arguments
+// (contimeout=5). The values are sent unchanged and checked by the appliance. A list is
+// given by repeating its name.
 type settings struct {
 	sections []section
-	params   []validate.Param // of the first section first, each name once
+	params   []validate.Param // first section first, each name once
 	values   map[string]*string
 	lists    map[string]*[]string
-	lookUp   func(argument) []string // returns the names of a kind, for completion; may be nil
+	lookUp   func(argument) []string // returns the names of a kind for completion; may be nil
 }
 
-// namedBy are the settings whose values are names that the appliance has.
+// namedBy maps settings to the kind of objects they name.
 var namedBy = map[string]argument{
 	"certificates": aCertificate, "certificate": aCertificate, "httpsb_certificate": aCertificate, "client_ca": anAuthority, "httpsb_ca": anAuthority, "ca": anAuthority,
 	"farmguardian": aCheck, "dns_farm": aFarm, "copy_from": aFarm,
 }
 
-// offered are the values that a setting may have, as far as they can be listed. Of a list those
-// behind the last comma.
+// offered returns the listable values of a setting; for a list, those after the last comma.
 func (s *settings) offered(p validate.Param, typed string) (out []string) {
 	before := ""
 	if i := strings.LastIndexByte(typed, ','); i >= 0 && isList(p) {
@@ -42,14 +40,14 @@ func (s *settings) offered(p validate.Param, typed string) (out []string) {
 		values = s.lookUp(kind)
 	}
 	for _, v := range values {
-		if name, _, _ := strings.Cut(v, "\t"); !strings.HasSuffix(name, ".csr") { // which no farm can show
+		if name, _, _ := strings.Cut(v, "\t"); !strings.HasSuffix(name, ".csr") { // not usable in a farm
 			out = append(out, before+v)
 		}
 	}
 	return out
 }
 
-// setting is what a flag of a setting holds: it knows all that its command takes.
+// setting is the flag value of a setting, with all settings of its command.
 type setting struct {
 	pflag.Value
 	of *settings
@@ -60,7 +58,7 @@ func isSetting(f *pflag.Flag) bool {
 	return is
 }
 
-// takes are the settings a command takes, nil for one without any.
+// takes returns the settings of a command, or nil.
 func takes(cmd *cobra.Command) (s *settings) {
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if v, is := f.Value.(setting); is {
@@ -70,21 +68,19 @@ func takes(cmd *cobra.Command) (s *settings) {
 	return s
 }
 
-// section is the fields of one kind of object, and in a sentence which that is;
-// empty when there is only one kind, or for the first.
+// section holds the fields of one kind of object and describes the kind; of is empty for a
+// single kind or the first.
 type section struct {
 	of     string
 	params []validate.Param
 }
 
-// addSettings gives a command a flag for every field but those it takes in
-// another way.
+// addSettings adds a flag for every field except those in except.
 func addSettings(cmd *cobra.Command, params []validate.Param, except ...string) *settings {
 	return addSections(cmd, []section{{params: params}}, except...)
 }
 
-// addSections is addSettings for a command about objects of several kinds. What
-// two of them have is one flag.
+// addSections is addSettings for several kinds of objects. Common fields share a flag.
 func addSections(cmd *cobra.Command, sections []section, except ...string) *settings {
 	s := &settings{values: map[string]*string{}, lists: map[string]*[]string{}}
 	for _, part := range sections {
@@ -98,22 +94,22 @@ func addSections(cmd *cobra.Command, sections []section, except ...string) *sett
 	return s
 }
 
-// form is how settings are written: what stands before them all, the title of those of
-// one kind of object, and a list of them.
+// form is a text format for settings: text before them, title of a section, and the list of
+// fields.
 type form struct {
 	before, title string
 	list          func([]validate.Param) string
-	text          func(string) string // of what a command says of itself
+	text          func(string) string // formats the command's long help
 }
 
 var (
 	onTerminal = form{title: "\n\n%s:\n", list: helpOf, text: func(s string) string { return s }}
-	// inManual is the markdown that pages are made from.
+	// inManual is markdown for manual pages.
 	inManual = form{before: "\n", title: "%s:\n\n", list: func(params []validate.Param) string { return definitions(params, about) }, text: asMarkdown}
 )
 
-// explained is what a command says of itself at length, its settings with it. It is made
-// when somebody asks: making it for all commands took longer than what most of them do.
+// explained returns a command's long help with its settings. It is built on demand, because
+// building it for all commands took longer than most of them run.
 func explained(cmd *cobra.Command, in form) string {
 	s := takes(cmd)
 	if s == nil {
@@ -150,11 +146,11 @@ func (s *settings) add(cmd *cobra.Command, p validate.Param, of string) {
 	if named || len(p.PossibleValues) > 0 {
 		_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 			return s.offered(p, typed), cobra.ShellCompDirectiveNoFileComp
-		}) // there is none of that name yet
+		}) // the name is still free
 	}
 }
 
-// isList reports whether a field takes several values.
+// isList reports whether a field accepts several values.
 func isList(p validate.Param) bool { return slices.Contains(p.Options, "list") }
 
 func (s *settings) repeats() string {
@@ -177,7 +173,7 @@ func about(p validate.Param) string {
 	return out
 }
 
-// helpOf lists fields for a terminal.
+// helpOf returns a list of fields for a terminal.
 func helpOf(params []validate.Param) string {
 	var out strings.Builder
 	width := 18
@@ -190,8 +186,7 @@ func helpOf(params []validate.Param) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// read returns the fields given by flags and by args, which must all be
-// NAME=VALUE.
+// read returns the fields in flags and args, which must have the form NAME=VALUE.
 func (s *settings) read(cmd *cobra.Command, args []string) (map[string]any, error) {
 	out := map[string]any{}
 	items := map[string][]string{}
@@ -230,7 +225,7 @@ func (s *settings) read(cmd *cobra.Command, args []string) (map[string]any, erro
 	return out, nil
 }
 
-// listOf is a list as it is sent; the word null, or nothing, empties it.
+// listOf returns a list for sending. The word null, or nothing, clears it.
 func listOf(items []string) any {
 	if len(items) == 1 && (items[0] == "null" || items[0] == "") {
 		return nil
@@ -242,15 +237,15 @@ func (s *settings) unknown(name string) error {
 	return usagef("unknown setting %q%s", name, validate.Instead(name, s.names()))
 }
 
-// value is a setting as it is sent: the word null stands for the default of one that the
-// API does not reset by null itself, e.g. a truth value.
+// value returns a setting for sending. The word null stands for the default of settings that
+// the API does not reset by null, e.g. booleans.
 func (s *settings) value(name, text string) any {
 	if text != "null" {
 		return text
 	}
 	for _, p := range s.params {
 		if p.Name == name && slices.Contains(p.Options, "non_blank") && !slices.Contains(p.Options, "null") {
-			return p.Plain.Default // nil where there is none
+			return p.Plain.Default // nil without a default
 		}
 	}
 	return nil
@@ -264,7 +259,7 @@ func (s *settings) names() []string {
 	return out
 }
 
-// some is read for commands that need at least one setting.
+// some is read for commands that require a setting.
 func (s *settings) some(cmd *cobra.Command, args []string) (map[string]any, error) {
 	out, err := s.read(cmd, args)
 	if err == nil && len(out) == 0 {
@@ -273,7 +268,7 @@ func (s *settings) some(cmd *cobra.Command, args []string) (map[string]any, erro
 	return out, err
 }
 
-// complete offers NAME= and, behind it, the values there are.
+// complete offers NAME= and then its values.
 func (s *settings) complete(toComplete string) ([]string, cobra.ShellCompDirective) {
 	name, typed, hasValue := strings.Cut(toComplete, "=")
 	var out []string

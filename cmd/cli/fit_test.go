@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// A terminal of 80 columns shows every table, with all that is in it.
+// A terminal of 80 columns shows every table completely.
 func TestTablesFitTheTerminal(t *testing.T) {
 	a := start(t)
 	a.shop()
@@ -56,8 +56,8 @@ func TestTracesFitTheTerminal(t *testing.T) {
 	}
 }
 
-// Every table a terminal cuts off says what its rows are about, words are wrapped
-// before columns are shared out, and the width is used up.
+// Each part of a split table identifies its rows, cells are wrapped before columns are
+// split, and the width is used up.
 func TestNarrowTablesAreSharedOut(t *testing.T) {
 	reason := "the last start was refused: cannot listen on 192.0.2.10:80"
 	data := canned(t, map[string]string{
@@ -78,7 +78,7 @@ func TestNarrowTablesAreSharedOut(t *testing.T) {
 	}
 }
 
-// question has a code as long as they come.
+// question has the longest code.
 const question = `{"protocol":"DNS/UDP","client":"192.0.2.7","type":"AAAA","rcode":"NXDOMAIN","name":"nobody.example.com."}`
 
 func TestNarrowTracesAreFolded(t *testing.T) {

@@ -6,13 +6,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// forceable are the commands that may end the trust of resolvers in a signed zone.
+// forceable are the commands that may break the chain of trust of a signed zone.
 var forceable = [][]string{
 	{"zone", "set"}, {"zone", "delete"}, {"zone", "key", "use"}, {"zone", "key", "delete"}, {"farm", "delete"},
 	{"apply"}, {"rollback"}, {"transaction"},
 }
 
-// addForce gives these commands their flag.
+// addForce adds --force to these commands.
 func (c *client) addForce(root *cobra.Command) {
 	for _, path := range forceable {
 		cmd, _, err := root.Find(path)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Who comes from HAProxy or nginx types their words, and is led to ours.
+// Terms of HAProxy and nginx lead to the corresponding commands.
 func TestWordsOfOthersLeadToOurs(t *testing.T) {
 	a := ready(t)
 	for _, c := range []struct{ command, want string }{
@@ -35,7 +35,7 @@ func TestTimesTakeTheirUnit(t *testing.T) {
 	}
 }
 
-// All answers have the same form, also those that a command makes of parts of others.
+// All JSON output has the same form, including output composed from several responses.
 func TestAnswersOfPartsHaveTheFormOfOthers(t *testing.T) {
 	a := ready(t)
 	for _, command := range []string{"backend show shop web 0 --json", "header list shop --json", "header list shop --service web --json", "rewrite list shop web --json", "farm show shop --json"} {

@@ -72,8 +72,8 @@ func (c *client) geoipDelete() *cobra.Command {
 	}
 }
 
-// orFields shows fields of an answer, one a line, in the order they are named; those it does
-// not have are left out.
+// orFields prints fields of a response, one per line in the given order, without missing
+// ones.
 func (c *client) orFields(cmd *cobra.Command, a answer, err error, names ...string) error {
 	if err != nil || c.json {
 		return c.orJSON(cmd, a, err)

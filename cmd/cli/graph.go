@@ -11,10 +11,10 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
-// graphWidth is how many characters a line of values has.
+// graphWidth is the maximum width of a drawn series.
 const graphWidth = 60
 
-// drawnSeries is a number over time in an answer; nil is what is not known.
+// drawnSeries is a time series in a response; nil values are unknown.
 type drawnSeries struct {
 	Name, Unit string
 	Values     []*float64
@@ -62,7 +62,7 @@ func (c *client) graphCommand() *cobra.Command {
 	return cmd
 }
 
-// drawn is a table with a line of values for each series.
+// drawn returns a table with a drawn line for each series.
 func drawn(series []drawnSeries) *show.Sheet {
 	s := show.NewSheet("NUMBER", "UNIT", "LEAST", "MEAN", "LARGEST", "LAST", "OVER TIME")
 	for _, of := range series {
@@ -72,7 +72,7 @@ func drawn(series []drawnSeries) *show.Sheet {
 	return s.AlignRight(2, 3, 4, 5)
 }
 
-// overall are nil where nothing is known.
+// overall returns statistics; they are nil without values.
 func overall(values []*float64) (least, mean, largest, last *float64) {
 	sum, n := 0.0, 0
 	for _, v := range values {
@@ -94,7 +94,7 @@ func overall(values []*float64) (least, mean, largest, last *float64) {
 	return least, mean, largest, last
 }
 
-// shown writes a value as its unit is read best.
+// shown formats a value in its unit.
 func (s drawnSeries) shown(v *float64) any {
 	switch {
 	case v == nil:
@@ -111,11 +111,11 @@ func (s drawnSeries) shown(v *float64) any {
 	return fmt.Sprintf("%.0f", *v)
 }
 
-// bars are a value's height from none to all of the largest.
+// bars are heights from none to the maximum.
 var bars = []rune("▁▂▃▄▅▆▇█")
 
-// line draws values as bars, at most graphWidth of them: each is the largest of its
-// share of the time. A blank is what is not known.
+// line draws values as at most graphWidth bars, each the maximum of its share of the time. A
+// blank means unknown.
 func line(values []*float64, largest *float64) string {
 	var out strings.Builder
 	n := min(len(values), graphWidth)

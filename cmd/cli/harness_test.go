@@ -46,7 +46,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// counters are what statistics show.
+// counters are the values in statistics.
 type counters struct{ requests uint64 }
 
 func (c *counters) SumFarm(uint32) stats.Farm {
@@ -151,8 +151,8 @@ func start(t *testing.T) *appliance {
 	return a
 }
 
-// dataDirectory is one in memory where there is one, with a short name: the path
-// of a socket is bounded.
+// dataDirectory returns a directory with a short name, because socket paths are limited, in
+// memory if possible.
 func dataDirectory(t *testing.T) string {
 	dir, err := os.MkdirTemp("/dev/shm", "sluice-cli-")
 	if err != nil {
@@ -188,13 +188,13 @@ func (a *appliance) serve(server *api.Server, st *store.Store) {
 	})
 }
 
-// result is what a command did.
+// result is the output of a command.
 type result struct {
 	code           int
 	stdout, stderr string
 }
 
-// run runs a command on the local socket; stdin is empty.
+// run runs a command on the local socket with empty stdin.
 func (a *appliance) run(args ...string) result { return a.feed("", args...) }
 
 func (a *appliance) feed(stdin string, args ...string) result {
@@ -207,7 +207,7 @@ func execute(stdin string, args ...string) result {
 	return result{code, out.String(), err.String()}
 }
 
-// must is run for commands that have to work.
+// must is run for commands that must succeed.
 func (a *appliance) must(args ...string) string {
 	a.t.Helper()
 	r := a.run(args...)
@@ -217,7 +217,7 @@ func (a *appliance) must(args ...string) string {
 	return r.stdout
 }
 
-// shop makes the farm the tests look at.
+// shop creates the farm of the tests.
 func (a *appliance) shop() {
 	a.t.Helper()
 	a.must("farm", "create", "shop", "vip=192.0.2.10", "vport=80")
@@ -231,7 +231,7 @@ var (
 	stamp     = regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+(Z|[+-]\d\d:\d\d)`)
 )
 
-// golden compares output with a file; times are made equal first.
+// golden compares output with a file after normalising times.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	if strings.HasPrefix(got, "SETTING ") {
@@ -265,13 +265,13 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// goldenSettings are those that stand for all in golden files: what is set, unset,
-// a number, a word, a list, a text with a blank, a default of its own.
+// goldenSettings represent all settings in golden files: set, unset, a number, a word, a
+// list, a text with a blank, a default.
 var goldenSettings = []string{"farmname", "service", "id", "profile", "status", "problem", "carrier", "carrier_reason", "warnings", "maintenance", "vip", "vport", "vhost", "ip", "port",
 	"weight", "max_conns", "alias", "listener", "protocol", "algorithm", "persistence", "logs", "log_prefix", "log_redact", "idle_timeout", "contimeout", "error503", "queue", "routingpolicy"}
 
-// someSettings is a table of settings with those rows of goldenSettings alone, and
-// without what their alignment owes to the others: a field more changes nothing.
+// someSettings reduces a table of settings to goldenSettings and normalises its alignment,
+// so that a new field does not change the file.
 func someSettings(t *testing.T, out string) string {
 	t.Helper()
 	table, behind, _ := strings.Cut(strings.TrimSuffix(out, "\n"), "\n\n")
@@ -293,13 +293,13 @@ func someSettings(t *testing.T, out string) string {
 	return kept.String()
 }
 
-// bodySchema is the form of a body in the OpenAPI document.
+// bodySchema is the schema of a body in the OpenAPI document.
 type bodySchema struct {
 	Ref        string `json:"$ref"`
 	Properties map[string]any
 }
 
-// openAPI is as much of the document as tests look at.
+// openAPI is the part of the document used by tests.
 type openAPI struct {
 	Paths map[string]map[string]struct {
 		RequestBody struct {
@@ -309,7 +309,7 @@ type openAPI struct {
 	Components struct{ Schemas map[string]bodySchema }
 }
 
-// openAPI asks for the document.
+// openAPI fetches the document.
 func (a *appliance) openAPI() (doc openAPI) {
 	a.t.Helper()
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
@@ -330,8 +330,7 @@ func (a *appliance) openAPI() (doc openAPI) {
 	return doc
 }
 
-// documented lists the fields of a body in the OpenAPI document; at is a path
-// and a verb.
+// documented returns the body fields in the OpenAPI document; at is a path and a method.
 func (a *appliance) documented(at string) []string {
 	a.t.Helper()
 	doc := a.openAPI()
@@ -343,7 +342,7 @@ func (a *appliance) documented(at string) []string {
 	return slices.Sorted(maps.Keys(body.Properties))
 }
 
-// someUpdates is a system that knows of an update.
+// someUpdates is a system with an available update.
 type someUpdates struct{}
 
 func (someUpdates) Updates(context.Context) packages.Updates {

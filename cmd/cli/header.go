@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// headerKinds are the lists of header rules, in the order they are shown.
+// headerKinds are the lists of header rules in display order.
 var headerKinds = []ruleKind{
 	kindOf(&validate.AddRequest), kindOf(&validate.RemoveRequest), kindOf(&validate.ReplaceRequest),
 	kindOf(&validate.AddResponse), kindOf(&validate.RemoveResponse), kindOf(&validate.ReplaceResponse),
@@ -48,7 +48,7 @@ func (c *client) headerCommand() *cobra.Command {
 		c.headerList(), c.headerAdd(), c.headerSet(), c.headerDelete(), c.headerMove())
 }
 
-// headerKind finds a kind by either of its names.
+// headerKind returns a kind by either of its names.
 func headerKind(name string) (ruleKind, error) {
 	var known []string
 	for _, k := range headerKinds {
@@ -60,7 +60,7 @@ func headerKind(name string) (ruleKind, error) {
 	return ruleKind{}, usagef("unknown kind %q%s", name, validate.Instead(name, known))
 }
 
-// onHeaders makes a command about one kind of rule: FARM KIND and more.
+// onHeaders returns a command about one kind of rule: FARM KIND and more.
 func (c *client) onHeaders(cmd *cobra.Command, run func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error) *cobra.Command {
 	service := c.serviceFlag(cmd)
 	cmd.Long = cmp.Or(cmd.Long, cmd.Short+".") + "\n\n" + headerHelp
@@ -91,7 +91,7 @@ func headerKindNames() []string {
 	return slices.Sorted(slices.Values(out))
 }
 
-// serviceFlag gives a command the flag that names a service of its farm.
+// serviceFlag adds --service for a service of the farm.
 func (c *client) serviceFlag(cmd *cobra.Command) *string {
 	service := cmd.Flags().String("service", "", "the rules of this service, not those of the farm")
 	cmd.RegisterFlagCompletionFunc("service", func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {

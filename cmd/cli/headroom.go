@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
-// room is how much more a backend can take.
+// room is the headroom of a backend.
 type room struct {
 	Farm, Service, IP, Bend, Text, Advice string
 	ID                                    int
@@ -87,7 +87,7 @@ func (c *client) printRooms(cmd *cobra.Command, list []room, why bool) error {
 	return c.print(cmd, s)
 }
 
-// place names a backend as rehearsals take it, with its address.
+// place returns a backend's argument for rehearsals, with its address.
 func place(farm, service string, id int, ip string) string {
 	parts := []string{farm}
 	if service != "" {
@@ -110,7 +110,7 @@ func latency(seconds *float64) any {
 	return time.Duration(*seconds * float64(time.Second)).Round(10 * time.Microsecond).String()
 }
 
-// limit is marked where it is a lower bound.
+// limit formats a limit and marks lower bounds.
 func limit(v *float64, bend string) any {
 	if v == nil {
 		return nil
@@ -128,7 +128,7 @@ func amount(v *float64) any {
 	return requests(*v)
 }
 
-// requests are some that are under way, with a digit behind the point while they are few.
+// requests formats a number of concurrent requests, with one decimal if it is small.
 func requests(v float64) string {
 	if v < 9.95 {
 		return fmt.Sprintf("%.1f", v)

@@ -10,13 +10,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/headroom"
 )
 
-// learned is what is known of backends, by their stable numbers.
+// learned is the known capacity of backends by stable number.
 type learned map[uint32]headroom.Known
 
 func (l learned) Of(_ *farm.Farm, b *farm.Backend, _ time.Time) headroom.Known { return l[b.ID] }
 
-// known is a shop of three backends: of one the bend was seen, of one not, of one nothing
-// is known.
+// known is a shop with three backends: one with a known saturation point, one never
+// saturated, one unknown.
 func known(t *testing.T) *appliance {
 	a := start(t)
 	a.must("farm", "create", "shop", "vip=127.0.0.1", "vport=80")
@@ -79,7 +79,7 @@ ID  BACKEND        STATUS       BEFORE  AFTER  UNDER-WAY  LIMIT  VERDICT  WHY
 	if out, errs, status := said(a, "rehearse", "--backend=shop/web/1", "--peak"); status != cli.ExitFound || errs != "" || !strings.Contains(out, "does not fit: backend 0 (10.0.0.1) has 8 at once then, and bends at 3") {
 		t.Errorf("%d %s %s", status, out, errs)
 	}
-	for _, args := range [][]string{{"--farm", "shop"}, {"--farm", "shop", "--half"}, {"--farm", "shop", "--share", "34"}} { // of three, one
+	for _, args := range [][]string{{"--farm", "shop"}, {"--farm", "shop", "--half"}, {"--farm", "shop", "--share", "34"}} { // one of three
 		if out, errs, _ := said(a, append([]string{"rehearse"}, args...)...); !strings.Contains(out, " 1  10.0.0.2:8080") || strings.Contains(out, "10.0.0.1:8080") {
 			t.Errorf("%v: %s %s", args, out, errs)
 		}

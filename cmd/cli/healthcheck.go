@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// checkGroup are the commands about health checks of backends; the command itself
-// checks a document, as it always did.
+// checkGroup returns the commands for health checks. The command itself checks a document,
+// as in earlier versions.
 func (c *client) checkGroup() *cobra.Command {
 	cmd := c.checkCommand()
 	cmd.Use, cmd.Short = "check [-f FILE]", "Health checks of backends; with -f: check a document"
@@ -39,7 +39,7 @@ type healthCheck struct {
 	Interval, Timeout                    int
 }
 
-// pathOfCheck is the path of a health check, and of what belongs to it.
+// pathOfCheck returns the path of a health check or its parts.
 func pathOfCheck(name string, more ...string) (string, error) {
 	return pathOf(append([]string{"monitoring", "fg", name}, more...)...)
 }
@@ -58,7 +58,8 @@ func (c *client) healthTemplates() *cobra.Command {
 	}
 }
 
-// healthSheet lists the checks that fit. As JSON it is what the API answers, all of them.
+// healthSheet lists the checks for which fits returns true. JSON output is the complete API
+// response.
 func (c *client) healthSheet(fits func(healthCheck) bool) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
 		a, err := c.get(cmd.Context(), healthChecks)
@@ -79,10 +80,10 @@ func (c *client) healthSheet(fits func(healthCheck) bool) func(*cobra.Command, [
 	}
 }
 
-// shownUsers is how many users of a check fit into its line.
+// shownUsers bounds the users of a check in a line.
 const shownUsers = 3
 
-// someOf lists the first users of a check, and tells how many there are besides.
+// someOf returns the first users of a check and the number of others.
 func someOf(users []string) string {
 	if len(users) <= shownUsers {
 		return strings.Join(users, " ")
@@ -295,7 +296,7 @@ func (c *client) healthExplain() *cobra.Command {
 	}
 }
 
-// health is why a backend, or one of the addresses of its name, is in its state.
+// health is the health of a backend, or of an address of its name, with the reason.
 type health struct {
 	Address        string
 	Port           int
@@ -311,8 +312,8 @@ type health struct {
 	}
 }
 
-// printHealth writes an explanation: the sentence, then the probes, then the same of each
-// address of a name that stands for several servers.
+// printHealth prints an explanation: a sentence, the probes, and the same for each address
+// of a name with several.
 func (c *client) printHealth(cmd *cobra.Command, a answer) error {
 	var body struct {
 		Params struct {

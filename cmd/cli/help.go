@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpWidth is how long lines of help may be: the terminal everybody has.
+// helpWidth is the line length of help.
 const helpWidth = 80
 
-// groups are the commands by what somebody wants to do.
+// groups are the commands by purpose.
 var groups = []struct {
 	id, title string
 	commands  []string
@@ -25,7 +25,7 @@ var groups = []struct {
 	{"more", "More:", []string{"help", "completion"}},
 }
 
-// arrangeHelp puts the commands into groups and makes all help fit.
+// arrangeHelp groups the commands and fits all help to helpWidth.
 func arrangeHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	for _, g := range groups {
@@ -52,8 +52,8 @@ func arrangeHelp(root *cobra.Command) {
 	})
 }
 
-// writeUsage says how a command is used. It is written out: with a template of text the
-// linker would have to keep every method of the program, 5 MB of it.
+// writeUsage prints the usage of a command. It uses no template, because with one the linker
+// keeps every method of the program (5 MB).
 func writeUsage(w io.Writer, cmd *cobra.Command) {
 	fmt.Fprint(w, "Usage:")
 	if cmd.Runnable() && cmd.HasParent() {
@@ -78,7 +78,7 @@ func writeUsage(w io.Writer, cmd *cobra.Command) {
 	fmt.Fprintln(w)
 }
 
-// listCommands lists the commands below one, in their groups if there are some.
+// listCommands lists the sub-commands, in groups if there are any.
 func listCommands(w io.Writer, cmd *cobra.Command) {
 	titles := []*cobra.Group{{Title: "Available Commands:"}}
 	if len(cmd.Groups()) > 0 {
@@ -97,7 +97,7 @@ func listCommands(w io.Writer, cmd *cobra.Command) {
 	}
 }
 
-// ownFlags is the help of the flags of a command, without its settings.
+// ownFlags returns the help of a command's flags, without its settings.
 func ownFlags(cmd *cobra.Command) string {
 	own := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -108,12 +108,11 @@ func ownFlags(cmd *cobra.Command) string {
 	return strings.TrimRight(own.FlagUsagesWrapped(helpWidth), " \n")
 }
 
-// hanging is "head  words", where the words go on below themselves in the lines
-// that follow.
+// hanging returns "head  words" with a hanging indent.
 func hanging(head, words string) string {
 	lines := strings.Split(text.WrapSoft(words, helpWidth-len(head)), "\n")
 	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " ") // it fills them
+		lines[i] = strings.TrimRight(lines[i], " ") // it pads them
 	}
 	return head + strings.Join(lines, "\n"+strings.Repeat(" ", len(head)))
 }

@@ -57,7 +57,7 @@ func TestHelpListsCommandsInGroups(t *testing.T) {
 	}
 }
 
-// Settings are listed under their names; as flags they would fill another screen.
+// Settings are listed once, by name; as flags they would fill another screen.
 func TestHelpListsSettingsOnce(t *testing.T) {
 	var out strings.Builder
 	if code := cli.Execute([]string{"backend", "set", "--help"}, nil, &out, &out); code != 0 {
@@ -78,7 +78,7 @@ func TestHelpOfCommands(t *testing.T) {
 	}
 }
 
-// Fields of documents are explained once each, in sections by object.
+// Fields of documents are explained once each, by object.
 func TestTheManualExplainsDocuments(t *testing.T) {
 	page := cli.DocumentPage()
 	var sections []string

@@ -51,7 +51,7 @@ func (c *client) historyCommand() *cobra.Command {
 	return cmd
 }
 
-// tagText shows the tags of a revision before its comment.
+// tagText returns the tags of a revision as a prefix of its comment.
 func tagText(tags []string) string {
 	if len(tags) == 0 {
 		return ""
@@ -104,7 +104,7 @@ and now for the newest revision.`,
 // newestRevision is the word for the newest revision.
 const newestRevision = "now"
 
-// revisions reads the arguments of diff.
+// revisions parses the arguments of diff.
 func (c *client) revisions(cmd *cobra.Command, args []string) (to string, query url.Values, err error) {
 	args = slices.Clone(args)
 	for i, arg := range args {
@@ -129,7 +129,7 @@ func (c *client) revisions(cmd *cobra.Command, args []string) (to string, query 
 	}
 }
 
-// revisionOrTag refuses what is neither: it could become another path.
+// revisionOrTag refuses other words, because they could form another path.
 func revisionOrTag(arg string) error {
 	if first := arg[:min(1, len(arg))]; first >= "A" && first <= "z" && url.PathEscape(arg) == arg {
 		return nil

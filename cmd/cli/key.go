@@ -64,7 +64,7 @@ func (c *client) keyList() *cobra.Command {
 	}
 }
 
-// when shows a time in the zone of the one who looks.
+// when formats a time in the local zone.
 func when(t time.Time) string {
 	if t.IsZero() {
 		return ""

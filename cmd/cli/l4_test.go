@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// connections is one connection to each backend.
+// connections is a kernel with one connection to each backend.
 type connections struct{ all []uint32 }
 
 func (c connections) Connections(_ context.Context, backends []uint32, limit int) (list []traffic.Tracked, total int, err error) {
@@ -50,7 +50,7 @@ func (k *kernel) Objects(context.Context) ([]system.KernelObject, error) {
 	return []system.KernelObject{{Kind: "table", Name: "inet sluice", Detail: "rules of 1 farm"}, {Kind: "sysctl", Name: "net.ipv4.ip_forward", Detail: "1, was 0"}}, k.err
 }
 
-// layer4 makes a farm in userspace and one in the kernel.
+// layer4 creates a farm in userspace and one in the kernel.
 func (a *appliance) layer4() {
 	a.t.Helper()
 	a.must("farm", "create", "mail", "--profile", "l4xnat", "vip=192.0.2.10", "vport=25,587", "persistence=ip")
@@ -83,7 +83,7 @@ func TestL4FarmsForPeople(t *testing.T) {
 	}
 }
 
-// farmID is the stable number of a farm: farms get them in the order they are made.
+// farmID returns the stable number of a farm, assigned in order of creation.
 func (a *appliance) farmID(name string) uint32 {
 	return map[string]uint32{"mail": 1, "dns": 2}[name]
 }

@@ -58,7 +58,7 @@ line is an object: {"line": TEXT}, or what the journal makes of it.`,
 	return cmd
 }
 
-// journal stands for the journal of systemd where a file is meant.
+// journal stands for the systemd journal in place of a file.
 const journal = "journal"
 
 func (c *client) logOf(ctx context.Context, args []string) (string, error) {
@@ -68,7 +68,7 @@ func (c *client) logOf(ctx context.Context, args []string) (string, error) {
 	return c.accessLog(ctx, args[0])
 }
 
-// accessLog is the file of a farm's access log.
+// accessLog returns the access log file of a farm.
 func (c *client) accessLog(ctx context.Context, farm string) (string, error) {
 	path, err := pathOf("farms", farm)
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *client) accessLog(ctx context.Context, farm string) (string, error) {
 	}
 }
 
-// ownLog is where the standard error of the appliance goes.
+// ownLog returns the destination of the appliance's standard error.
 func (c *client) ownLog(ctx context.Context) (string, error) {
 	a, err := c.get(ctx, "/status")
 	if err != nil {
@@ -115,7 +115,7 @@ func (c *client) ownLog(ctx context.Context) (string, error) {
 		target, err := os.Readlink("/proc/" + parent(role.PID) + "/fd/2")
 		switch {
 		case role.PID == 0 || errors.Is(err, fs.ErrNotExist):
-			continue // it ended just now
+			continue // it has just ended
 		case err != nil:
 			return "", errors.New("no permission to see where the log goes: run this as root or as the user who runs sluice")
 		}
@@ -130,7 +130,7 @@ func (c *client) ownLog(ctx context.Context) (string, error) {
 	return "", errors.New("no process of the appliance runs")
 }
 
-// parent is who started a process: the supervisor, of a role.
+// parent returns the parent of a process: for a role, the supervisor.
 func parent(pid int) string {
 	status, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	_, rest, _ := strings.Cut(string(status), "\nPPid:")
@@ -138,7 +138,7 @@ func parent(pid int) string {
 	return cmp.Or(strings.TrimSpace(line), "none")
 }
 
-// journalctl shows the appliance's unit.
+// journalctl shows the journal of the appliance's unit.
 func (c *client) journalctl(cmd *cobra.Command, lines int, follow bool) error {
 	args := []string{"--no-pager", "-u", "sluice", "-n", strconv.Itoa(lines)}
 	if c.json {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// documentExample is in that page.
+// documentExample is the example in the page about documents.
 const documentExample = `checks:
   - name: alive
     command: check_http -H HOST -p PORT -u /health
@@ -51,7 +51,7 @@ type documentSection struct {
 	params       []validate.Param
 }
 
-// documentSections are the objects of a document with their fields.
+// documentSections returns the objects of a document with their fields.
 func documentSections() []documentSection {
 	request, response, rewrites := validate.ReplaceRequest, validate.ReplaceResponse, validate.Rewrites
 	out := []documentSection{
@@ -77,7 +77,7 @@ func documentSections() []documentSection {
 	return out
 }
 
-// namesSections are the objects of farms that answer for zones.
+// namesSections returns the objects of farms with zones.
 func namesSections(p validate.Profile) []documentSection {
 	farms := string(p.Name()) + " farms"
 	return []documentSection{
@@ -89,8 +89,8 @@ func namesSections(p validate.Profile) []documentSection {
 	}
 }
 
-// DocumentPage is the manual page about documents, from the rules they are read by,
-// in the shape of a command.
+// DocumentPage returns the manual page about documents, generated from the validation rules,
+// in the form of a command.
 func DocumentPage() *cobra.Command {
 	var text strings.Builder
 	text.WriteString("A document holds the whole configuration, in YAML or JSON. **sluice apply** makes it the configuration, **sluice check** says what is " +
@@ -104,13 +104,12 @@ func DocumentPage() *cobra.Command {
 	}
 	text.WriteString("# SEE ALSO\n**sluice(8)**, **sluice-check(8)**, **sluice-apply(8)**, **sluice-export(8)**, **sluice-run(8)**, **sluice-guide(7)**\n")
 	page := &cobra.Command{Use: "sluice.yaml", Short: "The configuration of Sluice as a document", Long: text.String(), DisableAutoGenTag: true, DisableFlagsInUseLine: true}
-	page.Flags().Bool("help", false, "") // or a flag of that name would be documented
+	page.Flags().Bool("help", false, "") // prevents a documented --help
 	page.Flags().Lookup("help").Hidden = true
 	return page
 }
 
-// inDocument says of a field of a document what about says of a setting, and
-// what only matters there.
+// inDocument is about for a field of a document, with details that matter only there.
 func inDocument(p validate.Param) string {
 	out := about(p) + "."
 	if isList(p) {
@@ -122,17 +121,16 @@ func inDocument(p validate.Param) string {
 	return out
 }
 
-// ForManual makes the commands say what belongs into manual pages: settings once, as
-// a list, and the folder of data that of an appliance. A page is written when the
-// program is built, see cmd/manual.
+// ForManual adapts the commands for manual pages: settings listed once, and the data
+// directory of an appliance. The pages are generated at build time, see cmd/manual.
 func ForManual(root *cobra.Command) {
 	forManual(root)
 	eachCommand(root, forManual)
-	root.PersistentFlags().Lookup("data").DefValue = "/var/lib/sluice" // not that of who builds it
+	root.PersistentFlags().Lookup("data").DefValue = "/var/lib/sluice" // independent of the building user
 }
 
-// forManual makes the command say what belongs into a manual page: settings once,
-// as a list, and no sign that markdown would take for its own.
+// forManual adapts a command for its manual page: settings listed once, and markdown
+// characters escaped.
 func forManual(cmd *cobra.Command) {
 	if takes(cmd) == nil {
 		cmd.Long = asMarkdown(cmd.Long)
@@ -148,7 +146,7 @@ func forManual(cmd *cobra.Command) {
 	})
 }
 
-// asMarkdown is a text of help in markdown: what is indented stays as it is.
+// asMarkdown converts help text to markdown. Indented text stays unchanged.
 func asMarkdown(text string) string {
 	var out []string
 	inCode := false
@@ -169,7 +167,7 @@ func asMarkdown(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// definitions lists fields in markdown, each with what is said of it.
+// definitions returns a markdown list of fields with their descriptions.
 func definitions(params []validate.Param, said func(validate.Param) string) string {
 	var out strings.Builder
 	for _, p := range params {
@@ -178,5 +176,5 @@ func definitions(params []validate.Param, said func(validate.Param) string) stri
 	return out.String()
 }
 
-// markdown takes their meaning from signs that have one in markdown.
+// markdown escapes markdown characters.
 var markdown = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`)

@@ -105,7 +105,7 @@ func (c *client) notificationTest() *cobra.Command {
 	}
 }
 
-// alertNames are completed; the appliance knows them better.
+// alertNames are for completion; the appliance has the authoritative list.
 var alertNames = []string{"backends", "certificates", "cluster", "interfaces", "limits", "packages"}
 
 func (c *client) notificationSwitch(action, short string) *cobra.Command {
@@ -163,7 +163,7 @@ func (c *client) notificationKinds() *cobra.Command {
 	}
 }
 
-// wayParams are the settings of a way there is one of.
+// wayParams are the settings of notification methods that exist once.
 var wayParams = append([]validate.Param{
 	{Name: "enabled", PossibleValues: []string{"true", "false"}, Description: "whether events go there"},
 }, choiceParams("null: all")...)

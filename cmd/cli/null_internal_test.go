@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// The word null is accepted for every setting that has a default, as the help says.
+// The word null is accepted for every setting with a default, as the help states.
 func TestNullIsAcceptedForEverySettingWithADefault(t *testing.T) {
 	accepted(t, &validate.CheckUpdate)
 	accepted(t, &validate.ServiceUpdate)

@@ -103,7 +103,7 @@ func TestRatesAreOfTheTimeBetweenTwoLooks(t *testing.T) {
 	}
 }
 
-// failing takes nothing.
+// failing fails every write.
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("no space left") }

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/terminal"
 )
 
-// colored reports whether output may have colours.
+// colored reports whether output may be coloured.
 func (c *client) colored(w io.Writer) (bool, error) {
 	switch c.color {
 	case "always":
@@ -26,7 +26,7 @@ func (c *client) colored(w io.Writer) (bool, error) {
 	}
 }
 
-// print writes a table to where the command writes.
+// print prints a table to the command's output.
 func (c *client) print(cmd *cobra.Command, s *show.Sheet) error {
 	colored, err := c.colored(cmd.OutOrStdout())
 	if err != nil {
@@ -35,7 +35,7 @@ func (c *client) print(cmd *cobra.Command, s *show.Sheet) error {
 	return s.Write(cmd.OutOrStdout(), colored)
 }
 
-// printDiff writes a unified difference, coloured when allowed.
+// printDiff prints a unified diff, coloured if allowed.
 func (c *client) printDiff(cmd *cobra.Command, diff string) error {
 	colored, err := c.colored(cmd.OutOrStdout())
 	if err != nil {
@@ -44,8 +44,8 @@ func (c *client) printDiff(cmd *cobra.Command, diff string) error {
 	return show.Diff(cmd.OutOrStdout(), diff, colored)
 }
 
-// say prints the answer's own message, or with --json the answer; a warning in
-// it goes to stderr.
+// say prints the message of a response, or the response with --json; its warning goes to
+// stderr.
 func (c *client) say(cmd *cobra.Command, a answer) error {
 	if c.json {
 		return c.printJSON(cmd, a)
@@ -64,13 +64,13 @@ func (c *client) printJSON(cmd *cobra.Command, a answer) error {
 	return err
 }
 
-// envelope is an answer of the API, made of parts of others.
+// envelope is API-style JSON composed from several responses.
 type envelope struct {
 	Description string `json:"description"`
 	Params      any    `json:"params"`
 }
 
-// printEnvelope prints parts of answers in the form that all answers have.
+// printEnvelope prints composed output in the form of API responses.
 func (c *client) printEnvelope(cmd *cobra.Command, description string, params any) error {
 	raw, err := json.MarshalIndent(envelope{description, params}, "", "  ")
 	if err != nil {

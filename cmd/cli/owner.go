@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// owner is whose backends and sessions a command is about: a service or, when
-// that is empty, an l4xnat farm.
+// owner identifies the owner of backends and sessions: a service or, if service is empty, an
+// l4xnat farm.
 type owner struct{ farm, service string }
 
 func (o owner) path(more ...string) (string, error) { return pathOf(o.parts(more...)...) }
@@ -25,12 +25,11 @@ func (o owner) parts(more ...string) []string {
 	return append(out, more...)
 }
 
-// String is what the arguments of a command are: "shop web", "dns".
+// String returns the command arguments: "shop web", "dns".
 func (o owner) String() string { return strings.TrimSpace(o.farm + " " + o.service) }
 
-// owner reads FARM [SERVICE] from the arguments, behind which there are that
-// many others, and returns those. Only a farm of several services needs to have
-// one named.
+// owner parses FARM [SERVICE], followed by others more arguments, and returns these. The
+// service is required only if the farm has several.
 func (c *client) owner(ctx context.Context, args []string, others int) (owner, []string, error) {
 	if len(args) > 1+others {
 		return owner{args[0], args[1]}, args[2:], nil
@@ -39,7 +38,7 @@ func (c *client) owner(ctx context.Context, args []string, others int) (owner, [
 	return o, args[1:], err
 }
 
-// summary is as much of a farm as it takes to know its services.
+// summary is the part of a farm needed to identify its services.
 type summary struct {
 	Params   struct{ Profile string }
 	Services []struct{ ID string }
@@ -56,7 +55,7 @@ func (s summary) names() []string {
 // hasServices reports whether the backends belong to services.
 func (s summary) hasServices() bool { return profileCalled(s.Params.Profile).HasServices() }
 
-// profileCalled is the profile that answers call so: https is http.
+// profileCalled returns the profile with that name in responses: https is http.
 func profileCalled(word string) farm.Profile {
 	return validate.ProfileNamed(farm.Profile(word)).Name()
 }
@@ -73,7 +72,7 @@ func (c *client) summary(ctx context.Context, farm string) (s summary, err error
 	return s, a.into(&s)
 }
 
-// soleOwner is the farm, or the only service it has.
+// soleOwner returns the farm, or its only service.
 func (c *client) soleOwner(ctx context.Context, farm string) (owner, error) {
 	s, err := c.summary(ctx, farm)
 	if err != nil {
@@ -95,7 +94,7 @@ func (s summary) sole(farm string) (owner, error) {
 	}
 }
 
-// before counts the arguments before the first setting.
+// before returns the number of arguments before the first setting.
 func before(args []string) int {
 	if at := slices.IndexFunc(args, func(a string) bool { return strings.Contains(a, "=") }); at >= 0 {
 		return at
@@ -103,7 +102,7 @@ func before(args []string) int {
 	return len(args)
 }
 
-// completeOwner completes FARM [SERVICE], then what kinds say, then settings.
+// completeOwner completes FARM [SERVICE], then the given kinds, then settings.
 func (c *client) completeOwner(kinds []argument, s *settings) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {

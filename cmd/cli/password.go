@@ -15,11 +15,11 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/terminal"
 )
 
-// root is the user whose settings are those of who asks as root.
+// root is the user whose settings apply to requests by root.
 const root = "root"
 
-// changeRoot changes root's own settings. Who asks as somebody else would change those of
-// the own user by it.
+// changeRoot changes root's own settings. For another caller the request would change that
+// user's settings.
 func (c *client) changeRoot(cmd *cobra.Command, fields map[string]any) error {
 	a, err := c.get(cmd.Context(), "/system/users")
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *client) changeRoot(cmd *cobra.Command, fields map[string]any) error {
 	return c.orSay(cmd, a, err)
 }
 
-// rootPassword changes the password of the system's root.
+// rootPassword changes the system's root password.
 func (c *client) rootPassword(cmd *cobra.Command) error {
 	old, new, err := bothPasswords(cmd)
 	if err != nil {
@@ -45,16 +45,16 @@ func (c *client) rootPassword(cmd *cobra.Command) error {
 	return c.changeRoot(cmd, map[string]any{"password": old, "newpassword": new})
 }
 
-// isShown reports whether the call a password is for is only shown: nobody is asked then.
+// isShown reports whether the call is only shown, so that no password is needed.
 func isShown(cmd *cobra.Command) bool {
 	yes, err := cmd.Flags().GetBool("show-api")
 	return err == nil && yes
 }
 
-// shownSecret is in the place of a password that is shown nowhere.
+// shownSecret replaces passwords in shown calls.
 const shownSecret = "-"
 
-// bothPasswords reads the password in force and a new one.
+// bothPasswords reads the current and a new password.
 func bothPasswords(cmd *cobra.Command) (old, new string, err error) {
 	if isShown(cmd) {
 		return shownSecret, shownSecret, nil
@@ -72,32 +72,32 @@ func bothPasswords(cmd *cobra.Command) (old, new string, err error) {
 	return old, new, err
 }
 
-// keyboard is the terminal the command reads from, nil when it reads from something else.
+// keyboard returns the terminal that the command reads from, or nil.
 func keyboard(cmd *cobra.Command) *os.File { return terminal.Of(cmd.InOrStdin()) }
 
-// firstLine is the next line of the standard input, which must be there.
+// firstLine reads the next line of standard input, which must exist.
 func firstLine(from *bufio.Reader) (string, error) {
 	text, err := from.ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
-	text = strings.TrimPrefix(text, "\ufeff") // some editors of Windows put it before a file
+	text = strings.TrimPrefix(text, "\ufeff") // some Windows editors write a BOM
 	if text = strings.TrimRight(text, "\r\n"); text == "" {
 		return "", usagef("a password is needed: on a terminal it is asked for, otherwise it is the first line of the standard input")
 	}
 	return text, nil
 }
 
-// ask asks on a terminal, which does not show what is typed.
+// ask asks on a terminal without echo.
 func ask(cmd *cobra.Command, what string) (string, error) {
 	out := cmd.ErrOrStderr()
 	if mute, is := out.(*unheard); is {
-		out = mute.to // who is asked must hear it
+		out = mute.to // questions must be visible
 	}
 	return (&terminal.Lines{In: keyboard(cmd), Out: out}).Password(what)
 }
 
-// oldPassword reads a password that is in force.
+// oldPassword reads the current password.
 func oldPassword(cmd *cobra.Command) (string, error) {
 	if isShown(cmd) {
 		return shownSecret, nil
@@ -108,7 +108,7 @@ func oldPassword(cmd *cobra.Command) (string, error) {
 	return ask(cmd, "Password in force: ")
 }
 
-// newPassword reads a password: twice from a terminal, and as a line from anything else.
+// newPassword reads a password: twice from a terminal, otherwise one line.
 func newPassword(cmd *cobra.Command) (string, error) {
 	if isShown(cmd) {
 		return shownSecret, nil

@@ -15,16 +15,16 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
-// readers are the commands that change nothing, besides those that can be watched.
+// readers are the read-only commands that cannot be watched.
 var readers = []string{
 	"audit export", "backup download", "certificate activation download", "certificate ca download", "certificate download", "check", "check run", "check templates", "export",
 	"geoip find", "headroom", "logs", "notification kinds", "questions", "rehearse", shellName, "supportsave", "system license", "trace", "user ldap test", "version", "zone export",
 }
 
-// changesToo are commands that can be watched and change something as well.
+// changesToo are watchable commands that also change something.
 var changesToo = []string{"pending", "system language"}
 
-// name is a command as it is typed behind the name of the program.
+// nameOf returns a command as typed after the program name.
 func nameOf(cmd *cobra.Command) string {
 	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
 	return name
@@ -42,8 +42,8 @@ func changes(cmd *cobra.Command) bool {
 	return true
 }
 
-// addPlans gives every command that changes something its flags --dry-run and, where it
-// deletes something, --yes.
+// addPlans adds --dry-run to every command that changes something and --yes to those that
+// delete.
 func (c *client) addPlans(root *cobra.Command) {
 	eachCommand(root, func(cmd *cobra.Command) {
 		if !changes(cmd) {
@@ -66,18 +66,18 @@ func (c *client) addPlans(root *cobra.Command) {
 	})
 }
 
-// running is the command that makes requests, and its arguments.
+// running is the command that makes requests, with its arguments.
 type running struct {
 	*cobra.Command
 	args []string
 }
 
-// String is the command as it was typed, without flags.
+// String returns the command as typed, without flags.
 func (r *running) String() string {
 	return strings.Join(append([]string{nameOf(r.Command)}, r.args...), " ")
 }
 
-// plan is what a change did, or would do.
+// plan is the result of a change or dry run.
 type plan struct {
 	Revision           uint64
 	Unchanged, Diff    string
@@ -87,7 +87,7 @@ type plan struct {
 	NeedsForce         string `json:"needs_force"`
 }
 
-// load is what a farm or a backend carries now.
+// load is the current traffic of a farm or backend.
 type load struct {
 	Connections uint64
 	Rate        float64 `json:"requests_per_second"`
@@ -104,7 +104,7 @@ type impact struct {
 	load
 }
 
-// String is the cost in words, empty for nothing.
+// String returns the cost in words, or "" if there is none.
 func (l load) String() string {
 	var out []string
 	if l.Connections > 0 {
@@ -116,7 +116,7 @@ func (l load) String() string {
 	return strings.Join(out, ", ")
 }
 
-// behind is text with the cost behind it.
+// behind appends the cost to text.
 func (l load) behind(text string) string {
 	if cost := l.String(); cost != "" {
 		return text + ": " + cost
@@ -124,7 +124,7 @@ func (l load) behind(text string) string {
 	return text
 }
 
-// lines names what is deleted, and what else costs traffic.
+// lines lists the deletions and other changes that cost traffic.
 func (p *plan) lines() (out []string) {
 	deleted := map[string]bool{}
 	for _, d := range p.Deletions {
@@ -154,7 +154,7 @@ func (i *impact) text() string {
 	return i.behind("Costs traffic of farm " + i.Farm)
 }
 
-// printLines writes what a change deletes and costs.
+// printLines prints the deletions and costs of a change.
 func printLines(w io.Writer, p *plan) error {
 	for _, line := range p.lines() {
 		if _, err := fmt.Fprintln(w, show.Clean(line)); err != nil {
@@ -164,13 +164,13 @@ func printLines(w io.Writer, p *plan) error {
 	return nil
 }
 
-// errTried ends a command whose change was only tried.
+// errTried ends a command with --dry-run.
 var errTried = errors.New("only tried")
 
-// tried is a request whose change is only tried.
+// tried returns the request as a dry run.
 func (r request) tried() request { return r.with("dry_run", "true") }
 
-// with is the request with a parameter of its query.
+// with returns the request with an additional query parameter.
 func (r request) with(name, value string) request {
 	query := url.Values{}
 	for other, values := range r.query {
@@ -181,8 +181,7 @@ func (r request) with(name, value string) request {
 	return r
 }
 
-// tryOut runs a command whose first change is only tried, and shows what would become of
-// it.
+// tryOut runs a command with its first change as a dry run, and prints the result.
 func (c *client) tryOut(cmd *cobra.Command, args []string, run func(*cobra.Command, []string) error) error {
 	out := cmd.OutOrStdout()
 	cmd.SetOut(io.Discard)
@@ -204,7 +203,7 @@ func (c *client) tryOut(cmd *cobra.Command, args []string, run func(*cobra.Comma
 	return c.conclude(cmd, *c.plan, result, true)
 }
 
-// planned keeps what a request would do, in its place.
+// planned stores the dry run result of a request instead of making it.
 func (c *client) planned(ctx context.Context, r request) error {
 	a, err := c.exchange(ctx, r.tried())
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli"
 )
 
-// everyWrite are commands that change something, each kind of them once.
+// everyWrite returns one command of each kind that changes something.
 func everyWrite(t *testing.T) []string {
 	t.Helper()
 	return slices.Concat(everyCommand(newPapers(t, "shop.example")), furtherCommands, writesOfRules(), moreWrites, []string{"notification password", "user totp confirm 123456", "user totp recovery"})
 }
 
-// With --dry-run no command changes anything: all that it sends is tried.
+// With --dry-run every request that a command sends is a dry run.
 func TestEveryCommandThatChangesSomethingCanBeTried(t *testing.T) {
 	a := ready(t)
 	r := newRelay(t, a)
@@ -60,7 +60,7 @@ func TestEveryCommandThatChangesSomethingCanBeTried(t *testing.T) {
 	look(nil)
 }
 
-// isQuestion reports whether a POST only asks.
+// isQuestion reports whether a POST changes nothing.
 func isQuestion(address string) bool {
 	return strings.HasSuffix(address, "/explain") || strings.Contains(address, "/test") || strings.HasPrefix(address, "/rbac/ldap/actions") || strings.Contains(address, "/run") || strings.Contains(address, "rehears")
 }
@@ -149,7 +149,7 @@ func TestAPartIsMergedAndFilesAreJoined(t *testing.T) {
 	}
 }
 
-// On a terminal deletions are shown with what they cost, and asked about.
+// On a terminal, deletions are shown with their cost and need confirmation.
 func TestOnATerminalDeletionsAreAskedAbout(t *testing.T) {
 	file := savedAs(t, "mail.yaml", onlyMail)
 	for _, c := range []struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
-// questions is what came to a gslb farm in some seconds.
+// questions is the sample of a gslb farm's queries.
 type questions struct {
 	Seconds   float64
 	Questions uint64
@@ -66,7 +66,7 @@ because it was no question, is in the farm's statistics.`,
 	return cmd
 }
 
-// print shows what was counted: a table of each kind of which there is something.
+// printQuestions prints the counts: a table for each kind with data.
 func (c *client) printQuestions(cmd *cobra.Command, q *questions) error {
 	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%d questions in %.0f seconds\n", q.Questions, q.Seconds); err != nil || q.Questions == 0 {
 		return err

@@ -140,5 +140,5 @@ When one is refused nothing is changed, and the message says which one it was.`,
 	return cmd
 }
 
-// maxBulk is how long a file with many records may be.
+// maxBulk bounds the size of a file with records.
 const maxBulk = 16 << 20

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
-// rehearsed is what became of the load of a service.
+// rehearsed is the rehearsed load of a service.
 type rehearsed struct {
 	Farm, Service, Algorithm, Verdict, Text string
 	Backends                                []struct {
@@ -82,8 +82,8 @@ not be rehearsed.`,
 	return cmd
 }
 
-// backendNumbers gives backends that are named by an address or alias their numbers. What
-// is written another way stays as it is: the appliance says what is wrong with it.
+// backendNumbers replaces addresses and aliases by backend numbers. Other words stay
+// unchanged, and the appliance reports their errors.
 func (c *client) backendNumbers(ctx context.Context, words []string) ([]string, error) {
 	out := make([]string, len(words))
 	for i, word := range words {

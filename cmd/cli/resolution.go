@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// resolution is how a backend got its address from a host name.
+// resolution is the address resolution of a backend's host name.
 type resolution struct {
 	Resolve, Name, Problem string
 	Of                     *int
@@ -14,8 +14,8 @@ type resolution struct {
 	Age, TTL               *int64
 }
 
-// shownAddress is what tables show for the IP of a backend: with a host name also
-// what that leads to, and since when that is known.
+// shownAddress returns the IP of a backend for tables. For a host name it includes the
+// resolved address and its age.
 func shownAddress(ip string, r *resolution) string {
 	switch {
 	case r == nil:
@@ -30,7 +30,7 @@ func shownAddress(ip string, r *resolution) string {
 	return fmt.Sprintf("%s (%s%s)", ip, count(len(r.Addresses), "address", "addresses"), r.age(", "))
 }
 
-// age is how long ago the addresses were told, behind a separator.
+// age returns the age of the addresses after a separator.
 func (r *resolution) age(before string) string {
 	if r.Age == nil {
 		return ""
@@ -45,7 +45,7 @@ func count(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// lines are what is shown of one backend.
+// lines returns the output for one backend.
 func (r *resolution) lines() [][2]any {
 	if r == nil {
 		return nil

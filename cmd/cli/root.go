@@ -20,17 +20,17 @@ import (
 // Version is the version of the program; the build sets it.
 var Version = "unversioned"
 
-// The exit statuses of every command.
+// Exit statuses of every command.
 const (
 	ExitDone    = 0
 	ExitRefused = 1
 	ExitUsage   = 2
-	// ExitFound: what was asked about is not well, and that was printed (farm lint).
+	// ExitFound: findings were printed (farm lint).
 	ExitFound = 3
 )
 
-// Execute runs the command line on its own, without the commands that run the
-// appliance, and returns the exit status. args are without the program's name.
+// Execute runs the command line without the commands that run the appliance and returns the
+// exit status. args exclude the program name.
 func Execute(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return Run(Root(), args, stdin, stdout, stderr)
 }
@@ -39,31 +39,31 @@ func Execute(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 func Run(root *cobra.Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	root.SetArgs(append([]string{}, args...)) // of nil it would take those of the program
+	root.SetArgs(append([]string{}, args...)) // nil would select the program's arguments
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.InitDefaultCompletionCmd() // it keeps the output it finds
+	root.InitDefaultCompletionCmd() // it keeps the current output
 	strictCompletion(root)
 	cmd, err := root.ExecuteContextC(ctx)
 	return report(cmd, err, stderr)
 }
 
-// failure is an error of a command that was used rightly: something refused or
-// failed. Any other error is one of usage, because cobra made it.
+// failure is an error of a correctly used command: a refusal or failure. All other errors
+// are usage errors from cobra.
 type failure struct{ err error }
 
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// usage is an error of a command that found out itself that it is used wrongly.
+// usage is a usage error detected by the command itself.
 type usage struct{ message string }
 
 func (u *usage) Error() string { return u.message }
 
 func usagef(format string, args ...any) error { return &usage{fmt.Sprintf(format, args...)} }
 
-// report writes what went wrong and returns the exit status.
+// report prints an error and returns the exit status.
 func report(cmd *cobra.Command, err error, stderr io.Writer) int {
 	var failed *failure
 	var last *status
@@ -71,11 +71,11 @@ func report(cmd *cobra.Command, err error, stderr io.Writer) int {
 	case err == nil:
 		return ExitDone
 	case errors.Is(err, errInvalid):
-		return ExitRefused // what is wrong was printed
+		return ExitRefused // the errors were printed
 	case errors.Is(err, errFound):
-		return ExitFound // what was found was printed
+		return ExitFound // the findings were printed
 	case errors.As(err, &last):
-		return last.code // what was wrong was printed
+		return last.code // the error was printed
 	case errors.As(err, &failed):
 		if api, ok := errors.AsType[*apiError](err); ok && asJSON(cmd) {
 			stderr.Write(api.body)
@@ -94,7 +94,7 @@ func asJSON(cmd *cobra.Command) bool {
 	return err == nil && yes
 }
 
-// Root returns the command tree with further commands added to it.
+// Root returns the command tree with additional commands.
 func Root(extra ...*cobra.Command) *cobra.Command {
 	c := &client{}
 	root := &cobra.Command{
@@ -124,7 +124,7 @@ sluice.yaml(5) explains the configuration file (man sluice-guide).`,
 		c.statusCommand(), c.statsCommand(), c.graphCommand(), c.topCommand(), c.logsCommand(), c.traceCommand(), c.questionsCommand(), c.explainCommand(), c.lintCommand(), c.timelineCommand(), c.headroomCommand(), c.rehearseCommand(), c.backupCommand(), c.geoipCommand(), c.supportsaveCommand(), c.notificationCommand(), c.aliasCommand(), c.cloudCommand(), c.systemCommand(), c.versionCommand(), c.shellCommand())
 	c.addTrials(root)
 	c.addForce(root)
-	c.addPlans(root) // before commands that ask no appliance: run would start one
+	c.addPlans(root) // before the commands that use no appliance: run would start one
 	root.AddCommand(extra...)
 	root.Flags().BoolP("version", "v", false, "version for sluice")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -145,7 +145,7 @@ sluice.yaml(5) explains the configuration file (man sluice-guide).`,
 	return root
 }
 
-// hidden is a command as it was called before; it is in no help.
+// hidden marks an obsolete name of a command, which is in no help.
 func hidden(cmd *cobra.Command) *cobra.Command {
 	cmd.Hidden = true
 	return cmd
@@ -159,8 +159,8 @@ func eachCommand(cmd *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// markFailures makes every error a command returns a failure, unless the
-// command says itself that it was used wrongly.
+// markFailures makes every error of a command a failure, unless it is a usage error of its
+// own.
 func markFailures(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		markFailures(sub)
@@ -178,8 +178,8 @@ func markFailures(cmd *cobra.Command) {
 	}
 }
 
-// strictCompletion makes the command for completion scripts treat a missing or
-// unknown shell as every other group treats its sub-commands.
+// strictCompletion makes the completion command report a missing or unknown shell like other
+// groups.
 func strictCompletion(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
@@ -202,7 +202,7 @@ func subCommandMissing(cmd *cobra.Command, _ []string) error {
 	return usagef("a sub-command is missing: %s", strings.Join(names(cmd), ", "))
 }
 
-// noSuchCommand refuses what follows a group: it was meant as a sub-command.
+// noSuchCommand refuses arguments of a group, which are unknown sub-commands.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

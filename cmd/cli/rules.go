@@ -13,9 +13,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// ruleKind is one kind of rule as the command line knows it.
+// ruleKind is a kind of rule in the command line.
 type ruleKind struct {
-	farm, service string // names of its list at either level; farm empty: none
+	farm, service string // names of its list at either level; farm may be empty
 	moves         bool
 	params        []validate.Param
 }
@@ -24,7 +24,7 @@ func kindOf[T comparable](l *validate.RuleList[T]) ruleKind {
 	return ruleKind{l.Farm, l.Service, l.Moves, l.Rule.Params()}
 }
 
-// at is the name of the list in a farm, or in a service when one is named.
+// at returns the name of the list in a farm, or in the service if given.
 func (k ruleKind) at(service string) string {
 	if service == "" {
 		return k.farm
@@ -32,7 +32,7 @@ func (k ruleKind) at(service string) string {
 	return k.service
 }
 
-// path is where the list of a farm or service is.
+// path returns the path of the list of a farm or service.
 func (k ruleKind) path(farm, service string, more ...string) (string, error) {
 	parts := []string{"farms", farm}
 	if service != "" {
@@ -41,8 +41,8 @@ func (k ruleKind) path(farm, service string, more ...string) (string, error) {
 	return pathOf(append(append(parts, k.at(service)), more...)...)
 }
 
-// read turns arguments into a body. What is no NAME=VALUE of a field is the
-// value of the next field that was not given, in the order of the table.
+// read converts arguments to a body. Arguments other than NAME=VALUE are the values of the
+// remaining fields, in table order.
 func (k ruleKind) read(args []string) (map[string]any, error) {
 	out := map[string]any{}
 	var plain []string
@@ -76,7 +76,7 @@ func (k ruleKind) fields() string {
 	return strings.Join(out, ", ")
 }
 
-// add adds a rule; set changes one, and so needs names.
+// addRule adds a rule.
 func (c *client) addRule(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
 	fields, err := k.read(args)
 	if err != nil {
@@ -120,7 +120,7 @@ func (c *client) moveRule(cmd *cobra.Command, k ruleKind, farm, service, id, pos
 	return c.orSay(cmd, a, err)
 }
 
-// ruleLists reads the lists of a farm or service, each by its name.
+// ruleLists returns the lists of a farm or service by name.
 func (c *client) ruleLists(cmd *cobra.Command, kinds []ruleKind, farm, service string) (map[string]json.RawMessage, error) {
 	parts := []string{"farms", farm}
 	if service != "" {
@@ -160,8 +160,7 @@ type aRule struct {
 	Header, Pattern, Match, Replace, Last string
 }
 
-// printRules lists rules of several kinds; cells says what a row shows after
-// its kind.
+// printRules lists rules of several kinds; cells returns the cells after the kind.
 func (c *client) printRules(cmd *cobra.Command, kinds []ruleKind, farm, service string, s *show.Sheet, cells func(kind string, r aRule) []any) error {
 	lists, err := c.ruleLists(cmd, kinds, farm, service)
 	if err != nil {

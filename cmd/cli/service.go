@@ -84,7 +84,7 @@ func (c *client) serviceShow() *cobra.Command {
 				for _, p := range part.params {
 					if v, ok := body.Services[p.Name]; ok {
 						s.Add(p.Name, v)
-						delete(body.Services, p.Name) // what both profiles have comes once
+						delete(body.Services, p.Name) // fields of both profiles are listed once
 					}
 				}
 			}
@@ -106,7 +106,7 @@ func (c *client) serviceCreate() *cobra.Command {
 	s := addSections(cmd, serviceSections())
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 1 {
-			return nil, cobra.ShellCompDirectiveNoFileComp // the new name
+			return nil, cobra.ShellCompDirectiveNoFileComp // a new name
 		}
 		return c.completer(oneFarm, s)(cmd, args, toComplete)
 	}
@@ -126,7 +126,7 @@ func (c *client) serviceCreate() *cobra.Command {
 	return cmd
 }
 
-// serviceSections are the settings of services, by profile.
+// serviceSections returns the settings of services by profile.
 func serviceSections() []section {
 	return []section{{"services of http farms", validate.ServiceUpdate.Params()}, {"services of gslb farms", validate.DNSServiceUpdate.Params()}}
 }

@@ -73,7 +73,7 @@ func (c *client) sessionList() *cobra.Command {
 	return cmd
 }
 
-// sessions asks for the sessions of an owner, or deletes them.
+// sessions requests or deletes the sessions of an owner.
 func (c *client) sessions(cmd *cobra.Command, method string, o owner, query url.Values) (answer, error) {
 	path, err := o.path("sessions")
 	if err != nil {

@@ -9,19 +9,17 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// settingsOf makes a command show the settings at a path, or change those it is
-// given by PUT.
+// settingsOf returns a command that shows the settings at a path, or changes them by PUT.
 func (c *client) settingsOf(path string, params []validate.Param, cmd *cobra.Command) *cobra.Command {
 	return c.settingsBy(http.MethodPut, path, params, nil, cmd)
 }
 
-// settingsBy is settingsOf with the method of changes, and what is shown besides
-// settings where there is any.
+// settingsBy is settingsOf with another method, and additional fields to show.
 func (c *client) settingsBy(method, path string, params []validate.Param, also []string, cmd *cobra.Command) *cobra.Command {
 	return c.settingsWith(method, path, params, also, cmd, func(*cobra.Command, map[string]any) error { return nil })
 }
 
-// settingsWith is settingsBy with fields that come in another way, which more adds.
+// settingsWith is settingsBy with additional fields set by more.
 func (c *client) settingsWith(method, path string, params []validate.Param, also []string, cmd *cobra.Command, more func(cmd *cobra.Command, fields map[string]any) error) *cobra.Command {
 	s := addSettings(cmd, params)
 	cmd.Annotations[showsSettings] = "yes"
@@ -62,7 +60,7 @@ func (c *client) settingsWith(method, path string, params []validate.Param, also
 				out.Add(name, v)
 			}
 		}
-		out.AlignLeft() // mixed values, as farmSheet shows them
+		out.AlignLeft() // mixed values, as in farmSheet
 		return c.print(cmd, out)
 	}
 	return cmd

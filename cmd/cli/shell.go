@@ -21,7 +21,7 @@ import (
 
 const shellName = "shell"
 
-// status is that of the last command of a shell, which said itself what was wrong.
+// status is the status of a shell's last command, which printed its error.
 type status struct{ code int }
 
 func (s *status) Error() string { return fmt.Sprintf("the last command ended with status %d", s.code) }
@@ -80,7 +80,7 @@ func (c *client) converse(cmd *cobra.Command, sh *shell.Shell) (int, error) {
 	return code, errors.Join(err, sh.History.Close())
 }
 
-// historyFile is where the history of a user is.
+// historyFile returns the path of the user's history.
 func historyFile() (string, error) {
 	dir := os.Getenv("XDG_DATA_HOME")
 	if !filepath.IsAbs(dir) {
@@ -93,7 +93,7 @@ func historyFile() (string, error) {
 	return filepath.Join(dir, "sluice", "history"), nil
 }
 
-// node is what the appliance calls itself, and what is known of it when it does not answer.
+// node returns the hostname of the appliance, or a substitute if it does not respond.
 func (c *client) node(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, completionTime)
 	defer cancel()
@@ -104,18 +104,18 @@ func (c *client) node(ctx context.Context) string {
 	return "sluice (no answer)"
 }
 
-// within runs a command of the shell, with the flags the shell was given before its own.
+// within runs a command of the shell, with the flags of the shell before its own.
 func (c *client) within(cmd *cobra.Command, words []string, in io.Reader, out, wrong io.Writer) int {
 	inner := Root()
 	for _, sub := range inner.Commands() {
 		if sub.Name() == shellName {
-			inner.RemoveCommand(sub) // one is enough
+			inner.RemoveCommand(sub) // no nested shells
 		}
 	}
 	return Run(inner, append(flagsOf(cmd), words...), in, out, wrong)
 }
 
-// flagsOf are the flags a command was given that all commands have.
+// flagsOf returns the common flags that the command was given.
 func flagsOf(cmd *cobra.Command) (out []string) {
 	cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Changed {
@@ -125,7 +125,7 @@ func flagsOf(cmd *cobra.Command) (out []string) {
 	return out
 }
 
-// offers asks the commands what a word may become, as the completion of bash does.
+// offers returns completions from the commands, like bash completion.
 func (c *client) offers(cmd *cobra.Command, words []string, last string) (out shell.Offers) {
 	var said bytes.Buffer
 	ask := append([]string{cobra.ShellCompRequestCmd}, words...)

@@ -12,10 +12,10 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli"
 )
 
-// step is something typed once something was shown.
+// step is input that is typed after some output.
 type step struct{ after, typed string }
 
-// talk types step by step, and returns all that was shown.
+// talk types step by step and returns all output.
 func talk(t *testing.T, steps []step, do func(tty *os.File)) string {
 	t.Helper()
 	screen, tty := terminal(t, 100)
@@ -45,7 +45,7 @@ func talk(t *testing.T, steps []step, do func(tty *os.File)) string {
 			}
 		}
 	}()
-	stuck := time.AfterFunc(20*time.Second, func() { // an expected text did not come
+	stuck := time.AfterFunc(20*time.Second, func() { // an expected text did not appear
 		_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
 		_, _ = io.WriteString(screen, "\x03\x04")
 	})
@@ -96,7 +96,7 @@ func TestAShellIsTalkedWith(t *testing.T) {
 	}
 }
 
-// The history of a user who has no folder for it costs nobody the shell.
+// The shell works without a directory for its history.
 func TestAShellWithoutAHistoryGoesOn(t *testing.T) {
 	a := ready(t)
 	t.Setenv("XDG_DATA_HOME", "/dev/null")

@@ -16,14 +16,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/all"
 )
 
-// changes reports whether a request changes something: whoever only asks may send a body,
-// too, and what is tried changes nothing.
+// changes reports whether a request changes something. Read-only requests may have a body,
+// too, and dry runs change nothing.
 func (r request) changes() bool {
 	return r.method != http.MethodGet && !strings.HasSuffix(r.path, "/explain") && r.query.Get("dry_run") != "true"
 }
 
-// instead does with a request that changes something what a flag wants done instead of
-// sending it. done is false when it is to be sent.
+// instead handles a write request that a flag replaces by something else. done is false if
+// it must be sent.
 func (c *client) instead(ctx context.Context, r request) (done bool, err error) {
 	switch {
 	case c.onlyReads && r.changes():
@@ -47,8 +47,8 @@ func (c *client) instead(ctx context.Context, r request) (done bool, err error) 
 	return false, nil
 }
 
-// curl is the command line of curl that makes a call. Who has a key puts it into the
-// variable it stands for; secrets in the body are left out.
+// curl returns the curl command line of a call. A placeholder variable stands for the key;
+// secrets in the body are omitted.
 func (c *client) curl(r request) string {
 	words, address := []string{"curl"}, "http://localhost"
 	if r.method != http.MethodGet {
@@ -90,7 +90,7 @@ func (c *client) curl(r request) string {
 	return line
 }
 
-// sent are the words of curl for a body.
+// sent returns the curl arguments for a body.
 func (r request) sent() []string {
 	kind := r.kind
 	if kind == "" {
@@ -116,24 +116,24 @@ func quoted(words []string) string {
 	return strings.Join(out, " ")
 }
 
-// secretName are the fields whose values nobody is to read over somebody's shoulder.
+// secretName matches fields with secret values.
 var secretName = regexp.MustCompile(`(?i)pass(word|phrase)|secret|zapikey|community|^auth_(users|keys)$|^key$`)
 
-// userinfo is the part of an address that may hold a password.
+// userinfo matches the part of a URL that may contain a password.
 var userinfo = regexp.MustCompile(`://[^/@\s]*:[^/@\s]*@`)
 
-// credentials is the value of a header that lets somebody in.
+// credentials matches header lines with credentials.
 var credentials = regexp.MustCompile(`(?i)^((?:proxy-)?authorization|cookie|x-api-key): *\S.*`)
 
-// hasSecret reports whether a text holds a secret whatever it is the value of.
+// hasSecret reports whether a text contains a secret, regardless of its field.
 func hasSecret(text string) bool { return userinfo.MatchString(text) || credentials.MatchString(text) }
 
-// commandShown is the command of a health check without the passwords in it.
+// commandShown returns a health check command with passwords masked.
 func commandShown(command string) string {
 	return (&probe.Known{Checks: all.Checks()}).Masked(command)
 }
 
-// withoutSecrets is a body with names in the place of secrets.
+// withoutSecrets returns a body with secrets replaced by names.
 func withoutSecrets(body []byte) string {
 	var fields any
 	if json.Unmarshal(body, &fields) != nil {
@@ -141,7 +141,7 @@ func withoutSecrets(body []byte) string {
 	}
 	var out strings.Builder
 	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false) // < and > are not for HTML here
+	e.SetEscapeHTML(false) // the output is not HTML
 	if e.Encode(masked(fields)) != nil {
 		return "{}"
 	}
@@ -172,7 +172,7 @@ func masked(v any) any {
 	return v
 }
 
-// isPrivate reports whether words of a command line hold a secret.
+// isPrivate reports whether command-line words contain a secret.
 func isPrivate(words []string) bool {
 	for i, word := range words {
 		name, value, given := strings.Cut(strings.TrimLeft(word, "-"), "=")
@@ -191,8 +191,7 @@ func isPrivate(words []string) bool {
 	return false
 }
 
-// afterwards is the part of the document that a request would change, as it would be then.
-// The appliance tries the request, and says what differs.
+// afterwards returns the part of the document that a request would change, after a dry run.
 func (c *client) afterwards(ctx context.Context, r request) (string, error) {
 	now, err := c.exchange(ctx, request{method: http.MethodGet, path: "/config", query: url.Values{"format": {"yaml"}}})
 	if err != nil {
@@ -218,7 +217,8 @@ func (c *client) afterwards(ctx context.Context, r request) (string, error) {
 	return part, nil
 }
 
-// nameOfNew is what an answer calls what was made: a key by itself, as it is not told again.
+// nameOfNew returns the name of a created object; for a key it is the key itself, which is
+// never shown again.
 func nameOfNew(a answer) string {
 	var body struct{ Params map[string]any }
 	if a.into(&body) != nil {

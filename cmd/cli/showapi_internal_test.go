@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What a shell keeps and what is shown as a call holds no secret, wherever it stands.
+// Neither the shell history nor shown calls contain secrets, in any position.
 func TestSecretsAreFoundWhereverTheyStand(t *testing.T) {
 	for _, c := range []struct {
 		words  []string
@@ -43,7 +43,7 @@ func TestSecretsAreFoundWhereverTheyStand(t *testing.T) {
 	}
 }
 
-// Colours take no room on a terminal, wide characters twice as much.
+// Colours take no space on a terminal; wide characters take two columns.
 func TestALookIsAsHighAsWhatIsSeenOfIt(t *testing.T) {
 	for line, want := range map[string]int{"": 1, strings.Repeat("x", 30): 1, strings.Repeat("x", 31): 2, "\x1b[31m" + strings.Repeat("x", 30) + "\x1b[0m": 1, strings.Repeat("漢", 16): 2} {
 		if got := height(line, 30); got != want {

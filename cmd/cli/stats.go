@@ -19,7 +19,7 @@ type responses struct {
 	Server      uint64 `json:"5xx"`
 }
 
-// counted is a farm or a backend in statistics.
+// counted is a farm or backend in statistics.
 type counted struct {
 	FarmName, Service, IP, Status string
 	Profile, Problem              string
@@ -43,15 +43,15 @@ type counted struct {
 
 func (v counted) key() string { return fmt.Sprintf("%s/%s/%d", v.FarmName, v.Service, v.ID) }
 
-// connections reports whether what is counted is connections, not requests.
+// connections reports whether the counts are connections instead of requests.
 func (v counted) connections() bool {
 	return profileCalled(v.Profile).Carries() == farm.TrafficConnections
 }
 
-// events is what rates are of: requests, or connections of layer 4.
+// events returns the count for rates: requests, or layer-4 connections.
 func (v counted) events() uint64 {
 	if v.connections() {
-		return v.Counters.Connections + v.Counters.Connects // one of them is counted
+		return v.Counters.Connections + v.Counters.Connects // only one of them is counted
 	}
 	return v.Counters.Requests
 }
@@ -63,7 +63,7 @@ func (c *client) statsCommand() *cobra.Command {
 		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
 	}
 	intervalFlag(cmd)
-	var last *sample // of the look before
+	var last *sample // of the previous refresh
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		path := "/stats/farms"
 		if len(args) == 1 {
@@ -77,19 +77,19 @@ func (c *client) statsCommand() *cobra.Command {
 	return cmd
 }
 
-// intervalFlag is how --watch=TIME was written before.
+// intervalFlag adds the obsolete spelling of --watch=TIME.
 func intervalFlag(cmd *cobra.Command) {
 	cmd.Flags().Duration("interval", 2*time.Second, "time between two looks; --watch=TIME says it, too")
 	cmd.Flags().Lookup("interval").Hidden = true
 }
 
-// sample is one look: when, and what was counted by then.
+// sample holds the counts of one refresh.
 type sample struct {
 	at     time.Time
 	events map[string]uint64
 }
 
-// look asks once and prints, with rates since the last look.
+// look makes one request and prints the result, with rates since the previous one.
 func (c *client) look(cmd *cobra.Command, path string, last *sample) (*sample, error) {
 	a, err := c.get(cmd.Context(), path)
 	if err != nil || c.json {
@@ -120,8 +120,8 @@ func (c *client) look(cmd *cobra.Command, path string, last *sample) (*sample, e
 	return now, c.print(cmd, backendStats(body.Backends, last, now))
 }
 
-// farmStats lists farms. Columns about connections are there when some farm is
-// one of layer 4, which has no requests.
+// farmStats lists farms. It has connection columns if a layer-4 farm, which has no requests,
+// is included.
 func farmStats(farms []counted, last, now *sample) *show.Sheet {
 	heading := []string{"FARM", "STATUS", "ESTABLISHED", "PENDING", "QUEUED", "REQUESTS", "REQ/S", "2XX", "3XX", "4XX", "5XX", "IN", "OUT"}
 	mixed := slices.ContainsFunc(farms, counted.connections)
@@ -162,7 +162,7 @@ func backendStats(backends []counted, last, now *sample) *show.Sheet {
 	for _, v := range backends {
 		r := v.Counters.Responses
 		if strings.HasPrefix(v.Problem, "ejected") {
-			v.Status = "ejected" // which says more than that it is down
+			v.Status = "ejected" // more specific than down
 		}
 		s.Add(v.Service, v.ID, v.Status, shownAddress(v.IP, v.Resolution), opt(v.Port), v.Established, v.Pending, v.Counters.Requests, rate(v, last, now),
 			r.Success, r.Redirection, r.Client, r.Server, mean(v.Counters.ResponseTime))
@@ -170,8 +170,8 @@ func backendStats(backends []counted, last, now *sample) *show.Sheet {
 	return s.AlignRight(8, 13)
 }
 
-// rate is requests or connections per second between two looks; nothing at the
-// first, or when the counters started again.
+// rate returns the requests or connections per second between two samples, or nil for the
+// first one and after a counter reset.
 func rate(v counted, last, now *sample) any {
 	if last == nil {
 		return nil

@@ -29,7 +29,7 @@ type state struct {
 		PID, Restarts int
 		Started       time.Time
 	}
-	// Problems are those of the appliance and of the settings of the machine.
+	// Problems concern the appliance and the settings of the machine.
 	Problems []string
 	Pending  *pendingChange
 	Farms    []farmLine
@@ -128,7 +128,7 @@ func (c *client) versionCommand() *cobra.Command {
 	return cmd
 }
 
-// runningVersion asks the appliance; nil when there is none to ask.
+// runningVersion returns the version of the appliance, or nil without one.
 func (c *client) runningVersion(cmd *cobra.Command) *string {
 	var body struct {
 		Params struct {

@@ -26,7 +26,7 @@ func (c *client) systemCommand() *cobra.Command {
 		append(commands, c.systemLanguage(), c.systemPackages(), c.systemLicense(), c.systemKernel(), c.systemClean(), c.systemScripts(), c.systemFactory())...)
 }
 
-// systemExamples are calls of the commands of sections.
+// systemExamples are example calls by section.
 var systemExamples = map[string]string{
 	"dns":    "  sluice system dns\n  sluice system dns primary=192.0.2.53 secondary=2001:db8::53\n  sluice system dns primary= secondary=",
 	"ntp":    "  sluice system ntp server=ntp.example.org\n  sluice system ntp server=",
@@ -37,7 +37,7 @@ var systemExamples = map[string]string{
 	"syslog": "  sluice system syslog servers=tls://log.example.org,udp://192.0.2.14",
 }
 
-// systemSection shows a section of the settings of the machine, or changes it.
+// systemSection returns a command that shows or changes a section of machine settings.
 func (c *client) systemSection(s *validate.Section) *cobra.Command {
 	return c.settingsBy(http.MethodPost, "/system/"+s.Name, s.Table.Params(),
 		[]string{"in_force", "managed_by", "service", "synchronised", "offset", "source", "agent", "listens", deliveryField, "problem"}, &cobra.Command{
@@ -45,10 +45,10 @@ func (c *client) systemSection(s *validate.Section) *cobra.Command {
 		})
 }
 
-// deliveryField is what became of messages to each syslog server.
+// deliveryField holds the delivery state of each syslog server.
 const deliveryField = "delivery"
 
-// delivered is that of one server in a line.
+// delivered formats the delivery state of one server.
 func delivered(server any) string {
 	s, _ := server.(map[string]any)
 	text := fmt.Sprintf("%s: %v sent, %v waiting, %v dropped, %v reconnects", show.Cell(s["server"]), s["sent"], s["waiting"], s["dropped"], s["reconnects"])
@@ -79,21 +79,20 @@ func (c *client) systemConfig() *cobra.Command {
 	})
 }
 
-// KernelObject is one thing that is set in the kernel.
+// KernelObject is one object set in the kernel.
 type KernelObject struct {
 	Kind   string `json:"kind"`
 	Name   string `json:"name"`
 	Detail string `json:"detail,omitempty"`
 }
 
-// Leftovers lists, and with clean removes, what a stopped appliance left in the
-// kernel; the program sets it. data is the appliance's data directory.
+// Leftovers lists, and with clean removes, kernel objects left by a stopped appliance. The
+// program sets it. data is the appliance's data directory.
 //
-// named says that it was chosen, by flag or environment.
+// named means that the directory was given by flag or environment.
 var Leftovers func(ctx context.Context, data string, named, clean bool) ([]KernelObject, error)
 
-// orLeftovers answers in the place of an appliance that does not run, as it
-// would.
+// orLeftovers responds in place of a stopped appliance.
 func (c *client) orLeftovers(cmd *cobra.Command, clean bool, a answer, err error) (answer, error) {
 	if _, stopped := errors.AsType[*notRunning](err); !stopped || Leftovers == nil {
 		return a, err
@@ -101,7 +100,7 @@ func (c *client) orLeftovers(cmd *cobra.Command, clean bool, a answer, err error
 	named := cmd.Flags().Changed("data") || os.Getenv("SLUICE_DATA") != ""
 	list, cause := Leftovers(cmd.Context(), c.data, named, clean)
 	switch {
-	case errors.Is(cause, fs.ErrNotExist): // nor did one ever run there
+	case errors.Is(cause, fs.ErrNotExist): // none ever ran there
 		return a, err
 	case cause != nil:
 		return answer{}, fmt.Errorf("no sluice runs in %s, and what it left in the kernel cannot be had: %w", c.data, cause)
@@ -114,7 +113,7 @@ func (c *client) orLeftovers(cmd *cobra.Command, clean bool, a answer, err error
 	return answer{raw: raw}, err
 }
 
-// kernelObjects is an answer that lists what is set, or was.
+// kernelObjects is a response with current or removed objects.
 type kernelObjects struct {
 	Params []KernelObject
 }

@@ -20,8 +20,8 @@ Rollback and diff take the tag for its number.`
 	return cmd
 }
 
-// asBefore has the command do what it did before it had others below it: tag NAME
-// [REVISION], tag --delete NAME and tag.
+// asBefore keeps the obsolete forms of the command: tag NAME [REVISION], tag --delete NAME
+// and tag.
 func (c *client) asBefore(cmd *cobra.Command) {
 	remove := cmd.Flags().Bool("delete", false, "delete the tag")
 	comment := cmd.Flags().String("comment", "", "what it is for")

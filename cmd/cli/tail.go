@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// tailLook is how often a followed file is looked at.
+	// tailLook is the polling interval of a followed file.
 	tailLook = 250 * time.Millisecond
-	// tailRead is how much of a file is read at once.
+	// tailRead is the size of a read.
 	tailRead = 64 << 10
 )
 
@@ -27,8 +27,8 @@ type tail struct {
 	clean bool // for a terminal
 }
 
-// show writes the last lines, and with follow what is appended until ctx ends,
-// also to the file that takes the place of one that was renamed.
+// show writes the last lines. With follow it also writes appended text until ctx ends,
+// including that of a file that replaces a renamed one.
 func (t *tail) show(ctx context.Context, lines int, follow bool) error {
 	f, err := os.Open(t.path)
 	switch {
@@ -67,12 +67,11 @@ func (t *tail) show(ctx context.Context, lines int, follow bool) error {
 	}
 }
 
-// renewed is the file that has the name now; what is left of the one before was
-// shown.
+// renewed returns the file that has the name now. The rest of the previous one was shown.
 func (t *tail) renewed(f *os.File) (*os.File, error) {
 	now, err := os.Stat(t.path)
 	if err != nil {
-		return f, nil // between two names
+		return f, nil // between rename and creation
 	}
 	if f != nil {
 		was, err := f.Stat()
@@ -122,7 +121,7 @@ func (t *tail) copy(f *os.File) error {
 // jsonLines writes each line as an object.
 type jsonLines struct {
 	to   io.Writer
-	part []byte // of a line that has no end yet
+	part []byte // of an unfinished line
 }
 
 // Write implements io.Writer.
@@ -144,14 +143,14 @@ func (j *jsonLines) Write(b []byte) (int, error) {
 	}
 }
 
-// lastLines leaves the file where its last lines begin.
+// lastLines seeks to the start of the last lines.
 func lastLines(f *os.File, lines int) error {
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return err
 	}
 	buf := make([]byte, tailRead)
-	left := lines + 1 // the end of the line before them is one, too
+	left := lines + 1 // the end of the line before them counts, too
 	for at := end; at > 0; {
 		n := min(at, tailRead)
 		at -= n

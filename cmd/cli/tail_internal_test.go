@@ -18,7 +18,7 @@ import (
 func TestTheLastLinesOfAFileAreShown(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
 	var all strings.Builder
-	for i := range 20_000 { // several reads
+	for i := range 20_000 { // needs several reads
 		fmt.Fprintf(&all, "line %d\n", i)
 	}
 	for _, c := range []struct {
@@ -57,7 +57,7 @@ func TestLinesOfALogAreObjectsByJSON(t *testing.T) {
 	}
 }
 
-// awaits waits until that and no more was written.
+// awaits waits until exactly that was written.
 func awaits(t *testing.T, out *logtest.Log, want string) {
 	t.Helper()
 	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -88,7 +88,7 @@ func TestAFollowedLogGoesOnInTheFileThatTakesItsPlace(t *testing.T) {
 	out, ended := &logtest.Log{}, make(chan error, 1)
 	tl := tail{path: path, out: out}
 	go func() { ended <- tl.show(ctx, 1, true) }()
-	write("1\n") // it was not there
+	write("1\n") // it did not exist
 	awaits(t, out, "1\n")
 	write("2\n")
 	awaits(t, out, "1\n2\n")
@@ -101,7 +101,7 @@ func TestAFollowedLogGoesOnInTheFileThatTakesItsPlace(t *testing.T) {
 	if err := os.Truncate(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(2 * tailLook) // a look at the empty file; without, the next text could hide that it was emptied
+	time.Sleep(2 * tailLook) // polls the empty file; otherwise the next text could hide the truncation
 	write("5\n")
 	awaits(t, out, "1\n2\n3\n4\n5\n")
 	stop()

@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// terminal is a pseudo terminal of that many columns: what is written to it can be
-// read from the other end.
+// terminal returns a pseudo-terminal with that many columns. Its output can be read from the
+// other end.
 func terminal(t *testing.T, columns uint16) (screen, tty *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -40,8 +40,8 @@ func terminal(t *testing.T, columns uint16) (screen, tty *os.File) {
 	return screen, tty
 }
 
-// onTerminal is what a command shows there, until do has returned. saw is called with
-// what is on it so far.
+// onTerminal returns the output of a command on it, until do has returned. saw is called
+// with the output so far.
 func onTerminal(t *testing.T, columns uint16, do func(tty *os.File), saw func(string)) string {
 	t.Helper()
 	screen, tty := terminal(t, columns)
@@ -51,7 +51,7 @@ func onTerminal(t *testing.T, columns uint16, do func(tty *os.File), saw func(st
 		buf := make([]byte, 4096)
 		for {
 			n, err := screen.Read(buf)
-			if all.Write(buf[:n]); err != nil { // nobody has the terminal any more
+			if all.Write(buf[:n]); err != nil { // the terminal is closed
 				shown <- strings.ReplaceAll(all.String(), "\r\n", "\n")
 				return
 			}
@@ -107,7 +107,7 @@ func TestTerminalsGetColoursAndTablesOfTheirWidth(t *testing.T) {
 	}
 }
 
-// Colours of everything that has some, as they are sent.
+// Colours of all coloured output, as sent.
 func TestColoursSayWhatMatters(t *testing.T) {
 	a := ready(t)
 	var all strings.Builder

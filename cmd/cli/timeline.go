@@ -86,7 +86,7 @@ func (c *client) printTimeline(cmd *cobra.Command, list []happened) error {
 	return c.print(cmd, s)
 }
 
-// beforeText is what happened before a step, and how long.
+// beforeText describes the events before a step and their distance.
 func beforeText(b happened) string {
 	after := time.Duration(b.Seconds) * time.Second
 	if after < 0 {

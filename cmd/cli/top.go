@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
-// machineLoad is what the machine does, as /stats tells it.
+// machineLoad is the machine's load as reported by /stats.
 type machineLoad struct {
 	Params struct {
 		CPU struct {
@@ -34,7 +34,7 @@ func (c *client) topCommand() *cobra.Command {
 		Args:    atMost(0), ValidArgsFunction: c.completer(nil, nil),
 	}
 	intervalFlag(cmd)
-	var last *sample // of the look before
+	var last *sample // of the previous refresh
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		if err := c.lookAtMachine(cmd); err != nil {
 			return err
@@ -45,7 +45,7 @@ func (c *client) topCommand() *cobra.Command {
 	return cmd
 }
 
-// lookAtMachine says in a line what the machine does.
+// lookAtMachine prints the machine's load in one line.
 func (c *client) lookAtMachine(cmd *cobra.Command) error {
 	a, err := c.get(cmd.Context(), "/stats")
 	if err != nil || c.json {

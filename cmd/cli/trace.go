@@ -20,13 +20,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/accesslog"
 )
 
-// exchange is one of a trace, as an access log shows it.
+// exchange is an exchange of a trace, as in the access log.
 type exchange struct {
 	Time                                                                     time.Time
 	Client, Method, Host, Path, Service, Backend, Decision, Flags, Rejection string
 	Reason                                                                   string // of the rejection
-	Protocol                                                                 string // UDP and TCP are those of connections, DNS/UDP and DNS/TCP of questions
-	Name, Type, Rcode                                                        string // of questions
+	Protocol                                                                 string // UDP and TCP for connections, DNS/UDP and DNS/TCP for queries
+	Name, Type, Rcode                                                        string // of queries
 	Status                                                                   int
 	BytesIn                                                                  uint64 `json:"bytes_in"`
 	BytesOut                                                                 uint64 `json:"bytes_out"`
@@ -83,7 +83,7 @@ type and rcode are those of questions.`,
 	return cmd
 }
 
-// filterQuery turns filters into parameters of the API.
+// filterQuery converts filters to query parameters of the API.
 func filterQuery(filters []string) (url.Values, error) {
 	if _, err := accesslog.ParseFilter(filters); err != nil {
 		return nil, usagef("--%v", err)
@@ -99,14 +99,14 @@ func filterQuery(filters []string) (url.Values, error) {
 	return query, nil
 }
 
-// errEnough ends a stream that has shown what was asked for.
+// errEnough ends a stream after the requested number of events.
 var errEnough = errors.New("enough")
 
 // maxEvent bounds a line of a stream.
 const maxEvent = 1 << 20
 
-// stream gives use every event of an answer without end (HTML, section 9.2): its
-// name, empty for most, and its data.
+// stream calls use for every event of an endless response (server-sent events, HTML section
+// 9.2), with its name, usually empty, and its data.
 func (c *client) stream(ctx context.Context, path string, query url.Values, use func(name, data string) error) error {
 	if c.showAPI {
 		c.asked = c.curl(request{method: http.MethodGet, path: path, query: query})
@@ -156,13 +156,13 @@ func (c *client) stream(ctx context.Context, path string, query url.Values, use 
 	return errors.New("the appliance ended the trace")
 }
 
-// tracer shows exchanges: a table whose rows come one by one, or their JSON.
+// tracer prints exchanges: as table rows, or as JSON.
 type tracer struct {
 	out, err io.Writer
 	json     bool
-	left     int // 0: without end
+	left     int // 0: unlimited
 	headed   bool
-	width    int // of the terminal; 0: any
+	width    int // of the terminal; 0: unlimited
 }
 
 func (t *tracer) event(name, data string) error {
@@ -210,12 +210,11 @@ func (t *tracer) show(data string) error {
 		show.Cell(e.Service), show.Cell(e.Backend), show.Cell(e.Decision), flagText(e), show.Cell(address), e.Reason)
 }
 
-// columns are the widths of what comes before the address; negative ones are
-// aligned left.
+// columns are the column widths before the address; negative ones are left-aligned.
 var columns = []int{-12, -15, -7, -8, 8, 8, 8, 8, -12, -21, -9, -24}
 
-// row is a line, or as many as a narrow terminal needs: those that follow are
-// indented by the time.
+// row prints a row, in several lines on a narrow terminal. Continuation lines are indented
+// by the width of the time.
 func (t *tracer) row(cells ...string) error {
 	lines, used := []string{""}, 0
 	for i, cell := range cells {
@@ -236,7 +235,7 @@ func (t *tracer) row(cells ...string) error {
 	return err
 }
 
-// micros shows microseconds; what was not measured is a dash.
+// micros formats microseconds; unmeasured values are a dash.
 func micros(n int64) string {
 	if n == 0 {
 		return "-"
@@ -250,7 +249,7 @@ func micros(n int64) string {
 	return d.String()
 }
 
-// flagText is what happened, the class of a rejection first.
+// flagText returns the flags after the rejection class.
 func flagText(e exchange) string {
 	words := slices.DeleteFunc([]string{e.Rejection, e.Flags}, func(s string) bool { return s == "" })
 	return show.Cell(strings.Join(words, ","))

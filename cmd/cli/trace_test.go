@@ -16,8 +16,8 @@ import (
 const traced = `{"time":"2026-01-02T03:04:05.678901Z","client":"198.51.100.7","method":"GET","host":"a.test","path":"/x\u001b[31m","service":"web",` +
 	`"backend":"10.0.0.1:80","status":502,"queue_us":70,"connect_us":120,"response_us":2345,"total_us":1234567,"decision":"cookie","flags":"retried,own-answer","rejection":"bad-answer","reason":"the status line is malformed"}`
 
-// streaming is an appliance that answers a trace with the given events, and
-// returns its data directory.
+// streaming is an appliance that responds to a trace with the given events. It returns its
+// data directory.
 func streaming(t *testing.T, events string, asked *string) string {
 	t.Helper()
 	data := dataDirectory(t)

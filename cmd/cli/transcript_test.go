@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// furtherCommands are uses that everyCommand has no place for: flags, other kinds
-// of farms, names instead of numbers.
+// furtherCommands are uses not covered by everyCommand: flags, other kinds of farms, names
+// instead of numbers.
 var furtherCommands = []string{
 	"system clean",
 	"farm create tls vip=192.0.2.10 vport=443 --profile https --contimeout 4", "farm create l4 --copy-from mail --vip 192.0.2.10 --vport 26", "farm set shop trusted=10.0.0.0/8 --trusted ::1 error503=null",
@@ -33,27 +33,27 @@ var furtherCommands = []string{
 }
 
 var (
-	// socketPath is where the socket of a test is.
+	// socketPath matches the socket of a test.
 	socketPath = regexp.MustCompile(`/\S*/mgmt\.sock`)
 	secret     = regexp.MustCompile(`[0-9A-Za-z_-]{40,}`) // a key
 	pemBlock   = regexp.MustCompile(`(?s)-----BEGIN ([A-Z0-9 ]+)-----.*?-----END [A-Z0-9 ]+-----`)
 )
 
-// steady makes equal what differs from run to run.
+// steady normalises values that differ between runs.
 func steady(text string) string {
 	text = secret.ReplaceAllString(pemBlock.ReplaceAllString(text, "($1)"), "(secret)")
 	return timestamp.ReplaceAllString(socketPath.ReplaceAllString(text, "/data/mgmt.sock"), "2026-01-01 00:00:00")
 }
 
-// changing are the commands whose output is another one each day and on each machine, or
-// whenever another command is tried before them.
+// changing are the commands whose output depends on the date, the machine, or the commands
+// tried before them.
 var changing = []string{"audit", "certificate list", "certificate show", "certificate ca show", "certificate activation"}
 
 func isOneOf(command string, list []string) bool {
 	return slices.ContainsFunc(list, func(c string) bool { return strings.HasPrefix(command, c) })
 }
 
-// asked is what a command asked, on one line.
+// asked returns a request of a command in one line.
 func asked(r *http.Request, body []byte) string {
 	out := r.Method + " " + strings.TrimPrefix(r.URL.RequestURI(), "/api/v4.0")
 	for _, name := range []string{"Content-Type", "If-Match", "ZAPI_KEY"} {
@@ -67,7 +67,7 @@ func asked(r *http.Request, body []byte) string {
 	return strings.TrimSpace(out + " " + strings.ReplaceAll(pemBlock.ReplaceAllString(string(body), "($1)"), "\n", "\\n"))
 }
 
-// listen notes what passes the relay, as requests and the last answer.
+// listen records the traffic of the relay: requests and the last response.
 func (r *relay) listen(requests *[]string, last *bytes.Buffer) {
 	r.sees = func(req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
@@ -77,7 +77,7 @@ func (r *relay) listen(requests *[]string, last *bytes.Buffer) {
 	r.answers = last
 }
 
-// Everything every command asks the appliance, and everything it says about it.
+// All requests and output of every command.
 func TestWhatCommandsAskAndSay(t *testing.T) {
 	p := newPapers(t, "shop.example")
 	for name, commands := range map[string][]string{"every": everyCommand(p), "further": furtherCommands} {
@@ -113,8 +113,8 @@ func indented(mark, text string) string {
 	return out.String()
 }
 
-// ownJSON are the commands that do not print an answer as it came: they make one of
-// several, show a part, or wrap a file.
+// ownJSON are the commands that do not print an unmodified response: they combine several,
+// show a part, or wrap a file.
 var ownJSON = []string{"backend show", "header list", "rewrite list", "certificate download", "certificate ca download", "certificate ca show", "certificate activation download", "farm restart"}
 
 func TestJSONIsTheAnswerAsItCame(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// writing are the commands that change the configuration, and so may be on trial.
+// writing are the commands that change the configuration, which may be pending.
 var writing = [][]string{
 	{"farm", "create"}, {"farm", "copy"}, {"farm", "set"}, {"farm", "rename"}, {"farm", "delete"}, {"farm", "start"}, {"farm", "stop"}, {"farm", "restart"},
 	{"service", "create"}, {"service", "set"}, {"service", "move"}, {"service", "delete"},
@@ -28,7 +28,7 @@ var writing = [][]string{
 	{"apply"}, {"reload"}, {"rollback"}, {"transaction"},
 }
 
-// sectionCommands are the commands of settings of the machine.
+// sectionCommands returns the commands for machine settings.
 func sectionCommands() (out [][]string) {
 	for i := range validate.Sections {
 		if s := &validate.Sections[i]; !s.Items {
@@ -38,8 +38,7 @@ func sectionCommands() (out [][]string) {
 	return out
 }
 
-// addTrials gives the writing commands their flags, and has them say until when a
-// change is pending.
+// addTrials adds the flags to the writing commands and prints the end of a pending change.
 func (c *client) addTrials(root *cobra.Command) {
 	for _, path := range slices.Concat(writing, sectionCommands()) {
 		cmd, _, err := root.Find(path)
@@ -64,7 +63,7 @@ func (c *client) addTrials(root *cobra.Command) {
 	}
 }
 
-// clock is a time of an answer as it is here.
+// clock converts a time in a response to local time.
 func clock(text string) string {
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
@@ -73,7 +72,7 @@ func clock(text string) string {
 	return at.Local().Format("15:04:05")
 }
 
-// onTrial adds what the flags say to the query of a change.
+// onTrial adds the flags to the query of a change.
 func (c *client) onTrial(method string, query url.Values) url.Values {
 	if method == http.MethodGet || c.confirm == "" && c.guard == "" && !c.force {
 		return query
@@ -94,7 +93,7 @@ func (c *client) onTrial(method string, query url.Values) url.Values {
 	return out
 }
 
-// pendingChange is what the appliance says of one.
+// pendingChange is a pending change in a response.
 type pendingChange struct {
 	Pending, Author, Comment, Guard, Problem string
 	Revision, Base                           uint64
@@ -166,14 +165,14 @@ func outcomeText(outcome string) string {
 	return "was " + show.Clean(outcome)
 }
 
-// pendingText says of a pending change when it ends, and how.
+// pendingText describes when and how a pending change ends.
 func pendingText(p pendingChange) string {
 	ends := "goes back"
 	if p.Guard != "" {
 		ends = "is confirmed if " + p.Guard + " holds"
 	}
 	by := " of " + p.Author
-	if p.Author == "" { // and the guard are for those who see all farms
+	if p.Author == "" { // author and guard are only visible to users who see all farms
 		by, ends = "", "ends"
 	}
 	return show.Clean(fmt.Sprintf("Revision %d%s %s in %v.", p.Revision, by, ends, time.Duration(p.Left)*time.Second))

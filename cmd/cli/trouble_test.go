@@ -18,8 +18,8 @@ import (
 	"github.com/sluicelb/sluice/core/explain"
 )
 
-// everyCommand is one use of each command that asks the appliance, in an order in
-// which all of them have something to do.
+// everyCommand returns one use of each command that needs the appliance, in an order in
+// which all of them have work.
 func everyCommand(p papers) []string {
 	return []string{
 		"farm list", "farm show shop", "farm create new vip=192.0.2.10 vport=99", "farm create twin vip=192.0.2.10 vport=98 copy_from=shop", "farm set twin contimeout=5",
@@ -45,21 +45,21 @@ func everyCommand(p papers) []string {
 		"certificate activation upload " + p.ca, "certificate activation show", "certificate activation download", "certificate activation delete",
 		"audit --limit 2", "audit export",
 		"key create x", "key list", "key delete 2", "status", "stats", "stats shop", "stats mail", "explain shop /", "history", "tag create fair", "tag list", "tag delete fair", "diff", "diff 2 3", "lint", "farm copy shop copied vport=8089", "export",
-		"apply -f - --yes", // of no farms at all
+		"apply -f - --yes", // without farms
 	}
 }
 
-// asItIs are the commands that print an answer as it is, or none of it: they take
-// any for one.
+// asItIs are the commands that print a response unmodified, or not at all, and thus accept
+// any response.
 var asItIs = []string{"audit export", "farm rename", "certificate download", "certificate ca show", "certificate ca download", "certificate activation download", "export"}
 
-// relay stands between a command and the appliance, and spoils one of its answers.
+// relay is between a command and the appliance, and spoils one response.
 type relay struct {
 	data   string
-	spoils int // which answer, from 0; negative: none
+	spoils int // index of the spoiled response, from 0; negative: none
 	with   func(http.ResponseWriter)
 	seen   int
-	// What passes is shown to sees, and the last answer kept in answers, if they are set.
+	// Requests are passed to sees, and the last response is kept in answers, if set.
 	sees    func(*http.Request)
 	answers *bytes.Buffer
 }
@@ -102,8 +102,8 @@ func newRelay(t *testing.T, a *appliance) *relay {
 	return r
 }
 
-// run runs a command of which one request is spoiled, and reports whether there
-// were that many requests.
+// run runs a command with one spoiled response and reports whether it made that many
+// requests.
 func (r *relay) run(spoils int, with func(http.ResponseWriter), command string) (result, bool) {
 	r.seen, r.spoils, r.with = 0, spoils, with
 	return execute("farms: [] # 1\n", append([]string{"--data", r.data}, strings.Fields(command)...)...), r.seen > spoils
@@ -156,7 +156,7 @@ func TestNoCommandTakesAFailureForSuccess(t *testing.T) {
 	}
 }
 
-// full is an output that takes that many writes.
+// full is an output that accepts that many writes.
 type full struct {
 	left   int
 	failed bool
@@ -178,7 +178,7 @@ func TestNoCommandTakesAnOutputThatIsFullForSuccess(t *testing.T) {
 				out, wrong := &full{left: n}, bytes.Buffer{}
 				code := cli.Execute(append([]string{"--data", a.data}, strings.Fields(command+more)...), strings.NewReader("farms: []\n"), out, &wrong)
 				if !out.failed {
-					break // a change cannot be made twice: whether it was is of no matter here
+					break // a change cannot be repeated; its outcome is irrelevant here
 				}
 				if code != 1 || !strings.Contains(wrong.String(), "no space left") {
 					t.Errorf("%s%s, after %d writes: exit %d %s", command, more, n, code, &wrong)
@@ -188,7 +188,7 @@ func TestNoCommandTakesAnOutputThatIsFullForSuccess(t *testing.T) {
 	}
 }
 
-// A name that would lead elsewhere is refused before anything is asked.
+// A name that would form another path is refused before any request.
 func TestNamesNothingCanHaveAreAskedForByNoCommand(t *testing.T) {
 	r := newRelay(t, start(t))
 	p := newPapers(t, "shop.example")

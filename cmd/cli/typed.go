@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sentAs are the arguments of commands that are sent as a field, by the words Use has for
-// them; of several that of the command counts.
+// sentAs returns the arguments, by their words in Use, that are sent as a field. With
+// several, the command decides.
 func sentAs(field string) []string {
 	switch field {
 	case "farmname":
@@ -27,8 +27,8 @@ func sentAs(field string) []string {
 	return nil
 }
 
-// asTyped has a refusal name the flag or the argument that was typed, where it names the
-// field it was sent as. Other commands and programs get the words of the API.
+// asTyped replaces the field name in an error by the flag or argument that the user typed.
+// Programs get the API's names.
 func asTyped(cmd *cobra.Command, err error) error {
 	refusal, is := errors.AsType[*apiError](err)
 	if !is {
@@ -43,7 +43,7 @@ func asTyped(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// typedFor is what the user typed for a field: a flag, an argument, or its name itself.
+// typedFor returns what the user typed for a field: a flag, an argument, or its name.
 func typedFor(cmd *cobra.Command, field string) string {
 	if f := cmd.LocalFlags().Lookup(field); f != nil && f.Changed {
 		return "--" + f.Name

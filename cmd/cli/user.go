@@ -20,7 +20,7 @@ func (c *client) userCommand() *cobra.Command {
 		c.one("show", "Show a user", "user", "/rbac/users", users), c.gone("delete", "Delete a user; what it was logged in with ends", "user", "/rbac/users"))
 }
 
-// users is how answers about users are shown.
+// users returns a table of users.
 func users(rows []map[string]any) *show.Sheet {
 	s := show.NewSheet("NAME", "SERVICE", "LOG-IN", "API", "CODE", "GROUP")
 	for _, r := range rows {
@@ -29,7 +29,7 @@ func users(rows []map[string]any) *show.Sheet {
 	return s
 }
 
-// named lists the objects at a path.
+// named returns a command that lists the objects at a path.
 func (c *client) named(use, short, what, path string, rows func([]map[string]any) *show.Sheet) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Example: "  sluice " + what + " " + use, Args: exactly(0),
@@ -47,7 +47,7 @@ func (c *client) named(use, short, what, path string, rows func([]map[string]any
 	}
 }
 
-// one shows one of them.
+// one returns a command that shows one object.
 func (c *client) one(use, short, what, path string, rows func([]map[string]any) *show.Sheet) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME", Short: short, Example: "  sluice " + what + " " + use + " " + exampleNames[what], Args: exactly(1), ValidArgsFunction: c.completer([]argument{namedKinds[what]}, nil),
@@ -69,7 +69,7 @@ func (c *client) one(use, short, what, path string, rows func([]map[string]any) 
 	}
 }
 
-// gone deletes one of them.
+// gone returns a command that deletes one object.
 func (c *client) gone(use, short, what, path string) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME", Short: short, Example: "  sluice " + what + " " + use + " " + exampleNames[what], Args: exactly(1), ValidArgsFunction: c.completer([]argument{namedKinds[what]}, nil),
@@ -79,10 +79,10 @@ func (c *client) gone(use, short, what, path string) *cobra.Command {
 	}
 }
 
-// namedKinds are the kinds of objects by what they are called.
+// namedKinds maps words to kinds of objects.
 var namedKinds = map[string]argument{"user": aUser, "group": aGroup, "role": aRole, "backup": aBackup}
 
-// exampleNames are those of the examples in help.
+// exampleNames are the names in help examples.
 var exampleNames = map[string]string{"user": "ann", "group": "shops", "role": "ops", "backup": "monday"}
 
 func (c *client) userCreate() *cobra.Command {
@@ -159,7 +159,7 @@ asked for first, or is the first of two lines.`,
 	}
 }
 
-// put changes what is at a path.
+// put changes the object at a path.
 func (c *client) put(cmd *cobra.Command, fields map[string]any, path ...string) error {
 	at, err := pathOf(path...)
 	if err != nil {
@@ -169,7 +169,7 @@ func (c *client) put(cmd *cobra.Command, fields map[string]any, path ...string) 
 	return c.orSay(cmd, a, err)
 }
 
-// post adds something to what is at a path.
+// post adds something to the object at a path.
 func (c *client) post(cmd *cobra.Command, fields map[string]any, path ...string) error {
 	at, err := pathOf(path...)
 	if err != nil {

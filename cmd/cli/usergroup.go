@@ -36,7 +36,7 @@ func userGroups(rows []map[string]any) *show.Sheet {
 	return s
 }
 
-// groupFarms lists the farms of a group, or states that it sees all of them.
+// groupFarms returns the farms of a group, or "(all)".
 func groupFarms(group map[string]any) string {
 	if group["all_farms"] == "true" {
 		return "(all)"
@@ -45,7 +45,7 @@ func groupFarms(group map[string]any) string {
 	return joined(resources["farms"])
 }
 
-// joined writes a list as one text.
+// joined returns a list as one text.
 func joined(list any) string {
 	items, _ := list.([]any)
 	var out []string
@@ -55,7 +55,7 @@ func joined(list any) string {
 	return strings.Join(out, ", ")
 }
 
-// namedCreate makes an object that begins with nothing but a name.
+// namedCreate returns a command that creates an object with a name only.
 func (c *client) namedCreate(use, short, what string, path ...string) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME", Short: short, Example: "  sluice " + what + " " + use + " " + exampleNames[what], Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
@@ -96,7 +96,7 @@ the group remain.`,
 	return cmd
 }
 
-// member adds something to a group, or takes it out.
+// member returns a command that adds a member to a group or removes it.
 func (c *client) member(use, short, kind, method string, second argument) *cobra.Command {
 	name := map[argument]string{aUser: "ann", aFarm: "shop"}[second]
 	return &cobra.Command{
@@ -195,7 +195,7 @@ func (c *client) roleShow() *cobra.Command {
 	}
 }
 
-// those are the permissions of a section that are so.
+// those returns the permissions of a section with value so.
 func those(permissions map[string]string, so string) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(permissions)) {

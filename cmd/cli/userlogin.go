@@ -48,8 +48,8 @@ func (c *client) userOIDC() *cobra.Command {
 		}))
 }
 
-// withSecret is settingsOf for settings one of which no other user of this machine must
-// see: it is asked for, or is the first line of the standard input.
+// withSecret is settingsOf with a secret that must not be on the command line, where other
+// users could see it. It is asked for, or read from standard input.
 func (c *client) withSecret(path string, params []validate.Param, secret string, cmd *cobra.Command) *cobra.Command {
 	flag := strings.ReplaceAll(secret, "_", "-")
 	cmd.Long = cmd.Short + ". With --" + flag + " that\nis asked for, or is the first line of the standard input where that is no\nterminal."

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
 )
 
-// scene runs commands with what is typed, and checks what they say.
+// scene runs commands with typed input and checks their output.
 type scene struct {
 	stdin, command, says string
 	code                 int
@@ -49,7 +49,7 @@ func TestRootsPasswordIsChangedByWhoKnowsIt(t *testing.T) {
 	}
 }
 
-// Settings of root must not become those of who asks from afar.
+// Settings for root must not apply to another caller.
 func TestOnlyRootChangesRoot(t *testing.T) {
 	a := start(t)
 	key, on := "AnnsKey0123456789", true
@@ -96,7 +96,7 @@ func TestWhoIsLoggedInByCommand(t *testing.T) {
 	})
 }
 
-// Secrets are typed, or come by the standard input: an argument is seen by others.
+// Secrets are typed or read from standard input, because arguments are visible to others.
 func TestServicesDirectoryAndProviderByCommand(t *testing.T) {
 	a := start(t)
 	a.plays(t, []scene{

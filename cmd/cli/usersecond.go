@@ -65,8 +65,8 @@ password is asked for, or is the first line of the standard input.`,
 	}
 }
 
-// ownPassword asks for the password in force where it is needed: the local socket knows
-// who is there.
+// ownPassword asks for the current password if needed. The local socket authenticates the
+// caller.
 func (c *client) ownPassword(cmd *cobra.Command) (string, error) {
 	if c.url == "" && c.apiKey() == "" {
 		return "none", nil
@@ -86,7 +86,7 @@ func (c *client) secondDisable() *cobra.Command {
 	return c.secondAction("disable [CODE]", "Log in without a second factor again; from afar password and code are needed", "123456", true)
 }
 
-// secondAction is one of those that may need a code.
+// secondAction returns a command that may need a code.
 func (c *client) secondAction(use, short, example string, password bool) *cobra.Command {
 	action := strings.Fields(use)[0]
 	cmd := &cobra.Command{Use: use, Short: short, Example: "  sluice user totp " + action + " " + example, Args: between(0, 1), ValidArgsFunction: cobra.NoFileCompletions}

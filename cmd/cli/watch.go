@@ -19,29 +19,29 @@ import (
 )
 
 const (
-	// usualWatch is how often --watch looks when it does not say.
+	// usualWatch is the default interval of --watch.
 	usualWatch = "2s"
-	// oftenest is how often it may look.
+	// oftenest is the minimum interval.
 	oftenest = 100 * time.Millisecond
 )
 
-// watchedVerbs are the commands that show what there is, and so may be watched.
+// watchedVerbs are the verbs of commands that can be watched.
 var watchedVerbs = []string{"list", "show", "status", "stats", "top", "graph", "pending", "history", "timeline", "audit", "lint", "explain", "diff", "kernel", "packages", "scripts", "sessions", "config", "check", "language"}
 
-// isWatched reports whether a command may be watched: those that are called so, and
-// settings, which are shown when none is given.
+// isWatched reports whether a command can be watched: by its verb, or because it shows
+// settings if none is given.
 func isWatched(cmd *cobra.Command) bool {
 	reads := slices.Contains(watchedVerbs, cmd.Name()) && cmd.Flags().Lookup("file") == nil // a document is checked once
 	return reads || cmd.Annotations[showsSettings] != ""
 }
 
-// showsSettings marks a command that shows settings when it changes none.
+// showsSettings marks a command that shows settings if it changes none.
 const showsSettings = "shows settings"
 
-// every is the time between two looks.
+// every returns the refresh interval.
 func every(cmd *cobra.Command, watch string) (time.Duration, error) {
 	name, text := "--watch", watch
-	if f := cmd.Flags().Lookup("interval"); f != nil && f.Changed { // of before there was --watch=TIME
+	if f := cmd.Flags().Lookup("interval"); f != nil && f.Changed { // obsolete spelling of --watch=TIME
 		name, text = "--interval", f.Value.String()
 	}
 	if seconds, err := strconv.Atoi(text); err == nil {
@@ -57,8 +57,8 @@ func every(cmd *cobra.Command, watch string) (time.Duration, error) {
 	return d, nil
 }
 
-// watched runs a command again and again until it is interrupted, which is no error. On a
-// terminal each look takes the place of the one before.
+// watched repeats a command until it is interrupted, which is no error. On a terminal each
+// refresh replaces the previous output.
 func (c *client) watched(cmd *cobra.Command, watch string, args []string, run func(*cobra.Command, []string) error) error {
 	interval, err := every(cmd, watch)
 	if err != nil {
@@ -69,7 +69,7 @@ func (c *client) watched(cmd *cobra.Command, watch string, args []string, run fu
 	defer func() { cmd.SetOut(out); cmd.SetErr(wrong) }()
 	screen := terminal.Of(out)
 	if c.json {
-		screen = nil // it is for a program
+		screen = nil // the output is for a program
 	}
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -103,13 +103,13 @@ func (c *client) watched(cmd *cobra.Command, watch string, args []string, run fu
 
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
-// look is what is seen at once, of which a terminal gets as much as it has room for.
+// look is the output of one refresh, cut to the size of the terminal.
 type look struct {
 	bytes.Buffer
 	behind io.Writer
 }
 
-// Behind is the output it is made for.
+// Behind returns the underlying output.
 func (l *look) Behind() any { return l.behind }
 
 const (
@@ -119,7 +119,7 @@ const (
 	clearBelow  = "\x1b[J"
 )
 
-// drawn is the look as the terminal gets it: each line in the place of the one before it.
+// drawn returns the terminal output: each line replaces the previous one in its place.
 func (l *look) drawn(screen *os.File, first bool) string {
 	columns, rows := terminal.Size(screen)
 	var out strings.Builder
@@ -130,7 +130,7 @@ func (l *look) drawn(screen *os.File, first bool) string {
 	lines := strings.Split(strings.TrimSuffix(l.String(), "\n"), "\n")
 	for i, line := range lines {
 		rows -= height(line, columns)
-		if rows < 1 && columns > 0 { // the last row is where the cursor stays
+		if rows < 1 && columns > 0 { // the cursor stays in the last row
 			fmt.Fprintf(&out, "(%d lines more)%s", len(lines)-i, clearLine)
 			break
 		}
@@ -139,7 +139,7 @@ func (l *look) drawn(screen *os.File, first bool) string {
 	return out.String() + clearBelow
 }
 
-// height is how many rows a line takes.
+// height returns the number of rows of a line.
 func height(line string, columns int) int {
 	if columns <= 0 {
 		return 1

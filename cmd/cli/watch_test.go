@@ -37,7 +37,7 @@ func TestWatchShowsRatesUntilInterrupted(t *testing.T) {
 	}
 }
 
-// watched looks twice.
+// watched checks two refreshes.
 func (a *appliance) watched(t *testing.T, command, want string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

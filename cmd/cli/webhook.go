@@ -26,7 +26,7 @@ func (c *client) webhookCommand() *cobra.Command {
 		c.webhookList(), c.webhookCreate(), c.webhookSet(), c.webhookSecret(), c.webhookTest(), c.webhookDelete())
 }
 
-// eventKinds are the kinds of events as values of a setting.
+// eventKinds returns the kinds of events as setting values.
 func eventKinds() (out []string) {
 	for _, k := range event.Kinds() {
 		out = append(out, string(k))
@@ -34,7 +34,7 @@ func eventKinds() (out []string) {
 	return out
 }
 
-// choiceParams are the settings that say which events somebody hears of.
+// choiceParams returns the settings that select events.
 func choiceParams(none string) []validate.Param {
 	return []validate.Param{
 		{Name: "kinds", PossibleValues: eventKinds(), Options: []string{"list"}, Description: "event to hear of; " + none},

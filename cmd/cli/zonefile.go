@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/zonefile"
 )
 
-// errZoneFile ends a look at a file that cannot be imported; what is wrong was said.
+// errZoneFile ends the check of a file that cannot be imported; the errors were printed.
 var errZoneFile = errors.New("the file cannot be imported")
 
 func (c *client) zoneImport() *cobra.Command {
@@ -57,7 +57,7 @@ made for it for a record "www ALIAS shop.example.net.".`,
 	return cmd
 }
 
-// tried is the query of a change that may be tried only.
+// tried returns the query of a change that may be a dry run.
 func tried(dryRun bool) url.Values {
 	query := url.Values{}
 	if dryRun {
@@ -66,7 +66,7 @@ func tried(dryRun bool) url.Values {
 	return query
 }
 
-// sayOrDiffer says what was changed, or shows the difference where it was only tried.
+// sayOrDiffer prints the result of a change, or the difference for a dry run.
 func (c *client) sayOrDiffer(cmd *cobra.Command, a answer, err error, dryRun bool) error {
 	if err != nil || !dryRun || c.json {
 		return c.orSay(cmd, a, err)

@@ -73,7 +73,7 @@ func TestManyRecordsAreChangedAtOnce(t *testing.T) {
 	}
 }
 
-// Backends of a gslb farm have no port, and are written so.
+// Backends of a gslb farm have no port and are written without one.
 func TestABackendOfAZoneIsAnAddress(t *testing.T) {
 	a := start(t)
 	a.must("farm", "create", "names", "vip=127.0.0.1", "vport=5300", "profile=gslb")
@@ -85,8 +85,7 @@ func TestABackendOfAZoneIsAnAddress(t *testing.T) {
 	}
 }
 
-// A file takes the place of all records, so on a terminal those it does not have are asked
-// about.
+// A file replaces all records, so on a terminal the removal of records needs confirmation.
 func TestRecordsThatAFileLacksAreAskedAbout(t *testing.T) {
 	a := start(t)
 	a.must("farm", "create", "names", "vip=127.0.0.1", "vport=5300", "profile=gslb")

@@ -1,6 +1,6 @@
-// Package excerpt shows what a change makes of a document: it applies the difference the
-// appliance answers with to the document in force, and cuts out the objects that change,
-// each with the lines that lead to it.
+// Package excerpt shows the effect of a change on a document. It applies the diff in the
+// appliance's response to the current document, and extracts the changed objects, each with
+// the lines of its parents.
 package excerpt
 
 import (
@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// ErrOther says that the difference is not one of this document.
+// ErrOther means that the diff does not belong to this document.
 var ErrOther = errors.New("the configuration was changed by someone else meanwhile: try again")
 
-// After returns the objects of a YAML document that a unified difference changes, as they
-// are afterwards; "" when they are in it no more, or nothing changes. Of an object in a
-// list (a farm, a service, a backend) it is all; secrets are as the difference has them.
+// After returns the objects of a YAML document that a unified diff changes, in their new
+// form; "" if none are left or nothing changes. An object in a list (a farm, a service, a
+// backend) is returned as a whole; secrets are masked as in the diff.
 func After(document, diff string) (string, error) {
 	lines, err := merge(strings.Split(strings.TrimSuffix(document, "\n"), "\n"), diff)
 	if err != nil {
@@ -30,7 +30,7 @@ func After(document, diff string) (string, error) {
 	return out.String(), nil
 }
 
-// What became of a line.
+// States of a line.
 const (
 	same = iota
 	added
@@ -43,13 +43,13 @@ type line struct {
 	kept  bool
 }
 
-// whole is the lines before and after a change, in one list.
+// whole holds the lines before and after a change in one list.
 type whole []line
 
-// hunk is the head of a group of changes, "@@ -12,7 +12,8 @@ farm shop".
+// hunk matches a hunk header, "@@ -12,7 +12,8 @@ farm shop".
 var hunk = regexp.MustCompile(`^@@ -(\d+),\d+ \+\d+,\d+ @@`)
 
-// merge makes one list of the lines of a document and what is added to and removed from it.
+// merge combines the lines of a document with added and removed ones.
 func merge(document []string, diff string) (out whole, err error) {
 	at := 0
 	take := func(until, state int) error {
@@ -90,18 +90,18 @@ func number(digits string) (n int) {
 	return n
 }
 
-// alike compares a line of a document with one of a difference, which does not show secrets.
+// alike compares a line of a document with one of a diff, in which secrets are masked.
 func alike(document, shown string) bool {
 	before, _, masked := strings.Cut(shown, "***")
 	return document == shown || masked && strings.HasPrefix(document, before[:strings.IndexByte(before+":", ':')])
 }
 
-// item begins an object in a list.
+// item matches the beginning of an object in a list.
 var item = regexp.MustCompile(`^ *- [A-Za-z_][\w-]*:`)
 
 func indent(text string) int { return len(text) - len(strings.TrimLeft(text, " ")) }
 
-// above is the line that line i belongs to, -1 for one at the top.
+// above returns the parent of line i, or -1 at the top level.
 func (w whole) above(i int) int {
 	of := indent(w[i].text)
 	for i--; i >= 0; i-- {
@@ -112,8 +112,8 @@ func (w whole) above(i int) int {
 	return -1
 }
 
-// object is the line where the object begins that line i is part of and that is there
-// afterwards: that of a list, or the part of the settings below the top. -1: there is none.
+// object returns the first line of the remaining object that line i belongs to: an element
+// of a list, or a section of settings. It returns -1 if there is none.
 func (w whole) object(i int) int {
 	section := -1
 	for ; i >= 0; i = w.above(i) {
@@ -130,7 +130,7 @@ func (w whole) object(i int) int {
 	return section
 }
 
-// markObjects marks what changed, and what leads to it, as kept.
+// markObjects marks changed lines and their parents as kept.
 func (w whole) markObjects() {
 	last := -1
 	for i := range w {

@@ -78,7 +78,7 @@ func TestADifferenceOfAnotherDocumentIsRefused(t *testing.T) {
 	}
 }
 
-// A difference is an answer from elsewhere.
+// A diff comes from outside.
 func FuzzAfterShowsLinesOfDocumentOrDifference(f *testing.F) {
 	f.Add(document, "@@ -1,1 +1,2 @@\n farms:\n+  - name: new\n")
 	f.Add("a", "@@ -0,0 +0,0 @@\n")

@@ -8,20 +8,20 @@ import (
 	"unicode/utf8"
 )
 
-// Offer is one thing a word may become, with what it is.
+// Offer is a possible completion of a word with its description.
 type Offer struct{ Word, About string }
 
-// Offers are what the last word of a line may become.
+// Offers are the possible completions of the last word of a line.
 type Offers struct {
 	Words []Offer
-	// Open says that a word goes on behind what is offered, as NAME=.
+	// Open means that the word continues after a completion, e.g. NAME=.
 	Open bool
-	// Files says that names of files are meant when nothing is offered.
+	// Files means that file names are completed if there are no other offers.
 	Files bool
 }
 
-// complete makes the line before the cursor longer by what all offers have in common, and
-// shows the offers when that is nothing.
+// complete extends the line before the cursor by the common prefix of all offers, and shows
+// the offers if that is empty.
 func (s *Shell) complete(before string, columns int) (instead, shown string) {
 	words, within, err := split(before)
 	if err != nil && err != errOpen {
@@ -68,7 +68,7 @@ func commonStart(offers []Offer) string {
 	return common
 }
 
-// files are the files whose names begin so.
+// files returns the files whose names begin with start.
 func files(start string) Offers {
 	dir, name := filepath.Split(start)
 	entries, err := os.ReadDir(filepath.Clean(dir + "."))
@@ -92,7 +92,7 @@ func files(start string) Offers {
 	return out
 }
 
-// table lists offers: with what they are in a line each, and alone in columns.
+// table formats offers: one per line with descriptions, otherwise in columns.
 func table(offers []Offer, columns int) string {
 	widest, about := 0, false
 	for _, o := range offers {

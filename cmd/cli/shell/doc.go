@@ -1,4 +1,4 @@
-// Package shell is where commands are typed one after the other: lines become words as in
-// sh, without any expansion; on a terminal with a history and completion, and from
-// anything else as a script. What the commands are it does not know: Shell.Run does.
+// Package shell is an interactive shell for commands. Lines are split into words as in sh,
+// without expansion. It has history and completion on a terminal, and reads scripts from
+// other input. Shell.Run executes the commands.
 package shell

@@ -13,21 +13,20 @@ import (
 )
 
 const (
-	// most is how many lines a history keeps.
+	// most bounds the lines in a history.
 	most = 1000
-	// longest is how long a line of it may be.
+	// longest bounds the length of a line.
 	longest = 64 << 10
 )
 
-// History is the lines that were typed, in memory and in a file that only its owner
-// can read.
+// History holds the typed lines, in memory and in a file that only its owner can read.
 type History struct {
-	lines []string // the oldest first
-	file  *os.File // nil: in memory alone
+	lines []string // oldest first
+	file  *os.File // nil: in memory only
 }
 
-// OpenHistory reads the history in a file, which it makes if there is none. With an error
-// comes a history that is in memory alone.
+// OpenHistory reads the history in a file, which it creates if necessary. If it returns an
+// error, the history is in memory only.
 func OpenHistory(path string) (*History, error) {
 	h := &History{}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -64,14 +63,14 @@ func (h *History) use(f *os.File, path string) error {
 		return err
 	}
 	h.file = f
-	if len(h.lines) > 2*most { // seldom, and before anything is added
+	if len(h.lines) > 2*most { // rare, and before anything is added
 		h.lines = h.lines[len(h.lines)-most:]
 		return h.rewrite()
 	}
 	return nil
 }
 
-// rewrite makes the file hold the lines in memory alone.
+// rewrite replaces the file's contents by the lines in memory.
 func (h *History) rewrite() error {
 	if err := h.file.Truncate(0); err != nil {
 		return err
@@ -80,8 +79,8 @@ func (h *History) rewrite() error {
 	return err
 }
 
-// Keep adds a line, unless it is the last one again. A line of several is not kept: it
-// could not be shown as one.
+// Keep adds a line unless it repeats the last one. Multi-line input is not kept, because it
+// could not be shown as one line.
 func (h *History) Keep(line string) error {
 	if strings.ContainsAny(line, "\n\x00") || len(line) >= longest || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
 		return nil
@@ -97,10 +96,10 @@ func (h *History) Keep(line string) error {
 	return err
 }
 
-// Len is how many lines there are.
+// Len returns the number of lines.
 func (h *History) Len() int { return len(h.lines) }
 
-// At is a line, the newest at 0.
+// At returns a line; 0 is the newest.
 func (h *History) At(i int) string { return h.lines[len(h.lines)-1-i] }
 
 // Close closes the file.

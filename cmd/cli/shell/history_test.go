@@ -66,7 +66,7 @@ func TestAHistoryIsBounded(t *testing.T) {
 	}
 }
 
-// Whoever may write into a folder must not have this append to another file.
+// A user with write access to the directory must not redirect the output to another file.
 func TestAHistoryFollowsNoLinkAndIsKeptInMemoryThen(t *testing.T) {
 	dir := t.TempDir()
 	other, link := filepath.Join(dir, "other"), filepath.Join(dir, "history")

@@ -12,27 +12,27 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/terminal"
 )
 
-// Shell runs commands that are typed or read.
+// Shell runs typed commands or scripts.
 type Shell struct {
-	// Name is the word commands may have before them as in sh, where they are copied from.
+	// Name is an optional first word of commands, for lines copied from sh.
 	Name string
 	// Prompt is shown before each line on a terminal.
 	Prompt string
 	// Run runs a command and returns its exit status. The command may read from in.
 	Run func(words []string, in io.Reader) int
-	// Complete says what a word may become behind others.
+	// Complete returns the completions of a word after others.
 	Complete func(words []string, last string) Offers
-	// Private says that a command is not kept: there is a secret in it.
+	// Private reports whether a command contains a secret and must not be kept.
 	Private func(words []string) bool
 	History *History
 	Errors  io.Writer
 }
 
-// statusUsage is the exit status of a line that is no command.
+// statusUsage is the exit status of an invalid line.
 const statusUsage = 2
 
-// Talk runs what is typed on a terminal until exit or Ctrl-D, and returns the exit
-// status of the last command. Ctrl-C gives up a line.
+// Talk runs commands typed on a terminal until exit or Ctrl-D, and returns the exit status
+// of the last command. Ctrl-C discards a line.
 func (s *Shell) Talk(in *os.File, out io.Writer) (int, error) {
 	lines := &terminal.Lines{In: in, Out: out, History: s.History, Complete: func(before string) (string, string) {
 		columns, _ := terminal.Size(in)
@@ -70,10 +70,10 @@ func (s *Shell) whole(read func(prompt string) (string, error)) (string, error) 
 	return line, err
 }
 
-// Script runs the lines of an input that is no terminal. Its commands read from it, too.
+// Script runs the lines of an input other than a terminal. Its commands read from it, too.
 func (s *Shell) Script(in io.Reader) (int, error) {
 	from := bufio.NewReader(in)
-	if first, _, err := from.ReadRune(); err == nil && first != '\ufeff' { // editors of Windows put it before a file
+	if first, _, err := from.ReadRune(); err == nil && first != '\ufeff' { // some Windows editors write a BOM
 		_ = from.UnreadRune()
 	}
 	status := 0
@@ -101,7 +101,7 @@ func (s *Shell) Script(in io.Reader) (int, error) {
 	}
 }
 
-// line runs a line; over says that it was the last one. last is the status so far.
+// line runs a line; over means that it was the last one. last is the status so far.
 func (s *Shell) line(line string, in io.Reader, last int) (status int, over bool) {
 	found, _, err := split(line)
 	words := texts(found)
@@ -125,7 +125,7 @@ func (s *Shell) line(line string, in io.Reader, last int) (status int, over bool
 	return s.Run(words, in), false
 }
 
-// exit ends the shell with a status, that of the last command if none is given.
+// exit ends the shell with a status, by default that of the last command.
 func (s *Shell) exit(args []string, last int) (int, bool) {
 	if len(args) == 0 {
 		return last, true

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/shell"
 )
 
-// noting is a shell whose commands are noted; "fail" ends with 1, "read" reads a line.
+// noting is a shell that records its commands; "fail" returns 1, "read" reads a line.
 func noting(said *bytes.Buffer) *shell.Shell {
 	return &shell.Shell{
 		Name: "sluice", Errors: said, Private: func([]string) bool { return false },

@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// errOpen says that a line goes on: a quote is open, or a backslash ends it.
+// errOpen means that a line continues: a quote is open, or it ends with a backslash.
 var errOpen = errors.New("a quote is not closed")
 
-// word is a word of a line, without its quotes, and where it begins there.
+// word is an unquoted word of a line with its position.
 type word struct {
 	text  string
 	begin int
 }
 
-// notPlain are characters sh gives a meaning that is none here: who wants them, quotes
-// them, and then a line does the same in sh.
+// notPlain are characters with a meaning in sh that is unsupported here. They must be
+// quoted, so that a line works the same in sh.
 const notPlain = "|&;<>()"
 
-// split makes words of a line as sh does: blanks part them, quotes and backslashes join
-// them, # begins a comment. Nothing is expanded: $, ` and * stand for themselves.
-// ends says that the line ends within its last word.
+// split splits a line into words like sh: blanks separate, quotes and backslashes join, and
+// # begins a comment. Nothing is expanded: $, ` and * are literal. ends means that the line
+// ends within its last word.
 func split(line string) (words []word, ends bool, err error) {
 	var text strings.Builder
 	begin, quote := -1, byte(0)

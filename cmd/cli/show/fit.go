@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// Gap is the blanks between two columns.
+	// Gap is the number of blanks between two columns.
 	Gap = 2
-	// narrowest is how far a column of words is narrowed, by wrapping its cells.
+	// narrowest is the minimum width of a text column after wrapping.
 	narrowest = 20
 )
 
-// Columns is how many columns the output has: those of the terminal, or what COLUMNS says
-// of it; 0 for a file or a program, which get lines of any length. There COLUMNS says
-// nothing, because shells that export it know the terminal alone; SLUICE_COLUMNS does.
+// Columns returns the width of the output: that of the terminal, or COLUMNS. It is 0
+// (unlimited) for files and programs, where COLUMNS is ignored, because shells export it for
+// the terminal only; SLUICE_COLUMNS applies there.
 func Columns(w io.Writer) int {
 	f, name := terminal.Of(w), "COLUMNS"
 	if f == nil {
@@ -34,9 +34,9 @@ func Columns(w io.Writer) int {
 	return columns
 }
 
-// fit makes tables of a sheet that are not wider than the output. First cells
-// of words are wrapped; when that is not enough the columns are shared out to
-// several tables, which all begin with those that say what a row is about.
+// fit returns tables that fit the output. Text cells are wrapped first. If that is not
+// enough, the columns are distributed to several tables, each beginning with the columns
+// that identify a row.
 func (s *Sheet) fit(width int) []*Sheet {
 	s.widths = make([]int, len(s.heading))
 	for i, name := range s.heading {
@@ -73,8 +73,8 @@ func (s *Sheet) width() int {
 	return sum
 }
 
-// share gives each table the first column, also those up to the ID of a row, and
-// as many of the others as there is room for.
+// share gives each table the first column, including the ID of a row, and as many other
+// columns as fit.
 func (s *Sheet) share(width int) (out []*Sheet) {
 	keys := []int{0}
 	if len(s.heading) > 1 && s.heading[1] == "ID" {
@@ -92,7 +92,7 @@ func (s *Sheet) share(width int) (out []*Sheet) {
 	return append(out, s.only(columns))
 }
 
-// only is the sheet with these columns.
+// only returns the sheet with these columns.
 func (s *Sheet) only(columns []int) *Sheet {
 	out := NewSheet()
 	for to, from := range columns {
@@ -112,7 +112,7 @@ func (s *Sheet) only(columns []int) *Sheet {
 	return out
 }
 
-// longestLine is how wide a cell is.
+// longestLine returns the width of a cell.
 func longestLine(cell any) (longest int) {
 	text, _ := cell.(string)
 	width := 0

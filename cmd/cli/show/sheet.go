@@ -1,5 +1,5 @@
-// Package show is how answers look: tables that fit the terminal they are for, states and
-// differences in colours, and texts of others made safe for a terminal. It knows no command.
+// Package show formats output: tables that fit the terminal, coloured states and diffs, and
+// sanitised texts. It is independent of commands.
 package show
 
 import (
@@ -11,18 +11,18 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Sheet is a table being filled: a heading, then rows of any values.
+// Sheet is a table: a heading and rows of any values.
 type Sheet struct {
 	heading []string
 	rows    [][]any
-	right   map[int]bool // columns of numbers
-	widths  []int        // of the columns, once it was fitted
+	right   map[int]bool // numeric columns
+	widths  []int        // of the columns, after fitting
 }
 
-// NewSheet is an empty table with that heading.
+// NewSheet returns an empty table with that heading.
 func NewSheet(heading ...string) *Sheet { return &Sheet{heading: heading, right: map[int]bool{}} }
 
-// Add adds a row. A column with a number in it stands to the right.
+// Add adds a row. A column with a number is right-aligned.
 func (s *Sheet) Add(cells ...any) {
 	row := make([]any, len(cells))
 	for i, cell := range cells {
@@ -35,7 +35,7 @@ func (s *Sheet) Add(cells ...any) {
 	s.rows = append(s.rows, row)
 }
 
-// Cell is a cell as text; what was never set is a dash.
+// Cell formats a cell; nil is a dash.
 func Cell(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -58,7 +58,7 @@ func Cell(v any) string {
 	}
 }
 
-// AlignRight has those columns stand to the right.
+// AlignRight right-aligns columns.
 func (s *Sheet) AlignRight(columns ...int) *Sheet {
 	for _, i := range columns {
 		s.right[i] = true
@@ -66,11 +66,11 @@ func (s *Sheet) AlignRight(columns ...int) *Sheet {
 	return s
 }
 
-// AlignLeft has all columns stand to the left: one of mixed values is read better so.
+// AlignLeft left-aligns all columns, which reads better for mixed values.
 func (s *Sheet) AlignLeft() { s.right = nil }
 
-// Write writes the table: columns two blanks apart, no lines. Where the output is too
-// narrow for it, it is several.
+// Write writes the table with columns two blanks apart and no lines. If the output is too
+// narrow, it is split into several.
 func (s *Sheet) Write(w io.Writer, colored bool) error {
 	for i, part := range s.fit(Columns(w)) {
 		if i > 0 {
@@ -106,7 +106,7 @@ func (s *Sheet) render(colored bool) string {
 	for _, r := range s.rows {
 		w.AppendRow(r)
 	}
-	text.EnableColors() // whether there are any was decided above
+	text.EnableColors() // the decision about colours was made above
 	return w.Render()
 }
 

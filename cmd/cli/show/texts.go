@@ -9,8 +9,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Clean makes a text safe for a terminal: what is not printable is shown as
-// such instead of being obeyed. Line ends and tabs stay.
+// Clean makes a text safe for a terminal: it escapes everything unprintable except line ends
+// and tabs.
 func Clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) || r == '\n' || r == '\t' {
@@ -20,7 +20,7 @@ func Clean(s string) string {
 	}, s)
 }
 
-// Size shows a number of bytes with three digits.
+// Size formats a number of bytes with three digits.
 func Size(n uint64) string {
 	const step = 1024
 	v, unit := float64(n), 0
@@ -33,7 +33,7 @@ func Size(n uint64) string {
 	return fmt.Sprintf("%.1f %ciB", v, " KMGTP"[unit])
 }
 
-// statusColors follow the family's web interface.
+// statusColors follow Zevenet's web interface.
 var statusColors = map[string]text.Colors{
 	"up":             {text.FgGreen},
 	"running":        {text.FgGreen},
@@ -52,9 +52,9 @@ var statusColors = map[string]text.Colors{
 	"invalid":         {text.FgRed},
 }
 
-// Diff writes a unified difference.
+// Diff writes a unified diff.
 func Diff(w io.Writer, diff string, colored bool) error {
-	text.EnableColors() // whether there are any was decided before
+	text.EnableColors() // the decision about colours was made before
 	for line := range strings.Lines(diff) {
 		line = Clean(strings.TrimSuffix(line, "\n"))
 		if colored {

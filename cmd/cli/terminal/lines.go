@@ -8,29 +8,29 @@ import (
 	"golang.org/x/term"
 )
 
-// ErrInterrupted says that Ctrl-C was typed instead of the end of a line.
+// ErrInterrupted means that Ctrl-C was typed.
 var ErrInterrupted = errors.New("interrupted")
 
-// History is the lines of before, the newest at 0.
+// History holds earlier lines; 0 is the newest.
 type History interface {
 	Len() int
 	At(i int) string
 }
 
-// Lines reads lines somebody types. History and Complete may be nil.
+// Lines reads typed lines. History and Complete may be nil.
 type Lines struct {
 	In  *os.File // a terminal
 	Out io.Writer
-	// History is gone through with the arrow keys, and with Ctrl-R to lines that hold
-	// what was typed. Who reads the lines adds them to it.
+	// History is browsed with the arrow keys and searched with Ctrl-R. The caller adds new
+	// lines to it.
 	History History
-	// Complete is asked at the tabulator key, with what stands before the cursor. It
-	// returns what is to stand there instead, and what to show when that is the same.
+	// Complete is called for the Tab key with the text before the cursor. It returns the
+	// replacement, and text to show if that is unchanged.
 	Complete func(before string) (instead, shown string)
 }
 
-// Read shows the prompt and returns the line typed behind it. The errors are io.EOF for
-// Ctrl-D on an empty line, and ErrInterrupted for Ctrl-C.
+// Read shows the prompt and returns the typed line. The errors are io.EOF for Ctrl-D on an
+// empty line and ErrInterrupted for Ctrl-C.
 func (l *Lines) Read(prompt string) (string, error) {
 	return l.read(func(t *term.Terminal) (string, error) {
 		t.SetPrompt(prompt)
@@ -48,7 +48,7 @@ func (l *Lines) Read(prompt string) (string, error) {
 			}
 			instead, shown := l.Complete(line[:at])
 			if instead == line[:at] && shown != "" {
-				_, _ = io.WriteString(t, shown+"\n") // above the prompt; the line is shown again
+				_, _ = io.WriteString(t, shown+"\n") // above the prompt; the line is redrawn
 			}
 			return instead + line[at:], len(instead), true
 		}
@@ -56,7 +56,7 @@ func (l *Lines) Read(prompt string) (string, error) {
 	})
 }
 
-// Password is Read for a line that is not shown and kept nowhere.
+// Password is Read without echo and history.
 func (l *Lines) Password(prompt string) (string, error) {
 	return l.read(func(t *term.Terminal) (string, error) { return t.ReadPassword(prompt) })
 }
@@ -86,8 +86,8 @@ func (l *Lines) read(line func(*term.Terminal) (string, error)) (string, error) 
 	return text, err
 }
 
-// keys gives one key at a time: what was typed ahead stays with the terminal, for the
-// password or the command that reads it next.
+// keys returns one key at a time. Type-ahead stays in the terminal for the next reader, e.g.
+// a password prompt or a command.
 type keys struct {
 	from        io.Reader
 	interrupted bool
@@ -101,7 +101,7 @@ func (k *keys) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// keptElsewhere is a history whose lines are added by who reads them.
+// keptElsewhere is a history to which the caller adds lines.
 type keptElsewhere struct{ History }
 
 func (keptElsewhere) Add(string) {}

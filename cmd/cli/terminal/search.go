@@ -4,16 +4,16 @@ import "strings"
 
 const ctrlR = 18
 
-// search goes back through a history to lines that hold what was typed.
+// search searches a history backwards for lines that contain the typed text.
 type search struct {
 	history History
-	wanted  string // what was typed
-	shown   string // the line that was found last
-	next    int    // where to look on
+	wanted  string // typed text
+	shown   string // last line found
+	next    int    // next position to search
 }
 
-// older returns the next older line that holds what was typed; the line itself where
-// there is none. A line somebody changed is what is looked for anew.
+// older returns the next older line with the typed text, or the line itself if there is
+// none. An edited line starts a new search.
 func (s *search) older(line string) string {
 	if s.shown == "" || line != s.shown {
 		s.wanted, s.next = line, 0

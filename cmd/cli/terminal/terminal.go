@@ -1,6 +1,5 @@
-// Package terminal is what is special about an input or output that is a terminal: its
-// size, lines typed into it with a history and completion, and passwords, which it does
-// not show. It is the door to golang.org/x/term.
+// Package terminal handles terminals: their size, line input with history and completion,
+// and passwords without echo. It is the only importer of golang.org/x/term.
 package terminal
 
 import (
@@ -11,11 +10,10 @@ import (
 	"golang.org/x/term"
 )
 
-// Stand is a reader or writer that stands before another one, as what is collected for
-// a terminal does.
+// Stand is a reader or writer in front of another one, e.g. a buffer for a terminal.
 type Stand interface{ Behind() any }
 
-// Of returns the terminal a reader or writer is, or stands before; nil when there is none.
+// Of returns the terminal that a reader or writer is or leads to, or nil.
 func Of(stream any) *os.File {
 	for {
 		s, is := stream.(Stand)
@@ -31,7 +29,7 @@ func Of(stream any) *os.File {
 	return f
 }
 
-// Size is how many columns and rows the terminal has; 0, 0 when it does not say.
+// Size returns the columns and rows of the terminal, or 0, 0 if unknown.
 func Size(f *os.File) (columns, rows int) {
 	columns, rows, err := term.GetSize(int(f.Fd()))
 	if err != nil {
@@ -40,8 +38,8 @@ func Size(f *os.File) (columns, rows int) {
 	return columns, rows
 }
 
-// raw has the terminal give each key as it is typed, until the function that is returned
-// is called. A signal that ends the program gives the terminal back first.
+// raw puts the terminal into raw mode until back is called. A signal that ends the program
+// restores the mode first.
 func raw(f *os.File) (back func(), err error) {
 	was, err := term.MakeRaw(int(f.Fd()))
 	if err != nil {

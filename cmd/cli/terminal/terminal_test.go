@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/terminal"
 )
 
-// pseudo is a terminal of 40 columns and 10 rows, and the keyboard and screen of it.
+// pseudo returns a terminal of 40 columns and 10 rows with its keyboard and screen.
 func pseudo(t *testing.T) (keyboard, tty *os.File) {
 	t.Helper()
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -67,8 +67,8 @@ func TestATerminalIsFoundBehindWhatStandsBeforeIt(t *testing.T) {
 	}
 }
 
-// screen is what is shown. At the first of it, which is the prompt, something is typed:
-// from then on each key is taken as it is.
+// screen collects the output. After the first output, the prompt, something is typed in raw
+// mode.
 type screen struct {
 	keyboard io.Writer
 	typed    string
@@ -103,11 +103,11 @@ func TestALineIsTypedWithHistoryAndCompletion(t *testing.T) {
 		up + up + "\r":                {"older", nil, "newer"},
 		"\x12\r":                      {"newer", nil, ""},
 		"old\x12\r":                   {"older", nil, "older"},
-		"e\x12\x12\r":                 {"older", nil, "newer"}, // the next one that holds it
-		"e\x12\x12\x12\r":             {"older", nil, ""},      // there is no third
+		"e\x12\x12\r":                 {"older", nil, "newer"}, // the next match
+		"e\x12\x12\x12\r":             {"older", nil, ""},      // there is no third match
 		"older\x12\r":                 {"older", nil, ""},
 		"none\x12x\r":                 {"nonex", nil, ""},
-		"new\x12\x15old\x12\r":        {"older", nil, ""}, // Ctrl-U, and something else is looked for
+		"new\x12\x15old\x12\r":        {"older", nil, ""}, // Ctrl-U, then another search
 		"fa\tx\r":                     {"farm x", nil, ""},
 		"xx" + left + left + "fa\t\r": {"farm xx", nil, ""},
 		"zz\t\r":                      {"zz", nil, "zz1  zz2"},
@@ -129,7 +129,7 @@ func TestALineIsTypedWithHistoryAndCompletion(t *testing.T) {
 		if line != want.line || !errors.Is(err, want.err) || !strings.Contains(shown.text.String(), want.shows) {
 			t.Errorf("%q: %q, %v, shown %q", typed, line, err, &shown.text)
 		}
-		// What was typed ahead is there for who reads next.
+		// Type-ahead is available to the next reader.
 		if line, err := (&terminal.Lines{In: tty, Out: io.Discard}).Password(""); line != "ahead" || err != nil {
 			t.Errorf("%q: %q is left, %v", typed, line, err)
 		}
