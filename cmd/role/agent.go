@@ -18,7 +18,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/settings"
 )
 
-// newAgent is the SNMP subagent. It tells what the API does.
+// newAgent returns the SNMP subagent. It reports the same as the API.
 func (m *manager) newAgent() *snmp.Agent {
 	started := time.Now()
 	return snmp.New(snmp.Options{Socket: settings.AgentXSocket, Log: slog.Default(), Read: func() snmp.Data {
@@ -34,7 +34,7 @@ func (m *manager) newAgent() *snmp.Agent {
 	}})
 }
 
-// toldFarms are the rows of farms and backends, in the order of their IDs.
+// toldFarms returns the rows of farms and backends, in the order of their IDs.
 func (m *manager) toldFarms() (out snmp.Data) {
 	up, board := m.backendHealth, m.board()
 	cfg, rev := m.applier.Current()
@@ -59,7 +59,7 @@ func (m *manager) toldFarms() (out snmp.Data) {
 	return out
 }
 
-// board tells how farms are, as the API does.
+// board returns the source of farm states, as for the API.
 func (m *manager) board() *state.Board {
 	return state.New(state.Deps{
 		Applier: m.applier, Engine: m.engineState, Health: m.backendHealth, Silent: m.watch.silent.Problem, Unreachable: m.watch.unreachable, Checked: m.guardian.Why,

@@ -19,14 +19,14 @@ import (
 	"github.com/sluicelb/sluice/web"
 )
 
-// serve answers on the local socket and on the network. The role counts as
-// ready when the engine also runs the configuration this start began with.
+// serve serves the API on the local socket and on the network. The role reports ready once
+// the engine also runs the configuration of this start.
 func (m *manager) serve(ctx context.Context, configured <-chan struct{}) error {
 	local, err := m.Listener("local")
 	if err != nil {
 		return err
 	}
-	network, err := m.takeListener("api") // a copy kept here would go on listening
+	network, err := m.takeListener("api") // a duplicate kept here would continue to listen
 	if err != nil {
 		return err
 	}
@@ -117,8 +117,8 @@ func (m *manager) deps() api.Deps {
 	return d
 }
 
-// moved is api.Deps.Moved: each of these only grows, so that the sum stays while all do.
-// What netd says of farms in the kernel has no number.
+// moved is api.Deps.Moved. Each summand only grows, so the sum changes whenever one does.
+// Kernel farms have no such number.
 func (m *manager) moved(cfg *farm.Config) (uint64, bool) {
 	for i := range cfg.Farms {
 		if cfg.Farms[i].InKernel() {
@@ -140,7 +140,7 @@ func (m *manager) engineState() state.Engine {
 	}
 }
 
-// roles tells the state of the processes.
+// roles returns the state of the processes.
 func (m *manager) roles() []system.Role {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

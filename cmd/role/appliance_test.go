@@ -112,7 +112,7 @@ func TestTheRolesTogetherAreAnAppliance(t *testing.T) {
 	}
 }
 
-// again reads documents and has roles die.
+// again applies documents and kills roles.
 func (a *appliance) again(document, shop string) {
 	a.t.Helper()
 	config := ""
@@ -158,7 +158,7 @@ func (a *appliance) again(document, shop string) {
 			return cli.Execute([]string{"--data", a.data, "status"}, nil, &out, &out) == 0 && a.pid(name) != was && a.pid(name) != 0 && get(shop) == "one"
 		})
 	}
-	a.shows("192.0.2.7 dynamic 0 ", "session", "list", "shop", "web") // it outlives the engine
+	a.shows("192.0.2.7 dynamic 0 ", "session", "list", "shop", "web") // the session outlives the engine
 	a.must("farm", "stop", "mail")
 	a.must("farm", "start", "mail")
 }

@@ -20,18 +20,17 @@ import (
 )
 
 const (
-	// firstConfigTime is how long the role waits, before it reports ready, for
-	// an engine to take the configuration it was started with.
+	// firstConfigTime is the time the role waits, before it reports ready, for an engine to
+	// accept the initial configuration.
 	firstConfigTime = 15 * time.Second
 	// reloadTime bounds a reload by signal.
 	reloadTime = 30 * time.Second
 )
 
-// follow applies the document of --config: once when the instance is started
-// (but not when mgmt alone came back: changes made since must survive that),
-// and whenever the supervisor got a SIGHUP. configured is closed after the
-// first attempt, whatever came of it, unless nothing can run: the document was
-// refused and nothing is stored (errFinal).
+// follow applies the document of --config when the instance starts and after each SIGHUP of
+// the supervisor. It does not do so when only mgmt restarted, because later changes must
+// survive. configured is closed after the first attempt. Only if the document was refused
+// and nothing is stored does follow return errFinal instead.
 func (m *manager) follow(ctx context.Context, configured chan<- struct{}) error {
 	select {
 	case <-m.published:
@@ -57,13 +56,13 @@ func (m *manager) follow(ctx context.Context, configured chan<- struct{}) error 
 	}
 }
 
-// isRejection reports whether a document is at fault, or what it asks for, rather
-// than an engine that does not answer.
+// isRejection reports whether a document or its contents are at fault, instead of an
+// unavailable engine.
 func isRejection(err error) bool {
 	return err != nil && !errors.Is(err, line.ErrNoConfig) && !errors.Is(err, apply.ErrUnavailable) && !errors.Is(err, context.Canceled)
 }
 
-// applyFirst tries again while the engine is still starting.
+// applyFirst retries while the engine is starting.
 func (m *manager) applyFirst(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, firstConfigTime)
 	defer cancel()
@@ -98,8 +97,8 @@ func (m *manager) applyLogged(ctx context.Context, source string, limit time.Dur
 	return err
 }
 
-// reload makes the document of --config, as it is now, the configuration. A failure stays a
-// problem of the appliance until a later one succeeds.
+// reload applies the current document of --config. A failure remains a problem of the
+// appliance until a later reload succeeds.
 func (m *manager) reload(ctx context.Context, by apply.Author) (apply.Result, error) {
 	result, err := m.readConfigFile(ctx, by)
 	if !errors.Is(err, line.ErrNoConfig) && !errors.Is(err, context.Canceled) && !errors.Is(err, apply.ErrDryRun) {
@@ -123,24 +122,24 @@ func (m *manager) readConfigFile(ctx context.Context, by apply.Author) (apply.Re
 	return m.applier.Replace(apply.FromFile(ctx), by, "reload "+path, 0, cfg)
 }
 
-// configFile returns the path of --config, "" if there is none.
+// configFile returns the path of --config, or "".
 func (m *manager) configFile() string {
 	path, _, err := m.line.Config(context.Background())
 	if errors.Is(err, line.ErrNoConfig) {
 		return ""
 	}
-	return cmp.Or(path, "the file of --config") // which cannot be read now
+	return cmp.Or(path, "the file of --config") // the path is unknown at the moment
 }
 
-// rejectedFile is why the file of --config is not in force. It is kept in the store: mgmt
-// may start anew without reading the file.
+// rejectedFile is the reason why the file of --config is not in force. It is stored, because
+// mgmt may restart without reading the file.
 type rejectedFile struct {
 	mu     sync.Mutex
 	Time   time.Time `json:"time"`
-	Reason string    `json:"reason"` // empty: it is in force
+	Reason string    `json:"reason"` // empty: the file is in force
 }
 
-// rejectedDocument is about this node, so in no backup.
+// rejectedDocument concerns this node and is excluded from backups.
 const rejectedDocument = store.HistoryPrefix + "config-file"
 
 func (r *rejectedFile) load(from *store.Store) {
@@ -151,7 +150,7 @@ func (r *rejectedFile) load(from *store.Store) {
 	}
 }
 
-// note keeps what became of the last attempt.
+// note stores the result of the last attempt.
 func (r *rejectedFile) note(to *store.Store, err error, now time.Time) {
 	reason := ""
 	if err != nil {
@@ -175,7 +174,7 @@ func (r *rejectedFile) note(to *store.Store, err error, now time.Time) {
 	}
 }
 
-// problem says that the file is not in force, "" if it is.
+// problem describes why the file is not in force, or returns "".
 func (r *rejectedFile) problem() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

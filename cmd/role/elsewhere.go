@@ -21,18 +21,18 @@ import (
 	"github.com/sluicelb/sluice/mgmt/syslog"
 )
 
-// collectors brings the servers of remote syslog to the sender of messages: it is the
-// part of the machine's settings that mgmt does itself.
+// collectors passes the remote syslog servers to the sender. mgmt handles this part of the
+// machine settings itself.
 type collectors struct {
 	remote      *syslog.Remote
 	authorities func(name string) ([]byte, error)
 }
 
-// Check implements apply.Machine: what can be wrong with a server the rules say.
+// Check implements apply.Machine. The validation rules check servers.
 func (collectors) Check(context.Context, *farm.System, *farm.System) error { return nil }
 
-// Settle implements apply.Machine. A server that does not answer is no problem of the
-// setting: what is sent waits for it.
+// Settle implements apply.Machine. An unreachable server is not a problem of the setting;
+// messages wait for it.
 func (c collectors) Settle(_ context.Context, s *farm.System) map[string]string {
 	var list []syslog.Server
 	for _, server := range s.Syslog.Servers {
@@ -46,7 +46,7 @@ func (c collectors) Settle(_ context.Context, s *farm.System) map[string]string 
 	return nil
 }
 
-// poolOf is a list of authorities.
+// poolOf returns a CA list as a pool.
 func poolOf(name string, authorities func(name string) ([]byte, error)) (*x509.CertPool, error) {
 	pem, err := authorities(name)
 	if err != nil {
@@ -59,20 +59,20 @@ func poolOf(name string, authorities func(name string) ([]byte, error)) (*x509.C
 	return pool, nil
 }
 
-// authorities are the lists of them; nobody asks before mgmt is put together.
+// authorities returns a CA list; it must not be called before mgmt is set up.
 func (m *manager) authorities(name string) ([]byte, error) { return m.certs.DownloadAuthority(name) }
 
-// logElsewhere makes what mgmt logs and keeps of calls go to remote syslog, too.
+// logElsewhere also sends mgmt's log and the audit log to remote syslog.
 func (m *manager) logElsewhere() {
 	here := slog.Default()
 	m.remote = syslog.NewRemote(here, nil)
 	slog.SetDefault(slog.New(syslog.NewHandler(here.Handler(), m.remote, "mgmt")))
 }
 
-// tell tells of an event by every way that is for it, and keeps it for the timeline.
+// tell sends an event through all methods selected for it and adds it to the timeline.
 func (m *manager) tell(e event.Event) {
 	n := m.notify
-	if n == nil || n.ToSyslog(e) { // early in the start all are for everything
+	if n == nil || n.ToSyslog(e) { // early in the start all methods get all events
 		m.toSyslog(e)
 	}
 	if n == nil || n.ToScripts(e) {
@@ -84,7 +84,7 @@ func (m *manager) tell(e event.Event) {
 	m.noted(e)
 }
 
-// toSyslog sends an event to remote syslog, or logs it here where no server is set.
+// toSyslog sends an event to remote syslog, or logs it locally if no server is set.
 func (m *manager) toSyslog(e event.Event) {
 	if m.remote.Active() {
 		m.remote.Send(eventMessage(e))
@@ -100,10 +100,10 @@ func (m *manager) toSyslog(e event.Event) {
 	slog.LogAttrs(context.Background(), level, e.Text(), attrs...)
 }
 
-// subjects are the facts that say what an event is about.
+// subjects are the facts that identify the object of an event.
 var subjects = []string{"farm", "service", "backend", "revision", "certificate", "limit"}
 
-// eventMessage is an event as a message; what is known of it is structured data.
+// eventMessage returns an event as a syslog message with its facts as structured data.
 func eventMessage(e event.Event) syslog.Message {
 	out := syslog.Message{Facility: syslog.Daemon, Severity: syslog.Notice, Time: e.At, ID: syslog.IDEvent, Text: string(e.Kind)}
 	switch e.Severity {
@@ -128,7 +128,7 @@ func eventMessage(e event.Event) syslog.Message {
 	return out
 }
 
-// proxy is what connections of the appliance go through now.
+// proxy returns the current proxy settings for outgoing connections.
 func (m *manager) proxy() outbound.Proxy {
 	cfg, _ := m.applier.Current()
 	return outbound.Proxy{
@@ -137,8 +137,8 @@ func (m *manager) proxy() outbound.Proxy {
 	}
 }
 
-// proxyAddress is the address of a proxy with its password. Nothing goes past a proxy
-// whose password cannot be read: what is asked for fails there, with the reason.
+// proxyAddress returns the address of a proxy with its password. If the password cannot be
+// read, requests fail with the reason instead of bypassing the proxy.
 func (m *manager) proxyAddress(p farm.ProxyServer, purpose string) string {
 	at, err := p.Address(func(s farm.Secret) (string, error) { return apply.Reveal(m.certs, purpose, s) })
 	switch {
@@ -151,12 +151,12 @@ func (m *manager) proxyAddress(p farm.ProxyServer, purpose string) string {
 	return at.String()
 }
 
-// notifier sends mails, and messages to webhooks.
+// notifier returns the sender of mails and webhooks.
 func (m *manager) notifier(book *certs.Book) *notify.Manager {
 	return notify.New(notify.Options{Store: m.store, Secrets: book, Authorities: m.authorities, Proxy: m.proxy, Tell: m.tell, Log: slog.Default()})
 }
 
-// whyDown says why a backend is down or cannot be asked, where that is known.
+// whyDown returns why a backend is down or its checks cannot run, if known.
 func (m *manager) whyDown(backend uint32) string {
 	if e, is := m.health.Slot(backend).Ejection(); is && time.Now().Before(e.Until) {
 		return "is ejected: " + e.Why()
@@ -167,10 +167,10 @@ func (m *manager) whyDown(backend uint32) string {
 	return m.watch.silent.Problem(backend)
 }
 
-// activation keeps the activation certificate.
+// activation returns the store of the activation certificate.
 func (m *manager) activation() *activation.Keeper { return &activation.Keeper{Store: m.store} }
 
-// expiring are the certificates that can expire.
+// expiring returns the certificates with an expiry date.
 func (m *manager) expiring(cfg *farm.Config) (out []notify.Certificate) {
 	for _, v := range m.certs.List() {
 		if v.NotAfter.IsZero() || v.CSR || v.Problem != "" {
@@ -184,7 +184,7 @@ func (m *manager) expiring(cfg *farm.Config) (out []notify.Certificate) {
 	return out
 }
 
-// allowOutbound lets mgmt connect to the local addresses that the instance was started with.
+// allowOutbound allows mgmt to connect to the local addresses given at the start.
 func allowOutbound() error {
 	list, err := outbound.ParseAllowed(os.Getenv(supervisor.OutboundAllowVariable))
 	if err == nil {

@@ -62,7 +62,7 @@ func TestMessagesGoToTheServersThatAreSet(t *testing.T) {
 	t.Cleanup(h.remote.Close)
 	h.applier = apply.New(h.store, &h.engine, apply.WithMachine(collectors{h.remote, h.authorities}))
 	server, next := collector(t)
-	h.tell(event.Event{Kind: event.FarmStop, Facts: []string{"SLUICE_FARM=gone"}}) // nobody listens
+	h.tell(event.Event{Kind: event.FarmStop, Facts: []string{"SLUICE_FARM=gone"}}) // without a listener
 	h.system(t, func(s *farm.System) { s.Syslog.Servers = []farm.SyslogServer{server} })
 	slog.Warn("something happened", "farm", "shop")
 	if got := next("something happened"); !strings.HasPrefix(got, "<28>1 ") || !strings.Contains(got, `log [sluice@32473 role="mgmt"] something happened farm=shop`) {
@@ -100,7 +100,7 @@ func TestAServerIsVerifiedByItsListOrNotAtAllTrusted(t *testing.T) {
 	}
 }
 
-// mute is the port of somebody who says nothing.
+// mute returns the port of a silent server.
 func mute(t *testing.T) uint16 {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -33,8 +33,8 @@ import (
 // LoopsVariable sets the number of event loops; unset means one per CPU.
 const LoopsVariable = "SLUICE_LOOPS"
 
-// Engine carries the traffic until SIGTERM, then lets exchanges under way end
-// within the grace time.
+// Engine carries traffic until SIGTERM, then lets exchanges in progress finish within the
+// grace time.
 func Engine(in inherit.Set) error {
 	e, err := newEngine(in)
 	if err != nil {
@@ -53,7 +53,7 @@ func Engine(in inherit.Set) error {
 	go func() {
 		failed <- link.Serve(ctx, control, e, uidFrom(supervisor.ManagerVariable))
 	}()
-	beating, still := context.WithCancel(context.Background()) // to the last: exchanges are ended in order
+	beating, still := context.WithCancel(context.Background()) // to the very end, because exchanges finish in order
 	defer still()
 	go Heartbeat(beating, e.page, e.loops)
 	select {
@@ -129,7 +129,7 @@ func newEngine(in inherit.Set) (*engine, error) {
 	return e, nil
 }
 
-// record makes the loops leave records of exchanges for mgmt.
+// record makes the loops write records of exchanges for mgmt.
 func (e *engine) record(in inherit.Set) error {
 	segment, err := mapped(in, "records", true, accesslog.OpenSegment)
 	if err != nil {
@@ -150,7 +150,7 @@ func (e *engine) record(in inherit.Set) error {
 	return nil
 }
 
-// loopCounters is where a loop counts.
+// loopCounters returns the counters of a loop.
 func loopCounters(c *stats.Loop) *loop.Counters {
 	return &loop.Counters{
 		Events: &c.Events, Accepted: &c.Accepted, AcceptErrors: &c.AcceptErrors, Panics: &c.Panics,
@@ -172,13 +172,13 @@ func loopCount() (int, error) {
 	return n, nil
 }
 
-// keepTickets maps the memory in which the keys of TLS tickets outlive the engine.
+// keepTickets maps the shared memory for the keys of TLS tickets.
 func (e *engine) keepTickets(in inherit.Set) error {
 	_, err := mapped(in, "tickets", true, func(mem []byte) (any, error) { return nil, e.proxy.KeepTickets(mem) })
 	return err
 }
 
-// openMemory maps the three segments the engine shares with mgmt.
+// openMemory maps the three segments shared with mgmt.
 func openMemory(in inherit.Set, loops int) (page *snapshot.Page, healthTable *health.Table, segment *stats.Segment, err error) {
 	if page, err = mapped(in, "page", true, snapshot.OpenPage); err != nil {
 		return nil, nil, nil, err
@@ -209,8 +209,7 @@ func (e *engine) refuse(generation uint64, err error) link.Ack {
 	return link.Ack{Generation: generation, Refused: err.Error(), Listeners: e.holds()}
 }
 
-// closeAll closes the listeners that came with a snapshot; the loops hold
-// duplicates of those they use.
+// closeAll closes the listeners of a snapshot; the loops hold duplicates of those they use.
 func closeAll(opened map[string][]*os.File) {
 	for _, files := range opened {
 		for _, f := range files {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
-// Questions about connections go to who carries l4xnat farms.
+// The l4 engine handles questions about connections.
 
 // Sessions implements link.Handler.
 func (e *engine) Sessions(service uint32, limit int) (total int, list []link.Session) {
@@ -58,8 +58,8 @@ func (e *engine) Connections(backends []uint32, limit int) (total int, list []li
 	return total, list
 }
 
-// EndConnections implements link.Handler: of all backends those of layer 4, of named ones
-// also the exchanges that clients of layer 7 have with them.
+// EndConnections implements link.Handler. For all backends (nil) it ends layer-4
+// connections. For named ones it also ends the exchanges of layer-7 clients with them.
 func (e *engine) EndConnections(backends []uint32) int {
 	ended := e.forward.FlushConnections(backends)
 	if backends != nil {
@@ -68,11 +68,10 @@ func (e *engine) EndConnections(backends []uint32) int {
 	return ended
 }
 
-// Publish implements link.Handler. What does not check out changes nothing, in none
-// of the engines.
+// Publish implements link.Handler. A snapshot refused by one engine changes nothing in any.
 func (e *engine) Publish(file *os.File, opened map[string][]*os.File) link.Ack {
 	if opened == nil {
-		opened = map[string][]*os.File{} // the set adds to it
+		opened = map[string][]*os.File{} // the set adds entries
 	}
 	defer closeAll(opened)
 	defer trim.While(file.Stat())()

@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// takePlaces has the name server use the table of places that came with a publication, if
-// one did. What cannot be read leaves the one in use.
+// takePlaces makes the name server use the GeoIP table of a publication, if it has one. If
+// the table cannot be read, the current one stays in use.
 func (e *engine) takePlaces(opened map[string][]*os.File) {
 	for key, files := range opened {
 		if !strings.HasPrefix(key, geoip.Prefix) {
@@ -29,7 +29,7 @@ func (e *engine) takePlaces(opened map[string][]*os.File) {
 	}
 }
 
-// holds are the names of what need not be sent again.
+// holds returns the names of objects that need not be sent again.
 func (e *engine) holds() []string {
 	list := e.set.Listeners()
 	if t := e.zones.Places(); t != nil {

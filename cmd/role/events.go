@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/notify"
 )
 
-// statesMark is comparable: the status of farms and backends is the same while it is.
+// statesMark is comparable. While it is unchanged, so are the states of farms and backends.
 type statesMark struct {
 	cfg       *farm.Config
 	connected bool
@@ -32,10 +32,10 @@ func (m *manager) statesMark(cfg *farm.Config) statesMark {
 		m.health.Version() + m.watch.moved.Load() + m.watch.silent.Moved() + m.guardian.Moved()}
 }
 
-// lookStates keeps what changed since the last look. Warnings of farms in the kernel come
-// along with the next change of anything.
+// lookStates records changes since the previous look. Warnings of kernel farms are recorded
+// along with the next change of anything else.
 func (m *manager) lookStates(cfg *farm.Config, mark statesMark, now time.Time) {
-	moment := sync.OnceValue(func() *state.Moment { return m.board().Now() }) // mostly nobody asks
+	moment := sync.OnceValue(func() *state.Moment { return m.board().Now() }) // usually not needed
 	m.events.Add(m.states.Look(cfg, mark, now, eventlog.Known{
 		Backend: func(g farm.Group, k int) farm.Status { return farmstate.In(g, k, m.backendHealth) },
 		Why:     m.whyDown,
@@ -44,7 +44,7 @@ func (m *manager) lookStates(cfg *farm.Config, mark statesMark, now time.Time) {
 	})...)
 }
 
-// known tells those who tell operators how backends and farms are.
+// known returns the sources of backend and farm states for notifications.
 func (m *manager) known() notify.Known {
 	moment := sync.OnceValue(func() *state.Moment { return m.board().Now() })
 	return notify.Known{
@@ -53,18 +53,18 @@ func (m *manager) known() notify.Known {
 	}
 }
 
-// isInForce reports whether an engine has run what is stored: before that nothing is
-// known of farms that would be news.
+// isInForce reports whether an engine has run the stored configuration. Before that, states
+// of farms are unknown and no events occur.
 func (m *manager) isInForce() bool {
 	select {
 	case <-m.published:
 		return true
 	default:
-		return m.published == nil // nobody publishes
+		return m.published == nil // there is no publisher
 	}
 }
 
-// noted keeps events for the timeline that are kept there in no other way.
+// noted adds events to the timeline that are not recorded elsewhere.
 func (m *manager) noted(e event.Event) {
 	kind := eventlog.Limit
 	switch e.Kind {
@@ -90,14 +90,15 @@ func (m *manager) noted(e event.Event) {
 	m.events.Add(out)
 }
 
-// farmsOf are the farms that use a certificate, and the name of a single one.
+// farmsOf returns the farms that use a certificate, and the name if there is a single one.
 func farmsOf(cfg *farm.Config, certificate string) (ids []uint32, name string) {
 	return farmsThat(cfg, func(f *farm.Farm) bool {
 		return len(certs.CertificateUsers(&farm.Config{Farms: []farm.Farm{*f}}, certificate)) > 0
 	})
 }
 
-// byPlace are the farms that choose by where clients are, and the name of a single one.
+// byPlace returns the farms that use client locations, and the name if there is a single
+// one.
 func byPlace(cfg *farm.Config) (ids []uint32, name string) {
 	return farmsThat(cfg, func(f *farm.Farm) bool { return f.ChoosesByPlace(false) != nil || f.ChoosesByPlace(true) != nil })
 }
@@ -114,7 +115,7 @@ func farmsThat(cfg *farm.Config, do func(*farm.Farm) bool) (ids []uint32, name s
 	return ids, name
 }
 
-// started is the event of a start: of everything, or of mgmt alone.
+// started returns the event of a start, of the appliance or of mgmt alone.
 func started(first bool) eventlog.Event {
 	if first {
 		return eventlog.Event{Kind: eventlog.Appliance, Severity: eventlog.Info, Text: "the appliance was started"}
@@ -122,18 +123,18 @@ func started(first bool) eventlog.Event {
 	return eventlog.Event{Kind: eventlog.Appliance, Severity: eventlog.Warning, Text: "the management process was started anew; traffic went on"}
 }
 
-// engineDocument names the engine that was seen last: mgmt may have been away when
-// another took its place.
+// engineDocument identifies the last engine seen, because it may be replaced while mgmt is
+// down.
 const engineDocument = "events.engine"
 
-// seenEngine is one, by what no two have alike.
+// seenEngine identifies an engine.
 type seenEngine struct {
 	PID     int       `json:"pid"`
 	Started time.Time `json:"started"`
 }
 
-// engineSeen keeps that another engine is there than the one before. The one of a start
-// of everything is told of as such.
+// engineSeen records that the engine was replaced. The first engine of an appliance start is
+// not recorded, because that start is an event itself.
 func (m *manager) engineSeen(h link.Hello) {
 	is := seenEngine{h.PID, h.Started.UTC().Round(0)}
 	if h.PID == 0 || m.engine.same(is) {
@@ -141,7 +142,7 @@ func (m *manager) engineSeen(h link.Hello) {
 	}
 	was := m.engine
 	m.engine = is
-	if was.PID == 0 { // the first one this process sees
+	if was.PID == 0 { // the first one seen by this process
 		found, err := m.store.ReadDocument(engineDocument, &was)
 		if err != nil {
 			slog.Warn("the engine that ran before is not known", "error", err)
@@ -156,7 +157,7 @@ func (m *manager) engineSeen(h link.Hello) {
 		Text: fmt.Sprintf("the engine was started anew (process %d after %d): connections of the one before ended with it", is.PID, was.PID)})
 }
 
-// same reports whether two are one.
+// same reports whether both are the same engine.
 func (e seenEngine) same(other seenEngine) bool {
 	return e.PID == other.PID && e.Started.Equal(other.Started)
 }
@@ -170,7 +171,7 @@ func (m *manager) keepEngine(kept bool) {
 	}
 }
 
-// certificateChanged keeps what became of a certificate, and whose it is.
+// certificateChanged records a change of a certificate with its author.
 func (m *manager) certificateChanged(c certs.Change) {
 	cfg, _ := m.applier.Current()
 	e := eventlog.Event{Kind: eventlog.Certificate, Severity: eventlog.Info, Text: "certificate " + c.Name + " was " + c.What, Detail: "by " + c.By.Name}
@@ -181,7 +182,7 @@ func (m *manager) certificateChanged(c certs.Change) {
 	m.events.Add(e)
 }
 
-// confirmed keeps that a pending change was. One that goes back is a revision.
+// confirmed records the confirmation of a pending change. A revert is a revision of its own.
 func (m *manager) confirmed(p apply.Ended) {
 	if p.Outcome != apply.Confirmed {
 		return

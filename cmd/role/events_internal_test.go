@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// happened is what was kept, a line each.
+// happened returns the recorded events, one per line.
 func (h *house) happened(t *testing.T) string {
 	t.Helper()
 	list, err := h.events.Read(time.Time{})
@@ -34,7 +34,7 @@ func TestAnotherEngineIsAnEvent(t *testing.T) {
 	h := newHouse(t, ctl.Parts{})
 	at := time.Now()
 	h.engineSeen(link.Hello{})
-	h.engineSeen(link.Hello{PID: 7, Started: at}) // nobody knows of another one
+	h.engineSeen(link.Hello{PID: 7, Started: at}) // no engine was seen before
 	h.engineSeen(link.Hello{PID: 7, Started: at})
 	if got := h.happened(t); got != "" {
 		t.Errorf("the first engine: %s", got)
@@ -49,7 +49,7 @@ func TestAnotherEngineIsAnEvent(t *testing.T) {
 		t.Errorf("the same one, after mgmt was started anew: %s", got)
 	}
 	again.manager.engine = seenEngine{}
-	again.engineSeen(link.Hello{PID: 8, Started: at.Add(time.Minute)}) // the number came back
+	again.engineSeen(link.Hello{PID: 8, Started: at.Add(time.Minute)}) // the PID was reused
 	if got := h.happened(t); strings.Count(got, "started anew") != 2 {
 		t.Errorf("another one meanwhile: %s", got)
 	}

@@ -11,14 +11,14 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// firewallLooks is how many looks at the rest come for one at firewalls, which
-// takes programs; a change of the configuration has the next one.
+// firewallLooks is the number of looks per check of firewalls, which starts programs. A
+// configuration change triggers a check at the next look.
 const firewallLooks = 3
 
-// dropped asks netd about the listeners of farms; ctl.Client does.
+// dropped asks netd about the listeners of farms; ctl.Client implements it.
 type dropped func(context.Context, ctl.FarmKeys) (map[uint32][]string, error)
 
-// warnings is what of a farm that is served cannot work now.
+// warnings returns why a running farm cannot work at the moment.
 func (m *manager) warnings(f *farm.Farm) []string {
 	if f.InKernel() {
 		return m.kernel.warnings(f.ID)
@@ -26,16 +26,16 @@ func (m *manager) warnings(f *farm.Farm) []string {
 	return append(m.watch.firewalled(f), m.geoip.Missing(f)...)
 }
 
-// firewalled is what firewalls of others surely drop of a farm of the engine.
+// firewalled returns the traffic of an engine farm that other firewalls certainly drop.
 func (w *watch) firewalled(f *farm.Farm) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.dropped[f.ID])
 }
 
-// firewalls finds the farms of the engine whose clients a firewall keeps away.
-// What is known stays where netd does not know. Addresses of the loopback device
-// have no clients on other machines: an appliance that is tried starts no program.
+// firewalls finds the engine farms whose clients a firewall blocks. If netd cannot tell, the
+// previous result stays. Loopback addresses have no remote clients and are skipped, so a
+// trial appliance starts no programs.
 func (w *watch) firewalls(ctx context.Context, cfg *farm.Config, ask dropped) {
 	ctx, cancel := context.WithTimeout(ctx, recentTimeout)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// The test changes where the log goes, so it runs with no other.
+// The test redirects the log and therefore runs alone.
 func TestFirewallsAreLoggedOnceWhenTheyCloseAndOnceWhenTheyOpen(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()

@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// naming is a house with a farm the kernel carries, which needs no engine, and one that
-// answers names with its address.
+// naming is a house with a kernel farm, which needs no engine, and a gslb farm that answers
+// with its address.
 func naming(t *testing.T) (h *house, carries *farm.Farm, named uint32) {
 	t.Helper()
 	h = newHouse(t, ctl.Parts{})
@@ -37,8 +37,8 @@ func overTCP() farm.Farm {
 	return f
 }
 
-// What a backend that goes means for the address of a farm is known at the next look,
-// long before who is well is looked at again.
+// The effect of a failed backend on a farm's address is known at the next quick look, long
+// before the next health look.
 func TestNamesFollowAFarmOfTheApplianceSoon(t *testing.T) {
 	h, carries, named := naming(t)
 	now := time.Now()

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/traffic"
 )
 
-// forwarded is traffic.ConnectionTable: the connections of farms the engine carries.
+// forwarded implements traffic.ConnectionTable for farms in the engine.
 type forwarded struct {
 	engine interface {
 		Connections(ctx context.Context, backends []uint32, limit int) (total int, list []link.Connection, err error)
@@ -16,8 +16,8 @@ type forwarded struct {
 	}
 }
 
-// inParts calls ask with as many backends as a question holds: once for nil,
-// which means all.
+// inParts calls ask with as many backends as a request can hold; once for nil, which means
+// all.
 func inParts(backends []uint32, ask func(some []uint32) error) error {
 	if backends == nil {
 		return ask(nil)

@@ -25,17 +25,17 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// knowChecks has commands of checks read from here on; passwords in them are found by
-// what each check says of its flags, so that it comes before any configuration is read.
-// Programs are started by progd.
+// knowChecks registers the kinds of checks. It must precede the reading of any
+// configuration, because checks know which of their flags are passwords. progd starts
+// programs.
 func knowChecks(by hook.Starter) {
 	all.Use(program.All...)
 	program.StartBy(by, harden.ProgramMayRun)
 }
 
-// newGuardian makes who asks backends by their checks, until ctx ends.
+// newGuardian returns the guardian, which runs health checks until ctx ends.
 func (m *manager) newGuardian(ctx context.Context, secrets apply.Secrets) *guardian.Guardian {
-	netd := ctl.NewClient(netdSocket) // apart from that of changes, which may take long
+	netd := ctl.NewClient(netdSocket) // separate from that of changes, which may take long
 	context.AfterFunc(ctx, netd.Hangup)
 	return guardian.New(ctx, guardian.Options{
 		Parse: func(command string) (probe.Probe, error) { return apply.ParseCommand(secrets, command) },
@@ -47,8 +47,8 @@ func (m *manager) newGuardian(ctx context.Context, secrets apply.Secrets) *guard
 	})
 }
 
-// openTo is how many connections farms have, by number; of those in the kernel while it
-// can be asked.
+// openTo returns the number of connections of farms by number. Kernel farms are included
+// while netd responds.
 func (m *manager) openTo(farms []*farm.Farm) map[uint32]uint64 {
 	var kernel stats.Traffic
 	known := true
@@ -64,8 +64,8 @@ func (m *manager) openTo(farms []*farm.Farm) map[uint32]uint64 {
 	return out
 }
 
-// probesAtOnce is how many probes may be under way: half of the descriptors this process
-// may have are for other things.
+// probesAtOnce bounds concurrent probes: half of the process's descriptors are reserved for
+// other purposes.
 func probesAtOnce() int {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
@@ -74,25 +74,24 @@ func probesAtOnce() int {
 	return int(min(guardian.DefaultAtOnce, max(1, limit.Cur/2)))
 }
 
-// checkBackends has the backends asked that the configuration in force has.
+// checkBackends passes the current configuration to the guardian.
 func (m *manager) checkBackends() {
 	cfg, _ := m.applier.Current()
 	m.guardian.Set(cfg)
 }
 
-// lookFarms has backends be as the farms of this appliance are that they follow, once it
-// is known how these are.
+// lookFarms updates backends that follow the status of a farm, once that is known.
 func (m *manager) lookFarms() {
 	if m.isInForce() {
 		m.guardian.LookFarms()
 	}
 }
 
-// cutTime bounds how long ending the connections of a backend may take.
+// cutTime bounds the time to end the connections of a backend.
 const cutTime = 5 * time.Second
 
-// cutBackends ends the connections of backends that a check found down: those the
-// kernel tracks, and those the engine relays or proxies.
+// cutBackends ends the connections of backends found down by a check, both tracked by the
+// kernel and in the engine.
 func (m *manager) cutBackends(ids []uint32) {
 	ctx, cancel := context.WithTimeout(context.Background(), cutTime)
 	defer cancel()
@@ -127,15 +126,15 @@ func (m *manager) cutBackends(ids []uint32) {
 	}
 }
 
-// passive is what engines found of a backend.
+// passive returns the engine's finding about a backend.
 func (m *manager) passive(backend uint32) health.State { return m.health.Slot(backend).Passive() }
 
-// lookupHost finds addresses of a host name that a check is tried on.
+// lookupHost resolves a host name for a trial of a check.
 func lookupHost(ctx context.Context, host string) ([]netip.Addr, error) {
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
-// probed is what was counted of checks, for metrics.
+// probed returns the counts of checks for metrics.
 func (m *manager) probed() (out []metrics.Probed) {
 	for check, n := range m.guardian.Counts() {
 		out = append(out, metrics.Probed{Check: check, Healthy: n.Healthy, Failed: n.Failed, Seconds: n.Took.Seconds()})
@@ -143,14 +142,14 @@ func (m *manager) probed() (out []metrics.Probed) {
 	return out
 }
 
-// marker gives sockets a mark, and makes those for echo requests; *ctl.Client is one.
+// marker sets marks on sockets and creates ICMP sockets; *ctl.Client implements it.
 type marker interface {
 	Mark(ctx context.Context, fd int, mark uint32) error
 	Ping(ctx context.Context, v6 bool) (*os.File, error)
 }
 
-// reach is the network as the traffic of a farm sees it: from the source address of that,
-// and with its mark, which netd gives.
+// reach is the network as seen by a farm's traffic: with its source address and its mark,
+// which netd sets.
 type reach struct {
 	source netip.Addr
 	mark   uint32
@@ -182,8 +181,8 @@ func (r *reach) ListenPacket(ctx context.Context, network, address string) (net.
 	return m.ListenPacket(ctx, network, address)
 }
 
-// marked has the mark of the farm set. Without it the probe would go another way than
-// traffic: then nothing is known of the backend.
+// marked sets the farm's mark. Without it the probe would take another route than traffic,
+// so the result would be meaningless.
 func (r *reach) marked(ctx context.Context, c syscall.RawConn) error {
 	if r.mark == 0 {
 		return nil
@@ -198,11 +197,11 @@ func (r *reach) marked(ctx context.Context, c syscall.RawConn) error {
 	return nil
 }
 
-// bindNoPort (IP_BIND_ADDRESS_NO_PORT) leaves the choice of a port to connect, which
-// may then use one for several servers.
+// bindNoPort (IP_BIND_ADDRESS_NO_PORT) leaves the choice of a port to connect, which can
+// share one between several servers.
 const bindNoPort = 24
 
-// bindTo has a socket come from an address.
+// bindTo binds a socket to a source address.
 func bindTo(c syscall.RawConn, source netip.Addr) (err error) {
 	failed := c.Control(func(fd uintptr) {
 		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_IP, bindNoPort, 1)

@@ -23,8 +23,8 @@ import (
 	"github.com/sluicelb/sluice/core/logtest"
 )
 
-// This test binary is also the appliance under test: each of its roles, and the
-// supervisor when RUN names a data directory.
+// This test binary is also the appliance under test: each of its roles and, when RUN names a
+// data directory, the supervisor.
 func TestMain(m *testing.M) {
 	status := 0
 	if name, ok := role.Named(os.Args); ok {
@@ -55,14 +55,14 @@ type appliance struct {
 	exited chan error
 }
 
-// start runs one with a document; ready says that it must come to serve.
+// start starts an appliance with a document; ready requires that it becomes ready.
 func start(t *testing.T, document string, ready bool, env ...string) *appliance {
 	t.Helper()
 	config := filepath.Join(t.TempDir(), "sluice.yaml")
 	if err := os.WriteFile(config, []byte(document), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.MkdirTemp("", "role") // the path of a socket must be short
+	data, err := os.MkdirTemp("", "role") // socket paths must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +89,8 @@ func start(t *testing.T, document string, ready bool, env ...string) *appliance 
 	return a
 }
 
-// must is a command that has to work; it returns what that prints, single blanks
-// between words.
+// must runs a command that must succeed; it returns its output with single blanks between
+// words.
 func (a *appliance) must(args ...string) string {
 	a.t.Helper()
 	var out, wrong bytes.Buffer
@@ -100,8 +100,7 @@ func (a *appliance) must(args ...string) string {
 	return strings.Join(strings.Fields(out.String()), " ")
 }
 
-// eventually waits until it is so; roles that start on a machine with much to do
-// take their time.
+// eventually waits until ok holds, with a generous limit for busy machines.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for limit := time.Now().Add(time.Minute); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -111,13 +110,13 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// shows waits until a command shows a text.
+// shows waits until a command prints a text.
 func (a *appliance) shows(want string, args ...string) {
 	a.t.Helper()
 	eventually(a.t, fmt.Sprintf("%q of sluice %v", want, args), func() bool { return strings.Contains(a.must(args...), want) })
 }
 
-// pid is the process of a role that runs without rights it does not need.
+// pid returns the process of a role, after its privileges were dropped.
 func (a *appliance) pid(name string) int {
 	a.t.Helper()
 	var body struct {
@@ -153,7 +152,7 @@ func get(url string) string {
 	return string(b)
 }
 
-// echo is a server of connections that says what it hears.
+// echo is a TCP echo server.
 func echo(t *testing.T) netip.AddrPort {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -10,13 +10,13 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
-// Heartbeat shows the supervisor, until ctx ends, that the process and each of
-// its loops go on: it asks the loops every supervisor.AskEvery, and each answers
-// on the control page. An idle engine is woken that often and no oftener: once
-// a second for the question and once for each loop. A loop that has not answered
-// is not asked again: what it answers at last is the latest question.
+// Heartbeat proves to the supervisor, until ctx ends, that the process and each of its loops
+// are alive. It asks the loops every supervisor.AskEvery, and they answer on the control
+// page. An idle engine is woken only that often: once a second for the question and once per
+// loop. A loop that has not answered is not asked again; its late answer counts for the
+// latest question.
 func Heartbeat(ctx context.Context, page *snapshot.Page, loops []*loop.Loop) {
-	asked := make([]atomic.Bool, len(loops)) // and has not answered
+	asked := make([]atomic.Bool, len(loops)) // without an answer so far
 	t := time.NewTicker(supervisor.AskEvery)
 	defer t.Stop()
 	for {

@@ -13,9 +13,9 @@ import (
 	"github.com/sluicelb/sluice/sysnet/settings"
 )
 
-// hostd carries out the one request of its standard input, which is of the kind it
-// was started for, writes the answer, and ends. Before it reads anything it gives up
-// what that kind does not take.
+// hostd executes the single request on its standard input, of the kind it was started for,
+// writes the response and exits. Before reading it drops the privileges that this kind does
+// not need.
 func hostd(kind string) error {
 	status, err := harden.Host(kind)
 	if err != nil {
@@ -38,7 +38,7 @@ func hostd(kind string) error {
 	return nil
 }
 
-// groupFrom reads a gid the supervisor passed on; the own one when it is unset.
+// groupFrom returns a gid passed by the supervisor, or the own one if it is unset.
 func groupFrom(variable string) int {
 	n, err := strconv.ParseUint(os.Getenv(variable), 10, 32)
 	if err != nil {

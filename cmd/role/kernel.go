@@ -24,13 +24,11 @@ import (
 	"github.com/sluicelb/sluice/sysnet/host"
 )
 
-// kernelTimeout bounds one question about what is in the kernel, whose tables
-// may be large.
+// kernelTimeout bounds a request about kernel objects, whose tables may be large.
 const kernelTimeout = 20 * time.Second
 
-// inKernel is what mgmt asks netd about the farms the kernel carries. It has
-// connections of its own: whoever waits for an answer keeps no listener from
-// being opened.
+// inKernel asks netd about kernel farms. It has its own connections, so that its requests do
+// not delay the opening of listeners.
 type inKernel struct {
 	netd   *ctl.Client
 	counts recent[stats.Traffic]
@@ -54,7 +52,7 @@ func (k *inKernel) warnings(farm uint32) []string {
 	return state.Warnings[farm]
 }
 
-// unavailable tells that netd is away from what it refuses.
+// unavailable distinguishes an unavailable netd from a refusal.
 func unavailable(err error) error {
 	var refused *ctl.Error
 	if err == nil || errors.As(err, &refused) {
@@ -71,8 +69,8 @@ func sessionError(err error) error {
 	return unavailable(err)
 }
 
-// trafficOf turns what netd counts, as clients see it, into counters. Those of
-// backends are as backends see it.
+// trafficOf converts netd's counts, from the clients' point of view, to counters. Those of
+// backends are from the backends' point of view.
 func trafficOf(t ctl.KernelTraffic) stats.Traffic {
 	out := stats.Traffic{Farms: make(map[uint32]stats.Farm, len(t.Farms)), Backends: make(map[uint32]stats.Backend, len(t.Backends))}
 	for id, c := range t.Farms {
@@ -123,7 +121,7 @@ func (k *inKernel) ChangeSessions(ctx context.Context, c link.SessionChange) (in
 	return n, sessionError(err)
 }
 
-// kernelError is unavailable for what the kernel may refuse.
+// kernelError is unavailable for requests that the kernel may refuse.
 func kernelError(err error) error {
 	var refused *ctl.Error
 	if errors.As(err, &refused) {
@@ -182,19 +180,18 @@ func (k *inKernel) FlushConnections(ctx context.Context, backends []uint32) (int
 	return n, kernelError(err)
 }
 
-// protocolNames are the transport protocols farms carry, by their number (IANA).
+// protocolNames are the transport protocols of farms by IANA number.
 var protocolNames = map[uint8]string{1: "icmp", 6: "tcp", 17: "udp", 47: "gre", 58: "icmpv6", 132: "sctp"}
 
 func protocolName(number uint8) string {
 	return cmp.Or(protocolNames[number], strconv.Itoa(int(number)))
 }
 
-// Leftovers lists what an appliance that does not run any more left in the
-// kernel, which goes on carrying farms; with clean it is removed, and the list
-// is what is gone. data is the appliance's data directory: what sysctls were
-// before stands there. named says that somebody chose it: nothing is removed
-// otherwise while another appliance runs on this machine. It needs the rights netd
-// has.
+// Leftovers lists the objects of a stopped appliance in the kernel, where farms keep
+// running. With clean it removes them and returns the removed ones. data is the appliance's
+// data directory, which has the previous values of sysctls. named means that the user chose
+// it; otherwise nothing is removed while another appliance runs on this machine. It needs
+// netd's privileges.
 func Leftovers(ctx context.Context, data string, named, clean bool) ([]ctl.KernelObject, error) {
 	if running := claim.Holders(); clean && !named && len(running) > 0 {
 		return nil, &runningError{running}
@@ -220,10 +217,10 @@ func Leftovers(ctx context.Context, data string, named, clean bool) ([]ctl.Kerne
 	return machine.Objects(ctx, reconciler)
 }
 
-// runningError: it is not known whose rules are meant.
+// runningError means that the owner of the rules is ambiguous.
 type runningError struct{ running []claim.Holder }
 
-// Error names the appliances that run.
+// Error names the running appliances.
 func (e *runningError) Error() string {
 	names := make([]string, len(e.running))
 	for i, h := range e.running {

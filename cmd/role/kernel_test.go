@@ -19,18 +19,18 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
 )
 
-// askNetd returns what asks a netd that has these parts only.
+// askNetd returns an inKernel for a netd with these parts only.
 func askNetd(t *testing.T, parts ctl.Parts) *inKernel {
 	t.Helper()
 	return newInKernel(ctltest.Serve(t, ctltest.Self(), parts))
 }
 
-// heard is what a part was asked last; netd answers on goroutines of its own.
+// heard is the last request to a part; netd responds on its own goroutines.
 type heard[Q any] struct{ at atomic.Pointer[Q] }
 
 func (h *heard[Q]) last() Q { return *h.at.Load() }
 
-// answer makes a part that always says the same.
+// answer returns a part with a fixed response.
 func answer[Q any](reply any, asked *heard[Q], err error) ctl.Handler {
 	return func(_ context.Context, body []byte, _ []*os.File) (any, error) {
 		q := new(Q)
@@ -42,7 +42,7 @@ func answer[Q any](reply any, asked *heard[Q], err error) ctl.Handler {
 	}
 }
 
-// dns is a farm the kernel carries.
+// dns is a kernel farm.
 func dns() *farm.Farm {
 	return &farm.Farm{ID: 4, Name: "dns", L4: &farm.L4{ID: 6, Protocol: farm.L4All, NAT: farm.NATMasquerade, Persist: farm.L4PersistSrc,
 		Backends: []farm.Backend{{ID: 11, Host: "10.0.0.1", Port: 53}, {ID: 12, Host: "10.0.0.2"}}}}

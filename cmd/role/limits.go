@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
-// limitEvents tells which limits are reached, and which are over.
+// limitEvents reports limits that were reached or are no longer reached.
 func (w *watch) limitEvents(cfg *farm.Config, m *manager, now time.Time) {
 	used, most := usage.Tracked("/proc")
 	gauges := append(m.gauges(cfg), trackedGauge(used, most))
@@ -19,20 +19,20 @@ func (w *watch) limitEvents(cfg *farm.Config, m *manager, now time.Time) {
 	}
 }
 
-// trackedGauge is the table of connections the kernel tracks, which is to be told of
-// before it is full: then the kernel drops packets.
+// trackedGauge is the conntrack table. It is reported before it is full, because the kernel
+// then drops packets.
 func trackedGauge(used, most uint64) event.Gauge {
 	return event.Gauge{Limit: event.Tracked, Used: used, Most: most, Full: most > 0 && used >= most/10*9}
 }
 
-// The classes of rejections that are told of as limits, as engines call them.
+// Classes of rejections that are reported as limits, as named by engines.
 const (
 	tooManyClients = "too-many-clients"
 	rateLimited    = "rate-limited"
 	shortage       = "shortage"
 )
 
-// gauges say how it stands with the limits of farms that run, and with descriptors.
+// gauges returns the use of the limits of running farms and of descriptors.
 func (m *manager) gauges(cfg *farm.Config) (out []event.Gauge) {
 	classes := m.counters.Classes()
 	of := func(r *stats.Rejections, class string) uint64 {
@@ -84,12 +84,11 @@ func (m *manager) backendGauges(out []event.Gauge, f *farm.Farm, kernel stats.Tr
 	return out
 }
 
-// kernelTraffic is what the kernel counts, asked for only where some of its farms has a
-// limit.
+// kernelTraffic returns the kernel's counts if a kernel farm has a limit.
 func (m *manager) kernelTraffic(cfg *farm.Config) stats.Traffic {
 	for i := range cfg.Farms {
 		if f := &cfg.Farms[i]; !f.Stopped && f.InKernel() && limited(f) {
-			t, _ := m.kernel.counts.soon() // nothing is used as long as nobody knows
+			t, _ := m.kernel.counts.soon() // unknown counts as unused
 			return t
 		}
 	}

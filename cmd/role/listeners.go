@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/listening"
 )
 
-// listeners is what waits for clients on this machine.
+// listeners returns the listening sockets of this machine.
 func listeners() ([]apply.Listener, error) {
 	found, err := listening.List()
 	if err != nil {

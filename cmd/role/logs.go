@@ -17,7 +17,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/metrics"
 )
 
-// openLogs makes the pump that writes access logs.
+// openLogs creates the writer of access logs.
 func (m *manager) openLogs() error {
 	wake, err := m.File("wake")
 	if err != nil {
@@ -43,7 +43,7 @@ func (m *manager) openLogs() error {
 	return nil
 }
 
-// watching is what the API shows of the engine's work.
+// watching returns the API's views of the engine's work.
 func (m *manager) watching() api.Watching {
 	return api.Watching{
 		Metrics: metrics.Handler(metrics.Options{
@@ -70,7 +70,7 @@ func (m *manager) watching() api.Watching {
 	}
 }
 
-// measuredCertificates lists the certificates for scrapers.
+// measuredCertificates lists the certificates for metrics.
 func (m *manager) measuredCertificates(cfg *farm.Config) (out []metrics.Certificate) {
 	for _, v := range m.certs.List() {
 		if !v.CSR {
@@ -80,8 +80,8 @@ func (m *manager) measuredCertificates(cfg *farm.Config) (out []metrics.Certific
 	return out
 }
 
-// keepLogs writes access logs until ctx ends. Who renames log files tells the
-// supervisor by SIGHUP, or this process.
+// keepLogs writes access logs until ctx ends. After renaming log files, a SIGHUP to the
+// supervisor or this process makes it reopen them.
 func (m *manager) keepLogs(ctx context.Context) {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)

@@ -19,10 +19,10 @@ import (
 	"github.com/sluicelb/sluice/sysnet/settings"
 )
 
-// services is the machine, to look at.
+// services is for reading the machine's state.
 var services settings.Machine
 
-// machine is what brings settings of the machine to it, by the supervisor.
+// machine returns the part that applies machine settings through the supervisor.
 func (m *manager) machine(secrets apply.Secrets) apply.Machine {
 	return machine.New(machine.Options{
 		Request: m.line.HostRequest, Secrets: secrets, Keeper: m.store, Prefixes: validate.SystemPrefixes, Listeners: listeners,
@@ -30,13 +30,13 @@ func (m *manager) machine(secrets apply.Secrets) apply.Machine {
 	})
 }
 
-// newListener is what moves the API's listener on the network.
+// newListener returns the part that moves the API's network listener.
 func (m *manager) newListener(book *certs.Book) (*machine.Listener, error) {
 	l, err := m.Listener("api")
 	if err != nil {
 		return nil, err
 	}
-	defer l.Close() // a copy; serve takes its own
+	defer l.Close() // a duplicate; serve takes its own
 	now := l.Addr().(*net.TCPAddr).AddrPort()
 	start, err := netip.ParseAddrPort(os.Getenv(supervisor.APIVariable))
 	if err != nil {
@@ -62,7 +62,7 @@ func (m *manager) newListener(book *certs.Book) (*machine.Listener, error) {
 	}), nil
 }
 
-// takeListener is Listener of an inherited socket that stays open nowhere else.
+// takeListener is Listener for an inherited socket, without keeping another duplicate open.
 func (p *process) takeListener(name string) (net.Listener, error) {
 	l, err := p.Listener(name)
 	if err != nil {
@@ -75,11 +75,11 @@ func (p *process) takeListener(name string) (net.Listener, error) {
 	return l, err
 }
 
-// ownAddress is where the API listens on the network as it was started: no farm may
-// take that, or what it is moved to.
+// ownAddress returns the API's initial network address, which farms must not use, like the
+// one it is moved to.
 func (m *manager) ownAddress() []netip.AddrPort { return []netip.AddrPort{m.listener.Start()} }
 
-// chosen is the certificate of the API that was chosen.
+// chosen returns the configured certificate of the API, or nil.
 func (m *manager) chosen() *x509.Certificate {
 	if c := m.listener.Chosen(); c != nil {
 		return c.Leaf
@@ -87,8 +87,8 @@ func (m *manager) chosen() *x509.Certificate {
 	return nil
 }
 
-// servesDatagrams reports whether a program of this machine waits for datagrams at an
-// address, and whether that is known.
+// servesDatagrams reports whether a local program listens for datagrams at an address, and
+// whether that is known.
 func servesDatagrams(at netip.AddrPort) (serves, known bool) {
 	list, err := listeners()
 	return slices.ContainsFunc(list, func(l apply.Listener) bool {
@@ -97,7 +97,7 @@ func servesDatagrams(at netip.AddrPort) (serves, known bool) {
 	}), err == nil
 }
 
-// machineState tells how the machine is.
+// machineState returns the sources of the machine's state.
 func (m *manager) machineState() system.Machine {
 	return system.Machine{
 		Agent:    m.agent.State,
@@ -126,7 +126,7 @@ func (m *manager) machineState() system.Machine {
 	}
 }
 
-// syslogServers says what became of messages to the servers of remote syslog.
+// syslogServers returns the delivery state of remote syslog servers.
 func (m *manager) syslogServers() (out []system.SyslogServer) {
 	for _, s := range m.remote.Stats() {
 		one := system.SyslogServer{Server: s.Target, Sent: s.Sent, Dropped: s.Dropped, Waiting: s.Waiting, Reconnects: s.Reconnects, Problem: s.Problem, LastError: s.LastError}

@@ -42,11 +42,11 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// office is a supervisor with a document, if it has one, and the state of roles.
+// office is a supervisor with an optional document and the state of roles.
 type office struct {
 	requests []string   // about the machine
-	answer   string     // to these
-	mu       sync.Mutex // the channel answers by a goroutine of its own
+	answer   string     // response to these
+	mu       sync.Mutex // the channel responds on its own goroutine
 	document string
 	password string
 	roles    []line.Role
@@ -101,21 +101,21 @@ func (o *office) Config() (*os.File, error) {
 	return os.Open(o.document)
 }
 
-// has changes what the supervisor knows.
+// has changes the state of the supervisor.
 func (o *office) has(change func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	change()
 }
 
-// now is the password as it is.
+// now returns the current password.
 func (o *office) now() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.password
 }
 
-// house is mgmt without an API: an engine that takes everything, a supervisor, and a
+// house is mgmt without an API: with an engine that accepts everything, a supervisor, and a
 // netd with these parts.
 type house struct {
 	*manager
@@ -175,7 +175,7 @@ func newHouse(t *testing.T, parts ctl.Parts) *house {
 	return h
 }
 
-// give makes farms the configuration.
+// give applies a configuration of these farms.
 func (h *house) give(t *testing.T, farms ...farm.Farm) {
 	t.Helper()
 	edit := func(cfg *farm.Config) error { cfg.Farms = farms; return nil }
@@ -184,7 +184,7 @@ func (h *house) give(t *testing.T, farms ...farm.Farm) {
 	}
 }
 
-// about is a netd whose firewall drops nothing.
+// about implements a netd whose firewall drops nothing.
 func (h *heard[Q]) about(_ context.Context, _ []byte, files []*os.File) (any, error) {
 	keys, err := ctl.OpenFarmKeys(files)
 	q := any(keys).(Q)
@@ -192,7 +192,7 @@ func (h *heard[Q]) about(_ context.Context, _ []byte, files []*os.File) (any, er
 	return map[uint32][]string{}, err
 }
 
-// carried is a farm of the engine and one of the kernel.
+// carried returns a farm of the engine and one of the kernel.
 func carried() []farm.Farm {
 	vip := netip.MustParseAddr("127.0.0.1")
 	web, dns := farm.DefaultHTTP(), farm.DefaultL4()
@@ -260,14 +260,14 @@ func TestADocumentIsAppliedAndItsOutcomeLogged(t *testing.T) {
 	h.write(t, "farms: []\n")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	h.office.has(func() { // it says nothing meanwhile
+	h.office.has(func() { // it is silent meanwhile
 		if err := h.applyLogged(ended, "signal", time.Minute); err == nil {
 			t.Error("a document is applied after the end")
 		}
 	})
 }
 
-// A document is at fault, or what it asks for; not an engine that is away.
+// A document or its contents are at fault, but not an unavailable engine.
 func TestWhatOfADocumentIsARejection(t *testing.T) {
 	for err, want := range map[error]bool{
 		nil: false, line.ErrNoConfig: false, apply.ErrUnavailable: false, context.Canceled: false, errors.New("wrong"): true, rest.ErrConfigFile: true,
@@ -278,7 +278,7 @@ func TestWhatOfADocumentIsARejection(t *testing.T) {
 	}
 }
 
-// Nothing can run without a first document that is right; what is stored can.
+// Without a valid first document nothing can run, unless a configuration is stored.
 func TestAFirstDocumentThatIsWrongEndsWhatHasNothingToRun(t *testing.T) {
 	h := newHouse(t, nil)
 	h.write(t, "farms: [{name: x}]\n")
@@ -351,8 +351,8 @@ func TestTheStateOfRolesIsToldInWords(t *testing.T) {
 	}
 }
 
-// Who has connections is busy, whoever carries them, and so is who cannot be asked
-// for.
+// A backend with connections in the engine or kernel is busy, as is one whose connections
+// are unknown.
 func TestABackendIsBusyWithWhoeverCarriesItsConnections(t *testing.T) {
 	var traffic atomic.Pointer[ctl.KernelTraffic]
 	traffic.Store(&ctl.KernelTraffic{})
@@ -362,7 +362,7 @@ func TestABackendIsBusyWithWhoeverCarriesItsConnections(t *testing.T) {
 	web, dns := cfg.Farms[0].Groups()[0].Backends(), cfg.Farms[1].Groups()[0].Backends()
 	traffic.Store(&ctl.KernelTraffic{Backends: map[uint32]ctl.KernelCount{
 		dns[0].ID: {Established: 1},
-		web[1].ID: {Established: 1}, // which is not for the kernel to say
+		web[1].ID: {Established: 1}, // the kernel is not responsible for it
 	}})
 	h.counters.Shard(0).Backend(web[0].ID).Established = 1
 	for id, want := range map[uint32]bool{web[0].ID: true, web[1].ID: false, dns[0].ID: true, dns[1].ID: false, 4000: false} {
@@ -381,7 +381,7 @@ func TestABackendIsBusyWithWhoeverCarriesItsConnections(t *testing.T) {
 	}
 }
 
-// Of backends that accept and never answer is said so once, and once when they do.
+// Unresponsive backends are logged once, and once when they respond again.
 func TestBackendsThatDoNotAnswerAreLogged(t *testing.T) {
 	var asks heard[ctl.FarmKeys]
 	h := newHouse(t, ctl.Parts{ctl.OpInputDropped: asks.about})
@@ -409,7 +409,7 @@ func TestBackendsThatDoNotAnswerAreLogged(t *testing.T) {
 	if h.watch.silent.Problem(web.ID) == "" || h.watch.silent.Problem(dns.ID) != "" {
 		t.Error("another backend is silent")
 	}
-	shard.Backend(web.ID).BytesIn = 100 // of the client's
+	shard.Backend(web.ID).BytesIn = 100 // from the client
 	look("bytes of a client", "")
 	shard.Backend(web.ID).Responses[1] = 1
 	look("an answer", `level=INFO msg="backend answers again" farm=shop service=web backend=127.0.0.1:8081`)
@@ -429,12 +429,12 @@ func TestBackendsThatDoNotAnswerAreLogged(t *testing.T) {
 	}
 }
 
-// Firewalls are asked about with a new configuration and with every third look.
+// Firewalls are checked with a new configuration and at every third look.
 func TestFirewallsAreLookedAtNowAndThen(t *testing.T) {
 	var asks heard[ctl.FarmKeys]
 	h := newHouse(t, ctl.Parts{ctl.OpInputDropped: asks.about})
 	shop := carried()[0]
-	shop.VIP = netip.MustParseAddr("192.0.2.1") // one other machines reach
+	shop.VIP = netip.MustParseAddr("192.0.2.1") // an address that other machines reach
 	h.give(t, shop)
 	for i, want := range []bool{true, false, false, true, false} {
 		asks.at.Store(nil)
@@ -452,7 +452,7 @@ func TestFirewallsAreLookedAtNowAndThen(t *testing.T) {
 	}
 }
 
-// The supervisor alone may read what the password of root is compared with.
+// Only the supervisor may read root's password hash.
 func TestTheSupervisorKnowsThePasswordOfRoot(t *testing.T) {
 	h := newHouse(t, nil)
 	if right, err := h.rootPassword(t.Context(), "root", "right"); right || !errors.Is(err, apply.ErrUnavailable) {
@@ -466,7 +466,7 @@ func TestTheSupervisorKnowsThePasswordOfRoot(t *testing.T) {
 	}
 }
 
-// And it changes it, or says to who asked why not.
+// It also changes the password, or reports why it cannot.
 func TestTheSupervisorChangesThePasswordOfRoot(t *testing.T) {
 	h := newHouse(t, nil)
 	var known *rbac.Error
@@ -486,7 +486,7 @@ func TestTheSupervisorChangesThePasswordOfRoot(t *testing.T) {
 	}
 }
 
-// Secrets of users are sealed, and the directory and the provider that are set are asked.
+// Secrets of users are encrypted, and the configured directory and provider are used.
 func TestWhoElseKnowsPeopleIsAsked(t *testing.T) {
 	h := newHouse(t, nil)
 	book, err := certs.Open(h.store, certs.Options{Dir: t.TempDir()})

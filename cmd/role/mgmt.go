@@ -59,14 +59,14 @@ import (
 	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
-// Where mgmt finds its partners: below the data directory, which is its
-// working directory because it may have no right to walk a path to it.
+// Sockets of mgmt's partners, below the data directory. That is the working directory,
+// because mgmt may lack search permission for its path.
 const (
 	engineSocket = "run/engine.sock"
 	netdSocket   = "run/netd.sock"
 )
 
-// manager is mgmt put together.
+// manager is the complete mgmt role.
 type manager struct {
 	*process
 	store     *store.Store
@@ -77,7 +77,7 @@ type manager struct {
 	audit     *audit.Log
 	certs     *certs.Manager
 	acme      *acme.Manager
-	api       tls.Certificate // of the API
+	api       tls.Certificate // certificate of the API
 	applier   *apply.Applier
 	trial     *trial.Watcher
 	names     *resolve.Follower
@@ -91,37 +91,37 @@ type manager struct {
 	kernel    *inKernel
 	watch     watch
 	scripts   *scripts.Runner
-	programs  *programs.Client // starts programs of the operator
+	programs  *programs.Client // starts operators' programs
 	remote    *syslog.Remote
 	notify    *notify.Manager
 	cloud     *cloud.Manager
 	backups   *backup.Keeper
 	rejected  rejectedFile
-	said      support.Tail // the end of what mgmt logs
-	others    support.Tail // the end of what the others do
+	said      support.Tail // end of mgmt's log
+	others    support.Tail // end of the other roles' logs
 	numbers   *timeseries.DB
 	recorded  *recorder.Recorder
 	events    *eventlog.Log
 	headroom  *learner.Learner
 	geoip     *geoip.Store
-	states    eventlog.States // by the last look at them
-	engine    seenEngine      // the last one; the publisher's goroutine owns it
-	root      *os.Root        // the data directory
+	states    eventlog.States // at the previous look
+	engine    seenEngine      // last one seen; owned by the publisher's goroutine
+	root      *os.Root        // data directory
 	listener  *machine.Listener
 	agent     *snmp.Agent
 	guardian  *guardian.Guardian
-	// secondaries copy zones of gslb farms.
+	// secondaries have copies of gslb zones.
 	secondaries *secondaries.Teller
-	// sameCommand reports whether two commands of checks ask the same.
+	// sameCommand reports whether two check commands are equivalent.
 	sameCommand func(a, b string) bool
 	server      atomic.Pointer[api.Server]
-	// restart ends this process once what is being answered is; it is started anew then.
+	// restart ends this process after the current response; the supervisor starts it again.
 	restart func()
-	// published is closed when an engine runs the stored configuration.
+	// published is closed once an engine runs the stored configuration.
 	published chan struct{}
 }
 
-// mgmt runs the API over the store until ctx ends.
+// mgmt runs the API on the store until ctx ends.
 func (p *process) mgmt(ctx context.Context) error {
 	if err := p.enterData(); err != nil {
 		return err
@@ -224,7 +224,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	stopped := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
-	defer running.Wait() // the store closes after the last one that may write
+	defer running.Wait() // the store closes after the last writer
 	defer cancel(nil)
 	m.restart = func() { cancel(errAgain) }
 	m.guardian = m.newGuardian(ctx, book)
@@ -280,9 +280,9 @@ func (p *process) mgmt(ctx context.Context) error {
 	return err
 }
 
-// unusable is what mgmt does about data it cannot work with. While nothing runs
-// yet it ends the instance: a restart would only say the same again. Later the
-// engine has farms to serve, and mgmt tries again until somebody mended the data.
+// unusable handles unusable data. While nothing runs yet it ends the instance, because a
+// restart would only repeat the error. Later the engine has farms to serve, and mgmt retries
+// until the data is repaired.
 func unusable(err error) error {
 	if here, cause := os.Getwd(); cause == nil {
 		err = disk.Explain(here, err)
@@ -294,8 +294,8 @@ func unusable(err error) error {
 	return errFinal
 }
 
-// openCertificates reads the certificates, and that of the API, which is made
-// when there is none. Farms may use both.
+// openCertificates opens the certificates, including that of the API, which is created if
+// missing. Farms may use both.
 func (m *manager) openCertificates() (*certs.Book, error) {
 	book, err := certs.Open(m.store, certs.Options{Dir: ".", Proxy: m.proxy, Log: slog.Default()})
 	if err != nil {
@@ -311,7 +311,7 @@ func (m *manager) openCertificates() (*certs.Book, error) {
 	return book, book.SetAppliance(m.api)
 }
 
-// enterData makes the data directory the working directory.
+// enterData changes to the data directory.
 func (p *process) enterData() error {
 	dir, err := p.File("data")
 	if err != nil {
@@ -328,7 +328,7 @@ func (p *process) enterData() error {
 	return nil
 }
 
-// mapMemory maps what is shared with the engine and netd.
+// mapMemory maps the memory shared with the engine and netd.
 func (m *manager) mapMemory() error {
 	var errs [5]error
 	m.page, errs[0] = mapped(m.Set, "page", true, snapshot.OpenPage)
@@ -339,14 +339,14 @@ func (m *manager) mapMemory() error {
 	return errors.Join(errs[:]...)
 }
 
-// rules are those of this machine.
+// rules returns the validation rules for this machine.
 func (m *manager) rules() validate.Rules {
 	return validate.Rules{Prefixes: validate.SystemPrefixes, Own: m.ownAddress()}
 }
 
 func (m *manager) backendHealth(backend uint32) farm.Status { return m.health.Slot(backend).Status() }
 
-// ended puts a change that ended by itself into the audit log: no call did that.
+// ended adds the automatic end of a change to the audit log, because no call caused it.
 func (m *manager) ended(e apply.Ended) {
 	m.confirmed(e)
 	m.undone(e)
@@ -356,13 +356,13 @@ func (m *manager) ended(e apply.Ended) {
 	}
 }
 
-// current is the configuration in force.
+// current returns the current configuration.
 func (m *manager) current() *farm.Config { cfg, _ := m.applier.Current(); return cfg }
 
-// numbersFolder holds numbers over time, in the data directory.
+// numbersFolder holds time series, in the data directory.
 const numbersFolder = "numbers"
 
-// recorder writes down what farms and the machine do.
+// recorder returns the recorder of time series about farms and the machine.
 func (m *manager) recorder() *recorder.Recorder {
 	return recorder.New(recorder.Options{
 		DB: m.numbers, Counters: m.counters, Traffic: m.kernel.counts.soon,

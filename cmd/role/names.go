@@ -9,11 +9,11 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// drainLook is how often is looked whether backends whose address left its name
-// have drained.
+// drainLook is the interval of checks whether backends whose address left its name have
+// drained.
 const drainLook = 5 * time.Second
 
-// refreshNames brings addresses that changed into force.
+// refreshNames applies changed addresses of names.
 func (m *manager) refreshNames(ctx context.Context) {
 	if _, err := m.applier.RefreshNames(ctx); err != nil && ctx.Err() == nil {
 		slog.Warn("addresses of names are not in force yet", "reason", err)
@@ -22,8 +22,8 @@ func (m *manager) refreshNames(ctx context.Context) {
 	m.lookFarms()
 }
 
-// republish gives the engine what changed beside the configuration. What fails is tried
-// again by who publishes.
+// republish sends the engine changes outside of the configuration. The publisher repeats
+// failed attempts.
 func (m *manager) republish() {
 	ctx, cancel := context.WithTimeout(context.Background(), republishTime)
 	defer cancel()
@@ -32,10 +32,10 @@ func (m *manager) republish() {
 	}
 }
 
-// republishTime is how long that is waited for.
+// republishTime bounds the wait for that.
 const republishTime = 30 * time.Second
 
-// keepNames does so now and then: what could not be done is tried again.
+// keepNames does so periodically, to repeat failed attempts.
 func (m *manager) keepNames(ctx context.Context) {
 	look := time.NewTicker(drainLook)
 	defer look.Stop()
@@ -49,8 +49,8 @@ func (m *manager) keepNames(ctx context.Context) {
 	}
 }
 
-// busy reports whether a backend has connections, whoever carries them. What the
-// kernel does not tell now counts as busy: it is asked again.
+// busy reports whether a backend has connections in the engine or kernel. If the kernel's
+// are unknown, it counts as busy and is checked again.
 func (m *manager) busy(backend uint32) bool {
 	if sum := m.counters.SumBackend(backend); sum.Established > 0 || sum.Pending > 0 {
 		return true

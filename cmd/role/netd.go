@@ -24,10 +24,9 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// netd answers mgmt, has the kernel carry farms, and makes sockets with a mark
-// for the engine.
+// netd serves mgmt, sets up kernel farms, and creates marked sockets for the engine.
 func (p *process) netd(ctx context.Context) error {
-	last := lastClients(ctx) // first: the signal ends who does not expect it
+	last := lastClients(ctx) // first, because the signal ends an unprepared process
 	l, err := p.UnixListener("netd")
 	if err != nil {
 		return err
@@ -68,8 +67,8 @@ func (p *process) netd(ctx context.Context) error {
 	return ctl.Serve(ctx, last, l, []uint32{uidFrom(supervisor.ManagerVariable)}, slog.Default(), parts, machine.Heard)
 }
 
-// lastClients is closed when the supervisor says that there will be no more
-// clients, because all roles are about to end.
+// lastClients returns a channel that is closed when the supervisor announces that there will
+// be no more clients, because all roles are about to end.
 func lastClients(ctx context.Context) <-chan struct{} {
 	told, last := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(told, supervisor.LastClients)
@@ -83,8 +82,8 @@ func lastClients(ctx context.Context) <-chan struct{} {
 	return last
 }
 
-// kernelReconciler makes what keeps the packet filter equal to the farms, on a
-// machine that is made fit for them.
+// kernelReconciler returns the reconciler of the packet filter with the farms, on a prepared
+// machine.
 func (p *process) kernelReconciler(ctx context.Context, machine *host.Host, relay *icmprelay.Relay) (*kernel.Reconciler, error) {
 	healthTable, err := mapped(p.Set, "health", false, health.OpenTable)
 	if err != nil {
@@ -99,8 +98,8 @@ func (p *process) kernelReconciler(ctx context.Context, machine *host.Host, rela
 	return kernel.New(o), nil
 }
 
-// packetFilter is the way this system carries farms in the kernel: by nf_tables,
-// and where the kernel has none by iptables.
+// packetFilter returns the packet filter of this system for kernel farms: nf_tables, or
+// iptables if the kernel lacks it.
 func packetFilter(ctx context.Context) kernel.Filter {
 	if os.Getenv(supervisor.SlotVariable) == supervisor.NoSlot {
 		return kernel.Unable{Reason: claim.ErrTaken}
@@ -108,7 +107,7 @@ func packetFilter(ctx context.Context) kernel.Filter {
 	run, err := nft.Find()
 	if err == nil {
 		if err = run.Check(ctx); !errors.Is(err, nft.ErrUnsupported) {
-			return nftables.New(run, slog.Default()) // what else is wrong, it says of every farm
+			return nftables.New(run, slog.Default()) // it reports other errors for each farm
 		}
 	}
 	old, missing := chains.Find(chains.Legacy, "")

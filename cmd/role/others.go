@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/syslog"
 )
 
-// hearOthers sends to remote syslog what supervisor, engine and netd log, and keeps its
-// end for support, until ctx ends. What they logged before waits in their pipes.
+// hearOthers sends the logs of supervisor, engine and netd to remote syslog and keeps their
+// ends for support archives, until ctx ends. Earlier lines wait in the pipes.
 func (m *manager) hearOthers(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, of := range supervisor.LogPipesOf {
@@ -37,7 +37,7 @@ func (m *manager) hearOthers(ctx context.Context) {
 	all.Wait()
 }
 
-// keepLine keeps a line for support.
+// keepLine keeps a line for support archives.
 func (m *manager) keepLine(of string, r logpipe.Record) {
-	_, _ = m.others.Write([]byte(r.Time.UTC().Format(time.RFC3339Nano) + " " + of + " " + r.Level.String() + " " + r.Text + "\n")) // memory takes it
+	_, _ = m.others.Write([]byte(r.Time.UTC().Format(time.RFC3339Nano) + " " + of + " " + r.Level.String() + " " + r.Text + "\n")) // writes to memory do not fail
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/core/porttest"
 )
 
-// collector is a syslog server that keeps what it gets.
+// collector is a syslog server that records its input.
 func collector(t *testing.T) (address string, got *logtest.Log) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -45,8 +45,8 @@ func (s splitting) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// What supervisor, engine and netd log goes where mgmt sends its own, also what they
-// said while mgmt was away.
+// The logs of supervisor, engine and netd go to mgmt's syslog servers, including lines from
+// before mgmt started.
 func TestWhatTheOthersLogReachesTheSyslogServer(t *testing.T) {
 	address, got := collector(t)
 	a := start(t, "farms: []\n", true)

@@ -15,18 +15,19 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// refusalTime is how long a log-in that is refused takes: a wrong password of root takes
-// that long by itself (sysnet/account), and directories are faster as a rule.
+// refusalTime is the duration of a refused login. It equals that of a wrong root password
+// (sysnet/account); directories usually respond faster.
 const refusalTime = time.Second
 
-// knowPeople gives the users who else knows people, and what encrypts their secrets.
+// knowPeople connects the users with the directory, the identity provider and the encryption
+// of their secrets.
 func (m *manager) knowPeople(secrets *certs.Book) {
 	m.directory = directory.New(directory.Options{Keeper: m.store, Secrets: secrets, Authority: secrets.DownloadAuthority, Log: slog.Default()})
 	m.provider = oidc.New(oidc.Options{Keeper: m.store, Secrets: secrets, Authority: secrets.DownloadAuthority, Log: slog.Default()})
 	m.users.Secrets, m.users.Directory = secrets, m.directory.Right
 }
 
-// rootPassword has the supervisor check passwords of the system's root.
+// rootPassword verifies the system's root password through the supervisor.
 func (m *manager) rootPassword(ctx context.Context, _, password string) (bool, error) {
 	right, err := m.line.RootPassword(ctx, password)
 	if err != nil {
@@ -35,7 +36,7 @@ func (m *manager) rootPassword(ctx context.Context, _, password string) (bool, e
 	return right, nil
 }
 
-// changeRootPassword has the supervisor change it. Why it cannot be is for who asked.
+// changeRootPassword changes it through the supervisor. Refusals are returned to the caller.
 func (m *manager) changeRootPassword(ctx context.Context, old, new string) (bool, error) {
 	right, err := m.line.ChangeRootPassword(ctx, old, new)
 	var refused *line.RefusedError

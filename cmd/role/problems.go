@@ -7,16 +7,16 @@ import (
 	"github.com/sluicelb/sluice/mgmt/eventlog"
 )
 
-// leastRoom is how much room the disk of the data directory has left at least, in bytes, for
-// revisions, logs and numbers.
+// leastRoom is the minimum free space in bytes on the disk of the data directory, for
+// revisions, logs and time series.
 const leastRoom = 32 << 20
 
-// problems are those of the appliance itself.
+// problems returns the problems of the appliance itself.
 func (m *manager) problems() (out []string) {
 	for _, d := range m.store.Damages() {
 		out = append(out, d.String())
 	}
-	// An appliance that was started again without --config has no file to be rejected.
+	// An appliance restarted without --config has no rejected file.
 	if text := m.rejected.problem(); text != "" && m.configFile() != "" {
 		out = append(out, text)
 	}
@@ -29,7 +29,7 @@ func (m *manager) problems() (out []string) {
 	return out
 }
 
-// repaired keeps in the timeline that the store was damaged when this process started.
+// repaired adds to the timeline that the store was damaged at the start of this process.
 func (m *manager) repaired() {
 	if d := m.store.Repaired(); d != nil {
 		m.events.Add(eventlog.Event{Time: d.Time, Kind: eventlog.Appliance, Severity: eventlog.Error, Text: d.String()})

@@ -63,7 +63,7 @@ func TestWhatTheSupervisorPassesOnIsRead(t *testing.T) {
 	}
 }
 
-// Each counter of a loop is in the memory that has its name.
+// Each counter of a loop is in the memory with its name.
 func TestLoopsCountWhereTheirCountersAre(t *testing.T) {
 	var memory stats.Loop
 	counters := reflect.ValueOf(loopCounters(&memory)).Elem()
@@ -78,8 +78,8 @@ func TestLoopsCountWhereTheirCountersAre(t *testing.T) {
 	}
 }
 
-// A role that cannot take away its rights does not run; one that is told to stop has
-// not failed.
+// A role that cannot drop its privileges does not run. A role stopped by a signal has not
+// failed.
 func TestARoleRunsHardenedUntilItIsStopped(t *testing.T) {
 	wrong := errors.New("wrong")
 	p := &process{}
@@ -127,8 +127,8 @@ func TestLastClientsAreAnnouncedByASignal(t *testing.T) {
 	}
 }
 
-// Data that cannot be used ends an instance at its start, and later only this life
-// of mgmt; another process that uses it is no reason to end.
+// Unusable data ends an instance at its start, and later only the current mgmt process. A
+// lock held by another process does not end it.
 func TestDataThatCannotBeUsedEndsTheFirstStart(t *testing.T) {
 	broken := errors.New("broken")
 	for _, test := range []struct {
@@ -142,7 +142,7 @@ func TestDataThatCannotBeUsedEndsTheFirstStart(t *testing.T) {
 	}
 }
 
-// Inherited memory is mapped by its name, and what is wrong names it.
+// Inherited memory is mapped by its name, and errors contain it.
 func TestInheritedMemoryIsMappedByItsName(t *testing.T) {
 	f, err := shm.Shared("page", 4096)
 	if err != nil {
@@ -171,10 +171,10 @@ func TestInheritedMemoryIsMappedByItsName(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with nf_tables but that the kernel has none, it is the way.
+// nf_tables is used despite any error except its absence from the kernel.
 func TestFarmsAreCarriedByNFTablesUnlessTheKernelHasNone(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
-	cancel() // nothing is asked of the kernel
+	cancel() // the kernel is not queried
 	_, missing := nft.Find()
 	if got, is := packetFilter(ended).(*nftables.Filter); is != (missing == nil) {
 		t.Errorf("the way is %T, %v", got, missing)

@@ -13,15 +13,15 @@ import (
 	"github.com/sluicelb/sluice/sysnet/programs"
 )
 
-// programsFolder is where each program gets a folder of its own.
+// programsFolder holds a separate directory for each program.
 const programsFolder = "/tmp"
 
-// sandbox is what programs of operators may do.
+// sandbox returns the restrictions of operators' programs.
 func sandbox() *harden.ProgramSandbox {
 	return &harden.ProgramSandbox{Own: firstBox() != 0, Temporary: programsFolder, Data: os.Getenv(supervisor.DataVariable)}
 }
 
-// firstBox is the first uid of programs, 0 if they have none of their own.
+// firstBox returns the first uid of programs, or 0 if they have none of their own.
 func firstBox() uint32 {
 	n, err := strconv.ParseUint(os.Getenv(supervisor.BoxVariable), 10, 32)
 	if err != nil {
@@ -30,7 +30,7 @@ func firstBox() uint32 {
 	return uint32(n)
 }
 
-// progd starts programs for mgmt, each in a sandbox of its own.
+// progd starts programs for mgmt, each in its own sandbox.
 func (p *process) progd(ctx context.Context, s *harden.ProgramSandbox) error {
 	conn, err := p.UnixConn("programs")
 	if err != nil {

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// How long what netd says is good for: an answer of the API takes what is at
-// most recentFresh old. Who may not wait, as a scrape, takes what is at most
-// recentKept old rather than wait longer than recentPatience. One question may
-// take recentTimeout.
+// Limits for netd's responses: an API response uses data of at most recentFresh. Callers
+// that must not block, e.g. scrapes, use data of at most recentKept instead of waiting
+// longer than recentPatience. A request may take recentTimeout.
 const (
 	recentFresh    = 500 * time.Millisecond
 	recentKept     = time.Minute
@@ -17,24 +16,24 @@ const (
 	recentTimeout  = 3 * time.Second
 )
 
-// recent is what netd last said about something. One question is under way at a
-// time, whoever waits for it.
+// recent is the latest response of netd to a question. At most one request is in progress,
+// and all callers share it.
 type recent[T any] struct {
 	ask func(context.Context) (T, error)
 
 	mu   sync.Mutex
 	last T
-	at   time.Time // of last; zero before the first answer
+	at   time.Time // of last; zero before the first response
 	open *asking
 }
 
-// asking is a question under way; done is closed when err is set.
+// asking is a request in progress; done is closed after err is set.
 type asking struct {
 	done chan struct{}
 	err  error
 }
 
-// get returns what is fresh, or the error of who was asked.
+// get returns fresh data, or the error of the request.
 func (r *recent[T]) get(ctx context.Context) (T, error) {
 	a := r.start()
 	if a == nil {
@@ -49,8 +48,8 @@ func (r *recent[T]) get(ctx context.Context) (T, error) {
 	}
 }
 
-// soon returns what is known without waiting long; ok is false when that is
-// nothing, or too old.
+// soon returns the data available without a long wait; ok is false if it is missing or too
+// old.
 func (r *recent[T]) soon() (out T, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), recentPatience)
 	defer cancel()
@@ -68,8 +67,8 @@ func (r *recent[T]) latest() T {
 	return r.last
 }
 
-// start returns the question under way, a new one if there is none; nil when
-// what is known is fresh.
+// start returns the request in progress, starting one if necessary, or nil if the data is
+// fresh.
 func (r *recent[T]) start() *asking {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,8 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 )
 
-// asked counts questions and answers with their number of connections, after a
-// while.
+// asked counts requests and responds with their number as the connections, after a while.
 type asked struct {
 	n     atomic.Uint64
 	takes atomic.Int64 // nanoseconds
@@ -87,7 +86,7 @@ func TestAScrapeDoesNotWaitForNetd(t *testing.T) {
 		if _, ok := tr.soon(); ok {
 			t.Error("counters of long ago are shown")
 		}
-		time.Sleep(time.Minute) // the last question ends
+		time.Sleep(time.Minute) // the last request ends
 	})
 }
 

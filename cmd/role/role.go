@@ -1,11 +1,10 @@
-// Package role holds the four processes a running appliance consists of:
-// engine carries traffic, mgmt decides, netd touches what the kernel guards, progd starts
-// programs of operators.
+// Package role holds the four processes of a running appliance: engine carries traffic, mgmt
+// decides, netd handles privileged kernel objects, and progd starts programs of operators.
 //
-// A role is this same binary, started by cmd/supervisor with "sluice: NAME" as
-// its first argument and the descriptors it needs (cmd/inherit). Main gives it
-// its process name, takes away its rights (cmd/harden) before it reads its
-// first byte, and ends it when the supervisor has ended.
+// A role is this same binary, started by cmd/supervisor with "sluice: NAME" as its first
+// argument and the descriptors it needs (cmd/inherit). Main sets its process name, drops its
+// privileges (cmd/harden) before any input is read, and ends it when the supervisor has
+// ended.
 package role
 
 import (
@@ -30,10 +29,10 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// prefix begins the first argument of every role.
+// prefix starts the first argument of every role.
 const prefix = "sluice: "
 
-// Named reports whether the program was started as a role, and as which.
+// Named reports whether the program was started as a role, and returns its name.
 func Named(args []string) (name string, ok bool) {
 	if len(args) != 1 {
 		return "", false
@@ -41,8 +40,8 @@ func Named(args []string) (name string, ok bool) {
 	return strings.CutPrefix(args[0], prefix)
 }
 
-// Main runs the role of that name until it is told to stop and returns the
-// exit status of the process. version is shown by the API.
+// Main runs the role of that name until it is stopped and returns the exit status of the
+// process. The API shows version.
 func Main(name, version string) int {
 	slog.SetDefault(supervisor.Logger(name))
 	switch err := run(name, version); {
@@ -58,29 +57,29 @@ func Main(name, version string) int {
 	}
 }
 
-// errFinal ends the instance: a restart would only repeat what was logged.
+// errFinal ends the instance, because a restart would only repeat the logged error.
 var errFinal = errors.New("nothing to run")
 
-// errAgain ends the process so that it is started anew with what was restored.
+// errAgain ends the process so that it restarts with restored data.
 var errAgain = errors.New("what was in memory was replaced")
 
-// process is what the roles have in common.
+// process is the common part of the roles.
 type process struct {
 	inherit.Set
 	line    *line.Line
 	version string
 	grace   time.Duration
-	// status is what protects this process.
+	// status is the protection of this process.
 	status harden.Status
 }
 
 func run(name, version string) error {
-	_ = os.WriteFile("/proc/self/comm", []byte("sluice-"+name), 0) // a name for ps; nothing depends on it
+	_ = os.WriteFile("/proc/self/comm", []byte("sluice-"+name), 0) // a name for ps; not essential
 	if kind, is := strings.CutPrefix(name, supervisor.HostPrefix); is {
 		return hostd(kind)
 	}
 	if name == "engine" {
-		trim.ProgramAfter(supervisor.TrimTime) // its first clients find a heap that is there
+		trim.ProgramAfter(supervisor.TrimTime) // the first clients find a warm heap
 	} else {
 		trim.After(supervisor.TrimTime)
 	}
@@ -89,7 +88,7 @@ func run(name, version string) error {
 		return err
 	}
 	if log, err := set.File("log"); err == nil {
-		// Standard error holds what the runtime says; what is logged goes by itself.
+		// Standard error holds messages of the runtime; the log is separate.
 		os.Stderr = log
 		slog.SetDefault(supervisor.Logger(name))
 	}
@@ -120,12 +119,12 @@ func run(name, version string) error {
 	return fmt.Errorf("there is no role %q: engine, mgmt, netd and progd are known", name)
 }
 
-// engine hardens the process and hands it to the data path, which handles
-// SIGTERM itself: it has exchanges to finish.
+// engine hardens the process and runs the data path, which handles SIGTERM itself, because
+// exchanges must finish.
 func (p *process) engine() error {
-	// Files that are about to be out of reach: the local time zone, and the
-	// authorities that backends may be verified with. Without the latter only
-	// the farms that ask for them are refused.
+	// Read files that will be out of reach: the local time zone, and the system's CAs for
+	// the verification of backends. Without the latter only the farms that use them are
+	// refused.
 	_, _ = time.Now().Zone()
 	_, _ = tlsconf.SystemRoots()
 	var err error
@@ -138,7 +137,7 @@ func (p *process) engine() error {
 	return Engine(p.Set)
 }
 
-// untilStopped runs f with a context that ends with SIGTERM.
+// untilStopped runs f with a context that SIGTERM ends.
 func (p *process) untilStopped(hardening func() (harden.Status, error), f func(context.Context) error) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -152,11 +151,11 @@ func (p *process) untilStopped(hardening func() (harden.Status, error), f func(c
 	return err
 }
 
-// ready tells the supervisor that the role serves.
+// ready reports to the supervisor that the role serves.
 func (p *process) ready() error { return p.line.Ready(p.status) }
 
-// endWithSupervisor stops the process when the supervisor is gone, orderly
-// first. The parent-death signal says the same; this does not depend on it.
+// endWithSupervisor stops the process when the supervisor is gone, first with SIGTERM. The
+// parent-death signal has the same effect, but this does not depend on it.
 func (p *process) endWithSupervisor() {
 	<-p.line.Gone()
 	_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
@@ -165,7 +164,7 @@ func (p *process) endWithSupervisor() {
 	os.Exit(1)
 }
 
-// grace is how long the supervisor waits after SIGTERM.
+// grace returns the supervisor's waiting time after SIGTERM.
 func grace() time.Duration {
 	d, err := time.ParseDuration(os.Getenv(supervisor.GraceVariable))
 	if err != nil {
@@ -174,7 +173,7 @@ func grace() time.Duration {
 	return d
 }
 
-// uidFrom reads a uid the supervisor passed on; the own one when it is unset.
+// uidFrom returns a uid passed by the supervisor, or the own one if it is unset.
 func uidFrom(variable string) uint32 {
 	n, err := strconv.ParseUint(os.Getenv(variable), 10, 32)
 	if err != nil {
@@ -183,9 +182,9 @@ func uidFrom(variable string) uint32 {
 	return uint32(n)
 }
 
-// localUsers are the users who act as root on the command line's socket, besides root:
-// the one who started the instance. That is mgmt's own uid only where all roles have it.
-// nil if the supervisor named none.
+// localUsers returns the users besides root who act as root on the control socket: the one
+// who started the instance. It is nil if the supervisor passed none. It equals mgmt's own
+// uid only if all roles share one.
 func localUsers() []uint32 {
 	n, err := strconv.ParseUint(os.Getenv(supervisor.UserVariable), 10, 32)
 	if err != nil {

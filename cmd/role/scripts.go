@@ -16,21 +16,19 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// changed tells scripts of a change, the timeline, who asks backends, and who copies
-// zones.
+// changed notifies scripts, the timeline, the guardian and secondaries of a change.
 func (m *manager) changed(old, now *farm.Config, rev store.Revision) {
 	for _, e := range event.Changed(old, now, rev, time.Now()) {
 		m.tell(e)
 	}
 	m.events.Add(eventlog.Changed(old, now, rev)...)
 	m.guardian.Set(now)
-	m.lookFarms() // one may have been stopped
+	m.lookFarms() // a farm may have been stopped
 	m.secondaries.Changed(old, now)
 }
 
-// inForce is called once the stored configuration is in force for the first time.
-// That the appliance starts is told by the first mgmt there is, not by one that
-// takes the place of another.
+// inForce is called once the stored configuration is in force for the first time. Only the
+// first mgmt of an instance reports the start of the appliance, not a replacement.
 func (m *manager) inForce() {
 	close(m.published)
 	first := os.Getenv(supervisor.FirstVariable) != ""
@@ -41,8 +39,8 @@ func (m *manager) inForce() {
 	}
 }
 
-// closeScripts tells scripts that the appliance stops, if it does, and gives them
-// the time an orderly stop has.
+// closeScripts notifies scripts of the end of the appliance, if it stops, and gives them the
+// time of an orderly stop.
 func (m *manager) closeScripts(stops bool) {
 	if stops {
 		m.tell(event.Event{Kind: event.ApplianceStop, Severity: event.Info})
@@ -52,7 +50,7 @@ func (m *manager) closeScripts(stops bool) {
 	m.scripts.Close(limit)
 }
 
-// undone tells of a pending change that is no more in force.
+// undone reports a pending change that is no longer in force.
 func (m *manager) undone(e apply.Ended) {
 	severity := event.Info
 	switch e.Outcome {
@@ -66,7 +64,7 @@ func (m *manager) undone(e apply.Ended) {
 		Facts: event.Facts("REVISION", strconv.FormatUint(e.Revision, 10), "AUTHOR", e.By.Name, "COMMENT", e.Reason)})
 }
 
-// notRenewed tells of a certificate that was due and could not be renewed.
+// notRenewed reports a due certificate that could not be renewed.
 func (m *manager) notRenewed(f acme.Failure) {
 	severity := event.Warning
 	if f.Soon {
@@ -76,8 +74,7 @@ func (m *manager) notRenewed(f acme.Failure) {
 		Facts: event.Facts("CERTIFICATE", f.Name, "NOT_AFTER", f.NotAfter.UTC().Format(time.RFC3339), "REASON", f.Reason)})
 }
 
-// placesChanged has the engine know another GeoIP database, or none any more, and tells
-// of it.
+// placesChanged sends a changed or removed GeoIP database to the engine and reports it.
 func (m *manager) placesChanged() {
 	m.republish()
 	version := ""
@@ -90,7 +87,7 @@ func (m *manager) placesChanged() {
 		Facts: event.Facts("LIST", "GeoIP database", "VERSION", version)})
 }
 
-// keyReplaced tells of a key of a zone that is to sign next, or does.
+// keyReplaced reports a zone key that signs, or will be next.
 func (m *manager) keyReplaced(n keyroll.Notice) {
 	severity := event.Warning
 	if n.Signs {
@@ -100,10 +97,10 @@ func (m *manager) keyReplaced(n keyroll.Notice) {
 		Facts: event.Facts("FARM", n.Farm, "ZONE", n.Zone, "KEY", strconv.Itoa(int(n.Key)), "DS", n.DS)})
 }
 
-// engineEvents tells of an engine that is another than at the last look: since the
-// start of mgmt, for which the first one is no news.
+// engineEvents reports an engine that was replaced since the previous look. The first one
+// after the start of mgmt is not reported.
 func (w *watch) engineEvents(m *manager, started time.Time) {
-	if started.IsZero() { // none is there
+	if started.IsZero() { // there is no engine
 		return
 	}
 	if !w.engine.IsZero() && !started.Equal(w.engine) {
@@ -112,7 +109,7 @@ func (w *watch) engineEvents(m *manager, started time.Time) {
 	w.engine = started
 }
 
-// engineStarted is since when the engine runs, zero while none is there.
+// engineStarted returns the start time of the engine, or zero without one.
 func (m *manager) engineStarted() time.Time {
 	if m.publisher == nil {
 		return time.Time{}

@@ -17,7 +17,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// hearing makes a script in a folder of its own, and tells what it has heard.
+// hearing creates a script in its own directory and returns its output.
 func (h *house) hearing(t *testing.T, body string) (heard func() string) {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "hooks")
@@ -41,7 +41,7 @@ func TestScriptsHearWhatTheApplianceDoes(t *testing.T) {
 	heard := h.hearing(t, `echo $1:$SLUICE_FARM:$SLUICE_BACKEND >> heard`)
 	h.applier = apply.New(h.store, &applytest.Publisher{}, apply.WithRules(validate.Rules{}), apply.WithTold(h.changed))
 	h.published = make(chan struct{})
-	h.inForce() // of a mgmt that took the place of another
+	h.inForce() // of a replacement mgmt
 	<-h.published
 	h.published = make(chan struct{})
 	t.Setenv(supervisor.FirstVariable, "1")
@@ -90,7 +90,7 @@ func TestAnUndoneChangeAndANewEngineAreTold(t *testing.T) {
 		t.Error(got)
 	}
 	first, second := time.Unix(10, 0), time.Unix(20, 0)
-	for _, at := range []time.Time{{}, first, first, {}, first} { // the first one is no news, nor one that is away
+	for _, at := range []time.Time{{}, first, first, {}, first} { // neither the first one nor a missing one is reported
 		h.watch.engineEvents(h.manager, at)
 	}
 	h.watch.engineEvents(h.manager, second)

@@ -17,24 +17,24 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// sessionsTimeout bounds what statistics wait for an engine that is busy or
-// stuck; their counters need no engine.
+// sessionsTimeout bounds the wait of statistics for a busy or stuck engine; counters need no
+// engine.
 const sessionsTimeout = 2 * time.Second
 
-// asker answers what sessions a service has; *publish.Publisher is one.
+// asker returns the sessions of a service; *publish.Publisher implements it.
 type asker interface {
 	Sessions(ctx context.Context, service uint32, limit int) (total int, list []link.Session, err error)
 }
 
-// sessionStore is who keeps the sessions of a farm, by the number of their group;
-// *publish.Publisher is one, for the engine.
+// sessionStore holds the sessions of a farm, by group number; *publish.Publisher implements
+// it for the engine.
 type sessionStore interface {
 	asker
 	Session(ctx context.Context, service uint32, key []byte) (s link.Session, ok bool, err error)
 	ChangeSessions(ctx context.Context, change link.SessionChange) (changed int, err error)
 }
 
-// sessionStores knows who keeps the sessions of which farm.
+// sessionStores maps farms to the holders of their sessions.
 type sessionStores struct{ engine, kernel sessionStore }
 
 func (k sessionStores) of(f *farm.Farm) sessionStore {
@@ -48,7 +48,7 @@ func (m *manager) sessionStores() sessionStores {
 	return sessionStores{engine: m.publisher, kernel: m.kernel}
 }
 
-// sessions is api.Deps.Sessions. While nobody answers there are none to show.
+// sessions is api.Deps.Sessions. If the holder does not respond, the list is empty.
 func (m *manager) sessions(ctx context.Context, f *farm.Farm, service string) ([]state.Session, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, sessionsTimeout)
 	defer cancel()
@@ -56,7 +56,7 @@ func (m *manager) sessions(ctx context.Context, f *farm.Farm, service string) ([
 	switch {
 	case err == nil:
 		return list, total, nil
-	case errors.Is(err, apply.ErrUnavailable), errors.Is(err, context.Canceled): // who keeps them is away, or the client
+	case errors.Is(err, apply.ErrUnavailable), errors.Is(err, context.Canceled): // the holder is unavailable, or the client left
 		slog.Debug("sessions not shown", "farm", f.Name, "cause", err)
 	default:
 		slog.Warn("sessions not shown", "farm", f.Name, "cause", err)
@@ -64,8 +64,8 @@ func (m *manager) sessions(ctx context.Context, f *farm.Farm, service string) ([
 	return nil, 0, nil
 }
 
-// farmSessions asks for the sessions of a farm, of one service when it is
-// named: how many there are, and at most limit of them.
+// farmSessions returns the sessions of a farm, or of one service: their number and at most
+// limit of them.
 func farmSessions(ctx context.Context, from asker, f *farm.Farm, service string, limit int) (list []state.Session, total int, err error) {
 	for _, g := range f.Groups() {
 		if service != "" && g.Name() != service {
@@ -81,8 +81,8 @@ func farmSessions(ctx context.Context, from asker, f *farm.Farm, service string,
 	return list, total, nil
 }
 
-// groupSessions does so for one group. One of a farm that is stopped has its
-// static ones, which nobody is asked for.
+// groupSessions does so for one group. A stopped farm only has static sessions, which need
+// no request.
 func groupSessions(ctx context.Context, from asker, g farm.Group, limit int) (list []state.Session, total int, err error) {
 	if !g.KeepsSessions() {
 		return nil, 0, nil
@@ -96,7 +96,7 @@ func groupSessions(ctx context.Context, from asker, g farm.Group, limit int) (li
 	return sessionsOf(g, found[:min(len(found), limit)]), total, nil
 }
 
-// staticSessions are those of the configuration.
+// staticSessions returns the sessions in the configuration.
 func staticSessions(g farm.Group) (n int, list []link.Session) {
 	for _, b := range g.Backends() {
 		for _, key := range b.Sessions {
@@ -106,8 +106,8 @@ func staticSessions(g farm.Group) (n int, list []link.Session) {
 	return len(list), list
 }
 
-// sessionsOf shows the sessions of a group, static ones first, in the order of
-// their keys. One of a backend that has just been deleted is left out.
+// sessionsOf converts the sessions of a group, static ones first and sorted by key. Sessions
+// of a backend that was just deleted are omitted.
 func sessionsOf(g farm.Group, found []link.Session) []state.Session {
 	position := map[uint32]int{}
 	for i, b := range g.Backends() {
@@ -129,8 +129,8 @@ func sessionsOf(g farm.Group, found []link.Session) []state.Session {
 	return out
 }
 
-// timeLeft writes whole seconds, the last one begun counted: what lives still
-// is never shown with none. Static sessions have no such time.
+// timeLeft returns whole seconds, rounded up, so that a live session never shows 0. It is
+// nil for static sessions.
 func timeLeft(e *link.Session) *string {
 	if e.Static {
 		return nil
@@ -146,7 +146,7 @@ func kindOf(e *link.Session) string {
 	return "dynamic"
 }
 
-// sessionTable is traffic.SessionTable: what mgmt asks of the engine, and of netd.
+// sessionTable implements traffic.SessionTable with requests to the engine and netd.
 type sessionTable struct{ from sessionStores }
 
 // List implements traffic.SessionTable.
@@ -185,7 +185,7 @@ func (t sessionTable) Flush(ctx context.Context, g farm.Group) (int, error) {
 // Learn implements traffic.SessionTable.
 func (t sessionTable) Learn(ctx context.Context, g farm.Group, session string, backend uint32, ttl time.Duration) (bool, error) {
 	key := []byte(session)
-	// Who keeps sessions learns nothing about a client that is known.
+	// An existing session is not overwritten, so it is deleted first.
 	if _, err := t.change(ctx, g, link.SessionChange{Service: g.ID(), Act: link.DeleteSession, Key: key}); err != nil {
 		return false, err
 	}

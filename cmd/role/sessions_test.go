@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/traffic"
 )
 
-// holder is an engine with that many sessions for each service, all on backend
-// 12, and one of a backend nobody knows.
+// holder is an engine with that many sessions for each service, all on backend 12, and one
+// of an unknown backend.
 type holder struct {
 	count  map[uint32]int
 	broken uint32
@@ -86,7 +86,7 @@ func TestSessionIsShownAsTheFamilyDoes(t *testing.T) {
 	}
 }
 
-// changer is an engine that notes what is asked of it.
+// changer is an engine that records its requests.
 type changer struct {
 	holder
 	got   []link.SessionChange

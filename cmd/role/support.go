@@ -15,7 +15,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// support is api.Deps.Support: what this process and the kernel tell, besides what the API does.
+// support is api.Deps.Support: the parts from this process and the kernel, in addition to
+// those of the API.
 func (m *manager) support() []support.Part {
 	parts := append(support.Machine("/proc"), support.Process()...)
 	parts = append(parts, m.said.Part("log/mgmt.txt"), m.others.Part("log/others.txt"), support.Text("log/traces.txt", m.traces), support.Text("kernel/addresses.json", addresses), support.Text("process/roles.txt", m.processes),
@@ -23,21 +24,20 @@ func (m *manager) support() []support.Part {
 	return append(parts, support.LogFiles(logfiles.Dir{Root: m.root})...)
 }
 
-// traces are the last exchanges somebody watched, masked as they were shown.
+// traces returns the last watched exchanges, masked as they were shown.
 func (m *manager) traces() string { return string(m.logs.Traced()) }
 
-// doingTime bounds how long a process may take to say what it is doing: one that hangs
-// says nothing.
+// doingTime bounds the request for a process's stacks, because it may hang.
 const doingTime = 3 * time.Second
 
-// netdStacks asks on a connection of its own: netd may be busy with another question.
+// netdStacks uses its own connection, because netd may be busy with another request.
 func netdStacks(ctx context.Context) (string, error) {
 	c := ctl.NewClient(netdSocket)
 	defer c.Hangup()
 	return c.Stacks(ctx)
 }
 
-// doing is what another process says that it is doing.
+// doing returns the stacks of another process.
 func doing(role string, ask func(context.Context) (string, error)) support.Part {
 	return support.Part{Name: "process/" + role + ".txt", Write: func(ctx context.Context, w io.Writer) error {
 		ctx, cancel := context.WithTimeout(ctx, doingTime)
@@ -50,7 +50,7 @@ func doing(role string, ask func(context.Context) (string, error)) support.Part 
 	}}
 }
 
-// addresses are those of this machine.
+// addresses returns the addresses of this machine.
 func addresses() string {
 	list, err := addr.List()
 	if err != nil {
@@ -63,7 +63,7 @@ func addresses() string {
 	return string(text)
 }
 
-// processes is what the kernel tells of each role.
+// processes returns the kernel's data about each role.
 func (m *manager) processes() string {
 	var out strings.Builder
 	for _, r := range m.roles() {
@@ -71,7 +71,7 @@ func (m *manager) processes() string {
 		for _, file := range []string{"status", "stat", "wchan"} {
 			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", r.PID, file))
 			if err != nil {
-				continue // it ended, or is hidden
+				continue // it has ended, or is hidden
 			}
 			out.Write(text)
 			out.WriteString("\n")

@@ -14,23 +14,23 @@ import (
 	"github.com/sluicelb/sluice/mgmt/guardian"
 )
 
-// verdictsFile keeps the verdicts of checks for the next start, in the data directory.
+// verdictsFile stores the verdicts of checks for the next start, in the data directory.
 const verdictsFile = "verdicts.json"
 
 const (
-	// verdictsPause is the time between two writes of the file at least, verdictsLook how
-	// soon a change is noticed.
+	// verdictsPause is the minimum time between two writes of the file, verdictsLook the
+	// polling interval for changes.
 	verdictsPause = 2 * time.Second
 	verdictsLook  = 100 * time.Millisecond
-	// firstVerdicts is how long a start waits for the first results of checks before
-	// clients are let in.
+	// firstVerdicts is the time a start waits for first results of checks before clients are
+	// accepted.
 	firstVerdicts = 500 * time.Millisecond
 	// maxVerdicts bounds the file, in bytes.
 	maxVerdicts = 64 << 20
 )
 
-// readVerdicts returns the verdicts of the last run. A file that cannot be read costs
-// nothing but these: the first results decide.
+// readVerdicts returns the verdicts of the last run. If the file cannot be read, the first
+// results decide.
 func readVerdicts(path string) (list []guardian.Verdict) {
 	if info, err := os.Stat(path); err == nil && info.Size() > maxVerdicts {
 		return nil
@@ -46,11 +46,12 @@ func readVerdicts(path string) (list []guardian.Verdict) {
 	return list
 }
 
-// keepVerdicts writes the verdicts of checks down, soon after each change, until ctx ends.
+// keepVerdicts writes the verdicts of checks to the file, soon after each change, until ctx
+// ends.
 func (m *manager) keepVerdicts(ctx context.Context) {
 	look := time.NewTicker(verdictsLook)
 	defer look.Stop()
-	var written uint64 // turns in the file
+	var written uint64 // turn of the verdicts in the file
 	var at time.Time
 	failed := false
 	for {
@@ -62,7 +63,7 @@ func (m *manager) keepVerdicts(ctx context.Context) {
 			}
 			failed, written, at = err != nil, turns, time.Now()
 			if failed {
-				written-- // again
+				written-- // retry
 			}
 		}
 		select {
@@ -83,9 +84,8 @@ func writeVerdicts(path string, list []guardian.Verdict) error {
 	return disk.Replace(path, content)
 }
 
-// awaitVerdicts delays the first publication of a start until each checked backend has a
-// verdict, but not for long: clients of a backend that fails its check are worse off than
-// clients that wait.
+// awaitVerdicts briefly delays the first publication until each checked backend has a
+// verdict, because clients of a failing backend are worse off than waiting clients.
 func (m *manager) awaitVerdicts(ctx context.Context) {
 	if os.Getenv(supervisor.FirstVariable) == "" {
 		return

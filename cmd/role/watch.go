@@ -15,43 +15,41 @@ import (
 	"github.com/sluicelb/sluice/sysnet/addr"
 )
 
-// watchLook is how often is looked what farms suffer from that nobody reports,
-// healthLook how often who is well, which costs nothing while nothing changes. Where names
-// are answered with addresses of farms of this appliance, followLook is how often is
-// looked whether any backend went down or came up: what it means for a farm is answered
-// at once.
+// watchLook is the interval of checks for unreported problems of farms. healthLook is that
+// of health states, which costs nothing while they are unchanged. followLook is that of
+// backend changes if names are answered with addresses of this appliance's farms, so that
+// answers follow at once.
 const (
 	watchLook  = 2 * time.Second
 	healthLook = 250 * time.Millisecond
 	followLook = 20 * time.Millisecond
 )
 
-// watch finds what keeps farms that run from serving: an address that left its
-// interface, backends that never answer, firewalls. After those of farms the
-// kernel carries netd looks.
+// watch finds what keeps running farms from serving: an address removed from its interface,
+// unresponsive backends, firewalls. netd watches kernel farms.
 type watch struct {
 	silent farmstate.Silent
 
-	moved   atomic.Uint64 // grows after absent or dropped became another
+	moved   atomic.Uint64 // grows with each change of absent or dropped
 	mu      sync.Mutex
 	absent  map[uint32]string   // by farm ID
 	dropped map[uint32][]string // by farm ID
 
-	seen  *farm.Config // by the last look at firewalls
+	seen  *farm.Config // at the previous firewall check
 	looks int          // since the start
 
-	engine time.Time // when the one of the last look was started
+	engine time.Time // start time of the engine at the previous look
 
-	looked  time.Time // when who is well was
-	version uint64    // of the health table then
+	looked  time.Time // time of the previous health look
+	version uint64    // version of the health table then
 
-	// By the last look at who is well; turn grows with every one that found something.
+	// Results of the previous health look; turn grows with each one that found a change.
 	mark   statesMark
 	turn   uint64
 	health event.Backends
 	farms  event.Farms
 
-	limits event.Limits // by the last look at them
+	limits event.Limits // at the previous look
 }
 
 // unreachable is api.Deps.Unreachable.
@@ -61,7 +59,7 @@ func (w *watch) unreachable(f *farm.Farm) string {
 	return w.absent[f.ID]
 }
 
-// run looks until ctx ends.
+// run looks periodically until ctx ends.
 func (w *watch) run(ctx context.Context, m *manager) {
 	look, quick := time.NewTicker(watchLook), time.NewTimer(healthLook)
 	defer look.Stop()
@@ -78,7 +76,7 @@ func (w *watch) run(ctx context.Context, m *manager) {
 	}
 }
 
-// look looks once at everything.
+// look checks everything once.
 func (w *watch) look(ctx context.Context, m *manager) {
 	cfg, _ := m.applier.Current()
 	if all, err := addr.List(); err == nil {
@@ -97,8 +95,8 @@ func (w *watch) look(ctx context.Context, m *manager) {
 	w.looks++
 }
 
-// lookSoon looks who is well when it is time for that, or something changed that names
-// follow, and tells when to look again.
+// lookSoon performs a health look if it is due, or if names follow a change. It returns the
+// time until the next call.
 func (w *watch) lookSoon(m *manager, now time.Time) (next time.Duration) {
 	version := m.health.Version()
 	switch {
@@ -108,14 +106,14 @@ func (w *watch) lookSoon(m *manager, now time.Time) (next time.Duration) {
 	case version != w.version:
 		m.lookFarms()
 	}
-	w.version = version // as it was before: what changed since is seen next time
+	w.version = version // read before the look, so that later changes are seen next time
 	if m.guardian.Follows() {
 		return followLook
 	}
 	return healthLook
 }
 
-// lookHealth tells everybody who went down or came up, by the ways each of them has.
+// lookHealth reports all backends and farms that went down or came up.
 func (w *watch) lookHealth(m *manager, now time.Time) {
 	m.lookFarms()
 	cfg, _ := m.applier.Current()
@@ -134,7 +132,7 @@ func (w *watch) lookHealth(m *manager, now time.Time) {
 	m.notify.LookCertificates(func() []notify.Certificate { return m.expiring(cfg) })
 }
 
-// addresses finds the farms of the engine whose address is not here any more.
+// addresses finds the engine farms whose address is missing on this machine.
 func (w *watch) addresses(cfg *farm.Config, all []addr.Local) {
 	now := map[uint32]string{}
 	for i := range cfg.Farms {
@@ -165,9 +163,8 @@ func (w *watch) addresses(cfg *farm.Config, all []addr.Local) {
 	}
 }
 
-// answers finds the backends of farms of the engine that take requests, or
-// connections, and answer none. Of backends that connections are relayed to any
-// byte is an answer, and so is the end.
+// answers finds the backends of engine farms that accept requests or connections without
+// responding. For relayed connections any byte counts as a response, and so does the end.
 func (w *watch) answers(cfg *farm.Config, m *manager) {
 	there := map[uint32]bool{}
 	for i := range cfg.Farms {

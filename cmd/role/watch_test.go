@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/addr"
 )
 
-// The test changes where the log goes, so it runs with no other.
+// The test redirects the log and therefore runs alone.
 func TestAnAddressThatLeavesIsLoggedOnceAndWhenItIsBack(t *testing.T) {
 	var log bytes.Buffer
 	before := slog.Default()

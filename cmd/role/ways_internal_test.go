@@ -20,7 +20,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// choose changes what goes which way.
+// choose changes the notification settings.
 func (h *house) choose(t *testing.T, edit func(*notify.Settings)) {
 	t.Helper()
 	if err := h.notify.Change(apply.Author{}, "test", func(s *notify.Settings) error { edit(s); return nil }, func() error { return nil }); err != nil {
@@ -28,7 +28,7 @@ func (h *house) choose(t *testing.T, edit func(*notify.Settings)) {
 	}
 }
 
-// heardOf waits until a script has heard as often.
+// heardOf waits until a script has received n events.
 func heardOf(t *testing.T, heard func() string, n int) []string {
 	t.Helper()
 	enginetest.Eventually(t, "scripts hear", func() bool { return len(strings.Fields(heard())) >= n })
@@ -83,11 +83,11 @@ func TestWithoutAServerEventsAreLoggedHere(t *testing.T) {
 
 func TestAFarmWithoutBackendsLeftIsToldOfOnce(t *testing.T) {
 	h := newHouse(t, ctl.Parts{})
-	h.give(t, carried()[1]) // one the kernel carries: it needs no engine
+	h.give(t, carried()[1]) // a kernel farm, which needs no engine
 	heard := h.hearing(t, `echo $1:$SLUICE_FARM:$SLUICE_STATUS:$SLUICE_SEVERITY >> heard`)
 	look := func() { h.watch.lookHealth(h.manager, time.Now()) }
 	h.published = make(chan struct{})
-	look() // nothing is known before an engine runs what is stored
+	look() // states are unknown until an engine runs the stored configuration
 	close(h.published)
 	look()
 	cfg, _ := h.applier.Current()
