@@ -8,26 +8,27 @@ import (
 	"syscall"
 )
 
-// Programs of operators run under uids (and gids) that systemd, Debian and containers leave
-// unused: Boxes for each appliance, so that each program that runs has one to itself.
+// Programs of operators run under uids and gids that systemd, Debian and containers leave
+// unused. Each appliance has Boxes of them, so that each running program has its own.
 const (
-	// Boxes is how many programs run at once.
+	// Boxes is the maximum number of concurrent programs.
 	Boxes      = 64
 	firstBoxID = 60610
 	boxRanges  = 8
 )
 
-// boxFolder holds a lock for each range of uids. They are those of the whole machine,
-// unlike a slot, which is one of a network namespace.
+// boxFolder holds a lock for each range of uids. Uids belong to the whole machine, in
+// contrast to slots, which belong to a network namespace.
 const boxFolder = "/run/sluice-programs"
 
-// boxes is a range of uids that belongs to this appliance as long as lock is open.
+// boxes is a range of uids that belongs to this appliance while lock is open.
 type boxes struct {
 	first uint32 // 0: programs have no users of their own
 	lock  *os.File
 }
 
-// takeBoxes claims a range of uids. The last one is left to appliances that can lock none.
+// takeBoxes claims a range of uids. The last range is left to appliances that cannot lock
+// any.
 func takeBoxes(o owners) (b boxes, err error) {
 	if !o.change || !mapped(firstBoxID) || !mapped(firstBoxID+boxRanges*Boxes-1) {
 		return boxes{}, nil

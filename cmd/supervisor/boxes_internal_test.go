@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Two appliances on one machine must not end each other's programs, which they do by user.
+// Programs are ended by user, so two appliances on one machine need different users.
 func TestAppliancesHaveDifferentUsersForPrograms(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: others cannot give programs users of their own")
@@ -13,7 +13,7 @@ func TestAppliancesHaveDifferentUsersForPrograms(t *testing.T) {
 	o := owners{change: true}
 	one, err := takeBoxes(o)
 	if err != nil || one.first == 0 || one.lock == nil {
-		t.Skipf("not shown: %+v, %v", one, err) // as many appliances run as may
+		t.Skipf("not shown: %+v, %v", one, err) // the maximum number of appliances is running
 	}
 	defer one.close()
 	other, err := takeBoxes(o)
@@ -37,7 +37,7 @@ func TestAnApplianceThatIsNotRootsGivesProgramsNoUsers(t *testing.T) {
 	}
 }
 
-// All uids of programs are among those that systemd and Debian leave unused.
+// The uids of programs are in a range that systemd and Debian leave unused.
 func TestUsersOfProgramsAreUnusedOnes(t *testing.T) {
 	if last := firstBoxID + boxRanges*Boxes - 1; firstBoxID < 60578 || last > 61183 || engineID <= last {
 		t.Errorf("%d to %d", firstBoxID, last)

@@ -13,7 +13,7 @@ import (
 	"syscall"
 )
 
-// Names inside the data directory; mgmt's own files are beside them.
+// Names in the data directory; mgmt's own files are beside them.
 const (
 	lockName   = "lock"
 	runName    = "run"
@@ -22,15 +22,15 @@ const (
 	netdSock   = runName + "/netd.sock"
 )
 
-// data is the opened and locked data directory.
+// data is the open and locked data directory.
 type data struct {
 	path string
 	dir  *os.File
 	lock *os.File
 }
 
-// openData makes the directory when it is missing, gives it to mgmt's user and
-// locks it for this process. The lock ends with the process, however it ends.
+// openData creates the directory if it is missing, gives it to mgmt's user and locks it for
+// this process. The lock ends with the process in all cases.
 func openData(path string, o owners) (*data, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w; choose another one with --data", err)
@@ -57,14 +57,14 @@ func openData(path string, o owners) (*data, error) {
 	return d, nil
 }
 
-// within is a path to name that starts at the opened directory. It needs no
-// right on the directories above and stays short enough for a unix socket.
+// within returns a path to name via the open directory. It needs no permissions on parent
+// directories and is short enough for a unix socket.
 func (d *data) within(name string) string {
 	return filepath.Join("/proc/self/fd", strconv.Itoa(int(d.dir.Fd())), name)
 }
 
-// adopt gives the directory to mgmt's user. A directory with foreign content
-// is refused: `--data /etc` must not hand over a system.
+// adopt gives the directory to mgmt's user. It refuses foreign content, because `--data
+// /etc` must not hand over a system.
 func (d *data) adopt(o owners) error {
 	if err := d.recognise(); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (d *data) adopt(o owners) error {
 	return d.dir.Chmod(0o700)
 }
 
-// recognise accepts an empty directory and one that was ours before.
+// recognise accepts an empty directory and one that an appliance used before.
 func (d *data) recognise() error {
 	if _, err := os.Lstat(d.within(lockName)); err == nil {
 		return nil
@@ -97,15 +97,15 @@ func (d *data) recognise() error {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("data directory: %w", err)
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return n == "lost+found" }) // a file system of its own
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "lost+found" }) // a separate file system
 	if len(names) > 0 {
 		return fmt.Errorf("data directory %s holds other files (%s) and is not one of Sluice: choose an empty or a new one with --data", d.path, names[0])
 	}
 	return nil
 }
 
-// handOver changes the owner of everything below, the top last. It happens on
-// the first start, and when the user of mgmt became another one.
+// handOver changes the owner of the whole tree, the top directory last. This happens on the
+// first start and when mgmt's user has changed.
 func (d *data) handOver(o owners) error {
 	root, err := os.OpenRoot(d.path)
 	if err != nil {
@@ -152,8 +152,8 @@ func (d *data) takeLock() error {
 	return err
 }
 
-// prepareRun makes the directory of the inner sockets and removes sockets that
-// an instance left behind; the lock says that nobody uses them.
+// prepareRun creates the directory for internal sockets and removes leftover ones, which are
+// unused because the directory is locked.
 func (d *data) prepareRun() error {
 	if err := os.Mkdir(d.within(runName), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("data directory %s: %w", d.path, err)
@@ -177,14 +177,12 @@ func (d *data) close() {
 	_ = d.dir.Close()
 }
 
-// journalName is the file in which netd keeps the values sysctls had before it
-// set them.
+// journalName is the file with the sysctl values from before netd changed them.
 const journalName = "netd.journal"
 
-// openJournal opens that file, which stays when the supervisor ends, however it
-// ends. It is opened here because netd has no right to the data directory, and
-// with mgmt's rights because the directory is mgmt's: what it finds there under
-// this name is never followed elsewhere.
+// openJournal opens the journal, which stays in place when the supervisor ends. It is opened
+// here because netd has no access to the data directory. It is opened with mgmt's
+// permissions and without following links, because the directory belongs to mgmt.
 func openJournal(d *data, o owners) (f *os.File, err error) {
 	err = o.asManager(func() error {
 		f, err = os.OpenFile(d.within(journalName), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
@@ -199,7 +197,7 @@ func openJournal(d *data, o owners) (f *os.File, err error) {
 	return f, nil
 }
 
-// regular closes a journal that is no file of its own and says so.
+// regular refuses and closes a journal that is not a regular file.
 func regular(d *data, f *os.File) error {
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
 		_ = f.Close()
@@ -208,15 +206,15 @@ func regular(d *data, f *os.File) error {
 	return nil
 }
 
-// StoppedData is the data directory of an appliance that does not run. Nobody can
-// start there before Close is called.
+// StoppedData is the data directory of a stopped appliance. No appliance can start there
+// before Close.
 type StoppedData struct {
-	// Journal is netd's, nil if there is none.
+	// Journal is netd's journal, or nil if there is none.
 	Journal *os.File
 	data    *data
 }
 
-// Close lets an appliance start there.
+// Close releases the directory.
 func (s *StoppedData) Close() {
 	if s.Journal != nil {
 		_ = s.Journal.Close()
@@ -224,9 +222,8 @@ func (s *StoppedData) Close() {
 	s.data.close()
 }
 
-// Stopped opens the data directory of an appliance that does not run. One that
-// runs is an error, and so is a directory that is none of ours (fs.ErrNotExist):
-// another appliance may run elsewhere.
+// Stopped opens the data directory of a stopped appliance. It returns an error if one runs
+// there, and fs.ErrNotExist for a directory without one: an appliance may run elsewhere.
 func Stopped(path string) (*StoppedData, error) {
 	dir, err := os.OpenFile(path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// What a stopped appliance left can be had while it is stopped, and keeps others
-// from starting meanwhile.
+// The leftovers of a stopped appliance are accessible while it is stopped, and no appliance
+// can start meanwhile.
 func TestWhatAStoppedApplianceLeftIsLocked(t *testing.T) {
 	if _, err := Stopped(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no directory: %v", err)

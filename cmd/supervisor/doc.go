@@ -1,36 +1,35 @@
-// Package supervisor starts the appliance and keeps it alive: it opens what
-// the roles share, starts the processes engine, mgmt, netd and progd from this same
-// binary, and starts each of them again when it dies.
+// Package supervisor starts the appliance and keeps it running. It opens the resources that
+// the roles share, starts the processes engine, mgmt, netd and progd from this same binary,
+// and restarts each of them when it dies.
 //
-// # What the supervisor owns
+// # Resources of the supervisor
 //
-// The exclusive lock on the data directory, every listening socket that must
-// outlive a role (API, command line, engine control, netd), the pair over which
-// netd gives the engine marked sockets, that over which mgmt asks progd for programs, and the shared memory (control page,
-// health table, counters). A role is given duplicates of what it needs and
-// nothing else. Because the sockets stay open here, a client that connects
-// while a role restarts waits in the backlog for the next one.
+// The supervisor holds the exclusive lock on the data directory and the shared memory
+// (control page, health table, counters). It also holds every listening socket that must
+// outlive a role (API, command line, engine control, netd), and two socket pairs: netd
+// passes marked sockets to the engine over one, and mgmt requests programs from progd over
+// the other. A role gets duplicates of the descriptors it needs. Because the sockets stay
+// open, clients that connect while a role restarts wait in the backlog.
 //
 // # Users
 //
-// Started as root, engine and mgmt run under two uids of their own: the users
-// "sluice-engine" and "sluice" when the system has them, else 61740 and 61741
-// from the range systemd reserves for dynamic users (61184–65519). netd stays
-// root with three capabilities, and progd root with those it takes to make each program a
-// user of its own (boxes.go). The data directory belongs to mgmt's uid; mgmt
-// gets it as a descriptor and never walks a path, so the directory may lie
-// below one that only root can enter. Root itself touches the directory with
-// mgmt's file-system identity (owner.go), so that links planted there by a
-// captured mgmt lead nowhere mgmt could not go itself.
+// If the supervisor is started as root, engine and mgmt run under separate uids: the users
+// "sluice-engine" and "sluice" if they exist, else 61740 and 61741 from the range that
+// systemd reserves for dynamic users (61184–65519). netd stays root with three capabilities,
+// and progd root with those needed to give each program its own user (boxes.go). The data
+// directory belongs to mgmt's uid. mgmt gets it as a descriptor and resolves no path, so the
+// directory may lie below one that only root can enter. Root itself accesses the directory
+// with mgmt's file-system identity (owner.go), so that links planted by a compromised mgmt
+// lead nowhere that mgmt cannot go itself.
 //
-// Started by an ordinary user, all roles have that user's uid and everything
-// else is the same.
+// If an ordinary user starts the supervisor, all roles have that uid, and everything else is
+// the same.
 //
 // # Goroutines
 //
-// One runner per role, each locked to a thread of its own: the thread's rights
-// are cut before it starts a process, and the role's parent-death signal is
-// bound to it. One looks whether the engine goes on, and ends the life of one
-// that does not. Run is the only other one that acts; state is read under one
+// Each role has a runner, locked to its own thread: the thread's privileges are reduced
+// before it starts a process, and the role's parent-death signal is bound to it. Another
+// goroutine per role detects a hanging process and ends it. Apart from these only Run acts.
+// `sluice status` reads the state under a lock.
 // lock for `sluice status`.
 package supervisor

@@ -8,14 +8,13 @@ import (
 	"syscall"
 )
 
-// firstExecFD keeps the program's descriptor above those a child gets, which
-// are put in place from 3 on before the exec.
+// firstExecFD keeps the program's descriptor above those of a child, which start at 3.
 const firstExecFD = 200
 
-// executable is this program, opened once: a role that restarts after the file
-// on disk was replaced is still the one that fits this supervisor. With other
-// users in play a file that only its owner may run (umask 077 at build time)
-// is copied into the data directory and unlinked at once.
+// executable returns this program, opened once, so that roles restarted after an update of
+// the file still match this supervisor. If roles have other users and only the owner may
+// execute the file (umask 077 at build time), it is copied to the data directory and
+// unlinked at once.
 func executable(d *data, o owners) (*os.File, error) {
 	self, err := os.Open("/proc/self/exe")
 	if err != nil {
@@ -47,7 +46,7 @@ func executable(d *data, o owners) (*os.File, error) {
 }
 
 func copyProgram(from *os.File, path string) (*os.File, error) {
-	_ = os.Remove(path) // left by a start that was killed here
+	_ = os.Remove(path) // left by a killed start
 	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o700)
 	if err != nil {
 		return nil, err
@@ -66,5 +65,6 @@ func copyProgram(from *os.File, path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// programPath is how a child, which has the descriptor until its exec, names it.
+// programPath returns the path of the program for a child, which has the descriptor until
+// its exec.
 func programPath(f *os.File) string { return "/proc/self/fd/" + strconv.Itoa(int(f.Fd())) }

@@ -21,11 +21,11 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
-// What fakeEngine does on a signal, and every role on the last.
+// Signals with an effect on fakeEngine; the last one affects every role.
 const (
-	spin    = syscall.SIGUSR1 // its second loop is in an endless loop
-	block   = syscall.SIGUSR2 // its second loop waits for ever
-	chatter = syscall.SIGALRM // it says far more than is kept, and dies
+	spin    = syscall.SIGUSR1 // its second loop enters an endless loop
+	block   = syscall.SIGUSR2 // its second loop blocks forever
+	chatter = syscall.SIGALRM // it prints far more than is kept, and dies
 )
 
 func chatterOnSignal() {
@@ -40,7 +40,7 @@ func chatterOnSignal() {
 	}()
 }
 
-// fakeEngine runs two loops that show that they go on, as the engine's do.
+// fakeEngine runs two loops with heartbeats like the engine's.
 func fakeEngine(set inherit.Set) error {
 	f, err := set.File("page")
 	if err != nil {
@@ -78,7 +78,7 @@ func fakeEngine(set inherit.Set) error {
 	return nil
 }
 
-// spinForEver touches no memory: the race detector's calls have stacks of their own.
+// spinForEver touches no memory, because the race detector's calls have their own stacks.
 func spinForEver() {
 	for n := 1; n > 0; n ^= 2 {
 	}
@@ -86,7 +86,7 @@ func spinForEver() {
 
 func waitForEver() { select {} }
 
-// replacement waits for the engine after that one and returns what the log says.
+// replacement waits for the next engine and returns the log.
 func (i *instance) replacement(of life) (next life, log string) {
 	i.t.Helper()
 	next = i.next("engine")
@@ -163,8 +163,7 @@ func TestWhatADyingEngineSaysIsKeptAndBounded(t *testing.T) {
 	}
 }
 
-// process is who has that role in the instance now, 0 while nobody has, whatever
-// the log says.
+// process returns the current process of a role, or 0, independent of the log.
 func (i *instance) process(role string) (pid int) {
 	names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, name := range names {
@@ -177,8 +176,7 @@ func (i *instance) process(role string) (pid int) {
 	return pid
 }
 
-// Stacks may be more than the pipe takes that standard error is, and nobody may
-// read that.
+// Stacks may exceed the capacity of the pipe at standard error, which may have no reader.
 func TestRolesComeBackThoughNobodyReadsWhatTheySay(t *testing.T) {
 	i := start(t, t.TempDir())
 	i.waitReady()
@@ -212,9 +210,8 @@ func TestEngineThatEndsInOrderIsNotTakenForHung(t *testing.T) {
 	}
 }
 
-// starve moves a process into a group that gets a thousandth of a CPU, and that
-// has others with endless work, and returns what tells for how long it was held
-// back.
+// starve moves a process into a cgroup with a thousandth of a CPU and competing endless
+// work. heldBack returns the time for which it was throttled.
 func starve(t *testing.T, pid int) (heldBack func() time.Duration, end func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -14,24 +14,24 @@ import (
 	"github.com/sluicelb/sluice/cmd/harden"
 )
 
-// GroupVariable is the gid mgmt runs under, for hostd: who may reach subagents' socket.
+// GroupVariable is the gid of mgmt, for hostd: the group with access to the AgentX socket.
 const GroupVariable = "SLUICE_GROUP"
 
-// HostPrefix begins the name of hostd, which ends with the kind of request.
+// HostPrefix is the prefix of hostd's name, which ends with the kind of request.
 const HostPrefix = "hostd-"
 
 // hostTime bounds one request about the machine.
 const hostTime = 15 * time.Second
 
-// maxHostAnswer bounds what hostd answers, in bytes.
+// maxHostAnswer bounds the response of hostd in bytes.
 const maxHostAnswer = 4 << 10
 
-// errNotRoot: without root's rights nothing can be set.
+// errNotRoot means that settings need root privileges.
 var errNotRoot = errors.New("this instance was not started by root: it sets nothing of the machine")
 
-// HostRequest implements line.Desk: this program is started for one request about
-// the machine, which is mgmt's and not looked at here. The process does, and may by
-// then do what its kind takes and nothing else. One runs at a time.
+// HostRequest implements line.Desk. It starts this program for a single request about the
+// machine. The request comes from mgmt and is not examined here but by that process, which
+// only has the privileges for its kind of request. Requests run one at a time.
 func (s *supervisor) HostRequest(ctx context.Context, kind string, request []byte) ([]byte, error) {
 	switch {
 	case !harden.HostMay(kind):
@@ -49,7 +49,7 @@ func (s *supervisor) HostRequest(ctx context.Context, kind string, request []byt
 	}
 	done := make(chan outcome)
 	go func() {
-		// Never unlocked: the thread gives up rights, and ends with the goroutine.
+		// Never unlocked: the thread drops privileges and ends with the goroutine.
 		runtime.LockOSThread()
 		var o outcome
 		if o.err = harden.LimitThread(nil); o.err == nil {
@@ -72,7 +72,7 @@ func (s *supervisor) runHostd(ctx context.Context, kind string, request []byte) 
 	cmd.Dir, cmd.WaitDelay = "/", time.Second
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(request), &said, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	// With the programs it runs.
+	// Including the programs it runs.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
@@ -83,7 +83,7 @@ func (s *supervisor) runHostd(ctx context.Context, kind string, request []byte) 
 	return said.text.Bytes(), nil
 }
 
-// bounded is a buffer that takes so many bytes, and by Write alone.
+// bounded is a buffer for at most most bytes.
 type bounded struct {
 	text bytes.Buffer
 	most int

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ListenAPI implements line.Desk: the API gets another listener, or with an empty
-// address the one of the start again. The next lives of mgmt get it, too; the one
-// before stays with the mgmt that has it until that closes it.
+// ListenAPI implements line.Desk. It opens another listener for the API or, for an empty
+// address, that of the start. Later mgmt processes get it, too. The current mgmt closes its
+// previous listener itself.
 func (s *supervisor) ListenAPI(address string) (*os.File, error) {
 	if address == "" {
 		address = s.sockets.apiStart
@@ -25,7 +25,7 @@ func (s *supervisor) ListenAPI(address string) (*os.File, error) {
 	}
 	s.moving.Lock()
 	defer s.moving.Unlock()
-	// A socket of all addresses and one of one of them share a port only so.
+	// The only way to share a port between a wildcard and a specific address.
 	share(s.sockets.apiFile, 1)
 	f, err := listenShared(at)
 	share(s.sockets.apiFile, 0)
@@ -38,7 +38,7 @@ func (s *supervisor) ListenAPI(address string) (*os.File, error) {
 	return f, nil
 }
 
-// listenShared opens a listener besides one that shares, and shares no more.
+// listenShared opens a listener next to one that shares its port, then stops sharing.
 func listenShared(at netip.AddrPort) (*os.File, error) {
 	config := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) (err error) {
 		cause := c.Control(func(fd uintptr) { err = setShared(int(fd), 1) })
@@ -57,7 +57,7 @@ func listenShared(at netip.AddrPort) (*os.File, error) {
 	return f, err
 }
 
-// listenText is what opens both families for the unspecified address of IPv6.
+// listenText returns the listen address; the unspecified IPv6 address opens both families.
 func listenText(at netip.AddrPort) string {
 	if at.Addr() == netip.IPv6Unspecified() {
 		return fmt.Sprintf(":%d", at.Port())
@@ -65,8 +65,8 @@ func listenText(at netip.AddrPort) string {
 	return at.String()
 }
 
-// share lets others have the port of a socket, too, or not. A kernel that cannot
-// refuses what is opened then.
+// share sets whether others may use the port of a socket, too. On kernels without that
+// option, opening the second socket fails.
 func share(f *os.File, on int) {
 	if c, err := f.SyscallConn(); err == nil {
 		_ = c.Control(func(fd uintptr) { _ = setShared(int(fd), on) })

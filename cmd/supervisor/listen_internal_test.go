@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// taken reports whether connections to an address are taken.
+// taken reports whether an address accepts connections.
 func taken(address string) bool {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -32,7 +32,7 @@ func TestTheListenerOfTheAPIIsReplaced(t *testing.T) {
 	s := &supervisor{sockets: &sockets{apiFile: file, apiStart: start.String()}, manager: &runner{files: map[string]*os.File{"api": file}}}
 	defer s.sockets.close()
 
-	// All addresses on the same port, while the one before is still open in mgmt.
+	// All addresses on the same port, while the previous listener is still open in mgmt.
 	all, err := s.ListenAPI(netip.AddrPortFrom(netip.IPv4Unspecified(), start.Port()).String())
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestRequestsAboutTheMachineAreOfAKindThatIsKnown(t *testing.T) {
 	}
 }
 
-// A process that says too much is not listened to.
+// Excessive output is refused.
 func TestAnAnswerAboutTheMachineIsBounded(t *testing.T) {
 	b := bounded{most: 4}
 	for _, c := range []struct {

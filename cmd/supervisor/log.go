@@ -11,15 +11,15 @@ import (
 	"github.com/sluicelb/sluice/core/logqueue"
 )
 
-// LogVariable sets how much the appliance says on standard error: debug, info,
-// warn or error. Unset or anything else means info.
+// LogVariable sets the log level on standard error: debug, info, warn or error. The default
+// is info.
 const LogVariable = "SLUICE_LOG"
 
-// logLevel is how much this process says.
+// logLevel is the log level of this process.
 var logLevel slog.LevelVar
 
-// SetLogLevel has this process say as much from now on: debug, info, warn or error;
-// anything else is what LogVariable says.
+// SetLogLevel sets the log level of this process: debug, info, warn or error. Other values
+// select that of LogVariable.
 func SetLogLevel(word string) {
 	var level slog.Level
 	if level.UnmarshalText([]byte(word)) != nil && level.UnmarshalText([]byte(os.Getenv(LogVariable))) != nil {
@@ -28,14 +28,14 @@ func SetLogLevel(word string) {
 	logLevel.Set(level)
 }
 
-// flushTime bounds how long a process that ends waits for its last lines.
+// flushTime bounds the wait of an ending process for its last lines.
 const flushTime = time.Second
 
-// queue is where the lines of this process wait.
+// queue holds the log lines of this process.
 var queue atomic.Pointer[logqueue.Queue]
 
-// Logger returns the logger of a process of the appliance, under the given
-// name of its role. Nobody who logs waits for standard error; FlushLog does.
+// Logger returns the logger of an appliance process for a role name. Logging never waits for
+// standard error; FlushLog does.
 func Logger(role string) *slog.Logger {
 	SetLogLevel("")
 	q := logqueue.New(os.Stderr, func(lost uint64) string {
@@ -47,8 +47,8 @@ func Logger(role string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(q, &slog.HandlerOptions{Level: &logLevel})).With("role", role)
 }
 
-// lines is where lines for standard error go that this process passes on for
-// another: to its own, so that it does not wait either.
+// lines returns the destination for lines that this process forwards to standard error: its
+// own queue, so that it does not block.
 func lines() io.Writer {
 	if q := queue.Load(); q != nil {
 		return q
@@ -56,7 +56,7 @@ func lines() io.Writer {
 	return os.Stderr
 }
 
-// FlushLog writes what the process has logged, before it ends.
+// FlushLog writes the queued log lines before the process ends.
 func FlushLog() {
 	if q := queue.Load(); q != nil {
 		q.Flush(flushTime)

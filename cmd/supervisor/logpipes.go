@@ -6,17 +6,17 @@ import (
 	"github.com/sluicelb/sluice/core/logpipe"
 )
 
-// LogPipe is what a role finds the pipe by into which it writes what it logs, for mgmt.
+// LogPipe is the name of the pipe to which a role writes its log for mgmt.
 const LogPipe = "logs"
 
-// ReadLogPipe is what mgmt finds the other end by, of the supervisor or a role.
+// ReadLogPipe returns the name of mgmt's end of a process's pipe.
 func ReadLogPipe(of string) string { return "logs-" + of }
 
-// LogPipesOf are those who have one.
+// LogPipesOf are the processes with a pipe.
 var LogPipesOf = []string{"supervisor", "engine", "netd", "progd"}
 
-// logPipes are the pipes through which mgmt hears what the others log. The supervisor
-// holds both ends: nothing is lost while mgmt is away, but what has no room.
+// logPipes are the pipes for log lines to mgmt. The supervisor holds both ends, so lines are
+// kept while mgmt is down, up to the capacity of the pipe.
 type logPipes struct {
 	read, write map[string]*os.File
 	own         *logpipe.Writer

@@ -14,21 +14,20 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// memory is what the roles share. It belongs to the supervisor, so counters,
-// health, sessions, keys of TLS tickets and records nobody has read outlive every
-// role.
+// memory is the memory shared by the roles. It belongs to the supervisor, so counters,
+// health, sessions, TLS ticket keys and unread records outlive every role.
 type memory struct {
 	page, health, stats, records, sessions, tickets *os.File
-	// kinds are those of sockets netd may give the engine.
+	// kinds are the kinds of sockets that netd may give the engine.
 	kinds *os.File
-	// control is the page as the supervisor reads it, out of mapped.
+	// control is the supervisor's view of the page, in mapped.
 	control *snapshot.Page
 	mapped  *shm.Mapping
-	// begun is how the segments began, those that roles refuse when they begin otherwise.
+	// begun holds the headers of segments that roles refuse if changed.
 	begun []begun
-	// wake is the event by which the engine wakes who reads the records.
+	// wake is the event by which the engine wakes the reader of records.
 	wake *os.File
-	// These are for those who only look.
+	// Read-only descriptors.
 	statsReader, healthReader, kindsReader *os.File
 }
 
@@ -53,7 +52,7 @@ func openMemory() (*memory, error) {
 			m.close()
 			return nil, fmt.Errorf("shared memory %q: %w", want.name, err)
 		}
-		if want.file == &m.tickets { // the engine takes what is broken there for nothing
+		if want.file == &m.tickets { // the engine ignores invalid contents there
 			continue
 		}
 		b, err := begin(want.name, *want.file)
@@ -83,10 +82,10 @@ func openMemory() (*memory, error) {
 	return m, nil
 }
 
-// The segment of stats is created for one loop, so that mgmt can open it before
-// the first engine says how many it runs.
+// The stats segment is created for one loop, so that mgmt can open it before the first
+// engine reports its number of loops.
 
-// segment makes one segment and lets its package write the header.
+// segment creates a segment whose package writes the header.
 func segment(name string, size int, init func([]byte) error) (*os.File, error) {
 	f, err := shm.Shared("sluice-"+name, size)
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// headerSize is what a segment begins with: it says what the segment is and how its words
-// lie, and no role changes it.
+// headerSize is the size of a segment's header, which identifies its contents and layout.
+// Roles never change it.
 const headerSize = 16
 
-// begun is how a segment began when it was made.
+// begun is the original header of a segment.
 type begun struct {
 	name   string
 	file   *os.File
 	header [headerSize]byte
-	// spare: nobody but the engine uses it, and what is in it may be lost.
+	// spare: only the engine uses the segment, and its contents are expendable.
 	spare bool
 }
 
@@ -28,9 +28,9 @@ func begin(name string, file *os.File) (begun, error) {
 	return b, err
 }
 
-// mend gives segments the header again that an engine overwrote: the next one would
-// refuse them, and so would every later one. Who overwrote the header of sessions may have
-// overwritten these, too, so they are given up; alone says that no engine uses them.
+// mend restores the headers of segments overwritten by an engine, because all later engines
+// would refuse them. If the header of sessions was overwritten, the contents may be damaged,
+// too, and are discarded. alone means that no engine uses the segments.
 func (m *memory) mend(log *slog.Logger, alone bool) {
 	for i := range m.begun {
 		b := &m.begun[i]

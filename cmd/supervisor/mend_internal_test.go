@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// An engine may write to all of its memory. What it leaves there must not keep the next
-// one from starting.
+// An engine can write to all of its memory. The result must not keep the next one from
+// starting.
 func TestAnOverwrittenHeaderStopsNoLaterEngine(t *testing.T) {
 	m, err := openMemory()
 	if err != nil {

@@ -9,17 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// systemd is the service manager that started this process and wants to be told
-// how it is (sd_notify(3), Type=notify). Without one nothing is said.
+// systemd reports to the service manager that started this process, if it wants
+// notifications (sd_notify(3), Type=notify).
 type systemd struct {
 	log *slog.Logger
-	// beats is when the next sign of life is due, nil when none is wanted.
+	// beats delivers the times of watchdog notifications; nil if none are wanted.
 	beats  <-chan time.Time
 	ticker *time.Ticker
 }
 
-// findSystemd asks the environment. Signs of life are sent twice as often as
-// they are wanted.
+// findSystemd reads the environment. Watchdog notifications are sent at twice the required
+// rate.
 func findSystemd(log *slog.Logger) *systemd {
 	s := &systemd{log: log}
 	every, err := daemon.SdWatchdogEnabled(false)
@@ -43,8 +43,8 @@ func (s *systemd) serving(i Instance) {
 	s.say(daemon.SdNotifyReady + "\nSTATUS=serving, API https://" + i.API)
 }
 
-// reload tells of a reload around it. The time is for Type=notify-reload, which
-// waits for the READY that belongs to this one.
+// reload reports the beginning and end of a reload. Type=notify-reload uses the time to
+// match the READY of this reload.
 func (s *systemd) reload(pass func()) {
 	var now unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
@@ -60,8 +60,8 @@ func (s *systemd) stopping() {
 	}
 }
 
-// alive is a sign of life. It is given by the goroutine that serves signals, and
-// only when the state of every role can be had: none of the locks is stuck.
+// alive sends a watchdog notification. The goroutine that handles signals calls it, and it
+// first reads the state of every role, which proves that no lock is stuck.
 func (s *systemd) alive(roles func()) {
 	roles()
 	s.say(daemon.SdNotifyWatchdog)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// manager is what systemd is to a service: the socket that it tells its state.
+// manager is systemd's notification socket.
 type manager struct {
 	t    *testing.T
 	conn *net.UnixConn
@@ -20,7 +20,7 @@ type manager struct {
 
 func newManager(t *testing.T) *manager {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "notify") // the path of a socket must be short
+	dir, err := os.MkdirTemp("", "notify") // socket paths must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestSystemdGetsSignsOfLifeWhileTheSupervisorActs(t *testing.T) {
 		m.hears("WATCHDOG=1")
 	}
 	_ = i.cmd.Process.Signal(syscall.SIGSTOP)
-	for err := error(nil); err == nil; { // those sent before it stood still, then none
+	for err := error(nil); err == nil; { // those sent before the stop, then none
 		_ = m.conn.SetReadDeadline(time.Now().Add(time.Second))
 		_, err = m.conn.Read(make([]byte, 100))
 	}

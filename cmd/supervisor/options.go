@@ -10,7 +10,7 @@ import (
 
 // Defaults of Options.
 const (
-	// DefaultGrace is how long an orderly stop waits for exchanges under way.
+	// DefaultGrace is the time of an orderly stop for exchanges in progress.
 	DefaultGrace = 2 * time.Second
 
 	rootData = "/var/lib/sluice"
@@ -18,33 +18,29 @@ const (
 	userAPI  = ":4444"
 )
 
-// Options says how to run one instance. The zero value is the default for the
-// user who runs it.
+// Options configure an instance. The zero value has the defaults for the current user.
 type Options struct {
-	// Data is the data directory, made when it is missing; empty means
-	// DefaultData.
+	// Data is the data directory, created if missing; empty means DefaultData.
 	Data string
-	// API is where the API listens, "ADDR:PORT"; empty means port 444 on all
-	// addresses, or 4444 without the right to bind that.
+	// API is the listen address of the API, "ADDR:PORT". Empty means port 444 on all
+	// addresses, or 4444 without the privilege to bind that.
 	API string
-	// Config is a document that mgmt applies at start and on reload; empty
-	// means none.
+	// Config is a document that mgmt applies at start and on reload; may be empty.
 	Config string
-	// OpenMetrics lets programs of this machine read GET /metrics without a key.
+	// OpenMetrics allows GET /metrics from this machine without a key.
 	OpenMetrics bool
-	// OutboundAllow lists local addresses that mgmt may connect to all the same, as
-	// outbound.ParseAllowed reads them.
+	// OutboundAllow lists local addresses that mgmt may connect to, in the format of
+	// outbound.ParseAllowed.
 	OutboundAllow string
 	// Grace is DefaultGrace when zero.
 	Grace time.Duration
 	// Log is slog.Default when nil.
 	Log *slog.Logger
-	// Ready, when set, is called once, from a goroutine of its own, when all
-	// roles serve.
+	// Ready, if set, is called once on its own goroutine when all roles serve.
 	Ready func(Instance)
 }
 
-// Instance is what a running instance can be reached by.
+// Instance holds the addresses of a running instance.
 type Instance struct {
 	// Data is the absolute path of the data directory.
 	Data string
@@ -54,9 +50,9 @@ type Instance struct {
 	API string
 }
 
-// DefaultData is the data directory of this user's instance: SLUICE_DATA when
-// it is set, /var/lib/sluice for root, else "sluice" in the user's state
-// directory (XDG_STATE_HOME or ~/.local/state).
+// DefaultData returns the data directory of this user's instance: SLUICE_DATA if set,
+// /var/lib/sluice for root, else "sluice" in the user's state directory (XDG_STATE_HOME or
+// ~/.local/state).
 func DefaultData() (string, error) {
 	if dir := os.Getenv("SLUICE_DATA"); dir != "" {
 		return dir, nil
@@ -67,7 +63,7 @@ func DefaultData() (string, error) {
 	return StateDir("sluice")
 }
 
-// StateDir is the directory of that name among the state of the calling user.
+// StateDir returns the directory of that name in the user's state directory.
 func StateDir(name string) (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, name), nil

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A program that a role started may have its output, and live on.
+// A program started by a role may hold its output and outlive it.
 func TestWhoElseHoldsTheOutputOfARoleIsNotWaitedFor(t *testing.T) {
 	var said bytes.Buffer
 	m, output, err := openOutput(&said)

@@ -10,14 +10,13 @@ import (
 	"syscall"
 )
 
-// The uids (and gids) of engine and mgmt on a system without users for them.
+// Uids and gids of engine and mgmt on a system without users for them.
 const (
 	engineID  = 61740
 	managerID = 61741
 )
 
-// owners says under which ids the roles run. The zero value means: all under
-// the one of the caller.
+// owners holds the ids of the roles. The zero value means that all have the caller's.
 type owners struct {
 	change          bool
 	engine, manager syscall.Credential
@@ -29,15 +28,14 @@ func findOwners() owners {
 	}
 	o := owners{change: true, engine: userNamed("sluice-engine", engineID), manager: userNamed("sluice", managerID)}
 	if !mapped(o.engine.Uid) || !mapped(o.manager.Uid) {
-		// Root of a user namespace that holds no other ids: there is nobody
-		// to become.
+		// Root of a user namespace without these ids: no other identity is available.
 		return owners{}
 	}
 	return o
 }
 
-// userNamed is the user of that name, or the fixed number. No supplementary
-// groups in either case.
+// userNamed returns the user of that name, or the fixed number, without supplementary
+// groups.
 func userNamed(name string, id uint32) syscall.Credential {
 	c := syscall.Credential{Uid: id, Gid: id}
 	u, err := user.Lookup(name)
@@ -52,8 +50,8 @@ func userNamed(name string, id uint32) syscall.Credential {
 	return c
 }
 
-// mapped reports whether this user namespace knows the id. Lines of uid_map
-// are "first outside length".
+// mapped reports whether this user namespace has the id. Lines of uid_map are "first outside
+// length".
 func mapped(id uint32) bool {
 	f, err := os.Open("/proc/self/uid_map")
 	if err != nil {
@@ -74,7 +72,7 @@ func mapped(id uint32) bool {
 	return false
 }
 
-// managerUID is who owns the data directory.
+// managerUID returns the owner of the data directory.
 func (o owners) managerUID() uint32 {
 	if o.change {
 		return o.manager.Uid
@@ -82,7 +80,7 @@ func (o owners) managerUID() uint32 {
 	return uint32(os.Geteuid())
 }
 
-// managerGID is the group of mgmt.
+// managerGID returns the group of mgmt.
 func (o owners) managerGID() uint32 {
 	if o.change {
 		return o.manager.Gid
@@ -90,17 +88,17 @@ func (o owners) managerGID() uint32 {
 	return uint32(os.Getegid())
 }
 
-// asManager runs f with mgmt's identity for everything that concerns files,
-// and with none of root's rights over them. Files that f makes belong to mgmt.
-// The identity is the thread's, so f must not hand work to other goroutines.
+// asManager runs f with mgmt's file-system identity and without root's privileges over
+// files. Files created by f belong to mgmt. The identity is that of the thread, so f must
+// not pass work to other goroutines.
 func (o owners) asManager(f func() error) error {
 	if !o.change {
 		return f()
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	// These two calls report no failure; the second one also takes away, and
-	// gives back, the capabilities that override file permissions.
+	// These calls report no failure. The second one also removes, and later restores, the
+	// capabilities that override file permissions.
 	_ = syscall.Setfsgid(int(o.manager.Gid))
 	_ = syscall.Setfsuid(int(o.manager.Uid))
 	defer func() {

@@ -7,49 +7,49 @@ import (
 )
 
 const (
-	// AskEvery is how often an engine asks its loops for an answer.
+	// AskEvery is the interval at which an engine asks its loops.
 	AskEvery = time.Second
-	// lookEvery is how often the supervisor looks for these.
+	// lookEvery is the interval at which the supervisor checks the answers.
 	lookEvery = 250 * time.Millisecond
-	// stillLimit is how long an engine or a loop may hang.
+	// stillLimit is the time after which a hanging engine or loop is replaced.
 	stillLimit = 2 * time.Second
-	// roleLimit is how long mgmt or netd may: nobody's traffic waits for them.
+	// roleLimit is the same for mgmt and netd, which do not carry traffic.
 	roleLimit = 5 * time.Second
 )
 
-// look is what is seen of a role at one moment.
+// look is an observation of a role.
 type look struct {
-	at       time.Time // with its monotonic clock, which stops while the machine is suspended
+	at       time.Time // with its monotonic clock, which stops during suspend
 	asked    uint64
-	answered []uint64 // of each loop of an engine
+	answered []uint64 // of each engine loop
 	stopped  bool     // by a signal
-	// threads are those of the process by number; nil when they were not looked at.
+	// threads of the process by number; nil if not examined.
 	threads map[int]thread
 }
 
-// thread is what the kernel has counted of a thread (/proc/PID/task/TID).
+// thread holds the kernel's accounting of a thread (/proc/PID/task/TID).
 type thread struct {
 	state byte // R, S, D, T …
-	// ran is the time it had a CPU; waited the time it waited for one, but for
-	// the wait it is in; turns how often it got one.
+	// ran is the time on a CPU, waited the time waiting for one, without the current wait,
+	// and turns the number of times it got one.
 	ran, waited time.Duration
 	turns       uint64
 }
 
-// pulse finds out whether a role hangs. Only time in which it could
-// have gone on counts: none in which the supervisor itself did not come to look,
-// because the machine was suspended or has too much to do, and none in which
-// threads of the engine waited for a CPU, or for a page or a disk.
+// pulse detects whether a role hangs. It only counts time in which the role could have
+// continued. It excludes time in which the supervisor itself did not run, because of a
+// suspend or overload, and time in which threads of the engine waited for a CPU, a page or a
+// disk.
 type pulse struct {
-	limit   time.Duration // how long it may hang; 0: stillLimit
+	limit   time.Duration // maximum time of a hang; 0: stillLimit
 	last    look
-	process time.Duration // since when it asks no more
+	process time.Duration // time since the process stopped asking
 	stopped time.Duration // by a signal
 	loops   []time.Duration
 }
 
-// doubtful says that something has not gone on since the last look: the next
-// should look at the threads.
+// doubtful reports whether there was no progress since the previous look, so that the next
+// one should examine the threads.
 func (p *pulse) doubtful() bool {
 	longest := max(p.process-AskEvery, p.stopped)
 	for _, d := range p.loops {
@@ -58,8 +58,8 @@ func (p *pulse) doubtful() bool {
 	return longest > 0
 }
 
-// see takes a look and tells what hangs, and for how long it could have
-// gone on; the empty text means that nothing does, or not for long enough.
+// see evaluates a look. It returns the hanging part and the time for which it could have
+// continued, or "" if nothing hangs for long enough.
 func (p *pulse) see(now look) (what string, hung time.Duration) {
 	last := p.last
 	p.last, p.limit = now, cmp.Or(p.limit, stillLimit)
@@ -96,13 +96,13 @@ func count(sum *time.Duration, still bool, by time.Duration) {
 	*sum += by
 }
 
-// starved is how much of the time between two looks some thread did not get what
-// it waited for. All of it when that is not known yet: the first look at threads
-// has none to compare with.
+// starved returns the share of the time between two looks in which some thread did not get
+// what it waited for. Without earlier thread data to compare with it returns all of the
+// time.
 func starved(last, now look) (most time.Duration) {
 	all := now.at.Sub(last.at)
 	if now.threads == nil {
-		return 0 // nothing was doubtful, or this kernel does not tell
+		return 0 // nothing was doubtful, or this kernel has no data
 	}
 	if last.threads == nil {
 		return all
@@ -114,7 +114,7 @@ func starved(last, now look) (most time.Duration) {
 			return all
 		case !known:
 		case t.state == 'R' && t.turns == before.turns && t.ran == before.ran:
-			return all // it waits all the time; that is counted when it is over
+			return all // still waiting; the kernel counts a wait when it is over
 		default:
 			most = max(most, t.waited-before.waited)
 		}
@@ -122,9 +122,9 @@ func starved(last, now look) (most time.Duration) {
 	return most
 }
 
-// spinning is the thread that had a CPU for longest between the last two looks, 0
-// when none had: it is the one whose stack is asked for. On a machine with much to
-// do a loop that spins has a part of a CPU only, and still more than the others.
+// spinning returns the thread with the most CPU time between the last two looks, or 0. Its
+// stack is requested. On a busy machine a spinning loop gets only a part of a CPU, but more
+// than the other threads.
 func (p *pulse) spinning(before look) (id int) {
 	least := time.Duration(0)
 	for n, t := range p.last.threads {

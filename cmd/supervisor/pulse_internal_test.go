@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// patient is an engine of two loops, with a thread for each, that is looked at.
+// patient is an observed engine of two loops with one thread each.
 type patient struct {
 	t   *testing.T
 	p   pulse
 	now look
-	// What happens from one look to the next.
+	// Events between two looks.
 	hung   bool    // the process
 	loops  [2]bool // hung
 	change func(now *look)
@@ -21,8 +21,8 @@ func newPatient(t *testing.T) *patient {
 	return &patient{t: t, now: look{at: time.Now(), answered: make([]uint64, 2)}, change: func(*look) {}}
 }
 
-// until looks on for that long, every interval, and returns what hangs
-// then, and after how long.
+// until looks every interval for that long and returns what hangs then, and after which
+// time.
 func (p *patient) until(limit, interval time.Duration) (what string, after time.Duration) {
 	p.t.Helper()
 	for began := p.now.at; after < limit; {
@@ -63,7 +63,7 @@ func (p *patient) found(what, want string, after, least, most time.Duration) {
 	}
 }
 
-// each changes every thread that is looked at.
+// each changes every observed thread.
 func each(f func(id int, t *thread)) func(*look) {
 	return func(now *look) {
 		for id, t := range now.threads {
@@ -95,7 +95,7 @@ func TestWhatStandsStillIsFoundAfterTwoSeconds(t *testing.T) {
 	}
 }
 
-// What it ran before it spun says nothing, and what others run beside it is less.
+// CPU time from before it spun does not count, and other threads use less.
 func TestLoopThatTurnsOnTheSpotIsFoundAndItsThreadKnown(t *testing.T) {
 	for name, share := range map[string]time.Duration{"alone": 1, "beside others that want the CPU": 4} {
 		p := newPatient(t)
@@ -114,7 +114,7 @@ func TestLoopThatTurnsOnTheSpotIsFoundAndItsThreadKnown(t *testing.T) {
 		}
 		what, after := p.until(time.Minute, lookEvery)
 		p.found(what, "loop 1 of 2", after, stillLimit, time.Duration(share)*stillLimit+AskEvery+3*lookEvery)
-		for range 20 { // in whatever order they are looked at
+		for range 20 { // in any order
 			if id := p.p.spinning(before); id != 1 {
 				t.Fatalf("%s: thread %d is taken for the one that runs", name, id)
 			}
@@ -151,7 +151,7 @@ func TestTimeInWhichAnEngineIsStarvedDoesNotCount(t *testing.T) {
 	}
 }
 
-// Half of the time it gets a CPU, so it has had its two seconds after four.
+// It has a CPU half of the time, so two seconds of CPU time take four.
 func TestEngineThatGetsLessIsGivenMoreTime(t *testing.T) {
 	p := newPatient(t)
 	p.loops[0] = true
@@ -164,8 +164,7 @@ func TestEngineThatGetsLessIsGivenMoreTime(t *testing.T) {
 	p.found(what, "loop 0", after, 2*stillLimit-AskEvery, 2*stillLimit+AskEvery+3*lookEvery)
 }
 
-// A machine that was suspended, or whose supervisor came late, has lost that time
-// for all.
+// Time lost by a suspend or a late supervisor counts for nobody.
 func TestTimeInWhichNobodyLookedDoesNotCount(t *testing.T) {
 	p := newPatient(t)
 	for range 3 {
@@ -182,7 +181,7 @@ func TestTimeInWhichNobodyLookedDoesNotCount(t *testing.T) {
 func TestOneLookThatFindsNoCountersCountsAsBefore(t *testing.T) {
 	p := newPatient(t)
 	p.loops[0] = true
-	p.change = func(now *look) { now.threads = nil } // a kernel without them
+	p.change = func(now *look) { now.threads = nil } // a kernel without thread data
 	what, after := p.until(time.Minute, lookEvery)
 	p.found(what, "loop 0", after, stillLimit, stillLimit+AskEvery+3*lookEvery)
 }

@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// stacksTime is how long a process that hangs may take to say where.
+	// stacksTime bounds the stack dump of a hanging process.
 	stacksTime = 2 * time.Second
-	// maxSaid bounds what the runtime of a process may say in one life, stacks of
-	// all goroutines above all, in bytes.
+	// maxSaid bounds the output of a process's runtime in bytes, mainly stacks of all
+	// goroutines.
 	maxSaid = 256 << 10
-	// pieceSize is how much of that is passed on at once, in bytes: stacks are more
-	// lines than a queue of them takes.
+	// pieceSize is the size in bytes of the parts in which this output is forwarded, because
+	// stacks have more lines than a queue.
 	pieceSize = 4 << 10
 )
 
-// replace ends the life of a role that hangs; keep starts the next. The
-// runtime is asked for the stacks of all goroutines (SIGQUIT) and has stacksTime
-// for it. thread is where to ask, because a goroutine that runs has its stack
-// shown by its own thread alone; 0 leaves that to the kernel.
+// replace ends the process of a hanging role; keep starts the next one. The runtime is asked
+// for the stacks of all goroutines (SIGQUIT) and has stacksTime for it. thread is the thread
+// to signal, because only its own thread prints the stack of a running goroutine; 0 leaves
+// the choice to the kernel.
 func (k *runner) replace(pid, thread int, stopped bool, what string, hung time.Duration) {
 	k.mu.Lock()
 	process, over := k.process, k.lifeOver
@@ -47,13 +47,13 @@ func (k *runner) replace(pid, thread int, stopped bool, what string, hung time.D
 	}
 }
 
-// output is what a process has as its standard output and error: what its runtime
-// says when it dies goes on to the supervisor's, in whole lines, up to maxSaid. What
-// the role logs does not go this way.
+// output is the standard output and error of a process. The messages of a dying runtime are
+// forwarded to the supervisor's, in whole lines, up to maxSaid. The role's log uses another
+// path.
 type output struct {
 	read *os.File
 	done chan struct{}
-	more int // bytes left out
+	more int // bytes dropped
 }
 
 // openOutput returns the process's end, which the caller closes.
@@ -88,10 +88,9 @@ func (m *output) pass(to io.Writer) {
 	}
 }
 
-// close waits for what the process said last and returns how many bytes were left
-// out.
+// close waits for the last output of the process and returns the number of dropped bytes.
 func (m *output) close() (more int) {
-	// Whoever else may hold the other end is not waited for.
+	// Other holders of the write end are not awaited.
 	_ = m.read.SetReadDeadline(time.Now().Add(time.Second))
 	<-m.done
 	_ = m.read.Close()

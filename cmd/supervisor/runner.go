@@ -18,38 +18,38 @@ import (
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
 )
 
-// A role that dies is started again at once; one that keeps dying waits
-// firstPause, then twice as long each time, up to longestPause. A life of
-// longLife makes it trusted again.
+// A role that dies is restarted at once. If it keeps dying, the pause begins with firstPause
+// and doubles up to longestPause. After a life of longLife the next restart is immediate
+// again.
 const (
 	firstPause   = 100 * time.Millisecond
 	longestPause = 2 * time.Second
 	longLife     = 10 * time.Second
 )
 
-// ExitFinal is the status mgmt ends with when starting it again would only
-// repeat what went wrong (EX_CONFIG of sysexits.h): the instance ends too.
+// ExitFinal is mgmt's exit status if a restart would only repeat the failure (EX_CONFIG of
+// sysexits.h). The instance ends, too.
 const ExitFinal = 78
 
-// ExitAgain is the status mgmt ends with when it wants to be started anew, because
-// everything it had in memory was replaced.
+// ExitAgain is mgmt's exit status if it must be restarted because all of its state was
+// replaced.
 const ExitAgain = 79
 
 // runner keeps one role running.
 type runner struct {
 	name    string
 	program string
-	// credential is nil when the role keeps the supervisor's identity.
+	// credential is nil if the role keeps the supervisor's identity.
 	credential   *syscall.Credential
 	capabilities []harden.Capability
 	files        map[string]*os.File
 	environment  []string
-	// desk answers questions of the role; nil when it may ask none.
+	// desk answers questions of the role; nil if it may not ask any.
 	desk line.Desk
-	// final is closed when the role ended with ExitFinal; nil when that status
-	// is none of the role's.
+	// final is closed when the role ends with ExitFinal; nil for roles that do not use that
+	// status.
 	final chan struct{}
-	// said takes what the runtime of the role says.
+	// said receives the output of the role's runtime.
 	said io.Writer
 	// ready is called when the role serves.
 	ready func()
@@ -57,19 +57,19 @@ type runner struct {
 
 	mu       sync.Mutex
 	role     line.Role
-	prepare  func()      // called before each life; nil: nothing
+	prepare  func()      // called before each life; may be nil
 	process  *os.Process // nil while not running
 	post     *line.Post
 	output   *output
 	lifeOver chan struct{} // closed at the end of this life
-	served   bool          // it was ready once
+	served   bool          // it was ready at least once
 	stopping bool
 	stopped  chan struct{} // closed when stopping
 	ended    chan struct{} // closed when keep has returned
 }
 
-// keep runs the role until stop is called. It must have its goroutine to
-// itself: the thread it locks is spoiled for other use and ends with it.
+// keep runs the role until stop is called. It needs its own goroutine: the locked thread has
+// reduced privileges and ends with it.
 func (k *runner) keep() {
 	defer close(k.ended)
 	runtime.LockOSThread()
@@ -96,11 +96,10 @@ func (k *runner) keep() {
 	}
 }
 
-// nextPause is how long is waited after a role has died, when it was that long the
-// time before.
+// nextPause returns the pause after a role has died, given the previous pause.
 func nextPause(pause time.Duration) time.Duration { return min(max(2*pause, firstPause), longestPause) }
 
-// live is one life of the role, from start to end, and whether it was the last.
+// live runs one life of the role and reports whether it was the last.
 func (k *runner) live() (last bool) {
 	process, err := k.start()
 	if err != nil {
@@ -131,7 +130,7 @@ func (k *runner) live() (last bool) {
 	return false
 }
 
-// errStopping: nothing is started any more.
+// errStopping means that no more processes are started.
 var errStopping = errors.New("stopping")
 
 func (k *runner) start() (*os.Process, error) {
@@ -170,8 +169,8 @@ func (k *runner) start() (*os.Process, error) {
 		Files: append([]*os.File{null, output, output}, ordered...),
 		Sys: &syscall.SysProcAttr{
 			Credential: k.credential,
-			// A group of its own keeps the terminal's Ctrl-C from the role:
-			// stopping is the supervisor's business.
+			// A separate process group protects the role from the terminal's Ctrl-C: the
+			// supervisor stops it in order.
 			Setpgid:   true,
 			Pdeathsig: syscall.SIGTERM,
 		},
@@ -209,7 +208,7 @@ func (k *runner) end() (post *line.Post, wanted bool) {
 	return post, k.stopping
 }
 
-// stop asks the role to end; kill makes it.
+// stop asks the role to end; kill forces it.
 func (k *runner) stop() { k.finish(syscall.SIGTERM) }
 func (k *runner) kill() { k.finish(syscall.SIGKILL) }
 
@@ -221,11 +220,11 @@ func (k *runner) finish(sig syscall.Signal) {
 		close(k.stopped)
 	}
 	if k.process != nil {
-		_ = k.process.Signal(sig) // it may have ended by itself just now
+		_ = k.process.Signal(sig) // it may just have ended
 	}
 }
 
-// signal tells a role that runs something.
+// signal sends a signal to a running role.
 func (k *runner) signal(sig syscall.Signal) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -243,7 +242,7 @@ func (k *runner) reload() error {
 	return k.post.Reload()
 }
 
-// pulse asks a role that serves whether it goes on, and returns the number of its last answer.
+// pulse asks a serving role for a sign of life and returns the number of its last answer.
 func (k *runner) pulse() (answered uint64, serves bool) {
 	k.mu.Lock()
 	post, serves := k.post, k.role.Ready
@@ -254,7 +253,7 @@ func (k *runner) pulse() (answered uint64, serves bool) {
 	return post.Pulse(AskEvery), true
 }
 
-// give replaces a descriptor the next lives of the role get.
+// give replaces a descriptor for the next lives of the role.
 func (k *runner) give(name string, f *os.File) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -267,10 +266,10 @@ func (k *runner) state() line.Role {
 	return k.role
 }
 
-// office is the runner's receiver for one life of its role.
+// office receives the reports of one life of a role.
 type office struct {
 	runner *runner
-	warned bool // of what the role may not send: once a life
+	warned bool // of forbidden messages: once per life
 }
 
 func (o *office) Ready(st harden.Status) {
@@ -289,8 +288,8 @@ func (o *office) Overstepped(message string) {
 	}
 }
 
-// passedOn are the variables a role may see: what tunes the Go runtime and the
-// time zone, nothing that could name a library or hold a secret.
+// passedOn are the variables passed to roles: settings of the Go runtime and the time zone,
+// but nothing that could name a library or hold a secret.
 var passedOn = []string{"GODEBUG", "GOTRACEBACK", "GOMAXPROCS", "GOMEMLIMIT", "GOGC", "GORACE", "GOCOVERDIR", "SLUICE_LOOPS", LogVariable, "TZ", "LANG"}
 
 func environment() []string {

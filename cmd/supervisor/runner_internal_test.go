@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
 )
 
-// script is a role that does what a shell is told.
+// script is a role that runs a shell script.
 func script(t *testing.T, text string) (*runner, *bytes.Buffer) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "role")
@@ -51,7 +51,7 @@ func TestTheEndOfALifeIsToldByItsStatus(t *testing.T) {
 	started := make(chan bool)
 	go func() { started <- k.live() }()
 	for k.state().PID == 0 {
-		runtime.Gosched() // it will be started
+		runtime.Gosched() // it is about to start
 	}
 	k.stop()
 	if <-started || !strings.Contains(said.String(), `level=INFO msg="role ended" name=test`) {
@@ -72,7 +72,7 @@ func TestARoleThatCannotBeStartedIsReported(t *testing.T) {
 	if k.state().PID != 0 || k.post != nil || k.process != nil {
 		t.Errorf("it has %+v", k.state())
 	}
-	k.kill() // of nothing
+	k.kill() // without a process
 	k.signal(LastClients)
 	k.replace(1, 0, false, "it", 0)
 	if strings.Contains(said.String(), "hangs") {
@@ -80,12 +80,12 @@ func TestARoleThatCannotBeStartedIsReported(t *testing.T) {
 	}
 }
 
-// A role that hangs is asked where, and killed when it does not end of that; one that
-// was stopped goes on for it.
+// A hanging role is asked for its stacks and killed if it does not end. A stopped role is
+// continued for that.
 func TestARoleThatHangsIsAskedWhereAndEnds(t *testing.T) {
 	for _, test := range []struct {
 		name, script string
-		thread       bool // its own is asked
+		thread       bool // its own thread is signalled
 		stopped      bool
 		status       string
 	}{
@@ -98,10 +98,10 @@ func TestARoleThatHangsIsAskedWhereAndEnds(t *testing.T) {
 		over := make(chan bool)
 		go func() { over <- k.live() }()
 		for k.state().PID == 0 {
-			runtime.Gosched() // it will be started
+			runtime.Gosched() // it is about to start
 		}
 		pid := k.state().PID
-		for { // the shell has come to what it is to do
+		for { // until the shell runs the script
 			stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 			if fields := strings.Fields(string(stat)); len(fields) > 2 && (test.stopped && fields[2] == "T" || !test.stopped && fields[1] == "(sleep)") {
 				break
@@ -127,7 +127,8 @@ func TestARoleThatHangsIsAskedWhereAndEnds(t *testing.T) {
 	}
 }
 
-// A role that dies comes back at once, and later the more often it does, up to a bound.
+// A role that dies is restarted at once, and with growing pauses up to a limit if it keeps
+// dying.
 func TestPausesGrowUpToABound(t *testing.T) {
 	pause := time.Duration(0)
 	for _, want := range []time.Duration{100, 200, 400, 800, 1600, 2000, 2000} {

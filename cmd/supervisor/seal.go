@@ -13,8 +13,8 @@ import (
 const firstInherited = 3
 
 // seal marks all descriptors of this process except standard input, output and error
-// close-on-exec. A shell or service manager may have left some open in it: without it
-// every role inherits them, and every program that a role starts.
+// close-on-exec. Otherwise every role, and every program started by one, would inherit
+// descriptors left open by a shell or service manager.
 func seal() error {
 	err := unix.CloseRange(firstInherited, ^uint(0), unix.CLOSE_RANGE_CLOEXEC)
 	if errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EINVAL) {

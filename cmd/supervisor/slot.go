@@ -11,13 +11,13 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// slotName is the file with the slot the instance had last: rules that outlived
-// it are found by that.
+// slotName is the file with the last slot of the instance, which identifies rules that
+// outlived it.
 const slotName = "netd.slot"
 
-// takeSlot claims a slot for the instance of this data directory. before says that
-// one ran there already: it may have been of a version without slots, which used
-// the names of the first. The claim ends with this process.
+// takeSlot claims a slot for the instance of this data directory. before means that an
+// instance ran there already, possibly of a version without slots, which used the names of
+// the first slot. The claim ends with this process.
 func takeSlot(d *data, o owners, before bool) (*claim.Claim, error) {
 	had, err := lastSlot(d)
 	if err != nil {
@@ -25,7 +25,7 @@ func takeSlot(d *data, o owners, before bool) (*claim.Claim, error) {
 	}
 	tables, err := nft.TableNames()
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, nil // no rules can be set, and no names are needed
+		return nil, nil // rules cannot be set, so no names are needed
 	}
 	used := func(s claim.Slot) bool { return tables[s.Table()] }
 	first := before || d.path == rootData || !used(0)
@@ -36,7 +36,7 @@ func takeSlot(d *data, o owners, before bool) (*claim.Claim, error) {
 	return c, o.asManager(func() error { return d.writeSlot(c.Slot) })
 }
 
-// lastSlot is the slot that was noted, nil if there is none.
+// lastSlot returns the recorded slot, or nil.
 func lastSlot(d *data) (*claim.Slot, error) {
 	f, err := os.OpenFile(d.within(slotName), os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -52,7 +52,7 @@ func lastSlot(d *data) (*claim.Slot, error) {
 	}
 	s, err := claim.Parse(string(b))
 	if err != nil {
-		return nil, nil // it says nothing: as if there were none
+		return nil, nil // empty: as if there were none
 	}
 	return &s, nil
 }
@@ -72,8 +72,8 @@ func (d *data) has(name string) bool {
 	return err == nil
 }
 
-// Slot claims the slot of an appliance that does not run, for what it left in the
-// kernel. Close gives it back.
+// Slot claims the slot of a stopped appliance, to handle its kernel objects. Close releases
+// it.
 func (s *StoppedData) Slot() (*claim.Claim, error) {
 	had, err := lastSlot(s.data)
 	if err != nil {
@@ -89,11 +89,11 @@ func (s *StoppedData) Slot() (*claim.Claim, error) {
 	return c, err
 }
 
-// SlotTakenError: what an appliance had in the kernel belongs to another one that
-// runs.
+// SlotTakenError means that the kernel objects of an appliance belong to another, running
+// one.
 type SlotTakenError struct{ Slot claim.Slot }
 
-// Error names the one that runs.
+// Error names the running appliance.
 func (e *SlotTakenError) Error() string {
 	for _, h := range claim.Holders() {
 		if h.Slot == e.Slot {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// sockets are those that outlive every role: the ones that listen, the pair over which netd
-// gives the engine sockets with a mark, and the one over which mgmt asks progd for programs.
+// sockets are the sockets that outlive every role: listeners, the pair for marked sockets
+// from netd to the engine, and the pair for program requests from mgmt to progd.
 type sockets struct {
 	api net.Addr
-	// apiFile is where the API listens now, apiStart where it did at the start.
+	// apiFile is the current listener of the API, apiStart the initial address.
 	apiFile            *os.File
 	apiStart           string
 	mgmt, engine, netd *os.File
@@ -62,13 +62,13 @@ func openSockets(d *data, api string, o owners) (*sockets, error) {
 	return s, nil
 }
 
-// pairBuffer bounds what waits in the pair, in bytes as the kernel counts, to
-// its least: some ten messages each way. Descriptors on their way count against
-// a limit of the user, and an engine that asks and never reads must not use up
-// what netd needs to hand listeners to mgmt.
+// pairBuffer is the buffer size of the pair, in bytes of the kernel's accounting, which is
+// rounded up to the minimum of about ten messages each way. Descriptors in flight count
+// against a per-user limit, and an engine that never reads must not use up what netd needs
+// to pass listeners to mgmt.
 const pairBuffer = 2 << 10
 
-// pair makes the two ends that engine and netd share.
+// pair creates the socket pairs.
 func (s *sockets) pair() error {
 	var err error
 	if s.marksIn, s.marksOut, err = newPair("marks"); err != nil {
@@ -82,7 +82,7 @@ func (s *sockets) pair() error {
 	return err
 }
 
-// newPair makes two connected sockets for messages.
+// newPair returns two connected message sockets.
 func newPair(name string) (one, other *os.File, err error) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -91,9 +91,9 @@ func newPair(name string) (one, other *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), name), os.NewFile(uintptr(fds[1]), name), nil
 }
 
-// listenAPI opens the address, or the default one when it is empty. A port
-// that is taken is tried for half a second: after a supervisor was killed its
-// mgmt holds the port until it has noticed.
+// listenAPI opens the address, or the default one if it is empty. A port in use is retried
+// for half a second, because the mgmt of a killed supervisor holds the port until it
+// notices.
 func listenAPI(api string) (net.Listener, error) {
 	addr := api
 	if addr == "" {
@@ -117,7 +117,7 @@ func listenAPI(api string) (net.Listener, error) {
 	}
 }
 
-// defaultAPI is where the API of a user listens who named no address.
+// defaultAPI returns the default API address of a user.
 func defaultAPI(user int) string {
 	if user == 0 {
 		return rootAPI
@@ -125,7 +125,7 @@ func defaultAPI(user int) string {
 	return userAPI
 }
 
-// listenProblem says why the API does not listen on an address.
+// listenProblem explains why the API cannot listen on an address.
 func listenProblem(addr string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):

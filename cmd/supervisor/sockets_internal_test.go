@@ -83,7 +83,7 @@ func TestSocketsOfTheInstanceAreItsOwn(t *testing.T) {
 	if n, err := s.marksOut.Read(b); err != nil || string(b[:n]) != "hello" {
 		t.Errorf("over the pair came %q, %v", b[:n], err)
 	}
-	for waiting := 0; ; waiting++ { // the engine cannot fill it with what nobody reads
+	for waiting := 0; ; waiting++ { // the engine cannot fill it with unread messages
 		_ = s.marksIn.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
 		if _, err := s.marksIn.WriteString("x"); err != nil {
 			break
@@ -113,7 +113,7 @@ func TestSocketsOfTheInstanceAreItsOwn(t *testing.T) {
 	if _, err := openSockets(d, "127.0.0.1:x", owners{}); err == nil || !strings.Contains(err.Error(), "the API cannot listen on 127.0.0.1:x") {
 		t.Errorf("no port: %v", err)
 	}
-	// A port that is given free meanwhile is taken.
+	// A port released meanwhile is used.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -26,45 +26,45 @@ import (
 	"github.com/sluicelb/sluice/sysnet/programs"
 )
 
-// Environment variables that tell a role what no descriptor can.
+// Environment variables with parameters of roles.
 const (
-	// GraceVariable is how long a role may take to end after SIGTERM.
+	// GraceVariable is the time a role may take to end after SIGTERM.
 	GraceVariable = "SLUICE_GRACE"
-	// UserVariable is the uid that started the instance: together with root it
-	// may use the command line's socket.
+	// UserVariable is the uid that started the instance. It may use the control socket, like
+	// root.
 	UserVariable = "SLUICE_USER"
-	// SlotVariable is the instance's slot in its network namespace, for netd: see
-	// sysnet/claim. It is NoSlot when none could be claimed, and empty for an
-	// ordinary user's, who may set no rules.
+	// SlotVariable is the instance's slot in its network namespace, for netd (see
+	// sysnet/claim). It is NoSlot if none could be claimed, and empty for an ordinary user,
+	// who may not set rules.
 	SlotVariable = "SLUICE_SLOT"
 	NoSlot       = "none"
-	// ManagerVariable is the uid mgmt runs under: the one engine and netd obey.
+	// ManagerVariable is the uid of mgmt, the only one engine and netd obey.
 	ManagerVariable = "SLUICE_MANAGER"
-	// APIVariable is where the API listens as the instance was started, for mgmt.
+	// APIVariable is the initial API address, for mgmt.
 	APIVariable = "SLUICE_API"
-	// OpenMetricsVariable is set when this machine may scrape metrics without a
-	// key.
+	// OpenMetricsVariable is set if this machine may read metrics without a key.
 	OpenMetricsVariable = "SLUICE_OPEN_METRICS"
 	// OutboundAllowVariable lists local addresses mgmt may connect to.
 	OutboundAllowVariable = "SLUICE_OUTBOUND_ALLOW"
-	// BoxVariable is the first uid of programs, for progd; "0" if they have none of their own.
+	// BoxVariable is the first uid of programs, for progd, or "0" if they have none of their
+	// own.
 	BoxVariable = "SLUICE_BOX"
-	// DataVariable is the path of the data directory, which programs may not reach, for
+	// DataVariable is the path of the data directory, which is off limits for programs, for
 	// progd.
 	DataVariable = "SLUICE_DATA_PATH"
-	// FirstVariable is set in the lives of a role until it served once.
+	// FirstVariable is set for a role until it has served once.
 	FirstVariable = "SLUICE_FIRST"
 )
 
-// TrimTime is how long after its start a process gives back what only that needed.
+// TrimTime is the time after its start at which a process releases memory used for the start
+// only.
 const TrimTime = 5 * time.Second
 
-// Run starts an instance and keeps it running until ctx ends, or SIGINT or
-// SIGTERM arrives; then it stops the roles in order and returns nil. A second
-// signal kills them at once. SIGHUP makes mgmt read the --config file, if there
-// is one, and open its log files again.
-// An error means that the instance was not started, or that mgmt found what no
-// restart mends (ExitFinal); nothing is left behind.
+// Run starts an instance and keeps it running until ctx ends, or SIGINT or SIGTERM arrives.
+// Then it stops the roles in order and returns nil. A second signal kills them at once.
+// SIGHUP makes mgmt read the --config file, if any, and reopen its log files. An error means
+// that the instance was not started, or that mgmt ended with ExitFinal. Nothing is left
+// behind.
 func Run(ctx context.Context, o Options) error {
 	if err := o.fill(); err != nil {
 		return err
@@ -94,8 +94,8 @@ type supervisor struct {
 	memory  *memory
 	logs    *logPipes
 	root    account.Root
-	moving  sync.Mutex // held while the API gets another listener
-	hostd   sync.Mutex // held while a request about the machine is carried out
+	moving  sync.Mutex // held while the API listener is moved
+	hostd   sync.Mutex // held during a request about the machine
 	program *os.File
 	journal *os.File
 	claim   *claim.Claim
@@ -104,12 +104,11 @@ type supervisor struct {
 	systemd *systemd
 
 	engine, manager, helper, progd *runner
-	watched                        sync.WaitGroup // those who look whether roles hang
+	watched                        sync.WaitGroup // goroutines that watch for hanging roles
 	ready                          sync.Once
 }
 
-// open takes everything that can be refused, so that nothing was started yet
-// when it is.
+// open acquires everything that can fail before anything is started.
 func (s *supervisor) open() (err error) {
 	if s.data, err = openData(s.options.Data, s.owners); err != nil {
 		return err
@@ -150,7 +149,7 @@ func (s *supervisor) open() (err error) {
 	return nil
 }
 
-// start gives each role what it needs; these tables are the whole of it.
+// start prepares the roles; these tables are their complete resources.
 func (s *supervisor) start() {
 	s.engine = s.runner("engine", map[string]*os.File{
 		LogPipe:    s.logs.write["engine"],
@@ -183,7 +182,7 @@ func (s *supervisor) start() {
 		ReadLogPipe("netd"):       s.logs.read["netd"],
 		ReadLogPipe("progd"):      s.logs.read["progd"],
 	})
-	s.manager.desk = s // of the roles mgmt alone may ask
+	s.manager.desk = s // only mgmt may ask
 	s.manager.final = make(chan struct{})
 	s.manager.environment = append(s.manager.environment, APIVariable+"="+s.sockets.apiStart)
 	if list := s.options.OutboundAllow; list != "" {
@@ -218,12 +217,12 @@ func (s *supervisor) start() {
 	s.watched.Go(func() { watch(s.progd, nil) })
 }
 
-// startProgd prepares progd. Where programs have no users of their own, it is mgmt's user.
-// What one that has died leaves behind is ended before the next starts.
+// startProgd prepares progd. If programs have no users of their own, it runs as mgmt's user.
+// Leftover programs of a dead progd are ended before the next one starts.
 func (s *supervisor) startProgd() {
 	files := map[string]*os.File{LogPipe: s.logs.write["progd"], "programs": s.sockets.programsOut}
 	if s.boxes.lock != nil {
-		files["users"] = s.boxes.lock // locked as long as it runs
+		files["users"] = s.boxes.lock // locked while it runs
 	}
 	s.progd = s.runner("progd", files)
 	data, err := filepath.EvalSymlinks(s.data.path)
@@ -242,7 +241,7 @@ func (s *supervisor) startProgd() {
 	}
 }
 
-// standardOutput is where access logs may go to; nowhere when it is closed.
+// standardOutput returns standard output for access logs, or nil if it is closed.
 func standardOutput() *os.File {
 	if _, err := os.Stdout.Stat(); err == nil {
 		return os.Stdout
@@ -274,14 +273,13 @@ func (s *supervisor) runner(name string, files map[string]*os.File) *runner {
 
 func (s *supervisor) runners() []*runner { return []*runner{s.engine, s.manager, s.helper, s.progd} }
 
-// errFinal is what is left to say: mgmt has said why.
+// errFinal is the final message; mgmt has logged the reason.
 var errFinal = errors.New("the appliance cannot run: the log above says why")
 
-// wait serves signals until the end is asked for, or mgmt cannot go on, then
-// brings it about.
+// wait handles signals until the instance must end, then stops it.
 func (s *supervisor) wait(ctx context.Context) (err error) {
 	signals := make(chan os.Signal, 4)
-	signal.Ignore(LastClients) // inherited: netd is not killed by it before it listens for it
+	signal.Ignore(LastClients) // inherited, so that netd survives it before it handles the signal
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	terminal := hasTerminal()
@@ -306,9 +304,8 @@ func (s *supervisor) wait(ctx context.Context) (err error) {
 	}
 }
 
-// hasTerminal reports whether this process belongs to a terminal. One that
-// did and does no more got its SIGHUP because the terminal was closed, and
-// that means stop, not reload.
+// hasTerminal reports whether this process belongs to a terminal. If it has lost one, SIGHUP
+// means that the terminal was closed, and thus stop instead of reload.
 func hasTerminal() bool {
 	f, err := os.OpenFile("/dev/tty", os.O_RDONLY|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -324,14 +321,13 @@ func (s *supervisor) reload() {
 	}
 }
 
-// LastClients is the signal by which netd hears that all roles are about to end:
-// it holds the listening sockets, too, and while it does new clients would wait
-// in their queues for the engine, which takes nobody any more.
+// LastClients tells netd that all roles are about to end. netd also holds the listening
+// sockets; if it kept them, new clients would wait in the backlog for an engine that no
+// longer accepts.
 const LastClients = syscall.SIGUSR1
 
-// stop ends engine and mgmt first, because they need netd and progd to the last, then
-// these. Who does not end within the grace time, or after a second signal, is
-// killed.
+// stop ends engine and mgmt first, because they need netd and progd to the end. Roles still
+// running after the grace time or a second signal are killed.
 func (s *supervisor) stop(signals <-chan os.Signal) {
 	s.helper.signal(LastClients)
 	for _, phase := range [][]*runner{{s.engine, s.manager}, {s.helper, s.progd}} {
@@ -364,7 +360,7 @@ func (s *supervisor) killAll() {
 	}
 }
 
-// close gives back what open took, in the reverse order.
+// close releases what open acquired, in reverse order.
 func (s *supervisor) close() {
 	if s.sockets != nil {
 		s.sockets.close()
@@ -389,14 +385,14 @@ func (s *supervisor) close() {
 	}
 }
 
-// Config implements line.Desk: the file is opened anew each time, with
-// the supervisor's rights.
+// Config implements line.Desk. The file is opened for each call, with the supervisor's
+// permissions.
 func (s *supervisor) Config() (*os.File, error) {
 	path := s.options.Config
 	if path == "" {
 		return nil, line.ErrNoConfig
 	}
-	// Without O_NONBLOCK a named pipe would hold up the supervisor.
+	// Without O_NONBLOCK a named pipe would block the supervisor.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("--config: %w", err)
@@ -417,14 +413,14 @@ func (s *supervisor) Roles() []line.Role {
 	return roles
 }
 
-// RootPassword implements line.Desk: with the supervisor's rights, because neither mgmt
-// nor netd may read what passwords are compared with.
+// RootPassword implements line.Desk. It needs the supervisor's privileges, because neither
+// mgmt nor netd may read password hashes.
 func (s *supervisor) RootPassword(ctx context.Context, password string) (bool, error) {
 	return s.root.Right(ctx, password)
 }
 
-// ChangeRootPassword implements line.Desk. Only who knows the password in force gets
-// another one: a captured mgmt must not become root by it.
+// ChangeRootPassword implements line.Desk. It requires the current password, so that a
+// compromised mgmt cannot become root.
 func (s *supervisor) ChangeRootPassword(ctx context.Context, old, new string) (bool, error) {
 	right, err := s.root.Change(ctx, old, new)
 	var refused *account.RefusedError
@@ -436,7 +432,7 @@ func (s *supervisor) ChangeRootPassword(ctx context.Context, old, new string) (b
 	return right, err
 }
 
-// serving is called when a role serves: with the last one the instance is up.
+// serving is called when a role serves. The instance is ready when all do.
 func (s *supervisor) serving() {
 	for _, r := range s.Roles() {
 		if !r.Ready && r.Name != s.progd.name { // traffic does not need programs

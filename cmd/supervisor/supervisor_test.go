@@ -26,8 +26,8 @@ import (
 	"github.com/sluicelb/sluice/cmd/supervisor/line"
 )
 
-// This test binary is also the supervisor under test (SUPERVISE set) and, by
-// its first argument, every role: a role that does nothing but tell what it is.
+// This test binary is also the supervisor under test (if SUPERVISE is set) and, by its first
+// argument, every role: one that only reports about itself.
 func TestMain(m *testing.M) {
 	if name, ok := strings.CutPrefix(os.Args[0], "sluice: "); ok {
 		fakeRole(name)
@@ -56,16 +56,16 @@ func supervise() {
 	}
 }
 
-// life is what a fake role tells about itself, on the supervisor's stderr.
+// life is a fake role's report on the supervisor's stderr.
 type life struct {
 	Role   string
 	PID    int
 	UID    int
 	Names  []string
-	Env    []string // names of variables
+	Env    []string // variable names
 	First  bool
 	Config string
-	Asked  string // what came of asking for the state of the roles
+	Asked  string // result of asking for the state of the roles
 }
 
 func fakeRole(name string) {
@@ -108,7 +108,7 @@ func fakeRole(name string) {
 	_ = l.Ready(harden.Status{UID: os.Geteuid()})
 	if name != "mgmt" {
 		_ = l.Ready(harden.Status{UID: forgedUID})
-		say.Config, say.Asked = overstep(l) // when it is answered, the reports were read
+		say.Config, say.Asked = overstep(l) // once it is answered, the reports were read
 	}
 	tell(say)
 	for {
@@ -125,10 +125,10 @@ func fakeRole(name string) {
 	}
 }
 
-// forgedUID is what a role claims in a second report.
+// forgedUID is the claim of a role in a second report.
 const forgedUID = 4242
 
-// overstep asks what only mgmt may ask and returns what came of it.
+// overstep asks questions reserved for mgmt and returns the results.
 func overstep(l *line.Line) (config, roles string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -157,11 +157,10 @@ type instance struct {
 	lives  chan life
 	log    *bytes.Buffer
 	exited chan error
-	reads  sync.Mutex // held: nobody reads its log
+	reads  sync.Mutex // held to stop reading its log
 }
 
-// patience bounds what is waited for; on a machine with much to do an engine is
-// given more time before it is taken for hung.
+// patience bounds waits; a busy machine delays the detection of a hang.
 const patience = time.Minute
 
 func start(t *testing.T, data string, env ...string) *instance {
@@ -201,7 +200,7 @@ func start(t *testing.T, data string, env ...string) *instance {
 	return i
 }
 
-// mayRead waits while nobody reads the log.
+// mayRead waits while reading the log is stopped.
 func (i *instance) mayRead() {
 	i.reads.Lock()
 	defer i.reads.Unlock()
@@ -221,7 +220,7 @@ func (i *instance) waitReady() (api, socket string) {
 	return "", ""
 }
 
-// next returns the next life of that role.
+// next returns the next life of a role.
 func (i *instance) next(role string) life {
 	i.t.Helper()
 	for limit := time.After(patience); ; {
@@ -284,7 +283,7 @@ func TestEachRoleGetsWhatItNeedsAndNothingElse(t *testing.T) {
 		"progd":  "log logs programs supervisor",
 	}
 	if os.Geteuid() == 0 {
-		want["progd"] += " users" // whose they are alone
+		want["progd"] += " users" // it alone has them
 	}
 	lives := i.firstLives()
 	for role, names := range want {
@@ -336,7 +335,7 @@ func TestStopRemovesSocketsAndLeavesNoProcess(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(data, "*.sock")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
-	i = start(t, data) // and the directory can be used again
+	i = start(t, data) // the directory is usable again
 	i.waitReady()
 	_ = i.stop(syscall.SIGTERM)
 }
@@ -491,7 +490,7 @@ func TestStartIsRefusedWithAReason(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(foreign, "precious"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	unwritten := t.TempDir() // one of an appliance whose journal is none
+	unwritten := t.TempDir() // of an appliance with an invalid journal
 	if err := errors.Join(os.WriteFile(filepath.Join(unwritten, "lock"), nil, 0o600), os.Mkdir(filepath.Join(unwritten, "netd.journal"), 0o700)); err != nil {
 		t.Fatal(err)
 	}

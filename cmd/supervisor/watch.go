@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
-// watch looks at a role until its runner is stopped, and has one that hangs replaced. Of an
-// engine page tells more than its pulse; nil: it is another role.
+// watch observes a role until its runner is stopped and replaces a hanging process. page is
+// the control page for an engine, and nil for other roles.
 func watch(k *runner, page *snapshot.Page) {
 	t := time.NewTicker(lookEvery)
 	defer t.Stop()
@@ -44,8 +44,8 @@ func watch(k *runner, page *snapshot.Page) {
 	}
 }
 
-// lookAt looks at the process of the role. One that does not serve yet can only be seen to
-// be stopped.
+// lookAt observes the process of the role. Before it serves, only a stopped process can be
+// detected.
 func (k *runner) lookAt(pid int, page *snapshot.Page, threads bool) look {
 	if page != nil {
 		return lookAt(pid, page, threads)
@@ -56,7 +56,7 @@ func (k *runner) lookAt(pid int, page *snapshot.Page, threads bool) look {
 	if answered, serves := k.pulse(); serves {
 		l.asked = answered
 	} else {
-		l.asked = uint64(l.at.UnixNano()) // it goes on, as far as is known
+		l.asked = uint64(l.at.UnixNano()) // assumed to be alive
 	}
 	if threads {
 		l.threads = threadsOf(pid)
@@ -64,8 +64,8 @@ func (k *runner) lookAt(pid int, page *snapshot.Page, threads bool) look {
 	return l
 }
 
-// lookAt looks at the process of an engine. One that has not come to use the page
-// yet can only be seen to be stopped.
+// lookAt observes the process of an engine. Before it uses the page, only a stopped process
+// can be detected.
 func lookAt(pid int, page *snapshot.Page, threads bool) look {
 	l := look{at: time.Now()}
 	state, _ := stateOf(fmt.Sprintf("/proc/%d/stat", pid))
@@ -75,9 +75,9 @@ func lookAt(pid int, page *snapshot.Page, threads bool) look {
 		for i := range l.answered {
 			l.answered[i] = page.Answered(i)
 		}
-		l.asked = page.Asked() // after the answers: what is answered meanwhile is not taken for late
+		l.asked = page.Asked() // read after the answers, so that answers given meanwhile are not considered late
 	} else {
-		l.asked = uint64(l.at.UnixNano()) // it goes on, as far as is known
+		l.asked = uint64(l.at.UnixNano()) // assumed to be alive
 	}
 	if threads {
 		l.threads = threadsOf(pid)
@@ -85,8 +85,7 @@ func lookAt(pid int, page *snapshot.Page, threads bool) look {
 	return l
 }
 
-// threadsOf is what the kernel has counted of the threads of a process; nil when
-// it does not.
+// threadsOf returns the kernel's accounting of a process's threads, or nil if unavailable.
 func threadsOf(pid int) map[int]thread {
 	folders, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
 	threads := map[int]thread{}
@@ -112,7 +111,7 @@ func threadsOf(pid int) map[int]thread {
 	return threads
 }
 
-// parseSchedstat reads "ran waited turns", the times in nanoseconds
+// parseSchedstat parses "ran waited turns", with times in nanoseconds
 // (Documentation/scheduler/sched-stats.rst).
 func parseSchedstat(text string) (t thread, ok bool) {
 	fields := strings.Fields(text)
@@ -130,8 +129,8 @@ func parseSchedstat(text string) (t thread, ok bool) {
 	return thread{ran: time.Duration(numbers[0]), waited: time.Duration(numbers[1]), turns: numbers[2]}, true
 }
 
-// stateOf reads the state from a stat file, "PID (name) STATE …". The name may
-// hold anything, so the last bracket counts.
+// stateOf reads the state from a stat file, "PID (name) STATE …". The name may contain
+// brackets, so the last one counts.
 func stateOf(path string) (byte, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {

@@ -1,19 +1,16 @@
-// Package line is the channel between the supervisor and one role: a unixpacket
-// socket pair that is made new for each life of the role.
+// Package line is the channel between the supervisor and one role: a unixpacket socket pair,
+// created for each life of the role.
 //
-// The role reports on it once that it serves and what protects it: before it
-// has read anything of others, so that nobody else can have spoken for it. mgmt,
-// and no other role, may ask for the --config file, which it has no right to
-// read itself and gets as an open descriptor, for the state of all roles,
-// whether a password is that of the system's root and, knowing that, for another one
-// (mgmt alone cannot become root), for something of the machine to
-// be set, and for another listener of the API. The supervisor may say that the
-// file shall be read again, and asks each role whether it goes on. The end of the channel
-// tells each side that the other one is gone.
+// The role reports once that it serves and how it is protected, before it has read any
+// external input, so that the report cannot be forged. Only mgmt may ask questions: for the
+// --config file, which it may not read itself and gets as an open descriptor; for the state
+// of all roles; for the verification and, with the current password, change of root's
+// password; for a machine setting; and for another API listener. The supervisor can request
+// a reload of the file and asks each role for signs of life. The end of the channel tells
+// each side that the other one is gone.
 //
-// A Line belongs to the role's side, a Post to the supervisor's. Both may be
-// used from any goroutine; each starts one goroutine of its own that ends with
-// the channel.
+// A Line is the role's side, a Post the supervisor's. Both are safe for concurrent use; each
+// starts one goroutine that ends with the channel.
 package line
 
 import (
@@ -28,16 +25,16 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// Role is the state of one role as the supervisor knows it.
+// Role is the supervisor's view of one role.
 type Role struct {
 	Name string `json:"name"`
-	// PID is 0 while the role is not running.
+	// PID is 0 if the role is not running.
 	PID int `json:"pid"`
-	// Started is when its present life began; the zero time while not running.
+	// Started is the start of its current life; zero if it is not running.
 	Started time.Time `json:"started"`
 	// Restarts counts the lives after the first.
 	Restarts int `json:"restarts"`
-	// Ready is true from the moment the role reported that it serves.
+	// Ready is true once the role reported that it serves.
 	Ready bool `json:"ready"`
 	// Hardening is valid once Ready.
 	Hardening harden.Status `json:"hardening"`
@@ -46,10 +43,10 @@ type Role struct {
 // ErrNoConfig means that `sluice run` was started without --config.
 var ErrNoConfig = errors.New("this instance was started without --config: there is no file to read")
 
-// ErrNotYours means that the role is none that may ask this.
+// ErrNotYours means that the role may not ask this.
 var ErrNotYours = errors.New("the supervisor answers this to mgmt only")
 
-// RefusedError says why the system changes no password, in words for who asked.
+// RefusedError is the system's reason not to change a password, in words for the user.
 type RefusedError struct{ Why string }
 
 // Error implements error.
@@ -58,35 +55,34 @@ func (e *RefusedError) Error() string { return e.Why }
 // Operations of the messages.
 const (
 	opReport   = "report"   // role to supervisor, once
-	opConfig   = "config"   // mgmt asks for the file; the answer carries it
-	opRoles    = "roles"    // mgmt asks for the state of the roles
-	opPassword = "password" // mgmt asks whether a password is root's
-	opHost     = "host"     // mgmt asks for something of the machine to be set
-	opListen   = "listen"   // mgmt asks for another listener of the API; the answer carries it
-	opChange   = "change"   // mgmt asks for another password of root
+	opConfig   = "config"   // mgmt requests the file; the answer carries it
+	opRoles    = "roles"    // mgmt requests the state of the roles
+	opPassword = "password" // mgmt verifies root's password
+	opHost     = "host"     // mgmt requests a machine setting
+	opListen   = "listen"   // mgmt requests another API listener; the answer carries it
+	opChange   = "change"   // mgmt changes root's password
 	opReload   = "reload"   // supervisor to mgmt
-	opPulse    = "pulse"    // supervisor asks a role whether it goes on; the answer has the same number
+	opPulse    = "pulse"    // supervisor asks a role for a sign of life; the answer has the same number
 )
 
 // maxMessage bounds a message in both directions; the longest holds all roles.
 const maxMessage = 8 << 10
 
-// message is what travels; Op says which of the fields belong to it.
+// message is a message; Op determines its fields.
 type message struct {
 	Op string `json:"op"`
-	// Question numbers a question and comes back in its answer.
+	// Question is the number of a question and its answer.
 	Question  uint64         `json:"question,omitempty"`
 	Hardening *harden.Status `json:"hardening,omitempty"`
 	Roles     []Role         `json:"roles,omitempty"`
 	Path      string         `json:"path,omitempty"`
-	// Address is where to listen.
+	// Address is the requested listen address.
 	Address string `json:"address,omitempty"`
-	// Password is asked about, New shall be root's instead; Right answers whether
-	// Password is.
+	// Password is the one to verify and New its replacement; Right is the result.
 	Password []byte `json:"password,omitempty"`
 	New      []byte `json:"new,omitempty"`
 	Right    bool   `json:"right,omitempty"`
-	// Kind is what Request is about; Answer answers it.
+	// Kind is the kind of Request; Answer is its response.
 	Kind    string `json:"kind,omitempty"`
 	Request []byte `json:"request,omitempty"`
 	Answer  []byte `json:"answer,omitempty"`

@@ -25,8 +25,8 @@ type fake struct {
 	config      string
 	ready       chan harden.Status
 	password    string
-	refuses     error         // a change of it
-	checks      chan struct{} // one is taken before a password is answered; nil: none
+	refuses     error         // error of a password change
+	checks      chan struct{} // one is consumed before a password is answered; nil: none
 	mu          sync.Mutex
 	overstepped []string
 }
@@ -37,7 +37,7 @@ func (f *fake) Overstepped(message string) {
 	f.overstepped = append(f.overstepped, message)
 }
 
-// noted is how often a role overstepped.
+// noted returns the number of forbidden messages.
 func (f *fake) noted() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,7 +98,7 @@ func (f *fake) ChangeRootPassword(_ context.Context, old, new string) (bool, err
 	return true, nil
 }
 
-// pair is the channel of mgmt, who may ask.
+// pair is the channel of mgmt, which may ask.
 func pair(t *testing.T, s *fake) (*line.Post, *line.Line) {
 	t.Helper()
 	return pairWith(t, s, s)
@@ -235,8 +235,8 @@ func TestBothSidesSeeTheEnd(t *testing.T) {
 	}
 }
 
-// A role answers whether it goes on without anything it has to do, also one that may ask
-// nothing, and is not asked again before it did.
+// Every role sends signs of life without any code of its own, and is not asked again before
+// it has answered.
 func TestARoleAnswersWhetherItGoesOn(t *testing.T) {
 	s := &fake{}
 	post, _ := pairWith(t, s, nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/account"
 )
 
-// A password is any bytes, not only text.
+// A password may contain any bytes.
 func TestAPasswordIsAskedAboutByteForByte(t *testing.T) {
 	const password = "\xff\xfe \"$x\" \\ ü\n"
 	_, l := pair(t, &fake{password: password})
@@ -37,8 +37,8 @@ func TestAPasswordThatCannotBeCheckedIsNotRight(t *testing.T) {
 	}
 }
 
-// A guess takes a second. Nothing else waits for it, and no more than a few are
-// under way.
+// Verifying a password takes a second. Other questions do not wait for it, and only a few
+// run at once.
 func TestPasswordsHoldUpNothing(t *testing.T) {
 	s := &fake{password: "right", checks: make(chan struct{})}
 	post, l := pair(t, s)
@@ -74,7 +74,7 @@ func TestPasswordsHoldUpNothing(t *testing.T) {
 	}
 }
 
-// Who was answered makes room for the next.
+// An answer makes room for the next password.
 func TestPasswordsOneAfterTheOtherAreAllChecked(t *testing.T) {
 	_, l := pair(t, &fake{password: "right"})
 	for i := range 20 {
@@ -112,7 +112,7 @@ func TestAPasswordIsChangedByWhoKnowsTheOneInForce(t *testing.T) {
 	}
 }
 
-// What the system says against it is for who asked; other failures are not.
+// Refusals of the system reach the user; other errors do not.
 func TestWhyAPasswordIsNotChangedArrives(t *testing.T) {
 	s := &fake{password: "right", refuses: &line.RefusedError{Why: "/etc is read-only"}}
 	_, l := pair(t, s)

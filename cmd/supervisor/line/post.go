@@ -14,40 +14,39 @@ import (
 	"github.com/sluicelb/sluice/cmd/harden"
 )
 
-// Office is what the supervisor hears of a role.
+// Office receives messages of a role.
 type Office interface {
-	// Ready takes the report of the role.
+	// Ready receives the report of the role.
 	Ready(st harden.Status)
-	// Overstepped takes what the role sent though it may not, in one word. A role
-	// as it was started does nothing of the kind.
+	// Overstepped is called with the name of a forbidden message. An uncompromised role
+	// sends none.
 	Overstepped(message string)
 }
 
 // Desk answers questions.
 type Desk interface {
-	// Config opens the --config file; ErrNoConfig when there is none. The
-	// caller closes the file.
+	// Config opens the --config file, or returns ErrNoConfig. The caller closes the file.
 	Config() (*os.File, error)
 	// Roles returns the state of all roles.
 	Roles() []Role
-	// RootPassword reports whether a password is that of the system's root. It may
-	// take seconds, and ends with ctx.
+	// RootPassword reports whether a password is root's. It may take seconds and ends with
+	// ctx.
 	RootPassword(ctx context.Context, password string) (bool, error)
-	// HostRequest has a request about the machine carried out, of a kind that decides
-	// what the process that does may do, and returns its answer. It may take seconds,
-	// and ends with ctx.
+	// HostRequest executes a request about the machine and returns its response. kind
+	// determines the privileges of the executing process. It may take seconds and ends with
+	// ctx.
 	HostRequest(ctx context.Context, kind string, request []byte) (answer []byte, err error)
-	// ListenAPI opens another listener of the API, which it keeps for the next lives of
-	// the role, in the place of the one before; with an empty address that of the start.
-	// The caller must not close it.
+	// ListenAPI opens another API listener, which replaces the previous one for the next
+	// lives of the role. An empty address selects the initial one. The caller must not close
+	// it.
 	ListenAPI(address string) (*os.File, error)
-	// ChangeRootPassword gives the system's root another password; false when old is
-	// not the one in force. *RefusedError says to who asked why it cannot be done.
+	// ChangeRootPassword changes root's password. It returns false if old is wrong, and a
+	// *RefusedError with the reason if it is impossible.
 	ChangeRootPassword(ctx context.Context, old, new string) (bool, error)
 }
 
-// maxPasswords is how many passwords are checked or wait for it at once, maxRequests
-// how many requests about the machine.
+// maxPasswords bounds the passwords being verified or queued, maxRequests the requests about
+// the machine.
 const maxPasswords, maxRequests = 8, 4
 
 var (
@@ -55,29 +54,28 @@ var (
 	errManyHost = errors.New("too many settings of the machine are being made: try again in a moment")
 )
 
-// overstepPause slows down who sends what it may not.
+// overstepPause slows down the sender of forbidden messages.
 const overstepPause = 10 * time.Millisecond
 
 // Post is the supervisor's end.
 type Post struct {
 	conn   *net.UnixConn
 	office Office
-	desk   Desk // nil for a role that may ask nothing
+	desk   Desk // nil for a role that may not ask
 	done   chan struct{}
-	// passwords holds one for each password that is being checked, requests one for each
+	// passwords holds one value for each password being verified, requests one for each
 	// request about the machine.
 	passwords, requests chan struct{}
-	// reported: the report was taken. The goroutine's.
+	// reported means that the report was received. It belongs to the goroutine.
 	reported bool
-	// asked and answered are the numbers of the last pulse and of the last answer.
+	// asked and answered are the numbers of the last pulse and the last answer.
 	asked, answered atomic.Uint64
-	last            time.Time // it was asked; of who calls Pulse
+	last            time.Time // time of the last pulse; belongs to the caller of Pulse
 }
 
-// Pair makes a channel: the supervisor's end, served until the role is gone, and
-// the descriptor to pass to the role, which the caller closes. The report of the
-// role goes to office. Its questions go to desk; without one each is answered
-// by ErrNotYours.
+// Pair creates a channel: the supervisor's end, served until the role is gone, and the
+// descriptor to pass to the role, which the caller closes. Reports go to office and
+// questions to desk. With a nil desk, questions get ErrNotYours.
 func Pair(office Office, desk Desk) (*Post, *os.File, error) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -95,17 +93,18 @@ func Pair(office Office, desk Desk) (*Post, *os.File, error) {
 	return p, theirs, nil
 }
 
-// Reload tells the role to read the --config file again.
+// Reload asks the role to read the --config file again.
 func (p *Post) Reload() error { return send(p.conn, message{Op: opReload}) }
 
-// Pulse asks the role whether it goes on, unless it has not answered yet or was asked within
-// that time, and returns the number of its last answer. One goroutine may call it.
+// Pulse asks the role for a sign of life, unless an answer is outstanding or it was asked
+// within that time. It returns the number of the last answer. Only one goroutine may call
+// it.
 func (p *Post) Pulse(every time.Duration) (answered uint64) {
 	asked, answered := p.asked.Load(), p.answered.Load()
 	if asked == answered && time.Since(p.last) >= every {
 		p.last = time.Now()
 		p.asked.Store(asked + 1)
-		_ = send(p.conn, message{Op: opPulse, Question: asked + 1}) // else it has ended
+		_ = send(p.conn, message{Op: opPulse, Question: asked + 1}) // otherwise it has ended
 	}
 	return answered
 }
@@ -129,7 +128,7 @@ func (p *Post) serve() {
 		if err != nil {
 			return
 		}
-		closeFiles(files) // no role has descriptors to give
+		closeFiles(files) // roles do not send descriptors
 		if (m.Op == opPassword || m.Op == opChange) && p.desk != nil {
 			p.check(ctx, &checks, m)
 			continue
@@ -186,8 +185,8 @@ func (p *Post) reply(m message) error {
 	return send(p.conn, out)
 }
 
-// check answers about a password meanwhile: a wrong one takes its time, and others
-// ask, too.
+// check verifies a password concurrently, because a wrong one takes time and other questions
+// must not wait.
 func (p *Post) check(ctx context.Context, checks *sync.WaitGroup, m message) {
 	out := message{Op: m.Op, Question: m.Question}
 	select {
@@ -199,8 +198,8 @@ func (p *Post) check(ctx context.Context, checks *sync.WaitGroup, m message) {
 	}
 	checks.Go(func() {
 		right, err := p.decide(ctx, m)
-		<-p.passwords                      // first: who is answered may ask again at once
-		if out.Right = right; err != nil { // then it says nothing of the password
+		<-p.passwords                      // first, because the asker may ask again at once
+		if out.Right = right; err != nil { // then Right has no meaning
 			var refused *RefusedError
 			out.Error, out.Refused = err.Error(), errors.As(err, &refused)
 		}
@@ -208,7 +207,7 @@ func (p *Post) check(ctx context.Context, checks *sync.WaitGroup, m message) {
 	})
 }
 
-// host answers a request about the machine meanwhile.
+// host executes a request about the machine concurrently.
 func (p *Post) host(ctx context.Context, requests *sync.WaitGroup, m message) {
 	out := message{Op: m.Op, Question: m.Question}
 	select {
@@ -235,8 +234,8 @@ func (p *Post) decide(ctx context.Context, m message) (bool, error) {
 	return p.desk.RootPassword(ctx, string(m.Password))
 }
 
-// report takes the first report of a life and no other: a role that was captured
-// later must not be shown as protected as it was, or better.
+// report accepts the first report of a life only, because a later one may come from a
+// compromised role.
 func (p *Post) report(st *harden.Status) {
 	if st == nil || p.reported {
 		p.overstepped("report")

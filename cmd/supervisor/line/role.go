@@ -16,7 +16,7 @@ import (
 // maxConfig bounds the --config file in bytes.
 const maxConfig = 64 << 20
 
-// ErrGone means that the supervisor ended.
+// ErrGone means that the supervisor has ended.
 var ErrGone = errors.New("the supervisor is gone")
 
 // Line is the role's end.
@@ -26,8 +26,8 @@ type Line struct {
 	reload chan struct{}
 
 	mu       sync.Mutex
-	question uint64                 // number of the last one
-	waiting  map[uint64]chan answer // who asked a question, by its number; each holds one
+	question uint64                 // number of the last question
+	waiting  map[uint64]chan answer // receivers of answers by question number; each has room for one
 }
 
 type answer struct {
@@ -42,20 +42,19 @@ func Answer(c *net.UnixConn) *Line {
 	return l
 }
 
-// Gone is closed when the supervisor has ended.
+// Gone returns a channel that is closed when the supervisor has ended.
 func (l *Line) Gone() <-chan struct{} { return l.gone }
 
-// Reload gets a value when the --config file shall be read again. Several
-// wishes may count as one.
+// Reload returns a channel that gets a value for each reload request. Several requests may
+// be merged.
 func (l *Line) Reload() <-chan struct{} { return l.reload }
 
-// Ready reports that the role serves and what protects it.
+// Ready reports that the role serves and how it is protected.
 func (l *Line) Ready(st harden.Status) error {
 	return send(l.conn, message{Op: opReport, Hardening: &st})
 }
 
-// Config returns the path and the content of the --config file as it is now;
-// ErrNoConfig when there is none.
+// Config returns the path and current content of the --config file, or ErrNoConfig.
 func (l *Line) Config(ctx context.Context) (path string, content []byte, err error) {
 	a, err := l.ask(ctx, message{Op: opConfig})
 	if err != nil {
@@ -91,8 +90,7 @@ func (l *Line) Roles(ctx context.Context) ([]Role, error) {
 	return a.m.Roles, nil
 }
 
-// RootPassword reports whether a password is that of the system's root. A wrong one
-// takes a second.
+// RootPassword reports whether a password is root's. A wrong one takes a second.
 func (l *Line) RootPassword(ctx context.Context, password string) (bool, error) {
 	if len(password) > account.MaxPassword {
 		return false, nil
@@ -108,7 +106,7 @@ func (l *Line) RootPassword(ctx context.Context, password string) (bool, error) 
 	return a.m.Right, nil
 }
 
-// HostRequest has the supervisor carry out a request about the machine; see
+// HostRequest executes a request about the machine through the supervisor, see
 // Desk.HostRequest.
 func (l *Line) HostRequest(ctx context.Context, kind string, request []byte) ([]byte, error) {
 	if len(request) > maxMessage/2 {
@@ -125,8 +123,7 @@ func (l *Line) HostRequest(ctx context.Context, kind string, request []byte) ([]
 	return a.m.Answer, nil
 }
 
-// ListenAPI returns another listener of the API, which the caller closes; see
-// Desk.ListenAPI.
+// ListenAPI returns another API listener, which the caller closes, see Desk.ListenAPI.
 func (l *Line) ListenAPI(ctx context.Context, address string) (*os.File, error) {
 	a, err := l.ask(ctx, message{Op: opListen, Address: address})
 	if err != nil {
@@ -143,8 +140,8 @@ func (l *Line) ListenAPI(ctx context.Context, address string) (*os.File, error) 
 	return a.files[0], nil
 }
 
-// ChangeRootPassword gives the system's root another password; false when old is not
-// the one in force. Errors: *RefusedError when it cannot be changed or is refused.
+// ChangeRootPassword changes root's password. It returns false if old is wrong, and a
+// *RefusedError if the change is impossible or refused.
 func (l *Line) ChangeRootPassword(ctx context.Context, old, new string) (right bool, err error) {
 	if len(old) > account.MaxPassword || len(new) > account.MaxPassword {
 		return false, &RefusedError{account.ErrUnfit.Error()}
@@ -160,7 +157,7 @@ func (l *Line) ChangeRootPassword(ctx context.Context, old, new string) (right b
 	return a.m.Right, nil
 }
 
-// problem is the error of an answer.
+// problem returns the error of an answer.
 func (m *message) problem() error {
 	switch {
 	case m.Refused:
@@ -173,7 +170,7 @@ func (m *message) problem() error {
 	return errors.New(m.Error)
 }
 
-// ask sends a question and waits for its answer; others may ask meanwhile.
+// ask sends a question and waits for its answer. It is safe for concurrent use.
 func (l *Line) ask(ctx context.Context, m message) (answer, error) {
 	mine := make(chan answer, 1)
 	l.mu.Lock()
@@ -195,7 +192,7 @@ func (l *Line) ask(ctx context.Context, m message) (answer, error) {
 	}
 }
 
-// giveUp forgets a question. What was answered and not taken is closed.
+// giveUp abandons a question. Descriptors of an unread answer are closed.
 func (l *Line) giveUp(question uint64, mine chan answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -233,7 +230,7 @@ func (l *Line) listen() {
 	}
 }
 
-// deliver leaves an answer for whoever asked. Who gave up gets none.
+// deliver passes an answer to its asker, unless it gave up.
 func (l *Line) deliver(a answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/harden"
 )
 
-// slow is a supervisor that says nothing about passwords as long as it is asked.
+// slow is a supervisor that delays answers about passwords until the question is cancelled.
 type slow struct{}
 
 func (slow) Ready(harden.Status)                {}
@@ -56,7 +56,7 @@ func TestAQuestionThatWasGivenUpIsForgotten(t *testing.T) {
 	}
 }
 
-// An answer that comes twice holds up nobody.
+// A repeated answer blocks nothing.
 func TestTheSecondAnswerToAQuestionIsDropped(t *testing.T) {
 	mine := make(chan answer, 1)
 	l := &Line{waiting: map[uint64]chan answer{7: mine}}
