@@ -82,8 +82,8 @@ func newRegistry() *registry {
 }
 
 // compile makes the table of a configuration. A farm that does not compile is left out
-// and named in problems. Zones that are as before are not compiled again: one of a
-// million records takes seconds.
+// and named in problems. Of zones only what changed is compiled again: one of a million
+// records takes a second.
 func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint32]error) {
 	t := &table{engine: e, generation: generation, byID: map[uint32]*farmTable{}, byName: map[string]*farmTable{}, backends: map[uint32]*revive.Backend{}, build: e.tls.Begin(cfg)}
 	problems := map[uint32]error{}
@@ -130,38 +130,17 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm, before *farmTab
 	if ft.limited.answers = g.AnswerRate > 0; ft.limited.answers {
 		ft.answers = ratelimit.New(int(g.AnswerRate), time.Second, int(g.AnswerRate))
 	}
-	if before != nil && sameZones(before.source, g) {
-		ft.zones = before.zones
-		return ft, nil
+	if before != nil {
+		if ft.zones = before.zones; zone.SameZones(before.source, g) {
+			return ft, nil
+		}
+		if ft.zones = before.zones.Update(before.source, g); ft.zones != nil {
+			return ft, nil
+		}
 	}
 	var err error
 	ft.zones, err = zone.Compile(g)
 	return ft, err
-}
-
-// sameZones reports whether two farms have the same zones, and services in the same
-// places.
-func sameZones(a, b *farm.GSLB) bool {
-	if len(a.Zones) != len(b.Zones) || len(a.Services) != len(b.Services) {
-		return false
-	}
-	for i := range a.Services {
-		if a.Services[i].Name != b.Services[i].Name {
-			return false
-		}
-	}
-	for i := range a.Zones {
-		x, y := &a.Zones[i], &b.Zones[i]
-		if x.Name != y.Name || x.NameServer != y.NameServer || x.Serial != y.Serial || x.TTL != y.TTL || x.Signing != y.Signing || !slices.Equal(x.Keys, y.Keys) || len(x.Records) != len(y.Records) || !slices.Equal(x.Packed, y.Packed) {
-			return false
-		}
-		for j := range x.Records {
-			if x.Records[j] != y.Records[j] {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // reach is how a backend is known to the tables of health and counters. Clients connect

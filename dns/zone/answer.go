@@ -269,9 +269,11 @@ func (a *Answerer) append(x *asked, s wire.Section, of set, z *Zone) bool {
 			x.r.Msg = append(x.r.Msg, rec.data...)
 		}
 		x.r.Added(s, 1)
-		if rec.target != 0 && a.placed < maxPlaces {
-			a.places[a.placed] = place{at + rec.name, rec.target}
-			a.placed++
+		if a.placed < maxPlaces {
+			if target := x.t.targetOf(of.kind, &rec); target != 0 {
+				a.places[a.placed] = place{at + rec.name, target}
+				a.placed++
+			}
 		}
 	}
 }

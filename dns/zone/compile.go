@@ -51,6 +51,8 @@ type compiler struct {
 	// Values lie beside each other: one by one, a million records would keep the
 	// collector busy for as long as everything else takes.
 	unpacked []farm.Record
+	hashes   []uint32 // of the names of the records of a list
+	lists    [][]list
 	owners   slab[owned]
 	sets     slab[rrset]
 	setsOf   slab[*rrset]
@@ -78,19 +80,13 @@ func (s *slab[T]) one(v T) []T {
 // Compile makes the table of a farm. What is wrong with it is told with the zone and
 // the record.
 func Compile(g *farm.GSLB) (*Table, error) {
-	c := &compiler{farm: g, apexes: map[string]int{}}
+	c, err := newCompiler(g)
+	if err != nil {
+		return nil, err
+	}
 	records := 0
 	for i := range g.Zones {
 		records += len(g.Zones[i].Records) + len(g.Zones[i].Packed)*farm.PackedRun
-		apex, err := rdata.Name("@", g.Zones[i].Name)
-		if err != nil {
-			return nil, fmt.Errorf("zone %q: %w", g.Zones[i].Name, err)
-		}
-		if _, is := c.apexes[string(apex)]; is {
-			return nil, fmt.Errorf("zone %q is there twice", g.Zones[i].Name)
-		}
-		c.apexes[string(apex)] = i
-		c.apex = append(c.apex, apex)
 	}
 	c.names, c.all = make(map[string]*owned, records), make([]*owned, 0, records)
 	for i := range g.Zones {
@@ -103,6 +99,23 @@ func Compile(g *farm.GSLB) (*Table, error) {
 	return c.table(), nil
 }
 
+// newCompiler returns a compiler that knows the zones of a farm by their names alone.
+func newCompiler(g *farm.GSLB) (*compiler, error) {
+	c := &compiler{farm: g, apexes: map[string]int{}}
+	for i := range g.Zones {
+		apex, err := rdata.Name("@", g.Zones[i].Name)
+		if err != nil {
+			return nil, fmt.Errorf("zone %q: %w", g.Zones[i].Name, err)
+		}
+		if _, is := c.apexes[string(apex)]; is {
+			return nil, fmt.Errorf("zone %q is there twice", g.Zones[i].Name)
+		}
+		c.apexes[string(apex)] = i
+		c.apex = append(c.apex, apex)
+	}
+	return c, nil
+}
+
 func (c *compiler) zone(i int, z *farm.Zone) error {
 	apex := c.apex[i]
 	c.zones = append(c.zones, Zone{Name: z.Name, Serial: z.Serial, length: len(apex), parent: noParent})
@@ -110,14 +123,18 @@ func (c *compiler) zone(i int, z *farm.Zone) error {
 	o.flags |= isApex
 	o.zone = i                                                                // the zone above may have named it, for its signer
 	if above := c.above(i); above >= 0 && c.farm.Zones[above].Signing != "" { // it names the zone's keys
-		c.name(apex[1+int(apex[0]):], above)
+		c.name(apex[1+int(apex[0]):], above).flags |= hasBelow
 	}
+	c.lists = append(c.lists, nil)
 	for _, run := range z.Packed {
 		c.unpacked, _ = farm.Unpack(c.unpacked[:0], run)
+		c.hashes = make([]uint32, 0, len(c.unpacked))
 		if err := c.listed(i, z, c.unpacked); err != nil {
 			return err
 		}
+		c.lists[i] = append(c.lists[i], list{run, c.hashes})
 	}
+	c.hashes = nil // the last list keeps them
 	if err := c.listed(i, z, z.Records); err != nil {
 		return err
 	}
@@ -144,21 +161,10 @@ func (c *compiler) record(i int, z *farm.Zone, r *farm.Record) error {
 	if err != nil {
 		return err
 	}
-	kind, data, ttl := rdata.Code(r.Type), []byte(nil), uint32(r.EffectiveTTL(z))
-	if r.Type == farm.RecordDYNA {
-		at := slices.IndexFunc(c.farm.Services, func(s farm.DNSService) bool { return s.Name == r.Data })
-		if at < 0 {
-			return fmt.Errorf("there is no service %q", r.Data)
-		}
-		kind, data, ttl = KindDYNA, binary.LittleEndian.AppendUint16(nil, uint16(at)), unboundTTL
-		if r.TTL != 0 {
-			ttl = uint32(r.EffectiveTTL(z))
-		}
-	} else if data, err = rdata.Pack(r.Type, r.Data, z.Name); err != nil {
+	c.hashes = append(c.hashes, hashOf(name))
+	kind, ttl, data, err := c.data(z, r)
+	if err != nil {
 		return err
-	}
-	if z.Signing != "" {
-		data = canonical(kind, data)
 	}
 	switch owner := c.owner(name); {
 	case !under(name, c.apex[i]):
@@ -169,18 +175,44 @@ func (c *compiler) record(i int, z *farm.Zone, r *farm.Record) error {
 	default:
 		// The names above a delegation are in this zone. A zone below that is not delegated
 		// says nothing of this one.
-		if c.name(name[1+int(name[0]):], i); kind == wire.TypeNS {
+		if c.name(name[1+int(name[0]):], i).flags |= hasBelow; kind == wire.TypeNS {
 			return nil
 		}
 	}
-	o := c.name(name, i)
+	c.add(c.name(name, i), kind, ttl, data)
+	return nil
+}
+
+// data returns what a record of a zone is in messages.
+func (c *compiler) data(z *farm.Zone, r *farm.Record) (kind uint16, ttl uint32, data []byte, err error) {
+	kind, ttl = rdata.Code(r.Type), uint32(r.EffectiveTTL(z))
+	if r.Type == farm.RecordDYNA {
+		at := slices.IndexFunc(c.farm.Services, func(s farm.DNSService) bool { return s.Name == r.Data })
+		if at < 0 {
+			return 0, 0, nil, fmt.Errorf("there is no service %q", r.Data)
+		}
+		kind, data, ttl = KindDYNA, binary.LittleEndian.AppendUint16(nil, uint16(at)), unboundTTL
+		if r.TTL != 0 {
+			ttl = uint32(r.EffectiveTTL(z))
+		}
+	} else if data, err = rdata.Pack(r.Type, r.Data, z.Name); err != nil {
+		return 0, 0, nil, err
+	}
+	if z.Signing != "" {
+		data = canonical(kind, data)
+	}
+	return kind, ttl, data, nil
+}
+
+// add adds a record to those of a name.
+func (c *compiler) add(o *owned, kind uint16, ttl uint32, data []byte) {
 	for _, s := range o.sets {
 		if s.kind == kind {
 			s.ttl = min(s.ttl, ttl) // those of a set are one (RFC 2181 §5.2)
 			if !slices.ContainsFunc(s.records, func(d []byte) bool { return bytes.Equal(d, data) }) {
 				s.records = append(s.records, data)
 			}
-			return nil
+			return
 		}
 	}
 	set := &c.sets.one(rrset{kind, ttl, c.records.one(data)})[0]
@@ -189,7 +221,6 @@ func (c *compiler) record(i int, z *farm.Zone, r *farm.Record) error {
 	} else {
 		o.sets = append(o.sets, set)
 	}
-	return nil
 }
 
 // under reports whether a name is that of the zone or ends with it.
@@ -253,6 +284,7 @@ func (c *compiler) name(name []byte, zone int) *owned {
 	c.all = append(c.all, o)
 	if len(name) > len(c.apex[zone]) {
 		above := c.name(name[1+int(name[0]):], zone)
+		above.flags |= hasBelow
 		if name[0] == 1 && name[1] == '*' {
 			above.flags |= hasWildcard
 			above.other = o

@@ -3,7 +3,6 @@ package zone
 import (
 	"bytes"
 	"encoding/binary"
-	"math/bits"
 	"slices"
 
 	"github.com/sluicelb/sluice/dns/wire"
@@ -18,7 +17,7 @@ func (c *compiler) table() *Table {
 		}
 		return bytes.Compare(a.name, b.name)
 	})
-	size := 1
+	size := nodesAt
 	for _, o := range names {
 		o.at = node(size)
 		size += o.size()
@@ -30,17 +29,10 @@ func (c *compiler) table() *Table {
 		}
 		z.end = o.at + node(o.size())
 	}
-	t := &Table{names: make([]byte, 1, size), zones: c.zones}
-	slots := 1 << bits.Len(uint(max(1, len(names)*3/2)))
-	t.index, t.mask = make([]slot, slots), uint32(slots-1)
+	t := &Table{names: make([]byte, nodesAt, size+spare(size)), zones: c.zones, index: newIndex(len(names)), lists: c.lists, arena: &arena{used: size}}
 	for _, o := range names {
 		c.write(t, o)
-		h := hashOf(o.name)
-		i := mixed(h) & t.mask
-		for t.index[i].at != 0 {
-			i = (i + 1) & t.mask
-		}
-		t.index[i] = slot{h, uint32(o.at)}
+		t.index.add(hashOf(o.name), o.at)
 	}
 	for i := range t.zones {
 		z := &t.zones[i]
@@ -61,14 +53,26 @@ func (o *owned) size() int {
 }
 
 func (c *compiler) write(t *Table, o *owned) {
-	b := append(t.names, byte(len(o.name)))
-	b = append(append(b, o.name...), o.flags)
-	b = binary.LittleEndian.AppendUint16(b, uint16(o.zone))
 	var other node
 	if o.other != nil {
 		other = o.other.at
 	}
-	b = binary.LittleEndian.AppendUint32(b, uint32(other))
+	t.names = c.appendSets(appendHead(t.names, o.name, o.flags, o.zone, other), o)
+}
+
+// nodesAt is where the first node lies: behind nameless.
+const nodesAt = 2
+
+// appendHead appends a node as far as its sets.
+func appendHead(b, name []byte, flags byte, zone int, other node) []byte {
+	b = append(b, byte(len(name)))
+	b = append(append(b, name...), flags)
+	b = binary.LittleEndian.AppendUint16(b, uint16(zone))
+	return binary.LittleEndian.AppendUint32(b, uint32(other))
+}
+
+// appendSets appends the number of the sets of a name, and these.
+func (c *compiler) appendSets(b []byte, o *owned) []byte {
 	b = append(b, byte(len(o.sets)))
 	apex := c.apex[o.zone]
 	for _, s := range o.sets {
@@ -81,15 +85,15 @@ func (c *compiler) write(t *Table, o *owned) {
 			slices.SortFunc(s.records, bytes.Compare) // as they are signed (RFC 4034 §6.3)
 		}
 		for _, data := range s.records {
-			b = c.data(b, s.kind, data, apex)
+			b = c.appendRecord(b, s.kind, data, apex)
 		}
 		binary.LittleEndian.PutUint32(b[length:], uint32(len(b)-length-4))
 	}
-	t.names = b
+	return b
 }
 
-// data writes one record.
-func (c *compiler) data(b []byte, kind uint16, data, apex []byte) []byte {
+// appendRecord appends one record.
+func (c *compiler) appendRecord(b []byte, kind uint16, data, apex []byte) []byte {
 	name, zoneAt, target := none, none, uint32(0)
 	if at := nameIn(kind); at >= 0 {
 		name, zoneAt = at, wireSuffix(data[at:], apex)

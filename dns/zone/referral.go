@@ -48,8 +48,8 @@ func (a *Answerer) referWhole(x *asked, cut node, s set) {
 			return
 		}
 		whole(x.r, wire.Authority, name, wire.TypeNS, s.ttl, rec.data)
-		if rec.target != 0 && a.placed < maxPlaces {
-			a.places[a.placed] = place{len(x.r.Msg) - len(rec.data) + rec.name, rec.target}
+		if target := x.t.targetOf(wire.TypeNS, &rec); target != 0 && a.placed < maxPlaces {
+			a.places[a.placed] = place{len(x.r.Msg) - len(rec.data) + rec.name, target}
 			a.placed++
 		}
 	}

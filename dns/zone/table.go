@@ -11,15 +11,17 @@ import (
 
 // Table is the zones of a farm, compiled. Nothing of it changes.
 type Table struct {
-	index []slot
-	mask  uint32
-	// names holds what belongs to each name (see node). Nothing is at 0.
+	index index
+	// names holds what belongs to each name (see node). Nothing is at 0, and nameless at 1.
 	names []byte
 	zones []Zone
-}
 
-// slot is where a name lies that has this hash; 0 is free.
-type slot struct{ hash, at uint32 }
+	// edits is where in names the nodes of Update begin, 0 for none. Nodes that they
+	// replace, or that are gone, lie in names still, but not in the index.
+	edits node
+	lists [][]list // of the records of each zone
+	arena *arena
+}
 
 // Zone is what answers need of a zone as a whole.
 type Zone struct {
@@ -53,6 +55,7 @@ const (
 	hasWildcard             // the other node is *.name
 	isApex
 	isRedirected // names below it are others: it has a DNAME record (RFC 6672)
+	hasBelow     // there are, or were, names below it in its zone
 )
 
 // set is the records of a name that have one type:
@@ -91,8 +94,8 @@ func hashOf(name []byte) uint32 {
 
 // at finds a name whose hash is known, 0 when it is not in the table.
 func (t *Table) at(name []byte, hash uint32) node {
-	for i := mixed(hash) & t.mask; ; i = (i + 1) & t.mask {
-		s := t.index[i]
+	for i := mixed(hash); ; i++ {
+		s := t.index.slot(i)
 		if s.at == 0 {
 			return 0
 		}
@@ -118,7 +121,37 @@ func (t *Table) zoneOf(n node) *Zone { return &t.zones[binary.LittleEndian.Uint1
 
 // other is the node a name refers to: of a name with a wildcard that, of one that is
 // delegated, or below it, the delegated one.
-func (t *Table) other(n node) node { return node(binary.LittleEndian.Uint32(t.rest(n)[3:])) }
+func (t *Table) other(n node) node {
+	other := node(binary.LittleEndian.Uint32(t.rest(n)[3:]))
+	if t.edits == 0 {
+		return other
+	}
+	return t.current(other)
+}
+
+// current returns the node that a name has now, 0 for none.
+func (t *Table) current(n node) node {
+	name := t.name(n)
+	return t.at(name, hashOf(name))
+}
+
+// targetOf returns the node of the name in a record of a set, 0 where there is none, or
+// where clients find it without being told its addresses.
+func (t *Table) targetOf(kind uint16, r *record) node {
+	if t.edits == 0 {
+		return r.target
+	}
+	if r.name < 0 || kind == wire.TypeCNAME || kind == wire.TypePTR {
+		return 0
+	}
+	var space [wire.MaxName]byte
+	name := wire.AppendLower(space[:0], nameOf(r.data[r.name:]))
+	n := t.at(name, hashOf(name))
+	if n == 0 || t.flags(n)&isBelow != 0 && t.flags(t.other(n))&isRedirected != 0 {
+		return 0
+	}
+	return n
+}
 
 const nodeHead = 8 // behind the name
 

@@ -67,7 +67,7 @@ func (a *Answerer) Transfer(c *Cursor, q *wire.Query, r *wire.Reply) (more bool)
 		}
 		c.at = c.zone.first
 	}
-	for c.at < c.end {
+	for c.next() {
 		if !a.transferName(&x, c) {
 			return true
 		}
@@ -78,6 +78,24 @@ func (a *Answerer) Transfer(c *Cursor, q *wire.Query, r *wire.Reply) (more bool)
 	}
 	a.transferSOA(&x, c)
 	return false
+}
+
+// next moves the cursor to the next name of the zone, unless it is at one, and reports
+// false behind the last one. Those that Update added lie behind all others.
+func (c *Cursor) next() bool {
+	t := c.table
+	for {
+		if c.at == c.end && t.edits != 0 && c.end != node(len(t.names)) {
+			c.at, c.end = t.edits, node(len(t.names))
+		}
+		if c.at >= c.end {
+			return false
+		}
+		if t.edits == 0 || t.current(c.at) == c.at && t.zoneOf(c.at) == c.zone {
+			return true
+		}
+		c.at += node(t.size(c.at))
+	}
 }
 
 func (a *Answerer) transferSOA(x *asked, c *Cursor) {
