@@ -9,22 +9,23 @@ import (
 	"time"
 )
 
-// Flags are those of one check, and what came of them. A check declares each with the
-// variable it sets; names are given as "H hostname": one letter for -H, more for
+// Flags holds the flags of one check. A check declares each flag with the variable that the
+// flag sets. Names are given as "H hostname": a name of one letter is -H, a longer one is
 // --hostname.
 type Flags struct {
 	check string
 	known map[string]*flag
-	// limit is the time the command itself allows (-t), slow the answer's (-w, -c); 0 for none.
+	// limit is the time limit of the command itself (-t). slow is the limit for the answer
+	// (-w, -c). 0 is no limit.
 	limit, slow time.Duration
-	// word takes a word that belongs to no flag; nil: there are to be none.
+	// word takes a word that belongs to no flag; nil: such words are not allowed.
 	word func(word string) error
 }
 
-// flag is one of them. takes says whether it has a value.
+// flag is one flag. takes says whether it has a value.
 type flag struct {
 	takes  takes
-	secret *secret // nil: everybody may see its value
+	secret *secret // nil: the value is not secret
 	set    func(value string) error
 }
 
@@ -36,7 +37,7 @@ const (
 	maybe           // --ssl, --ssl=1.2
 )
 
-// UnknownFlag says which word of a command is no flag of the check.
+// UnknownFlag is the error of a command with a flag that the check does not have.
 type UnknownFlag struct{ Check, Flag string }
 
 func (e *UnknownFlag) Error() string {
@@ -57,52 +58,55 @@ func (f *Flags) add(names string, one flag) {
 	}
 }
 
-// Bool is a flag without a value.
+// Bool declares a flag without a value.
 func (f *Flags) Bool(to *bool, names string) {
 	f.add(names, flag{set: func(string) error { *to = true; return nil }})
 }
 
-// Ignore is a flag that changes nothing here, such as -v.
+// Ignore declares a flag without effect, e.g. -v.
 func (f *Flags) Ignore(names string) {
 	f.add(names, flag{set: func(string) error { return nil }})
 }
 
-// Text is a flag with a text.
+// Text declares a flag with a text.
 func (f *Flags) Text(to *Text, names string) {
 	f.add(names, flag{takes: something, set: func(v string) error { *to = Text(v); return nil }})
 }
 
-// Secret is a text nobody is shown.
+// Secret declares a flag with a text that is secret as a whole.
 func (f *Flags) Secret(to *Text, names string) { f.SecretAfter(to, "", names) }
 
-// SecretAfter is a text of which nobody is shown what follows the first such text in it,
-// as the password in name:password; all of it where it has none.
+// SecretAfter declares a flag with a text that is secret after the first occurrence of the
+// text after, e.g. the password in name:password. Without that text all of the value is
+// secret.
 func (f *Flags) SecretAfter(to *Text, after, names string) {
 	f.SecretValue(names, after, func(v string) error { *to = Text(v); return nil })
 }
 
-// Texts is a flag that may be given repeatedly.
+// Texts declares a flag that may be given repeatedly.
 func (f *Flags) Texts(to *[]Text, names string) {
 	f.add(names, flag{takes: something, set: func(v string) error { *to = append(*to, Text(v)); return nil }})
 }
 
-// Value is a flag with a value of the check's own kind.
+// Value declares a flag whose value is read by set.
 func (f *Flags) Value(names string, set func(value string) error) {
 	f.add(names, flag{takes: something, set: set})
 }
 
-// SecretValue is Value for one that nobody is shown, or not what follows a text in it (""
-// for all of it); errors must not have it. It has to take another text in its place.
+// SecretValue declares a flag like Value whose value is secret, or only its part after a
+// text ("" for all of it). Errors of set must not contain the secret. set must accept
+// another text in place of the secret.
 func (f *Flags) SecretValue(names, after string, set func(value string) error) {
 	f.add(names, flag{takes: something, secret: &secret{after: after}, set: set})
 }
 
-// Maybe is a flag that may have a value right behind it: --ssl, --ssl=1.2, -S1.2.
+// Maybe declares a flag whose value is optional and directly follows it: --ssl, --ssl=1.2,
+// -S1.2.
 func (f *Flags) Maybe(names string, set func(value string) error) {
 	f.add(names, flag{takes: maybe, set: set})
 }
 
-// Int is a number from least to most.
+// Int declares a flag with a number from least to most.
 func (f *Flags) Int(to *int, least, most int, names string) {
 	f.Value(names, func(v string) error {
 		n, err := strconv.Atoi(v)
@@ -114,12 +118,12 @@ func (f *Flags) Int(to *int, least, most int, names string) {
 	})
 }
 
-// Host is whom to connect to: HOST, an address or a name.
+// Host declares a flag for the host to connect to: HOST, an address or a name.
 func (f *Flags) Host(to *Host, names string) {
 	f.Value(names, func(v string) error { return HostWord(to, v) })
 }
 
-// HostWord reads a host that a command names.
+// HostWord reads the host in a command.
 func HostWord(to *Host, v string) error {
 	if !hostlike(v) {
 		return fmt.Errorf("%q is no host: write HOST for the backend, or an address or a name", v)
@@ -136,10 +140,10 @@ func hostlike(s string) bool {
 	return plain
 }
 
-// Port is PORT or a number. What is in to already is the default.
+// Port declares a flag with PORT or a number. The value of to is the default.
 func (f *Flags) Port(to *Port, names string) { f.Value(names, to.Set) }
 
-// Path is the path of a page, with its query.
+// Path declares a flag with the path of a page and its query.
 func (f *Flags) Path(to *Text, names string) {
 	f.Value(names, func(v string) error {
 		if u, err := url.ParseRequestURI(v); err != nil || u.Host != "" || !strings.HasPrefix(v, "/") {
@@ -150,7 +154,7 @@ func (f *Flags) Path(to *Text, names string) {
 	})
 }
 
-// Pattern is a regular expression; before is put before it.
+// Pattern declares a flag with a regular expression. The text before is put before it.
 func (f *Flags) Pattern(to **regexp.Regexp, before, names string) {
 	f.Value(names, func(v string) (err error) {
 		if *to, err = regexp.Compile(before + v); err != nil {
@@ -160,20 +164,21 @@ func (f *Flags) Pattern(to **regexp.Regexp, before, names string) {
 	})
 }
 
-// Words takes words that belong to no flag, such as the host some plugins accept there.
+// Words sets a function for words that belong to no flag, e.g. the host in the commands of
+// some plugins.
 func (f *Flags) Words(take func(word string) error) { f.word = take }
 
-// Version is -4 and -6: the addresses that count, when a command names a host.
+// Version declares -4 and -6, which select the address family if a command names a host.
 func (f *Flags) Version(to *string) {
 	for _, v := range []string{"4", "6"} {
 		f.add(v+" use-ipv"+v, flag{set: func(string) error { *to = v; return nil }})
 	}
 }
 
-// maxSeconds bounds what a command may wait for.
+// maxSeconds is the longest time that a command may wait for.
 const maxSeconds = 3600
 
-// Seconds is a time, such as 5 or 0.2.
+// Seconds declares a flag with a time, e.g. 5 or 0.2.
 func (f *Flags) Seconds(to *time.Duration, names string) {
 	f.Value(names, func(v string) error {
 		n, err := strconv.ParseFloat(strings.TrimSuffix(v, "s"), 64)
@@ -185,14 +190,14 @@ func (f *Flags) Seconds(to *time.Duration, names string) {
 	})
 }
 
-// Limit is -t, the time the whole check may take.
+// Limit declares -t, the time limit of the whole check.
 func (f *Flags) Limit() {
 	f.Seconds(&f.limit, "t timeout")
 	f.Ignore("v verbose")
 }
 
-// Times is -t, and -w and -c: an answer that takes longer than the shorter of them
-// counts as none, since plugins end with 1 or 2 then, and only 0 is healthy.
+// Times declares -t, -w and -c. An answer that takes longer than the shorter of -w and -c
+// counts as a failure: plugins end with 1 or 2 then, and only 0 is healthy.
 func (f *Flags) Times() {
 	f.Limit()
 	for _, names := range []string{"w warning", "c critical"} {
@@ -209,8 +214,8 @@ func (f *Flags) Times() {
 	}
 }
 
-// Parse sets what the words say. Words that are no flags are left to take one by one;
-// take is nil when there are to be none.
+// Parse sets the flags from the words of a command. take is called for each word that is no
+// flag. If take is nil, such words are an error.
 func (f *Flags) Parse(args []string, take func(word string) error) error {
 	for len(args) > 0 {
 		word := args[0]
@@ -224,7 +229,8 @@ func (f *Flags) Parse(args []string, take func(word string) error) error {
 		case take != nil:
 			err = take(word)
 		default:
-			// It may be a piece of a password that was not quoted: not shown.
+			// The word may be a part of a password that was not quoted, so the error does
+			// not contain it.
 			err = fmt.Errorf("%s: a word belongs to no flag: quote values that have blanks", f.check)
 		}
 		if err != nil {
@@ -251,7 +257,7 @@ func (f *Flags) long(word string, args []string) (rest []string, err error) {
 	return args, f.give(name, one, value)
 }
 
-// short takes -p 80, -p80, and letters without values in a row.
+// short reads -p 80, -p80, and several letters without values in one word.
 func (f *Flags) short(word string, args []string) (rest []string, err error) {
 	for at := 1; at < len(word); at++ {
 		name := "-" + word[at:at+1]

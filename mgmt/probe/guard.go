@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// guarded keeps what a Probe promises, whatever the check inside does: its own time is
-// bounded, a panic is a reason, and a reason is one plain line that names the step.
+// guarded enforces the guarantees of Probe, independently of the check. The time of the
+// check is limited, a panic becomes a reason, and a reason is one plain line that names the
+// step.
 type guarded struct {
 	Probe
 	name        string
 	limit, slow time.Duration
-	program     bool // it bounds itself and words its reasons
+	program     bool // it limits its own time and words its own reasons
 	secrets     []string
 }
 
@@ -65,7 +66,7 @@ func (g *guarded) Run(ctx context.Context, n Network, to Target, say Say) (err e
 	return nil
 }
 
-// Rounded is a time as reasons show it.
+// Rounded returns a time as it appears in reasons.
 func Rounded(d time.Duration) time.Duration {
 	if d >= 100*time.Millisecond {
 		return d.Round(10 * time.Millisecond)
@@ -73,7 +74,8 @@ func Rounded(d time.Duration) time.Duration {
 	return d.Round(time.Millisecond)
 }
 
-// lines makes what is said plain, since servers wrote part of it.
+// lines returns a Say that makes every text one plain line, since parts of it come from
+// servers.
 func lines(say Say) Say {
 	return func(format string, args ...any) { say("%s", Line(fmt.Sprintf(format, args...))) }
 }

@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// ErrLocal is in the error of a Probe that could not ask, for a reason of this machine:
-// no descriptor, no source address, no route, a name that was not resolved, a program
-// that cannot be started. It says nothing about the target:
+// ErrLocal is in the error of a Probe that could not send its request for a reason of this
+// machine. Examples are: no descriptor, no source address, no route, a name that was not
+// resolved, a program that cannot be started. Such an error says nothing about the target:
 //
 //	errors.Is(err, probe.ErrLocal)
 var ErrLocal = errors.New("the target was not asked")
 
-// Local marks an error as one of this machine.
+// Local marks an error as an error of this machine.
 func Local(err error) error { return &local{err} }
 
 type local struct{ error }
@@ -23,8 +23,8 @@ type local struct{ error }
 func (l *local) Unwrap() error        { return l.error }
 func (l *local) Is(target error) bool { return target == ErrLocal }
 
-// ours are errors of system calls that no peer and no router can cause, and what they
-// mean for who asks.
+// ours lists the errors of system calls that no peer and no router can cause, and their
+// meaning for the operator.
 var ours = []struct {
 	errno syscall.Errno
 	means string
@@ -42,7 +42,7 @@ var ours = []struct {
 	{syscall.EINVAL, "this machine cannot send to that address from here"},
 }
 
-// notAsked is the error of ErrLocal when the reason is one of this machine, nil otherwise.
+// notAsked returns an ErrLocal if the reason is one of this machine, nil otherwise.
 func notAsked(ctx context.Context, n Network, err error) error {
 	var no *net.DNSError
 	switch {
@@ -50,7 +50,7 @@ func notAsked(ctx context.Context, n Network, err error) error {
 		return saidLocal(Line(err.Error()))
 	case errors.As(err, &no):
 		return saidLocal(Reason(err))
-	case errors.Is(err, os.ErrDeadlineExceeded): // is a timeout, whatever the system calls it
+	case errors.Is(err, os.ErrDeadlineExceeded): // is a timeout, independently of the system's error
 		return nil
 	case unroutable(err) && unroutable(routed(ctx, n, err)):
 		return saidLocal("this machine has no route to the address, or is not allowed to use it")
@@ -69,9 +69,9 @@ func unroutable(err error) bool {
 	return errors.Is(err, syscall.ENETUNREACH) || errors.Is(err, syscall.EACCES)
 }
 
-// routed asks the routes of this machine for an address that is unreachable: a router
-// may have said so, and then it is where traffic ends, too. To connect by UDP sends
-// nothing.
+// routed looks up an unreachable address in the routes of this machine. The error may have
+// come from a router instead; then the traffic of clients ends there, too. Connecting a UDP
+// socket sends nothing.
 func routed(ctx context.Context, n Network, unreachable error) error {
 	var op *net.OpError
 	if !errors.As(unreachable, &op) || op.Addr == nil {
@@ -79,7 +79,7 @@ func routed(ctx context.Context, n Network, unreachable error) error {
 	}
 	host, _, err := net.SplitHostPort(op.Addr.String())
 	if err != nil {
-		host = op.Addr.String() // that of a raw socket
+		host = op.Addr.String() // the address of a raw socket
 	}
 	c, err := n.DialContext(ctx, "udp", net.JoinHostPort(host, "9"))
 	if err == nil {

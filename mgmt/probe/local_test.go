@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// routes is a network whose connections by UDP tell what the routes of the machine say.
+// routes is a network whose UDP connections fail as the routes of the machine would.
 type routes struct{ err error }
 
 func (r routes) DialContext(_ context.Context, network, address string) (net.Conn, error) {
@@ -55,7 +55,7 @@ func TestFaultsOfThisMachineAreToldApartFromTheTargets(t *testing.T) {
 	for _, c := range []struct {
 		n     probe.Network
 		err   error
-		local string // what is said, "" for a fault of the target
+		local string // the text of the error, "" for a fault of the target
 	}{
 		{routes{}, dial(syscall.EMFILE), "not asked: Sluice has no file descriptor left: raise its limit (LimitNOFILE)"},
 		{routes{}, dial(syscall.ENFILE), "fs.file-max"},
@@ -73,7 +73,7 @@ func TestFaultsOfThisMachineAreToldApartFromTheTargets(t *testing.T) {
 		{routes{syscall.EACCES}, dial(syscall.EACCES), "not allowed to use it"},
 		{routes{}, &net.DNSError{Name: "db.example", Err: "no such host"}, "not asked: the name db.example was not resolved: no such host"},
 		{routes{}, fmt.Errorf("x: %w", probe.Local(errors.New("no\nplugin"))), "not asked: x: no plugin"},
-		// A router on the way says so of a host or network beyond it.
+		// A router on the way reports this for a host or network behind it.
 		{routes{}, dial(syscall.ENETUNREACH), ""},
 		{routes{}, dial(syscall.EACCES), ""},
 		{routes{}, dial(syscall.EHOSTUNREACH), ""},
@@ -100,7 +100,7 @@ func TestFaultsOfThisMachineAreToldApartFromTheTargets(t *testing.T) {
 	}
 }
 
-// A source address that was taken away is no lack of privilege.
+// A source address that was removed is no lack of privilege.
 func TestPingFromAnAddressThatIsGoneSaysSo(t *testing.T) {
 	for network, source := range map[string]string{probe.Ping4: "192.0.2.1", probe.Ping6: "2001:db8::1"} {
 		c, err := (&probe.Machine{}).ListenPacket(t.Context(), network, source)
@@ -114,7 +114,7 @@ func TestPingFromAnAddressThatIsGoneSaysSo(t *testing.T) {
 	}
 }
 
-// The kernel itself says so, in a network of its own without routes.
+// This error comes from the kernel itself, in a network namespace without routes.
 func TestMachineWithoutRoutesSaysSo(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return

@@ -9,31 +9,33 @@ import (
 	"syscall"
 )
 
-// Networks of ListenPacket for echo requests of ICMP: sockets that need no privilege,
-// where net.ipv4.ping_group_range lets the process have them, and raw ones otherwise.
-// Packets go to and come from a *net.UDPAddr without a port, or a *net.IPAddr with a
-// raw one.
+// Networks of ListenPacket for ICMP echo requests. The sockets need no privilege if
+// net.ipv4.ping_group_range includes the group of the process. Otherwise they are raw
+// sockets. Packets are sent to and come from a *net.UDPAddr without a port, or a
+// *net.IPAddr on a raw socket.
 const (
 	Ping4 = "ping4"
 	Ping6 = "ping6"
 )
 
-// Machine is the network of this machine: what its routes say, no mark. Others are made
-// of it: dialer and listener have a source and a Control that is asked for each socket.
+// Machine is the network of this machine. It follows its routes and sets no mark. Other
+// networks are derived from it: their dialer and listener have a source address and a
+// Control for each socket.
 type Machine struct {
 	Dialer   net.Dialer
 	Listener net.ListenConfig
-	// Ping makes sockets for echo requests where this process may not; nil: nobody does.
+	// Ping opens sockets for echo requests if this process may not; nil: there is no such
+	// function.
 	Ping func(ctx context.Context, v6 bool) (*os.File, error)
 }
 
-// DialContext is that of a net.Dialer.
+// DialContext is DialContext of a net.Dialer.
 func (m *Machine) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	return m.Dialer.DialContext(ctx, network, address)
 }
 
-// ListenPacket is that of a net.ListenConfig, for Ping4 and Ping6 too. The address of a
-// ping socket is that of its source, "" for any.
+// ListenPacket is ListenPacket of a net.ListenConfig, extended by Ping4 and Ping6. The
+// address of a ping socket is its source address, "" for any.
 func (m *Machine) ListenPacket(ctx context.Context, network, address string) (net.PacketConn, error) {
 	switch network {
 	case Ping4:
@@ -44,8 +46,8 @@ func (m *Machine) ListenPacket(ctx context.Context, network, address string) (ne
 	return m.Listener.ListenPacket(ctx, network, address)
 }
 
-// ping opens a socket for echo requests, and a raw one where that is not allowed. What
-// fails otherwise, such as a source address that is gone, no raw one mends.
+// ping opens a socket for echo requests, or a raw socket if that is not allowed. A raw
+// socket does not help with other failures, e.g. a source address that was removed.
 func (m *Machine) ping(ctx context.Context, network, raw string, family, protocol int, address string) (net.PacketConn, error) {
 	fd, err := syscall.Socket(family, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, protocol)
 	if err == nil {
@@ -68,9 +70,9 @@ func (m *Machine) ping(ctx context.Context, network, raw string, family, protoco
 	return nil, Local(fmt.Errorf("no ping is possible here: %w: sysctl net.ipv4.ping_group_range must contain the group of Sluice, or it needs CAP_NET_RAW", err))
 }
 
-// pingSocket makes a connection of a socket for echo requests, which it closes.
+// pingSocket makes a connection of a socket for echo requests and closes the socket.
 func (m *Machine) pingSocket(file *os.File, network string, family int, address string) (net.PacketConn, error) {
-	defer file.Close() // FilePacketConn has a copy
+	defer file.Close() // FilePacketConn has a duplicate
 	conn, err := file.SyscallConn()
 	if err != nil {
 		return nil, err

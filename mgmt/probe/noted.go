@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// noted is a network that remembers how the last attempt to reach somebody ended. A
-// library that is told to give up may say no more than that its time was over, while the
-// attempt failed for a reason of this machine, as a name server that does not answer.
+// noted is a network that remembers how the last connection attempt ended. A library whose
+// context ends may report only a timeout, even if the attempt failed for a reason of this
+// machine, e.g. a name server that does not answer.
 type noted struct {
 	Network
 	mu   sync.Mutex
 	last *attempt
 }
 
-// attempt is one; err is set when over is closed.
+// attempt is one connection attempt. err is set when over is closed.
 type attempt struct {
 	over chan struct{}
 	err  error
@@ -51,11 +51,11 @@ func (a *attempt) end(err error) {
 	close(a.over)
 }
 
-// settling is how long an attempt may take to end once its time is over.
+// settling is how long an attempt may take to end after the check has timed out.
 const settling = 100 * time.Millisecond
 
-// failure is why the last attempt failed, nil when it did not. It is asked when the time
-// of the check is over, which ends attempts under way.
+// failure returns the error of the last attempt, nil if it succeeded. It is called after
+// the check has timed out, which also ends attempts in progress.
 func (n *noted) failure() error {
 	n.mu.Lock()
 	a := n.last

@@ -9,33 +9,34 @@ import (
 	"sync/atomic"
 )
 
-// Make declares the flags of a check. What it returns is called when they are set, and
-// makes the probe, or says what is missing.
+// Make declares the flags of a check. The function it returns is called after the flags are
+// set. That function makes the probe, or returns an error if a flag is missing.
 type Make func(f *Flags) func() (Probe, error)
 
-// Known is what commands may name.
+// Known holds the checks that commands may use.
 type Known struct {
-	// Checks are those Sluice runs itself, by the first word of their command.
+	// Checks are the built-in checks, by the first word of their command.
 	Checks map[string]Make
-	// Program makes a probe of a program by its name and its words; an error says why
-	// there is none. nil: no programs are run.
+	// Program makes a probe of a program from its name and words. An error is the reason
+	// why that is not possible. nil: programs are not run.
 	Program func(name string, args []string) (Probe, error)
-	// Unfit says why no new command may start a program: it runs others, for example. nil
-	// is nothing. Commands from before are run all the same. nil: every program is fit.
+	// Unfit returns why no new command may start a program, e.g. because the program runs
+	// others. nil means that it may. Existing commands run all the same. If Unfit is nil,
+	// every program is allowed.
 	Unfit func(name string, args []string) error
 }
 
 var known atomic.Pointer[Known]
 
-// ErrNone occurs in a process that was not told which checks there are.
+// ErrNone is returned in a process that has not called Use.
 var ErrNone = errors.New("this process runs no checks")
 
-// Use says what commands may name, once, when the process starts. Until then every
-// command is refused.
+// Use sets the checks that commands may use. It is called once, when the process starts.
+// Until then every command is refused.
 func Use(k Known) { known.Store(&k) }
 
-// Parse reads a check's command line. The error says what is wrong with it, without any
-// value that may be a password.
+// Parse reads the command line of a check. The error describes the fault without any value
+// that may be a password.
 func Parse(command string) (Probe, error) {
 	k := known.Load()
 	if k == nil {
@@ -44,7 +45,7 @@ func Parse(command string) (Probe, error) {
 	return k.Parse(command)
 }
 
-// Parse is Parse for these checks.
+// Parse is the function Parse for these checks.
 func (k *Known) Parse(command string) (Probe, error) {
 	return k.parse(command, func(_, secret string) (string, error) { return secret, nil })
 }
@@ -61,7 +62,7 @@ func (k *Known) parse(command string, open func(program, secret string) (string,
 	return p, err
 }
 
-// read splits a command into its name and words, with the secrets among these opened.
+// read splits a command into its name and words, and opens the secrets among the words.
 func (k *Known) read(command string, open func(program, secret string) (string, error)) (name string, args []string, err error) {
 	words, err := Words(plain(command))
 	if err != nil {
@@ -84,8 +85,9 @@ func (k *Known) read(command string, open func(program, secret string) (string, 
 	return name, args, nil
 }
 
-// builtIn makes the probe of a check that Sluice runs itself. program reports that the
-// command starts a program instead: no check has that name, or not the flag unknown.
+// builtIn makes the probe of a built-in check. program reports that the command starts a
+// program instead: either no check has that name, or the check does not have the flag
+// unknown.
 func (k *Known) builtIn(name string, args []string) (p Probe, unknown *UnknownFlag, program bool, err error) {
 	make := k.Checks[path.Base(name)]
 	if make == nil || path.IsAbs(name) && !pluginPath(name) {
@@ -109,8 +111,8 @@ func build(name string, make Make, args, secrets []string) (Probe, error) {
 	return &guarded{Probe: p, name: name, limit: f.limit, slow: f.slow, secrets: secrets}, nil
 }
 
-// program is the way of all that is not built in. unknown is the flag for which a check
-// that is has to be the machine's own plugin.
+// program makes the probe of a command that is not built in. If a built-in check lacks a
+// flag, unknown is that flag, and the command is run by the plugin of this machine.
 func (k *Known) program(name string, args []string, unknown *UnknownFlag) (Probe, error) {
 	none := errors.New("programs are not run here")
 	if k.Program != nil {
@@ -129,14 +131,14 @@ func (k *Known) program(name string, args []string, unknown *UnknownFlag) (Probe
 	return nil, fmt.Errorf("%q is not built in, and %w", Line(name), none)
 }
 
-// pluginFolders is where commands that name a plugin by its path have it from; the check
-// of that name does the same.
+// pluginFolders are folders in the paths of plugins. A command with such a path is run by
+// the built-in check of the same name.
 var pluginFolders = []string{"/usr/lib/nagios/plugins", "/usr/lib/monitoring-plugins", "/usr/local/nagios/libexec", "/usr/local/zevenet/libexec", "/usr/local/relianoid/libexec"}
 
 func pluginPath(name string) bool { return slices.Contains(pluginFolders, path.Dir(path.Clean(name))) }
 
-// plain writes the two commands of the family that are lines for a shell as the check
-// they stand for.
+// plain converts the two shell command lines of the product family to the checks they stand
+// for.
 func plain(command string) string {
 	switch words := strings.Fields(command); {
 	case len(words) == 8 && words[0] == "nmap" && words[1] == "-sU" && words[2] == "-p" && slices.Equal(words[5:], []string{"|", "grep", "open"}):

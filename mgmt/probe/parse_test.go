@@ -13,14 +13,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// answers is a check that does what a test says.
+// answers is a check whose Run is a function of the test.
 type answers func(ctx context.Context, say probe.Say) error
 
 func (a answers) Run(ctx context.Context, _ probe.Network, _ probe.Target, say probe.Say) error {
 	return a(ctx, say)
 }
 
-// one knows a single check, check_x, with a flag of each kind.
+// one returns a Known with a single check, check_x, which has a flag of each kind.
 func one(run answers, got *probe.Text) *probe.Known {
 	return &probe.Known{Checks: map[string]probe.Make{"check_x": func(f *probe.Flags) func() (probe.Probe, error) {
 		var host probe.Host
@@ -281,8 +281,8 @@ func TestRangesAreThoseOfPlugins(t *testing.T) {
 	}
 }
 
-// Whatever a command is: it is refused or becomes a probe, and masking it never shows a
-// password that would be used.
+// Any command is refused or becomes a probe, and masking it never shows a password that
+// would be used.
 func FuzzParse(f *testing.F) {
 	for _, t := range probe.Templates() {
 		f.Add(t.Command)

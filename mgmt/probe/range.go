@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Range is what monitoring plugins write for numbers that are healthy: 10 is 0 to 10,
-// 10: is 10 and more, ~:10 is 10 and less, 5:10 between, and @5:10 all but those.
+// Range is a range of healthy numbers as monitoring plugins write it. 10 is 0 to 10, 10: is
+// 10 and more, ~:10 is 10 and less. 5:10 is from 5 to 10, and @5:10 is everything but that.
 type Range struct {
 	low, high float64
 	outside   bool
 	text      string
 }
 
-// ReadRange reads one.
+// ReadRange reads a range.
 func ReadRange(v string) (Range, error) {
 	r := Range{high: math.Inf(1), text: v}
 	rest, outside := strings.CutPrefix(v, "@")
@@ -46,13 +46,13 @@ func (r Range) Has(x float64) bool { return (x >= r.low && x <= r.high) != r.out
 
 func (r Range) String() string { return r.text }
 
-// Ranges are those of -w and -c: a number must be in all of them.
+// Ranges holds the ranges of -w and -c. A number must be in all of them.
 type Ranges []Range
 
 // Flags declares -w and -c.
 func (r *Ranges) Flags(f *Flags) { r.Declare(f, "w warning", "c critical") }
 
-// Declare declares two flags of ranges.
+// Declare declares two flags with ranges.
 func (r *Ranges) Declare(f *Flags, warning, critical string) {
 	f.Value(warning, r.add)
 	f.Value(critical, r.add)
@@ -64,7 +64,7 @@ func (r *Ranges) add(v string) error {
 	return err
 }
 
-// Judge says which one a number is not in.
+// Judge returns an error that names the first range without the number x.
 func (r Ranges) Judge(what string, x float64) error {
 	for _, one := range r {
 		if !one.Has(x) {

@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// Reason says in one plain line what an error of a connection means.
+// Reason returns the meaning of a connection error in one plain line.
 func Reason(err error) string {
 	var no *net.DNSError
 	switch {
@@ -33,11 +33,11 @@ func Reason(err error) string {
 	return Line(err.Error())
 }
 
-// neverOpened is the text, which is all that net/http tells, of a connection of HTTP/2 that
-// the server closed before its first frame.
+// neverOpened is the text of the error for an HTTP/2 connection that the server closed
+// before its first frame. net/http has no error value for it.
 const neverOpened = "http2: client conn could not be established"
 
-// closed keeps what a check said before the end.
+// closed keeps the part of the error that a check wrote before the EOF.
 func closed(err error) string {
 	const plain = "the server closed the connection"
 	text := err.Error()
@@ -49,7 +49,7 @@ func closed(err error) string {
 	return plain
 }
 
-// maxLine is how long a line is that is shown, in bytes.
+// maxLine is the greatest length of a shown line, in bytes.
 const maxLine = 300
 
 // Line makes a foreign text one short, printable line.

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Sealed is the command with each secret replaced by what seal makes of it, for the
-// program it belongs to. A command that has none, or that every appliance has as a
-// template, stays as it is written.
+// Sealed returns the command with each secret replaced by the result of seal, which also
+// gets the program of the secret. A command without secrets, or one that is a template of
+// every appliance, is not changed.
 func Sealed(command string, seal func(program, secret string) (string, error)) (string, error) {
 	for _, t := range Templates() {
 		if command == t.Command {
@@ -17,7 +17,7 @@ func Sealed(command string, seal func(program, secret string) (string, error)) (
 	return known.Load().replace(command, seal)
 }
 
-// ParseSealed is Parse for a command whose secrets are opened by open, word by word.
+// ParseSealed is Parse for a command with sealed secrets. open opens them one by one.
 func ParseSealed(command string, open func(program, secret string) (string, error)) (Probe, error) {
 	k := known.Load()
 	if k == nil {
@@ -26,8 +26,8 @@ func ParseSealed(command string, open func(program, secret string) (string, erro
 	return k.parse(command, open)
 }
 
-// Check says what is wrong with a command as Parse does, whatever its secrets are, which
-// may be sealed. A process that knows no checks finds nothing wrong.
+// Check returns the error of Parse for a command, without looking at the secrets, which may
+// be sealed. In a process that has not called Use, it returns nil.
 func Check(command string) error {
 	k := known.Load()
 	if k == nil {
@@ -37,12 +37,12 @@ func Check(command string) error {
 	return err
 }
 
-// replace writes a command with other secrets.
+// replace returns a command with other secrets.
 func (k *Known) replace(command string, by func(program, secret string) (string, error)) (string, error) {
 	s, err := split(command)
 	switch {
 	case plain(command) != command, len(s.words) == 0 && err == nil:
-		return command, nil // no secrets are in these
+		return command, nil // these have no secrets
 	case err != nil:
 		return "", err
 	}
@@ -51,7 +51,7 @@ func (k *Known) replace(command string, by func(program, secret string) (string,
 	for i, raw := range s.raw {
 		before, after, _ := strings.Cut(rest, raw)
 		written, rest = written+before, after
-		if old := secrets[i]; old != "" { // [0] is the name, which is none
+		if old := secrets[i]; old != "" { // [0] is the name, which is no secret
 			now, err := by(path.Base(s.words[0]), old)
 			if err != nil {
 				return "", err
@@ -65,7 +65,7 @@ func (k *Known) replace(command string, by func(program, secret string) (string,
 	return written + rest, nil
 }
 
-// quoted writes a word so that split reads it again.
+// quoted quotes a word so that split reads it as the same word.
 func quoted(word string) string {
 	if strings.IndexFunc(word, func(r rune) bool { return r >= 0x80 || !wordly(byte(r)) && !strings.ContainsRune("-+=:,./@%*", r) }) < 0 {
 		return word

@@ -10,13 +10,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/all"
 )
 
-// sealing makes a token of a secret that tells what it was made of.
+// sealing makes a token that contains the program and the secret.
 func sealing(program, secret string) (string, error) {
 	return "sealed-" + program + "-" + strings.ReplaceAll(secret, " ", "_"), nil
 }
 
-// Which words are secrets follows from the flags of checks of ours, and for plugins of
-// others from a table.
+// The flags of built-in checks determine which words are secrets. For plugins of others a
+// table does.
 func TestPasswordsAreSealedWordByWord(t *testing.T) {
 	all.Use()
 	defer probe.Use(probe.Known{})
@@ -58,7 +58,7 @@ func TestPasswordsAreSealedWordByWord(t *testing.T) {
 			t.Errorf("%s is shown as %s", command, shown)
 		}
 	}
-	// What everybody has by the templates is no secret: it stands there to be replaced.
+	// The placeholder in a template is no secret: every operator sees it and replaces it.
 	for _, one := range probe.Templates() {
 		if got, err := probe.Sealed(one.Command, sealing); err != nil || got != one.Command {
 			t.Errorf("the template %s becomes %s", one.Command, got)

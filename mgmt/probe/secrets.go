@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// secret is what of a flag's value nobody is shown.
+// secret says which part of a flag's value is secret.
 type secret struct {
-	after string // what follows this text in it; "" or not in it: all
-	port  bool   // unless it is a port
+	after string // the secret follows this text; all is secret if it is "" or missing
+	port  bool   // a port is no secret
 }
 
-// of is the secret end of a value, "" for none.
+// of returns the secret end of a value, "" if there is none.
 func (s secret) of(value string) string {
 	name, end, found := strings.Cut(value, s.after)
 	switch {
@@ -21,15 +21,15 @@ func (s secret) of(value string) string {
 		return ""
 	case s.after == "" || !found:
 		return value
-	case s.after == "=" && !secretive("-"+name): // an option of several, such as host=
+	case s.after == "=" && !secretive("-"+name): // one of several options, e.g. host=
 		return ""
 	}
 	return strings.TrimLeft(end, " ")
 }
 
-// pluginSecrets are the flags of plugins others wrote that have a secret, beyond those
-// checks of ours declare: as Flags takes names, with the text a secret follows in its
-// value. What is listed without any has none.
+// pluginSecrets lists the flags of other plugins with a secret, in addition to the flags of
+// built-in checks. The names are in the format of Flags, with the text before the secret. A
+// plugin with an empty list has no secrets.
 var pluginSecrets = map[string]string{
 	"check_breeze": "C community", "check_curl": "a:: authorization:: b:: proxy-authorization:: k:: header::", "check_dbi": "o:= option:=",
 	"check_disk_smb": "p password", "check_hpjd": "C community", "check_http": "b:: proxy-authorization::", "check_ifoperstatus": "C community A authpass X privpass",
@@ -42,25 +42,25 @@ var pluginSecrets = map[string]string{
 	"check_rpc": "", "check_rta_multi": "", "check_sensors": "", "check_ssh": "", "check_swap": "", "check_time": "", "check_ups": "", "check_uptime": "", "check_users": "",
 }
 
-// openly are long flags that only sound like those of secrets.
+// openly lists the long flags that only look like flags for secrets.
 var openly = []string{"--authtype", "--authproto", "--ignore-auth"}
 
-// secretive reports whether the value of a flag is a secret whatever the program is.
+// secretive reports whether the value of a flag is a secret in any program.
 func secretive(flag string) bool {
 	flag = strings.ToLower(flag)
 	return strings.HasPrefix(flag, "-") && !slices.Contains(openly, flag) &&
 		slices.ContainsFunc([]string{"pass", "secret", "token", "community", "credential", "auth"}, func(word string) bool { return strings.Contains(flag, word) })
 }
 
-// guessed are the letters programs use for secrets that nobody told us of; -p is the
-// port of many of them.
+// guessed are the letters of flags that are treated as secret in unknown programs. In many
+// of them -p is the port.
 const guessed = "aAPXCp"
 
 // secretFlags finds the secrets among the words of one program.
 type secretFlags struct {
-	check  *Flags // of a check of ours; nil: of a program of others
+	check  *Flags // of a built-in check; nil: of another program
 	plugin map[string]secret
-	guess  bool // nothing is known of its letters
+	guess  bool // the program is unknown
 }
 
 func (k *Known) secretFlags(name string) (out secretFlags) {
@@ -82,8 +82,8 @@ func (k *Known) secretFlags(name string) (out secretFlags) {
 	return out
 }
 
-// secretWords has for the name and each word what is secret in it: the word, its end, or
-// "" for nothing.
+// secretWords returns the secret part of the name and of each word. It is the whole word,
+// its end, or "" for none.
 func (k *Known) secretWords(name string, words []string) []string {
 	flags := k.secretFlags(name)
 	out := make([]string, 1+len(words))
@@ -100,8 +100,8 @@ func (k *Known) secretWords(name string, words []string) []string {
 	return out
 }
 
-// find tells what of the value of a word's flag is a secret, nil for nothing, and whether
-// the next word is that value.
+// find returns the secret part of the value of a word's flag, nil for none. inNext reports
+// whether the next word is that value.
 func (s secretFlags) find(word string) (one *secret, value string, inNext bool) {
 	switch {
 	case strings.HasPrefix(word, "--"):
@@ -134,7 +134,7 @@ func (s secretFlags) long(word string) (one *secret, value string, inNext bool) 
 	return nil, "", false
 }
 
-// guesses is about programs of others: better one word too many.
+// guesses is find for other programs. It rather hides too many words than too few.
 func (s secretFlags) guesses(word string) (one *secret, value string, inNext bool) {
 	name, value, given := strings.Cut(word, "=")
 	switch {
@@ -154,8 +154,8 @@ func isPort(s string) bool {
 	return err == nil
 }
 
-// letters finds the flag whose value ends a word of letters in a row, or the last one;
-// found is false where a letter is no flag of the check.
+// letters finds the flag in a word of one or more letters whose value is the rest of the
+// word, or otherwise the last flag. found is false if the check lacks one of the letters.
 func (f *Flags) letters(word string) (one *flag, value string, found bool) {
 	for at := 1; at < len(word); at++ {
 		if one = f.known["-"+word[at:at+1]]; one == nil {

@@ -1,18 +1,18 @@
 package probe
 
-// A command that starts a program is another matter than a check that Sluice runs itself:
-// a program does what its words say, on this machine. So a right of its own is needed to
-// set one, and some programs are not fit for new commands.
+// A command that starts a program is more dangerous than a built-in check: a program does
+// anything its words say on this machine. So setting such a command needs a right of its
+// own, and some programs are refused in new commands.
 
-// Started returns the program that a command starts; "" if Sluice runs the check itself,
-// or if nothing can be run.
+// Started returns the program that a command starts. It is "" if Sluice runs the check
+// itself, or if nothing can be run.
 func Started(command string) (program string) {
 	program, _ = known.Load().started(command)
 	return program
 }
 
-// Unfit says why a command that was not there before may not start its program; nil if
-// it may, or if it starts none.
+// Unfit returns why a new command may not start its program. It returns nil if it may, or
+// if it starts no program.
 func Unfit(command string) error {
 	k := known.Load()
 	program, args := k.started(command)
@@ -22,7 +22,8 @@ func Unfit(command string) error {
 	return k.Unfit(program, args)
 }
 
-// started is Started, with the program's words. Secrets among these are not opened.
+// started is Started and also returns the words of the program. It does not open secrets
+// among them.
 func (k *Known) started(command string) (program string, args []string) {
 	if k == nil {
 		return "", nil

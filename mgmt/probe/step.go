@@ -12,26 +12,26 @@ import (
 	"syscall"
 )
 
-// steps records which step of its protocol a check takes and what it heard since that
+// steps records the current step of a check's protocol and the bytes received since the
 // step began, so that the reason of a failure can name both.
 type steps struct {
 	mu    sync.Mutex // libraries dial in goroutines of their own
 	name  string
-	heard int    // bytes
-	first []byte // the beginning of these; a server may send without end
+	heard int    // number of bytes
+	first []byte // the first of them; a server may send without end
 }
 
 type stepsKey struct{}
 
-// maxFirst is how much of an answer is kept, in bytes. Secrets are hidden in it before it
-// is cut to what a reason shows.
+// maxFirst is how many bytes of an answer are kept. Secrets are hidden in these before a
+// reason shows the first showFirst of them.
 const (
 	maxFirst  = 1 << 10
 	showFirst = 40
 )
 
-// Step says which step of its protocol a probe takes next, for example "TLS handshake". The
-// reason of a failure begins with the name of the step that failed.
+// Step sets the name of the next step of a probe, e.g. "TLS handshake". The reason of a
+// failure begins with the name of the step that failed.
 func Step(ctx context.Context, name string) {
 	if s, is := ctx.Value(stepsKey{}).(*steps); is {
 		s.mu.Lock()
@@ -40,7 +40,7 @@ func Step(ctx context.Context, name string) {
 	}
 }
 
-// Continue is Step for one in which the same answer goes on to be read.
+// Continue is Step for a step that continues to read the same answer.
 func Continue(ctx context.Context, name string) {
 	if s, is := ctx.Value(stepsKey{}).(*steps); is {
 		s.mu.Lock()
@@ -49,7 +49,7 @@ func Continue(ctx context.Context, name string) {
 	}
 }
 
-// Heard notes bytes that a server sent: plaintext, or a handshake of TLS.
+// Heard records bytes from a server: plaintext, or a TLS handshake.
 func Heard(ctx context.Context, b []byte) {
 	if s, is := ctx.Value(stepsKey{}).(*steps); is {
 		s.mu.Lock()
@@ -61,15 +61,16 @@ func Heard(ctx context.Context, b []byte) {
 	}
 }
 
-// Strange is the error of an answer that is not of the protocol. The reason shows how the
-// answer begins.
+// Strange is the error for an answer that does not follow the protocol. The reason shows
+// the beginning of the answer.
 type Strange string
 
 // Error implements error.
 func (s Strange) Error() string { return string(s) }
 
 // Unread marks the error of a library that could not read an answer, so that the reason
-// shows how this begins. Ends and failures of the connection stay what they are.
+// shows the beginning of the answer. It does not mark the end or a failure of the
+// connection.
 func Unread(err error) error {
 	var failed net.Error
 	if err == nil || errors.As(err, &failed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.Canceled) || errors.As(err, new(syscall.Errno)) {
@@ -82,16 +83,17 @@ type unread struct{ error }
 
 func (u *unread) Unwrap() error { return u.error }
 
-// handshakeRecord is the first byte of a handshake of TLS (RFC 8446 section 5.1), which is
-// for nobody to read.
+// handshakeRecord is the first byte of a TLS handshake (RFC 8446 section 5.1), which is not
+// readable.
 const handshakeRecord = 22
 
-// shows reports whether the beginning of the answer belongs to the reason.
+// shows reports whether the reason of err includes the beginning of the answer.
 func shows(err error) bool {
 	return errors.As(err, new(Strange)) || errors.As(err, new(*unread)) || errors.As(err, new(tls.RecordHeaderError))
 }
 
-// reason puts the step before what happened in it. Without an error its time was over.
+// reason returns an error that begins with the name of the step. If err is nil, the step
+// timed out.
 func (s *steps) reason(err error, what string, secrets []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,7 +110,7 @@ func (s *steps) reason(err error, what string, secrets []string) error {
 	return errors.New(Line(s.name + ": " + what))
 }
 
-// silence says how much of an answer there was when the time was over.
+// silence says whether there was a part of an answer at the timeout.
 func (s *steps) silence() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

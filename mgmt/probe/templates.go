@@ -1,14 +1,14 @@
 package probe
 
-// Template is a check operators begin with. Its name and command are those of the
-// product family, where it has it.
+// Template is a predefined check for operators. Name and command equal those of the product
+// family if it has the check.
 type Template struct {
 	Name, Description, Command string
-	// CutConns: connections of a backend end when the check finds it down.
+	// CutConns: connections of a backend are closed when the check finds it down.
 	CutConns bool
 }
 
-// Templates lists the built-in checks, in the order they are shown.
+// Templates returns the built-in checks in the order in which they are shown.
 func Templates() []Template {
 	return []Template{
 		{Name: "check_tcp", Description: "A TCP connection to the port is made.", Command: "check_tcp -p PORT -H HOST"},

@@ -16,15 +16,15 @@ const (
 // Text is a word of a command, in which HOST and PORT may stand for the target.
 type Text string
 
-// For is the text for a target. HOST and PORT count where they stand alone: not in
-// LOCALHOST. HOST:PORT has the brackets an address of IPv6 needs there.
+// For returns the text for a target. HOST and PORT are replaced only as whole words: not in
+// LOCALHOST. An IPv6 address in HOST:PORT gets its brackets.
 func (t Text) For(to Target) string {
 	host, port := to.Addr.String(), strconv.Itoa(int(to.Port))
 	s := replaceWord(string(t), HostToken+":"+PortToken, net.JoinHostPort(host, port))
 	return replaceWord(replaceWord(s, HostToken, host), PortToken, port)
 }
 
-// replaceWord replaces old where no letter, digit or _ touches it.
+// replaceWord replaces old where no letter, digit or _ is next to it.
 func replaceWord(s, old, by string) string {
 	if !strings.Contains(s, old) {
 		return s
@@ -46,7 +46,7 @@ func wordly(c byte) bool {
 	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// Port is a port of a command: a number, or that of the target (0).
+// Port is a port of a command: a number, or 0 for the port of the target.
 type Port uint16
 
 // Set reads PORT or a number.
@@ -63,11 +63,11 @@ func (p *Port) Set(v string) error {
 	return nil
 }
 
-// Host is whom a command connects to: the target ("" and HOST), or somebody else it
-// names, such as the database behind the backend.
+// Host is the host that a command connects to: the target ("" and HOST), or another host,
+// e.g. the database behind the backend.
 type Host string
 
-// For is the host as an address or a name.
+// For returns the host as an address or a name.
 func (h Host) For(to Target) string {
 	if h == "" || h == HostToken {
 		return to.Addr.String()
@@ -83,12 +83,12 @@ func Address(h Host, p Port, to Target) string {
 	return net.JoinHostPort(h.For(to), strconv.Itoa(int(p)))
 }
 
-// ServerName is what a server is told it is called: the name of the target, if it has
-// one and is who is asked, otherwise its address.
+// ServerName returns the name of the server for TLS. It is the name of the target if the
+// check connects to the target and the target has a name. Otherwise it is the address.
 func ServerName(h Host, to Target) string {
 	if (h == "" || h == HostToken) && to.Name != "" {
 		return to.Name
 	}
-	name, _, _ := strings.Cut(h.For(to), "%") // a zone is this machine's alone (RFC 6874)
+	name, _, _ := strings.Cut(h.For(to), "%") // a zone is local to this machine (RFC 6874)
 	return name
 }

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// A command is at most so long, in bytes and words.
+// Limits of a command, in bytes and words.
 const (
 	maxCommand = 4 << 10
 	maxWords   = 128
 )
 
-// CommandWords is Words for the command of a check: the two of the family that are written
-// for a shell are read as the checks they stand for.
+// CommandWords is Words for the command of a check. The two shell command lines of the
+// product family are read as the checks they stand for.
 func CommandWords(command string) ([]string, error) { return Words(plain(command)) }
 
-// Words splits a command into its words as a shell would: by blanks, with '…', "…" and
-// backslashes. What only a shell could do is an error: nothing here is ever expanded.
+// Words splits a command into words as a shell would: at blanks, with '…', "…" and
+// backslashes. Syntax that needs a shell is an error: nothing is ever expanded.
 func Words(command string) ([]string, error) {
 	s, err := split(command)
 	return s.words, err
@@ -41,11 +41,11 @@ func split(command string) (splitter, error) {
 	return s, s.err
 }
 
-// splitter takes one word after the other from the rest.
+// splitter splits off one word after the other.
 type splitter struct {
 	rest  string
 	words []string
-	raw   []string // as each was written, with its quotes
+	raw   []string // each word as written, with its quotes
 	err   error
 }
 
@@ -68,7 +68,7 @@ func (s *splitter) next() bool {
 	return s.err == nil
 }
 
-// piece takes one character, or what stands between two quotes.
+// piece reads one character, or the text between two quotes.
 func (s *splitter) piece(word *strings.Builder) {
 	c := s.rest[0]
 	switch {
@@ -98,7 +98,7 @@ func (s *splitter) piece(word *strings.Builder) {
 	}
 }
 
-// quoted takes what stands between double quotes.
+// quoted reads the text up to the next double quote.
 func (s *splitter) quoted(word *strings.Builder) {
 	for s.rest != "" {
 		c := s.rest[0]
@@ -119,7 +119,7 @@ func (s *splitter) quoted(word *strings.Builder) {
 	s.err = errQuote
 }
 
-// expands reports whether a shell would put something else in place of the $.
+// expands reports whether a shell would expand the $.
 func expands(rest string) bool {
 	if len(rest) < 2 || rest[0] != '$' {
 		return false

@@ -1,5 +1,5 @@
-// Package all knows every check that is built in. A process that runs checks calls Use
-// once, when it starts; nothing is made, opened or filled before a check runs.
+// Package all contains every built-in check. A process that runs checks calls Use once,
+// when it starts. Nothing is allocated or opened before a check runs.
 package all
 
 import (
@@ -28,13 +28,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/websocket"
 )
 
-// Use has probe.Parse know all checks, and programs in the folders: program.Plugins and
-// where the operator has those of his own.
+// Use makes all checks known to probe.Parse, and the programs in the folders:
+// program.Plugins and the folder for the operator's own plugins.
 func Use(folders ...string) {
 	probe.Use(probe.Known{Checks: Checks(), Program: program.Folders(folders).Make, Unfit: program.Folders(folders).Unfit})
 }
 
-// Checks are the built-in checks by name.
+// Checks returns the built-in checks by name.
 func Checks() map[string]probe.Make {
 	all := tcp.Services()
 	for name, make := range map[string]probe.Make{

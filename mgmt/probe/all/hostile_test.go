@@ -23,8 +23,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// conversations are commands that need an answer to be healthy, one at least for each
-// check of a stream.
+// conversations are commands that need an answer to be healthy, at least one for each check
+// over a stream.
 var conversations = []string{
 	"check_tcp -p PORT -e PONG", "check_tcp -p PORT -S", "check_tls -p PORT",
 	"check_imap -p PORT", "check_simap -p PORT", "check_pop -p PORT", "check_spop -p PORT", "check_ftp -p PORT", "check_ssmtp -p PORT",
@@ -36,12 +36,12 @@ var conversations = []string{
 	"check_grpc -p PORT", "check_grpc -p PORT -S", "check_sip -p PORT --tcp", "check_sip -R HOST:PORT -S", "check_sluice -p PORT --api HOST:PORT -k key", "check_dns -s HOST -p PORT -H name --tcp", "check_dig -p PORT -l name --tcp",
 }
 
-// datagrams are those of checks by UDP.
+// datagrams are commands of checks over UDP.
 var datagrams = []string{"check_udp -p PORT -s ping -e pong", "check_dns -p PORT -H name", "check_dig -p PORT -l name", "check_ntp_time -p PORT", "check_ntp -p PORT", "check_snmp -p PORT -o 1.3.6", "check_snmp -p PORT -P 2c -o 1.3.6",
 	"check_radius -P PORT -u ann -p secret --secret secret", "check_sip -R HOST:PORT"}
 
-// elsewhere are checks that are neither, each with where they are tested.
-var elsewhere = []string{"check_ping"} // mgmt/probe/ping: no server of ours answers an echo
+// elsewhere are the other checks, each with the place of its test.
+var elsewhere = []string{"check_ping"} // mgmt/probe/ping: no server of the tests answers an echo
 
 func TestEveryCheckMeetsHostileServers(t *testing.T) {
 	met := strings.Join(append(append(conversations, datagrams...), elsewhere...), " ")
@@ -52,14 +52,15 @@ func TestEveryCheckMeetsHostileServers(t *testing.T) {
 	}
 }
 
-// garbage answers nobody's question.
+// garbage answers no request.
 var garbage = func() []byte {
 	b := make([]byte, 4096)
 	_, _ = rand.Read(b)
 	return b
 }()
 
-// hostile servers, and whether the check itself notices before its time is over.
+// hostile are servers, and whether the check itself notices the fault before its time
+// limit.
 var hostile = map[string]func(t *testing.T) (to probe.Target, written *atomic.Int64){
 	"is silent":                server(func(net.Conn, *atomic.Int64) {}, true),
 	"closes at once":           server(func(net.Conn, *atomic.Int64) {}, false),
@@ -97,7 +98,7 @@ func endless(c net.Conn, piece []byte, n *atomic.Int64) {
 	}
 }
 
-// server does what it does to each connection, and keeps it open or not.
+// server handles each connection with do, and keeps it open if keeps.
 func server(do func(net.Conn, *atomic.Int64), keeps bool) func(t *testing.T) (probe.Target, *atomic.Int64) {
 	return func(t *testing.T) (probe.Target, *atomic.Int64) {
 		written := &atomic.Int64{}
@@ -119,8 +120,8 @@ func parse(t *testing.T, command string) probe.Probe {
 	return p
 }
 
-// maxWritten is how much a server may get rid of: what checks read, and what the sockets
-// of both sides hold.
+// maxWritten is how many bytes a server may write: the bytes that checks read, and the
+// buffers of the sockets on both sides.
 const maxWritten = 24 << 20
 
 func TestHostileServersAreDownInTime(t *testing.T) {
@@ -147,7 +148,7 @@ func TestHostileServersAreDownInTime(t *testing.T) {
 	}
 }
 
-// within fails the test when a check does not end, long after its time.
+// within fails the test if a check does not end long after its time limit.
 func within(t *testing.T, command string, run func() error) error {
 	t.Helper()
 	done := make(chan error, 1)
@@ -211,7 +212,7 @@ func TestHostileDatagramsAreDownInTime(t *testing.T) {
 	}
 }
 
-// nowhere is a network that leads nowhere.
+// nowhere is a network without any connection.
 type nowhere struct{}
 
 func (nowhere) DialContext(context.Context, string, string) (net.Conn, error) {
@@ -222,8 +223,8 @@ func (nowhere) ListenPacket(context.Context, string, string) (net.PacketConn, er
 	return nil, errors.New("not by this network")
 }
 
-// Source address and mark of a farm are in its network: who went by another one would
-// check a way that traffic does not take.
+// Source address and mark of a farm are in its network. A check over another network would
+// test a path that traffic does not take.
 func TestChecksUseTheNetworkTheyAreGiven(t *testing.T) {
 	for _, command := range append(append([]string{"check_ping -H HOST"}, conversations...), datagrams...) {
 		if err := parse(t, command).Run(t.Context(), nowhere{}, probetest.At(1), func(string, ...any) {}); err == nil || !strings.Contains(err.Error(), "not by this network") {
@@ -243,7 +244,8 @@ func (exhausted) ListenPacket(_ context.Context, network, _ string) (net.PacketC
 	return nil, &net.OpError{Op: "listen", Net: network, Err: os.NewSyscallError("socket", syscall.EMFILE)}
 }
 
-// Who takes a backend out has to know whether it was asked at all, whichever library did.
+// Before a backend is taken out of service, it must be known whether the request reached it
+// at all, for every library.
 func TestEveryCheckTellsFaultsOfThisMachineApart(t *testing.T) {
 	to := probetest.Server(t, func(net.Conn) {}) // closes at once
 	for _, command := range append(append([]string{"check_ping -H HOST"}, conversations...), datagrams...) {

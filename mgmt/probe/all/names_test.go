@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-// silentNames is a network whose name servers do not answer: what names something waits
-// for its time, as the resolver of the system has it.
+// silentNames is a network whose name servers do not answer: a lookup waits for its
+// timeout, as the resolver of the system does.
 type silentNames struct{ probe.Machine }
 
 func (s *silentNames) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
@@ -25,10 +25,10 @@ func (s *silentNames) DialContext(ctx context.Context, network, address string) 
 	return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "i/o timeout", Name: host, IsTimeout: true}}
 }
 
-// Whoever a command names instead of the backend: a name server that is dead is no fault
-// of any backend, so none may be called down for it.
+// A command may name a host other than the backend. A dead name server is no fault of any
+// backend, so no backend may be marked down for it.
 func TestADeadNameServerIsNoFaultOfTheBackend(t *testing.T) {
-	to := probetest.Server(t, func(net.Conn) {}) // who is not asked
+	to := probetest.Server(t, func(net.Conn) {}) // which gets no request
 	for _, command := range []string{
 		"check_tcp -H db.example -p 80", "check_tls -H db.example -p 443", "check_http -I db.example -p 80", "check_http -I db.example -p 443 -S --http2", "check_smtp -H db.example -p 25",
 		"check_redis -h db.example -p 6379", "check_memcached -H db.example -p 11211", "check_mqtt -H db.example -p 1883", "check_mongodb -H db.example -p 27017", "check_mssql -H db.example -p 1433",

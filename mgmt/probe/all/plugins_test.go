@@ -21,11 +21,11 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-// pluginFolder is where Debian has the packages monitoring-plugins-basic and -standard.
+// pluginFolder is the folder of the Debian packages monitoring-plugins-basic and -standard.
 const pluginFolder = "/usr/lib/nagios/plugins"
 
-// The built-in checks and the plugins of the same name agree on servers of all kinds. What
-// is listed as a difference does differ, with the reason the guide gives.
+// The built-in checks and the plugins of the same name agree on servers of all kinds. Every
+// listed difference exists, with the reason given in the guide.
 func TestChecksAgreeWithThePlugins(t *testing.T) {
 	probetest.Program(t, "check_ldap", filepath.Join(pluginFolder, "check_ldap"))
 	s := servers(t)
@@ -121,7 +121,7 @@ func servers(t *testing.T) map[string]probe.Target {
 	}
 }
 
-// page answers by what the path says.
+// page answers depending on the path.
 func page(w http.ResponseWriter, r *http.Request) {
 	w.Header()["x-lower"] = []string{"Value 1"}
 	w.Header().Set("X-Mixed", "two")

@@ -17,8 +17,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-// secured is the step of checks with TLS from the first byte on, which one of the protocol
-// follows.
+// secured is the first step of checks with TLS from the first byte on. A step of the
+// protocol follows it.
 const secured = "TLS handshake"
 
 // firstSteps are the steps of each conversation up to the first one of its protocol.
@@ -40,7 +40,8 @@ var firstSteps = map[string][]string{
 // nonsense is of no protocol.
 const nonsense = "I am something else altogether, my friend\r\n"
 
-// Whatever a server does wrong, the reason names the step of the protocol and what was seen.
+// For every fault of a server, the reason names the step of the protocol and the
+// observation.
 func TestFailuresNameTheirStep(t *testing.T) {
 	leaf := certstest.NewAuthority(t, "house", time.Now()).Issue("shop.example", expired).TLS()
 	for _, command := range conversations {
@@ -68,7 +69,7 @@ func expired(c *x509.Certificate) {
 
 func silent(c net.Conn) { _, _ = io.Copy(io.Discard, c) }
 
-// failsAt has servers fail in all ways at one step.
+// failsAt makes servers fail in all ways at one step.
 func failsAt(t *testing.T, command, step string, server func(talk func(net.Conn)) probe.Target) {
 	t.Helper()
 	fails(t, command, server(silent), step+": no answer within ")
@@ -82,7 +83,7 @@ func failsAt(t *testing.T, command, step string, server func(talk func(net.Conn)
 	}
 }
 
-// overTLS is a server that talks after a handshake.
+// overTLS starts a server that talks after a handshake.
 func overTLS(t *testing.T, leaf tls.Certificate, talk func(net.Conn)) probe.Target {
 	return probetest.Server(t, func(c net.Conn) {
 		s := tls.Server(c, &tls.Config{Certificates: []tls.Certificate{leaf}})
@@ -93,7 +94,7 @@ func overTLS(t *testing.T, leaf tls.Certificate, talk func(net.Conn)) probe.Targ
 	})
 }
 
-// failure is the reason of a check that fails.
+// failure returns the reason of a check that fails.
 func failure(t *testing.T, command string, to probe.Target) string {
 	t.Helper()
 	k := probe.Known{Checks: all.Checks()}
@@ -110,7 +111,7 @@ func failure(t *testing.T, command string, to probe.Target) string {
 	return err.Error()
 }
 
-// fails wants a reason that begins with one of these.
+// fails fails the test unless the reason begins with one of these.
 func fails(t *testing.T, command string, to probe.Target, reasons ...string) {
 	t.Helper()
 	said := failure(t, command, to)
@@ -119,8 +120,8 @@ func fails(t *testing.T, command string, to probe.Target, reasons ...string) {
 	}
 }
 
-// What is refused, or is not what was asked for, names its step as well: what a server says
-// first, and what it says after each message of the check.
+// A refusal or an unexpected answer names its step as well: in the greeting of a server,
+// and in its answer to each message of the check.
 func TestRefusalsNameTheirStep(t *testing.T) {
 	const greet, fine = "220 ready\r\n", "250 fine\r\n"
 	bound, unbound := ldapResult(1, 0x61, 0), ldapResult(1, 0x61, 49)
@@ -183,7 +184,7 @@ func TestRefusalsNameTheirStep(t *testing.T) {
 	}
 }
 
-// ldapResult is a response of LDAP with nothing but a result code (RFC 4511 section 4.1.9).
+// ldapResult returns an LDAP response with only a result code (RFC 4511 section 4.1.9).
 func ldapResult(id, kind, code byte) string {
 	return string([]byte{0x30, 12, 2, 1, id, kind, 7, 0x0a, 1, code, 4, 0, 4, 0})
 }
@@ -194,13 +195,13 @@ func pgError(code, message string) string {
 	return "E\x00\x00\x00" + string(rune(4+len(body))) + body
 }
 
-// A directory that closes the connection is found out at whatever step it does.
+// The check detects a directory that closes the connection at any step.
 func TestDirectoryClosesAtEachStep(t *testing.T) {
 	leaf := certstest.NewAuthority(t, "house", time.Now()).Issue("shop.example").TLS()
 	begun := ldapResult(1, 0x78, 0)
 	for _, c := range []struct {
 		command, step string
-		said          []string // after each message of the check; the connection is closed then
+		said          []string // after each message of the check; then the connection closes
 		tls           bool
 	}{
 		{"check_ldap -p PORT -b dc=example", "bind", nil, false},
@@ -220,7 +221,7 @@ func TestDirectoryClosesAtEachStep(t *testing.T) {
 				_, _ = conn.Read(b)
 				_, _ = io.WriteString(conn, answer)
 				if len(answer) < len(begun) {
-					return // amid a message
+					return // within a message
 				}
 			}
 			_, _ = conn.Read(b)
@@ -233,7 +234,7 @@ func TestDirectoryClosesAtEachStep(t *testing.T) {
 	}
 }
 
-// Checks by UDP hear refusals with the answer to their question.
+// Checks over UDP receive refusals in place of the answer to their request.
 func TestFailuresOfDatagramsNameTheirStep(t *testing.T) {
 	for command, step := range map[string]string{
 		"check_udp -p PORT -s ping -e pong": "query", "check_dns -p PORT -H name": "query", "check_dig -p PORT -l name": "query", "check_ntp_time -p PORT": "query",

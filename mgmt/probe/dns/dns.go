@@ -1,4 +1,4 @@
-// Package dns asks name servers a question and compares the answer: check_dns, and
+// Package dns sends a query to name servers and compares the answer: check_dns and
 // check_dig, which differ in their flags.
 package dns
 
@@ -23,9 +23,9 @@ type check struct {
 	name    probe.Text
 	kind    uint16
 	expect  []string
-	all     bool // all that is expected, and nothing else
-	missing bool // NXDOMAIN is what is expected
-	decides bool // the answer has authority
+	all     bool // all expected records, and nothing else
+	missing bool // NXDOMAIN is expected
+	decides bool // the answer must be authoritative
 	tcp     bool
 }
 
@@ -143,8 +143,8 @@ func (c *check) byTCP(ctx context.Context, n probe.Network, address string, ques
 	return m, probe.Unread(err)
 }
 
-// streams hides what else a connection can do: the library decides by that whether
-// messages have their length before them.
+// streams hides the other methods of a connection. The library decides by them whether it
+// puts the length before messages.
 type streams struct{ net.Conn }
 
 // answers reports whether a message is an answer to the question.
@@ -171,7 +171,8 @@ func (c *check) judge(m *dns.Msg, say probe.Say) error {
 	return c.compare(found)
 }
 
-// compare holds records to what is expected: one of it, or all of it and nothing else.
+// compare compares records with the expected ones: one of these must be there, or all of
+// them and nothing else.
 func (c *check) compare(found []string) error {
 	if len(c.expect) == 0 {
 		return nil
@@ -189,7 +190,7 @@ func (c *check) compare(found []string) error {
 	return fmt.Errorf("answered %s, wanted %s", probe.Line(strings.Join(found, ", ")), wanted)
 }
 
-// values are what records of a type say, without name, class and time to live.
+// values returns the data of the records of a type, without name, class and TTL.
 func values(m *dns.Msg, kind uint16) []string {
 	var out []string
 	for _, r := range m.Answer {

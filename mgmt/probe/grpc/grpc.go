@@ -1,6 +1,6 @@
-// Package grpc asks servers of gRPC for their health, as its health checking protocol
-// has it: one call of grpc.health.v1.Health/Check. The call is a request of HTTP/2 with
-// a message of one field there and back, which needs no library of gRPC.
+// Package grpc checks gRPC servers with the gRPC health checking protocol: one call of
+// grpc.health.v1.Health/Check. The call is an HTTP/2 request with a message of one field in
+// each direction, so it needs no gRPC library.
 package grpc
 
 import (
@@ -87,7 +87,7 @@ func (c *check) request(to probe.Target) *http.Request {
 // healthCall is the step after the connection.
 const healthCall = "health call"
 
-// open connects; below is what has to be closed. By TLS HTTP/2 has to be agreed on.
+// open connects; the caller must close below. Over TLS, HTTP/2 must be negotiated.
 func (c *check) open(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) (conn, below net.Conn, err error) {
 	plain, err := c.server.Dial(ctx, n, to, say)
 	if err == nil && !c.server.Secure {
@@ -107,7 +107,7 @@ func (c *check) open(ctx context.Context, n probe.Network, to probe.Target, say 
 	return secured, plain, nil
 }
 
-// message is HealthCheckRequest: the service is field 1, a string.
+// message returns a HealthCheckRequest: the service is field 1, a string.
 func message(service string) []byte {
 	var body []byte
 	if service != "" {
@@ -117,7 +117,7 @@ func message(service string) []byte {
 	return append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)
 }
 
-// serving is the one of the statuses of HealthCheckResponse that is healthy.
+// serving is the healthy status of HealthCheckResponse.
 const serving = 1
 
 func statusName(status uint64) string {
@@ -127,7 +127,8 @@ func statusName(status uint64) string {
 	return strconv.FormatUint(status, 10)
 }
 
-// codeName names codes of gRPC a server has that is ill, or has no health service.
+// codeName returns the names of those gRPC codes that come from a server that is ill or has
+// no health service.
 func codeName(code string) string {
 	switch code {
 	case "4":
@@ -152,7 +153,7 @@ func judge(r *http.Response, body []byte, say probe.Say) error {
 	}
 	code := r.Trailer.Get("Grpc-Status")
 	if code == "" {
-		code = r.Header.Get("Grpc-Status") // when there is nothing but the status
+		code = r.Header.Get("Grpc-Status") // when the answer has no body
 	}
 	switch {
 	case code == "":
@@ -173,7 +174,7 @@ func judge(r *http.Response, body []byte, say probe.Say) error {
 
 const errStrange = probe.Strange("the answer is not that of a health service")
 
-// readStatus reads HealthCheckResponse: the status is field 1, a number. An empty message
+// readStatus reads a HealthCheckResponse: the status is field 1, a number. An empty message
 // is UNKNOWN.
 func readStatus(body []byte) (uint64, error) {
 	if len(body) < 5 || body[0] != 0 || int64(binary.BigEndian.Uint32(body[1:])) != int64(len(body)-5) {

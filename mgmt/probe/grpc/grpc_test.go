@@ -17,7 +17,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-// start runs a server of gRPC, with the health service or without.
+// start starts a gRPC server, with or without the health service.
 func start(t *testing.T, secure, healthy bool) (probe.Target, *health.Server) {
 	t.Helper()
 	var options []stdgrpc.ServerOption

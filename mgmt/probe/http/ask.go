@@ -73,8 +73,8 @@ func (a *asker) scheme() string {
 	return "http"
 }
 
-// authority is who is asked for: the name of the command or the target, with the port
-// where that is not the usual one, as the plugin has it.
+// authority returns the host of the request: the name in the command or of the target. As
+// in the plugin, it includes the port if that is not the default one.
 func (a *asker) authority() string {
 	port := a.called
 	if port == 0 {
@@ -96,8 +96,8 @@ func (a *asker) authority() string {
 	return net.JoinHostPort(name, strconv.Itoa(int(port)))
 }
 
-// address is where connections go: the backend, whatever a redirect says, and its port
-// unless the redirect has another one.
+// address returns the address to connect to. It is always the backend, even after a
+// redirect. The port is its port unless the redirect has another one.
 func (a *asker) address(port string) string {
 	if port == "" {
 		return probe.Address(a.host, a.port, a.to)
@@ -122,7 +122,7 @@ func (a *asker) dial(ctx context.Context, address string) (net.Conn, error) {
 	return c, nil
 }
 
-// secured connects by TLS to who is called that.
+// secured connects by TLS to the server of that authority.
 func (a *asker) secured(ctx context.Context, address, authority string) (net.Conn, error) {
 	c, err := a.dial(ctx, address)
 	if err != nil {
@@ -138,12 +138,12 @@ func (a *asker) secured(ctx context.Context, address, authority string) (net.Con
 	}
 	probe.Step(ctx, "request")
 	if a.http2 {
-		return secured, nil // net/http has to see what was agreed on
+		return secured, nil // net/http needs to see the negotiated protocol
 	}
 	return wire.Heard(ctx, secured), nil
 }
 
-// tlsName is the name of --sni, or that of the Host field.
+// tlsName returns the name of --sni, or of the Host field.
 func (a *asker) tlsName(name string) string {
 	if a.tls.Name != "" {
 		return a.tls.Name.For(a.to)
@@ -154,7 +154,7 @@ func (a *asker) tlsName(name string) string {
 	return strings.Trim(name, "[]")
 }
 
-// answer is what came back.
+// answer is a response with its body.
 type answer struct {
 	*http.Response
 	body []byte
@@ -170,7 +170,7 @@ func (a *asker) get(ctx context.Context, where *url.URL) (*answer, error) {
 	if a.redirected(where) {
 		address = a.address(portOf(where))
 	}
-	// Another port is another server, and one without TLS has listeners on the way.
+	// Another port is another server, and without TLS others can read on the way.
 	same := address == a.address("") && where.Scheme == a.scheme()
 	a.fill(request.Header, same)
 	if a.forced != "" && same {
@@ -196,8 +196,7 @@ func (a *asker) get(ctx context.Context, where *url.URL) (*answer, error) {
 	return a.read(response)
 }
 
-// fill adds the fields of the command, those that log in only when they are meant for
-// who is asked.
+// fill adds the fields of the command. It adds the fields with credentials only if logIn.
 func (a *asker) fill(head http.Header, logIn bool) {
 	for _, field := range a.fields {
 		name, value, _ := strings.Cut(field.For(a.to), ":")
@@ -212,7 +211,7 @@ func (a *asker) fill(head http.Header, logIn bool) {
 	head.Set("User-Agent", a.agent.For(a.to))
 }
 
-// transport is one for a single request, which leads to address and nowhere else.
+// transport returns a transport for a single request, which connects to address only.
 func (a *asker) transport(address, authority string) *http.Transport {
 	t := &http.Transport{DisableKeepAlives: !a.http2, DisableCompression: true, MaxResponseHeaderBytes: wire.Most,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return a.dial(ctx, address) },

@@ -1,5 +1,5 @@
-// Package http asks web servers: check_http. A request is made as the command says it,
-// to the backend alone: neither a proxy nor a redirect leads anywhere else.
+// Package http checks web servers: check_http. It sends the request of the command to the
+// backend alone: neither a proxy nor a redirect leads anywhere else.
 package http
 
 import (
@@ -16,17 +16,17 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/wire"
 )
 
-// maxBody is how much of an answer is looked at, in bytes.
+// maxBody is how much of an answer is read, in bytes.
 const maxBody = 1 << 20
 
-// check is a request, and what its answer must be.
+// check is a request and the conditions for its answer.
 type check struct {
 	host    probe.Host
 	port    probe.Port
 	version string
-	virtual probe.Text // name in the Host field; "" for the target's
-	called  probe.Port // port in the Host field; 0 for that of the connection
-	forced  probe.Text // the Host field itself; "" makes it of the two
+	virtual probe.Text // name in the Host field; "" for the name of the target
+	called  probe.Port // port in the Host field; 0 for the port of the connection
+	forced  probe.Text // the whole Host field; "" for virtual and called
 	method  string
 	url     probe.Text
 	body    probe.Text
@@ -36,7 +36,7 @@ type check struct {
 
 	secure, http2 bool
 	tls           wire.TLS
-	certificate   bool // nothing but the certificate is looked at
+	certificate   bool // only the certificate is checked
 
 	expect       statuses
 	header, text probe.Text
@@ -82,7 +82,7 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 			}
 		}
 		c.host, c.virtual = address, probe.Text(name)
-		if address == "" && name != "" { // -H alone is both
+		if address == "" && name != "" { // -H alone sets both
 			c.host = probe.Host(strings.Trim(name, "[]"))
 		}
 		if name == probe.HostToken {
@@ -92,8 +92,8 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 	}
 }
 
-// words takes words without a flag as the plugin does: the address, then the name. One
-// more after --sni is the name for TLS, as commands from before this was so have it.
+// words takes words without a flag as the plugin does: the address, then the name. One more
+// word after --sni is the name for TLS, as older commands have it.
 func (c *check) words(words []string, address *probe.Host, name *string, sni bool) error {
 	for _, word := range words {
 		switch {
@@ -115,8 +115,8 @@ func (c *check) words(words []string, address *probe.Host, name *string, sni boo
 	return nil
 }
 
-// split returns the host and port of a name. An address of IPv6 has brackets with a port,
-// and may have none without.
+// split returns the host and port of a name. An IPv6 address needs brackets only with a
+// port.
 func split(name string) (host, port string) {
 	at := strings.LastIndexByte(name, ':')
 	if at < 0 || strings.Contains(name[:at], ":") && !strings.HasSuffix(name[:at], "]") {
@@ -125,7 +125,7 @@ func split(name string) (host, port string) {
 	return name[:at], name[at+1:]
 }
 
-// requestFlags are those that say what is asked.
+// requestFlags declares the flags for the request.
 func (c *check) requestFlags(f *probe.Flags) {
 	f.Path(&c.url, "u url uri")
 	f.Value("j method", func(v string) error { c.method = v; return token(v, "a method") })
@@ -157,14 +157,14 @@ func (c *check) requestFlags(f *probe.Flags) {
 	f.Int(&c.redirects, 0, 50, "max-redirs")
 }
 
-// answerFlags are those that say what the answer must be.
+// answerFlags declares the flags for the conditions of the answer.
 func (c *check) answerFlags(f *probe.Flags) {
 	f.Value("e expect", func(v string) (err error) { c.expect, err = readStatuses(v); return err })
 	f.Text(&c.text, "s string")
 	f.Text(&c.header, "d header-string")
 	f.Pattern(&c.pattern, "(?ms)", "r regex ereg")
 	f.Pattern(&c.pattern, "(?msi)", "R eregi")
-	f.Ignore("l linespan") // patterns see the whole body anyhow
+	f.Ignore("l linespan") // patterns see the whole body anyway
 	f.Ignore("E extended-perfdata")
 	f.Ignore("B show-body")
 	f.Ignore("L link")
@@ -243,7 +243,7 @@ func (c *check) maxAge(v string) error {
 	return nil
 }
 
-// virtualName accepts what may stand in a Host field.
+// virtualName accepts valid values of a Host field.
 func virtualName(v string) error {
 	if v == "" || strings.ContainsAny(v, " /?#@\\\"<>") {
 		return fmt.Errorf("%q is no host", v)

@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-// site answers what tests ask for by path, and tells what it was asked.
+// site answers requests of tests by path and records the requests.
 type site struct {
 	to    probe.Target
 	asked chan *stdhttp.Request
@@ -123,7 +123,7 @@ func TestRequestsAreMadeAsTheCommandSays(t *testing.T) {
 	if r, body := ask(`-P a=b`); r.Method != "POST" || body != "a=b" || r.Header.Get("Content-Type") != "application/x-www-form-urlencoded" {
 		t.Errorf("%+v %q", r, body)
 	}
-	if r, _ := ask(`-l -E`); r.Method != "GET" { // other plugins know them
+	if r, _ := ask(`-l -E`); r.Method != "GET" { // other plugins have them
 		t.Errorf("%+v", r)
 	}
 	if r, _ := ask(``); r.Method != "GET" || r.Host != fmt.Sprintf("127.0.0.1:%d", s.to.Port) || len(r.Header["Authorization"]) > 0 || r.ContentLength != 0 || r.UserAgent() != "Sluice health check" {
@@ -146,7 +146,7 @@ func TestRedirectsLeadToTheBackendItself(t *testing.T) {
 		`-u /nowhere -f follow`: "without a place to go on to", `-u '/moved?to=ftp://x/' -f follow`: "which is no page", `-u /moved?to=/404 -f follow -e 302`: "",
 	} {
 		got := s.check(t, args)
-		if strings.HasSuffix(args, "stickyport") { // TLS at a port without
+		if strings.HasSuffix(args, "stickyport") { // TLS at a port without it
 			reason = "TLS"
 		}
 		if reason == "" && got.Err != nil || reason != "" && (got.Err == nil || !strings.Contains(got.Err.Error(), reason)) {
@@ -160,7 +160,7 @@ func TestRedirectsLeadToTheBackendItself(t *testing.T) {
 	}
 }
 
-// A redirect is the backend's word: it does not choose who hears a password.
+// A redirect comes from the backend and must not choose the receiver of a password.
 func TestRedirectsDoNotTakeTheLogInElsewhere(t *testing.T) {
 	s, other := start(t, false, false), start(t, true, false)
 	const logIn = ` -a user:pass -k 'Cookie: a=b' -k 'Authorization: x' -k 'X-One: 1' -f follow`

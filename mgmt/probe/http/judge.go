@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// judge says what is wrong with an answer, or where it sends the check on to.
+// judge returns the fault of an answer, or the URL that it redirects to.
 func (a *asker) judge(r *answer, where *url.URL) (next *url.URL, err error) {
 	line := fmt.Sprintf("%s %s", r.Proto, r.Status)
 	if !a.expect.has(r.StatusCode, line) {
@@ -31,7 +31,7 @@ func redirects(status int) bool {
 	return status == 301 || status == 302 || status == 303 || status == 307 || status == 308
 }
 
-// follow does with a redirect what the command says.
+// follow handles a redirect as the command says.
 func (a *asker) follow(r *answer, where *url.URL) (*url.URL, error) {
 	switch a.redirect {
 	case "ok":
@@ -51,8 +51,8 @@ func (a *asker) follow(r *answer, where *url.URL) (*url.URL, error) {
 	return next, nil
 }
 
-// redirected reports whether a request goes to the port its address says, which is one
-// of a redirect.
+// redirected reports whether a request goes to the port in its URL, which comes from a
+// redirect.
 func (a *asker) redirected(where *url.URL) bool {
 	return a.redirect != "stickyport" && (where.Host != a.authority() || where.Scheme != a.scheme())
 }
@@ -77,7 +77,7 @@ func (a *asker) headers(r *answer) error {
 }
 
 // hasField reports whether a text is part of a line "Name: value". Names may be in any
-// case, since net/http does not keep the one they came in.
+// case, since net/http does not keep their case.
 func hasField(head http.Header, want string) bool {
 	if name, value, whole := strings.Cut(want, ":"); whole {
 		want = strings.ToLower(name) + ":" + value
@@ -114,7 +114,7 @@ func (a *asker) content(r *answer) error {
 	return nil
 }
 
-// seen says how much was looked at, when that is not all.
+// seen returns how many bytes were read, if that is not the whole body.
 func seen(r *answer) string {
 	if r.cut {
 		return fmt.Sprintf(" (its first %d bytes were looked at)", len(r.body))

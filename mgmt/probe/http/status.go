@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// statuses are the answers that are healthy: numbers and ranges of them, and pieces of
-// the status line, which is what plugins look for. None: 200 to 399, and the policy for redirects counts.
+// statuses holds the healthy answers: numbers, ranges of numbers, and parts of the status
+// line as in the plugin. If there are none, 200 to 399 is healthy, and the policy for
+// redirects applies.
 type statuses struct {
-	text   string // as it was written
+	text   string // as written
 	ranges [][2]int
 	pieces []string
 }
@@ -50,7 +51,7 @@ func (s *statuses) String() string {
 	return "200-399"
 }
 
-// has reports whether an answer is one of them.
+// has reports whether an answer is healthy.
 func (s *statuses) has(code int, line string) bool {
 	if !s.given() {
 		return code >= 200 && code < 400

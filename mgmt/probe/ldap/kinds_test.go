@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-// message is an LDAP message with a successful result of a kind.
+// message returns an LDAP message with a successful result of a kind.
 func message(id, kind byte) string {
 	return "\x30\x0c\x02\x01" + string(id) + string([]byte{0x60 | kind}) + "\x07\x0a\x01\x00\x04\x00\x04\x00"
 }

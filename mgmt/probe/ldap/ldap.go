@@ -1,4 +1,4 @@
-// Package ldap checks directories: a bind, and a search of an entry that exists.
+// Package ldap checks directories: a bind, and a search for an entry that exists.
 package ldap
 
 import (
@@ -60,7 +60,7 @@ func flags(f *probe.Flags, port probe.Port, secure bool) func() (probe.Probe, er
 	}
 }
 
-// ended is the error of a connection, of which the library keeps the text alone.
+// ended returns the error of a connection. The library keeps only its text.
 func ended(err error) error {
 	text := strings.TrimPrefix(err.Error(), "unable to read LDAP response packet: ")
 	switch {
@@ -72,10 +72,10 @@ func ended(err error) error {
 	return errors.New(text)
 }
 
-// maxEntries bounds how many entries are counted.
+// maxEntries is how many entries are counted at most.
 const maxEntries = 500
 
-// noAttributes asks for the names of entries alone (RFC 4511, 4.5.1.8).
+// noAttributes requests only the names of entries (RFC 4511, 4.5.1.8).
 const noAttributes = "1.1"
 
 // Run executes the probe once.
@@ -101,7 +101,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	}
 	heard := &remembers{Conn: directory.Checked(stream)}
 	l := ldap.NewConn(heard, c.server.Secure || c.startTLS)
-	l.SetTimeout(remaining(ctx) + time.Second) // the connection ends with ctx, whose reason is better
+	l.SetTimeout(remaining(ctx) + time.Second) // the connection ends with ctx first, which has the better reason
 	l.Start()
 	defer l.Close()
 	defer conn.Close() // Close of the library waits for the connection
@@ -115,7 +115,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 }
 
 // remembers is a connection that keeps its first read error. The library reads in a
-// goroutine, and a request that waits may get only the consequence: a closed connection.
+// goroutine, and a waiting request may get only the consequence: a closed connection.
 type remembers struct {
 	net.Conn
 	first atomic.Pointer[error]
@@ -167,7 +167,8 @@ func (c *check) search(l *ldap.Conn, to probe.Target, say probe.Say) error {
 	return c.entries.Judge("the number of entries", float64(len(found.Entries)))
 }
 
-// plain names the result code of a directory, or what befell the connection.
+// plain returns an error with the result code of a directory, or with the failure of the
+// connection.
 func plain(err error) error {
 	var l *ldap.Error
 	if !errors.As(err, &l) {

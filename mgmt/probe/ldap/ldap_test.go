@@ -72,7 +72,7 @@ func TestDirectoryIsAsked(t *testing.T) {
 	ask("-b", base, "-D", user, "-P", "s3cret", "-T").Healthy(t)
 	ask("-b", base, "-T", "--verify").Down(t, "TLS handshake: tls: failed to verify certificate")
 	ask("-b", "dc=none").Down(t, "search: the directory answered 32 (No Such Object)")
-	ask("-b", base, "-a", "(cn=check)").Healthy(t) // the base exists: nothing more is asked
+	ask("-b", base, "-a", "(cn=check)").Healthy(t) // the base exists, which is enough
 	ask("-b", base, "-a", "(cn=nobody)", "-C", "1:").Down(t, "the number of entries is 0, wanted 1:")
 	ask("-b", user).Down(t, "32")
 	ask("-b", base, "-D", user, "-P", "s3cret", "-C", "2:").Healthy(t)

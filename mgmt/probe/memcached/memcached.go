@@ -1,4 +1,4 @@
-// Package memcached asks memcached for its version, in its text protocol.
+// Package memcached requests the version of memcached, in its text protocol.
 package memcached
 
 import (

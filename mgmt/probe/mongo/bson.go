@@ -6,24 +6,25 @@ import (
 	"math"
 )
 
-// Types of elements that are looked at, or made.
+// Types of elements that are read or written.
 const (
 	typeDouble, typeString, typeBool, typeInt32 = 0x01, 0x02, 0x08, 0x10
 )
 
-// fixed are the sizes of values that have one always, in bytes: double, undefined,
-// ObjectId, boolean, date, null, int32, timestamp, int64, decimal128, and the keys
-// for the least and the greatest.
+// fixed holds the sizes of values of fixed size, in bytes. The types are: double,
+// undefined, ObjectId, boolean, date, null, int32, timestamp, int64, decimal128, MinKey and
+// MaxKey.
 var fixed = [256]int8{0x01: 8, 0x06: 0, 0x07: 12, 0x08: 1, 0x09: 8, 0x0a: 0, 0x10: 4, 0x11: 8, 0x12: 8, 0x13: 16, 0x7f: 0, 0xff: 0}
 
-// sized are those that begin with their length; what it does not count is added.
+// sized reports whether values of a type begin with their length. more is the number of
+// bytes that the length does not count.
 func sized(kind byte) (more int, is bool) {
 	switch kind {
 	case 0x02, 0x0d, 0x0e: // strings
 		return 4, true
 	case 0x05: // binary: length, subtype, bytes
 		return 5, true
-	case 0x03, 0x04, 0x0f: // documents and arrays count their length itself
+	case 0x03, 0x04, 0x0f: // the length of documents and arrays counts itself
 		return 0, true
 	}
 	return 0, false
@@ -35,7 +36,7 @@ func readHello(doc []byte) (hello, error) {
 	if len(doc) < 5 {
 		return h, errStrange
 	}
-	size := binary.LittleEndian.Uint32(doc) // with itself, and the zero at the end
+	size := binary.LittleEndian.Uint32(doc) // including itself and the zero at the end
 	if size < 5 || int64(size) > int64(len(doc)) {
 		return h, errStrange
 	}
@@ -61,7 +62,7 @@ func readHello(doc []byte) (hello, error) {
 	return h, nil
 }
 
-// valueSize is how many bytes the value takes that doc begins with.
+// valueSize returns the size of the value at the beginning of doc, in bytes.
 func valueSize(kind byte, doc []byte) (int, bool) {
 	if more, is := sized(kind); is {
 		if len(doc) < 4 {

@@ -1,5 +1,5 @@
-// Package mongo asks MongoDB hello: one message there and one back (OP_MSG, with a
-// document of BSON in it). A driver would keep pools, monitors and topologies for that.
+// Package mongo checks MongoDB with hello: one message in each direction (OP_MSG, with a
+// BSON document in it). A driver would keep pools, monitors and topologies for that.
 package mongo
 
 import (
@@ -38,7 +38,7 @@ const (
 	requestID = 1
 )
 
-// question is {hello: 1, $db: "admin"} in a message.
+// question returns a message with {hello: 1, $db: "admin"}.
 func question() []byte {
 	doc := []byte{0, 0, 0, 0, typeInt32}
 	doc = append(doc, "hello\x00\x01\x00\x00\x00"...)
@@ -94,7 +94,7 @@ func receive(from io.Reader) ([]byte, error) {
 	return doc, err
 }
 
-// hello is what the answer says.
+// hello holds the fields of the answer.
 type hello struct {
 	ok, primary, secondary bool
 	problem                string

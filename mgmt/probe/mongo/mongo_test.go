@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-// document is one of BSON, of elements.
+// document returns a BSON document of elements.
 func document(elements ...string) string {
 	size := 5
 	for _, e := range elements {
@@ -37,14 +37,14 @@ func text(name, s string) string {
 	return "\x02" + name + "\x00" + string(binary.LittleEndian.AppendUint32(nil, uint32(len(s)+1))) + s + "\x00"
 }
 
-// message is an answer with a document in it.
+// message returns an answer with a document in it.
 func message(doc string) string {
 	le := binary.LittleEndian.AppendUint32
 	return string(le(le(le(le(nil, uint32(21+len(doc))), 7), 1), 2013)) + "\x00\x00\x00\x00\x00" + doc
 }
 
 func TestHelloIsAnswered(t *testing.T) {
-	// What servers say besides is passed over: documents, dates, ids, binaries.
+	// Other elements of the answer are skipped: documents, dates, ids, binaries.
 	rest := "\x03topologyVersion\x00" + document("\x07processId\x00123456789012", "\x12counter\x0012345678") + "\x09localTime\x0012345678" + "\x05b\x00\x03\x00\x00\x00\x00abc" + "\x10maxWireVersion\x00\x15\x00\x00\x00" + "\x0an\x00"
 	for _, c := range []struct{ answer, role, reason string }{
 		{message(document(rest, boolean("isWritablePrimary", true), double("ok", 1))), "any", ""},

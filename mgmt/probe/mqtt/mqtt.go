@@ -1,5 +1,5 @@
-// Package mqtt asks brokers to take a connection (MQTT 3.1.1): CONNECT is answered by
-// CONNACK with what came of it.
+// Package mqtt checks whether brokers accept a connection (MQTT 3.1.1): the broker answers
+// CONNECT with CONNACK, which contains the result.
 package mqtt
 
 import (
@@ -34,14 +34,14 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 	}
 }
 
-// What a packet is, in the upper half of its first byte, and flags of CONNECT.
+// Types of packets, in the upper half of their first byte, and flags of CONNECT.
 const (
 	connect, connack, pingreq, pingresp, disconnect = 0x10, 0x20, 0xc0, 0xd0, 0xe0
 
 	cleanSession, withPassword, withUser = 0x02, 0x40, 0x80
 )
 
-// codes are what a broker answers that does not take a connection (3.2.2.3).
+// codes are the return codes of a broker that refuses a connection (3.2.2.3).
 var codes = []string{"", "this version of the protocol is not accepted", "the client identifier is not accepted", "the service is not available", "user or password is wrong", "not authorized"}
 
 // Run executes the probe once.
@@ -78,15 +78,15 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		return fmt.Errorf("answered % x, which is no PINGRESP", answer[:2])
 	}
 	say("PINGREQ was answered")
-	_, _ = conn.Write([]byte{disconnect, 0}) // out of courtesy
+	_, _ = conn.Write([]byte{disconnect, 0}) // for an orderly end
 	return nil
 }
 
-// hello is CONNECT: a new session, kept alive for a minute.
+// hello returns CONNECT: a new session with a keep-alive of a minute.
 func (c *check) hello(to probe.Target) []byte {
 	id := c.id.For(to)
 	if id == "" {
-		id = fmt.Sprintf("sluice-%08x", rand.Uint32()) // another client of the same id would be cut off
+		id = fmt.Sprintf("sluice-%08x", rand.Uint32()) // the broker would disconnect another client with the same id
 	}
 	flags := byte(cleanSession)
 	body := text(nil, "MQTT")
@@ -112,7 +112,7 @@ func (c *check) hello(to probe.Target) []byte {
 	}
 }
 
-// text appends a string with its length before it.
+// text appends a string preceded by its length.
 func text(to []byte, s string) []byte {
 	return append(binary.BigEndian.AppendUint16(to, uint16(len(s))), s...)
 }

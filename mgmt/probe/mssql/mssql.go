@@ -1,6 +1,6 @@
-// Package mssql asks Microsoft SQL Server by PRELOGIN, the message every connection
-// begins with ([MS-TDS] 2.2.6.5): it shows that the server takes connections, and which
-// version it is, without a user.
+// Package mssql checks Microsoft SQL Server with PRELOGIN, the first message of every
+// connection ([MS-TDS] 2.2.6.5). The answer shows that the server accepts connections, and
+// its version. The check needs no user.
 package mssql
 
 import (
@@ -35,7 +35,7 @@ const (
 	headBytes  = 8
 )
 
-// prelogin is the question: our version, and that encryption is possible.
+// prelogin is the request: the version of this client, and that encryption is possible.
 var prelogin = []byte{
 	typePrelogin, lastPacket, 0, 26, 0, 0, 1, 0,
 	optionVersion, 0, 11, 0, 6,
@@ -78,8 +78,8 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 
 const errStrange = probe.Strange("the answer is not that of SQL Server")
 
-// readVersion finds the version among the options of an answer: each has a type, an
-// offset and a length, and is somewhere behind them.
+// readVersion finds the version among the options of an answer. The list of options has a
+// type, an offset and a length for each; the values follow the list.
 func readVersion(body []byte) (string, error) {
 	for rest := body; len(rest) >= 5 && rest[0] != optionEnd; rest = rest[5:] {
 		at, size := int(binary.BigEndian.Uint16(rest[1:])), int(binary.BigEndian.Uint16(rest[3:]))

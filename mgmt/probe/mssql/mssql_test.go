@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-// What a server of version 16.0.4085 answers.
+// answer is the answer of a server of version 16.0.4085.
 const answer = "\x04\x01\x00\x1a\x00\x00\x01\x00" + "\x00\x00\x0b\x00\x06" + "\x01\x00\x11\x00\x01" + "\xff" + "\x10\x00\x0f\xf5\x00\x00" + "\x00"
 
 func TestPreloginIsAnswered(t *testing.T) {

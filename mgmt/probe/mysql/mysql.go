@@ -1,4 +1,4 @@
-// Package mysql asks MySQL and MariaDB to let a user in, and to answer a ping.
+// Package mysql checks whether MySQL and MariaDB let a user log in and answer a ping.
 package mysql
 
 import (
@@ -17,7 +17,7 @@ import (
 type check struct {
 	server                   wire.Server
 	user, password, database probe.Text
-	anybody                  bool // a log-in that is refused is healthy: the server answers
+	anybody                  bool // a refused login is healthy: the server answers
 }
 
 // Check is check_mysql.
@@ -82,7 +82,7 @@ func (c *check) config(ctx context.Context, n probe.Network, to probe.Target, sa
 	return config
 }
 
-// Errors of a server that keeps a user out, and nothing else.
+// The errors of a server that refuses a login.
 const (
 	accessDenied, accessDeniedDatabase, accessDeniedNoPassword, accessDeniedPlugin = 1045, 1044, 1698, 1251
 )

@@ -12,29 +12,29 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/wire"
 )
 
-// errorPacket is the first byte of an error in place of what was asked for.
+// errorPacket is the first byte of a packet that is an error.
 const errorPacket = 0xff
 
-// headBytes is the head of a packet: its length in three bytes, and a number.
+// headBytes is the size of the header of a packet: its length in three bytes, and a number.
 const headBytes = 4
 
-// packets bounds the packets of a server, for which the library makes room before they
-// come: 16 MiB by the word of their first three bytes. Of a conversation that goes on by
-// TLS it sees the first one alone.
+// packets limits the packets of a server. The library allocates memory for a packet before
+// it arrives, and its length field allows 16 MiB. If the conversation continues with TLS,
+// packets checks only the first packet.
 type packets struct {
 	net.Conn
-	ctx     context.Context // of the check, whose steps follow the packets
-	greeted bool            // by the whole first packet
-	begun   bool            // some of its body has come
-	refused bool            // which is an error in place of a greeting
+	ctx     context.Context // of the check; its step changes with the packets
+	greeted bool            // the whole first packet has arrived
+	begun   bool            // a part of its body has arrived
+	refused bool            // it is an error instead of a greeting
 	secure  bool
 	passed  bool // the rest is TLS
 	head    []byte
 	left    int   // of the body
-	problem error // the last one; the library says no more than that there was one
+	problem error // the last one; the library does not return it
 }
 
-// Read reads, and looks at the heads of packets.
+// Read reads and checks the headers of packets.
 func (p *packets) Read(b []byte) (int, error) {
 	n, err := p.Conn.Read(b)
 	if err == nil && !p.passed {
@@ -46,8 +46,8 @@ func (p *packets) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// reason is the error behind one of the library, where it says only that the connection
-// is of no use.
+// reason returns the cause of a library error that says only that the connection is
+// unusable.
 func (p *packets) reason(err error) error {
 	if p.problem != nil && (errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn)) {
 		return p.problem
@@ -55,7 +55,7 @@ func (p *packets) reason(err error) error {
 	return err
 }
 
-// wasGreeted is called when the greeting has come as a whole.
+// wasGreeted is called when the whole greeting has arrived.
 func (p *packets) wasGreeted() {
 	next := "login"
 	if p.secure {

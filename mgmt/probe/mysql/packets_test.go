@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-// Room for a packet is made before it comes: what a server says of its length must not
-// make that of all checks together.
+// Memory for a packet is allocated before it arrives. The length in a packet must not let
+// all checks together allocate that much.
 func TestPacketsThatAreTooLargeAreNotWaitedFor(t *testing.T) {
 	for _, flags := range [][]string{{"-n"}, {"-n", "-l"}} {
 		ask := func(greeting string) probetest.Asked {
@@ -19,7 +19,7 @@ func TestPacketsThatAreTooLargeAreNotWaitedFor(t *testing.T) {
 		}
 		ask("\xff\xff\xfe\x00").Down(t, "greeting: the answer is not that of MySQL")
 		ask("\x01\x00\x01\x00").Down(t, "greeting: the answer is not that of MySQL")
-		ask("\xff\xff\x00\x00\x0a"+strings.Repeat("x", 0xfffe)).Down(t, "greeting: the server sends more than a check takes") // all in all
+		ask("\xff\xff\x00\x00\x0a"+strings.Repeat("x", 0xfffe)).Down(t, "greeting: the server sends more than a check takes") // in total
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package node asks another Sluice how one of its farms is, and how much it has to do:
-// check_sluice. It needs an API key there, of somebody who may see statistics.
+// Package node checks a farm of another Sluice and reads its load: check_sluice. It needs
+// an API key there with the right to see statistics.
 package node
 
 import (
@@ -24,9 +24,10 @@ import (
 )
 
 const (
-	// apiPort is where the API of a Sluice listens, unless it is told otherwise.
+	// apiPort is the default port of the API of a Sluice.
 	apiPort = 444
-	// most bounds an answer, in bytes: some thousand farms at one address.
+	// most is the greatest length of an answer, in bytes: some thousand farms at one
+	// address.
 	most = 4 << 20
 )
 
@@ -34,10 +35,10 @@ const (
 type check struct {
 	farm        probe.Host // its virtual address
 	port        probe.Port
-	name        string // of the farm, where several have its address and port; "" for any
+	name        string // of the farm, if several have its address and port; "" for any
 	api         wire.Server
 	key         probe.Text
-	fingerprint []byte // of the certificate, by SHA-256; nil: it is not looked at
+	fingerprint []byte // SHA-256 of the certificate; nil: not checked
 }
 
 // Check is check_sluice.
@@ -63,7 +64,8 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 	}
 }
 
-// setAPI reads where the API is, if it is not at the farm's address: HOST:444, 10.0.0.9.
+// setAPI reads the address of the API, if it is not the address of the farm: HOST:444,
+// 10.0.0.9.
 func (c *check) setAPI(v string) error {
 	host, port, err := net.SplitHostPort(v)
 	if err != nil {
@@ -122,7 +124,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	return fmt.Errorf("the other Sluice has no %s at %s", what, net.JoinHostPort(c.farm.For(to), strconv.Itoa(int(port))))
 }
 
-// answer is what of the statistics of farms counts here.
+// answer holds the needed part of the statistics of farms.
 type answer struct {
 	Farms []shown `json:"farms"`
 }
@@ -135,8 +137,9 @@ type shown struct {
 	Established uint64       `json:"established"`
 }
 
-// takes reports whether the farm carries what comes to a port: one of "80,443,8000:8010",
-// or any of "*". 0 is any. Those that answer for names carry nothing.
+// takes reports whether the farm carries traffic to a port: a port in "80,443,8000:8010",
+// or any port for "*". Port 0 is any. A farm that answers queries for names carries no
+// traffic.
 func (s *shown) takes(port uint16) bool {
 	if s.Profile.Carries() == farm.TrafficQueries {
 		return false
@@ -191,7 +194,8 @@ func (c *check) ask(ctx context.Context, n probe.Network, to probe.Target, say p
 	return out, nil
 }
 
-// open connects to the API, whose certificate is that of the fingerprint if there is one.
+// open connects to the API and verifies the fingerprint of its certificate, if the command
+// has one.
 func (c *check) open(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) (net.Conn, error) {
 	plain, err := wire.Open(ctx, n, "tcp"+c.api.Version, c.api.Address(to), most)
 	if err != nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-// other is a Sluice that answers questions for statistics of farms, and how its API is
-// named in a command.
+// other is a Sluice that answers requests for statistics of farms, and the address of its
+// API for a command.
 type other struct {
 	server *httptest.Server
 	status int
 	body   string
 	asked  string
-	cut    bool // the answer ends before its end
+	cut    bool // the answer is incomplete
 }
 
 func newOther(t *testing.T) *other {
@@ -40,7 +40,7 @@ func newOther(t *testing.T) *other {
 
 func (o *other) api() string { return strings.TrimPrefix(o.server.URL, "https://") }
 
-// farms is an answer with farms, each "name vport status connections".
+// farms returns an answer with farms, each "name vport status connections".
 func farms(list ...string) string {
 	var out []string
 	for _, one := range list {
@@ -56,7 +56,7 @@ func farms(list ...string) string {
 	return `{"description":"x","farms":[` + strings.Join(out, ",") + `]}`
 }
 
-// ask asks for the farm at port 80, and tells what load was told: -1 for none.
+// ask checks the farm at port 80 and returns the reported load: -1 for none.
 func (o *other) ask(t *testing.T, args ...string) (got probetest.Asked, load int) {
 	t.Helper()
 	all := append([]string{"-H", "10.0.0.9", "-p", "PORT", "--api", o.api(), "-k", "s3cret"}, args...)
@@ -89,9 +89,9 @@ func TestAFarmOfAnotherSluiceIsWhatThatOneSays(t *testing.T) {
 		{farms("shop 80 maintenance 0"), 0, ""},
 		{farms("shop 80 down 17"), -1, "farm shop of the other Sluice is down"},
 		{farms("shop 80 critical 17"), -1, "farm shop of the other Sluice is critical"},
-		{farms("shop 80 down 17", "again 80 up 5", "else 81 up 4"), 5, ""}, // the one that was stopped
+		{farms("shop 80 down 17", "again 80 up 5", "else 81 up 4"), 5, ""}, // a stopped farm has the same port
 		{farms("a 8000:8010,80 up 17", "b * up 4", "c 70:79,81:90 up 100"), 21, ""},
-		{farms("shop 80 down 17", "names 80 up 3"), -1, "farm shop of the other Sluice is down"}, // it carries nothing
+		{farms("shop 80 down 17", "names 80 up 3"), -1, "farm shop of the other Sluice is down"}, // it carries no traffic
 		{farms("names * up 3"), -1, "has no farm at 10.0.0.9:80"},
 		{farms("shop 8080 up 17"), -1, "the other Sluice has no farm at 10.0.0.9:80"},
 		{farms("shop 80: up 17", "x x up 1"), -1, "has no farm"},
@@ -118,7 +118,7 @@ func TestAFarmOfAnotherSluiceIsWhatThatOneSays(t *testing.T) {
 	}
 }
 
-// A farm of TCP and one of UDP may have one address and port.
+// A TCP farm and a UDP farm may have the same address and port.
 func TestOneOfSeveralFarmsIsAskedForByName(t *testing.T) {
 	o := newOther(t)
 	o.body = farms("web 80 down 17", "media 80 up 3")

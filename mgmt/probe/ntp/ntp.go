@@ -1,5 +1,5 @@
-// Package ntp asks time servers: whether they are synchronized themselves, and how far
-// this machine's clock is from theirs.
+// Package ntp checks time servers: whether they are synchronized, and how far this
+// machine's clock is from theirs.
 package ntp
 
 import (
@@ -23,7 +23,7 @@ type check struct {
 	stratum int
 }
 
-// Check is check_ntp_time, and check_ntp of old.
+// Check is check_ntp_time, and also the older check_ntp.
 func Check(f *probe.Flags) func() (probe.Probe, error) {
 	c := &check{port: 123, stratum: 15}
 	f.Host(&c.host, "H hostname")
@@ -36,7 +36,7 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 	return func() (probe.Probe, error) { return c, nil }
 }
 
-// longest is how long an answer is waited for when nobody says so.
+// longest is how long the check waits for an answer if it has no time limit.
 const longest = 5 * time.Second
 
 // Run executes the probe once.
@@ -47,7 +47,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	}
 	answer, err := ntp.QueryWithOptions(probe.Address(c.host, c.port, to), ntp.QueryOptions{
 		Timeout: wait,
-		// The kernel's time of arrival is had from sockets of the library's own only.
+		// The library reads the kernel's time of arrival only from sockets of its own.
 		GetSystemTime: time.Now,
 		Dialer: func(_, address string) (net.Conn, error) {
 			conn, err := wire.OpenUDP(ctx, n, c.version, address)

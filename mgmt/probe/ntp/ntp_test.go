@@ -10,13 +10,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-// stamp is a time as NTP writes it.
+// stamp returns a time in the format of NTP.
 func stamp(t time.Time) []byte {
 	seconds := uint64(t.Unix()) + 2208988800
 	return binary.BigEndian.AppendUint64(nil, seconds<<32|uint64(t.Nanosecond())<<32/1e9)
 }
 
-// clock is a time server whose clock is wrong by offset.
+// clock starts a time server whose clock is wrong by offset.
 func clock(t *testing.T, leap, stratum byte, offset time.Duration) probe.Target {
 	return probetest.Datagrams(t, func(asked []byte) []byte {
 		if len(asked) != 48 || asked[0]&7 != 3 {

@@ -1,6 +1,6 @@
-// Package oracle asks the listener of an Oracle database (TNS): with a service it
-// requests a connection to it, which shows that an instance is there; without one it
-// does what tnsping does.
+// Package oracle checks the listener of an Oracle database (TNS). With a service it
+// requests a connection to it, which shows that an instance is there. Without a service it
+// does the same as tnsping.
 package oracle
 
 import (
@@ -21,7 +21,7 @@ type check struct {
 	service string
 }
 
-// isService holds a name to what cannot end the text it stands in.
+// isService accepts only characters that cannot end the text around them.
 func isService(s string) bool {
 	return s != "" && len(s) <= 128 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._$#-") == ""
 }
@@ -50,14 +50,14 @@ const (
 	dataAt    = 58 // where the text begins in CONNECT
 )
 
-// question is CONNECT: header, what this side can do, and a text.
+// question returns CONNECT: header, capabilities of this client, and a text.
 func question(text string) []byte {
 	p := make([]byte, dataAt, dataAt+len(text))
 	be := binary.BigEndian
 	be.PutUint16(p, uint16(dataAt+len(text)))
 	p[4] = typeConnect
 	for i, word := range []uint16{
-		310, 300, 0, // version, the oldest that will do, options
+		310, 300, 0, // version, the oldest accepted one, options
 		2048, 32767, 0x7f08, 0, 1, // sizes of units, characteristics, turnaround, byte order
 		uint16(len(text)), dataAt,
 	} {
@@ -79,7 +79,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	}
 	ask := question("(DESCRIPTION=(CONNECT_DATA=" + data + "))")
 	probe.Step(ctx, "CONNECT")
-	for range 3 { // a listener may want to hear it again
+	for range 3 { // a listener may request the message again
 		if _, err := conn.Write(ask); err != nil {
 			return err
 		}
@@ -111,7 +111,7 @@ func receive(from net.Conn) (kind byte, body []byte, err error) {
 	return head[4], body, err
 }
 
-// meaning is what an error of listeners says that operators meet.
+// meaning returns the meaning of the common errors of listeners.
 func meaning(code string) string {
 	switch code {
 	case "12505":
@@ -128,7 +128,7 @@ func meaning(code string) string {
 	return ""
 }
 
-// errorCode finds (ERR=12514) in a refusal; "" when there is none.
+// errorCode finds (ERR=12514) in a refusal; it returns "" if there is none.
 func errorCode(body []byte) string {
 	_, after, _ := strings.Cut(string(body), "(ERR=")
 	code, _, closed := strings.Cut(after, ")")

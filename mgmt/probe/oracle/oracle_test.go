@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-// packet is one of a listener.
+// packet returns a packet of a listener.
 func packet(kind byte, body string) string {
 	head := binary.BigEndian.AppendUint16(nil, uint16(8+len(body)))
 	return string(head) + "\x00\x00" + string(kind) + "\x00\x00\x00" + body

@@ -1,4 +1,4 @@
-// Package ping sends echo requests of ICMP.
+// Package ping sends ICMP echo requests.
 package ping
 
 import (
@@ -19,8 +19,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// threshold is what -w and -c say: an average round trip, and a loss, from which on the
-// target is not healthy.
+// threshold holds the values of -w and -c: an average round-trip time and a loss. From
+// these on the target is not healthy.
 type threshold struct {
 	trip time.Duration
 	loss float64 // percent
@@ -32,7 +32,7 @@ type check struct {
 	limits []threshold
 }
 
-// every is the time between two requests, at most.
+// every is the longest time between two requests.
 const every = time.Second
 
 // Check is check_ping.
@@ -113,7 +113,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	return c.judge(answered, total/time.Duration(answered))
 }
 
-// wait is how long one of the requests that are left may take.
+// wait returns how long one of the remaining requests may take.
 func (c *check) wait(ctx context.Context, left int) time.Duration {
 	wait := every
 	if deadline, ok := ctx.Deadline(); ok {
@@ -143,7 +143,7 @@ type echoes struct {
 	protocol int
 	ask      icmp.Type
 	id       int
-	raw      bool // every answer of this machine comes, not ours alone
+	raw      bool // it receives all answers to this machine
 }
 
 var errSilent = errors.New("no answer")
@@ -199,8 +199,8 @@ func (e *echoes) echo(ctx context.Context, seq int, wait time.Duration) (time.Du
 	}
 }
 
-// ours reports whether a packet answers that request. The kernel chooses the id of
-// sockets that are not raw; what was sent says it in any case.
+// ours reports whether a packet answers that request. The kernel chooses the id on sockets
+// that are not raw, but the nonce identifies the request in any case.
 func (e *echoes) ours(packet []byte, from net.Addr, seq int, nonce string) bool {
 	if at, ok := address(from); !ok || at.WithZone("") != e.addr.WithZone("") {
 		return false

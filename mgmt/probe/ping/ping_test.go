@@ -36,9 +36,10 @@ func TestLoopbackAnswers(t *testing.T) {
 	probetest.Check(t, "check_ping", ping.Check, probetest.At(0), "-H", "127.0.0.2", "-w", "5000,50%", "-p", "1").Healthy(t)
 }
 
-// wire is a network where a test answers the packets: it gives what comes back.
+// wire is a network in which the test answers the packets: its function returns the
+// answers.
 type wire struct {
-	net.PacketConn // for what nobody calls
+	net.PacketConn // for the methods that are not called
 	answer         func(asked *icmp.Message) [][]byte
 	from           string
 	mu             sync.Mutex

@@ -12,7 +12,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// Where the machine allows it no privilege is needed; raw sockets are for the others.
+// The test runs without privilege if the machine allows ping sockets; raw sockets are for
+// the others.
 func TestPingSocketsAreUsedWhereTheyAreAllowed(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return

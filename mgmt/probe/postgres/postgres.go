@@ -1,5 +1,5 @@
-// Package postgres asks PostgreSQL to let a user into a database, and whether the server
-// is a primary or a standby.
+// Package postgres checks whether PostgreSQL lets a user log in to a database, and whether
+// the server is a primary or a standby.
 package postgres
 
 import (
@@ -23,7 +23,7 @@ type check struct {
 	role                     string
 	query                    probe.Text
 	ranges                   probe.Ranges
-	anybody                  bool // a log-in that is refused is healthy: the server answers
+	anybody                  bool // a refused login is healthy: the server answers
 }
 
 // Check is check_pgsql.
@@ -76,7 +76,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	if err != nil {
 		return c.refused(err, to, say)
 	}
-	// A wait for the server's end of the conversation ends with the check.
+	// Waiting for the server to end the conversation ends with the check.
 	defer conn.Close(ctx)
 	say("logged in, version %s", conn.ParameterStatus("server_version"))
 	probe.Step(ctx, "role")
@@ -99,7 +99,8 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	return c.ranges.Judge("the value of the query", x)
 }
 
-// config has nothing of the environment of this process: all that matters is said here.
+// config returns a configuration without any value from the environment of this process: it
+// sets everything that matters itself.
 func (c *check) config(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) (*pgconn.Config, error) {
 	config, err := pgconn.ParseConfig("host=localhost port=1 user=x password=x dbname=x sslmode=disable passfile=/dev/null servicefile=/dev/null connect_timeout=0 target_session_attrs=any")
 	if err != nil {
@@ -138,8 +139,8 @@ func (c *check) config(ctx context.Context, n probe.Network, to probe.Target, sa
 	return config, nil
 }
 
-// upgrading is a connection on which TLS begins after one byte of the server, which agrees
-// to it (SSLRequest).
+// upgrading is a connection on which TLS begins after one byte of the server, which accepts
+// TLS (SSLRequest).
 type upgrading struct {
 	net.Conn
 	ctx    context.Context
@@ -157,7 +158,7 @@ func (u *upgrading) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// refused says what a server answered that let nobody in.
+// refused returns the reason of a server that refused the login.
 func (c *check) refused(err error, to probe.Target, say probe.Say) error {
 	var p *pgconn.PgError
 	if !errors.As(err, &p) {
@@ -171,7 +172,7 @@ func (c *check) refused(err error, to probe.Target, say probe.Say) error {
 	return fmt.Errorf("the server refused: %s %s", p.Code, probe.Line(p.Message))
 }
 
-// plain is an error without user, database and address, which the library puts before it.
+// plain removes the prefix of the library with user, database and address from an error.
 func (c *check) plain(err error, to probe.Target) error {
 	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(inner) {
 		err = inner
@@ -209,7 +210,7 @@ func (c *check) judgeRole(ctx context.Context, conn *pgconn.PgConn, say probe.Sa
 	return nil
 }
 
-// first is the first value of a query.
+// first returns the first value of a query.
 func first(ctx context.Context, conn *pgconn.PgConn, query string) (string, error) {
 	answer := conn.ExecParams(ctx, query, nil, nil, nil, nil).Read()
 	if p := (*pgconn.PgError)(nil); errors.As(answer.Err, &p) {

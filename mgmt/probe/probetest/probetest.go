@@ -1,5 +1,5 @@
-// Package probetest runs checks in tests: against servers of loopback, which answer
-// what a test tells them to.
+// Package probetest runs checks in tests against servers on loopback, whose answers a test
+// sets.
 package probetest
 
 import (
@@ -20,7 +20,7 @@ import (
 // longer than any healthy one.
 const Longest = 10 * time.Second
 
-// Asked is what came of a check.
+// Asked is the result of a check.
 type Asked struct {
 	Err  error
 	Said string // all lines
@@ -32,7 +32,7 @@ func Check(t *testing.T, name string, make probe.Make, to probe.Target, args ...
 	return In(t, Longest, name, make, to, args...)
 }
 
-// In is Check in a time.
+// In is Check with a time limit.
 func In(t *testing.T, within time.Duration, name string, make probe.Make, to probe.Target, args ...string) Asked {
 	t.Helper()
 	k := probe.Known{Checks: map[string]probe.Make{name: make}}
@@ -45,7 +45,7 @@ func In(t *testing.T, within time.Duration, name string, make probe.Make, to pro
 	return run(ctx, p, to)
 }
 
-// Unbounded is Check without a time.
+// Unbounded is Check without a time limit.
 func Unbounded(t *testing.T, name string, make probe.Make, to probe.Target, args ...string) Asked {
 	t.Helper()
 	k := probe.Known{Checks: map[string]probe.Make{name: make}}
@@ -69,7 +69,7 @@ func run(ctx context.Context, p probe.Probe, to probe.Target) Asked {
 	return Asked{err, said.String()}
 }
 
-// Command writes words as a command.
+// Command joins words to a command.
 func Command(name string, args ...string) string {
 	for _, a := range args {
 		name += " '" + strings.ReplaceAll(a, "'", `'"'"'`) + "'"
@@ -85,7 +85,7 @@ func (a Asked) Healthy(t *testing.T) {
 	}
 }
 
-// Down fails the test unless the reason has this text in it.
+// Down fails the test unless the reason contains this text.
 func (a Asked) Down(t *testing.T, reason string) {
 	t.Helper()
 	if a.Err == nil || !strings.Contains(a.Err.Error(), reason) {
@@ -93,7 +93,7 @@ func (a Asked) Down(t *testing.T, reason string) {
 	}
 }
 
-// Refused says what is wrong with a command.
+// Refused returns the error of a command.
 func Refused(t *testing.T, name string, make probe.Make, args ...string) string {
 	t.Helper()
 	k := probe.Known{Checks: map[string]probe.Make{name: make}}
@@ -104,12 +104,12 @@ func Refused(t *testing.T, name string, make probe.Make, args ...string) string 
 	return err.Error()
 }
 
-// At is a target of loopback.
+// At returns a target on loopback.
 func At(port uint16) probe.Target {
 	return probe.Target{Addr: netip.MustParseAddr("127.0.0.1"), Port: port}
 }
 
-// Server answers each connection by a function, until the test ends.
+// Server handles each connection with a function, until the test ends.
 func Server(t *testing.T, answer func(c net.Conn)) probe.Target {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -143,7 +143,8 @@ func Server(t *testing.T, answer func(c net.Conn)) probe.Target {
 	return At(uint16(l.Addr().(*net.TCPAddr).Port))
 }
 
-// Hears is a server that tells what it is sent first, says the reply and closes.
+// Hears starts a server that passes the first data it receives to heard, sends the reply
+// and closes.
 func Hears(t *testing.T, reply string) (to probe.Target, heard <-chan string) {
 	t.Helper()
 	first := make(chan string, 1)
@@ -152,14 +153,14 @@ func Hears(t *testing.T, reply string) (to probe.Target, heard <-chan string) {
 		n, _ := c.Read(b)
 		select {
 		case first <- string(b[:n]):
-		default: // somebody came again
+		default: // not the first connection
 		}
 		_, _ = io.WriteString(c, reply)
 	}), first
 }
 
-// Replies is a server that says the first text at once, unless it is "", and each other
-// one after a read.
+// Replies starts a server that sends the first text at once, unless it is "", and one more
+// text after each read.
 func Replies(t *testing.T, first string, then ...string) probe.Target {
 	t.Helper()
 	return Server(t, func(c net.Conn) {
@@ -175,7 +176,8 @@ func Replies(t *testing.T, first string, then ...string) probe.Target {
 	})
 }
 
-// Datagrams is a server of UDP: answer is given each datagram, nil answers nothing.
+// Datagrams starts a UDP server that answers each datagram with the result of answer, or
+// not at all if that is nil.
 func Datagrams(t *testing.T, answer func(asked []byte) []byte) probe.Target {
 	t.Helper()
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -199,7 +201,7 @@ func Datagrams(t *testing.T, answer func(asked []byte) []byte) probe.Target {
 	return At(uint16(c.LocalAddr().(*net.UDPAddr).Port))
 }
 
-// Closed is a target where nobody listens.
+// Closed returns a target with a closed port.
 func Closed(t *testing.T) probe.Target {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

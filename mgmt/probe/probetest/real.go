@@ -17,11 +17,11 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// nobody is the user servers run as when the test is root's.
+// nobody is the user of servers if the test is run by root.
 const nobody = 65534
 
-// Program finds a program of the system, by name or by patterns of paths. Without it the
-// test fails for root, who can install it (.ci/packages), and is skipped for others.
+// Program finds a program of the system, by name or by patterns of paths. If it is missing,
+// the test fails for root, who can install it (.ci/packages), and is skipped for others.
 func Program(t *testing.T, name string, patterns ...string) string {
 	t.Helper()
 	if path, err := exec.LookPath(name); err == nil {
@@ -39,7 +39,7 @@ func Program(t *testing.T, name string, patterns ...string) string {
 	return ""
 }
 
-// Dir is a folder that a server writes.
+// Dir returns a folder that a server may write to.
 func Dir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "probe-")
@@ -55,7 +55,8 @@ func Dir(t *testing.T) string {
 	return dir
 }
 
-// File writes a file of that server's user into a folder, for everybody to read.
+// File writes a file into such a folder. It belongs to the user of the server, and every
+// user may read it.
 func File(t *testing.T, dir, name, text string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -70,7 +71,8 @@ func File(t *testing.T, dir, name, text string) string {
 	return path
 }
 
-// Ordinary is a command of an ordinary user, which dies with the test.
+// Ordinary returns a command that runs as an ordinary user and is killed when the test
+// ends.
 func Ordinary(dir, program string, args ...string) *exec.Cmd {
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LC_ALL=C", "TMPDIR=" + dir}
@@ -89,27 +91,27 @@ func Once(t *testing.T, dir, program string, args ...string) {
 	}
 }
 
-// Start runs a server until the test ends. port is where it listens by TCP, which is
-// waited for; 0 when it does not.
+// Start runs a server until the test ends. port is the TCP port to wait for, 0 for none.
 func Start(t *testing.T, port uint16, dir, program string, args ...string) (stop func()) {
 	t.Helper()
 	return Run(t, port, dir, program, args...).Stop
 }
 
-// Running is a server that runs.
+// Running is a running server.
 type Running struct {
-	// Stop ends it.
+	// Stop stops the server.
 	Stop  func()
 	group int // of its processes
 }
 
-// impatient is how long a check waits for a server that is to be found out.
+// impatient is the time limit of a check that has to detect a bad server.
 const impatient = 300 * time.Millisecond
 
-// Suffers fails the test unless the check finds out, within its time, a server that hangs
-// (the kernel still takes connections for it, and nothing else happens), one that is slower
-// than the check waits, and one whose answers are garbage. ask gives a check of the target
-// so long; it is to be healthy before, after, and with a slow server it has the time for.
+// Suffers fails the test unless the check detects three faults within its time limit. The
+// faults are: a server that hangs (the kernel still accepts connections for it), a server
+// slower than the check waits, and a server whose answers are garbage. ask runs a check of
+// the target with a time limit. The check must be healthy before and after that, and with a
+// slow server if its time limit is long enough.
 func (r *Running) Suffers(t *testing.T, to probe.Target, ask func(within time.Duration, to probe.Target) Asked) {
 	t.Helper()
 	ask(Longest, to).Healthy(t)
@@ -120,7 +122,8 @@ func (r *Running) Suffers(t *testing.T, to probe.Target, ask func(within time.Du
 	ask(time.Second, relay(t, to, garble)).foundOut(t, "when it answers garbage")
 }
 
-// foundOut fails the test unless the server was found to be at fault, and not this machine.
+// foundOut fails the test unless the check failed, for a fault of the server and not of
+// this machine.
 func (a Asked) foundOut(t *testing.T, when string) {
 	t.Helper()
 	if a.Err == nil || errors.Is(a.Err, probe.ErrLocal) {
@@ -143,12 +146,12 @@ func (r *Running) hangs(t *testing.T, ask func(within time.Duration) Asked) {
 	enginetest.Eventually(t, "the server to answer again", func() bool { return ask(Longest).Err == nil })
 }
 
-// standsStill reports whether every thread of a group of processes is stopped.
+// standsStill reports whether every thread of a process group is stopped.
 func standsStill(group int) bool {
 	threads, _ := filepath.Glob("/proc/[0-9]*/task/[0-9]*/stat")
 	for _, file := range threads {
 		text, _ := os.ReadFile(file)
-		_, after, _ := strings.Cut(string(text), ") ") // what is before it may have any name
+		_, after, _ := strings.Cut(string(text), ") ") // the text before it may contain any name
 		if f := strings.Fields(after); len(f) > 2 && f[2] == strconv.Itoa(group) && f[0] != "T" && f[0] != "Z" {
 			return false
 		}
@@ -156,14 +159,14 @@ func standsStill(group int) bool {
 	return true
 }
 
-// Run is Start for who does more with the server than end it.
+// Run is Start for tests that do more with the server than stop it.
 func Run(t *testing.T, port uint16, dir, program string, args ...string) *Running {
 	t.Helper()
 	return begin(t, port, Ordinary(dir, program, args...))
 }
 
-// NeedsRoot skips a test of a server that only root can start; tests that count are run
-// by root (.ci/test).
+// NeedsRoot skips a test of a server that only root can start. CI runs the tests as root
+// (.ci/test).
 func NeedsRoot(t *testing.T, server string) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -12,21 +12,21 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// spoil is done to each piece of what a server sends before a relay hands it on.
+// spoil is applied to each piece of data from a server before a relay forwards it.
 type spoil func(piece []byte)
 
-// late has every piece take longer than an impatient check waits.
+// late delays every piece for longer than an impatient check waits.
 func late([]byte) { time.Sleep(2 * impatient) }
 
-// garble leaves nothing of the protocol: no piece is as the server sent it.
+// garble changes every byte of a piece.
 func garble(piece []byte) {
 	for i := range piece {
 		piece[i] ^= 0xa5
 	}
 }
 
-// relay stands between checks and a server, for TCP and UDP at the same port. What
-// checks send it hands on as it is, what the server sends spoiled.
+// relay starts a relay between checks and a server, for TCP and UDP at the same port. It
+// forwards data from checks unchanged, and data from the server spoiled.
 func relay(t *testing.T, to probe.Target, s spoil) probe.Target {
 	t.Helper()
 	streams, datagrams := bothAt(t)
@@ -49,7 +49,7 @@ func relay(t *testing.T, to probe.Target, s spoil) probe.Target {
 	return At(uint16(streams.Addr().(*net.TCPAddr).Port))
 }
 
-// bothAt listens at a port that TCP and UDP have free.
+// bothAt listens on a port that is free for both TCP and UDP.
 func bothAt(t *testing.T) (net.Listener, net.PacketConn) {
 	t.Helper()
 	for range 100 {
@@ -66,7 +66,7 @@ func bothAt(t *testing.T) (net.Listener, net.PacketConn) {
 	return nil, nil
 }
 
-// ends are what a relay has open.
+// ends holds the open sockets of a relay.
 type ends struct {
 	mu     sync.Mutex
 	all    []io.Closer
@@ -91,7 +91,7 @@ func (e *ends) close() {
 	}
 }
 
-// carryStream carries a connection until one end of it closes.
+// carryStream forwards a connection until one end of it closes.
 func carryStream(c net.Conn, server string, s spoil, e *ends) {
 	defer c.Close()
 	e.add(c)
@@ -107,7 +107,7 @@ func carryStream(c net.Conn, server string, s spoil, e *ends) {
 	both.Wait()
 }
 
-// carryAnswers hands on what the server sends, piece by piece.
+// carryAnswers forwards data from the server, piece by piece.
 func carryAnswers(from io.Reader, to io.Writer, s spoil) {
 	b := make([]byte, 64<<10)
 	for {
@@ -124,7 +124,7 @@ func carryAnswers(from io.Reader, to io.Writer, s spoil) {
 	}
 }
 
-// carryDatagrams carries those of each client by a socket of its own.
+// carryDatagrams forwards the datagrams of each client with a socket of its own.
 func carryDatagrams(front net.PacketConn, server string, s spoil, e *ends, open *sync.WaitGroup) {
 	backs, b := map[string]net.Conn{}, make([]byte, 64<<10)
 	for {
@@ -133,7 +133,7 @@ func carryDatagrams(front net.PacketConn, server string, s spoil, e *ends, open 
 			return
 		}
 		if err != nil {
-			continue // a client that has gone
+			continue // the client has gone
 		}
 		back := backs[from.String()]
 		if back == nil {

@@ -13,14 +13,15 @@ import (
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
-// A plugin asks a server. A program that runs what its words say, reads a file they name
-// or is a shell is no plugin: whoever may write its words may do anything that the program
-// may. The sandbox of programs bounds that; here such programs are refused for new
-// commands. The list cannot be complete: a plugin must also be a file of root's in a
-// plugin folder, or lie in that of the data directory, so that only who has a way to files
-// of the machine adds to what can be run.
+// A plugin checks a server. A program that runs the code or reads the files in its words,
+// or that is a shell, is no plugin: a user who may write its words may do anything that the
+// program may. The sandbox of programs limits that, and here such programs are refused in
+// new commands. The list cannot be complete. Therefore a plugin must also be a file of root
+// in a plugin folder, or be in the plugin folder of the data directory. So only users with
+// access to the files of the machine can add to the programs that can be run.
 
-// runners are programs that run others, or code, that their words name; without versions.
+// runners are programs that run other programs, or code, from their words; without
+// versions.
 var runners = strings.Fields(`
 	sh bash rbash dash ash ksh mksh zsh csh tcsh fish busybox toybox
 	perl python pypy ruby php node nodejs lua luajit tclsh expect java make awk gawk mawk nawk sed ed vi vim gdb
@@ -28,7 +29,7 @@ var runners = strings.Fields(`
 	sudo doas su runuser setpriv capsh pkexec chroot unshare nsenter bwrap start-stop-daemon systemd-run run-parts
 	ld.so ld-linux ld-linux-x86-64.so ld-linux-aarch64.so ssh sshpass rsync git tar socat nc ncat curl wget tcpdump nmap`)
 
-// unfitPlugins are plugins that do more than ask a server, and what they do.
+// unfitPlugins are plugins that do more than check a server, and a description of that.
 var unfitPlugins = map[string]string{
 	"check_apt":      "it has apt do what its words say",
 	"check_by_ssh":   "it runs what its words say on other machines, with keys and options of ssh that they name",
@@ -41,8 +42,8 @@ var unfitPlugins = map[string]string{
 	"check_mrtgtraf": "it reads files that its words name",
 }
 
-// Unfit says why a new command may not start a program. An error of find is none of these:
-// a program that is not there is refused elsewhere.
+// Unfit returns why a new command may not start a program. It ignores errors of find: a
+// missing program is refused elsewhere.
 func (f Folders) Unfit(name string, args []string) error {
 	if err := unfitName(filepath.Base(name)); err != nil {
 		return err
@@ -73,7 +74,7 @@ func (f Folders) Unfit(name string, args []string) error {
 	return unfitWords(filepath.Base(real), args)
 }
 
-// unfitName says why no program of a name is a plugin.
+// unfitName returns why no program of a name is a plugin.
 func unfitName(name string) error {
 	if why, is := unfitPlugins[plainName(name)]; is {
 		return errors.New(why)
@@ -84,7 +85,7 @@ func unfitName(name string) error {
 	return nil
 }
 
-// plainName is a name without what says a version or a language: perl5.40, python3,
+// plainName returns a name without the suffix for a version or language: perl5.40, python3,
 // check_log.sh.
 func plainName(name string) string {
 	for _, ending := range []string{".sh", ".pl", ".py", ".exe"} {
@@ -93,7 +94,7 @@ func plainName(name string) string {
 	return strings.TrimRight(name, "0123456789.-")
 }
 
-// unfitWords says why a plugin that asks servers does more with these words.
+// unfitWords returns why a plugin that checks servers does more with these words.
 func unfitWords(name string, args []string) error {
 	if plainName(name) != "check_nrpe" {
 		return nil
@@ -106,7 +107,8 @@ func unfitWords(name string, args []string) error {
 	return nil
 }
 
-// holdsReal is holds for a folder without links in it: folders may be links themselves.
+// holdsReal is holds for a folder whose path has no links. The folders themselves may be
+// links.
 func (f Folders) holdsReal(folder string) bool {
 	for _, one := range f {
 		if real, err := filepath.EvalSymlinks(one); err == nil && real == folder {
@@ -116,7 +118,7 @@ func (f Folders) holdsReal(folder string) bool {
 	return false
 }
 
-// realPath is a path without links in it, the path itself if it does not exist.
+// realPath returns a path without links, or the path itself if it does not exist.
 func realPath(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -124,7 +126,7 @@ func realPath(path string) string {
 	return path
 }
 
-// roots says why a file is not root's.
+// roots returns an error if a file does not belong to root.
 func roots(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -136,7 +138,7 @@ func roots(path string) error {
 	return nil
 }
 
-// noShell says why a file is a shell under another name.
+// noShell returns an error if a file is a shell under another name.
 func noShell(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -152,7 +154,7 @@ func noShell(path string) error {
 	return nil
 }
 
-// same reports whether a file is another one, or a copy of it.
+// same reports whether two files are the same file, or one is a copy of the other.
 func same(path string, info os.FileInfo, other string) bool {
 	of, err := os.Stat(other)
 	if err != nil || of.Size() != info.Size() {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/programs"
 )
 
-// The operator's own plugins lie in the data directory, where mgmt restores them.
+// The operator's own plugins are in the data directory, where mgmt restores them.
 func TestPluginsOfTheDataDirectory(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir(hook.Plugins, 0o700); err != nil {
@@ -32,7 +32,7 @@ func TestPluginsOfTheDataDirectory(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(hook.Plugins, "copy"), shell, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if os.Geteuid() == 0 { // as mgmt's it would be
+	if os.Geteuid() == 0 { // as it would if it belonged to mgmt
 		for _, name := range []string{hook.Plugins, filepath.Join(hook.Plugins, "lib.sh")} {
 			if err := os.Chown(name, 0, 0); err != nil {
 				t.Fatal(err)

@@ -43,7 +43,7 @@ func TestWhatRunsOthersIsUnfitForNewCommands(t *testing.T) {
 		for command, why := range map[string]string{
 			"check_x -H HOST":              "",
 			"check_near -H HOST":           "",
-			"check_none -H HOST":           "", // it is refused for that
+			"check_none -H HOST":           "", // it is refused because it does not exist
 			"check_nrpe -H HOST -c load":   "",
 			"check_nrpe -H HOST -a x":      "with -a",
 			"check_nrpe -H HOST -ax":       "with -a",

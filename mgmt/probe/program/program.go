@@ -1,7 +1,7 @@
-// Package program runs checks that are programs: monitoring plugins, and those of the
-// operator. A program is named by its file in one of a few folders, gets words and never
-// a line for a shell, runs as a user of its own in a sandbox, and is ended with its children
-// when its time is over (mgmt/hook). Ending with 0 is healthy, and nothing else.
+// Package program runs checks that are programs: monitoring plugins, and plugins of the
+// operator. A program is named by its file in one of a few folders. It gets words, never a
+// command line for a shell. It runs as a user of its own in a sandbox, and is killed with
+// its children when its time is over (mgmt/hook). Only exit status 0 is healthy.
 package program
 
 import (
@@ -24,22 +24,21 @@ import (
 // Plugins are the folders where distributions install monitoring plugins.
 var Plugins = []string{"/usr/lib/nagios/plugins", "/usr/lib/monitoring-plugins"}
 
-// All are these, and the folder of the data directory, which is the working directory, with
-// the operator's own.
+// All are these folders and the folder for the operator's own plugins in the data
+// directory, which is the working directory.
 var All = append(slices.Clone(Plugins), hook.Plugins)
 
-// starter is how this process starts programs; see StartBy.
+// starter holds the way in which this process starts programs; see StartBy.
 var starter atomic.Pointer[starting]
 
 type starting struct {
 	by hook.Starter
-	// mayRun reports whether by can start programs that lie in a folder.
+	// mayRun reports whether by can start programs in a folder.
 	mayRun func(folder string) bool
 }
 
-// StartBy has programs started by somebody else than this process. A file in a folder that
-// mayRun does not report is handed over.
-// nil has this process start them.
+// StartBy sets another process that starts programs. It gets the file itself if mayRun does
+// not report its folder. If by is nil, this process starts programs.
 func StartBy(by hook.Starter, mayRun func(folder string) bool) {
 	if by == nil {
 		starter.Store(nil)
@@ -48,11 +47,11 @@ func StartBy(by hook.Starter, mayRun func(folder string) bool) {
 	starter.Store(&starting{by, mayRun})
 }
 
-// answering is how much sooner a program is ended, at most, so that what it printed is still
-// heard of within the time of the check.
+// answering is how much before the end of the check's time a program is killed at most, so
+// that its output still arrives in time.
 const answering = 100 * time.Millisecond
 
-// longest bounds a program nobody else bounds.
+// longest limits the time of a program without another limit.
 const longest = time.Minute
 
 // check is one program with its words.
@@ -62,10 +61,10 @@ type check struct {
 	secrets []string
 }
 
-// Folders finds programs in folders, in that order. Its Make is what probe.Known wants.
+// Folders finds programs in folders, in that order. Its Make is for probe.Known.
 type Folders []string
 
-// Make makes the probe of a program. A name is that of a file, or its path in one of the
+// Make makes the probe of a program. name is the name of a file, or its path in one of the
 // folders.
 func (f Folders) Make(name string, args []string) (probe.Probe, error) {
 	found, err := f.find(name)
@@ -123,7 +122,7 @@ func (f Folders) String() string {
 	return strings.Join(f, " or ")
 }
 
-// allowed follows links, which plugins of several names are, and looks at where they end.
+// allowed follows links, since some plugins are links to one file, and checks their target.
 func allowed(folder, path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -144,7 +143,7 @@ func allowed(folder, path string) error {
 
 // Run executes the probe once.
 func (c *check) Run(ctx context.Context, _ probe.Network, to probe.Target, say probe.Say) error {
-	// What was a program when the command was written may have become something else.
+	// The file may have changed since the command was written.
 	path := filepath.Join(c.file.folder, c.file.name)
 	if err := allowed(c.file.folder, path); err != nil {
 		return probe.Local(fmt.Errorf("%s cannot be run: %w", c.file.name, err))
@@ -172,7 +171,7 @@ func (c *check) Run(ctx context.Context, _ probe.Network, to probe.Target, say p
 	return reason(c.file.name, said, err)
 }
 
-// shown is the command as it is called, without its secrets.
+// shown returns the command as it is run, without its secrets.
 func (c *check) shown(to probe.Target) string {
 	words := []string{c.file.name}
 	for _, w := range c.words {
@@ -181,7 +180,8 @@ func (c *check) shown(to probe.Target) string {
 	return probe.Hide(strings.Join(words, " "), c.secrets)
 }
 
-// run calls the program. One that only this process may read is handed over.
+// run runs the program. If only this process may read the file, it passes the open file to
+// the other process.
 func (f file) run(ctx context.Context, call hook.Call) (said string, err error) {
 	path := filepath.Join(f.folder, f.name)
 	c := programs.Call{Folder: f.folder, File: f.name, Name: path}
@@ -210,12 +210,12 @@ func openToAll(path string) bool {
 	return err == nil && info.Mode().Perm()&0o005 == 0o005
 }
 
-// environment is what a program may want to know besides its words.
+// environment returns variables for a program in addition to its words.
 func environment(to probe.Target) []string {
 	return []string{"SLUICE_HOST=" + to.Addr.String(), fmt.Sprintf("SLUICE_PORT=%d", to.Port), "SLUICE_NAME=" + to.Name}
 }
 
-// meaning is what plugins and shells mean by an exit status.
+// meaning returns the meaning of an exit status for plugins and shells.
 func meaning(exit int) string {
 	switch exit {
 	case 1:
@@ -232,7 +232,7 @@ func meaning(exit int) string {
 	return ""
 }
 
-// reason says how a program ended that did not end with 0.
+// reason returns the reason for a program that did not end with 0.
 func reason(name, said string, err error) error {
 	var exit *hook.ExitError
 	var start *hook.StartError

@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/program"
 )
 
-// folder is one with a program of that name, a shell script.
+// folder returns a folder with a program of that name, a shell script.
 func folder(t *testing.T, name, script string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -144,7 +144,7 @@ func TestProgramsAreRunFromTheirFoldersOnly(t *testing.T) {
 	}
 }
 
-// Plugins of several names are one file, which looks at how it is called.
+// Plugins with several names are one file, which checks the name it is called by.
 func TestLinkedPluginIsToldItsName(t *testing.T) {
 	dir := folder(t, "check_tcp2", "basename $0")
 	if err := os.Symlink("check_tcp2", filepath.Join(dir, "check_pop2")); err != nil {

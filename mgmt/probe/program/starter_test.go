@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/programs"
 )
 
-// starter notes whether files come along.
+// starter records whether it gets open files.
 type starter struct {
 	files  int
 	beside []string

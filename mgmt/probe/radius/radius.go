@@ -1,6 +1,6 @@
-// Package radius asks RADIUS servers to authenticate a user (RFC 2865), with a
-// Message-Authenticator in question and answer (RFC 3579, 3.2): servers that are
-// protected against forged answers take no question without one.
+// Package radius checks whether RADIUS servers authenticate a user (RFC 2865). Request and
+// answer have a Message-Authenticator (RFC 3579, 3.2): servers with protection against
+// forged answers require it in requests.
 package radius
 
 import (
@@ -24,8 +24,8 @@ type check struct {
 	user, password, secret probe.Text
 	nasID                  probe.Text
 	nasIP                  netip.Addr
-	rejected               bool // a user that is refused is healthy: the server answers
-	status                 bool // Status-Server in place of a user (RFC 5997)
+	rejected               bool // a refused user is healthy: the server answers
+	status                 bool // Status-Server instead of a user (RFC 5997)
 }
 
 // Check is check_radius.
@@ -68,14 +68,14 @@ const (
 	headBytes = 20
 )
 
-// question is a request with its Message-Authenticator.
+// question returns a request with its Message-Authenticator.
 func (c *check) question(to probe.Target) ([]byte, error) {
 	code := radius.CodeAccessRequest
 	if c.status {
 		code = radius.CodeStatusServer
 	}
 	p := radius.New(code, []byte(c.secret))
-	// First of all, so that nothing before it can be forged.
+	// It must be the first attribute, so that nothing before it can be forged.
 	p.Add(typeMessageAuthenticator, make([]byte, sumBytes))
 	if c.user != "" {
 		name, err := radius.NewString(c.user.For(to))
@@ -107,15 +107,15 @@ func (c *check) question(to probe.Target) ([]byte, error) {
 	return b, nil
 }
 
-// sum is the Message-Authenticator of a packet in which it is zero.
+// sum returns the Message-Authenticator of a packet in which it is zero.
 func sum(packet, secret []byte) []byte {
 	h := hmac.New(md5.New, secret)
 	h.Write(packet)
 	return h.Sum(nil)
 }
 
-// authentic reports whether an answer is one to the question, by who knows the secret.
-// Servers that are not protected yet leave the Message-Authenticator out.
+// authentic reports whether an answer belongs to the request and was made with the secret.
+// Servers without that protection omit the Message-Authenticator.
 func authentic(answer, question, secret []byte) bool {
 	p, err := radius.Parse(answer, secret)
 	if err != nil || p.Identifier != question[1] {
@@ -135,7 +135,7 @@ func authentic(answer, question, secret []byte) bool {
 	return hmac.Equal(given[:], sum(answer, secret))
 }
 
-// find looks for the Message-Authenticator of a packet, -1 for none.
+// find returns the position of the Message-Authenticator in a packet, -1 for none.
 func find(packet []byte) int {
 	for at := headBytes; at+2 <= len(packet) && packet[at+1] >= 2; at += int(packet[at+1]) {
 		if size := int(packet[at+1]); packet[at] == typeMessageAuthenticator && size == 2+sumBytes && at+size <= len(packet) {

@@ -14,8 +14,8 @@ import (
 	ours "github.com/sluicelb/sluice/mgmt/probe/radius"
 )
 
-// server accepts ann with "right", and takes no question without a true
-// Message-Authenticator. sign says how answers have theirs.
+// server accepts ann with "right", and ignores requests without a valid
+// Message-Authenticator. sign says how it signs its answers.
 func server(t *testing.T, secret, sign string) probe.Target {
 	return probetest.Datagrams(t, func(asked []byte) []byte {
 		p, err := radius.Parse(asked, []byte(secret))
@@ -44,7 +44,7 @@ func server(t *testing.T, secret, sign string) probe.Target {
 			r.Set(80, mark)
 		}
 		b, _ := r.Encode()
-		if sign == "forged" { // without one, by who does not know the secret
+		if sign == "forged" { // without a Message-Authenticator, and made without the secret
 			r.Del(80)
 			r.Secret = []byte("guess")
 			b, _ = r.Encode()

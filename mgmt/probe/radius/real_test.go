@@ -12,7 +12,8 @@ import (
 	ours "github.com/sluicelb/sluice/mgmt/probe/radius"
 )
 
-// FreeRADIUS drops every question without a true Message-Authenticator here.
+// With this configuration FreeRADIUS drops every request without a valid
+// Message-Authenticator.
 func TestRealServerIsAsked(t *testing.T) {
 	server, dir, port := probetest.Program(t, "freeradius", "/usr/sbin/radiusd"), probetest.Dir(t), porttest.UDP(t).Port()
 	probetest.File(t, dir, "dictionary", "$INCLUDE /usr/share/freeradius/dictionary\n")
@@ -71,7 +72,7 @@ server default {
 	ask("-u", "ann", "-p", "wrong", "--secret", "shared").Down(t, "the user was rejected")
 	ask("-u", "ann", "-p", "wrong", "--secret", "shared", "--accept-reject").Healthy(t)
 	ask("-u", "bo", "-p", "right", "--secret", "shared").Down(t, "the user was rejected")
-	in(time.Second, "-u", "ann", "-p", "right", "--secret", "other").Down(t, "no") // it is silent to who does not know it
+	in(time.Second, "-u", "ann", "-p", "right", "--secret", "other").Down(t, "no") // it does not answer with a wrong secret
 	run.Suffers(t, probetest.At(port), func(within time.Duration, to probe.Target) probetest.Asked {
 		return of(within, to, right...)
 	})

@@ -1,5 +1,5 @@
-// Package redis asks Redis and its relatives: AUTH, PING, and whether the server is a
-// master. The protocol is RESP 2: lines, and strings with their length before them.
+// Package redis checks Redis and compatible servers: AUTH, PING, and whether the server is
+// a master. The protocol is RESP 2: lines, and strings preceded by their length.
 package redis
 
 import (
@@ -94,7 +94,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	return nil
 }
 
-// stepOf is the name of the step that a command is.
+// stepOf returns the name of the step of a command.
 func stepOf(command string) string {
 	if command == "AUTH" {
 		return "login (AUTH)"
@@ -117,7 +117,8 @@ type refused string
 
 func (r refused) Error() string { return string(r) }
 
-// read reads a reply; of an array the first element, with which the conversation ends.
+// read reads a reply. Of an array it reads only the first element, since the conversation
+// ends with that.
 func read(in *bufio.Reader) (string, error) {
 	line, err := readLine(in)
 	if err != nil {
@@ -153,7 +154,7 @@ func read(in *bufio.Reader) (string, error) {
 const errStrange = probe.Strange("the answer is not that of Redis")
 
 func readLine(in *bufio.Reader) (string, error) {
-	line, err := in.ReadSlice('\n') // at most what the reader holds
+	line, err := in.ReadSlice('\n') // at most the size of the reader's buffer
 	if err != nil {
 		return "", err
 	}

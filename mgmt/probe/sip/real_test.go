@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/sip"
 )
 
-// scenario has SIPp answer OPTIONS with a status.
+// scenario makes SIPp answer OPTIONS with a status.
 const scenario = `<?xml version="1.0" encoding="UTF-8" ?>
 <scenario name="options">
   <recv request="OPTIONS"/>

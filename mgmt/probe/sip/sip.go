@@ -1,5 +1,5 @@
-// Package sip asks servers of SIP by OPTIONS (RFC 3261, 11), over UDP, TCP or TLS, and
-// proves a password by digest when the server wants one.
+// Package sip checks SIP servers with OPTIONS (RFC 3261, 11), over UDP, TCP or TLS. If the
+// server requires authentication, it uses a digest of the password.
 package sip
 
 import (
@@ -23,7 +23,7 @@ import (
 
 type check struct {
 	server         wire.Server
-	address        probe.Text // host and port in one, as -R has it
+	address        probe.Text // host and port in one, for -R
 	user, password probe.Text
 	stream         bool
 }
@@ -64,7 +64,7 @@ func Check(f *probe.Flags) func() (probe.Probe, error) {
 	}
 }
 
-// dialog is what the requests of one check have in common.
+// dialog holds the common parts of the requests of one check.
 type dialog struct {
 	transport, local, remote string
 	id, tag                  string
@@ -108,7 +108,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	return answer.judge()
 }
 
-// where is the server as host and port.
+// where returns host and port of the server.
 func (c *check) where(to probe.Target) string {
 	if c.address != "" {
 		return c.address.For(to)
@@ -116,7 +116,7 @@ func (c *check) where(to probe.Target) string {
 	return c.server.Address(to)
 }
 
-// asking sends a request of a number and returns the answer to it.
+// asking sends a request with a number and returns the answer to it.
 type asking func(request string, number int) (*answer, error)
 
 func (c *check) open(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) (ask asking, local string, end func(), err error) {
@@ -164,7 +164,7 @@ func (c *check) open(ctx context.Context, n probe.Network, to probe.Target, say 
 	}, plain.LocalAddr().String(), func() { _ = plain.Close() }, nil
 }
 
-// options writes the request. proof is the field that proves the password, "" for none.
+// options returns the request. proof is the field for authentication, "" for none.
 func (d *dialog) options(number int, proof string) string {
 	user, at := d.user, ""
 	if user == "" {
@@ -206,7 +206,7 @@ type answer struct {
 
 const errStrange = probe.Strange("the answer is not that of SIP")
 
-// read reads a response with its body, which is passed over.
+// read reads a response and skips its body.
 func read(in *bufio.Reader) (*answer, error) {
 	t := textproto.NewReader(in)
 	line, err := t.ReadLine()
@@ -237,12 +237,12 @@ func read(in *bufio.Reader) (*answer, error) {
 	return &answer{status, code, head}, nil
 }
 
-// is reports whether a response is the final one to a request.
+// is reports whether a response is the final response to a request.
 func (a *answer) is(number int) bool {
 	return a.code >= 200 && strings.Join(strings.Fields(a.head.Get("Cseq")), " ") == strconv.Itoa(number)+" OPTIONS"
 }
 
-// challenge names the field of an answer that wants a password, "" for none.
+// challenge returns the name of the field with the challenge of an answer, "" for none.
 func (a *answer) challenge() string {
 	switch a.code {
 	case 401:
@@ -253,8 +253,8 @@ func (a *answer) challenge() string {
 	return ""
 }
 
-// judge takes what shows that the server works: that it knows no such user, no such
-// method or no such person without a password as well.
+// judge accepts every answer that shows that the server works. These include answers for an
+// unknown user, an unknown method or a missing password.
 func (a *answer) judge() error {
 	switch {
 	case a.code < 300, a.code == 401, a.code == 404, a.code == 405, a.code == 407:

@@ -17,10 +17,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/sip"
 )
 
-// via is the way back (RFC 3261, sections 8.1.1.7 and 20.42).
+// via is the return path (RFC 3261, sections 8.1.1.7 and 20.42).
 var via = regexp.MustCompile(`^SIP/2\.0/(UDP|TCP|TLS) 127\.0\.0\.1:\d+;branch=z9hG4bK\w+;rport$`)
 
-// respond answers a request with a status; "challenge" wants the password first.
+// respond answers a request with a status; "challenge" requires the password first.
 func respond(status string) func(request string) string {
 	return func(request string) string {
 		t := textproto.NewReader(bufio.NewReader(strings.NewReader(request)))
@@ -51,7 +51,7 @@ func respond(status string) func(request string) string {
 	}
 }
 
-// servers answer by UDP, and by TCP.
+// servers starts servers that answer by UDP, and by TCP.
 func servers(t *testing.T, answer func(string) string) []probe.Target {
 	return []probe.Target{
 		probetest.Datagrams(t, func(b []byte) []byte {

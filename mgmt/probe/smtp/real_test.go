@@ -36,7 +36,7 @@ func TestRealMailServerIsAsked(t *testing.T) {
 	in(probetest.Longest).Down(t, "connection refused")
 }
 
-// postfix is its configuration: its own folders, no mailbox, a certificate.
+// postfix is the configuration of Postfix: its own folders, no mailbox, a certificate.
 const postfix = `compatibility_level = 3.6
 queue_directory = %[1]s/queue
 data_directory = %[1]s/data
@@ -78,7 +78,7 @@ func TestPostfixIsAsked(t *testing.T) {
 	ask().Healthy(t)
 	ask("-S").Healthy(t)
 	ask("-S", "--verify").Down(t, "certificate")
-	ask("-C", "VRFY bo@mail.example", "-R", "550").Healthy(t) // nobody has a mailbox here
+	ask("-C", "VRFY bo@mail.example", "-R", "550").Healthy(t) // there are no mailboxes here
 	ask("-C", "NONSENSE", "-R", "250").Down(t, "500")
 	ask("-A", "PLAIN", "-U", "ann", "-P", "wrong").Down(t, "AUTH")
 	run.Suffers(t, probetest.At(port), func(within time.Duration, to probe.Target) probetest.Asked { return from(within, to, "-S") })
@@ -89,14 +89,14 @@ func TestPostfixIsAsked(t *testing.T) {
 	})
 }
 
-// postfixOwns makes the folders that Postfix makes when it is installed.
+// postfixOwns makes the folders that the installation of Postfix makes.
 func postfixOwns(t *testing.T, dir string) {
 	t.Helper()
 	owner, err := user.Lookup("postfix")
 	if err != nil {
 		t.Fatal(err)
 	}
-	uid, _ := strconv.Atoi(owner.Uid) // a number, on this system
+	uid, _ := strconv.Atoi(owner.Uid) // a number on this system
 	if err := os.Chown(dir, 0, 0); err != nil {
 		t.Fatal(err)
 	}

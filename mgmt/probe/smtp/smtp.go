@@ -1,4 +1,4 @@
-// Package smtp asks mail servers: the greeting, HELO or EHLO, STARTTLS, a log-in, and
+// Package smtp checks mail servers: the greeting, HELO or EHLO, STARTTLS, a login, and
 // commands of the operator.
 package smtp
 
@@ -18,7 +18,7 @@ import (
 type check struct {
 	server         wire.Server
 	startTLS       bool
-	name           probe.Text // what the client says it is called
+	name           probe.Text // name of the client in HELO
 	from           probe.Text
 	expect         probe.Text
 	commands       []probe.Text
@@ -27,8 +27,8 @@ type check struct {
 	user, password probe.Text
 }
 
-// Check is check_smtp. -S is STARTTLS, as plugins have it, and --tls is TLS from the
-// first byte on.
+// Check is check_smtp. -S is STARTTLS, as in the plugin, and --tls is TLS from the first
+// byte on.
 func Check(f *probe.Flags) func() (probe.Probe, error) {
 	c := &check{server: wire.Server{Port: 25}, expect: "220", name: "localhost"}
 	c.server.Flags(f, "p port")
@@ -99,7 +99,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	if err := c.talk(t, to); err != nil {
 		return err
 	}
-	_ = t.PrintfLine("QUIT") // out of courtesy
+	_ = t.PrintfLine("QUIT") // for an orderly end
 	return nil
 }
 
@@ -111,7 +111,7 @@ func (c *check) hello(t *talk, extended bool, to probe.Target) error {
 	return t.must(word, "2", word+" "+c.name.For(to))
 }
 
-// secure turns TLS on within the conversation, which begins anew then.
+// secure starts TLS within the conversation, which then starts from the beginning.
 func (c *check) secure(ctx context.Context, t *talk, conn net.Conn, to probe.Target) (*talk, error) {
 	if err := t.must("STARTTLS", "220", "STARTTLS"); err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func (c *check) logIn(t *talk, to probe.Target) error {
 	return t.secret(login, "235", "the password", encode([]byte(password)))
 }
 
-// talk says the commands of the operator.
+// talk sends the commands of the operator.
 func (c *check) talk(t *talk, to probe.Target) error {
 	if c.from != "" {
 		if err := t.must("MAIL FROM", "250", "MAIL FROM:<"+c.from.For(to)+">"); err != nil {
@@ -173,11 +173,11 @@ type talk struct {
 	say probe.Say
 }
 
-// hear reads an answer of one line or several.
+// hear reads an answer of one or more lines.
 func (t *talk) hear() (string, error) {
 	var all []string
 	for {
-		line, err := t.R.ReadString('\n') // ReadLine takes a part of a line for one
+		line, err := t.R.ReadString('\n') // ReadLine would return a part of a line as a line
 		if err != nil {
 			return "", err
 		}
@@ -190,7 +190,8 @@ func (t *talk) hear() (string, error) {
 	}
 }
 
-// ask says a line, shown as something else where it is a secret.
+// ask sends a line. The log of the conversation has shown instead, since the line may be a
+// secret.
 func (t *talk) ask(shown, line string) (string, error) {
 	t.say("> %s", shown)
 	if err := t.PrintfLine("%s", line); err != nil {
@@ -199,7 +200,7 @@ func (t *talk) ask(shown, line string) (string, error) {
 	return t.hear()
 }
 
-// must says a line as a step, whose answer has to begin with a code.
+// must sends a line as a step. The answer must begin with code.
 func (t *talk) must(step, code, line string) error { return t.secret(step, code, line, line) }
 
 func (t *talk) secret(step, code, shown, line string) error {

@@ -68,7 +68,7 @@ func TestConversationIsHeld(t *testing.T) {
 		answers  map[string]string
 		args     []string
 		reason   string
-		heard    string // a beginning; what follows may not have come
+		heard    string // a beginning; the rest may not have arrived
 	}{
 		{"220 ready", nil, nil, "", "HELO localhost"},
 		{"220-one\r\n220 two", nil, []string{"-F", "me.example"}, "", "HELO me.example"},

@@ -1,4 +1,4 @@
-// Package snmp asks agents for values (SNMP 1 and 2c): check_snmp. Version 3 is left to
+// Package snmp reads values from agents (SNMP 1 and 2c): check_snmp. Version 3 is left to
 // the plugin of that name.
 package snmp
 
@@ -29,7 +29,7 @@ type check struct {
 	pattern   *regexp.Regexp
 }
 
-// maxOIDs is how many values one question asks for.
+// maxOIDs is how many values one request may have.
 const maxOIDs = 16
 
 // Check is check_snmp.
@@ -85,7 +85,7 @@ func (c *check) addOIDs(v string) error {
 	return nil
 }
 
-// isOID holds a text to numbers with dots between, at most 128 of them.
+// isOID accepts numbers with dots between them, at most 128 numbers.
 func isOID(s string) bool {
 	parts := strings.Split(strings.TrimPrefix(s, "."), ".")
 	for _, p := range parts {
@@ -135,7 +135,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	return c.judge(answer.Variables, say)
 }
 
-// decode reads a packet of somebody else; what makes the library panic is none.
+// decode reads a foreign packet. A packet with which the library panics is an error.
 func decode(coder *gosnmp.GoSNMP, b []byte) (p *gosnmp.SnmpPacket, err error) {
 	defer func() {
 		if broken := recover(); broken != nil {

@@ -12,7 +12,7 @@ import (
 
 const uptime, name, none = ".1.3.6.1.2.1.1.3.0", ".1.3.6.1.2.1.1.5.0", ".1.3.6.1.2.1.1.9.0"
 
-// agent is one of version 2c that knows two values.
+// agent starts an agent of version 2c with two values.
 func agent(t *testing.T) probe.Target {
 	return probetest.Datagrams(t, func(asked []byte) []byte {
 		coder := &gosnmp.GoSNMP{Version: gosnmp.Version2c, Community: "c0mm", MaxOids: 10}

@@ -83,7 +83,7 @@ service pop3-login {
 		return probetest.Check(t, "check_imap", tcp.Services()["check_imap"], probetest.At(imap), "-p", "PORT", "-E", "-s", `a1 LOGIN ann `+password+`\r\n`, "-e", "* OK", "-e", "a1 OK", "-A", "-t", "10")
 	}
 	logs("s3cret").Healthy(t)
-	logs("wrong").Down(t, `wanted "* OK" and "a1 OK"`) // it says NO
+	logs("wrong").Down(t, `wanted "* OK" and "a1 OK"`) // the answer is NO
 	run.Stop()
 	probetest.Check(t, "check_pop", tcp.Services()["check_pop"], probetest.At(pop), "-p", "PORT").Down(t, "connection refused")
 }

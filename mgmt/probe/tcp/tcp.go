@@ -1,7 +1,7 @@
-// Package tcp asks servers in plain words: it connects, with TLS if need be, sends a
-// text and compares what comes back with what was expected. That is check_tcp, and
-// what mail, news and chat servers greet with; check_udp does it by datagrams, and
-// check_tls looks at the handshake and certificate alone.
+// Package tcp checks servers with plain text. It connects, with TLS if needed, sends a text
+// and compares the answer with the expected one. These checks are check_tcp and the checks
+// for the greetings of mail, news and chat servers. check_udp does the same with datagrams.
+// check_tls checks only the handshake and certificate.
 package tcp
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/wire"
 )
 
-// check is a conversation of one question.
+// check is a conversation with one request.
 type check struct {
 	host     probe.Host
 	port     probe.Port
@@ -26,9 +26,9 @@ type check struct {
 	send     probe.Text
 	quit     probe.Text
 	expect   []probe.Text
-	anywhere bool // -e: the answer has it somewhere; a service's own words are its beginning
+	anywhere bool // -e: anywhere in the answer; the words of a service are its beginning
 	all      bool
-	refused  bool // a port that is refused is healthy
+	refused  bool // a refused port is healthy
 	mismatch bool // another answer is healthy
 	most     int
 	delay    time.Duration
@@ -36,7 +36,7 @@ type check struct {
 	tls      wire.TLS
 }
 
-// service is what a name besides check_tcp stands for.
+// service holds the settings of a check that is check_tcp under another name.
 type service struct {
 	port         probe.Port
 	expect       []probe.Text
@@ -47,7 +47,7 @@ type service struct {
 // Check is check_tcp.
 func Check(f *probe.Flags) func() (probe.Probe, error) { return service{}.flags(f) }
 
-// Services are the checks that are check_tcp with words of one protocol.
+// Services returns the checks that are check_tcp with the words of one protocol.
 func Services() map[string]probe.Make {
 	out := map[string]probe.Make{}
 	for name, s := range map[string]service{
@@ -67,7 +67,7 @@ func Services() map[string]probe.Make {
 	return out
 }
 
-// states is the word behind -r and -M.
+// states returns a function that reads the word of -r and -M.
 func states(healthy *bool) func(string) error {
 	return func(v string) error {
 		if v != "ok" && v != "warn" && v != "crit" {
@@ -87,13 +87,13 @@ func (s service) flags(f *probe.Flags) func() (probe.Probe, error) {
 		if len(c.expect) == 0 {
 			c.expect = s.expect
 		}
-		c.secure = c.secure || c.tls != (wire.TLS{}) // -D and --sni stand for -S too
+		c.secure = c.secure || c.tls != (wire.TLS{}) // -D and --sni imply -S
 		return c, nil
 	}
 }
 
-// flags are those by TCP and UDP. -E counts for what comes after it, as it does for the
-// plugin, and a text for -q is a line without it.
+// flags declares the flags for TCP and UDP. As in the plugin, -E affects only the flags
+// after it. Without -E, the text of -q gets a line end.
 func (c *check) flags(f *probe.Flags) {
 	escape := false
 	f.Host(&c.host, "H hostname")
@@ -118,7 +118,8 @@ func (c *check) flags(f *probe.Flags) {
 	f.Times()
 }
 
-// unescaped is a text with what \ stands for in it if escape, else with end added.
+// unescaped returns a text with the escapes of \ replaced if escape, otherwise with end
+// added.
 func unescaped(v string, escape bool, end string) probe.Text {
 	if !escape {
 		return probe.Text(v + end)
@@ -170,13 +171,13 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		return err
 	}
 	if c.quit != "" {
-		_, _ = io.WriteString(stream, c.quit.For(to)) // out of courtesy
+		_, _ = io.WriteString(stream, c.quit.For(to)) // for an orderly end
 	}
 	return nil
 }
 
-// step names what comes after the connection: the greeting of a server that speaks first, or
-// the answer to what it is sent.
+// step sets the name of the step after the connection: the greeting of a server that speaks
+// first, or the answer to the sent text.
 func (c *check) step(ctx context.Context) {
 	switch {
 	case c.send != "":
@@ -186,7 +187,7 @@ func (c *check) step(ctx context.Context) {
 	}
 }
 
-// ask sends what is to be sent, and waits as long as the check says.
+// ask sends the text of the check and waits for its delay.
 func (c *check) ask(ctx context.Context, to io.Writer, target probe.Target) error {
 	if _, datagram := to.(*wire.Datagrams); c.send != "" || datagram {
 		if _, err := io.WriteString(to, c.send.For(target)); err != nil {
@@ -205,11 +206,12 @@ func (c *check) ask(ctx context.Context, to io.Writer, target probe.Target) erro
 	return nil
 }
 
-// patience is how long more of an answer is waited for once there is a part of it.
+// patience is how long the check waits for more of an answer after it has received a part
+// of it.
 const patience = 2 * time.Second
 
-// hear reads until the answer is the expected one, or cannot become it. Without a byte
-// the server is down, whatever -M says.
+// hear reads until the answer is the expected one, or cannot become it. If nothing is
+// received, the server is down, even with -M.
 func (c *check) hear(ctx context.Context, conn *wire.Conn, from io.Reader, to probe.Target, say probe.Say) error {
 	if len(c.expect) == 0 {
 		return nil
@@ -246,8 +248,8 @@ const (
 	differs
 )
 
-// judge compares the answer as the plugin does: what -e says may stand anywhere in it, and
-// the words of a service of its own are its beginning.
+// judge compares the answer as the plugin does. The text of -e may be anywhere in it. The
+// words of a service must be its beginning.
 func (c *check) judge(heard string, to probe.Target) verdict {
 	found, undecided := 0, 0
 	for _, e := range c.expect {
@@ -282,7 +284,7 @@ func (c *check) wanted() string {
 	return how + strings.Join(words, by)
 }
 
-// first is as much of an answer as a reason has room for.
+// first returns the part of an answer that fits into a reason.
 func first(heard []byte) string {
 	const enough = 80
 	if len(heard) > enough {

@@ -15,7 +15,7 @@ func TestPortIsAskedByConnecting(t *testing.T) {
 	closed := probetest.Closed(t)
 	probetest.Check(t, "check_tcp", tcp.Check, closed, "-H", "HOST", "-p", "PORT").Down(t, "connection refused")
 	probetest.Check(t, "check_tcp", tcp.Check, closed, "-r", "ok").Healthy(t)
-	// The port of the command, not of the target.
+	// The port of the command is used, not the port of the target.
 	open := probetest.Replies(t, "")
 	probetest.Check(t, "check_tcp", tcp.Check, closed, "-p", fmt.Sprint(open.Port)).Healthy(t)
 }
@@ -103,7 +103,7 @@ func TestDatagramsAreAsked(t *testing.T) {
 	probetest.In(t, 400e6, "check_udp", tcp.UDP, silent, "-p", "PORT", "-e", "x").Down(t, "no answer, wanted")
 	probetest.Check(t, "check_udp", tcp.UDP, probetest.Closed(t), "-p", "PORT").Down(t, "connection refused")
 	probetest.Unbounded(t, "check_udp", tcp.UDP, echo, "-s", "ping", "-e", "re: ping").Healthy(t)
-	// One that was lost is sent again.
+	// A lost request is sent again.
 	asked := 0
 	second := probetest.Datagrams(t, func(b []byte) []byte {
 		if asked++; asked == 1 {

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/wire"
 )
 
-// handshake looks at TLS alone.
+// handshake checks only TLS.
 type handshake struct {
 	host    probe.Host
 	port    probe.Port

@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/tcp"
 )
 
-// secured greets by TLS with a certificate of shop.example that is valid for some days
-// more, by an authority nobody knows.
+// secured starts a TLS server with a greeting. Its certificate for shop.example is valid
+// for some more days, and its CA is not trusted.
 func secured(t *testing.T, days int) (to probe.Target, asked func() string) {
 	t.Helper()
 	authority := certstest.NewAuthority(t, "house", time.Now())
@@ -62,7 +62,7 @@ func TestConversationsAreHeldOverTLS(t *testing.T) {
 	probetest.Check(t, "check_tcp", tcp.Check, to, "-S", "-e", "+OK", "-D", "10").Healthy(t)
 	probetest.Check(t, "check_tcp", tcp.Check, to, "-S", "-e", "+OK", "-D", "30").Down(t, "wanted more than 30")
 	probetest.Check(t, "check_spop", tcp.Services()["check_spop"], to, "-p", "PORT").Healthy(t)
-	probetest.Check(t, "check_tcp", tcp.Check, to, "-D", "10").Healthy(t) // -D stands for -S
+	probetest.Check(t, "check_tcp", tcp.Check, to, "-D", "10").Healthy(t) // -D implies -S
 	probetest.Check(t, "check_tcp", tcp.Check, to, "-D", "20").Down(t, "ends in 20 days")
 	probetest.Check(t, "check_tcp", tcp.Check, to, "-D", "10,20").Down(t, "ends in 20 days")
 	over, _ := secured(t, -1)

@@ -13,16 +13,16 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/wire"
 )
 
-// datagram asks by UDP.
+// datagram checks by UDP.
 type datagram struct {
 	check
 }
 
-// silence is how long a refusal is waited for when no answer is expected.
+// silence is how long the check waits for a refusal if no answer is expected.
 const silence = time.Second
 
-// UDP is check_udp. Without an expected answer a server is healthy unless its machine,
-// or a router on the way, says that nobody is there.
+// UDP is check_udp. Without an expected answer, a server is healthy unless its machine, or
+// a router on the way, reports that the port or host is unreachable.
 func UDP(f *probe.Flags) func() (probe.Probe, error) {
 	c := &datagram{check{most: 64 << 10}}
 	c.flags(f)
@@ -46,9 +46,9 @@ func (c *datagram) Run(ctx context.Context, n probe.Network, to probe.Target, sa
 		wait = time.Until(until) / 2
 	}
 	answer := make([]byte, c.most)
-	// What is lost is sent once more: a refusal may be lost, too.
+	// The request may be lost, so it is sent twice. A refusal may be lost, too.
 	for range 2 {
-		_ = conn.SetDeadline(time.Now().Add(wait / 2)) // the one before is over, for writing too
+		_ = conn.SetDeadline(time.Now().Add(wait / 2)) // the previous deadline has passed, for writing too
 		if err := c.ask(ctx, conn, to); err != nil {
 			return err
 		}
@@ -71,12 +71,12 @@ func (c *datagram) Run(ctx context.Context, n probe.Network, to probe.Target, sa
 	return nil
 }
 
-// answered judges an answer, which may be several datagrams: while there is something to
-// wait for, the next one is.
+// answered judges an answer, which may be several datagrams. It waits for the next datagram
+// while the result is undecided.
 func (c *datagram) answered(conn net.Conn, answer []byte, got int, to probe.Target, say probe.Say) error {
 	defer func() {
 		if c.quit != "" {
-			_, _ = io.WriteString(conn, c.quit.For(to)) // out of courtesy
+			_, _ = io.WriteString(conn, c.quit.For(to)) // for an orderly end
 		}
 	}()
 	if len(c.expect) == 0 {

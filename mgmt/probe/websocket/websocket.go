@@ -1,5 +1,5 @@
-// Package websocket asks web servers for a WebSocket (RFC 6455): whether the upgrade is
-// taken, and, if that is asked for, whether a ping is answered.
+// Package websocket requests a WebSocket from web servers (RFC 6455). It checks whether the
+// server accepts the upgrade and, with --ping, whether it answers a ping.
 package websocket
 
 import (
@@ -74,7 +74,7 @@ func (c *check) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 		}
 		say("the ping was answered")
 	}
-	_, _ = conn.Write(frame(opClose, []byte{0x03, 0xe8})) // 1000, out of courtesy
+	_, _ = conn.Write(frame(opClose, []byte{0x03, 0xe8})) // 1000, for an orderly end
 	return nil
 }
 
@@ -97,7 +97,7 @@ func (c *check) request(key string, to probe.Target) (*http.Request, error) {
 	return r, nil
 }
 
-// judge holds an answer to RFC 6455, 4.1.
+// judge checks an answer by RFC 6455, 4.1.
 func (c *check) judge(r *http.Response, key string) error {
 	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
 	switch {
@@ -113,7 +113,7 @@ func (c *check) judge(r *http.Response, key string) error {
 
 const opClose, opPing, opPong = 0x8, 0x9, 0xa
 
-// frame is one short frame of a client: whole, and masked as it must be.
+// frame returns one short frame of a client: final, and masked as required.
 func frame(op byte, payload []byte) []byte {
 	var mask [4]byte
 	_, _ = rand.Read(mask[:])
@@ -124,8 +124,7 @@ func frame(op byte, payload []byte) []byte {
 	return out
 }
 
-// pinged sends a ping and reads up to its pong. What the server has to say besides is
-// passed over.
+// pinged sends a ping and reads up to its pong. It skips other frames of the server.
 func pinged(to io.Writer, in *bufio.Reader) error {
 	const payload = "sluice"
 	if _, err := to.Write(frame(opPing, []byte(payload))); err != nil {
@@ -144,7 +143,7 @@ func pinged(to io.Writer, in *bufio.Reader) error {
 	}
 }
 
-// readFrame reads a frame of the server; only bodies of control frames are given.
+// readFrame reads a frame of the server. It returns the body only of control frames.
 func readFrame(in *bufio.Reader) (op byte, body []byte, err error) {
 	var head [2]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/websocket"
 )
 
-// upgraded takes the upgrade with a head in which %s is the proof, and says frames once
-// it heard one.
+// upgraded starts a server that accepts the upgrade and sends frames after it has received
+// one. %s in head is the value of Sec-WebSocket-Accept.
 func upgraded(t *testing.T, head, frames string) (probe.Target, chan *http.Request) {
 	t.Helper()
 	asked := make(chan *http.Request, 10)

@@ -10,24 +10,24 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// ErrSilent: nothing came. ErrUnfit: what came does not answer the question.
+// ErrSilent: nothing was received. ErrUnfit: no received datagram answers the request.
 var (
 	ErrSilent = errors.New("no answer")
 	ErrUnfit  = probe.Strange("nothing of what came answers the question")
 )
 
-// Datagrams is a connection by UDP whose deadlines end with the check, whatever a
-// library sets.
+// Datagrams is a UDP connection that has no deadline after the end of the check, even if a
+// library sets one.
 type Datagrams struct {
 	net.Conn
-	ctx    context.Context // of the check, which is told what is heard
+	ctx    context.Context // of the check, which records received bytes
 	mu     sync.Mutex
 	until  time.Time // zero for no end
 	unhook func() bool
 }
 
-// OpenUDP connects by UDP, so that refusals are heard. That sends nothing: what a server
-// refuses is the step that follows.
+// OpenUDP connects by UDP, so that ICMP errors are received. That sends nothing, so a
+// server can refuse only the step that follows.
 func OpenUDP(ctx context.Context, n probe.Network, version, address string) (*Datagrams, error) {
 	probe.Step(ctx, "connect")
 	c, err := n.DialContext(ctx, "udp"+version, address)
@@ -53,7 +53,7 @@ func (d *Datagrams) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// SetDeadline sets the deadline, or that of the check when it comes first.
+// SetDeadline sets the deadline, or the end of the check if that is earlier.
 func (d *Datagrams) SetDeadline(t time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -73,16 +73,16 @@ func (d *Datagrams) Close() error {
 	return d.Conn.Close()
 }
 
-// tries is how often a question is sent that may be lost, maxDatagram the longest answer
-// in bytes.
+// tries is how often a request is sent, since it may be lost. maxDatagram is the longest
+// answer in bytes.
 const (
 	tries       = 3
 	maxDatagram = 64 << 10
 )
 
-// Ask sends a question until an answer comes that is one: up to three times in the time
-// of the check, or within three seconds. is says whether a datagram answers the question;
-// others are passed over.
+// Ask sends a request until it receives an answer: up to three times within the time limit
+// of the check, or within three seconds. is reports whether a datagram answers the request;
+// other datagrams are skipped.
 func (d *Datagrams) Ask(ctx context.Context, question []byte, is func(answer []byte) bool) ([]byte, error) {
 	wait := time.Second
 	if deadline, bounded := ctx.Deadline(); bounded {
@@ -90,7 +90,7 @@ func (d *Datagrams) Ask(ctx context.Context, question []byte, is func(answer []b
 	}
 	answer, unfit := make([]byte, maxDatagram), false
 	for range tries {
-		_ = d.SetDeadline(time.Now().Add(wait)) // the one before is over, for writing too
+		_ = d.SetDeadline(time.Now().Add(wait)) // the previous deadline has passed, for writing too
 		if _, err := d.Write(question); err != nil {
 			return nil, err
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// Server is where a check connects to by TCP, with TLS or without: what most of them
-// have in common.
+// Server holds the settings for a TCP connection, with or without TLS. Most checks have
+// these.
 type Server struct {
 	Host    probe.Host
 	Port    probe.Port
@@ -29,10 +29,10 @@ func (s *Server) Flags(f *probe.Flags, port string) {
 	f.Times()
 }
 
-// Address is where that is for a target.
+// Address returns the address of the server for a target.
 func (s *Server) Address(to probe.Target) string { return probe.Address(s.Host, s.Port, to) }
 
-// Authority is what the server is told it is: its name and port, as a Host field has them.
+// Authority returns the name and port of the server, in the format of a Host field.
 func (s *Server) Authority(to probe.Target) string {
 	port := s.Port
 	if port == 0 {
@@ -41,10 +41,10 @@ func (s *Server) Authority(to probe.Target) string {
 	return net.JoinHostPort(probe.ServerName(s.Host, to), strconv.Itoa(int(port)))
 }
 
-// Config is that of TLS for a target.
+// Config returns the TLS configuration for a target.
 func (s *Server) Config(to probe.Target) *tls.Config { return s.TLS.For(s.Host, to) }
 
-// Dial connects without TLS, for libraries that begin it themselves.
+// Dial connects without TLS, for libraries that start TLS themselves.
 func (s *Server) Dial(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) (net.Conn, error) {
 	c, err := s.dial(ctx, n, to, say)
 	if err != nil {
@@ -61,8 +61,8 @@ func (s *Server) dial(ctx context.Context, n probe.Network, to probe.Target, say
 	return c, err
 }
 
-// Open connects, with TLS where the check wants it. What is returned ends with ctx and
-// closes as a whole.
+// Open connects, with TLS if Secure. The connection ends with ctx, and closing it closes
+// both layers.
 func (s *Server) Open(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) (net.Conn, error) {
 	c, err := s.dial(ctx, n, to, say)
 	if err != nil {
@@ -79,8 +79,8 @@ func (s *Server) Open(ctx context.Context, n probe.Network, to probe.Target, say
 	return &stream{Heard(ctx, secured), c}, nil
 }
 
-// stream is TLS whose end does not wait for the peer: Close of crypto/tls tells the peer
-// first, which may not read.
+// stream is a TLS connection whose Close does not wait for the peer. Close of crypto/tls
+// sends an alert first, and the peer may not read.
 type stream struct {
 	net.Conn
 	below *Conn
@@ -88,7 +88,7 @@ type stream struct {
 
 func (s *stream) Close() error { return s.below.Close() }
 
-// Heard returns a connection with TLS that notes what the check hears by it.
+// Heard returns a TLS connection that records the bytes received through it.
 func Heard(ctx context.Context, c net.Conn) net.Conn { return &heard{c, ctx} }
 
 type heard struct {

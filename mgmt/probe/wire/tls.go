@@ -16,18 +16,18 @@ import (
 // TLSHandshake is the name of that step.
 const TLSHandshake = "TLS handshake"
 
-// TLS is what a check wants of TLS. A certificate is verified only when that is asked
-// for: backends often have one of their own making.
+// TLS holds the settings of a check for TLS. A certificate is verified only on request,
+// since backends often have a self-signed one.
 type TLS struct {
-	Name   probe.Text // for SNI and verification; "" for the target's
+	Name   probe.Text // for SNI and verification; "" for the name of the target
 	Verify bool
-	Dated  bool // the certificate has to be valid for more than Days whole days
+	Dated  bool // the certificate must be valid for more than Days whole days
 	Days   int
 	Least  uint16
 	Only   bool // no version but Least
 }
 
-// Flags declares the usual ones, but for what turns TLS on.
+// Flags declares the usual flags, except the flag that turns TLS on.
 func (t *TLS) Flags(f *probe.Flags, days string) {
 	f.Text(&t.Name, "sni")
 	f.Bool(&t.Verify, "verify verify-cert")
@@ -36,8 +36,8 @@ func (t *TLS) Flags(f *probe.Flags, days string) {
 	}
 }
 
-// SetDays reads "30" or "30,14": of two the larger one counts, since a warning is not
-// healthy either. 0 is every certificate that has a whole day left.
+// SetDays reads "30" or "30,14". Of two numbers the larger one counts, since a warning is
+// not healthy either. 0 accepts every certificate with a whole day left.
 func (t *TLS) SetDays(v string) error {
 	t.Dated, t.Days = true, 0
 	for one := range strings.SplitSeq(v, ",") {
@@ -61,7 +61,7 @@ func (t *TLS) Version(v string) error {
 	return nil
 }
 
-// Config is the one for a server of that name.
+// Config returns the configuration for a server of that name.
 func (t *TLS) Config(name string) *tls.Config {
 	config := &tls.Config{ServerName: name, InsecureSkipVerify: !t.Verify, MinVersion: t.Least}
 	if t.Least == 0 {
@@ -73,14 +73,14 @@ func (t *TLS) Config(name string) *tls.Config {
 	return config
 }
 
-// Then has a configuration call next when a handshake made by a library is over: its own
-// last message is all that is left to send.
+// Then makes a configuration call next when a library has completed a handshake except for
+// sending its own last message.
 func Then(config *tls.Config, next func()) *tls.Config {
 	config.VerifyConnection = func(tls.ConnectionState) error { next(); return nil }
 	return config
 }
 
-// For is the one for a target, or somebody else a command names.
+// For returns the configuration for a target, or for another host in the command.
 func (t *TLS) For(host probe.Host, to probe.Target) *tls.Config {
 	if name := t.Name.For(to); name != "" {
 		return t.Config(name)
@@ -93,7 +93,7 @@ func (t *TLS) Client(ctx context.Context, c net.Conn, host probe.Host, to probe.
 	return t.Handshake(ctx, c, t.For(host, to), say)
 }
 
-// Handshake makes one and judges the certificate.
+// Handshake makes a handshake and judges the certificate.
 func (t *TLS) Handshake(ctx context.Context, c net.Conn, config *tls.Config, say probe.Say) (*tls.Conn, error) {
 	probe.Step(ctx, TLSHandshake)
 	secured := tls.Client(c, config)
@@ -107,7 +107,7 @@ func (t *TLS) Handshake(ctx context.Context, c net.Conn, config *tls.Config, say
 	return secured, t.Judge(secured.ConnectionState(), time.Now(), say)
 }
 
-// Judge looks at the certificate of a connection at a time.
+// Judge checks the certificate of a connection at a time.
 func (t *TLS) Judge(s tls.ConnectionState, now time.Time, say probe.Say) error {
 	if len(s.PeerCertificates) == 0 {
 		return errors.New("the server has none")

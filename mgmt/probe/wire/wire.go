@@ -1,9 +1,9 @@
-// Package wire makes the connections of checks: over when the check is, and bounded in
-// what they read.
+// Package wire makes the connections of checks. They end with the check, and limit how much
+// the check reads.
 //
-// A server that is ill answers anything: nothing, one byte a minute, bytes without end.
-// A Conn ends with the context it was opened with, whoever reads from it, and gives an
-// error once it has read what a healthy server never sends.
+// A server that is ill may answer anything: nothing, one byte a minute, bytes without end.
+// A Conn ends with the context it was opened with, even during a read of a library. It
+// returns an error after more bytes than a healthy server ever sends.
 package wire
 
 import (
@@ -16,22 +16,23 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// ErrTooMuch: the server sent more than a check takes.
+// ErrTooMuch: the server sent more than a check reads.
 var ErrTooMuch = errors.New("the server sends more than a check takes")
 
-// Most is how much a conversation reads, in bytes, unless its check says otherwise.
+// Most is how many bytes a conversation reads, unless its check says otherwise.
 const Most = 64 << 10
 
 // Conn is a connection of one check.
 type Conn struct {
 	net.Conn
-	ctx    context.Context // of the check, which is told what is heard
-	muted  atomic.Bool     // what is heard is ciphertext
+	ctx    context.Context // of the check, which records received bytes
+	muted  atomic.Bool     // the received bytes are ciphertext
 	left   int
 	unhook func() bool
 }
 
-// Open connects, which is a step of its own. most is how many bytes may be read from it, in all.
+// Open connects, which is a step of its own. most is how many bytes may be read from it, in
+// all.
 func Open(ctx context.Context, n probe.Network, network, address string, most int) (*Conn, error) {
 	probe.Step(ctx, "connect")
 	c, err := n.DialContext(ctx, network, address)
@@ -41,12 +42,12 @@ func Open(ctx context.Context, n probe.Network, network, address string, most in
 	return Bound(ctx, c, most), nil
 }
 
-// Bound bounds a connection there is already, which it owns from then on.
+// Bound limits an existing connection and takes over its ownership.
 func Bound(ctx context.Context, c net.Conn, most int) *Conn {
 	return &Conn{Conn: c, ctx: ctx, left: most, unhook: context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })}
 }
 
-// Read reads, up to what is left of the bound.
+// Read reads up to the rest of the limit.
 func (c *Conn) Read(b []byte) (int, error) {
 	if c.left <= 0 {
 		return 0, ErrTooMuch
@@ -59,8 +60,8 @@ func (c *Conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Patience bounds how long the next reads wait, in place of what was set before. The end
-// of ctx, which the connection was opened with, stays the last moment.
+// Patience limits how long the next reads wait and replaces the previous limit. The end of
+// ctx, the context of the connection, remains the latest time.
 func (c *Conn) Patience(ctx context.Context, d time.Duration) {
 	_ = c.Conn.SetReadDeadline(time.Now().Add(d))
 	if ctx.Err() != nil { // it ended meanwhile, and its deadline was overwritten
@@ -68,8 +69,8 @@ func (c *Conn) Patience(ctx context.Context, d time.Duration) {
 	}
 }
 
-// SetDeadline, SetReadDeadline and SetWriteDeadline do nothing: the end of the check is
-// the deadline, and libraries must not move it.
+// SetDeadline, SetReadDeadline and SetWriteDeadline do nothing: the end of the check is the
+// deadline, and libraries must not move it.
 func (c *Conn) SetDeadline(time.Time) error      { return nil }
 func (c *Conn) SetReadDeadline(time.Time) error  { return nil }
 func (c *Conn) SetWriteDeadline(time.Time) error { return nil }

@@ -71,7 +71,7 @@ func TestDeadlinesOfDatagramsEndWithTheCheck(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	_ = d.SetDeadline(time.Now().Add(time.Hour)) // over stays over
+	_ = d.SetDeadline(time.Now().Add(time.Hour)) // a past deadline stays
 	if _, err := d.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error(err)
 	}
