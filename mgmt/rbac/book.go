@@ -9,39 +9,40 @@ import (
 	"sync/atomic"
 )
 
-// Keeper keeps a value under a name; *store.Store is one. A write is on disk when
+// Keeper stores a value under a name; *store.Store is one. A write is on disk when
 // WriteDocument returns.
 type Keeper interface {
 	ReadDocument(name string, into any) (found bool, err error)
 	WriteDocument(name string, value any) error
 }
 
-// document is the name a Book is kept under.
+// document is the name under which a Book is stored.
 const document = "rbac"
 
-// Book is who may do what; make it with NewBook. It may be used from any goroutine.
+// Book holds the users and their rights; make it with NewBook. It may be used from any
+// goroutine.
 type Book struct {
-	// System knows the password of root, Directory those of users of the service
-	// ldap; nil for nobody does. Set them before use.
+	// System checks the password of root, Directory the passwords of users of the service
+	// ldap; nil: these passwords cannot be checked. Set them before use.
 	System, Directory Checker
-	// ChangeSystem gives root another password of the system; nil for nobody does.
+	// ChangeSystem changes root's password in the system; nil: it cannot be changed.
 	ChangeSystem Changer
 	// Secrets encrypts the secrets of second factors; without it there are none.
 	Secrets Sealer
-	// Cost is that of a password's hash, as OWASP advises it. Set it before use.
+	// Cost is the cost of a password's hash, as recommended by OWASP. Set it before use.
 	Cost Cost
 
 	keeper Keeper
 	write  *sync.Mutex
 	state  *atomic.Pointer[state]
-	// hashes are the passwords that are hashed, asking those of root that the system is
-	// asked about.
+	// hashes limits how many passwords are hashed at a time. asking limits how many
+	// passwords of root are checked by the system at a time.
 	hashes, asking *queue
-	// caller is who asks for changes, nil for nobody who needs rights of their own.
+	// caller is the user who requests changes; nil: the rights are not checked.
 	caller *Caller
 }
 
-// NewBook reads the book that the keeper has, or begins one.
+// NewBook reads the stored book, or starts an empty one.
 func NewBook(keeper Keeper) (*Book, error) {
 	b := &Book{Cost: advised, keeper: keeper, write: new(sync.Mutex), state: new(atomic.Pointer[state]), hashes: newQueue(workers()), asking: newQueue(maxAsking)}
 	s := fresh()
@@ -52,8 +53,8 @@ func NewBook(keeper Keeper) (*Book, error) {
 	return b, nil
 }
 
-// change replaces the state by an edited copy, once that is kept. What edit refuses
-// changes nothing.
+// change replaces the state with an edited copy after that has been stored. If edit returns
+// an error, nothing changes.
 func (b *Book) change(edit func(*state) error) error {
 	b.write.Lock()
 	defer b.write.Unlock()
@@ -75,11 +76,11 @@ func (b *Book) change(edit func(*state) error) error {
 	return nil
 }
 
-// Revision grows with every change, over restarts too.
+// Revision grows with every change and across restarts.
 func (b *Book) Revision() uint64 { return b.state.Load().Revision }
 
-// DryRun is a book as this one is, in which every change that could be made ends
-// with that error and is not made.
+// DryRun returns a copy of this book in which every possible change fails with the error
+// end and is not made.
 func (b *Book) DryRun(end error) *Book {
 	r := &Book{System: b.System, Directory: b.Directory, Secrets: b.Secrets, Cost: b.Cost, keeper: nowhere{end}, write: new(sync.Mutex), state: new(atomic.Pointer[state]), hashes: b.hashes, asking: b.asking, caller: b.caller}
 	r.ChangeSystem = func(context.Context, string, string) (bool, error) { return true, end }
@@ -87,13 +88,14 @@ func (b *Book) DryRun(end error) *Book {
 	return r
 }
 
-// nowhere keeps nothing.
+// nowhere stores nothing.
 type nowhere struct{ why error }
 
 func (n nowhere) ReadDocument(string, any) (bool, error) { return false, nil }
 func (n nowhere) WriteDocument(string, any) error        { return n.why }
 
-// owner is the user whose key has this hash. It looks at all of them, whoever it is.
+// owner returns the user whose key has this hash. It always compares all keys, so the time
+// does not depend on the user.
 func (s *state) owner(hash []byte) *User {
 	var found *User
 	look := func(u *User) {
@@ -108,7 +110,7 @@ func (s *state) owner(hash []byte) *User {
 	return found
 }
 
-// FindKey returns the user whose own key this is, and who may use it.
+// FindKey returns the user with this key, if the user may use it.
 func (b *Book) FindKey(secret string) (user string, ok bool) {
 	hash := sha256.Sum256([]byte(secret))
 	if u := b.state.Load().owner(hash[:]); u != nil && u.API {

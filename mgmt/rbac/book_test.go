@@ -22,13 +22,12 @@ func must(t *testing.T, errs ...error) {
 
 func yes() *bool { v := true; return &v }
 
-// says is a service that gives the same answer to everybody.
+// says returns a service that gives the same answer for every password.
 func says(right bool) rbac.Checker {
 	return func(context.Context, string, string) (bool, error) { return right, nil }
 }
 
-// refused checks what a change says when it is refused, and what kind of refusal
-// that is.
+// refused checks the text and the kind of a refused change.
 func refused(t *testing.T, err error, kind rbac.Kind, words string) {
 	t.Helper()
 	var known *rbac.Error
@@ -37,7 +36,7 @@ func refused(t *testing.T, err error, kind rbac.Kind, words string) {
 	}
 }
 
-// house is a book with one user of each kind.
+// house returns a book with one user of each kind.
 func house(t *testing.T, m *rbactest.Memory) *rbac.Book {
 	b := rbactest.Book(t, m)
 	_, copied := b.AddRole("ops", "management")
@@ -304,7 +303,7 @@ func TestWhatEndsTheSessionsOfAUser(t *testing.T) {
 		t.Fatal("no epoch")
 	}
 	key := "Abcdefgh12345678"
-	for _, c := range []struct { // in this order: who is in no group has no role
+	for _, c := range []struct { // in this order: without a group there is no role
 		what   string
 		change func() error
 	}{
@@ -350,8 +349,9 @@ func TestPermissionsAreListedOnceAndKnown(t *testing.T) {
 	}
 }
 
-// A group that lists the farms of the moment sees all of them until there is another one;
-// one with all farms sees that, too, and is told apart after a restart.
+// A group that lists all existing farms sees all of them until another one is created. A
+// group with all farms sees that one, too. The two are distinguished after a restart as
+// well.
 func TestAllFarmsIsMoreThanAListOfFarms(t *testing.T) {
 	m := &rbactest.Memory{}
 	b := house(t, m)

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
 )
 
-// full is a book that keeps as many of a kind as are given, and nothing else.
+// full returns a book with a number of entries of a kind, and nothing else.
 func full(t *testing.T, kind string, n int) *rbac.Book {
 	list := make([]map[string]string, n)
 	for i := range list {
@@ -59,8 +59,8 @@ func TestWhatMayBeAPassword(t *testing.T) {
 	}
 }
 
-// Who asks for a user that does not exist is answered as late as another: a hash
-// costs what the decoy does.
+// A log-in for an unknown user takes as long as for a known one: a hash costs the same as
+// the decoy.
 func TestAPasswordIsHashedAtThePriceThatIsWritten(t *testing.T) {
 	m := &rbactest.Memory{}
 	b, err := rbac.NewBook(m)
@@ -194,7 +194,7 @@ func TestAPasswordIsReplaced(t *testing.T) {
 	}
 }
 
-// everything is what others see of a book.
+// everything returns all that others see of a book.
 func everything(t *testing.T, b *rbac.Book) string {
 	t.Helper()
 	all, err := json.Marshal([]any{b.Users(), b.Groups(), b.Roles()})
@@ -202,7 +202,7 @@ func everything(t *testing.T, b *rbac.Book) string {
 	return string(all)
 }
 
-// edits are changes of a house, each of another kind.
+// edits returns changes of a house, each of another kind.
 func edits(b *rbac.Book) map[string]func() error {
 	return map[string]func() error{
 		"AddUser": func() error { return b.AddUser("tim", rbac.LDAP, "") }, "ChangeUser": func() error { return b.ChangeUser("ann", rbac.UserChange{WebGUI: yes()}) },
@@ -275,7 +275,7 @@ func TestADryRunChangesNothing(t *testing.T) {
 	}
 }
 
-// A session must not be taken over by another user who is given the same name.
+// A session must not pass to a new user with the same name.
 func TestAUserWhoIsMadeAgainIsAnother(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	before, _ := b.Epoch("eve")

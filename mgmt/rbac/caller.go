@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Caller asks for changes of users, groups and roles. One rule holds for all of them:
-// the caller covers the target. For every user, group and role that a change touches, the
-// caller must see all farms and interfaces that it sees and hold every permission that it
-// has, before and after the change. A caller that does not see all farms, besides, changes
-// the own group, its users and its role only. Root covers everything, and only root covers
-// root.
+// Caller is a user who requests changes of users, groups and roles. One rule holds for all
+// of them: the caller must cover the target. For every user, group and role that a change
+// affects, the caller must see all farms and interfaces that it sees, and hold every
+// permission that it has. This must be true before and after the change. In addition, a
+// caller that does not see all farms may change only the own group, its users and its role.
+// Root covers everything, and only root covers root.
 type Caller struct {
 	Name  string
-	Farms []uint32 // all farms there are
+	Farms []uint32 // all existing farms
 }
 
 // On returns the book for a caller: changes that the caller does not cover are refused.
@@ -23,7 +23,7 @@ func (b *Book) On(behalf Caller) *Book {
 	return &c
 }
 
-// covers applies the rule to everything that a change touches.
+// covers applies the rule to everything that a change affects.
 func (c *Caller) covers(now, next *state) error {
 	who, known := now.identity(c.Name)
 	switch {
@@ -41,15 +41,15 @@ func (c *Caller) covers(now, next *state) error {
 	return nil
 }
 
-// coverage compares a change with the rights of who asks for it.
+// coverage compares a change with the rights of the caller.
 type coverage struct {
 	who       Identity // before the change
 	now, next *state
-	farms     []uint32 // all farms there are
-	all       bool     // who sees all farms
+	farms     []uint32 // all existing farms
+	all       bool     // the caller sees all farms
 }
 
-// settings are root's alone.
+// settings allows changes of the settings only to root.
 func (c *coverage) settings() error {
 	if reflect.DeepEqual(c.now.Using, c.next.Using) {
 		return nil
@@ -76,7 +76,7 @@ func (c *coverage) roles() error {
 	return nil
 }
 
-// ownRole reports whether a role is that of the caller's group and of no other.
+// ownRole reports whether a role is the role of the caller's group and of no other.
 func (c *coverage) ownRole(name string) bool {
 	for i := range c.now.Groups {
 		if g := &c.now.Groups[i]; g.Role == name && g.Name != c.who.Group() {
@@ -119,7 +119,7 @@ func (c *coverage) users() error {
 	return nil
 }
 
-// user looks at one user; what changes of a group or role is looked at there.
+// user checks one user. Changes of its group or role are checked there.
 func (c *coverage) user(name string) error {
 	if reflect.DeepEqual(c.now.user(name), c.next.user(name)) || name == c.who.Name() {
 		return nil
@@ -134,12 +134,12 @@ func (c *coverage) user(name string) error {
 	return c.group(c.next, c.next.groupOf(name), "the user "+name)
 }
 
-// group refuses a group that sees or may do what the caller does not.
+// group refuses a group that sees or may do more than the caller.
 func (c *coverage) group(in *state, g *Group, what string) error {
 	if g == nil {
 		return nil
 	}
-	if g.AllFarms && !c.who.AllFarms() { // a list of all farms lacks those that are made later
+	if g.AllFarms && !c.who.AllFarms() { // a list of all farms lacks later farms
 		return forbidden("you may not change %s: it sees all farms, those that are made later too, and your group does not", what)
 	}
 	for _, id := range g.Farms {
@@ -173,7 +173,7 @@ func (c *coverage) beyond(what string) error {
 	return forbidden("you may not change %s: who does not see all farms changes the own group, its users and its role only", what)
 }
 
-// both lists the names of two lists.
+// both returns the names in two lists.
 func both[T any](now, next []T, name func(*T) string) []string {
 	var out []string
 	for _, list := range [][]T{now, next} {

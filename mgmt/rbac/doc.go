@@ -1,13 +1,12 @@
-// Package rbac says who may do what: users, the groups they are in, and the roles
-// of groups (api-reference §14.1).
+// Package rbac holds the rights of users: users, the groups they are in, and the roles of
+// groups (api-reference §14.1).
 //
-// A user is in one group at most, a group has one role at most, and a role is a set
-// of permissions. Who has no group, or whose group has no role, may do what is open
-// to everybody who is known, and nothing else. Farms and virtual interfaces belong
-// to groups: users see and change those of their own group only. Root is no such
-// user: root may do everything.
+// A user is in one group at most, a group has one role at most, and a role is a set of
+// permissions. A user without a group, or in a group without a role, may do only what every
+// known user may. Farms and virtual interfaces belong to groups: users see and change only
+// those of their own group. Root is an exception and may do everything.
 //
-// A Book holds all of it in memory and keeps it through a Keeper: a change is
-// written before it holds, and holds for the next request. Passwords are kept as
-// argon2id, keys as SHA-256 (they are long enough that no guess finds them).
+// A Book holds all of it in memory and stores it through a Keeper. A change is stored
+// before it takes effect, and takes effect for the next request. Passwords are stored as
+// argon2id, keys as SHA-256, since they are too long to be guessed.
 package rbac

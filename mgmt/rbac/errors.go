@@ -2,17 +2,17 @@ package rbac
 
 import "fmt"
 
-// Kind says what a refused call can be answered with.
+// Kind is the kind of a refusal, which decides the answer to the client.
 type Kind uint8
 
 // Kinds of errors.
 const (
-	Invalid   Kind = iota // what was sent is wrong, or something is in its way
-	Missing               // the user, group or role is not there
+	Invalid   Kind = iota // the request is wrong, or something conflicts with it
+	Missing               // the user, group or role does not exist
 	Forbidden             // the caller may not change it
 )
 
-// Error says why nothing was changed. It never holds a secret.
+// Error is the reason why nothing was changed. It never contains a secret.
 type Error struct {
 	Kind    Kind
 	Message string
@@ -27,6 +27,7 @@ func forbidden(format string, args ...any) error {
 }
 func missing(format string, args ...any) error { return &Error{Missing, fmt.Sprintf(format, args...)} }
 
-// ErrTaken is the error of a key that another user has. Whoever may choose keys can guess
-// with it, so the caller must limit how often that is (auth.Guard.ChooseKey).
+// ErrTaken is the error for a key that another user has. A user who may choose keys can
+// guess with it, so the caller must limit how often that is possible
+// (auth.Guard.ChooseKey).
 var ErrTaken = invalid("zapikey: it is not possible, choose another one")

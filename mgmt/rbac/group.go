@@ -4,14 +4,15 @@ import (
 	"slices"
 )
 
-// Group is a set of users with one role, and what they may see and change.
+// Group is a set of users with one role, and the farms and interfaces that they may see and
+// change.
 type Group struct {
 	Name  string   `json:"name"`
 	Role  string   `json:"role,omitempty"`  // empty: its users may do nothing
 	Users []string `json:"users,omitempty"` // by name
-	// Farms are stable IDs: a farm that is renamed stays in its group.
+	// Farms are stable IDs: a renamed farm stays in its group.
 	Farms []uint32 `json:"farms,omitempty"`
-	// AllFarms: its users see every farm, those that are made later too.
+	// AllFarms: its users see every farm, including later ones.
 	AllFarms   bool     `json:"all_farms,omitempty"`
 	Interfaces []string `json:"interfaces,omitempty"`
 }
@@ -46,14 +47,14 @@ func (b *Book) AddGroup(name string) error {
 	})
 }
 
-// GiveRole gives a group its role; an empty one takes it away.
+// GiveRole sets the role of a group; an empty role removes it.
 func (b *Book) GiveRole(group, role string) error {
 	return b.ChangeGroup(group, GroupChange{Role: &role})
 }
 
-// GroupChange lists the properties of a group to change; nil leaves one as it is.
+// GroupChange holds the properties of a group to change; nil leaves a property unchanged.
 type GroupChange struct {
-	Role     *string // empty: takes it away
+	Role     *string // empty: removes the role
 	AllFarms *bool
 }
 
@@ -73,7 +74,7 @@ func (b *Book) ChangeGroup(group string, to GroupChange) error {
 	})
 }
 
-// RemoveGroup deletes a group; its users stay and may do nothing.
+// RemoveGroup deletes a group. Its users remain, without rights.
 func (b *Book) RemoveGroup(name string) error {
 	return b.changeGroup(name, func(s *state, _ *Group) error {
 		s.Groups = slices.DeleteFunc(s.Groups, func(g Group) bool { return g.Name == name })
@@ -81,7 +82,7 @@ func (b *Book) RemoveGroup(name string) error {
 	})
 }
 
-// Join puts a user into a group; it must be in no other.
+// Join adds a user to a group. The user must not be in another one.
 func (b *Book) Join(group, user string) error {
 	return b.changeGroup(group, func(s *state, g *Group) error {
 		if user == Root {
@@ -98,37 +99,35 @@ func (b *Book) Join(group, user string) error {
 	})
 }
 
-// Leave takes a user out of a group.
+// Leave removes a user from a group.
 func (b *Book) Leave(group, user string) error {
 	return b.changeGroup(group, func(_ *state, g *Group) error {
 		return take(&g.Users, user, "the user %.80q is not in the group %s", user, group)
 	})
 }
 
-// AddFarm lets a group see and change a farm, RemoveFarm no longer. Any number of
-// groups may have a farm.
+// AddFarm allows a group to see and change a farm. A farm may be in any number of groups.
 func (b *Book) AddFarm(group string, farm uint32) error {
 	return b.changeGroup(group, func(_ *state, g *Group) error {
 		return give(&g.Farms, farm, "name: the farm is in the group %s already", group)
 	})
 }
 
-// RemoveFarm is the other half of AddFarm.
+// RemoveFarm reverts AddFarm.
 func (b *Book) RemoveFarm(group string, farm uint32) error {
 	return b.changeGroup(group, func(_ *state, g *Group) error {
 		return take(&g.Farms, farm, "the farm is not in the group %s", group)
 	})
 }
 
-// AddInterface lets a group see and change a virtual interface, RemoveInterface no
-// longer.
+// AddInterface allows a group to see and change a virtual interface.
 func (b *Book) AddInterface(group, name string) error {
 	return b.changeGroup(group, func(_ *state, g *Group) error {
 		return give(&g.Interfaces, name, "name: the interface %.80q is in the group %s already", name, group)
 	})
 }
 
-// RemoveInterface is the other half of AddInterface.
+// RemoveInterface reverts AddInterface.
 func (b *Book) RemoveInterface(group, name string) error {
 	return b.changeGroup(group, func(_ *state, g *Group) error {
 		return take(&g.Interfaces, name, "the interface %.80q is not in the group %s", name, group)

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Identity is what one user may do at this moment. The zero one may do nothing.
+// Identity holds the current rights of one user. The zero Identity has none.
 type Identity struct {
 	user  *User
-	group *Group // nil: only what is open
+	group *Group // nil: only Open and Public
 	role  *Role
 }
 
-// Identity returns what the user may do now; false when there is none. It holds for
-// one request: a later change is not seen.
+// Identity returns the current rights of a user, and false if the user does not exist. It
+// is for one request: it does not reflect later changes.
 func (b *Book) Identity(user string) (Identity, bool) {
 	return b.state.Load().identity(user)
 }
@@ -30,13 +30,13 @@ func (s *state) identity(user string) (Identity, bool) {
 	return who, true
 }
 
-// Root reports whether it is root, who may do everything.
+// Root reports whether the user is root, who may do everything.
 func (i Identity) Root() bool { return i.user != nil && i.user.Name == Root }
 
-// Name is that of the user.
+// Name returns the name of the user.
 func (i Identity) Name() string { return i.user.Name }
 
-// Group is the name of the user's group, empty for none.
+// Group returns the name of the user's group, empty for none.
 func (i Identity) Group() string {
 	if i.group == nil {
 		return ""
@@ -44,7 +44,7 @@ func (i Identity) Group() string {
 	return i.group.Name
 }
 
-// API reports whether the user may use the API by key.
+// API reports whether the user may use the API with a key.
 func (i Identity) API() bool { return i.user != nil && i.user.API }
 
 // May reports whether the user has the permission.
@@ -60,18 +60,18 @@ func (i Identity) May(p Permission) bool {
 	return i.role != nil && i.role.May(p)
 }
 
-// MayFarm reports whether the user sees the farm of a stable ID.
+// MayFarm reports whether the user sees the farm with a stable ID.
 func (i Identity) MayFarm(id uint32) bool {
 	return i.AllFarms() || i.group != nil && slices.Contains(i.group.Farms, id)
 }
 
-// AllFarms reports whether the user sees every farm, those that are made later too.
+// AllFarms reports whether the user sees every farm, including later ones.
 func (i Identity) AllFarms() bool { return i.Root() || i.group != nil && i.group.AllFarms }
 
-// SeesAll reports whether the user sees all of the farms that there are: by a group that
-// sees every farm, or that lists each farm of the moment. The latter ends with the next
-// farm that is made. On an appliance without farms only the former counts, because a list
-// shows nothing there.
+// SeesAll reports whether the user sees all existing farms. That is the case for a group
+// with all farms, and for a group that lists every existing farm until another one is
+// created. If there are no farms, only the former counts, because an empty list proves
+// nothing.
 func (i Identity) SeesAll(farms iter.Seq[uint32]) bool {
 	if i.AllFarms() {
 		return true
@@ -85,11 +85,11 @@ func (i Identity) SeesAll(farms iter.Seq[uint32]) bool {
 	return any
 }
 
-// Sight is comparable: who has the same sees the same farms.
+// Sight returns a comparable value. Users with equal values see the same farms.
 func (i Identity) Sight() any {
 	type sight struct {
 		root  bool
-		group *Group // another one after every change
+		group *Group // a new one after every change
 	}
 	return sight{i.Root(), i.group}
 }
@@ -99,9 +99,9 @@ func (i Identity) MayInterface(name string) bool {
 	return i.Root() || i.group != nil && slices.Contains(i.group.Interfaces, name)
 }
 
-// Epoch changes with everything that ends the sessions of a user: password, second
-// factor, keys, permissions, group, the role of the group, and whether its service is in
-// use; false when there is none.
+// Epoch returns a value that changes with everything that ends the sessions of a user:
+// password, second factor, keys, permissions, group, the role of the group, and whether its
+// service is in use. It returns false if the user does not exist.
 func (b *Book) Epoch(user string) (Epoch, bool) {
 	who, ok := b.Identity(user)
 	if !ok {
@@ -114,7 +114,7 @@ func (b *Book) Epoch(user string) (Epoch, bool) {
 	return e, true
 }
 
-// Epoch is a time in the life of a user in which its rights did not change.
+// Epoch identifies a period in which the rights of a user did not change.
 type Epoch struct {
 	changes     uint64
 	group, role string

@@ -5,10 +5,9 @@ import (
 	"fmt"
 )
 
-// Kept works on books as keepers have them, for who restores one: nobody uses it yet.
+// The functions in this file change stored books, for restoring one that is not in use yet.
 
-// OnlyRoot is what is left of a kept book when everybody but root is gone, with root's
-// rights and key.
+// OnlyRoot returns a stored book without all users but root, with root's rights and key.
 func OnlyRoot(kept []byte) ([]byte, error) {
 	s, err := readKept(kept)
 	if err != nil {
@@ -19,8 +18,8 @@ func OnlyRoot(kept []byte) ([]byte, error) {
 	return json.Marshal(only)
 }
 
-// Renumbered is a kept book whose groups have other numbers of the same farms; those that
-// have none are taken out.
+// Renumbered returns a stored book whose groups have new numbers for the same farms. Farms
+// without a new number are removed.
 func Renumbered(kept []byte, number func(farm uint32) (uint32, bool)) ([]byte, error) {
 	s, err := readKept(kept)
 	if err != nil {

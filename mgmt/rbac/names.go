@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// The forms of names (api-reference §1.4; a user may begin with a digit, as the
+// The forms of names (api-reference §1.4; the name of a user may begin with a digit, as the
 // contract says).
 var (
 	userForm = regexp.MustCompile(`^[a-z0-9][-a-z0-9_.]*$`)
 	nameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
 )
 
-// The bounds of what is kept: every request looks at some of it.
+// Limits for stored data, since every request reads some of it.
 const (
 	maxName   = 64
 	maxUsers  = 1000
@@ -23,8 +23,8 @@ const (
 // Root is the name of the user who may do everything.
 const Root = "root"
 
-// reserved are names no user may have: root's, and what the family's paths mean by
-// other words.
+// reserved are names that no user may have: root's, and names with another meaning in paths
+// of the product family.
 var reserved = []string{"0", Root, "zapi"}
 
 func checkUserName(name string) error {

@@ -11,26 +11,28 @@ import (
 	"github.com/alexedwards/argon2id"
 )
 
-// The bounds of passwords (api-reference §12, /system/users).
+// Limits for passwords (api-reference §12, /system/users).
 const minPassword, maxPassword = 8, 512
 
-// Cost is what a guess at a password costs: argon2id over so many KiB of memory, so often.
+// Cost is the cost of a guess at a password: argon2id over so many KiB of memory, with so
+// many passes.
 type Cost struct{ Memory, Passes uint32 }
 
-// advised is the cost OWASP advises where memory counts: 19 MiB for some 30 ms.
+// advised is the cost that OWASP recommends for limited memory: 19 MiB, which takes some 30
+// ms.
 var advised = Cost{Memory: 19 << 10, Passes: 2}
 
 func (c Cost) params() *argon2id.Params {
 	return &argon2id.Params{Memory: c.Memory, Iterations: c.Passes, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 }
 
-// decoy is the hash of no password, at the same cost.
+// decoy returns a hash that no password has, at the same cost.
 func (c Cost) decoy() string {
 	return fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", c.Memory, c.Passes)
 }
 
-// CheckPassword says what is wrong with a password that is to be set; field is what
-// it was sent as.
+// CheckPassword returns what is wrong with a new password. field is its field in the
+// request.
 func CheckPassword(field, password string) error {
 	switch {
 	case len(password) < minPassword || len(password) > maxPassword:
@@ -58,17 +60,16 @@ func (b *Book) hash(field, password string) (string, error) {
 
 // The refusals of a log-in. The answer to the client is the same for all of them.
 var (
-	// ErrWrong: there is no such user, or its password is another one.
+	// ErrWrong: the user does not exist, or the password is wrong.
 	ErrWrong = errors.New("wrong user or password")
 	// ErrNotAllowed: the user may not log in with a password.
 	ErrNotAllowed = errors.New("the user lacks the permission webgui")
 )
 
-// Verify reports whether the password is that of the user, who may log in. It takes
-// as long for a user that does not exist; at most one for four processors is worked on,
-// and those that wait take turns by source, the network the caller comes from.
-// Errors: ErrWrong, ErrNotAllowed, those of ctx, and what the service says that knows
-// the password.
+// Verify checks the password of a user who may log in. It takes as long for an unknown
+// user. At most one password for four processors is hashed at a time. The others wait and
+// take turns by source, the network of the client. Errors: ErrWrong, ErrNotAllowed, those
+// of ctx, and those of the service that checks the password.
 func (b *Book) Verify(ctx context.Context, source netip.Prefix, name, password string) (UserView, error) {
 	s := b.state.Load()
 	u := s.user(name)
@@ -113,23 +114,23 @@ func (b *Book) matches(ctx context.Context, source netip.Prefix, u *User, name, 
 	return match && u != nil && u.Password != "", err
 }
 
-// Checker knows passwords of a service: whether this one is right.
+// Checker checks a password with a service.
 type Checker func(ctx context.Context, user, password string) (bool, error)
 
 func (b *Book) ask(ctx context.Context, checker Checker, user, password string) (bool, error) {
-	if checker == nil || password == "" { // a directory takes an empty one for nobody's, and says yes
+	if checker == nil || password == "" { // a directory treats an empty password as anonymous and accepts it
 		return false, nil
 	}
 	return checker(ctx, user, password)
 }
 
-// Changer gives a user of a service another password; false when old is not the one in
-// force.
+// Changer changes a user's password in a service. right is false if old is not the current
+// password.
 type Changer func(ctx context.Context, old, new string) (right bool, err error)
 
-// ChangeRootPassword gives root another password, which is the system's: it is the one
-// for the console, too. Sessions of root end. Errors: *Error, ErrWrong when old is not
-// the one in force, and what the system says.
+// ChangeRootPassword changes the password of root in the system, which is also the password
+// for the console. Sessions of root end. Errors: *Error, ErrWrong if old is not the current
+// password, and errors of the system.
 func (b *Book) ChangeRootPassword(ctx context.Context, old, new string) error {
 	if err := CheckPassword("newpassword", new); err != nil {
 		return err
@@ -147,10 +148,10 @@ func (b *Book) ChangeRootPassword(ctx context.Context, old, new string) error {
 	return b.ChangeUser(Root, UserChange{})
 }
 
-// maxAsking is how many passwords of root the system is asked about at the same time: less
-// than the supervisor takes, which refuses more.
+// maxAsking is how many passwords of root the system checks at a time. It is less than the
+// limit of the supervisor, which refuses more.
 const maxAsking = 6
 
-// workers is how many hash at the same time: strangers make them work, and traffic
-// needs the processors.
+// workers returns how many passwords are hashed at a time: unknown clients cause this work,
+// and traffic needs the processors.
 func workers() int { return max(1, runtime.GOMAXPROCS(0)/4) }

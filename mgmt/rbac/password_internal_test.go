@@ -10,7 +10,7 @@ import (
 	"github.com/alexedwards/argon2id"
 )
 
-// nothing keeps nothing and has nothing.
+// nothing stores nothing and has nothing.
 var nothing = nowhere{errors.New("nothing is kept")}
 
 func TestStrangersMakeAQuarterOfTheProcessorsWork(t *testing.T) {

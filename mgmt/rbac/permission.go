@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// Permission is what a call needs: section and name, as in "farm.create".
+// Permission is the permission that a call needs: section and name, e.g. "farm.create".
 type Permission string
 
-// Those that are in no role.
+// Permissions that are in no role.
 const (
-	// Nobody has the zero value: a route that forgot to name its permission is
-	// closed, not open.
+	// Nobody is the zero value, so that a route without a permission is closed, not open.
 	Nobody Permission = ""
-	// Public is what even who is not known has: to log in through somebody else.
+	// Public is the permission that even an unknown client has: to log in through another
+	// service.
 	Public Permission = "public"
-	// Open is what everybody has who is known.
+	// Open is the permission that every known user has.
 	Open Permission = "open"
-	// RootOnly is root's alone.
+	// RootOnly is the permission that only root has.
 	RootOnly Permission = "root"
 )
 
-// The permissions of roles. Sections are those of the family; config, history,
-// trace and program are ours.
+// The permissions of roles. Sections are those of the product family; config, history,
+// trace and program are additions of Sluice.
 const (
 	FarmMenu        Permission = "farm.menu"
 	FarmCreate      Permission = "farm.create"
@@ -115,12 +115,12 @@ const (
 
 	TraceShow Permission = "trace.show"
 
-	// ProgramSet lets people choose which programs are started, and with which words: in
-	// commands of checks, and as the hook of ACME.
+	// ProgramSet allows users to choose which programs are started, and with which words:
+	// in commands of checks, and as the hook of ACME.
 	ProgramSet Permission = "program.set"
 )
 
-// permissions lists all that roles may have, in the order they are shown.
+// permissions lists all permissions of roles, in the order in which they are shown.
 var permissions = []Permission{
 	FarmMenu, FarmCreate, FarmModify, FarmAction, FarmMaintenance, FarmDelete,
 	FarmguardianMenu, FarmguardianModify,
@@ -144,21 +144,21 @@ var permissions = []Permission{
 	ProgramSet,
 }
 
-// Permissions lists all that roles may have, section by section.
+// Permissions lists all permissions of roles, section by section.
 func Permissions() []Permission { return slices.Clone(permissions) }
 
-// Known reports whether routes may need it.
+// Known reports whether a route may need it.
 func (p Permission) Known() bool {
 	return p == Public || p == Open || p == RootOnly || slices.Contains(permissions, p)
 }
 
-// Section and Name are its halves; a permission of no role has no name.
+// Section returns the part of a permission before the dot.
 func (p Permission) Section() string { section, _, _ := strings.Cut(string(p), "."); return section }
 
-// Name is what it is called in its section.
+// Name returns the part of a permission after the dot, empty for a permission of no role.
 func (p Permission) Name() string { _, name, _ := strings.Cut(string(p), "."); return name }
 
-// shows reports whether it lets people see something and change nothing.
+// shows reports whether the permission allows to see something and to change nothing.
 func (p Permission) shows() bool {
 	switch p.Name() {
 	case "menu", "list", "show":

@@ -7,23 +7,22 @@ import (
 	"sync"
 )
 
-// queue lets a number of goroutines work at the same time. The others wait by source: the
-// sources take turns, so that a burst from one delays others by one turn.
+// queue allows a number of goroutines to work at the same time. The others wait by source.
+// The sources take turns, so that a burst from one source delays others by one turn.
 type queue struct {
 	most int
 
 	mu      sync.Mutex
 	working int
 	waiting map[netip.Prefix][]chan struct{} // closed when it is the waiter's turn
-	turns   []netip.Prefix                   // the sources that wait, the next one first
+	turns   []netip.Prefix                   // the waiting sources, the next one first
 }
 
 func newQueue(most int) *queue {
 	return &queue{most: most, waiting: map[netip.Prefix][]chan struct{}{}}
 }
 
-// enter waits until it is the turn of the caller, who then calls leave. Errors: those of
-// ctx.
+// enter waits for the turn of the caller, who must then call leave. Errors: those of ctx.
 func (q *queue) enter(ctx context.Context, source netip.Prefix) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -37,13 +36,13 @@ func (q *queue) enter(ctx context.Context, source netip.Prefix) error {
 		return nil
 	case <-ctx.Done():
 	}
-	if !q.giveUp(source, turn) { // it came meanwhile
+	if !q.giveUp(source, turn) { // its turn came meanwhile
 		q.leave()
 	}
 	return ctx.Err()
 }
 
-// line returns the place of a waiter, nil if nobody has to wait.
+// line returns the channel of a new waiter, nil if the caller does not have to wait.
 func (q *queue) line(source netip.Prefix) (turn chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -59,7 +58,7 @@ func (q *queue) line(source netip.Prefix) (turn chan struct{}) {
 	return turn
 }
 
-// giveUp takes a waiter out, and reports whether it waited still.
+// giveUp removes a waiter, and reports whether it was still waiting.
 func (q *queue) giveUp(source netip.Prefix, turn chan struct{}) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -74,7 +73,7 @@ func (q *queue) giveUp(source netip.Prefix, turn chan struct{}) bool {
 	return true
 }
 
-// leave ends the work of the caller, and hands its place to the next waiter.
+// leave ends the work of the caller, and passes its place to the next waiter.
 func (q *queue) leave() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

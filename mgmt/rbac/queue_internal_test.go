@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-// enqueue has a goroutine wait, and write down its name when it is its turn.
+// enqueue starts a goroutine that waits, and appends its name to turns when it is its turn.
 func enqueue(t *testing.T, q *queue, source, name string, turns *[]string) {
 	go func() {
 		if err := q.enter(context.Background(), netip.MustParsePrefix(source)); err != nil {

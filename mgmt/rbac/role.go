@@ -10,16 +10,17 @@ import (
 type Role struct {
 	Name    string       `json:"name"`
 	Allowed []Permission `json:"allowed,omitempty"` // in the order of Permissions
-	// Predefined roles come with Sluice: they are not changed, but copied.
+	// Predefined roles are part of Sluice: they can be copied, not changed.
 	Predefined bool `json:"-"`
 }
 
 // May reports whether the role has the permission.
 func (r *Role) May(p Permission) bool { return slices.Contains(r.Allowed, p) }
 
-// predefined are the roles that come with Sluice, by name: all that an administrator
-// below root needs, but for a right to start programs, the two of the contract (start and stop backends; read system
-// and farms), and one that sees everything and changes nothing.
+// predefined are the roles that are part of Sluice, by name. The first has all permissions
+// of an administrator below root, except the right to start programs. Two roles are from
+// the contract: start and stop backends; read system and farms. The last sees everything
+// and changes nothing.
 var predefined = []Role{
 	{Name: "administration", Predefined: true, Allowed: slices.DeleteFunc(Permissions(), func(p Permission) bool { return p == ProgramSet })},
 	{Name: "management", Predefined: true, Allowed: []Permission{FarmMenu, FarmAction, FarmMaintenance, FarmguardianMenu}},
@@ -44,7 +45,7 @@ func (b *Book) Role(name string) (Role, error) {
 
 func noRole(name string) error { return missing("the role %.80q does not exist", name) }
 
-// AddRole makes a role without any permission, or with those of another.
+// AddRole makes a role without any permission, or with the permissions of another role.
 func (b *Book) AddRole(name, copyFrom string) (Role, error) {
 	made := Role{Name: name}
 	err := b.change(func(s *state) error {
@@ -70,8 +71,8 @@ func (b *Book) AddRole(name, copyFrom string) (Role, error) {
 	return made, err
 }
 
-// ChangeRole gives a role permissions and takes others; those that are not named
-// stay as they are.
+// ChangeRole adds permissions to a role and removes others. Permissions that are not in set
+// remain unchanged.
 func (b *Book) ChangeRole(name string, set map[Permission]bool) (Role, error) {
 	var now Role
 	err := b.change(func(s *state) error {

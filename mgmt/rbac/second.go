@@ -15,26 +15,26 @@ type Sealer interface {
 	OpenSecret(purpose string, sealed []byte) ([]byte, error)
 }
 
-// Second is the second factor of a user: asked for at each log-in, once it is confirmed.
+// Second is the second factor of a user. After it is confirmed, each log-in needs it.
 type Second struct {
 	Secret    []byte `json:"secret"` // sealed
 	Confirmed bool   `json:"confirmed,omitempty"`
-	// Last is the step of the last code that was taken (mgmt/totp).
+	// Last is the step of the last accepted code (mgmt/totp).
 	Last     int64    `json:"last,omitempty"`
-	Recovery [][]byte `json:"recovery,omitempty"` // SHA-256 of the codes that are left
+	Recovery [][]byte `json:"recovery,omitempty"` // SHA-256 of the remaining codes
 }
 
-// SecondState is what can be seen of a second factor.
+// SecondState is the visible state of a second factor.
 type SecondState string
 
 // The states.
 const (
 	SecondOff     SecondState = "off"
-	SecondPending SecondState = "pending" // enrolled, but not confirmed: not asked for
+	SecondPending SecondState = "pending" // enrolled, but not confirmed: not needed for a log-in
 	SecondOn      SecondState = "on"
 )
 
-// Second tells the state of the second factor, and how many recovery codes are left.
+// Second returns the state of the second factor, and how many recovery codes are left.
 func (u *User) Second() (state SecondState, recovery int) {
 	switch {
 	case u.Factor == nil:
@@ -45,13 +45,13 @@ func (u *User) Second() (state SecondState, recovery int) {
 	return SecondOn, len(u.Factor.Recovery)
 }
 
-// ErrCode: the code of the second factor is missing, wrong, or was used already.
+// ErrCode: the code of the second factor is missing, wrong, or was already used.
 var ErrCode = errors.New("the code of the second factor is missing or wrong")
 
-// Enrol makes a new secret for the user, which is not asked for before it is confirmed.
-// It is shown this once.
+// Enrol makes a new secret for the user. A log-in does not need it before it is confirmed.
+// The secret is shown only this once.
 func (b *Book) Enrol(user string) (totp.Key, error) {
-	host, _ := os.Hostname() // without a name the user alone is shown
+	host, _ := os.Hostname() // without a host name only the user is shown
 	key, err := totp.NewKey(user, host)
 	if err != nil {
 		return totp.Key{}, err
@@ -81,11 +81,11 @@ func (b *Book) Enrol(user string) (totp.Key, error) {
 	return key, nil
 }
 
-// purpose is what a secret is sealed for: it fits no other user.
+// purpose returns the purpose of sealing a secret, so that it fits no other user.
 func purpose(user string) string { return "the second factor of " + user + " (totp)" }
 
-// Confirm has the second factor asked for from now on, once a code shows that the user
-// can make them. It returns the recovery codes, this once. Sessions of the user end.
+// Confirm activates the second factor after a code has shown that the user can make codes.
+// It returns the recovery codes, only this once. Sessions of the user end.
 func (b *Book) Confirm(user, code string, now time.Time) (recovery []string, err error) {
 	err = b.changeSecond(user, func(u *User) error {
 		if u.Factor == nil || u.Factor.Confirmed {
@@ -102,7 +102,7 @@ func (b *Book) Confirm(user, code string, now time.Time) (recovery []string, err
 	return shown(recovery, err)
 }
 
-// RenewRecovery replaces the recovery codes of a user; who asks has shown a code.
+// RenewRecovery replaces the recovery codes of a user. The caller must have checked a code.
 func (b *Book) RenewRecovery(user string) (recovery []string, err error) {
 	err = b.changeSecond(user, func(u *User) error {
 		if state, _ := u.Second(); state != SecondOn {
@@ -114,7 +114,7 @@ func (b *Book) RenewRecovery(user string) (recovery []string, err error) {
 	return shown(recovery, err)
 }
 
-// shown are codes that are kept; others must not be shown.
+// shown returns the codes only if they were stored.
 func shown(codes []string, err error) ([]string, error) {
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func shown(codes []string, err error) ([]string, error) {
 	return codes, nil
 }
 
-// Disable takes the second factor of a user away. Sessions of the user end.
+// Disable removes the second factor of a user. Sessions of the user end.
 func (b *Book) Disable(user string) error {
 	return b.changeSecond(user, func(u *User) error {
 		if u.Factor == nil {
@@ -136,9 +136,9 @@ func (b *Book) Disable(user string) error {
 	})
 }
 
-// TakeCode checks the code of a log-in, or a recovery code, and takes it: it is right
-// once. Users without a second factor need none. Errors: ErrCode, and why it could not
-// be checked or noted.
+// TakeCode checks the code of a log-in, or a recovery code, and marks it as used, so that
+// it is valid once. Users without a second factor need no code. Errors: ErrCode, and the
+// reason why the code could not be checked or stored.
 func (b *Book) TakeCode(user, code string, now time.Time) error {
 	u := b.state.Load().user(user)
 	if u == nil {
@@ -148,14 +148,14 @@ func (b *Book) TakeCode(user, code string, now time.Time) error {
 		return nil
 	}
 	return b.changeSecond(user, func(u *User) error {
-		if state, _ := u.Second(); state != SecondOn { // disabled since
+		if state, _ := u.Second(); state != SecondOn { // disabled meanwhile
 			return ErrCode
 		}
 		return b.takeCode(u, code, now)
 	})
 }
 
-// takeCode notes a code as used.
+// takeCode marks a code as used.
 func (b *Book) takeCode(u *User, code string, now time.Time) error {
 	f := u.Factor
 	if at := totp.FindRecovery(f.Recovery, code); at >= 0 {

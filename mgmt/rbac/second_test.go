@@ -24,14 +24,14 @@ func codeOf(t *testing.T, secret string, now time.Time) string {
 	return code
 }
 
-// enrolled is a house whose ann has a second factor that is on.
+// enrolled returns a house in which ann has an active second factor.
 func enrolled(t *testing.T, m *rbactest.Memory) (b *rbac.Book, secret string, recovery []string) {
 	t.Helper()
 	b = house(t, m)
 	b.Secrets = rbactest.Sealer{}
 	key, err := b.Enrol("ann")
 	must(t, err)
-	must(t, b.TakeCode("ann", "", at(0))) // not asked for yet
+	must(t, b.TakeCode("ann", "", at(0))) // not needed yet
 	recovery, err = b.Confirm("ann", codeOf(t, key.Secret, at(0)), at(0))
 	must(t, err)
 	return b, key.Secret, recovery
@@ -54,7 +54,7 @@ func TestACodeIsAskedForOnceItWasConfirmed(t *testing.T) {
 	must(t, b.TakeCode("eve", "", at(1)), b.TakeCode("root", "", at(1)))
 }
 
-// A code that was seen must not be good for another log-in after a restart either.
+// A used code must not be valid for another log-in after a restart either.
 func TestWhatWasUsedStaysUsed(t *testing.T) {
 	m := &rbactest.Memory{}
 	b, secret, recovery := enrolled(t, m)
@@ -136,7 +136,7 @@ func TestChangesOfSecondFactorsSayWhyNot(t *testing.T) {
 		t.Errorf("%v, %v", codes, err)
 	}
 	refused(t, renew("eve"), rbac.Invalid, "there is no second factor")
-	must(t, enrol("eve"), b.Disable("eve")) // one that is not confirmed is replaced, and taken away
+	must(t, enrol("eve"), b.Disable("eve")) // an unconfirmed one is replaced and removed
 }
 
 func TestNewRecoveryCodesReplaceTheOldOnes(t *testing.T) {
@@ -148,7 +148,7 @@ func TestNewRecoveryCodesReplaceTheOldOnes(t *testing.T) {
 	}
 }
 
-// The book in force must not change before what was done is kept.
+// The book in use must not change before the change is stored.
 func TestACodeThatIsNotKeptIsNotTaken(t *testing.T) {
 	m := &rbactest.Memory{}
 	b, secret, recovery := enrolled(t, m)

@@ -1,6 +1,6 @@
 package rbac
 
-// Service is who knows the password of a user.
+// Service is the service that checks the password of a user.
 type Service string
 
 // The services.
@@ -10,13 +10,13 @@ const (
 	OIDC  Service = "oidc"  // a provider of OpenID Connect: there is no password here
 )
 
-// Services says whose users may log in with a password. Root always may.
+// Services says for which services users may log in with a password. Root always may.
 type Services struct {
 	Local bool `json:"local"`
 	LDAP  bool `json:"ldap"`
 }
 
-// Services tells which services are in use.
+// Services returns the services in use.
 func (b *Book) Services() Services { return b.state.Load().services() }
 
 func (s *state) services() Services {
@@ -26,8 +26,8 @@ func (s *state) services() Services {
 	return *s.Using
 }
 
-// UseServices says which services are in use from now on. The sessions of users of one
-// that no longer is end.
+// UseServices sets the services in use. The sessions of users of a service that is no
+// longer in use end.
 func (b *Book) UseServices(using Services) error {
 	return b.change(func(s *state) error {
 		s.Using = &using
@@ -35,16 +35,16 @@ func (b *Book) UseServices(using Services) error {
 	})
 }
 
-// serves reports whether the service of a user lets it log in.
+// serves reports whether a user's service allows the user to log in.
 func (s *state) serves(u *User) bool {
 	using := s.services()
 	return u.Name == Root || u.Service == OIDC || u.Service == Local && using.Local || u.Service == LDAP && using.LDAP
 }
 
-// Admit is the log-in of somebody a provider of OpenID Connect vouches for. A user of
-// that service may log in. One who is not there is made when the provider's claims map
-// to a group, and is in that group from log-in to log-in. Nobody becomes root, or a user
-// of another service. Errors: ErrWrong, ErrNotAllowed, *Error.
+// Admit logs in a user who was authenticated by a provider of OpenID Connect. An existing
+// user of that service may log in. A missing user is created if the provider's claims map
+// to a group, and its group follows the claims at each log-in. No log-in is possible as
+// root or as a user of another service. Errors: ErrWrong, ErrNotAllowed, *Error.
 func (b *Book) Admit(name, group string) (UserView, error) {
 	if u := b.state.Load().user(name); u != nil && (u.Name == Root || u.Service != OIDC) {
 		return UserView{}, ErrWrong
@@ -63,7 +63,8 @@ func (b *Book) Admit(name, group string) (UserView, error) {
 	}
 }
 
-// follow makes a user as the claims want it, or leaves it as an operator made it.
+// follow creates or changes a user according to the claims, or keeps a user that an
+// operator made.
 func (b *Book) follow(name, group string) error {
 	s := b.state.Load()
 	u := s.user(name)
@@ -76,7 +77,7 @@ func (b *Book) follow(name, group string) error {
 		}
 	case !u.Mapped:
 		return nil
-	case group == "": // what let it in is gone
+	case group == "": // the claims no longer allow it
 		return ErrWrong
 	case s.groupOf(name) != nil && s.groupOf(name).Name == group:
 		return nil

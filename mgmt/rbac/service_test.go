@@ -20,7 +20,7 @@ func TestUsersOfAServiceThatIsOffDoNotLogIn(t *testing.T) {
 	}
 	for _, using := range []rbac.Services{{Local: true, LDAP: true}, {Local: true}, {LDAP: true}, {}} {
 		must(t, b.UseServices(using))
-		b := rbactest.Book(t, m) // as it was kept
+		b := rbactest.Book(t, m) // as stored
 		b.System, b.Directory = says(true), says(true)
 		for user, want := range map[string]bool{"root": true, "ann": using.Local, "bob": using.LDAP} {
 			_, err := b.Verify(t.Context(), netip.Prefix{}, user, "secret-1")
@@ -51,11 +51,11 @@ func TestWhomAProviderLetsIn(t *testing.T) {
 	for _, c := range []struct {
 		name, group string
 		want        error
-		in          string // group of who was let in
+		in          string // group of the logged-in user
 	}{
 		{"tim", "", nil, ""}, {"tim", "shop", nil, ""}, // as an operator made it
 		{"zoe", "shop", rbac.ErrNotAllowed, ""},
-		{"root", "shop", rbac.ErrWrong, ""}, {"ann", "shop", rbac.ErrWrong, ""}, {"bob", "shop", rbac.ErrWrong, ""}, // others know their passwords
+		{"root", "shop", rbac.ErrWrong, ""}, {"ann", "shop", rbac.ErrWrong, ""}, {"bob", "shop", rbac.ErrWrong, ""}, // their passwords are checked by others
 		{"new", "", rbac.ErrWrong, ""},
 		{"new", "shop", nil, "shop"}, {"new", "shop", nil, "shop"}, {"new", "idle", nil, "idle"}, {"new", "", rbac.ErrWrong, ""},
 	} {
@@ -114,7 +114,7 @@ func TestThePasswordOfRootIsTheSystems(t *testing.T) {
 	}
 }
 
-// The contract: without its key setting root has no API.
+// The contract: removing root's key closes the API to root.
 func TestWhoTakesTheKeyAwayTakesTheAPI(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	key, blank := "Abcdefgh12345678", ""

@@ -2,8 +2,8 @@ package rbac
 
 import "slices"
 
-// state is everything a Book keeps: one value, replaced as a whole and never
-// changed once it is in force.
+// state is everything that a Book stores: one value that is replaced as a whole. It does
+// not change once it is in use.
 type state struct {
 	// Revision grows with every change.
 	Revision uint64 `json:"revision,omitempty"`
@@ -11,17 +11,17 @@ type state struct {
 	Root   User    `json:"root"`
 	Users  []User  `json:"users,omitempty"`  // by name
 	Groups []Group `json:"groups,omitempty"` // by name
-	Roles  []Role  `json:"roles,omitempty"`  // by name; those that come with Sluice are not among them
-	// Using are the services in use, nil for those an appliance begins with.
+	Roles  []Role  `json:"roles,omitempty"`  // by name; without the predefined ones
+	// Using are the services in use, nil for the default of an appliance.
 	Using *Services `json:"using,omitempty"`
 }
 
-// fresh is what an appliance begins with.
+// fresh returns the state of a new appliance.
 func fresh() *state {
 	return &state{Root: User{Name: Root, Service: Local, WebGUI: true, API: true}}
 }
 
-// clone copies all that a change may touch.
+// clone copies everything that a change may modify.
 func (s *state) clone() *state {
 	c := &state{Revision: s.Revision, Root: s.Root, Users: slices.Clone(s.Users), Groups: slices.Clone(s.Groups), Roles: slices.Clone(s.Roles), Using: s.Using}
 	for i := range c.Groups {
@@ -55,7 +55,7 @@ func (s *state) group(name string) *Group {
 	return nil
 }
 
-// role finds a role, those that come with Sluice too.
+// role finds a role, including predefined ones.
 func (s *state) role(name string) *Role {
 	for _, list := range [][]Role{predefined, s.Roles} {
 		for i := range list {
@@ -67,7 +67,7 @@ func (s *state) role(name string) *Role {
 	return nil
 }
 
-// groupOf is the group a user is in, nil for none.
+// groupOf returns the group of a user, nil for none.
 func (s *state) groupOf(user string) *Group {
 	for i := range s.Groups {
 		if slices.Contains(s.Groups[i].Users, user) {

@@ -6,22 +6,23 @@ import (
 	"slices"
 )
 
-// User is one user. Passwords and keys are not among what a Book shows.
+// User is one user. A Book does not show passwords and keys.
 type User struct {
 	Name    string  `json:"name"`
 	Service Service `json:"service"`
-	// WebGUI: may log in with a password. API: may use the API by key.
+	// WebGUI: may log in with a password. API: may use the API with a key.
 	WebGUI bool `json:"webgui"`
 	API    bool `json:"api"`
-	// Password is an argon2id hash, empty where the service knows it; Key is the
-	// SHA-256 of the user's key, empty for none.
+	// Password is an argon2id hash, empty if another service checks the password. Key is
+	// the SHA-256 of the user's key, empty for none.
 	Password string `json:"password,omitempty"`
 	Key      []byte `json:"key,omitempty"`
 	// Factor is the second factor, nil for none.
 	Factor *Second `json:"second,omitempty"`
-	// Mapped: made by a log-in with OpenID Connect, whose claims say the group.
+	// Mapped: made by a log-in with OpenID Connect, whose claims determine the group.
 	Mapped bool `json:"mapped,omitempty"`
-	// Epoch counts what ends the user's sessions, from any number on: see Book.Epoch.
+	// Epoch counts the changes that end the user's sessions, from a random number on: see
+	// Book.Epoch.
 	Epoch uint64 `json:"epoch,omitempty"`
 }
 
@@ -37,7 +38,7 @@ type UserView struct {
 func (s *state) view(u *User) UserView {
 	v := UserView{User: *u}
 	v.Password, v.Key = "", slices.Clone(u.Key)
-	if u.Factor != nil { // what can be seen of it, without the secret
+	if u.Factor != nil { // the visible part, without the secret
 		v.Factor = &Second{Confirmed: u.Factor.Confirmed, Recovery: make([][]byte, len(u.Factor.Recovery))}
 	}
 	if g := s.groupOf(u.Name); g != nil {
@@ -56,7 +57,7 @@ func (b *Book) Users() []UserView {
 	return out
 }
 
-// User returns one user; root too.
+// User returns one user, including root.
 func (b *Book) User(name string) (UserView, error) {
 	s := b.state.Load()
 	if u := s.user(name); u != nil {
@@ -67,8 +68,8 @@ func (b *Book) User(name string) (UserView, error) {
 
 func noUser(name string) error { return missing("the user %.80q does not exist", name) }
 
-// AddUser makes a user, who is in no group. The password is needed where this Book
-// is to know it, and must be empty where it is not.
+// AddUser makes a user, who is in no group. The password is needed for the service local,
+// and must be empty for the others.
 func (b *Book) AddUser(name string, service Service, password string) error {
 	if err := checkUserName(name); err != nil {
 		return err
@@ -89,7 +90,7 @@ func (b *Book) AddUser(name string, service Service, password string) error {
 	return b.change(func(s *state) error { return s.add(made) })
 }
 
-// newUser is a user whose epoch no user of that name had before.
+// newUser returns a user whose epoch no earlier user of that name had.
 func newUser(name string, service Service) User {
 	return User{Name: name, Service: service, Epoch: rand.Uint64()}
 }
@@ -105,17 +106,17 @@ func (s *state) add(u User) error {
 	return nil
 }
 
-// UserChange is what is to be different; nil leaves it.
+// UserChange holds the properties of a user to change; nil leaves a property unchanged.
 type UserChange struct {
 	Password    *string
 	WebGUI, API *bool
-	Key         *string // empty takes it away
+	Key         *string // empty removes it
 }
 
-// ChangeUser changes a user; root too, but for the password, which is the system's
-// (ChangeRootPassword). Who takes the key away takes the permission to use the API,
-// too, numbered keys of root included: the contract's way to close the API to root.
-// A change of any of it ends the sessions of the user.
+// ChangeUser changes a user, including root, except for root's password, which belongs to
+// the system (ChangeRootPassword). Removing the key also removes the permission to use the
+// API, including the numbered keys of root: by the contract that closes the API to root. A
+// change of any of these ends the sessions of the user.
 func (b *Book) ChangeUser(name string, to UserChange) error {
 	hash, err := b.newPassword(name, to.Password)
 	if err != nil {
@@ -144,7 +145,7 @@ func (b *Book) ChangeUser(name string, to UserChange) error {
 	})
 }
 
-// newPassword is the hash of a password to be set, empty for none.
+// newPassword returns the hash of a new password, empty for none.
 func (b *Book) newPassword(name string, password *string) (string, error) {
 	if password == nil {
 		return "", nil
@@ -167,7 +168,7 @@ func assign(field, to *bool) {
 	}
 }
 
-// RemoveUser deletes a user, and takes it out of its group.
+// RemoveUser deletes a user, and removes it from its group.
 func (b *Book) RemoveUser(name string) error {
 	return b.change(func(s *state) error {
 		switch {
@@ -188,7 +189,7 @@ func without(users []string, name string) []string {
 	return slices.DeleteFunc(users, func(user string) bool { return user == name })
 }
 
-// The bounds of keys that people choose: api-reference §1.1 has the alphabet.
+// Limits for keys that users choose: api-reference §1.1 has the alphabet.
 const minKey, maxKey = 8, 256
 
 func setKey(s *state, u *User, key string) error {

@@ -1,4 +1,4 @@
-// Package rbactest has books of users that live as long as a test.
+// Package rbactest has books of users that exist as long as a test.
 package rbactest
 
 import (
@@ -10,10 +10,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// Memory is a Keeper that forgets with the test. What is Kept, a test may look at.
+// Memory is a Keeper in memory. A test may read Kept.
 type Memory struct {
 	Kept map[string][]byte
-	Full bool // nothing more can be kept
+	Full bool // nothing more can be stored
 }
 
 // ReadDocument implements rbac.Keeper.
@@ -37,7 +37,7 @@ func (m *Memory) WriteDocument(name string, value any) (err error) {
 	return err
 }
 
-// Book is one over memory, with nobody in it but root and cheap passwords.
+// Book returns a book over memory, with only root in it and cheap passwords.
 func Book(t testing.TB, m *Memory) *rbac.Book {
 	t.Helper()
 	b, err := rbac.NewBook(m)
@@ -48,10 +48,10 @@ func Book(t testing.TB, m *Memory) *rbac.Book {
 	return b
 }
 
-// Cheap is the least a hash can cost: tests make thousands.
+// Cheap is the least cost of a hash, since tests make thousands.
 var Cheap = rbac.Cost{Memory: 8, Passes: 1}
 
-// Sealer hides secrets from a reader, and opens them for their purpose alone.
+// Sealer hides secrets from a reader, and opens them for their purpose only.
 type Sealer struct{}
 
 // SealSecret implements rbac.Sealer.
