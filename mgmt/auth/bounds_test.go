@@ -16,14 +16,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// from is a request that comes from another place.
+// from returns a request that comes from another address.
 func from(i int, r *http.Request) *http.Request {
 	r.RemoteAddr = fmt.Sprintf("198.51.100.%d:1", i)
 	return r
 }
 
-// strangers is a guard over root, whose password the system knows, and users of a
-// directory that nobody can ask: nothing has to be hashed.
+// strangers returns a guard without work for hashes. It has root, whose password is checked
+// by the system, and users of a directory that cannot be reached.
 func strangers(t *testing.T) (*auth.Guard, *rbac.Book) {
 	b := rbactest.Book(t, &rbactest.Memory{})
 	for i := range 12 {
@@ -132,7 +132,7 @@ func TestAServiceHasAQuarterOfAMinuteToAnswer(t *testing.T) {
 	})
 }
 
-// keyOf finds every key to be this user's.
+// keyOf is a key store in which every key belongs to this user.
 type keyOf string
 
 func (k keyOf) FindKey(string) (store.Key, bool) { return store.Key{ID: 1, User: string(k)}, true }

@@ -2,7 +2,7 @@ package auth_test
 
 import "time"
 
-// clock is a hand-moved clock.
+// clock is a clock that the test sets.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time          { return c.at }

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// The rejections. Their texts are for logs: the answer to the client tells no
-// more than that a credential is needed.
+// The rejections. Their texts are for logs: the answer to the client says only that a
+// credential is needed.
 var (
-	// ErrNoCredential occurs when a request carries no key and came over the network.
+	// ErrNoCredential occurs when a request has no key and came over the network.
 	ErrNoCredential = errors.New("no credential")
-	// ErrBadCredential occurs when the key is unknown, two different ones were sent, or
-	// user and password do not fit.
+	// ErrBadCredential occurs when the key is unknown, two different keys were sent, or
+	// user and password do not match.
 	ErrBadCredential = errors.New("wrong credential")
-	// ErrLoggedIn occurs when who asks for a session has one.
+	// ErrLoggedIn occurs when the sender of a request for a session already has one.
 	ErrLoggedIn = errors.New("logged in already")
 	// ErrNotAllowed occurs when a user may not log in with a password.
 	ErrNotAllowed = errors.New("log-in with a password is not allowed")

@@ -13,23 +13,23 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// The two spellings of the key header. The family documents the first, its
-// command line sends the second; a CGI server made one of both.
+// The two spellings of the key header. The documentation of the product family has the
+// first, its command line sends the second; a CGI server treated both as one.
 const (
 	headerKey    = "ZAPI_KEY"
 	headerKeyAlt = "ZAPI-KEY"
 )
 
-// maxSecret bounds what is hashed; no key of ours is that long.
+// maxSecret limits the size of a hashed key. No valid key is that long.
 const maxSecret = 256
 
-// logInTime is how long a service may take to say whether a password is right.
+// logInTime is how long a service may take to check a password.
 const logInTime = 15 * time.Second
 
 // Guard identifies the sender of a request; make it with NewGuard.
 type Guard struct {
-	// Even is how long a log-in that is refused takes at least, whoever it was about: how
-	// long a service thinks says who is its user. Set it before use; 0: as long as it does.
+	// Even is the least time that a refused log-in takes, since the time of a service would
+	// reveal which users it has. Set it before use; 0: no least time.
 	Even time.Duration
 
 	now      func() time.Time
@@ -42,32 +42,31 @@ type Guard struct {
 	peer     func(*net.UnixConn) (uint32, error)
 }
 
-// Finder finds the API key a secret belongs to, in constant time; *store.Store
-// is one.
+// Finder finds the API key that a secret belongs to, in constant time; *store.Store is one.
 type Finder interface {
 	FindKey(secret string) (store.Key, bool)
 }
 
-// NewGuard returns a guard over the keys and the users of the book, on a clock.
-// On the local socket the system's root acts as root, and so do the users with these
-// uids. The uid of this process is trusted only if it is one of them: mgmt has a uid of
-// its own, and whatever else gets hold of that uid must not become root.
+// NewGuard returns a guard over the keys and the users of the book, with a clock. On the
+// local socket the system's root acts as root, and so do the users with these uids. The uid
+// of this process is trusted only if it is one of them: mgmt has a uid of its own, and
+// another process with that uid must not become root.
 func NewGuard(keys Finder, book *rbac.Book, now func() time.Time, users ...uint32) *Guard {
 	uids := append([]uint32{0}, users...)
 	return &Guard{now: now, keys: keys, book: book, sessions: NewSessions(now), uids: uids, peer: peerUID, ledger: NewLedger(now)}
 }
 
-// CountIn has guesses counted in a ledger that is kept. Call it before use.
+// CountIn makes guesses count in a ledger that is stored. Call it before use.
 func (g *Guard) CountIn(l *Ledger) { g.ledger = l }
 
 type connKey struct{}
 
-// peer is what ConnContext found out about a connection: it is on the local
-// socket, and trusted or not.
+// peer is the result of ConnContext for a connection on the local socket: it is trusted or
+// not.
 type peer struct{ trusted bool }
 
-// ConnContext is the http.Server hook that asks the kernel who is at the other
-// end of a local connection. A network connection passes unchanged.
+// ConnContext is the http.Server hook that gets the user at the other end of a local
+// connection from the kernel. A network connection passes unchanged.
 func (g *Guard) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	local, ok := bare(c).(*net.UnixConn)
 	if !ok {
@@ -77,7 +76,7 @@ func (g *Guard) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, peer{trusted: err == nil && slices.Contains(g.uids, uid)})
 }
 
-// bare returns the connection inside wrappers that tell what they wrap.
+// bare returns the connection inside wrappers with a method NetConn.
 func bare(c net.Conn) net.Conn {
 	for {
 		w, ok := c.(interface{ NetConn() net.Conn })
@@ -111,8 +110,8 @@ func IsKeyHeader(name string) bool {
 	return strings.EqualFold(name, headerKey) || strings.EqualFold(name, headerKeyAlt)
 }
 
-// Identify returns the sender of the request. Errors: ErrNoCredential,
-// ErrBadCredential, *LockedError.
+// Identify returns the sender of the request. Errors: ErrNoCredential, ErrBadCredential,
+// *LockedError.
 func (g *Guard) Identify(r *http.Request) (Principal, error) {
 	if Trusted(r) {
 		root, _ := g.book.Identity(rbac.Root)
@@ -125,16 +124,16 @@ func (g *Guard) Identify(r *http.Request) (Principal, error) {
 	return g.byKey(r)
 }
 
-// Renew returns the sender of a request that was identified with the rights of now, and
-// false if the credential holds no more: a stream ends with it.
+// Renew returns the sender of an identified request with the current rights. It returns
+// false if the credential is no longer valid, which ends a stream.
 func (g *Guard) Renew(r *http.Request, by Principal) (Principal, bool) {
 	who, known := g.book.Identity(by.Who.Name())
 	by.Who = who
 	return by, known && g.Holds(r)
 }
 
-// Holds reports whether the credential of a request that was identified still holds. It
-// keeps no session alive.
+// Holds reports whether the credential of an identified request is still valid. It does not
+// keep a session alive.
 func (g *Guard) Holds(r *http.Request) bool {
 	if Trusted(r) {
 		return true
@@ -147,7 +146,7 @@ func (g *Guard) Holds(r *http.Request) bool {
 	return len(cookies) == 1 && g.sessions.Holds(cookies[0].Value, g.book.Epoch)
 }
 
-// logged returns who is logged in.
+// logged returns the user of the request's session.
 func (g *Guard) logged(r *http.Request, source string) (Principal, error) {
 	user, ok := g.session(r)
 	if !ok {
@@ -158,14 +157,14 @@ func (g *Guard) logged(r *http.Request, source string) (Principal, error) {
 	return Principal{Name: user, Source: source, Who: who, Session: true, Raised: g.sessions.Raised(cookie.Value)}, nil
 }
 
-// Source is where a request comes from, as history says it.
+// Source returns the origin of a request, for the history.
 func Source(r *http.Request) string {
 	_, text := remote(r)
 	return text
 }
 
-// Network returns the network of an address that limits count as one source. Local
-// clients share one.
+// Network returns the network of an address that limits count as one source. All local
+// clients are one source.
 func Network(a net.Addr) netip.Prefix {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
@@ -174,14 +173,14 @@ func Network(a net.Addr) netip.Prefix {
 	return block(at.Addr())
 }
 
-// network returns the network a request comes from, as limits have it.
+// network returns the network of a request's origin that limits count as one source.
 func network(r *http.Request) netip.Prefix {
 	source, _ := remote(r)
 	return block(source)
 }
 
-// remote returns the source address, the zero one on a local socket, and its
-// text for the record of who changed what.
+// remote returns the source address and its text for the history. The address is zero on a
+// local socket.
 func remote(r *http.Request) (netip.Addr, string) {
 	if Local(r) {
 		return netip.Addr{}, "local"

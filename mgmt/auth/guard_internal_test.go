@@ -16,12 +16,12 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// noKeys is a key store without any.
+// noKeys is a key store without any key.
 type noKeys struct{}
 
 func (noKeys) FindKey(string) (store.Key, bool) { return store.Key{}, false }
 
-// ownUID is the uid of this process, or of one that ran as another user than root.
+// ownUID returns the uid of this process, or another uid if that is root's.
 func ownUID() uint32 {
 	if uid := uint32(os.Geteuid()); uid != 0 {
 		return uid
@@ -60,7 +60,7 @@ func TestAnotherUserOnTheLocalSocketNeedsAKey(t *testing.T) {
 	}
 }
 
-// The zero user is root: a kernel that says nothing must not be taken for it.
+// The zero uid is root: a missing answer of the kernel must not count as root.
 func TestAPeerTheKernelDoesNotNameIsNotTrusted(t *testing.T) {
 	if _, err := peerUID(&net.UnixConn{}); err == nil {
 		t.Error("a connection without a socket has a user")

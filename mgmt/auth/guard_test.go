@@ -17,16 +17,16 @@ import (
 
 const secret = "rightSecret0123456789"
 
-// oneKey is a key store that holds one key, and would take for right what it must
-// never be asked: nothing, and what is too long to be a key.
+// oneKey is a key store with one key. It also accepts keys that it must never get: an empty
+// one, and one that is too long.
 type oneKey struct{ gone bool }
 
 func (k *oneKey) FindKey(s string) (store.Key, bool) {
 	return store.Key{ID: 3, User: "root"}, (s == secret || s == "" || len(s) > 256) && !k.gone
 }
 
-// users is a book in which ann is one of two farms' managers and may use the API by
-// key, eve by password only, and nobody else is but root.
+// users returns a book in which ann manages one of two farms and may use the API with a
+// key. eve may only log in with a password. The only other user is root.
 func users(t *testing.T) *rbac.Book {
 	b := rbactest.Book(t, &rbactest.Memory{})
 	key, on := annsKey, true
@@ -89,7 +89,7 @@ func TestWrongOrContradictingKeysAreRefused(t *testing.T) {
 	}
 }
 
-// What changed is written down with where its author came from.
+// The history of changes includes the origin of their author.
 func TestTheSourceOfARequestIsTold(t *testing.T) {
 	for at, want := range map[string]string{
 		"192.0.2.1:5000": "192.0.2.1", "[::ffff:192.0.2.1]:5000": "192.0.2.1", "[2001:db8::1]:5000": "2001:db8::1", "@": "unknown",
@@ -121,8 +121,7 @@ func TestDeletedKeyIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// identifyOver sends one request over a unix socket and returns what the guard
-// made of it.
+// identifyOver sends one request over a unix socket and returns the result of the guard.
 func identifyOver(t *testing.T, g *auth.Guard, headers ...string) (auth.Principal, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")

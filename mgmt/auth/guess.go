@@ -9,9 +9,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// guess counts a guess about a user, and has it checked if it is within the limits. An
-// error of check that the client caused by leaving counts like a wrong guess: it leaves
-// when no answer means "wrong". Errors: *LockedError, and those of check.
+// guess counts a guess for a user, and calls check if it is within the limits. An error of
+// check because the client left counts like a wrong guess: a client could leave when the
+// lack of an answer shows that the guess is wrong. Errors: *LockedError, and those of
+// check.
 func (g *Guard) guess(r *http.Request, user string, check func(context.Context) error) error {
 	source, _ := remote(r)
 	queue, cancel := context.WithTimeout(r.Context(), logInTime)
@@ -37,9 +38,9 @@ func (g *Guard) guess(r *http.Request, user string, check func(context.Context) 
 	return err
 }
 
-// Right reports whether a password is that of a user who asks for something it is
-// needed for. It has the limits of logins. Errors: *LockedError, and what the service
-// says that knows the password.
+// Right reports whether a password of a user is right, for an operation that needs it. It
+// has the limits of log-ins. Errors: *LockedError, and those of the service that checks the
+// password.
 func (g *Guard) Right(r *http.Request, user, password string) (bool, error) {
 	err := g.guess(r, user, func(ctx context.Context) error {
 		if _, err := g.book.Verify(ctx, network(r), user, password); err != rbac.ErrNotAllowed {
@@ -53,8 +54,9 @@ func (g *Guard) Right(r *http.Request, user, password string) (bool, error) {
 	return err == nil, err
 }
 
-// Code reports whether a code is that of the user's second factor, and takes it. It has
-// the limits of logins. Errors: *LockedError, and why it could not be checked.
+// Code reports whether a code of the user's second factor is valid, and marks it as used.
+// It has the limits of log-ins. Errors: *LockedError, and the reason why it could not be
+// checked.
 func (g *Guard) Code(r *http.Request, user, code string) (bool, error) {
 	err := g.Try(r, user, func() error { return g.book.TakeCode(user, code, g.now()) })
 	if errors.Is(err, rbac.ErrCode) {
@@ -63,17 +65,17 @@ func (g *Guard) Code(r *http.Request, user, code string) (bool, error) {
 	return err == nil, err
 }
 
-// Try has a code of the user checked within the limits of logins. Errors: *LockedError,
-// and those of check; rbac.ErrCode counts.
+// Try checks a code of the user within the limits of log-ins. Errors: *LockedError, and
+// those of check; rbac.ErrCode counts.
 func (g *Guard) Try(r *http.Request, user string, check func() error) error {
 	return g.guess(r, user, func(context.Context) error { return check() })
 }
 
-// ChooseKey runs a change by which user gives somebody a key. The change fails with
-// rbac.ErrTaken if somebody has that key already, so whoever may choose keys can guess
-// them. Therefore each choice counts as a guess, except that of root which succeeds: root
-// sees and changes everything anyway, and the choices of others do not hold it up.
-// Errors: *LockedError, and those of change.
+// ChooseKey runs a change in which user sets a key of a user. The change fails with
+// rbac.ErrTaken if another user has that key, so users who may choose keys can guess them.
+// Therefore each choice counts as a guess, except a successful one of root: root sees and
+// changes everything anyway, and the choices of others do not delay root. Errors:
+// *LockedError, and those of change.
 func (g *Guard) ChooseKey(r *http.Request, user string, change func() error) error {
 	source, _ := remote(r)
 	if user == rbac.Root {

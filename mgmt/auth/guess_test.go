@@ -37,8 +37,8 @@ func parallel(n int, try func(i int) error) map[string]int {
 	return got
 }
 
-// Guesses sent at the same time are checked as often as those sent one after another,
-// whatever is guessed, and wherever.
+// Parallel guesses are checked as often as sequential ones, for every kind of guess and
+// every call.
 func TestParallelGuessesAreLimited(t *testing.T) {
 	for name, try := range map[string]func(g *auth.Guard, i int, password string) error{
 		"one user from one address": func(g *auth.Guard, i int, password string) error {
@@ -121,8 +121,8 @@ func TestCodesAreGuessedWithinTheLimits(t *testing.T) {
 	}
 }
 
-// Passwords and codes that are asked for again count by address, too: somebody who has a
-// session of each of many users has no more guesses.
+// Passwords and codes that are needed again also count by address: sessions of many users
+// do not give a client more guesses.
 func TestGuessesWithinSessionsCountByAddress(t *testing.T) {
 	for name, try := range map[string]func(g *auth.Guard, user string) error{
 		"password": func(g *auth.Guard, user string) error { _, err := g.Right(request(), user, "wrong-1"); return err },
@@ -141,8 +141,8 @@ func TestGuessesWithinSessionsCountByAddress(t *testing.T) {
 	}
 }
 
-// The answer to a wrong guess takes longer than that to a right one: who leaves before
-// it must not have the guess for nothing.
+// The answer to a wrong guess takes longer than to a right one. A client that leaves
+// earlier must not get the guess for free.
 func TestAClientThatLeavesHasGuessed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, b := strangers(t)
@@ -234,7 +234,7 @@ func TestWrongKeysSlowDownNoRightOnes(t *testing.T) {
 }
 
 // A key that a user chose can be guessed. Beyond the limit of their source such keys are
-// checked one by one, and a right one among them passes when it is its turn.
+// checked one by one, and a right one passes when it is its turn.
 func TestKeysThatUsersChoseAreGuessedSlowly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := auth.NewGuard(&oneKey{}, users(t), time.Now)

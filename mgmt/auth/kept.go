@@ -16,16 +16,17 @@ import (
 	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
-// FileName is the name of the file in the data directory in which a ledger is kept.
+// FileName is the name of the file of a ledger in the data directory.
 const FileName = "guesses.json"
 
-// saveEvery is the time between two writes: a crash of this process forgets no more.
+// saveEvery is the time between two writes, and so the most that a crash of this process
+// loses.
 const saveEvery = time.Second
 
-// maxFile bounds what is read: a full ledger has less than half of that.
+// maxFile limits the size of the file: a full ledger has less than half of it.
 const maxFile = 8 << 20
 
-// kept is a ledger as its file has it.
+// kept is a ledger in its file.
 type kept struct {
 	Passwords keptCounts  `json:"passwords"`
 	Choices   keptCounts  `json:"choices"`
@@ -51,8 +52,8 @@ type keptPlace struct {
 	Last   time.Time    `json:"last"`
 }
 
-// OpenLedger returns the ledger that is kept in a folder, or an empty one. A file that
-// cannot be read must not keep anybody out: it is logged and replaced.
+// OpenLedger returns the ledger stored in a folder, or an empty one. An unreadable file
+// must not lock out users: it is logged and replaced.
 func OpenLedger(folder string, log *slog.Logger, now func() time.Time) *Ledger {
 	l := NewLedger(now)
 	l.path, l.log = filepath.Join(folder, FileName), log
@@ -79,8 +80,8 @@ func readKept(path string, into *kept) error {
 	return json.Unmarshal(text, into)
 }
 
-// restore fills an empty ledger. No lock may last longer than one that begins now, even
-// if the clock was set back.
+// restore fills an empty ledger. No lock may last longer than a new one, even if the clock
+// was set back.
 func (l *Ledger) restore(k kept) {
 	now := l.now()
 	latest := now.Add(guessTime)
@@ -116,8 +117,8 @@ func accountOf(name []byte, source netip.Prefix) account {
 	return a
 }
 
-// contents returns what is to be kept. Guesses being checked count as wrong ones: whoever
-// ends this process must not get them back.
+// contents returns the data to store. Guesses that are being checked count as wrong ones:
+// ending this process must not give them back.
 func (l *Ledger) contents() kept {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,7 +156,7 @@ func (l *Ledger) contents() kept {
 	return k
 }
 
-// Run keeps the ledger on disk until ctx ends.
+// Run stores the ledger on disk after changes until ctx ends.
 func (l *Ledger) Run(ctx context.Context) {
 	defer l.save()
 	for {
@@ -173,7 +174,7 @@ func (l *Ledger) Run(ctx context.Context) {
 	}
 }
 
-// save writes the ledger. Guesses go on being counted where that fails.
+// save writes the ledger. If that fails, counting continues.
 func (l *Ledger) save() {
 	if l.path == "" {
 		return

@@ -20,7 +20,7 @@ func TestALedgerOutlivesTheProcess(t *testing.T) {
 	tries(t, l, "ann", "198.51.100.1", 10)
 	tries(t, l, "ann", "192.0.2.1", 4)
 	if _, err := l.begin(t.Context(), &l.passwords, "eve", netip.MustParseAddr("203.0.113.1")); err != nil {
-		t.Fatal(err) // it is being checked when the process dies
+		t.Fatal(err) // the check is in progress when the process dies
 	}
 	choice, err := l.begin(t.Context(), &l.choices, "bob", netip.MustParseAddr("203.0.113.2"))
 	if err != nil {
@@ -46,9 +46,9 @@ func TestALedgerOutlivesTheProcess(t *testing.T) {
 	l = OpenLedger(dir, slog.Default(), c.now)
 	locked(t, l, "ann", "203.0.113.9", 30*time.Second)
 	locked(t, l, "tim", "198.51.100.1", 30*time.Second)
-	tries(t, l, "ann", "192.0.2.1", 6) // a known place, with the four before ten
+	tries(t, l, "ann", "192.0.2.1", 6) // a known place; ten with the four before
 	locked(t, l, "ann", "192.0.2.1", time.Minute)
-	tries(t, l, "eve", "203.0.113.4", 9) // with the one that was being checked ten
+	tries(t, l, "eve", "203.0.113.4", 9) // ten with the one in progress
 	locked(t, l, "eve", "203.0.113.5", time.Minute)
 	if n := l.choices.names[account{name: nameOf("bob")}]; n == nil || n.wrong != 1 {
 		t.Errorf("choices of a key: %+v", n)
@@ -58,7 +58,7 @@ func TestALedgerOutlivesTheProcess(t *testing.T) {
 	}
 }
 
-// A clock that is set back must not lengthen a lock.
+// Setting back the clock must not lengthen a lock.
 func TestALockThatWasKeptIsNoLongerThanANewOne(t *testing.T) {
 	dir, c := t.TempDir(), newAt()
 	l := OpenLedger(dir, slog.Default(), c.now)
@@ -140,5 +140,5 @@ func TestAFullDiskIsLoggedOnce(t *testing.T) {
 	if l.save(); l.failing {
 		t.Error("it can be written now")
 	}
-	NewLedger(newAt().now).save() // nowhere
+	NewLedger(newAt().now).save() // it has no file
 }

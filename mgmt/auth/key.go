@@ -12,19 +12,20 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// key is a key that is right.
+// key is a valid key.
 type key struct {
-	name   string // whose it is, under the name history will have
+	name   string // its owner, by the name for the history
 	who    rbac.Identity
 	digest [sha256.Size]byte
-	// random: the appliance drew it, so nobody guesses it. Users choose their own keys.
+	// random: the appliance generated it, so it cannot be guessed. Users choose their own
+	// keys.
 	random bool
 }
 
 // byKey identifies the sender by the key of the request. Random keys, and keys that were
-// used from this source before, pass at once: wrong keys of others behind the same
-// address do not slow them down. Any other key is a guess. Within the limit of its source
-// it is checked at once, beyond that it waits for its turn.
+// used from this source before, pass at once: wrong keys from the same address do not slow
+// them down. Any other key is a guess. Within the limit of its source it is checked at
+// once, beyond that it waits for its turn.
 func (g *Guard) byKey(r *http.Request) (Principal, error) {
 	source, text := remote(r)
 	k, ok := g.check(r)
@@ -59,8 +60,8 @@ func wait(r *http.Request, pause time.Duration) {
 	}
 }
 
-// check reads the key and finds whose it is. Several values are accepted only when they
-// agree: two hops must not be able to read two different ones.
+// check reads the key and finds its owner. Several values are accepted only if they are
+// equal: two hops must not be able to read two different ones.
 func (g *Guard) check(r *http.Request) (k key, ok bool) {
 	values := slices.Concat(r.Header.Values(headerKey), r.Header.Values(headerKeyAlt))
 	for _, v := range values {
@@ -82,11 +83,11 @@ func (g *Guard) check(r *http.Request) (k key, ok bool) {
 	return k, ok && k.who.API()
 }
 
-// maxUsedKeys bounds the keys that are remembered.
+// maxUsedKeys limits the number of remembered keys.
 const maxUsedKeys = 4096
 
-// usedKeys are the keys of users that were right, and from where. They are in memory
-// only: without them a key waits for its turn where wrong ones are sent.
+// usedKeys holds the keys of users that were right, and their sources. They are in memory
+// only: after a restart a key waits for its turn if its source sends wrong keys.
 type usedKeys struct {
 	mu   sync.Mutex
 	seen map[usedKey]struct{}
@@ -103,7 +104,7 @@ func (u *usedKeys) add(digest [sha256.Size]byte, source netip.Addr) {
 	if u.seen == nil {
 		u.seen = map[usedKey]struct{}{}
 	}
-	for old := range u.seen { // any one goes
+	for old := range u.seen { // any one is removed
 		if len(u.seen) < maxUsedKeys {
 			break
 		}

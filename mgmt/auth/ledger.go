@@ -8,16 +8,17 @@ import (
 	"time"
 )
 
-// Ledger counts guesses at passwords, codes and keys, and knows where users logged in
-// from. A guess is counted before it is checked, so that guesses sent at the same time
-// count like those sent one after another. Make it with NewLedger or OpenLedger.
+// Ledger counts guesses at passwords, codes and keys, and records the sources of log-ins. A
+// guess is counted before it is checked, so that parallel guesses count like sequential
+// ones. Make it with NewLedger or OpenLedger.
 //
-// Guesses at passwords and codes are counted by user and by source. A known place, from
-// where the user logged in before, has a count of its own for this user: strangers cannot
-// lock the user out there, and nobody there has more guesses than strangers have.
+// Guesses at passwords and codes are counted by user and by source. A known place is a
+// source from which the user logged in before. It has a count of its own for this user:
+// others cannot lock the user out there, and it does not have more guesses than others
+// have.
 type Ledger struct {
 	now  func() time.Time
-	path string // where it is kept; empty: nowhere
+	path string // its file; empty: none
 	log  *slog.Logger
 	// failing: the last write failed. Only Run uses it.
 	failing bool
@@ -27,10 +28,10 @@ type Ledger struct {
 	choices   counts // keys that users chose, see Guard.ChooseKey
 	keys      limit[netip.Prefix]
 	places    places
-	changed   chan struct{} // has room for one: there is something to keep
+	changed   chan struct{} // has room for one: there are changes to store
 }
 
-// counts are those of guesses of one kind, each of which is in two.
+// counts holds the counts for guesses of one kind. Each guess is in two of them.
 type counts struct {
 	names   limit[account]
 	sources limit[netip.Prefix]
@@ -38,7 +39,7 @@ type counts struct {
 
 func newCounts() counts { return counts{limit[account]{}, limit[netip.Prefix]{}} }
 
-// NewLedger returns an empty ledger on a clock, which is kept nowhere.
+// NewLedger returns an empty ledger with a clock, which is not stored.
 func NewLedger(now func() time.Time) *Ledger {
 	return &Ledger{now: now, log: slog.New(slog.DiscardHandler), passwords: newCounts(), choices: newCounts(), keys: limit[netip.Prefix]{},
 		places: places{}, changed: make(chan struct{}, 1)}
@@ -48,23 +49,23 @@ func NewLedger(now func() time.Time) *Ledger {
 type outcome int
 
 const (
-	unchecked outcome = iota // nobody could say
+	unchecked outcome = iota // the check had no result
 	right
 	wrong
 )
 
-// attempt is a guess that is counted and not checked yet.
+// attempt is a guess that is counted but not checked yet.
 type attempt struct {
 	ledger *Ledger
 	counts *counts
 	who    account
 	source netip.Prefix
-	// name and address are the two counts it is in.
+	// name and address are the two counts of the guess.
 	name, address *count
 }
 
-// begin counts a guess of a kind about a user. It waits while as many guesses as are left
-// are being checked. Error: *LockedError.
+// begin counts a guess of a kind for a user. While as many guesses are being checked as are
+// left, it waits. Error: *LockedError.
 func (l *Ledger) begin(ctx context.Context, kind *counts, user string, source netip.Addr) (*attempt, error) {
 	for {
 		a, wait, ended := l.try(kind, nameOf(user), block(source))
@@ -82,9 +83,9 @@ func (l *Ledger) begin(ctx context.Context, kind *counts, user string, source ne
 	}
 }
 
-// try counts a guess, or says how long to wait, or returns what to wait for. The source's
-// count does not lock a known place of the user: others behind the same address could
-// keep the user out with it.
+// try counts a guess, or returns how long to wait, or returns a channel to wait for. The
+// count of the source does not lock a known place of the user, since others at the same
+// address could lock out the user with it.
 func (l *Ledger) try(kind *counts, name [nameSize]byte, source netip.Prefix) (a *attempt, wait time.Duration, ended <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,8 +110,8 @@ func (l *Ledger) try(kind *counts, name [nameSize]byte, source netip.Prefix) (a 
 	return &attempt{ledger: l, counts: kind, who: who, source: source, name: kind.names.begin(who, now), address: kind.sources.begin(source, now)}, 0, nil
 }
 
-// end says what came of an attempt. A right guess forgets the wrong ones at its user, and
-// nothing else: others may have been guessed at from the same source.
+// end records the result of an attempt. A right guess resets the count of its user and
+// nothing else: the source may have guessed at other users.
 func (a *attempt) end(result outcome) {
 	l := a.ledger
 	l.mu.Lock()
@@ -124,7 +125,7 @@ func (a *attempt) end(result outcome) {
 	l.touch()
 }
 
-// loggedIn remembers a place of a user.
+// loggedIn records a place of a user.
 func (l *Ledger) loggedIn(user string, source netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,7 +134,7 @@ func (l *Ledger) loggedIn(user string, source netip.Addr) {
 	}
 }
 
-// touch has the ledger kept. The caller holds the lock.
+// touch schedules a write of the ledger. The caller holds the lock.
 func (l *Ledger) touch() {
 	select {
 	case l.changed <- struct{}{}:
@@ -141,15 +142,15 @@ func (l *Ledger) touch() {
 	}
 }
 
-// Guesses at keys beyond the limit of a source are checked one by one, this far apart.
+// Guesses at keys beyond the limit of a source are checked one by one, at this interval.
 // Those that would wait longer than maxKeyPause are not checked.
 const (
 	keyPause    = 500 * time.Millisecond
 	maxKeyPause = 10 * time.Second
 )
 
-// beginKey counts a guess at a key, and returns how long it has to wait before it is
-// checked. Error: *LockedError. The caller ends it with endKey.
+// beginKey counts a guess at a key, and returns how long it must wait before the check.
+// Error: *LockedError. The caller must call endKey.
 func (l *Ledger) beginKey(source netip.Addr) (c *count, pause time.Duration, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,7 +168,7 @@ func (l *Ledger) beginKey(source netip.Addr) (c *count, pause time.Duration, err
 	return l.keys.begin(at, now), pause, nil
 }
 
-// endKey ends the check of a key, and returns how long the source is locked now.
+// endKey ends the check of a key, and returns how long the source is now locked.
 func (l *Ledger) endKey(source netip.Addr, c *count, result outcome) (wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// MostSessionTime bounds how long sessions may be set to live without a request.
+// MostSessionTime is the greatest allowed lifetime of sessions without a request.
 const MostSessionTime = 24 * time.Hour
 
-// Settings keeps settings of this node; *store.Store implements it.
+// Settings stores settings of this node; *store.Store implements it.
 type Settings interface {
 	Setting(name string) (value string, ok bool)
 	SetSetting(name, value string) error
@@ -17,7 +17,7 @@ type Settings interface {
 
 const lifeSetting = "session_timeout"
 
-// LoadSessionTime returns how long sessions live without a request: what was set, or
+// LoadSessionTime returns the lifetime of sessions without a request: the setting, or
 // SessionTime.
 func LoadSessionTime(s Settings) time.Duration {
 	text, _ := s.Setting(lifeSetting)
@@ -28,7 +28,7 @@ func LoadSessionTime(s Settings) time.Duration {
 	return SessionTime
 }
 
-// SaveSessionTime checks and keeps it. It holds for sessions that are open, too.
+// SaveSessionTime checks and stores the lifetime. It also applies to open sessions.
 func SaveSessionTime(s Settings, life time.Duration) error {
 	if err := checkLife(life); err != nil {
 		return err

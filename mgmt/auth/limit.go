@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The limits of guesses. Ten allow for a forgotten password. The tables are bounded so
+// The limits of guesses. Ten allow for a forgotten password. The tables have a limit so
 // that an attacker with many addresses costs memory of a fixed size.
 const (
 	maxGuesses = 10
@@ -16,13 +16,12 @@ const (
 // limit counts guesses by key. The lock of its ledger guards it.
 type limit[K comparable] map[K]*count
 
-// count is the number of guesses of one key. The methods of nil are those of a count of
-// none.
+// count is the number of guesses of one key. A nil *count acts as a count of none.
 type count struct {
-	wrong    int           // guesses that were wrong
-	checking int           // guesses that are being checked: each may turn out wrong
+	wrong    int           // wrong guesses
+	checking int           // guesses in progress: each may turn out wrong
 	until    time.Time     // when the wrong ones are forgotten
-	checked  chan struct{} // closed when a check ends; nil while nobody waits for that
+	checked  chan struct{} // closed when a check ends; nil without waiters
 	turn     time.Time     // when the next guess beyond the limit is checked (keys only)
 }
 
@@ -34,10 +33,10 @@ func (c *count) wait(now time.Time) time.Duration {
 	return max(0, c.until.Sub(now))
 }
 
-// full reports whether no guess may begin before one that is being checked ends.
+// full reports whether the next guess must wait for the end of one in progress.
 func (c *count) full(now time.Time) bool { return c != nil && c.pending(now) >= maxGuesses }
 
-// pending returns how many guesses would be wrong if those being checked are.
+// pending returns how many guesses are wrong if those in progress are.
 func (c *count) pending(now time.Time) int {
 	if !now.Before(c.until) {
 		return c.checking
@@ -78,7 +77,7 @@ func (c *count) ended() <-chan struct{} {
 	return c.checked
 }
 
-// begin returns the count of a key, in which a guess has begun.
+// begin counts the beginning of a guess of a key, and returns the count.
 func (l limit[K]) begin(key K, now time.Time) *count {
 	c := l[key]
 	if c == nil {
@@ -90,16 +89,16 @@ func (l limit[K]) begin(key K, now time.Time) *count {
 	return c
 }
 
-// end ends a check, and forgets a count of nothing.
+// end ends a check, and removes an empty count.
 func (l limit[K]) end(key K, c *count, wrong bool, now time.Time) {
 	if c.end(wrong, now); c.wrong == 0 && c.checking == 0 {
 		delete(l, key)
 	}
 }
 
-// makeRoom drops the expired counts when the table is full. If none is, it drops the
-// smallest count, and of equal ones the oldest: to unlock one key an attacker would have
-// to lock all others. Counts with a check under way stay.
+// makeRoom removes the expired counts if the table is full. If there are none, it removes
+// the smallest count, and of equal ones the oldest: to unlock one key an attacker would
+// have to lock all others. Counts with a check in progress remain.
 func (l limit[K]) makeRoom(now time.Time) {
 	if len(l) < maxCounts {
 		return
@@ -121,8 +120,8 @@ func (l limit[K]) makeRoom(now time.Time) {
 }
 
 // block returns the network that counts as one source: an IPv4 address, or the /64 of an
-// IPv6 one, because one host has that many addresses for free. Sources without an address
-// share one.
+// IPv6 address, because one host has all of its addresses. Sources without an address count
+// as one.
 func block(a netip.Addr) netip.Prefix {
 	a = a.Unmap().WithZone("")
 	bits := 32

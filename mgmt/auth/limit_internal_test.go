@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// at is a clock that stands.
+// at is a clock that stands still.
 type at struct{ time.Time }
 
 func (a *at) now() time.Time { return a.Time }
@@ -34,7 +34,7 @@ func tries(t *testing.T, l *Ledger, user, source string, n int) {
 	}
 }
 
-// locked fails unless a guess is refused for that long; 0 for one that is not.
+// locked fails the test unless a guess is refused for that time; 0: it is not refused.
 func locked(t *testing.T, l *Ledger, user, source string, want time.Duration) {
 	t.Helper()
 	var e *LockedError
@@ -74,7 +74,7 @@ func TestARightGuessClearsItsUserAlone(t *testing.T) {
 	if err := try(l, "eve", "192.0.2.4", unchecked); err != nil {
 		t.Fatal(err)
 	}
-	tries(t, l, "eve", "192.0.2.4", 9) // with the first one ten
+	tries(t, l, "eve", "192.0.2.4", 9) // ten with the first one
 	locked(t, l, "eve", "192.0.2.5", time.Minute)
 }
 
@@ -84,7 +84,7 @@ func TestAKnownPlaceHasACountOfItsOwn(t *testing.T) {
 	l.loggedIn("ann", netip.MustParseAddr("192.0.2.1"))
 	tries(t, l, "ann", "198.51.100.1", 10)
 	locked(t, l, "ann", "198.51.100.2", time.Minute)
-	tries(t, l, "eve", "192.0.2.1", 10) // somebody behind the same address
+	tries(t, l, "eve", "192.0.2.1", 10) // another client at the same address
 	locked(t, l, "bob", "192.0.2.1", time.Minute)
 	locked(t, l, "ann", "192.0.2.1", 0)
 	c.Time = c.Add(time.Second)
@@ -98,7 +98,7 @@ func TestAKnownPlaceHasACountOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	tries(t, l, "ann", "198.51.100.1", 1)
-	locked(t, l, "ann", "198.51.100.2", time.Minute) // a login at the known place gives strangers nothing
+	locked(t, l, "ann", "198.51.100.2", time.Minute) // a log-in at the known place gives others nothing
 }
 
 func TestSourcesAreNetworks(t *testing.T) {
@@ -147,7 +147,7 @@ func TestCountsAreBounded(t *testing.T) {
 	if len(l.passwords.names) != maxCounts || len(l.passwords.sources) != maxCounts {
 		t.Errorf("%d names and %d sources are counted", len(l.passwords.names), len(l.passwords.sources))
 	}
-	locked(t, l, "ann", "192.0.2.2", 59*time.Second) // thousands of strangers do not unlock it
+	locked(t, l, "ann", "192.0.2.2", 59*time.Second) // thousands of other sources do not unlock it
 	locked(t, l, "5999", "192.0.2.1", 59*time.Second)
 	c.Time = c.Add(time.Hour)
 	tries(t, l, "eve", "198.51.100.1", 1)

@@ -9,17 +9,17 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// Cookie is the name of the cookie a session is known by.
+// Cookie is the name of the session cookie.
 const Cookie = "CGISESSID"
 
-// CodeHeader is where a log-in carries the code of the second factor.
+// CodeHeader is the header with the code of the second factor in a log-in.
 const CodeHeader = "X-OTP"
 
-// LogIn identifies the sender of a request for a session by user and password, and the
-// code of the second factor where the user has one. What is wrong of these is said to
-// nobody, and counted by source and by user. A source that logs a user in becomes a known
-// place of that user. Errors: those of Identify, ErrLoggedIn,
-// ErrNotAllowed, and what the service says that knows the password.
+// LogIn identifies the sender of a request for a session by user and password, and by the
+// code of the second factor if the user has one. The error does not say which of these is
+// wrong, and it is counted by source and by user. A source that logs in a user becomes a
+// known place of that user. Errors: those of Identify, ErrLoggedIn, ErrNotAllowed, and
+// those of the service that checks the password.
 func (g *Guard) LogIn(r *http.Request) (Principal, error) {
 	if _, ok := g.session(r); ok {
 		return Principal{}, ErrLoggedIn
@@ -50,8 +50,8 @@ func (g *Guard) LogIn(r *http.Request) (Principal, error) {
 	return Principal{Name: user, Source: text, Who: who, epoch: &epoch}, nil
 }
 
-// verify checks the password, then the code: one that is right is used up only by who
-// knows the password.
+// verify checks the password before the code, so that only a client with the password can
+// use up a valid code.
 func (g *Guard) verify(ctx context.Context, r *http.Request, user, password string) error {
 	if _, err := g.book.Verify(ctx, network(r), user, password); err != nil {
 		return err
@@ -59,9 +59,9 @@ func (g *Guard) verify(ctx context.Context, r *http.Request, user, password stri
 	return g.book.TakeCode(user, r.Header.Get(CodeHeader), g.now())
 }
 
-// Begin makes a session of who logged in. It returns false if the user was deleted or
-// changed since then: a check may take seconds, and a password that was replaced meanwhile
-// begins nothing.
+// Begin makes a session for a logged-in user. It returns false if the user was deleted or
+// changed since the log-in began: a check may take seconds, and a password that was
+// replaced meanwhile must not begin a session.
 func (g *Guard) Begin(by Principal) (token string, ok bool) {
 	epoch, ok := g.book.Epoch(by.Name)
 	if !ok || by.epoch != nil && *by.epoch != epoch {
@@ -70,22 +70,22 @@ func (g *Guard) Begin(by Principal) (token string, ok bool) {
 	return g.sessions.Begin(by.Name, by.Source, epoch), true
 }
 
-// Vouched is the principal of a user whom somebody else vouched for.
+// Vouched returns the principal of a user who was authenticated elsewhere.
 func (g *Guard) Vouched(r *http.Request, user string) Principal {
 	who, _ := g.book.Identity(user)
 	return Principal{Name: user, Source: Source(r), Who: who}
 }
 
-// LifeOfSessions says how long sessions live without a request, from now on.
+// LifeOfSessions sets the lifetime of sessions without a request.
 func (g *Guard) LifeOfSessions(life func() time.Duration) { g.sessions.life = life }
 
-// Sessions lists the sessions that hold.
+// Sessions lists the valid sessions.
 func (g *Guard) Sessions() []OpenSession { return g.sessions.List(g.book.Epoch) }
 
-// EndSessions ends those, and says how many these were.
+// EndSessions ends the selected sessions, and returns their number.
 func (g *Guard) EndSessions(which func(OpenSession) bool) int { return g.sessions.EndThose(which) }
 
-// SessionOf is the number of the session of a request, 0 where it has none.
+// SessionOf returns the number of the session of a request, 0 for none.
 func (g *Guard) SessionOf(r *http.Request) uint64 {
 	cookies := r.CookiesNamed(Cookie)
 	if len(cookies) != 1 || KeyUsed(r) {
@@ -94,9 +94,9 @@ func (g *Guard) SessionOf(r *http.Request) uint64 {
 	return g.sessions.numberOf(cookies[0].Value)
 }
 
-// Confirm raises the session of a request if password and code are those of its user. It
-// has the limits of logins. Errors: ErrNoCredential without a session, rbac.ErrWrong,
-// rbac.ErrCode, *LockedError, and what the service says that knows the password.
+// Confirm raises the session of a request if password and code are right. It has the limits
+// of log-ins. Errors: ErrNoCredential without a session, rbac.ErrWrong, rbac.ErrCode,
+// *LockedError, and those of the service that checks the password.
 func (g *Guard) Confirm(r *http.Request, password, code string) error {
 	user, ok := g.session(r)
 	if !ok || KeyUsed(r) {
@@ -116,10 +116,10 @@ func (g *Guard) Confirm(r *http.Request, password, code string) error {
 	return nil
 }
 
-// Raise raises a session whose user has just shown the credentials.
+// Raise raises a session whose user has just been authenticated.
 func (g *Guard) Raise(token string) { g.sessions.Raise(token) }
 
-// LogOut ends the session of a request; false when it has none that holds.
+// LogOut ends the session of a request; false if the request has no valid session.
 func (g *Guard) LogOut(r *http.Request) bool {
 	if _, ok := g.session(r); !ok {
 		return false

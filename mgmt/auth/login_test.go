@@ -12,17 +12,17 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// basic is a request for a session by user and password.
+// basic returns a request for a session by user and password.
 func basic(user, password string) *http.Request {
 	r := request()
 	r.SetBasicAuth(user, password)
 	return r
 }
 
-// with is a request with the cookie of a session.
+// with returns a request with the cookie of a session.
 func with(token string) *http.Request { return request("Cookie", auth.Cookie+"="+token) }
 
-// begin logs somebody in.
+// begin logs in a user.
 func begin(t *testing.T, g *auth.Guard, user, password string) (token string) {
 	t.Helper()
 	p, err := g.LogIn(basic(user, password))
@@ -52,7 +52,8 @@ func TestASessionLivesHalfAnHourFromItsLastRequest(t *testing.T) {
 	}
 }
 
-// A stream asks again and again, and must not be what keeps its session alive.
+// A stream checks its credential again and again, and must not keep its session alive by
+// that.
 func TestACredentialHoldsUntilItEnds(t *testing.T) {
 	c, keys := newClock(), &oneKey{}
 	g := auth.NewGuard(keys, users(t), c.now)
@@ -138,12 +139,12 @@ func TestWhoMayLogIn(t *testing.T) {
 	}
 }
 
-// Passwords are guessed at one user from many addresses, too.
+// An attacker may guess the password of one user from many addresses.
 func TestManyWrongPasswordsLockTheUserOut(t *testing.T) {
 	c := newClock()
 	g := auth.NewGuard(&oneKey{}, users(t), c.now)
 	from := func(i int, r *http.Request) *http.Request { r.RemoteAddr = fmt.Sprintf("198.51.100.%d:1", i); return r }
-	begin(t, g, "eve", "secret-2") // from a place of its own
+	begin(t, g, "eve", "secret-2") // from its own place
 	for i := range 10 {
 		if _, err := g.LogIn(from(i, basic("eve", "wrong"))); !errors.Is(err, auth.ErrBadCredential) {
 			t.Fatal(err)
@@ -244,8 +245,7 @@ func TestWhoOpensManySessionsLosesTheOldest(t *testing.T) {
 	}
 }
 
-// A check takes time. A user whose rights are others after it than before gets no session
-// with what was checked.
+// A check takes time. If the rights of the user changed during it, no session begins.
 func TestALoginThatIsOvertakenBeginsNoSession(t *testing.T) {
 	key, off := "Other0123456789", false
 	for name, overtake := range map[string]func(b *rbac.Book) error{
@@ -278,7 +278,7 @@ func TestALoginThatIsOvertakenBeginsNoSession(t *testing.T) {
 	}
 }
 
-// known adds dan, whose password a directory knows.
+// known adds dan, whose password is checked by a directory.
 func known(b *rbac.Book) error {
 	on := true
 	return errors.Join(b.AddUser("dan", rbac.LDAP, ""), b.ChangeUser("dan", rbac.UserChange{WebGUI: &on}))

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// peerUID asks the kernel which user opened the other end.
+// peerUID returns the user who opened the other end, as reported by the kernel.
 func peerUID(c *net.UnixConn) (uint32, error) {
 	uid, _, err := shm.PeerUID(c)
 	if err != nil {

@@ -5,35 +5,35 @@ import (
 	"time"
 )
 
-// The bounds of known places. One user cannot push out those of others before many users
+// Limits for known places. One user cannot displace the places of others before many users
 // do.
 const (
 	maxUserPlaces = 8
 	maxPlaces     = 4096
 )
 
-// account is a user at a source. Without a source it is the user everywhere else.
+// account is a user at a source. Without a source it stands for all other sources.
 type account struct {
 	name   [nameSize]byte // the digest of the name
 	source netip.Prefix
 }
 
-// nameSize is the size of the digest of a name: long enough that nobody finds a second
-// name with the same one.
+// nameSize is the size of the digest of a name: long enough that no second name with the
+// same digest can be found.
 const nameSize = 16
 
-// nameOf returns the digest of a name. Names that strangers send may be passwords typed
-// into the wrong field, so they are not kept.
+// nameOf returns the digest of a name. A name sent by an unknown client may be a password
+// in the wrong field, so names are not stored.
 func nameOf(user string) [nameSize]byte {
 	d := digest(user)
 	return [nameSize]byte(d[:nameSize])
 }
 
-// places hold where users logged in from, and when they did so last. The lock of the
-// ledger guards them.
+// places holds the sources of log-ins of users, with the time of the last log-in. The lock
+// of the ledger guards them.
 type places map[account]time.Time
 
-// add remembers a place. It returns false if that changes nothing worth keeping.
+// add records a place. It returns false if the change need not be stored.
 func (p places) add(a account, now time.Time) bool {
 	last, known := p[a]
 	if known && now.Sub(last) < time.Hour {
@@ -47,7 +47,7 @@ func (p places) add(a account, now time.Time) bool {
 	return true
 }
 
-// makeRoom forgets the place that was not used for longest if there are most.
+// makeRoom removes the least recently used place if there are most.
 func (p places) makeRoom(most int, of func(account) bool) {
 	var oldest account
 	n := 0

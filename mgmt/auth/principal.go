@@ -2,19 +2,20 @@ package auth
 
 import "github.com/sluicelb/sluice/mgmt/rbac"
 
-// Principal is the sender of a request: it becomes the author of what is changed.
+// Principal is the sender of a request. It becomes the author of its changes.
 type Principal struct {
-	// Name is that of the user; of a numbered key, with its number.
+	// Name is the name of the user; for a numbered key it includes the number.
 	Name string
 	// Source is the address the request came from, or "local".
 	Source string
-	// Who says what the sender may do.
+	// Who holds the rights of the sender.
 	Who rbac.Identity
-	// Session: known by the cookie of a session, which a browser adds by itself.
+	// Session: identified by the cookie of a session, which a browser adds by itself.
 	Session bool
-	// Raised: the user of the session has shown password and second factor again lately.
+	// Raised: the user of the session has recently confirmed password and second factor.
 	Raised bool
-	// epoch is that of the user before its credentials were checked; nil if they were not.
+	// epoch is the epoch of the user before the credentials were checked; nil if they were
+	// not.
 	epoch *rbac.Epoch
 }
 

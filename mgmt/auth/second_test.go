@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
 )
 
-// factor gives a user a second factor, and returns what makes its codes.
+// factor gives a user a second factor, and returns a function that makes its codes.
 func factor(t *testing.T, b *rbac.Book, user string, c *clock) (code func() string) {
 	t.Helper()
 	b.Secrets = rbactest.Sealer{}
@@ -38,14 +38,14 @@ func factor(t *testing.T, b *rbac.Book, user string, c *clock) (code func() stri
 	return code
 }
 
-// coded is a request for a session with the code of a second factor.
+// coded returns a request for a session with the code of a second factor.
 func coded(user, password, code string) *http.Request {
 	r := basic(user, password)
 	r.Header.Set(auth.CodeHeader, code)
 	return r
 }
 
-// Whatever of user, password and code is wrong, the answer is the same.
+// The answer is the same, independently of which of user, password and code is wrong.
 func TestALogInSaysNothingOfWhatIsWrong(t *testing.T) {
 	b, c := users(t), newClock()
 	g := auth.NewGuard(&oneKey{}, b, c.now)
@@ -58,7 +58,7 @@ func TestALogInSaysNothingOfWhatIsWrong(t *testing.T) {
 		}
 	}
 	if p, err := g.LogIn(coded("eve", "secret-2", code())); err != nil || p.Name != "eve" {
-		t.Errorf("all of it: %+v, %v", p, err) // and who did not know the password used up no code
+		t.Errorf("all of it: %+v, %v", p, err) // a wrong password did not use up a code
 	}
 	if _, err := g.LogIn(coded("eve", "secret-2", code())); err != auth.ErrBadCredential {
 		t.Errorf("the same code again: %v", err)
@@ -101,7 +101,7 @@ func TestWhoGuessesCodesIsLockedOut(t *testing.T) {
 	}
 }
 
-// How long a refusal takes must not say whose directory was asked.
+// The time of a refusal must not reveal which directory was queried.
 func TestRefusalsTakeTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, b := strangers(t)

@@ -12,21 +12,20 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// SessionTime is how long a session lives without a request, unless something else was
-// set (api-reference §1.1).
+// SessionTime is the default lifetime of a session without a request (api-reference §1.1).
 const SessionTime = 30 * time.Minute
 
-// The bounds of sessions: a browser needs one, a forgetful script opens many.
+// Limits for sessions: a browser needs one, a script that does not log out opens many.
 const (
 	maxSessions     = 4096
 	maxUserSessions = 64
 )
 
-// Sessions are the log-ins that hold. They are in memory only: who was logged in when
-// this process ends logs in again. Make it with NewSessions.
+// Sessions holds the valid sessions. They are in memory only: after a restart every user
+// logs in again. Make it with NewSessions.
 type Sessions struct {
 	now func() time.Time
-	// life is how long one lives without a request, as it is set now.
+	// life returns the current lifetime of a session without a request.
 	life func() time.Duration
 
 	mu     sync.Mutex
@@ -37,29 +36,29 @@ type Sessions struct {
 type session struct {
 	OpenSession
 	epoch rbac.Epoch
-	// raised is the time until which the session may make what outlives it.
+	// raised is the time until which the session may create credentials that outlive it.
 	raised time.Time
 }
 
-// RaisedTime is how long a session is raised after its user has shown password and second
-// factor.
+// RaisedTime is how long a session remains raised after its user has confirmed password and
+// second factor.
 const RaisedTime = 5 * time.Minute
 
 // OpenSession is a session as others see it.
 type OpenSession struct {
-	Number      uint64 // what it is called: tokens are shown to nobody
+	Number      uint64 // identifies it, since tokens are not shown
 	User        string
-	Source      string // where the log-in came from
+	Source      string // origin of the log-in
 	Began, Used time.Time
 }
 
-// NewSessions returns none, on the given clock.
+// NewSessions returns an empty Sessions with a clock.
 func NewSessions(now func() time.Time) *Sessions {
 	return &Sessions{now: now, life: func() time.Duration { return SessionTime }, open: map[[sha256.Size]byte]*session{}}
 }
 
-// Begin makes a session of a user who came from there and has these rights now. Where
-// there are too many, the one that was not used for longest ends.
+// Begin makes a session of a user from a source with the current rights. If there are too
+// many, the least recently used one ends.
 func (s *Sessions) Begin(user, source string, epoch rbac.Epoch) (token string) {
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // never fails, by its documentation
@@ -74,8 +73,8 @@ func (s *Sessions) Begin(user, source string, epoch rbac.Epoch) (token string) {
 	return token
 }
 
-// Find returns whose session it is, and lets it live on. One whose user's rights are
-// others than when it began has ended.
+// Find returns the user of a session and prolongs its life. A session has ended if the
+// rights of its user changed since it began.
 func (s *Sessions) Find(token string, epoch func(user string) (rbac.Epoch, bool)) (user string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,14 +87,14 @@ func (s *Sessions) Find(token string, epoch func(user string) (rbac.Epoch, bool)
 	return found.User, true
 }
 
-// Holds is Find that does not let the session live on.
+// Holds is Find without prolonging the life of the session.
 func (s *Sessions) Holds(token string, epoch func(user string) (rbac.Epoch, bool)) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.holding(digest(token), epoch) != nil
 }
 
-// holding is the session there, unless it has ended.
+// holding returns the session there, unless it has ended.
 func (s *Sessions) holding(at [sha256.Size]byte, epoch func(user string) (rbac.Epoch, bool)) *session {
 	found := s.open[at]
 	if found == nil {
@@ -125,7 +124,7 @@ func (s *Sessions) Raised(token string) bool {
 	return found != nil && s.now().Before(found.raised)
 }
 
-// End ends a session; false when there is none.
+// End ends a session; false if there is none.
 func (s *Sessions) End(token string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +133,7 @@ func (s *Sessions) End(token string) bool {
 	return was
 }
 
-// List lists those that hold, the oldest first.
+// List lists the valid sessions, the oldest first.
 func (s *Sessions) List(epoch func(user string) (rbac.Epoch, bool)) []OpenSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +147,7 @@ func (s *Sessions) List(epoch func(user string) (rbac.Epoch, bool)) []OpenSessio
 	return out
 }
 
-// EndThose ends sessions, and says how many these were.
+// EndThose ends the selected sessions, and returns their number.
 func (s *Sessions) EndThose(which func(OpenSession) bool) (ended int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +160,7 @@ func (s *Sessions) EndThose(which func(OpenSession) bool) (ended int) {
 	return ended
 }
 
-// number is what the session of a token is called, 0 for none.
+// numberOf returns the number of the session of a token, 0 for none.
 func (s *Sessions) numberOf(token string) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,8 +180,7 @@ func (s *Sessions) dropOld() {
 	}
 }
 
-// makeRoom ends the session that was not used for longest, when as many of them as
-// most are open.
+// makeRoom ends the least recently used session if most of them are open.
 func (s *Sessions) makeRoom(most int, of func(*session) bool) {
 	var oldest [sha256.Size]byte
 	n := 0
