@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// book knows what the numbers in records stand for, as the configuration at
-// hand says. Records of what was deleted meanwhile show the number.
+// book has the names for the numbers in records, from the current configuration. Records of
+// objects that were deleted meanwhile show the number.
 type book struct {
 	cfg      *farm.Config
 	farms    map[uint32]*farmLog
@@ -18,7 +18,7 @@ type book struct {
 	classes  [][]byte // of rejections
 }
 
-// farmLog is the log of one farm. Its sink is nil when nothing is to be logged.
+// farmLog is the log of one farm. Its sink is nil if nothing is logged.
 type farmLog struct {
 	id     uint32
 	name   []byte
@@ -26,7 +26,7 @@ type farmLog struct {
 	sink   *sink
 }
 
-// newBook compiles a configuration; sinkOf gives the sink of a farm that logs.
+// newBook compiles a configuration. sinkOf returns the sink of a farm that logs.
 func newBook(cfg *farm.Config, classes []string, c *clock, sinkOf func(f *farm.Farm) *sink) *book {
 	b := &book{cfg: cfg, farms: make(map[uint32]*farmLog, len(cfg.Farms))}
 	for _, name := range classes {
@@ -41,8 +41,8 @@ func newBook(cfg *farm.Config, classes []string, c *clock, sinkOf func(f *farm.F
 	return b
 }
 
-// names notes what all services and backends are called, when the first record comes: most
-// configurations come and go without any.
+// names collects the names of all services and backends when the first record arrives: most
+// configurations are replaced before they get one.
 func (b *book) names() {
 	if b.backends != nil {
 		return
@@ -60,7 +60,7 @@ func (fl *farmLog) compile(f *farm.Farm, c *clock, sinkOf func(f *farm.Farm) *si
 	}
 }
 
-// list notes the names of what a farm has.
+// list collects the names of the services and backends of a farm.
 func (b *book) list(f *farm.Farm) {
 	for _, g := range f.Groups() {
 		if name := g.Name(); name != "" {
@@ -72,8 +72,8 @@ func (b *book) list(f *farm.Farm) {
 	}
 }
 
-// address is where a backend is, by the name the operator wrote when that is
-// not resolved; without a port where that is the client's.
+// address returns the address of a backend, or the name that the operator wrote if that is
+// not resolved. The port is omitted if it is the port of the client's connection.
 func address(b *farm.Backend) string {
 	switch {
 	case b.Port == 0 && b.Addr.IsValid():
@@ -86,7 +86,7 @@ func address(b *farm.Backend) string {
 	return net.JoinHostPort(b.Host, strconv.Itoa(int(b.Port)))
 }
 
-// lookUp fills in the names of a record.
+// lookUp sets the names in a record.
 func (b *book) lookUp(l *line, r *accesslog.Record) {
 	b.names()
 	l.Record = r
@@ -113,5 +113,5 @@ func (b *book) lookUp(l *line, r *accesslog.Record) {
 	}
 }
 
-// numbered stands for something without a name.
+// numbered stands for an object without a name.
 func numbered(id uint32) []byte { return strconv.AppendUint([]byte("#"), uint64(id), 10) }

@@ -2,11 +2,11 @@ package accesslog
 
 import "strconv"
 
-// appendCombined appends the record as Apache's combined log has it:
+// appendCombined appends the record in the format of Apache's combined log:
 //
 //	client - - [time] "METHOD path protocol" status bytes "referer" "agent"
 //
-// with chosen fields and headers behind it as name=value, texts in quotes.
+// Selected fields and headers follow as name=value, texts in quotes.
 func (f *formatter) appendCombined(dst []byte, l *line) []byte {
 	before := len(dst)
 	if dst = appendAddr(dst, l.Client); len(dst) == before {
@@ -41,7 +41,7 @@ func (f *formatter) appendCombined(dst []byte, l *line) []byte {
 	return append(dst, '\n')
 }
 
-// appendDashed appends a text, a dash when there is none.
+// appendDashed appends a text, or a dash if it is empty.
 func appendDashed(dst, b []byte) []byte {
 	if len(b) == 0 {
 		return append(dst, '-')
@@ -49,7 +49,7 @@ func appendDashed(dst, b []byte) []byte {
 	return appendQuoted(dst, b)
 }
 
-// appendPair appends a chosen field; one without value is left out.
+// appendPair appends a selected field. A field without value is omitted.
 func (f *formatter) appendPair(dst []byte, s *step, l *line) []byte {
 	before := len(dst)
 	dst = append(dst, s.name...)

@@ -6,22 +6,22 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 )
 
-// Stats are the records of exchanges since the pump was made, but for Recorded
-// and Full, which count since the supervisor started.
+// Stats counts records of exchanges since the pump was made. Recorded and Full count since
+// the supervisor started.
 type Stats struct {
-	// Recorded were put into a ring, Full found no room in one.
+	// Recorded records were put into a ring. For Full others a ring had no room.
 	Recorded, Full uint64
-	// Written are lines an output took, Queue those a queue had no room for,
-	// Failed those an output did not take.
+	// Written lines were written by an output. Queue lines found a queue full. Failed lines
+	// could not be written by an output.
 	Written, Queue, Failed uint64
-	// Restart were on their way when an earlier mgmt died, Engine those that
-	// never came from an engine that died.
+	// Restart records were in progress when an earlier mgmt died. Engine records were lost
+	// when an engine died.
 	Restart, Engine uint64
-	// Damaged is how often a ring held what is no record.
+	// Damaged is how often a ring contained an invalid record.
 	Damaged uint64
 }
 
-// counts are what a pump has dealt with.
+// counts counts the records that a pump has handled.
 type counts struct {
 	written, dropped, failed   atomic.Uint64
 	restart, missing, damaging atomic.Uint64

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Whatever a client sends, a line is ASCII, and tells which bytes they were.
+// For any bytes from a client, a line is ASCII and shows which bytes they were.
 func TestTextsOfClientsAreWrittenInASCII(t *testing.T) {
 	for sent, want := range map[string]struct{ object, combined string }{
 		"a~ ":                    {"a~ ", "a~ "},
@@ -82,7 +82,7 @@ func TestWhatIsNoFilterIsRefusedWithTheReason(t *testing.T) {
 	}
 }
 
-// A watcher has the lines of a second, whatever it did not take before.
+// A watcher gets its lines of each second, even if it did not take earlier ones.
 func TestAWatcherHasItsLinesEachSecond(t *testing.T) {
 	for _, c := range []struct {
 		tokens float64
@@ -99,7 +99,7 @@ func TestAWatcherHasItsLinesEachSecond(t *testing.T) {
 	}
 }
 
-// Who leaves takes nobody along.
+// A watcher that leaves does not remove another.
 func TestWatchersLeaveInAnyOrder(t *testing.T) {
 	for _, order := range [][]int{{0, 1, 2}, {2, 1, 0}, {1, 0, 2}, {1, 2, 0}} {
 		h := &hub{segment: onceSegment()}

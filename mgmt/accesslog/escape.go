@@ -9,17 +9,16 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
-// plain returns how many bytes at the start of b mean themselves in a line of
-// any format: printable ASCII but for the quote and the backslash.
+// plain returns how many bytes at the start of b need no escape in any format: printable
+// ASCII except the quote and the backslash.
 func plain(b []byte) int {
 	const ones, high = 0x0101010101010101, 0x8080808080808080
 	i := 0
 	for ; len(b)-i >= 8; i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
 		quote, slash := x^'"'*ones, x^'\\'*ones
-		// The high bit of each byte that is above 0x7e, below 0x20, a quote or a
-		// backslash; bytes behind such a one may have it too, which is why only
-		// the first counts.
+		// The high bit is set for each byte above 0x7e or below 0x20, and for a quote or a
+		// backslash. Bytes after such a byte may have it too, so only the first one counts.
 		odd := (x | (x + ones) | (x - 0x20*ones) | (quote - ones) | (slash - ones)) & high
 		if odd != 0 {
 			return i + bits.TrailingZeros64(odd)/8
@@ -33,8 +32,8 @@ func plain(b []byte) int {
 	return i
 }
 
-// appendJSON appends b as the inside of a JSON string in ASCII. What is no
-// UTF-8 becomes U+FFFD.
+// appendJSON appends b as the inside of a JSON string in ASCII. Invalid UTF-8 becomes
+// U+FFFD.
 func appendJSON(dst, b []byte) []byte {
 	for {
 		n := plain(b)
@@ -66,8 +65,8 @@ func appendUnit(dst []byte, u uint16) []byte {
 	return append(dst, '\\', 'u', hexDigits[u>>12], hexDigits[u>>8&15], hexDigits[u>>4&15], hexDigits[u&15])
 }
 
-// appendQuoted appends b as the inside of a quoted field of a combined log, as
-// Apache writes it: \" \\ and \xhh.
+// appendQuoted appends b as the inside of a quoted field of a combined log, with the
+// escapes of Apache: \" \\ and \xhh.
 func appendQuoted(dst, b []byte) []byte {
 	for {
 		n := plain(b)

@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
-// Folder is where log files are, below the data directory; Ending ends their
-// names, the numbers of older ones excepted.
+// Folder is the folder of the log files in the data directory. Ending is the end of their
+// names, before the number of older files.
 const (
 	Folder = "log"
 	Ending = ".log"
@@ -24,13 +24,13 @@ const (
 const (
 	folderMode = 0o750
 	fileMode   = 0o640
-	// tailSize is how much of a file's end is looked at for the end of a line.
-	// No line is longer.
+	// tailSize is how much of a file's end is searched for the end of a line. No line is
+	// longer.
 	tailSize = 128 << 10
 )
 
-// file is an output that appends to a file and begins another one when it
-// becomes too large: NAME.log, then NAME.log.1, the one before, and so on.
+// file is an output that appends to a file and starts a new one when it becomes too large:
+// NAME.log, then NAME.log.1 for the previous one, and so on.
 type file struct {
 	root *os.Root // the data directory
 	name string   // below it
@@ -45,7 +45,7 @@ func newFile(root *os.Root, name string, most int64, keep int) *file {
 	return &file{root: root, name: Folder + "/" + name + Ending, most: most, keep: keep}
 }
 
-// notRotated is why a file grows beyond its size. The lines are in it.
+// notRotated is the reason why a file grows beyond its size. The lines were written.
 type notRotated struct{ error }
 
 func (o *file) write(c *chunk) error {
@@ -59,8 +59,7 @@ func (o *file) write(c *chunk) error {
 	return nil
 }
 
-// append writes lines, to the same file as before when stays says why it is not
-// rotated.
+// append writes lines. stays is the reason if the file could not be rotated.
 func (o *file) append(c *chunk) (stays, err error) {
 	if o.f == nil {
 		if err := o.open(); err != nil {
@@ -74,7 +73,7 @@ func (o *file) append(c *chunk) (stays, err error) {
 	}
 	n, err := o.f.Write(c.bytes)
 	if err != nil {
-		if n > 0 { // part of a line may be there
+		if n > 0 { // it may end with a part of a line
 			_ = o.f.Truncate(o.size)
 		}
 		o.close()
@@ -84,18 +83,18 @@ func (o *file) append(c *chunk) (stays, err error) {
 	return stays, nil
 }
 
-// open opens the file, or makes it. A line that was cut when an earlier mgmt
-// was killed is taken out.
+// open opens the file, or makes it. It removes the incomplete line of an earlier mgmt that
+// was killed.
 func (o *file) open() error {
 	if err := o.root.Mkdir(Folder, folderMode); err == nil {
-		_ = o.root.Chmod(Folder, folderMode) // whatever the umask is
+		_ = o.root.Chmod(Folder, folderMode) // independently of the umask
 	} else if !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make the log folder: %w", err)
 	}
-	if st, err := o.root.Lstat(o.name); err == nil && !st.Mode().IsRegular() { // a link leads somewhere else
+	if st, err := o.root.Lstat(o.name); err == nil && !st.Mode().IsRegular() { // a link leads to another place
 		return fmt.Errorf("open %s: it is no regular file", o.name)
 	}
-	// Without O_NONBLOCK a named pipe would hold up the log.
+	// Without O_NONBLOCK a named pipe would block the log.
 	f, err := o.root.OpenFile(o.name, os.O_RDWR|os.O_CREATE|os.O_APPEND|syscall.O_NONBLOCK, fileMode)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", o.name, err)
@@ -129,7 +128,7 @@ func (o *file) take(f *os.File) error {
 	return nil
 }
 
-// wholeLines is how many bytes of the file are whole lines.
+// wholeLines returns how many bytes of the file are whole lines.
 func wholeLines(f *os.File, size int64) (int64, error) {
 	tail := make([]byte, min(size, tailSize))
 	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
@@ -137,15 +136,15 @@ func wholeLines(f *os.File, size int64) (int64, error) {
 	}
 	end := bytes.LastIndexByte(tail, '\n') + 1
 	if end == 0 && int64(len(tail)) < size {
-		return size, nil // foreign content without lines is left alone
+		return size, nil // foreign content without lines is kept
 	}
 	return size - int64(len(tail)-end), nil
 }
 
-// rotate renames the file and the older ones up to the first number that is
-// free, and begins another one. When the renaming fails the file goes on growing:
-// lines are worth more. What was renamed until then leaves a number free, so that
-// trying again pushes none of the older ones out.
+// rotate renames the file and the older ones up to the first free number, and starts a new
+// file. If renaming fails the file continues to grow, since lines are more important. The
+// files renamed before the failure leave a number free, so a second attempt displaces no
+// older file.
 func (o *file) rotate() error {
 	o.close()
 	last := 1
@@ -169,7 +168,7 @@ func (o *file) numbered(i int) string {
 	return o.name + "." + strconv.Itoa(i)
 }
 
-// path is where the file is, for whom the data directory is not at hand.
+// path returns the path of the file for readers that do not know the data directory.
 func (o *file) path() string { return filepath.Join(o.root.Name(), o.name) }
 
 func (o *file) reopen() { o.close() }

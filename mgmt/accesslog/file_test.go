@@ -25,7 +25,7 @@ func folder(t *testing.T) (*os.Root, string) {
 	return root, dir
 }
 
-// lineChunk is a chunk of one line.
+// lineChunk returns a chunk of one line.
 func lineChunk(text string) *chunk {
 	return &chunk{bytes: []byte(text + "\n"), ends: []int{len(text) + 1}}
 }
@@ -127,7 +127,7 @@ func TestNothingButRegularFilesOfTheFolderIsWritten(t *testing.T) {
 func TestFileThatCannotBeWrittenLosesLinesAndRecovers(t *testing.T) {
 	a := newAppliance(t, config(nil))
 	blocked := filepath.Join(a.dir, Folder)
-	if err := os.WriteFile(blocked, nil, 0o600); err != nil { // where the folder should be
+	if err := os.WriteFile(blocked, nil, 0o600); err != nil { // in place of the folder
 		t.Fatal(err)
 	}
 	for i := range 3 {
@@ -186,7 +186,7 @@ func TestAFileThatCannotBeRotatedGoesOnGrowing(t *testing.T) {
 		}
 	}
 	older := content(t, dir, "shop.log.2")
-	// No file takes the place of a folder.
+	// A file does not replace a folder.
 	if err := os.MkdirAll(filepath.Join(dir, Folder, "shop.log.3", "full"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func (stuck) write(*chunk) error { return notRotated{errors.New("no")} }
 func (stuck) reopen()            {}
 func (stuck) close()             {}
 
-// A full disk cuts a chunk somewhere: no part of a line may stay.
+// A full disk cuts a chunk at any byte: no part of a line may remain.
 func TestFullDiskLeavesWholeLines(t *testing.T) {
 	dir := "/dev/shm"
 	if _, err := os.Stat(dir); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Filter says which exchanges a watcher wants: those that pass all conditions.
-// The zero value passes everything.
+// Filter selects exchanges for a watcher: those that meet all conditions. The zero value
+// selects all.
 type Filter struct{ conditions []func(*line) bool }
 
 func (f Filter) passes(l *line) bool {
@@ -25,7 +25,7 @@ func (f Filter) passes(l *line) bool {
 	return true
 }
 
-// conditions make a condition of the text behind name=.
+// conditions holds, by name, a function that makes a condition of the text after "name=".
 var conditions = map[string]func(text string) (func(*line) bool, error){
 	"status":     statusCondition,
 	"client":     clientCondition,
@@ -59,18 +59,18 @@ var conditions = map[string]func(text string) (func(*line) bool, error){
 	},
 }
 
-// Conditions lists the names a filter may use.
+// Conditions lists the names that a filter may use.
 func Conditions() []string { return slices.Sorted(maps.Keys(conditions)) }
 
-// ParseFilter reads conditions as name=value, all of which must hold: status
-// takes 404 or 5xx, client an address or a network, path what it begins with,
-// min_ms the shortest total, flag the name of a flag, decision how the backend
-// was found, the others the whole text.
+// ParseFilter reads conditions of the form name=value, all of which must be met. status is
+// 404 or 5xx, client an address or a network, path the beginning of the path. min_ms is the
+// shortest total, flag the name of a flag, decision the way in which the backend was found.
+// The others are the whole text.
 func ParseFilter(texts []string) (Filter, error) {
 	var f Filter
 	for _, text := range texts {
 		name, value, ok := strings.Cut(text, "=")
-		make := conditions[string(farm.ParseLogField(name))] // by a former name, too
+		make := conditions[string(farm.ParseLogField(name))] // former names are valid, too
 		if !ok || make == nil || value == "" {
 			return Filter{}, fmt.Errorf("filter %q: allowed is NAME=VALUE with the names %s", text, strings.Join(Conditions(), ", "))
 		}
@@ -89,7 +89,7 @@ func textCondition(of func(*line) []byte) func(string) (func(*line) bool, error)
 	}
 }
 
-// nameCondition takes a name with or without the dot at its end.
+// nameCondition makes a condition of a name with or without the dot at its end.
 func nameCondition(text string) (func(*line) bool, error) {
 	text = strings.TrimSuffix(text, ".") + "."
 	return func(l *line) bool { return strings.EqualFold(string(l.name()), text) }, nil

@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// line is a record with the names of what its numbers stand for. The names are
-// texts of a configuration, and escaped as everything else.
+// line is a record with the names for its numbers. The names come from a configuration and
+// are escaped like all other texts.
 type line struct {
 	*accesslog.Record
 	farm, service, backend, rejection []byte
@@ -24,19 +24,18 @@ type formatter struct {
 	redact   *redaction
 	combined bool
 	steps    []step
-	headers  bool // chosen request headers are shown
+	headers  bool // selected request headers are shown
 }
 
-// step appends one field behind its name. Nothing is appended for a field that
-// has no value, and neither is its name.
+// step appends one field after its name. If the field has no value, neither is appended.
 type step struct {
 	name []byte
 	add  func(f *formatter, dst []byte, l *line) []byte
-	text bool // of a combined line: quoted
+	text bool // in a combined line: quoted
 }
 
-// newFormatter returns what makes the lines of an access log. secret are headers
-// whose values are masked whatever it says.
+// newFormatter returns a formatter for an access log. The values of the headers in secret
+// are always masked.
 func newFormatter(l *farm.AccessLog, c *clock, secret ...string) *formatter {
 	f := &formatter{clock: c, combined: l.Format == farm.LogCombined, headers: len(l.Headers) > 0}
 	names := l.Redact
@@ -59,7 +58,7 @@ func newFormatter(l *farm.AccessLog, c *clock, secret ...string) *formatter {
 	return f
 }
 
-// append appends the line for a record, with its end.
+// append appends the line of a record, with its end.
 func (f *formatter) append(dst []byte, l *line) []byte {
 	if f.combined {
 		return f.appendCombined(dst, l)
@@ -118,7 +117,7 @@ func (f *formatter) appendHeaders(dst []byte, l *line) []byte {
 	return dst
 }
 
-// text appends a text as the format wants it.
+// text appends a text in the log's format.
 func (f *formatter) text(dst, b []byte) []byte {
 	if f.combined {
 		return appendQuoted(dst, b)
@@ -126,7 +125,7 @@ func (f *formatter) text(dst, b []byte) []byte {
 	return appendJSON(dst, b)
 }
 
-// field is how a field is shown.
+// field is the way in which a field is shown.
 type field struct {
 	text  bool
 	value func(f *formatter, dst []byte, l *line) []byte
@@ -140,7 +139,7 @@ func number(of func(l *line) uint64) field {
 	return field{false, func(_ *formatter, dst []byte, l *line) []byte { return strconv.AppendUint(dst, of(l), 10) }}
 }
 
-// duration shows microseconds, nothing for a duration that was not measured.
+// duration shows microseconds, or nothing for a duration that was not measured.
 func duration(of func(l *line) int64) field {
 	return field{false, func(_ *formatter, dst []byte, l *line) []byte {
 		if ns := of(l); ns > 0 {
@@ -150,7 +149,7 @@ func duration(of func(l *line) int64) field {
 	}}
 }
 
-// fields are how fields are shown, by name.
+// fields holds the fields by name.
 var fields = map[farm.LogField]field{
 	farm.LogTime:    {true, func(f *formatter, dst []byte, l *line) []byte { return f.clock.appendRFC3339(dst, l.Time) }},
 	farm.LogFarm:    text(func(l *line) []byte { return l.farm }),
@@ -214,8 +213,8 @@ var fields = map[farm.LogField]field{
 	farm.LogReferer: {true, func(f *formatter, dst []byte, l *line) []byte { return f.text(dst, f.redact.url(l.Referer)) }},
 }
 
-// ciphers are the names of cipher suites: crypto/tls makes a list of all for
-// each question.
+// ciphers are the names of cipher suites. crypto/tls makes a list of all of them for each
+// lookup.
 var ciphers = func() map[uint16]string {
 	names := map[uint16]string{}
 	for _, s := range slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()) {
@@ -252,16 +251,16 @@ func appendAddr(dst []byte, a netip.AddrPort) []byte {
 	return a.Addr().WithZone("").AppendTo(dst)
 }
 
-// clock writes times of day, and keeps what it wrote of the last second.
+// clock formats times, and caches the text of the last second.
 type clock struct {
 	second int64
-	day    []byte // of that second, as RFC 3339 has it
+	day    []byte // of that second, by RFC 3339
 	apache []byte
 }
 
 func newClock() *clock { return &clock{second: -1 << 62} }
 
-// at makes the texts those of the second of t, and returns the rest of t.
+// at sets the texts to the second of t, and returns the rest of t.
 func (c *clock) at(t int64) (nanos int64) {
 	second := t / 1e9
 	if nanos = t % 1e9; nanos < 0 {
@@ -286,7 +285,7 @@ func (c *clock) appendRFC3339(dst []byte, t int64) []byte {
 	return append(dst, 'Z')
 }
 
-// appendApache appends t as access logs have it: in brackets, in UTC.
+// appendApache appends t in the format of access logs: in brackets, in UTC.
 func (c *clock) appendApache(dst []byte, t int64) []byte {
 	c.at(t)
 	return append(append(append(dst, '['), c.apache...), ']')

@@ -108,7 +108,8 @@ func TestChosenHeadersAreShownAndSecretsMasked(t *testing.T) {
 	}
 }
 
-// Whatever an operator chose to show: who reads the log must not get in.
+// A reader of the log must not get a credential, independently of the fields that an
+// operator selected.
 func TestKeysOfServicesAreMasked(t *testing.T) {
 	cfg := config(nil)
 	cfg.Farms[0].HTTP.Services[0].Auth = &farm.Auth{Header: "X-One"}
@@ -183,7 +184,7 @@ func TestPlainFindsTheFirstByteThatIsNot(t *testing.T) {
 		for at := range 20 {
 			b := []byte(strings.Repeat("a~ !#[]", 3))[:20]
 			b[at] = byte(c)
-			b = append(b, 0x80, 0xff, 0, '"') // what follows must not matter
+			b = append(b, 0x80, 0xff, 0, '"') // the bytes after it must not matter
 			n := plain(b)
 			if want && n != 20 || !want && n != at {
 				t.Fatalf("byte %#x at %d: %d", c, at, n)
@@ -194,9 +195,9 @@ func TestPlainFindsTheFirstByteThatIsNot(t *testing.T) {
 
 var combinedLine = regexp.MustCompile(`^[0-9a-f.:]+ - - \[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d \+0000\] "(?:[^"\\]|\\.)*" \d+ \d+ "(?:[^"\\]|\\.)*" "(?:[^"\\]|\\.)*" request_id="(?:[^"\\]|\\.)*"$`)
 
-// FuzzLine gives the formats texts of any bytes: each record must stay one
-// line of printable ASCII whose fields are where they belong, and the object
-// must hold what the client sent.
+// FuzzLine formats texts of arbitrary bytes: each record must be one line of printable
+// ASCII with its fields in their places, and the object must contain the texts of the
+// client.
 func FuzzLine(f *testing.F) {
 	f.Add("GET", "/a?b=c", "agent", "referer", "id")
 	f.Add("\"\n", "/\r\n{\"status\":200}", "\x1b[31m\\", "\xff\xfe\u2028\U0001f600", "a\x00")
@@ -247,7 +248,7 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// FuzzRedact must leave everything but the values of secrets, and no secret.
+// FuzzRedact checks that everything but the values of secrets remains, and no secret.
 func FuzzRedact(f *testing.F) {
 	f.Add("/a;jsessionid=1/b?token=x&c=d", "s3cr3t")
 	f.Add("/?&&;;==?token", "x")

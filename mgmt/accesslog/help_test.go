@@ -37,7 +37,7 @@ type appliance struct {
 	entry   accesslog.Entry
 }
 
-// config is one farm of that name, with number 1, that logs.
+// config returns a configuration with one farm that logs, number 1.
 func config(edit func(l *farm.AccessLog)) *farm.Config {
 	h := farm.DefaultHTTP()
 	h.Logs = true
@@ -77,7 +77,7 @@ func newAppliance(t *testing.T, cfg *farm.Config) *appliance {
 	return a
 }
 
-// run starts a pump, as a new mgmt does.
+// run starts a pump as a new mgmt does.
 func (a *appliance) run() {
 	root, err := os.OpenRoot(a.dir)
 	if err != nil {
@@ -96,7 +96,7 @@ func (a *appliance) run() {
 	a.t.Cleanup(a.stop)
 }
 
-// usual is a record as most are.
+// usual fills in a typical record.
 func usual(e *accesslog.Entry) {
 	e.Begin()
 	e.Exchange = accesslog.Exchange{
@@ -125,7 +125,7 @@ func (a *appliance) put(edit func(e *accesslog.Entry)) {
 	}
 }
 
-// lines are the lines of a log file, once there are that many.
+// lines returns the lines of a log file when it has n of them.
 func (a *appliance) lines(name string, n int) []string {
 	a.t.Helper()
 	var all []string
@@ -140,8 +140,7 @@ func (a *appliance) lines(name string, n int) []string {
 	return all
 }
 
-// patience is how long something may take that comes about by itself: long
-// enough for a machine that does other things.
+// patience is how long to wait for a background action, long enough for a busy machine.
 const patience = time.Minute
 
 func eventually(t *testing.T, ok func() bool) {
@@ -153,7 +152,7 @@ func eventually(t *testing.T, ok func() bool) {
 	}
 }
 
-// formatted is the line of one record.
+// formatted returns the line of one record.
 func formatted(l *farm.AccessLog, edit func(e *accesslog.Entry)) string {
 	cfg := config(nil)
 	cfg.Farms[0].HTTP.AccessLog = *l
@@ -189,7 +188,7 @@ type nobody struct{}
 
 func (nobody) Wake() {}
 
-// roundTrip gives use the usual record, changed, as it comes out of a ring.
+// roundTrip calls use with the usual record, changed, after it has passed through a ring.
 func roundTrip(edit func(e *accesslog.Entry), use func(r *accesslog.Record)) {
 	s := onceSegment()
 	var e accesslog.Entry

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Every byte in every place of a word, behind bytes that mean themselves.
+// The test puts every byte in every place of a word, after bytes that need no escape.
 func TestPlainStopsAtTheFirstByteThatDoesNotMeanItself(t *testing.T) {
 	for c := range 256 {
 		odd := c < 0x20 || c > 0x7e || c == '"' || c == '\\'

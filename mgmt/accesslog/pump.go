@@ -14,31 +14,32 @@ import (
 )
 
 const (
-	// look is how often the pump looks for records when no loop wakes it, and
-	// watchedLook while a farm is watched.
+	// look is how often the pump looks for records if no loop wakes it. watchedLook is the
+	// same while a farm is watched.
 	look        = 250 * time.Millisecond
 	watchedLook = 50 * time.Millisecond
 )
 
-// Options is what a Pump needs. All but Stdout and Log must be set.
+// Options holds the parameters of a Pump. All but Stdout and Log must be set.
 type Options struct {
-	// Segment is what the engine writes, Wake the event it wakes us by.
+	// Segment is written by the engine. Wake is the event by which the engine wakes the
+	// pump.
 	Segment *accesslog.Segment
 	Wake    *os.File
-	// Data is the data directory; files are in its folder Folder.
+	// Data is the data directory. The files are in its folder Folder.
 	Data *os.Root
-	// Stdout is standard output of the appliance; nil when it has none.
+	// Stdout is the standard output of the appliance; nil if it has none.
 	Stdout *os.File
-	// Config returns the configuration in force, the same pointer as long as it
-	// is the same.
+	// Config returns the active configuration. The pointer changes only with the
+	// configuration.
 	Config func() *farm.Config
 	// Classes returns the names of the classes of rejections.
 	Classes func() []string
-	// Log receives what is wrong with a log; nil means slog.Default.
+	// Log receives messages about faults of logs; nil means slog.Default.
 	Log *slog.Logger
 }
 
-// Pump moves records to where they are written. Make it with New.
+// Pump moves records to the logs. Make it with New.
 type Pump struct {
 	o       Options
 	reader  *accesslog.Reader
@@ -46,16 +47,15 @@ type Pump struct {
 	line    line
 	clock   *clock
 	sinks   map[target]*sink
-	closing []*sink // sinks no farm uses any more
+	closing []*sink // sinks that no farm uses any longer
 	counts  counts
-	unused  uint64 // records nobody wanted, not yet acknowledged
+	unused  uint64 // records without a reader, not yet acknowledged
 	reopen  chan struct{}
 	hub     hub
-	listed  atomic.Pointer[[]*sink] // those of sinks
+	listed  atomic.Pointer[[]*sink] // copy of sinks
 }
 
-// New returns a pump that does nothing until Run. There must be only one for a
-// segment.
+// New returns a pump that does nothing until Run. A segment must have only one.
 func New(o Options) *Pump {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -65,17 +65,16 @@ func New(o Options) *Pump {
 	return p
 }
 
-// Reopen makes all log files be opened again, as after they were renamed. Any
-// goroutine.
+// Reopen opens all log files again, e.g. after they were renamed. Any goroutine.
 func (p *Pump) Reopen() {
 	select {
 	case p.reopen <- struct{}{}:
-	default: // it is about to happen
+	default: // it is already scheduled
 	}
 }
 
-// Run moves records until ctx ends; then it writes what is left. An output that
-// does not take it holds Run for a second.
+// Run moves records until ctx ends; then it writes the rest. An output that blocks delays
+// the end of Run by a second.
 func (p *Pump) Run(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() { _ = p.o.Wake.SetReadDeadline(time.Now()) })
 	defer stop()
@@ -91,7 +90,7 @@ func (p *Pump) Run(ctx context.Context) {
 	p.close()
 }
 
-// wait waits until a loop wakes us or it is time to look.
+// wait waits until a loop wakes the pump or the next look is due.
 func (p *Pump) wait(ctx context.Context) {
 	limit := look
 	if p.hub.busy() {
@@ -103,7 +102,7 @@ func (p *Pump) wait(ctx context.Context) {
 	}
 	var b [8]byte
 	if _, err := p.o.Wake.Read(b[:]); err != nil && !os.IsTimeout(err) {
-		time.Sleep(limit) // an event that cannot be waited for is no reason to spin
+		time.Sleep(limit) // do not spin if the event cannot be waited for
 	}
 }
 
@@ -117,7 +116,7 @@ func (p *Pump) serveReopen() {
 	}
 }
 
-// turn moves what is in the rings now and returns how many records that were.
+// turn moves the records that are now in the rings and returns their number.
 func (p *Pump) turn() int {
 	p.follow()
 	n := p.reader.Drain(p.take)
@@ -149,7 +148,7 @@ func (p *Pump) take(r *accesslog.Record) {
 	fl.sink.added()
 }
 
-// follow compiles the configuration when it is another one.
+// follow compiles the configuration if it has changed.
 func (p *Pump) follow() {
 	cfg := p.o.Config()
 	if p.book != nil && p.book.cfg == cfg {
@@ -176,7 +175,7 @@ func (p *Pump) follow() {
 	p.list()
 }
 
-// sinkOf returns the sink of a farm, a new one when no farm has had it.
+// sinkOf returns the sink of a farm, a new one if no farm has had it.
 func (p *Pump) sinkOf(f *farm.Farm) *sink {
 	key := keyOf(f)
 	if s := p.sinks[key]; s != nil {
@@ -192,7 +191,7 @@ func (p *Pump) sinkOf(f *farm.Farm) *sink {
 	return s
 }
 
-// target is where a log goes: two farms with the same share a sink.
+// target is the destination of a log: two farms with the same one share a sink.
 type target struct {
 	kind farm.LogSink
 	name string // of the file, or address
@@ -200,7 +199,7 @@ type target struct {
 	keep uint32
 }
 
-// String is what messages call it.
+// String returns the name of the target in messages.
 func (t target) String() string {
 	switch t.kind {
 	case farm.LogFile:
@@ -243,7 +242,7 @@ func (p *Pump) output(t target) (output, error) {
 	return newFile(p.o.Data, t.name, int64(t.size)<<20, int(t.keep)), nil
 }
 
-// close writes what is left, within closeTime.
+// close writes the rest, within closeTime.
 func (p *Pump) close() {
 	for _, s := range p.sinks {
 		s.close()

@@ -33,11 +33,11 @@ func TestRecordsBecomeLinesOfTheFarmsFile(t *testing.T) {
 	}
 }
 
-// Whether an output gets its turn soon enough for all of them is up to the
-// machine: what its queue had no room for is counted, and nothing else is missing.
+// It depends on the machine whether an output runs soon enough for all records. Lines for
+// which its queue had no room are counted, and no others are missing.
 func TestManyRecordsWakeThePumpAndAllAreWrittenOrCounted(t *testing.T) {
 	a := newAppliance(t, config(nil))
-	const n = 20_000 // some seven rings full
+	const n = 20_000 // enough to fill some seven rings
 	done := func() uint64 { s := a.pump.Stats(); return s.Written + s.Queue }
 	for i := range uint64(n) {
 		eventually(t, func() bool { usual(&a.entry); return a.writer.Put(&a.entry) })
@@ -116,7 +116,7 @@ func TestWhatIsThereIsWrittenAtTheEndAndGoesOnWithTheNextPump(t *testing.T) {
 	a.stop()
 	a.lines("shop.log", 10)
 	for range 5 {
-		a.put(nil) // mgmt is away
+		a.put(nil) // mgmt is down
 	}
 	a.run()
 	a.lines("shop.log", 15)
@@ -148,7 +148,7 @@ func TestDamageIsCountedAndTheRestIsWritten(t *testing.T) {
 	a.put(nil)
 	a.lines("shop.log", 1)
 	a.stop()
-	a.put(func(e *accesslog.Entry) { e.Host(nil) }) // its texts no longer add up
+	a.put(func(e *accesslog.Entry) { e.Host(nil) }) // its texts are now inconsistent
 	a.run()
 	a.put(nil)
 	a.lines("shop.log", 2)
@@ -171,7 +171,7 @@ func TestTheFileOfARenamedFarmIsRenamedWithItsOlderOnes(t *testing.T) {
 	rename := func(name string) {
 		cfg := config(nil)
 		cfg.Farms[0].Name = name
-		// A farm the kernel carries has no such log, nor a file that could go along.
+		// A farm carried by the kernel has no such log, and no file that could be renamed.
 		cfg.Farms = append(cfg.Farms, farm.Farm{ID: 2, Name: "of-" + name, Profile: farm.ProfileL4, L4: &farm.L4{DataPath: farm.DataPathKernel}})
 		a.cfg.Store(cfg)
 	}
@@ -186,7 +186,7 @@ func TestTheFileOfARenamedFarmIsRenamedWithItsOlderOnes(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(a.dir, Folder, "shop.log")); !os.IsNotExist(err) {
 		t.Errorf("the old name: %v", err)
 	}
-	// A file that has the name is gone on with, and nothing is lost.
+	// An existing file with the name is continued, and nothing is lost.
 	if err := os.WriteFile(filepath.Join(a.dir, Folder, "last.log"), []byte("foreign\n"), 0o640); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestTheFileOfARenamedFarmIsRenamedWithItsOlderOnes(t *testing.T) {
 		t.Errorf("%q", l)
 	}
 	a.lines("store.log", 2)
-	// The name of a file that was given stays, whatever the farm is called.
+	// A file name that was set does not change with the name of the farm.
 	a.cfg.Store(config(func(l *farm.AccessLog) { l.File = "given" }))
 	a.put(nil)
 	a.lines("given.log", 1)

@@ -6,7 +6,8 @@ import (
 	"github.com/sluicelb/sluice/core/rdata"
 )
 
-// request is a text of a request; a record of a question has something else there.
+// request returns a text of a request. In a record of a DNS query the field has another
+// meaning.
 func (l *line) request(text []byte) []byte {
 	if l.Proto.IsDNS() {
 		return nil
@@ -14,7 +15,7 @@ func (l *line) request(text []byte) []byte {
 	return text
 }
 
-// name is what was asked for, with a dot at its end.
+// name returns the name of the query, with a dot at its end.
 func (l *line) name() []byte {
 	if !l.Proto.IsDNS() {
 		return nil
@@ -22,7 +23,7 @@ func (l *line) name() []byte {
 	return []byte(rdata.NameText(l.Host))
 }
 
-// kind is the type that was asked for.
+// kind returns the type of the query.
 func (l *line) kind() []byte {
 	if !l.Proto.IsDNS() || len(l.Method) != 2 {
 		return nil
@@ -30,7 +31,7 @@ func (l *line) kind() []byte {
 	return []byte(rdata.TypeText(binary.BigEndian.Uint16(l.Method)))
 }
 
-// rcode says how a question ended.
+// rcode returns the response code of the query.
 func (l *line) rcode() []byte {
 	if !l.Proto.IsDNS() {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// question makes a record as a gslb farm leaves it.
+// question makes a record as a gslb farm writes it.
 func question(name string, kind uint16, rcode uint16, client string) func(e *records.Entry) {
 	return func(e *records.Entry) {
 		e.Begin()
@@ -69,11 +69,11 @@ func TestATallyCountsEveryQuestion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const all = 1500 // more than a watcher is shown
+	const all = 1500 // more than a watcher gets
 	for i := range all {
 		a.put(question([]string{"www.example.com.", "www.example.com.", "none.example.com."}[i%3], 1, []uint16{0, 0, 3}[i%3], fmt.Sprintf("192.0.2.%d:53", i%5)))
 	}
-	a.put(nil) // no question
+	a.put(nil) // no query
 	eventually(t, func() bool { return tally.Sum(0).Questions >= all })
 	s := tally.Sum(2)
 	if s.Questions != all || len(s.Names) != 2 || s.Names[0] != (Counted[Question]{Key: Question{Name: "www.example.com.", Type: "A"}, Times: 1000}) ||
@@ -95,7 +95,8 @@ func TestATallyCountsEveryQuestion(t *testing.T) {
 	}
 }
 
-// Whoever invents names fills no memory: what there is no room for is in the total alone.
+// A client that invents names must not fill memory: names beyond the limit are counted only
+// in the total.
 func TestATallyTellsOnlySoManyApart(t *testing.T) {
 	m := map[int]uint64{}
 	for i := range mostDistinct + 10 {

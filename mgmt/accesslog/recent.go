@@ -1,16 +1,16 @@
 package accesslog
 
-// recentSize bounds the lines that are kept of those somebody watched, in bytes.
+// recentSize limits the kept lines of watchers, in bytes.
 const recentSize = 64 << 10
 
-// recent are the last lines that were shown to watchers, for who looks for a fault later.
-// What nobody ever watched is in access logs only, and nothing is kept of it here.
+// recent holds the last lines that were shown to watchers, for later diagnosis. Farms that
+// were not watched are only in access logs, and nothing of them is kept here.
 type recent struct {
 	lines [][]byte
 	size  int
 }
 
-// keep takes a line that nobody changes any more.
+// keep adds a line, which must not change any more.
 func (r *recent) keep(line []byte) {
 	if len(line) > recentSize {
 		return
@@ -24,8 +24,8 @@ func (r *recent) keep(line []byte) {
 	r.lines = r.lines[gone:]
 }
 
-// Traced returns the last lines watchers were shown, the newest last, each an object as
-// Watcher.Lines has them. Any goroutine.
+// Traced returns the last lines that watchers were shown, the newest last, in the format of
+// Watcher.Lines. Any goroutine.
 func (p *Pump) Traced() []byte {
 	p.hub.mu.Lock()
 	defer p.hub.mu.Unlock()

@@ -4,20 +4,20 @@ import (
 	"bytes"
 )
 
-// mask is what stands for a value that is not shown.
+// mask is shown in place of a secret value.
 const mask = "***"
 
-// maxName bounds the names that are compared; a longer one is none of the list.
+// maxName is the longest name that is compared. Longer names are not in the list.
 const maxName = 128
 
 // redaction masks the values of headers and parameters by their names.
 type redaction struct {
 	names map[string]bool // in lower case
-	// first has, for names of each length, a bit for each first letter: most
-	// parameters are none of the list, and that is seen at once.
+	// first has, for names of each length, a bit for each first letter. It quickly excludes
+	// most parameters, which are not in the list.
 	first [maxName + 1]uint32
-	name  []byte // space for one
-	out   []byte // and for a text
+	name  []byte // space for a name
+	out   []byte // space for a text
 }
 
 func newRedaction(names []string) *redaction {
@@ -31,10 +31,11 @@ func newRedaction(names []string) *redaction {
 	return r
 }
 
-// letterBit is the bit of a letter whatever its case; other bytes share theirs.
+// letterBit returns the bit of a letter, independently of its case. Other bytes share the
+// bits of letters.
 func letterBit(c byte) uint32 { return 1 << (c & 31) }
 
-// has reports whether the value of that header is not shown.
+// has reports whether the value of that header is masked.
 func (r *redaction) has(name []byte) bool {
 	return len(name) <= maxName && r.names[string(lowered(r.name[:0], name))]
 }
@@ -49,9 +50,8 @@ func lowered(dst, b []byte) []byte {
 	return dst
 }
 
-// target masks the parameters of a path with its query: those of the query, and
-// those of path segments (;name=value). The result is b itself, or good until
-// the next call.
+// target masks the parameters of a path with its query: those of the query, and those of
+// path segments (;name=value). The result is b itself, or valid until the next call.
 func (r *redaction) target(b []byte) []byte {
 	if bytes.IndexByte(b, '=') < 0 {
 		return b
@@ -59,7 +59,7 @@ func (r *redaction) target(b []byte) []byte {
 	return r.parameters(b)
 }
 
-// url is target for a whole URL, whose user and password are masked, too.
+// url is target for a whole URL. It also masks user and password.
 func (r *redaction) url(b []byte) []byte {
 	at := bytes.IndexByte(b, '@')
 	if at < 0 {
@@ -79,8 +79,7 @@ func (r *redaction) url(b []byte) []byte {
 	return r.target(b)
 }
 
-// parameters masks what stands behind name= when name begins behind one of
-// "?&;" and is on the list.
+// parameters masks the value after "name=" if name follows one of "?&;" and is in the list.
 func (r *redaction) parameters(b []byte) []byte {
 	out := r.out[:0]
 	kept, query := 0, false
@@ -114,14 +113,14 @@ func (r *redaction) parameters(b []byte) []byte {
 	return r.out
 }
 
-// endsParameter reports whether a parameter ends before c. In the path it ends
-// with its segment.
+// endsParameter reports whether a parameter ends before c. In the path it ends with its
+// segment.
 func endsParameter(c byte, query bool) bool {
 	return c == '&' || c == ';' || c == '#' || !query && (c == '/' || c == '?')
 }
 
-// hides reports whether a parameter's name is on the list: as it is, decoded,
-// or the outer or an inner part of user[password].
+// hides reports whether a parameter's name is in the list: as it is, decoded, or the outer
+// or an inner part of user[password].
 func (r *redaction) hides(name []byte) bool {
 	name = name[:min(len(name), maxName)]
 	if bytes.IndexByte(name, '%') < 0 && bytes.IndexByte(name, '[') < 0 {
@@ -144,7 +143,7 @@ func (r *redaction) hides(name []byte) bool {
 	return false
 }
 
-// decoded is a name without percent signs.
+// decoded returns a name with its percent encoding decoded.
 func decoded(name, space []byte) []byte {
 	for i := 0; i < len(name); i++ {
 		c := name[i]
@@ -159,7 +158,7 @@ func decoded(name, space []byte) []byte {
 	return space
 }
 
-// digit is the value of a hexadecimal digit, 255 for anything else.
+// digit returns the value of a hexadecimal digit, 255 for any other byte.
 func digit(c byte) byte {
 	switch {
 	case '0' <= c && c <= '9':

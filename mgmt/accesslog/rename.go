@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// followNames gives the files of farms that were renamed their new names, if
-// these follow from the farms'. What such a file holds stays with what comes.
+// followNames renames the files of renamed farms, if their names follow from the names of
+// the farms. The content of such a file is kept with the new lines.
 func (p *Pump) followNames(cfg *farm.Config) {
 	if p.book == nil {
 		return
@@ -35,8 +35,8 @@ func (p *Pump) followNames(cfg *farm.Config) {
 	}
 }
 
-// targets are where the farms log to, by their number; those the kernel carries
-// have no such log.
+// targets returns the targets of the farms by number. Farms carried by the kernel have no
+// such log.
 func targets(cfg *farm.Config) map[uint32]target {
 	out := map[uint32]target{}
 	for i := range cfg.Farms {
@@ -47,15 +47,15 @@ func targets(cfg *farm.Config) map[uint32]target {
 	return out
 }
 
-// rename makes the sink write to another file, and takes what the old one and
-// those before it hold there.
+// rename makes the sink write to another file, and moves the old file and its older ones
+// there.
 func (s *sink) rename(to target) {
 	s.flush()
 	s.renamed.Store(&to)
 	s.nudge()
 }
 
-// moveFile is rename, in the sink's goroutine.
+// moveFile is rename in the sink's goroutine.
 func (s *sink) moveFile(to target) {
 	if f, ok := s.output.(*file); ok {
 		if err := f.rename(to.name, int64(to.size)<<20, int(to.keep)); err != nil {
@@ -65,8 +65,8 @@ func (s *sink) moveFile(to target) {
 	s.key = to
 }
 
-// rename gives the file and the older ones another name, unless a file has that
-// already: then it goes on there.
+// rename renames the file and the older ones. If a file with the new name exists, it
+// continues that file instead.
 func (o *file) rename(name string, most int64, keep int) error {
 	o.close()
 	old := *o

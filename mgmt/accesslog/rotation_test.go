@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/logtest"
 )
 
-// keep makes files of the log folder, by their name.
+// keep makes files in the log folder, by their names.
 func keep(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Join(dir, Folder), 0o700); err != nil {
@@ -25,7 +25,7 @@ func keep(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// kept are the files of the log folder, with what they hold.
+// kept returns the files of the log folder with their contents.
 func kept(t *testing.T, dir string) string {
 	t.Helper()
 	list, err := os.ReadDir(filepath.Join(dir, Folder))
@@ -59,7 +59,7 @@ func TestAFileMayHaveItsSizeAndNoByteMore(t *testing.T) {
 		if got := kept(t, dir); got != want {
 			t.Errorf("%d bytes: %s, want %s", most, got, want)
 		}
-		again := newFile(root, "shop", most, 2) // what is there counts
+		again := newFile(root, "shop", most, 2) // existing content counts
 		if err := again.write(lineChunk("e")); err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestAFileMayHaveItsSizeAndNoByteMore(t *testing.T) {
 	}
 }
 
-// Only what stands before the end of a file that is free of lines is foreign.
+// Only the text before the line end of a file without lines is foreign.
 func TestNoMoreThanALineIsTakenOut(t *testing.T) {
 	x := strings.Repeat
 	for name, c := range map[string]struct{ before, want string }{
@@ -140,7 +140,7 @@ func TestAnOutputThatIsNoFileIsClosedAgain(t *testing.T) {
 	}
 }
 
-// A farm's new name takes along what its old one has.
+// A renamed farm keeps its files.
 func TestARenamedLogTakesItsFilesAlongUnlessThereAreSome(t *testing.T) {
 	for name, c := range map[string]struct {
 		files     map[string]string
@@ -190,7 +190,7 @@ func TestARenamedLogTakesItsFilesAlongUnlessThereAreSome(t *testing.T) {
 }
 
 func TestAFarmWithoutAnOutputIsNamedAndTheOthersGoOn(t *testing.T) {
-	cfg := config(func(l *farm.AccessLog) { l.Sink = farm.LogStdout }) // which the process does not have
+	cfg := config(func(l *farm.AccessLog) { l.Sink = farm.LogStdout }) // the process has none
 	cfg.Farms = append(cfg.Farms, config(nil).Farms[0])
 	cfg.Farms[1].ID, cfg.Farms[1].Name = 2, "other"
 	a := newAppliance(t, cfg)
@@ -205,7 +205,7 @@ func TestAFarmWithoutAnOutputIsNamedAndTheOthersGoOn(t *testing.T) {
 	}
 }
 
-// A name is masked as a whole or by one of its parts, however it is written.
+// A name is masked as a whole or by one of its parts, in every spelling.
 func TestNamesAreMaskedByTheirParts(t *testing.T) {
 	r := newRedaction([]string{"token", "pass"})
 	for name, want := range map[string]bool{

@@ -8,34 +8,34 @@ import (
 )
 
 const (
-	// chunkSize is how many bytes of lines are handed over at once.
+	// chunkSize is how many bytes of lines are passed on at once.
 	chunkSize = 64 << 10
-	// QueueChunks bounds the chunks that wait for an output: 4 MiB a sink.
+	// QueueChunks is how many chunks may wait for an output: 4 MiB a sink.
 	QueueChunks = 64
-	// closeTime bounds how long closing waits for what is queued.
+	// closeTime is how long closing waits for queued lines.
 	closeTime = time.Second
 )
 
-// output is where lines go in the end. It belongs to the goroutine of its sink.
+// output writes the lines. It belongs to the goroutine of its sink.
 type output interface {
-	// write writes whole lines: all of them, or the error says why not. notRotated
-	// is none of these: they were written.
+	// write writes whole lines: all of them, or it returns an error. With the error
+	// notRotated the lines were written.
 	write(c *chunk) error
-	// reopen opens what is open anew.
+	// reopen opens the file or connection again.
 	reopen()
 	close()
 }
 
-// chunk is some lines on their way.
+// chunk is a number of lines in a queue.
 type chunk struct {
 	bytes []byte
 	ends  []int // of the lines in bytes
 }
 
-// sink queues lines for an output. Its methods belong to one goroutine, but
-// for what run does.
+// sink queues lines for an output. Its methods belong to one goroutine, except those that
+// run calls.
 type sink struct {
-	key         target // where lines go, for messages of run
+	key         target // target of the lines, for messages of run
 	queue       chan *chunk
 	free        chan *chunk
 	filling     *chunk
@@ -61,7 +61,8 @@ func newSink(key target, out output, counts *counts, acknowledge func(uint64), l
 	return s
 }
 
-// line returns the chunk to append a line to; added says that it is whole.
+// line returns the chunk to append a line to. The caller calls added when the line is
+// complete.
 func (s *sink) line() *chunk {
 	if s.filling != nil {
 		return s.filling
@@ -81,8 +82,8 @@ func (s *sink) added() {
 	}
 }
 
-// flush hands over the lines collected so far. It never waits: what finds no room in the
-// queue is dropped.
+// flush passes on the lines collected so far. It never waits: lines for which the queue has
+// no room are dropped.
 func (s *sink) flush() {
 	c := s.filling
 	if c == nil || len(c.ends) == 0 {
@@ -114,12 +115,12 @@ func (s *sink) reopen() {
 // nudge wakes run, which may have something to do besides writing.
 func (s *sink) nudge() {
 	select {
-	case s.queue <- &chunk{}: // now, if nothing is under way
+	case s.queue <- &chunk{}: // now, if nothing is in progress
 	default:
 	}
 }
 
-// close ends the sink after what is queued was written, or the time is up.
+// close ends the sink after the queued lines were written, or the time has passed.
 func (s *sink) close() {
 	s.flush()
 	close(s.queue)

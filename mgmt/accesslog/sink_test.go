@@ -18,7 +18,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// message is what RFC 5424 wants, with our line as its text.
+// message is the format of RFC 5424, with a line as its text.
 var message = regexp.MustCompile(`^<134>1 \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z \S+ sluice \d+ access - (\{.*\})$`)
 
 func toSyslog(target string) *farm.Config {
@@ -71,7 +71,7 @@ func wantDatagrams(t *testing.T, c net.PacketConn, target string) {
 	})
 }
 
-// counted reads a message with its length before it.
+// counted reads a message preceded by its length.
 func counted(r *bufio.Reader) (string, error) {
 	length, err := r.ReadString(' ')
 	if err != nil {
@@ -154,7 +154,7 @@ func TestTargetThatDoesNotReadCostsLinesAndNoTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	go func() { // takes the connection and reads nothing
+	go func() { // accepts the connection and reads nothing
 		c, err := ln.Accept()
 		if err == nil {
 			defer c.Close()
@@ -201,7 +201,7 @@ func TestStandardOutputIsASink(t *testing.T) {
 	}
 }
 
-// slow is an output that takes nothing until it is let.
+// slow is an output that blocks until the test releases it.
 type slow struct {
 	let   chan struct{}
 	mu    sync.Mutex

@@ -2,8 +2,8 @@ package accesslog
 
 import "os"
 
-// stream is an output that writes to an open file: standard output. A reader
-// that stopped reading holds up its own sink only.
+// stream is an output that writes to an open file: standard output. A reader that stopped
+// reading delays only its own sink.
 type stream struct{ f *os.File }
 
 func (o stream) write(c *chunk) error {
@@ -12,4 +12,4 @@ func (o stream) write(c *chunk) error {
 }
 
 func (stream) reopen() {}
-func (stream) close()  {} // it is not ours
+func (stream) close()  {} // it belongs to the process

@@ -8,12 +8,13 @@ import (
 	"sync"
 )
 
-// mostDistinct bounds the names, and the clients, a tally tells apart; what comes when
-// there are as many already is counted in the total alone.
+// mostDistinct is how many names, and how many clients, a tally distinguishes. Further ones
+// are counted only in the total.
 const mostDistinct = 100_000
 
-// Tally counts the questions of one farm while it is open: by name and type, by client,
-// by response code and by service. It sees each, also those a Watcher would miss.
+// Tally counts the queries of one farm while it is open: by name and type, by client, by
+// response code and by service. It counts all of them, including those that a Watcher would
+// miss.
 type Tally struct {
 	watcher *Watcher
 
@@ -24,16 +25,16 @@ type Tally struct {
 	rcodes, services map[string]uint64
 }
 
-// Question is what was asked for.
+// Question is the name and type of a query.
 type Question struct{ Name, Type string }
 
-// Counted is something of a tally, and how often it came.
+// Counted is a key of a tally with its count.
 type Counted[K any] struct {
 	Key   K
 	Times uint64
 }
 
-// Tally counts questions of a farm until Close. Any goroutine. Errors: ErrWatchers.
+// Tally counts queries of a farm until Close. Any goroutine. Errors: ErrWatchers.
 func (p *Pump) Tally(farm uint32) (*Tally, error) {
 	t := &Tally{names: map[Question]uint64{}, clients: map[netip.Addr]uint64{}, rcodes: map[string]uint64{}, services: map[string]uint64{}}
 	w, err := p.hub.enter(&Watcher{hub: &p.hub, farm: farm, tally: t})
@@ -44,7 +45,7 @@ func (p *Pump) Tally(farm uint32) (*Tally, error) {
 // Close ends the counting. It may be called again.
 func (t *Tally) Close() { t.watcher.Close() }
 
-// add counts one record; those that are no questions are not looked at.
+// add counts one record. It ignores records that are no queries.
 func (t *Tally) add(l *line) {
 	if !l.Proto.IsDNS() {
 		return
@@ -66,7 +67,8 @@ func count[K comparable](m map[K]uint64, k K) {
 	}
 }
 
-// Sum is what a tally came to: how many questions, and of each kind the most frequent.
+// Sum is the result of a tally: the number of queries, and the most frequent keys of each
+// kind.
 type Sum struct {
 	Questions        uint64
 	Names            []Counted[Question]
@@ -74,7 +76,7 @@ type Sum struct {
 	Rcodes, Services []Counted[string]
 }
 
-// Sum returns what was counted until now, at most that many of each kind.
+// Sum returns the counts so far, at most that many of each kind.
 func (t *Tally) Sum(most int) Sum {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,7 +86,7 @@ func (t *Tally) Sum(most int) Sum {
 		first(t.clients, most, netip.Addr.Compare), first(t.rcodes, most, byText), first(t.services, most, byText)}
 }
 
-// first are the most frequent, and of those that are as frequent the first in order.
+// first returns the most frequent keys. Equally frequent ones are in the order of order.
 func first[K comparable](m map[K]uint64, most int, order func(a, b K) int) []Counted[K] {
 	keys := slices.SortedFunc(maps.Keys(m), func(a, b K) int { return cmp.Or(cmp.Compare(m[b], m[a]), order(a, b)) })
 	out := make([]Counted[K], 0, min(most, len(keys)))

@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// stallTime is how long a write may take before its target counts as one that does not
-	// respond.
+	// stallTime is how long a write may take before its target counts as not responding.
 	stallTime = 5 * time.Second
-	// settleTime is how long after its last failure a server of datagrams counts as there
-	// again: nobody says of one that it came, and every other one succeeds where nobody listens.
+	// settleTime is how long after its last failure a datagram server counts as working
+	// again. The arrival of a datagram is not confirmed, and every other send succeeds at a
+	// closed port.
 	settleTime = time.Minute
 )
 
-// trouble is what is wrong with the target of a sink.
+// trouble holds the fault of a sink's target.
 type trouble struct {
 	mu      sync.Mutex
 	to      string
 	reason  string
 	failed  time.Time // the last time
 	works   bool      // the last write succeeded
-	writing time.Time // since when; zero: no write is under way
+	writing time.Time // start time; zero: no write is in progress
 }
 
 func (t *trouble) begin(now time.Time) {
@@ -40,12 +40,12 @@ func (t *trouble) end(now time.Time, err error, to string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.writing, t.to, t.works = time.Time{}, to, err == nil
-	if err != nil && !errors.Is(err, syslog.ErrPaused) { // whose reason is that of before
+	if err != nil && !errors.Is(err, syslog.ErrPaused) { // whose reason is the previous one
 		t.reason, t.failed = err.Error(), now
 	}
 }
 
-// problem says what is wrong now, "" if nothing is known to be.
+// problem returns the current fault, "" if none is known.
 func (t *trouble) problem(now time.Time) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -59,7 +59,7 @@ func (t *trouble) problem(now time.Time) string {
 	return ""
 }
 
-// Problems says which targets do not take their lines now. Any goroutine.
+// Problems returns the targets that currently do not accept lines. Any goroutine.
 func (p *Pump) Problems(now time.Time) (out []string) {
 	list := p.listed.Load()
 	if list == nil {

@@ -11,20 +11,19 @@ import (
 )
 
 const (
-	// MaxWatchers bounds who may watch at the same time, over all farms.
+	// MaxWatchers is how many watchers there may be at the same time, over all farms.
 	MaxWatchers = 16
-	// watchRate bounds the lines a watcher gets in a second, watchQueue those
-	// that wait for it.
+	// watchRate is how many lines a watcher gets in a second at most. watchQueue is how
+	// many may wait for it.
 	watchRate  = 500
 	watchQueue = 512
 )
 
-// ErrWatchers occurs when MaxWatchers watch already.
+// ErrWatchers occurs when there are already MaxWatchers.
 var ErrWatchers = errors.New("too many are watching already")
 
-// Watcher sees the exchanges of one farm as they end. Lines gives each as a
-// JSON object with everything that is known, secrets masked; it is closed when
-// the pump ends.
+// Watcher gets the exchanges of one farm as they end. Lines has each exchange as a JSON
+// object with all fields, secrets masked. It is closed when the pump ends.
 type Watcher struct {
 	Lines  <-chan []byte
 	lines  chan []byte
@@ -37,18 +36,19 @@ type Watcher struct {
 	tally  *Tally // nil: it gets lines
 }
 
-// Missed returns how many exchanges were not shown since it was last asked:
-// there were too many of them, or they were not taken in time.
+// Missed returns how many exchanges were not shown since the last call: there were too many
+// of them, or they were not read in time.
 func (w *Watcher) Missed() uint64 { return w.missed.Swap(0) }
 
 // Close ends the watching. It may be called again.
 func (w *Watcher) Close() { w.hub.leave(w) }
 
-// Watch lets the caller see the exchanges of a farm that pass the filter until
-// Close. Any goroutine. Errors: ErrWatchers.
+// Watch returns a Watcher for the exchanges of a farm that match the filter, until Close.
+// Any goroutine. Errors: ErrWatchers.
 func (p *Pump) Watch(farm uint32, filter Filter) (*Watcher, error) { return p.hub.join(farm, filter) }
 
-// watchFormat shows everything, and masks what any farm has masked.
+// watchFormat returns a formatter that shows every field, and masks everything that any
+// farm masks.
 func watchFormat(cfg *farm.Config, c *clock) *formatter {
 	names := farm.DefaultRedact()
 	for i := range cfg.Farms {
@@ -60,11 +60,11 @@ func watchFormat(cfg *farm.Config, c *clock) *formatter {
 	return newFormatter(&farm.AccessLog{Fields: farm.EveryLogField(), Headers: []string{"whatever"}, Redact: names}, c)
 }
 
-// hub holds the watchers. They come and go on any goroutine, lines come on the
-// pump's.
+// hub holds the watchers. They are added and removed by any goroutine; lines are added by
+// the pump's.
 type hub struct {
 	segment *accesslog.Segment
-	now     atomic.Int64 // how many watch
+	now     atomic.Int64 // number of watchers
 	format  *formatter
 
 	mu       sync.Mutex
@@ -80,7 +80,7 @@ func (h *hub) join(farm uint32, filter Filter) (*Watcher, error) {
 	return h.enter(&Watcher{Lines: lines, lines: lines, hub: h, farm: farm, filter: filter, tokens: watchRate, last: time.Now()})
 }
 
-// enter lets a watcher see what its farm does from now on.
+// enter adds a watcher, which gets the exchanges of its farm from now on.
 func (h *hub) enter(w *Watcher) (*Watcher, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -114,7 +114,7 @@ func (h *hub) leave(w *Watcher) {
 	}
 }
 
-// wants reports whether anybody watches the farm of the record.
+// wants reports whether the farm of the record has a watcher.
 func (h *hub) wants(r *accesslog.Record) bool {
 	if h.now.Load() == 0 {
 		return false
@@ -124,8 +124,7 @@ func (h *hub) wants(r *accesslog.Record) bool {
 	return len(h.watchers[r.Farm]) > 0
 }
 
-// show gives a line to the watchers of the farm whose filter it passes. It never
-// waits.
+// show gives a line to the watchers of the farm whose filter it matches. It never waits.
 func (h *hub) show(l *line) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -168,7 +167,7 @@ func (w *Watcher) allowed() bool {
 	return true
 }
 
-// close ends all watching.
+// close closes all watchers.
 func (h *hub) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -145,7 +145,7 @@ func TestTheLastLinesThatWereWatchedAreKept(t *testing.T) {
 	if got := p.Traced(); len(got) != 0 {
 		t.Errorf("before anybody watched: %q", got)
 	}
-	p.hub.recent.keep(bytes.Repeat([]byte{'x'}, recentSize+1)) // leaves the others
+	p.hub.recent.keep(bytes.Repeat([]byte{'x'}, recentSize+1)) // does not displace the others
 	for i := range 10 {
 		p.hub.recent.keep(bytes.Repeat([]byte{byte('0' + i)}, recentSize/4))
 	}
