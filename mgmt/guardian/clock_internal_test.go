@@ -20,9 +20,9 @@ func (never) Run(context.Context, probe.Network, probe.Target, probe.Say) error 
 	return errors.New("refused")
 }
 
-// Somebody may set the clock of the machine a day on or back. The times the scheduler
-// compares therefore carry what the monotonic clock said, which a time loses that is
-// rounded, written or read; with such a one probes would rush for a day, or rest.
+// The clock of the machine may be set forward or back by a day. Therefore the times that
+// the scheduler compares have a monotonic reading. A time loses it when it is rounded,
+// written or read. Without it, probes would run too often, or not at all, for a day.
 func TestNoTimeOfTheSchedulerFollowsTheClockOfTheMachine(t *testing.T) {
 	table, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
@@ -53,7 +53,7 @@ func TestNoTimeOfTheSchedulerFollowsTheClockOfTheMachine(t *testing.T) {
 			times["at"] = last.At
 		}
 		for name, at := range times {
-			if at == at.Round(0) { // without what the monotonic clock said
+			if at == at.Round(0) { // without monotonic reading
 				t.Errorf("%s: %s is %v, which follows the clock of the machine", when, name, at)
 			}
 		}

@@ -1,23 +1,23 @@
-// Package guardian asks backends by the checks their farms and services name whether
-// they work, and writes what it finds into the health table, which loops and netd follow.
+// Package guardian runs the checks of farms and services on their backends, and writes the
+// results into the health table, which loops and netd read.
 //
 //	Set ─► tasks ─► heap by time ─► those that are due, by priority ─► a goroutine each
 //	                     ▲                                                  │
 //	                     └──────── judge ◄── result ◄───────────────────────┘
 //	                                 └─► health table, log
 //
-// A task is one check of one address: farms that need the same share it, and two checks
-// of one address are two tasks. It is never under way twice. Tasks begin apart from each
-// other and stay so, and as many are under way at once as Options say; more wait their
-// turn. One goroutine looks what is due, and there is none while no check is linked.
-// A probe that this machine could not send (probe.ErrLocal) changes no verdict. Where there
-// is none yet the health table gets Unable, and Why returns the reason: nobody shall wait
-// for a result that may never come.
+// A task is one check of one address: farms that need the same one share it, and two checks
+// of one address are two tasks. A task never runs twice at a time. Tasks are spread over
+// time. Options limit how many run at once; more wait their turn. One goroutine looks for
+// due tasks; it does not run while no check is linked. A probe that this machine could not
+// send (probe.ErrLocal) changes no verdict. If there is no verdict yet, the health table
+// gets Unable, and Why returns the reason: otherwise the result would be awaited forever.
 //
-// Who names backends to clients, as a farm of the DNS does, may name addresses of farms
-// of this appliance: these are not asked, but are as their farm is (LookFarms).
+// Farms that return backends to clients by name, e.g. DNS farms, may use addresses of farms
+// of this appliance. These backends are not probed, but have the state of their farm
+// (LookFarms).
 //
-// The guardian writes words of its own (health.Table.SetGuardian): a backend it found
-// down is not raised by a connect that succeeds, nor the other way round. What it does
-// not ask about, as backends in maintenance, it calls undefined.
+// The guardian writes words of its own (health.Table.SetGuardian). So a backend that it
+// found down does not come up by a successful connect, nor the other way round. Backends
+// without a probe, e.g. those in maintenance, are undefined.
 package guardian

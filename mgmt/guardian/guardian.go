@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// Table is where verdicts go; *health.Table implements it.
+// Table receives the verdicts; *health.Table implements it.
 type Table interface {
 	Slot(backend uint32) *health.Slot
 	SetLoad(backend, connections uint32)
@@ -23,67 +23,68 @@ type Table interface {
 	SetGuardian(backend uint32, s health.State, at time.Time) bool
 }
 
-// Options are what a Guardian stands on. Table and Network must be set.
+// Options holds the parameters of a Guardian. Table and Network must be set.
 type Options struct {
 	Table Table
-	// Network reaches backends as the traffic of their farm.
+	// Network connects to backends in the same way as the traffic of their farm.
 	Network func(Route) probe.Network
 	// Parse reads a command; nil means probe.Parse.
 	Parse func(command string) (probe.Probe, error)
-	// Farm tells how a farm is, and why it is not up; nil: nobody can, and backends that
-	// have its address are asked as others.
+	// Farm returns the status of a farm, and the reason if it is not up; nil: backends with
+	// the address of a farm are probed like others.
 	Farm func(*farm.Farm) (farm.Status, string)
-	// Open tells how many connections farms have, by their number: of those it knows; nil:
-	// nobody can.
+	// Open returns the number of open connections of farms, by farm number, for those it
+	// knows; nil: unknown for all.
 	Open func([]*farm.Farm) map[uint32]uint64
-	// Cut ends the connections of backends; nil: nobody can.
+	// Cut closes the connections of backends; nil: they are not closed.
 	Cut func(backends []uint32)
-	// AtOnce is how many probes may be under way; 0 means DefaultAtOnce.
+	// AtOnce is how many probes may run at a time; 0 means DefaultAtOnce.
 	AtOnce int
-	// Remembered are the verdicts of the appliance's last run, by Verdicts: they hold
+	// Remembered are the verdicts of the appliance's last run, from Verdicts: they hold
 	// until the first result.
 	Remembered []Verdict
-	// Log hears of backends that go down and come up; nil: nobody does.
+	// Log receives messages about backends that go down and come up; nil: no messages.
 	Log *slog.Logger
 }
 
-// DefaultAtOnce is how many probes are under way at most: each has a socket, and takes
-// some 30 KiB.
+// DefaultAtOnce is how many probes run at a time at most: each has a socket, and needs some
+// 30 KiB.
 const DefaultAtOnce = 2048
 
 const (
-	// grain is how exactly probes begin: those that are due together begin together.
+	// grain is the precision of start times: probes that are due together start together.
 	grain = 5 * time.Millisecond
-	// apart is the time between the first probes of tasks that come together.
+	// apart is the time between the first probes of tasks that are added together.
 	apart = 10 * time.Millisecond
-	// apartAtStart is that of the tasks a start begins with: clients wait for verdicts.
+	// apartAtStart is the same for the tasks at the start of the appliance, since clients
+	// wait for verdicts.
 	apartAtStart = time.Millisecond
 )
 
-// Guardian asks backends. Its methods may be called by any goroutine.
+// Guardian probes backends. Its methods may be called by any goroutine.
 type Guardian struct {
 	options Options
-	moved   atomic.Uint64 // whenever Why may say something else
-	turns   atomic.Uint64 // whenever Verdicts may say something else
+	moved   atomic.Uint64 // grows when results of Why may change
+	turns   atomic.Uint64 // grows when results of Verdicts may change
 	follows atomic.Bool   // some backend follows farms of this appliance
 
 	mu      sync.Mutex
 	seen    *farm.Config // by the last Set
 	tasks   map[key]*task
 	of      map[uint32]*task // by backend
-	unasked []uint32         // backends nothing is to be found of
-	// unable says why nothing can be found of some of these although a check is linked.
+	unasked []uint32         // backends without a task
+	// unable holds the reason for those of unasked that have a linked check.
 	unable map[uint32]string
-	first  []*task       // of a start, as long as nothing is known of one of them
-	known  chan struct{} // closed when something is known of all of first
+	first  []*task       // tasks of a start, until all of them have a state
+	known  chan struct{} // closed when all of first have a state
 
 	remembered map[string]Verdict // by Task
 	waiting    queue
 	ready      queue
 	running    int
-	hanging    int              // of those, asked of servers that did not answer soon
+	hanging    int              // running probes of servers that did not answer soon
 	counts     map[string]Count // by check
-	full       bool             // it was said that probes wait for their turn
+	full       bool             // the waiting of probes was logged
 	loop       bool             // the goroutine runs
 	stalls     stalls
 	ctx        context.Context
@@ -91,13 +92,13 @@ type Guardian struct {
 	finished   sync.WaitGroup
 }
 
-// Count is what was counted of a check since the start.
+// Count holds the counts of a check since the start.
 type Count struct {
 	Healthy, Failed uint64
 	Took            time.Duration // all probes together
 }
 
-// New returns a Guardian that asks nobody yet. It ends with ctx; Wait waits for that.
+// New returns a Guardian without tasks. It ends with ctx; Wait waits for that.
 func New(ctx context.Context, o Options) *Guardian {
 	if o.AtOnce == 0 {
 		o.AtOnce = DefaultAtOnce
@@ -116,15 +117,15 @@ func New(ctx context.Context, o Options) *Guardian {
 		waiting: queue{first: byTime}, ready: queue{first: byPriority}, wake: make(chan struct{}, 1), known: make(chan struct{})}
 }
 
-// Wait returns when ctx has ended and no probe is under way.
+// Wait returns when ctx has ended and no probe is running.
 func (g *Guardian) Wait() {
 	<-g.ctx.Done()
 	g.finished.Wait()
 }
 
-// Set says which backends are to be asked what from now on. A task that is needed before
-// and after goes on, with the settings its check has now. The first Set takes over what
-// is in the health table: an earlier guardian found that.
+// Set sets the configuration, which determines the tasks. A task that was needed before
+// continues, with the new settings of its check. The first Set takes over the content of
+// the health table, which an earlier guardian wrote.
 func (g *Guardian) Set(cfg *farm.Config) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -161,7 +162,7 @@ func (g *Guardian) Set(cfg *farm.Config) {
 	}
 	g.follows.Store(follows)
 	g.spread(now, fresh, first)
-	for id := range before { // another backend may have the number one day
+	for id := range before { // the number may be reused for another backend
 		if g.of[id] == nil {
 			wanted.unasked = append(wanted.unasked, id)
 		}
@@ -174,7 +175,7 @@ func (g *Guardian) Set(cfg *farm.Config) {
 	g.poke()
 }
 
-// begin makes a task. The error is why its command cannot be read.
+// begin makes a task. The error is the reason why its command cannot be read.
 func (g *Guardian) begin(k key, w *wantedTask, first bool) (*task, error) {
 	t := &task{key: k, at: -1, soon: true, inherits: first}
 	if w.ours == nil {
@@ -205,8 +206,8 @@ func (g *Guardian) begin(k key, w *wantedTask, first bool) (*task, error) {
 	return t, nil
 }
 
-// clearUnasked writes that nothing is known of backends that are not asked, and of which
-// of them nothing will be.
+// clearUnasked writes that the state of backends without a task is unknown, or that no
+// state is possible.
 func (g *Guardian) clearUnasked(now time.Time) {
 	for _, id := range g.unasked {
 		word := health.Undefined
@@ -219,7 +220,7 @@ func (g *Guardian) clearUnasked(now time.Time) {
 	}
 }
 
-// keep gives a task the users and settings it has now.
+// keep updates the users and settings of a task.
 func (g *Guardian) keep(t *task, w *wantedTask, now time.Time) {
 	if sooner := interval(&w.settings) < interval(&t.settings); sooner && t.at >= 0 && !t.due.IsZero() {
 		if due := now.Add(interval(&w.settings)); due.Before(t.due) {
@@ -236,7 +237,7 @@ func (g *Guardian) keep(t *task, w *wantedTask, now time.Time) {
 	g.note(t)
 }
 
-// spread gives new tasks their time: apart from each other, over an interval at most.
+// spread sets the time of new tasks: apart from each other, within one interval.
 func (g *Guardian) spread(now time.Time, fresh int, first bool) {
 	distance := apart
 	if first {
@@ -251,7 +252,7 @@ func (g *Guardian) spread(now time.Time, fresh int, first bool) {
 	}
 }
 
-// end forgets a task. What comes of a probe that is under way is nobody's business.
+// end removes a task. The result of a running probe is ignored.
 func (g *Guardian) end(t *task) {
 	t.gone = true
 	g.waiting.drop(t)
@@ -259,7 +260,7 @@ func (g *Guardian) end(t *task) {
 	delete(g.tasks, t.key)
 }
 
-// forget drops the counts of checks nobody has any more.
+// forget removes the counts of checks that no task uses any longer.
 func (g *Guardian) forget() {
 	used := map[string]bool{}
 	for k := range g.tasks {
@@ -272,7 +273,7 @@ func (g *Guardian) forget() {
 	}
 }
 
-// poke has the loop look again, and starts it with the first task. g.mu is held.
+// poke makes the loop look again, and starts it with the first task. g.mu is held.
 func (g *Guardian) poke() {
 	if !g.loop && len(g.tasks) > 0 {
 		g.loop = true
@@ -285,7 +286,7 @@ func (g *Guardian) poke() {
 	}
 }
 
-// run begins what is due until ctx ends, or nothing is left to ask.
+// run starts due probes until ctx ends, or no task is left.
 func (g *Guardian) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -307,7 +308,7 @@ func (g *Guardian) run() {
 	}
 }
 
-// turn begins what is due, as far as there is room, and tells when to look again.
+// turn starts due probes, as far as there is room, and returns when to look again.
 func (g *Guardian) turn(now time.Time) (next time.Duration, more bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -323,14 +324,14 @@ func (g *Guardian) turn(now time.Time) (next time.Duration, more bool) {
 		return 0, false
 	}
 	if g.waiting.Len() == 0 {
-		return time.Hour, true // until something ends
+		return time.Hour, true // until a probe ends
 	}
 	return g.waiting.list[0].due.Sub(now), true
 }
 
-// hasRoom reports whether a probe may begin. Servers that hang hold a place for their
-// whole time-out: a part of the places is for those that answered soon the last time,
-// which so are asked when they are due however many hang.
+// hasRoom reports whether a probe may start. Servers that hang use a place for their whole
+// timeout. Therefore a part of the places is reserved for servers that answered soon the
+// last time, so that these are probed in time, independently of how many hang.
 func (g *Guardian) hasRoom(t *task) bool {
 	if !t.soon && g.hanging >= max(1, g.options.AtOnce*3/4) {
 		return false
@@ -338,7 +339,7 @@ func (g *Guardian) hasRoom(t *task) bool {
 	return g.running < g.options.AtOnce
 }
 
-// sayFull says once when probes wait for their turn, and when they do not any more.
+// sayFull logs once when probes wait for their turn, and once when they no longer do.
 func (g *Guardian) sayFull() {
 	switch full := g.ready.Len() > 0; {
 	case full && !g.full:
@@ -349,7 +350,7 @@ func (g *Guardian) sayFull() {
 	}
 }
 
-// ask begins a probe. g.mu is held.
+// ask starts a probe. g.mu is held.
 func (g *Guardian) ask(t *task) {
 	t.running = true
 	g.running++
@@ -369,7 +370,7 @@ func (g *Guardian) ask(t *task) {
 	})
 }
 
-// took is what becomes of a result.
+// took handles a result.
 func (g *Guardian) took(t *task, began, now time.Time, err error, l load) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -384,7 +385,7 @@ func (g *Guardian) took(t *task, began, now time.Time, err error, l load) {
 			g.poke()
 		}
 	}()
-	if t.gone || g.ctx.Err() != nil { // what was ended by us says nothing
+	if t.gone || g.ctx.Err() != nil { // results of probes that were ended here say nothing
 		return
 	}
 	if l.known {
@@ -392,7 +393,7 @@ func (g *Guardian) took(t *task, began, now time.Time, err error, l load) {
 	}
 	one := resultOf(began, now, err)
 	if g.spoiled(t, began, now, one) {
-		t.due = now // asked again at once
+		t.due = now // probed again at once
 		g.waiting.put(t)
 		return
 	}
@@ -415,7 +416,7 @@ func (g *Guardian) took(t *task, began, now time.Time, err error, l load) {
 	g.waiting.put(t)
 }
 
-// judge is what a result does to the verdict of its task.
+// judge updates the verdict of a task with a result.
 func (g *Guardian) judge(t *task, now time.Time, one Result) {
 	g.count(t, one)
 	healthy := one.Reason == ""
@@ -446,8 +447,8 @@ func (g *Guardian) count(t *task, one Result) {
 	g.counts[t.check] = c
 }
 
-// turned tells the health table and the log of a new verdict: not of the first success,
-// which changes nothing.
+// turned writes a new verdict to the health table and the log. It does not log the first
+// success, which changes nothing.
 func (g *Guardian) turned(t *task, now time.Time, was health.State, reason string) {
 	down := t.verdict == health.Down
 	g.turns.Add(1)

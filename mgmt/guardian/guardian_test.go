@@ -19,21 +19,21 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// town is servers that are asked: what each answers, and who asked.
+// town holds the probed servers: the answer of each, and the probes it got.
 type town struct {
 	mu      sync.Mutex
-	broken  map[netip.Addr]string        // why it fails
-	slow    map[netip.Addr]time.Duration // how long it takes
+	broken  map[netip.Addr]string        // reason of the failure
+	slow    map[netip.Addr]time.Duration // duration of a probe
 	asked   map[netip.Addr][]time.Time
 	by      []string
-	under   int // way
+	under   int // running
 	most    int
 	twice   bool
 	present map[string]bool
 	cut     [][]uint32
 	targets []probe.Target
 	routes  []guardian.Route
-	lines   int // it says more than usual
+	lines   int // it reports more than usual
 	loads   map[netip.Addr]uint64
 	log     logtest.Log
 }
@@ -42,7 +42,7 @@ func newTown() *town {
 	return &town{broken: map[netip.Addr]string{}, slow: map[netip.Addr]time.Duration{}, asked: map[netip.Addr][]time.Time{}, present: map[string]bool{}}
 }
 
-// asking is a probe that asks the town.
+// asking is a probe of the town.
 type asking struct {
 	*town
 	command string
@@ -101,7 +101,7 @@ func (w *town) times(addr netip.Addr) int {
 	return len(w.asked[addr])
 }
 
-// house is a guardian, the town it asks, and the table it writes into.
+// house is a guardian, the town that it probes, and the table that it writes.
 type house struct {
 	*town
 	*guardian.Guardian
@@ -144,8 +144,7 @@ func (h *house) state(id uint32) health.State { return h.table.Slot(id).Guardian
 
 func server(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}) }
 
-// web is an http farm with one service, whose backends have these numbers, each at the
-// address of its number.
+// web returns an http farm with one service. Each backend has the address of its number.
 func web(name, check string, ids ...uint32) farm.Farm {
 	var list []farm.Backend
 	for _, id := range ids {
@@ -352,7 +351,7 @@ func TestProbesThatWaitBeginByPriority(t *testing.T) {
 	})
 }
 
-// However many servers hang, those that answer are asked as often as their interval says.
+// Independently of how many servers hang, the others are probed at their interval.
 func TestServersThatHangHoldUpNoOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 8)
@@ -369,7 +368,7 @@ func TestServersThatHangHoldUpNoOthers(t *testing.T) {
 		cfg := config(dead, web("a", "dead", all[:35]...), web("b", "later", all[35:40]...), web("c", "alive", all[40:]...))
 		cfg.Checks = append(cfg.Checks, later, alive())
 		h.Set(cfg)
-		time.Sleep(5 * time.Minute) // until it is known who hangs
+		time.Sleep(5 * time.Minute) // until the hanging servers are known
 		synctest.Wait()
 		before := map[uint32]int{}
 		for _, id := range all {
@@ -398,8 +397,8 @@ func TestServersThatHangHoldUpNoOthers(t *testing.T) {
 	})
 }
 
-// With a long interval the doubt ends after six minutes, or after the successes the check
-// asks for.
+// With a long interval the doubt ends after six minutes, or after the successes that the
+// check requires.
 func TestDoubtIsBoundedInTime(t *testing.T) {
 	for interval, want := range map[farm.Seconds]string{60: "[4 6 6 6]", 120: "[3 3 3 3]", 600: "[2 2 2 2]"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -470,7 +469,7 @@ func TestAFindingOutlivesTheProcessAndNoOtherCheckTakesItOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := start(t, 0)
 		first.table.SetGuardian(1, health.Down, time.Now())
-		first.table.SetGuardian(3, health.Down, time.Now()) // of a check that is linked no more
+		first.table.SetGuardian(3, health.Down, time.Now()) // of a check that is no longer linked
 		second := startOn(t, first.table, 0)
 		second.Set(config(alive(), web("shop", "alive", 1, 2), web("other", "", 3)))
 		if second.state(1) != health.Down || second.state(2) != health.Undefined || second.state(3) != health.Undefined {
@@ -510,8 +509,8 @@ func TestAnotherIntervalKeepsWhatWasFound(t *testing.T) {
 	})
 }
 
-// A machine without descriptors, or without the source address, must not take every
-// backend there is out of traffic, nor bring one back.
+// A machine without descriptors, or without the source address, must not change the state
+// of every backend.
 func TestWhatThisMachineCannotDoTurnsNoVerdict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
@@ -557,7 +556,7 @@ func TestWhatThisMachineCannotDoTurnsNoVerdict(t *testing.T) {
 	})
 }
 
-// A probe that our own end cuts short is no failure of who was asked.
+// A probe that is cut short by the end of mgmt is no failure of the backend.
 func TestTheEndOfMgmtTurnsNoVerdict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := start(t, 0)

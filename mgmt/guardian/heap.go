@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// queue is a heap of tasks: those that wait for their time, or those whose time has
-// come, which wait for their turn.
+// queue is a heap of tasks: those that wait for their time, or due ones that wait for their
+// turn.
 type queue struct {
 	list  []*task
 	first func(a, b *task) bool
@@ -14,8 +14,8 @@ type queue struct {
 
 func byTime(a, b *task) bool { return a.due.Before(b.due) }
 
-// byPriority has servers last that hang: others are not to wait for them. A step of
-// priority is worth a second of waiting, so that everybody's turn comes.
+// byPriority puts servers that hang last, so that others do not wait for them. A step of
+// priority is worth a second of waiting, so that every task gets its turn.
 func byPriority(a, b *task) bool {
 	if a.soon != b.soon {
 		return a.soon
@@ -53,7 +53,7 @@ func (q *queue) put(t *task) { heap.Push(q, t) }
 
 func (q *queue) take() *task { return heap.Pop(q).(*task) }
 
-// drop takes a task out, if it is in this queue.
+// drop removes a task, if it is in this queue.
 func (q *queue) drop(t *task) {
 	if t.at >= 0 && t.at < len(q.list) && q.list[t.at] == t {
 		heap.Remove(q, t.at)

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	// soon is in how many intervals a backend that came up may not go down again
-	// without being believed less the next time.
+	// soon is a number of intervals. A backend that goes down again within them after it
+	// came up needs more successes the next time.
 	soon = 10
-	// mostDoubt bounds that: each time doubles what is asked for to come up.
+	// mostDoubt limits that: each time doubles the number of successes required to come up.
 	mostDoubt = 4
-	// mostDamping bounds it in time, with long intervals too: a backend that has failed for
-	// a while and works again is needed.
+	// mostDamping limits it in time, also for long intervals, since a backend that works
+	// again is needed.
 	mostDamping = 6 * time.Minute
 )
 
@@ -24,14 +24,14 @@ type judge struct {
 	against int       // results in a row that contradict the verdict
 	doubt   int       // how often it came up and went down soon
 	since   time.Time // of the verdict
-	// provisional: the verdict stands on less than the check asks for, because the
-	// appliance was just started. One result that contradicts it turns it.
+	// provisional: the verdict is based on fewer results than the check requires, because
+	// the appliance was just started. One contradicting result changes it.
 	provisional bool
 	support     int // results in a row that agree with a provisional verdict
 }
 
-// take adds a result and reports whether the verdict changed. What nothing is known of
-// is up with the first success; one that was down is up after several.
+// take adds a result and reports whether the verdict changed. An unknown backend is up
+// after the first success; one that was down is up after several.
 func (j *judge) take(healthy bool, at time.Time, c *farm.Check) bool {
 	if healthy == (j.verdict == health.Up) && j.verdict != health.Undefined {
 		j.against = 0
@@ -61,12 +61,12 @@ func (j *judge) take(healthy bool, at time.Time, c *farm.Check) bool {
 	return true
 }
 
-// steady reports whether it has been up for long.
+// steady reports whether the backend has been up for long.
 func (j *judge) steady(at time.Time, c *farm.Check) bool {
 	return j.verdict == health.Up && at.Sub(j.since) >= soon*interval(c)
 }
 
-// needed is how many results in a row turn the verdict.
+// needed returns how many results in a row change the verdict.
 func (j *judge) needed(healthy bool, c *farm.Check) int {
 	switch {
 	case j.provisional:
@@ -78,7 +78,7 @@ func (j *judge) needed(healthy bool, c *farm.Check) int {
 	return min(rise<<j.doubt, max(rise, int(mostDamping/interval(c))))
 }
 
-// fromNothing is how many results in a row make a verdict where nothing is known.
+// fromNothing returns how many results in a row make a verdict if there is none.
 func (j *judge) fromNothing(healthy bool, c *farm.Check) int {
 	if healthy {
 		return 1

@@ -6,16 +6,16 @@ import (
 )
 
 const (
-	// settles is how much a new latency counts: one part of so many.
+	// settles is the weight of a new latency: one part of so many.
 	settles = 8
-	// here is the latency of a farm of this appliance, which is not asked.
+	// here is the latency of a farm of this appliance, which is not probed.
 	here = latency(time.Microsecond)
 )
 
-// latency is how long the probes of a task took lately that succeeded; 0 is not known.
+// latency is the recent duration of successful probes of a task; 0 is unknown.
 type latency time.Duration
 
-// measured takes what one took.
+// measured adds the duration of one probe.
 func (l *latency) measured(took time.Duration) {
 	if *l == 0 {
 		*l = latency(took)
@@ -24,13 +24,13 @@ func (l *latency) measured(took time.Duration) {
 	*l += (latency(took) - *l) / settles
 }
 
-// load is how much a target has to do: the connections that are open to it.
+// load is the load of a target: the number of open connections to it.
 type load struct {
 	connections uint64
 	known       bool
 }
 
-// note writes the latency of a task, and its load, beside the findings of its backends.
+// note writes the latency of a task, and its load, for its backends.
 func (g *Guardian) note(t *task) {
 	for _, u := range t.users {
 		g.options.Table.Slot(u.id).SetLatency(time.Duration(t.latency))
@@ -43,7 +43,7 @@ func (g *Guardian) note(t *task) {
 	}
 }
 
-// remembered is the latency an earlier guardian found for one of the users.
+// remembered returns the latency that an earlier guardian found for one of the users.
 func remembered(table Table, users []user) (out latency) {
 	for _, u := range users {
 		out = max(out, latency(table.Slot(u.id).Latency()))

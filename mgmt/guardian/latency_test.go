@@ -49,7 +49,7 @@ func TestHowSoonProbesAreAnsweredIsKnown(t *testing.T) {
 	})
 }
 
-// unknown is a load that nobody told.
+// unknown is a load that was not reported.
 const unknown = -1
 
 func loadIs(t *testing.T, when string, table *health.Table, id uint32, want int) {
@@ -72,7 +72,7 @@ func TestHowMuchABackendHasToDoIsWhatItsCheckTold(t *testing.T) {
 			h.mu.Unlock()
 		}
 		later := func() { time.Sleep(20 * time.Second); synctest.Wait() }
-		h.table.SetLoad(2, 9) // of somebody who had the number
+		h.table.SetLoad(2, 9) // of an earlier backend with the number
 		tells(40)
 		h.Set(config(alive(), web("shop", "alive", 1, 2)))
 		h.Set(config(alive(), web("shop", "alive", 1, 2, 3)))

@@ -9,10 +9,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// follow makes a backend of a group that names others to clients follow the farms of
-// this appliance that have its address and port, if there are any: there is one truth of
-// both, at once. Farms that name others themselves are asked, or two could keep each
-// other down.
+// follow makes a backend follow the farms of this appliance that have its address and port,
+// if there are any, so that both have the same state at once. It is for groups whose farm
+// returns backends to clients by name. Such farms themselves are probed instead, since
+// otherwise two could keep each other down.
 func (w *wanted) follow(cfg *farm.Config, g farm.Group, b *farm.Backend, port uint16) bool {
 	if port == 0 {
 		return false
@@ -31,12 +31,12 @@ func (w *wanted) follow(cfg *farm.Config, g farm.Group, b *farm.Backend, port ui
 	return true
 }
 
-// LookFarms looks how the farms are that backends follow. It is to be called often, but
-// not before it is known how farms are: at the start of mgmt they only seem to be down.
+// LookFarms reads the states of the farms that backends follow. Call it often, but not
+// before these states are known: at the start of mgmt all farms seem to be down.
 func (g *Guardian) LookFarms() {
 	cfg, ours := g.ours()
 	why := make(map[*farm.Farm]string, len(ours))
-	for _, f := range ours { // not locked: how a farm is depends on what its checks found
+	for _, f := range ours { // without lock: the state of a farm depends on the results of its checks
 		if _, known := why[f]; !known {
 			why[f] = g.downFor(f)
 		}
@@ -55,7 +55,7 @@ func (g *Guardian) LookFarms() {
 			continue
 		}
 		reason := why[t.ours[0]]
-		for _, f := range t.ours { // one that is up is enough: others are stopped
+		for _, f := range t.ours { // one farm that is up is enough; others are stopped
 			if why[f] == "" {
 				reason = ""
 			}
@@ -64,17 +64,17 @@ func (g *Guardian) LookFarms() {
 	}
 }
 
-// Follows reports whether there is anything for LookFarms to look at.
+// Follows reports whether LookFarms has anything to do.
 func (g *Guardian) Follows() bool { return g.follows.Load() }
 
-// LookLoads looks how many connections the farms have that backends follow, for who
-// chooses by it. It is to be called every few seconds.
+// LookLoads reads the number of connections of the farms that backends follow, for
+// algorithms that choose by load. Call it every few seconds.
 func (g *Guardian) LookLoads() {
 	cfg, ours := g.ours()
 	if len(ours) == 0 || g.options.Open == nil {
 		return
 	}
-	open := g.options.Open(ours) // not locked: the kernel may be asked
+	open := g.options.Open(ours) // without lock: it may call the kernel
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.seen != cfg || g.ctx.Err() != nil {
@@ -95,7 +95,7 @@ func (g *Guardian) LookLoads() {
 	}
 }
 
-// ours lists the farms that backends follow.
+// ours returns the farms that backends follow.
 func (g *Guardian) ours() (cfg *farm.Config, out []*farm.Farm) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -105,7 +105,7 @@ func (g *Guardian) ours() (cfg *farm.Config, out []*farm.Farm) {
 	return g.seen, out
 }
 
-// downFor says why no client of a farm is served, "" when they are.
+// downFor returns the reason why a farm serves no clients, "" if it does.
 func (g *Guardian) downFor(f *farm.Farm) string {
 	switch status, why := g.options.Farm(f); {
 	case f.Stopped:
@@ -116,7 +116,7 @@ func (g *Guardian) downFor(f *farm.Farm) string {
 	return ""
 }
 
-// is makes what is known of a farm the verdict of a task. g.mu is held.
+// is makes the state of a farm the verdict of a task. g.mu is held.
 func (g *Guardian) is(t *task, now time.Time, reason string) {
 	if before, any := t.results.last(); !any || before.Reason != reason {
 		g.moved.Add(1)

@@ -17,7 +17,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// names is a gslb farm with one service, whose backends are at the addresses of their numbers.
+// names returns a gslb farm with one service. Each backend has the address of its number.
 func names(name string, s farm.DNSService, ids ...uint32) farm.Farm {
 	s.Name = "s"
 	for _, id := range ids {
@@ -49,7 +49,7 @@ func TestWhoIsNamedToClientsIsAskedByTCPWithoutACheck(t *testing.T) {
 	})
 }
 
-// told is a guardian that knows how farms are.
+// told is a guardian with a function for the states of farms.
 type told struct {
 	*guardian.Guardian
 	table  *health.Table
@@ -75,7 +75,7 @@ func toldOf(t *testing.T, table *health.Table) *told {
 		},
 		Farm: func(f *farm.Farm) (farm.Status, string) {
 			h.asked++
-			return h.status[f.Name], h.Why(7) + "so it is" // what its backends are is asked
+			return h.status[f.Name], h.Why(7) + "so it is" // it calls the guardian itself
 		},
 		Network: func(guardian.Route) probe.Network { return &probe.Machine{} },
 		Parse:   func(command string) (probe.Probe, error) { return asking{newTown(), command}, nil },
@@ -152,7 +152,8 @@ func TestAFarmOnAnotherPortOrOfNamesIsNotFollowed(t *testing.T) {
 	})
 }
 
-// One of two farms with an address may be stopped, as while one takes over from the other.
+// One of two farms with an address may be stopped, e.g. while one takes over from the
+// other.
 func TestOneOfSeveralFarmsOfAnAddressIsEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := toldOf(t, newHealth(t))
@@ -175,8 +176,8 @@ func TestOneOfSeveralFarmsOfAnAddressIsEnough(t *testing.T) {
 	})
 }
 
-// Clients are told of no address nothing is known of: a new mgmt goes on with what the
-// one before found.
+// Clients get no address with unknown state: a new mgmt continues with the verdicts of the
+// previous one.
 func TestWhatWasFoundHoldsWhenMgmtIsStartedAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := newHealth(t)

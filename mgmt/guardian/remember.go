@@ -11,8 +11,8 @@ import (
 
 // Verdict is the verdict of one task, for the next run of the appliance.
 type Verdict struct {
-	// Task is a digest of all that makes the task: check, command, target and route.
-	// Commands may hold passwords.
+	// Task is a digest of the task's key: check, command, target and route. Commands may
+	// contain passwords.
 	Task string
 	Down bool
 	// Why is the reason of the last failure.
@@ -21,16 +21,16 @@ type Verdict struct {
 	Latency int64 `json:",omitempty"`
 }
 
-// maxWhy bounds a reason that is remembered, in bytes.
+// maxWhy is the greatest length of a remembered reason, in bytes.
 const maxWhy = 256
 
-// digest names a task without its command.
+// digest identifies a task without its command.
 func (k *key) digest() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %v %d %q %v %d", k.check, k.command, k.to.Addr, k.to.Port, k.to.Name, k.from.Source, k.from.Mark))
 	return hex.EncodeToString(sum[:12])
 }
 
-// Verdicts returns the verdicts in force, for Options.Remembered of the next run.
+// Verdicts returns the current verdicts, for Options.Remembered of the next run.
 func (g *Guardian) Verdicts() []Verdict {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -48,11 +48,11 @@ func (g *Guardian) Verdicts() []Verdict {
 	return out
 }
 
-// Turns grows whenever Verdicts may return something else.
+// Turns grows when the result of Verdicts may change.
 func (g *Guardian) Turns() uint64 { return g.turns.Load() }
 
-// recall gives a task of a start the verdict of the last run. Either way the first
-// result decides: nothing is known of the time in between.
+// recall gives a task of a start the verdict of the last run. With or without it the first
+// result decides, since the time in between is unknown.
 func (g *Guardian) recall(t *task) {
 	t.provisional = true
 	v, known := g.remembered[t.digest()]
@@ -65,7 +65,7 @@ func (g *Guardian) recall(t *task) {
 	}
 }
 
-// awaitFirst notes which tasks of a start have no verdict yet, and closes g.known when
+// awaitFirst records which tasks of a start have no verdict yet, and closes g.known when
 // there are none. g.mu is held.
 func (g *Guardian) awaitFirst(begins bool) {
 	if begins {
@@ -92,13 +92,13 @@ func (g *Guardian) awaitFirst(begins bool) {
 	}
 }
 
-// Known is closed when each backend that the first Set wants probed has a verdict, of this
-// run or the last one, or was found to be out of reach of its check.
+// Known is closed when each backend probed by the first Set has a verdict, of this run or
+// the last one, or cannot be probed.
 func (g *Guardian) Known() <-chan struct{} { return g.known }
 
-// Reconcile writes everything the guardian knows into the health table: verdicts,
-// latencies and loads. Changes are written as they happen; this restores what another
-// writer overwrote. It returns the number of verdicts that were wrong there.
+// Reconcile writes all verdicts, latencies and loads into the health table. Changes are
+// written as they happen; this restores values that another writer overwrote. It returns
+// the number of verdicts that were wrong there.
 func (g *Guardian) Reconcile() (wrong int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -65,13 +65,13 @@ func TestVerdictsHoldOverARestartUntilTheFirstResult(t *testing.T) {
 		if next.state(3) != health.Down || next.state(4) != health.Down || !known(next.Guardian) {
 			t.Errorf("one failure at the start of a run does not decide: %v %v, known %t", next.state(3), next.state(4), known(next.Guardian))
 		}
-		next.breaks(server(3), "") // it was busy for a moment, or the network was not there yet
+		next.breaks(server(3), "") // it was busy for a moment, or the network was not up yet
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if next.state(3) != health.Up {
 			t.Error("one failure at the start of a run asks for three successes")
 		}
-		next.breaks(server(1), "") // has failed twice in this run, and is asked a third time
+		next.breaks(server(1), "") // has failed twice in this run, and is probed a third time
 		next.breaks(server(3), "refused")
 		time.Sleep(10 * time.Second)
 		synctest.Wait()

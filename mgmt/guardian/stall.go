@@ -6,30 +6,31 @@ import (
 )
 
 const (
-	// stallTick is how often the guardian notes that it runs.
+	// stallTick is how often the guardian records that it runs.
 	stallTick = 50 * time.Millisecond
-	// stallTime is how long it must not have run for that to count: a busy machine is late by
-	// less.
+	// stallTime is the least time without running that counts as a stall: a busy machine is
+	// late by less.
 	stallTime = 250 * time.Millisecond
-	// stallsKept are remembered: the longest probe takes no longer than these are apart.
+	// stallsKept is how many stalls are remembered: together they span more than the
+	// longest probe.
 	stallsKept = 64
-	// mostSpoiled is how many results of a task in a row may be discarded: on a machine that
-	// never runs well a backend must still be found down.
+	// mostSpoiled is how many results of a task in a row may be discarded: on a machine
+	// that stalls all the time a backend must still be found down.
 	mostSpoiled = 10
 )
 
-// stalls remembers when this process could not run: it was stopped, or the machine was, or
-// memory was swapped in. Deadlines pass meanwhile, and answers are not read.
+// stalls records when this process could not run: it was stopped, or the machine was, or
+// memory was swapped in. Meanwhile deadlines pass and answers are not read.
 type stalls struct {
 	mu   sync.Mutex
-	last time.Time // it ran
+	last time.Time // last time it ran
 	list [stallsKept]span
 	next int
 }
 
 type span struct{ from, to time.Time }
 
-// run notes until done that the process runs.
+// run records until done that the process runs.
 func (s *stalls) run(done <-chan struct{}) {
 	s.note(time.Now())
 	ticker := time.NewTicker(stallTick)
@@ -44,7 +45,7 @@ func (s *stalls) run(done <-chan struct{}) {
 	}
 }
 
-// note says that the process runs now.
+// note records that the process runs now.
 func (s *stalls) note(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,12 +56,12 @@ func (s *stalls) note(now time.Time) {
 	s.last = now
 }
 
-// within reports whether the process could not run at some time of a span. A machine that was
-// suspended may not have counted that time: its wall clock then did.
+// within reports whether the process could not run at some time of a span. The monotonic
+// clock may not count the time of a suspended machine, but its wall clock does.
 func (s *stalls) within(from, to time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.last.IsZero() && to.Sub(s.last) >= stallTime { // nobody noted it yet
+	if !s.last.IsZero() && to.Sub(s.last) >= stallTime { // the stall is not recorded yet
 		return true
 	}
 	for _, one := range s.list {
@@ -71,8 +72,8 @@ func (s *stalls) within(from, to time.Time) bool {
 	return to.Round(0).Sub(from.Round(0))-to.Sub(from) >= time.Second
 }
 
-// spoiled reports whether a result says nothing of the backend because this process could
-// not run while it was asked.
+// spoiled reports whether a result says nothing about the backend because this process
+// could not run during the probe.
 func (g *Guardian) spoiled(t *task, began, now time.Time, one Result) bool {
 	if one.Reason == "" || one.Local || !g.stalls.within(began, now) || t.spoiled >= mostSpoiled {
 		t.spoiled = 0

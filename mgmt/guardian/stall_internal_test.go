@@ -23,7 +23,7 @@ func TestTimeInWhichTheProcessDidNotRunIsRemembered(t *testing.T) {
 	start := time.Now()
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	var s stalls
-	for _, ms := range []int{0, 50, 100, 3100, 3150} { // it stood still from 100 to 3100
+	for _, ms := range []int{0, 50, 100, 3100, 3150} { // it did not run from 100 to 3100
 		s.note(at(ms))
 	}
 	for _, c := range []struct {
@@ -39,7 +39,7 @@ func TestTimeInWhichTheProcessDidNotRunIsRemembered(t *testing.T) {
 	}
 }
 
-// greeting is a probe that wants one byte.
+// greeting is a probe that expects one byte.
 type greeting struct{}
 
 func (greeting) Run(ctx context.Context, n probe.Network, to probe.Target, _ probe.Say) error {
@@ -56,7 +56,7 @@ func (greeting) Run(ctx context.Context, n probe.Network, to probe.Target, _ pro
 
 const stopped = "SLUICE_TEST_STOPPED"
 
-// TestNoStoppedProcessFindsABackendDown stops a guardian again and again while it asks a
+// TestNoStoppedProcessFindsABackendDown stops a guardian again and again while it probes a
 // server that responds within 300 ms.
 func TestNoStoppedProcessFindsABackendDown(t *testing.T) {
 	if address := os.Getenv(stopped); address != "" {
@@ -97,7 +97,7 @@ func TestNoStoppedProcessFindsABackendDown(t *testing.T) {
 	}
 }
 
-// guard asks a server until the process is killed.
+// guard probes a server until the process is killed.
 func guard(t *testing.T, server netip.AddrPort) {
 	table, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {

@@ -9,20 +9,20 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// key is what makes a task: farms that ask the same in the same way share it.
+// key identifies a task: farms with the same check and route share it.
 type key struct {
 	check, command string
 	to             probe.Target
 	from           Route
 }
 
-// Route is how a backend is reached: as the traffic of its farm.
+// Route is the way to a backend, the same as for the traffic of its farm.
 type Route struct {
 	Source netip.Addr // invalid: the system chooses
 	Mark   uint32     // 0: none
 }
 
-// user is a backend the verdict of a task is about.
+// user is a backend that the verdict of a task applies to.
 type user struct {
 	id            uint32
 	farm, service string
@@ -38,32 +38,33 @@ type task struct {
 	judge
 	latency
 	load load
-	// inherits: as long as nobody tells it, the load of the backends is what an earlier
-	// guardian was told.
+	// inherits: the load of the backends is from an earlier guardian until a probe reports
+	// it.
 	inherits bool
-	why      string // it failed the last time it did
-	// unable says why this machine could not ask the last time, local how often in a row.
+	why      string // reason of the last failure
+	// unable is the reason why this machine could not send the last probe. local is how
+	// often that happened in a row.
 	unable  string
 	local   int
 	results ring
 	spoiled int // results in a row that were discarded
-	// ours are farms of this appliance that have the address: it is not asked, but is
-	// as one of them is.
+	// ours are farms of this appliance with the address. Then the address is not probed,
+	// and the task has the state of one of them.
 	ours []*farm.Farm
 
 	due     time.Time
-	at      int // in the heap it is in, -1 while it is in none
+	at      int // index in its heap, -1 while it is in none
 	running bool
-	soon    bool // the last probe, if any, took less than half of its time-out
-	gone    bool // nobody needs it any more
+	soon    bool // the last probe, if any, took less than half of its timeout
+	gone    bool // it was removed
 }
 
-// Result is what came of one probe.
+// Result is the result of one probe.
 type Result struct {
 	At     time.Time
 	Took   time.Duration
 	Reason string // why the backend is not healthy; empty: it is
-	// Local: it was not asked, for a reason of this machine.
+	// Local: the probe was not sent, for a reason of this machine.
 	Local bool
 }
 
@@ -75,10 +76,10 @@ func resultOf(began, ended time.Time, err error) Result {
 	return one
 }
 
-// kept is how many results are remembered of a task.
+// kept is how many results of a task are remembered.
 const kept = 10
 
-// ring holds the last results. Its memory comes with the first.
+// ring holds the last results. Its memory is allocated with the first.
 type ring struct {
 	list []Result
 	next int
@@ -93,7 +94,7 @@ func (r *ring) add(one Result) {
 	r.next = (r.next + 1) % kept
 }
 
-// newest are the results, the last one first.
+// newest returns the results, the last one first.
 func (r *ring) newest() []Result {
 	out := make([]Result, 0, len(r.list))
 	for i := range r.list {
@@ -102,7 +103,7 @@ func (r *ring) newest() []Result {
 	return out
 }
 
-// last is the newest result; ok is false without one.
+// last returns the newest result; ok is false without one.
 func (r *ring) last() (one Result, ok bool) {
 	if len(r.list) == 0 {
 		return one, false

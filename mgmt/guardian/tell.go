@@ -8,22 +8,23 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-// Finding is what is known of one backend.
+// Finding is the state of one backend.
 type Finding struct {
 	Check string
-	// Farm is the one of this appliance that has the address, where the backend is as
-	// that one is and is not asked; Check, Needed and Next mean nothing then.
+	// Farm is the farm of this appliance with the address. If there is one, the backend has
+	// its state and is not probed, and Check, Needed and Next are not set.
 	Farm    string
 	Verdict health.State
-	Since   time.Time // zero: since before this process, or nothing was found yet
-	// Against is how many results in a row contradict the verdict, Needed how many turn it.
+	Since   time.Time // zero: before this process, or there is no verdict
+	// Against is how many results in a row contradict the verdict. Needed is how many
+	// change it.
 	Against, Needed int
-	// Next is when it is asked again, zero while it is asked.
+	// Next is the time of the next probe, zero while one is running.
 	Next    time.Time
 	Results []Result // the last ones, the newest first
 }
 
-// Unable says why this machine could not ask the last time, "" when it could.
+// Unable returns the reason why this machine could not send the last probe, "" if it could.
 func (f *Finding) Unable() string {
 	if len(f.Results) == 0 || !f.Results[0].Local {
 		return ""
@@ -31,7 +32,7 @@ func (f *Finding) Unable() string {
 	return f.Results[0].Reason
 }
 
-// Look tells what is known of a backend; is is false when it is not asked.
+// Look returns the state of a backend; is is false if it has no task.
 func (g *Guardian) Look(backend uint32) (f Finding, is bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -50,7 +51,7 @@ func (g *Guardian) Look(backend uint32) (f Finding, is bool) {
 	return f, true
 }
 
-// Why says why a backend is down, or why its check cannot ask it; "" otherwise.
+// Why returns why a backend is down, or why its check cannot probe it; "" otherwise.
 func (g *Guardian) Why(backend uint32) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -70,10 +71,10 @@ func (g *Guardian) Why(backend uint32) string {
 	return fmt.Sprintf("fails check %s: %s", t.check, t.why)
 }
 
-// Moved grows whenever Why may say something else of a backend.
+// Moved grows when the result of Why may change for some backend.
 func (g *Guardian) Moved() uint64 { return g.moved.Load() }
 
-// Counts is what was counted of each check that is in use.
+// Counts returns the counts of each check in use.
 func (g *Guardian) Counts() map[string]Count {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// triesAtOnce bounds what people try at the same time, mostSaid the lines of one try.
+	// triesAtOnce is how many tries of operators may run at the same time. mostSaid is how
+	// many lines one try returns.
 	triesAtOnce = 4
 	mostSaid    = 200
 )
 
-// ErrBusy occurs when too many tries are under way.
+// ErrBusy occurs when too many tries are running.
 var ErrBusy = errors.New("too many checks are being tried at the moment: try again")
 
 var tries = make(chan struct{}, triesAtOnce)
 
-// Try asks somebody once, whatever is configured, and returns what was said. It changes
-// no verdict.
+// Try runs a command on any target once, and returns its lines. It changes no verdict.
 func (g *Guardian) Try(ctx context.Context, command string, to probe.Target, limit time.Duration) (one Result, said []string, err error) {
 	p, err := g.options.Parse(command)
 	if err != nil {
@@ -36,7 +36,7 @@ func (g *Guardian) Try(ctx context.Context, command string, to probe.Target, lim
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var mu sync.Mutex // a probe may say something from several goroutines
+	var mu sync.Mutex // a probe may report lines from several goroutines
 	began := time.Now()
 	failed := p.Run(ctx, g.options.Network(Route{}), to, func(format string, args ...any) {
 		mu.Lock()

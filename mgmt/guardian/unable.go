@@ -7,8 +7,8 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-// word is what the health table has of the backends of a task: its verdict, or that this
-// machine cannot find one.
+// word returns the state of the task's backends for the health table: its verdict, or
+// Unable if this machine cannot find one.
 func (t *task) word() health.State {
 	if t.verdict == health.Undefined && t.unable != "" {
 		return health.Unable
@@ -16,9 +16,9 @@ func (t *task) word() health.State {
 	return t.verdict
 }
 
-// cannotAsk takes a result of a probe that could not ask. The verdict stays: the state of
-// this machine says nothing of a backend. Without a verdict the table has Unable, so that
-// nobody waits for a result that may never come.
+// cannotAsk handles the result of a probe that could not be sent. The verdict stays: the
+// state of this machine says nothing about a backend. Without a verdict the table gets
+// Unable, so that no reader waits for a result that may never come.
 func (g *Guardian) cannotAsk(t *task, now time.Time, one Result) {
 	if t.unable == "" {
 		g.options.Log.Warn("backend cannot be asked and keeps its state", "check", t.check, "backend", addressOf(t.to), "state", t.verdict, "reason", one.Reason)
@@ -29,7 +29,7 @@ func (g *Guardian) cannotAsk(t *task, now time.Time, one Result) {
 	g.write(t, now)
 }
 
-// asked takes a result of a probe that could ask.
+// asked handles the result of a probe that could be sent.
 func (g *Guardian) asked(t *task, now time.Time) {
 	if t.unable == "" {
 		return
@@ -46,8 +46,8 @@ func (g *Guardian) write(t *task, now time.Time) {
 	}
 }
 
-// inability says why a task cannot find a verdict, "" if it can. One that has a verdict
-// keeps it: several results in a row have to say so, as many as turn a verdict.
+// inability returns why a task cannot find a verdict, "" if it can. A task with a verdict
+// keeps it: as many results in a row must be of this kind as change a verdict.
 func (t *task) inability() string {
 	switch {
 	case t.unable == "" || t.verdict == health.Undefined:

@@ -10,10 +10,10 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-// unable reports whether the table says that no check can ask a backend.
+// unable reports whether the table says that no check can probe a backend.
 func (h *house) unable(id uint32) bool { return h.table.Slot(id).Unable() }
 
-// Whoever waits for a first result must learn that there will be none.
+// A reader that waits for a first result must learn that there will be none.
 func TestABackendThatCannotBeAskedIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
@@ -56,8 +56,7 @@ func TestABackendThatCannotBeAskedIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// A backend that is in use and of which no check can find out anything is reported as such,
-// whatever the reason.
+// A backend in use that no check can probe is reported as such, for every reason.
 func TestEveryReasonWhyACheckCannotAskIsReported(t *testing.T) {
 	for name, c := range map[string]struct {
 		check farm.Check

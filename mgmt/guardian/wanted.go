@@ -9,30 +9,30 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// wantedTask is a task a configuration needs.
+// wantedTask is a task that a configuration needs.
 type wantedTask struct {
 	settings farm.Check
 	users    []user
 	ours     []*farm.Farm // see task
 }
 
-// wanted is what a configuration asks for.
+// wanted holds the tasks that a configuration needs.
 type wanted struct {
 	tasks   map[key]*wantedTask
-	unasked []uint32 // backends nothing is to be found of
-	// unable says why nothing can be found of some of these although a check is linked.
+	unasked []uint32 // backends without a task
+	// unable holds the reason for those of unasked that have a linked check.
 	unable map[uint32]string
 }
 
-// cannot adds a backend that a check is linked with which cannot ask it.
+// cannot adds a backend whose linked check cannot probe it.
 func (w *wanted) cannot(id uint32, reason string) {
 	w.unasked = append(w.unasked, id)
 	w.unable[id] = reason
 }
 
-// wantedBy puts together who is to be asked what. Nobody is asked who gets no clients:
-// backends in maintenance, those of farms that are stopped, those without an address.
-// Who has the address of a farm that is known is as that one is.
+// wantedBy returns the tasks of a configuration. Backends that get no clients have no task:
+// those in maintenance, of stopped farms, or without an address. A backend with the address
+// of a farm follows that farm if known.
 func wantedBy(cfg *farm.Config, known bool) wanted {
 	out := wanted{tasks: map[key]*wantedTask{}, unable: map[uint32]string{}}
 	for i := range cfg.Farms {
@@ -63,24 +63,25 @@ func wantedBy(cfg *farm.Config, known bool) wanted {
 	return out
 }
 
-// asked reports whether a backend can be asked.
+// asked reports whether a backend can be probed.
 func asked(b *farm.Backend) bool {
 	return b.Maintenance == farm.MaintenanceOff && b.Addr.IsValid() && !b.Left && !b.Spreads()
 }
 
-// port reports whether it is known which port is to be asked, if one is.
+// port reports whether the port to probe is known, or no port is needed.
 func port(g farm.Group, b *farm.Backend, command string) bool {
 	return targetPort(g, b) != 0 || !NeedsPort(command)
 }
 
-// NeedsPort reports whether a command asks the port of the backend.
+// NeedsPort reports whether a command uses the port of the backend.
 func NeedsPort(command string) bool {
 	text := probe.Text(command)
 	return text.For(probe.Target{Port: 1}) != text.For(probe.Target{Port: 2})
 }
 
-// targetPort is the port of a backend, or that of the built-in check, or the first virtual
-// port where it has the one clients used; 0 where that may be any.
+// targetPort returns the port of a backend, or of the built-in check. If the backend has
+// the port of the client's connection, it is the first virtual port. It is 0 if that may be
+// any port.
 func targetPort(g farm.Group, b *farm.Backend) uint16 {
 	if b.Port != 0 {
 		return b.Port
@@ -99,7 +100,7 @@ func (w *wanted) add(cfg *farm.Config, g farm.Group, b *farm.Backend, c farm.Che
 	w.use(key{check: c.Name, command: c.Command, to: target(cfg, g, b, &c), from: route(g.Farm, b)}, g, b).settings = c
 }
 
-// use adds a backend to a task, which is made for the first.
+// use adds a backend to a task, and makes the task if there is none.
 func (w *wanted) use(k key, g farm.Group, b *farm.Backend) *wantedTask {
 	t := w.tasks[k]
 	if t == nil {
@@ -121,7 +122,7 @@ func target(cfg *farm.Config, g farm.Group, b *farm.Backend, c *farm.Check) prob
 	return to
 }
 
-// route is how clients of the farm reach the backend, as far as that is the appliance's.
+// route returns the part of the clients' way to the backend that the appliance determines.
 func route(f *farm.Farm, b *farm.Backend) (r Route) {
 	r.Mark = b.Mark
 	if r.Mark == 0 {
@@ -137,7 +138,7 @@ func route(f *farm.Farm, b *farm.Backend) (r Route) {
 	return r
 }
 
-// addressOf is a target as logs have it.
+// addressOf returns a target in the format of logs.
 func addressOf(to probe.Target) string {
 	if to.Port == 0 {
 		return to.Addr.String()
