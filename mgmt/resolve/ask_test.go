@@ -39,7 +39,7 @@ func TestAskWaitsForWhoAsksAlready(t *testing.T) {
 		if _, err := f.Ask(t.Context(), resolve.Question{Name: "db.example"}); err != nil || asked.Load() != 1 {
 			t.Errorf("asked %d times, %v", asked.Load(), err)
 		}
-		time.Sleep(time.Minute) // it is over
+		time.Sleep(time.Minute) // it has expired
 		if _, err := f.Ask(t.Context(), resolve.Question{Name: "db.example"}); err != nil || asked.Load() != 2 {
 			t.Errorf("asked %d times, %v", asked.Load(), err)
 		}

@@ -14,29 +14,29 @@ import (
 )
 
 const (
-	// maxParents bounds how many servers of a zone are asked: the root has as many.
+	// maxParents is how many servers of a zone are queried: the root has as many.
 	maxParents = 13
 	serverPort = 53
 )
 
-// Delegation is what the zone above a zone says of its keys.
+// Delegation holds the records that the parent zone has for the keys of a zone.
 type Delegation struct {
 	Parent string
-	// DS are the data of the DS records which every server of the parent zone has.
+	// DS holds the data of the DS records that every server of the parent zone has.
 	DS []string
-	// TTL is how long resolvers may keep them.
+	// TTL is how long resolvers may cache them.
 	TTL time.Duration
 }
 
-// Delegation asks the servers of the zone above a zone themselves, so that nothing of the
-// answer was kept anywhere. Those that do not answer are left out, unless none does.
+// Delegation queries the servers of the parent zone themselves, so that no part of the
+// answer comes from a cache. Servers that do not answer are ignored, unless none answers.
 func (s System) Delegation(ctx context.Context, zone string) (Delegation, error) {
 	c, err := s.config()
 	if err != nil {
 		return Delegation{}, err
 	}
 	if zone = dns.CanonicalName(zone); zone == "." {
-		return Delegation{}, nil // no zone is above the root
+		return Delegation{}, nil // the root has no parent zone
 	}
 	parent, err := c.parentOf(ctx, zone)
 	if err != nil {
@@ -62,14 +62,14 @@ func (s System) Delegation(ctx context.Context, zone string) (Delegation, error)
 	return out, nil
 }
 
-// parentOf is the zone a zone is delegated from.
+// parentOf returns the parent zone of a zone.
 func (c config) parentOf(ctx context.Context, zone string) (string, error) {
 	_, above, _ := strings.Cut(zone, ".")
 	reply, err := c.asked(ctx, above, dns.TypeSOA)
 	if err != nil {
 		return "", err
 	}
-	for _, rr := range slices.Concat(reply.Answer, reply.Ns) { // the latter where the name is no zone
+	for _, rr := range slices.Concat(reply.Answer, reply.Ns) { // the authority section if the name is no zone
 		if name := dns.CanonicalName(rr.Header().Name); rr.Header().Rrtype == dns.TypeSOA && dns.IsSubDomain(name, dns.Fqdn(above)) {
 			return name, nil
 		}
@@ -77,7 +77,8 @@ func (c config) parentOf(ctx context.Context, zone string) (string, error) {
 	return "", errors.New("nobody says where it begins")
 }
 
-// signers are the DS records of a zone which a server has, and how long they may be kept.
+// signers returns the DS records that a server has for a zone, and how long they may be
+// cached.
 func (s System) signers(ctx context.Context, c config, zone, server string) (ds []string, ttl time.Duration, err error) {
 	found, err := s.Lookup(ctx, Question{Name: server})
 	if err != nil {

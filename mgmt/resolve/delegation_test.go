@@ -17,8 +17,8 @@ const (
 	newDS = "2 13 2 1111111111111111111111111111111111111111111111111111111111111111"
 )
 
-// delegated asks a resolver, whose records name it as a server of com, too, what that says
-// of example.com. change is what is wrong with what the server answers.
+// delegated returns the delegation of example.com from a resolver whose records also name
+// it as a server of com. change spoils the answers of the server.
 func delegated(t *testing.T, zone string, change func(q, reply *dns.Msg), records ...string) (resolve.Delegation, error) {
 	t.Helper()
 	z := serve(t, append(records, "com. 60 SOA a.com. b.com. 1 2 3 4 5", "com. 60 NS ns.com.", "ns.com. 60 A 127.0.0.1")...)
@@ -64,7 +64,8 @@ func TestServersOfTheParentZoneSayWhatItHas(t *testing.T) {
 	}
 }
 
-// What one server of the parent zone does not have yet, somebody may not see.
+// A resolver may use any server of the parent zone, so a record that one of them lacks does
+// not count.
 func TestOnlyWhatAllServersHaveCounts(t *testing.T) {
 	var asked atomic.Int32
 	some := func(q, reply *dns.Msg) {

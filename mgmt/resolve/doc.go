@@ -1,21 +1,21 @@
-// Package resolve finds the addresses of host names and keeps them true: every
-// name is asked for again when its time to live is over. It is what the system's
-// resolver does (hosts file, resolv.conf with its search list, CNAMEs, EDNS0,
-// TCP for what is too long), and tells what that one does not: how long an answer
-// holds, and whether a name does not exist or no server answered.
+// Package resolve resolves host names and keeps their addresses up to date: every name is
+// resolved again when its TTL has expired. It does the same as the system's resolver (hosts
+// file, resolv.conf with its search list, CNAMEs, EDNS0, TCP for answers that are too
+// long). In addition it returns how long an answer is valid, and whether a name does not
+// exist or no server answered.
 //
-// A System answers one question by asking. A Follower owns what is known: it asks
-// for the names that are wanted (Wanted), each once however many backends have it,
-// before their answers are over, and says when addresses changed (Changed). What
-// was known is kept while nobody answers, and when the name is gone: who has
-// traffic to send is better served by an old address than by none.
+// A System resolves one name with queries. A Follower owns the known addresses. It resolves
+// the names from Wanted before their answers expire, each once, independently of how many
+// backends have it, and calls Changed after addresses changed. The known addresses are kept
+// while no server answers, and when the name does not exist any longer: an old address is
+// better for traffic than none.
 //
-// Everything is bounded: addresses of a name, questions at a time and per second,
-// the time one takes, the times to live. Waits are spread, so that names that
-// were asked for together are not for ever.
+// Everything is limited: addresses of a name, queries at a time and per second, the time of
+// a query, the TTLs. Waits are spread, so that names that were resolved together once are
+// not always resolved together.
 //
-// Run has the goroutine that plans; each question has one of its own while it is
-// asked. All methods may be called by any goroutine.
+// Run has the goroutine that plans. Each query has a goroutine of its own. All methods may
+// be called by any goroutine.
 package resolve
 
 import (
@@ -24,58 +24,59 @@ import (
 	"time"
 )
 
-// ErrNoName: the name does not exist. ErrNoAddress: it does, without what was
-// asked for. Other errors mean that no server answered.
+// ErrNoName: the name does not exist. ErrNoAddress: it exists without the queried records.
+// Other errors mean that no server answered.
 var (
 	ErrNoName    = errors.New("no such name")
 	ErrNoAddress = errors.New("the name has no address")
 )
 
-// MaxTargets is how many addresses of one name are used of each IP version: the lowest ones.
+// MaxTargets is how many addresses of one name are used for each IP version: the lowest
+// ones.
 const MaxTargets = 64
 
-// Question is what is asked for: the addresses of a host, or (Service) the
-// servers an SRV record names (RFC 2782).
+// Question is the query: the addresses of a host, or (Service) the servers in an SRV record
+// (RFC 2782).
 type Question struct {
 	Name    string
 	Service bool
 }
 
-// Target is one address of a name. Port, Priority and Weight are those of an SRV
-// record, Host is the name in it.
+// Target is one address of a name. Port, Priority and Weight are from an SRV record; Host
+// is the name in it.
 type Target struct {
 	Addr                   netip.Addr
 	Host                   string
 	Port, Priority, Weight uint16
 }
 
-// Answer is what a name leads to, in ascending order, each target once.
+// Answer holds the targets of a name, in ascending order, each target once.
 type Answer struct {
 	Targets []Target
-	// TTL is the least of all records on the way.
+	// TTL is the least TTL of all records on the way.
 	TTL time.Duration
-	// Cut says that there were more than MaxTargets.
+	// Cut reports that there were more than MaxTargets.
 	Cut bool
-	// Unknown4, Unknown6: no server told whether there are addresses of that version.
+	// Unknown4, Unknown6: no server answered whether there are addresses of that version.
 	Unknown4, Unknown6 bool
 }
 
-// State is what is known of a name.
+// State is the state of a name.
 type State struct {
 	Targets []Target
-	TTL     time.Duration // as the name server told it
-	// Answered is when the targets were told, zero when they never were; Changed
-	// when they became what they are, Next when they are asked for again.
+	TTL     time.Duration // from the name server
+	// Answered is the time of the last answer with targets, zero if there was none. Changed
+	// is when the targets last changed. Next is when the name is resolved again.
 	Answered, Changed, Next time.Time
-	// Problem says why the last question was not answered; empty when it was.
+	// Problem is the reason why the last query failed; empty if it succeeded.
 	Problem string
-	// Gone says that the problem is the name itself: it does not exist, or has
-	// no address. GoneSince is since when, without an answer in between.
+	// Gone reports that the problem is the name itself: it does not exist, or has no
+	// address. GoneSince is since when, without an answer in between.
 	Gone      bool
 	GoneSince time.Time
-	// Withdrawn says that it has been gone for Limits.GoneTime: whoever registers the name
-	// next would get the clients of its last addresses.
+	// Withdrawn reports that it has been gone for Limits.GoneTime: otherwise the next owner
+	// of the name would get the clients of its last addresses.
 	Withdrawn bool
-	// Cut says that the name has more than MaxTargets addresses of a version.
+	// Cut reports that the name has more than MaxTargets addresses of a version.
 	Cut bool
 }

@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	// tick is how often is looked what is due; perTick and atOnce bound how many
-	// names are asked for then, and at a time.
+	// tick is the interval of looking for due names. perTick is how many names are resolved
+	// then, and atOnce how many at a time.
 	tick    = 500 * time.Millisecond
 	perTick = 50
 	atOnce  = 16
-	// askTime bounds one question, with all its servers, attempts and aliases.
+	// askTime limits the time of one query, with all its servers, attempts and aliases.
 	askTime = 30 * time.Second
-	// firstRetry and lastRetry are the waits after failures; they double.
+	// firstRetry and lastRetry are the waits after failures; the wait doubles each time.
 	firstRetry = time.Second
 	lastRetry  = time.Minute
-	// jitter is the share by which waits are shortened at most.
+	// jitter is the greatest share by which waits are shortened.
 	jitter = 0.1
 )
 
-// Options is what a Follower works with; Lookup must be set.
+// Options holds the parameters of a Follower; Lookup must be set.
 type Options struct {
 	Lookup func(ctx context.Context, q Question) (Answer, error)
-	// Limits bound the times to live; nil means DefaultLimits.
+	// Limits returns the limits of TTLs; nil means DefaultLimits.
 	Limits func() Limits
-	// Wanted are the names to follow.
+	// Wanted returns the names to follow.
 	Wanted func() []Question
-	// Changed is told by Run, never twice at a time, after targets changed.
+	// Changed is called by Run, never twice at a time, after targets changed.
 	Changed func(ctx context.Context)
 	Log     *slog.Logger
 	Now     func() time.Time // nil means time.Now
@@ -44,21 +44,21 @@ type Follower struct {
 	o     Options
 	slots chan struct{}
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	entries map[Question]*entry
-	changed bool // since Changed was told last
+	changed bool // since the last call of Changed
 }
 
 type entry struct {
 	State
 	wanted bool
 	fails  int
-	// asking is closed when the question under way is answered; nil while none is.
+	// asking is closed when the query in progress has ended; nil without one.
 	asking chan struct{}
-	err    error // of the last question
+	err    error // of the last query
 }
 
-// New returns a Follower that knows nothing yet.
+// New returns a Follower without any names.
 func New(o Options) *Follower {
 	if o.Limits == nil {
 		o.Limits = func() Limits { return DefaultLimits }
@@ -72,8 +72,7 @@ func New(o Options) *Follower {
 	return &Follower{o: o, slots: make(chan struct{}, atOnce), entries: map[Question]*entry{}}
 }
 
-// Run follows the wanted names until ctx ends, and returns when nothing is asked
-// any more.
+// Run follows the wanted names until ctx ends, and returns when no query is in progress.
 func (f *Follower) Run(ctx context.Context) {
 	var asking sync.WaitGroup
 	defer asking.Wait()
@@ -95,9 +94,9 @@ func (f *Follower) Run(ctx context.Context) {
 	}
 }
 
-// Ask returns the targets of a name: those that are known and not over, else by
-// asking. While the name is being asked for already, that answer is waited for. An error comes
-// with no targets.
+// Ask returns the targets of a name: the known ones if they have not expired, otherwise
+// from a query. If a query for the name is in progress, it waits for that. An error comes
+// without targets.
 func (f *Follower) Ask(ctx context.Context, q Question) ([]Target, error) {
 	f.mu.Lock()
 	e := f.entry(q)
@@ -106,7 +105,7 @@ func (f *Follower) Ask(ctx context.Context, q Question) ([]Target, error) {
 		return e.Targets, nil
 	}
 	f.mu.Unlock()
-	// What is told too late for this caller is not told in vain.
+	// An answer that is too late for this caller is still stored.
 	answered := make(chan error, 1)
 	go func() { answered <- f.ask(context.WithoutCancel(ctx), q) }()
 	select {
@@ -119,10 +118,10 @@ func (f *Follower) Ask(ctx context.Context, q Question) ([]Target, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.entry(q).Targets, nil // not e: while nobody wanted it, it may have been forgotten
+	return f.entry(q).Targets, nil // not e: it may have been removed while the name was not wanted
 }
 
-// Look tells what is known of a name; false when it was never asked for.
+// Look returns the state of a name; false if it was never resolved.
 func (f *Follower) Look(q Question) (State, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -142,7 +141,7 @@ func (f *Follower) entry(q Question) *entry {
 	return e
 }
 
-// want forgets the names nobody wants any more and takes up new ones.
+// want removes the names that are no longer wanted and adds new ones.
 func (f *Follower) want(list []Question) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,7 +159,7 @@ func (f *Follower) want(list []Question) {
 	}
 }
 
-// due are the names to ask for now: those that wait longest first.
+// due returns the names to resolve now, those that have waited longest first.
 func (f *Follower) due() (out []Question) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -184,7 +183,7 @@ func (f *Follower) takeChanged() bool {
 	return was
 }
 
-// ask asks one name, or waits for the question under way.
+// ask resolves one name, or waits for the query in progress.
 func (f *Follower) ask(ctx context.Context, q Question) error {
 	f.mu.Lock()
 	e := f.entry(q)
@@ -224,7 +223,7 @@ func (f *Follower) lookup(ctx context.Context, q Question) (Answer, error) {
 	return f.o.Lookup(ctx, q)
 }
 
-// learn keeps an answer; the lock is the caller's.
+// learn stores an answer; the caller holds the lock.
 func (f *Follower) learn(q Question, e *entry, a Answer, err error) {
 	now := f.o.Now()
 	if err != nil {
@@ -266,7 +265,7 @@ func (f *Follower) learn(q Question, e *entry, a Answer, err error) {
 	e.Next = now.Add(spread(wait))
 }
 
-// fail keeps why there is no answer, and what was known.
+// fail stores the reason of a failure, and keeps the known targets.
 func (f *Follower) fail(q Question, e *entry, err error, now time.Time) {
 	gone := errors.Is(err, ErrNoName) || errors.Is(err, ErrNoAddress)
 	if e.Problem == "" || e.Gone != gone {
@@ -288,7 +287,7 @@ func (f *Follower) fail(q Question, e *entry, err error, now time.Time) {
 	e.fails++
 }
 
-// spread shortens a wait by chance.
+// spread shortens a wait at random.
 func spread(d time.Duration) time.Duration {
 	return d - time.Duration(rand.Float64()*jitter*float64(d))
 }

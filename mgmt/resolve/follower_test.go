@@ -54,7 +54,7 @@ func (b *book) fail(err error) { b.mu.Lock(); b.err = err; b.mu.Unlock() }
 
 func (b *book) count(name string) int { b.mu.Lock(); defer b.mu.Unlock(); return b.asked[name] }
 
-// follow runs a follower of names in a bubble of its own time.
+// follow runs a follower of names in a bubble with its own clock.
 func follow(t *testing.T, names []string, do func(f *resolve.Follower, b *book, changes *atomic.Int64, log *bytes.Buffer)) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &book{answers: map[string]resolve.Answer{}, asked: map[string]int{}}
@@ -217,7 +217,7 @@ func TestATooLongAnswerIsSaidOnce(t *testing.T) {
 	})
 }
 
-// Of the servers of a service some are told, and the address of others is not.
+// Some servers of a service have a new answer, and the address of others is unknown.
 func TestWhatIsToldAndWhatIsKeptIsThereOnce(t *testing.T) {
 	follow(t, []string{"_http._tcp.example"}, func(f *resolve.Follower, b *book, _ *atomic.Int64, log *bytes.Buffer) {
 		serve := func(unknown bool, weight uint16, addrs ...string) {

@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// Limits bound for how long an answer is believed, whatever its time to live.
+// Limits limits how long an answer is valid, independently of its TTL.
 type Limits struct {
 	MinTTL, MaxTTL time.Duration
 	// GoneTime is how long a name may be without addresses until it is Withdrawn.
 	GoneTime time.Duration
 }
 
-// DefaultLimits: a name with a time to live of 0 is not asked for all the time,
-// and one that was moved by somebody who forgot to lower it is found in an hour.
+// DefaultLimits are the defaults. A name with a TTL of 0 is not resolved all the time. A
+// change of a name whose TTL was not lowered before is found within an hour.
 var DefaultLimits = Limits{5 * time.Second, time.Hour, time.Hour}
 
-// The bounds of the bounds.
+// The limits of the limits.
 const (
 	LeastTTL = time.Second
 	MostTTL  = 24 * time.Hour
 	MostGone = 30 * 24 * time.Hour
 )
 
-// Check says what is wrong with limits, naming the field.
+// Check returns an error that names the invalid field of the limits.
 func (l Limits) Check() error {
 	for _, v := range []struct {
 		name      string
@@ -42,7 +42,7 @@ func (l Limits) Check() error {
 	return nil
 }
 
-// Store keeps settings of this node; *store.Store implements it.
+// Store stores settings of this node; *store.Store implements it.
 type Store interface {
 	Setting(name string) (value string, ok bool)
 	SetSetting(name, value string) error
@@ -50,12 +50,12 @@ type Store interface {
 
 const settingName = "names.settings"
 
-// LoadLimits returns those that were set, the defaults when none were or they
-// cannot be read.
+// LoadLimits returns the stored limits, or the defaults if there are none or they cannot be
+// read.
 func LoadLimits(s Store) Limits {
 	l := DefaultLimits
 	if text, ok := s.Setting(settingName); ok {
-		kept := Limits{GoneTime: DefaultLimits.GoneTime} // which settings of an older version lack
+		kept := Limits{GoneTime: DefaultLimits.GoneTime} // missing in settings of an older version
 		if json.Unmarshal([]byte(text), &kept) == nil && kept.Check() == nil {
 			l = kept
 		}
@@ -63,7 +63,7 @@ func LoadLimits(s Store) Limits {
 	return l
 }
 
-// SaveLimits checks and keeps limits.
+// SaveLimits checks and stores limits.
 func SaveLimits(s Store, l Limits) error {
 	if err := l.Check(); err != nil {
 		return err
@@ -75,7 +75,7 @@ func SaveLimits(s Store, l Limits) error {
 	return s.SetSetting(settingName, string(text))
 }
 
-// String is the address, with the port an SRV record gives it.
+// String returns the address, with the port from an SRV record.
 func (t Target) String() string {
 	if t.Port == 0 {
 		return t.Addr.String()

@@ -34,7 +34,7 @@ func TestLimitsAreChecked(t *testing.T) {
 	}
 }
 
-// settings are a store of its own.
+// settings is a store in memory.
 type settings map[string]string
 
 var errFull = errors.New("the disk is full")

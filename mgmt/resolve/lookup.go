@@ -13,8 +13,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Lookup asks. An error that is neither ErrNoName nor ErrNoAddress means that
-// no server answered; of an answer parts may be unknown.
+// Lookup resolves a name. An error that is neither ErrNoName nor ErrNoAddress means that no
+// server answered. Parts of an answer may be unknown.
 func (s System) Lookup(ctx context.Context, q Question) (Answer, error) {
 	if !q.Service {
 		if addrs := s.fromHosts(q.Name); len(addrs) > 0 {
@@ -37,7 +37,7 @@ func (s System) Lookup(ctx context.Context, q Question) (Answer, error) {
 		case err == nil:
 			return tidy(a), nil
 		case errors.Is(err, ErrNoAddress):
-			none = err // it exists, which says more
+			none = err // the name exists, which is more specific
 		case !errors.Is(err, ErrNoName):
 			return Answer{}, err
 		}
@@ -45,7 +45,7 @@ func (s System) Lookup(ctx context.Context, q Question) (Answer, error) {
 	return Answer{}, none
 }
 
-// host asks for the addresses of both IP versions at once.
+// host queries the addresses of both IP versions at once.
 func (c config) host(ctx context.Context, name string) (Answer, error) {
 	var ttls [2]time.Duration
 	var errs [2]error
@@ -103,11 +103,11 @@ func targetsOf(addrs []netip.Addr) (out []Target) {
 	return out
 }
 
-// maxServices is how many servers of an SRV record are asked for.
+// maxServices is how many servers of an SRV record are resolved.
 const maxServices = MaxTargets
 
-// service asks for an SRV record, then for the addresses of the servers in it. A
-// server without any is left out; "." says that there is no such service.
+// service queries an SRV record, then the addresses of the servers in it. A server without
+// any is omitted; "." means that the service does not exist.
 func (s System) service(ctx context.Context, c config, name string) (Answer, error) {
 	records, ttl, err := c.records(ctx, name, dns.TypeSRV)
 	if err != nil {
@@ -133,7 +133,7 @@ func (s System) service(ctx context.Context, c config, name string) (Answer, err
 				last = cmp.Or(last, err)
 			}
 			if untold(err) {
-				return Answer{}, err // half a list would end the other half
+				return Answer{}, err // an incomplete list would remove the missing targets
 			}
 			hosts[host] = found
 		}
@@ -152,7 +152,7 @@ func (s System) service(ctx context.Context, c config, name string) (Answer, err
 	return a, nil
 }
 
-// server is a host of an SRV record, whose name is complete.
+// server resolves a host of an SRV record, whose name is complete.
 func (s System) server(ctx context.Context, c config, host string) (Answer, error) {
 	if addrs := s.fromHosts(host); len(addrs) > 0 {
 		return Answer{Targets: targetsOf(addrs), TTL: hostsTTL}, nil
@@ -160,7 +160,7 @@ func (s System) server(ctx context.Context, c config, host string) (Answer, erro
 	return c.host(ctx, host)
 }
 
-// tidy brings targets into their order, each once and no more than are used.
+// tidy sorts targets and removes duplicates and targets beyond the limit.
 func tidy(a Answer) Answer {
 	slices.SortFunc(a.Targets, compare)
 	a.Targets = slices.CompactFunc(a.Targets, func(x, y Target) bool { return x.Addr == y.Addr && x.Port == y.Port })
@@ -174,7 +174,7 @@ func tidy(a Answer) Answer {
 	return a
 }
 
-// versionOf is 0 for IPv4, 1 for IPv6.
+// versionOf returns 0 for IPv4, 1 for IPv6.
 func versionOf(t Target) int {
 	if t.Addr.Is4() {
 		return 0

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/resolve"
 )
 
-// text is an answer in one line.
+// text returns an answer in one line.
 func text(a resolve.Answer) string {
 	var out []string
 	for _, t := range a.Targets {
@@ -96,7 +96,7 @@ func TestServersWithoutEDNS0AreUnderstood(t *testing.T) {
 	if a, err := system(t, "", "", z).Lookup(context.Background(), resolve.Question{Name: "db.example"}); err != nil || text(a) != "10.0.0.1 ttl 1m0s" {
 		t.Errorf("%s, %v", text(a), err)
 	}
-	if n := z.count("udp db.example. A"); n != 4 { // A and AAAA, with and without
+	if n := z.count("udp db.example. A"); n != 4 { // A and AAAA, with and without EDNS0
 		t.Errorf("asked %d times", n)
 	}
 }
@@ -149,7 +149,7 @@ func TestWhatNobodyToldIsNoNegativeAnswer(t *testing.T) {
 	if _, err := (resolve.System{Config: t.TempDir() + "/none"}).Lookup(context.Background(), resolve.Question{Name: "db.example"}); err == nil || !strings.Contains(err.Error(), "/none is missing") {
 		t.Errorf("no resolv.conf: %v", err)
 	}
-	// One version that nobody tells of does not take the other away.
+	// A missing answer for one version does not remove the other.
 	z.fail("db.example.", dns.RcodeSuccess)
 	z.wrong(func(q, reply *dns.Msg) {
 		if q.Question[0].Qtype == dns.TypeAAAA {
@@ -171,8 +171,8 @@ func TestALookupEndsWithItsCaller(t *testing.T) {
 	}
 }
 
-// What resolv.conf and the hosts file say beside what is understood costs
-// nothing, and what they do not say is told.
+// Unknown lines in resolv.conf and the hosts file are ignored, and missing ones have a
+// default.
 func TestFilesOfTheSystemMayBeOdd(t *testing.T) {
 	z := serve(t, "db.example. 60 A 10.0.0.1", "_db._tcp.example. 60 SRV 1 2 80 printer.lan.")
 	s := system(t, "", "10.9.9.1\nnonsense printer.lan\n10.9.9.2 printer.lan\n", z)
@@ -228,7 +228,7 @@ func TestAServiceHasABoundedNumberOfServers(t *testing.T) {
 	}
 }
 
-// An answer may hold records of other names, and end elsewhere than asked.
+// An answer may contain records of other names, and its aliases may end at another name.
 func TestOnlyRecordsOfTheNameAreItsAddresses(t *testing.T) {
 	z := serve(t, "db.example. 60 A 10.0.0.1", "db.example. 60 A 0.0.0.0", "db.example. 60 A 224.0.0.1", "db.example. 60 AAAA ::ffff:10.0.0.2", "none.example. 60 TXT nothing")
 	other, err := dns.NewRR("evil.example. 1 A 10.6.6.6")

@@ -12,16 +12,15 @@ import (
 )
 
 const (
-	// udpSize is what a datagram may hold without being fragmented on the way
-	// (DNS flag day 2020).
+	// udpSize is the size of a datagram that is not fragmented on the way (DNS flag day
+	// 2020).
 	udpSize = 1232
 	// maxAlias is how many CNAMEs in a row are followed.
 	maxAlias = 10
 )
 
-// query asks for the records of one kind until a server answers. Answers are a
-// message with records, ErrNoName or ErrNoAddress; ttl is how long a negative
-// one holds.
+// query queries the records of one type until a server answers. It returns records,
+// ErrNoName or ErrNoAddress.
 func (c config) query(ctx context.Context, name string, kind uint16) ([]dns.RR, error) {
 	reply, err := c.asked(ctx, name, kind)
 	if err != nil {
@@ -30,7 +29,7 @@ func (c config) query(ctx context.Context, name string, kind uint16) ([]dns.RR, 
 	return reply.Answer, outcome(reply)
 }
 
-// asked is the answer of the first server that gives one.
+// asked returns the answer of the first server that gives one.
 func (c config) asked(ctx context.Context, name string, kind uint16) (*dns.Msg, error) {
 	q := new(dns.Msg).SetQuestion(dns.Fqdn(name), kind)
 	q.SetEdns0(udpSize, false)
@@ -49,7 +48,7 @@ func (c config) asked(ctx context.Context, name string, kind uint16) (*dns.Msg, 
 	return nil, last
 }
 
-// outcome says what an answer without an error of the server means.
+// outcome returns the error of an answer whose server had none.
 func outcome(reply *dns.Msg) error {
 	switch {
 	case reply.Rcode == dns.RcodeNameError:
@@ -60,8 +59,8 @@ func outcome(reply *dns.Msg) error {
 	return nil
 }
 
-// exchange asks one server: by UDP, by TCP when the answer is too long for that,
-// and without EDNS0 a server that does not know it (RFC 6891 section 7).
+// exchange queries one server: by UDP, by TCP if the answer is too long for that, and
+// without EDNS0 if the server does not support it (RFC 6891 section 7).
 func (c config) exchange(ctx context.Context, q *dns.Msg, server string) (*dns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -85,7 +84,7 @@ func (c config) exchange(ctx context.Context, q *dns.Msg, server string) (*dns.M
 	return reply, nil
 }
 
-// over sends one question; whatever is not its answer counts as none.
+// over sends one query; a message that is not its answer is an error.
 func (c config) over(ctx context.Context, network string, q *dns.Msg, server string) (*dns.Msg, error) {
 	client := dns.Client{Net: network, Timeout: c.timeout, UDPSize: udpSize}
 	reply, _, err := client.ExchangeContext(ctx, q, server)
@@ -99,7 +98,7 @@ func (c config) over(ctx context.Context, network string, q *dns.Msg, server str
 	return reply, nil
 }
 
-// plain says in words for people why a server did not answer.
+// plain returns in plain words why a server did not answer.
 func plain(err error, timeout time.Duration) error {
 	var slow net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout() {
@@ -112,8 +111,8 @@ func plain(err error, timeout time.Duration) error {
 	return err
 }
 
-// records are those of one kind that a name leads to: CNAMEs are followed within
-// an answer, and asked for where it ends with one. least is the least TTL of all.
+// records returns the records of one type for a name. It follows CNAMEs within an answer,
+// and queries the target if the answer ends with one. least is the least TTL of all.
 func (c config) records(ctx context.Context, name string, kind uint16) (found []dns.RR, least time.Duration, err error) {
 	at, ttl := dns.Fqdn(name), uint32(1<<31-1)
 	for range maxAlias {

@@ -17,19 +17,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// zone is a name server on this machine: records by name and kind.
+// zone is a name server on this machine: records by name and type.
 type zone struct {
 	addr string
 
 	mu      sync.Mutex
 	records map[string][]dns.RR
-	rcode   map[string]int // what is answered instead
+	rcode   map[string]int // the answers instead
 	spoil   func(q, reply *dns.Msg)
-	asked   []string // "udp db.example. A"
+	asked   []string // the queries, "udp db.example. A"
 }
 
-// serve starts a name server that has the given records, in the form of a zone
-// file.
+// serve starts a name server with the given records, in the format of a zone file.
 func serve(t *testing.T, records ...string) *zone {
 	t.Helper()
 	z := &zone{rcode: map[string]int{}}
@@ -54,21 +53,21 @@ func (z *zone) set(t *testing.T, records ...string) {
 	}
 }
 
-// fail has a name answered with an error; dns.RcodeSuccess ends that.
+// fail makes the server answer a name with an error; dns.RcodeSuccess ends that.
 func (z *zone) fail(name string, rcode int) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.rcode[name] = rcode
 }
 
-// wrong changes what is answered.
+// wrong sets a function that changes the answers.
 func (z *zone) wrong(spoil func(q, reply *dns.Msg)) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.spoil = spoil
 }
 
-// silent is no code: nothing is answered.
+// silent is no response code: the server does not answer.
 const silent = -1
 
 func (z *zone) answer(network string, w dns.ResponseWriter, q *dns.Msg) {
@@ -104,7 +103,7 @@ func (z *zone) answer(network string, w dns.ResponseWriter, q *dns.Msg) {
 	_ = w.WriteMsg(reply)
 }
 
-// count is how often something was asked that contains text.
+// count returns how many queries contained text.
 func (z *zone) count(text string) (n int) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -116,7 +115,8 @@ func (z *zone) count(text string) (n int) {
 	return n
 }
 
-// system asks these servers, with what else resolv.conf and the hosts file say.
+// system returns a System with these servers and additional text for resolv.conf and the
+// hosts file.
 func system(t *testing.T, config, hosts string, servers ...*zone) resolve.System {
 	t.Helper()
 	for _, z := range servers {

@@ -13,19 +13,19 @@ import (
 	"github.com/miekg/dns"
 )
 
-// System asks as programs of this machine do. Its files are read for each
-// question, so that changes of them are followed.
+// System resolves names as programs of this machine do. It reads its files for each query,
+// so that it follows changes of them.
 type System struct {
 	Hosts, Config string // the files; empty means those in /etc
-	Port          uint16 // of the servers of zones that are asked themselves; 0 means 53
+	Port          uint16 // of the servers of parent zones; 0 means 53
 }
 
 const (
 	hostsFile  = "/etc/hosts"
 	configFile = "/etc/resolv.conf"
-	// hostsTTL is how long a line of the hosts file is believed.
+	// hostsTTL is how long a line of the hosts file is valid.
 	hostsTTL = 10 * time.Second
-	// maxServers and maxAttempts bound what resolv.conf asks for, as libc does.
+	// maxServers and maxAttempts limit the values in resolv.conf, as libc does.
 	maxServers  = 3
 	maxAttempts = 5
 	maxTimeout  = 10 * time.Second
@@ -33,8 +33,8 @@ const (
 	maxHosts = 1 << 20
 )
 
-// fromHosts are the addresses the hosts file has for a name, and for localhost
-// what it always means (RFC 6761 section 6.3).
+// fromHosts returns the addresses of a name in the hosts file, and the fixed addresses of
+// localhost (RFC 6761 section 6.3).
 func (s System) fromHosts(name string) (out []netip.Addr) {
 	path := s.Hosts
 	if path == "" {
@@ -67,7 +67,7 @@ func (s System) fromHosts(name string) (out []netip.Addr) {
 	return out
 }
 
-// config is resolv.conf with its bounds.
+// config is resolv.conf with its limits.
 type config struct {
 	servers  []string // address:port
 	names    func(name string) []string

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// As libc does, three servers are asked at most five times, for ten seconds.
+// As in libc, at most three servers are queried, at most five times, for ten seconds.
 func TestTheConfigurationOfTheSystemHasBounds(t *testing.T) {
 	s := System{Config: filepath.Join(t.TempDir(), "resolv.conf")}
 	for text, want := range map[string]string{

@@ -1,4 +1,4 @@
-// Package dnstest is a name server for tests, which decide what it answers.
+// Package dnstest is a name server for tests, which determine its answers.
 package dnstest
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// Serve has a function answer what is asked over "udp" and "tcp" until the test
-// ends, and returns the address, which is the same for both.
+// Serve answers queries over "udp" and "tcp" with a function until the test ends. It
+// returns the address, which is the same for both.
 func Serve(t testing.TB, answer func(network string, w dns.ResponseWriter, q *dns.Msg)) (addr string) {
 	t.Helper()
 	tcp, udp := both(t)
@@ -24,8 +24,8 @@ func Serve(t testing.TB, answer func(network string, w dns.ResponseWriter, q *dn
 	return tcp.Addr().String()
 }
 
-// both are sockets on one port, which the kernel knows as free for one of them
-// only.
+// both returns sockets on one port for TCP and UDP. The kernel guarantees only that it is
+// free for one of them.
 func both(t testing.TB) (net.Listener, net.PacketConn) {
 	t.Helper()
 	for range 20 {
