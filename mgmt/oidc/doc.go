@@ -1,10 +1,11 @@
-// Package oidc lets people log in through a provider of OpenID Connect (Core 1.0): the
-// authorization code flow with PKCE (RFC 7636), a state and a nonce, each good once and
-// for ten minutes. The login is sealed into a cookie of the browser that began it, so
-// that logins strangers begin take no room here.
+// Package oidc provides log-in through a provider of OpenID Connect (Core 1.0). It uses the
+// authorization code flow with PKCE (RFC 7636), a state and a nonce. Each of these is valid
+// once and for ten minutes. A log-in in progress is sealed into a cookie of the browser
+// that began it, so that log-ins of unknown clients need no memory here.
 //
-// It says whom the provider vouches for, by a claim, and which group claims lead to;
-// whether that user may log in mgmt/rbac says. It is off until it is switched on, asks
-// https addresses only, and what they send is bounded in time and size. The secret of
-// the client is kept sealed, not shown, and goes to no other issuer than it was given for.
+// The package returns the user that the provider has authenticated, from a claim, and the
+// group that claims map to. Package mgmt/rbac decides whether that user may log in. The
+// log-in is off by default. It connects only to https addresses, and limits the time and
+// size of their answers. The secret of the client is stored sealed, is not shown, and is
+// sent only to the issuer it was entered for.
 package oidc

@@ -17,27 +17,28 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// flowTime is how long a login may take.
+// flowTime is how long a log-in may take.
 const flowTime = 10 * time.Minute
 
-// flow is a login that has begun. It is sealed into a cookie of the browser that began
-// it: anybody may begin one, so a table of them here would be full when strangers like.
+// flow is a log-in in progress. It is sealed into a cookie of the browser that began it:
+// any client may begin one, so unknown clients could fill a table here.
 type flow struct {
 	State    [sha256.Size]byte // SHA-256 of the state
 	Nonce    string
 	Verifier string
-	Back     string // where the browser goes in the end, "" for the settings' choice
+	Back     string // final address for the browser, "" for the default in the settings
 	Until    time.Time
-	Fresh    bool // the provider was told to ask for the credentials again
+	Fresh    bool // the provider must ask for the credentials again
 }
 
-// The errors of log-ins. The text of what they wrap is for logs.
+// The errors of log-ins. The text of the wrapped error is for logs.
 var (
-	// ErrOff: it is not switched on.
+	// ErrOff: it is not enabled.
 	ErrOff = errors.New("log-in with OpenID Connect is off")
-	// ErrRefused: this is no log-in that began here, or the provider vouches for nobody.
+	// ErrRefused: no log-in with this state began here, or the provider has not
+	// authenticated a user.
 	ErrRefused = errors.New("not vouched for by the provider")
-	// ErrUnavailable: the provider cannot be asked.
+	// ErrUnavailable: the provider cannot be reached.
 	ErrUnavailable = errors.New("the provider of OpenID Connect cannot be asked")
 )
 
@@ -45,10 +46,11 @@ func refused(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
 }
 
-// Begin begins a login: the browser is sent to that address, and keeps the binding, which
-// is the sealed login, in a cookie until it comes back. back is where it goes in the end, a
-// Place; empty for what the settings say. fresh has the provider ask for the credentials
-// again, even if it knows the browser. Errors: ErrOff, ErrUnavailable.
+// Begin begins a log-in. The browser is redirected to the address to, and keeps the
+// binding, which is the sealed log-in, in a cookie until it comes back. back is the final
+// address for the browser, a Place; empty for the default in the settings. With fresh the
+// provider asks for the credentials again, even if it knows the browser. Errors: ErrOff,
+// ErrUnavailable.
 func (c *Client) Begin(ctx context.Context, back string, fresh bool) (to, binding string, err error) {
 	config, _, err := c.asked(ctx)
 	if err != nil {
@@ -73,8 +75,8 @@ func random() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// take returns the login that began in the browser with this binding, if the state is
-// its own: each is good once, whatever comes of it.
+// take returns the log-in that began in the browser with this binding, if the state
+// matches. Each state is valid once, even if the log-in fails.
 func (c *Client) take(state, binding string) (flow, bool) {
 	f, is := c.seal.open(binding)
 	given := sha256.Sum256([]byte(state))
@@ -85,17 +87,17 @@ func (c *Client) take(state, binding string) (flow, bool) {
 	return f, c.spent.add(f.State, now, f.Until)
 }
 
-// Claimed is whom the provider vouches for.
+// Claimed holds the user that the provider has authenticated.
 type Claimed struct {
 	User  string
-	Group string // that claims lead to, empty for none
-	Back  string // where the browser goes now: a Place, or empty
-	// Fresh: the user has just shown the credentials to the provider.
+	Group string // that claims map to, empty for none
+	Back  string // next address for the browser: a Place, or empty
+	// Fresh: the user has just entered the credentials at the provider.
 	Fresh bool
 }
 
-// Finish is the way back: the query the provider sent the browser with, and the binding
-// in its cookie. Errors: ErrOff, ErrRefused, ErrUnavailable.
+// Finish completes a log-in with the query from the provider's redirect and the binding
+// from the cookie. Errors: ErrOff, ErrRefused, ErrUnavailable.
 func (c *Client) Finish(ctx context.Context, query url.Values, binding string) (Claimed, error) {
 	for name, values := range query {
 		if len(values) != 1 || len(values[0]) > maxAnswer {
@@ -139,18 +141,18 @@ func (c *Client) Finish(ctx context.Context, query url.Values, binding string) (
 	return out, err
 }
 
-// The bounds of the age of a login at the provider.
+// Limits for the age of a log-in at the provider.
 const (
 	// clockSkew is how far the provider's clock may be behind.
 	clockSkew = time.Minute
-	// freshTime is how old a login may be that counts as one of this moment.
+	// freshTime is the greatest age of a log-in that counts as fresh.
 	freshTime = time.Minute
 )
 
-// fresh reports whether the user has just shown the credentials to the provider; auth_time
-// says when that was. A provider that was told to ask for them (max_age) must state it
-// (Core 1.0, section 2). Without it nobody knows whether it did ask: a stolen session of
-// the browser at the provider would confirm anything.
+// fresh reports whether the user has just entered the credentials at the provider;
+// auth_time is the time of that. A provider must state it if it got max_age (Core 1.0,
+// section 2). Without it, the provider may not have asked for the credentials: a stolen
+// session of the browser at the provider could confirm anything.
 func (c *Client) fresh(id *oidc.IDToken, f flow) (bool, error) {
 	var claims struct {
 		AuthTime *float64 `json:"auth_time"`
@@ -170,7 +172,7 @@ func (c *Client) fresh(id *oidc.IDToken, f flow) (bool, error) {
 	return false, refused("the provider did not ask for the credentials again, as it was told: auth_time is older than the log-in")
 }
 
-// exchangeError tells a provider that refuses a code from one that does not answer.
+// exchangeError distinguishes a provider that refuses a code from one that does not answer.
 func exchangeError(err error) error {
 	var known *oauth2.RetrieveError
 	if errors.As(err, &known) && known.Response != nil && known.Response.StatusCode < 500 {
@@ -205,7 +207,7 @@ func (s Settings) claimed(id *oidc.IDToken) (Claimed, error) {
 	return out, nil
 }
 
-// group is the group a claim leads to: the first that is mapped, in the order of the
+// group returns the group that a claim maps to: the first match in the order of the
 // settings.
 func (s Settings) group(claim any) string {
 	list, _ := claim.([]any)

@@ -21,7 +21,7 @@ type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
-// house is a provider, and a client that is set to ask it.
+// house is a provider, and a client with its settings.
 type house struct {
 	*clock
 	*oidc.Client
@@ -59,7 +59,7 @@ func (h *house) set(t *testing.T, change func(*oidc.Settings)) {
 	}
 }
 
-// logIn is a whole log-in.
+// logIn makes a complete log-in.
 func (h *house) logIn(t *testing.T) (oidc.Claimed, error) {
 	t.Helper()
 	to, binding, err := h.Begin(t.Context(), "", false)
@@ -144,7 +144,8 @@ func TestTokensThatAreNotForUsAreRefused(t *testing.T) {
 	}
 }
 
-// Only the browser that began comes in, once, in time, with what the provider said.
+// Only the browser that began a log-in can complete it: once, in time, with the parameters
+// of the provider.
 func TestOnlyTheBrowserThatBeganComesBack(t *testing.T) {
 	h := newHouse(t)
 	for name, change := range map[string]func(q url.Values, binding *string){
@@ -190,7 +191,7 @@ func TestOnlyTheBrowserThatBeganComesBack(t *testing.T) {
 	}
 }
 
-// Anybody may begin logins: that ends none of others.
+// Any client may begin log-ins, and that ends no log-in of others.
 func TestLoginsOfStrangersEndNoLoginInProgress(t *testing.T) {
 	h := newHouse(t)
 	to, binding, _ := h.Begin(t.Context(), "/gui/", false)
@@ -201,7 +202,7 @@ func TestLoginsOfStrangersEndNoLoginInProgress(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, other := range []string{"", "x", binding + "x", binding[:len(binding)-4] + "AAAA"} { // whoever knows the state does not use it up
+	for _, other := range []string{"", "x", binding + "x", binding[:len(binding)-4] + "AAAA"} { // knowing the state does not use it up
 		if who, err := h.Finish(t.Context(), q, other); !errors.Is(err, oidc.ErrRefused) {
 			t.Errorf("with the binding %q: %+v, %v", other, who, err)
 		}
@@ -211,7 +212,8 @@ func TestLoginsOfStrangersEndNoLoginInProgress(t *testing.T) {
 	}
 }
 
-// The binding is sealed: it shows the browser nothing, and no other process takes it.
+// The binding is sealed: it reveals nothing to the browser, and no other process accepts
+// it.
 func TestABindingIsSealed(t *testing.T) {
 	h, other := newHouse(t), newHouse(t)
 	to, binding, _ := h.Begin(t.Context(), "/gui/farms", false)
@@ -254,8 +256,7 @@ func TestAProviderThatCannotBeAskedIsNoRefusal(t *testing.T) {
 	}
 }
 
-// Anybody may begin a login, and each question to a provider that is out of reach takes
-// seconds.
+// Any client may begin a log-in, and each request to an unreachable provider takes seconds.
 func TestLoginsShareOneQuestionToTheProvider(t *testing.T) {
 	h := newHouse(t)
 	release := make(chan struct{})
@@ -370,7 +371,7 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 	}
 }
 
-// A secret goes where it was given for.
+// A secret is sent only to the issuer it was entered for.
 func TestTheSecretGoesToNoOtherProvider(t *testing.T) {
 	h := newHouse(t)
 	if _, has, _ := h.Settings(); !has || strings.Contains(string(h.kept.Kept["oidc"]), oidctest.ClientSecret) {
@@ -406,8 +407,8 @@ func TestTheSecretGoesToNoOtherProvider(t *testing.T) {
 	}
 }
 
-// A login is fresh if the provider says that the user has just shown the credentials. One
-// that was told to ask for them and does not say when it did may not have asked.
+// A log-in is fresh if the provider states that the user has just entered the credentials.
+// A provider that had to ask for them but states no time may not have asked.
 func TestALoginIsFreshIfTheUserHasJustShownTheCredentials(t *testing.T) {
 	h := newHouse(t)
 	ago := func(d time.Duration) any { return h.now().Add(-d).Unix() }

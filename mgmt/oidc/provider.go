@@ -16,25 +16,25 @@ import (
 	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
-// The bounds of one question to the provider. It is chosen by the operator, but what it
-// sends is foreign.
+// Limits for one request to the provider. The operator has chosen it, but its data are
+// foreign.
 const (
 	askTime   = 10 * time.Second
 	maxAnswer = 256 << 10 // keys and tokens have a few KiB
-	// keepTime is how long what was learned of a provider is believed.
+	// keepTime is how long the data of a provider are cached.
 	keepTime = 10 * time.Minute
-	// failTime is how long a failure is believed.
+	// failTime is how long a failure is cached.
 	failTime = 3 * time.Second
 )
 
-// known is a provider that was asked for what it can do.
+// known is a provider with its metadata.
 type known struct {
 	settings Settings
 	provider *oidc.Provider
 	http     *http.Client
 }
 
-// asked returns the provider that is set, asked lately, and how to speak with it.
+// asked returns the configured provider with recent metadata, and the configuration for it.
 func (c *Client) asked(ctx context.Context) (*oauth2.Config, *known, error) {
 	k, err := c.read()
 	if err != nil {
@@ -59,21 +59,20 @@ func (c *Client) asked(ctx context.Context) (*oauth2.Config, *known, error) {
 	return config, p, nil
 }
 
-// discovery is a question to a provider about its endpoints and keys, in progress or
-// answered. All logins share it: anybody may begin one, and each question may take
-// askTime.
+// discovery is a request for a provider's endpoints and keys, in progress or complete. All
+// log-ins share it: any client may begin one, and each request may take askTime.
 type discovery struct {
 	settings Settings
 	secret   []byte // sealed
 	done     chan struct{}
 
-	// The answer, once done is closed.
+	// The results, valid after done is closed.
 	provider *known
 	err      error
-	until    time.Time // it holds that long
+	until    time.Time // end of its validity
 }
 
-// discover returns what the provider can do.
+// discover returns the provider with its metadata.
 func (c *Client) discover(ctx context.Context, s Settings, secret []byte) (*known, error) {
 	d := c.discovery(ctx, s, secret)
 	select {
@@ -84,8 +83,7 @@ func (c *Client) discover(ctx context.Context, s Settings, secret []byte) (*know
 	}
 }
 
-// discovery returns the last discovery if it is in progress or holds, otherwise a new
-// one.
+// discovery returns the last discovery if it is in progress or valid, otherwise a new one.
 func (c *Client) discovery(ctx context.Context, s Settings, secret []byte) *discovery {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -96,7 +94,7 @@ func (c *Client) discovery(ctx context.Context, s Settings, secret []byte) *disc
 	c.last = d
 	go func() {
 		defer close(d.done)
-		// The client that was first may leave.
+		// The first client may leave while others wait.
 		if d.provider, d.err = c.ask(context.WithoutCancel(ctx), s); d.err != nil {
 			d.until = c.options.Now().Add(failTime)
 			return
@@ -129,8 +127,8 @@ func (c *Client) ask(ctx context.Context, s Settings) (*known, error) {
 	return &known{settings: s, provider: provider, http: client}, nil
 }
 
-// client is an HTTP client for the provider. It keeps no connection: people log in now
-// and then.
+// client returns an HTTP client for the provider. It keeps no connection open, since
+// log-ins are rare.
 func (c *Client) client(s Settings) (*http.Client, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if s.CA != "" {
@@ -150,7 +148,7 @@ func (c *Client) client(s Settings) (*http.Client, error) {
 	}, nil
 }
 
-// bounded goes to https addresses only, and reads no more of an answer than one can have.
+// bounded connects only to https addresses, and limits the size of answers.
 type bounded struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
@@ -165,7 +163,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// body is the start of an answer; closing it closes all of it.
+// body is the start of an answer; closing it closes the whole answer.
 type body struct {
 	io.Reader
 	io.Closer

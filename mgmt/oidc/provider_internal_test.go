@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// What a provider sends is read to its bound, and only over https.
+// The size of a provider's answers is limited, and they are read only over https.
 func TestAnswersOfAProviderAreBounded(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, maxAnswer+1)) }))
 	defer server.Close()

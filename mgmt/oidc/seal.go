@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// seal encrypts logins that have begun. Its key is drawn at the start of the process: a
-// restart ends logins in progress.
+// seal encrypts log-ins in progress. Its key is generated at the start of the process: a
+// restart ends them.
 type seal struct{ cipher.AEAD }
 
-// purposeOfSeal is what sealed texts are authenticated with.
+// purposeOfSeal is the additional data that authenticates sealed texts.
 const purposeOfSeal = "a login with OpenID Connect"
 
 func newSeal() seal {
@@ -23,7 +23,7 @@ func newSeal() seal {
 	_, _ = rand.Read(key[:]) // never fails, by its documentation
 	block, err := aes.NewCipher(key[:])
 	if err != nil {
-		panic(err) // a key of 32 bytes always fits
+		panic(err) // a key of 32 bytes is always valid
 	}
 	aead, err := cipher.NewGCMWithRandomNonce(block)
 	if err != nil {
@@ -40,7 +40,7 @@ func (s seal) close(f flow) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(s.Seal(nil, nil, text, []byte(purposeOfSeal))), nil
 }
 
-// open returns the login that close sealed.
+// open returns the log-in that close sealed.
 func (s seal) open(text string) (f flow, ok bool) {
 	sealed, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
@@ -53,17 +53,17 @@ func (s seal) open(text string) (f flow, ok bool) {
 	return f, json.Unmarshal(plain, &f) == nil
 }
 
-// maxSpent bounds the states that are remembered as used. If more are, the oldest is
-// forgotten: the provider refuses a second use of its code, too.
+// maxSpent is how many used states are remembered. Beyond that the oldest is removed: the
+// provider refuses a second use of its code, too.
 const maxSpent = 4096
 
-// spent are the states of logins that came back, until they expire.
+// spent holds the states of completed log-ins until they expire.
 type spent struct {
 	mu    sync.Mutex
 	until map[[sha256.Size]byte]time.Time
 }
 
-// add reports whether the state was not used before, and notes that it is now.
+// add reports whether the state is used for the first time, and marks it as used.
 func (s *spent) add(state [sha256.Size]byte, now, until time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

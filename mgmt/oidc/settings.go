@@ -13,32 +13,33 @@ import (
 	"unicode"
 )
 
-// Callback is what the path of a redirect ends with, below the base of the API.
+// Callback is the end of a redirect's path, below the base of the API.
 const Callback = "/session/oidc/callback"
 
-// DefaultUserClaim is the claim with the name of the user, unless something else was set.
+// DefaultUserClaim is the default claim with the name of the user.
 const DefaultUserClaim = "preferred_username"
 
-// Settings say whom to ask, and what claims mean here.
+// Settings holds the provider and the meaning of its claims.
 type Settings struct {
 	Enabled  bool   `json:"enabled,omitempty"`
 	Issuer   string `json:"issuer,omitempty"` // https, as the provider writes it
 	ClientID string `json:"client_id,omitempty"`
-	// Redirect is where the provider sends people back to: our callback, by a name
-	// browsers reach.
+	// Redirect is the callback of this appliance to which the provider redirects browsers,
+	// under a name that browsers can reach.
 	Redirect string `json:"redirect,omitempty"`
-	// Landing is where browsers go once somebody is logged in, unless the log-in began
-	// with another place: a path of the appliance. Empty: they stay on our page.
+	// Landing is the address for browsers after a log-in, unless the log-in began with
+	// another one: a path of the appliance. Empty: they remain on the page of the API.
 	Landing string `json:"landing,omitempty"`
-	// CA names the list of authorities the provider's certificate is verified by; empty:
+	// CA is the name of the list of CAs that verifies the provider's certificate; empty:
 	// those of the system.
 	CA     string   `json:"ca,omitempty"`
 	Scopes []string `json:"scopes,omitempty"` // besides openid
-	// UserClaim has the name of the user, or what Users maps to one, as "value=user".
+	// UserClaim is the claim with the name of the user. Users maps its values to names, as
+	// "value=user".
 	UserClaim string   `json:"user_claim,omitempty"`
 	Users     []string `json:"users,omitempty"`
-	// GroupClaim has what Groups maps to groups, as "value=group"; the first that fits
-	// counts. Empty: nobody comes in who was not made by hand.
+	// GroupClaim is the claim whose values Groups maps to groups, as "value=group"; the
+	// first match counts. Empty: only users made by an operator can log in.
 	GroupClaim string   `json:"group_claim,omitempty"`
 	Groups     []string `json:"groups,omitempty"`
 }
@@ -51,7 +52,7 @@ func (s Settings) complete() Settings {
 	return s
 }
 
-// Error says why settings are refused. It never holds a secret.
+// Error is the reason why settings are refused. It never contains a secret.
 type Error struct{ Message string }
 
 // Error implements error.
@@ -71,17 +72,17 @@ type Sealer interface {
 	OpenSecret(purpose string, sealed []byte) ([]byte, error)
 }
 
-// Options are what a Client needs.
+// Options holds the parameters of a Client.
 type Options struct {
 	Keeper  Keeper
 	Secrets Sealer
-	// Authority returns a list of authorities in PEM.
+	// Authority returns a list of CAs in PEM.
 	Authority func(name string) ([]byte, error)
 	Log       *slog.Logger // nil discards
 	Now       func() time.Time
 }
 
-// Client asks the provider that is set; make it with New. It may be used from any
+// Client talks to the configured provider; make it with New. It may be used from any
 // goroutine.
 type Client struct {
 	options Options
@@ -93,7 +94,7 @@ type Client struct {
 	last *discovery
 }
 
-// New returns the client the keeper has the settings of.
+// New returns the client with the settings from the keeper.
 func New(o Options) *Client {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
@@ -102,7 +103,8 @@ func New(o Options) *Client {
 	return &Client{options: o, seal: newSeal()}
 }
 
-// document is the name settings are kept under, purpose what the secret is sealed for.
+// document is the name of the stored settings. purpose is the purpose of sealing the
+// secret.
 const document, purpose = "oidc", "the client (oidc)"
 
 type kept struct {
@@ -121,7 +123,8 @@ func (c *Client) Settings() (s Settings, secret bool, err error) {
 	return k.Settings.complete(), len(k.Secret) > 0, err
 }
 
-// Plan says how settings would be after Set, or why they would be refused.
+// Plan returns the settings as Set would store them, or the reason why it would refuse
+// them.
 func (c *Client) Plan(s Settings, secret *string) (Settings, error) {
 	s = s.complete()
 	if err := s.check(c.options.Authority); err != nil {
@@ -139,8 +142,8 @@ func (c *Client) Plan(s Settings, secret *string) (Settings, error) {
 	return s, nil
 }
 
-// Set changes the settings for log-ins to come; a secret that is nil stays, an empty one
-// is taken away. *Error says what is wrong.
+// Set changes the settings for future log-ins. A nil secret keeps the current one, an empty
+// one removes it. An *Error is the reason of a refusal.
 func (c *Client) Set(s Settings, secret *string) error {
 	c.write.Lock()
 	defer c.write.Unlock()
@@ -211,8 +214,8 @@ func address(text string) bool {
 	return err == nil && len(text) <= maxAddress && u.Scheme == "https" && u.Hostname() != "" && u.User == nil && u.Fragment == "" && u.RawQuery == "" && !u.ForceQuery
 }
 
-// Place reports whether a text is a path of this appliance, where a browser may be sent:
-// never to another host, however browsers read it.
+// Place reports whether a text is a path of this appliance to which a browser may be
+// redirected. No browser may read it as an address of another host.
 func Place(text string) bool {
 	odd := strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`\"'<>`, r) })
 	if odd || len(text) > maxAddress || !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") {
@@ -222,7 +225,7 @@ func Place(text string) bool {
 	return err == nil && u.Scheme == "" && u.Host == "" && u.User == nil
 }
 
-// plain reports whether a text can be shown and sent as it is.
+// plain reports whether a text can be shown and sent unchanged.
 func plain(text string) bool {
 	return len(text) <= maxText && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
@@ -243,13 +246,13 @@ func checkMap(name string, lines []string) error {
 	return nil
 }
 
-// split takes a line VALUE=NAME apart; names have no equals sign, values may.
+// split splits a line VALUE=NAME; values may have an equals sign, names may not.
 func split(line string) (value, name string) {
 	at := strings.LastIndex(line, "=")
 	return line[:at], line[at+1:]
 }
 
-// mapped is what a value is mapped to.
+// mapped returns the name that a value maps to.
 func mapped(lines []string, value string) (to string, is bool) {
 	for _, line := range lines {
 		if from, to := split(line); from == value {

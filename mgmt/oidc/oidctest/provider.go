@@ -1,5 +1,5 @@
-// Package oidctest has a provider of OpenID Connect that lives as long as a test, and
-// checks what a client must send.
+// Package oidctest has a provider of OpenID Connect that exists as long as a test, and
+// checks the requests of a client.
 package oidctest
 
 import (
@@ -22,36 +22,36 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
 )
 
-// The client the provider knows.
+// The client of the provider.
 const (
 	ClientID     = "sluice"
 	ClientSecret = "s3cret of the client"
 )
 
-// Provider vouches for who logs in there. A test sets what it likes before that.
+// Provider authenticates every user who logs in. A test may set its fields before that.
 type Provider struct {
-	// Claims are added to those of tokens, or replace them; nil values leave one out.
+	// Claims are added to those of tokens, or replace them; nil values remove a claim.
 	Claims map[string]any
 	// Answer replaces the answer with the token.
 	Answer http.HandlerFunc
 	// Forged: tokens are signed with another key than the published one.
 	Forged bool
-	// Description replaces what it says of itself.
+	// Description replaces the provider's metadata.
 	Description http.HandlerFunc
-	// Described counts who asked what it says of itself.
+	// Described counts the requests for the metadata.
 	Described atomic.Int32
 
-	// Describe is what it says of itself without a Description.
+	// Describe returns the metadata without a Description.
 	Describe http.HandlerFunc
 
 	server *httptest.Server
 	key    *ecdsa.PrivateKey
 	now    func() time.Time
 	mu     sync.Mutex
-	codes  map[string]url.Values // what was asked for, by code
+	codes  map[string]url.Values // the queries, by code
 }
 
-// New starts one; tokens are of the time the clock has.
+// New starts a provider; tokens have the time of the clock.
 func New(t testing.TB, now func() time.Time) *Provider {
 	t.Helper()
 	p := &Provider{now: now, codes: map[string]url.Values{}, key: newKey(t)}
@@ -83,16 +83,16 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 	return k
 }
 
-// Issuer is its name.
+// Issuer returns the issuer name.
 func (p *Provider) Issuer() string { return p.server.URL }
 
-// PEM is what verifies its certificate.
+// PEM returns the certificate that verifies the provider's.
 func (p *Provider) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
 }
 
-// LogIn is what happens in the browser at the provider: somebody it knows logs in, and is
-// sent back with this query.
+// LogIn does the part of the browser at the provider: a known user logs in, and the
+// provider redirects with this query.
 func (p *Provider) LogIn(t testing.TB, to string) url.Values {
 	t.Helper()
 	u, err := url.Parse(to)
@@ -102,7 +102,7 @@ func (p *Provider) LogIn(t testing.TB, to string) url.Values {
 	return p.vouch(u.Query())
 }
 
-// authorize is LogIn for browsers that come here: nobody is asked for anything.
+// authorize is LogIn for browsers that connect to the provider. It needs no credentials.
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if !complete(q) {
@@ -112,13 +112,13 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, q.Get("redirect_uri")+"?"+p.vouch(q).Encode(), http.StatusFound)
 }
 
-// complete reports whether a client sends all it must.
+// complete reports whether a client sends all required parameters.
 func complete(q url.Values) bool {
 	return q.Get("response_type") == "code" && q.Get("client_id") == ClientID && q.Get("code_challenge_method") == "S256" &&
 		q.Get("state") != "" && q.Get("nonce") != "" && q.Get("redirect_uri") != ""
 }
 
-// vouch is what the provider sends who logged in back with.
+// vouch returns the query of the redirect after a log-in.
 func (p *Provider) vouch(q url.Values) url.Values {
 	code := rand.Text()
 	p.mu.Lock()
