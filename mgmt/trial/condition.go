@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Metric is what a condition is about.
+// Metric is the metric of a condition.
 type Metric string
 
 // The metrics.
@@ -18,26 +18,26 @@ const (
 	P90        Metric = "p90"         // 90 of 100
 	P99        Metric = "p99"         // 99 of 100
 	BackendsUp Metric = "backends_up" // of each farm
-	Requests   Metric = "requests"    // how many there must have been at the end of the window
+	Requests   Metric = "requests"    // required number at the end of the window
 )
 
-// quantiles are the shares of the metrics of time.
+// quantiles holds the quantiles of the metrics for times.
 var quantiles = map[Metric]float64{P50: 0.5, P90: 0.9, P99: 0.99}
 
-// metrics lists them all, as errors name them.
+// metrics lists all metrics, for errors.
 var metrics = []string{string(Errors), string(P50), string(P90), string(P99), string(BackendsUp), string(Requests)}
 
-// Condition is what must hold of a metric.
+// Condition is a condition that a metric must meet.
 type Condition struct {
 	Metric Metric
-	// Below: the metric must be below Bound, else above. Equal: or equal to it.
+	// Below: the metric must be below Bound, otherwise above. Equal: or equal to it.
 	Below, Equal bool
 	// Bound is a share of 1, seconds, or a number.
 	Bound float64
 	text  string
 }
 
-// String is the condition as it was written.
+// String returns the condition as it was written.
 func (c Condition) String() string { return c.text }
 
 func (c Condition) holds(v float64) bool {
@@ -47,16 +47,16 @@ func (c Condition) holds(v float64) bool {
 	return c.Below == (v < c.Bound)
 }
 
-// Spec is a guard as it is asked for.
+// Spec is a guard as requested.
 type Spec struct {
 	Conditions []Condition
 	// Window is how long the change is watched.
 	Window time.Duration
-	// All: all farms are watched, not only those the change touches.
+	// All: all farms are watched, not only those affected by the change.
 	All bool
 }
 
-// The bounds of a window, what it is when none is given, and how long a text may be.
+// The limits of a window, its default, and the greatest length of a text.
 const (
 	LeastWindow   = 10 * time.Second
 	MostWindow    = 24 * time.Hour
@@ -64,9 +64,8 @@ const (
 	maxText       = 512
 )
 
-// Parse reads a list of conditions with commas between them; a time among them is
-// the window, the word all means all farms. The error says which part is wrong,
-// and what is allowed.
+// Parse reads a list of conditions separated by commas. A time in the list is the window;
+// the word all means all farms. The error names the invalid part, and the allowed values.
 func Parse(text string) (Spec, error) {
 	s := Spec{Window: DefaultWindow}
 	if len(text) > maxText {
@@ -104,7 +103,7 @@ func Parse(text string) (Spec, error) {
 	return s, nil
 }
 
-// Window checks how long a change is to be watched.
+// Window checks the length of a window.
 func Window(d time.Duration) (time.Duration, error) {
 	if d < LeastWindow || d > MostWindow {
 		return 0, fmt.Errorf("guard: the window must be from %v to %v, got %v", LeastWindow, MostWindow, d)
@@ -112,7 +111,7 @@ func Window(d time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
-// Text is the conditions as they were written, without the window.
+// Text returns the conditions as they were written, without the window.
 func (s Spec) Text() string {
 	var parts []string
 	for _, c := range s.Conditions {
@@ -148,7 +147,7 @@ func parseCondition(text string) (Condition, error) {
 	return c, err
 }
 
-// The bounds of bounds.
+// The limits of bounds.
 const (
 	mostTime  = time.Hour
 	mostCount = 1_000_000_000
@@ -177,8 +176,8 @@ func parseBound(of Metric, value string) (float64, error) {
 	return float64(n), nil
 }
 
-// plain reports whether a number has digits and one point only: no sign, exponent
-// or name of what is none.
+// plain reports whether a number has only digits and a point: no sign, no exponent, no name
+// such as NaN.
 func plain(number string) bool {
 	return strings.Trim(strings.TrimSpace(number), "0123456789.") == ""
 }

@@ -37,7 +37,7 @@ func TestConditionsAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// same compares all but how conditions were written.
+// same compares everything except the written texts of conditions.
 func same(x, y trial.Spec) bool {
 	if len(x.Conditions) != len(y.Conditions) || x.Window != y.Window || x.All != y.All {
 		return false

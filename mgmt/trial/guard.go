@@ -10,15 +10,15 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// guard is what is kept of a guard with the change it watches.
+// guard holds the stored data of a guard, which are part of the change.
 type guard struct {
 	Conditions string        `json:"conditions"`
 	Window     time.Duration `json:"window"`
-	// Farms are those it watches, with what was counted of each before the change.
+	// Farms are the watched farms, with the counters of each before the change.
 	Farms map[string]totals `json:"farms"`
 }
 
-// Guard makes a guard part of a change: the Trial to carry it out with.
+// Guard returns the Trial that makes a guard part of a change.
 func (w *Watcher) Guard(s Spec) apply.Trial {
 	return apply.Trial{Wait: s.Window, Guard: func(cfg *farm.Config, touched []string) (json.RawMessage, error) {
 		watched := watchable(cfg, touched, s.All)
@@ -33,14 +33,14 @@ func (w *Watcher) Guard(s Spec) apply.Trial {
 	}}
 }
 
-// Unmeasurable says why a change cannot be watched as it was asked for.
+// Unmeasurable is the reason why a change cannot be watched with the requested conditions.
 type Unmeasurable struct{ Reason string }
 
-// Error is the reason.
+// Error returns the reason.
 func (e *Unmeasurable) Error() string { return "guard: " + e.Reason }
 
-// watchable are the farms a guard watches: those that run and are touched, or all
-// that run when none is, or when all are asked for.
+// watchable returns the farms that a guard watches: running farms affected by the change.
+// If there are none, or with all, it returns all running farms.
 func watchable(cfg *farm.Config, touched []string, all bool) (out []*farm.Farm) {
 	for i := range cfg.Farms {
 		if f := &cfg.Farms[i]; !f.Stopped && (all || slices.Contains(touched, f.Name)) {
@@ -53,7 +53,7 @@ func watchable(cfg *farm.Config, touched []string, all bool) (out []*farm.Farm) 
 	return out
 }
 
-// measurable refuses conditions about which nothing will ever be counted.
+// measurable refuses conditions that nothing will ever be counted for.
 func measurable(s Spec, farms []*farm.Farm) error {
 	if len(farms) == 0 {
 		return &Unmeasurable{"no farm runs that could be watched: use confirm instead"}
@@ -78,7 +78,7 @@ func measures(f *farm.Farm, m Metric) bool {
 	return true
 }
 
-// read takes a guard out of a pending change.
+// read reads the guard of a pending change.
 func read(p *apply.Pending) (g guard, s Spec, err error) {
 	if err = json.Unmarshal(p.Guard, &g); err == nil {
 		s, err = Parse(g.Conditions)
@@ -87,7 +87,7 @@ func read(p *apply.Pending) (g guard, s Spec, err error) {
 	return g, s, err
 }
 
-// Conditions are those of the guard of a pending change; blank without one.
+// Conditions returns the conditions of a pending change's guard; empty without one.
 func Conditions(p *apply.Pending) string {
 	var g guard
 	if len(p.Guard) == 0 || json.Unmarshal(p.Guard, &g) != nil {

@@ -15,14 +15,14 @@ type Counters interface {
 	SumFarmTimes(id uint32) stats.Times
 }
 
-// totals are what of a farm only grows.
+// totals holds the counters of a farm, which only grow.
 type totals struct {
 	Answers  uint64          `json:"answers"`
 	Failures uint64          `json:"failures"`
 	Times    stats.Histogram `json:"times"`
 }
 
-// totalsOf reads those of a farm. Of one the kernel carries nothing is known here.
+// totalsOf reads the counters of a farm. A farm in the kernel has none here.
 func totalsOf(c Counters, f *farm.Farm) totals {
 	sum := c.SumFarm(f.ID)
 	switch {
@@ -40,7 +40,8 @@ func totalsOf(c Counters, f *farm.Farm) totals {
 	return out
 }
 
-// since is what came after before; all of it where that is of another time.
+// since returns the difference to before, or all of t if the counters were reset in
+// between.
 func (t totals) since(before totals) totals {
 	if t.Answers < before.Answers || t.Failures < before.Failures {
 		return t
@@ -58,7 +59,7 @@ func (t totals) plus(other totals) totals {
 	return t
 }
 
-// moment is what was counted of each farm when it was looked at, by name.
+// moment holds the counters of each farm at one time, by name.
 type moment struct {
 	at    time.Time
 	farms map[string]totals
@@ -71,23 +72,23 @@ func (m moment) since(before map[string]totals) (out totals) {
 	return out
 }
 
-// How many answers are enough to judge. One failed answer alone is never judged.
+// The number of answers required to judge. One failed answer alone is never judged.
 const (
 	EnoughAnswers = 20  // for errors
 	EnoughTimes   = 100 // for times
 	fewFailures   = 2
 )
 
-// verdict is what became of one condition.
+// verdict is the result of one condition.
 type verdict struct {
 	condition Condition
-	// broken: it does not hold. judged: it could be told.
+	// broken: the condition is not met. judged: there were enough answers.
 	broken, judged bool
-	// measured is what was found, as "12.5% (25 of 200 answers)".
+	// measured is the measured value, e.g. "12.5% (25 of 200 answers)".
 	measured string
 }
 
-// judge compares what was counted in a time with a condition about it.
+// judge compares counters with a condition.
 func judge(c Condition, t totals) verdict {
 	v := verdict{condition: c}
 	switch share, isTime := quantiles[c.Metric]; {
@@ -107,7 +108,7 @@ func judge(c Condition, t totals) verdict {
 	return v
 }
 
-// fewest is the farm with the fewest backends up.
+// fewest returns the farm with the fewest backends up.
 func fewest(farms []*farm.Farm, health farmstate.Health) (name string, up int) {
 	for i, f := range farms {
 		if n := farmstate.Count(f, health).Up; i == 0 || n < up {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// Applier is where the pending change is; *apply.Applier implements it.
+// Applier holds the pending change; *apply.Applier implements it.
 type Applier interface {
 	Current() (*farm.Config, store.Revision)
 	Pending() *apply.Pending
@@ -24,7 +24,7 @@ type Applier interface {
 	GoBack(ctx context.Context, revision uint64, source, reason string) error
 }
 
-// Options is what a Watcher needs; all must be set.
+// Options holds the parameters of a Watcher; all must be set.
 type Options struct {
 	Applier  Applier
 	Counters Counters
@@ -33,51 +33,51 @@ type Options struct {
 	Log      *slog.Logger
 }
 
-// Watcher ends the pending change when it is time.
+// Watcher confirms or reverts the pending change.
 type Watcher struct {
 	options Options
 
-	revision uint64 // the change of what follows
+	revision uint64 // the change of the following fields
 	until    time.Time
 	moments  []moment // of the last minute, oldest first
-	few      bool     // too few backends were up at the last look
-	failed   string   // why it could not go back yet
+	few      bool     // too few backends were up at the last check
+	failed   string   // why it could not be reverted yet
 	progress atomic.Pointer[Progress]
 }
 
-// Progress is what is known of the change that is watched.
+// Progress is the state of the watched change.
 type Progress struct {
 	Revision uint64
-	// Measured is what each condition found since the change, as "errors 0.2% (3 of
+	// Measured is the value of each condition since the change, e.g. "errors 0.2% (3 of
 	// 1500 answers)".
 	Measured []string
 	// Until is when the window ends.
 	Until time.Time
-	// Problem is why a change that is to go back is still in force.
+	// Problem is the reason why a change that must be reverted is still in effect.
 	Problem string
 }
 
-// New makes one.
+// New makes a Watcher.
 func New(o Options) *Watcher { return &Watcher{options: o} }
 
 const (
-	// lookEvery is how often a guard looks, and how soon going back is tried again.
+	// lookEvery is the interval of checks, and of attempts to revert.
 	lookEvery = 2 * time.Second
-	// recent is the time that is judged besides that since the change.
+	// recent is the second time that is judged, besides the time since the change.
 	recent = time.Minute
-	// asleep bounds how long nobody looks at the clock: it may be set.
+	// asleep is the longest time without looking at the clock, which may be set.
 	asleep = time.Minute
-	// carryOut bounds one try to go back.
+	// carryOut limits the time of one attempt to revert.
 	carryOut = 30 * time.Second
 )
 
-// GuardSource is what history names as the source of a revision a guard made.
+// GuardSource is the source of a guard's revision in the history.
 const GuardSource = "guard"
 
-// Progress returns what is known of the pending change, nil when none is watched.
+// Progress returns the state of the pending change, nil if none is watched.
 func (w *Watcher) Progress() *Progress { return w.progress.Load() }
 
-// Run looks until ctx ends. While nothing is pending it sleeps.
+// Run checks until ctx ends. While nothing is pending it sleeps.
 func (w *Watcher) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -95,8 +95,7 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 }
 
-// Look looks once and says after which time to look again, 0: when something is
-// pending again.
+// Look checks once and returns when to check again; 0: when something is pending again.
 func (w *Watcher) Look(ctx context.Context) time.Duration {
 	p, now := w.options.Applier.Pending(), w.options.Now()
 	if p == nil {
@@ -117,8 +116,8 @@ func (w *Watcher) Look(ctx context.Context) time.Duration {
 	return w.guarded(ctx, p, now, left)
 }
 
-// begin turns to a change. When its window ended while nobody looked, it is
-// watched for a while longer: who was away has seen nothing.
+// begin starts to watch a change. If its window ended while the watcher did not run, the
+// change is watched for a while longer.
 func (w *Watcher) begin(p *apply.Pending, now time.Time) {
 	w.revision, w.until, w.moments, w.few, w.failed = p.Revision, p.Until, nil, false, ""
 	if len(p.Guard) > 0 && !now.Before(p.Until) {
@@ -127,10 +126,11 @@ func (w *Watcher) begin(p *apply.Pending, now time.Time) {
 	w.progress.Store(&Progress{Revision: p.Revision, Until: w.until})
 }
 
-// guarded judges, and ends the change when a condition is broken or the window over.
+// guarded judges the conditions. It ends the change if one is not met or the window is
+// over.
 func (w *Watcher) guarded(ctx context.Context, p *apply.Pending, now time.Time, left time.Duration) time.Duration {
 	g, spec, err := read(p)
-	if err != nil { // of another release: nobody can say that all is well
+	if err != nil { // from another release: nothing shows that all is well
 		return w.goBack(ctx, p, GuardSource, "its guard cannot be read: "+err.Error())
 	}
 	cfg, _ := w.options.Applier.Current()
@@ -149,8 +149,8 @@ func (w *Watcher) guarded(ctx context.Context, p *apply.Pending, now time.Time, 
 	return 0
 }
 
-// judge returns the first condition that is broken, with what was measured, and
-// what was measured of all of them since the change.
+// judge returns the first condition that is not met, with its value, and the values of all
+// conditions since the change.
 func (w *Watcher) judge(cfg *farm.Config, g guard, spec Spec, now time.Time, over bool) (broken string, measured []string) {
 	here := moment{now, map[string]totals{}}
 	var farms []*farm.Farm
@@ -214,7 +214,7 @@ func (w *Watcher) goBack(ctx context.Context, p *apply.Pending, source, reason s
 	return w.retry("the change cannot go back yet", p, err)
 }
 
-// retry says, once, why the change is still pending.
+// retry logs, once, why the change is still pending.
 func (w *Watcher) retry(what string, p *apply.Pending, err error) time.Duration {
 	if text := err.Error(); text != w.failed {
 		w.failed = text

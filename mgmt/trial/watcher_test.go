@@ -51,7 +51,7 @@ func newHouse(t *testing.T) *house {
 	return h
 }
 
-// open starts mgmt, or starts it again.
+// open starts mgmt, or restarts it.
 func (h *house) open() {
 	h.t.Helper()
 	if h.store != nil {
@@ -97,7 +97,7 @@ func (h *house) health(id uint32) farm.Status {
 
 func (h *house) farm(name string) *farm.Farm { cfg, _ := h.applier.Current(); return cfg.Farm(name) }
 
-// answer counts answers of a farm: good ones, failed ones, each after a time.
+// answer counts answers of a farm: good ones and failed ones, each with a duration.
 func (h *house) answer(name string, good, failed uint64, took time.Duration) {
 	id := h.farm(name).ID
 	f, times := h.farms[id], h.times[id]
@@ -116,7 +116,7 @@ func (h *house) change(ctx context.Context, edit func(*farm.Config) error) {
 	}
 }
 
-// guarded changes farm a with a guard, and lets the watcher see it.
+// guarded changes farm a with a guard, and lets the watcher check.
 func (h *house) guarded(text string) {
 	h.t.Helper()
 	spec, err := trial.Parse(text)
@@ -129,7 +129,7 @@ func (h *house) guarded(text string) {
 
 func (h *house) look() time.Duration { return h.watcher.Look(context.Background()) }
 
-// went checks that the change went back, for a reason.
+// went checks that the change was reverted for a reason.
 func (h *house) went(reason string) {
 	h.t.Helper()
 	cfg, rev := h.applier.Current()
@@ -157,11 +157,11 @@ func (h *house) kept(reason string) {
 
 func TestAChangeWhoseErrorsLeaveTheBandGoesBack(t *testing.T) {
 	h := newHouse(t)
-	h.answer("a", 0, 500, time.Millisecond) // before the change, which is not its fault
+	h.answer("a", 0, 500, time.Millisecond) // before the change, so not caused by it
 	h.answer("b", 10, 0, time.Millisecond)
 	h.guarded("errors<5%,10m")
 	h.stays("at once")
-	h.answer("b", 0, 100, time.Millisecond) // not touched
+	h.answer("b", 0, 100, time.Millisecond) // not affected
 	h.answer("a", 90, 4, time.Millisecond)
 	if h.pass(2 * time.Second); h.look() != 2*time.Second {
 		t.Error("it does not look soon again")
@@ -304,7 +304,7 @@ func TestAGuardThatWasAwayAtTheEndWatchesForAWhile(t *testing.T) {
 	h := newHouse(t)
 	h.guarded("errors<5%,10m")
 	h.pass(time.Hour)
-	h.farms = map[uint32]stats.Farm{} // the machine was started anew
+	h.farms = map[uint32]stats.Farm{} // the machine was restarted
 	h.open()
 	if next := h.look(); next != 2*time.Second {
 		t.Errorf("it looks after %v", next)
@@ -389,7 +389,7 @@ func TestWhatIsNotMeasuredIsRefused(t *testing.T) {
 		{"errors<1%", []farm.Farm{names}, "n", ""},
 		{"errors<1%", []farm.Farm{l4("k", "dsr")}, "k", "errors is not measured of farm k"},
 		{"backends_up>=1", []farm.Farm{l4("k", "dsr")}, "k", ""},
-		{"p99<1s", []farm.Farm{stopped, shop("a", 1)}, "s", ""}, // none that is touched runs: all are watched
+		{"p99<1s", []farm.Farm{stopped, shop("a", 1)}, "s", ""}, // no affected farm runs: all are watched
 	} {
 		spec, err := trial.Parse(c.text)
 		if err != nil {
