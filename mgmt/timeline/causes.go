@@ -9,16 +9,16 @@ import (
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 )
 
-// mostCauses is how many causes of a step are named.
+// mostCauses is how many causes of a step are listed.
 const mostCauses = 5
 
-// lookback is how long before a time may have been what led to what came then. It is
-// longer where numbers are further apart.
+// lookback returns how long before a time a cause may be. It is longer if the data points
+// are further apart.
 func lookback(q Question) time.Duration { return reach(rowOf(q).Step) }
 
 func reach(row time.Duration) time.Duration { return max(10*time.Minute, 5*row) }
 
-// rowOf is how close together the numbers of a time are kept.
+// rowOf returns the resolution in which the numbers of a time are kept.
 func rowOf(q Question) timeseries.Resolution {
 	for _, r := range timeseries.Resolutions {
 		if q.Now.Sub(q.From) <= r.Keeps() {
@@ -28,8 +28,8 @@ func rowOf(q Question) timeseries.Resolution {
 	return timeseries.Resolutions[len(timeseries.Resolutions)-1]
 }
 
-// numbersFrom is when the numbers begin that are read for a time: as early as there are
-// some as close together.
+// numbersFrom returns the start of the numbers to read for a time: as early as there are
+// numbers in that resolution.
 func numbersFrom(q Question) time.Time {
 	from, oldest := q.From.Add(-lookback(q)), q.Now.Add(-rowOf(q).Keeps())
 	if from.Before(oldest) && q.From.After(oldest) {
@@ -41,8 +41,8 @@ func numbersFrom(q Question) time.Time {
 	return from
 }
 
-// before is what may have led to a step of a farm: what happened in the time before it,
-// up to two rows later, because that is how sure its time is.
+// before returns possible causes of a step of a farm: events in the time before it, and up
+// to two rows later, since that is the precision of its time.
 func before(e *Entry, farm uint32, row time.Duration, lists ...[]Entry) []Cause {
 	type candidate struct {
 		*Entry
@@ -71,8 +71,8 @@ func before(e *Entry, farm uint32, row time.Duration, lists ...[]Entry) []Cause 
 	return out
 }
 
-// rank is how likely something is the cause of what became of a farm, the likeliest is
-// the lowest.
+// rank returns how likely an event is the cause of a farm's step; the likeliest has the
+// lowest rank.
 func rank(e *Entry, farm uint32) int {
 	switch own := slices.Contains(e.farms, farm); {
 	case own && e.Kind == Kind(eventlog.Revision):

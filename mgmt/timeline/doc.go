@@ -1,15 +1,15 @@
-// Package timeline puts everything that happened to farms on one axis: what mgmt/eventlog
-// keeps, the revisions of mgmt/store, and the moments at which latency or errors of a
-// farm became others, which mgmt/changepoint finds in the numbers of mgmt/timeseries.
+// Package timeline puts all events of farms on one time axis: the events in mgmt/eventlog,
+// the revisions in mgmt/store, and the times at which the latency or errors of a farm
+// changed. Package mgmt/changepoint finds these in the numbers of mgmt/timeseries.
 //
-//	events, revisions ─► who may see what ─┐
-//	numbers ─► steps ─► what was before ◄──┴─► sorted by time, the newest last
+//	events, revisions ─► what the viewer may see ─┐
+//	numbers ─► steps ─► what was before ◄─────────┴─► sorted by time, the newest last
 //
-// With each step there is what happened shortly before, the likeliest cause first:
-// revisions of that farm, then the health of its backends, then the rest, each by how
-// near it was. Nothing is computed until somebody asks, and nothing is kept.
+// Each step has the events shortly before it, the likeliest cause first: revisions of that
+// farm, then the health of its backends, then the rest, each by its distance in time. The
+// timeline is computed on request, and nothing is stored.
 //
-// An event belongs to the farm of its stable number, whatever that is called now. Who
-// sees some farms only sees what is about these, and of a revision that touched others
-// as well not what it was for.
+// An event belongs to the farm with its stable number, independently of the farm's current
+// name. A viewer who sees only some farms sees only their events, and the reason of a
+// revision only if it affected no other farms.
 package timeline

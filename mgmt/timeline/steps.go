@@ -14,22 +14,21 @@ import (
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 )
 
-// What makes a difference a step: of latency half as much again and a millisecond, of
-// errors half as much again and one request in a hundred.
+// The least difference of a step: for latency, a factor of 1.5 and a millisecond; for
+// errors, a factor of 1.5 and one request in a hundred.
 var (
 	ofLatency = changepoint.Bounds{Level: changepoint.Median, Ratio: 1.5, Difference: 0.001}
 	ofErrors  = changepoint.Bounds{Level: changepoint.Mean, Ratio: 1.5, Difference: 0.01}
 )
 
-// fewest is how many requests both sides of a step have at least: of three nothing can
-// be said.
+// fewest is how many requests both sides of a step must have: three say nothing.
 const fewest = 50
 
-// dense is the share of a time that has requests, at least: windows that span hours
-// with a request now and then have no step.
+// dense is the least share of a time with requests: windows that span hours with few
+// requests have no step.
 const dense = 0.25
 
-// curve is one measured number of a farm or a backend: where it is known.
+// curve is one measured number of a farm or a backend, where it is known.
 type curve struct {
 	timeseries.Points
 	rows   []int // in the points
@@ -37,7 +36,7 @@ type curve struct {
 	asked  []float64 // requests of the row
 }
 
-// curveOf takes the rows in which something was asked.
+// curveOf returns a curve of the rows with requests.
 func curveOf(p timeseries.Points, requests []float64, value func(row int) float64) (c curve) {
 	c.Points = p
 	for row, rate := range requests {
@@ -49,7 +48,7 @@ func curveOf(p timeseries.Points, requests []float64, value func(row int) float6
 	return c
 }
 
-// step is one of a curve.
+// step is a step of a curve.
 type step struct {
 	at            time.Time
 	before, after float64
@@ -74,7 +73,7 @@ func (c *curve) count(from, to int) (n float64) {
 	return n
 }
 
-// withSteps adds the steps of farms, each with what was before.
+// withSteps adds the steps of farms, each with the events before it.
 func (s Sources) withSteps(q Question, happened []Entry) ([]Entry, error) {
 	out := happened
 	for _, f := range q.farms() {
@@ -94,7 +93,7 @@ func (s Sources) withSteps(q Question, happened []Entry) ([]Entry, error) {
 	return out, nil
 }
 
-// stepsOf are those of a farm, and of its backends.
+// stepsOf returns the steps of a farm and of its backends.
 func (s Sources) stepsOf(q Question, f *farm.Farm) (of, backends []Entry, err error) {
 	names, asks := []string{"connections", "errors"}, "connections"
 	switch f.Profile.Carries() {
@@ -108,7 +107,7 @@ func (s Sources) stepsOf(q Question, f *farm.Farm) (of, backends []Entry, err er
 			names = append(names, recorder.OfBackend(b.ID, "requests"), recorder.OfBackend(b.ID, "errors"))
 		}
 	}
-	// Windows need values on either side: those of before the time are read as well.
+	// Windows need values on both sides, so values before the time are read as well.
 	p, err := s.Numbers.Read(recorder.Farm(f.ID), numbersFrom(q), q.To, q.Now, names...)
 	if errors.Is(err, timeseries.ErrNone) {
 		return nil, nil, nil
@@ -136,7 +135,7 @@ func (s Sources) stepsOf(q Question, f *farm.Farm) (of, backends []Entry, err er
 	return of, backends, nil
 }
 
-// shares are the steps of the share of requests that failed.
+// shares returns the steps in the share of failed requests.
 func shares(p timeseries.Points, requests, failures []float64) []step {
 	c := curveOf(p, requests, func(row int) float64 { return min(1, failures[row]/requests[row]) })
 	return c.steps(ofErrors)
@@ -150,7 +149,7 @@ func (e Entry) errors(list []Entry, steps []step) []Entry {
 	return e.each(list, steps, Errors, eventlog.Error, "%s of requests failed, and %s do since", percent)
 }
 
-// each adds an entry for each step; one that leads to more is as severe as worse says.
+// each adds an entry for each step. An increase has the severity worse.
 func (e Entry) each(list []Entry, steps []step, kind Kind, worse eventlog.Severity, text string, shown func(float64) string) []Entry {
 	for _, s := range steps {
 		e.Time, e.Kind, e.Severity = s.at, kind, eventlog.Info

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 )
 
-// Kind is what sort of thing happened: those of mgmt/eventlog, and steps.
+// Kind is the kind of an entry: the kinds of mgmt/eventlog, and steps.
 type Kind string
 
 // The kinds of steps.
@@ -20,12 +20,12 @@ const (
 	Errors  Kind = "errors"
 )
 
-// Kinds lists all there are.
+// Kinds lists all kinds.
 func Kinds() []Kind {
 	return []Kind{Kind(eventlog.Health), Kind(eventlog.Maintenance), Kind(eventlog.Revision), Kind(eventlog.Confirmed), Kind(eventlog.Certificate), Kind(eventlog.Limit), Kind(eventlog.List), Kind(eventlog.Engine), Kind(eventlog.Appliance), Latency, Errors}
 }
 
-// KindsText lists them for people.
+// KindsText lists them in one text.
 func KindsText() string {
 	var all []string
 	for _, k := range Kinds() {
@@ -37,7 +37,7 @@ func KindsText() string {
 // IsStep reports whether a kind is found in numbers.
 func (k Kind) IsStep() bool { return k == Latency || k == Errors }
 
-// Entry is something that happened.
+// Entry is one entry of the timeline.
 type Entry struct {
 	Time     time.Time         `json:"time"`
 	Kind     Kind              `json:"kind" enum:"health,maintenance,revision,confirmation,certificate,limit,engine,appliance,latency,errors"`
@@ -52,7 +52,7 @@ type Entry struct {
 	farms []uint32
 }
 
-// Cause is what happened before a step.
+// Cause is an event before a step.
 type Cause struct {
 	Time     time.Time `json:"time"`
 	Seconds  int       `json:"seconds" doc:"How long before the step"`
@@ -64,7 +64,7 @@ type Cause struct {
 	Revision uint64    `json:"revision,omitempty"`
 }
 
-// Sources are where things are kept. Numbers may be nil: there are no steps then.
+// Sources are the sources of a timeline. Numbers may be nil: then there are no steps.
 type Sources struct {
 	Events interface {
 		Read(from time.Time) ([]eventlog.Event, error)
@@ -77,17 +77,17 @@ type Sources struct {
 	}
 }
 
-// Question is what somebody wants to know, and may.
+// Question is a request for a timeline, with the rights of its viewer.
 type Question struct {
 	From, To, Now time.Time
 	Viewer        Viewer
-	// Only is the one farm it is about, nil: all.
+	// Only is the only farm of the request, nil: all.
 	Only *farm.Farm
-	// Kind is the only one wanted, "": all.
+	// Kind is the only kind of the request, "": all.
 	Kind Kind
 }
 
-// Read returns what happened in a time, the newest last.
+// Read returns the entries of a time, the newest last.
 func (s Sources) Read(q Question) ([]Entry, error) {
 	all, err := s.happened(q)
 	if err != nil {
@@ -109,8 +109,8 @@ func (s Sources) Read(q Question) ([]Entry, error) {
 	return out, nil
 }
 
-// about reports whether an entry is about the farm that is asked for, and makes it about
-// that one.
+// about reports whether an entry is about the requested farm, and restricts it to that
+// farm.
 func (q *Question) about(e *Entry) bool {
 	if q.Only == nil {
 		return true
@@ -119,8 +119,8 @@ func (q *Question) about(e *Entry) bool {
 	return slices.Contains(e.farms, q.Only.ID)
 }
 
-// happened is what is kept, from a while before the time that is asked for: it may have
-// led to what came then.
+// happened returns the stored events, starting some time before the requested time, since
+// these may be causes.
 func (s Sources) happened(q Question) (out []Entry, err error) {
 	from := q.From.Add(-lookback(q))
 	kept, err := s.Events.Read(from)
@@ -157,8 +157,8 @@ func (s Sources) happened(q Question) (out []Entry, err error) {
 // page is how many revisions are read at once.
 const page = 100
 
-// revisions reads those from a time on. Times of revisions may go back where the clock
-// was set: reading ends at a page that is older as a whole.
+// revisions returns the revisions since a time. Their times may go back if the clock was
+// set, so reading ends at a page that is older as a whole.
 func (s Sources) revisions(from time.Time) (out []store.Revision, err error) {
 	for before := uint64(0); ; {
 		list, err := s.Revisions.History(page, before)

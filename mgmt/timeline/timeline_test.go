@@ -21,7 +21,7 @@ var now = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 func ago(d time.Duration) time.Time { return now.Add(-d) }
 
-// kept is everything a test has happened.
+// kept holds all events of a test.
 type kept struct {
 	events    []eventlog.Event
 	revisions []store.Revision // the newest first
@@ -46,7 +46,7 @@ func (k *kept) History(limit int, before uint64) (out []store.Revision, err erro
 	return out, k.err
 }
 
-// numbers is what was written down, by series.
+// numbers holds recorded numbers, by series.
 type numbers struct {
 	farms map[string]map[string][]float64
 	reads int
@@ -81,7 +81,7 @@ func config() *farm.Config {
 	}}
 }
 
-// root sees everything, only(…) farms and what is about these.
+// root sees everything, only(…) sees farms and their events.
 func root() timeline.Viewer {
 	cfg := config()
 	return timeline.Viewer{Config: cfg, Farms: cfg.Farms, All: true, Gone: true, History: true, Certificates: true}
@@ -125,7 +125,7 @@ func wantLines(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// day is what happened in an hour.
+// day returns the events of an hour.
 func day() *kept {
 	at := func(m int) time.Time { return ago(time.Duration(m) * time.Minute) }
 	return &kept{
@@ -206,8 +206,8 @@ func TestTheTimeIsAsked(t *testing.T) {
 		"11:31 health [api] the farm is critical")
 }
 
-// A number comes back after all others were used: what was about the farm before is
-// nobody's but root's, who is told that it is gone.
+// A number is reused after all others were used. Only root sees earlier events of the
+// number, with the remark that their farm is deleted.
 func TestANamesakeOrALaterFarmDoesNotInheritEvents(t *testing.T) {
 	k := &kept{events: []eventlog.Event{
 		{Time: ago(30 * time.Minute), Kind: eventlog.Health, Farms: []uint32{1}, Farm: "shop", Text: "of the first"},
@@ -323,8 +323,7 @@ func TestAFarmOfThreeRequestsHasNoSteps(t *testing.T) {
 	}
 }
 
-// Few requests, all of them well apart, say nothing either; nor do a few at the ends of
-// an hour.
+// Few requests far apart say nothing either; nor do a few at the ends of an hour.
 func TestLittleTrafficHasNoSteps(t *testing.T) {
 	if list := entries(t, &kept{}, &numbers{farms: traffic(0.02)}, lastHour(root())); len(list) > 0 {
 		t.Errorf("too few: %+v", list)
@@ -392,7 +391,7 @@ func TestWhatWasBeforeAStepIsRanked(t *testing.T) {
 	}
 }
 
-// Who wants no steps does not wait for them.
+// A request without steps must not wait for them.
 func TestStepsAreFoundOnlyWhenTheyAreWanted(t *testing.T) {
 	n := &numbers{farms: traffic(100)}
 	q := lastHour(root())

@@ -11,25 +11,25 @@ import (
 	"github.com/sluicelb/sluice/mgmt/trial"
 )
 
-// Viewer is who asks.
+// Viewer is the sender of a request.
 type Viewer struct {
-	// Config is the one in force, Farms those of it that the viewer sees, All says that
-	// this is every one.
+	// Config is the active configuration. Farms are its farms that the viewer sees. All
+	// reports that this is every farm.
 	Config *farm.Config
 	Farms  []farm.Farm
 	All    bool
-	// Gone says that the viewer sees what was about farms that are deleted.
+	// Gone reports that the viewer sees events of deleted farms.
 	Gone bool
-	// History and Certificates say that who changed what and why may be seen, and what
-	// became of certificates of no farm.
+	// History allows to see the authors and reasons of changes, Certificates the events of
+	// certificates without a farm.
 	History, Certificates bool
 }
 
-// sight is a viewer who looks at a list of events.
+// sight applies the rights of a viewer to a list of events.
 type sight struct {
 	Viewer
 	seen, there map[uint32]string // names by number
-	ended       map[uint32]int    // where in the list a farm of a number was deleted last
+	ended       map[uint32]int    // index of the last event that deleted a farm of a number
 }
 
 func (v Viewer) at(list []eventlog.Event) *sight {
@@ -50,8 +50,8 @@ func (v Viewer) at(list []eventlog.Event) *sight {
 	return s
 }
 
-// farms are those of the event at a position that are there and seen, and whether there
-// are others.
+// farms returns the farms of the event at a position that exist and are visible, and
+// whether there are others.
 func (s *sight) farms(i int, e *eventlog.Event) (ids []uint32, names []string, others bool) {
 	for _, id := range e.Farms {
 		end, ended := s.ended[id]
@@ -65,14 +65,14 @@ func (s *sight) farms(i int, e *eventlog.Event) (ids []uint32, names []string, o
 	return ids, names, others
 }
 
-// entry is the event at a position as the viewer sees it, if so.
+// entry returns the event at a position as the viewer sees it; false if it is not visible.
 func (s *sight) entry(i int, e *eventlog.Event) (Entry, bool) {
 	ids, names, others := s.farms(i, e)
 	out := Entry{Time: e.Time, Kind: Kind(e.Kind), Severity: e.Severity, Farm: named(names), Service: e.Service, Backend: e.Backend, Text: e.Text, Revision: e.Revision, farms: ids}
 	switch {
 	case len(ids) > 0:
 	case others:
-		if !s.Gone { // of farms that are gone, or of others
+		if !s.Gone { // of deleted farms, or of others
 			return out, false
 		}
 		out.Farm = gone(e.Farm)
@@ -86,7 +86,7 @@ func (s *sight) entry(i int, e *eventlog.Event) (Entry, bool) {
 	return out, true
 }
 
-// gone is the name of a farm that is deleted, where it is known.
+// gone returns the name of a deleted farm, if known.
 func gone(name string) string {
 	if name == "" {
 		return ""
@@ -94,8 +94,8 @@ func gone(name string) string {
 	return name + " (deleted)"
 }
 
-// revision is one as the viewer sees it, if so. The event at i says which farms it
-// touched, if that is known.
+// revision returns a revision as the viewer sees it; false if it is not visible. If known,
+// the event at i has the farms it affected.
 func (s *sight) revision(r store.Revision, i int, known bool, list []eventlog.Event) (Entry, bool) {
 	out := Entry{Time: r.Time, Kind: Kind(eventlog.Revision), Severity: eventlog.Info, Revision: r.Number, Text: fmt.Sprintf("revision %d", r.Number)}
 	others := true
@@ -111,7 +111,7 @@ func (s *sight) revision(r store.Revision, i int, known bool, list []eventlog.Ev
 		return out, false
 	}
 	if r.Source == apply.TimerSource || r.Source == trial.GuardSource {
-		out.Severity = eventlog.Warning // a change went back
+		out.Severity = eventlog.Warning // a change was reverted
 	}
 	if s.History && (s.All || !others) {
 		out.Text += " by " + r.Author
@@ -122,7 +122,7 @@ func (s *sight) revision(r store.Revision, i int, known bool, list []eventlog.Ev
 	return out, true
 }
 
-// farms are the farms of a question: all that are seen, or one.
+// farms returns the farms of a request: all visible ones, or one.
 func (q *Question) farms() []farm.Farm {
 	if q.Only == nil {
 		return q.Viewer.Farms
