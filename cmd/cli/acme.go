@@ -13,7 +13,7 @@ import (
 )
 
 func (c *client) acmeCommand() *cobra.Command {
-	return parentCommand("acme", "Order certificates from Let's Encrypt or another authority, and renew them", `  sluice acme config email=ops@example.com
+	return parentCommand("acme", "Order and renew certificates by ACME, e.g. from Let's Encrypt", `  sluice acme config email=ops@example.com
   sluice acme order www.example.com example.com --farmname web
   sluice acme config hook=dns.sh
   sluice acme order '*.example.com' example.com --dns
@@ -26,26 +26,26 @@ func (c *client) acmeCommand() *cobra.Command {
 const orderWait = 20 * time.Minute
 
 var acmeParams = []validate.Param{
-	{Name: "email", Description: "contact for the authority; setting it accepts its terms of service"},
-	{Name: "directory", Description: "address of the authority's directory; null: Let's Encrypt"},
-	{Name: "staging", Description: "address of the directory for tests; null: that of Let's Encrypt"},
-	{Name: "ca", Description: "list of authorities that verifies the directories; null: the system's"},
-	{Name: "hook", Description: "program in the folder hooks of the data directory that makes DNS records"},
-	{Name: "dns_wait", Interval: "1,900", Description: "seconds such a record may take until it is seen; null: 120"},
-	{Name: "dns_servers", Options: []string{"list"}, Description: "address:port of name servers to ask for it; null: those of its zone"},
+	{Name: "email", Description: "contact address for the authority; setting it accepts its terms of service"},
+	{Name: "directory", Description: "URL of the authority's ACME directory; null: Let's Encrypt"},
+	{Name: "staging", Description: "URL of the staging directory; null: that of Let's Encrypt"},
+	{Name: "ca", Description: "list of authorities that verifies the directory's certificate; null: the system's"},
+	{Name: "hook", Description: "program in the folder hooks of the data directory that creates DNS records"},
+	{Name: "dns_wait", Interval: "1,900", Description: "maximum seconds to wait until such a record is visible; null: 120"},
+	{Name: "dns_servers", Options: []string{"list"}, Description: "name servers (address:port) queried for it; null: those of its zone"},
 }
 
 func (c *client) acmeConfig() *cobra.Command {
 	return c.settingsOf("/certificates/letsencryptz/config", acmeParams, &cobra.Command{
-		Use: "config [NAME=VALUE…]", Short: "Show or change the account and the authority for orders",
+		Use: "config [NAME=VALUE…]", Short: "Show or change the ACME account and directory",
 		Example: "  sluice acme config email=ops@example.com\n  sluice acme config directory=https://ca.example.com/acme/directory ca=private",
 	})
 }
 
 // targetFlags adds the flags for the place where challenges are served.
 func targetFlags(cmd *cobra.Command) func(fields map[string]any) {
-	farm := cmd.Flags().String("farmname", "", "running http farm on port 80 that the domains lead to")
-	vip := cmd.Flags().String("vip", "", "address the domains lead to; needs no farm there")
+	farm := cmd.Flags().String("farmname", "", "running http farm on port 80 that receives requests for the domains")
+	vip := cmd.Flags().String("vip", "", "address the domains resolve to; no farm is needed there")
 	return func(fields map[string]any) {
 		for name, value := range map[string]string{"farmname": *farm, "vip": *vip} {
 			if value != "" {
@@ -57,12 +57,12 @@ func targetFlags(cmd *cobra.Command) func(fields map[string]any) {
 
 func (c *client) acmeOrder() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "order DOMAIN…", Short: "Order a certificate; the first domain names it", Args: atLeast(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "order DOMAIN…", Short: "Order a certificate, named after the first domain", Args: atLeast(1), ValidArgsFunction: cobra.NoFileCompletions,
 		Example: "  sluice acme order www.example.com example.com --farmname web\n  sluice acme order www.example.com --vip 192.0.2.10 --test\n  sluice acme order '*.example.com' example.com --dns",
 	}
 	at := targetFlags(cmd)
-	dns := cmd.Flags().Bool("dns", false, "show by DNS records, which the hook makes, that the domains are ours; for wildcards")
-	test := cmd.Flags().Bool("test", false, "from the directory for tests: no client trusts it, and limits are high")
+	dns := cmd.Flags().Bool("dns", false, "validate by DNS-01, with records that the hook creates; required for wildcards")
+	test := cmd.Flags().Bool("test", false, "use the staging directory: clients do not trust the certificate, and rate limits are high")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fields := map[string]any{"domains": args, "test": *test}
 		if *dns {
@@ -76,11 +76,11 @@ func (c *client) acmeOrder() *cobra.Command {
 
 func (c *client) acmeRenew() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "renew FILE", Short: "Renew a certificate that is due, or any with --force", Args: exactly(1), ValidArgsFunction: c.completeCertificates(1),
+		Use: "renew FILE", Short: "Renew a certificate that is due; with --force any", Args: exactly(1), ValidArgsFunction: c.completeCertificates(1),
 		Example: "  sluice acme renew www.example.com.pem --force",
 	}
 	at := targetFlags(cmd)
-	force := cmd.Flags().Bool("force", false, "renew it although it is not due; authorities count")
+	force := cmd.Flags().Bool("force", false, "renew it before it is due; rate limits of the authority apply")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path, err := certificatePath("letsencryptz", args[0], "actions")
 		if err != nil {
@@ -95,11 +95,11 @@ func (c *client) acmeRenew() *cobra.Command {
 
 func (c *client) acmeSet() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "set FILE", Short: "Change whether and where a certificate is renewed by itself", Args: exactly(1), ValidArgsFunction: c.completeCertificates(1),
+		Use: "set FILE", Short: "Change whether and how a certificate is renewed automatically", Args: exactly(1), ValidArgsFunction: c.completeCertificates(1),
 		Example: "  sluice acme set www.example.com.pem --renew=false\n  sluice acme set www.example.com.pem --farmname web",
 	}
 	at := targetFlags(cmd)
-	renew := cmd.Flags().Bool("renew", true, "renew it by itself")
+	renew := cmd.Flags().Bool("renew", true, "renew it automatically")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path, err := certificatePath("letsencryptz", args[0])
 		if err != nil {
@@ -115,7 +115,7 @@ func (c *client) acmeSet() *cobra.Command {
 
 func (c *client) acmeDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete FILE", Short: "Delete a certificate that was ordered, and renew it no more", Example: "  sluice acme delete www.example.com.pem",
+		Use: "delete FILE", Short: "Delete an ordered certificate and stop renewing it", Example: "  sluice acme delete www.example.com.pem",
 		Args: exactly(1), ValidArgsFunction: c.completeCertificates(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := certificatePath("letsencryptz", args[0])
@@ -139,7 +139,7 @@ func (c *client) slowly(cmd *cobra.Command, path string, fields map[string]any) 
 
 func (c *client) acmeList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List ordered certificates and when they are renewed", Example: "  sluice acme list", Args: exactly(0),
+		Use: "list", Short: "List ordered certificates and their renewal dates", Example: "  sluice acme list", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), "/certificates/letsencryptz")
 			if err != nil || c.json {

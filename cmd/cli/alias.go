@@ -11,7 +11,7 @@ import (
 )
 
 func (c *client) aliasCommand() *cobra.Command {
-	return parentCommand("alias", "What people call addresses of backends, and interfaces", "  sluice alias set 10.0.0.11 db-1\n  sluice alias set eth0 office\n  sluice alias list",
+	return parentCommand("alias", "Aliases for addresses of backends and for interfaces", "  sluice alias set 10.0.0.11 db-1\n  sluice alias set eth0 office\n  sluice alias list",
 		c.aliasList(), c.aliasSet(), c.aliasDelete())
 }
 
@@ -67,8 +67,8 @@ func (c *client) aliasList() *cobra.Command {
 func (c *client) aliasSet() *cobra.Command {
 	return &cobra.Command{
 		Use: "set ID ALIAS", Short: "Give an address or an interface an alias", Args: exactly(2), ValidArgsFunction: c.completer([]argument{anAlias}, nil),
-		Long: `Give an address or an interface an alias, or another one. Backends at that
-address are shown by it, unless they have an alias of their own.`,
+		Long: `Set or replace the alias of an address or an interface. Lists show backends at
+that address by the alias, unless the backend has an alias of its own.`,
 		Example: "  sluice alias set 10.0.0.11 db-1\n  sluice alias set eth0 office",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := aliasPath(args[0])

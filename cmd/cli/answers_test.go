@@ -11,10 +11,10 @@ func TestWarningsGoBesideTheAnswer(t *testing.T) {
 	const document = `{"message":"done","warning":"w","params":{"revision":3,"unchanged":"false","diff":"-a\n+b\n","warnings":["one","t\u001bwo"],"problems":["three"]}}`
 	const warned = "sluice: warning: one\nsluice: warning: t·wo\nsluice: warning: three\n"
 	for command, want := range map[string]result{
-		"apply -f -":           {0, "-a\n+b\nApplied: revision 3.\n", warned},
+		"apply -f -":           {0, "-a\n+b\nApplied as revision 3.\n", warned},
 		"apply -f - --dry-run": {0, "-a\n+b\nDry run: nothing was changed.\n", warned},
-		"reload":               {0, "-a\n+b\nApplied: revision 3.\n", warned},
-		"rollback 2":           {0, "-a\n+b\nApplied: revision 3.\n", warned},
+		"reload":               {0, "-a\n+b\nApplied as revision 3.\n", warned},
+		"rollback 2":           {0, "-a\n+b\nApplied as revision 3.\n", warned},
 		"reload --json":        {0, document, ""},
 		"farm stop a":          {0, "done\n", "sluice: warning: w\n"},
 		"farm stop a --json":   {0, document, ""},
@@ -46,13 +46,13 @@ func TestCompletionWithoutAUsableAnswerOffersNothing(t *testing.T) {
 // Valid JSON of another shape is refused.
 func TestAnswersOfAnotherShapeAreRefused(t *testing.T) {
 	for _, c := range []struct{ command, path, answer, want string }{
-		{"service show shop web", "/farms/shop/services/web", `{"services":{"backends":7}}`, "no answer of the API"}, {"service show shop web", "/farms/shop/services/web", `{"services":7}`, "no answer of the API"},
-		{"header list shop", "/farms/shop", `{"params":{"addheader":7}}`, "the answer of the appliance cannot be read"}, {"header list shop", "/farms/shop", `{"params":7}`, "no answer of the API"},
-		{"rewrite list shop web", "/farms/shop/services/web", `{"services":7}`, "no answer of the API"}, {"rewrite list shop web", "/farms/shop/services/web", `{"services":{"rewriteurl":"x"}}`, "the answer of the appliance cannot be read"},
-		{"backend show shop web 0 --json", "/farms/shop/services/web/backends", `{"params":7}`, "no answer of the API"}, {"logs", "/status", `{"params":7}`, "no answer of the API"}, {"logs", "/other", ``, "status 404"},
-		{"diff", "/history", `{"params":[]}`, "there is no revision yet: nothing was ever configured"}, {"rollback", "/history", `{}`, "there is no revision yet"},
-		{"stats --watch", "/other", ``, "status 404"}, {"reload", "/config/reload", `7`, "no answer of the API"}, {"certificate show a.pem", "/certificates/a.pem/status", `{"params":7}`, "no answer of the API"},
-		{"farm list", "/farms", ``, "no answer of the API"}, {"farm list", "/other", ``, "the appliance answered with status 404"},
+		{"service show shop web", "/farms/shop/services/web", `{"services":{"backends":7}}`, "invalid response of the appliance"}, {"service show shop web", "/farms/shop/services/web", `{"services":7}`, "invalid response of the appliance"},
+		{"header list shop", "/farms/shop", `{"params":{"addheader":7}}`, "invalid response of the appliance"}, {"header list shop", "/farms/shop", `{"params":7}`, "invalid response of the appliance"},
+		{"rewrite list shop web", "/farms/shop/services/web", `{"services":7}`, "invalid response of the appliance"}, {"rewrite list shop web", "/farms/shop/services/web", `{"services":{"rewriteurl":"x"}}`, "invalid response of the appliance"},
+		{"backend show shop web 0 --json", "/farms/shop/services/web/backends", `{"params":7}`, "invalid response of the appliance"}, {"logs", "/status", `{"params":7}`, "invalid response of the appliance"}, {"logs", "/other", ``, "status 404"},
+		{"diff", "/history", `{"params":[]}`, "there is no revision yet: nothing has been configured"}, {"rollback", "/history", `{}`, "there is no revision yet"},
+		{"stats --watch", "/other", ``, "status 404"}, {"reload", "/config/reload", `7`, "invalid response of the appliance"}, {"certificate show a.pem", "/certificates/a.pem/status", `{"params":7}`, "invalid response of the appliance"},
+		{"farm list", "/farms", ``, "invalid response of the appliance"}, {"farm list", "/other", ``, "the appliance responded with status 404"},
 	} {
 		r := execute("", append([]string{"--data", canned(t, map[string]string{c.path: c.answer})}, strings.Fields(c.command)...)...)
 		if r.code != 1 || !strings.Contains(r.stderr, c.want) || r.stdout != "" {

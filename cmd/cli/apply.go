@@ -18,28 +18,28 @@ type applied struct{ Params plan }
 
 func (c *client) applyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "apply -f FILE", Short: "Make a YAML or JSON document the configuration",
-		Long: `Make a YAML or JSON document the configuration. The difference to the
-configuration in force is shown first; what is the same keeps its connections,
-sessions and counters. All of it is applied or nothing.
+		Use: "apply -f FILE", Short: "Replace the configuration by a YAML or JSON document",
+		Long: `Replace the configuration by a YAML or JSON document. The difference to the
+running configuration is shown first; unchanged objects keep their connections,
+sessions and counters. The document is applied as a whole or not at all.
 
 Farms and checks that the document does not name are deleted. The deletions are
 shown with the traffic they end, and on a terminal you are asked before anything
 is deleted. Without a terminal a document that deletes something is refused
 unless --yes is given. A document that deletes nothing is applied at once.
 
-With --merge the document holds a part: farms and checks with a name that is new
-are added, those of the same name are replaced, and all others stay.
+With --merge the document holds a part: farms and checks with a new name are
+added, those with a known name are replaced, and all others stay.
 
--f may be repeated, and may be a directory: its files *.yaml, *.yml and *.json
-are read in the order of their names. All files together are one document.`,
+-f may be repeated and may be a directory: its files *.yaml, *.yml and *.json
+are read in the order of their names. All files together form one document.`,
 		Example: "  sluice apply -f shop.yaml --dry-run\n  sluice apply -f shop.yaml --comment 'new backend'\n  sluice apply -f shop.yaml --merge\n  sluice apply -f /etc/sluice/farms --yes\n  sluice apply -f farms.yaml -f checks.yaml\n  sluice export | sed s/8080/8081/ | sluice apply -f -",
 		Args:    exactly(0),
 	}
 	files := cmd.Flags().StringArrayP("file", "f", nil, "the document, or a directory of documents; - reads standard input; may be repeated")
-	merge := cmd.Flags().Bool("merge", false, "the document holds a part: other farms and checks stay")
+	merge := cmd.Flags().Bool("merge", false, "the document is partial: keep farms and checks it does not name")
 	dryRun := cmd.Flags().Bool("dry-run", false, "show the difference and change nothing")
-	comment := cmd.Flags().String("comment", "", "why; kept in the history")
+	comment := cmd.Flags().String("comment", "", "reason for the change, kept in the history")
 	cmd.MarkFlagRequired("file")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		all, err := readDocuments(cmd, *files)
@@ -153,7 +153,7 @@ func (c *client) conclude(cmd *cobra.Command, a answer, r applied, dryRun bool) 
 	case dryRun:
 		_, err = fmt.Fprintln(out, "Dry run: nothing was changed.")
 	default:
-		_, err = fmt.Fprintf(out, "Applied: revision %d.\n", r.Params.Revision)
+		_, err = fmt.Fprintf(out, "Applied as revision %d.\n", r.Params.Revision)
 	}
 	return err
 }

@@ -16,7 +16,7 @@ import (
 )
 
 func (c *client) backupCommand() *cobra.Command {
-	return parentCommand("backup", "Keep everything in archives, and restore them", `  sluice backup create monday
+	return parentCommand("backup", "Back up and restore the appliance", `  sluice backup create monday
   sluice backup create monday --passphrase
   sluice backup download monday monday.tar.gz
   sluice backup apply monday`,
@@ -38,7 +38,7 @@ const carryTime = 10 * time.Minute
 
 // passphraseFlag adds --passphrase and returns a function that reads it.
 func passphraseFlag(cmd *cobra.Command, about string) func() (string, error) {
-	asked := cmd.Flags().Bool("passphrase", false, about+"; it is asked for, or is the first line of the standard input")
+	asked := cmd.Flags().Bool("passphrase", false, about+"; prompted for on a terminal, else the first line of standard input")
 	return func() (string, error) {
 		if !*asked {
 			return "", nil
@@ -49,15 +49,15 @@ func passphraseFlag(cmd *cobra.Command, about string) func() (string, error) {
 
 func (c *client) backupCreate() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "create NAME", Short: "Make a backup of configuration, certificates, users, settings and scripts",
-		Long: `Make a backup of configuration, certificates with their keys, users, groups,
-roles, API keys, settings and scripts. Its private keys stay sealed with the
-node key, so that it can be restored on this node; with --passphrase all of it
-is encrypted and can be restored on any. The history, logs, numbers over time
-and the certificate of the API are in none.`,
+		Use: "create NAME", Short: "Create a backup of configuration, certificates, users, settings and scripts",
+		Long: `Create a backup of the configuration, certificates with their keys, users,
+groups, roles, API keys, settings and scripts. Private keys stay sealed with the
+node key, so the backup can be restored on this node only; with --passphrase the
+whole backup is encrypted and can be restored on any node. Backups do not
+contain the history, logs, time series and the certificate of the API.`,
 		Example: "  sluice backup create monday\n  sluice backup create monday --passphrase < passphrase.txt", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	passphrase := passphraseFlag(cmd, "encrypt it, and let it be restored on other nodes")
+	passphrase := passphraseFlag(cmd, "encrypt the backup, so that other nodes can restore it")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fields := map[string]any{"name": args[0]}
 		secret, err := passphrase()
@@ -75,7 +75,7 @@ and the certificate of the API are in none.`,
 
 func (c *client) backupShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show what a backup is of", Example: "  sluice backup show monday", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aBackup}, nil),
+		Use: "show NAME", Short: "Show the contents of a backup", Example: "  sluice backup show monday", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aBackup}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOf("system", "backup", args[0], "info")
 			if err != nil {
@@ -96,7 +96,7 @@ func (c *client) backupShow() *cobra.Command {
 
 func (c *client) backupDownload() *cobra.Command {
 	return &cobra.Command{
-		Use: "download NAME [FILE]", Short: "Write a backup to a new file, or with - to standard output",
+		Use: "download NAME [FILE]", Short: "Download a backup to a new file, or with - to standard output",
 		Example: "  sluice backup download monday\n  sluice backup download monday - | ssh safe 'cat > monday.tar.gz'", Args: between(1, 2), ValidArgsFunction: c.completer([]argument{aBackup}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOf("system", "backup", args[0])
@@ -146,7 +146,7 @@ func (c *client) save(cmd *cobra.Command, path, name string) error {
 
 func (c *client) backupUpload() *cobra.Command {
 	return &cobra.Command{
-		Use: "upload NAME FILE", Short: "Put an archive among the backups; it is checked first, and not applied",
+		Use: "upload NAME FILE", Short: "Upload a backup; it is verified and not applied",
 		Example: "  sluice backup upload monday monday.tar.gz", Args: exactly(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOf("system", "backup", args[0])
@@ -165,18 +165,18 @@ func (c *client) backupUpload() *cobra.Command {
 
 func (c *client) backupApply() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "apply NAME", Short: "Restore a backup: everything is as it was then, in one step",
-		Long: `Restore a backup: everything is as it was then, in one step, or nothing is
-changed. What was there before is kept as the backup before-restore, which can
-be applied as well; the configuration alone goes back by sluice rollback. Users,
-groups, roles, API keys and settings are restored for root only, and scripts
-where this is run on the machine itself. With --system=false the settings of the
-machine (sluice system) and aliases stay as they are: name servers and addresses
-of another machine may be none of this one's.`,
+		Use: "apply NAME", Short: "Restore a backup in one step",
+		Long: `Restore a backup in one step: all of it, or nothing is changed. The previous
+state is kept as the backup before-restore, which can be applied as well;
+sluice rollback reverts the configuration alone. Users, groups, roles, API keys
+and settings are restored for root only, and scripts only if the command runs on
+the appliance itself. With --system=false the settings of the machine (sluice
+system) and aliases stay: name servers and addresses of another machine may not
+apply here.`,
 		Example: "  sluice backup apply monday\n  sluice backup apply monday --passphrase < passphrase.txt\n  sluice backup apply monday --system=false\n  sluice backup apply before-restore", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aBackup}, nil),
 	}
-	force := cmd.Flags().Bool("force", false, "also one that another release made, and one after which resolvers reject a signed zone")
-	machine := cmd.Flags().Bool("system", true, "restore settings of the machine and aliases too")
+	force := cmd.Flags().Bool("force", false, "accept a backup of another release, and one after which resolvers reject a signed zone")
+	machine := cmd.Flags().Bool("system", true, "also restore settings of the machine and aliases")
 	passphrase := passphraseFlag(cmd, "the backup is encrypted")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path, err := pathOf("system", "backup", args[0], "actions")
@@ -206,11 +206,11 @@ of another machine may be none of this one's.`,
 
 func (c *client) supportsaveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "supportsave [FILE]", Short: "Write what somebody needs who looks for a fault: configuration, state, logs, without secrets",
-		Long: `Write a tar.gz of what somebody needs who looks for a fault: the configuration
-with secrets masked, states and numbers, the ends of logs, what the kernel has
-for farms and networks, and what the processes do. Passwords, keys and whatever
-is called so are masked; look through it before you give it away all the same.`,
+		Use: "supportsave [FILE]", Short: "Write a diagnostics archive: configuration, state and logs, without secrets",
+		Long: `Write a diagnostics archive (tar.gz): the configuration with masked secrets,
+states and counters, the ends of logs, kernel state of farms and networks, and
+the stacks of the processes. Passwords, keys and values named like them are
+masked; review the archive all the same before you share it.`,
 		Example: "  sluice supportsave\n  sluice supportsave - | tar tz", Args: between(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.save(cmd, "/system/supportsave", append(args, "")[0])
@@ -220,19 +220,18 @@ is called so are masked; look through it before you give it away all the same.`,
 
 func (c *client) systemFactory() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "factory --force", Short: "Make the appliance what it was when it was installed",
-		Long: `Make the appliance what it was when it was installed: farms, history,
-certificates, users, groups, roles and settings are gone. Root and its keys, the
-certificate and the names of the API stay, and so do scripts and logs. Backups
-stay, with one more of what there was (before-restore), unless they are to be
-removed as well.`,
+		Use: "factory --force", Short: "Reset the appliance to factory settings",
+		Long: `Reset the appliance to factory settings. Farms, history, certificates, users,
+groups, roles and settings are deleted. Root and its keys, the certificate and
+names of the API, scripts and logs stay. Backups stay, and the current state is
+added to them as before-restore, unless --remove-backups is given.`,
 		Example: "  sluice system factory --force\n  sluice system factory --force --remove-backups", Args: exactly(0),
 	}
-	force := cmd.Flags().Bool("force", false, "it is meant")
-	remove := cmd.Flags().Bool("remove-backups", false, "delete all backups too")
+	force := cmd.Flags().Bool("force", false, "confirm that everything is deleted")
+	remove := cmd.Flags().Bool("remove-backups", false, "also delete all backups")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if !*force {
-			return usagef("everything goes: say so with --force")
+			return usagef("this deletes all configuration: confirm with --force")
 		}
 		a, err := c.send(cmd.Context(), http.MethodPost, "/system/factory", map[string]any{"force": "true", "remove_backups": fmt.Sprint(*remove)})
 		return c.orSay(cmd, a, err)
@@ -241,7 +240,7 @@ removed as well.`,
 }
 
 func (c *client) systemScripts() *cobra.Command {
-	cmd := c.named("scripts", "List scripts that hear of events, and what they did last", "system", "/system/scripts", func(rows []map[string]any) *show.Sheet {
+	cmd := c.named("scripts", "List event scripts and their last runs", "system", "/system/scripts", func(rows []map[string]any) *show.Sheet {
 		s := show.NewSheet("NAME", "EVENT", "CALLS", "FAILED", "DROPPED", "LAST", "OUTCOME")
 		for _, r := range rows {
 			last, outcome := any(""), any(r["problem"])

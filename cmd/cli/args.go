@@ -18,9 +18,9 @@ func between(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return usagef("an argument is missing: write %s", written(cmd))
+			return usagef("missing argument; usage: %s", written(cmd))
 		case len(args) > most:
-			return usagef("%q is one argument too many: write %s", args[most], written(cmd))
+			return usagef("unexpected argument %q; usage: %s", args[most], written(cmd))
 		}
 		return nil
 	}

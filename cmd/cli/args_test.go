@@ -18,30 +18,30 @@ import (
 
 func TestWrongUsageShowsHowTheCommandIsMeant(t *testing.T) {
 	for command, want := range map[string]string{
-		"farm show":              "an argument is missing: write sluice farm show FARM\n",
-		"farm show a b":          `"b" is one argument too many: write sluice farm show FARM`,
-		"farm list x":            `"x" is one argument too many: write sluice farm list`,
-		"backend set a":          "write sluice backend set FARM [SERVICE] BACKEND NAME=VALUE",
+		"farm show":              "missing argument; usage: sluice farm show FARM\n",
+		"farm show a b":          `unexpected argument "b"; usage: sluice farm show FARM`,
+		"farm list x":            `unexpected argument "x"; usage: sluice farm list`,
+		"backend set a":          "usage: sluice backend set FARM [SERVICE] BACKEND NAME=VALUE",
 		"backend set a web 0":    "nothing to set: give NAME=VALUE",
 		"backend set a b 0 d":    `"d" is not a setting`,
-		"backend create a=b":     `the farm is missing before "a=b"`,
+		"backend create a=b":     `missing farm before "a=b"`,
 		"backend create a b c d": `"d" is not a setting: write NAME=VALUE`,
 		"farm set a ab":          `"ab" is not a setting: write NAME=VALUE`,
 		"farm create a =1":       `"=1" is not a setting: write NAME=VALUE`,
-		"backend set a weight=3": "write sluice backend set FARM [SERVICE] BACKEND NAME=VALUE",
+		"backend set a weight=3": "usage: sluice backend set FARM [SERVICE] BACKEND NAME=VALUE",
 		"service create a b c":   `"c" is not a setting: write NAME=VALUE`,
 		"service set a b c":      `"c" is not a setting: write NAME=VALUE`,
 		"system config a":        `"a" is not a setting: write NAME=VALUE`,
 		"frm":                    "unknown command \"frm\" for \"sluice\"",
 		"farm lst":               "unknown command \"lst\" for \"sluice farm\" (did you mean list or set?)\nSee 'sluice farm --help'.\n",
-		"logs --lines -1":        "--lines: -1 is not allowed",
-		"conn list a b":          `"b" is one argument too many: write sluice conn list [FARM]`,
-		"conn flush --backend 1": "--backend needs the farm",
-		"diff 1 2 3":             `"3" is one argument too many: write sluice diff [FROM] [TO]`,
-		"completion":             "a sub-command is missing: bash, fish",
+		"logs --lines -1":        "--lines must be 0 or more, got -1",
+		"conn list a b":          `unexpected argument "b"; usage: sluice conn list [FARM]`,
+		"conn flush --backend 1": "--backend needs a farm",
+		"diff 1 2 3":             `unexpected argument "3"; usage: sluice diff [FROM] [TO]`,
+		"completion":             "missing sub-command: bash, fish",
 		"completion tcsh":        `unknown command "tcsh"`,
-		"farm":                   "a sub-command is missing: copy, create",
-		"backend delete shop":    "write sluice backend delete FARM [SERVICE] BACKEND",
+		"farm":                   "missing sub-command: copy, create",
+		"backend delete shop":    "usage: sluice backend delete FARM [SERVICE] BACKEND",
 	} {
 		r := execute("", strings.Fields(command)...)
 		if r.code != 2 || !strings.Contains(r.stderr, want) || r.stdout != "" {
@@ -60,7 +60,7 @@ func TestAWrongKeyIsNotAMissingOne(t *testing.T) {
 		want string
 	}{
 		{nil, "give a key with SLUICE_KEY or --key"},
-		{[]string{"--key", "wrong"}, "the key is none of this appliance"},
+		{[]string{"--key", "wrong"}, "this appliance does not know the key"},
 	} {
 		r := execute("", append([]string{"farm", "list", "--url", a.address, "--cacert", a.cacert}, c.args...)...)
 		if r.code != 1 || !strings.Contains(r.stderr, c.want) {
@@ -170,9 +170,9 @@ func TestLeftoversOfAStoppedApplianceAreShown(t *testing.T) {
 		out, err string
 	}{
 		{"system kernel", nil, 0, "KIND   NAME  DETAIL\ntable  a     -\n", ""},
-		{"system clean", nil, 0, "KIND   NAME  DETAIL\ntable  a     -\n1 things have been removed from the kernel.\n", ""},
-		{"system kernel --json", nil, 0, `{"description":"List everything the appliance has set in the kernel: tables, addresses, settings","params":[{"kind":"table","name":"a"}]}`, ""},
-		{"system kernel", fs.ErrNotExist, 1, "", "no running sluice"}, {"system clean", errors.New("not root"), 1, "", "cannot be had: not root"},
+		{"system clean", nil, 0, "KIND   NAME  DETAIL\ntable  a     -\nRemoved 1 objects from the kernel.\n", ""},
+		{"system kernel --json", nil, 0, `{"description":"List the appliance's kernel objects: tables, addresses, settings","params":[{"kind":"table","name":"a"}]}`, ""},
+		{"system kernel", fs.ErrNotExist, 1, "", "no running sluice"}, {"system clean", errors.New("not root"), 1, "", "cannot be read: not root"},
 	} {
 		asked, cause = nil, c.cause
 		cli.Leftovers = func(_ context.Context, data string, named, clean bool) ([]cli.KernelObject, error) {

@@ -186,7 +186,7 @@ func (c *client) unasked(p *plan) error {
 		}
 		names = append(names, d.behind(d.Kind+" "+d.Name))
 	}
-	remedy := "--yes if that is meant"
+	remedy := "--yes to confirm"
 	if c.running.Flags().Lookup("merge") != nil {
 		remedy += ", or --merge to keep what the document does not name"
 	}

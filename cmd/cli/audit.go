@@ -11,10 +11,10 @@ import (
 
 func (c *client) auditCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "audit", Short: "List who changed something or was refused, newest first",
+		Use: "audit", Short: "List API calls that changed something or were refused, newest first",
 		Example: "  sluice audit\n  sluice audit --limit 200 --before 1400\n  sluice audit export > audit.jsonl", Args: exactly(0),
 	}
-	limit := cmd.Flags().Int("limit", 50, "how many calls")
+	limit := cmd.Flags().Int("limit", 50, "maximum number of calls")
 	before := cmd.Flags().Uint64("before", 0, "only calls with a lower number")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		path := fmt.Sprintf("/audit?limit=%d", *limit)
@@ -48,7 +48,7 @@ func (c *client) auditCommand() *cobra.Command {
 
 func (c *client) auditExport() *cobra.Command {
 	return &cobra.Command{
-		Use: "export", Short: "Print all that is kept, oldest first, a line of JSON for each call", Example: "  sluice audit export > audit.jsonl", Args: exactly(0),
+		Use: "export", Short: "Print the whole audit log, oldest first, one line of JSON for each call", Example: "  sluice audit export > audit.jsonl", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), "/audit/export")
 			if err != nil {

@@ -25,8 +25,8 @@ func (c *client) backendCommand() *cobra.Command {
   sluice backend maintenance dns 0 --mode drain`,
 		c.backendList(), c.backendShow(), c.backendCreate(), c.backendSet(), c.backendDelete(), c.backendMaintenance())
 	cmd.Long = `Manage the backends of a service or of an l4xnat farm. BACKEND is the number of
-one, its ADDRESS or ADDRESS:PORT, its host name or its alias. A number stays
-with its backend, and no other one gets it later.`
+a backend, its ADDRESS or ADDRESS:PORT, its host name or its alias. A number
+belongs to its backend for good and is never reused.`
 	return cmd
 }
 
@@ -88,8 +88,8 @@ func (c *client) backendCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create FARM [SERVICE] [ADDRESS[:PORT]] [NAME=VALUE…]", Aliases: []string{"add"}, Short: "Add a backend to a service or to an l4xnat farm", Args: atLeast(1),
 		Long: `Add a backend to a service or to an l4xnat farm. Without a port, a backend of
-an l4xnat farm gets connections on the port the client used. Backends of gslb
-farms have none.`,
+an l4xnat farm receives connections on the port the client used. Backends of
+gslb farms have no port.`,
 		Example: "  sluice backend create shop web 10.0.0.1:8080\n  sluice backend create shop web ip=10.0.0.2 port=8080 weight=3\n  sluice backend create shop web [2001:db8::1]:8080\n" +
 			"  sluice backend create dns 10.0.0.1\n  sluice backend create mail 10.0.0.1:25 max_conns=500\n  sluice backend create names web 192.0.2.10",
 	}
@@ -126,12 +126,12 @@ farms have none.`,
 func (c *client) newOwner(ctx context.Context, args []string) (owner, []string, error) {
 	switch words := before(args); {
 	case words == 0:
-		return owner{}, nil, usagef("the farm is missing before %q", args[0])
+		return owner{}, nil, usagef("missing farm before %q", args[0])
 	case words > 3:
 		return owner{}, nil, usagef("%q is not a setting: write NAME=VALUE", args[3])
 	case words == 3:
 		if farm, err := c.summary(ctx, args[0]); err == nil && !farm.hasServices() {
-			return owner{}, nil, fmt.Errorf("the farm %s is of profile %s and has no services: leave %q out", args[0], farm.Params.Profile, args[1])
+			return owner{}, nil, fmt.Errorf("farm %s has profile %s and therefore no services: leave %q out", args[0], farm.Params.Profile, args[1])
 		}
 		return owner{args[0], args[1]}, args[2:], nil
 	case words == 1:
@@ -182,7 +182,7 @@ func (c *client) backendSet() *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		words := before(args)
 		if words < 2 {
-			return usagef("an argument is missing: write %s", written(cmd))
+			return usagef("missing argument; usage: %s", written(cmd))
 		}
 		if words > 3 {
 			return usagef("%q is not a setting: write NAME=VALUE", args[3])
@@ -211,7 +211,7 @@ func (c *client) backendSet() *cobra.Command {
 
 func (c *client) backendDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete FARM [SERVICE] BACKEND", Short: "Remove a backend; the others keep their numbers", Example: "  sluice backend delete shop web 1\n  sluice backend delete shop web 10.0.0.2:8080\n  sluice backend delete dns 10.0.0.1",
+		Use: "delete FARM [SERVICE] BACKEND", Short: "Delete a backend; the others keep their numbers", Example: "  sluice backend delete shop web 1\n  sluice backend delete shop web 10.0.0.2:8080\n  sluice backend delete dns 10.0.0.1",
 		Args: between(2, 3), ValidArgsFunction: c.completeOwner(ownedBackend, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, rest, err := c.owner(cmd.Context(), args, 1)
@@ -229,14 +229,15 @@ func (c *client) backendDelete() *cobra.Command {
 
 func (c *client) backendMaintenance() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "maintenance FARM [SERVICE] BACKEND", Short: "Take a backend out, or in again with --off",
-		Long: `Take a backend out of service. With mode drain its sessions and connections
-are kept and new ones go elsewhere; cut ends them too. --off uses it again.`,
+		Use: "maintenance FARM [SERVICE] BACKEND", Short: "Put a backend into maintenance, or back in service with --off",
+		Long: `Put a backend into maintenance. Mode drain keeps its sessions and connections
+and sends new ones to other backends; mode cut also ends them. --off puts the
+backend back in service.`,
 		Example: "  sluice backend maintenance shop web 0 --mode drain\n  sluice backend maintenance shop web 0 --mode cut\n  sluice backend maintenance dns 0 --off",
 		Args:    between(2, 3), ValidArgsFunction: c.completeOwner(ownedBackend, nil),
 	}
 	mode := cmd.Flags().String("mode", "drain", "drain or cut")
-	off := cmd.Flags().Bool("off", false, "use the backend again")
+	off := cmd.Flags().Bool("off", false, "put the backend back in service")
 	cmd.MarkFlagsMutuallyExclusive("mode", "off")
 	cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions([]string{"drain", "cut"}, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

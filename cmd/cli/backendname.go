@@ -40,7 +40,7 @@ func find(list []backend, o owner, word string) (int, error) {
 	}
 	switch len(found) {
 	case 0:
-		return 0, fmt.Errorf("the backend %q does not exist: `sluice backend list %s` lists them", word, o)
+		return 0, fmt.Errorf("there is no backend %q: `sluice backend list %s` lists them", word, o)
 	case 1:
 		return found[0], nil
 	}
@@ -48,7 +48,7 @@ func find(list []backend, o owner, word string) (int, error) {
 	for _, i := range found {
 		numbers = append(numbers, strconv.Itoa(list[i].ID))
 	}
-	return 0, usagef("%q is more than one backend: use the number, %s", word, strings.Join(numbers, " or "))
+	return 0, usagef("%q matches more than one backend: use the number, %s", word, strings.Join(numbers, " or "))
 }
 
 // called reports whether a word names the backend. Different spellings of an IPv6 address

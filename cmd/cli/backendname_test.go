@@ -35,7 +35,7 @@ func TestBackendsAreNamedByNumberOrAddress(t *testing.T) {
 		"backend set shop web 10.0.0.2 weight=1":    "use the number, 1 or 2",
 		"backend set shop web 10.0.0.9 weight=1":    "`sluice backend list shop web` lists them",
 		"backend show shop web 9":                   "`sluice backend list shop web` lists them",
-		"session create shop web 192.0.2.7 nowhere": "does not exist",
+		"session create shop web 192.0.2.7 nowhere": "there is no backend",
 		"conn flush dns --backend 10.9.9.9":         "`sluice backend list dns`",
 	} {
 		if r := a.run(strings.Fields(command)...); r.code == 0 || !strings.Contains(r.stderr, want) {

@@ -44,11 +44,11 @@ func TestRareAnswersForPeople(t *testing.T) {
 	backends := func(list string) string { return `{"params":[` + list + `]}` }
 	for _, c := range []struct{ command, path, answer, want string }{
 		{"status", "/status", `{"params":{"version":"1.2","revision":3,"engine":{"connected":false}}}`,
-			"Sluice 1.2, revision 3, the engine is not running\n\nNo farm yet: `sluice farm create NAME vip=ADDRESS vport=PORT` makes one.\n"},
+			"Sluice 1.2, revision 3, the engine is not running\n\nNo farm yet: create one with `sluice farm create NAME vip=ADDRESS vport=PORT`.\n"},
 		{"status", "/status", `{"params":{"version":"1.2","revision":3,"settled":"false","engine":{"connected":true,"acknowledged":4,"loops":2}}}`,
-			"Sluice 1.2, revision 3, the engine still runs generation 4\n\nNo farm yet: `sluice farm create NAME vip=ADDRESS vport=PORT` makes one.\n"},
+			"Sluice 1.2, revision 3, the engine still runs generation 4\n\nNo farm yet: create one with `sluice farm create NAME vip=ADDRESS vport=PORT`.\n"},
 		{"status", "/status", `{"params":{"version":"1.2","revision":3,"settled":"true","engine":{"connected":true,"acknowledged":4,"loops":2},"farms":[{"farmname":"a","status":"down","vip":"::1","vport":"80"},{"farmname":"b","status":"down","problem":"why"},{"farmname":"c","status":"up"}]}}`,
-			"Sluice 1.2, revision 3, the engine runs it as generation 4 in 2 loops\n\n" +
+			"Sluice 1.2, revision 3, the engine runs it as generation 4 on 2 event loops\n\n" +
 				"FARM  STATUS  VIP  VPORT  PROBLEM\na     down    ::1  80     stopped\nb     down    -    -      why\nc     up      -    -      -\n"},
 		{"graph shop", "/stats/farms/shop/series", `{"params":{"start":"2026-11-23T12:00:00Z","step":5,"series":[{"name":"requests","unit":"/s","values":[null,2,4,8]},{"name":"bytes_in","unit":"B/s","values":[null,null,2048,1024]},{"name":"p99","unit":"s","values":[null,null,null,null]}]}}`,
 			"NUMBER    UNIT    LEAST     MEAN  LARGEST     LAST  OVER TIME\nrequests  /s       2.00     4.67     8.00     8.00   ▃▅█\nbytes_in  B/s   1.0 KiB  1.5 KiB  2.0 KiB  1.0 KiB    █▅\np99       s           -        -        -        -\n"},
@@ -69,28 +69,28 @@ web       5  -       10.0.0.3 (d.test)               -  -       -             - 
 `},
 		{"backend show shop web 4", "/farms/shop/services/web/backends", backends(
 			`{"id":4,"ip":"d.test","port":80,"timeout":9,"server_names":["a","b"],"problem":"why","resolution":{"resolve":"all","name":"d.test","addresses":["10.0.0.2","10.0.0.3"],"age":2,"ttl":60,"of":3,"problem":"no answer"}}`), `
-SETTING                      VALUE
-id                           4
-status                       -
-configured                   -
-maintenance                  -
-actual                       -
-ip                           d.test
-port                         80
-weight                       -
-priority                     -
-max_conns                    -
-source                       -
-mark                         -
-alias                        -
-server_names                 a, b
-resolve                      all
-name                         d.test
-addresses                    10.0.0.2, 10.0.0.3, told 2s ago
-ttl                          1m0s
-made of the name of backend  3
-name not resolved            no answer
-problem                      why
+SETTING                   VALUE
+id                        4
+status                    -
+configured                -
+maintenance               -
+actual                    -
+ip                        d.test
+port                      80
+weight                    -
+priority                  -
+max_conns                 -
+source                    -
+mark                      -
+alias                     -
+server_names              a, b
+resolve                   all
+name                      d.test
+addresses                 10.0.0.2, 10.0.0.3, resolved 2s ago
+ttl                       1m0s
+from the name of backend  3
+name not resolved         no answer
+problem                   why
 `},
 		{"backend show shop web 0", "/farms/shop/services/web/backends", backends(`{"id":0,"ip":"d.test","timeout":9,"connection_limit":3,"resolution":{"resolve":"first","name":"d.test"}}`), `
 SETTING           VALUE
@@ -167,8 +167,8 @@ le_renewal_timeout  120
 cors_devel_mode     false
 `},
 		{"farm explain dns", "/farms/dns/explain", `{"params":{"farmname":"dns","profile":"l4xnat","datapath":"auto","carrier":"kernel","reason":"it can","rules":" table x {\n}\n","warnings":["w"],"possible":[{"datapath":"kernel","possible":"true"},{"datapath":"userspace","possible":"false","reason":"nat"}]}}`, `
-farm dns (l4xnat) is carried by the kernel: it can
-asked for: auto
+farm dns (l4xnat) runs in the kernel: it can
+configured: auto
 kernel: possible
 userspace: not possible: nat
 warning: w
@@ -178,7 +178,7 @@ table x {
 `},
 		{"explain dns", "/farms/dns/explain", `{"params":{"farm":"dns","listener":"192.0.2.1:53","generation":4,"from":"192.0.2.7","balance":{"algorithm":"weight","priority_level":1,"protocol":"udp"},"result":{"outcome":"wait","reason":"full"}}}`, `
 connection
-from 192.0.2.7 to farm dns at 192.0.2.1:53 by UDP, generation 4
+from 192.0.2.7 to farm dns at 192.0.2.1:53 over UDP, generation 4
 
 Backends (weight, priorities up to 1)
 
@@ -268,12 +268,12 @@ func TestTheLogOfTheApplianceIsFoundWhereItGoes(t *testing.T) {
 		{role(0) + "," + role(1<<30) + "," + role(inFile), "", 0, "one\ntwo\nthree\n", ""},
 		{role(inFile), "--lines 2", 0, "two\nthree\n", ""},
 		{role(inFile), "-n 0", 0, "", ""},
-		{role(inFile), "-n -1", 2, "", "numbers from 0 on"},
+		{role(inFile), "-n -1", 2, "", "--lines must be 0 or more"},
 		{role(inFile), "--url https://a.test", 2, "", "`sluice trace`"},
 		{role(inJournal) + "," + role(inFile), "", 0, "journal --no-pager -u sluice -n 20\n", ""},
 		{role(inJournal), "-n 5 -f", 0, "journal --no-pager -u sluice -n 5 -f\n", ""},
 		{role(inJournal), "-n 13", 1, "journal --no-pager -u sluice -n 13\n", "journalctl: exit status 1"},
-		{role(nowhere), "", 1, "", "started from (/dev/null)"},
+		{role(nowhere), "", 1, "", "that started it (/dev/null)"},
 		{"", "", 1, "", "no process of the appliance runs"},
 		{role(0), "", 1, "", "no process of the appliance runs"},
 	} {
@@ -311,7 +311,7 @@ func TestTheAccessLogOfAFarmIsFoundWhereItGoes(t *testing.T) {
 	}{
 		{"own", 0, "a\nb\n", ""}, {"own -n 1", 0, "b\n", ""}, {"named", 0, "c\n", ""}, {"silent", 0, "", ""},
 		{"none", 1, "", "`sluice farm set none logs=true`"}, {"far", 1, "", "goes to the syslog server 192.0.2.9:514"}, {"out", 1, "", "standard output"},
-		{"broken", 1, "", "no answer of the API"}, {"missing", 1, "", "status 404"}, {"folder", 1, "", "/log/folder.log: "},
+		{"broken", 1, "", "invalid response of the appliance"}, {"missing", 1, "", "status 404"}, {"folder", 1, "", "/log/folder.log: "},
 	} {
 		var out, wrong bytes.Buffer
 		code := cli.Execute(append([]string{"--data", data, "logs"}, strings.Fields(c.args)...), nil, &out, &wrong)

@@ -20,7 +20,7 @@ import (
 )
 
 func (c *client) certificateCommand() *cobra.Command {
-	return parentCommand("certificate", "Manage certificates, and who uses them", `  sluice certificate upload shop shop.crt shop.key intermediate.crt
+	return parentCommand("certificate", "Manage certificates and the farms that use them", `  sluice certificate upload shop shop.crt shop.key intermediate.crt
   sluice certificate add shop shop.pem
   sluice certificate list
   sluice certificate replace shop.pem renewed.pem`,
@@ -59,7 +59,7 @@ func certificatePath(parts ...string) (string, error) {
 	path := "/certificates"
 	for _, part := range parts {
 		if !nameForm.MatchString(part) || part == "." || part == ".." {
-			return "", fmt.Errorf("%q: no certificate can have that name", part)
+			return "", fmt.Errorf("%q is not a valid certificate name", part)
 		}
 		path += "/" + strings.ReplaceAll(part, " ", "%20")
 	}
@@ -68,7 +68,7 @@ func certificatePath(parts ...string) (string, error) {
 
 func (c *client) certificateList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List certificates and CSRs with their state and who uses them", Example: "  sluice certificate list\n  sluice certificate list --json",
+		Use: "list", Short: "List certificates and CSRs with their state and the farms that use them", Example: "  sluice certificate list\n  sluice certificate list --json",
 		Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), "/certificates")
@@ -143,24 +143,24 @@ func certificateSheet(v certificate) *show.Sheet {
 }
 
 const uploadHelp = `FILEs are PEM, DER or PKCS #12 (.p12, .pfx), in any order and number: the
-certificate, its private key and the certificates between it and the root; -
-reads standard input. The key may be left out when the certificate is for a CSR
-of this appliance. The password of a PKCS #12 file is asked for, or read from
-the file --password-file names.`
+certificate, its private key and the intermediate certificates; - reads standard
+input. Leave the key out if the certificate is for a CSR of this appliance. The
+password of a PKCS #12 file is prompted for, or read from the file that
+--password-file names.`
 
 func (c *client) certificateUpload() *cobra.Command {
 	return c.upload("upload NAME FILE…", "Upload a certificate under a new name", "  sluice certificate upload shop shop.crt shop.key intermediate.crt\n  cat shop.pem | sluice certificate upload shop -", http.MethodPost, cobra.NoFileCompletions)
 }
 
 func (c *client) certificateReplace() *cobra.Command {
-	return c.upload("replace NAME FILE…", "Replace a certificate; farms that use it continue without a pause", "  sluice certificate replace shop.pem renewed.crt renewed.key", http.MethodPut, c.completeCertificates(1))
+	return c.upload("replace NAME FILE…", "Replace a certificate; farms that use it serve without interruption", "  sluice certificate replace shop.pem renewed.crt renewed.key", http.MethodPut, c.completeCertificates(1))
 }
 
 // certificateRestore is the command that reverts the last replacement of a certificate.
 func (c *client) certificateRestore() *cobra.Command {
 	return &cobra.Command{
-		Use: "restore NAME", Short: "Put the certificate back that was replaced last",
-		Long:    "Put the certificate back that was replaced last. The one in use is kept in turn,\nso that a second restore undoes the first one.",
+		Use: "restore NAME", Short: "Restore the previous version of a certificate",
+		Long:    "Restore the version of a certificate that was replaced last. The current version\nis kept in turn, so a second restore undoes the first.",
 		Example: "  sluice certificate restore shop.pem", Args: exactly(1), ValidArgsFunction: c.completeCertificates(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := certificatePath(args[0])
@@ -175,9 +175,9 @@ func (c *client) certificateRestore() *cobra.Command {
 
 const replaceHelp = `
 
-Other names than before are shown first. If a service loses a name that no other
-certificate of its farm covers, the command asks; without a terminal it needs
---yes. sluice certificate restore puts the old certificate back.`
+Names that the new certificate adds or lacks are shown first. If a service loses
+a name that no other certificate of its farm covers, the command asks; without a
+terminal it needs --yes. sluice certificate restore brings the old one back.`
 
 func (c *client) upload(use, short, example, method string, names cobra.CompletionFunc) *cobra.Command {
 	long := short + ".\n\n" + uploadHelp
@@ -223,7 +223,7 @@ func asIs(_ string, content []byte) ([]byte, error) { return content, nil }
 func filePassword(cmd *cobra.Command, passwordFile, name string) (string, error) {
 	if passwordFile == "" {
 		if keyboard(cmd) == nil {
-			return "", usagef("%s needs its password: write it into a file and name that with --password-file", name)
+			return "", usagef("%s is protected by a password: write it into a file and give that with --password-file", name)
 		}
 		return ask(cmd, "Password of "+name+": ")
 	}
@@ -299,15 +299,15 @@ func readUpTo(cmd *cobra.Command, name string, most int) ([]byte, error) {
 
 // requestParams are the fields of a CSR except its name.
 var requestParams = []validate.Param{
-	{Name: "fqdn", Description: "Host name, or a wildcard as *.example.com"}, {Name: "country", Description: "Two letters"},
+	{Name: "fqdn", Description: "Host name, or a wildcard, e.g. *.example.com"}, {Name: "country", Description: "Two letters"},
 	{Name: "state", Description: "State or province"}, {Name: "locality", Description: "Town; without hyphens and dots"},
-	{Name: "organization", Description: "Organization; without hyphens and dots"}, {Name: "division", Description: "Unit of the organization"},
-	{Name: "mail", Description: "Mail address"}, {Name: "san", Description: "Further host names and addresses, separated by commas"},
+	{Name: "organization", Description: "Organization; without hyphens and dots"}, {Name: "division", Description: "Department of the organization"},
+	{Name: "mail", Description: "Mail address"}, {Name: "san", Description: "Additional host names and addresses, separated by commas"},
 }
 
 func (c *client) certificateRequest() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "csr NAME NAME=VALUE…", Short: "Make a key and a CSR, which is written to standard output", Args: atLeast(1),
+		Use: "csr NAME NAME=VALUE…", Short: "Create a private key and a CSR, which is written to standard output", Args: atLeast(1),
 		Example: "  sluice certificate csr shop fqdn=shop.example.com country=DE \\\n    state=Bayern locality=Ulm organization='Example Ltd' division=Web \\\n    mail=admin@example.com > shop.csr\n  sluice certificate upload shop signed.crt",
 	}
 	s := addSettings(cmd, requestParams)
@@ -375,7 +375,7 @@ func (c *client) download(cmd *cobra.Command, path, name string) error {
 
 func (c *client) certificateDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete FILE", Short: "Delete a certificate or a CSR, and its key", Example: "  sluice certificate delete shop.pem",
+		Use: "delete FILE", Short: "Delete a certificate or CSR and its private key", Example: "  sluice certificate delete shop.pem",
 		Args: exactly(1), ValidArgsFunction: c.completeCertificates(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := certificatePath(args[0])

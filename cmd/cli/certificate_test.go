@@ -103,7 +103,7 @@ func TestCertificatesAreUploadedInOtherForms(t *testing.T) {
 		command, says string
 		code          int
 	}{
-		{"certificate upload one " + p12, "shop.p12 needs its password: write it into a file and name that with --password-file", 2},
+		{"certificate upload one " + p12, "shop.p12 is protected by a password: write it into a file and give that with --password-file", 2},
 		{"certificate upload one " + p12 + " --password-file " + wrong, "the password does not open", 1},
 		{"certificate upload one " + p12 + " --password-file " + password, "one.pem has been uploaded", 0},
 		{"certificate upload two " + cert + " " + key + " " + between, "two.pem has been uploaded", 0},
@@ -170,12 +170,12 @@ func TestCertificateCommandsUsedWrongly(t *testing.T) {
 		{"certificate upload shop", 2, "NAME FILE"},
 		{"certificate upload shop /nonexistent", 1, "/nonexistent"},
 		{"certificate upload shop " + empty, 1, "empty"},
-		{"certificate upload ../shop " + p.full, 1, "no certificate can have that name"},
+		{"certificate upload ../shop " + p.full, 1, "is not a valid certificate name"},
 		{"certificate upload 0 " + p.full, 1, "reserved"},
 		{"certificate upload shop " + p.cert, 1, "no private key"},
 		{"certificate show none.pem", 1, "none.pem"},
-		{"certificate show ..", 1, "no certificate can have that name"},
-		{"certificate ca show ../../keys", 1, "no certificate can have that name"},
+		{"certificate show ..", 1, "is not a valid certificate name"},
+		{"certificate ca show ../../keys", 1, "is not a valid certificate name"},
 		{"certificate download shop.key", 1, "private keys never leave the appliance"},
 		{"certificate add shop none.pem", 1, "does not exist"},
 		{"certificate ca crl clients", 2, "--none"},

@@ -15,7 +15,7 @@ import (
 
 func (c *client) certificateAdd() *cobra.Command {
 	return &cobra.Command{
-		Use: "add FARM FILE", Short: "Add a certificate to an https farm, behind those it has", Example: "  sluice certificate add shop shop.pem",
+		Use: "add FARM FILE", Short: "Add a certificate to the end of an https farm's list", Example: "  sluice certificate add shop shop.pem",
 		Args: exactly(2), ValidArgsFunction: c.farmThenCertificate,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOf("farms", args[0], "certificates")
@@ -30,7 +30,7 @@ func (c *client) certificateAdd() *cobra.Command {
 
 func (c *client) certificateRemove() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove FARM FILE", Short: "Take a certificate from a farm; it is not deleted", Example: "  sluice certificate remove shop old.pem",
+		Use: "remove FARM FILE", Short: "Remove a certificate from a farm without deleting it", Example: "  sluice certificate remove shop old.pem",
 		Args: exactly(2), ValidArgsFunction: c.farmThenOwn,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := farmPath(args[0], args[1])
@@ -44,7 +44,7 @@ func (c *client) certificateRemove() *cobra.Command {
 
 func (c *client) certificateMove() *cobra.Command {
 	return &cobra.Command{
-		Use: "move FARM FILE POSITION", Short: "Move a certificate in the list of a farm, from 0; the first is the default", Example: "  sluice certificate move shop shop.pem 0",
+		Use: "move FARM FILE POSITION", Short: "Move a certificate in a farm's list; position 0 is the default certificate", Example: "  sluice certificate move shop shop.pem 0",
 		Args: exactly(3), ValidArgsFunction: c.farmThenOwn,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := farmPath(args[0], args[1], "actions")
@@ -88,7 +88,7 @@ func (c *client) completing(cmd *cobra.Command, path string, to any) bool {
 
 var ocspParams = []validate.Param{
 	{Name: "enabled", PossibleValues: []string{"true", "false"}, Description: "Whether OCSP responses are fetched and stapled"},
-	{Name: "private_responders", PossibleValues: []string{"true", "false"}, Description: "Whether responders may have private addresses"},
+	{Name: "private_responders", PossibleValues: []string{"true", "false"}, Description: "Whether OCSP responders may have private addresses"},
 }
 
 func (c *client) ocspCommand() *cobra.Command {
@@ -106,7 +106,7 @@ type authorityList struct {
 }
 
 func (c *client) authorityCommand() *cobra.Command {
-	return parentCommand("ca", "Manage lists of authorities that clients and backends are verified by", `  sluice certificate ca upload clients ca.pem
+	return parentCommand("ca", "Manage lists of authorities that verify clients and backends", `  sluice certificate ca upload clients ca.pem
   sluice farm set shop client_auth=required client_ca=clients
   sluice certificate ca crl clients revoked.crl`,
 		c.authorityAll(), c.authorityShow(),
@@ -190,7 +190,7 @@ func (c *client) onAuthority(use, short, example string, run func(*cobra.Command
 func (c *client) authorityUpload(use, short, example, method string, names cobra.CompletionFunc) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Example: example, Args: atLeast(2), ValidArgsFunction: thenFiles(names),
-		Long: short + ".\n\nFILEs are PEM or DER: certificates, and CRLs if there are some; - reads\nstandard input.",
+		Long: short + ".\n\nFILEs are PEM or DER and contain certificates and optionally CRLs; - reads\nstandard input.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := authorityPath(args[0])
 			if err != nil {
@@ -203,10 +203,10 @@ func (c *client) authorityUpload(use, short, example, method string, names cobra
 
 func (c *client) authorityCRL() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "crl NAME [FILE…]", Short: "Replace the CRLs of a list of authorities, or take them away with --none",
+		Use: "crl NAME [FILE…]", Short: "Replace the CRLs of a list of authorities, or delete them with --none",
 		Example: "  sluice certificate ca crl clients revoked.crl\n  sluice certificate ca crl clients --none", Args: atLeast(1), ValidArgsFunction: thenFiles(c.completeAuthorities),
 	}
-	none := cmd.Flags().Bool("none", false, "take all CRLs away: nothing counts as revoked")
+	none := cmd.Flags().Bool("none", false, "delete all CRLs: no certificate counts as revoked")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *none == (len(args) > 1) {
 			return usagef("give the FILEs with the CRLs, or --none")

@@ -16,11 +16,11 @@ import (
 
 func (c *client) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "check -f FILE", Short: "Check a YAML or JSON document, without a running appliance",
-		Long: `Check a YAML or JSON document by the rules it is applied by, without a running
-appliance: all that is wrong with it, each with its line. What only a running
-one knows is looked at when the document is applied: whether certificates
-exist, what host names mean, who else uses an address. sluice.yaml(5) explains
+		Use: "check -f FILE", Short: "Check a YAML or JSON document without a running appliance",
+		Long: `Check a YAML or JSON document by the rules of sluice apply, without a running
+appliance, and print each error with its line. Some rules need an appliance and
+are checked when the document is applied: the existence of certificates, the
+addresses of host names, and conflicts of addresses. sluice.yaml(5) explains
 the fields.`,
 		Example: "  sluice check -f shop.yaml\n  sluice check -f shop.yaml --json\n  sluice export | sluice check -f -",
 		Args:    noSuchCommand,
@@ -28,7 +28,7 @@ the fields.`,
 	files := cmd.Flags().StringArrayP("file", "f", nil, "the document, or a directory of documents; - reads standard input; may be repeated")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if len(*files) == 0 {
-			return usagef("name a document by -f, or a sub-command: %s", strings.Join(names(cmd), ", "))
+			return usagef("give a document with -f, or a sub-command: %s", strings.Join(names(cmd), ", "))
 		}
 		all, err := readDocuments(cmd, *files)
 		if err != nil {

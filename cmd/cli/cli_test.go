@@ -151,7 +151,7 @@ func TestExitStatusTellsRefusedFromWrongUsage(t *testing.T) {
 		says    string
 	}{
 		{"farm show none", 1, "none"},
-		{"farm show ../keys", 1, "no object"},
+		{"farm show ../keys", 1, "is not a valid name"},
 		{"farm set shop contimeout=abc", 1, "contimeout"},
 		{"backend delete shop web 9", 1, "9"},
 		{"backend show shop web 9", 1, "backend list"},
@@ -172,7 +172,7 @@ func TestExitStatusTellsRefusedFromWrongUsage(t *testing.T) {
 		{"backend maintenance shop web 0 --mode cut --off", 2, "off"},
 		{"backend create shop web 10.0.0.1", 2, "ADDRESS:PORT"},
 		{"backend create shop web", 2, "nothing to set: give NAME=VALUE, the names are ip, port,"},
-		{"backend create shop .. 10.0.0.1:80", 1, `"..": no object can have that name`},
+		{"backend create shop .. 10.0.0.1:80", 1, `".." is not a valid name`},
 		{"diff --color pink", 2, "never"},
 		{"farm create shop vip=192.0.2.10 vport=99", 1, "sluice: FARM: a farm named shop exists already"},
 		{"farm create a/b vip=192.0.2.10 vport=99", 1, "sluice: FARM must be a name of letters"},
@@ -195,7 +195,7 @@ func TestExitStatusTellsRefusedFromWrongUsage(t *testing.T) {
 		{"group create a/b", 1, `sluice: NAME: "a/b" is not allowed`},
 		{"audit --limit 0", 1, `sluice: --limit: "0"`},
 		{"farm set shop contimeout=5 --confirm abc", 1, `sluice: --confirm: "abc"`},
-		{"explain shop", 2, "what is asked for is missing: write a path or a whole URL, as sluice explain shop /"},
+		{"explain shop", 2, "missing URL or name: give a path or URL (sluice explain shop /)"},
 		{"explain none", 1, "sluice: the farm none does not exist"},
 		{"apply", 2, "file"},
 		{"diff ../x", 2, "revision"},

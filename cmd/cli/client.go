@@ -53,13 +53,13 @@ type client struct {
 
 func (c *client) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.data, "data", envOr("SLUICE_DATA", DefaultData()), "data directory of the appliance (SLUICE_DATA)")
-	flags.StringVar(&c.url, "url", "", "address of a remote appliance, as https://host:444")
-	flags.StringVar(&c.key, "key", "", "API key for --url; better in SLUICE_KEY, where other users cannot see it")
-	flags.StringVar(&c.cacert, "cacert", "", "file with the certificate --url is trusted by")
-	flags.BoolVar(&c.insecure, "insecure", false, "do not check the certificate of --url")
-	flags.BoolVar(&c.json, "json", false, "print the API's answer as JSON")
-	flags.BoolVarP(&c.quiet, "quiet", "q", false, "print nothing but errors; of a command that makes something, its name")
-	flags.BoolVar(&c.showAPI, "show-api", false, "print the call of the API as a line for curl, and change nothing")
+	flags.StringVar(&c.url, "url", "", "address of a remote appliance, e.g. https://host:444")
+	flags.StringVar(&c.key, "key", "", "API key for --url; prefer SLUICE_KEY, which other users cannot see")
+	flags.StringVar(&c.cacert, "cacert", "", "file with the certificate that verifies --url")
+	flags.BoolVar(&c.insecure, "insecure", false, "do not verify the certificate of --url")
+	flags.BoolVar(&c.json, "json", false, "print the API's response as JSON")
+	flags.BoolVarP(&c.quiet, "quiet", "q", false, "print errors only; commands that create an object print its name")
+	flags.BoolVar(&c.showAPI, "show-api", false, "print the API call as a curl command, and change nothing")
 	flags.StringVar(&c.color, "color", "auto", "auto, always or never; NO_COLOR means never")
 }
 
@@ -103,7 +103,7 @@ type answer struct {
 // into decodes the response.
 func (a answer) into(to any) error {
 	if err := json.Unmarshal(a.raw, to); err != nil {
-		return fmt.Errorf("the appliance sent something that is no answer of the API: %w", err)
+		return fmt.Errorf("invalid response of the appliance: %w", err)
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (c *client) exchange(ctx context.Context, r request) (answer, error) {
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return answer{}, fmt.Errorf("read the answer: %w", err)
+		return answer{}, fmt.Errorf("read the response: %w", err)
 	}
 	if resp.StatusCode >= 300 {
 		return answer{}, refused(resp.StatusCode, raw, c.apiKey() != "")
@@ -198,7 +198,7 @@ func (c *client) apiKey() string {
 // transport returns the transport and the address of the appliance.
 func (c *client) transport() (*http.Transport, string, error) {
 	if c.url == "" && c.data == "" {
-		return nil, "", usagef("--data: it is empty: name the data directory of the appliance")
+		return nil, "", usagef("--data is empty: give the data directory of the appliance")
 	}
 	if c.url == "" {
 		path := filepath.Join(c.data, Socket)
@@ -245,13 +245,13 @@ func (c *client) explain(err error) error {
 	case errors.Is(err, context.Canceled):
 		return errors.New("interrupted")
 	case errors.Is(err, context.DeadlineExceeded):
-		return errors.New("no answer in time")
+		return errors.New("the appliance did not respond in time")
 	case c.url == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)):
 		return &notRunning{c.data}
 	case c.url == "" && errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("no right to use the control socket in %s: be root or the user sluice runs as, or use --url with a key", c.data)
+		return fmt.Errorf("no permission for the control socket in %s: use sudo, run as the user of sluice, or use --url with a key", c.data)
 	case errors.As(err, &unknown), errors.As(err, &wrongName):
-		return fmt.Errorf("%w: give its certificate with --cacert FILE, or use --insecure if you know the network", err)
+		return fmt.Errorf("%w: give its certificate with --cacert FILE, or use --insecure if you trust the network", err)
 	case c.url != "":
 		return fmt.Errorf("%s cannot be reached: %w", c.url, err)
 	default:
@@ -272,13 +272,13 @@ func (e *apiError) Error() string { return e.message }
 func refused(status int, raw []byte, withKey bool) error {
 	var body struct{ Message string }
 	if json.Unmarshal(raw, &body) != nil || body.Message == "" {
-		body.Message = fmt.Sprintf("the appliance answered with status %d", status)
+		body.Message = fmt.Sprintf("the appliance responded with status %d", status)
 	}
 	switch {
 	case status == http.StatusUnauthorized && withKey:
-		body.Message = "not allowed: the key is none of this appliance, or was deleted (`sluice key create` there makes one)"
+		body.Message = "access denied: this appliance does not know the key, or it was deleted (create one there with `sluice key create`)"
 	case status == http.StatusUnauthorized:
-		body.Message = "not allowed: give a key with SLUICE_KEY or --key (`sluice key create` on the appliance makes one)"
+		body.Message = "access denied: give a key with SLUICE_KEY or --key (create one on the appliance with `sluice key create`)"
 	}
 	return &apiError{status: status, message: body.Message, body: raw}
 }
@@ -308,7 +308,7 @@ func pathOf(parts ...string) (string, error) {
 		}
 		whole := escaped == part || i > 0 && parts[i-1] == "zones" && strings.ReplaceAll(escaped, "%2F", "/") == part
 		if part == "" || !whole || part == "." || part == ".." {
-			return "", fmt.Errorf("%q: no object can have that name", part)
+			return "", fmt.Errorf("%q is not a valid name", part)
 		}
 		out.WriteString("/" + escaped)
 	}

@@ -13,13 +13,13 @@ import (
 const cloudPath = "/cloud/credentials"
 
 func (c *client) cloudCommand() *cobra.Command {
-	return parentCommand("cloud", "Credentials of a cloud account: set, check, forget", "  sluice cloud login aws ACCESSKEY eu-west-1 < secret.txt\n  sluice cloud check\n  sluice cloud logout",
+	return parentCommand("cloud", "Credentials of a cloud account: set, check, delete", "  sluice cloud login aws ACCESSKEY eu-west-1 < secret.txt\n  sluice cloud check\n  sluice cloud logout",
 		c.cloudCheck(), c.cloudLogin(), c.cloudLogout())
 }
 
 func (c *client) cloudCheck() *cobra.Command {
 	return &cobra.Command{
-		Use: "check", Short: "Ask the cloud whether the credentials are good", Example: "  sluice cloud check", Args: exactly(0),
+		Use: "check", Short: "Check the credentials with the cloud provider", Example: "  sluice cloud check", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), cloudPath)
 			if err != nil || c.json {
@@ -40,16 +40,17 @@ func (c *client) cloudCheck() *cobra.Command {
 
 func (c *client) cloudLogin() *cobra.Command {
 	return &cobra.Command{
-		Use: "login aws|azure ID PLACE", Short: "Set the credentials, once the cloud has taken them", Args: exactly(3), ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		Use: "login aws|azure ID PLACE", Short: "Set the credentials after the cloud provider has accepted them", Args: exactly(3), ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			return []string{"aws", "azure"}, cobra.ShellCompDirectiveNoFileComp
 		},
-		Long: `Set the credentials, once the cloud has taken them. Of aws ID is an access
-key and PLACE a region; of azure they are an application and its tenant. The
-secret is asked for, or is the first line of the standard input where that is
-no terminal. Credentials the cloud refuses end those set before, too.`,
+		Long: `Set the credentials after the cloud provider has accepted them. For aws, ID is
+an access key and PLACE a region; for azure they are an application and its
+tenant. The secret is prompted for on a terminal, else it is the first line of
+standard input. If the provider rejects the credentials, the previous ones are
+deleted too.`,
 		Example: "  sluice cloud login aws AKIDEXAMPLE000000000 eu-west-1 < secret.txt\n  sluice cloud login azure APPLICATION example.onmicrosoft.com",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			secret, err := newPassword(cmd)
@@ -68,7 +69,7 @@ no terminal. Credentials the cloud refuses end those set before, too.`,
 
 func (c *client) cloudLogout() *cobra.Command {
 	return &cobra.Command{
-		Use: "logout", Short: "Forget the credentials", Example: "  sluice cloud logout", Args: exactly(0),
+		Use: "logout", Short: "Delete the credentials", Example: "  sluice cloud logout", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.deleteAt(cmd, cloudPath)
 		},

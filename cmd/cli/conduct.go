@@ -23,7 +23,7 @@ func (c *client) conduct(root *cobra.Command) {
 			if cmd.Name() == "top" {
 				always = usualWatch
 			}
-			cmd.Flags().String("watch", always, "show it again and again, every 2s or as often as it says, until interrupted")
+			cmd.Flags().String("watch", always, "refresh every 2s, or at the given interval, until interrupted")
 			cmd.Flags().Lookup("watch").NoOptDefVal = usualWatch
 		}
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -40,7 +40,7 @@ func (c *client) conduct(root *cobra.Command) {
 			case c.showAPI || c.showYAML:
 				return c.show(cmd, args, run)
 			case watch != "" && c.quiet:
-				return usagef("--quiet: %s, which only shows, would show nothing: leave it out", watchedAs(cmd))
+				return usagef("--quiet: %s only shows something: it would print nothing", watchedAs(cmd))
 			case watch != "":
 				return c.watched(cmd, watch, args, run)
 			case c.quiet:
@@ -86,7 +86,7 @@ var errShown = errors.New("shown, not sent")
 // show runs a command to print its API call, or its result in the document.
 func (c *client) show(cmd *cobra.Command, args []string, run func(*cobra.Command, []string) error) error {
 	if c.showAPI && c.showYAML {
-		return usagef("--show-api and --show-yaml show different things: give one of them")
+		return usagef("--show-api and --show-yaml exclude each other: give one of them")
 	}
 	out := cmd.OutOrStdout()
 	cmd.SetOut(io.Discard)
@@ -96,7 +96,7 @@ func (c *client) show(cmd *cobra.Command, args []string, run func(*cobra.Command
 	case err != nil && !errors.Is(err, errShown):
 		return err
 	case len(c.shown) == 0 && c.asked == "":
-		return usagef("--show-api: %s makes no call of the API", cmd.CommandPath())
+		return usagef("--show-api: %s does not call the API", cmd.CommandPath())
 	case len(c.shown) == 0:
 		c.shown = []string{c.asked + "\n"} // for a read-only command, the last request
 	}

@@ -166,7 +166,7 @@ func TestShownYAMLIsThatOfTheDocumentAfterTheChange(t *testing.T) {
 			}
 		}
 	}
-	if shown := a.must("farm", "delete", "new", "--show-yaml"); shown != "# It would be in the document no more.\n" {
+	if shown := a.must("farm", "delete", "new", "--show-yaml"); shown != "# It would be removed from the document.\n" {
 		t.Errorf("of a farm that is deleted: %q", shown)
 	}
 	if r := a.run("farm", "set", "none", "vport=81", "--show-yaml"); r.code != 1 || !strings.Contains(r.stderr, "the farm none does not exist") {
@@ -226,7 +226,7 @@ func TestWhatOnlyReadsCanBeWatched(t *testing.T) {
 			t.Errorf("%s cannot be watched", command)
 		}
 		if changes && cmd.Flags().Lookup("watch") != nil {
-			if said, _ := r.run(-1, nil, command+" --watch=1h"); said.code != 2 || !strings.Contains(said.stderr, "--watch: this changes something") {
+			if said, _ := r.run(-1, nil, command+" --watch=1h"); said.code != 2 || !strings.Contains(said.stderr, "--watch: this command changes something") {
 				t.Errorf("%s --watch: %+v", command, said)
 			}
 		}

@@ -40,7 +40,7 @@ func (c *client) which(cmd *cobra.Command, args []string) (url.Values, error) {
 	}
 	if backend, _ := cmd.Flags().GetString("backend"); cmd.Flags().Changed("backend") {
 		if len(args) == 0 {
-			return nil, usagef("--backend needs the farm: write %s", written(cmd))
+			return nil, usagef("--backend needs a farm; usage: %s", written(cmd))
 		}
 		number, err := c.number(cmd.Context(), owner{farm: args[0]}, backend)
 		if err != nil {
@@ -58,10 +58,10 @@ func (c *client) connList() *cobra.Command {
 		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
 	}
 	c.backendFlag(cmd)
-	limit := cmd.Flags().Int("limit", 100, "how many to list at most, 1 to 1000")
+	limit := cmd.Flags().Int("limit", 100, "maximum number of connections, 1 to 1000")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *limit < 1 || *limit > 1000 {
-			return usagef("--limit: %d is not allowed, allowed are numbers from 1 to 1000", *limit)
+			return usagef("--limit must be a number from 1 to 1000, got %d", *limit)
 		}
 		query, err := c.which(cmd, args)
 		if err != nil {
@@ -97,7 +97,7 @@ func (c *client) connList() *cobra.Command {
 
 // backendFlag adds --backend with completion.
 func (c *client) backendFlag(cmd *cobra.Command) {
-	cmd.Flags().String("backend", "", "only those to this backend of the farm, by its number or address")
+	cmd.Flags().String("backend", "", "only connections to this backend of the farm (number or address)")
 	cmd.RegisterFlagCompletionFunc("backend", func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -116,7 +116,7 @@ func endpoint(address string, port int) string {
 
 func (c *client) connFlush() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "flush [FARM]", Short: "End the connections of an l4xnat farm, of one of its backends, or of all of them",
+		Use: "flush [FARM]", Short: "End the connections of an l4xnat farm, of one of its backends, or of all farms",
 		Example: "  sluice conn flush dns\n  sluice conn flush dns --backend 1",
 		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
 	}

@@ -49,7 +49,7 @@ func readDocuments(cmd *cobra.Command, paths []string) (*documents, error) {
 		}
 	}
 	if len(all.text) > maxDocument {
-		return nil, fmt.Errorf("%s have more than %d bytes together", strings.Join(all.names(), ", "), maxDocument)
+		return nil, fmt.Errorf("%s exceed %d bytes together", strings.Join(all.names(), ", "), maxDocument)
 	}
 	return all, nil
 }
@@ -57,7 +57,7 @@ func readDocuments(cmd *cobra.Command, paths []string) (*documents, error) {
 // documentFiles returns the files of a directory, or the file itself.
 func documentFiles(path string) ([]string, error) {
 	if path == "" {
-		return nil, usagef("-f: name a file, a directory, or - for the standard input")
+		return nil, usagef("-f: give a file, a directory, or - for standard input")
 	}
 	if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {
 		return []string{path}, nil // reading it reports the error
@@ -73,7 +73,7 @@ func documentFiles(path string) ([]string, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s has no file *.yaml, *.yml or *.json", path)
+		return nil, fmt.Errorf("%s contains no file *.yaml, *.yml or *.json", path)
 	}
 	return out, nil
 }

@@ -15,17 +15,17 @@ import (
 
 func (c *client) explainCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "explain FARM [URL]", Short: "Show where a request or connection would go, or what a name is answered with, and why",
-		Long: `Show where a request would go, and why, without sending it: the services that
-were tried and why each did not match, what rules change, the session, each
-backend and why it is chosen or not, and the request as the backend would get
-it; with --answer also what rules make of an answer with these headers. The
-running engine finds that out the way it does for traffic; nothing is counted,
-and no session is made.
+		Use: "explain FARM [URL]", Short: "Show how a request, connection or DNS query would be processed, and why",
+		Long: `Show how a request would be processed, and why, without sending it: the services
+in the order they are tried and why each does not match, the changes by rules,
+the session, the decision for each backend, and the request as the backend would
+receive it; with --answer also the response after rules. The running engine
+decides as it does for traffic, but it neither counts the request nor creates a
+session.
 
-URL is a path or a whole URL. For farms of profile l4xnat there is none, for
-those of profile gslb it is the name that is asked for. Values of headers that
-let their owner in are masked, keys of sessions shown as digests.`,
+URL is a path or a whole URL. Farms of profile l4xnat need none; for farms of
+profile gslb it is the queried name. Header values that contain credentials are
+masked, and session keys are shown as digests.`,
 		Example: `  sluice explain shop /cart?id=1
   sluice explain shop https://a.example/ -H 'Cookie: sid=1' --from 192.0.2.7
   sluice explain shop / --answer 'Server: Apache'
@@ -34,14 +34,14 @@ let their owner in are masked, keys of sessions shown as digests.`,
   sluice explain names www.example.com --type AAAA --from 203.0.113.0/24`,
 		Args: between(1, 2), ValidArgsFunction: c.completer(oneFarm, nil),
 	}
-	headers := cmd.Flags().StringArrayP("header", "H", nil, "a header of the request, as 'Name: value'; may be repeated")
-	answer := cmd.Flags().StringArray("answer", nil, "a header of an answer of the backend, as 'Name: value', or first its status line; may be repeated")
-	method := cmd.Flags().StringP("method", "X", http.MethodGet, "method of the request")
-	sni := cmd.Flags().String("sni", "", "name TLS is asked for (default that of the URL or of the header Host)")
-	from := cmd.Flags().String("from", "", "address the request comes from (default 127.0.0.1); for l4xnat with or without a port, for gslb also a net")
-	kind := cmd.Flags().String("type", "", "type a gslb farm is asked for (default A)")
-	to := cmd.Flags().String("to", "", "address of an l4xnat farm that is connected to, with or without a port (default its first)")
-	protocol := cmd.Flags().String("protocol", "", "what the client of an l4xnat farm speaks, tcp or udp (default what the farm takes, tcp of both)")
+	headers := cmd.Flags().StringArrayP("header", "H", nil, "request header, e.g. 'Cookie: sid=1'; may be repeated")
+	answer := cmd.Flags().StringArray("answer", nil, "response header of the backend, e.g. 'Server: Apache', or first its status line; may be repeated")
+	method := cmd.Flags().StringP("method", "X", http.MethodGet, "request method")
+	sni := cmd.Flags().String("sni", "", "server name (SNI) of the TLS handshake (default the host of the URL or of the Host header)")
+	from := cmd.Flags().String("from", "", "client address (default 127.0.0.1); with or without a port for l4xnat, also a network for gslb")
+	kind := cmd.Flags().String("type", "", "type of the DNS query to a gslb farm (default A)")
+	to := cmd.Flags().String("to", "", "destination address of the connection to an l4xnat farm, with or without a port (default its first)")
+	protocol := cmd.Flags().String("protocol", "", "protocol of the client of an l4xnat farm, tcp or udp (default that of the farm; tcp if it has both)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		url := ""
 		fields := map[string]any{}
@@ -60,7 +60,7 @@ let their owner in are masked, keys of sessions shown as digests.`,
 			}
 		}
 		if _, err := netip.ParseAddr(*from); *from != "" && url != "" && !isName(url) && err != nil {
-			return usagef("--from: %q is no address", *from)
+			return usagef("--from: %q is not an address", *from)
 		}
 		path, err := pathOf("farms", args[0], "explain")
 		if err != nil {
@@ -68,7 +68,7 @@ let their owner in are masked, keys of sessions shown as digests.`,
 		}
 		a, err := c.send(cmd.Context(), http.MethodPost, path, fields)
 		if api, is := errors.AsType[*apiError](err); is && api.status == http.StatusBadRequest && len(fields) == 0 {
-			return usagef("what is asked for is missing: write a path or a whole URL, as sluice explain %[1]s /, or a name if the farm answers for names, as sluice explain %[1]s www.example.com", args[0]) // only l4xnat farms have none
+			return usagef("missing URL or name: give a path or URL (sluice explain %[1]s /) or, for a gslb farm, a name (sluice explain %[1]s www.example.com)", args[0]) // only l4xnat farms have none
 		}
 		if err != nil || c.json {
 			return c.orJSON(cmd, a, err)
@@ -95,13 +95,13 @@ func explainBody(url, method string, headers, answer []string) (map[string]any, 
 	fields := map[string]any{"url": url, "method": method}
 	switch {
 	case url == "":
-		return nil, usagef("the URL is empty: write a path, as /, or a whole URL")
+		return nil, usagef("the URL is empty: give a path, e.g. /, or a whole URL")
 	case method == "":
-		return nil, usagef("--method: it is empty")
+		return nil, usagef("--method is empty")
 	case slices.Contains(headers, ""):
-		return nil, usagef("--header: it is empty: write 'Name: value'")
+		return nil, usagef("--header is empty: write 'Name: value'")
 	case slices.Contains(answer, ""):
-		return nil, usagef("--answer: it is empty: write 'Name: value'")
+		return nil, usagef("--answer is empty: write 'Name: value'")
 	}
 	if len(headers) > 0 {
 		fields["headers"] = headers

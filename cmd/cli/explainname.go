@@ -24,7 +24,7 @@ func (p *page) named(e *explain.Explanation) {
 		for _, s := range a.Path {
 			what := s.Type
 			if what == "" {
-				what = "nothing of the type"
+				what = "no records of the type"
 			}
 			p.row(tickIf(s.Type != ""), s.Name, what, "zone "+s.Zone)
 		}
@@ -47,10 +47,10 @@ func (p *page) named(e *explain.Explanation) {
 	p.flush()
 	end := a.Rcode + ": " + e.Result.Reason
 	if a.Scope > 0 {
-		end += fmt.Sprintf("; it holds for a net of %d bits", a.Scope)
+		end += fmt.Sprintf("; valid for a network of %d bits", a.Scope)
 	}
 	if a.Truncated {
-		end += "; by UDP it does not fit, the client asks again by TCP"
+		end += "; too long for UDP: the client repeats the query over TCP"
 	}
 	p.out.WriteString("\n" + show.Clean(end) + "\n")
 }

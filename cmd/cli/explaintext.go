@@ -111,10 +111,10 @@ func explainText(e *explain.Explanation, method, url string, colored bool) strin
 	fmt.Fprintf(&p.out, "%s\n", p.paint(show.Clean(strings.TrimRight(method+"  "+url, " ")), text.Bold))
 	over := ""
 	if e.SNI != "" {
-		over = " by TLS for " + show.Clean(e.SNI)
+		over = " with TLS for " + show.Clean(e.SNI)
 	}
 	if b := e.Balance; e.Request == nil && b != nil && b.Protocol == "udp" {
-		over = " by UDP"
+		over = " over UDP"
 	}
 	fmt.Fprintf(&p.out, "from %s%s to farm %s at %s%s, generation %d\n", show.Clean(e.From), trusted, show.Clean(e.Farm), show.Clean(e.Listener), over, e.Generation)
 	if r := e.Request; r != nil && r.Sent != "" {
@@ -133,9 +133,9 @@ func explainText(e *explain.Explanation, method, url string, colored bool) strin
 	p.changes("Rules that change the request", e.Changes)
 	p.keeping(e)
 	p.balance(e.Balance)
-	p.head("Request as the backend gets it", e.Head)
-	p.changes("Rules that change the answer", e.AnswerChanges)
-	p.head("Answer as rules leave it", e.AnswerHead)
+	p.head("Request as the backend receives it", e.Head)
+	p.changes("Rules that change the response", e.AnswerChanges)
+	p.head("Response after rules", e.AnswerHead)
 	p.result(&e.Result)
 	p.flush()
 	return p.out.String()
@@ -228,7 +228,7 @@ func (p *page) balance(b *explain.Balance) {
 	}
 	p.title(fmt.Sprintf("Backends (%s%s, priorities up to %d)", protocol, show.Clean(b.Algorithm), b.Level))
 	if b.Pinned {
-		p.row("·", "a client stays on the connection it has; this is about its first request")
+		p.row("·", "this shows a client's first request; later ones stay on its connection")
 		p.flush()
 	}
 	for _, be := range b.Backends {

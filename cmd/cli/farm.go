@@ -28,8 +28,8 @@ func (c *client) farmCommand() *cobra.Command {
   sluice farm explain dns`,
 		c.farmList(), c.farmShow(), c.farmCreate(), c.farmCopy(), c.farmSet(), c.farmRename(), c.farmDelete(),
 		c.farmAction("start", "Start farms", "  sluice farm start shop"),
-		c.farmAction("stop", "Stop farms; their configuration is kept", "  sluice farm stop shop"),
-		c.farmAction("restart", "Stop and start farms; connections end, but exchanges of http farms finish", "  sluice farm restart shop"),
+		c.farmAction("stop", "Stop farms and keep their configuration", "  sluice farm stop shop"),
+		c.farmAction("restart", "Restart farms; connections end, but requests to http farms finish", "  sluice farm restart shop"),
 		c.farmExplain(), hidden(c.lintCommand()))
 }
 
@@ -85,7 +85,7 @@ func (c *client) farmList() *cobra.Command {
 			return c.print(cmd, farmsSheet(body.Params))
 		},
 	}
-	cmd.Flags().StringVar(&tag, "tag", "", "show only farms with a tag that has this in it")
+	cmd.Flags().StringVar(&tag, "tag", "", "only farms with a tag that contains this text")
 	return cmd
 }
 
@@ -111,7 +111,7 @@ func (f farmDetails) profile() string {
 
 func (c *client) farmShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show FARM", Short: "Show one farm, its services and its backends", Example: "  sluice farm show shop",
+		Use: "show FARM", Short: "Show a farm with its services and backends", Example: "  sluice farm show shop",
 		Args: exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
 		RunE: c.aboutFarm(func(cmd *cobra.Command, body farmDetails) error {
 			if len(body.Backends) > 0 {
@@ -219,9 +219,9 @@ func (c *client) farmCreate() *cobra.Command {
 
 func (c *client) farmCopy() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "copy FARM NAME [NAME=VALUE…]", Short: "Create a farm with the settings, services and backends of another", Args: atLeast(2),
-		Long: `Create a farm with the settings, services and backends of another, but for what
-is given: a port or an address of its own it needs in any case.`,
+		Use: "copy FARM NAME [NAME=VALUE…]", Short: "Copy a farm with its settings, services and backends", Args: atLeast(2),
+		Long: `Copy a farm with its settings, services and backends. NAME=VALUE changes
+settings of the copy, which needs at least a port or address of its own.`,
 		Example: "  sluice farm copy shop twin vport=81\n  sluice farm copy shop twin vip=192.0.2.11",
 	}
 	s := addSettings(cmd, without(validate.Profiles()[0].Farm().Create.Params(), "farmname", "profile", "copy_from"))
@@ -313,9 +313,9 @@ func (c *client) set(cmd *cobra.Command, s *settings, args []string, object ...s
 
 func (c *client) farmRename() *cobra.Command {
 	return &cobra.Command{
-		Use: "rename FARM NAME", Short: "Give a farm another name, also while it runs",
-		Long: `Give a farm another name, also while it runs: connections, sessions and
-counters stay, and its access log goes on under the new name.`,
+		Use: "rename FARM NAME", Short: "Rename a farm, also while it runs",
+		Long: `Rename a farm, also while it runs: connections, sessions and counters stay, and
+its access log continues under the new name.`,
 		Example: "  sluice farm rename shop store",
 		Args:    exactly(2), ValidArgsFunction: c.completer(oneFarm, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -327,7 +327,7 @@ counters stay, and its access log goes on under the new name.`,
 			if err != nil || c.json {
 				return c.orJSON(cmd, a, err)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "The farm %s is called %s now.\n", args[0], args[1])
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "The farm %s has been renamed to %s.\n", args[0], args[1])
 			return err
 		},
 	}

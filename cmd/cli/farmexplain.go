@@ -18,7 +18,7 @@ type carried struct {
 
 func (c *client) farmExplain() *cobra.Command {
 	return &cobra.Command{
-		Use: "explain FARM", Short: "Show what carries a farm, why, and the rules of the packet filter if these do",
+		Use: "explain FARM", Short: "Show the data path of a farm, the reason for it, and its packet filter rules",
 		Example: "  sluice farm explain dns\n  sluice farm explain dns --json",
 		Args:    exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -46,8 +46,8 @@ func (c *client) farmExplain() *cobra.Command {
 
 func (v carried) text() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "farm %s (%s) is carried by %s: %s\n", v.FarmName, v.Profile, carrierWords[v.Carrier], v.Reason)
-	fmt.Fprintf(&out, "asked for: %s\n", v.DataPath)
+	fmt.Fprintf(&out, "farm %s (%s) runs in %s: %s\n", v.FarmName, v.Profile, carrierWords[v.Carrier], v.Reason)
+	fmt.Fprintf(&out, "configured: %s\n", v.DataPath)
 	for _, p := range v.Possible {
 		if p.Possible == "true" {
 			fmt.Fprintf(&out, "%s: possible\n", p.DataPath)
@@ -64,7 +64,7 @@ func (v carried) text() string {
 	return out.String()
 }
 
-var carrierWords = map[string]string{"userspace": "the engine, in userspace", "kernel": "the kernel"}
+var carrierWords = map[string]string{"userspace": "userspace (the engine)", "kernel": "the kernel"}
 
 // warn prints a warning of a response to stderr.
 func warn(cmd *cobra.Command, text string) {

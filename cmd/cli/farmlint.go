@@ -17,18 +17,18 @@ var errFound = errors.New("there are warnings or errors")
 
 func (c *client) lintCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "lint [FARM]", Short: "Show what of farms is there for nothing, or will fail soon",
-		Long: `Show what of all farms, or of one, is there for nothing or will fail soon:
-services that an earlier one shadows or that nothing ever hit, certificates
-that end or that nobody is shown, backends that are down or never used, settings
-without effect. With --why also what says so, and what to do.
+		Use: "lint [FARM]", Short: "Find unused, shadowed or soon-to-expire parts of the configuration",
+		Long: `Find unused, shadowed or soon-to-expire parts of the configuration, of all farms
+or of one: services that an earlier one shadows or that had no requests,
+certificates that expire or that no client receives, backends that are down or
+never used, settings without effect. --why adds the evidence and the remedy.
 
-Exit status: 0 when there is nothing or only what is worth knowing (info), 3
-when there are warnings or errors, 1 when it could not be looked at.`,
+Exit status: 0 without findings or with infos only, 3 with warnings or errors, 1
+if the check failed.`,
 		Example: "  sluice lint\n  sluice lint shop --why\n  sluice lint --json",
 		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
 	}
-	why := cmd.Flags().Bool("why", false, "show what says so, and what to do")
+	why := cmd.Flags().Bool("why", false, "also show the evidence and the remedy")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path := "/lint"
 		if len(args) == 1 {
@@ -61,7 +61,7 @@ when there are warnings or errors, 1 when it could not be looked at.`,
 func (c *client) printFindings(cmd *cobra.Command, list []lint.Finding, why bool) error {
 	out := cmd.OutOrStdout()
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(out, "Nothing was found.")
+		_, err := fmt.Fprintln(out, "No findings.")
 		return err
 	}
 	if why {

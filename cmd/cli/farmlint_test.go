@@ -12,7 +12,7 @@ import (
 
 func TestFarmsAreLookedAtAndTheExitStatusSaysWhatWasFound(t *testing.T) {
 	a := start(t)
-	if out, errs, status := said(a, "farm", "lint"); status != cli.ExitDone || out != "Nothing was found.\n" || errs != "" {
+	if out, errs, status := said(a, "farm", "lint"); status != cli.ExitDone || out != "No findings.\n" || errs != "" {
 		t.Errorf("without farms: %d %q %s", status, out, errs)
 	}
 	a.must("farm", "create", "shop", "vip=127.0.0.1", "vport=80")

@@ -157,7 +157,7 @@ func (s *settings) repeats() string {
 	if len(s.lists) == 0 {
 		return ""
 	}
-	return ",\nand a list is given by repeating its name, or with commas between items that\nhold none"
+	return ",\nand a list by repeating its name, or with commas if no item contains one"
 }
 
 func about(p validate.Param) string {

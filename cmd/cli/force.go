@@ -19,6 +19,6 @@ func (c *client) addForce(root *cobra.Command) {
 		if err != nil || cmd.Name() != path[len(path)-1] {
 			panic(fmt.Sprintf("there is no command %v", path))
 		}
-		cmd.Flags().BoolVar(&c.force, "force", false, "change a signed zone although resolvers reject its names afterwards, because the parent zone has DS records for other keys")
+		cmd.Flags().BoolVar(&c.force, "force", false, "change a signed zone although the parent zone has DS records for other keys, so that resolvers reject its names")
 	}
 }

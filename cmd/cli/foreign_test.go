@@ -58,7 +58,7 @@ func TestBackendsAreRehearsedByTheirAddress(t *testing.T) {
 	if last := sent[len(sent)-1]; !strings.Contains(last.body, `["shop/web/1","shop/web/1","shop/web/0"]`) {
 		t.Errorf("sent %+v", last)
 	}
-	if said, _ := r.run(-1, nil, "rehearse --backend shop/web/10.9.9.9"); said.code != 1 || !strings.Contains(said.stderr, `the backend "10.9.9.9" does not exist`) {
+	if said, _ := r.run(-1, nil, "rehearse --backend shop/web/10.9.9.9"); said.code != 1 || !strings.Contains(said.stderr, `there is no backend "10.9.9.9"`) {
 		t.Errorf("%+v", said)
 	}
 }

@@ -12,7 +12,7 @@ import (
 const geoipPath = "/system/geoip"
 
 func (c *client) geoipCommand() *cobra.Command {
-	return parentCommand("geoip", "Say where clients are, for services with algorithm geo or nearest", `  sluice geoip upload GeoLite2-City.mmdb
+	return parentCommand("geoip", "Locate clients, for services with algorithm geo or nearest", `  sluice geoip upload GeoLite2-City.mmdb
   sluice geoip find 198.51.100.7
   sluice backend set names www 1 countries=DE,AT`,
 		c.geoipShow(), c.geoipUpload(), c.geoipFind(), c.geoipDelete())
@@ -20,7 +20,7 @@ func (c *client) geoipCommand() *cobra.Command {
 
 func (c *client) geoipShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show", Short: "Show what is known of the GeoIP database", Example: "  sluice geoip show", Args: exactly(0),
+		Use: "show", Short: "Show the state of the GeoIP database", Example: "  sluice geoip show", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), geoipPath)
 			return c.orFields(cmd, a, err, "installed", "kind", "built", "uploaded", "by", "countries_known", "nets_ipv4", "nets_ipv6", "has_coordinates")
@@ -30,12 +30,11 @@ func (c *client) geoipShow() *cobra.Command {
 
 func (c *client) geoipUpload() *cobra.Command {
 	return &cobra.Command{
-		Use: "upload FILE", Short: "Use a database in the MaxMind DB format from now on",
-		Long: `Use a database in the MaxMind DB format (.mmdb) from now on: GeoLite2, GeoIP2,
-DB-IP, IPinfo and others have such files. One of countries is enough for
-algorithm geo; nearest needs coordinates, as those of cities have. The file is
-read once; clients are answered by it as soon as it is in use, without a pause.
-Backups do not hold it.`,
+		Use: "upload FILE", Short: "Install a database in the MaxMind DB format",
+		Long: `Install a database in the MaxMind DB format (.mmdb), e.g. GeoLite2, GeoIP2,
+DB-IP or IPinfo. A country database is enough for algorithm geo; nearest needs
+coordinates, which city databases have. The file is read once and used without
+interruption. Backups do not contain it.`,
 		Example: "  sluice geoip upload GeoLite2-City.mmdb", Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			content, err := os.ReadFile(args[0])
@@ -50,7 +49,7 @@ Backups do not hold it.`,
 
 func (c *client) geoipFind() *cobra.Command {
 	return &cobra.Command{
-		Use: "find ADDRESS", Short: "Show where an address is", Example: "  sluice geoip find 198.51.100.7", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Use: "find ADDRESS", Short: "Show the location of an address", Example: "  sluice geoip find 198.51.100.7", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOf("system", "geoip", args[0])
 			if err != nil {
@@ -64,7 +63,7 @@ func (c *client) geoipFind() *cobra.Command {
 
 func (c *client) geoipDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete", Short: "Forget the GeoIP database", Example: "  sluice geoip delete", Args: exactly(0),
+		Use: "delete", Short: "Delete the GeoIP database", Example: "  sluice geoip delete", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.send(cmd.Context(), http.MethodDelete, geoipPath, nil)
 			return c.orSay(cmd, a, err)

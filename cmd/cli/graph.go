@@ -22,15 +22,15 @@ type drawnSeries struct {
 
 func (c *client) graphCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "graph [FARM [SERVICE]]", Short: "Draw what a farm, a service or the machine did over time",
-		Long: "Draw what a farm, a service or the machine did over time: a line for each\n" +
-			"number, with its least, its mean, its largest and its last value.\n\n" +
+		Use: "graph [FARM [SERVICE]]", Short: "Draw metrics of a farm, a service or the machine over time",
+		Long: "Draw metrics of a farm, a service or the machine over time: one line for each,\n" +
+			"with its minimum, mean, maximum and last value.\n\n" +
 			"Values are kept every 5 seconds for an hour, every minute for a day, every\n" +
 			"5 minutes for a week and every hour for a year.",
 		Example: "  sluice graph\n  sluice graph shop\n  sluice graph shop web --last 1d",
 		Args:    atMost(2), ValidArgsFunction: c.completer([]argument{aFarm, aService}, nil),
 	}
-	last := cmd.Flags().String("last", "1h", "how far back, such as 15m, 6h or 7d")
+	last := cmd.Flags().String("last", "1h", "period up to now, e.g. 15m, 6h or 7d")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		parts := []string{"stats", "system", "series"}
 		switch len(args) {

@@ -19,26 +19,26 @@ var headerKinds = []ruleKind{
 const headerHelp = `KIND is one of
 
   addrequestheader HEADER
-      a header "Name: value" for requests, instead of the client's own
+      sets a request header "Name: value" in place of the client's own
   removerequestheader PATTERN
-      regex for request lines that are removed
+      removes request headers whose line matches the regex
   replacerequestheader HEADER MATCH REPLACE
-      in request headers whose name HEADER matches, what MATCH finds
-      becomes REPLACE ($1 to $9)
+      in request headers whose name matches HEADER, replaces what MATCH
+      finds by REPLACE ($1 to $9 are its groups)
 
-addresponseheader, removeresponseheader and replaceresponseheader do so for
-responses.
+addresponseheader, removeresponseheader and replaceresponseheader are their
+counterparts for responses.
 
-The values are given in that order or as NAME=VALUE (header, pattern, match,
-replace). Without --service the rules are the farm's; the family's names of
-two of its lists, addheader and headremove, are understood too. Rules of a
-service run before those of the farm; a header that both add has the value of
-the service.
+Give the values in that order or as NAME=VALUE (header, pattern, match,
+replace). Without --service the rules belong to the farm. The names addheader
+and headremove of the Zevenet and SKUDONET API are accepted too. Rules of a
+service run before those of the farm; if both add a header, the value of the
+service is used.
 
-addrequestheader sets a header: the client's own headers of that name are
-removed, also those that differ in case or punctuation only (X_Internal). Only
-Cookie is added to the client's. addresponseheader adds a header; one of the
-same name from the backend stays, unless removeresponseheader removes it.`
+addrequestheader removes the client's own headers of that name, also those that
+differ in case or punctuation only (X_Internal). The exception is Cookie, which
+is added to the client's. addresponseheader adds a header; the backend's header
+of the same name stays unless removeresponseheader removes it.`
 
 func (c *client) headerCommand() *cobra.Command {
 	return parentCommand("header", "Manage the header rules of a farm or service", `  sluice header list shop
@@ -93,7 +93,7 @@ func headerKindNames() []string {
 
 // serviceFlag adds --service for a service of the farm.
 func (c *client) serviceFlag(cmd *cobra.Command) *string {
-	service := cmd.Flags().String("service", "", "the rules of this service, not those of the farm")
+	service := cmd.Flags().String("service", "", "rules of this service instead of those of the farm")
 	cmd.RegisterFlagCompletionFunc("service", func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		if len(args) == 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -137,7 +137,7 @@ func (c *client) headerSet() *cobra.Command {
 
 func (c *client) headerDelete() *cobra.Command {
 	return c.onHeaders(&cobra.Command{
-		Use: "delete FARM KIND ID", Short: "Delete a header rule; the ones behind it move up", Args: exactly(3),
+		Use: "delete FARM KIND ID", Short: "Delete a header rule; later ones move up", Args: exactly(3),
 		Example: "  sluice header delete shop addrequestheader 0\n  sluice header delete shop removeresponseheader 1 --service web",
 	}, func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
 		return c.deleteRule(cmd, k, farm, service, args[0])
@@ -146,11 +146,11 @@ func (c *client) headerDelete() *cobra.Command {
 
 func (c *client) headerMove() *cobra.Command {
 	return c.onHeaders(&cobra.Command{
-		Use: "move FARM KIND ID POSITION", Short: "Move a rule that replaces to another position, from 0", Args: exactly(4),
+		Use: "move FARM KIND ID POSITION", Short: "Move a replace rule to another position, from 0", Args: exactly(4),
 		Example: "  sluice header move shop replacerequestheader 1 0",
 	}, func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
 		if !k.moves {
-			return usagef("the order of %s rules does not count: only rules that replace are moved", k.at(service))
+			return usagef("the order of %s rules has no effect: only replace rules can be moved", k.at(service))
 		}
 		return c.moveRule(cmd, k, farm, service, args[0], args[1])
 	})

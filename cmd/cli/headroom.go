@@ -26,21 +26,21 @@ type room struct {
 
 func (c *client) headroomCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "headroom [FARM]", Short: "Show how much more backends can take",
-		Long: `Show how much more the backends of all farms, or of one, can take. Sluice
-learns from their traffic how many requests each can have under way (LIMIT)
-before its latency bends, and how long an answer takes with little load (BASE).
-Where no bend was seen LIMIT is what the backend carried well, marked with >:
-head-room is that much at least. NOW and PEAK are requests under way: over half
-a minute, and the most of a day; ROOM and AT-PEAK are what is left of the limit.
+		Use: "headroom [FARM]", Short: "Show the spare capacity of backends",
+		Long: `Show the spare capacity of the backends of all farms, or of one. Sluice learns
+from traffic how many requests in flight saturate each backend (LIMIT) and its
+latency under light load (BASE). If saturation was never observed, LIMIT is the
+highest load the backend handled well, marked with >: its capacity is at least
+that. NOW and PEAK are requests in flight, over the last half minute and the
+maximum of the last day; ROOM and AT-PEAK are the rest up to the limit.
 
-CONN-LIMIT and WEIGHT are advice, for backends whose bend was seen. With --why
-also what is known in words, and what to change. Backends of l4xnat farms have
-connections of which nobody knows what they wait for: there is no limit of them.`,
+CONN-LIMIT and WEIGHT are recommended settings for backends whose limit is
+known. --why adds explanations and recommendations. Backends of l4xnat farms
+have no LIMIT, because a connection does not show what it waits for.`,
 		Example: "  sluice headroom\n  sluice headroom shop --why\n  sluice headroom --json",
 		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
 	}
-	why := cmd.Flags().Bool("why", false, "show in words what is known, and what to change")
+	why := cmd.Flags().Bool("why", false, "explain the figures and recommend changes")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path := "/headroom"
 		if len(args) == 1 {

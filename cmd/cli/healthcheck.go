@@ -18,7 +18,7 @@ import (
 // as in earlier versions.
 func (c *client) checkGroup() *cobra.Command {
 	cmd := c.checkCommand()
-	cmd.Use, cmd.Short = "check [-f FILE]", "Health checks of backends; with -f: check a document"
+	cmd.Use, cmd.Short = "check [-f FILE]", "Manage health checks; with -f: check a document"
 	cmd.Example = `  sluice check list
   sluice check copy check_http alive
   sluice check set alive command='check_http -I HOST -p PORT -u /health'
@@ -46,14 +46,14 @@ func pathOfCheck(name string, more ...string) (string, error) {
 
 func (c *client) healthList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List health checks, without templates nobody uses", Example: "  sluice check list", Args: exactly(0),
+		Use: "list", Short: "List health checks, without unused templates", Example: "  sluice check list", Args: exactly(0),
 		RunE: c.healthSheet(func(h healthCheck) bool { return h.Template != "true" || len(h.Farms) > 0 }),
 	}
 }
 
 func (c *client) healthTemplates() *cobra.Command {
 	return &cobra.Command{
-		Use: "templates", Short: "List the health checks every appliance has", Example: "  sluice check templates", Args: exactly(0),
+		Use: "templates", Short: "List the built-in health checks", Example: "  sluice check templates", Args: exactly(0),
 		RunE: c.healthSheet(func(h healthCheck) bool { return h.Template == "true" }),
 	}
 }
@@ -140,7 +140,7 @@ func (c *client) healthCreate() *cobra.Command {
 
 func (c *client) healthCopy() *cobra.Command {
 	return &cobra.Command{
-		Use: "copy CHECK NAME", Short: "Make a health check out of another one or a template", Example: "  sluice check copy check_http alive", Args: exactly(2), ValidArgsFunction: c.completer([]argument{aCheck, aWord}, nil),
+		Use: "copy CHECK NAME", Short: "Create a health check from another one or a template", Example: "  sluice check copy check_http alive", Args: exactly(2), ValidArgsFunction: c.completer([]argument{aCheck, aWord}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a, err := c.send(cmd.Context(), http.MethodPost, healthChecks, map[string]any{"name": args[1], "copy_from": args[0]})
 			return c.orSay(cmd, a, err)
@@ -152,7 +152,8 @@ func (c *client) healthSet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "set CHECK NAME=VALUE…", Short: "Change settings of a health check", Args: atLeast(1),
 		Long: `Change settings of a health check. While farms use it, command and
-backend_alias change with force=true only: its backends are asked anew.`,
+backend_alias change only with force=true, because its backends are probed from
+scratch.`,
 		Example: "  sluice check set alive interval=5 timeout=2\n  sluice check set alive command='check_tcp -H HOST -p PORT' force=true",
 	}
 	s := addSettings(cmd, validate.CheckUpdate.Params())
@@ -165,8 +166,8 @@ backend_alias change with force=true only: its backends are asked anew.`,
 
 func (c *client) healthDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete CHECK", Short: "Delete a health check nobody uses", Example: "  sluice check delete alive", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aCheck}, nil),
-		Long: "Delete a health check nobody uses. A template that was changed is as it came\nafterwards.",
+		Use: "delete CHECK", Short: "Delete an unused health check", Example: "  sluice check delete alive", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aCheck}, nil),
+		Long: "Delete an unused health check. Deleting a changed template resets it to its\noriginal settings.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOfCheck(args[0])
 			if err != nil {
@@ -179,7 +180,7 @@ func (c *client) healthDelete() *cobra.Command {
 
 func (c *client) healthLink() *cobra.Command {
 	return &cobra.Command{
-		Use: "link CHECK FARM [SERVICE]", Short: "Have the backends of a service or of an l4xnat farm asked", Example: "  sluice check link alive shop web\n  sluice check link check_tcp dns",
+		Use: "link CHECK FARM [SERVICE]", Short: "Check the backends of a service or of an l4xnat farm", Example: "  sluice check link alive shop web\n  sluice check link check_tcp dns",
 		Args: between(2, 3), ValidArgsFunction: c.completer([]argument{aCheck, aFarm, aService}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, _, err := c.owner(cmd.Context(), args[1:], 0)
@@ -198,7 +199,7 @@ func (c *client) healthLink() *cobra.Command {
 
 func (c *client) healthUnlink() *cobra.Command {
 	return &cobra.Command{
-		Use: "unlink CHECK FARM [SERVICE]", Short: "Have the backends asked no more", Example: "  sluice check unlink alive shop web",
+		Use: "unlink CHECK FARM [SERVICE]", Short: "Stop checking the backends", Example: "  sluice check unlink alive shop web",
 		Args: between(2, 3), ValidArgsFunction: c.completer([]argument{aCheck, aFarm, aService}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, _, err := c.owner(cmd.Context(), args[1:], 0)
@@ -216,13 +217,13 @@ func (c *client) healthUnlink() *cobra.Command {
 
 func (c *client) healthRun() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "run CHECK HOST [PORT]", Short: "Try a health check on a server and show what is said", Args: between(2, 3), ValidArgsFunction: c.completer([]argument{aCheck, aWord, aWord}, nil),
-		Long: `Try a health check on a server and show what is said. The server need not be a
-backend, and nothing changes. The appliance asks, not this machine. Exit status
-3 says that the server is not healthy.`,
+		Use: "run CHECK HOST [PORT]", Short: "Run a health check against a server and show the result", Args: between(2, 3), ValidArgsFunction: c.completer([]argument{aCheck, aWord, aWord}, nil),
+		Long: `Run a health check against a server and show the result. The server does not
+have to be a backend, and nothing is changed. The check runs on the appliance,
+not on this machine. Exit status 3 means that the server is not healthy.`,
 		Example: "  sluice check run check_http 10.0.0.11 8080\n  sluice check run check_ping 10.0.0.11",
 	}
-	limit := cmd.Flags().Int("timeout", 0, "seconds it may take; that of the check when not given")
+	limit := cmd.Flags().Int("timeout", 0, "timeout in seconds (default that of the check)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path, err := pathOfCheck(args[0], "run")
 		if err != nil {
@@ -268,7 +269,7 @@ backend, and nothing changes. The appliance asks, not this machine. Exit status
 
 func (c *client) healthExplain() *cobra.Command {
 	return &cobra.Command{
-		Use: "explain FARM [SERVICE] BACKEND", Short: "Say why a backend is in its state", Example: "  sluice check explain shop web 0\n  sluice check explain dns 10.0.0.21:53",
+		Use: "explain FARM [SERVICE] BACKEND", Short: "Explain the state of a backend", Example: "  sluice check explain shop web 0\n  sluice check explain dns 10.0.0.21:53",
 		Args: between(2, 3), ValidArgsFunction: c.completeOwner(ownedBackend, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, rest, err := c.owner(cmd.Context(), args, 1)

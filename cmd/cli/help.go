@@ -18,10 +18,10 @@ var groups = []struct {
 	id, title string
 	commands  []string
 }{
-	{"farms", "Farms and what belongs to them:", []string{"farm", "service", "backend", "zone", "record", "header", "rewrite", "certificate", "acme"}},
-	{"watch", "See what happens:", []string{"status", "stats", "top", "graph", "logs", "trace", "questions", "explain", "lint", "timeline", "headroom", "rehearse", "session", "conn"}},
-	{"config", "The configuration as a whole:", []string{"check", "apply", "export", "reload", "transaction", "pending", "confirm", "history", "diff", "rollback", "tag", "audit"}},
-	{"run", "The appliance itself:", []string{"run", "demo", "user", "group", "role", "key", "notification", "alias", "cloud", "system", "geoip", "backup", "supportsave", "shell", "version"}},
+	{"farms", "Farms and their objects:", []string{"farm", "service", "backend", "zone", "record", "header", "rewrite", "certificate", "acme"}},
+	{"watch", "Observe traffic:", []string{"status", "stats", "top", "graph", "logs", "trace", "questions", "explain", "lint", "timeline", "headroom", "rehearse", "session", "conn"}},
+	{"config", "Configuration as a whole:", []string{"check", "apply", "export", "reload", "transaction", "pending", "confirm", "history", "diff", "rollback", "tag", "audit"}},
+	{"run", "Appliance:", []string{"run", "demo", "user", "group", "role", "key", "notification", "alias", "cloud", "system", "geoip", "backup", "supportsave", "shell", "version"}},
 	{"more", "More:", []string{"help", "completion"}},
 }
 

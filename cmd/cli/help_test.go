@@ -40,7 +40,7 @@ func TestHelpListsCommandsInGroups(t *testing.T) {
 	if code := cli.Execute([]string{"--help"}, nil, &out, &out); code != 0 {
 		t.Fatal(out.String())
 	}
-	for _, want := range []string{"Farms and what belongs to them:\n  acme ", "See what happens:\n", "The configuration as a whole:\n", "\n  check "} {
+	for _, want := range []string{"Farms and their objects:\n  acme ", "Observe traffic:\n", "Configuration as a whole:\n", "\n  check "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

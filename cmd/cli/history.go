@@ -70,7 +70,7 @@ func (c *client) newest(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	if len(body.Params) == 0 {
-		return 0, fmt.Errorf("there is no revision yet: nothing was ever configured")
+		return 0, fmt.Errorf("there is no revision yet: nothing has been configured")
 	}
 	return body.Params[0].Number, nil
 }
@@ -78,9 +78,9 @@ func (c *client) newest(ctx context.Context) (uint64, error) {
 func (c *client) diffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "diff [FROM] [TO]", Short: "Compare revisions of the configuration",
-		Long: `Compare revisions of the configuration: the newest with the one before it, one
-revision with the one before it, or two revisions. Tags may stand for numbers,
-and now for the newest revision.`,
+		Long: `Compare revisions of the configuration: the newest or a given revision with the
+one before it, or two revisions. A tag may replace a number; now is the newest
+revision.`,
 		Example: "  sluice diff\n  sluice diff 12\n  sluice diff 7 12\n  sluice diff before-the-fair now",
 		Args:    atMost(2), ValidArgsFunction: c.completeRevisions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -141,16 +141,16 @@ func revisionOrTag(arg string) error {
 func revisionNumber(arg string) (uint64, error) {
 	n, err := strconv.ParseUint(arg, 10, 63)
 	if err != nil {
-		return 0, usagef("%q is not the number of a revision, nor a tag", arg)
+		return 0, usagef("%q is neither a revision number nor a tag", arg)
 	}
 	return n, nil
 }
 
 func (c *client) rollbackCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "rollback [REVISION|TAG]", Short: "Make an earlier revision the newest one",
-		Long: `Make the content of an earlier revision the newest one; without a number that
-of the one before.`,
+		Use: "rollback [REVISION|TAG]", Short: "Roll back to an earlier revision",
+		Long: `Roll back to an earlier revision, by default the one before the newest. Its
+content becomes a new revision.`,
 		Example: "  sluice rollback\n  sluice rollback 7\n  sluice rollback before-the-fair --confirm 5m",
 		Args:    atMost(1), ValidArgsFunction: c.completeRevisions,
 		RunE: func(cmd *cobra.Command, args []string) error {

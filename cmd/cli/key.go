@@ -24,7 +24,7 @@ type key struct {
 
 func (c *client) keyCreate() *cobra.Command {
 	return &cobra.Command{
-		Use: "create [COMMENT]", Short: "Make an API key; it is shown this once, alone on the last line",
+		Use: "create [COMMENT]", Short: "Create an API key; it is shown only once, alone on the last line",
 		Example: "  sluice key create\n  SLUICE_KEY=$(sluice key create monitoring | tail -n 1)",
 		Args:    cobra.ArbitraryArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -74,7 +74,7 @@ func when(t time.Time) string {
 
 func (c *client) keyDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete ID", Short: "Delete an API key; it is refused from now on", Example: "  sluice key delete 2",
+		Use: "delete ID", Short: "Delete an API key; it stops working at once", Example: "  sluice key delete 2",
 		Args: exactly(1), ValidArgsFunction: c.completer([]argument{aKey}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.remove(cmd, "keys", args[0]) },
 	}

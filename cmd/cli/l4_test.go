@@ -164,7 +164,7 @@ func TestTheServiceMayBeLeftOutWhereThereIsOne(t *testing.T) {
 	a.must("backend", "add", "shop", "api", "10.0.0.9:81")
 	a.must("backend", "add", "shop", "api", "ip=10.0.0.10", "port=81")
 	for _, command := range []string{"backend list mail web", "backend add mail web 10.0.0.1:1", "backend add mail web 10.0.0.1", "backend show mail web 0", "session list mail web"} {
-		if r := a.run(strings.Fields(command)...); r.code != 1 || !strings.Contains(r.stderr, "mail is of profile l4xnat and has no services") {
+		if r := a.run(strings.Fields(command)...); r.code != 1 || !strings.Contains(r.stderr, "mail has profile l4xnat and therefore no services") {
 			t.Errorf("%s: %+v", command, r)
 		}
 	}

@@ -21,19 +21,19 @@ import (
 func (c *client) logsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "logs [FARM]", Short: "Show the access log of a farm, or the log of the appliance",
-		Long: `Show the last lines of the access log of a farm, or without one of the log of
-the appliance itself: where its standard error goes, a file or the journal of
-systemd. With --follow also those to come, until interrupted. With --json each
-line is an object: {"line": TEXT}, or what the journal makes of it.`,
+		Long: `Show the last lines of the access log of a farm or, without one, of the log of
+the appliance: the file or systemd journal that its standard error goes to.
+--follow adds new lines until interrupted. With --json each line is an object:
+{"line": TEXT}, or the entry of the journal.`,
 		Example: "  sluice logs shop\n  sluice logs shop --follow --lines 100\n  sluice logs --follow",
 		Args:    atMost(1), ValidArgsFunction: c.completer(oneFarm, nil),
 	}
-	lines := cmd.Flags().IntP("lines", "n", 20, "how many of the last lines")
-	follow := cmd.Flags().BoolP("follow", "f", false, "go on with the lines to come")
+	lines := cmd.Flags().IntP("lines", "n", 20, "number of last lines")
+	follow := cmd.Flags().BoolP("follow", "f", false, "also show new lines")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case *lines < 0:
-			return usagef("--lines: %d is not allowed, allowed are numbers from 0 on", *lines)
+			return usagef("--lines must be 0 or more, got %d", *lines)
 		case c.url != "":
 			return usagef("logs are read where the appliance runs: use `sluice trace` from elsewhere")
 		}
@@ -49,7 +49,7 @@ line is an object: {"line": TEXT}, or what the journal makes of it.`,
 			t.out = &jsonLines{to: t.out}
 		}
 		if err := t.show(cmd.Context(), *lines, *follow); errors.Is(err, fs.ErrPermission) {
-			return fmt.Errorf("no right to read %s: be root or the user sluice runs as", source)
+			return fmt.Errorf("no permission to read %s: use sudo, or run as the user of sluice", source)
 		} else if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (c *client) accessLog(ctx context.Context, farm string) (string, error) {
 	}
 	switch p := body.Params; {
 	case p.Logs != "true":
-		return "", fmt.Errorf("the farm %s keeps no access log: `sluice farm set %s logs=true` starts one, `sluice trace %s` shows what happens now", farm, farm, farm)
+		return "", fmt.Errorf("farm %s has no access log: `sluice farm set %s logs=true` starts one, `sluice trace %s` shows current traffic", farm, farm, farm)
 	case p.Sink == "syslog":
 		return "", fmt.Errorf("the access log of farm %s goes to the syslog server %s", farm, p.Target)
 	case p.Sink == "stdout":
@@ -117,7 +117,7 @@ func (c *client) ownLog(ctx context.Context) (string, error) {
 		case role.PID == 0 || errors.Is(err, fs.ErrNotExist):
 			continue // it has just ended
 		case err != nil:
-			return "", errors.New("no permission to see where the log goes: run this as root or as the user who runs sluice")
+			return "", errors.New("no permission to find the log: use sudo, or run as the user of sluice")
 		}
 		if info, err := os.Stat(target); err == nil && info.Mode().IsRegular() {
 			return target, nil
@@ -125,7 +125,7 @@ func (c *client) ownLog(ctx context.Context) (string, error) {
 		if strings.HasPrefix(target, "socket:") {
 			return journal, nil
 		}
-		return "", fmt.Errorf("the appliance writes its log to the terminal or program it was started from (%s)", target)
+		return "", fmt.Errorf("the appliance logs to the terminal or program that started it (%s)", target)
 	}
 	return "", errors.New("no process of the appliance runs")
 }

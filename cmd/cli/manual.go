@@ -55,8 +55,8 @@ type documentSection struct {
 func documentSections() []documentSection {
 	request, response, rewrites := validate.ReplaceRequest, validate.ReplaceResponse, validate.Rewrites
 	out := []documentSection{
-		{"Farms of profile http", "Besides these fields a farm has the lists **services**, **" + request.Farm + "** and **" + response.Farm + "**.", validate.FarmDocument.Params()},
-		{"Services", "The list **services** of a farm of profile http; the first that matches a request takes it. Besides these fields a service has the lists **backends**, **" + request.Service + "**, **" + response.Service + "** and **" + rewrites.Service + "**.", validate.ServiceDocument.Params()},
+		{"Farms of profile http", "A farm also has the lists **services**, **" + request.Farm + "** and **" + response.Farm + "**.", validate.FarmDocument.Params()},
+		{"Services", "The list **services** of a farm of profile http, in the order they are tried: the first match serves the request. A service also has the lists **backends**, **" + request.Service + "**, **" + response.Service + "** and **" + rewrites.Service + "**.", validate.ServiceDocument.Params()},
 		{"Backends of services", "The list **backends** of a service.", validate.BackendDocument.Params()},
 		{"Header rules", "Items of **" + request.Farm + "** and **" + response.Farm + "**, in a farm and in a service.", request.Rule.Params()},
 		{"Rewrite rules", "Items of **" + rewrites.Service + "** of a service.", rewrites.Rule.Params()},
@@ -66,7 +66,7 @@ func documentSections() []documentSection {
 			out = append(out, namesSections(p)...)
 			continue
 		}
-		out = append(out, documentSection{"Farms of profile " + string(p.Name()), "Besides these fields a farm has the list **backends**.", p.Farm().Document.Params()},
+		out = append(out, documentSection{"Farms of profile " + string(p.Name()), "A farm also has the list **backends**.", p.Farm().Document.Params()},
 			documentSection{"Backends of " + string(p.Name()) + " farms", "The list **backends** of such a farm.", p.Backend().Document.Params()})
 	}
 	out = append(out, documentSection{"Health checks", "The list **checks** of the document. Services, and farms with backends of their own, name one by **farmguardian**; templates (**sluice check templates**) need not be listed.", validate.CheckDocument.Params()})
@@ -81,10 +81,10 @@ func documentSections() []documentSection {
 func namesSections(p validate.Profile) []documentSection {
 	farms := string(p.Name()) + " farms"
 	return []documentSection{
-		{"Farms of profile " + string(p.Name()), "Besides these fields a farm has the lists **services** and **zones**.", p.Farm().Document.Params()},
-		{"Services of " + farms, "The list **services** of such a farm. Besides these fields a service has the list **backends**.", validate.DNSServiceDocument.Params()},
+		{"Farms of profile " + string(p.Name()), "A farm also has the lists **services** and **zones**.", p.Farm().Document.Params()},
+		{"Services of " + farms, "The list **services** of such a farm. A service also has the list **backends**.", validate.DNSServiceDocument.Params()},
 		{"Backends of services of " + farms, "The list **backends** of such a service.", p.Backend().Document.Params()},
-		{"Zones", "The list **zones** of such a farm. Besides these fields a zone has the list **resources**.", validate.ZoneDocument.Params()},
+		{"Zones", "The list **zones** of such a farm. A zone also has the list **resources**.", validate.ZoneDocument.Params()},
 		{"Records", "The list **resources** of a zone.", validate.RecordDocument.Params()},
 	}
 }
@@ -93,12 +93,12 @@ func namesSections(p validate.Profile) []documentSection {
 // in the form of a command.
 func DocumentPage() *cobra.Command {
 	var text strings.Builder
-	text.WriteString("A document holds the whole configuration, in YAML or JSON. **sluice apply** makes it the configuration, **sluice check** says what is " +
-		"wrong with it, **sluice export** prints the one in force, and **sluice run --config** reads one at the start. What is left out has its " +
-		"default. Unknown fields, fields given twice, anchors, aliases and tags are refused. Its fields are **farms** and **checks**, lists, and **system**, the " +
-		"settings of the machine. A document without **checks** or without **system** leaves these as they are; farms that it does not name are deleted, " +
+	text.WriteString("A document holds the whole configuration, in YAML or JSON. **sluice apply** makes it the running configuration, **sluice check** reports its " +
+		"errors, **sluice export** prints the running configuration, and **sluice run --config** reads a document at start-up. Omitted fields have their " +
+		"defaults. Unknown fields, duplicate fields, anchors, aliases and tags are refused. The top-level fields are the lists **farms** and **checks**, and **system**, the " +
+		"settings of the machine. A document without **checks** or without **system** leaves these unchanged; farms that it does not name are deleted, " +
 		"unless it is applied with **--merge**. Lines of three dashes separate several documents, which are joined. Times may have a unit, e.g. 5s or 2m. " +
-		"Lists of single values may be written with commas between items that hold none.\n\n# EXAMPLE\n```\n" + documentExample + "```\n")
+		"Lists of scalar values may be written with commas if no item contains one.\n\n# EXAMPLE\n```\n" + documentExample + "```\n")
 	for _, s := range documentSections() {
 		fmt.Fprintf(&text, "# %s\n%s\n\n%s", strings.ToUpper(s.title), s.about, definitions(s.params, inDocument))
 	}

@@ -14,18 +14,18 @@ import (
 const notifications = "/system/notifications"
 
 func (c *client) notificationCommand() *cobra.Command {
-	return parentCommand("notification", "What operators are told of, by mails, webhooks, syslog and scripts", `  sluice notification email server=mail.test from=lb@test to=ops@example.com
+	return parentCommand("notification", "Notify operators of events by mail, webhook, syslog and scripts", `  sluice notification email server=mail.test from=lb@test to=ops@example.com
   sluice notification test
   sluice notification webhook create ops url=https://hooks.test/in < secret.txt
   sluice notification list
   sluice notification backends prefix='[prod]' avoidflappingtime=30`,
-		c.notificationList(), c.notificationEmail(), c.notificationPassword(), c.notificationTest(), c.notificationSwitch("enable", "Send an alert again"), c.notificationSwitch("disable", "Send an alert no more"),
+		c.notificationList(), c.notificationEmail(), c.notificationPassword(), c.notificationTest(), c.notificationSwitch("enable", "Enable an alert"), c.notificationSwitch("disable", "Disable an alert"),
 		c.notificationBackends(), c.notificationCluster(), c.notificationInterfaces(), c.notificationKinds(), c.notificationSyslog(), c.notificationScripts(), c.webhookCommand())
 }
 
 func (c *client) notificationList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List what operators are told of", Example: "  sluice notification list", Args: exactly(0),
+		Use: "list", Short: "List alerts and where they are sent", Example: "  sluice notification list", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), notifications+"/alerts")
 			if err != nil || c.json {
@@ -47,18 +47,18 @@ func (c *client) notificationList() *cobra.Command {
 }
 
 var emailParams = append([]validate.Param{
-	{Name: "server", Description: "mail server, as host or host:port; without a port 25, with tls 587; blank: nothing is sent"},
-	{Name: "user", Description: "who logs in there; blank: nobody"},
-	{Name: "from", Description: "address mails come from"},
-	{Name: "to", Options: []string{"list"}, Description: "address mails go to"},
-	{Name: "tls", PossibleValues: []string{"true", "false"}, Description: "whether the connection is secured: from the first byte on port 465, by STARTTLS on others"},
-	{Name: "ca", Description: "list of authorities the server is verified by; blank: those of the system"},
-}, choiceParams("null: those of the alerts")...)
+	{Name: "server", Description: "mail server, host or host:port (default port 25, with tls 587); blank: send no mail"},
+	{Name: "user", Description: "user name for the mail server; blank: no authentication"},
+	{Name: "from", Description: "sender address of mails"},
+	{Name: "to", Options: []string{"list"}, Description: "recipient address of mails"},
+	{Name: "tls", PossibleValues: []string{"true", "false"}, Description: "use TLS: implicit on port 465, STARTTLS on other ports"},
+	{Name: "ca", Description: "list of authorities that verifies the server; blank: the system's"},
+}, choiceParams("null: the kinds of the enabled alerts")...)
 
 func (c *client) notificationEmail() *cobra.Command {
 	return c.settingsOf(notifications+"/methods/email", emailParams, &cobra.Command{
-		Use: "email [NAME=VALUE…]", Short: "Show the mail server and the addresses, or change them",
-		Long: "Show the mail server and the addresses, or change them. The password is set by\n`sluice notification password`.",
+		Use: "email [NAME=VALUE…]", Short: "Show or change the mail server and addresses",
+		Long: "Show or change the mail server and addresses. The password is set by\n`sluice notification password`.",
 		Example: `  sluice notification email server=mail.test from=lb@test to=ops@example.com
   sluice notification email tls=true user=lb to=a@example.com to=b@example.com
   sluice notification email severity=error
@@ -68,9 +68,9 @@ func (c *client) notificationEmail() *cobra.Command {
 
 func (c *client) notificationPassword() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "password", Short: "Set the password for the mail server, or forget it",
-		Long: `Set the password for the mail server, or forget it. It is asked for, or is the
-first line of the standard input where that is no terminal.`,
+		Use: "password", Short: "Set or delete the password for the mail server",
+		Long: `Set or delete the password for the mail server. It is prompted for on a
+terminal, else it is the first line of standard input.`,
 		Example: "  sluice notification password\n  sluice notification password < password.txt\n  sluice notification password --forget", Args: exactly(0),
 	}
 	forget := cmd.Flags().Bool("forget", false, "keep none")
@@ -89,7 +89,7 @@ first line of the standard input where that is no terminal.`,
 
 func (c *client) notificationTest() *cobra.Command {
 	return &cobra.Command{
-		Use: "test", Short: "Send a mail now, and show what the mail server says", Example: "  sluice notification test", Args: exactly(0),
+		Use: "test", Short: "Send a test mail and show the mail server's reply", Example: "  sluice notification test", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.send(cmd.Context(), http.MethodPost, notifications+"/methods/email/actions", map[string]any{"action": "test"})
 			if err != nil || c.json {
@@ -99,7 +99,7 @@ func (c *client) notificationTest() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), "The mail server has taken the mail. It said:", show.Clean(body.Params.Answer))
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "The mail server accepted the mail. Its reply:", show.Clean(body.Params.Answer))
 			return err
 		},
 	}
@@ -117,29 +117,29 @@ func (c *client) notificationSwitch(action, short string) *cobra.Command {
 	}
 }
 
-var prefixParam = validate.Param{Name: "prefix", Description: "begins the subjects of the mails"}
+var prefixParam = validate.Param{Name: "prefix", Description: "prefix of mail subjects"}
 
 func (c *client) notificationBackends() *cobra.Command {
-	return c.settingsOf(notifications+"/alerts/backends", []validate.Param{prefixParam, {Name: "avoidflappingtime", Interval: "0,3600", Description: "seconds a state must last before it is told; null: 1"}}, &cobra.Command{
-		Use: "backends [NAME=VALUE…]", Short: "Show how operators are told of backends, or change it", Example: "  sluice notification backends prefix='[prod]' avoidflappingtime=30",
+	return c.settingsOf(notifications+"/alerts/backends", []validate.Param{prefixParam, {Name: "avoidflappingtime", Interval: "0,3600", Description: "seconds a state must last before it is reported; null: 1"}}, &cobra.Command{
+		Use: "backends [NAME=VALUE…]", Short: "Show or change notifications about backends", Example: "  sluice notification backends prefix='[prod]' avoidflappingtime=30",
 	})
 }
 
 func (c *client) notificationCluster() *cobra.Command {
 	return c.settingsOf(notifications+"/alerts/cluster", []validate.Param{prefixParam}, &cobra.Command{
-		Use: "cluster [NAME=VALUE…]", Short: "Show how operators are told of the cluster, or change it", Example: "  sluice notification cluster prefix='[prod]'",
+		Use: "cluster [NAME=VALUE…]", Short: "Show or change notifications about the cluster", Example: "  sluice notification cluster prefix='[prod]'",
 	})
 }
 
 func (c *client) notificationInterfaces() *cobra.Command {
-	return c.settingsOf(notifications+"/alerts/interfaces", []validate.Param{{Name: "interfaces", Options: []string{"list"}, Description: "interfaces that are told of; null: all"}}, &cobra.Command{
-		Use: "interfaces [NAME=VALUE…]", Short: "Show of which interfaces operators are told, or change it", Example: "  sluice notification interfaces interfaces=eth0 interfaces=eth1",
+	return c.settingsOf(notifications+"/alerts/interfaces", []validate.Param{{Name: "interfaces", Options: []string{"list"}, Description: "interfaces that are reported; null: all"}}, &cobra.Command{
+		Use: "interfaces [NAME=VALUE…]", Short: "Show or change the interfaces that are reported", Example: "  sluice notification interfaces interfaces=eth0 interfaces=eth1",
 	})
 }
 
 func (c *client) notificationKinds() *cobra.Command {
 	return &cobra.Command{
-		Use: "kinds", Short: "List the kinds of events there are", Example: "  sluice notification kinds", Args: exactly(0),
+		Use: "kinds", Short: "List the kinds of events", Example: "  sluice notification kinds", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), notifications+"/kinds")
 			if err != nil || c.json {
@@ -165,21 +165,21 @@ func (c *client) notificationKinds() *cobra.Command {
 
 // wayParams are the settings of notification methods that exist once.
 var wayParams = append([]validate.Param{
-	{Name: "enabled", PossibleValues: []string{"true", "false"}, Description: "whether events go there"},
+	{Name: "enabled", PossibleValues: []string{"true", "false"}, Description: "whether events are sent there"},
 }, choiceParams("null: all")...)
 
 func (c *client) notificationSyslog() *cobra.Command {
 	return c.settingsOf(notifications+"/methods/syslog", wayParams, &cobra.Command{
-		Use: "syslog [NAME=VALUE…]", Short: "Show which events go to syslog servers, or change it",
-		Long:    "Show which events go to syslog servers, or change it. The servers are those of\n`sluice system syslog`; without any, events are logged here.",
+		Use: "syslog [NAME=VALUE…]", Short: "Show or change the events sent to syslog servers",
+		Long:    "Show or change the events sent to the servers of `sluice system syslog`. Without\nservers they go to the local system log.",
 		Example: "  sluice notification syslog severity=warning\n  sluice notification syslog enabled=false",
 	})
 }
 
 func (c *client) notificationScripts() *cobra.Command {
 	return c.settingsOf(notifications+"/methods/scripts", wayParams, &cobra.Command{
-		Use: "scripts [NAME=VALUE…]", Short: "Show which events scripts are called for, or change it",
-		Long:    "Show which events scripts are called for, or change it. A script hears of those\nits name says: on-backend-down, or on-any.",
+		Use: "scripts [NAME=VALUE…]", Short: "Show or change the events that run scripts",
+		Long:    "Show or change the events that run scripts. The name of a script selects its\nevents: on-backend-down, or on-any.",
 		Example: "  sluice notification scripts kinds=farm-start kinds=farm-stop\n  sluice notification scripts kinds=null",
 	})
 }

@@ -41,8 +41,8 @@ func TestRequestsWithoutAnAnswerAreExplained(t *testing.T) {
 		err    error
 		want   string
 	}{
-		{local, fmt.Errorf("dial: %w", context.DeadlineExceeded), "no answer in time"}, {remote, context.DeadlineExceeded, "no answer in time"}, {local, context.Canceled, "interrupted"},
-		{local, fmt.Errorf("dial: %w", fs.ErrPermission), "no right to use the control socket in /data: be root or the user sluice runs as, or use --url with a key"},
+		{local, fmt.Errorf("dial: %w", context.DeadlineExceeded), "the appliance did not respond in time"}, {remote, context.DeadlineExceeded, "the appliance did not respond in time"}, {local, context.Canceled, "interrupted"},
+		{local, fmt.Errorf("dial: %w", fs.ErrPermission), "no permission for the control socket in /data: use sudo, run as the user of sluice, or use --url with a key"},
 		{remote, fs.ErrPermission, "https://a.test cannot be reached: permission denied"}, {remote, fs.ErrNotExist, "https://a.test cannot be reached: file does not exist"},
 		{local, errors.New("torn"), "torn"}, {local, fs.ErrNotExist, "no running sluice in /data: start it with `sluice run` or point --data to its data directory"},
 	} {

@@ -88,9 +88,9 @@ func (s summary) sole(farm string) (owner, error) {
 	case len(names) == 1:
 		return owner{farm, names[0]}, nil
 	case len(names) == 0:
-		return owner{}, usagef("the farm %s has no service yet: `sluice service create %s NAME` makes one", farm, farm)
+		return owner{}, usagef("farm %s has no service yet: create one with `sluice service create %s NAME`", farm, farm)
 	default:
-		return owner{}, usagef("name the service of farm %s behind it: it has %s", farm, strings.Join(names, ", "))
+		return owner{}, usagef("missing service after farm %s, which has %s", farm, strings.Join(names, ", "))
 	}
 }
 

@@ -30,7 +30,7 @@ func (c *client) changeRoot(cmd *cobra.Command, fields map[string]any) error {
 		return err
 	}
 	if body.Params.User != root {
-		return fmt.Errorf("only root changes root's settings, and you are %s", show.Clean(body.Params.User))
+		return fmt.Errorf("only root can change root's settings; you are %s", show.Clean(body.Params.User))
 	}
 	a, err = c.send(cmd.Context(), http.MethodPost, "/system/users", fields)
 	return c.orSay(cmd, a, err)
@@ -83,7 +83,7 @@ func firstLine(from *bufio.Reader) (string, error) {
 	}
 	text = strings.TrimPrefix(text, "\ufeff") // some Windows editors write a BOM
 	if text = strings.TrimRight(text, "\r\n"); text == "" {
-		return "", usagef("a password is needed: on a terminal it is asked for, otherwise it is the first line of the standard input")
+		return "", usagef("missing password: enter it on a terminal, or as the first line of standard input")
 	}
 	return text, nil
 }
@@ -105,7 +105,7 @@ func oldPassword(cmd *cobra.Command) (string, error) {
 	if keyboard(cmd) == nil {
 		return firstLine(bufio.NewReader(cmd.InOrStdin()))
 	}
-	return ask(cmd, "Password in force: ")
+	return ask(cmd, "Current password: ")
 }
 
 // newPassword reads a password: twice from a terminal, otherwise one line.
@@ -125,7 +125,7 @@ func newPassword(cmd *cobra.Command) (string, error) {
 		return "", err
 	}
 	if first != again {
-		return "", errors.New("these were two different passwords: nothing was changed")
+		return "", errors.New("the passwords differ: nothing was changed")
 	}
 	return first, nil
 }

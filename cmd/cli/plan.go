@@ -50,10 +50,10 @@ func (c *client) addPlans(root *cobra.Command) {
 			return
 		}
 		if cmd.Flags().Lookup("dry-run") == nil {
-			cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show what would change and what it would cost traffic, and change nothing")
+			cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show the changes and their effect on traffic, and change nothing")
 		}
 		if asks(cmd) != never {
-			cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, map[bool]string{false: "do not ask before something is deleted", true: "do not ask, also if services lose names that no certificate covers then"}[asks(cmd) == forcing])
+			cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, map[bool]string{false: "do not ask before something is deleted", true: "do not ask, even if services lose names that no other certificate covers"}[asks(cmd) == forcing])
 		}
 		run := cmd.RunE
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -143,7 +143,7 @@ func (i *impact) text() string {
 	fields := strings.Join(i.Fields, ", ")
 	switch i.Cost {
 	case "connections":
-		return fmt.Sprintf("Farm %s: %s holds for new connections only", i.Farm, fields)
+		return fmt.Sprintf("Farm %s: %s applies to new connections only", i.Farm, fields)
 	case "restart":
 		return i.behind(fmt.Sprintf("Restarts farm %s (%s)", i.Farm, fields))
 	case "traffic":
@@ -151,7 +151,7 @@ func (i *impact) text() string {
 	case "cut":
 		return "Ends the connections of " + strings.Join(i.Backends, ", ")
 	}
-	return i.behind("Costs traffic of farm " + i.Farm)
+	return i.behind("Affects traffic of farm " + i.Farm)
 }
 
 // printLines prints the deletions and costs of a change.
@@ -189,7 +189,7 @@ func (c *client) tryOut(cmd *cobra.Command, args []string, run func(*cobra.Comma
 	cmd.SetOut(out)
 	if !errors.Is(err, errTried) {
 		if err == nil && c.plan == nil {
-			return usagef("--dry-run: %s changes nothing as it was typed", cmd.CommandPath())
+			return usagef("--dry-run: %s changes nothing with these arguments", cmd.CommandPath())
 		}
 		return err
 	}

@@ -84,8 +84,8 @@ func TestDeletionsThatNobodyNamedNeedYes(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"apply", "-f", file}, "nothing was changed, because this deletes farm shop: 4 open connections: add --yes if that is meant, or --merge to keep what the document does not name"},
-		{[]string{"rollback", "1"}, "nothing was changed, because this deletes service web of farm shop: 4 open connections: add --yes if that is meant"},
+		{[]string{"apply", "-f", file}, "nothing was changed, because this deletes farm shop: 4 open connections: add --yes to confirm, or --merge to keep what the document does not name"},
+		{[]string{"rollback", "1"}, "nothing was changed, because this deletes service web of farm shop: 4 open connections: add --yes to confirm"},
 	} {
 		if r := a.run(c.args...); r.code != cli.ExitRefused || !strings.Contains(r.stderr, c.want) {
 			t.Errorf("%v: %+v, want %q", c.args, r, c.want)
@@ -111,7 +111,7 @@ func TestDocumentsThatDeleteNothingAreAppliedAtOnce(t *testing.T) {
 	a := start(t)
 	a.shop()
 	changed := strings.Replace(a.must("export"), "weight: 3", "weight: 4", 1)
-	if r := a.feed(changed, "apply", "-f", "-"); r.code != 0 || !strings.Contains(r.stdout, "Applied: revision") {
+	if r := a.feed(changed, "apply", "-f", "-"); r.code != 0 || !strings.Contains(r.stdout, "Applied as revision") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -144,7 +144,7 @@ func TestAPartIsMergedAndFilesAreJoined(t *testing.T) {
 			t.Errorf("%s: %+v", command, r)
 		}
 	}
-	if r := a.run("apply", "-f", t.TempDir()); r.code == 0 || !strings.Contains(r.stderr, "has no file *.yaml, *.yml or *.json") {
+	if r := a.run("apply", "-f", t.TempDir()); r.code == 0 || !strings.Contains(r.stderr, "contains no file *.yaml, *.yml or *.json") {
 		t.Errorf("an empty directory: %+v", r)
 	}
 }

@@ -36,17 +36,17 @@ type questions struct {
 
 func (c *client) questionsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "questions FARM", Short: "Count the questions of a gslb farm: top names, clients and codes",
-		Long: `Count the questions to a gslb farm for some seconds: the names and types that
-were asked for most, the clients that asked most (resolvers, as a rule), how
-answers ended, and which services chose them. Nothing is counted otherwise, so
-that answers cost nothing more. What was not answered, because of a limit or
-because it was no question, is in the farm's statistics.`,
+		Use: "questions FARM", Short: "Count the queries to a gslb farm: top names, clients and response codes",
+		Long: `Count the queries to a gslb farm for some seconds: the most frequent names and
+types, the busiest clients (usually resolvers), response codes, and the services
+that chose the addresses. Queries are counted only while this command runs, so
+they cost nothing otherwise. Messages dropped by a limit, and messages that are
+not queries, are in the farm's statistics.`,
 		Example: "  sluice questions names\n  sluice questions names --for 20s --most 50\n  sluice questions names --json",
 		Args:    exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
 	}
-	limit := cmd.Flags().Duration("for", 5*time.Second, "how long to count, 1s to 30s")
-	most := cmd.Flags().Int("most", 10, "how many names and clients to show")
+	limit := cmd.Flags().Duration("for", 5*time.Second, "counting period, 1s to 30s")
+	most := cmd.Flags().Int("most", 10, "maximum number of names and clients")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path, err := pathOf("farms", args[0], "questions")
 		if err != nil {
@@ -68,7 +68,7 @@ because it was no question, is in the farm's statistics.`,
 
 // printQuestions prints the counts: a table for each kind with data.
 func (c *client) printQuestions(cmd *cobra.Command, q *questions) error {
-	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%d questions in %.0f seconds\n", q.Questions, q.Seconds); err != nil || q.Questions == 0 {
+	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%d queries in %.0f seconds\n", q.Questions, q.Seconds); err != nil || q.Questions == 0 {
 		return err
 	}
 	share := func(n uint64) string { return fmt.Sprintf("%.1f%%", float64(n)*100/float64(q.Questions)) }

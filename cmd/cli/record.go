@@ -55,10 +55,10 @@ func (c *client) recordList() *cobra.Command {
 func (c *client) recordCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create FARM ZONE NAME TYPE VALUE…", Aliases: []string{"add"}, Short: "Add a record to a zone", Args: atLeast(5),
-		Long: `Add a record to a zone. NAME is relative to the zone, @ is the zone itself.
-VALUE is what master files have for the type; names in it are relative to the
-zone, too, unless they end with a dot. Of type DYNA it is the name of a service
-of the farm, which answers. ttl=SECONDS and comment=TEXT may follow.`,
+		Long: `Add a record to a zone. NAME is relative to the zone; @ is the zone itself.
+VALUE is the data in the format of master files; names in it are relative to the
+zone unless they end with a dot. For type DYNA it is the name of the farm's
+service that chooses the addresses. ttl=SECONDS and comment=TEXT may follow.`,
 		Example:           "  sluice record create names example.com www A 192.0.2.10\n  sluice record create names example.com @ MX 10 mail\n  sluice record create names example.com shop DYNA shop ttl=10",
 		ValidArgsFunction: c.completer([]argument{aFarm, aWord, aWord, aWord, aWord}, nil),
 	}
@@ -109,10 +109,10 @@ func (c *client) recordDelete() *cobra.Command {
 
 func (c *client) recordBulk() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "bulk FARM ZONE FILE", Short: "Add, change and delete many records: all of them or none", Args: exactly(3),
-		Long: `Add, change and delete many records of a zone, 10,000 at most: all of them or
-none, as one revision. FILE is JSON, with the fields of records as the REST API
-has them and the ids that sluice record list shows:
+		Use: "bulk FARM ZONE FILE", Short: "Add, change and delete many records in one step", Args: exactly(3),
+		Long: `Add, change and delete at most 10,000 records of a zone, all or none, as one
+revision. FILE is JSON, with the record fields of the REST API and the ids shown
+by sluice record list:
 
   {"resources": [
      {"rname": "www", "type": "A", "rdata": "192.0.2.10"},
@@ -120,7 +120,7 @@ has them and the ids that sluice record list shows:
    "change": [{"id": 1, "rdata": "192.0.2.53"}],
    "delete": [2, 3]}
 
-When one is refused nothing is changed, and the message says which one it was.`,
+If one of them is refused, nothing is changed and the error names it.`,
 		Example:           "  sluice record bulk names example.com records.json --dry-run\n  make-records | sluice record bulk names example.com -",
 		ValidArgsFunction: thenFiles(c.completer([]argument{aFarm, aWord}, nil)),
 	}

@@ -29,27 +29,26 @@ type rehearsed struct {
 
 func (c *client) rehearseCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "rehearse", Short: "Rehearse who takes over from backends, and whether it fits",
-		Long: `Rehearse that backends are taken out: who takes over how much of their load,
-by the algorithm, weights, priorities, limits and health of their farm, and
-whether that fits below the limits that 'sluice headroom' shows. Nothing is
-changed.
+		Use: "rehearse", Short: "Rehearse the failure of backends: the new load of the others, and whether it fits",
+		Long: `Rehearse the failure of backends: how much of their load each other backend
+receives, by the algorithm, weights, priorities, limits and health of the farm,
+and whether the result is below the limits that 'sluice headroom' shows. Nothing
+is changed.
 
-BEFORE and AFTER are requests a second, UNDER-WAY is how many of these there are
-at once then, with the latency of low load; of an l4xnat farm all are
-connections.
+BEFORE and AFTER are requests per second. UNDER-WAY is the number of requests in
+flight at the latency of light load. For l4xnat farms these are connections.
 
-Exit status: 0 when it fits, 3 when it does not or nobody knows, 1 when it could
-not be rehearsed.`,
+Exit status: 0 if the load fits, 3 if it does not or is unknown, 1 if the
+rehearsal failed.`,
 		Example: "  sluice rehearse --backend shop/web/0\n  sluice rehearse --backend shop/web/10.0.0.1:8080 --backend shop/api/0 --peak\n  sluice rehearse --farm shop --half\n  sluice rehearse --backend dns/0 --json",
 		Args:    exactly(0),
 	}
 	f := cmd.Flags()
-	backends := f.StringSlice("backend", nil, "a backend that is taken out: FARM/SERVICE/BACKEND, of an l4xnat farm FARM/BACKEND, by its number, address or alias; several times, or with commas between")
-	of := f.String("farm", "", "a farm of which the first backends of each service are taken out")
-	half := f.Bool("half", false, "with --farm: half of them, as when nothing is said")
-	share := f.Int("share", 0, "with --farm: that many percent of them, 1 to 100")
-	peak := f.Bool("peak", false, "with the highest load of a day instead of that of now")
+	backends := f.StringSlice("backend", nil, "backend that fails: FARM/SERVICE/BACKEND, or FARM/BACKEND of an l4xnat farm (number, address or alias); may be repeated, or a list with commas")
+	of := f.String("farm", "", "farm in which the first backends of each service fail")
+	half := f.Bool("half", false, "with --farm: half of them (default)")
+	share := f.Int("share", 0, "with --farm: this percentage of them, 1 to 100")
+	peak := f.Bool("peak", false, "use the peak load of the last day instead of the current load")
 	cmd.MarkFlagsMutuallyExclusive("half", "share")
 	cmd.RegisterFlagCompletionFunc("farm", func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		return c.completer(oneFarm, nil)(cmd, nil, toComplete)
@@ -67,9 +66,9 @@ not be rehearsed.`,
 		case *of != "":
 			body["farm"] = *of
 		case *half || f.Changed("share"):
-			return usagef("--half and --share are of a farm: say which with --farm")
+			return usagef("--half and --share need --farm")
 		case len(*backends) == 0:
-			return usagef("nothing is taken out: say what with --backend or --farm")
+			return usagef("no backend given: use --backend or --farm")
 		}
 		if f.Changed("share") {
 			body["share"] = *share

@@ -54,12 +54,12 @@ func (r *resolution) lines() [][2]any {
 	if addresses == "" {
 		addresses = "none"
 	}
-	out := [][2]any{{"resolve", r.Resolve}, {"name", r.Name}, {"addresses", addresses + r.age(", told ")}}
+	out := [][2]any{{"resolve", r.Resolve}, {"name", r.Name}, {"addresses", addresses + r.age(", resolved ")}}
 	if r.TTL != nil {
 		out = append(out, [2]any{"ttl", (time.Duration(*r.TTL) * time.Second).String()})
 	}
 	if r.Of != nil {
-		out = append(out, [2]any{"made of the name of backend", *r.Of})
+		out = append(out, [2]any{"from the name of backend", *r.Of})
 	}
 	if r.Problem != "" {
 		out = append(out, [2]any{"name not resolved", r.Problem})

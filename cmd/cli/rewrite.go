@@ -20,10 +20,10 @@ func (c *client) rewriteCommand() *cobra.Command {
 
 const rewriteHelp = `
 
-PATTERN is a regex searched in path and query; what it finds becomes REPLACE,
-where $1 to $9 are its groups. After a rule with last=true matched no further
-one is tried. The values are given in this order or as NAME=VALUE (pattern,
-replace, last).`
+PATTERN is a regex that is searched in path and query; the match is replaced by
+REPLACE, in which $1 to $9 are its groups. A matching rule with last=true ends
+the list. Give the values in this order or as NAME=VALUE (pattern, replace,
+last).`
 
 func (c *client) rewriteList() *cobra.Command {
 	return &cobra.Command{
@@ -60,7 +60,7 @@ func (c *client) rewriteSet() *cobra.Command {
 
 func (c *client) rewriteDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete FARM SERVICE ID", Short: "Delete a URL rewrite; the ones behind it move up", Args: exactly(3),
+		Use: "delete FARM SERVICE ID", Short: "Delete a URL rewrite; later ones move up", Args: exactly(3),
 		Example: "  sluice rewrite delete shop web 0", ValidArgsFunction: c.completer(oneService, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.deleteRule(cmd, rewriteKind, args[0], args[1], args[2])

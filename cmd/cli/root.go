@@ -99,12 +99,12 @@ func Root(extra ...*cobra.Command) *cobra.Command {
 	c := &client{}
 	root := &cobra.Command{
 		Use:   "sluice",
-		Short: "A load balancer: run it, and manage a running one",
+		Short: "A load balancer: run an appliance, and manage a running one",
 		Long: `Sluice balances traffic over backends. These commands manage a running
 appliance: over the local control socket in its data directory, or over the
 network with --url and an API key.
 
-sluice-guide(7) leads through tasks, from the first farm to backups, and
+sluice-guide(7) explains common tasks, from the first farm to backups, and
 sluice.yaml(5) explains the configuration file (man sluice-guide).`,
 		Example: `  sluice farm create shop vip=192.0.2.10 vport=80
   sluice service create shop web
@@ -199,7 +199,7 @@ func parentCommand(use, short, example string, subs ...*cobra.Command) *cobra.Co
 }
 
 func subCommandMissing(cmd *cobra.Command, _ []string) error {
-	return usagef("a sub-command is missing: %s", strings.Join(names(cmd), ", "))
+	return usagef("missing sub-command: %s", strings.Join(names(cmd), ", "))
 }
 
 // noSuchCommand refuses arguments of a group, which are unknown sub-commands.

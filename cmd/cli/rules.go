@@ -63,7 +63,7 @@ func (k ruleKind) read(args []string) (map[string]any, error) {
 		}
 	}
 	if len(plain) > 0 {
-		return nil, usagef("%q is one value too many: a rule of this kind has %s", plain[0], k.fields())
+		return nil, usagef("unexpected value %q: a rule of this kind has %s", plain[0], k.fields())
 	}
 	return out, nil
 }
@@ -173,7 +173,7 @@ func (c *client) printRules(cmd *cobra.Command, kinds []ruleKind, farm, service 
 		var rules []aRule
 		if list, ok := lists[k.at(service)]; ok {
 			if err := json.Unmarshal(list, &rules); err != nil {
-				return fmt.Errorf("the answer of the appliance cannot be read: %w", err)
+				return fmt.Errorf("invalid response of the appliance: %w", err)
 			}
 		}
 		for _, r := range rules {

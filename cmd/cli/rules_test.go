@@ -70,10 +70,10 @@ func TestRuleCommandsTellRefusedFromWrongUsage(t *testing.T) {
 	}{
 		{[]string{"header", "add", "shop", "addrequesthead", "X: y"}, 2, `did you mean "addrequestheader"`},
 		{[]string{"header", "add", "shop", "cookies", "X: y"}, 2, "allowed are addrequestheader"},
-		{[]string{"header", "add", "shop", "addrequestheader", "X: y", "Z: z"}, 2, "one value too many: a rule of this kind has header"},
+		{[]string{"header", "add", "shop", "addrequestheader", "X: y", "Z: z"}, 2, "unexpected value \"Z: z\": a rule of this kind has header"},
 		{[]string{"header", "add", "shop", "addrequestheader", "header=X: y", "header=X: y"}, 2, "header is given twice"},
-		{[]string{"header", "add", "shop", "addrequestheader"}, 2, "write sluice header create FARM KIND VALUE"},
-		{[]string{"header", "move", "shop", "addrequestheader", "1", "0"}, 2, "the order of addheader rules does not count"},
+		{[]string{"header", "add", "shop", "addrequestheader"}, 2, "usage: sluice header create FARM KIND VALUE"},
+		{[]string{"header", "move", "shop", "addrequestheader", "1", "0"}, 2, "the order of addheader rules has no effect"},
 		{[]string{"header", "add", "shop", "replacerequestheader", "^Referer$"}, 1, "match is required"},
 		{[]string{"header", "add", "shop", "addrequestheader", "Content-Length: 5"}, 1, "frames the message"},
 		{[]string{"header", "add", "none", "addrequestheader", "X: y"}, 1, "none"},
@@ -81,7 +81,7 @@ func TestRuleCommandsTellRefusedFromWrongUsage(t *testing.T) {
 		{[]string{"header", "delete", "shop", "addheader", "9"}, 1, "the rule 9 does not exist"},
 		{[]string{"header", "list", "none"}, 1, "none"},
 		{[]string{"rewrite", "add", "shop", "web", "(", "x"}, 1, "PATTERN must"},
-		{[]string{"rewrite", "add", "shop", "web", "x"}, 2, "write sluice rewrite create FARM SERVICE PATTERN REPLACE"},
+		{[]string{"rewrite", "add", "shop", "web", "x"}, 2, "usage: sluice rewrite create FARM SERVICE PATTERN REPLACE"},
 		{[]string{"rewrite", "move", "shop", "web", "0", "9"}, 1, "0 to 1"},
 	} {
 		r := a.run(c.args...)

@@ -36,7 +36,7 @@ func (c *client) serviceList() *cobra.Command {
 		RunE: c.aboutFarm(func(cmd *cobra.Command, body farmDetails) error {
 			if !profileCalled(body.profile()).HasServices() {
 				name := body.Params["farmname"]
-				return fmt.Errorf("the farm %s is of profile %s and has no services: `sluice backend list %s` lists its backends", name, body.profile(), name)
+				return fmt.Errorf("farm %s has profile %s and therefore no services: `sluice backend list %s` lists its backends", name, body.profile(), name)
 			}
 			if profileCalled(body.profile()).Carries() == farm.TrafficQueries {
 				s := show.NewSheet("SERVICE", "ALGORITHM", "CHECK", "TTL", "BACKENDS")
@@ -56,7 +56,7 @@ func (c *client) serviceList() *cobra.Command {
 
 func (c *client) serviceShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show FARM SERVICE", Short: "Show one service and its backends", Example: "  sluice service show shop web",
+		Use: "show FARM SERVICE", Short: "Show a service and its backends", Example: "  sluice service show shop web",
 		Args: exactly(2), ValidArgsFunction: c.completer(oneService, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOf("farms", args[0], "services", args[1])

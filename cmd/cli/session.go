@@ -12,7 +12,7 @@ import (
 )
 
 func (c *client) sessionCommand() *cobra.Command {
-	return parentCommand("session", "Show and change who stays on which backend", `  sluice session list shop web --limit 20
+	return parentCommand("session", "Show and change client sessions (persistence)", `  sluice session list shop web --limit 20
   sluice session list shop web --session 192.0.2.7
   sluice session create shop web 192.0.2.7 1
   sluice session create dns 192.0.2.7 0
@@ -35,11 +35,11 @@ func (c *client) sessionList() *cobra.Command {
 		Example: "  sluice session list shop web\n  sluice session list shop web --session 192.0.2.7 --json\n  sluice session list dns",
 		Args:    between(1, 2), ValidArgsFunction: c.completeOwner(nil, nil),
 	}
-	limit := cmd.Flags().Int("limit", 100, "how many to list at most, 1 to 1000")
-	one := cmd.Flags().String("session", "", "only this one: the address, cookie, header, parameter or user of a client, or what an l4xnat farm knows it by")
+	limit := cmd.Flags().Int("limit", 100, "maximum number of sessions, 1 to 1000")
+	one := cmd.Flags().String("session", "", "only this session: a client's address, cookie, header, parameter or user, or the session key of an l4xnat farm")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *limit < 1 || *limit > 1000 {
-			return usagef("--limit: %d is not allowed, allowed are numbers from 1 to 1000", *limit)
+			return usagef("--limit must be a number from 1 to 1000, got %d", *limit)
 		}
 		query := url.Values{"limit": {strconv.Itoa(*limit)}}
 		if *one != "" {
@@ -84,14 +84,14 @@ func (c *client) sessions(cmd *cobra.Command, method string, o owner, query url.
 
 func (c *client) sessionCreate() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "create FARM [SERVICE] SESSION BACKEND", Short: "Make a session: that client goes to that backend",
-		Long: `Make a static session: that client goes to that backend until the session is
-deleted. With --ttl it is one as the client would have made itself: it ends
-when it has not been used for so many seconds.`,
+		Use: "create FARM [SERVICE] SESSION BACKEND", Short: "Assign a client to a backend",
+		Long: `Assign a client to a backend by a static session, which lasts until it is
+deleted. With --ttl it is an ordinary session, which ends after that many
+seconds without use.`,
 		Example: "  sluice session create shop web 192.0.2.7 10.0.0.2:8080\n  sluice session create dns '192.0.2.7 . 4022' 1\n  sluice session create dns 192.0.2.7 0 --ttl 300",
 		Args:    between(3, 4), ValidArgsFunction: c.completeOwner([]argument{aWord, aBackend}, nil),
 	}
-	ttl := cmd.Flags().Int("ttl", 0, "seconds the session lives when it is not used; static when not given")
+	ttl := cmd.Flags().Int("ttl", 0, "idle lifetime of the session in seconds (default static)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o, rest, err := c.owner(cmd.Context(), args, 2)
 		if err != nil {
@@ -117,7 +117,7 @@ when it has not been used for so many seconds.`,
 
 func (c *client) sessionDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete FARM [SERVICE] SESSION", Short: "Delete a session, static or not; the client is balanced anew", Example: "  sluice session delete shop web 192.0.2.7\n  sluice session delete dns 192.0.2.7",
+		Use: "delete FARM [SERVICE] SESSION", Short: "Delete a session, static or not; the client's next request is balanced", Example: "  sluice session delete shop web 192.0.2.7\n  sluice session delete dns 192.0.2.7",
 		Args: between(2, 3), ValidArgsFunction: c.completeOwner([]argument{aWord}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[len(args)-1] == "" {
@@ -135,7 +135,7 @@ func (c *client) sessionDelete() *cobra.Command {
 
 func (c *client) sessionFlush() *cobra.Command {
 	return &cobra.Command{
-		Use: "flush FARM [SERVICE]", Short: "Delete all sessions but the static ones", Example: "  sluice session flush shop web\n  sluice session flush dns",
+		Use: "flush FARM [SERVICE]", Short: "Delete all sessions except static ones", Example: "  sluice session flush shop web\n  sluice session flush dns",
 		Args: between(1, 2), ValidArgsFunction: c.completeOwner(nil, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, _, err := c.owner(cmd.Context(), args, 0)

@@ -28,19 +28,18 @@ func (s *status) Error() string { return fmt.Sprintf("the last command ended wit
 
 func (c *client) shellCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: shellName, Short: "Type commands one after the other, with completion and a history",
-		Long: `Type commands one after the other, without the word sluice before them. The
-tabulator key completes names as it does in bash, the arrow keys go through the
-history, Ctrl-R through the lines of it that hold what was typed. Quotes and #
-are those of sh; nothing is expanded, and there are no pipes and files. Flags
-given to shell (--url, --key, --json and their like) hold for all commands in
-it. Ctrl-C ends the command that runs, exit or Ctrl-D the shell; its exit status
-is that of the last command.
+		Use: shellName, Short: "Start an interactive shell with completion and history",
+		Long: `Start an interactive shell, in which commands are typed without the word sluice.
+Tab completes names as in bash, the arrow keys browse the history, and Ctrl-R
+searches it. Quotes and # work as in sh; there is no expansion, and there are no
+pipes or redirections. Flags of the shell (--url, --key, --json and the like)
+apply to all commands in it. Ctrl-C ends the running command, exit or Ctrl-D the
+shell; its exit status is that of the last command.
 
-The history is in ~/.local/share/sluice/history (XDG_DATA_HOME), which only you
-can read. Lines that begin with a blank are not kept, nor those with a secret in
-them, and what is asked for (passwords) never is. An input that is no terminal
-is a script: it is run line by line, also after a command that failed.`,
+The history is kept in ~/.local/share/sluice/history (XDG_DATA_HOME), readable
+only by you. It omits lines that begin with a blank or contain a secret, and
+prompted passwords. If standard input is not a terminal, it is a script: it runs
+line by line and continues after a failed command.`,
 		Example: "  sluice shell\n  sluice shell --url https://lb.example.com:444 --cacert lb.pem\n  sluice shell < commands.txt", Args: exactly(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -70,7 +69,7 @@ func (c *client) converse(cmd *cobra.Command, sh *shell.Shell) (int, error) {
 		sh.History, err = shell.OpenHistory(path)
 	}
 	if err != nil {
-		warn(cmd, fmt.Sprintf("the history of before cannot be had: %v", err))
+		warn(cmd, fmt.Sprintf("the previous history cannot be read: %v", err))
 	}
 	if sh.History == nil {
 		sh.History = &shell.History{}
@@ -101,7 +100,7 @@ func (c *client) node(ctx context.Context) string {
 	if a, err := c.get(ctx, "/system/version"); err == nil && a.into(&body) == nil && body.Params.Hostname != "" {
 		return show.Clean(body.Params.Hostname)
 	}
-	return "sluice (no answer)"
+	return "sluice (no response)"
 }
 
 // within runs a command of the shell, with the flags of the shell before its own.

@@ -100,7 +100,7 @@ func TestAShellIsTalkedWith(t *testing.T) {
 func TestAShellWithoutAHistoryGoesOn(t *testing.T) {
 	a := ready(t)
 	t.Setenv("XDG_DATA_HOME", "/dev/null")
-	out := talk(t, []step{{"cannot be had", ""}, {"> ", "farm list\r"}, {"PROBLEM", ""}, {"> ", "\x04"}}, func(tty *os.File) {
+	out := talk(t, []step{{"cannot be read", ""}, {"> ", "farm list\r"}, {"PROBLEM", ""}, {"> ", "\x04"}}, func(tty *os.File) {
 		if code := cli.Execute([]string{"--data", a.data, "shell"}, tty, tty, tty); code != 0 {
 			t.Errorf("exit %d", code)
 		}

@@ -27,7 +27,7 @@ func (r request) changes() bool {
 func (c *client) instead(ctx context.Context, r request) (done bool, err error) {
 	switch {
 	case c.onlyReads && r.changes():
-		return true, usagef("--watch: this changes something, and would do so again and again")
+		return true, usagef("--watch: this command changes something and would repeat the change")
 	case c.showAPI && !r.changes():
 		c.asked = c.curl(r)
 		return false, nil
@@ -210,9 +210,9 @@ func (c *client) afterwards(ctx context.Context, r request) (string, error) {
 	case err != nil:
 		return "", err
 	case body.Params.Diff == "":
-		return "# Nothing in the document would change.\n", nil
+		return "# The document would not change.\n", nil
 	case part == "":
-		return "# It would be in the document no more.\n", nil
+		return "# It would be removed from the document.\n", nil
 	}
 	return part, nil
 }

@@ -79,7 +79,7 @@ func (c *client) statsCommand() *cobra.Command {
 
 // intervalFlag adds the obsolete spelling of --watch=TIME.
 func intervalFlag(cmd *cobra.Command) {
-	cmd.Flags().Duration("interval", 2*time.Second, "time between two looks; --watch=TIME says it, too")
+	cmd.Flags().Duration("interval", 2*time.Second, "refresh interval, same as --watch=TIME")
 	cmd.Flags().Lookup("interval").Hidden = true
 }
 

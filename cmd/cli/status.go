@@ -78,7 +78,7 @@ func (c *client) printState(cmd *cobra.Command, v state) error {
 	}
 	fmt.Fprintln(out)
 	if len(v.Farms) == 0 {
-		_, err := fmt.Fprintln(out, "No farm yet: `sluice farm create NAME vip=ADDRESS vport=PORT` makes one.")
+		_, err := fmt.Fprintln(out, "No farm yet: create one with `sluice farm create NAME vip=ADDRESS vport=PORT`.")
 		return err
 	}
 	s := show.NewSheet("FARM", "STATUS", "VIP", "VPORT", "PROBLEM")
@@ -95,7 +95,7 @@ func engineText(v state) string {
 	case v.Settled != "true":
 		return fmt.Sprintf("the engine still runs generation %d", v.Engine.Acknowledged)
 	default:
-		return fmt.Sprintf("the engine runs it as generation %d in %d loops", v.Engine.Acknowledged, v.Engine.Loops)
+		return fmt.Sprintf("the engine runs it as generation %d on %d event loops", v.Engine.Acknowledged, v.Engine.Loops)
 	}
 }
 

@@ -22,7 +22,7 @@ func (c *client) systemCommand() *cobra.Command {
 			commands = append(commands, c.systemSection(s))
 		}
 	}
-	return parentCommand("system", "Settings of appliance and machine, and what is set in the kernel", "  sluice system dns primary=192.0.2.53\n  sluice system kernel\n  sluice system clean",
+	return parentCommand("system", "Settings of the appliance and the machine, and kernel state", "  sluice system dns primary=192.0.2.53\n  sluice system kernel\n  sluice system clean",
 		append(commands, c.systemLanguage(), c.systemPackages(), c.systemLicense(), c.systemKernel(), c.systemClean(), c.systemScripts(), c.systemFactory())...)
 }
 
@@ -62,19 +62,19 @@ func delivered(server any) string {
 }
 
 var systemParams = []validate.Param{
-	{Name: "api_names", Options: []string{"list"}, Description: "names by which browsers may reach the API, besides those of its certificate and of the host; null: none"},
-	{Name: "resolve_min_ttl", Description: "seconds for which the address of a backend's host name is believed at least; null: 5"},
-	{Name: "resolve_max_ttl", Description: "seconds for which it is believed at most; null: 3600"},
-	{Name: "resolve_gone_time", Description: "seconds a name may be without addresses until gslb services no longer answer with its last ones; null: 3600"},
-	{Name: "session_timeout", Description: "minutes for which people stay logged in without a request; null: 30"},
-	{Name: "log_level", PossibleValues: []string{"debug", "info", "warn", "error"}, Description: "how much mgmt logs; null: as much as SLUICE_LOG says"},
-	{Name: "le_renewal_timeout", Interval: "30,3600", Description: "seconds the order or renewal of one certificate may take, besides the wait for DNS records; null: 120"},
-	{Name: "cors_devel_mode", PossibleValues: []string{"true", "false"}, Description: "whether pages at localhost may use the API with the cookie of a session, to develop a web interface"},
+	{Name: "api_names", Options: []string{"list"}, Description: "further names of the API for browsers, besides those of its certificate and of the host; null: none"},
+	{Name: "resolve_min_ttl", Description: "minimum TTL in seconds for addresses of a backend's host name; null: 5"},
+	{Name: "resolve_max_ttl", Description: "maximum TTL in seconds for them; null: 3600"},
+	{Name: "resolve_gone_time", Description: "seconds for which gslb services keep the last addresses of a name that no longer resolves; null: 3600"},
+	{Name: "session_timeout", Description: "idle minutes until a user is logged out; null: 30"},
+	{Name: "log_level", PossibleValues: []string{"debug", "info", "warn", "error"}, Description: "log level of mgmt; null: that of SLUICE_LOG"},
+	{Name: "le_renewal_timeout", Interval: "30,3600", Description: "maximum seconds for the order or renewal of one certificate, without the wait for DNS records; null: 120"},
+	{Name: "cors_devel_mode", PossibleValues: []string{"true", "false"}, Description: "allow pages at localhost to use the API with a session cookie, for GUI development"},
 }
 
 func (c *client) systemConfig() *cobra.Command {
 	return c.settingsOf("/system/global", systemParams, &cobra.Command{
-		Use: "config [NAME=VALUE…]", Short: "Show settings of the appliance, or change them",
+		Use: "config [NAME=VALUE…]", Short: "Show or change settings of the appliance",
 		Example: "  sluice system config api_names=lb.example.com api_names=balancer.example.com\n  sluice system config log_level=debug",
 	})
 }
@@ -103,11 +103,11 @@ func (c *client) orLeftovers(cmd *cobra.Command, clean bool, a answer, err error
 	case errors.Is(cause, fs.ErrNotExist): // none ever ran there
 		return a, err
 	case cause != nil:
-		return answer{}, fmt.Errorf("no sluice runs in %s, and what it left in the kernel cannot be had: %w", c.data, cause)
+		return answer{}, fmt.Errorf("no sluice runs in %s, and its kernel state cannot be read: %w", c.data, cause)
 	}
 	body := map[string]any{"description": cmd.Short, "params": append([]KernelObject{}, list...)}
 	if clean {
-		body["message"] = fmt.Sprintf("%d things have been removed from the kernel.", len(list))
+		body["message"] = fmt.Sprintf("Removed %d objects from the kernel.", len(list))
 	}
 	raw, err := json.Marshal(body)
 	return answer{raw: raw}, err
@@ -128,7 +128,7 @@ func (v kernelObjects) sheet() *show.Sheet {
 
 func (c *client) systemKernel() *cobra.Command {
 	return &cobra.Command{
-		Use: "kernel", Short: "List everything the appliance has set in the kernel: tables, addresses, settings",
+		Use: "kernel", Short: "List the appliance's kernel objects: tables, addresses, settings",
 		Example: "  sluice system kernel\n  sluice system kernel --json", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), "/system/kernel")
@@ -147,13 +147,12 @@ func (c *client) systemKernel() *cobra.Command {
 
 func (c *client) systemClean() *cobra.Command {
 	return &cobra.Command{
-		Use: "clean", Short: "Remove everything a stopped appliance left in the kernel",
-		Long: `Remove everything a stopped appliance left in the kernel: rules,
-settings, routes, and the connections of its farms. An appliance that is
-stopped leaves its farms to the kernel; root can remove them. While an
-appliance runs, this is refused: it needs them. Other appliances in the same
-network namespace have rules of their own. If one runs, name the data
-directory of the stopped one with --data.`,
+		Use: "clean", Short: "Remove the kernel objects of a stopped appliance",
+		Long: `Remove the kernel objects of a stopped appliance: rules, settings, routes, and
+the connections of its farms. A stopped appliance leaves its farms running in
+the kernel; root can remove them. The command is refused while the appliance
+runs. Other appliances in the same network namespace have their own rules; if
+one runs, give the data directory of the stopped one with --data.`,
 		Example: "  systemctl stop sluice && sluice system clean\n  sluice system clean --data /var/lib/other", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.send(cmd.Context(), http.MethodPost, "/system/kernel/clean", map[string]any{})

@@ -11,7 +11,7 @@ import (
 
 func (c *client) systemLanguage() *cobra.Command {
 	return &cobra.Command{
-		Use: "language [LANGUAGE]", Short: "Show the language of the web interface, or change it", Example: "  sluice system language\n  sluice system language de", Args: atMost(1),
+		Use: "language [LANGUAGE]", Short: "Show or change the language of the web interface", Example: "  sluice system language\n  sluice system language de", Args: atMost(1),
 		ValidArgsFunction: cobra.FixedCompletions([]string{"en", "es", "de", "fr"}, cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -33,7 +33,7 @@ func (c *client) systemLanguage() *cobra.Command {
 
 func (c *client) systemLicense() *cobra.Command {
 	return &cobra.Command{
-		Use: "license", Short: "Print the licence of Sluice and those of its libraries", Example: "  sluice system license", Args: exactly(0),
+		Use: "license", Short: "Print the licences of Sluice and its libraries", Example: "  sluice system license", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return c.download(cmd, "/system/license/txt", "license.txt")
 		},
@@ -42,7 +42,7 @@ func (c *client) systemLicense() *cobra.Command {
 
 func (c *client) systemPackages() *cobra.Command {
 	return &cobra.Command{
-		Use: "packages", Short: "List updates the system knows of; nothing is downloaded or installed", Example: "  sluice system packages", Args: exactly(0),
+		Use: "packages", Short: "List available package updates; nothing is downloaded or installed", Example: "  sluice system packages", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.do(cmd.Context(), request{method: http.MethodGet, path: "/system/packages", wait: orderWait})
 			if err != nil || c.json {
@@ -69,7 +69,7 @@ func (c *client) systemPackages() *cobra.Command {
 			}
 			text := show.Clean(body.Params.Message)
 			if body.Params.LastCheck != "" {
-				text += "\nLists of packages are of " + show.Clean(body.Params.LastCheck) + "."
+				text += "\nThe package lists are dated " + show.Clean(body.Params.LastCheck) + "."
 			}
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
 			return err
@@ -78,7 +78,7 @@ func (c *client) systemPackages() *cobra.Command {
 }
 
 func (c *client) activationCommand() *cobra.Command {
-	return parentCommand("activation", "The activation certificate of the product family; nothing depends on it", "  sluice certificate activation upload activation.pem\n  sluice certificate activation show",
+	return parentCommand("activation", "Activation certificate of SKUDONET; Sluice does not need one", "  sluice certificate activation upload activation.pem\n  sluice certificate activation show",
 		c.activationShow(), c.activationUpload(), c.activationDownload(), c.activationDelete())
 }
 
@@ -86,7 +86,7 @@ const activationPath = "/certificates/activation"
 
 func (c *client) activationShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show", Short: "Show for whom the activation certificate is and how long", Example: "  sluice certificate activation show", Args: exactly(0),
+		Use: "show", Short: "Show the holder and validity of the activation certificate", Example: "  sluice certificate activation show", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), activationPath+"/info")
 			return c.orFields(cmd, a, err, "hostname", "type", "status", "days_to_expire", "expiration", "issuer", "notice")
@@ -96,7 +96,7 @@ func (c *client) activationShow() *cobra.Command {
 
 func (c *client) activationUpload() *cobra.Command {
 	return &cobra.Command{
-		Use: "upload FILE", Short: "Keep an activation certificate, in the place of another", Example: "  sluice certificate activation upload activation.pem", Args: exactly(1),
+		Use: "upload FILE", Short: "Upload or replace the activation certificate", Example: "  sluice certificate activation upload activation.pem", Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.sendFiles(cmd, http.MethodPost, activationPath, args, asIs)
 		},

@@ -9,13 +9,13 @@ import (
 )
 
 func (c *client) tagCommand() *cobra.Command {
-	cmd := parentCommand("tag", "Name revisions, which are kept as long as they have a name", `  sluice tag create before-the-fair
+	cmd := parentCommand("tag", "Tag revisions, which keeps them", `  sluice tag create before-the-fair
   sluice tag list
   sluice rollback before-the-fair
   sluice tag delete before-the-fair`,
 		c.tagCreate(), c.tagList(), c.tagDelete())
-	cmd.Long = `Name revisions, which are kept as long as they have a name, however many follow.
-Rollback and diff take the tag for its number.`
+	cmd.Long = `Tag revisions. A tagged revision is kept however many follow it, and rollback
+and diff accept the tag in place of its number.`
 	c.asBefore(cmd)
 	return cmd
 }
@@ -24,7 +24,7 @@ Rollback and diff take the tag for its number.`
 // and tag.
 func (c *client) asBefore(cmd *cobra.Command) {
 	remove := cmd.Flags().Bool("delete", false, "delete the tag")
-	comment := cmd.Flags().String("comment", "", "what it is for")
+	comment := cmd.Flags().String("comment", "", "purpose of the tag")
 	for _, name := range []string{"delete", "comment"} {
 		cmd.Flags().Lookup(name).Hidden = true
 	}
@@ -32,7 +32,7 @@ func (c *client) asBefore(cmd *cobra.Command) {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case *remove && len(args) != 1:
-			return usagef("--delete takes the name of one tag")
+			return usagef("--delete needs the name of one tag")
 		case *remove:
 			return c.remove(cmd, "history", "tags", args[0])
 		case len(args) == 0:
@@ -44,11 +44,11 @@ func (c *client) asBefore(cmd *cobra.Command) {
 
 func (c *client) tagCreate() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "create NAME [REVISION]", Short: "Name a revision, the newest when no number is given",
+		Use: "create NAME [REVISION]", Short: "Tag a revision, by default the newest",
 		Example: "  sluice tag create before-the-fair\n  sluice tag create release-1.0 12 --comment 'as in the audit'",
 		Args:    between(1, 2), ValidArgsFunction: c.completer([]argument{aWord, aRevision}, nil),
 	}
-	comment := cmd.Flags().String("comment", "", "what it is for")
+	comment := cmd.Flags().String("comment", "", "purpose of the tag")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.newTag(cmd, args, *comment) }
 	return cmd
 }
@@ -70,7 +70,7 @@ func (c *client) newTag(cmd *cobra.Command, args []string, comment string) error
 
 func (c *client) tagDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete NAME", Short: "Take a name from its revision, which is no longer kept for it", Example: "  sluice tag delete before-the-fair",
+		Use: "delete NAME", Short: "Delete a tag; its revision is no longer kept for it", Example: "  sluice tag delete before-the-fair",
 		Args: exactly(1), ValidArgsFunction: c.completer([]argument{aTag}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.remove(cmd, "history", "tags", args[0]) },
 	}

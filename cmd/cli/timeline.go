@@ -22,21 +22,21 @@ type happened struct {
 
 func (c *client) timelineCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "timeline", Short: "Show what happened, newest last",
-		Long: `Show what happened to all farms, or to one, on one axis, newest last: changes
+		Use: "timeline", Short: "Show events of all farms, newest last",
+		Long: `Show events of all farms, or of one, on a common time axis, newest last: changes
 of health, revisions, maintenance, certificates, restarts of the engine, and
-steps: moments at which latency or errors of a farm became others. Below a step
-is what happened shortly before, the likeliest cause first.
+steps, i.e. sudden changes of a farm's latency or error rate. Below a step are
+the events shortly before it, the likeliest cause first.
 
 Kinds are health, maintenance, revision, confirmation, certificate, engine,
-appliance, latency and errors. A farm with little traffic has no steps.`,
+appliance, latency and errors. Steps need enough traffic.`,
 		Example: "  sluice timeline\n  sluice timeline --farm shop --since 24h\n  sluice timeline --kind latency --since 7d\n  sluice timeline --since 15m --watch",
 		Args:    exactly(0),
 	}
 	f := cmd.Flags()
-	f.String("farm", "", "only what is about this farm")
-	f.String("since", "1h", "how far back, as 15m, 6h or 7d, or a time as 2026-11-23T12:00:00Z")
-	f.String("until", "", "where it ends, a time; now when not given")
+	f.String("farm", "", "only events of this farm")
+	f.String("since", "1h", "start, e.g. 15m, 6h or 7d ago, or a time, e.g. 2026-11-23T12:00:00Z")
+	f.String("until", "", "end, a time (default now)")
 	f.String("kind", "", "only this kind")
 	f.String("severity", "", "only info, warning or error")
 	c.completeTimeline(cmd)
@@ -90,7 +90,7 @@ func (c *client) printTimeline(cmd *cobra.Command, list []happened) error {
 func beforeText(b happened) string {
 	after := time.Duration(b.Seconds) * time.Second
 	if after < 0 {
-		return fmt.Sprintf("  %s after it was first seen: %s", -after, b.Text)
+		return fmt.Sprintf("  %s after it began: %s", -after, b.Text)
 	}
 	return fmt.Sprintf("  %s before: %s", after, b.Text)
 }

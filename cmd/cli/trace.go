@@ -38,25 +38,24 @@ type exchange struct {
 
 func (c *client) traceCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "trace FARM [--filter NAME=VALUE]…", Short: "Show the exchanges of a farm as they end, until interrupted",
-		Long: `Show the exchanges of a farm as they end, until interrupted: which service and
-backend took them, why that backend (DECISION: algorithm, session, cookie or
-pin), how long waiting in the queue, connecting, the response and the whole
-took, what happened (FLAGS, and the class of what was refused), and why (REASON,
-of refused and failed requests). Of an
-l4xnat farm in userspace it is connections and flows, with their bytes; of a
-gslb farm questions, with type, response code and name.
+		Use: "trace FARM [--filter NAME=VALUE]…", Short: "Show requests, connections or queries of a farm as they end",
+		Long: `Show the requests of a farm as they end, until interrupted: service and backend,
+how the backend was chosen (DECISION: algorithm, session, cookie or pin), the
+times for queue, connect, response and total, events (FLAGS, and the class of a
+refusal), and the reason why a request was refused or failed (REASON). For
+l4xnat farms in userspace these are connections and flows with their bytes, for
+gslb farms queries with type, response code and name.
 
-A filter is NAME=VALUE; all must hold. The names are
+A filter is NAME=VALUE; all filters must match. The names are
 ` + hanging("", strings.Join(accesslog.Conditions(), ", ")) + `:
-status takes 404 or 5xx, client an address or a network, path what it begins
-with, min_ms the shortest total time, flag a word of the column FLAGS; name,
-type and rcode are those of questions.`,
+status is a code (404) or a class (5xx), client an address or a network, path a
+prefix, min_ms the minimum total time, flag a word of the column FLAGS; name,
+type and rcode belong to queries.`,
 		Example: "  sluice trace names --filter rcode=NXDOMAIN\n  sluice trace shop\n  sluice trace shop --filter status=5xx --filter path=/api/\n  sluice trace shop --filter min_ms=200 --count 10 --json",
 		Args:    exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
 	}
-	filters := cmd.Flags().StringArray("filter", nil, "show only exchanges for which NAME=VALUE holds")
-	count := cmd.Flags().Int("count", 0, "end after that many exchanges; 0 goes on")
+	filters := cmd.Flags().StringArray("filter", nil, "show only exchanges that match NAME=VALUE")
+	count := cmd.Flags().Int("count", 0, "end after this number of exchanges; 0: no end")
 	_ = cmd.RegisterFlagCompletionFunc("filter", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var out []string
 		for _, name := range accesslog.Conditions() {
@@ -130,7 +129,7 @@ func (c *client) stream(ctx context.Context, path string, query url.Values, use 
 	if resp.StatusCode >= 300 {
 		raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 		if err != nil {
-			return fmt.Errorf("read the answer: %w", err)
+			return fmt.Errorf("read the response: %w", err)
 		}
 		return refused(resp.StatusCode, raw, c.apiKey() != "")
 	}
@@ -151,7 +150,7 @@ func (c *client) stream(ctx context.Context, path string, query url.Values, use 
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
+		return fmt.Errorf("read the response: %w", err)
 	}
 	return errors.New("the appliance ended the trace")
 }
@@ -167,7 +166,7 @@ type tracer struct {
 
 func (t *tracer) event(name, data string) error {
 	if name == "missed" {
-		_, err := fmt.Fprintf(t.err, "sluice: %s exchanges are not shown: there are too many of them; use --filter\n", show.Clean(data))
+		_, err := fmt.Fprintf(t.err, "sluice: %s exchanges are not shown, because there are too many: use --filter\n", show.Clean(data))
 		return err
 	}
 	if err := t.show(data); err != nil {
@@ -187,7 +186,7 @@ func (t *tracer) show(data string) error {
 	}
 	var e exchange
 	if err := json.Unmarshal([]byte(data), &e); err != nil {
-		return fmt.Errorf("the appliance sent something that is no exchange: %w", err)
+		return fmt.Errorf("invalid exchange from the appliance: %w", err)
 	}
 	if !t.headed {
 		t.headed = true

@@ -110,8 +110,8 @@ func TestTraceSaysWhyItEnds(t *testing.T) {
 		}
 	}
 	for events, want := range map[string]string{
-		"data: {\n\n": "the appliance sent something that is no exchange",
-		"data: " + strings.Repeat("x", 1<<20) + "\n\n": "read the answer: ",
+		"data: {\n\n": "the appliance sent something invalid exchange",
+		"data: " + strings.Repeat("x", 1<<20) + "\n\n": "read the response: ",
 	} {
 		if code, _, err := trace(streaming(t, events, &asked), "shop"); code != 1 || !strings.Contains(err, want) {
 			t.Errorf("%.20q: exit status %d, %q", events, code, err)

@@ -9,25 +9,25 @@ import (
 
 func (c *client) transactionCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "transaction -f FILE", Short: "Make several changes as one: all of them or none",
-		Long: `Make several changes as one: all of them or none, one revision. FILE is JSON,
-with the changes as the REST API takes them one by one:
+		Use: "transaction -f FILE", Short: "Make several changes in one step",
+		Long: `Make several changes in one step and one revision, all or none. FILE is JSON and
+contains calls of the REST API:
 
-  {"comment": "the shop moves, and gets a service",
+  {"comment": "move the shop, add a service",
    "writes": [
      {"method": "PUT", "path": "/farms/shop",
       "body": {"vport": 8081}},
      {"method": "POST", "path": "/farms/shop/services",
       "body": {"id": "web"}}]}
 
-Each sees what those before it did. When one is refused nothing is changed, and
-the message says which one it was.`,
+Each call sees the effects of those before it. If one is refused, nothing is
+changed and the error names it.`,
 		Example: "  sluice transaction -f move.json --dry-run\n  sluice transaction -f move.json --confirm 5m\n  make-changes | sluice transaction -f -",
 		Args:    exactly(0),
 	}
 	file := cmd.Flags().StringP("file", "f", "", "the transaction; - reads standard input")
 	dryRun := cmd.Flags().Bool("dry-run", false, "show the difference and change nothing")
-	only := cmd.Flags().String("if-revision", "", "only if this revision is the newest")
+	only := cmd.Flags().String("if-revision", "", "only if this revision is still the newest")
 	cmd.MarkFlagRequired("file")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		body, err := readDocument(cmd, *file)

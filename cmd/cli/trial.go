@@ -45,17 +45,17 @@ func (c *client) addTrials(root *cobra.Command) {
 		if err != nil || cmd.Name() != path[len(path)-1] {
 			panic(fmt.Sprintf("there is no command %v", path))
 		}
-		cmd.Flags().StringVar(&c.confirm, "confirm", "", "go back after this time, e.g. 5m, unless 'sluice confirm' is run")
-		cmd.Flags().BoolVar(&c.showYAML, "show-yaml", false, "print how what it changes would be in the YAML document, and change nothing")
-		cmd.Flags().StringVar(&c.guard, "guard", "", "go back when a condition is broken, e.g. errors<1%,p99<200ms,10m")
+		cmd.Flags().StringVar(&c.confirm, "confirm", "", "revert automatically after this time, e.g. 5m, unless 'sluice confirm' is run")
+		cmd.Flags().BoolVar(&c.showYAML, "show-yaml", false, "print the resulting YAML instead of making the change")
+		cmd.Flags().StringVar(&c.guard, "guard", "", "revert automatically if a condition is violated, e.g. errors<1%,p99<200ms,10m")
 		run := cmd.RunE
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if err := run(cmd, args); err != nil || c.before == "" {
 				return err
 			}
-			ends := "goes back at %s unless you run: sluice confirm\n"
+			ends := "is reverted at %s unless you run: sluice confirm\n"
 			if c.guard != "" {
-				ends = "is watched until %s, and goes back when a condition is broken: sluice pending\n"
+				ends = "is watched until %s, and reverted if a condition is violated: sluice pending\n"
 			}
 			_, err := fmt.Fprintf(cmd.ErrOrStderr(), "sluice: the change "+ends, clock(c.before))
 			return err
@@ -108,12 +108,12 @@ type pendingChange struct {
 
 func (c *client) pendingCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "pending", Short: "Show the change that goes back by itself unless it is confirmed",
-		Long: `Show the change that goes back by itself unless it is confirmed, and what its
-guard has measured. With --undo it goes back now.`,
+		Use: "pending", Short: "Show the change that is reverted unless it is confirmed",
+		Long: `Show the change that is reverted unless it is confirmed, and the measurements of
+its guard. --undo reverts it now.`,
 		Example: "  sluice farm set shop vport=8443 --confirm 5m\n  sluice pending\n  sluice pending --undo", Args: exactly(0),
 	}
-	undo := cmd.Flags().Bool("undo", false, "take the change back now")
+	undo := cmd.Flags().Bool("undo", false, "revert the change now")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if *undo {
 			a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: "/pending"})
@@ -145,7 +145,7 @@ func (c *client) printPending(cmd *cobra.Command, p pendingChange) error {
 			fmt.Fprintln(out, "  "+show.Clean(text))
 		}
 		if p.Problem != "" {
-			fmt.Fprintln(out, "  it could not go back yet: "+show.Clean(p.Problem))
+			fmt.Fprintln(out, "  reverting has failed so far: "+show.Clean(p.Problem))
 		}
 	}
 	if l := p.Last; l != nil {
@@ -180,8 +180,8 @@ func pendingText(p pendingChange) string {
 
 func (c *client) confirmCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "confirm [REVISION]", Short: "Keep the change that would go back by itself",
-		Long:    "Keep the change that would go back by itself. With a number it is kept only if\nit is that revision.",
+		Use: "confirm [REVISION]", Short: "Keep the pending change",
+		Long:    "Keep the pending change. With a number it is kept only if it is that revision.",
 		Example: "  sluice apply -f shop.yaml --confirm 5m\n  sluice confirm", Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at := ""

@@ -14,7 +14,7 @@ func TestAChangeIsConfirmedOrTakenBack(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	out, errs, status := said(a, "farm", "set", "shop", "vport=81", "--confirm", "5m")
-	if status != 0 || !strings.Contains(errs, "goes back at ") || !strings.Contains(errs, "unless you run: sluice confirm") {
+	if status != 0 || !strings.Contains(errs, "is reverted at ") || !strings.Contains(errs, "unless you run: sluice confirm") {
 		t.Fatalf("%d %s %s", status, out, errs)
 	}
 	if out := a.must("pending"); !strings.Contains(out, "Revision 2 of root goes back in ") {
@@ -67,7 +67,7 @@ func TestATransactionOfAFileIsAllOrNothing(t *testing.T) {
 	if out := a.must("transaction", "-f", file, "--dry-run"); !strings.Contains(out, "+  - name: shop") || !strings.Contains(out, "Dry run: nothing was changed.") {
 		t.Errorf("%s", out)
 	}
-	if out := a.must("transaction", "-f", file, "--if-revision", "0"); !strings.Contains(out, "Applied: revision 1.") {
+	if out := a.must("transaction", "-f", file, "--if-revision", "0"); !strings.Contains(out, "Applied as revision 1.") {
 		t.Errorf("%s", out)
 	}
 	if _, _, status := said(a, "transaction", "-f", file, "--if-revision", "x"); status != 2 {

@@ -146,10 +146,10 @@ func TestNoCommandTakesAFailureForSuccess(t *testing.T) {
 			if said, _ = r.run(n, refuse, command); said.code != 1 || said.stderr != "sluice: the disk is full\n" {
 				t.Errorf("%s, answer %d refused: %+v", command, n, said)
 			}
-			if said, _ = r.run(n, cut, command); said.code != 1 || !strings.Contains(said.stderr, "read the answer: unexpected EOF") {
+			if said, _ = r.run(n, cut, command); said.code != 1 || !strings.Contains(said.stderr, "read the response: unexpected EOF") {
 				t.Errorf("%s, answer %d cut: %+v", command, n, said)
 			}
-			if said, _ = r.run(n, garble, command); !prints && command != "certificate show shop.pem" && (said.code != 1 || !strings.Contains(said.stderr, "no answer of the API")) {
+			if said, _ = r.run(n, garble, command); !prints && command != "certificate show shop.pem" && (said.code != 1 || !strings.Contains(said.stderr, "invalid response of the appliance")) {
 				t.Errorf("%s, answer %d garbled: %+v", command, n, said)
 			}
 		}
@@ -204,7 +204,7 @@ func TestNamesNothingCanHaveAreAskedForByNoCommand(t *testing.T) {
 		"acme renew ..", "acme delete ..", "conn list .. --backend x",
 	} {
 		said, _ := r.run(-1, nil, command)
-		if said.code != 1 || !strings.Contains(said.stderr, ": no ") || r.seen != 0 {
+		if said.code != 1 || !strings.Contains(said.stderr, "is not a valid") || r.seen != 0 {
 			t.Errorf("%s: %d requests, %+v", command, r.seen, said)
 		}
 	}

@@ -11,13 +11,13 @@ import (
 )
 
 func (c *client) userCommand() *cobra.Command {
-	return parentCommand("user", "Manage users: who may log in and use the API", `  sluice user create ann
+	return parentCommand("user", "Manage users of the API and the web interface", `  sluice user create ann
   sluice user set ann webgui_permissions=true
   sluice user password ann
   sluice user list
   sluice user totp enrol`,
 		c.userCreate(), c.userSet(), c.userPassword(), c.userSecond(), c.userSessions(), c.userServices(), c.userLDAP(), c.userOIDC(), c.named("list", "List the users", "user", "/rbac/users", users),
-		c.one("show", "Show a user", "user", "/rbac/users", users), c.gone("delete", "Delete a user; what it was logged in with ends", "user", "/rbac/users"))
+		c.one("show", "Show a user", "user", "/rbac/users", users), c.gone("delete", "Delete a user and end its sessions", "user", "/rbac/users"))
 }
 
 // users returns a table of users.
@@ -87,21 +87,21 @@ var exampleNames = map[string]string{"user": "ann", "group": "shops", "role": "o
 
 func (c *client) userCreate() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "create NAME", Short: "Create a user, who may do nothing before it is in a group with a role",
-		Long: `Create a user, who may do nothing before it is in a group with a role. The
-password is asked for, or is the first line of the standard input where that is
-no terminal. With --ldap the directory knows it; with --oidc there is none, and
-the user logs in through the provider.`,
+		Use: "create NAME", Short: "Create a user; permissions come from its group's role",
+		Long: `Create a user. It has no permissions until it joins a group with a role. The
+password is prompted for on a terminal, else it is the first line of standard
+input. With --ldap the directory verifies the password; with --oidc there is no
+password, and the user logs in through the provider.`,
 		Example: "  sluice user create ann\n  sluice user create ann < password.txt\n  sluice user create bob --ldap",
 		Args:    exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	ldap := cmd.Flags().Bool("ldap", false, "the password is that of the directory")
-	oidc := cmd.Flags().Bool("oidc", false, "the user logs in through a provider of OpenID Connect")
+	ldap := cmd.Flags().Bool("ldap", false, "the LDAP directory verifies the password")
+	oidc := cmd.Flags().Bool("oidc", false, "the user logs in through an OpenID Connect provider")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fields := map[string]any{"name": args[0], "service": "local"}
 		switch {
 		case *ldap && *oidc:
-			return usagef("--ldap and --oidc are of two services: choose one")
+			return usagef("--ldap and --oidc exclude each other")
 		case *ldap:
 			fields["service"] = "ldap"
 		case *oidc:
@@ -120,7 +120,7 @@ the user logs in through the provider.`,
 }
 
 func (c *client) userSet() *cobra.Command {
-	cmd := &cobra.Command{Use: "set NAME [SETTING=VALUE]…", Short: "Change what a user may do, or its key",
+	cmd := &cobra.Command{Use: "set NAME [SETTING=VALUE]…", Short: "Change the permissions or the key of a user",
 		Example: "  sluice user set ann webgui_permissions=true\n  sluice user set ann zapikey=s3cretKeyOfAnn zapi_permissions=true"}
 	s := addSettings(cmd, validate.UserUpdate.Params(), "newpassword")
 	cmd.Args = atLeast(1)
@@ -140,11 +140,11 @@ func (c *client) userSet() *cobra.Command {
 
 func (c *client) userPassword() *cobra.Command {
 	return &cobra.Command{
-		Use: "password NAME", Short: "Give a user another password; who is logged in with the old one is logged out",
-		Long: `Give a user another password; who is logged in with the old one is logged out.
-It is asked for, or is the first line of the standard input where that is no
-terminal. That of root is the system's: it is changed there, the one in force is
-asked for first, or is the first of two lines.`,
+		Use: "password NAME", Short: "Change the password of a user and end its sessions",
+		Long: `Change the password of a user and end its sessions. The password is prompted for
+on a terminal, else it is the first line of standard input. Root's password is
+that of the system and is changed there; the current one is prompted for first,
+or is the first of two lines.`,
 		Example: "  sluice user password ann\n  sluice user password ann < password.txt", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aUser}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[0] == root {

@@ -14,8 +14,8 @@ func TestAPasswordIsALineAndNeverShown(t *testing.T) {
 	}{
 		{"secret-1\nmore\n", "user create ann", "The user ann has been created", 0},
 		{"secret-1", "user create bob", "The user bob has been created", 0},
-		{"", "user create tim", "a password is needed", 2},
-		{"\n", "user password ann", "a password is needed", 2},
+		{"", "user create tim", "missing password", 2},
+		{"\n", "user password ann", "missing password", 2},
 		{"short-1\n", "user password ann", "8 to 512 characters", 1},
 		{"\ufeffsecret-2\r\n", "user password ann", "The user ann has been modified", 0},
 		{"", "role set readonly farm.create=true", "comes with Sluice", 1},
@@ -24,7 +24,7 @@ func TestAPasswordIsALineAndNeverShown(t *testing.T) {
 		{"", "group role none", "does not exist", 1},
 		{"", "group add none ann", "does not exist", 1},
 		{"", "group set none all_farms=true", "does not exist", 1},
-		{"", "user show a/b", "no object can have that name", 1},
+		{"", "user show a/b", "is not a valid name", 1},
 	} {
 		got := a.feed(c.stdin, strings.Fields(c.command)...)
 		if text := got.stdout + got.stderr; got.code != c.code || !strings.Contains(text, c.says) || strings.Contains(text, "secret-") {

@@ -14,17 +14,17 @@ import (
 )
 
 func (c *client) groupCommand() *cobra.Command {
-	return parentCommand("group", "Manage groups: which users may do what with which farms", `  sluice group create shops
+	return parentCommand("group", "Manage groups: users, their role and their farms", `  sluice group create shops
   sluice group role shops management
   sluice group add shops ann
   sluice group add-farm shops shop`,
-		c.namedCreate("create", "Create a group, without users and a role", "group", "rbac", "groups"), c.groupRole(),
+		c.namedCreate("create", "Create a group without users and without a role", "group", "rbac", "groups"), c.groupRole(),
 		c.groupSet(),
-		c.member("add GROUP USER", "Put a user into a group", "users", http.MethodPost, aUser), c.member("remove GROUP USER", "Take a user out of a group", "users", http.MethodDelete, aUser),
-		c.member("add-farm GROUP FARM", "Let the users of a group see and change a farm", "farms", http.MethodPost, aFarm),
-		c.member("remove-farm GROUP FARM", "No longer let them", "farms", http.MethodDelete, aFarm),
+		c.member("add GROUP USER", "Add a user to a group", "users", http.MethodPost, aUser), c.member("remove GROUP USER", "Remove a user from a group", "users", http.MethodDelete, aUser),
+		c.member("add-farm GROUP FARM", "Give the users of a group access to a farm", "farms", http.MethodPost, aFarm),
+		c.member("remove-farm GROUP FARM", "Revoke the access", "farms", http.MethodDelete, aFarm),
 		c.named("list", "List the groups", "group", "/rbac/groups", userGroups), c.one("show", "Show a group", "group", "/rbac/groups", userGroups),
-		c.gone("delete", "Delete a group; its users stay, and may do nothing", "group", "/rbac/groups"))
+		c.gone("delete", "Delete a group; its users stay, without permissions", "group", "/rbac/groups"))
 }
 
 func userGroups(rows []map[string]any) *show.Sheet {
@@ -67,7 +67,7 @@ func (c *client) namedCreate(use, short, what string, path ...string) *cobra.Com
 
 func (c *client) groupRole() *cobra.Command {
 	return &cobra.Command{
-		Use: "role GROUP [ROLE]", Short: "Give a group its role; without one its users may do nothing", Example: "  sluice group role shops management\n  sluice group role shops",
+		Use: "role GROUP [ROLE]", Short: "Set the role of a group; without a role its users have no permissions", Example: "  sluice group role shops management\n  sluice group role shops",
 		Args: between(1, 2), ValidArgsFunction: c.completer([]argument{aGroup, aRole}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.put(cmd, map[string]any{"role": strings.Join(args[1:], "")}, "rbac", "groups", args[0])
@@ -76,12 +76,12 @@ func (c *client) groupRole() *cobra.Command {
 }
 
 func (c *client) groupSet() *cobra.Command {
-	cmd := &cobra.Command{Use: "set GROUP [SETTING=VALUE]…", Short: "Change the role of a group, or let it see all farms",
-		Long: `Change the role of a group, or let it see all farms. With all_farms=true its
-users see and change every farm, also farms that are created later. A program
-that reads /metrics needs such a group: the key of a user whose group only lists
-farms stops working with the next farm. With false the farms that were added to
-the group remain.`,
+	cmd := &cobra.Command{Use: "set GROUP [SETTING=VALUE]…", Short: "Change the role of a group, or give it access to all farms",
+		Long: `Change the role of a group, or give it access to all farms. With all_farms=true
+its users have access to every farm, including later ones. A program that reads
+/metrics needs such a group: the key of a user whose group only lists farms
+stops working when a farm is added. With false the farms that were added to the
+group remain.`,
 		Example: "  sluice group set shops all_farms=true\n  sluice group set shops role=monitoring all_farms=false"}
 	s := addSettings(cmd, validate.GroupUpdate.Params())
 	cmd.Args = atLeast(1)
@@ -112,11 +112,11 @@ func (c *client) member(use, short, kind, method string, second argument) *cobra
 }
 
 func (c *client) roleCommand() *cobra.Command {
-	return parentCommand("role", "Manage roles: what the users of a group may do", `  sluice role create ops --copy-from management
+	return parentCommand("role", "Manage roles: permissions of the users of a group", `  sluice role create ops --copy-from management
   sluice role set ops farm.create=true farm.delete=true
   sluice role show ops`,
 		c.roleCreate(), c.roleSet(), c.named("list", "List the roles", "role", "/rbac/roles", roles), c.roleShow(),
-		c.gone("delete", "Delete a role that no group has", "role", "/rbac/roles"))
+		c.gone("delete", "Delete an unused role", "role", "/rbac/roles"))
 }
 
 func roles(rows []map[string]any) *show.Sheet {
@@ -129,10 +129,10 @@ func roles(rows []map[string]any) *show.Sheet {
 
 func (c *client) roleCreate() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "create NAME", Short: "Create a role, without permissions or with those of another",
+		Use: "create NAME", Short: "Create a role, without permissions or as a copy of another",
 		Example: "  sluice role create ops\n  sluice role create ops --copy-from management", Args: exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	from := cmd.Flags().String("copy-from", "", "role whose permissions the new one gets")
+	from := cmd.Flags().String("copy-from", "", "role to copy the permissions from")
 	cmd.RegisterFlagCompletionFunc("copy-from", func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		return c.completer([]argument{aRole}, nil)(cmd, nil, toComplete)
 	})
@@ -148,7 +148,7 @@ func (c *client) roleCreate() *cobra.Command {
 
 func (c *client) roleSet() *cobra.Command {
 	return &cobra.Command{
-		Use: "set NAME SECTION.PERMISSION=true|false…", Short: "Give a role permissions, or take them from it",
+		Use: "set NAME SECTION.PERMISSION=true|false…", Short: "Grant or revoke permissions of a role",
 		Example: "  sluice role set ops farm.create=true farm.delete=false", Args: atLeast(2), ValidArgsFunction: c.completer([]argument{aRole}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fields := map[string]any{}
@@ -156,7 +156,7 @@ func (c *client) roleSet() *cobra.Command {
 				permission, value, ok := strings.Cut(arg, "=")
 				section, name, named := strings.Cut(permission, ".")
 				if !ok || !named {
-					return usagef("%q is not a permission: write SECTION.PERMISSION=true or =false, as farm.create=true", arg)
+					return usagef("%q is not a permission: write SECTION.PERMISSION=true or =false, e.g. farm.create=true", arg)
 				}
 				of, _ := fields[section].(map[string]any)
 				if of == nil {
@@ -172,7 +172,7 @@ func (c *client) roleSet() *cobra.Command {
 
 func (c *client) roleShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show NAME", Short: "Show what a role may do", Example: "  sluice role show management", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aRole}, nil),
+		Use: "show NAME", Short: "Show the permissions of a role", Example: "  sluice role show management", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aRole}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at, err := pathOf("rbac", "roles", args[0])
 			if err != nil {

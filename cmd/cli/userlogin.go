@@ -15,23 +15,23 @@ import (
 
 func (c *client) userServices() *cobra.Command {
 	return c.settingsOf("/rbac/services", validate.ServicesUpdate.Params(), &cobra.Command{
-		Use: "services [NAME=VALUE…]", Short: "Show whose users may log in with a password, or change it", Example: "  sluice user services\n  sluice user services ldap=true",
+		Use: "services [NAME=VALUE…]", Short: "Show or change which accounts may log in with a password", Example: "  sluice user services\n  sluice user services ldap=true",
 	})
 }
 
 func (c *client) userLDAP() *cobra.Command {
-	return parentCommand("ldap", "The LDAP directory users may be known in", `  sluice user ldap config host=ldap.example.com base_dn=dc=example,dc=com
+	return parentCommand("ldap", "LDAP directory for users", `  sluice user ldap config host=ldap.example.com base_dn=dc=example,dc=com
   sluice user ldap test
   sluice user services ldap=true
   sluice user create bob --ldap`,
 		c.withSecret("/rbac/ldap", validate.LDAPUpdate.Params(), "bind_password", &cobra.Command{
-			Use: "config [NAME=VALUE…]", Short: "Show where the directory is, or change it", Example: "  sluice user ldap config\n  sluice user ldap config bind_dn=cn=search,dc=example,dc=com --bind-password",
+			Use: "config [NAME=VALUE…]", Short: "Show or change the connection to the directory", Example: "  sluice user ldap config\n  sluice user ldap config bind_dn=cn=search,dc=example,dc=com --bind-password",
 		}), c.testLDAP())
 }
 
 func (c *client) testLDAP() *cobra.Command {
 	return &cobra.Command{
-		Use: "test", Short: "Connect, bind and search as a log-in does, and say what is wrong", Example: "  sluice user ldap test", Args: exactly(0),
+		Use: "test", Short: "Test the LDAP settings: connect, bind, search", Example: "  sluice user ldap test", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.send(cmd.Context(), http.MethodPost, "/rbac/ldap/actions", map[string]any{"action": "test"})
 			return c.orSay(cmd, a, err)
@@ -40,11 +40,11 @@ func (c *client) testLDAP() *cobra.Command {
 }
 
 func (c *client) userOIDC() *cobra.Command {
-	return parentCommand("oidc", "The provider of OpenID Connect people may log in through", `  sluice user oidc config issuer=https://id.example.com client_id=sluice
+	return parentCommand("oidc", "OpenID Connect provider for users", `  sluice user oidc config issuer=https://id.example.com client_id=sluice
   sluice user oidc config group_claim=groups groups=netops=shops
   sluice user oidc config enabled=true`,
 		c.withSecret("/rbac/oidc", validate.OIDCUpdate.Params(), "client_secret", &cobra.Command{
-			Use: "config [NAME=VALUE…]", Short: "Show whom people log in through, or change it", Example: "  sluice user oidc config client_id=sluice --client-secret\n  sluice user oidc config enabled=true",
+			Use: "config [NAME=VALUE…]", Short: "Show or change the provider", Example: "  sluice user oidc config client_id=sluice --client-secret\n  sluice user oidc config enabled=true",
 		}))
 }
 
@@ -52,8 +52,8 @@ func (c *client) userOIDC() *cobra.Command {
 // users could see it. It is asked for, or read from standard input.
 func (c *client) withSecret(path string, params []validate.Param, secret string, cmd *cobra.Command) *cobra.Command {
 	flag := strings.ReplaceAll(secret, "_", "-")
-	cmd.Long = cmd.Short + ". With --" + flag + " that\nis asked for, or is the first line of the standard input where that is no\nterminal."
-	asks := cmd.Flags().Bool(flag, false, "ask for it: on the command line others could see it")
+	cmd.Long = cmd.Short + ". With --" + flag + " it\nis prompted for on a terminal, else it is the first line of standard input."
+	asks := cmd.Flags().Bool(flag, false, "prompt for it, because other users can see the command line")
 	shown := slices.DeleteFunc(params, func(p validate.Param) bool { return p.Name == secret })
 	return c.settingsWith(http.MethodPut, path, shown, nil, cmd, func(cmd *cobra.Command, fields map[string]any) (err error) {
 		if *asks {
@@ -65,7 +65,7 @@ func (c *client) withSecret(path string, params []validate.Param, secret string,
 
 func (c *client) userSessions() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "sessions", Short: "List who is logged in", Example: "  sluice user sessions\n  sluice user sessions end 7\n  sluice user sessions end --user ann", Args: exactly(0),
+		Use: "sessions", Short: "List login sessions", Example: "  sluice user sessions\n  sluice user sessions end 7\n  sluice user sessions end --user ann", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), "/rbac/sessions")
 			if err != nil || c.json {
@@ -94,7 +94,7 @@ func (c *client) userSessions() *cobra.Command {
 
 func (c *client) endSessions() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "end [SESSION]", Short: "Log somebody out: one session, all of a user, or everybody", Example: "  sluice user sessions end 7\n  sluice user sessions end --user ann\n  sluice user sessions end --all", Args: between(0, 1), ValidArgsFunction: c.completer([]argument{aLogIn}, nil),
+		Use: "end [SESSION]", Short: "End login sessions: one, all of a user, or all", Example: "  sluice user sessions end 7\n  sluice user sessions end --user ann\n  sluice user sessions end --all", Args: between(0, 1), ValidArgsFunction: c.completer([]argument{aLogIn}, nil),
 	}
 	user := cmd.Flags().String("user", "", "all sessions of this user")
 	all := cmd.Flags().Bool("all", false, "everybody's")
@@ -106,7 +106,7 @@ func (c *client) endSessions() *cobra.Command {
 			}
 		}
 		if given != 1 {
-			return usagef("name one session, or --user NAME, or --all")
+			return usagef("give a session, --user NAME, or --all")
 		}
 		if len(args) == 1 {
 			return c.remove(cmd, "rbac", "sessions", args[0])

@@ -37,8 +37,8 @@ func TestRootsPasswordIsChangedByWhoKnowsIt(t *testing.T) {
 		return true, nil
 	}
 	a.plays(t, []scene{
-		{"", "user password root", "a password is needed", 2},
-		{"s3cret-old\n", "user password root", "a password is needed", 2},
+		{"", "user password root", "missing password", 2},
+		{"s3cret-old\n", "user password root", "missing password", 2},
 		{"wrong-1xyz\ns3cret-new1$\n", "user password root", "not the one in force", 1},
 		{"s3cret-old\ns3cret-new1$\n", "user password root", "The user root has been modified", 0},
 		{"", "user set root webgui_permissions=false", "The user root has been modified", 0},
@@ -90,7 +90,7 @@ func TestASecondFactorByCommand(t *testing.T) {
 func TestWhoIsLoggedInByCommand(t *testing.T) {
 	a := start(t)
 	a.plays(t, []scene{
-		{"", "user sessions", "", 0}, {"", "user sessions end 7", "the session 7 does not exist", 1}, {"", "user sessions end", "name one session", 2}, {"", "user sessions end 7 --all", "name one session", 2},
+		{"", "user sessions", "", 0}, {"", "user sessions end 7", "the session 7 does not exist", 1}, {"", "user sessions end", "give a session", 2}, {"", "user sessions end 7 --all", "give a session", 2},
 		{"", "user sessions end --user none", "does not exist", 1}, {"", "user sessions end --user root", "0 sessions have been ended", 0}, {"", "user sessions end --all", "0 sessions have been ended", 0},
 		{"", "system config session_timeout=5", "", 0}, {"", "system config", "session_timeout", 0}, {"", "system config session_timeout=0", "1 to 1440", 1},
 	})
@@ -104,7 +104,7 @@ func TestServicesDirectoryAndProviderByCommand(t *testing.T) {
 		{"", "user ldap config host=127.0.0.1 base_dn=dc=a bind_dn=cn=b,dc=a", "bind_password is needed", 1},
 		{"s3cret-1\n", "user ldap config host=127.0.0.1 port=1 base_dn=dc=a bind_dn=cn=b,dc=a --bind-password", "have been changed", 0},
 		{"", "user ldap config bind_password=s", "bind_password", 2}, {"", "user ldap config", "dc=a", 0}, {"", "user ldap test", "connection refused", 1},
-		{"", "user services ldap=true", "have been changed", 0}, {"", "user create bob --ldap", "has been created", 0}, {"", "user create tim --oidc", "has been created", 0}, {"", "user create eve --oidc --ldap", "choose one", 2},
+		{"", "user services ldap=true", "have been changed", 0}, {"", "user create bob --ldap", "has been created", 0}, {"", "user create tim --oidc", "has been created", 0}, {"", "user create eve --oidc --ldap", "exclude each other", 2},
 		{"", "user oidc config enabled=true", "are needed first", 1},
 		{"s3cret-2\n", "user oidc config issuer=https://id.example client_id=sluice redirect=https://lb.example/api/v4.0/session/oidc/callback groups=a=b groups=c=d group_claim=groups enabled=true --client-secret", "have been changed", 0},
 		{"", "user oidc config", "https://id.example", 0},

@@ -13,7 +13,7 @@ import (
 const secondPath = "/system/users/totp"
 
 func (c *client) userSecond() *cobra.Command {
-	return parentCommand("totp", "Your second factor: codes of an authenticator app, asked for at log-in", `  sluice user totp enrol
+	return parentCommand("totp", "Your second factor: codes of an authenticator app at login", `  sluice user totp enrol
   sluice user totp confirm 123456
   sluice user totp
   sluice user totp reset ann`,
@@ -22,7 +22,7 @@ func (c *client) userSecond() *cobra.Command {
 
 func (c *client) secondShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show", Short: "Show whether a code is asked for at log-in, and how many recovery codes are left", Example: "  sluice user totp show", Args: exactly(0),
+		Use: "show", Short: "Show whether login requires a code, and how many recovery codes are left", Example: "  sluice user totp show", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), secondPath)
 			if err != nil || c.json {
@@ -41,10 +41,10 @@ func (c *client) secondShow() *cobra.Command {
 
 func (c *client) secondEnrol() *cobra.Command {
 	return &cobra.Command{
-		Use: "enrol", Short: "Make a secret for an authenticator app; it is shown this once",
-		Long: `Make a secret for an authenticator app; it is shown this once, alone on the last
-line. Nothing is asked for at log-in before a code was confirmed. From afar your
-password is asked for, or is the first line of the standard input.`,
+		Use: "enrol", Short: "Create a secret for an authenticator app; it is shown only once",
+		Long: `Create a secret for an authenticator app; it is shown only once, alone on the
+last line. Login requires a code only after one has been confirmed. With --url
+your password is prompted for, or is the first line of standard input.`,
 		Example: "  sluice user totp enrol\n  sluice user totp enrol --url https://lb.example.com:444 < password.txt", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			password, err := c.ownPassword(cmd)
@@ -75,15 +75,15 @@ func (c *client) ownPassword(cmd *cobra.Command) (string, error) {
 }
 
 func (c *client) secondConfirm() *cobra.Command {
-	return c.secondAction("confirm CODE", "Have codes asked for from now on; the recovery codes are shown this once", "123456", false)
+	return c.secondAction("confirm CODE", "Require codes at login from now on; the recovery codes are shown only once", "123456", false)
 }
 
 func (c *client) secondRecovery() *cobra.Command {
-	return c.secondAction("recovery [CODE]", "Make new recovery codes, which replace the old ones; they are shown this once", "123456", false)
+	return c.secondAction("recovery [CODE]", "Create new recovery codes, which replace the old ones; they are shown only once", "123456", false)
 }
 
 func (c *client) secondDisable() *cobra.Command {
-	return c.secondAction("disable [CODE]", "Log in without a second factor again; from afar password and code are needed", "123456", true)
+	return c.secondAction("disable [CODE]", "Disable your second factor; with --url this needs password and code", "123456", true)
 }
 
 // secondAction returns a command that may need a code.
@@ -128,7 +128,7 @@ func (c *client) secondAction(use, short, example string, password bool) *cobra.
 
 func (c *client) secondReset() *cobra.Command {
 	return &cobra.Command{
-		Use: "reset NAME", Short: "Take the second factor of a user away who lost the device", Example: "  sluice user totp reset ann", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aUser}, nil),
+		Use: "reset NAME", Short: "Remove the second factor of a user who lost the device", Example: "  sluice user totp reset ann", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aUser}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.remove(cmd, "rbac", "users", args[0], "totp") },
 	}
 }

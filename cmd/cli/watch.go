@@ -49,10 +49,10 @@ func every(cmd *cobra.Command, watch string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, usagef("%s: %q is no time: write one as 2s or 500ms", name, text)
+		return 0, usagef("%s: %q is not a time: write e.g. 2s or 500ms", name, text)
 	}
 	if d < oftenest {
-		return 0, usagef("%s: %s is not allowed, allowed is 100ms or more", name, d)
+		return 0, usagef("%s must be at least 100ms, got %s", name, d)
 	}
 	return d, nil
 }

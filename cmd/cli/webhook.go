@@ -19,7 +19,7 @@ func pathOfWebhook(name string, more ...string) (string, error) {
 }
 
 func (c *client) webhookCommand() *cobra.Command {
-	return parentCommand("webhook", "Messages to receivers over HTTP, signed", `  sluice notification webhook create ops url=https://hooks.test/in < secret.txt
+	return parentCommand("webhook", "Send signed HTTP messages to receivers (webhooks)", `  sluice notification webhook create ops url=https://hooks.test/in < secret.txt
   sluice notification webhook test ops
   sluice notification webhook set ops severity=warning
   sluice notification webhook list`,
@@ -37,22 +37,22 @@ func eventKinds() (out []string) {
 // choiceParams returns the settings that select events.
 func choiceParams(none string) []validate.Param {
 	return []validate.Param{
-		{Name: "kinds", PossibleValues: eventKinds(), Options: []string{"list"}, Description: "event to hear of; " + none},
-		{Name: "severity", PossibleValues: []string{"info", "warning", "error"}, Description: "least severity to hear of; null: info"},
+		{Name: "kinds", PossibleValues: eventKinds(), Options: []string{"list"}, Description: "kind of event to send; " + none},
+		{Name: "severity", PossibleValues: []string{"info", "warning", "error"}, Description: "minimum severity; null: info"},
 	}
 }
 
 func webhookParams() []validate.Param {
 	return append([]validate.Param{
-		{Name: "url", Description: "where messages are sent, by POST: https:// or http://"},
-		{Name: "ca", Description: "list of authorities the receiver is verified by; blank: those of the system"},
+		{Name: "url", Description: "URL that messages are posted to: https:// or http://"},
+		{Name: "ca", Description: "list of authorities that verifies the receiver; blank: the system's"},
 		{Name: "enabled", PossibleValues: []string{"true", "false"}, Description: "whether messages are sent"},
 	}, choiceParams("null: all")...)
 }
 
 func (c *client) webhookList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List webhooks, and what became of messages", Example: "  sluice notification webhook list", Args: exactly(0),
+		Use: "list", Short: "List webhooks and their delivery state", Example: "  sluice notification webhook list", Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a, err := c.get(cmd.Context(), webhooks)
 			if err != nil || c.json {
@@ -84,9 +84,9 @@ func (c *client) webhookList() *cobra.Command {
 func (c *client) webhookCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create WEBHOOK [NAME=VALUE…]", Short: "Create a webhook", Args: atLeast(1),
-		Long: `Create a webhook. Its secret, at least 16 characters, is asked for, or is the
-first line of the standard input where that is no terminal. The receiver needs
-it to verify messages.`,
+		Long: `Create a webhook. Its secret, at least 16 characters, is prompted for on a
+terminal, else it is the first line of standard input. The receiver needs it to
+verify messages.`,
 		Example: "  sluice notification webhook create ops url=https://hooks.test/in < secret.txt",
 	}
 	s := addSettings(cmd, webhookParams())
@@ -119,7 +119,7 @@ func (c *client) webhookSet() *cobra.Command {
 			return err
 		}
 		if len(fields) == 0 {
-			return usagef("name a setting, as severity=warning")
+			return usagef("missing setting, e.g. severity=warning")
 		}
 		return c.changeWebhook(cmd, args[0], fields)
 	}
@@ -137,9 +137,9 @@ func (c *client) changeWebhook(cmd *cobra.Command, name string, fields map[strin
 
 func (c *client) webhookSecret() *cobra.Command {
 	return &cobra.Command{
-		Use: "secret WEBHOOK", Short: "Give a webhook another secret", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aWebhook}, nil),
-		Long: `Give a webhook another secret. It is asked for, or is the first line of the
-standard input where that is no terminal.`,
+		Use: "secret WEBHOOK", Short: "Change the secret of a webhook", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aWebhook}, nil),
+		Long: `Change the secret of a webhook. It is prompted for on a terminal, else it is the
+first line of standard input.`,
 		Example: "  sluice notification webhook secret ops\n  sluice notification webhook secret ops < secret.txt",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			secret, err := newPassword(cmd)
@@ -153,7 +153,7 @@ standard input where that is no terminal.`,
 
 func (c *client) webhookTest() *cobra.Command {
 	return &cobra.Command{
-		Use: "test WEBHOOK", Short: "Send a message now, and show what the receiver answers", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aWebhook}, nil),
+		Use: "test WEBHOOK", Short: "Send a test message and show the receiver's response", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aWebhook}, nil),
 		Example: "  sluice notification webhook test ops",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOfWebhook(args[0], "actions")
@@ -168,7 +168,7 @@ func (c *client) webhookTest() *cobra.Command {
 			if err := a.into(&body); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(cmd.OutOrStdout(), "The receiver has taken the message. It answered:", show.Clean(body.Params.Answer))
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), "The receiver accepted the message. Its response:", show.Clean(body.Params.Answer))
 			return err
 		},
 	}
@@ -176,7 +176,7 @@ func (c *client) webhookTest() *cobra.Command {
 
 func (c *client) webhookDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete WEBHOOK", Short: "Delete a webhook, and what waits for it", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aWebhook}, nil),
+		Use: "delete WEBHOOK", Short: "Delete a webhook and its queued messages", Args: exactly(1), ValidArgsFunction: c.completer([]argument{aWebhook}, nil),
 		Example: "  sluice notification webhook delete ops",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOfWebhook(args[0])

@@ -55,7 +55,7 @@ func (c *client) zoneList() *cobra.Command {
 
 func (c *client) zoneCreate() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "create FARM ZONE [NAME=VALUE…]", Short: "Create a zone, with a name server ns1 that has no address yet", Args: atLeast(2),
+		Use: "create FARM ZONE [NAME=VALUE…]", Short: "Create a zone with a name server ns1, which has no address yet", Args: atLeast(2),
 		Example: "  sluice zone create names example.com\n  sluice zone create names 2.0.192.in-addr.arpa ttl=86400",
 	}
 	s := addSettings(cmd, validate.ZoneUpdate.Params())

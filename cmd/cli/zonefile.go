@@ -21,22 +21,22 @@ var errZoneFile = errors.New("the file cannot be imported")
 
 func (c *client) zoneImport() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "import FARM ZONE FILE", Short: "Take the records of a zone from a master file", Args: exactly(3),
-		Long: `Take the records of a zone from a master file, in place of those it has
-or, with --add, beside them. The zone must be there; names without a dot at
-their end are relative to it. What is wrong is said with its line, and then
-nothing is changed.
+		Use: "import FARM ZONE FILE", Short: "Import the records of a zone from a master file", Args: exactly(3),
+		Long: `Import the records of a zone from a master file. They replace the records of the
+zone or, with --add, are added to them. The zone must exist; names without a
+final dot are relative to it. Errors are reported with their lines, and nothing
+is changed then.
 
-Records that the file does not have are deleted. They are counted, and on a
-terminal you are asked before that.
+Records that the file lacks are deleted. Their number is shown, and on a
+terminal you are asked first.
 
-Secondaries go on: the serial is not below that of the file. The service
-shop of the farm answers for a record "www DYNA shop", and a service that is
-made for it for a record "www ALIAS shop.example.net.".`,
+The serial is never lower than that of the file, so secondaries follow. A record
+"www DYNA shop" refers to the farm's service shop. A record
+"www ALIAS shop.example.net." creates a service for itself.`,
 		Example:           "  sluice zone import names example.com db.example.com --dry-run\n  sluice zone import names example.com db.example.com\n  dig @ns.old.example example.com AXFR | sluice zone import names example.com -",
 		ValidArgsFunction: thenFiles(c.completer([]argument{aFarm, aWord}, nil)),
 	}
-	add := cmd.Flags().Bool("add", false, "keep the records the zone has, and add those of the file")
+	add := cmd.Flags().Bool("add", false, "keep the records of the zone, and add those of the file")
 	dryRun := cmd.Flags().Bool("dry-run", false, "show the difference and change nothing")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		path, err := pathOf("farms", args[0], "zones", args[1], "import")
@@ -96,7 +96,7 @@ func (c *client) zoneExport() *cobra.Command {
 
 func (c *client) zoneCheck() *cobra.Command {
 	return &cobra.Command{
-		Use: "check ZONE FILE", Short: "Say what is wrong with a master file, without an appliance", Args: exactly(2),
+		Use: "check ZONE FILE", Short: "Check a master file without a running appliance", Args: exactly(2),
 		Example:           "  sluice zone check example.com db.example.com",
 		ValidArgsFunction: thenFiles(cobra.NoFileCompletions),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -121,7 +121,7 @@ func (c *client) zoneCheck() *cobra.Command {
 				return errZoneFile
 			}
 			for _, kind := range slices.Sorted(maps.Keys(read.Skipped)) {
-				warn(cmd, fmt.Sprintf("%d records of type %s are left out: servers make them for themselves", read.Skipped[kind], kind))
+				warn(cmd, fmt.Sprintf("%d records of type %s are omitted: servers generate them", read.Skipped[kind], kind))
 			}
 			warn(cmd, validate.NameServerWarning(&read.Zone))
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d records of zone %s.\n", args[1], len(read.Zone.Records), read.Zone.Name)

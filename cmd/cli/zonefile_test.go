@@ -11,7 +11,7 @@ import (
 
 func TestAFileIsCheckedWithoutAnAppliance(t *testing.T) {
 	for file, want := range map[string]string{
-		"@ SOA ns1 hostmaster 7 1 2 3 4\n@ NS ns1\nns1 A 192.0.2.53\nwww DYNA shop\nwww RRSIG A 13 3 300 20270101000000 20260101000000 1 example.com. AAAA\n": "FILE: 4 records of zone example.com.\nsluice: warning: 1 records of type RRSIG are left out: servers make them for themselves\n",
+		"@ SOA ns1 hostmaster 7 1 2 3 4\n@ NS ns1\nns1 A 192.0.2.53\nwww DYNA shop\nwww RRSIG A 13 3 300 20270101000000 20260101000000 1 example.com. AAAA\n": "FILE: 4 records of zone example.com.\nsluice: warning: 1 records of type RRSIG are omitted: servers generate them\n",
 		"@ NS ns1\n":          "FILE: 1 records of zone example.com.\nsluice: warning: zone example.com: its name server ns1 has no address yet; add a record ns1 of type A\n",
 		"www A 192.0.2.300\n": "FILE: line 1: \"192.0.2.300\" is no data of A: it is an IPv4 address, as 192.0.2.1\nsluice: the file cannot be imported\n",
 		"a DYNA s\nb A ::1\na A 1.2.3.4": "FILE: line 2: \"::1\" is no data of A: it is an IPv4 address, as 192.0.2.1\n" +

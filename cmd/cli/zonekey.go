@@ -11,7 +11,7 @@ import (
 )
 
 func (c *client) zoneKeyCommand() *cobra.Command {
-	return parentCommand("key", "Manage the keys a zone is signed with (DNSSEC)", `  sluice zone set names example.com dnssec=ecdsap256sha256
+	return parentCommand("key", "Manage the DNSSEC keys of a zone", `  sluice zone set names example.com dnssec=ecdsap256sha256
   sluice zone key list names example.com
   sluice zone key add names example.com
   sluice zone key use names example.com 12345
@@ -22,7 +22,7 @@ func (c *client) zoneKeyCommand() *cobra.Command {
 func (c *client) zoneKeyList() *cobra.Command {
 	return &cobra.Command{
 		Use: "list FARM ZONE", Short: "List the keys of a zone, with the DS records for the registrar", Example: "  sluice zone key list names example.com",
-		Long: "Lists the keys of a zone, with the DS records for the registrar. Where keys have\na lifetime (sluice zone set FARM ZONE key_lifetime=DAYS) it says what becomes of\neach by itself.",
+		Long: "List the keys of a zone, with the DS records for the registrar. If keys have a\nlifetime (sluice zone set FARM ZONE key_lifetime=DAYS), it also shows the next\nstep of the automatic rollover of each key.",
 		Args: exactly(2), ValidArgsFunction: c.completer([]argument{aFarm, aWord}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOf("farms", args[0], "zones", args[1], "keys")
@@ -63,7 +63,7 @@ func (c *client) zoneKeyList() *cobra.Command {
 
 func (c *client) zoneKeyAdd() *cobra.Command {
 	return &cobra.Command{
-		Use: "add FARM ZONE", Short: "Make the key that is to sign a zone next", Example: "  sluice zone key add names example.com",
+		Use: "add FARM ZONE", Short: "Create the next key of a zone", Example: "  sluice zone key add names example.com",
 		Args: exactly(2), ValidArgsFunction: c.completer([]argument{aFarm, aWord}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOf("farms", args[0], "zones", args[1], "keys")
@@ -78,8 +78,8 @@ func (c *client) zoneKeyAdd() *cobra.Command {
 
 func (c *client) zoneKeyUse() *cobra.Command {
 	return &cobra.Command{
-		Use: "use FARM ZONE KEY", Short: "Have the next key of a zone sign", Example: "  sluice zone key use names example.com 12345",
-		Long: "Has the next key of a zone sign. Before that the parent zone must have its DS\nrecord, for as long as DS records there may be kept: who validates believes\nnothing otherwise.",
+		Use: "use FARM ZONE KEY", Short: "Sign a zone with its next key", Example: "  sluice zone key use names example.com 12345",
+		Long: "Sign a zone with its next key. The parent zone must have published the DS record\nof the key for at least the TTL of its DS records, else validating resolvers\nreject the zone.",
 		Args: exactly(3), ValidArgsFunction: c.completer([]argument{aFarm, aWord, aWord}, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOf("farms", args[0], "zones", args[1], "keys", args[2])

@@ -99,7 +99,7 @@ func TestL4FarmsAreManagedWhileTheyCarryTraffic(t *testing.T) {
 			if out := a.must("session", "flush", path); !strings.HasPrefix(out, "1 dynamic") {
 				t.Errorf("flushed: %s", out)
 			}
-			if out := a.must("farm", "explain", path); !strings.Contains(out, "is carried by the ") || strings.Contains(out, "chain farm") != (path == "kernel") {
+			if out := a.must("farm", "explain", path); !strings.Contains(out, "runs in ") || strings.Contains(out, "chain farm") != (path == "kernel") {
 				t.Errorf("explained: %s", out)
 			}
 			if path == "userspace" {

@@ -39,7 +39,7 @@ func HasServices(f *farm.Farm) error {
 	if f.HasServices() {
 		return nil
 	}
-	return BadRequest("the farm %s is of profile %s and has no services: its backends and sessions are its own, name no service", f.Name, f.Profile)
+	return BadRequest("farm %s has profile %s and therefore no services: leave the service out of the path", f.Name, f.Profile)
 }
 
 // findBackend returns the position of the backend with that id.
