@@ -1,9 +1,10 @@
-// Package zonefile reads and writes zones of gslb farms as master files (RFC 1035 §5).
-// It knows the format, and whether a record has the words of its type; what records may be
-// beside each other say the rules (mgmt/validate).
+// Package zonefile reads and writes zones of gslb farms as master files (RFC 1035 §5). It
+// checks the format, and whether the data of a record fit its type. Package mgmt/validate
+// has the rules for the combination of records.
 //
-// Records of type DYNA, which no other server has, are written as a type of private use
-// (RFC 3597 §5), so that other servers read the file, and read in that form or as
-// "www DYNA shop". Services that were made for records of type ALIAS are written as these,
-// which servers that have the type read, and so is what they write.
+// Records of type DYNA, which other servers do not support, are written as a type of
+// private use (RFC 3597 §5), so that other servers can read the file. They are read in that
+// form or as "www DYNA shop". Services that were made for records of type ALIAS are written
+// as such records, which servers with that type can read, and ALIAS records from these
+// servers are read as well.
 package zonefile

@@ -8,23 +8,23 @@ import (
 // entry is a record or a directive of a file, in one line: without comments, parentheses
 // and the line ends between them.
 type entry struct {
-	line    int // where it begins, from 1
+	line    int // first line, from 1
 	text    []byte
 	comment string
 	problem string // why it cannot be read
 }
 
 const (
-	// mostOpenLines and mostOpenBytes bound an entry once a parenthesis was left open:
-	// lines behind it are read again as entries of their own.
+	// mostOpenLines and mostOpenBytes limit an entry with an open parenthesis: the
+	// following lines are read again as separate entries.
 	mostOpenLines = 200
 	mostOpenBytes = 32 << 10
 )
 
-// entries cuts a file into entries (RFC 1035 §5.1).
+// entries splits a file into entries (RFC 1035 §5.1).
 type entries struct {
 	left []byte
-	line int // how many lines are behind
+	line int // number of lines read
 	open bool
 	text []byte // of the entry, until the next one
 }
@@ -48,7 +48,7 @@ func (e *entries) next() (out entry, ok bool) {
 	return out, true
 }
 
-// cut reads an entry and returns where it ends, -1 where a parenthesis is never closed.
+// cut reads an entry and returns its end, -1 if a parenthesis is never closed.
 func (e *entries) cut(out *entry) (end int) {
 	e.text = e.text[:0]
 	depth, quoted := 0, false
@@ -100,7 +100,7 @@ func (e *entries) cut(out *entry) (end int) {
 	return len(e.left)
 }
 
-// takeComment adds the comment that text begins with, and returns how long it is.
+// takeComment adds the comment at the beginning of text, and returns its length.
 func (out *entry) takeComment(text []byte) int {
 	n := bytes.IndexByte(text, '\n')
 	if n < 0 {

@@ -23,8 +23,8 @@ func parseNumbers(text string) (n numbers, ok bool) {
 	return n, ok && errs == [3]error{} && n.first >= 0 && n.last >= n.first && n.step > 0
 }
 
-// expanded writes a number into a line of $GENERATE: in place of each $, in the form that
-// stands behind it in braces. $$ and \$ are a dollar sign.
+// expanded replaces each $ in a line of $GENERATE by a number, in the format given in
+// braces after it. $$ and \$ are a dollar sign.
 func expanded(line string, number int64) (out string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(line); i++ {
@@ -52,9 +52,9 @@ func expanded(line string, number int64) (out string, ok bool) {
 	return b.String(), true
 }
 
-// formed is a number in a form: what is added to it, how wide it is at least, and its
-// base: d, o, x or X, and n or N for hexadecimal digits from the last one on with dots
-// between them, which count for the width (ip6.arpa).
+// formed returns a number in a format. The format has a number to add, the least width, and
+// the base: d, o, x or X, or n or N. With n and N the hexadecimal digits are in reverse
+// order with dots between them, which count for the width (ip6.arpa).
 func formed(form string, number int64) (text string, ok bool) {
 	parts := strings.Split(form, ",")
 	if len(parts) > 3 {
@@ -82,7 +82,7 @@ func formed(form string, number int64) (text string, ok bool) {
 	return "", false
 }
 
-// nibbles are the digits of a number, from the last one on.
+// nibbles returns the digits of a number in reverse order.
 func nibbles(number int64, width int, digits string) string {
 	var b strings.Builder
 	for {

@@ -14,7 +14,7 @@ import (
 const (
 	// mostProblems is how many problems of a file are kept; the others are counted.
 	mostProblems = 1000
-	// mostText is how many bytes of a problem are told.
+	// mostText is the greatest length of a problem's text, in bytes.
 	mostText = 300
 	// mostGenerated is how many records $GENERATE may make in a file.
 	mostGenerated = 1 << 18
@@ -22,16 +22,16 @@ const (
 	mostComment = 256
 )
 
-// MaxSize bounds files of zones, in bytes.
+// MaxSize is the greatest size of zone files, in bytes.
 const MaxSize = 64 << 20
 
-// Problem is what is wrong with a line.
+// Problem is the problem of a line.
 type Problem struct {
 	Line int // from 1; 0: of the whole file
 	Text string
 }
 
-// Error implements error. What a file has may be long, and is not told as a whole.
+// Error implements error. A long text from the file is cut.
 func (p Problem) Error() string {
 	text := p.Text
 	if len(text) > mostText {
@@ -43,24 +43,25 @@ func (p Problem) Error() string {
 	return fmt.Sprintf("line %d: %s", p.Line, text)
 }
 
-// Read is a file that was read.
+// Read is the result of reading a file.
 type Read struct {
-	// Zone has name, name server, serial, time to live and records of the file.
+	// Zone has name, name server, serial, TTL and records of the file.
 	Zone farm.Zone
-	// Lines are where each record begins.
+	// Lines are the first lines of the records.
 	Lines []int
-	// Skipped are types of records that other servers make for themselves, with how many
-	// there are: signatures and the like.
+	// Skipped holds the number of records of types that other servers generate themselves,
+	// e.g. signatures.
 	Skipped map[string]int
-	// Problems are why the file cannot be taken, by their lines, and More is how many there
-	// are besides.
+	// Problems are the reasons why the file cannot be used, by line. More is the number of
+	// further ones.
 	Problems []Problem
 	More     int
 }
 
-// Parse reads a file of a zone. Names without a dot at their end are relative to it until
-// the file says otherwise. Editors of other systems put a byte order mark before it. A line
-// that cannot be read does not keep those behind it from being read.
+// Parse reads a zone file. Names without a dot at their end are relative to zone until the
+// file has an $ORIGIN. It accepts a byte order mark at the beginning, which editors of
+// other systems write. After a line that cannot be read, it continues with the following
+// lines.
 func Parse(file []byte, zone string) Read {
 	file = bytes.TrimPrefix(file, []byte("\ufeff"))
 	zone = strings.ToLower(strings.TrimSuffix(zone, "."))
@@ -85,19 +86,20 @@ func Parse(file []byte, zone string) Read {
 }
 
 type reader struct {
-	zone   string // without a dot at its end, so that the root is empty
-	origin string // what names are relative to, with a dot at its end
-	owner  string // of the record before
-	// ttl is that of records without one: of the directive, else of the record before.
+	zone   string // without a dot at its end, so the root is empty
+	origin string // the origin of relative names, with a dot at its end
+	owner  string // of the previous record
+	// ttl is the TTL of records without one: of the directive, otherwise of the previous
+	// record.
 	ttl       farm.Seconds
 	directive bool
-	explicit  bool   // some time to live was seen
+	explicit  bool   // the file has a TTL
 	soa       string // the data of the first SOA record
 	generated int
 	out       Read
 }
 
-// problem notes what is wrong with a line.
+// problem records the problem of a line.
 func (r *reader) problem(line int, format string, args ...any) {
 	if len(r.out.Problems) == mostProblems {
 		r.out.More++
@@ -106,7 +108,7 @@ func (r *reader) problem(line int, format string, args ...any) {
 	r.out.Problems = append(r.out.Problems, Problem{line, fmt.Sprintf(format, args...)})
 }
 
-// entry reads a record or a directive, and reports whether the file goes on.
+// entry reads a record or a directive, and reports whether reading continues.
 func (r *reader) entry(e entry) bool {
 	text := string(e.text)
 	word, rest := rdata.Word(text)
@@ -125,7 +127,7 @@ func (r *reader) entry(e entry) bool {
 	return true
 }
 
-// instruct does what a directive says.
+// instruct executes a directive.
 func (r *reader) instruct(e entry, name, rest string) bool {
 	value, more := rdata.Word(rest)
 	switch strings.ToUpper(name) {
@@ -155,7 +157,7 @@ func (r *reader) instruct(e entry, name, rest string) bool {
 	return true
 }
 
-// generate reads the records of a $GENERATE, until one is wrong.
+// generate reads the records of a $GENERATE, until one is invalid.
 func (r *reader) generate(e entry, span, line string) bool {
 	n, ok := parseNumbers(span)
 	if !ok {
@@ -181,7 +183,7 @@ func (r *reader) generate(e entry, span, line string) bool {
 	return true
 }
 
-// absolute is a name of the file with a dot at its end.
+// absolute returns a name of the file with a dot at its end.
 func (r *reader) absolute(name string) (string, error) {
 	if _, err := rdata.Name(name, r.origin); err != nil {
 		return "", err
@@ -207,7 +209,7 @@ func endsEscaped(text string) bool {
 	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
 }
 
-// head is what stands before the data of a record.
+// head is the part of a record before its data.
 type head struct {
 	ttl    uint32
 	hasTTL bool
@@ -216,7 +218,7 @@ type head struct {
 	data   string
 }
 
-// readHead reads time to live and class, in any order, and the type.
+// readHead reads TTL and class, in any order, and the type.
 func readHead(rest string) (h head, err error) {
 	for {
 		word, more := rdata.Word(rest)
@@ -250,7 +252,7 @@ func isClass(word string) bool {
 	return is && err == nil
 }
 
-// parseTTL reads a number of seconds, or times with units, as 1h30m.
+// parseTTL reads a number of seconds, or times with units, e.g. 1h30m.
 func parseTTL(word string) (seconds uint32, ok bool) {
 	sum, n, digits := uint64(0), uint64(0), 0
 	for i := 0; i < len(word); i++ {
@@ -325,7 +327,8 @@ func (r *reader) record(e entry, owner, rest string) error {
 	return nil
 }
 
-// canonicalName is a name with each sign either as it is or escaped in one way.
+// canonicalName returns a name in which each character is either unescaped or escaped in
+// one way.
 func canonicalName(name string) string {
 	if strings.IndexByte(name, '\\') < 0 {
 		return name
@@ -337,7 +340,7 @@ func canonicalName(name string) string {
 	return rdata.NameText(wire)
 }
 
-// fill writes type and data of a record as zones have them.
+// fill sets type and data of a record in the form of zones.
 func (r *reader) fill(rec *farm.Record, h head) error {
 	switch code := rdata.TypeNamed(h.kind); {
 	case h.kind == string(farm.RecordDYNA):
@@ -363,7 +366,7 @@ func (r *reader) fill(rec *farm.Record, h head) error {
 	}
 }
 
-// fillAlias writes the name of an ALIAS, which has the form of a CNAME.
+// fillAlias sets the name of an ALIAS, which has the form of a CNAME.
 func (r *reader) fillAlias(rec *farm.Record, data string) error {
 	name, err := rdata.CheckMaster("CNAME", data, r.origin)
 	if err != nil {
@@ -378,7 +381,7 @@ func (r *reader) fillAlias(rec *farm.Record, data string) error {
 	return nil
 }
 
-// lasting is a time to live. What is beyond 31 bits is 0 (RFC 2181 §8).
+// lasting returns a TTL. A value beyond 31 bits becomes 0 (RFC 2181 §8).
 func (r *reader) lasting(seconds uint32) farm.Seconds {
 	if seconds > 1<<31-1 {
 		return 0
@@ -386,9 +389,9 @@ func (r *reader) lasting(seconds uint32) farm.Seconds {
 	return farm.Seconds(seconds)
 }
 
-// begin takes from an SOA record what zones have besides records, and reports whether the
-// record says more than that. A copy of a zone (AXFR) ends with the one it begins with
-// (RFC 5936 §2.2).
+// begin takes the settings of the zone from an SOA record, and reports whether the record
+// contains more than these. A copy of a zone (AXFR) ends with the SOA record that it begins
+// with (RFC 5936 §2.2).
 func (r *reader) begin(rec *farm.Record, hasTTL bool) (keep bool, err error) {
 	if r.soa != "" {
 		if rec.Data != r.soa {
@@ -413,8 +416,8 @@ func (r *reader) begin(rec *farm.Record, hasTTL bool) (keep bool, err error) {
 	return mailbox != mailboxName || [4]uint32(numbers[1:]) != timesSOA, nil
 }
 
-// commonTTL makes the time to live most records have that of the zone, which they then
-// need not say.
+// commonTTL sets the TTL of the zone to the most frequent TTL of its records, which then do
+// not need their own.
 func (r *reader) commonTTL() {
 	count := map[farm.Seconds]int{}
 	z := &r.out.Zone
@@ -439,7 +442,7 @@ func (r *reader) commonTTL() {
 	}
 }
 
-// relative is a name as records of the zone have it; false for one of another zone.
+// relative returns a name relative to the zone; false if it is outside of the zone.
 func relative(name, zone string) (string, bool) {
 	name, zone = strings.TrimSuffix(name, "."), strings.TrimSuffix(zone, ".")
 	if strings.EqualFold(name, zone) {
@@ -455,7 +458,7 @@ func relative(name, zone string) (string, bool) {
 	return name[:at], true
 }
 
-// shortName is a name as the zone may write it: relative, or with its dot.
+// shortName returns a name in the shortest form for the zone: relative, or with its dot.
 func shortName(name, zone string) (string, bool) {
 	if short, inside := relative(name, zone); inside {
 		return short, true
@@ -463,7 +466,7 @@ func shortName(name, zone string) (string, bool) {
 	return name, false
 }
 
-// shorten writes the name at the end of a value as short as possible.
+// shorten writes the name at the end of a value in its shortest form.
 func shorten(rec *farm.Record, zone string) {
 	switch rec.Type {
 	case "NS", "CNAME", "PTR", "MX", "SRV", "DNAME", "AFSDB", "KX":
@@ -473,5 +476,5 @@ func shorten(rec *farm.Record, zone string) {
 	}
 }
 
-// aliasShape is what the data of an ALIAS are.
+// aliasShape describes the data of an ALIAS.
 const aliasShape = "the name of a host, as www.example.net."

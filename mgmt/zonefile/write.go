@@ -10,12 +10,13 @@ import (
 	"github.com/sluicelb/sluice/core/rdata"
 )
 
-// What an SOA record has that nobody said (see dns/zone): its mailbox; refresh, retry, expire, minimum.
+// Default parts of an SOA record (see dns/zone): its mailbox; refresh, retry, expire,
+// minimum.
 const mailboxName = "hostmaster"
 
 var timesSOA = [4]uint32{3600, 600, 604800, 300}
 
-// Text is a zone of a farm as a master file.
+// Text returns a zone of a farm as a master file.
 func Text(g *farm.GSLB, z *farm.Zone) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "$ORIGIN %s\n$TTL %d\n", z.FQDN(), z.EffectiveTTL())
@@ -37,7 +38,7 @@ func Text(g *farm.GSLB, z *farm.Zone) []byte {
 	return out.Bytes()
 }
 
-// write writes a record, in one line.
+// write writes a record in one line.
 func write(out *bytes.Buffer, g *farm.GSLB, z *farm.Zone, r *farm.Record, data string) {
 	if strings.HasPrefix(r.Name, "$") {
 		out.WriteByte('\\') // it is no directive
@@ -68,7 +69,7 @@ func oneLine(r rune) rune {
 	return r
 }
 
-// withSerial is the data of an SOA record with the serial of the zone.
+// withSerial returns the data of an SOA record with the serial of the zone.
 func withSerial(data string, serial uint32) string {
 	words := strings.Fields(strings.NewReplacer("(", " ", ")", " ").Replace(data))
 	if len(words) == 7 && serial != 0 {
@@ -77,14 +78,15 @@ func withSerial(data string, serial uint32) string {
 	return strings.Join(words, " ")
 }
 
-// privateText is type and data of a record that a service answers, as any server reads it.
+// privateText returns type and data of a record that a service answers, in a form for any
+// server.
 func privateText(service string) string {
 	return fmt.Sprintf(`TYPE%d \# %d %x`, rdata.TypeDYNA, len(service), service)
 }
 
 func serviceComment(service string) string { return "DYNA " + service }
 
-// asService makes a record of private use one that a service answers.
+// asService converts a record of private use to a record that a service answers.
 func asService(rec *farm.Record, data string) error {
 	name, err := rdata.CheckMaster("TYPE65399", data, ".") // any type of private use
 	if err != nil || len(name) == 0 || bytes.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {

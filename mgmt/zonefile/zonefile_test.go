@@ -102,7 +102,8 @@ func TestAliasesAreReadAsOtherServersWriteThem(t *testing.T) {
 	}
 }
 
-// A service that was made for an ALIAS is written as one, and one that does more is not.
+// A service that was made for an ALIAS is written as one, and a service with more settings
+// is not.
 func TestAliasesSurviveTheirFile(t *testing.T) {
 	g := farm.DefaultGSLB()
 	z := farm.NewZone("example.com")
@@ -112,7 +113,7 @@ func TestAliasesSurviveTheirFile(t *testing.T) {
 		g.Alias(&z, &r)
 		z.Records = append(z.Records, r)
 	}
-	g.Services[0].Backends = append(g.Services[0].Backends, farm.Backend{Of: 1, Host: "192.0.2.1"}, farm.Backend{Of: 1, Host: "192.0.2.2"}) // once it is resolved
+	g.Services[0].Backends = append(g.Services[0].Backends, farm.Backend{Of: 1, Host: "192.0.2.1"}, farm.Backend{Of: 1, Host: "192.0.2.2"}) // after it has been resolved
 	text := string(zonefile.Text(g, &z))
 	for _, want := range []string{"\na\t60\tIN\tALIAS\twww.example.net. ; note\n", "\na\t60\tIN\tALIAS\tshop.example.com. ; note\n"} {
 		if !strings.Contains(text, want) {
@@ -185,7 +186,7 @@ func TestProblemsHaveTheirLine(t *testing.T) {
 	}
 }
 
-// A line that cannot be read keeps none behind it from being read as what it is.
+// The lines after an invalid one are read correctly.
 func TestEveryFaultyLineIsReported(t *testing.T) {
 	got := zonefile.Parse([]byte("$TTL 60\n$ORIGIN eu.example.com.\nbad A 1\n\tTXT \"open\n\tAAAA ::1\nx FOO\n$TTL z\n"+
 		"y MX (\n ten mail )\nc TXT ( a\nz A 192.0.2.1\n\tTXT ok\nw A 192.0.2.256\n"), "example.com")
@@ -203,7 +204,7 @@ func TestEveryFaultyLineIsReported(t *testing.T) {
 	}
 }
 
-// Each record is what BIND makes of it, which is asked where it is installed.
+// Each record is compared with the result of BIND, if that is installed.
 func TestFilesAreReadAsBINDReadsThem(t *testing.T) {
 	for line, want := range map[string]string{
 		`a TYPE65534 \# 4 0a0B 0c0d`: `a TYPE65534 \# 4 0a0b0c0d`,
@@ -267,7 +268,7 @@ func TestFilesAreReadAsBINDReadsThem(t *testing.T) {
 
 const digest = "00FF00FF00FF00FF00FF00FF00FF00FF00FF00FF00FF00FF00FF00FF00FF00FF"
 
-// compile is what BIND makes of a record of example.com.
+// compile returns the result of BIND for a record of example.com.
 func compile(t *testing.T, line string) (string, error) {
 	tool, err := exec.LookPath("named-compilezone")
 	if err != nil {
@@ -282,7 +283,7 @@ func compile(t *testing.T, line string) (string, error) {
 	for text := range strings.Lines(string(out)) {
 		words := strings.Fields(text)
 		if len(words) > 3 && words[3] != "SOA" && words[3] != "NS" && words[0] != "ns.example.com." {
-			kept = append(kept, strings.Join(append(words[:1:1], words[3:]...), " ")) // without the time to live
+			kept = append(kept, strings.Join(append(words[:1:1], words[3:]...), " ")) // without the TTL
 		}
 	}
 	return strings.Join(kept, "\n"), err
@@ -304,7 +305,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// What dig prints of an AXFR ends with the SOA record it begins with (RFC 5936 §2.2).
+// The output of dig for an AXFR ends with the SOA record that it begins with (RFC 5936
+// §2.2).
 func TestACopyOfAZoneIsAFileOfIt(t *testing.T) {
 	const soa = "@ 300 IN SOA ns1 hostmaster 7 3600 600 604800 300\n"
 	got := zonefile.Parse([]byte(soa+"@ 300 IN NS ns1\nns1 300 IN A 192.0.2.53\n"+soa), "example.com")
@@ -313,8 +315,8 @@ func TestACopyOfAZoneIsAFileOfIt(t *testing.T) {
 	}
 }
 
-// A TTL of zero is kept, and so is one beyond 31 bits, which is zero (RFC 2181 §8). What is
-// written is read as the same zone.
+// A TTL of zero is kept, and so is one beyond 31 bits, which is zero (RFC 2181 §8). The
+// written file is read as the same zone.
 func TestATTLOfZeroIsKept(t *testing.T) {
 	for _, text := range []string{
 		"$TTL 0\na A 192.0.2.1\nb 2147483648 A 192.0.2.2\nc 2147483647 A 192.0.2.3\n",
