@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/headroom"
 )
 
-// backendSeries is the state of all backends at one moment. It writes a family after the
-// other, and each uses the objects of the one before.
+// backendSeries is the state of all backends at one moment. It writes the families one
+// after the other, and each reuses the objects of the previous one.
 type backendSeries struct {
 	c       *collector
 	list    []backendState
@@ -23,7 +23,7 @@ type backendSeries struct {
 	family  dto.MetricFamily
 }
 
-// backendState is what the series of a backend tell.
+// backendState is the state of a backend for its series.
 type backendState struct {
 	labels []*dto.LabelPair // sorted by name, shared by all series of the backend
 	up     bool
@@ -68,7 +68,7 @@ func (s *backendSeries) addGroup(g farm.Group, counts sums) {
 }
 
 // join adds another backend at the same address: series with the same labels are an error
-// to scrapers.
+// for scrapers.
 func (b *backendState) join(o *backendState) {
 	b.up, b.out = b.up || o.up, b.out && o.out
 	b.figures.add(&o.figures)
@@ -76,7 +76,7 @@ func (b *backendState) join(o *backendState) {
 
 func label(name, value string) *dto.LabelPair { return &dto.LabelPair{Name: &name, Value: &value} }
 
-// write writes all families. A family without series is left out.
+// write writes all families. A family without series is omitted.
 func (s *backendSeries) write(out expfmt.Encoder) error {
 	for _, write := range []func(expfmt.Encoder) error{s.writeGauges, s.writeCounters, s.writeHistograms} {
 		if err := write(out); err != nil {
@@ -86,7 +86,7 @@ func (s *backendSeries) write(out expfmt.Encoder) error {
 	return nil
 }
 
-// backendGauge is a family of gauges, with the value of a backend if it has one.
+// backendGauge is a family of gauges. value returns the value of a backend, if it has one.
 type backendGauge struct {
 	named
 	value func(*backendState) (v float64, has bool)
@@ -129,7 +129,7 @@ func (s *backendSeries) writeCounters(out expfmt.Encoder) error {
 	return nil
 }
 
-// codeLabels are the labels of the classes of status.
+// codeLabels are the labels of the status classes.
 var codeLabels = func() (out [len(codes)]*dto.LabelPair) {
 	for i := range codes {
 		out[i] = label("code", codes[i])
@@ -137,7 +137,7 @@ var codeLabels = func() (out [len(codes)]*dto.LabelPair) {
 	return out
 }()
 
-// addCounter adds the series of a counter: one, or one for each class of status.
+// addCounter adds the series of a counter: one, or one for each status class.
 func (s *backendSeries) addCounter(b *backendState, n *counter) {
 	field := reflect.ValueOf(&b.counts).Elem().Field(n.field)
 	if !n.codes {
@@ -180,7 +180,7 @@ func (s *backendSeries) writeHistograms(out expfmt.Encoder) error {
 	return nil
 }
 
-// begin begins a family, next adds a series to it, end writes it.
+// begin starts a family, next adds a series to it, end writes it.
 func (s *backendSeries) begin(n named, kind dto.MetricType) {
 	s.family = dto.MetricFamily{Name: &n.name, Help: &n.help, Type: &kind, Metric: s.metrics[:0]}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // A scrape of ten thousand backends in a hundred farms, in each degree of detail. The
-// figures beside time and memory are the bytes that leave.
+// figures besides time and memory are the bytes sent.
 func BenchmarkScrape(b *testing.B) {
 	const farms, backends = 100, 100
 	cfg := &farm.Config{}

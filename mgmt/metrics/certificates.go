@@ -6,11 +6,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Certificate is what scrapers are told of a certificate.
+// Certificate is a certificate as shown to scrapers.
 type Certificate struct {
 	Name     string
 	NotAfter time.Time
-	Used     bool // a farm, service or setting names it
+	Used     bool // a farm, service or setting uses it
 }
 
 // certificateDescs are the metrics of certificates.

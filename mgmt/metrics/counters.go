@@ -22,7 +22,7 @@ type counter struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
 	scale float64
-	codes bool // an array by class of status
+	codes bool // an array by status class
 }
 
 // counters lists the exported fields of a struct by their tags.
@@ -59,7 +59,7 @@ func (c *counter) dtoType() dto.MetricType {
 	return dto.MetricType_GAUGE
 }
 
-// codes are the classes of status, in the order they are counted in.
+// codes are the status classes, in the order of their counters.
 var codes = [...]string{"1xx", "2xx", "3xx", "4xx", "5xx"}
 
 // collect shows one struct.
@@ -96,8 +96,8 @@ func (c *collector) collectLoops(ch chan<- prometheus.Metric) {
 	}
 }
 
-// sums is where the counters of a farm come from: the loops or, for farms the
-// kernel carries, netd. Those are not shown while they are not known.
+// sums holds the counters of farms: from the loops or, for farms carried by the kernel,
+// from netd. The latter are not shown while they are unknown.
 type sums struct {
 	Counters
 	kernel stats.Traffic
@@ -127,7 +127,7 @@ func (c *collector) collectFarm(ch chan<- prometheus.Metric, f *farm.Farm, class
 	}
 }
 
-// collectLoopsOf shows what only loops count of a farm.
+// collectLoopsOf shows the counters of a farm that only loops have.
 func (c *collector) collectLoopsOf(ch chan<- prometheus.Metric, f *farm.Farm, classes []string) {
 	if f.Carries() == farm.TrafficRequests {
 		times := c.o.Counters.SumFarmTimes(f.ID)
@@ -170,14 +170,14 @@ func (c *collector) usable(b *farm.Backend) (up, out bool) {
 	return !b.Unresolved() && c.o.Health(b.ID) != farm.StatusDown, b.Maintenance != farm.MaintenanceOff
 }
 
-// figures are what was counted of a backend, or of several.
+// figures holds the counters of one or more backends.
 type figures struct {
 	counts       stats.Backend
 	times        stats.Times
 	known, timed bool
 }
 
-// figures returns those of a backend.
+// figures returns the counters of a backend.
 func (s sums) figures(f *farm.Farm, backend uint32) (out figures) {
 	switch {
 	case !f.InKernel():
@@ -191,14 +191,14 @@ func (s sums) figures(f *farm.Farm, backend uint32) (out figures) {
 	return out
 }
 
-// add adds those of another backend.
+// add adds the counters of another backend.
 func (s *figures) add(o *figures) {
 	s.known, s.timed = s.known || o.known, s.timed || o.timed
 	addFields(reflect.ValueOf(&s.counts).Elem(), reflect.ValueOf(&o.counts).Elem())
 	addFields(reflect.ValueOf(&s.times).Elem(), reflect.ValueOf(&o.times).Elem())
 }
 
-// addFields adds all numbers of a value of nested structs and arrays to another.
+// addFields adds all numbers in nested structs and arrays of a value to another.
 func addFields(to, from reflect.Value) {
 	switch to.Kind() {
 	case reflect.Struct:
@@ -226,8 +226,7 @@ func (c *collector) collectFigures(ch chan<- prometheus.Metric, s *figures, labe
 	}
 }
 
-// backendLabel is the address of a backend; without a port when it keeps the
-// client's.
+// backendLabel returns the address of a backend; without a port if it keeps the client's.
 func backendLabel(b *farm.Backend) string {
 	if b.Port == 0 {
 		return b.ShownAddress()

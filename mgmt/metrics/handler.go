@@ -12,17 +12,18 @@ import (
 )
 
 const (
-	// scrapesAtOnce bounds the scrapes in progress, scrapeTime the duration of each.
+	// scrapesAtOnce is how many scrapes may run at a time, scrapeTime how long each may
+	// take.
 	scrapesAtOnce = 4
 	scrapeTime    = 20 * time.Second
 )
 
-// Handler answers scrapes in the text format, or in another that the scraper asks for,
+// Handler answers scrapes in the text format, or in another one requested by the scraper,
 // with gzip if the scraper accepts it. The query parameter backends selects the series of
 // backends (detail). Handler does not check permissions.
 //
-// The families of single backends are written one after the other (backendSeries): those
-// of ten thousand backends are 80 MB of text, and several times that as objects.
+// The families of single backends are written one after the other (backendSeries): for ten
+// thousand backends they are 80 MB of text, and several times that as objects.
 func Handler(o Options) http.Handler {
 	h := &handler{collector: newCollector(o), rest: map[detail]*prometheus.Registry{}, room: make(chan struct{}, scrapesAtOnce)}
 	for _, d := range details {

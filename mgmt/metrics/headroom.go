@@ -5,7 +5,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/headroom"
 )
 
-// headroomGauges show how much more a backend can take; nothing of one that is not known.
+// headroomGauges show how much more load a backend can take. An unknown headroom is
+// omitted.
 var headroomGauges = []backendGauge{
 	{named{"sluice_backend_headroom_limit_requests", "Requests at once at which the latency of the backend bends, learned from its traffic; where that was not seen, what it carried well."},
 		ofRoom(func(k headroom.Known) float64 { return k.Limit() })},

@@ -25,26 +25,26 @@ type Counters interface {
 	Classes() []string
 }
 
-// Options is where figures come from. Counters, Config and Health must be set.
+// Options are the sources of the figures. Counters, Config and Health must be set.
 type Options struct {
 	Counters Counters
-	// Config returns the configuration in force and its revision.
+	// Config returns the active configuration and its revision.
 	Config func() (*farm.Config, uint64)
 	// Health returns up, down or undefined for the stable ID of a backend.
 	Health func(backend uint32) farm.Status
-	// Traffic returns what the kernel counted of the farms it carries; ok is false
-	// while that is not known. It must not take long. nil shows none.
+	// Traffic returns the counters of farms carried by the kernel; ok is false while they
+	// are unknown. It must not take long. nil shows none.
 	Traffic func() (t stats.Traffic, ok bool)
 	// Logs returns the counts of the access logs; nil shows none.
 	Logs func() accesslog.Stats
-	// Syslog returns what became of messages, for each syslog server; nil shows none.
+	// Syslog returns the counts of messages for each syslog server; nil shows none.
 	Syslog func() []syslog.Stats
-	// Engine tells whether the engine is connected, and its process; nil shows
-	// nothing of it.
+	// Engine returns whether the engine is connected, and its process; nil shows nothing
+	// about it.
 	Engine func() (connected bool, pid int)
-	// Probes is what was counted of health checks; nil shows none.
+	// Probes returns the counts of health checks; nil shows none.
 	Probes func() []Probed
-	// Headroom is what is known of how much a backend can take; nil shows none.
+	// Headroom returns the known headroom of a backend; nil shows none.
 	Headroom func(*farm.Farm, *farm.Backend) headroom.Known
 	// Certificates lists certificates, without CSRs; nil shows none.
 	Certificates func(*farm.Config) []Certificate
@@ -52,12 +52,12 @@ type Options struct {
 	Version string
 }
 
-// detail is which series of backends a scrape has. With ten thousand backends they are nearly
-// all of it.
+// detail selects the series of backends in a scrape. With ten thousand backends these are
+// nearly all of it.
 type detail string
 
 const (
-	eachBackend detail = "all"     // those of each
+	eachBackend detail = "all"     // for each backend
 	byService   detail = "service" // sums for each service, with an empty label for the backend
 	noBackend   detail = "none"
 )
@@ -199,11 +199,11 @@ func (c *collector) collectLogs(ch chan<- prometheus.Metric) {
 	ch <- total(c.dropped, s.Engine, "engine")
 }
 
-// Probed is what was counted of one health check since mgmt was started.
+// Probed holds the counts of one health check since the start of mgmt.
 type Probed struct {
 	Check           string
 	Healthy, Failed uint64
-	Seconds         float64 // that all probes took together
+	Seconds         float64 // for all probes together
 }
 
 func (c *collector) collectProbes(ch chan<- prometheus.Metric) {

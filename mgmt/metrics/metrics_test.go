@@ -27,7 +27,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/syslog"
 )
 
-// setup is a segment of two loops and a configuration of two farms.
+// setup returns a segment of two loops and a configuration of two farms.
 func setup(t testing.TB) (*stats.Segment, metrics.Options) {
 	t.Helper()
 	s := statstest.New(t, 2)
@@ -66,7 +66,7 @@ func setup(t testing.TB) (*stats.Segment, metrics.Options) {
 	}
 }
 
-// scrape is the text of one.
+// scrape returns the text of a scrape.
 func scrape(t testing.TB, o metrics.Options) string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -149,7 +149,7 @@ func TestScrapeShowsWhatWasCounted(t *testing.T) {
 	}
 }
 
-// Who adds a counter to core/stats must find it here.
+// Every counter of core/stats must be exported.
 func TestEveryCounterIsExported(t *testing.T) {
 	_, o := setup(t)
 	families := parse(t, scrape(t, o))
@@ -227,8 +227,8 @@ func TestAThousandBackendsAreScraped(t *testing.T) {
 	}
 }
 
-// With many backends their series are nearly all of a scrape: who does not want them may
-// leave them out, or have sums.
+// With many backends their series are nearly all of a scrape, so a scraper may omit them,
+// or get sums.
 func TestSeriesOfBackendsCanBeLeftOutOrSummed(t *testing.T) {
 	s, o := setup(t)
 	for id, n := range map[uint32]int{1: 3, 2: 4, 4: 7} {
@@ -269,8 +269,8 @@ func TestSeriesOfBackendsCanBeLeftOutOrSummed(t *testing.T) {
 	}
 }
 
-// Labels name a backend by its address, and series with the same labels are an error to
-// scrapers.
+// Labels identify a backend by its address, and series with the same labels are an error
+// for scrapers.
 func TestBackendsAtOneAddressShareTheirSeries(t *testing.T) {
 	s, o := setup(t)
 	cfg, _ := o.Config()

@@ -9,7 +9,7 @@ import (
 // named is the name of a family and its help text.
 type named struct{ name, help string }
 
-// setValue makes a metric a counter or a gauge, with the objects it has.
+// setValue makes a metric a counter or a gauge, and reuses its objects.
 func setValue(m *dto.Metric, kind dto.MetricType, v float64) {
 	m.Histogram = nil
 	if kind == dto.MetricType_COUNTER {
@@ -25,7 +25,7 @@ func setValue(m *dto.Metric, kind dto.MetricType, v float64) {
 	*m.Gauge.Value, m.Counter = v, nil
 }
 
-// bounds are where the buckets of every histogram end, in seconds.
+// bounds are the upper bounds of the buckets in every histogram, in seconds.
 var bounds = func() (out [stats.Buckets]float64) {
 	for i := range out {
 		out[i] = stats.Bound(i).Seconds()
@@ -33,8 +33,7 @@ var bounds = func() (out [stats.Buckets]float64) {
 	return out
 }()
 
-// setHistogram makes a metric a histogram of durations in seconds, with the objects it
-// has.
+// setHistogram makes a metric a histogram of durations in seconds, and reuses its objects.
 func setHistogram(m *dto.Metric, from *stats.Histogram) {
 	m.Counter, m.Gauge = nil, nil
 	if m.Histogram == nil {

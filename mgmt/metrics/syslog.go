@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/syslog"
 )
 
-// syslogDescs are the metrics of the servers of remote syslog.
+// syslogDescs are the metrics of remote syslog servers.
 type syslogDescs struct {
 	up, waiting, sent, dropped, reconnects *prometheus.Desc
 }
