@@ -8,24 +8,24 @@ import (
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
-// Known tells how backends and farms are now.
+// Known returns the current states of backends and farms.
 type Known struct {
 	Health farmstate.Health
-	// Why says why a backend is down, "" where nothing is known; nil: nothing is.
+	// Why returns why a backend is down, "" if unknown; nil: always unknown.
 	Why farmstate.Told
-	// Farm is the status of a farm, and why it is not up.
+	// Farm returns the status of a farm, and why it is not up.
 	Farm func(*farm.Farm) (farm.Status, string)
 }
 
-// Backends finds out whose health changed. The zero value has looked at nothing.
+// Backends finds backends whose health changed. The zero value is ready for the first Look.
 type Backends struct {
 	cfg     *farm.Config
 	version uint64
 	down    map[uint32]bool
 }
 
-// Look returns what changed since the last look; the first one only remembers. The
-// version grows with all that is known: a look at what is the same costs nothing.
+// Look returns the changes since the last call; the first call only records the states. The
+// version grows with every change of Known, so a call without a change costs nothing.
 func (b *Backends) Look(cfg *farm.Config, version uint64, known Known, at time.Time) []Event {
 	if cfg == b.cfg && version == b.version {
 		return nil
@@ -40,7 +40,7 @@ func (b *Backends) Look(cfg *farm.Config, version uint64, known Known, at time.T
 				was := before[id]
 				down, is := BackendIsDown(g, k, known.Health)
 				if !is {
-					down = was // what was told of it stays
+					down = was // the reported state stays
 				}
 				b.down[id] = down
 				if down != was && before != nil {
@@ -59,8 +59,8 @@ func (k *Known) why(backend uint32) string {
 	return k.Why(backend)
 }
 
-// BackendIsDown is whether the backend at a position is down; is is false while that
-// means nothing: its farm does not run, it is in maintenance, it has no clients, or it
+// BackendIsDown reports whether the backend at a position is down. is is false while that
+// is not meaningful: its farm is stopped, it is in maintenance, it has no clients, or it
 // stands for others.
 func BackendIsDown(g farm.Group, position int, health farmstate.Health) (down, is bool) {
 	b := &g.Backends()[position]
@@ -71,8 +71,8 @@ func BackendIsDown(g farm.Group, position int, health farmstate.Health) (down, i
 	return status == farm.StatusDown, status != farm.StatusMaintenance
 }
 
-// OfBackend is the event of a backend that went down, or is up again. why says more, of
-// "it": "refused three connects".
+// OfBackend returns the event of a backend that went down, or is up again. why is the rest
+// of a sentence that begins with "it", e.g. "refused three connects".
 func OfBackend(g farm.Group, position int, down bool, why string, at time.Time) Event {
 	kind, severity, status := BackendUp, Info, farm.StatusUp
 	if down {
@@ -85,7 +85,7 @@ func OfBackend(g farm.Group, position int, down bool, why string, at time.Time) 
 	return Event{kind, severity, at, facts}
 }
 
-// AboutBackend is what is known of the backend at a position, and of its farm.
+// AboutBackend returns the facts of the backend at a position, and of its farm.
 func AboutBackend(g farm.Group, position int) []string {
 	b := &g.Backends()[position]
 	service := ""
@@ -99,7 +99,7 @@ func AboutBackend(g farm.Group, position int) []string {
 	return append(AboutFarm(g.Farm), fact("SERVICE", service), fact("BACKEND", host), fact("BACKEND_IP", address(b)), fact("BACKEND_PORT", strconv.Itoa(int(b.Port))), fact("NUMBER", g.Number(position)))
 }
 
-// address is where a backend is, empty while its name leads nowhere.
+// address returns the address of a backend, empty while its name is not resolved.
 func address(b *farm.Backend) string {
 	if !b.Addr.IsValid() {
 		return ""

@@ -9,12 +9,12 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// fact makes one; a NUL, which no environment can hold, becomes a blank.
+// fact returns one fact. A NUL, which an environment cannot contain, becomes a blank.
 func fact(name string, value any) string {
 	return "SLUICE_" + name + "=" + strings.ReplaceAll(fmt.Sprint(value), "\x00", " ")
 }
 
-// Facts makes what is known out of names and values in turn.
+// Facts returns the facts of alternating names and values.
 func Facts(pairs ...string) (out []string) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		out = append(out, fact(pairs[i], pairs[i+1]))
@@ -22,9 +22,9 @@ func Facts(pairs ...string) (out []string) {
 	return out
 }
 
-// Changed are the events of a change that is in force: the revision, and the farms
-// that run since or no longer. A farm that is only renamed, or opened again, is
-// neither.
+// Changed returns the events of an active change: the revision, and the farms that were
+// started or stopped by it. A farm that is only renamed, or whose listener is reopened, has
+// no event.
 func Changed(old, now *farm.Config, rev store.Revision, at time.Time) []Event {
 	events := []Event{{Kind: RevisionApplied, Severity: Info, At: at, Facts: []string{
 		fact("REVISION", rev.Number), fact("AUTHOR", rev.Author), fact("SOURCE", rev.Source), fact("COMMENT", rev.Comment)}}}
@@ -50,7 +50,7 @@ func running(cfg *farm.Config) map[uint32]bool {
 	return out
 }
 
-// AboutFarm is what is known of a farm.
+// AboutFarm returns the facts of a farm.
 func AboutFarm(f *farm.Farm) []string {
 	return []string{fact("FARM", f.Name), fact("PROFILE", f.SettingsProfile()), fact("VIP", f.VIP), fact("VPORT", f.PortsText())}
 }

@@ -1,8 +1,8 @@
-// Package event names what happens on an appliance, for all who hear of it: scripts
+// Package event names the events of an appliance, for all their receivers: scripts
 // (mgmt/scripts), syslog servers (mgmt/syslog), mails and webhooks (mgmt/notify).
 //
-// Changed, Backends, Farms and Limits find out some of it, each by comparing what was
-// with what is.
+// Changed, Backends, Farms and Limits find some of them, each by comparing the previous
+// state with the current one.
 package event
 
 import (
@@ -10,26 +10,26 @@ import (
 	"time"
 )
 
-// Severity is how bad it is.
+// Severity is the severity of an event.
 type Severity string
 
-// The severities, from what is only good to know to what clients suffer from.
+// The severities, from information to faults that affect clients.
 const (
 	Info    Severity = "info"
 	Warning Severity = "warning"
 	Error   Severity = "error"
 )
 
-// Severities lists them, the least first.
+// Severities lists them, the lowest first.
 func Severities() []Severity { return []Severity{Info, Warning, Error} }
 
-// AtLeast reports whether a severity is as bad as another. None counts as info.
+// AtLeast reports whether a severity is at least least. An empty one counts as info.
 func (s Severity) AtLeast(least Severity) bool {
 	all := Severities()
 	return slices.Index(all, s) >= slices.Index(all, least) || least == Info
 }
 
-// Event is something that happened. Facts are what is known of it, as NAME=value.
+// Event is one event. Facts are its details, as NAME=value.
 type Event struct {
 	Kind     Kind
 	Severity Severity

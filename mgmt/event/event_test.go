@@ -70,7 +70,7 @@ func TestBackendsAreToldWhenTheirHealthTurns(t *testing.T) {
 		}
 		return events
 	}
-	look(cfg, 1, "") // what was found at the start happened before
+	look(cfg, 1, "") // the state at the start is not new
 	status[1], status[2], status[9] = farm.StatusUp, farm.StatusDown, farm.StatusDown
 	events := look(cfg, 2, "backend-up a, backend-down a")
 	if events[0].Severity != event.Info || events[1].Severity != event.Warning {
@@ -84,12 +84,12 @@ func TestBackendsAreToldWhenTheirHealthTurns(t *testing.T) {
 	if asked != 0 {
 		t.Error("it looked though nothing was written")
 	}
-	// New ones are told when they are down, and nobody is who is gone.
+	// A new backend that is down has an event, and a removed one has none.
 	next := &farm.Config{Farms: []farm.Farm{web(1, "a", false, backend(1, "10.0.0.1"), backend(3, "10.0.0.3"), backend(4, "10.0.0.4"))}}
 	status[3] = farm.StatusDown
 	look(next, 2, "backend-down a")
 	next.Farms[0].HTTP.Services[0].Backends[1].Maintenance = farm.MaintenanceDrain
-	look(next, 3, "") // what an operator took out stays what it was
+	look(next, 3, "") // a backend in maintenance keeps its state
 	next.Farms[0].HTTP.Services[0].Backends[1].Maintenance = farm.MaintenanceOff
 	look(next, 4, "")
 	status[3] = farm.StatusUndefined
@@ -123,7 +123,7 @@ func TestFarmsAreToldWhenTheirStatusIsAnother(t *testing.T) {
 	look("")
 	status["a"] = farm.StatusProblem
 	look("warning farm a has a problem: no backend is usable")
-	status["a"] = farm.StatusNeededRestart // passes by
+	status["a"] = farm.StatusNeededRestart // is skipped
 	look("")
 	status["a"] = farm.StatusCritical
 	if e := look("error farm a is critical: no backend is usable")[0]; e.Fact("WAS") != "problem" || e.Fact("STATUS") != "critical" {
@@ -131,7 +131,7 @@ func TestFarmsAreToldWhenTheirStatusIsAnother(t *testing.T) {
 	}
 	status["a"] = farm.StatusUp
 	look("info farm a is up again")
-	cfg.Farms[1].Stopped = false // it is down since it was started
+	cfg.Farms[1].Stopped = false // it is down since its start
 	look("error farm off is down: no backend is usable")
 	status["a"], cfg.Farms[0].Stopped = farm.StatusDown, true
 	look("") // an operator stopped it
@@ -159,7 +159,7 @@ func TestALimitIsToldOfOnceUntilItIsOver(t *testing.T) {
 		}
 	}
 	const reached = "limit-reached warning the limit of connections (maxconnections) of farm shop is reached: "
-	look(0, 0, 100, "") // what was refused before the start is no news
+	look(0, 0, 100, "") // refusals before the start are not new
 	look(time.Second, 10, 107, reached+"10 of 10, 7 turned away or left waiting")
 	for range 90 { // refuses all the time
 		look(time.Second, 9, 107, "")
@@ -169,13 +169,13 @@ func TestALimitIsToldOfOnceUntilItIsOver(t *testing.T) {
 	look(time.Second, 3, 107, "limit-over info the limit of connections (maxconnections) of farm shop is no longer reached; that lasted 3m0s, 7 turned away or left waiting")
 	look(time.Hour, 3, 107, "")
 	look(time.Second, 3, 109, reached+"3 of 10, 2 turned away or left waiting")
-	look(6*time.Minute, 3, 0, "limit-over info the limit of connections (maxconnections) of farm shop is no longer reached; that lasted 0s") // counted anew
+	look(6*time.Minute, 3, 0, "limit-over info the limit of connections (maxconnections) of farm shop is no longer reached; that lasted 0s") // the counter was reset
 	l.Look(nil, now)                                                                                                                         // the farm is gone
 	look(0, 3, 1, reached+"3 of 10, 1 turned away or left waiting; limit-reached warning the limit of connections (maxconnections) of farm calm is reached, 5 turned away or left waiting")
 }
 
-// That one client sends too much happens on any day: nobody is called for it, and it is
-// one story for hours.
+// One client that sends too much is normal on any day: it is no warning, and one event for
+// hours.
 func TestARateLimitIsNoWarning(t *testing.T) {
 	for _, limit := range []event.Limit{event.FarmConnections, event.BackendConnections, event.RateLimit, event.Descriptors, event.Tracked} {
 		calm, severity := 5*time.Minute, event.Warning
@@ -273,7 +273,7 @@ func TestEveryKindHasWords(t *testing.T) {
 	}
 }
 
-// A farm that is better and not yet well reads as a recovery.
+// A status that is better but not yet up reads as a recovery.
 func TestStatusReadsAsTheWayItWent(t *testing.T) {
 	f := &farm.Farm{Name: "a"}
 	for _, c := range []struct {

@@ -6,15 +6,15 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Farms finds out whose status changed. The zero value has looked at nothing.
+// Farms finds farms whose status changed. The zero value is ready for the first Look.
 type Farms struct {
 	cfg     *farm.Config
 	version uint64
 	status  map[uint32]farm.Status
 }
 
-// Look returns what changed since the last look; the first one only remembers. The
-// version grows with all that is known: a look at what is the same costs nothing.
+// Look returns the changes since the last call; the first call only records the states. The
+// version grows with every change of Known, so a call without a change costs nothing.
 func (s *Farms) Look(cfg *farm.Config, version uint64, known Known, at time.Time) []Event {
 	if cfg == s.cfg && version == s.version {
 		return nil
@@ -31,7 +31,7 @@ func (s *Farms) Look(cfg *farm.Config, version uint64, known Known, at time.Time
 		status, why, is := FarmStatusOf(f, known)
 		if !is {
 			if had {
-				s.status[f.ID] = was // what was told of it stays
+				s.status[f.ID] = was // the reported state stays
 			}
 			continue
 		}
@@ -42,9 +42,9 @@ func (s *Farms) Look(cfg *farm.Config, version uint64, known Known, at time.Time
 	return events
 }
 
-// FarmStatusOf is the status of a farm, and why that is not up; is is false while that
-// means nothing: it was stopped, is being made, or is about to run with another
-// configuration.
+// FarmStatusOf returns the status of a farm, and why it is not up. is is false while that
+// is not meaningful: the farm was stopped, is being created, or is about to run with
+// another configuration.
 func FarmStatusOf(f *farm.Farm, known Known) (status farm.Status, why string, is bool) {
 	if known.Farm == nil || f.Stopped || !serves(f) {
 		return "", "", false
@@ -54,7 +54,7 @@ func FarmStatusOf(f *farm.Farm, known Known) (status farm.Status, why string, is
 	return status, why, is
 }
 
-// serves reports whether there is anybody a farm can send clients to.
+// serves reports whether a farm has anything to send clients to.
 func serves(f *farm.Farm) bool {
 	for _, g := range f.Groups() {
 		if g.Redirects() || len(g.Backends()) > 0 {
@@ -64,7 +64,7 @@ func serves(f *farm.Farm) bool {
 	return false
 }
 
-// SeverityOf is how bad it is that a farm has a status.
+// SeverityOf returns the severity of a farm's status.
 func SeverityOf(status farm.Status) Severity {
 	switch status {
 	case farm.StatusProblem:
@@ -75,7 +75,7 @@ func SeverityOf(status farm.Status) Severity {
 	return Info
 }
 
-// OfFarm is the event of a farm that has another status.
+// OfFarm returns the event of a farm with a new status.
 func OfFarm(f *farm.Farm, status, was farm.Status, why string, at time.Time) Event {
 	facts := append(AboutFarm(f), fact("STATUS", status), fact("WAS", was))
 	if why != "" {

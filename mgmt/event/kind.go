@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Kind is what happened.
+// Kind is the kind of an event.
 type Kind string
 
-// The kinds of events, as names of scripts and settings have them.
+// The kinds of events, as used in names of scripts and in settings.
 const (
 	ApplianceStart  Kind = "appliance-start"
 	ApplianceStop   Kind = "appliance-stop"
@@ -29,17 +29,17 @@ const (
 	ZoneKey         Kind = "zone-key"
 )
 
-// KindInfo is what there is to know of a kind.
+// KindInfo describes a kind.
 type KindInfo struct {
 	Kind Kind
-	// Severities are those its events can have, the least first.
+	// Severities are the possible severities of its events, the lowest first.
 	Severities  []Severity
 	Description string
 	// counted are the words for one event, and for several.
 	counted [2]string
 }
 
-// catalogue declares every kind, once.
+// catalogue declares every kind once.
 var catalogue = []KindInfo{
 	{ApplianceStart, []Severity{Info}, "The appliance has started: the stored configuration is in force", [2]string{"1 start of the appliance", "%d starts of the appliance"}},
 	{ApplianceStop, []Severity{Info}, "An orderly stop of the appliance began", [2]string{"1 stop of the appliance", "%d stops of the appliance"}},
@@ -60,7 +60,7 @@ var catalogue = []KindInfo{
 	{ZoneKey, []Severity{Info, Warning}, "A zone has a next key, made because of key_lifetime, whose DS record its parent zone lacks (warning; again after each week), or that key signs (info)", [2]string{"1 key of a zone is replaced", "%d times keys of zones are replaced"}},
 }
 
-// Catalogue says what there is to know of all kinds.
+// Catalogue returns the descriptions of all kinds.
 func Catalogue() []KindInfo { return slices.Clone(catalogue) }
 
 // Kinds lists all of them.
@@ -72,7 +72,7 @@ func Kinds() []Kind {
 	return out
 }
 
-// Count says how many events of a kind there were.
+// Count returns the number of events of a kind in words.
 func (k Kind) Count(n int) string {
 	i := slices.IndexFunc(catalogue, func(info KindInfo) bool { return info.Kind == k })
 	switch {

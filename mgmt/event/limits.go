@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Limit is what was reached.
+// Limit is a limit that can be reached.
 type Limit string
 
 // The limits.
@@ -17,14 +17,15 @@ const (
 	Tracked            Limit = "tracked-connections" // of the kernel
 )
 
-// calmTime is how long a limit must not be met until it is over: what refuses now and
-// then is one story. Of a rate limit, which clients meet on any day, it is calmTimeOfRate.
+// calmTime is how long a limit must not be reached until its event ends: occasional
+// refusals are one event. calmTimeOfRate is the same for a rate limit, which clients reach
+// on any day.
 const (
 	calmTime       = 5 * time.Minute
 	calmTimeOfRate = time.Hour
 )
 
-// calm is how long the limit must not be met until it is over.
+// calm returns how long the limit must not be reached until its event ends.
 func (l Limit) calm() time.Duration {
 	if l == RateLimit {
 		return calmTimeOfRate
@@ -32,8 +33,8 @@ func (l Limit) calm() time.Duration {
 	return calmTime
 }
 
-// severity is that of reaching it. A rate limit does what it is for when it refuses one
-// client; of the others an operator gave too little.
+// severity returns the severity of reaching a limit. A rate limit fulfils its purpose when
+// it refuses one client. For the others the configured limit is too low.
 func (l Limit) severity() Severity {
 	if l == RateLimit {
 		return Info
@@ -41,22 +42,22 @@ func (l Limit) severity() Severity {
 	return Warning
 }
 
-// Gauge is how it stands with a limit.
+// Gauge is the current state of a limit.
 type Gauge struct {
 	Limit Limit
-	// About says whose it is: Facts of a farm or backend, none of the machine. Key tells
-	// gauges of one limit apart.
+	// About has the Facts of the farm or backend, none for the machine. Key distinguishes
+	// gauges of one limit.
 	Key   uint32
 	About []string
-	// Used of Most are in use; Most is 0 where that is not known. Full says that this
-	// is to be told of.
+	// Used of Most are in use; Most is 0 if unknown. Full reports that this must be
+	// reported.
 	Used, Most uint64
 	Full       bool
-	// Refused counts what was turned away, or had to wait, since it began to be counted.
+	// Refused counts everything that was refused, or had to wait, since the counter began.
 	Refused uint64
 }
 
-// Limits finds out which limits are reached. The zero value has looked at nothing.
+// Limits finds limits that are reached. The zero value is ready for the first Look.
 type Limits struct {
 	looked bool
 	known  map[gaugeKey]*episode
@@ -67,17 +68,17 @@ type gaugeKey struct {
 	key   uint32
 }
 
-// episode is what became of a limit.
+// episode is the history of a limit.
 type episode struct {
-	refused uint64 // at the last look
+	refused uint64 // at the last call
 	open    bool
 	begun   time.Time
 	met     time.Time // for the last time
-	base    uint64    // refused when it began
+	base    uint64    // refused at its beginning
 }
 
-// Look returns which limits are reached since the last look, and which are over; the
-// first one only remembers what was refused. A limit whose gauge is gone is forgotten.
+// Look returns the limits that were reached since the last call, and those that are over.
+// The first call only records the refusals. A limit without a gauge is forgotten.
 func (l *Limits) Look(gauges []Gauge, at time.Time) (events []Event) {
 	before := l.known
 	l.known = make(map[gaugeKey]*episode, len(gauges))
@@ -92,7 +93,7 @@ func (l *Limits) Look(gauges []Gauge, at time.Time) (events []Event) {
 			}
 		}
 		l.known[key] = e
-		if g.Refused < e.refused { // counted anew
+		if g.Refused < e.refused { // the counter was reset
 			e.refused, e.base = 0, 0
 		}
 		met := g.Full || g.Refused > e.refused
@@ -125,7 +126,7 @@ func (g *Gauge) event(kind Kind, severity Severity, e *episode, at time.Time) Ev
 	return Event{kind, severity, at, facts}
 }
 
-// limitWords say what is limited, and what becomes of those beyond it.
+// limitWords say what is limited, and the effect on everything beyond the limit.
 var limitWords = map[Limit][2]string{
 	FarmConnections:    {"connections", "turned away or left waiting"},
 	BackendConnections: {"connections", "left waiting or sent elsewhere"},
@@ -134,7 +135,7 @@ var limitWords = map[Limit][2]string{
 	Tracked:            {"connections the kernel tracks", "not taken"},
 }
 
-// limit is the event of a limit in words.
+// limit returns the event of a limit in words.
 func (e *Event) limit() string {
 	limit := Limit(e.Fact("LIMIT"))
 	words := limitWords[limit]

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Shown is an event as programs of others get it.
+// Shown is an event as other programs get it.
 type Shown struct {
 	Kind     Kind      `json:"kind"`
 	Severity Severity  `json:"severity"`
@@ -18,12 +18,12 @@ type Shown struct {
 	Text     string    `json:"text"`
 }
 
-// Shown is the event for others, with the reason in its text.
+// Shown returns the event for others, with the reason in its text.
 func (e *Event) Shown() Shown {
 	return Shown{Kind: e.Kind, Severity: e.Severity, Time: e.At.UTC(), Farm: e.Fact("FARM"), Service: e.Fact("SERVICE"), Backend: e.address(), Text: e.Text()}
 }
 
-// MarshalJSON is Shown, with all that is known as facts, by their names in small letters.
+// MarshalJSON returns Shown with all facts, by their names in lower case.
 func (e *Event) MarshalJSON() ([]byte, error) {
 	facts := make(map[string]string, len(e.Facts))
 	for _, f := range e.Facts {
@@ -36,7 +36,7 @@ func (e *Event) MarshalJSON() ([]byte, error) {
 	}{e.Shown(), facts})
 }
 
-// address is that of a backend, with its port where it has one; empty for none.
+// address returns the address of a backend, with its port if it has one; empty for none.
 func (e *Event) address() string {
 	host, port := e.Fact("BACKEND"), e.Fact("BACKEND_PORT")
 	if host == "" || port == "" || port == "0" {

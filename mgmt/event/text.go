@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Fact is what is known of an event under a name, as FARM; empty when nothing is.
+// Fact returns the value of a fact by its name, e.g. FARM; empty if it is missing.
 func (e *Event) Fact(name string) string {
 	for _, f := range e.Facts {
 		if value, is := strings.CutPrefix(f, "SLUICE_"+name+"="); is {
@@ -17,7 +17,7 @@ func (e *Event) Fact(name string) string {
 	return ""
 }
 
-// Text is an event in words, with the reason where one is known.
+// Text returns an event in words, with the reason if known.
 func (e *Event) Text() string {
 	text := e.Headline()
 	for _, name := range []string{"COMMENT", "REASON"} {
@@ -28,7 +28,7 @@ func (e *Event) Text() string {
 	return text
 }
 
-// Headline is an event in few words.
+// Headline returns an event in few words.
 func (e *Event) Headline() string {
 	switch e.Kind {
 	case ApplianceStart:
@@ -68,8 +68,8 @@ func (e *Event) Headline() string {
 	return string(e.Kind)
 }
 
-// becomes is what a farm has become. A farm that is better and not yet well reads as a
-// recovery: with its new status alone it would read as a new fault.
+// becomes returns the new state of a farm in words. A status that is better but not yet up
+// reads as a recovery: the new status alone would read as a new fault.
 func (e *Event) becomes() string {
 	status, was := farm.Status(e.Fact("STATUS")), farm.Status(e.Fact("WAS"))
 	worse := slices.Index(faults, was)
@@ -82,7 +82,7 @@ func (e *Event) becomes() string {
 // faults are the statuses of farms with a fault, the worst last.
 var faults = []farm.Status{farm.StatusProblem, farm.StatusCritical, farm.StatusDown}
 
-// statusWords say what a farm is.
+// statusWords are the words for a farm's status.
 var statusWords = map[farm.Status]string{
 	farm.StatusUp:          "is up again",
 	farm.StatusMaintenance: "is in maintenance",
@@ -91,7 +91,8 @@ var statusWords = map[farm.Status]string{
 	farm.StatusDown:        "is down",
 }
 
-// backend is which one it is about, as "backend 1 (10.0.0.1:80) of service web of farm shop".
+// backend describes the backend of an event, e.g. "backend 1 (10.0.0.1:80) of service web
+// of farm shop".
 func (e *Event) backend() string {
 	text := "backend"
 	if n := e.Fact("NUMBER"); n != "" {
