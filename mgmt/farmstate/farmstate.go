@@ -1,9 +1,9 @@
-// Package farmstate derives what the outside sees of a farm and its backends:
-// one status word each, from the configuration, from what is known about the
-// backends' health, and from whether the engine serves the farm at all.
+// Package farmstate derives the visible status of a farm and its backends. It uses the
+// configuration, the known health of the backends, and whether the engine serves the farm
+// at all.
 //
-// Everything here is a pure function of its arguments and may be called from
-// any goroutine. The rules are those of the product family, first match wins:
+// Everything here is a pure function of its arguments and may be called from any goroutine.
+// The rules are those of the product family, first match wins:
 //
 //	1  not served (stopped, no engine, listener refused)   down
 //	2  served, but with an older configuration              needed restart
@@ -12,33 +12,32 @@
 //	5  some up, at least one in maintenance                 maintenance
 //	6  all up                                               up
 //
-// A service that only redirects counts as one backend that is up, and its
-// backends, which receive nothing, count as nothing. So does a farm without services
-// that answers for zones.
+// A service that only redirects counts as one backend that is up, and its backends, which
+// receive no traffic, are not counted. A farm without services that answers for zones
+// counts in the same way.
 package farmstate
 
 import "github.com/sluicelb/sluice/core/farm"
 
-// Health answers what is known about the backend of that stable ID: up, down
-// or undefined. Maintenance is configuration and not its business.
+// Health returns the known health of the backend with that stable ID: up, down or
+// undefined. It does not reflect maintenance, which is configuration.
 type Health func(backend uint32) farm.Status
 
-// Serving is what the engine says about one farm.
+// Serving is the engine's state of one farm.
 type Serving struct {
 	// Running is true when the engine has the farm in its tables and listens.
 	Running bool
 	// Stale is true when it runs with an older configuration than the stored one.
 	Stale bool
-	// Problem says in one sentence why the farm does not run, if there is more to
-	// say than that it is stopped.
+	// Problem says in one sentence why the farm does not run, if it is not simply stopped.
 	Problem string
-	// Warnings are what of a farm that runs cannot work now: packets a firewall
-	// does not let through, and the like.
+	// Warnings are the current faults of a running farm, e.g. packets that a firewall
+	// drops.
 	Warnings []string
 }
 
-// Stopped is what the engine does with a stopped farm. refused is why its last
-// start was refused, empty when it was not.
+// Stopped returns the Serving of a stopped farm. refused is why its last start was refused,
+// empty if it was not.
 func Stopped(refused string) Serving {
 	if refused == "" {
 		return Serving{}
@@ -47,8 +46,8 @@ func Stopped(refused string) Serving {
 		"; remove the cause, or change vip or vport, then start the farm again"}
 }
 
-// Backend returns the status of one backend: maintenance as configured, down
-// while its name has no address, otherwise up, down or undefined as health says.
+// Backend returns the status of one backend: maintenance as configured, down while its name
+// has no address, otherwise the result of health.
 func Backend(b *farm.Backend, health Health) farm.Status {
 	if b.Maintenance != farm.MaintenanceOff {
 		return farm.StatusMaintenance
@@ -64,8 +63,8 @@ func Backend(b *farm.Backend, health Health) farm.Status {
 	}
 }
 
-// In returns the status of the backend at a position of a group. One that stands
-// for several is as good as the best of them.
+// In returns the status of the backend at a position of a group. A backend that stands for
+// several has the status of the best of them.
 func In(g farm.Group, position int, health Health) farm.Status {
 	b := &g.Backends()[position]
 	if !b.Spreads() || b.Maintenance != farm.MaintenanceOff {
@@ -79,9 +78,8 @@ func In(g farm.Group, position int, health Health) farm.Status {
 	return farm.StatusDown
 }
 
-// InStatistics returns the status as statistics show it: a backend nothing is
-// known about is used, so it is up. Monitors of the family take any other word
-// for an alarm.
+// InStatistics returns the status as statistics show it: an undefined backend is used, so
+// it is up. Monitoring programs for the product family treat any other word as an alarm.
 func InStatistics(s farm.Status) farm.Status {
 	if s == farm.StatusUndefined {
 		return farm.StatusUp
@@ -89,8 +87,8 @@ func InStatistics(s farm.Status) farm.Status {
 	return s
 }
 
-// Counts says how many backends of a farm are in which state. A backend
-// nothing is known about is used, so it counts as up.
+// Counts holds the numbers of a farm's backends in each state. An undefined backend is
+// used, so it counts as up.
 type Counts struct {
 	Up, Down, Maintenance int
 }
@@ -106,9 +104,8 @@ func Farm(f *farm.Farm, health Health, told Told, serving Serving) farm.Status {
 	return status
 }
 
-// Look returns the status of the farm, and in one sentence why that is not up; the
-// sentence is empty for a farm that is, and for one that was stopped: that is no
-// problem.
+// Look returns the status of the farm, and in one sentence why it is not up. The sentence
+// is empty for a farm that is up, and for a stopped one, which is no problem.
 func Look(f *farm.Farm, health Health, told Told, serving Serving) (farm.Status, string) {
 	switch {
 	case serving.Problem != "", f.Stopped:

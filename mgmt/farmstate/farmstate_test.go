@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
-// words builds a farm of one service from a word per backend; the health
-// function that comes with it says up and down as the words do.
+// words makes a farm of one service from a word per backend, and a health function that
+// returns up and down by these words.
 func words(states ...string) (*farm.Farm, farmstate.Health) {
 	f := &farm.Farm{Name: "shop", Profile: farm.ProfileHTTP, HTTP: farm.DefaultHTTP()}
 	f.HTTP.Services = []farm.Service{{ID: 1, Name: "main"}}
@@ -96,13 +96,12 @@ func TestBackendStatus(t *testing.T) {
 	}
 }
 
-// A name that stands for several servers is as good as the best of them that its
-// name still has.
+// A name of several servers is as good as the best of its current servers.
 func TestABackendOfSeveralIsAsGoodAsTheBestOfThem(t *testing.T) {
 	for _, c := range []struct {
 		name, maintenance string
 		resolve           farm.Resolve
-		parts             []string // what is known of each; "left up" is one whose address is gone
+		parts             []string // state of each; "left up" is one whose address is gone
 		want              farm.Status
 	}{
 		{"one server", "", farm.ResolveFirst, []string{"up"}, farm.StatusDown},
@@ -188,5 +187,5 @@ func TestStoppedFarmTellsOnlyARefusedStart(t *testing.T) {
 	}
 }
 
-// nothing is known of any backend.
+// nothing returns no problem for any backend.
 func nothing(uint32) string { return "" }

@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Told answers what is wrong with the backend of that stable ID although it can be
-// connected to; empty when nothing is known to be.
+// Told returns the fault of the backend with that stable ID that accepts connections; empty
+// if none is known.
 type Told func(backend uint32) string
 
 // mostNamed is how many backends a problem names one by one.
@@ -21,20 +21,20 @@ func Problem(f *farm.Farm, health Health, told Told, serving Serving) string {
 	return problem
 }
 
-// finding is what is known of the backends of a farm.
+// finding is the known state of a farm's backends.
 type finding struct {
 	Counts
-	told  bool     // something is wrong with one that is in use
-	named []string // what is wrong with the first of them
-	more  int      // with how many it is besides
+	told  bool     // a backend in use has a fault
+	named []string // the faults of the first of them
+	more  int      // the number of further ones
 }
 
-// survey looks at each backend once. Their texts are made for those only that are
-// named: lists of farms look at thousands that are well.
+// survey looks at each backend once. It makes texts only for the named ones, since lists of
+// farms survey thousands of healthy backends.
 func survey(f *farm.Farm, health Health, told Told) (out finding) {
 	groups := f.Groups()
 	if len(groups) == 0 && f.Carries() == farm.TrafficQueries {
-		out.Up++ // its zones are answered all the same
+		out.Up++ // its zones are answered without backends
 	}
 	for _, g := range groups {
 		if g.Redirects() {
@@ -79,7 +79,7 @@ func (w *finding) add(g farm.Group, i int, status farm.Status, told Told) {
 	}
 }
 
-// name notes what is wrong with the backend at a position.
+// name adds the fault of the backend at a position.
 func (w *finding) name(g farm.Group, i int, what string) {
 	if len(w.named) == mostNamed {
 		w.more++
@@ -92,7 +92,7 @@ func (w *finding) name(g farm.Group, i int, what string) {
 	w.named = append(w.named, name+" "+what)
 }
 
-// text lists what is wrong.
+// text lists the faults.
 func (w *finding) text() string {
 	text := strings.Join(w.named, "; ")
 	if w.more > 0 {

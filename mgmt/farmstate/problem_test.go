@@ -32,7 +32,7 @@ func left(b farm.Backend) farm.Backend {
 	return b
 }
 
-// Whatever the status is, the problem says why; and there is none beside up.
+// For every status except up, the problem has a reason; for up there is none.
 func TestStatusAndProblemAgree(t *testing.T) {
 	running := farmstate.Serving{Running: true}
 	drained := at(1, "10.0.0.1")
@@ -111,13 +111,13 @@ func TestBackendsThatNeverAnswerAreFound(t *testing.T) {
 			t.Errorf("its problem is %q", s.Problem(7))
 		}
 	}
-	look(10, 5, false, false) // what was before is not known
+	look(10, 5, false, false) // the counts before are unknown
 	look(10, 7, false, false)
 	look(10, 8, true, true)
 	look(10, 9, true, false)
 	look(11, 12, false, true) // one answer is enough
 	look(11, 15, true, true)
-	look(0, 0, false, true) // counted anew
+	look(0, 0, false, true) // the counter was reset
 	look(0, 3, true, true)
 	want := "accepts connections and does not answer: 3 requests or connections in a row got nothing in time"
 	if got := s.Problem(7); got != want {
@@ -131,7 +131,7 @@ func TestBackendsThatNeverAnswerAreFound(t *testing.T) {
 	if s.Problem(7) != "" {
 		t.Error("it is remembered")
 	}
-	// How often others became silent, answered and were forgotten does not matter.
+	// The silence, answers and removal of other backends do not matter.
 	s.Look(8, 0, 0)
 	s.Look(9, 0, 0)
 	s.Look(8, 0, 3)

@@ -6,29 +6,28 @@ import (
 	"sync/atomic"
 )
 
-// silentAfter is how many requests in a row have to go without an answer.
+// silentAfter is how many requests in a row must remain without an answer.
 const silentAfter = 3
 
-// Silent finds backends that can be connected to and never answer: of those the
-// health table knows nothing, and their clients wait for each. The zero value has seen
-// none. Any goroutine may call its methods.
+// Silent finds backends that accept connections and never answer: the health table cannot
+// detect them, and their clients wait for each. The zero value is ready for use. Any
+// goroutine may call its methods.
 type Silent struct {
 	mu     sync.Mutex
 	seen   map[uint32]*answers
-	silent atomic.Int32 // how many are: mostly none, and lists ask of thousands
+	silent atomic.Int32 // number of silent ones: mostly zero, and lists query thousands
 	moved  atomic.Uint64
 }
 
-// Moved grows with every change of what Problem says, after it.
+// Moved grows after every change of a result of Problem.
 func (s *Silent) Moved() uint64 { return s.moved.Load() }
 
-// answers are the counters of a backend at the last look, and how many requests
-// were not answered in time, or for as long as their client waited, since one was.
+// answers holds the counters of a backend at the last Look. missed is how many requests
+// since the last answer got none in time, or while their client waited.
 type answers struct{ responses, timeouts, missed uint64 }
 
-// Look notes the counters of a backend, of which timeouts are all requests that
-// were waited for in vain, and reports whether it is silent, and
-// whether that changed.
+// Look records the counters of a backend, and returns whether it is silent, and whether
+// that changed. timeouts counts all requests without an answer.
 func (s *Silent) Look(backend uint32, responses, timeouts uint64) (silent, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,12 +38,12 @@ func (s *Silent) Look(backend uint32, responses, timeouts uint64) (silent, chang
 	was := a.silent()
 	missed := a.missedSoFar()
 	defer func() {
-		s.count(was, silent) // before it is told: Problem looks at the count without the lock
+		s.count(was, silent) // before the change is visible: Problem reads the count without the lock
 		if was != silent || silent && s.seen[backend].missed != missed {
 			s.moved.Add(1)
 		}
 	}()
-	if a == nil || timeouts < a.timeouts { // new, or counted anew
+	if a == nil || timeouts < a.timeouts { // new, or the counter was reset
 		s.seen[backend] = &answers{responses: responses, timeouts: timeouts}
 		return false, was
 	}
@@ -56,7 +55,7 @@ func (s *Silent) Look(backend uint32, responses, timeouts uint64) (silent, chang
 	return silent, silent != was
 }
 
-// silent reports whether a backend is; one that nobody looked at is not.
+// silent reports whether a backend is silent; an unknown one is not.
 func (a *answers) silent() bool { return a != nil && a.missed >= silentAfter }
 
 func (a *answers) missedSoFar() uint64 {
@@ -66,7 +65,7 @@ func (a *answers) missedSoFar() uint64 {
 	return a.missed
 }
 
-// count keeps count of those that are silent.
+// count counts the silent backends.
 func (s *Silent) count(was, is bool) {
 	switch {
 	case is && !was:
@@ -76,7 +75,7 @@ func (s *Silent) count(was, is bool) {
 	}
 }
 
-// Problem says what is wrong with a backend that is silent, empty for others.
+// Problem returns the fault of a silent backend, empty for others.
 func (s *Silent) Problem(backend uint32) string {
 	if s.silent.Load() == 0 {
 		return ""
@@ -89,7 +88,7 @@ func (s *Silent) Problem(backend uint32) string {
 	return ""
 }
 
-// Retain forgets the backends that are not there any more.
+// Retain removes the backends that no longer exist.
 func (s *Silent) Retain(there func(backend uint32) bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

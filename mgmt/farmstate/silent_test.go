@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
-// Whatever Problem says anew is counted after it; what it does not is not.
+// Every change of Problem is counted after it, and nothing else is.
 func TestEveryChangeOfWhatIsSaidOfASilentBackendIsCounted(t *testing.T) {
 	var s farmstate.Silent
 	said, moved := "", uint64(0)

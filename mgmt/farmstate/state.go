@@ -2,17 +2,17 @@ package farmstate
 
 import "github.com/sluicelb/sluice/core/farm"
 
-// State keeps apart what the one status word of the family mixes: what was ordered, what
-// an operator took out, and what is. Each word of it is about one of them only.
+// State separates what the single status word of the product family mixes: the order to
+// run, maintenance by an operator, and the actual state.
 type State struct {
-	// Configured is what start and stop ordered: up or down.
+	// Configured is the order of start and stop: up or down.
 	Configured string
-	// Maintenance is what an operator took out of use: of a backend none, drain or cut;
-	// of what has backends none, some or all of them.
+	// Maintenance is the maintenance by an operator: for a backend none, drain or cut; for
+	// a group of backends none, some or all of them.
 	Maintenance string
-	// Actual is what is, whatever was ordered. Of a farm up (clients are taken), outdated
-	// (by an older configuration) or down; of a service up or down; of a backend up,
-	// down, ejected or undefined.
+	// Actual is the actual state, independently of the others. For a farm it is up (clients
+	// are accepted), outdated (with an older configuration) or down; for a service up or
+	// down; for a backend up, down, ejected or undefined.
 	Actual string
 }
 
@@ -35,7 +35,7 @@ func configured(f *farm.Farm) string {
 	return Up
 }
 
-// OfFarm is the state of a farm.
+// OfFarm returns the state of a farm.
 func OfFarm(f *farm.Farm, serving Serving) State {
 	var taken, all int
 	for _, g := range f.Groups() {
@@ -57,9 +57,8 @@ func served(f *farm.Farm, serving Serving) string {
 	return Up
 }
 
-// OfGroup is the state of a service, or of the backends of an l4xnat farm. It is up
-// while somebody can answer: a backend that may be used, or the service itself by a
-// redirect.
+// OfGroup returns the state of a service, or of the backends of an l4xnat farm. It is up
+// while clients get answers: from a usable backend, or by a redirect of the service.
 func OfGroup(g farm.Group, health Health, serving Serving) State {
 	taken, all := takenOut(g)
 	out := State{Configured: configured(g.Farm), Maintenance: share(taken, all), Actual: Down}
@@ -79,8 +78,8 @@ func OfGroup(g farm.Group, health Health, serving Serving) State {
 	return out
 }
 
-// OfBackend is the state of the backend at a position of a group. ejected says that it
-// was ejected.
+// OfBackend returns the state of the backend at a position of a group. ejected reports that
+// it was ejected.
 func OfBackend(g farm.Group, position int, health Health, ejected bool) State {
 	b := &g.Backends()[position]
 	out := State{Configured: configured(g.Farm), Maintenance: string(b.Maintenance), Actual: actual(g, b, health)}
@@ -93,7 +92,7 @@ func OfBackend(g farm.Group, position int, health Health, ejected bool) State {
 	return out
 }
 
-// actual is what is known of a backend, in maintenance or not.
+// actual returns the known state of a backend, ignoring maintenance.
 func actual(g farm.Group, b *farm.Backend, health Health) string {
 	used := *b
 	used.Maintenance = farm.MaintenanceOff

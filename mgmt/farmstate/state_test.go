@@ -48,7 +48,7 @@ func TestARedirectAnswersByItself(t *testing.T) {
 	}
 }
 
-// A backend that is down stays down when it is taken out, and one that is well stays well.
+// Maintenance does not change the actual state of a backend, up or down.
 func TestMaintenanceHidesNothingOfABackend(t *testing.T) {
 	for _, c := range []struct {
 		known, maintenance string
