@@ -1,6 +1,5 @@
-// Package secondaries tells the servers that copy zones of gslb farms when there is
-// something to copy (NOTIFY, RFC 1996). They ask by themselves now and then; who is told
-// does it at once.
+// Package secondaries notifies the servers that copy zones of gslb farms of changes
+// (NOTIFY, RFC 1996). They poll the zones at intervals; a notified server copies at once.
 package secondaries
 
 import (
@@ -17,28 +16,29 @@ import (
 	"github.com/sluicelb/sluice/core/rdata"
 )
 
-// Options are what a Teller stands on; the zero value is that of an appliance.
+// Options holds the parameters of a Teller; the zero value is for an appliance.
 type Options struct {
-	// Port is that of the servers; 0 means 53.
+	// Port is the port of the servers; 0 means 53.
 	Port uint16
-	// Waits are the times between tries (RFC 1996 §3.6: five or so, each later than the
-	// one before); nil means 1, 2, 4, 8 and 16 s.
+	// Waits are the times between tries (RFC 1996 §3.6: about five, each longer than the
+	// previous one); nil means 1, 2, 4, 8 and 16 s.
 	Waits []time.Duration
 	// Patience is how long a server may take to answer; 0 means 2 s.
 	Patience time.Duration
-	// Open opens a key that farms share with their secondaries; nil: it is open.
+	// Open decrypts a key that farms share with their secondaries; nil: keys are not
+	// encrypted.
 	Open func(farm.TransferKey) (farm.TransferKey, error)
-	Log  *slog.Logger // nil: nobody hears
+	Log  *slog.Logger // nil: no log
 }
 
 const (
 	standardPort = 53
 	patience     = 2 * time.Second
-	// atOnce bounds who is told at once.
+	// atOnce is how many servers are notified at a time.
 	atOnce = 32
 )
 
-// Teller tells secondaries of changes. Its methods may be called by any goroutine.
+// Teller notifies secondaries of changes. Its methods may be called by any goroutine.
 type Teller struct {
 	options Options
 	ctx     context.Context
@@ -46,17 +46,17 @@ type Teller struct {
 	all     sync.WaitGroup
 
 	mu    sync.Mutex
-	under map[key]news // what is told, or waits to be
+	under map[key]news // notifications in progress or waiting
 }
 
-// news is a zone's serial, and the farm as it is with it: also how it is reached, and by
-// which key, may have changed since the last try.
+// news is a zone's serial, and the current farm, since also the route and the key may have
+// changed since the last try.
 type news struct {
 	serial uint32
 	farm   *farm.Farm
 }
 
-// key is one zone and one who is told of it.
+// key is one zone and one of its servers.
 type key struct {
 	farm   uint32
 	zone   string
@@ -76,14 +76,14 @@ func New(ctx context.Context, o Options) *Teller {
 	return &Teller{options: o, ctx: ctx, turns: make(chan struct{}, atOnce), under: map[key]news{}}
 }
 
-// Wait returns when ctx has ended and nobody is told any more.
+// Wait returns when ctx has ended and no notification is in progress.
 func (t *Teller) Wait() {
 	<-t.ctx.Done()
 	t.all.Wait()
 }
 
-// Changed tells of the zones whose serial differs: there is something to copy. old is the
-// configuration that was in force before now.
+// Changed sends notifications for the zones whose serial changed. old is the configuration
+// before now.
 func (t *Teller) Changed(old, now *farm.Config) {
 	before := map[uint32]*farm.Farm{}
 	for i := range old.Farms {
@@ -106,7 +106,7 @@ func (t *Teller) Changed(old, now *farm.Config) {
 	}
 }
 
-// toldBefore reports whether a server was to be told of the zone as it is.
+// toldBefore reports whether a server had to be notified of the zone in this state.
 func toldBefore(f *farm.Farm, z *farm.Zone, server netip.Addr) bool {
 	if f == nil || f.Stopped || f.Zones() == nil {
 		return false
@@ -115,7 +115,7 @@ func toldBefore(f *farm.Farm, z *farm.Zone, server netip.Addr) bool {
 	return was != nil && was.Serial == z.Serial && slices.Contains(f.Zones().Notified, server)
 }
 
-// tell has a server told, by who tells it of that zone already if somebody does.
+// tell starts a notification of a server, or updates the one in progress for that zone.
 func (t *Teller) tell(f *farm.Farm, z *farm.Zone, server netip.Addr) {
 	k := key{f.ID, z.Name, server}
 	t.mu.Lock()
@@ -131,7 +131,7 @@ func (t *Teller) tell(f *farm.Farm, z *farm.Zone, server netip.Addr) {
 	})
 }
 
-// more reports whether there is something newer to tell; else nobody tells it any more.
+// more reports whether there is a newer serial; if not, it removes the notification.
 func (t *Teller) more(k key, told uint32) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -148,7 +148,7 @@ func (t *Teller) newest(k key) news {
 	return t.under[k]
 }
 
-// one tells a server until it answers, or for as often as it may be told, and returns the
+// one notifies a server until it answers, or there are no more tries, and returns the
 // serial of the last try.
 func (t *Teller) one(k key) uint32 {
 	var n news
@@ -205,7 +205,7 @@ func (t *Teller) ask(k key, f *farm.Farm, serial uint32) (answered bool, err err
 	if _, err := c.Write(msg); err != nil {
 		return false, err
 	}
-	for raw := make([]byte, 512); ; { // until the answer is ours
+	for raw := make([]byte, 512); ; { // until the answer belongs to the message
 		n, err := c.Read(raw)
 		if err != nil {
 			return false, err
@@ -216,7 +216,7 @@ func (t *Teller) ask(k key, f *farm.Farm, serial uint32) (answered bool, err err
 	}
 }
 
-// signs is the key that signs what is told, nil without one.
+// signs returns the key that signs notifications, nil without one.
 func (t *Teller) signs(f *farm.Farm) (*farm.TransferKey, error) {
 	if len(f.Zones().Keys) == 0 {
 		return nil, nil
@@ -229,8 +229,8 @@ func (t *Teller) signs(f *farm.Farm) (*farm.TransferKey, error) {
 	return &k, err
 }
 
-// dial opens the way to a server: from the address of the farm, by which secondaries know
-// their primary, where this machine has it just now.
+// dial connects to a server. The source is the address of the farm, by which secondaries
+// identify their primary, if this machine currently has it.
 func (t *Teller) dial(vip netip.Addr, server string) (net.Conn, error) {
 	from := net.Dialer{LocalAddr: net.UDPAddrFromAddrPort(netip.AddrPortFrom(vip, 0))}
 	if c, err := from.DialContext(t.ctx, "udp", server); err == nil {

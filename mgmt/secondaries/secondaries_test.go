@@ -22,7 +22,7 @@ import (
 
 var here = netip.MustParseAddr("127.0.0.1")
 
-// secondary is a server that is told of zones.
+// secondary is a server that gets notifications.
 type secondary struct {
 	conn   *net.UDPConn
 	port   uint16
@@ -36,7 +36,7 @@ type message struct {
 	name   string
 }
 
-// notified is the answer of a server that understood.
+// notified returns the answer of a server that accepted.
 func notified(msg []byte) []byte {
 	out := append([]byte(nil), msg...)
 	out[2] |= 0x80
@@ -59,7 +59,7 @@ func listens(t *testing.T, answer func([]byte) []byte) *secondary {
 			}
 			msg := raw[:n]
 			end := 12 + bytes.IndexByte(msg[12:], 0)
-			soa := end + 5 + end - 12 + 1 + 10 + 2 // the question's type, then owner and head of the record, and its two empty names
+			soa := end + 5 + end - 12 + 1 + 10 + 2 // the type in the question, then owner and head of the record, and its two empty names
 			if msg[end+5] >= 0xc0 {
 				soa = end + 5 + 2 + 10 + 2
 			}
@@ -72,7 +72,7 @@ func listens(t *testing.T, answer func([]byte) []byte) *secondary {
 	return s
 }
 
-// next is the message that comes next.
+// next returns the next message.
 func (s *secondary) next(t *testing.T) message {
 	t.Helper()
 	select {
@@ -84,7 +84,7 @@ func (s *secondary) next(t *testing.T) message {
 	}
 }
 
-// said is what a teller logs.
+// said holds the log of a teller.
 type said struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -112,7 +112,7 @@ func (s *said) until(t *testing.T, text string) {
 	t.Fatalf("%q was not said: %s", text, s)
 }
 
-// teller is one whose tries follow each other at once.
+// teller returns a Teller without waits between its tries.
 func teller(t *testing.T, port uint16, waits ...time.Duration) (*secondaries.Teller, *said) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -122,7 +122,7 @@ func teller(t *testing.T, port uint16, waits ...time.Duration) (*secondaries.Tel
 	return out, log
 }
 
-// config is a farm with one zone of a serial.
+// config returns a farm with one zone with a serial.
 func config(serial uint32, servers ...netip.Addr) *farm.Config {
 	return &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "names", Profile: farm.ProfileGSLB, VIP: here, VPort: 53, Global: &farm.GSLB{
 		Zones: []farm.Zone{{ID: 1, Name: "example.com", Serial: serial}}, Notified: servers,
@@ -152,7 +152,7 @@ func TestNobodyIsToldOfWhatIsAsItWas(t *testing.T) {
 	tell.Changed(config(5, here), config(6))
 	tell.Changed(config(5, here), stopped)
 	tell.Changed(config(5, here), &farm.Config{})
-	tell.Changed(config(6, here), config(7, here)) // the first there is to tell
+	tell.Changed(config(6, here), config(7, here)) // the first notification
 	if m := s.next(t); m.serial != 7 {
 		t.Errorf("it was told of serial %d", m.serial)
 	}
@@ -223,7 +223,7 @@ func TestAnswersOfOthersAreNone(t *testing.T) {
 			tell, log := teller(t, s.port, time.Millisecond)
 			tell.Changed(config(4, here), config(5, here))
 			s.next(t)
-			s.next(t) // since the first answer was none
+			s.next(t) // since the first answer was invalid
 			log.until(t, "a secondary was told of a zone")
 		})
 	}
@@ -265,7 +265,7 @@ func TestTheEndWaitsForNobody(t *testing.T) {
 	tell.Wait()
 }
 
-// With a key, what is told is signed, and so must be the answer.
+// With a key, notifications are signed, and their answers must be.
 func TestWhatIsToldIsSigned(t *testing.T) {
 	key := farm.TransferKey{Name: "ns2.example.com", Secret: "MDEyMzQ1Njc4OWFiY2RlZg=="}
 	signs := func(e *rdata.Exchange, msg []byte) []byte {
@@ -285,7 +285,7 @@ func TestWhatIsToldIsSigned(t *testing.T) {
 			return nil
 		}
 		if answers.Add(1) == 1 {
-			return signs(nil, msg) // somebody else's
+			return signs(nil, msg) // from another sender
 		}
 		return signs(e, msg)
 	})
@@ -308,8 +308,8 @@ func TestWhatIsToldIsSigned(t *testing.T) {
 	}
 }
 
-// A try says what is so at its time: who was silent may be told of a newer serial, and by
-// another key, than the try before was of.
+// Each try has the current state: a server that was silent may get a newer serial, and
+// another key, than in the previous try.
 func TestATryKnowsWhatChangedMeanwhile(t *testing.T) {
 	key := farm.TransferKey{Name: "ns2.example.com", Secret: "MDEyMzQ1Njc4OWFiY2RlZg=="}
 	verified := make(chan bool, 10)
