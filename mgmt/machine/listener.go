@@ -13,48 +13,48 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// ListenerOptions is what a Listener works with; all must be set.
+// ListenerOptions holds the parameters of a Listener; all must be set.
 type ListenerOptions struct {
-	// Start is where the API listens as long as nothing else is set.
+	// Start is the default address of the API.
 	Start netip.AddrPort
-	// Now is where it listens at first: somewhere else, if a process before this one
-	// moved it.
+	// Now is the initial address, which differs from Start if an earlier process moved the
+	// API.
 	Now netip.AddrPort
-	// Open has another listener opened by a process that may; Move has the API answer
-	// there, and no longer where it did.
+	// Open opens another listener through a process with the privilege. Move makes the API
+	// answer there instead of its previous address.
 	Open func(ctx context.Context, address string) (net.Listener, error)
 	Move func(context.Context, net.Listener) error
-	// Certificate returns one that may be chosen.
+	// Certificate returns a certificate that the settings may name.
 	Certificate func(name string) (*tls.Certificate, error)
 	Prefixes    func() []netip.Prefix
 	Listeners   func() ([]apply.Listener, error)
 }
 
-// Listener is the apply.Machine of where API and web interface listen. It is always
-// TLS, and asks who comes.
+// Listener is the apply.Machine for the address of API and web interface. It always uses
+// TLS and authenticates its clients.
 type Listener struct {
 	options ListenerOptions
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the following fields
 	now    netip.AddrPort
 	chosen string // empty: the appliance's own
 }
 
-// NewListener returns a Listener; nothing was moved or chosen yet.
+// NewListener returns a Listener without any changes.
 func NewListener(o ListenerOptions) *Listener { return &Listener{options: o, now: o.Now} }
 
-// Start is where the API listens as long as nothing else is set.
+// Start returns the default address of the API.
 func (l *Listener) Start() netip.AddrPort { return l.options.Start }
 
-// Address is where the API listens now.
+// Address returns the current address of the API.
 func (l *Listener) Address() netip.AddrPort {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.now
 }
 
-// Chosen is the certificate that is set, as it is now, nil when none is or it cannot
-// be used.
+// Chosen returns the current certificate of that name in the settings, nil if there is none
+// or it cannot be used.
 func (l *Listener) Chosen() *tls.Certificate {
 	l.mu.Lock()
 	name := l.chosen
@@ -81,7 +81,7 @@ func (l *Listener) Check(_ context.Context, old, new *farm.System) error {
 	}
 	list, err := l.options.Listeners()
 	if err != nil {
-		return nil // opening it will tell
+		return nil // opening it will show
 	}
 	now := l.Address()
 	for _, other := range list {
@@ -97,14 +97,14 @@ func overlap(a, b netip.AddrPort) bool {
 	return a.Port() == b.Port() && (x == y || x.IsUnspecified() && (x.Is6() || y.Is4()) || y.IsUnspecified() && (y.Is6() || x.Is4()))
 }
 
-// sameListener compares addresses as listings have them: those of every address are
-// of either family.
+// sameListener compares addresses as listings have them: the unspecified addresses of both
+// families are equal.
 func sameListener(a, b netip.AddrPort) bool {
 	return a.Port() == b.Port() && (a.Addr() == b.Addr() || a.Addr().IsUnspecified() && b.Addr().IsUnspecified())
 }
 
-// Settle implements apply.Machine. The new listener takes connections before the one
-// before is closed, and who asked for the change is answered on that.
+// Settle implements apply.Machine. The new listener accepts connections before the previous
+// one is closed, and the answer to the change is sent on the previous one.
 func (l *Listener) Settle(ctx context.Context, s *farm.System) map[string]string {
 	err := l.choose(s.API.Certificate)
 	if moved := l.move(ctx, s.API.At(l.options.Start)); moved != nil {
@@ -116,8 +116,8 @@ func (l *Listener) Settle(ctx context.Context, s *farm.System) map[string]string
 	return nil
 }
 
-// choose takes the certificate of that name. While it cannot be used, the appliance's
-// own is.
+// choose selects the certificate of that name. While it cannot be used, the appliance's own
+// one is used.
 func (l *Listener) choose(name string) error {
 	l.mu.Lock()
 	l.chosen = name

@@ -14,13 +14,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/machine"
 )
 
-// stage is where an API is moved about.
+// stage is an API that can be moved.
 type stage struct {
 	*machine.Listener
 	opened []string
 	open   []net.Listener
 	refuse error
-	broken error // what is wrong with every certificate
+	broken error // the error of every certificate
 }
 
 func newStage(t *testing.T, now string) *stage {
@@ -52,7 +52,7 @@ func newStage(t *testing.T, now string) *stage {
 	return s
 }
 
-// fixed is a listener of nothing.
+// fixed is a listener without connections.
 type fixed struct {
 	net.Listener
 	at net.Addr
@@ -95,7 +95,7 @@ func TestTheListenerMovesWhereItIsSetAndBack(t *testing.T) {
 	}
 }
 
-// A process before this one may have moved it.
+// An earlier process may have moved it.
 func TestAListenerThatWasMovedStays(t *testing.T) {
 	s := newStage(t, "127.0.0.1:8443")
 	if s.Settle(t.Context(), api("", 8443)); len(s.opened) != 0 {

@@ -1,8 +1,7 @@
-// Package machine brings the settings of the machine to it: it makes a request of
-// each part that changed, has the supervisor carry it out, and refuses beforehand
-// what cannot be meant.
+// Package machine applies the settings of the machine. It makes a request for each part
+// that changed, lets the supervisor execute it, and refuses invalid settings beforehand.
 //
-// A Machine is the apply.Machine for what touches files and services of the host;
+// A Machine is the apply.Machine for settings that affect files and services of the host.
 // mgmt/apply calls it under its own lock.
 package machine
 
@@ -22,18 +21,18 @@ import (
 	"github.com/sluicelb/sluice/sysnet/settings"
 )
 
-// Options is what a Machine works with; all must be set.
+// Options holds the parameters of a Machine; all must be set.
 type Options struct {
-	// Request has a request carried out by a process that may.
+	// Request executes a request through a process with the privilege.
 	Request func(ctx context.Context, kind string, request []byte) (answer []byte, err error)
 	// Secrets opens the community.
 	Secrets apply.Secrets
-	// Prefixes are the addresses of this machine, Listeners what waits for clients.
+	// Prefixes returns the addresses of this machine, Listeners its listening sockets.
 	Prefixes  func() []netip.Prefix
 	Listeners func() ([]apply.Listener, error)
-	// Keeper keeps which services were not told, for the next process.
+	// Keeper stores which services have not got their settings yet, for the next process.
 	Keeper Keeper
-	// Services is the machine, to look at.
+	// Services reads the state of the machine.
 	Services *settings.Machine
 	Log      *slog.Logger
 }
@@ -44,29 +43,29 @@ type Keeper interface {
 	WriteDocument(name string, value any) error
 }
 
-// untoldName is the document of services that were not told of their settings.
+// untoldName is the document of services that have not got their settings yet.
 const untoldName = "machine.untold"
 
-// Machine brings settings to the machine. Use New to make one.
+// Machine applies settings to the machine. Use New to make one.
 type Machine struct {
 	options Options
-	// done are the requests that were carried out whole in this life.
+	// done holds the requests that were completely executed by this process.
 	done map[settings.Kind]settings.Request
-	// untold are the services that were not told of their settings.
+	// untold holds the services that have not got their settings yet.
 	untold map[settings.Kind]bool
 }
 
-// New returns a Machine that has done nothing yet. What an earlier one could not tell
-// services it tells them.
+// New returns a new Machine. It later notifies the services that an earlier process could
+// not notify of their settings.
 func New(o Options) *Machine {
 	m := &Machine{o, map[settings.Kind]settings.Request{}, map[settings.Kind]bool{}}
 	if _, err := o.Keeper.ReadDocument(untoldName, &m.untold); err != nil || m.untold == nil {
-		m.untold = map[settings.Kind]bool{} // at worst a service is not told twice
+		m.untold = map[settings.Kind]bool{} // at worst a service is not notified again
 	}
 	return m
 }
 
-// tell notes whether a service is still to be told.
+// tell records whether a service has not got its settings yet.
 func (m *Machine) tell(kind settings.Kind, untold bool) {
 	if m.untold[kind] == untold {
 		return
@@ -105,8 +104,8 @@ func (m *Machine) isLocal(addr netip.Addr) bool {
 	return addr.IsUnspecified() || addr.IsLoopback() || slices.ContainsFunc(m.options.Prefixes(), func(p netip.Prefix) bool { return p.Addr() == addr })
 }
 
-// checkPort refuses a port of UDP that another program has. Who listens is not
-// known: what snmpd has by itself or by the settings of before is its own.
+// checkPort refuses a UDP port that another program uses. The program behind a port is
+// unknown, so the default port and the previous port of snmpd count as its own.
 func (m *Machine) checkPort(old, now *farm.SNMP) error {
 	port := now.EffectivePort()
 	if port == farm.DefaultSNMPPort || old.On && port == old.EffectivePort() {
@@ -114,7 +113,7 @@ func (m *Machine) checkPort(old, now *farm.SNMP) error {
 	}
 	list, err := m.options.Listeners()
 	if err != nil {
-		return nil // unknown is no reason to refuse
+		return nil // an unknown state is no reason to refuse
 	}
 	for _, l := range list {
 		at := l.Addr.Addr()
@@ -141,7 +140,7 @@ func (m *Machine) Settle(ctx context.Context, s *farm.System) map[string]string 
 	return problems
 }
 
-// request is what the settings ask for of one kind.
+// request returns the request for one kind of settings.
 func (m *Machine) request(kind settings.Kind, s *farm.System) (q settings.Request, err error) {
 	q.Kind = kind
 	switch kind {
@@ -161,8 +160,8 @@ func (m *Machine) request(kind settings.Kind, s *farm.System) (q settings.Reques
 	return q, err
 }
 
-// settle has a request carried out unless it was already, or nothing is set and
-// nothing was.
+// settle executes a request, unless it was already executed, or nothing is set now and
+// before.
 func (m *Machine) settle(ctx context.Context, q settings.Request) error {
 	done, before := m.done[q.Kind]
 	if before && reflect.DeepEqual(done, q) {

@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/settings"
 )
 
-// supervisor notes requests and answers them.
+// supervisor records requests and answers them.
 type supervisor struct {
 	asked  []settings.Request
 	answer string
@@ -36,7 +36,7 @@ func (s *supervisor) request(_ context.Context, kind string, request []byte) ([]
 	return []byte(s.answer), s.err
 }
 
-// asks are the kinds that were asked for, once.
+// asks returns the kinds of the requests, once each.
 func (s *supervisor) asks() (out []settings.Kind) {
 	for _, q := range s.asked {
 		out = append(out, q.Kind)
@@ -45,7 +45,7 @@ func (s *supervisor) asks() (out []settings.Kind) {
 	return out
 }
 
-// secrets are turned around.
+// secrets reverses its texts.
 type secrets struct{}
 
 func (secrets) SealSecret(string, []byte) ([]byte, error) { return nil, errors.New("not asked") }
@@ -62,7 +62,7 @@ func newMachine(t *testing.T) (*machine.Machine, *supervisor, string) {
 	return machineOf(s, root), s, root
 }
 
-// machineOf is a machine with a supervisor that is there already, as after a restart.
+// machineOf returns a machine with an existing supervisor, as after a restart.
 func machineOf(s *supervisor, root string) *machine.Machine {
 	addr := netip.MustParseAddrPort
 	return machine.New(machine.Options{
@@ -103,7 +103,7 @@ func TestOnlyWhatIsSetIsAskedFor(t *testing.T) {
 	settle(farm.System{}, settings.NTP)
 }
 
-// A process before this one may have set what is not set any more.
+// An earlier process may have set something that is no longer set.
 func TestWhatIsLeftOfAnEarlierLifeIsTakenAway(t *testing.T) {
 	m, s, root := newMachine(t)
 	folder := filepath.Join(root, "etc/ssh/sshd_config.d")
