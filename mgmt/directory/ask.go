@@ -18,15 +18,15 @@ import (
 	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
-// maxAnswer bounds all that a directory sends on one connection, in bytes: an entry of
-// which nothing but the name was asked for has a hundred.
+// maxAnswer is how much a directory may send on one connection, in bytes: an entry has
+// about a hundred, since only its name is requested.
 const maxAnswer = 1 << 20
 
-// ErrNotSet: there is no directory to ask.
+// ErrNotSet: no directory is configured.
 var ErrNotSet = errors.New("no LDAP directory is set: sluice user ldap set host=… base_dn=…")
 
-// Right reports whether the password is that of the user. Errors say why it is not
-// known: the directory does not answer, or not as it should.
+// Right reports whether a password of a user is right. An error is the reason why that is
+// unknown: the directory does not answer, or its answer is invalid.
 func (d *Directory) Right(ctx context.Context, user, password string) (bool, error) {
 	if password == "" || user == "" || len(password) > maxPassword {
 		return false, nil
@@ -50,12 +50,13 @@ func (d *Directory) Right(ctx context.Context, user, password string) (bool, err
 	return false, s.problem("check the password", err)
 }
 
-// refusals are what directories answer to a bind when it is not to be: wrong password,
+// refusals are the result codes with which directories refuse a bind: wrong password,
 // locked, expired, not allowed to bind.
 var refusals = []uint16{ldap.LDAPResultInvalidCredentials, ldap.LDAPResultInappropriateAuthentication, ldap.LDAPResultInsufficientAccessRights,
 	ldap.LDAPResultUnwillingToPerform, ldap.LDAPResultConstraintViolation, ldap.LDAPResultNoSuchObject}
 
-// open connects to the directory and binds as who searches. end closes the connection.
+// open connects to the directory and binds as the user for searches. end closes the
+// connection.
 func (d *Directory) open(ctx context.Context) (s Settings, c *ldap.Conn, end func(), err error) {
 	k, err := d.read()
 	if s = k.Settings.complete(); err != nil || s.Host == "" {
@@ -92,7 +93,7 @@ func notSet(s Settings) error {
 	return nil
 }
 
-// problem names the directory an error is about.
+// problem adds the address of the directory to an error.
 func (s Settings) problem(what string, err error) error {
 	return fmt.Errorf("LDAP directory %s: %s: %w", s.address(), what, err)
 }
@@ -111,14 +112,14 @@ func (d *Directory) tls(s Settings) (*tls.Config, error) {
 	return config, nil
 }
 
-// BoundAnswers limits what one packet of a directory may announce, for all of this
-// process: the library reserves that much memory.
+// BoundAnswers limits the announced size of one packet from a directory, in the whole
+// process: the library allocates that much memory.
 func BoundAnswers() { bounds() }
 
 var bounds = sync.OnceFunc(func() { ber.MaxPacketLengthBytes = maxAnswer })
 
-// dial makes a protected connection, which is over when the time of the settings is, or
-// with ctx.
+// dial makes a protected connection, which ends with the timeout of the settings, or with
+// ctx.
 func (s Settings) dial(ctx context.Context, config *tls.Config) (*ldap.Conn, func(), error) {
 	bounds()
 	until := time.Now().Add(s.timeout())
@@ -127,7 +128,7 @@ func (s Settings) dial(ctx context.Context, config *tls.Config) (*ldap.Conn, fun
 		return nil, nil, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = raw.Close() })
-	_ = raw.SetDeadline(until) // a TCP connection can
+	_ = raw.SetDeadline(until) // never fails on a TCP connection
 	var wire net.Conn = &bounded{Conn: raw, left: maxAnswer}
 	switch s.Security {
 	case LDAPS:
@@ -151,7 +152,7 @@ func (s Settings) dial(ctx context.Context, config *tls.Config) (*ldap.Conn, fun
 	return c, end, nil
 }
 
-// bounded is a connection that ends after so much was read.
+// bounded is a connection that ends after a number of bytes.
 type bounded struct {
 	net.Conn
 	left int // the reader's
@@ -167,7 +168,7 @@ func (b *bounded) Read(to []byte) (int, error) {
 	return n, err
 }
 
-// find returns the name of the entry of a user, empty when there is none.
+// find returns the name of a user's entry, empty if there is none.
 func (s Settings) find(c *ldap.Conn, user string) (dn string, err error) {
 	entries, err := s.search(c, s.BaseDN, scopes[s.Scope], filterFor(s.Filter, user), 2)
 	switch {
@@ -181,7 +182,7 @@ func (s Settings) find(c *ldap.Conn, user string) (dn string, err error) {
 	return entries[0], nil
 }
 
-// search returns the names of entries, not more than most.
+// search returns the names of entries, at most most.
 func (s Settings) search(c *ldap.Conn, base string, scope int, filter string, most int) (names []string, err error) {
 	const noAttributes = "1.1" // RFC 4511 section 4.5.1.8
 	found, err := c.Search(ldap.NewSearchRequest(base, scope, ldap.NeverDerefAliases, most, s.Timeout, false, filter, []string{noAttributes}, nil))
@@ -196,18 +197,18 @@ func (s Settings) search(c *ldap.Conn, base string, scope int, filter string, mo
 	return names, nil
 }
 
-// maxCounted bounds how many users a test counts.
+// maxCounted is how many users a test counts at most.
 const maxCounted = 100
 
-// Tested is what a test found.
+// Tested is the result of a test.
 type Tested struct {
-	// Users is how many entries the filter finds whatever the name is, at most
-	// maxCounted; More: there are more of them.
+	// Users is how many entries the filter finds for any name, at most maxCounted; More:
+	// there are more of them.
 	Users int
 	More  bool
 }
 
-// Test connects, binds and searches as a log-in does. *Error says what does not work.
+// Test connects, binds and searches as a log-in does. An *Error is the reason of a failure.
 func (d *Directory) Test(ctx context.Context) (Tested, error) {
 	s, c, end, err := d.open(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// house is what every setting is allowed in.
+// house returns valid settings.
 func house() directory.Settings {
 	return directory.Settings{Host: "ldap.example.com", BaseDN: "dc=example,dc=com", BindDN: "cn=search,dc=example,dc=com"}
 }
@@ -84,7 +84,7 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 	}
 }
 
-// A password goes where it was given for.
+// A password is sent only to the host it was entered for.
 func TestThePasswordGoesToNoOtherDirectory(t *testing.T) {
 	d, m := opened(nil)
 	refused := func(s directory.Settings, password *string, says string) {
@@ -134,7 +134,7 @@ func TestThePasswordGoesToNoOtherDirectory(t *testing.T) {
 
 func now(d *directory.Directory) directory.Settings { s, _, _ := d.Settings(); return s }
 
-// serve answers each connection as a test wants.
+// serve answers each connection with a function.
 func serve(t *testing.T, answer func(net.Conn)) directory.Settings {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -187,7 +187,7 @@ func TestADirectoryThatIsSilentIsGivenUp(t *testing.T) {
 	close(gone)
 }
 
-// What is no LDAP, or too much of it, costs a bounded amount of memory and is no answer.
+// Data that are no LDAP, or too many, cost limited memory and are no answer.
 func TestWhatADirectorySendsIsBounded(t *testing.T) {
 	entry := []byte("\x30\x0c\x02\x01\x01\x64\x07\x04\x03o=x\x30\x00")
 	for name, send := range map[string][]byte{
@@ -212,8 +212,8 @@ func TestWhatADirectorySendsIsBounded(t *testing.T) {
 	}
 }
 
-// A password is right only if the response to the bind says so: any other message with a
-// result code of 0 does not.
+// A password is right only if the response to the bind says so. Any other message with a
+// result code of 0 does not count.
 func TestOnlyABindResponseMakesAPasswordRight(t *testing.T) {
 	const entry, done = "\x30\x0c\x02\x01\x01\x64\x07\x04\x03o=x\x30\x00", "\x30\x0c\x02\x01\x01\x65\x07\x0a\x01\x00\x04\x00\x04\x00"
 	for kind, want := range map[byte]bool{0x61: true, 0x65: false, 0x67: false, 0x78: false} {

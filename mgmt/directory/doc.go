@@ -1,10 +1,8 @@
-// Package directory asks a directory that speaks LDAP (RFC 4511) whether a password is
-// that of a user: it finds the one entry of the user with a filter, and binds as that
-// entry with the password.
+// Package directory checks passwords of users with an LDAP directory (RFC 4511): it finds
+// the entry of the user with a filter, and binds as that entry with the password.
 //
-// What people type is never a part of the language of filters, an empty password is
-// never sent (directories take it for an anonymous bind, and say yes), and what the
-// directory sends is bounded in time and size. TLS is what it begins with; a plain
-// connection has to be asked for. The password it binds with to search is kept sealed,
-// is not shown, and goes to no other host than it was given for.
+// User input never becomes syntax of a filter. An empty password is never sent, since
+// directories treat it as an anonymous bind and accept it. The time and size of answers are
+// limited. TLS is the default; a plain connection must be configured. The password for
+// searches is stored sealed, is not shown, and is sent only to the host it was entered for.
 package directory

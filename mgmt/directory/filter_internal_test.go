@@ -7,7 +7,7 @@ import (
 	"github.com/go-ldap/ldap/v3"
 )
 
-// FuzzNamesStayNames checks that a name is one value of the filter, whatever it is.
+// FuzzNamesStayNames checks that any name is one value of the filter.
 func FuzzNamesStayNames(f *testing.F) {
 	for _, seed := range []string{"ann", "*", `a*(b)\`, "a\x00b", "ann)(uid=*", "ü", "\xff\xfe", `\2a`, "%s"} {
 		f.Add(seed)
@@ -35,7 +35,7 @@ func FuzzNamesStayNames(f *testing.F) {
 	})
 }
 
-// The library reserves what a packet announces.
+// The library allocates the size that a packet announces.
 func TestPacketsOfADirectoryAreBounded(t *testing.T) {
 	_, _, _ = Settings{Host: "127.0.0.1", Timeout: 1}.dial(t.Context(), nil)
 	if ber.MaxPacketLengthBytes != maxAnswer {

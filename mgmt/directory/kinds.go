@@ -19,13 +19,13 @@ import (
 // request.
 var ErrKind = errors.New("the directory sent no response to the request")
 
-// Checked returns a connection for the library on which every response is of the kind that
-// its request asks for. The library itself accepts any message with a result code of 0 as
-// the response to a bind. BeginTLS has to come before it.
+// Checked returns a connection for the library on which every response has a kind that fits
+// its request. The library itself accepts any message with a result code of 0 as the
+// response to a bind. BeginTLS must come before it.
 func Checked(c net.Conn) net.Conn { return &checked{Conn: c} }
 
-// checked reads whole messages. Requests follow one another, so the last one alone is
-// known. The library writes and reads in two goroutines.
+// checked reads whole messages. Requests follow one another, so it keeps only the last one.
+// The library writes and reads in two goroutines.
 type checked struct {
 	net.Conn
 	asked atomic.Pointer[request]
@@ -48,7 +48,7 @@ var responses = map[ber.Tag][]ber.Tag{
 	ldap.ApplicationExtendedRequest: {ldap.ApplicationExtendedResponse, ldap.ApplicationIntermediateResponse},
 }
 
-// Write notes what a request asks for and sends it.
+// Write records the kind of a request and sends it.
 func (c *checked) Write(b []byte) (int, error) {
 	if p, err := ber.DecodePacketErr(b); err == nil {
 		if id, kind, ok := heading(p); ok {
@@ -58,7 +58,7 @@ func (c *checked) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// Read returns bytes of the next message once it is known to be a response.
+// Read returns bytes of the next message after it has verified that this is a response.
 func (c *checked) Read(b []byte) (int, error) {
 	if len(c.rest) == 0 {
 		var raw bytes.Buffer
@@ -101,7 +101,7 @@ func named(kind ber.Tag) string {
 	return fmt.Sprintf("a message of the unknown kind %d", kind)
 }
 
-// heading returns a message's ID and kind. ok is false for what is no message.
+// heading returns a message's ID and kind. ok is false for invalid messages.
 func heading(p *ber.Packet) (id int64, kind ber.Tag, ok bool) {
 	if len(p.Children) < 2 || p.Children[1].ClassType != ber.ClassApplication {
 		return 0, 0, false
@@ -113,8 +113,8 @@ func heading(p *ber.Packet) (id int64, kind ber.Tag, ok bool) {
 // beginTLSName is the name of the extended operation (RFC 4511 section 4.14).
 const beginTLSName = "1.3.6.1.4.1.1466.20037"
 
-// BeginTLS asks a directory for TLS and makes the handshake. Responses of another kind, and
-// refusals, are errors.
+// BeginTLS requests TLS from a directory and makes the handshake. Responses of another
+// kind, and refusals, are errors.
 func BeginTLS(ctx context.Context, c net.Conn, config *tls.Config) (net.Conn, error) {
 	if err := AskTLS(c); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func BeginTLS(ctx context.Context, c net.Conn, config *tls.Config) (net.Conn, er
 	return secured, nil
 }
 
-// AskTLS asks the directory to begin TLS on a connection (STARTTLS). The handshake follows.
+// AskTLS sends a request to begin TLS on a connection (STARTTLS). The handshake follows.
 func AskTLS(c net.Conn) error {
 	message := ber.NewSequence("LDAP Request")
 	message.AppendChild(ber.NewInteger(ber.ClassUniversal, ber.TypePrimitive, ber.TagInteger, int64(1), "MessageID"))

@@ -18,14 +18,14 @@ import (
 	"github.com/sluicelb/sluice/core/pattern"
 )
 
-// Security is how a connection is protected.
+// Security is the protection of a connection.
 type Security string
 
-// The ways.
+// The kinds of protection.
 const (
-	StartTLS Security = "starttls" // begins plain, and becomes TLS before anything is asked
+	StartTLS Security = "starttls" // begins plain, with TLS before any other request
 	LDAPS    Security = "ldaps"
-	None     Security = "none" // passwords go over the network as they are
+	None     Security = "none" // passwords are sent in plain text
 )
 
 // The ports of RFC 4516 and of LDAPS.
@@ -34,33 +34,33 @@ const (
 	portTLS = 636
 )
 
-// The bounds of Timeout, in seconds: a log-in waits no longer than 15.
+// The default and limit of Timeout, in seconds: a log-in waits at most 15.
 const (
 	DefaultTimeout = 5
 	MaxTimeout     = 15
 )
 
-// placeholder is where a filter has the name of the user.
+// placeholder stands for the name of the user in a filter.
 const placeholder = "%s"
 
-// Settings say where the directory is, and how a user is found in it.
+// Settings holds the address of the directory, and how to find a user in it.
 type Settings struct {
 	Host     string   `json:"host"`
-	Port     int      `json:"port,omitempty"` // 0: that of Security
+	Port     int      `json:"port,omitempty"` // 0: the port of Security
 	Security Security `json:"security,omitempty"`
-	// CA names the list of authorities the directory's certificate is verified by;
-	// empty: those of the system.
+	// CA is the name of the list of CAs that verifies the directory's certificate; empty:
+	// those of the system.
 	CA     string `json:"ca,omitempty"`
 	BaseDN string `json:"base_dn"`
-	// BindDN is who searches; empty: nobody, anonymously.
+	// BindDN is the user for searches; empty: anonymous.
 	BindDN string `json:"bind_dn,omitempty"`
-	// Filter finds the entry of a user: %s is the name, as in (uid=%s).
+	// Filter finds the entry of a user: %s is the name, e.g. (uid=%s).
 	Filter  string `json:"filter,omitempty"`
 	Scope   string `json:"scope,omitempty"`   // base, one or sub
 	Timeout int    `json:"timeout,omitempty"` // seconds
 }
 
-// complete spells the defaults out.
+// complete sets the defaults.
 func (s Settings) complete() Settings {
 	for scheme, security := range map[string]Security{"ldap://": s.Security, "ldaps://": LDAPS} {
 		if rest, is := strings.CutPrefix(s.Host, scheme); is {
@@ -78,13 +78,13 @@ func (s Settings) complete() Settings {
 	return s
 }
 
-// address is where it listens.
+// address returns host and port of the directory.
 func (s Settings) address() string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
 
 func (s Settings) timeout() time.Duration { return time.Duration(s.Timeout) * time.Second }
 
-// Error says why settings are refused, or what the test of them found. It never holds a
-// secret.
+// Error is the reason why settings are refused, or why their test failed. It never contains
+// a secret.
 type Error struct{ Message string }
 
 // Error implements error.
@@ -104,32 +104,33 @@ type Sealer interface {
 	OpenSecret(purpose string, sealed []byte) ([]byte, error)
 }
 
-// Options are what a Directory needs.
+// Options holds the parameters of a Directory.
 type Options struct {
 	Keeper  Keeper
 	Secrets Sealer
-	// Authority returns a list of authorities in PEM.
+	// Authority returns a list of CAs in PEM.
 	Authority func(name string) ([]byte, error)
 	Log       *slog.Logger // nil discards
 }
 
-// Directory is the directory as it is set; make it with New. It may be used from any
+// Directory is the configured directory; make it with New. It may be used from any
 // goroutine.
 type Directory struct {
 	options Options
 	write   sync.Mutex
 }
 
-// New returns the directory the keeper has the settings of.
+// New returns the directory with the settings from the keeper.
 func New(o Options) *Directory {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Directory{options: o}
 }
 
-// document is the name settings are kept under, purpose what the password is sealed for.
+// document is the name of the stored settings. purpose is the purpose of sealing the
+// password.
 const document, purpose = "ldap", "the directory (ldap)"
 
-// kept is what is written.
+// kept holds the stored settings.
 type kept struct {
 	Settings
 	Password []byte `json:"password,omitempty"` // sealed
@@ -140,14 +141,15 @@ func (d *Directory) read() (k kept, err error) {
 	return k, err
 }
 
-// Settings returns the settings with their defaults, and whether there is a password to
-// search with. Without a host nothing was set.
+// Settings returns the settings with their defaults, and whether there is a password for
+// searches. Without a host nothing is configured.
 func (d *Directory) Settings() (s Settings, password bool, err error) {
 	k, err := d.read()
 	return k.Settings.complete(), len(k.Password) > 0, err
 }
 
-// Plan says how settings would be after Set, or why they would be refused.
+// Plan returns the settings as Set would store them, or the reason why it would refuse
+// them.
 func (d *Directory) Plan(s Settings, password *string) (Settings, error) {
 	s = s.complete()
 	if err := s.check(d.options.Authority); err != nil {
@@ -174,8 +176,8 @@ func (d *Directory) Plan(s Settings, password *string) (Settings, error) {
 	return s, nil
 }
 
-// Set changes the settings for log-ins to come; a password that is nil stays. *Error says
-// what is wrong.
+// Set changes the settings for future log-ins. A nil password keeps the current one. An
+// *Error is the reason of a refusal.
 func (d *Directory) Set(s Settings, password *string) error {
 	d.write.Lock()
 	defer d.write.Unlock()
@@ -199,7 +201,7 @@ func (d *Directory) Set(s Settings, password *string) error {
 	return d.options.Keeper.WriteDocument(document, next)
 }
 
-// hostForm is a name of DNS; addresses are parsed.
+// hostForm is the form of a DNS name; addresses are parsed.
 var hostForm = pattern.Lazy(`^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$`)
 
 const (
@@ -233,7 +235,7 @@ func (s Settings) check(authority func(string) ([]byte, error)) error {
 	if _, err := ldap.ParseDN(s.BaseDN); err != nil || s.BaseDN == "" || len(s.BaseDN) > maxDN {
 		return invalid("base_dn: %.80q is no distinguished name, as dc=example,dc=com", s.BaseDN)
 	}
-	if len(s.BindDN) > maxDN || strings.ContainsFunc(s.BindDN, unicode.IsControl) { // AD takes other names, too
+	if len(s.BindDN) > maxDN || strings.ContainsFunc(s.BindDN, unicode.IsControl) { // Active Directory accepts other names, too
 		return invalid("bind_dn: %.80q is no name of an entry", s.BindDN)
 	}
 	return checkFilter(s.Filter)
@@ -258,8 +260,7 @@ func checkFilter(filter string) error {
 	return nil
 }
 
-// filterFor is the filter that finds a user: nothing of the name is of the filter's
-// language.
+// filterFor returns the filter that finds a user. The name is escaped.
 func filterFor(filter, user string) string {
 	return strings.ReplaceAll(filter, placeholder, ldap.EscapeFilter(user))
 }

@@ -24,15 +24,15 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
 )
 
-// slapd is OpenLDAP with a few people in it.
+// slapd is OpenLDAP with a few users.
 type slapd struct {
 	plain, tls uint16 // ports of 127.0.0.1
-	pem        []byte // what verifies its certificate, for localhost
+	pem        []byte // verifies its certificate, for localhost
 }
 
 const searchPassword = `se$arch "1" \ pass`
 
-// people are below ou=people,dc=example,dc=com.
+// people are the entries below ou=people,dc=example,dc=com.
 const people = `dn: dc=example,dc=com
 objectClass: domain
 dc: example
@@ -110,7 +110,7 @@ func startSlapd(t *testing.T) slapd {
 	}
 	for _, folder := range []string{dir, filepath.Join(dir, "data")} {
 		_ = os.Mkdir(folder, 0o755)
-		_ = os.Chmod(folder, 0o777) // nobody writes there
+		_ = os.Chmod(folder, 0o777) // nothing writes there
 	}
 	config := write("slapd.conf", `include /etc/ldap/schema/core.schema
 include /etc/ldap/schema/cosine.schema
@@ -158,7 +158,7 @@ access to * by * read
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
-// certificate makes one for localhost that verifies itself.
+// certificate makes a self-signed certificate for localhost.
 func certificate(t *testing.T) (cert, key []byte) {
 	t.Helper()
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -178,7 +178,7 @@ func certificate(t *testing.T) (cert, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
 }
 
-// opened is a directory that knows the authority "house", with nothing set.
+// opened returns a directory without settings that has the CA "house".
 func opened(authority []byte) (*directory.Directory, *rbactest.Memory) {
 	m := &rbactest.Memory{}
 	return directory.New(directory.Options{Keeper: m, Secrets: rbactest.Sealer{}, Authority: func(name string) ([]byte, error) {
@@ -191,7 +191,7 @@ func opened(authority []byte) (*directory.Directory, *rbactest.Memory) {
 
 func text(s string) *string { return &s }
 
-// settings are those for a slapd that is searched as cn=search.
+// settings returns the settings for a slapd with searches as cn=search.
 func (d slapd) settings(security directory.Security) directory.Settings {
 	s := directory.Settings{Host: "localhost", Port: int(d.plain), Security: security, CA: "house", BaseDN: "ou=people,dc=example,dc=com", BindDN: "cn=search,dc=example,dc=com"}
 	switch security {
