@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
-// A round of a thousand farms with ten backends each. There is one every 5 seconds:
-// 100 ms of processor time are 2 % of one core.
+// A round of a thousand farms with ten backends each. There is one every 5 seconds: 100 ms
+// of CPU time are 2 % of one core.
 func BenchmarkRoundOfAThousandFarms(b *testing.B) {
 	cfg := &farm.Config{}
 	for i := range uint32(1000) {

@@ -1,6 +1,6 @@
-// Package recorder writes down every five seconds what farms, their backends and the
-// machine do, into mgmt/timeseries.
+// Package recorder records the figures of farms, their backends and the machine in
+// mgmt/timeseries every five seconds.
 //
-// Farms and backends go by their stable numbers, so that a farm keeps its numbers
-// when it is renamed. A service has none of its own: it is the sum of its backends.
+// Farms and backends are identified by their stable numbers, so that a renamed farm keeps
+// its figures. A service has no number: it is the sum of its backends.
 package recorder

@@ -9,16 +9,16 @@ import (
 	"github.com/sluicelb/sluice/mgmt/timeseries"
 )
 
-// farmTotals are what of a farm only grows.
+// farmTotals holds the counters of a farm, which only grow.
 type farmTotals struct {
 	connections, requests, bytesIn, bytesOut, failures uint64
 	times                                              stats.Histogram
 }
 
-// backendTotals are what of a backend only grows.
+// backendTotals holds the counters of a backend, which only grow.
 type backendTotals struct{ requests, failures uint64 }
 
-// round is the farms at one moment, compared with those of the last.
+// round is the state of the farms at one moment, compared with the last round.
 type round struct {
 	*Recorder
 	elapsed  float64
@@ -28,11 +28,11 @@ type round struct {
 	latency  map[uint32]Latency
 }
 
-// Latency is how long exchanges of a farm took in the last round, in seconds: half of
-// them at most P50, 99 % at most P99.
+// Latency is the duration of a farm's exchanges in the last round, in seconds: half of them
+// took at most P50, 99 % at most P99.
 type Latency struct{ P50, P99 float64 }
 
-// Latency returns that of a farm; false where no exchange ended in the last round. Any
+// Latency returns the latency of a farm; false if no exchange ended in the last round. Any
 // goroutine may call it.
 func (r *Recorder) Latency(farm uint32) (Latency, bool) {
 	last := r.latency.Load()
@@ -43,8 +43,8 @@ func (r *Recorder) Latency(farm uint32) (Latency, bool) {
 	return l, known
 }
 
-// recordFarms writes down all farms. Of those the kernel carries nothing is known
-// while netd does not answer; then they are left out.
+// recordFarms records all farms. Farms in the kernel are omitted while netd does not
+// answer.
 func (r *Recorder) recordFarms(cfg *farm.Config, now time.Time, elapsed float64, first bool) {
 	o := &round{Recorder: r, elapsed: elapsed, farms: make(map[uint32]farmTotals, len(cfg.Farms)), backends: make(map[uint32]backendTotals, len(r.backends)), latency: map[uint32]Latency{}}
 	asked, known := false, false
@@ -66,7 +66,7 @@ func (r *Recorder) recordFarms(cfg *farm.Config, now time.Time, elapsed float64,
 	r.latency.Store(&o.latency)
 }
 
-// values are those of a farm and its backends.
+// values returns the values of a farm and its backends.
 func (o *round) values(f *farm.Farm) []timeseries.Value {
 	sum, times := o.kernel.Farms[f.ID], stats.Times{}
 	if !f.InKernel() {
@@ -115,7 +115,7 @@ func (o *round) values(f *farm.Farm) []timeseries.Value {
 	return values
 }
 
-// backend are the values of a backend, in the order of OfBackends.
+// backend returns the values of a backend, in the order of OfBackends.
 func (o *round) backend(f *farm.Farm, id uint32) []timeseries.Value {
 	sum := o.kernel.Backends[id]
 	if !f.InKernel() {
@@ -138,8 +138,8 @@ func (o *round) backend(f *farm.Farm, id uint32) []timeseries.Value {
 	return out
 }
 
-// rate is how much a total grew a second. One that went back belongs to another, or
-// was begun anew, and then nothing is known.
+// rate returns the growth of a total per second. If it has decreased, it belongs to another
+// object, or was reset, and the rate is unknown.
 func rate(now, before uint64, elapsed float64) float64 {
 	if now < before {
 		return math.NaN()
@@ -147,7 +147,7 @@ func rate(now, before uint64, elapsed float64) float64 {
 	return float64(now-before) / elapsed
 }
 
-// quantile is stats.Histogram.Quantile in seconds, NaN where there is none.
+// quantile is stats.Histogram.Quantile in seconds, NaN if there is none.
 func quantile(h stats.Histogram, share float64) float64 {
 	if d, known := h.Quantile(share); known {
 		return d.Seconds()

@@ -18,20 +18,20 @@ type Counters interface {
 	SumFarmTimes(id uint32) stats.Times
 }
 
-// Options is where numbers come from and go to. All must be set but Traffic.
+// Options holds the sources and the destination of the figures. All must be set except
+// Traffic.
 type Options struct {
 	DB       *timeseries.DB
 	Counters Counters
 	Config   func() *farm.Config
-	// Traffic is what the kernel counted of the farms it carries; ok is false while
-	// that is not known. nil: there is nobody to ask.
+	// Traffic returns the counters of farms carried by the kernel; ok is false while they
+	// are unknown. nil: there is no source.
 	Traffic func() (t stats.Traffic, ok bool)
-	// Usage is what the machine does now.
+	// Usage returns the current usage of the machine.
 	Usage func(now time.Time) usage.Sample
 }
 
-// Recorder remembers the totals of the last round: what is kept is how much they
-// grew a second.
+// Recorder keeps the totals of the last round, since it records their growth per second.
 type Recorder struct {
 	options  Options
 	last     time.Time
@@ -39,15 +39,15 @@ type Recorder struct {
 	backends map[uint32]backendTotals
 	system   usage.Sample
 	rounds   int
-	// latency is that of each farm in the last round; nobody changes a map that is there.
+	// latency is the latency of each farm in the last round; a stored map never changes.
 	latency atomic.Pointer[map[uint32]Latency]
 }
 
-// New makes one.
+// New makes a Recorder.
 func New(o Options) *Recorder { return &Recorder{options: o} }
 
-// sweepRounds is how many rounds there are between looks for files of farms that are
-// gone: about an hour.
+// sweepRounds is how many rounds there are between searches for files of removed farms:
+// about an hour.
 const sweepRounds = 720
 
 // Run records until ctx ends.
@@ -65,7 +65,7 @@ func (r *Recorder) Run(ctx context.Context) {
 	}
 }
 
-// Record writes down one round.
+// Record records one round.
 func (r *Recorder) Record(now time.Time) {
 	elapsed := now.Sub(r.last).Seconds()
 	first := r.last.IsZero() || elapsed <= 0

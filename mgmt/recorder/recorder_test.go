@@ -22,7 +22,7 @@ import (
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// counters is what the loops counted.
+// counters holds the counters of the loops.
 type counters struct {
 	farms    map[uint32]stats.Farm
 	backends map[uint32]stats.Backend
@@ -33,7 +33,7 @@ func (c *counters) SumFarm(id uint32) stats.Farm       { return c.farms[id] }
 func (c *counters) SumBackend(id uint32) stats.Backend { return c.backends[id] }
 func (c *counters) SumFarmTimes(id uint32) stats.Times { return c.times[id] }
 
-// house is a recorder whose sources are the test's.
+// house is a recorder with sources of the test.
 type house struct {
 	*recorder.Recorder
 	*counters
@@ -63,13 +63,13 @@ func newHouse(t *testing.T, dir string, farms ...farm.Farm) *house {
 	return h
 }
 
-// round is a round, five seconds after the last.
+// round records a round, five seconds after the last.
 func (h *house) round() {
 	h.Record(h.now)
 	h.now = h.now.Add(5 * time.Second)
 }
 
-// last are the values the last round wrote of series, as text.
+// last returns the values of series from the last round, as text.
 func (h *house) last(t *testing.T, object string, series ...string) string {
 	t.Helper()
 	at := h.now.Add(-5 * time.Second)
@@ -149,7 +149,7 @@ func TestFarmsOfTheKernelAreRecordedWhileItIsKnown(t *testing.T) {
 		t.Fatal("the farm is not carried by the kernel")
 	}
 	h := newHouse(t, t.TempDir(), f)
-	h.farms[5], h.backends[8] = stats.Farm{Connections: 999}, stats.Backend{Connects: 999} // nobody's
+	h.farms[5], h.backends[8] = stats.Farm{Connections: 999}, stats.Backend{Connects: 999} // of no farm
 	count := func(n uint64) {
 		h.traffic = stats.Traffic{Farms: map[uint32]stats.Farm{5: {Connections: n, BytesIn: 10 * n, BytesOut: 100 * n, Established: n, Pending: 2}},
 			Backends: map[uint32]stats.Backend{8: {Connects: n, Established: 1}}}
@@ -171,7 +171,7 @@ func TestFarmsOfTheKernelAreRecordedWhileItIsKnown(t *testing.T) {
 	}
 }
 
-// Asking netd takes a while, and farms of one round are of one moment.
+// A call to netd takes a while, and all farms of a round must be of the same moment.
 func TestNetdIsAskedOnceARoundAndWhereItCarriesFarms(t *testing.T) {
 	l4 := func(id uint32) farm.Farm {
 		return farm.Farm{ID: id, Profile: farm.ProfileL4, L4: &farm.L4{Protocol: farm.L4TCP, NAT: farm.NATTarget, DataPath: farm.DataPathKernel}}
@@ -215,7 +215,7 @@ func TestDurationsAreReadOutOfTheirBuckets(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, want := range []float64{c.p50.Seconds(), c.p99.Seconds()} {
-			if got := p.Values[i][0]; !(math.Abs(got-want) <= want/1000) { // kept as exactly as that
+			if got := p.Values[i][0]; !(math.Abs(got-want) <= want/1000) { // the precision of stored values
 				t.Errorf("%s: %g, want %g", c.name, got, want)
 			}
 		}
@@ -301,7 +301,7 @@ func TestARoundIsEveryFiveSecondsFromTheStartOn(t *testing.T) {
 	})
 }
 
-// Files of what is there stay, however long ago they were written; others do not.
+// Files of existing objects stay, even old ones; others are removed.
 func TestNumbersOfWhatIsGoneAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	h := newHouse(t, dir, httpFarm())
@@ -327,7 +327,7 @@ func TestNumbersOfWhatIsGoneAreRemoved(t *testing.T) {
 	}
 }
 
-// The file of a farm that is gone is kept, but not open.
+// The file of a removed farm is kept, but not open.
 func TestFarmsThatAreGoneTakeNoDescriptor(t *testing.T) {
 	dir := t.TempDir()
 	h := newHouse(t, dir, httpFarm())
@@ -356,7 +356,7 @@ func TestFarmsThatAreGoneTakeNoDescriptor(t *testing.T) {
 	}
 }
 
-// Looking for files of what is gone is work: it is done about once an hour.
+// Searching for files of removed objects is expensive, so it is done about once an hour.
 func TestFilesAreLookedForOnceIn720Rounds(t *testing.T) {
 	dir := t.TempDir()
 	h := newHouse(t, dir)
@@ -397,7 +397,7 @@ func TestTheFileOfAFarmIsSmall(t *testing.T) {
 	}
 }
 
-// A clock that goes back gives no rates for a round.
+// If the clock goes back, a round has no rates.
 func TestAClockThatGoesBackGivesNoRates(t *testing.T) {
 	h := newHouse(t, t.TempDir(), httpFarm())
 	h.round()

@@ -11,7 +11,7 @@ import (
 // Series is a number over time of an object.
 type Series struct {
 	Name string
-	// Unit is of a value: B is bytes, /s is a mean per second.
+	// Unit is the unit of a value: B is bytes, /s is a mean per second.
 	Unit string
 	Kind timeseries.Kind
 	Help string
@@ -39,8 +39,8 @@ var (
 	p99         = Series{"p99", seconds, timeseries.Max, "99 of 100 exchanges took at most this long"}
 )
 
-// OfFarm are the series of a farm: what its profile takes of clients has answers and
-// times, or not.
+// OfFarm returns the series of a farm. It depends on the traffic of its profile whether
+// there are answers and times.
 func OfFarm(f *farm.Farm) []Series {
 	switch f.Profile.Carries() {
 	case farm.TrafficRequests:
@@ -51,7 +51,7 @@ func OfFarm(f *farm.Farm) []Series {
 	return []Series{connections, established, pending, bytesIn, bytesOut, failures}
 }
 
-// OfBackends are the series of each backend, and of a service the sums of these.
+// OfBackends are the series of each backend, and as sums those of a service.
 var OfBackends = []Series{
 	{"requests", perSecond, timeseries.Mean, "Requests sent; of an l4xnat farm connections"},
 	{"errors", perSecond, timeseries.Mean, "Answers 5xx, connects that failed, answers that were cut off, malformed or late"},
@@ -92,16 +92,16 @@ var OfDisks = []Series{
 // System is the object of the machine itself.
 const System = "system"
 
-// Farm is the object of a farm, by its stable number.
+// Farm returns the object of a farm, by its stable number.
 func Farm(id uint32) string { return "farm-" + strconv.FormatUint(uint64(id), 10) }
 
-// Interface is the object of a network interface.
+// Interface returns the object of a network interface.
 func Interface(name string) string { return "interface-" + url.PathEscape(name) }
 
-// Disk is the object of a mounted file system.
+// Disk returns the object of a mounted file system.
 func Disk(mount string) string { return "disk-" + url.PathEscape(mount) }
 
-// OfBackend is the name of a backend's series among those of its farm.
+// OfBackend returns the name of a backend's series among those of its farm.
 func OfBackend(id uint32, series string) string {
 	return "backend " + strconv.FormatUint(uint64(id), 10) + " " + series
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/usage"
 )
 
-// recordSystem writes down what the machine does.
+// recordSystem records the usage of the machine.
 func (r *Recorder) recordSystem(now time.Time, elapsed float64, first bool) {
 	before, s := r.system, r.options.Usage(now)
 	r.system = s
@@ -37,7 +37,7 @@ func (r *Recorder) recordSystem(now time.Time, elapsed float64, first bool) {
 	}
 }
 
-// write writes values down that are in the order of series.
+// write records values that are in the order of series.
 func (r *Recorder) write(object string, now time.Time, series []Series, is ...float64) {
 	values := make([]timeseries.Value, len(series))
 	for i, s := range series {
