@@ -7,8 +7,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// Changed are the events of a revision that is in force: which farms it touched,
-// which backends it took out or brought back, and which farms are gone.
+// Changed returns the events of an active revision: which farms it changed, which backends
+// it put into or out of maintenance, and which farms it deleted.
 func Changed(old, now *farm.Config, rev store.Revision) (list []Event) {
 	was := make(map[uint32]*farm.Farm, len(old.Farms))
 	for i := range old.Farms {
@@ -40,7 +40,7 @@ func Changed(old, now *farm.Config, rev store.Revision) (list []Event) {
 	return append([]Event{touched}, list...)
 }
 
-// maintained are the backends of a farm that were taken out, or came back.
+// maintained returns the events of backends that were put into or out of maintenance.
 func maintained(before, f *farm.Farm, rev store.Revision) (list []Event) {
 	was := map[uint32]farm.Maintenance{}
 	for _, g := range before.Groups() {

@@ -2,26 +2,26 @@ package eventlog
 
 import "time"
 
-// Kind is what sort of thing happened.
+// Kind is the kind of an event.
 type Kind string
 
-// The kinds of events that are kept here.
+// The kinds of events that are stored here.
 const (
 	Health      Kind = "health"      // a backend or a farm has another status
-	Maintenance Kind = "maintenance" // a backend was taken out by an operator, or is back
-	Certificate Kind = "certificate" // one was uploaded, replaced, renewed or deleted, expires, or was not renewed; a key of a zone is replaced
-	Limit       Kind = "limit"       // one is reached, or no longer
-	List        Kind = "list"        // what farms go by is another one, as the GeoIP database
+	Maintenance Kind = "maintenance" // a backend was put into or out of maintenance
+	Certificate Kind = "certificate" // a certificate was uploaded, replaced, renewed or deleted, expires, or was not renewed; a key of a zone is replaced
+	Limit       Kind = "limit"       // a limit is reached, or no longer
+	List        Kind = "list"        // a list used by farms changed, e.g. the GeoIP database
 	Engine      Kind = "engine"      // another process carries the traffic
 	Appliance   Kind = "appliance"   // everything, or mgmt, was started
 	Confirmed   Kind = "confirmation"
-	// Revision says which farms a revision touched; the rest the store knows.
+	// Revision lists the farms that a revision changed; the store has the rest.
 	Revision Kind = "revision"
-	// Deleted says that a farm is gone. It is shown nowhere.
+	// Deleted marks a deleted farm. It is not shown.
 	Deleted Kind = "deleted"
 )
 
-// Severity is how much an event matters.
+// Severity is the severity of an event.
 type Severity string
 
 // The severities.
@@ -31,21 +31,21 @@ const (
 	Error   Severity = "error"
 )
 
-// Event is something that happened.
+// Event is one event.
 type Event struct {
 	Time     time.Time `json:"time"`
 	Kind     Kind      `json:"kind"`
 	Severity Severity  `json:"severity,omitempty"`
-	// Farms are the stable numbers of those it is about. None: it is about all of them,
-	// or about none.
+	// Farms are the stable numbers of its farms. None: it is about all of them, or about
+	// none.
 	Farms []uint32 `json:"farms,omitempty"`
-	// Farm is what a single one was called then, for when it is gone.
+	// Farm is the name of a single farm at that time, for after its deletion.
 	Farm    string `json:"farm,omitempty"`
 	Service string `json:"service,omitempty"`
 	Backend string `json:"backend,omitempty"`
-	// Text is for everybody who sees one of the farms, and names none.
+	// Text is for every user who sees one of the farms, and names no farm.
 	Text string `json:"text"`
-	// Detail is who did it and why: for who may see the history.
+	// Detail has the author and the reason, for users who may see the history.
 	Detail   string `json:"detail,omitempty"`
 	Revision uint64 `json:"revision,omitempty"`
 }

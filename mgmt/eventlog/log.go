@@ -14,46 +14,47 @@ import (
 	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
-// FileName is that of the file being written; the older one has .1 behind it.
+// FileName is the name of the current file; the older one has the suffix .1.
 const FileName = "events.log"
 
 const (
 	defaultSize = 1 << 20
-	// maxWaiting bounds what waits for the disk; what comes then is lost, and counted.
+	// maxWaiting is how many events may wait for the disk; further ones are lost and
+	// counted.
 	maxWaiting = 10_000
-	// atOnce is how many are written in one piece, so that files stay bounded.
+	// atOnce is how many events are written in one piece, to limit the size of the files.
 	atOnce = 256
-	// maxText bounds texts of others, in bytes.
+	// maxText is the greatest length of foreign texts, in bytes.
 	maxText = 512
-	// maxLine is longer than any line: a revision may touch all farms there can be.
+	// maxLine is longer than any line: a revision may change the greatest possible number
+	// of farms.
 	maxLine = 1 << 20
 )
 
-// Log is the events of an appliance; make it with Open. Any goroutine may use it.
+// Log holds the events of an appliance; make it with Open. Any goroutine may use it.
 type Log struct {
 	path string
 	log  *slog.Logger
 	now  func() time.Time
 	size int64 // of a file
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	waiting []Event
 	writing bool
 	lost    int
 	closed  bool
 	done    sync.WaitGroup
 
-	disk    sync.Mutex // guards the files and what follows
+	disk    sync.Mutex // guards the files and the following fields
 	failing bool
 }
 
-// Open goes on with the events of a directory.
+// Open continues the events in a directory.
 func Open(dir string, log *slog.Logger, now func() time.Time) *Log {
 	return &Log{path: filepath.Join(dir, FileName), log: log, now: now, size: defaultSize}
 }
 
-// Add keeps events, with the time it is now where they have none. It never waits for
-// the disk.
+// Add stores events, with the current time if they have none. It never waits for the disk.
 func (l *Log) Add(list ...Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -86,10 +87,10 @@ func cut(text string) string {
 	return text[:end] + "…"
 }
 
-// write writes until nothing waits.
+// write writes until no event is waiting.
 func (l *Log) write() {
 	for {
-		l.disk.Lock() // before they are taken: who reads sees them here or there
+		l.disk.Lock() // before they are removed: a reader finds them in one of the two places
 		l.mu.Lock()
 		list, lost := l.waiting, l.lost
 		if l.waiting, l.lost = nil, 0; len(list) > atOnce {
@@ -106,7 +107,7 @@ func (l *Log) write() {
 	}
 }
 
-// report logs that events cannot be written, once until they can.
+// report logs once that events cannot be written, and once that they can again.
 func (l *Log) report(err error, lost int) {
 	if lost > 0 {
 		l.log.Warn("events are not kept: too many wait for the disk", "number", lost)
@@ -120,8 +121,7 @@ func (l *Log) report(err error, lost int) {
 	}
 }
 
-// append writes lines in one piece and has them synced. What cannot be written leaves
-// the file as it was.
+// append writes and syncs lines in one piece. If that fails, the file does not change.
 func (l *Log) append(list []Event) error {
 	var lines []byte
 	for _, e := range list {
@@ -140,8 +140,8 @@ func (l *Log) append(list []Event) error {
 	return err
 }
 
-// open opens the file that is written, another one when it is full. A line that was cut
-// off when the machine died is ended.
+// open opens the current file, or a new one if it is full. It completes a line that was cut
+// off by a crash of the machine.
 func (l *Log) open(more int64) (f *os.File, size int64, err error) {
 	if info, err := os.Stat(l.path); err == nil && info.Size() > 0 && info.Size()+more > l.size {
 		if err := os.Rename(l.path, l.older()); err != nil {
@@ -177,8 +177,8 @@ func endLine(f *os.File, size int64) error {
 
 func (l *Log) older() string { return l.path + ".1" }
 
-// Read returns the events from a time on, in the order they were added, with those that
-// wait for the disk.
+// Read returns the events since a time in the order of Add, including those that wait for
+// the disk.
 func (l *Log) Read(from time.Time) (out []Event, err error) {
 	l.disk.Lock()
 	defer l.disk.Unlock()
@@ -197,7 +197,7 @@ func (l *Log) Read(from time.Time) (out []Event, err error) {
 	return out, nil
 }
 
-// read adds the events of a file. Lines that are none are left out.
+// read adds the events of a file. It skips invalid lines.
 func read(path string, from time.Time, out []Event) ([]Event, error) {
 	err := disk.Lines(path, maxLine, func(line []byte) {
 		var e Event
@@ -208,7 +208,7 @@ func read(path string, from time.Time, out []Event) ([]Event, error) {
 	return out, err
 }
 
-// Close writes what waits; later events are lost.
+// Close writes the waiting events; later events are lost.
 func (l *Log) Close() {
 	l.mu.Lock()
 	l.closed = true

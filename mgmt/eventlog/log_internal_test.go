@@ -17,7 +17,7 @@ func open(dir string, said *bytes.Buffer) *Log {
 	return Open(dir, slog.New(slog.NewTextHandler(said, nil)), begun)
 }
 
-// texts are those of all events, and fail the test where they cannot be read.
+// texts returns the texts of all events, and fails the test if they cannot be read.
 func texts(t *testing.T, l *Log) (out []string) {
 	t.Helper()
 	list, err := l.Read(time.Time{})
@@ -57,7 +57,7 @@ func TestEventsOutliveTheLogInTheirOrder(t *testing.T) {
 	}
 }
 
-// What was added can be read at once, wherever it is on its way to the disk.
+// An added event can be read at once, at every stage of writing.
 func TestEventsAreReadAsSoonAsTheyAreAdded(t *testing.T) {
 	l := open(t.TempDir(), &bytes.Buffer{})
 	defer l.Close()
@@ -92,7 +92,7 @@ func TestFilesStayBounded(t *testing.T) {
 	}
 }
 
-// A machine that dies leaves part of a line, or worse.
+// A crash of the machine leaves a part of a line, or worse.
 func TestALineThatWasCutOffIsLeftOut(t *testing.T) {
 	dir := t.TempDir()
 	l := open(dir, &bytes.Buffer{})
@@ -160,7 +160,7 @@ func TestLongTextsAreCutBetweenLetters(t *testing.T) {
 func TestNobodyWorksWhileNothingHappens(t *testing.T) {
 	l := open(t.TempDir(), &bytes.Buffer{})
 	l.Add(Event{Kind: Health, Text: "one"})
-	l.done.Wait() // the goroutine ended by itself
+	l.done.Wait() // the goroutine has ended
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.writing || l.waiting != nil {

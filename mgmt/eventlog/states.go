@@ -9,22 +9,22 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// mostChanges is how many changes of one backend are kept in an hour: one that flaps
-// does not push everything else out.
+// mostChanges is how many changes of one backend are stored in an hour: a backend that
+// flaps must not displace all other events.
 const mostChanges = 30
 
-// Known tells how farms and backends are now.
+// Known returns the current states of farms and backends.
 type Known struct {
-	// Backend is the status of the backend at a position; Why says why it is down, ""
-	// where nothing is known, and Since when its health became what it is.
+	// Backend returns the status of the backend at a position. Why returns why it is down,
+	// "" if unknown, and Since the time of its last health change.
 	Backend func(g farm.Group, position int) farm.Status
 	Why     func(backend uint32) string
 	Since   func(backend uint32) time.Time
-	// Farm is the status of a farm, and why it is not up.
+	// Farm returns the status of a farm, and why it is not up.
 	Farm func(*farm.Farm) (farm.Status, string)
 }
 
-// States finds out whose status changed. The zero value has looked at nothing.
+// States finds status changes. The zero value is ready for the first Look.
 type States struct {
 	mark     any
 	last     time.Time
@@ -39,8 +39,8 @@ type often struct {
 	n     int
 }
 
-// Look returns what changed since the last look; the first one only remembers. While
-// mark is the same a look costs nothing: nothing changed.
+// Look returns the changes since the last call; the first call only records the states.
+// While mark does not change a call costs nothing.
 func (s *States) Look(cfg *farm.Config, mark any, now time.Time, known Known) (list []Event) {
 	if s.backends != nil && mark == s.mark {
 		s.last = now
@@ -72,8 +72,8 @@ func (s *States) Look(cfg *farm.Config, mark any, now time.Time, known Known) (l
 	return list
 }
 
-// backend adds what became of one. What nobody uses, or an operator took out, stays what
-// it was.
+// backend adds the change of a backend. A backend that is not in use, or in maintenance,
+// keeps its state.
 func (s *States) backend(list []Event, g farm.Group, position int, now time.Time, known Known, down map[uint32]bool) []Event {
 	b := &g.Backends()[position]
 	was, had := s.backends[b.ID]
@@ -122,7 +122,7 @@ func (s *States) count(backend uint32, now time.Time) int {
 	return o.n
 }
 
-// ofFarm is a farm that has another status.
+// ofFarm returns the event of a farm with another status.
 func ofFarm(f *farm.Farm, status farm.Status, why string, now time.Time) Event {
 	e := Event{Time: now, Kind: Health, Severity: Warning, Farms: []uint32{f.ID}, Farm: f.Name, Text: "the farm is " + string(status)}
 	switch {
@@ -137,7 +137,7 @@ func ofFarm(f *farm.Farm, status farm.Status, why string, now time.Time) Event {
 	return e
 }
 
-// About is an event of a kind about the backend at a position.
+// About returns an event of a kind about the backend at a position.
 func About(g farm.Group, position int, kind Kind) Event {
 	b := &g.Backends()[position]
 	address := b.ShownAddress()

@@ -25,7 +25,7 @@ func shop() *farm.Config {
 		HTTP: &farm.HTTP{Services: []farm.Service{{ID: 3, Name: "web", Backends: []farm.Backend{backend(1), backend(2)}}}}}}}
 }
 
-// house is what is looked at.
+// house holds the states for a test.
 type house struct {
 	cfg    *farm.Config
 	states eventlog.States
@@ -40,7 +40,7 @@ func newHouse() *house {
 	return &house{cfg: shop(), health: map[uint32]farm.Status{}, since: map[uint32]time.Time{}, status: farm.StatusUp, now: t0}
 }
 
-// look looks two seconds later, at something that changed.
+// look calls Look two seconds later, with a change.
 func (h *house) look() []eventlog.Event {
 	h.mark++
 	return h.again()
@@ -93,7 +93,7 @@ func TestChangesOfHealthAreEvents(t *testing.T) {
 func TestAnOlderChangeHasTheTimeOfTheLook(t *testing.T) {
 	h := newHouse()
 	h.look()
-	h.health[1], h.since[1] = farm.StatusDown, t0 // it said so before, of something else
+	h.health[1], h.since[1] = farm.StatusDown, t0 // an older time, of another state
 	if list := h.look(); !list[0].Time.Equal(h.now) {
 		t.Errorf("%+v", list)
 	}
