@@ -1,6 +1,6 @@
-// Package activation keeps the activation certificate clients of the product family ask
-// for: it says for which host a licence is and how long. Nothing of Sluice depends on it,
-// nobody verifies it, and an appliance without one works as well.
+// Package activation stores the activation certificate that clients of the product family
+// expect: it contains the host and the period of a licence. Sluice does not use or verify
+// it, and works without one as well.
 package activation
 
 import (
@@ -16,7 +16,7 @@ import (
 	"unicode"
 )
 
-// Store keeps documents; *store.Store implements it.
+// Store stores documents; *store.Store implements it.
 type Store interface {
 	ReadDocument(name string, into any) (found bool, err error)
 	WriteDocument(name string, value any) error
@@ -26,17 +26,17 @@ type Store interface {
 var (
 	// ErrNone: there is no certificate.
 	ErrNone = errors.New("there is no activation certificate: nothing of this appliance needs one")
-	// ErrInvalid begins what is wrong with one.
+	// ErrInvalid begins the errors about an invalid certificate.
 	ErrInvalid = errors.New("this is no activation certificate")
 )
 
-// MaxSize bounds what is uploaded, in bytes.
+// MaxSize is the greatest size of an upload, in bytes.
 const MaxSize = 64 << 10
 
 // warnTime is how long before its end a certificate is about to expire.
 const warnTime = 15 * 24 * time.Hour
 
-// Status says whether the certificate is in its time, in the words for others.
+// Status says whether the certificate is valid now, in the words for others.
 type Status string
 
 // The statuses.
@@ -47,7 +47,7 @@ const (
 	NotYet        Status = "not yet valid"
 )
 
-// Info is what the certificate says.
+// Info holds the contents of the certificate.
 type Info struct {
 	Hostname            string
 	Type                string // its organizational unit, or "unknown"
@@ -56,19 +56,19 @@ type Info struct {
 	NotBefore, NotAfter time.Time
 	DaysLeft            int // below 0 once expired
 	Status              Status
-	// Notice says what an operator should know, empty while all is well.
+	// Notice is a message for the operator, empty if there is none.
 	Notice string
 	PEM    []byte
 }
 
-// document is what is kept.
+// document is the stored document.
 type document struct {
 	PEM []byte `json:"pem,omitempty"`
 }
 
 const documentName = "activation"
 
-// Keeper keeps the certificate. Any goroutine may use it.
+// Keeper stores the certificate. Any goroutine may use it.
 type Keeper struct {
 	Store Store
 	Now   func() time.Time // nil means time.Now
@@ -88,8 +88,8 @@ func (k *Keeper) Get() (Info, error) {
 	return k.read(d.PEM)
 }
 
-// Put keeps a certificate in the place of another. act is called when it is checked;
-// its error ends the change. Errors: ErrInvalid, those of the store.
+// Put stores a certificate in place of the previous one. It calls act after the check; an
+// error of act ends the change. Errors: ErrInvalid, those of the store.
 func (k *Keeper) Put(raw []byte, act func() error) (Info, error) {
 	info, err := k.read(raw)
 	if err == nil {
@@ -103,7 +103,7 @@ func (k *Keeper) Put(raw []byte, act func() error) (Info, error) {
 	return info, k.Store.WriteDocument(documentName, document{info.PEM})
 }
 
-// Delete forgets the certificate. Errors: ErrNone, those of the store.
+// Delete removes the certificate. Errors: ErrNone, those of the store.
 func (k *Keeper) Delete(act func() error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -176,7 +176,7 @@ func (k *Keeper) info(c *x509.Certificate, raw []byte) Info {
 	return info
 }
 
-// clean makes one short line of a text of a certificate.
+// clean makes one short line of a text in a certificate.
 func clean(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || !unicode.IsPrint(r) {
