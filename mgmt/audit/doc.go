@@ -1,12 +1,12 @@
-// Package audit keeps who wrote something, or was refused, and what came of it: one
-// line of JSON for each call, in files that are only ever appended to.
+// Package audit records the calls that wrote something or were refused, with their user and
+// result: one line of JSON for each call, in files that are only appended to.
 //
-// A Log begins another file when the one it writes is full, and keeps a number of
-// older ones; what is oldest goes. Lines are numbered from 1 on, without a gap, over
-// all files and over restarts, so that a missing one is seen. Calls of strangers, and
-// refused ones of a user, who may send as many as they like, are written at a bounded
-// rate: they cannot push others out.
+// A Log starts a new file when the current one is full, and keeps a number of older ones;
+// the oldest is removed. Lines are numbered from 1 without a gap, across all files and
+// restarts, so that a missing one can be detected. Calls of unknown clients, and refused
+// calls of a user, can be arbitrarily many. They are written at a limited rate, so that
+// they cannot displace others.
 //
-// Nothing of a body is kept: it may hold secrets. What a change of the configuration
-// was, its revision says.
+// Bodies are not recorded, since they may contain secrets. The revision of a change has its
+// details.
 package audit

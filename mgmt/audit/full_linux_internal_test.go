@@ -10,10 +10,10 @@ import (
 	"testing"
 )
 
-// On a disk that becomes full in the middle of a line, the line is taken back.
+// If a disk becomes full in the middle of a line, the line is removed.
 func TestHalfALineIsTakenBack(t *testing.T) {
 	dir, done := t.TempDir(), make(chan error)
-	go func() { // in a mount name space of its own, which ends with its thread
+	go func() { // in a mount namespace of its own, which ends with its thread
 		runtime.LockOSThread()
 		err := syscall.Unshare(syscall.CLONE_NEWNS)
 		if err == nil {

@@ -30,27 +30,27 @@ type Entry struct {
 	Missing  int       `json:"missing,omitempty" doc:"How many calls of strangers, or refused ones of users, came since the last one that was kept and were not"`
 }
 
-// FileName is that of the file being written; older ones have .1, .2 … behind it.
+// FileName is the name of the current file; older ones have the suffixes .1, .2 …
 const FileName = "audit.log"
 
 const (
-	defaultSize  = 1 << 20 // read whole to list the newest
+	defaultSize  = 1 << 20 // read as a whole to list the newest
 	defaultFiles = 20
-	// strangers is how many calls of nobody are written in a minute.
+	// strangers is how many calls of unknown clients are written in a minute.
 	strangers = 30
-	// refusals is how many refused ones of a user are.
+	// refusals is how many refused calls of a user are written in a minute.
 	refusals = 120
-	// maxText bounds what a client can have in a line, in bytes.
+	// maxText is the greatest length of a client's texts in a line, in bytes.
 	maxText = 512
 	// maxLine is longer than any line.
 	maxLine = 16 << 10
 )
 
-// Log is the calls of an appliance; make it with Open. It may be used from any
+// Log holds the calls of an appliance; make it with Open. It may be used from any
 // goroutine.
 type Log struct {
-	// Told hears of every call that counts, with its number, also of one that could not
-	// be written. It must not wait. nil: nobody does. To be set before the first call.
+	// Told is called with every recorded call and its number, even if writing it failed. It
+	// must not wait. nil: there is no such function. Set it before the first call.
 	Told func(Entry)
 
 	path string
@@ -70,8 +70,8 @@ type Log struct {
 	missing int
 }
 
-// Open goes on with the log in a directory, or begins one. A line that was cut off
-// when the machine died is ended.
+// Open continues the log in a directory, or starts one. It completes a line that was cut
+// off by a crash of the machine.
 func Open(dir string, log *slog.Logger, now func() time.Time) (*Log, error) {
 	l := &Log{path: filepath.Join(dir, FileName), log: log, now: now, size: defaultSize, files: defaultFiles}
 	if err := l.open(); err != nil {
@@ -98,7 +98,7 @@ func (l *Log) open() (err error) {
 	return err
 }
 
-// endLine ends a line that was cut off.
+// endLine completes a line that was cut off.
 func (l *Log) endLine() error {
 	if l.written == 0 {
 		return nil
@@ -115,7 +115,7 @@ func (l *Log) endLine() error {
 	return err
 }
 
-// findLast reads the number that was given last.
+// findLast reads the last number in the log.
 func (l *Log) findLast() error {
 	entries, err := l.read(1, 0)
 	if len(entries) > 0 {
@@ -124,15 +124,15 @@ func (l *Log) findLast() error {
 	return err
 }
 
-// Close ends the log; later calls are not kept.
+// Close ends the log; later calls are not recorded.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.file.Close()
 }
 
-// Add writes a call, with the next number and the time it is now. That it cannot be
-// written is logged, once until it can.
+// Add writes a call, with the next number and the current time. A failure is logged once
+// until writing succeeds again.
 func (l *Log) Add(e Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -159,7 +159,7 @@ func (l *Log) Add(e Entry) {
 	}
 }
 
-// mayRefused reports whether another call of nobody, or one that was refused to a
+// mayRefused reports whether another call of an unknown client, or a refused call of a
 // user, may be written now.
 func (l *Log) mayRefused(user string, now time.Time) bool {
 	if minute := now.Truncate(time.Minute); !minute.Equal(l.minute) {
@@ -194,7 +194,7 @@ func (l *Log) append(e *Entry) error {
 	return err
 }
 
-// rotate begins another file; the oldest goes.
+// rotate starts a new file and removes the oldest.
 func (l *Log) rotate() error {
 	if err := l.file.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 		return err
@@ -207,7 +207,7 @@ func (l *Log) rotate() error {
 	return l.open()
 }
 
-// older is the n-th file before the one being written, which is the 0th.
+// older returns the n-th file before the current one, which is the 0th.
 func (l *Log) older(n int) string {
 	if n == 0 {
 		return l.path
@@ -215,8 +215,8 @@ func (l *Log) older(n int) string {
 	return fmt.Sprintf("%s.%d", l.path, n)
 }
 
-// Read returns the newest calls first, at most limit, and with before not 0 only those
-// with a lower number.
+// Read returns the newest calls first, at most limit. If before is not 0, it returns only
+// calls with a lower number.
 func (l *Log) Read(limit int, before uint64) ([]Entry, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -238,7 +238,7 @@ func (l *Log) read(limit int, before uint64) (out []Entry, err error) {
 	return out, nil
 }
 
-// readFile reads the lines of a file that are whole.
+// readFile reads the complete lines of a file.
 func readFile(path string, before uint64) (out []Entry, err error) {
 	err = disk.Lines(path, maxLine, func(line []byte) {
 		var e Entry
@@ -249,7 +249,7 @@ func readFile(path string, before uint64) (out []Entry, err error) {
 	return out, err
 }
 
-// Export writes everything that is kept, oldest first, a line of JSON each.
+// Export writes all calls, oldest first, a line of JSON each.
 func (l *Log) Export(to *bytes.Buffer) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

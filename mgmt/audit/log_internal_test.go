@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// clock is moved by hand.
+// clock is a clock that the test sets.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
@@ -31,7 +31,7 @@ func open(t *testing.T, dir string, c *clock, said *bytes.Buffer) *Log {
 	return l
 }
 
-// numbers are those of the entries, newest first.
+// numbers returns the numbers of the entries, newest first.
 func numbers(t *testing.T, l *Log, limit int, before uint64) (out []uint64) {
 	t.Helper()
 	entries, err := l.Read(limit, before)
@@ -114,7 +114,7 @@ func TestFullFilesAreFollowedByOthers(t *testing.T) {
 	}
 }
 
-// A stranger can send as much as it likes: what others did must stay.
+// An unknown client can send any number of calls: the calls of others must remain.
 func TestStrangersAreWrittenAtABoundedRate(t *testing.T) {
 	c := begun()
 	l := open(t, t.TempDir(), c, &bytes.Buffer{})
@@ -130,7 +130,7 @@ func TestStrangersAreWrittenAtABoundedRate(t *testing.T) {
 	}
 }
 
-// A user who may do little can be refused as often as it likes.
+// A user with few rights can send any number of calls that are refused.
 func TestRefusedCallsOfAUserAreWrittenAtABoundedRate(t *testing.T) {
 	l := open(t, t.TempDir(), begun(), &bytes.Buffer{})
 	for range 500 {
@@ -204,7 +204,7 @@ func TestALogIsOfTwentyOneFilesOfAMebibyte(t *testing.T) {
 	}
 }
 
-// lineSize is how long the line of a call is that every test may add.
+// lineSize returns the length of the line of a call that every test may add.
 func lineSize(t *testing.T) int64 {
 	l := open(t, t.TempDir(), begun(), &bytes.Buffer{})
 	l.Add(Entry{User: "ann"})
@@ -219,7 +219,7 @@ func TestAFileIsFilledToTheByte(t *testing.T) {
 		l.size = size
 		l.Add(Entry{User: "ann"})
 		_ = l.Close()
-		l = open(t, dir, begun(), &bytes.Buffer{}) // counts what is there
+		l = open(t, dir, begun(), &bytes.Buffer{}) // includes the existing lines
 		l.size = size
 		l.Add(Entry{User: "eve"})
 		if _, err := os.Stat(l.older(1)); (err == nil) != older {
@@ -285,7 +285,7 @@ func TestEachMinuteHasItsOwnRefusals(t *testing.T) {
 		for range 40 {
 			l.Add(Entry{Status: 401})
 		}
-		c.at = c.at.Add(54 * time.Second) // the same minute still
+		c.at = c.at.Add(54 * time.Second) // still the same minute
 		l.Add(Entry{Status: 401})
 		c.at = c.at.Add(6 * time.Second)
 	}
@@ -362,7 +362,7 @@ func TestNumbersGoOnFromAnOlderFile(t *testing.T) {
 	}
 }
 
-// Who listens hears each call that counts, also one that the disk does not take.
+// Told is called with each recorded call, even if the disk fails.
 func TestWhoListensHearsOfEveryCallThatCounts(t *testing.T) {
 	c := begun()
 	var said bytes.Buffer
