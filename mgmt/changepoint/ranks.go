@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// deviation is how many standard deviations the count of pairs of which the second is
-// larger is away from where it would be if n and m values had the same distribution. It
-// is corrected for equal values; 0 where all are equal.
+// deviation returns the distance of larger from its expected value if n and m values have
+// the same distribution, in standard deviations. larger is the number of pairs in which the
+// second value is larger. It is corrected for equal values; 0 if all are equal.
 func deviation(larger, ties, n, m float64) float64 {
 	all := n + m
 	variance := n * m / 12 * (all + 1 - ties/(all*(all-1)))
@@ -17,8 +17,8 @@ func deviation(larger, ties, n, m float64) float64 {
 	return (larger - n*m/2) / math.Sqrt(variance)
 }
 
-// ranksOf gives each value its rank, from 1 on. ties is the sum of t³-t over all groups
-// of t equal values.
+// ranksOf returns the rank of each value, from 1 on. ties is the sum of t³-t over all
+// groups of t equal values.
 func ranksOf(values []float64) (ranks []float64, ties float64) {
 	order := make([]int, len(values))
 	for i := range order {
@@ -49,8 +49,8 @@ func ranksOf(values []float64) (ranks []float64, ties float64) {
 	return ranks, ties
 }
 
-// pettitt is where values become others most clearly: the position of the first one
-// behind it, never the first of all.
+// pettitt returns the position of the clearest change: the index of the first value after
+// it, which is never 0.
 func pettitt(values []float64) (at int) {
 	ranks, _ := ranksOf(values)
 	at, most, u := 1, -1.0, 0.0

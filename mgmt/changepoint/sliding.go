@@ -2,13 +2,13 @@ package changepoint
 
 import "math"
 
-// sliding is the test of Mann and Whitney for two windows that move along a series
-// together: a move costs the logarithm of how many values there are, not their sorting.
+// sliding is the Mann-Whitney test for two windows that move along a series together. A
+// move costs the logarithm of the number of values; they are not sorted again.
 type sliding struct {
-	ranks         []int // of each value among all, equal ones alike, from 1 on
+	ranks         []int // of each value among all, equal for equal values, from 1 on
 	before, after counts
-	both          []int   // how many values of a rank are in either window
-	larger        float64 // pairs of which that of after is larger; equal ones count half
+	both          []int   // how many values of a rank are in both windows together
+	larger        float64 // pairs with the larger value in after; equal ones count half
 	ties          float64 // the sum of t³-t over both
 }
 
@@ -21,7 +21,8 @@ func newSliding(values []float64) *sliding {
 	return s
 }
 
-// scores are how unlikely the windows around each position are, 0 where they do not fit.
+// scores returns how unlikely the windows around each position are, 0 where they do not
+// fit.
 func (s *sliding) scores(w int) []float64 {
 	out := make([]float64, len(s.ranks)+1)
 	clear(s.before)
@@ -48,7 +49,7 @@ func (s *sliding) scores(w int) []float64 {
 	return out
 }
 
-// addBefore and addAfter put the value at a position into a window, or with -1 take it out.
+// addBefore and addAfter add the value at a position to a window, or with -1 remove it.
 func (s *sliding) addBefore(i, n int) {
 	r := s.ranks[i]
 	s.larger += float64(n) * (float64(s.after.sum(len(s.ranks))-s.after.sum(r)) + float64(s.after.at(r))/2)
@@ -70,8 +71,8 @@ func (s *sliding) tie(r, n int) {
 	s.ties += is*is*is - is - (was*was*was - was)
 }
 
-// counts are how many there are of each rank, as a tree of Fenwick: sums of the first
-// ones are found in logarithmic time.
+// counts holds the number of values of each rank, as a Fenwick tree: prefix sums take
+// logarithmic time.
 type counts []int
 
 func (c counts) add(r, n int) {

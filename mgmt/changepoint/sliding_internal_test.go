@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Windows that moved have the score of windows that were sorted anew, with values that
-// are equal and without.
+// Windows that were moved have the same score as newly sorted ones, with and without equal
+// values.
 func TestScoresOfWindowsThatMoveAreThoseOfRanks(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, kinds := range []int{2, 5, 1000} {

@@ -10,29 +10,29 @@ type Step struct {
 	// At is the position of the first value of the new level.
 	At            int
 	Before, After float64
-	// Window is how many values on either side say so.
+	// Window is the number of values on either side on which the step is based.
 	Window int
 }
 
-// Bounds are what makes a difference a step.
+// Bounds are the conditions for a step.
 type Bounds struct {
-	// Level is what stands for a window: Median, or Mean where most values are the same.
+	// Level returns the level of a window: Median, or Mean if most values are equal.
 	Level func([]float64) float64
-	// Ratio is how many times the smaller level the larger one is at least, Difference
-	// how far they are apart.
+	// Ratio is the least ratio of the larger level to the smaller one, Difference their
+	// least difference.
 	Ratio, Difference float64
 }
 
-// windows are the lengths that are tried. Two of the shortest that have nothing in common
-// are just unlikely enough to be chance.
+// windows are the lengths that are tried. Two of the shortest without overlap are just
+// unlikely enough not to be chance.
 var windows = [...]int{16, 48, 144}
 
-// unlikely is how many standard deviations apart windows are that do not have the same
-// level: about 7 in a million by chance, with some thousand tries.
+// unlikely is the least deviation of windows with different levels, in standard deviations:
+// about 7 in a million by chance, with some thousand tries.
 const unlikely = 4.5
 
-// Steps finds the changes of level, in their order. Values must not be NaN. Fewer than
-// two of the shortest windows have none.
+// Steps finds the changes of level, in their order. Values must not be NaN. Fewer values
+// than two of the shortest windows have no step.
 func Steps(values []float64, b Bounds) (found []Step) {
 	if len(values) < 2*windows[0] {
 		return nil
@@ -53,7 +53,7 @@ func Steps(values []float64, b Bounds) (found []Step) {
 	return found
 }
 
-// candidates are the positions where windows of that length differ most, the most
+// candidates returns the positions where windows of that length differ most, the most
 // unlikely one first.
 func candidates(scores []float64, w int) (at []int) {
 	for i, score := range scores {
@@ -73,7 +73,7 @@ func candidates(scores []float64, w int) (at []int) {
 	return at
 }
 
-// step is the step within w values on either side of a position, if there is one.
+// step returns the step within w values on either side of a position, if there is one.
 func (b Bounds) step(values []float64, at, w int) (Step, bool) {
 	from := at - w
 	at = from + pettitt(values[from:at+w])
@@ -87,7 +87,7 @@ func (b Bounds) large(x, y float64) bool {
 	return high >= low*b.Ratio && high-low >= b.Difference
 }
 
-// sharp reports whether more than half of the difference is there right around the step.
+// sharp reports whether more than half of the difference is close to the step.
 func (b Bounds) sharp(s Step, before, after []float64) bool {
 	near := min(windows[0], len(before), len(after))
 	was, is := b.Level(before[len(before)-near:]), b.Level(after[:near])
@@ -96,7 +96,7 @@ func (b Bounds) sharp(s Step, before, after []float64) bool {
 
 func abs(n int) int { return max(n, -n) }
 
-// Median is the middle of values: of as many as one likes, nearly half may be anything.
+// Median returns the median: nearly half of the values may be outliers.
 func Median(values []float64) float64 {
 	if len(values) == 0 {
 		return math.NaN()

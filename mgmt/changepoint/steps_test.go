@@ -10,7 +10,7 @@ import (
 
 var latency = changepoint.Bounds{Level: changepoint.Median, Ratio: 1.5, Difference: 0.001}
 
-// noisy are n values around a level, lognormal as latencies are.
+// noisy returns n values around a level, lognormal as latencies are.
 func noisy(r *rand.Rand, n int, level, sigma float64) []float64 {
 	out := make([]float64, n)
 	for i := range out {
@@ -97,7 +97,7 @@ func TestASlopeIsNoStep(t *testing.T) {
 	}
 }
 
-// What nobody would notice is none, however sure it is.
+// A difference too small to matter is no step, even if it is certain.
 func TestASmallStepIsNone(t *testing.T) {
 	for name, c := range map[string][2]float64{"ratio": {0.020, 0.027}, "difference": {0.0001, 0.0009}} {
 		r := random(6)
@@ -118,7 +118,7 @@ func TestAFewValuesHaveNoStep(t *testing.T) {
 	}
 }
 
-// Shares of errors are 0 mostly, and their median says nothing.
+// Error shares are mostly 0, and their median says nothing.
 func TestErrorsThatBeginAreAStep(t *testing.T) {
 	errors := changepoint.Bounds{Level: changepoint.Mean, Ratio: 1.5, Difference: 0.01}
 	r := random(9)
