@@ -14,7 +14,7 @@ import (
 
 const formType = "application/x-www-form-urlencoded; charset=utf-8"
 
-// askAWS asks who the keys belong to.
+// askAWS queries the account that the keys belong to.
 func (m *Manager) askAWS(ctx context.Context, c *Credentials) (Account, error) {
 	const body = "Action=GetCallerIdentity&Version=2011-06-15"
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, m.options.AWS(c.Place), strings.NewReader(body))
@@ -31,7 +31,7 @@ func (m *Manager) askAWS(ctx context.Context, c *Credentials) (Account, error) {
 		var refusal struct {
 			Code string `xml:"Error>Code"`
 		}
-		_ = xml.Unmarshal(answer, &refusal) // what cannot be read has no code
+		_ = xml.Unmarshal(answer, &refusal) // without a readable answer there is no code
 		return Account{}, refused(status, refusal.Code)
 	}
 	var who struct {
@@ -45,7 +45,7 @@ func (m *Manager) askAWS(ctx context.Context, c *Credentials) (Account, error) {
 }
 
 // sign adds signature version 4 (AWS General Reference, "Signing AWS API requests") to a
-// request with that body for a service. What is signed: Host, Content-Type, X-Amz-Date.
+// request with that body for a service. It signs Host, Content-Type and X-Amz-Date.
 func sign(r *http.Request, body string, c *Credentials, service string, now time.Time) {
 	stamp, day := now.Format("20060102T150405Z"), now.Format("20060102")
 	r.Header.Set("X-Amz-Date", stamp)

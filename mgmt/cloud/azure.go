@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// askAzure asks for a token of a service principal (RFC 6749, 4.4), which nobody uses.
+// askAzure requests a token of a service principal (RFC 6749, 4.4). The token is not used.
 func (m *Manager) askAzure(ctx context.Context, c *Credentials) (Account, error) {
 	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {c.ID}, "client_secret": {c.Secret}, "scope": {"https://management.azure.com/.default"}}
 	at := m.options.Azure + "/" + url.PathEscape(c.Place) + "/oauth2/v2.0/token"

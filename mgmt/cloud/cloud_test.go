@@ -19,7 +19,7 @@ import (
 
 const good = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 
-// memory keeps documents, as JSON.
+// memory stores documents as JSON.
 type memory map[string][]byte
 
 func (m memory) ReadDocument(name string, into any) (bool, error) {
@@ -34,7 +34,7 @@ func (m memory) WriteDocument(name string, value any) (err error) {
 	return err
 }
 
-// box seals by turning bytes round.
+// box seals by reversing bytes.
 type box struct{}
 
 func (box) SealSecret(_ string, plain []byte) ([]byte, error) { return turned(plain), nil }
@@ -55,12 +55,12 @@ type house struct {
 	kept memory
 	log  *strings.Builder
 	asks []*http.Request
-	// body answers, after status.
+	// body is the answer, with status.
 	status int
 	body   string
 }
 
-// newHouse is a manager whose clouds are one server, which notes what it is asked.
+// newHouse returns a manager whose clouds are one server, which records the requests.
 func newHouse(t *testing.T) *house {
 	h := &house{kept: memory{}, log: &strings.Builder{}, status: 200}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

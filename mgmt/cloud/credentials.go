@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/pattern"
 )
 
-// Provider is whose cloud it is.
+// Provider is the provider of a cloud.
 type Provider string
 
 // The providers.
@@ -15,7 +15,7 @@ const (
 	Azure Provider = "azure"
 )
 
-// Credentials are those of one account; which fields count depends on Provider.
+// Credentials holds the credentials of one account; the fields in use depend on Provider.
 type Credentials struct {
 	Provider Provider `json:"provider"`
 	// ID is the access key of AWS, the client (application) of Azure.
@@ -23,11 +23,11 @@ type Credentials struct {
 	// Place is the region of AWS, the tenant of Azure.
 	Place  string `json:"place"`
 	Secret string `json:"-"`
-	// Sealed is Secret as it is kept.
+	// Sealed is Secret as it is stored.
 	Sealed []byte `json:"secret,omitempty"`
 }
 
-// Error is something wrong with credentials, in a sentence.
+// Error is a fault of credentials, in a sentence.
 type Error struct{ Message string }
 
 func (e *Error) Error() string { return e.Message }
@@ -39,10 +39,11 @@ var (
 	tenant    = pattern.Lazy(`^[a-zA-Z0-9]([a-zA-Z0-9.-]{0,251}[a-zA-Z0-9])?$`)
 )
 
-// maxSecret bounds secrets in bytes.
+// maxSecret is the greatest length of secrets in bytes.
 const maxSecret = 256
 
-// check says which field is no such thing; it never shows a secret.
+// check returns an error with the name of an invalid field; the error never contains a
+// secret.
 func (c *Credentials) check() error {
 	ok, where := map[string]bool{}, []string(nil)
 	switch c.Provider {

@@ -1,11 +1,11 @@
-// Package cloud keeps the credentials of one account of a cloud, and asks the cloud
-// whether they are good: a cluster there moves addresses with them.
+// Package cloud stores the credentials of one cloud account, and checks them with the
+// cloud. A cluster there moves addresses with them.
 //
-// Credentials are kept only after the cloud has taken them. Those it refuses are
-// forgotten together with what was kept before: the appliance is logged out. Secrets
-// are sealed with the node key and never answered.
+// Credentials are stored only after the cloud has accepted them. If it refuses them, the
+// stored ones are removed as well: the appliance is logged out. Secrets are sealed with the
+// node key and are never in an answer.
 //
-// AWS is asked who the keys belong to (STS GetCallerIdentity), by a request signed
-// with them; Azure for a token of the service principal. Both over HTTPS, through the
-// operator's proxy.
+// The check for AWS queries the account of the keys (STS GetCallerIdentity) with a request
+// signed with them. The check for Azure requests a token of the service principal. Both use
+// HTTPS through the operator's proxy.
 package cloud

@@ -21,35 +21,36 @@ type Secrets interface {
 	OpenSecret(purpose string, sealed []byte) ([]byte, error)
 }
 
-// Keeper keeps documents; *store.Store implements it.
+// Keeper stores documents; *store.Store implements it.
 type Keeper interface {
 	ReadDocument(name string, into any) (found bool, err error)
 	WriteDocument(name string, value any) error
 }
 
-// Options are what a Manager stands on. AWS, Azure and Now have defaults.
+// Options holds the parameters of a Manager. AWS, Azure and Now have defaults.
 type Options struct {
 	Store   Keeper
 	Secrets Secrets
-	// Proxy is how clouds are asked; nil: as the environment says.
+	// Proxy returns the proxy for requests to clouds; nil: the proxy of the environment.
 	Proxy func() outbound.Proxy
 	Log   *slog.Logger
 	Now   func() time.Time
-	// AWS is the address of STS in a region, Azure that of the token endpoints.
+	// AWS returns the address of STS in a region. Azure is the address of the token
+	// endpoints.
 	AWS   func(region string) string
 	Azure string
 }
 
-// Account is whose credentials are good.
+// Account is the account of valid credentials.
 type Account struct {
 	ID   string // account of AWS, tenant of Azure
-	Name string // who in it
+	Name string // user in it
 }
 
 const (
 	document = "cloud credentials"
 	purpose  = "cloud credentials"
-	// askTime bounds one question, maxAnswer what is read of its answer.
+	// askTime limits the time of one request, maxAnswer the size of its answer.
 	askTime   = 15 * time.Second
 	maxAnswer = 64 << 10
 )
@@ -57,13 +58,13 @@ const (
 // Patience is how long a check may take.
 const Patience = 2 * askTime
 
-// Manager keeps the credentials; make it with New. Any goroutine may use it.
+// Manager stores the credentials; make it with New. Any goroutine may use it.
 type Manager struct {
 	options Options
 	mu      sync.Mutex // one change at a time
 }
 
-// New returns a Manager. Nothing is read or asked before it is needed.
+// New returns a Manager. It reads and requests nothing in advance.
 func New(o Options) *Manager {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -76,7 +77,8 @@ func New(o Options) *Manager {
 	return &Manager{options: o}
 }
 
-// Kept returns what is kept, without the secret; Provider is empty when nothing is.
+// Kept returns the stored credentials without the secret; Provider is empty if there are
+// none.
 func (m *Manager) Kept() (Credentials, error) {
 	c, err := m.read()
 	c.Sealed = nil
@@ -88,8 +90,8 @@ func (m *Manager) read() (c Credentials, err error) {
 	return c, err
 }
 
-// Check asks the cloud about what is kept. *Error: it refuses that, nobody answers, or
-// nothing is kept.
+// Check checks the stored credentials with the cloud. *Error: the cloud refuses them or
+// does not answer, or there are none.
 func (m *Manager) Check(ctx context.Context) (Account, error) {
 	c, err := m.read()
 	switch {
@@ -106,8 +108,9 @@ func (m *Manager) Check(ctx context.Context) (Account, error) {
 	return m.verify(ctx, &c)
 }
 
-// Set keeps credentials the cloud takes. Those it refuses end what was kept before
-// too: *Error. act is called when their form is right; its error ends the change.
+// Set stores credentials after the cloud has accepted them. If it refuses them with *Error,
+// the previous ones are removed too. act is called after the check of their form; an error
+// of act ends the change.
 func (m *Manager) Set(ctx context.Context, by apply.Author, c Credentials, act func() error) (Account, error) {
 	if err := c.check(); err != nil {
 		return Account{}, err
@@ -134,7 +137,7 @@ func (m *Manager) Set(ctx context.Context, by apply.Author, c Credentials, act f
 	return account, nil
 }
 
-// LogOut forgets the credentials.
+// LogOut removes the credentials.
 func (m *Manager) LogOut(by apply.Author) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -160,8 +163,8 @@ func (m *Manager) verify(ctx context.Context, c *Credentials) (Account, error) {
 	return m.askAzure(ctx, c)
 }
 
-// ask sends one request and reads the answer. Nobody is followed elsewhere: the request
-// holds secrets.
+// ask sends one request and reads the answer. It does not follow redirects, since the
+// request contains secrets.
 func (m *Manager) ask(r *http.Request) (status int, answer []byte, err error) {
 	transport := outbound.Transport(outbound.Options{Proxy: m.options.Proxy, Environment: true, Timeout: askTime, Guard: outbound.Remote})
 	defer transport.CloseIdleConnections()
@@ -178,7 +181,7 @@ func (m *Manager) ask(r *http.Request) (status int, answer []byte, err error) {
 	return got.StatusCode, answer, nil
 }
 
-// refused is what the cloud said; its code is a word of it, and shown as one.
+// refused returns the error for a refusal of the cloud. Its code is shown as one word.
 func refused(status int, code string) error {
 	if code = plain(code); code == "" {
 		return &Error{fmt.Sprintf("the cloud refuses the credentials: status %d", status)}
@@ -186,7 +189,7 @@ func refused(status int, code string) error {
 	return &Error{fmt.Sprintf("the cloud refuses the credentials: %s, status %d", code, status)}
 }
 
-// plain is what others said, as it may stand in a message.
+// plain returns a foreign text in a form for messages.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || r > '~' {

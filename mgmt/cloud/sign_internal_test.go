@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The example of the AWS General Reference: its signature is known.
+// The example of the AWS General Reference has a known signature.
 func TestRequestsAreSignedAsInTheReference(t *testing.T) {
 	r := httptest.NewRequest("GET", "https://iam.amazonaws.com/?Action=ListUsers&Version=2010-05-08", nil)
 	r.Header.Set("Content-Type", formType)
