@@ -35,7 +35,7 @@ func New(names ...string) *Set {
 	return s
 }
 
-// Covers reports whether clients that ask for a name accept one of the certificates. A
+// Covers reports whether clients that request a name accept one of the certificates. A
 // wildcard is covered by the same wildcard only.
 func (s *Set) Covers(name string) bool {
 	return s.names[strings.ToLower(name)] || !strings.Contains(name, "*") && s.certificate.VerifyHostname(name) == nil
@@ -59,7 +59,7 @@ type Use struct {
 	Names   []string
 }
 
-// String names it for people.
+// String returns its name in texts.
 func (u Use) String() string {
 	who := "farm " + u.Farm
 	if u.Service != "" {
@@ -68,9 +68,9 @@ func (u Use) String() string {
 	return fmt.Sprintf("%s (%s)", strings.Join(u.Names, ", "), who)
 }
 
-// Affected lists who loses names when the names of a certificate change: farms that use it,
-// whose other certificates do not cover the names either, and of these the services that
-// match them. namesOf returns the names of another certificate.
+// Affected lists the uses that lose names when the names of a certificate change: farms
+// with that certificate whose other certificates do not cover the names either, and the
+// services in them that match the names. namesOf returns the names of another certificate.
 func Affected(cfg *farm.Config, certificate string, before, after []string, namesOf func(certificate string) []string) []Use {
 	var out []Use
 	for i := range cfg.Farms {
@@ -91,7 +91,7 @@ func Affected(cfg *farm.Config, certificate string, before, after []string, name
 }
 
 // Losing lists the services of a farm that match names which were covered and no longer
-// are. names are those that were, wildcards among them.
+// are. names are the previous names, including wildcards.
 func Losing(f *farm.Farm, was, is *Set, names []string) []Use {
 	lost := is.Without(names)
 	services := f.Services()
@@ -129,8 +129,8 @@ func Host(s *farm.Service) (host string, one bool) {
 	return strings.ToLower(strings.TrimSuffix(host, ".")), host != ""
 }
 
-// matching returns the names that an expression for hosts matches. Of a wildcard some names
-// are tried.
+// matching returns the names that an expression for hosts matches. For a wildcard it tries
+// some names.
 func matching(vhost string, names []string) []string {
 	re, err := regexp.Compile("(?i)^(?:" + vhost + ")")
 	if err != nil {
