@@ -1,6 +1,6 @@
-// Package disk says what to do when a disk is full, read-only or broken: which
-// one it is, and what helps. The system's own words name neither. It writes files
-// that are whole even when the machine dies.
+// Package disk explains errors of a disk that is full, read-only or broken: it names the
+// disk and the remedy, which the system's errors do not. It also writes files that are
+// complete even after a crash of the machine.
 package disk
 
 import (
@@ -12,21 +12,21 @@ import (
 	"syscall"
 )
 
-// Error is an error of the disk that holds a path. Its text is for people who
-// run the appliance, and says what to do.
+// Error is an error of the disk that holds a path. Its text is for operators and contains a
+// remedy.
 type Error struct {
 	mount  mount
 	err    error
 	advice string
 }
 
-// Error says what failed, which disk it was and what to do.
+// Error returns the failure, the disk and the remedy.
 func (e *Error) Error() string { return fmt.Sprintf("%v: %s %s", e.err, e.mount, e.advice) }
 
-// Unwrap returns what the system said.
+// Unwrap returns the system's error.
 func (e *Error) Unwrap() error { return e.err }
 
-// advices are what to do, by what the system says.
+// advices are the remedies by system error.
 var advices = []struct {
 	errno  syscall.Errno
 	advice string
@@ -37,8 +37,8 @@ var advices = []struct {
 	{syscall.EIO, "fails: look into the log of the kernel (dmesg), replace it and restore a backup"},
 }
 
-// Explain returns an *Error around an error about path that a disk is the cause
-// of. Every other one, nil included, is returned as it is.
+// Explain returns an *Error around an error about path that was caused by a disk. Every
+// other error, including nil, is returned unchanged.
 func Explain(path string, err error) error {
 	var known *Error
 	if err == nil || errors.As(err, &known) {
@@ -52,8 +52,8 @@ func Explain(path string, err error) error {
 	return err
 }
 
-// Room returns why that many bytes cannot be written to the disk that holds path,
-// as far as it tells beforehand: the *Error that writing would end with.
+// Room returns why that many bytes cannot be written to the disk that holds path, as far as
+// this is known beforehand: the *Error that writing would end with.
 func Room(path string, bytes uint64) error {
 	var fs syscall.Statfs_t
 	if syscall.Statfs(path, &fs) != nil {
@@ -78,7 +78,7 @@ const readOnly = 1
 // mount is a mounted file system.
 type mount struct{ point, source string }
 
-// String names the disk.
+// String returns the name of the disk.
 func (m mount) String() string {
 	if m.point == "" {
 		return "the disk"
@@ -86,8 +86,8 @@ func (m mount) String() string {
 	return fmt.Sprintf("the disk mounted at %s (%s)", m.point, m.source)
 }
 
-// mountOf finds the file system that holds path, the empty one if the system
-// does not tell.
+// mountOf finds the file system that holds path; it is empty if the system does not report
+// it.
 func mountOf(path string) mount {
 	table, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -102,8 +102,8 @@ func mountOf(path string) mount {
 	return find(string(table), path)
 }
 
-// find looks a path up in a table as proc_pid_mountinfo(5) describes it: the
-// longest mount point above the path counts, of several the last.
+// find looks up a path in a table in the format of proc_pid_mountinfo(5): the longest mount
+// point above the path counts, of several the last one.
 func find(table, path string) (found mount) {
 	for line := range strings.Lines(table) {
 		before, after, ok := strings.Cut(line, " - ")
@@ -123,7 +123,7 @@ func above(point, path string) bool {
 	return point == "/" || path == point || strings.HasPrefix(path, point+"/")
 }
 
-// unescape turns what the kernel writes for blanks and backslashes back.
+// unescape reverts the kernel's escapes for blanks and backslashes.
 func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }

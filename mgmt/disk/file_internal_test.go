@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// A machine that dies at any instant leaves the file whole: its content is on the
-// disk before it has its name, and the name before the caller goes on.
+// A crash at any moment leaves the file complete: its content is on the disk before it has
+// its name, and the name before the caller continues.
 func TestFilesAreOnTheDiskBeforeTheirNamesAndTheseBeforeTheCallerGoesOn(t *testing.T) {
 	system := sync
 	t.Cleanup(func() { sync = system })
 	for what, c := range map[string]struct {
 		before string // in the file; empty: there is none
 		do     func(path string) error
-		synced []string // how much was synced, and what path was then
+		synced []string // how much was synced, and the content of path at that time
 		after  string
 	}{
 		"create":           {"", func(p string) error { return Create(p, []byte("new")) }, []string{"new, path: ", "folder, path: new"}, "new"},
@@ -46,7 +46,7 @@ func TestFilesAreOnTheDiskBeforeTheirNamesAndTheseBeforeTheCallerGoesOn(t *testi
 		}
 		err := c.do(path)
 		if what == "replace a folder" {
-			synced = nil // it was made beside it
+			synced = nil // the new file was synced next to it
 		}
 		if (err != nil) != (c.synced == nil) || !slices.Equal(synced, c.synced) {
 			t.Errorf("%s: %v, synced %q, want %q", what, err, synced, c.synced)
@@ -63,7 +63,7 @@ func TestFilesAreOnTheDiskBeforeTheirNamesAndTheseBeforeTheCallerGoesOn(t *testi
 	}
 }
 
-// What the disk did not take is not there.
+// A file that could not be synced does not exist.
 func TestAFileThatIsNotOnTheDiskIsAnError(t *testing.T) {
 	system := sync
 	t.Cleanup(func() { sync = system })

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
-// paper is a file that may have little room, and may not be cut or kept.
+// paper is a file with limited room, whose Truncate and Sync may fail.
 type paper struct {
 	content           string
 	room              int
