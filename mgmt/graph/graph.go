@@ -20,11 +20,11 @@ import (
 // Line is a series.
 type Line struct {
 	Name string
-	// Values are one every step; what is not known is NaN, and a gap in the line.
+	// Values has one value for each step; an unknown value is NaN, and a gap in the line.
 	Values []float64
 }
 
-// Picture is what is drawn: all lines have one unit, such as "%" or "B/s".
+// Picture is the data of a picture: all lines have one unit, e.g. "%" or "B/s".
 type Picture struct {
 	Title string
 	Unit  string
@@ -43,14 +43,14 @@ const (
 	lineWidth = vg.Length(1.5) // points
 )
 
-// colours are told apart by who sees no red or no green, too (Okabe and Ito).
+// colours can be distinguished with colour blindness for red or green, too (Okabe and Ito).
 var colours = []color.Color{
 	color.RGBA{0, 114, 178, 255}, color.RGBA{213, 94, 0, 255}, color.RGBA{0, 158, 115, 255}, color.RGBA{204, 121, 167, 255},
 	color.RGBA{230, 159, 0, 255}, color.RGBA{86, 180, 233, 255}, color.RGBA{0, 0, 0, 255},
 }
 
-// one draws at a time: it is work of some ten milliseconds that who asks can cause at
-// will.
+// one allows only one drawing at a time, since clients can cause any number, and each takes
+// some ten milliseconds.
 var one sync.Mutex
 
 // PNG draws a picture.
@@ -86,7 +86,7 @@ func PNG(p Picture) ([]byte, error) {
 
 func at(t time.Time) float64 { return float64(t.Unix()) }
 
-// length is the time of all values, and some at least.
+// length returns the time of all values, and at least a second.
 func (p Picture) length() time.Duration {
 	n := 1
 	for _, l := range p.Lines {
@@ -95,7 +95,7 @@ func (p Picture) length() time.Duration {
 	return max(time.Duration(n)*p.Step, time.Second)
 }
 
-// addLine draws a line in as many pieces as it has.
+// addLine draws a line in its pieces.
 func addLine(c *plot.Plot, l Line, p Picture, in color.Color) error {
 	for i, piece := range pieces(l, p) {
 		line, err := plotter.NewLine(piece)
@@ -112,7 +112,7 @@ func addLine(c *plot.Plot, l Line, p Picture, in color.Color) error {
 	return nil
 }
 
-// pieces are the stretches of a line without a gap. A value alone is a short stroke.
+// pieces returns the parts of a line without a gap. A single value is a short stroke.
 func pieces(l Line, p Picture) (out []plotter.XYs) {
 	var piece plotter.XYs
 	end := func() {
@@ -143,8 +143,7 @@ const (
 	mostTimes = 9 // marks that have room
 )
 
-// apart is how far the marks of times that long are from each other, and how they are
-// written.
+// apart returns the distance of the marks for times of that length, and their format.
 func (t times) apart() (step time.Duration, format string) {
 	for _, step := range []time.Duration{time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour} {
 		if t.length <= mostTimes*step {
@@ -172,7 +171,7 @@ func (t times) Ticks(low, high float64) (out []plot.Tick) {
 	return out
 }
 
-// scaled writes large numbers short: 1.5k, 20M.
+// scaled writes large numbers in short form: 1.5k, 20M.
 type scaled struct{}
 
 // Ticks implements plot.Ticker.

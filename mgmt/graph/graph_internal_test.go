@@ -23,7 +23,7 @@ func values(n int, of func(i int) float64) []float64 {
 	return out
 }
 
-// painted is the picture as it is drawn.
+// painted returns the drawn picture.
 func painted(t *testing.T, p Picture) image.Image {
 	t.Helper()
 	b, err := PNG(p)
@@ -60,7 +60,7 @@ func drawn(t *testing.T, p Picture) map[color.RGBA]int {
 	return out
 }
 
-// where is the smallest part of an area that holds all pixels of the colour of a line.
+// where returns the smallest part of an area with all pixels in the colour of a line.
 func where(img image.Image, line int, area image.Rectangle) (out image.Rectangle) {
 	for y := area.Min.Y; y < area.Max.Y; y++ {
 		for x := area.Min.X; x < area.Max.X; x++ {
@@ -162,7 +162,7 @@ func TestTimesOnTheAxisAreRoundAndHaveRoom(t *testing.T) {
 	}
 }
 
-// constant is a picture of lines that are level.
+// constant returns a picture of constant lines.
 func constant(n int, levels ...float64) Picture {
 	p := Picture{Title: "Title", Unit: "B/s", Start: noon, Step: time.Minute}
 	for i, v := range levels {
@@ -173,7 +173,7 @@ func constant(n int, levels ...float64) Picture {
 
 var right, legend = image.Rect(width/2, 0, width, height), image.Rect(0, 0, width/2, height/2)
 
-// Numbers are not negative: what is small must look small.
+// Numbers are not negative, and small ones must look small.
 func TestTheAxisBeginsAtZeroAndReachesOne(t *testing.T) {
 	levels := func(v ...float64) (at []int) {
 		img := painted(t, constant(60, v...))
@@ -226,7 +226,7 @@ func TestEachLineIsNamedOnceAtTheTopLeft(t *testing.T) {
 	}
 }
 
-// Who sees no red, or no green, can tell these colours apart.
+// These colours can be distinguished with colour blindness for red or green.
 func TestPicturesAndColoursAreAsAgreed(t *testing.T) {
 	if got := fmt.Sprint(width, height, colours); got != "600 220 [{0 114 178 255} {213 94 0 255} {0 158 115 255} {204 121 167 255} {230 159 0 255} {86 180 233 255} {0 0 0 255}]" {
 		t.Errorf("got %s", got)
@@ -234,7 +234,7 @@ func TestPicturesAndColoursAreAsAgreed(t *testing.T) {
 }
 
 func TestWhatCannotBeDrawnIsSaid(t *testing.T) {
-	for range 2 { // and the next who asks is not kept waiting
+	for range 2 { // the next caller does not wait for this one
 		if b, err := PNG(constant(2, 1, math.Inf(1))); err == nil || !strings.Contains(err.Error(), "line 1") {
 			t.Errorf("%d bytes, %v", len(b), err)
 		}
