@@ -1,7 +1,6 @@
-// Package gui serves the administration GUI: one page, which shows every path
-// below Base, and the files that page loads. Nobody is asked who he is: the
-// files are the same for everybody, and what they show comes from the API, which
-// does ask.
+// Package gui serves the administration GUI: one page for every path below Base, and the
+// files that the page loads. It does not authenticate clients: the files are the same for
+// all of them, and the data come from the API, which does.
 package gui
 
 import (
@@ -16,33 +15,33 @@ import (
 	"time"
 )
 
-// Base is the path all pages lie below.
+// Base is the path above all pages.
 const Base = "/gui/"
 
-// assets is where the files lie whose names change with their content: what is
-// missing there belongs to another build, and is no page.
+// assets is the folder for files whose names change with their content: a missing file
+// there belongs to another build, and is no page.
 const assets = "assets/"
 
-// What stands in index.html: nonceHere where the number goes that styles are known by,
-// providerHere where it is said whether people may sign in with OpenID Connect.
+// Placeholders in index.html: nonceHere for the nonce of styles, providerHere for whether
+// users may sign in with OpenID Connect.
 const nonceHere, providerHere = "__NONCE__", "__OIDC__"
 
 // Pages answers requests for the GUI. Use New to make one.
 type Pages struct {
 	files    fs.FS
-	index    []byte // nil: this program was built without its GUI
+	index    []byte // nil: the program was built without its GUI
 	provider func() bool
 }
 
-// New serves what was built: index.html and what it loads below assets/, each
-// file also as FILE.gz. provider reports whether people may sign in with OpenID
-// Connect: the sign-in asks before anybody is known.
+// New serves the built files: index.html and the files below assets/, each file also as
+// FILE.gz. provider reports whether users may sign in with OpenID Connect, which the
+// sign-in page needs before any log-in.
 func New(files fs.FS, provider func() bool) *Pages {
 	index, _ := fs.ReadFile(files, "index.html")
 	return &Pages{files: files, index: index, provider: provider}
 }
 
-// Built reports whether files hold a GUI: a program may be built without one.
+// Built reports whether files contain a GUI: a program may be built without one.
 func Built(files fs.FS) bool {
 	_, err := fs.Stat(files, "index.html")
 	return err == nil
@@ -54,8 +53,8 @@ func Serves(r *http.Request) bool {
 	return (p == "/" || p+"/" == Base || strings.HasPrefix(p, Base)) && (r.Method == http.MethodGet || r.Method == http.MethodHead)
 }
 
-// ServeHTTP answers with a file, or with the page: which of its views a path
-// stands for is known in the browser only.
+// ServeHTTP answers with a file, or with the page. Only the browser selects the view for a
+// path.
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Del("Access-Control-Allow-Origin") // no other page reads these
 	w.Header().Del("Access-Control-Allow-Credentials")
@@ -79,7 +78,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// missing says why there is no GUI.
+// missing answers why there is no GUI.
 func missing(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(http.StatusNotFound)
@@ -87,8 +86,8 @@ func missing(w http.ResponseWriter) {
 		"The command line (`sluice --help`) and the API (/api/v4.0) do everything meanwhile.\n"))
 }
 
-// page sends index.html with a policy that lets nothing run or load but what was
-// built. Styles that scripts add carry a number only this answer knows.
+// page sends index.html with a policy that allows only built files to run or load. Styles
+// added by scripts need a nonce that only this answer contains.
 func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 	nonce := rand.Text()
 	h := w.Header()
@@ -99,8 +98,8 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(strings.NewReplacer(nonceHere, nonce, providerHere, strconv.FormatBool(p.provider())).Replace(string(p.index))))
 }
 
-// file is one of the files the page loads, packed if that is taken and was built;
-// nil when there is none. The page itself is sent by page only.
+// file returns a file that the page loads, compressed if the client accepts that and it was
+// built; nil if there is none. Only the method page sends the page itself.
 func (p *Pages) file(name string, packs bool) (body []byte, packed bool) {
 	if name == "index.html" {
 		return nil, false
@@ -117,8 +116,8 @@ func (p *Pages) file(name string, packs bool) (body []byte, packed bool) {
 	return body, false
 }
 
-// send sends a file. Names of assets change with their content, so browsers keep
-// these for ever.
+// send sends a file. Names of assets change with their content, so browsers cache them
+// forever.
 func send(w http.ResponseWriter, r *http.Request, name string, body []byte, packed bool) {
 	h := w.Header()
 	h.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))

@@ -103,7 +103,7 @@ func TestFilesArePackedForWhoTakesThem(t *testing.T) {
 			t.Errorf("%q: %q %v", encoding, w.Body, w.Header())
 		}
 	}
-	for path, want := range map[string]string{"/gui/assets/a.js": "", "/gui/icon.svg": "no-cache"} { // what is kept for ever says so in every way
+	for path, want := range map[string]string{"/gui/assets/a.js": "", "/gui/icon.svg": "no-cache"} { // the header of files that are cached forever is complete
 		if h := get(p, path, "").Header(); h.Get("Pragma") != want || (h.Get("Expires") == "") != (want == "") {
 			t.Errorf("%s: %v", path, h)
 		}
