@@ -1,11 +1,11 @@
-// Package hook runs programs of the operator: what makes DNS records for a
-// challenge, what hears of events.
+// Package hook runs programs of the operator, which e.g. make DNS records for a challenge,
+// or get events.
 //
-// A program is chosen by its name among the files of one folder that belong to
-// the operator, so that no key and no document can name another one. It gets
-// arguments and an environment, never a line for a shell; it has a bounded time;
-// what it prints is read to the end and kept in part; and none of its processes outlives
-// it. It runs as a user of its own and in a sandbox (sysnet/programs), in a copy of its folder.
+// A program is selected by its name among the files in one folder of the operator, so that
+// no key and no document can name another program. It gets arguments and an environment,
+// never a command line for a shell. Its time is limited. Its output is read to the end, and
+// a part of it is kept. None of its processes outlives it. It runs as a user of its own and
+// in a sandbox (sysnet/programs), in a copy of its folder.
 //
 // Everything may be called from any goroutine. A call waits for its program.
 package hook
@@ -19,21 +19,21 @@ import (
 	"syscall"
 )
 
-// Folder is the folder of the data directory that hooks and scripts must be in, Plugins
-// that of the operator's own plugins of checks.
+// Folder is the folder for hooks and scripts in the data directory, Plugins the folder for
+// the operator's own check plugins.
 const (
 	Folder  = "hooks"
 	Plugins = "plugins"
 )
 
-// maxName bounds what a program may be called, in bytes.
+// maxName is the greatest length of a program's name, in bytes.
 const maxName = 64
 
-// Program is a program of the operator in a folder of his.
+// Program is a program in a folder of the operator.
 type Program struct{ Folder, Name string }
 
-// NameProblem says what is wrong with the name of a program, "" for nothing: it is
-// never a path, nor looks like an option.
+// NameProblem returns the fault of a program's name, "" for none: it must not be a path or
+// look like an option.
 func NameProblem(name string) string {
 	plain := name != "" && len(name) <= maxName && name[0] != '.' && name[0] != '_' && name[0] != '-'
 	for i := range len(name) {
@@ -49,8 +49,8 @@ func letter(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// Check says why the program may not be run, nil when it may: folder and file must
-// belong to this process's user or root, and nobody else may write them.
+// Check returns why the program may not be run, nil if it may. Folder and file must belong
+// to this process's user or root, and be writable only by their owner.
 func (p Program) Check() error {
 	if problem := NameProblem(p.Name); problem != "" {
 		return errors.New(problem)
@@ -64,7 +64,7 @@ func (p Program) Check() error {
 	return nil
 }
 
-// own says what is wrong with a folder or program.
+// own returns the fault of a folder or program.
 func own(path string, folder bool) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -91,5 +91,5 @@ func own(path string, folder bool) error {
 	return nil
 }
 
-// mayReadAndRun is R_OK and X_OK of access(2): scripts are read, too.
+// mayReadAndRun is R_OK and X_OK of access(2): scripts must be readable, too.
 const mayReadAndRun = 4 | 1

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
-// program puts a shell script into a folder of its own.
+// program writes a shell script into a folder of its own.
 func program(t *testing.T, body string) tested {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), hook.Folder)
@@ -123,7 +123,7 @@ func TestRow29AProgramThatHangsEndsWithItsChildren(t *testing.T) {
 	p.allGone(t, 2)
 }
 
-// allGone waits until none of the processes whose numbers a script wrote down lives.
+// allGone waits until all processes whose numbers a script wrote have ended.
 func (p tested) allGone(t *testing.T, n int) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(p.Folder, "pids"))
@@ -213,7 +213,7 @@ func TestACallEndsWithItsContext(t *testing.T) {
 	p.allGone(t, 1)
 }
 
-// asOther looks at a program of root as a user who may not read it.
+// asOther checks a program of root as a user who may not read it.
 func asOther(t *testing.T, p tested) {
 	t.Helper()
 	path := filepath.Join(p.Folder, p.Name)
@@ -238,7 +238,7 @@ func asOther(t *testing.T, p tested) {
 	}
 }
 
-// TestMain is also a look at a program by another user.
+// TestMain also runs the check of a program as another user.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("HOOK_TEST_LOOK"); path != "" {
 		if err := (hook.Program{Folder: filepath.Dir(path), Name: filepath.Base(path)}).Check(); err != nil {

@@ -15,28 +15,28 @@ import (
 	"github.com/sluicelb/sluice/sysnet/programs"
 )
 
-// Starter starts programs in a sandbox; *programs.Client is one. A process without one
-// starts them as its own user and with all its rights, as tests do; mgmt may not.
+// Starter starts programs in a sandbox; *programs.Client is one. A process without a
+// Starter starts them as its own user and with all its rights, as tests do; mgmt may not.
 type Starter interface {
 	Run(ctx context.Context, c programs.Call, files ...*os.File) (programs.End, error)
 }
 
-// Call is how a program is called. It gets nothing else: no descriptor, and of the
-// environment what every program needs.
+// Call is a call of a program. The program gets nothing else: no descriptor, and only the
+// environment that every program needs.
 type Call struct {
 	Args []string
 	Env  []string // NAME=value
-	// Input is what it can read; one that does not is not held up by it.
+	// Input is its standard input; a program that does not read it is not blocked.
 	Input []byte
-	// Limit bounds it; it must be positive.
+	// Limit is its time limit; it must be positive.
 	Limit time.Duration
 	// By starts it; without one this process does.
 	By Starter
 }
 
 // Run checks the program, calls it and waits for its end. It runs in a copy of its folder,
-// which is gone afterwards. said is the beginning of what it printed, whatever came of it.
-// The error says what went wrong, for the operator, without that.
+// which is removed afterwards. said is the beginning of its output, with any result. The
+// error describes the failure for the operator, without that output.
 func (p Program) Run(ctx context.Context, c Call) (said string, err error) {
 	if err := p.Check(); err != nil {
 		return "", err
@@ -58,10 +58,11 @@ func (p Program) Run(ctx context.Context, c Call) (said string, err error) {
 	return c.Run(ctx, call, files...)
 }
 
-// maxBeside bounds the files that go with a program into its copy of the folder, in bytes.
+// maxBeside is the greatest size of the other files in a program's copy of the folder, in
+// bytes.
 const maxBeside = 16 << 20
 
-// open opens the program, and the files of its folder that it may want to read or call.
+// open opens the program, and the files in its folder that it may read or run.
 func (p Program) open() (files []*os.File, names []string, err error) {
 	program, err := os.Open(filepath.Join(p.Folder, p.Name))
 	if err != nil {
@@ -92,8 +93,8 @@ func (p Program) open() (files []*os.File, names []string, err error) {
 	return files, names, nil
 }
 
-// Run calls a program, which the caller has checked; of call the words are filled in. An
-// end that is not 0 is an *ExitError; one of a program that did not run is a *StartError.
+// Run calls a program that the caller has checked; it fills in the rest of call. An exit
+// status other than 0 is an *ExitError; if the program did not run, it is a *StartError.
 func (c Call) Run(ctx context.Context, call programs.Call, files ...*os.File) (said string, err error) {
 	call.Args, call.Env, call.Input, call.Limit = c.Args, c.Env, c.Input, c.Limit
 	var e programs.End
@@ -120,7 +121,7 @@ func (c Call) Run(ctx context.Context, call programs.Call, files ...*os.File) (s
 	return said, nil
 }
 
-// interpreter is the program that the first line of a script names, or "". The kernel says
+// interpreter returns the program in the first line of a script, or "". The kernel says
 // only that some file is missing.
 func interpreter(call programs.Call) string {
 	f, err := os.Open(filepath.Join(call.Folder, call.File))
@@ -142,7 +143,7 @@ func interpreter(call programs.Call) string {
 // ErrLate occurs when a program ran for longer than its limit.
 var ErrLate = errors.New("it was ended, being not done")
 
-// StartError: a program was not started, or nobody knows what came of it.
+// StartError: a program was not started, or its result is unknown.
 type StartError struct{ Why error }
 
 // Error implements error.
@@ -151,7 +152,7 @@ func (e *StartError) Error() string { return e.Why.Error() }
 // Unwrap returns why.
 func (e *StartError) Unwrap() error { return e.Why }
 
-// ExitError is the end of a program that is not 0.
+// ExitError is an exit status of a program other than 0.
 type ExitError struct {
 	Exit   int
 	Signal syscall.Signal // that ended it; 0: none

@@ -13,10 +13,10 @@ import (
 	"github.com/sluicelb/sluice/sysnet/programs"
 )
 
-// starter notes a call and answers it.
+// starter records a call and answers it.
 type starter struct {
 	call  programs.Call
-	files []string // what they hold
+	files []string // their contents
 	end   programs.End
 	err   error
 }
