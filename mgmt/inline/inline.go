@@ -1,7 +1,7 @@
-// Package inline is about checks that keep what was fields of farms and services in
-// generations of the API before 3.2: each belongs to one farm or service, is renamed with
-// it and gone with it. They are known by their description; one that was given another is
-// a check like others.
+// Package inline handles checks that replace fields of farms and services in generations of
+// the API before 3.2. Each of them belongs to one farm or service, and is renamed and
+// deleted with it. They are identified by their description; a check whose description was
+// changed is an ordinary one.
 package inline
 
 import (
@@ -17,12 +17,12 @@ import (
 
 const before, after = "Kept by fields of ", " in older generations of the API"
 
-// Description is that of the check of a group.
+// Description returns the description of a group's check.
 func Description(g farm.Group) string { return before + g.String() + after }
 
-// Name is the n-th name of the check of a group: shop_web_fg, dns_fg, dns_fg2. Names of
-// farms have no underscore, so no two groups have the same; what is too long for a name
-// ends in a digest of the whole.
+// Name returns the n-th name of a group's check: shop_web_fg, dns_fg, dns_fg2. Names of
+// farms have no underscore, so no two groups have the same. A name that is too long ends in
+// a digest of the whole.
 func Name(g farm.Group, n int) string {
 	name, suffix := g.Farm.Name, "_fg"
 	if service := g.Name(); service != "" {
@@ -39,10 +39,9 @@ func Name(g farm.Group, n int) string {
 	return name + suffix
 }
 
-// Rename gives the checks of a farm the names they have once it has its new one; edit
-// gives it that.
+// Rename renames a farm with edit, and its checks accordingly.
 func Rename(cfg *farm.Config, f *farm.Farm, edit func() error) error {
-	owned := map[string]int{} // by service, where its check is
+	owned := map[string]int{} // by service, index of its check
 	for _, g := range f.Groups() {
 		if at := slices.IndexFunc(cfg.Checks, func(c farm.Check) bool { return c.Description == Description(g) }); at >= 0 && own(cfg, cfg.Checks[at].Name, g) {
 			owned[g.Name()] = at
@@ -53,7 +52,7 @@ func Rename(cfg *farm.Config, f *farm.Farm, edit func() error) error {
 	}
 	for _, g := range f.Groups() {
 		at, is := owned[g.Name()]
-		if !is || cfg.Checks[at].Description == Description(g) { // which has the name it had
+		if !is || cfg.Checks[at].Description == Description(g) { // it already has the name
 			continue
 		}
 		c, n := &cfg.Checks[at], 1
@@ -67,15 +66,15 @@ func Rename(cfg *farm.Config, f *farm.Farm, edit func() error) error {
 	return nil
 }
 
-// own reports whether nobody but the group has a check linked.
+// own reports whether a check is linked only with the group.
 func own(cfg *farm.Config, check string, g farm.Group) bool {
 	return !slices.ContainsFunc(cfg.CheckUsers(check), func(user farm.Group) bool {
 		return user.Farm.Name != g.Farm.Name || user.Name() != g.Name()
 	})
 }
 
-// Forget removes the checks of farms and services that are gone, unless others have them
-// linked.
+// Forget removes the checks of deleted farms and services, unless they are linked with
+// others.
 func Forget(cfg *farm.Config) {
 	there := map[string]bool{}
 	for i := range cfg.Farms {

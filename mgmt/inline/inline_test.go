@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// shop is a configuration with two farms of two services, and a check of each service.
+// shop returns a configuration with two farms of two services, and a check of each service.
 func shop() *farm.Config {
 	cfg := &farm.Config{}
 	for _, name := range []string{"shop", "store"} {
@@ -53,7 +53,7 @@ func TestChecksFollowTheNameOfTheirFarm(t *testing.T) {
 	if err := inline.Rename(cfg, f, func() error { return no }); !errors.Is(err, no) || names(cfg) != before {
 		t.Errorf("refused: %s, %v", names(cfg), err)
 	}
-	// What others have linked is theirs, too, and keeps its name.
+	// A check that others have linked belongs to them, too, and keeps its name.
 	cfg.Farms[1].HTTP.Services[0].Check = "mall_web_fg"
 	if err := inline.Rename(cfg, f, func() error { f.Name = "hall"; return nil }); err != nil || names(cfg) != "mall_web_fg hall_api_fg store_web_fg store_api_fg mall_api_fg" || f.HTTP.Services[0].Check != "mall_web_fg" {
 		t.Errorf("%s, %v", names(cfg), err)
@@ -79,7 +79,7 @@ func TestChecksGoWithTheirGroupUnlessOthersHaveThem(t *testing.T) {
 	}
 }
 
-// The first check of the list is as much in the way as any other.
+// The first check of the list blocks its name as well.
 func TestANameSomebodyHasIsNotGivenTwice(t *testing.T) {
 	cfg := shop()
 	cfg.Checks = slices.Insert(cfg.Checks, 0, farm.Check{Name: "mall_web_fg", Description: "somebody's"})
@@ -99,7 +99,7 @@ func TestAnotherDescriptionMakesACheckLikeOthers(t *testing.T) {
 	}
 }
 
-// Clients know a check by its name, so one that was given stays the same.
+// Clients identify a check by its name, so the name of a check must not change.
 func TestLongNamesAreTheSameForEver(t *testing.T) {
 	for service, want := range map[string]string{
 		strings.Repeat("s", 56): "shop_" + strings.Repeat("s", 56) + "_fg", // just fits
