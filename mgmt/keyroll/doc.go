@@ -1,12 +1,12 @@
-// Package keyroll replaces the keys of signed zones by the clock (RFC 6781 §4.1.2, a single
-// type of key), where a zone gives its keys a lifetime.
+// Package keyroll replaces the keys of signed zones at intervals (RFC 6781 §4.1.2, a single
+// type of key), if a zone gives its keys a lifetime.
 //
-//	the key is old ─► the next one is made, and somebody is told to bring its DS record to
-//	the parent zone ─► all servers of the parent have it, for as long as the records of
-//	before may be kept ─► it signs, the old one retires ─► nothing it signed is kept
-//	anywhere: it goes
+//	the key is old ─► the next one is made, and a notice asks for its DS record in the
+//	parent zone ─► all servers of the parent have it, for as long as the previous
+//	records may be cached ─► it signs, the old one retires ─► none of its signatures
+//	is cached any longer: it is removed
 //
-// Each step is a revision, so that a restart goes on where it was. Nothing is done that is
-// not seen to be safe; an operator may have the next key sign at any time (sluice zone key
-// use). Zones whose keys have no lifetime are left alone.
+// Each step is a revision, so that a restart continues at the same point. A step is taken
+// only after it has been verified to be safe; an operator may activate the next key at any
+// time (sluice zone key use). Zones whose keys have no lifetime are not changed.
 package keyroll

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// pause is how long it is between two looks.
+	// pause is the time between two checks.
 	pause = 10 * time.Minute
-	// askTime bounds the questions to the servers of a parent zone.
+	// askTime limits the time of the queries to the servers of a parent zone.
 	askTime = time.Minute
-	// again is after how long it is told again that the parent zone lacks a DS record.
+	// again is the interval of notices that the parent zone lacks a DS record.
 	again = 7 * 24 * time.Hour
 )
 
@@ -30,38 +30,39 @@ type Applier interface {
 	Change(ctx context.Context, by apply.Author, comment string, expect uint64, edit func(*farm.Config) error) (apply.Result, error)
 }
 
-// Options are what a Roller stands on.
+// Options holds the parameters of a Roller.
 type Options struct {
 	Applier Applier
-	// Delegation is what the servers of the zone above a zone say of its keys.
+	// Delegation returns the records that the servers of the parent zone have for a zone's
+	// keys.
 	Delegation func(ctx context.Context, zone string) (resolve.Delegation, error)
-	// Told hears what an operator should know.
+	// Told gets the notices for the operator.
 	Told func(Notice)
 	Now  func() time.Time
 	Log  *slog.Logger
 }
 
-// Notice is what is told of the keys of a zone.
+// Notice is a notice about the keys of a zone.
 type Notice struct {
 	Farm, Zone string
 	// Key is the tag of the next key, DS the data of its DS record.
 	Key uint16
 	DS  string
-	// Signs: it signs from now on. Otherwise the parent zone is to have its DS record.
+	// Signs: the next key now signs. Otherwise the parent zone must get its DS record.
 	Signs bool
 }
 
-// Roller replaces keys. Look is called by one goroutine.
+// Roller replaces keys. Look must be called by one goroutine.
 type Roller struct {
 	options Options
-	last    time.Time         // of the looks
-	failed  map[string]string // why a zone could not be looked after, as it was logged
+	last    time.Time         // of the checks
+	failed  map[string]string // logged reason why a zone could not be checked
 }
 
 // New makes a Roller.
 func New(o Options) *Roller { return &Roller{options: o, last: o.Now(), failed: map[string]string{}} }
 
-// Run looks after all zones, again and again until ctx ends.
+// Run checks all zones repeatedly until ctx ends.
 func (r *Roller) Run(ctx context.Context) {
 	ticker := time.NewTicker(pause)
 	defer ticker.Stop()
@@ -75,13 +76,13 @@ func (r *Roller) Run(ctx context.Context) {
 	}
 }
 
-// by is the author of what is done here.
+// by is the author of changes made here.
 var by = apply.Author{Name: "the appliance", Source: "key lifetime"}
 
-// errOther ends a change that another one made needless.
+// errOther ends a change that is unnecessary after another one.
 var errOther = errors.New("the zone is another one by now")
 
-// Look does for each zone what is due.
+// Look takes the due step of each zone.
 func (r *Roller) Look(ctx context.Context) {
 	cfg, _ := r.options.Applier.Current()
 	now := r.options.Now()
@@ -99,7 +100,7 @@ func (r *Roller) Look(ctx context.Context) {
 	r.last = now
 }
 
-// note logs why a zone could not be looked after, once until that is another reason.
+// note logs why a zone could not be checked, once until there is another reason.
 func (r *Roller) note(ctx context.Context, f *farm.Farm, z *farm.Zone, err error) {
 	name, text := f.Name+" "+z.Name, ""
 	if err != nil && !errors.Is(err, errOther) && ctx.Err() == nil {
@@ -113,10 +114,10 @@ func (r *Roller) note(ctx context.Context, f *farm.Farm, z *farm.Zone, err error
 	}
 }
 
-// zone does what is due for a zone: one step at most.
+// zone takes the due step of a zone: one at most.
 func (r *Roller) zone(ctx context.Context, f *farm.Farm, z *farm.Zone, now time.Time) error {
 	if apply.HasSpentKey(f, z, now) {
-		return r.change(ctx, f, z, "remove the old key", func(z *farm.Zone) error { return nil }) // any change does
+		return r.change(ctx, f, z, "remove the old key", func(z *farm.Zone) error { return nil }) // any change removes it
 	}
 	if next := z.NextKey(); next != nil {
 		return r.follow(ctx, f, z, next, now)
@@ -147,7 +148,7 @@ func (r *Roller) begin(ctx context.Context, f *farm.Farm, z *farm.Zone, now time
 	return err
 }
 
-// follow has the next key sign once that is safe.
+// follow activates the next key when that is safe.
 func (r *Roller) follow(ctx context.Context, f *farm.Farm, z *farm.Zone, next *farm.ZoneKey, now time.Time) error {
 	if now.Before(z.Learned(next)) {
 		return nil
@@ -156,7 +157,7 @@ func (r *Roller) follow(ctx context.Context, f *farm.Farm, z *farm.Zone, next *f
 	if err != nil {
 		return err
 	}
-	// Resolvers may hold DS records by a time to live that has been lowered since.
+	// Resolvers may have cached DS records with a TTL that has been lowered since.
 	ttl := max(next.DSTTL, farm.Seconds(above.TTL/time.Second))
 	has := slices.ContainsFunc(above.DS, func(ds string) bool { return rdata.IsDS(z.Name, next.Algorithm, next.Public, ds) })
 	switch {
@@ -184,7 +185,8 @@ func (r *Roller) follow(ctx context.Context, f *farm.Farm, z *farm.Zone, next *f
 	return err
 }
 
-// above is what the parent zone says: one of the same farm is not asked.
+// above returns the delegation in the parent zone. It sends no query if the parent is in
+// the same farm.
 func (r *Roller) above(ctx context.Context, f *farm.Farm, z *farm.Zone) (resolve.Delegation, error) {
 	if d, is := apply.DelegationIn(f.Zones(), z, r.options.Now()); is {
 		return d, nil
@@ -194,7 +196,7 @@ func (r *Roller) above(ctx context.Context, f *farm.Farm, z *farm.Zone) (resolve
 	return r.options.Delegation(ctx, z.Name)
 }
 
-// edit changes the next key of a zone, if that is still what was looked at.
+// edit changes the next key of a zone, if the key has not changed meanwhile.
 func (r *Roller) edit(ctx context.Context, f *farm.Farm, z *farm.Zone, next *farm.ZoneKey, what string, change func(z *farm.Zone, at int)) error {
 	return r.change(ctx, f, z, what, func(z *farm.Zone) error {
 		at := slices.IndexFunc(z.Keys, func(k farm.ZoneKey) bool { return k == *next })

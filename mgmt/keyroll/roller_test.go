@@ -23,16 +23,16 @@ import (
 
 const day = 24 * time.Hour
 
-// house is a farm with a zone that is signed, its parent zone, and a clock.
+// house is a farm with a signed zone, its parent zone, and a clock.
 type house struct {
 	*testing.T
 	*apply.Applier
 	roller *keyroll.Roller
 	now    time.Time
 	parent resolve.Delegation
-	fails  error // of who asks the parent
+	fails  error // of queries to the parent
 	asked  int
-	then   func() // happens while the parent is asked
+	then   func() // is called during a query to the parent
 	told   []string
 	logged strings.Builder
 }
@@ -54,20 +54,20 @@ func newHouse(t *testing.T, zones ...farm.Zone) *house {
 	return h
 }
 
-// vault seals nothing.
+// vault stores secrets unencrypted.
 type vault struct{}
 
 func (vault) SealSecret(_ string, plain []byte) ([]byte, error)  { return plain, nil }
 func (vault) OpenSecret(_ string, sealed []byte) ([]byte, error) { return sealed, nil }
 
-// rolled is a zone whose keys live 90 days.
+// rolled returns a zone whose keys have a lifetime of 90 days.
 func rolled(name string) farm.Zone {
 	z := farm.NewZone(name)
 	z.Signing, z.KeyDays = farm.SignEd25519, 90
 	return z
 }
 
-// restart begins anew, as mgmt does.
+// restart makes a new roller, as a restart of mgmt does.
 func (h *house) restart() {
 	h.roller = keyroll.New(keyroll.Options{Applier: h.Applier, Now: func() time.Time { return h.now }, Log: slog.New(slog.NewTextHandler(&h.logged, nil)),
 		Told: func(n keyroll.Notice) {
@@ -96,10 +96,10 @@ func (h *house) zone(i int) *farm.Zone {
 	return &cfg.Farms[0].Global.Zones[i]
 }
 
-// later looks when some time has gone by.
+// later calls Look after some time.
 func (h *house) later(d time.Duration) { h.now = h.now.Add(d); h.roller.Look(context.Background()) }
 
-// want says which states the keys of the first zone have.
+// want checks the states of the first zone's keys.
 func (h *house) want(when string, states ...farm.KeyState) {
 	h.Helper()
 	var got []farm.KeyState
@@ -111,7 +111,7 @@ func (h *house) want(when string, states ...farm.KeyState) {
 	}
 }
 
-// ds is the DS record of the next key.
+// ds returns the DS record of the next key.
 func (h *house) ds() string {
 	h.Helper()
 	next := h.zone(0).NextKey()
@@ -230,7 +230,7 @@ func TestAnOperatorMayHaveTheNextKeySign(t *testing.T) {
 	h.want("a day later", farm.KeyActive)
 }
 
-// What was changed while the parent was asked stays as it was changed.
+// A change during the query to the parent is kept.
 func TestAChangeMeanwhileIsLeftAlone(t *testing.T) {
 	for what, change := range map[string]func(*farm.Config){
 		"the key is gone":   func(c *farm.Config) { z := &c.Farms[0].Global.Zones[0]; z.Keys = slices.Clone(z.Keys[:1]) },
@@ -271,7 +271,7 @@ func TestOnlyKeysWithALifetimeAreReplaced(t *testing.T) {
 	}
 }
 
-// A parent zone of the same farm has the DS records by itself, or those that were written.
+// A parent zone of the same farm has the DS records by itself, or has its own.
 func TestAParentZoneOfTheFarmIsNotAsked(t *testing.T) {
 	child, parent := rolled("eu.example.com"), farm.NewZone("example.com")
 	parent.Records = append(parent.Records, farm.Record{Name: "us", Type: "DS", Data: "1 15 2 " + strings.Repeat("00", 32)}, farm.Record{Name: "eu", Type: "NS", Data: "ns1"})
@@ -291,8 +291,8 @@ func TestAParentZoneOfTheFarmIsNotAsked(t *testing.T) {
 	written.want("with another DS record", farm.KeyActive, farm.KeyPublished)
 }
 
-// The parent zone lowers the time to live of its DS records before it gets the next one:
-// resolvers hold those of before by the longer one.
+// The parent zone lowers the TTL of its DS records before it gets the next one: resolvers
+// have cached the previous ones with the longer TTL.
 func TestTheLongestTimeToLiveOfDSRecordsCounts(t *testing.T) {
 	h := newHouse(t, rolled("example.com"))
 	h.parent.DS = []string{rdata.KeyOf("example.com", farm.SignEd25519, h.zone(0).Keys[0].Public).DS}
