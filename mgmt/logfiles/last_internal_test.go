@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// tape is a file that is not there: of letters, with ends of lines at some places. It
-// remembers how much was read at once.
+// tape is a simulated file of letters, with line ends at some places. It records how much
+// was read at once.
 type tape struct {
 	ends   []int64
 	reads  []int

@@ -1,5 +1,5 @@
-// Package logfiles reads the log files of an appliance: access logs of farms and the
-// audit log, with their older parts, which may be compressed.
+// Package logfiles reads the log files of an appliance: access logs of farms and the audit
+// log, with their older parts, which may be compressed.
 package logfiles
 
 import (
@@ -19,25 +19,25 @@ import (
 	"github.com/sluicelb/sluice/mgmt/audit"
 )
 
-// auditName is what the audit log is called in lists: a farm may have a file called
-// as its own.
+// auditName is the name of the audit log in lists, since a farm may have a file with its
+// own name.
 const auditName = "sluice-audit.log"
 
-// MaxLines is how many lines can be asked for at once.
+// MaxLines is how many lines can be requested at once.
 const MaxLines = 10_000
 
 const (
-	// maxLast bounds how much of the end of a file is looked at, in bytes.
+	// maxLast is how much of the end of a file is read, in bytes.
 	maxLast = 16 << 20
-	// maxLine bounds a line of a compressed file; a longer one is cut.
+	// maxLine is the greatest length of a line in a compressed file; a longer one is cut.
 	maxLine = 64 << 10
 	block   = 64 << 10
 )
 
-// ErrNone: there is no such file.
+// ErrNone: the file does not exist.
 var ErrNone = errors.New("the log does not exist")
 
-// File is one in the list.
+// File is one file in the list.
 type File struct {
 	Name     string
 	Modified time.Time
@@ -75,7 +75,7 @@ func (d Dir) List() ([]File, error) {
 	return out, nil
 }
 
-// Open opens a file of the list, as it is. Errors: ErrNone.
+// Open opens a file of the list without decompressing it. Errors: ErrNone.
 func (d Dir) Open(name string) (*os.File, int64, error) {
 	path := accesslog.Folder + "/" + name
 	if rest, is := strings.CutPrefix(name, auditName); is {
@@ -98,8 +98,8 @@ func (d Dir) Open(name string) (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// Last returns the last lines of a file, at most n, the newest first. Of a very long
-// end fewer are found. Errors: ErrNone.
+// Last returns the last lines of a file, at most n, the newest first. If the end is very
+// long, it returns fewer. Errors: ErrNone.
 func (d Dir) Last(name string, n int) ([]string, error) {
 	f, size, err := d.Open(name)
 	if err != nil {
@@ -119,12 +119,12 @@ func (d Dir) Last(name string, n int) ([]string, error) {
 	return lines, nil
 }
 
-// last reads a file from its end on.
+// last reads a file backwards from its end.
 func last(f io.ReaderAt, size int64, n int) ([]string, error) {
 	var end []byte
 	at := size
 	for at > 0 && bytes.Count(end, []byte{'\n'}) <= n && size-at < maxLast {
-		piece := make([]byte, min(max(block, int64(len(end))), at)) // as much again: each byte is moved once or twice
+		piece := make([]byte, min(max(block, int64(len(end))), at)) // double the size: each byte is moved once or twice
 		at -= int64(len(piece))
 		if _, err := f.ReadAt(piece, at); err != nil {
 			return nil, err
@@ -145,7 +145,7 @@ func split(text []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 }
 
-// lastUnpacked reads a compressed file whole, and remembers its last lines.
+// lastUnpacked reads a whole compressed file, and keeps its last lines.
 func lastUnpacked(f io.Reader, n int) ([]string, error) {
 	unpacked, err := gzip.NewReader(f)
 	if err != nil {

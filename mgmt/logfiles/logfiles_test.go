@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/logfiles"
 )
 
-// dir is a data directory with these files; ages are in minutes.
+// dir returns a data directory with these files; ages are in minutes.
 func dir(t *testing.T, files map[string]string, ages ...string) logfiles.Dir {
 	t.Helper()
 	path := t.TempDir()
