@@ -11,16 +11,16 @@ import (
 	"syscall"
 )
 
-// Guard reports why an address is not asked; nil allows it. It sees every address that a
-// name resolves to right before the connection, so a name that leads elsewhere by then is
-// of no use. Addresses of Allow are asked whatever a Guard says.
+// Guard reports why an address is not allowed; nil allows it. It checks every address of a
+// name directly before the connection, so a later change of the name's addresses does not
+// bypass it. Addresses of Allow are allowed by every Guard.
 type Guard func(addr netip.Addr) error
 
 // allowed are the prefixes of Allow.
 var allowed atomic.Pointer[[]netip.Prefix]
 
-// Allow sets the addresses every Guard lets through, for this process: what whoever
-// started it wants to be asked although it is local.
+// Allow sets the addresses that every Guard allows in this process: local services that the
+// operator wants to be reachable.
 func Allow(list []netip.Prefix) { allowed.Store(&list) }
 
 func isAllowed(addr netip.Addr) bool {
@@ -36,7 +36,7 @@ func isAllowed(addr netip.Addr) bool {
 	return false
 }
 
-// ParseAllowed reads a list for Allow: addresses and prefixes with commas between.
+// ParseAllowed reads a list for Allow: addresses and prefixes separated by commas.
 func ParseAllowed(text string) (list []netip.Prefix, err error) {
 	for word := range strings.SplitSeq(text, ",") {
 		if word = strings.TrimSpace(word); word == "" {
@@ -54,7 +54,7 @@ func ParseAllowed(text string) (list []netip.Prefix, err error) {
 	return list, nil
 }
 
-// Remote is the guard of what operators name, e.g. a webhook: private networks are
+// Remote is the guard for hosts from operators, e.g. of a webhook: private networks are
 // allowed, this machine and the metadata services of clouds are not.
 func Remote(addr netip.Addr) error {
 	if err := Reachable(addr); err != nil {
@@ -68,8 +68,8 @@ func Remote(addr netip.Addr) error {
 	return nil
 }
 
-// Reachable is Remote, but this machine is allowed: of services that commonly run beside
-// Sluice.
+// Reachable is Remote that also allows this machine, for services that commonly run on the
+// same machine as Sluice.
 func Reachable(addr netip.Addr) error {
 	for _, at := range Meanings(addr) {
 		switch {
@@ -82,8 +82,8 @@ func Reachable(addr netip.Addr) error {
 	return nil
 }
 
-// Public is the guard of what strangers name, e.g. a certificate: addresses that exist only
-// around here are refused.
+// Public is the guard for hosts from unknown sources, e.g. in a certificate: addresses that
+// are not global are refused.
 func Public(addr netip.Addr) error {
 	for _, at := range Meanings(addr) {
 		if !at.IsGlobalUnicast() || at.IsPrivate() || isMetadata(at) || inAny(privateRanges, at) {
@@ -97,8 +97,8 @@ var (
 	thisHost      = netip.MustParsePrefix("0.0.0.0/8")
 	privateRanges = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "198.18.0.0/15", "240.0.0.0/4",
 		"64:ff9b:1::/48", "2002::/16", "2001::/32", "fec0::/10", "::/96")
-	// metadata are the addresses at which clouds tell machines their secrets, besides
-	// link-local ones: AWS, GCP, Azure, Alibaba, Oracle.
+	// metadata are the addresses of cloud metadata services with secrets of machines,
+	// besides link-local ones: AWS, GCP, Azure, Alibaba, Oracle.
 	metadata = prefixes("fd00:ec2::254/128", "fd20:ce::254/128", "168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32")
 )
 
@@ -120,8 +120,8 @@ func inAny(list []netip.Prefix, addr netip.Addr) bool {
 
 func isMetadata(addr netip.Addr) bool { return inAny(metadata, addr) }
 
-// embeddings are the IPv6 prefixes that hold an IPv4 address, and where: IPv4-compatible
-// (RFC 4291), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056).
+// embeddings are the IPv6 prefixes that contain an IPv4 address, and its position:
+// IPv4-compatible (RFC 4291), NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056).
 var embeddings = []struct {
 	prefix netip.Prefix
 	at     int
@@ -132,12 +132,12 @@ var embeddings = []struct {
 	{netip.MustParsePrefix("2002::/16"), 2},
 }
 
-// teredo addresses hold that of a server, and one of a client with its bits inverted
-// (RFC 4380).
+// teredo addresses contain the address of a server, and the address of a client with its
+// bits inverted (RFC 4380).
 var teredo = netip.MustParsePrefix("2001::/32")
 
-// Meanings are the addresses a connection to addr may lead to: itself, and IPv4 addresses
-// within it that a translator or a tunnel takes out of it.
+// Meanings returns the addresses that a connection to addr may lead to: itself, and the
+// IPv4 addresses that a translator or a tunnel extracts from it.
 func Meanings(addr netip.Addr) []netip.Addr {
 	addr = addr.Unmap().WithZone("")
 	out := []netip.Addr{addr}
@@ -153,15 +153,15 @@ func Meanings(addr netip.Addr) []netip.Addr {
 			out = append(out, netip.AddrFrom4([4]byte(b[e.at:e.at+4])))
 		}
 	}
-	// ISATAP (RFC 5214) puts it behind an interface identifier of its own.
+	// ISATAP (RFC 5214) has it after an interface identifier of its own.
 	if b[8]&^2 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe {
 		out = append(out, netip.AddrFrom4([4]byte(b[12:])))
 	}
 	return out
 }
 
-// CheckHost is the guard for a host that somebody else resolves or that is not connected
-// to yet: an address is judged, of names only those of this machine.
+// CheckHost is the guard for a host that is resolved elsewhere or later. It checks
+// addresses; of names it checks only those of this machine.
 func (g Guard) CheckHost(host string) error {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
@@ -180,7 +180,7 @@ func (g Guard) check(addr netip.Addr) error {
 	return g(addr)
 }
 
-// Dialer returns a dialer that asks the guard about every address it connects to.
+// Dialer returns a dialer that checks every address with the guard.
 func (g Guard) Dialer(d net.Dialer) *net.Dialer {
 	d.Control = func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
@@ -192,8 +192,8 @@ func (g Guard) Dialer(d net.Dialer) *net.Dialer {
 	return &d
 }
 
-// guarded dials as the guard allows, but for connections to proxies, which are the
-// choice of the operator.
+// guarded dials with the guard, except for connections to proxies, which the operator has
+// chosen.
 func (o Options) guarded(used *proxies) func(ctx context.Context, network, address string) (net.Conn, error) {
 	free := &net.Dialer{Timeout: o.Timeout}
 	direct := o.Guard.Dialer(net.Dialer{Timeout: o.Timeout})

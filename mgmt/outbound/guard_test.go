@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
-// The guards differ in what they are for: L refuses this machine, M metadata services and
-// addresses of no server, P everything that exists only around here.
+// The guards differ by purpose: L refuses this machine, M metadata services and addresses
+// without servers, P every address that is not global.
 func TestGuardsLookAtEveryMeaningOfAnAddress(t *testing.T) {
 	for text, refused := range map[string]string{
 		"127.0.0.1": "LP", "127.8.8.8": "LP", "::1": "LP", "::ffff:127.0.0.1": "LP", "0.0.0.0": "LMP", "0.1.2.3": "LP", "::": "LMP",
@@ -65,8 +65,8 @@ func TestAllowedAddressesAreReadAndAsked(t *testing.T) {
 	}
 }
 
-// A name that leads to this machine when the connection is made is of no use, whatever it
-// led to before.
+// A name with an address of this machine at the time of the connection is refused,
+// independently of its earlier addresses.
 func TestANameIsJudgedByWhereItLeadsAtTheConnection(t *testing.T) {
 	asked := false
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))

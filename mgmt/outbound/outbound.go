@@ -1,10 +1,10 @@
-// Package outbound makes the transports of everything that mgmt asks over HTTP: ACME,
-// OCSP and what else goes out of the appliance. It is the one place that knows the proxy
-// of the operator.
+// Package outbound makes the transports for all HTTP requests of mgmt: ACME, OCSP and all
+// others to outside of the appliance. It is the only place that uses the operator's proxy
+// setting.
 //
-// Proxies are asked for anew for each request, so a change of the setting needs no
-// restart. Without one in the settings those of the environment count (HTTP_PROXY,
-// HTTPS_PROXY, NO_PROXY), where the caller allows it.
+// The setting is read for each request, so a change needs no restart. Without a setting,
+// the proxies of the environment are used (HTTP_PROXY, HTTPS_PROXY, NO_PROXY), if the
+// caller allows it.
 package outbound
 
 import (
@@ -20,23 +20,22 @@ import (
 	"time"
 )
 
-// Proxy is the setting: addresses as http://proxy.example.com:3128, empty for none.
+// Proxy is the setting: addresses such as http://proxy.example.com:3128, empty for none.
 type Proxy struct {
 	Plain  string // for http://
 	Secure string // for https://
 }
 
-// maxProxy bounds the address of a proxy, in bytes.
+// maxProxy is the greatest length of a proxy's address, in bytes.
 const maxProxy = 1024
 
-// CheckProxy says whether a text is the address of a proxy.
+// CheckProxy returns an error if a text is not the address of a proxy.
 func CheckProxy(text string) error {
 	_, err := parse(text)
 	return err
 }
 
-// parse reads the address of a proxy; nil for none. One without a scheme is spoken to
-// by HTTP.
+// parse reads the address of a proxy; nil for none. Without a scheme it is HTTP.
 func parse(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
@@ -57,7 +56,7 @@ func parse(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// For returns the proxy for an address; nil for none. This machine is asked directly.
+// For returns the proxy for an address; nil for none. Requests to this machine are direct.
 func (p Proxy) For(to *url.URL) (*url.URL, error) {
 	if local(to.Hostname()) {
 		return nil, nil
@@ -78,17 +77,17 @@ func local(host string) bool {
 	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
 
-// Options are what a Transport differs in.
+// Options holds the parameters of a Transport.
 type Options struct {
 	// Proxy returns the setting; nil: there is none.
 	Proxy func() Proxy
-	// Environment: without a setting the environment's proxies count.
+	// Environment: without a setting the environment's proxies are used.
 	Environment bool
-	// Timeout bounds connecting, TLS and waiting for an answer's head, each.
+	// Timeout limits connecting, TLS and waiting for an answer's header, each.
 	Timeout time.Duration
-	// Guard sees each address before a direct connection to it, and the host of what a
-	// proxy is to be asked for, which nobody resolves here. A proxy is the operator's
-	// choice and not asked about. nil allows all.
+	// Guard checks each address before a direct connection to it, and the host of a request
+	// through a proxy, which is not resolved here. It does not check the proxy, which the
+	// operator has chosen. nil allows all.
 	Guard Guard
 }
 
@@ -103,7 +102,7 @@ func Transport(o Options) *http.Transport {
 	}
 }
 
-// proxy is http.Transport.Proxy. It notes which one is used.
+// proxy is http.Transport.Proxy. It records which proxy is used.
 func (o Options) proxy(r *http.Request, used *proxies) (*url.URL, error) {
 	at, err := o.setting().For(r.URL)
 	if at == nil && err == nil && o.Environment && o.setting() == (Proxy{}) {
@@ -119,7 +118,7 @@ func (o Options) proxy(r *http.Request, used *proxies) (*url.URL, error) {
 	return at, nil
 }
 
-// proxies are the addresses of the proxies a transport uses, as it dials them.
+// proxies holds the addresses of the proxies of a transport, as it dials them.
 type proxies struct{ known sync.Map }
 
 func (p *proxies) add(u *url.URL) {

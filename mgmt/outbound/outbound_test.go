@@ -50,7 +50,7 @@ func TestEachSchemeHasItsProxyAndThisMachineNone(t *testing.T) {
 	}
 }
 
-// proxy is a proxy that answers itself what it was asked for.
+// proxy is a proxy that answers requests itself.
 func proxy(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -86,7 +86,7 @@ func TestRequestsGoThroughTheProxyThatIsSetNow(t *testing.T) {
 	}
 }
 
-// A secure address is asked for by CONNECT; the proxy sees nothing of it but the host.
+// A secure address is requested with CONNECT; the proxy sees only the host.
 func TestSecureRequestsAreTunnelled(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -109,7 +109,7 @@ func TestSecureRequestsAreTunnelled(t *testing.T) {
 	}
 }
 
-// The guard looks at what is asked, not at the proxy.
+// The guard checks the destination, not the proxy.
 func TestAGuardSeesAddressesButNotTheProxy(t *testing.T) {
 	refused := errors.New("not there")
 	var set outbound.Proxy
