@@ -1,9 +1,9 @@
-// Package packages tells which updates the system knows of, as apt says: nothing is
-// downloaded, installed or locked, and apt needs no rights for it.
+// Package packages reports the available updates that apt knows of: nothing is downloaded,
+// installed or locked, and apt needs no privilege for it.
 //
-// A look runs `apt-get -s dist-upgrade`, once for all who ask at the same time and once
-// in KeepTime, with bounds for time and output. How old the lists are that apt looks
-// into is part of the answer: somebody else has to fetch them.
+// A check runs `apt-get -s dist-upgrade`, once for all simultaneous callers and once in
+// KeepTime, with limits for time and output. The answer includes the age of apt's package
+// lists, which are fetched by another program.
 package packages
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/programs"
 )
 
-// Status is whether there are updates, in the words of the family.
+// Status says whether there are updates, in the words of the product family.
 type Status string
 
 // The statuses.
@@ -32,14 +32,15 @@ const (
 	Unknown   Status = "unknown"
 )
 
-// Updates is what is known.
+// Updates is the result of a check.
 type Updates struct {
 	Status Status
-	// Message says more, above all why nothing is known.
+	// Message has more details, above all why the status is unknown.
 	Message string
-	// Lists is when the lists apt looks into were fetched; zero: not known.
+	// Lists is when apt's package lists were fetched; zero: unknown.
 	Lists time.Time
-	// Packages are those that would be updated, at most MaxPackages; Number is how many.
+	// Packages are the packages to update, at most MaxPackages; Number is how many there
+	// are.
 	Packages []Package
 	Number   int
 }
@@ -50,7 +51,7 @@ type Package struct {
 	Security       bool // from a source of security updates
 }
 
-// The bounds of a look.
+// Limits of a check.
 const (
 	KeepTime    = 10 * time.Minute
 	lookTime    = 30 * time.Second
@@ -58,7 +59,7 @@ const (
 	MaxPackages = 1000
 )
 
-// Program is what says which updates there are.
+// Program is the program that lists the updates.
 const Program = "/usr/bin/apt-get"
 
 // Starter starts it in a sandbox; *programs.Client implements it.
@@ -66,13 +67,13 @@ type Starter interface {
 	Run(ctx context.Context, c programs.Call, files ...*os.File) (programs.End, error)
 }
 
-// System is the system's packages. Make it with New.
+// System holds the system's packages. Make it with New.
 type System struct {
 	program, lists string
 	by             Starter
 	now            func() time.Time
 
-	mu    sync.Mutex // held during a look: others wait for what it finds
+	mu    sync.Mutex // held during a check: others wait for its result
 	last  Updates
 	until time.Time
 }
@@ -86,7 +87,7 @@ func New(by Starter, now func() time.Time) *System {
 	return &System{program: Program, lists: "/var/lib/apt/lists", by: by, now: now}
 }
 
-// Updates says which there are.
+// Updates returns the available updates.
 func (s *System) Updates(ctx context.Context) Updates {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +95,7 @@ func (s *System) Updates(ctx context.Context) Updates {
 		return s.last
 	}
 	u, err := s.look(ctx)
-	if ctx.Err() != nil { // says nothing of the system
+	if ctx.Err() != nil { // says nothing about the system
 		return Updates{Status: Unknown, Message: "the caller did not wait"}
 	}
 	if err != nil {
@@ -122,8 +123,8 @@ func (s *System) look(ctx context.Context) (u Updates, err error) {
 	return u, nil
 }
 
-// fetched is when the newest list came: a fetch of what is the same changes no file, but
-// the folder.
+// fetched returns when the newest list was fetched. Fetching an unchanged list changes only
+// the folder, not the file.
 func (s *System) fetched() (newest time.Time) {
 	files, _ := filepath.Glob(filepath.Join(s.lists, "*_*"))
 	if len(files) == 0 {
@@ -137,7 +138,7 @@ func (s *System) fetched() (newest time.Time) {
 	return newest
 }
 
-// run has apt say what it would do. It locks nothing and keeps no cache.
+// run runs apt in simulation mode. It locks nothing and keeps no cache.
 func (s *System) run(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
@@ -166,11 +167,11 @@ func (s *System) run(ctx context.Context) ([]byte, error) {
 	return e.Output, nil
 }
 
-// update is a line as "Inst curl [7.88.1-10+deb12u5] (7.88.1-10+deb12u8 Debian-Security:12/stable [amd64])";
-// a package that is new has no version before.
+// update is a line such as "Inst curl [7.88.1-10+deb12u5] (7.88.1-10+deb12u8
+// Debian-Security:12/stable [amd64])"; a new package has no previous version.
 var update = pattern.Lazy(`^Inst ([a-z0-9][a-z0-9.+:-]*)(?: \[([^\]\s]+)\])? \((\S+) ([^\[)]*)`)
 
-// parse reads what apt would install.
+// parse reads the packages that apt would install.
 func parse(out []byte) (list []Package, number int) {
 	for line := range strings.Lines(string(out)) {
 		m := update().FindStringSubmatch(line)

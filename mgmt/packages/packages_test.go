@@ -19,7 +19,7 @@ Inst ../evil [1] (2 x [all])
 Inst
 `
 
-// system is one whose apt-get is a script.
+// system returns a System whose apt-get is a script.
 func system(t *testing.T, script string) (*System, *time.Time) {
 	t.Helper()
 	dir := t.TempDir()
