@@ -14,13 +14,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/logfiles"
 )
 
-// Text is a part that is known already, or made by a function that cannot fail.
+// Text returns a part with an existing text, or of a function that cannot fail.
 func Text(name string, text func() string) Part {
 	return Part{Name: name, Write: func(_ context.Context, w io.Writer) error { _, err := io.WriteString(w, text()); return err }}
 }
 
-// procFiles are what the kernel tells anybody about the machine and its networks, none of
-// which names a secret. Of tables that grow with traffic the beginning is taken.
+// procFiles are the kernel's files about the machine and its networks that are readable for
+// every user; none contains a secret. Of tables that grow with traffic only the beginning
+// is used.
 var procFiles = []string{
 	"version", "uptime", "loadavg", "meminfo", "stat", "self/status", "self/limits", "self/mountinfo", "self/cgroup",
 	"net/dev", "net/route", "net/ipv6_route", "net/fib_trie", "net/if_inet6", "net/arp", "net/sockstat", "net/sockstat6", "net/snmp", "net/netstat",
@@ -29,10 +30,10 @@ var procFiles = []string{
 	"sys/net/core/somaxconn", "sys/net/ipv4/ip_local_port_range", "pressure/cpu", "pressure/memory", "pressure/io",
 }
 
-// procLimit bounds one of them, in bytes.
+// procLimit is the greatest size of one of them, in bytes.
 const procLimit = 256 << 10
 
-// Machine are the parts the kernel tells, from root, which is /proc.
+// Machine returns the parts from the kernel. root is /proc.
 func Machine(root string) (parts []Part) {
 	for _, name := range procFiles {
 		parts = append(parts, file("kernel/"+strings.ReplaceAll(name, "/", "-"), root+"/"+name))
@@ -56,8 +57,7 @@ func file(name, path string) Part {
 	}}
 }
 
-// Process are the parts this process tells of itself: how it was built, and what its
-// goroutines do.
+// Process returns the parts about this process: its build, and its goroutines.
 func Process() []Part {
 	return []Part{
 		Text("process/build.txt", func() string {
@@ -85,13 +85,13 @@ type Logs interface {
 }
 
 const (
-	// maxLogs is how many log files are taken, the newest; logLines how many lines of
-	// each, from its end.
+	// maxLogs is how many log files are included, the newest ones; logLines how many lines
+	// of each, from its end.
 	maxLogs  = 20
 	logLines = 2000
 )
 
-// LogFiles are the ends of the newest log files.
+// LogFiles returns the ends of the newest log files.
 func LogFiles(logs Logs) (parts []Part) {
 	list, err := logs.List()
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// secrets are what secrets look like: fields and variables that are called so, private
-// keys, hashes of passwords, and credentials of HTTP and URLs. Compiled when they are needed.
+// secrets are the patterns of secrets: fields and variables with such names, private keys,
+// password hashes, and credentials of HTTP and URLs. They are compiled on first use.
 var secrets = sync.OnceValue(func() []struct {
 	pattern *regexp.Regexp
 	with    []byte
@@ -31,11 +31,11 @@ var secrets = sync.OnceValue(func() []struct {
 	return out
 })
 
-// hints are what every secret that is known has beside it, in small letters: lines
-// without any need no second look, which is most of them.
+// hints are words in lower case, of which every known secret has one next to it. Lines
+// without any of them, which are most, need no further check.
 var hints = [][]byte{[]byte("pass"), []byte("secret"), []byte("token"), []byte("community"), []byte("key"), []byte("authorization"), []byte("cookie"), []byte("$2"), []byte("$argon2"), []byte("://")}
 
-// Scrub masks what looks like a secret.
+// Scrub masks everything that looks like a secret.
 func Scrub(b []byte) []byte {
 	all := secrets()
 	if keys := all[0]; bytes.Contains(b, []byte("PRIVATE KEY-----")) { // over several lines

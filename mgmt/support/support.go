@@ -1,12 +1,11 @@
-// Package support puts together what somebody needs who is to find out what is wrong
-// with an appliance: one archive of its configuration, state, numbers and logs, without
-// secrets.
+// Package support collects the data for the diagnosis of an appliance: one archive of its
+// configuration, state, numbers and logs, without secrets.
 //
-// What goes in are Parts: each has a name and a bound, and is cut there. Everything
-// passes Scrub, which masks what looks like a secret, whoever wrote it: parts that could
-// hold one leave it out by themselves, and Scrub is the second look. An archive is made
-// in memory, never on disk, and is bounded by the bounds of its parts. One is made at a
-// time.
+// The contents are Parts: each has a name and a size limit, at which it is cut. All of them
+// pass Scrub, which masks everything that looks like a secret. Parts that could contain
+// secrets remove these themselves, and Scrub is a second check. An archive is made in
+// memory, never on disk, and its size is limited by the limits of its parts. Only one is
+// made at a time.
 package support
 
 import (
@@ -24,21 +23,21 @@ import (
 // Part is a file of the archive.
 type Part struct {
 	Name string
-	// Limit is how much of it is taken, in bytes; 0 means DefaultLimit.
+	// Limit is the greatest size, in bytes; 0 means DefaultLimit.
 	Limit int
 	Write func(ctx context.Context, w io.Writer) error
 }
 
 const (
-	// DefaultLimit bounds a part that says nothing else, in bytes.
+	// DefaultLimit is the default size limit of a part, in bytes.
 	DefaultLimit = 1 << 20
-	// maxTotal bounds all parts together, and with them what one archive takes.
+	// maxTotal limits all parts together, and with them the memory of an archive.
 	maxTotal = 32 << 20
-	// collectTime bounds the making of one.
+	// collectTime limits the time for making an archive.
 	collectTime = 40 * time.Second
 )
 
-// ErrBusy: one is being made.
+// ErrBusy: another archive is being made.
 var ErrBusy = errors.New("an archive is being put together for somebody else: try again in a minute")
 
 // Collector makes archives. Make it with New.
@@ -48,12 +47,13 @@ type Collector struct {
 	busy  sync.Mutex
 }
 
-// New returns a Collector of what parts lists at that time.
+// New returns a Collector for the parts that the function parts returns at the time of
+// collection.
 func New(parts func() []Part, now func() time.Time) *Collector {
 	return &Collector{parts: parts, now: now}
 }
 
-// Collect makes a gzipped tar. A part that fails is in it as the reason why.
+// Collect makes a gzipped tar. A part that fails contains the reason.
 func (c *Collector) Collect(ctx context.Context) ([]byte, error) {
 	if !c.busy.TryLock() {
 		return nil, ErrBusy
@@ -82,7 +82,7 @@ func (c *Collector) Collect(ctx context.Context) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// content is what a part writes, no longer than its bound and what is left.
+// content returns the data of a part, up to its limit and the total.
 func (p *Part) content(ctx context.Context, left int) []byte {
 	limit := p.Limit
 	if limit == 0 {
@@ -104,7 +104,7 @@ func (p *Part) content(ctx context.Context, left int) []byte {
 
 var errCut = errors.New("cut")
 
-// bounded takes so many bytes and refuses more.
+// bounded accepts a number of bytes and refuses more.
 type bounded struct {
 	text bytes.Buffer
 	left int

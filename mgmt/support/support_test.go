@@ -22,7 +22,7 @@ import (
 
 func now() time.Time { return time.Unix(1, 0) }
 
-// files are what is in an archive.
+// files returns the files of an archive.
 func files(t *testing.T, b []byte) map[string]string {
 	t.Helper()
 	plain, err := gzip.NewReader(bytes.NewReader(b))

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Tail keeps the end of what a process logs. The zero value keeps nothing yet and takes no
-// memory; it grows with what is logged, up to tailSize.
+// Tail keeps the end of a process's log. The zero value is empty and needs no memory; it
+// grows up to tailSize.
 type Tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -19,13 +19,13 @@ type Tail struct {
 // tailSize is how much is kept, in bytes.
 const tailSize = 64 << 10
 
-// Write takes a line.
+// Write adds a line.
 func (t *Tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if over := len(t.text) + len(b) - tailSize; over > 0 {
 		t.text = slices.Delete(t.text, 0, min(over, len(t.text)))
-		if end := bytes.IndexByte(t.text, '\n'); end >= 0 { // half a line
+		if end := bytes.IndexByte(t.text, '\n'); end >= 0 { // an incomplete line
 			t.text = slices.Delete(t.text, 0, end+1)
 		}
 	}
@@ -33,7 +33,7 @@ func (t *Tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Part is what is kept.
+// Part returns the kept text.
 func (t *Tail) Part(name string) Part {
 	return Part{Name: name, Write: func(_ context.Context, w io.Writer) error {
 		t.mu.Lock()
@@ -43,7 +43,7 @@ func (t *Tail) Part(name string) Part {
 	}}
 }
 
-// Beside is a handler that logs to h, and to the Tail what h logs.
+// Beside returns a handler that logs to h, and also to the Tail.
 func (t *Tail) Beside(h slog.Handler) slog.Handler {
 	return beside{h, slog.NewTextHandler(t, &slog.HandlerOptions{Level: slog.LevelDebug})}
 }
@@ -53,7 +53,7 @@ type beside struct{ first, second slog.Handler }
 func (b beside) Enabled(ctx context.Context, l slog.Level) bool { return b.first.Enabled(ctx, l) }
 
 func (b beside) Handle(ctx context.Context, r slog.Record) error {
-	_ = b.second.Handle(ctx, r.Clone()) // memory takes it
+	_ = b.second.Handle(ctx, r.Clone()) // memory always accepts it
 	return b.first.Handle(ctx, r)
 }
 
