@@ -1,9 +1,9 @@
-// Package totp is the second factor of users: codes that follow from a secret and the
-// time (RFC 6238, as every authenticator app has them: SHA-1, six digits, 30 s), and
-// recovery codes for who lost the device.
+// Package totp provides the second factor of users. Codes are made of a secret and the time
+// (RFC 6238, with the values of all authenticator apps: SHA-1, six digits, 30 s). Recovery
+// codes are for users who lost the device.
 //
-// It keeps nothing: mgmt/rbac does, and remembers the step of the last code, so that
-// none is taken twice.
+// It stores nothing: mgmt/rbac does, including the step of the last code, so that no code
+// is accepted twice.
 package totp
 
 import (
@@ -23,11 +23,11 @@ const (
 	step       = 30 * time.Second
 	skew       = 1  // steps a clock may be off, each way (RFC 6238 section 5.2)
 	secretSize = 20 // bytes, as long as SHA-1 (RFC 4226 section 4)
-	// issuer is what apps show the code under.
+	// issuer is the name under which apps show the code.
 	issuer = "Sluice"
 )
 
-// Key is a new secret, once as people type it and once as apps scan it.
+// Key is a new secret, as text and as the content of a QR code.
 type Key struct {
 	Secret string // base32
 	URI    string // otpauth://
@@ -42,11 +42,11 @@ func NewKey(user, host string) (Key, error) {
 	return Key{Secret: k.Secret(), URI: k.URL()}, nil
 }
 
-// Step reports whether a code is one of the secret now, and of which step. One of that
-// step or an earlier one than last was used already, and is wrong.
+// Step reports whether a code of the secret is valid now, and its step. A code of step last
+// or an earlier one was used already, and is wrong.
 func Step(secret, code string, now time.Time, last int64) (at int64, right bool) {
 	current := now.Unix() / int64(step/time.Second)
-	for n := current - skew; n <= current+skew; n++ { // all of them: how long it takes says nothing
+	for n := current - skew; n <= current+skew; n++ { // always all of them, for constant time
 		is, err := hotp.ValidateCustom(code, uint64(n), secret, hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1})
 		if err == nil && is && n > last {
 			at, right = n, true
@@ -58,7 +58,7 @@ func Step(secret, code string, now time.Time, last int64) (at int64, right bool)
 // recoveries is how many recovery codes a user gets.
 const recoveries = 10
 
-// NewRecovery makes recovery codes, of 80 bits each, and what is kept of them.
+// NewRecovery makes recovery codes of 80 bits each, and their hashes to store.
 func NewRecovery() (codes []string, hashes [][]byte) {
 	for range recoveries {
 		var random [10]byte
@@ -70,11 +70,11 @@ func NewRecovery() (codes []string, hashes [][]byte) {
 	return codes, hashes
 }
 
-// FindRecovery is the place of a recovery code among hashes, -1 when it is none. Case,
+// FindRecovery returns the index of a recovery code in hashes, -1 if it is missing. Case,
 // blanks and hyphens do not matter.
 func FindRecovery(hashes [][]byte, code string) int {
 	given, at := recoveryHash(code), -1
-	for i, h := range hashes { // all of them, whichever it is
+	for i, h := range hashes { // always all of them, for constant time
 		if subtle.ConstantTimeCompare(h, given) == 1 {
 			at = i
 		}
@@ -82,7 +82,7 @@ func FindRecovery(hashes [][]byte, code string) int {
 	return at
 }
 
-// recoveryHash needs no salt and no work: nobody guesses 80 bits.
+// recoveryHash needs no salt and no cost: 80 bits cannot be guessed.
 func recoveryHash(code string) []byte {
 	sum := sha256.Sum256([]byte(strings.ToLower(strings.NewReplacer("-", "", " ", "").Replace(code))))
 	return sum[:]
