@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// deviation returns the distance of larger from its expected value if n and m values have
-// the same distribution, in standard deviations. larger is the number of pairs in which the
-// second value is larger. It is corrected for equal values; 0 if all are equal.
+// deviation returns how far larger is from its expected value if n and m values have the
+// same distribution. The unit is standard deviations. The argument larger is the number of
+// pairs in which the second value is larger. The result is corrected for equal values; it
+// is 0 if all are equal.
 func deviation(larger, ties, n, m float64) float64 {
 	all := n + m
 	variance := n * m / 12 * (all + 1 - ties/(all*(all-1)))

@@ -42,9 +42,9 @@ func (s *Farms) Look(cfg *farm.Config, version uint64, known Known, at time.Time
 	return events
 }
 
-// FarmStatusOf returns the status of a farm, and why it is not up. is is false while that
-// is not meaningful: the farm was stopped, is being created, or is about to run with
-// another configuration.
+// FarmStatusOf returns the status of a farm, and why it is not up. The last result is false
+// while that has no meaning: the farm was stopped, is being created, or is about to run
+// with another configuration.
 func FarmStatusOf(f *farm.Farm, known Known) (status farm.Status, why string, is bool) {
 	if known.Farm == nil || f.Stopped || !serves(f) {
 		return "", "", false

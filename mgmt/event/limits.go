@@ -17,9 +17,9 @@ const (
 	Tracked            Limit = "tracked-connections" // of the kernel
 )
 
-// calmTime is how long a limit must not be reached until its event ends: occasional
-// refusals are one event. calmTimeOfRate is the same for a rate limit, which clients reach
-// on any day.
+// calmTime is how long a limit must not be reached until its event ends, since occasional
+// refusals are one event. Clients reach a rate limit on any day, so for that it is
+// calmTimeOfRate.
 const (
 	calmTime       = 5 * time.Minute
 	calmTimeOfRate = time.Hour

@@ -34,8 +34,8 @@ type Pages struct {
 }
 
 // New serves the built files: index.html and the files below assets/, each file also as
-// FILE.gz. provider reports whether users may sign in with OpenID Connect, which the
-// sign-in page needs before any log-in.
+// FILE.gz. The function provider reports whether users may sign in with OpenID Connect,
+// which the sign-in page needs before any log-in.
 func New(files fs.FS, provider func() bool) *Pages {
 	index, _ := fs.ReadFile(files, "index.html")
 	return &Pages{files: files, index: index, provider: provider}

@@ -46,10 +46,10 @@ func refused(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
 }
 
-// Begin begins a log-in. The browser is redirected to the address to, and keeps the
-// binding, which is the sealed log-in, in a cookie until it comes back. back is the final
-// address for the browser, a Place; empty for the default in the settings. With fresh the
-// provider asks for the credentials again, even if it knows the browser. Errors: ErrOff,
+// Begin begins a log-in. The browser is redirected to the address to. It keeps the binding,
+// which is the sealed log-in, in a cookie until it comes back. The final address for the
+// browser is back, a Place; empty for the default in the settings. With fresh the provider
+// asks for the credentials again, even if it knows the browser. Errors: ErrOff,
 // ErrUnavailable.
 func (c *Client) Begin(ctx context.Context, back string, fresh bool) (to, binding string, err error) {
 	config, _, err := c.asked(ctx)

@@ -7,8 +7,13 @@ import (
 	"strings"
 )
 
-// Range is a range of healthy numbers as monitoring plugins write it. 10 is 0 to 10, 10: is
-// 10 and more, ~:10 is 10 and less. 5:10 is from 5 to 10, and @5:10 is everything but that.
+// Range is a range of healthy numbers in the syntax of monitoring plugins:
+//
+//	10     0 to 10
+//	10:    10 and more
+//	~:10   10 and less
+//	5:10   5 to 10
+//	@5:10  everything but 5 to 10
 type Range struct {
 	low, high float64
 	outside   bool

@@ -154,8 +154,9 @@ func isPort(s string) bool {
 	return err == nil
 }
 
-// letters finds the flag in a word of one or more letters whose value is the rest of the
-// word, or otherwise the last flag. found is false if the check lacks one of the letters.
+// letters finds the flag in a word of several letters whose value is the rest of the word,
+// or otherwise the last flag. The result found is false if the check lacks one of the
+// letters.
 func (f *Flags) letters(word string) (one *flag, value string, found bool) {
 	for at := 1; at < len(word); at++ {
 		if one = f.known["-"+word[at:at+1]]; one == nil {

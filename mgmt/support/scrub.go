@@ -31,7 +31,7 @@ var secrets = sync.OnceValue(func() []struct {
 	return out
 })
 
-// hints are words in lower case, of which every known secret has one next to it. Lines
+// hints are words in lower case: every known secret has one of them next to it. Lines
 // without any of them, which are most, need no further check.
 var hints = [][]byte{[]byte("pass"), []byte("secret"), []byte("token"), []byte("community"), []byte("key"), []byte("authorization"), []byte("cookie"), []byte("$2"), []byte("$argon2"), []byte("://")}
 

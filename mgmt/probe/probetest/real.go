@@ -107,11 +107,14 @@ type Running struct {
 // impatient is the time limit of a check that has to detect a bad server.
 const impatient = 300 * time.Millisecond
 
-// Suffers fails the test unless the check detects three faults within its time limit. The
-// faults are: a server that hangs (the kernel still accepts connections for it), a server
-// slower than the check waits, and a server whose answers are garbage. ask runs a check of
-// the target with a time limit. The check must be healthy before and after that, and with a
-// slow server if its time limit is long enough.
+// Suffers fails the test unless the check detects three faults within its time limit:
+//
+//   - a server that hangs (the kernel still accepts connections for it)
+//   - a server that is slower than the check waits
+//   - a server whose answers are garbage
+//
+// The function ask runs a check of the target with a time limit. The check must be healthy
+// before and after that, and with a slow server if its time limit is long enough.
 func (r *Running) Suffers(t *testing.T, to probe.Target, ask func(within time.Duration, to probe.Target) Asked) {
 	t.Helper()
 	ask(Longest, to).Healthy(t)

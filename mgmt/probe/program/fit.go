@@ -13,12 +13,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
-// A plugin checks a server. A program that runs the code or reads the files in its words,
-// or that is a shell, is no plugin: a user who may write its words may do anything that the
-// program may. The sandbox of programs limits that, and here such programs are refused in
-// new commands. The list cannot be complete. Therefore a plugin must also be a file of root
-// in a plugin folder, or be in the plugin folder of the data directory. So only users with
-// access to the files of the machine can add to the programs that can be run.
+// A plugin checks a server. A program is no plugin if it runs the code or reads the files
+// in its words, or if it is a shell. A user who may write the words of such a program may
+// do anything that the program may. The sandbox of programs limits that, and here such
+// programs are refused in new commands. The list cannot be complete. Therefore a plugin
+// must also be a file of root in a plugin folder, or be in the plugin folder of the data
+// directory. So only users with access to the files of the machine can add to the programs
+// that can be run.
 
 // runners are programs that run other programs, or code, from their words; without
 // versions.

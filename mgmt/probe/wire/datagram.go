@@ -81,8 +81,8 @@ const (
 )
 
 // Ask sends a request until it receives an answer: up to three times within the time limit
-// of the check, or within three seconds. is reports whether a datagram answers the request;
-// other datagrams are skipped.
+// of the check, or within three seconds. The function is reports whether a datagram answers
+// the request; other datagrams are skipped.
 func (d *Datagrams) Ask(ctx context.Context, question []byte, is func(answer []byte) bool) ([]byte, error) {
 	wait := time.Second
 	if deadline, bounded := ctx.Deadline(); bounded {
