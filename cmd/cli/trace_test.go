@@ -110,7 +110,7 @@ func TestTraceSaysWhyItEnds(t *testing.T) {
 		}
 	}
 	for events, want := range map[string]string{
-		"data: {\n\n": "the appliance sent something invalid exchange",
+		"data: {\n\n": "invalid exchange",
 		"data: " + strings.Repeat("x", 1<<20) + "\n\n": "read the response: ",
 	} {
 		if code, _, err := trace(streaming(t, events, &asked), "shop"); code != 1 || !strings.Contains(err, want) {
