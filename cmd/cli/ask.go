@@ -31,7 +31,13 @@ const (
 	// forcing: it asks if the appliance requires force for the change and needs --yes
 	// without a terminal.
 	forcing
+	// taking: it asks if a farm takes over a port of this machine, e.g. of ssh or of the
+	// API. Without a terminal it goes ahead. The commands that delete ask this, too.
+	taking
 )
+
+// asksTaking are commands by which a farm gets an address and port.
+var asksTaking = []string{"farm create", "farm set", "farm start"}
 
 // asksAlways are the verbs of commands that delete their arguments.
 var asksAlways = []string{"delete", "remove", "remove-farm", "flush", "clean", "factory", "logout", "end", "reset"}
@@ -47,6 +53,8 @@ func asks(cmd *cobra.Command) asking {
 		return unnamed
 	case slices.Contains([]string{"certificate replace", "certificate restore"}, name):
 		return forcing
+	case slices.Contains(asksTaking, name):
+		return taking
 	case slices.Contains(asksAlways, cmd.Name()):
 		return always
 	}
@@ -81,7 +89,7 @@ func (c *client) confirmed(ctx context.Context, r request) (request, error) {
 	if how == forcing {
 		return c.askForced(r, tty, &body.Params)
 	}
-	if how != always && r.match == "" {
+	if how != always && (how != taking || len(body.Params.TakesOver) > 0) && r.match == "" {
 		r.match = a.header.Get("ETag")
 	}
 	if how != always && tty != nil && len(body.Params.Deletions) > 0 && !c.json {
@@ -116,10 +124,10 @@ var errDeclined = errors.New("nothing was changed")
 // ask asks whether to delete the objects of the plan and returns an error if declined.
 func (c *client) ask(tty *os.File, p *plan) error {
 	always := asks(c.running.Command) == always
-	if !always && len(p.Deletions) == 0 {
+	switch {
+	case !always && len(p.Deletions) == 0 && (len(p.TakesOver) == 0 || tty == nil):
 		return nil
-	}
-	if tty == nil {
+	case tty == nil:
 		return c.unasked(p)
 	}
 	out := c.running.ErrOrStderr()
@@ -128,6 +136,11 @@ func (c *client) ask(tty *os.File, p *plan) error {
 	}
 	if err := printLines(out, p); err != nil {
 		return err
+	}
+	for _, w := range p.TakesOver {
+		if _, err := fmt.Fprintln(out, "Warning: "+show.Clean(w)); err != nil {
+			return err
+		}
 	}
 	return agreed(tty, out, question(c.running.String(), p, always))
 }
@@ -167,7 +180,7 @@ func agreed(tty *os.File, out io.Writer, question string) error {
 }
 
 func question(command string, p *plan, always bool) string {
-	if always {
+	if always || len(p.Deletions) == 0 {
 		return fmt.Sprintf("%s: are you sure? [y/N] ", command)
 	}
 	return fmt.Sprintf("Delete %s? [y/N] ", counts(len(p.Deletions), "object"))

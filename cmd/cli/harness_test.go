@@ -73,9 +73,11 @@ type appliance struct {
 	kernel   *kernel
 	traffic  stats.Traffic
 	dropped  []string // by firewalls
-	users    *rbac.Book
-	events   *eventlog.Log
-	learned  learned
+	// listeners are sockets of this machine that wait for clients.
+	listeners []apply.Listener
+	users     *rbac.Book
+	events    *eventlog.Log
+	learned   learned
 }
 
 func start(t *testing.T) *appliance {
@@ -100,7 +102,7 @@ func start(t *testing.T) *appliance {
 	if err := book.SetAppliance(own); err != nil {
 		t.Fatal(err)
 	}
-	ap := apply.New(st, a.pub, apply.WithRules(validate.Rules{}), apply.WithReferences(book))
+	ap := apply.New(st, a.pub, apply.WithRules(validate.Rules{}), apply.WithReferences(book), apply.WithListeners(func() ([]apply.Listener, error) { return a.listeners, nil }))
 	if _, err := ap.Republish(t.Context()); err != nil {
 		t.Fatal(err)
 	}

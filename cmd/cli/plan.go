@@ -53,7 +53,7 @@ func (c *client) addPlans(root *cobra.Command) {
 			cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show the changes and their effect on traffic, and change nothing")
 		}
 		if asks(cmd) != never {
-			cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, map[bool]string{false: "do not ask before something is deleted", true: "do not ask, even if services lose names that no other certificate covers"}[asks(cmd) == forcing])
+			cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, unasked[asks(cmd)])
 		}
 		run := cmd.RunE
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -64,6 +64,15 @@ func (c *client) addPlans(root *cobra.Command) {
 			return run(cmd, args)
 		}
 	})
+}
+
+// unasked is the help of --yes, by the time at which the command asks.
+var unasked = map[asking]string{
+	always:   "do not ask before something is deleted",
+	deleting: "do not ask before something is deleted",
+	unnamed:  "do not ask before something is deleted",
+	forcing:  "do not ask, even if services lose names that no other certificate covers",
+	taking:   "do not ask before a farm takes over a port of this machine, e.g. that of ssh",
 }
 
 // running is the command that makes requests, with its arguments.
@@ -84,7 +93,8 @@ type plan struct {
 	Deletions          []deletion
 	Impact             []impact
 	Warnings, Problems []string
-	NeedsForce         string `json:"needs_force"`
+	TakesOver          []string `json:"takes_over"`
+	NeedsForce         string   `json:"needs_force"`
 }
 
 // load is the current traffic of a farm or backend.

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/cmd/cli"
+	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
 // everyWrite returns one command of each kind that changes something.
@@ -186,4 +188,36 @@ func TestOnATerminalDeletionsAreAskedAbout(t *testing.T) {
 			t.Errorf("%s: %s", c.command, shown)
 		}
 	}
+}
+
+// On a terminal somebody is asked before a farm of the kernel takes the port of ssh.
+func TestOnATerminalPortsOfTheMachineAreAskedAbout(t *testing.T) {
+	const create = "farm create relay profile=l4xnat vip=192.0.2.10 nattype=dnat vport="
+	for _, c := range []struct {
+		command, answer string
+		asked, done     bool
+	}{
+		{create + "22", "n", true, false},
+		{create + "22", "y", true, true},
+		{create + "22 --yes", "", false, true},
+		{create + "23", "", false, true},
+	} {
+		a := start(t)
+		a.listeners = []apply.Listener{{Addr: netip.MustParseAddrPort("0.0.0.0:22")}}
+		t.Setenv("TERM", "dumb")
+		var steps []step
+		if c.asked {
+			steps = []step{{"[y/N] ", c.answer + "\r"}}
+		}
+		shown := strings.ReplaceAll(talk(t, steps, func(tty *os.File) {
+			cli.Execute(append([]string{"--data", a.data}, strings.Fields(c.command)...), tty, tty, tty)
+		}), "\r\n", "\n")
+		const warning = "Warning: farm \"relay\": vport: another program listens on tcp port 22 of every address (ssh); on 192.0.2.10 it cannot be reached while the farm runs\n"
+		if strings.Contains(shown, warning+"farm create relay") != c.asked || strings.Contains(a.must("farm", "list"), "relay") != c.done {
+			t.Errorf("%s, answered %q:\n%s", c.command, c.answer, shown)
+		}
+	}
+	a := start(t)
+	a.listeners = []apply.Listener{{Addr: netip.MustParseAddrPort("0.0.0.0:22")}}
+	a.must(strings.Fields(create + "22")...) // a script goes ahead, and is warned
 }

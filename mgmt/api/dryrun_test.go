@@ -140,3 +140,20 @@ func TestADryRunSaysWhoseConnectionsEnd(t *testing.T) {
 	impact("/farms/shop/services/web/backends/1/maintenance", `{"action":"maintenance","mode":"drain"}`, "")
 	impact("/farms/shop/services/web/backends/1/maintenance", `{"action":"maintenance","mode":"cut"}`, "shop cut [10.0.0.2:8080 of service web of farm shop]")
 }
+
+// A dry run warns of what the change is to blame for, and of farms that it changes.
+func TestADryRunLeavesOutWarningsOfOtherFarms(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	a.must(201, "POST", "/farms", `{"farmname":"relay","profile":"l4xnat","vip":"192.0.2.10","vport":"85","nattype":"dnat"}`)
+	for _, c := range []struct{ method, path, body, warnings string }{
+		{"PUT", "/farms/shop", `{"contimeout":7}`, `[]`},
+		{"POST", "/farms", `{"farmname":"new","profile":"http","vip":"192.0.2.10","vport":81}`, `[]`},
+		{"PUT", "/farms/relay", `{"ttl":7}`, `[{"field":"farmguardian","message":"no health check: the kernel, which carries the farm, does not notice failures, and a backend that is down keeps getting clients; link a check","object":"farm \"relay\""}]`},
+	} {
+		r := a.must(200, c.method, c.path+"?dry_run=true", c.body)
+		if got := quoteAny(r.at("params.warning_details")); got != c.warnings {
+			t.Errorf("%s %s %s: %s, want %s", c.method, c.path, c.body, got, c.warnings)
+		}
+	}
+}

@@ -65,6 +65,8 @@ type Result struct {
 	Diff string
 	// Warnings are about what is allowed but cannot work.
 	Warnings []validate.Error
+	// Takeovers are those of them about ports of this machine that a farm takes from now on.
+	Takeovers []validate.Error
 	// FarmErrors are the problems of the farms after the publication.
 	FarmErrors map[uint32]string
 	// Absent are those of them that run as soon as this machine has their address.

@@ -199,7 +199,8 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config, unfinishe
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{Config: cfg, Warnings: slices.Concat(unresolved, warnings, foreign), found: found}, nil
+	all := slices.Concat(unresolved, warnings, foreign)
+	return Result{Config: cfg, Warnings: all, Takeovers: takeovers(old, cfg, all), found: found}, nil
 }
 
 // carryOut publishes a prepared configuration and keeps it, or leaves the old one in

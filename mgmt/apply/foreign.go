@@ -1,9 +1,11 @@
 package apply
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -41,7 +43,7 @@ func (a *Applier) checkForeign(old, cfg *farm.Config) (warnings []validate.Error
 	}
 	list = slices.DeleteFunc(slices.Clone(list), func(l Listener) bool { return a.ours(old, l) })
 	for _, f := range fresh {
-		warned := false // one of them will do
+		var taken []Listener
 		for _, l := range list {
 			if !takes(f, l) {
 				continue
@@ -51,13 +53,53 @@ func (a *Applier) checkForeign(old, cfg *farm.Config) (warnings []validate.Error
 					"vip and vport must not be what another program listens on, %s, got %s: its clients would come to the farm; use another vip or port, or stop that program",
 					l, validate.ProfileOf(f).ListensOn(f))}
 			}
-			if !l.UDP && !warned { // of UDP many are no servers
-				warned, warnings = true, append(warnings, validate.Error{Path: validate.FarmPath(f.Name), Field: "vport", Message: fmt.Sprintf(
-					"vport: another program listens on %s; on %s it cannot be reached while the farm runs", l, f.VIP)})
+			if !l.UDP && !slices.Contains(taken, l) { // of UDP many are no servers
+				taken = append(taken, l)
 			}
+		}
+		if len(taken) > 0 {
+			warnings = append(warnings, validate.Error{Path: validate.FarmPath(f.Name), Field: "vport", Message: unreachable(f, taken, cfg.System.SSH.Port)})
 		}
 	}
 	return warnings, nil
+}
+
+// mostTaken is how many sockets a warning names.
+const mostTaken = 8
+
+// unreachable is the warning of a farm that takes what comes to some listeners. It names
+// each of them, and ssh by its name: whoever administers the machine may come by it.
+func unreachable(f *farm.Farm, taken []Listener, ssh uint16) string {
+	slices.SortFunc(taken, func(a, b Listener) int { return cmp.Compare(a.Addr.Port(), b.Addr.Port()) })
+	var names []string
+	for _, l := range taken {
+		name := l.String()
+		if p := l.Addr.Port(); p == 22 || p == ssh {
+			name += " (ssh)"
+		}
+		if !slices.Contains(names, name) { // of both IP versions
+			names = append(names, name)
+		}
+	}
+	if len(names) == 1 {
+		return fmt.Sprintf("vport: another program listens on %s; on %s it cannot be reached while the farm runs", names[0], f.VIP)
+	}
+	if more := len(names) - mostTaken; more > 0 {
+		names = append(names[:mostTaken], fmt.Sprintf("%d more", more))
+	}
+	return fmt.Sprintf("vport: other programs listen on %s; on %s they cannot be reached while the farm runs", strings.Join(names, ", "), f.VIP)
+}
+
+// takeovers returns those of the warnings that are about ports of this machine which a farm
+// takes from now on: of other programs, or of the API. No other warning is about vport.
+func takeovers(old, cfg *farm.Config, warnings []validate.Error) (out []validate.Error) {
+	fresh := newlyTaken(old, cfg)
+	for _, w := range warnings {
+		if w.Field == "vport" && slices.ContainsFunc(fresh, func(f *farm.Farm) bool { return w.Path == validate.FarmPath(f.Name) }) {
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 // newlyTaken are the farms of cfg the kernel is to carry that take something

@@ -39,9 +39,9 @@ func TestFarmsOfTheKernelDoNotTakeWhatOthersListenOn(t *testing.T) {
 		"another transport": {udp("127.0.0.1:85"), kernelFarm("k", "127.0.0.1", farm.L4TCP, 85), "", ""},
 		"SCTP":              {tcp("127.0.0.1:85"), kernelFarm("k", "127.0.0.1", farm.L4SCTP, 85), "", ""},
 		"another address":   {tcp("127.0.0.2:85"), kernelFarm("k", "127.0.0.1", farm.L4TCP, 85), "", ""},
-		"one of all":        {tcp("0.0.0.0:22"), kernelFarm("k", "127.0.0.1", farm.L4TCP, 22), "", "vport: another program listens on tcp port 22 of every address; on 127.0.0.1 it cannot be reached while the farm runs"},
+		"one of all":        {tcp("0.0.0.0:22"), kernelFarm("k", "127.0.0.1", farm.L4TCP, 22), "", "vport: another program listens on tcp port 22 of every address (ssh); on 127.0.0.1 it cannot be reached while the farm runs"},
 		"one of all, IPv6":  {tcp("[::]:22"), kernelFarm("k", "127.0.0.1", farm.L4TCP, 22), "", "on 127.0.0.1"},
-		"one of all of it":  {tcp("127.0.0.1:22"), kernelFarm("k", "0.0.0.0", farm.L4TCP, 22), "", "tcp 127.0.0.1:22; on 0.0.0.0"},
+		"one of all of it":  {tcp("127.0.0.1:22"), kernelFarm("k", "0.0.0.0", farm.L4TCP, 22), "", "tcp 127.0.0.1:22 (ssh); on 0.0.0.0"},
 		"IPv4 of all":       {tcp("0.0.0.0:22"), kernelFarm("k", "2001:db8::1", farm.L4TCP, 22), "", ""},
 		"no server perhaps": {udp("0.0.0.0:40000"), kernelFarm("k", "127.0.0.1", farm.L4UDP, 40000), "", ""},
 		"stopped":           {tcp("127.0.0.1:85"), func() farm.Farm { f := kernelFarm("k", "127.0.0.1", farm.L4TCP, 85); f.Stopped = true; return f }(), "", ""},
@@ -98,8 +98,13 @@ func TestOwnListenersAreNotForeignAndLaterOnesStopNothing(t *testing.T) {
 	if _, err := h.Change(context.Background(), root, "", 0, add(kernelFarm("all", "127.0.0.2", farm.L4All))); err == nil || !strings.Contains(err.Error(), "127.0.0.2:24") {
 		t.Errorf("took what is behind others: %v", err)
 	}
-	if r := h.must(add(kernelFarm("some", "127.0.0.1", farm.L4TCP, 22, 23))); len(ofPorts(r.Warnings)) != 1 {
-		t.Errorf("warnings %v", r.Warnings)
+	r := h.must(add(kernelFarm("some", "127.0.0.1", farm.L4TCP, 22, 23)))
+	want := "vport: other programs listen on tcp port 22 of every address (ssh), tcp port 23 of every address; on 127.0.0.1 they cannot be reached while the farm runs"
+	if all := ofPorts(r.Warnings); len(all) != 1 || all[0].Message != want || !slices.Equal(r.Takeovers, all) {
+		t.Errorf("warnings %v, takeovers %v", r.Warnings, r.Takeovers)
+	}
+	if r := h.must(func(c *farm.Config) error { c.Farm("some").L4.TTL = 9; return nil }); len(r.Takeovers) > 0 {
+		t.Errorf("a farm that runs takes over %v once more", r.Takeovers)
 	}
 	blind := newHouse(t, apply.WithListeners(func() ([]apply.Listener, error) { return nil, errors.New("no /proc") }))
 	blind.must(add(kernelFarm("k", "127.0.0.1", farm.L4TCP, 85)))

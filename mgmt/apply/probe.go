@@ -41,5 +41,5 @@ func (a *Applier) probe(ctx context.Context, old, cfg *farm.Config) (warnings []
 
 // waits warns of a farm that is down until this machine has its address.
 func waits(f *farm.Farm, problem string) validate.Error {
-	return validate.Error{Path: validate.FarmPath(f.Name), Message: problem + "; the farm is down until one has it"}
+	return validate.Error{Path: validate.FarmPath(f.Name), Field: "vip", Message: problem + "; the farm is down until one has it"}
 }

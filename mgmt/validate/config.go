@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -85,6 +86,17 @@ func SystemPrefixes() []netip.Prefix {
 
 // FarmPath, ServicePath and BackendPath return the Path of errors about an object.
 func FarmPath(name string) string { return fmt.Sprintf("farm %s", show(name)) }
+
+// FarmOf returns the path of the farm that a path leads through, empty for one that leads
+// through none.
+func FarmOf(path string) string {
+	rest, is := strings.CutPrefix(path, "farm ")
+	name, err := strconv.QuotedPrefix(rest)
+	if !is || err != nil {
+		return ""
+	}
+	return "farm " + name
+}
 
 // ServicePath returns the Path of a service.
 func ServicePath(farmName, name string) string {

@@ -40,6 +40,31 @@ task('a farm is created with its backends, and answers', async (page) => {
   await assert.rejects(fetch(`http://127.0.0.1:${port}/`));
 });
 
+task('whether an address is free is said of it alone, whatever else the appliance warns of', async (page) => {
+  const call = async (method, path, data) => assert.ok((await page.request.fetch(new URL(`/api/v4.0${path}`, base).href, { method, data })).ok());
+  await call('POST', '/farms', { farmname: 'warned', profile: 'gslb', vip: '127.0.0.1', vport: Number(await freePort()) });
+  await call('POST', '/farms/warned/zones', { id: 'warned.example' }); // its name server has no address: of that the appliance warns
+  const port = await freePort();
+  await visit(page, 'new-farm');
+  await page.getByText('TCP, UDP, SCTP').click();
+  await page.getByLabel('Farm').fill('third');
+  await page.getByRole('combobox', { name: 'Virtual address' }).fill('127.0.0.1');
+  await page.getByLabel('Virtual port').fill(new URL(base).port);
+  await page.getByLabel('Backends').fill('127.0.0.1:1');
+  await page.getByText(/API listens on|another program uses/).waitFor();
+  await page.getByLabel('Virtual port').fill(port);
+  await page.getByText(/API listens on|another program uses/).waitFor({ state: 'detached' }); // it was said of another port
+  await page.getByLabel('Backends').click();
+  await page.getByText(`127.0.0.1:${port} is an address of this machine`).waitFor();
+  await page.getByRole('button', { name: 'Create…' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Create farm third' });
+  await dialog.getByText('sluice backend create third ip=127.0.0.1 port=1').waitFor();
+  assert.equal(await dialog.getByText(/warned/).count(), 0);
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await call('DELETE', '/farms/warned');
+});
+
 task('settings are found, tried, refused at their field, and saved', async (page) => {
   await visit(page, 'farms/shop/settings');
   await page.getByLabel('Find a setting').fill('response timeout');

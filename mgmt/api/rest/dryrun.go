@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -17,7 +18,16 @@ type DryRun struct {
 	Deletions  []DeletionItem `json:"deletions" doc:"Objects that would be deleted; what belongs to them is not listed"`
 	Impact     []ImpactItem   `json:"impact" doc:"What it would cost traffic"`
 	Warnings   []string       `json:"warnings" doc:"What would be allowed but could not work"`
+	Details    []WarningItem  `json:"warning_details" doc:"The same warnings, in the same order, each with the object and the field that it is about"`
+	TakesOver  []string       `json:"takes_over,omitempty" doc:"Those of the warnings that are about ports of this machine, e.g. of ssh or of the API, which a farm takes over: they cannot be reached there while it runs"`
 	NeedsForce string         `json:"needs_force,omitempty" enum:"true" doc:"The change is refused unless it is sent with force=true, which accepts the warnings"`
+}
+
+// WarningItem is a warning, and what it is about.
+type WarningItem struct {
+	Object  string `json:"object,omitempty" doc:"The object, as errors name it; nothing for the whole configuration"`
+	Field   string `json:"field,omitempty" doc:"Its field; nothing for all of it"`
+	Message string `json:"message"`
 }
 
 // ImpactItem is the cost of a change for the traffic of one farm.
@@ -82,30 +92,64 @@ func (c *Call) Shows(p Preview, reason string) error {
 // onlyTried returns the response to a dry run. It is a Rejection because nothing was done,
 // but with status 200.
 func (c *Call) onlyTried() *Rejection {
-	out := DryRun{DryRun: "true", Diff: c.tried.Diff, Deletions: []DeletionItem{}, Impact: []ImpactItem{}, Warnings: []string{}}
+	out := DryRun{DryRun: "true", Diff: c.tried.Diff, Deletions: []DeletionItem{}, Impact: []ImpactItem{}, Warnings: []string{}, Details: []WarningItem{}}
 	if next := c.tried.Config; next != nil && !c.tried.Unchanged {
 		out.Deletions, out.Impact = c.Costs(c.Config, next, true)
 		if !c.SeesAll() || c.Veil() != (validate.Veil{}) {
 			out.Diff = c.difference(c.Config, next)
 		}
 	}
-	for i := range c.tried.Warnings {
-		if c.concerns(c.tried.Warnings[i].Path) {
-			out.Warnings = append(out.Warnings, c.Discreet(c.tried.Warnings[i].Error()))
-		}
+	for _, w := range c.raised() {
+		out.Warnings = append(out.Warnings, c.Discreet(w.Error()))
+		out.Details = append(out.Details, WarningItem{w.Path, w.Field, c.Discreet(w.Message)})
 	}
+	out.TakesOver = c.TakesOver(c.tried)
 	header := http.Header{}
 	if c.op.about == nil { // the shown revision can be made a condition of the change
 		header.Set("ETag", etag(c.Revision))
 	}
 	if p := c.preview; p != nil {
 		out.Diff, out.Warnings = p.Diff, append(out.Warnings, p.Warnings...)
+		for _, text := range p.Warnings {
+			out.Details = append(out.Details, WarningItem{Message: text})
+		}
 		if p.NeedsForce {
 			out.NeedsForce = "true"
 		}
 	}
 	return &Rejection{Status: http.StatusOK, Description: c.op.Summary, Header: header,
 		answer: Object[DryRun]{Description: c.op.Summary, Params: out, Message: "Only tried: nothing was changed."}}
+}
+
+// raised returns the warnings that a tried change causes, and those about farms that it
+// changes. Warnings of other farms exist without it.
+func (c *Call) raised() (out []validate.Error) {
+	same := map[string]bool{}
+	if next := c.tried.Config; next != nil {
+		for i := range next.Farms {
+			f := &next.Farms[i]
+			if was := c.Config.Farm(f.Name); was != nil && *was == *f {
+				same[validate.FarmPath(f.Name)] = true
+			}
+		}
+	}
+	for _, w := range c.tried.Warnings {
+		if c.concerns(w.Path) && !same[validate.FarmOf(w.Path)] {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// TakesOver returns the warnings about ports of this machine that farms take over by a
+// change, of the farms that the caller sees.
+func (c *Call) TakesOver(by apply.Result) (out []string) {
+	for _, w := range by.Takeovers {
+		if c.concerns(w.Path) {
+			out = append(out, c.Discreet(w.Error()))
+		}
+	}
+	return out
 }
 
 // concerns reports whether a warning is about an object the caller sees.

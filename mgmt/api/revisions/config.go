@@ -35,6 +35,7 @@ type Applied struct {
 	Deletions []rest.DeletionItem `json:"deletions" doc:"Objects that are deleted, or would be; what belongs to them is not listed"`
 	Impact    []rest.ImpactItem   `json:"impact" doc:"What it costs traffic, or would"`
 	Warnings  []string            `json:"warnings" doc:"What is allowed but cannot work"`
+	TakesOver []string            `json:"takes_over,omitempty" doc:"Those of the warnings that are about ports of this machine, e.g. of ssh or of the API, which a farm takes over: they cannot be reached there while it runs"`
 	Problems  []string            `json:"problems" doc:"Farms that do not run, and why"`
 }
 
@@ -50,6 +51,7 @@ func applied(c *rest.Call, from *farm.Config, result apply.Result, dryRun bool) 
 	for i := range result.Warnings {
 		out.Warnings = append(out.Warnings, result.Warnings[i].Error())
 	}
+	out.TakesOver = c.TakesOver(result)
 	for i := range c.Config.Farms {
 		if problem := result.FarmErrors[c.Config.Farms[i].ID]; problem != "" {
 			out.Problems = append(out.Problems, fmt.Sprintf("farm %s: %s", c.Config.Farms[i].Name, problem))

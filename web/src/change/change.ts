@@ -2,7 +2,9 @@ import { body, pathOf, Refused, request, type Answer } from '../api/client';
 import { noteWrite, tagOf } from '../api/tags';
 
 export type Query = { dry_run?: 'true'; confirm?: string; guard?: string; force?: 'true' };
-type Preview = { params: { diff?: string; impact?: { cost: string; farm: string; fields: string[] | null }[] | null; warnings?: string[] | null; needs_force?: 'true' } };
+/** A warning, and the field it is about. */
+type WarningDetail = { field?: string; message: string };
+type Preview = { params: { diff?: string; impact?: { cost: string; farm: string; fields: string[] | null }[] | null; warnings?: string[] | null; warning_details?: WarningDetail[] | null; needs_force?: 'true' } };
 
 /** A change that can be preview before it is made. */
 export type Change = {
@@ -28,7 +30,7 @@ export type Change = {
 export async function preview(change: Change, match?: string, force = false) {
   const { answer, tag } = await tagged(change.send({ dry_run: 'true', ...forcing(force) }, match));
   const { params } = answer as Preview;
-  return { diff: params.diff ?? '', impact: params.impact ?? [], warnings: params.warnings ?? [], needsForce: params.needs_force === 'true', tag };
+  return { diff: params.diff ?? '', impact: params.impact ?? [], warnings: params.warnings ?? [], details: params.warning_details ?? [], needsForce: params.needs_force === 'true', tag };
 }
 
 const forcing = (force: boolean): Query => (force ? { force: 'true' } : {});

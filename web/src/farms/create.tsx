@@ -29,19 +29,21 @@ export function CreateFarm() {
   const trial = useMutation({
     mutationFn: async (of: NewFarm) => {
       const change = newFarm(of, t('create.what', { name: of.farmname }));
-      const { warnings } = await preview(change);
-      return { change, warnings };
+      const { details } = await preview(change);
+      return { change, warnings: details.filter(isAboutAddress).map((w) => w.message) };
     },
   });
   /** What was found out of the address holds until another one is typed. */
-  const known = trial.isSuccess && trial.variables.vip === v.vip && trial.variables.vport === v.vport && trial.variables.profile === v.profile ? trial.data.warnings : undefined;
+  const tested = trial.variables;
+  const current = tested !== undefined && (['farmname', 'vip', 'vport', 'profile'] as const).every((name) => tested[name] === v[name]);
+  const known = trial.isSuccess && current ? trial.data.warnings : undefined;
   /** Address and port are tested as soon as both are there, before anything else is filled in. */
   const test = () => v.farmname && v.vip && v.vport && trial.mutate({ ...v, backends: '', zone: '' });
   const submit = (e: FormEvent) => {
     e.preventDefault();
     trial.mutate(v, { onSuccess: ({ change }) => setTried(change) });
   };
-  const refused = trial.error instanceof Refused ? trial.error : undefined;
+  const refused = current && trial.error instanceof Refused ? trial.error : undefined;
   const place = refused && farmWrites(trial.variables ?? v)[refused.write ?? 0];
   const at = place?.what === 'backend' ? 'backends' : place?.what === 'zone' ? 'zone' : place?.what === 'farm' ? fieldOf(refused?.field) : undefined;
   const wrong = (name: string) => (at === name ? refused?.message.replace(/^writes\[\d+\], \w+ \S+: /, '') : undefined);
@@ -103,6 +105,9 @@ export function CreateFarm() {
     </Stack>
   );
 }
+
+/** Whether a warning is about where the farm listens; others come up when the farm is created. */
+const isAboutAddress = (w: { field?: string }) => w.field === 'vip' || w.field === 'vport';
 
 /** Where a refusal of the farm is shown; a collision is about the address. */
 const fieldOf = (field: string | undefined) => (field === 'farmname' || field === 'vip' || field === 'vport' ? field : undefined);
