@@ -5,16 +5,27 @@ type Known = number | null | undefined;
 const none = '–';
 const isKnown = (n: Known): n is number => n !== null && n !== undefined;
 
+/** A number with so many digits behind the point; of two that are as close, the even one. */
+function rounded(n: number, digits: number): string {
+  const away = n.toFixed(digits);
+  const rest = n.toFixed(20).split('.')[1]?.slice(digits) ?? '';
+  if (!/^50*$/.test(rest) || /[02468]$/.test(away)) return away;
+  return (Number(away) - Math.sign(n) / 10 ** digits).toFixed(digits);
+}
+
 /** Requests under way, with a digit behind the point while they are few. */
-export const requests = (n: Known) => (isKnown(n) ? n.toFixed(n < 9.95 ? 1 : 0) : none);
+export const requests = (n: Known) => (isKnown(n) ? (n < 9.95 ? rounded(n, 1) : n.toFixed(0)) : none);
 
 /** The limit of a backend; > marks a lower bound: its latency was not seen to bend. */
 export const limit = (n: Known, bend: string) => (isKnown(n) ? `${bend === 'not seen' ? '>' : ''}${requests(n)}` : none);
 
-export const percent = (n: Known) => (isKnown(n) ? `${n.toFixed(0)} %` : none);
+export const percent = (n: Known) => (isKnown(n) ? `${rounded(n, 0)} %` : none);
 
 /** Seconds to the first byte, to a hundredth of a millisecond. */
 export function latency(seconds: Known): string {
   if (!isKnown(seconds)) return none;
-  return seconds < 1 ? `${Number((seconds * 1000).toFixed(2))} ms` : `${Number(seconds.toFixed(5))} s`;
+  const units = Math.round(Math.trunc(seconds * 1e9) / 1e4); // of 10 µs
+  if (units === 0) return '0 s';
+  if (units < 100) return `${units * 10} µs`;
+  return units < 100_000 ? `${units / 100} ms` : `${units / 100_000} s`;
 }
