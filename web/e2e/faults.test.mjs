@@ -149,3 +149,108 @@ task(
   'ann',
   { meant: [/status of 404|ERR_ABORTED/, /PartMissing/] },
 );
+
+/** Has the API refuse GETs of some paths, as when it is overloaded. */
+const refusing = (page, paths) => page.route(paths, (route) => (route.request().method() === 'GET' ? route.fulfill({ status: 500, json: { message: 'it broke' } }) : route.continue()));
+const meant500 = { meant: [/status of 500/] };
+
+task(
+  'a page that cannot ask for its farm says so, instead of an empty list',
+  async (page) => {
+    await refusing(page, '**/api/v4.0/farms/shop');
+    for (const tab of ['services', 'sessions', 'settings', 'services/all']) {
+      await visit(page, `farms/shop/${tab}`);
+      const said = page.getByRole('alert').filter({ hasText: 'it broke' });
+      await said.getByRole('button', { name: 'Try again' }).waitFor();
+      assert.equal(await page.getByRole('button', { name: 'Add a service' }).count(), 0, tab);
+    }
+    await page.unroute('**/api/v4.0/farms/shop');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { level: 2, name: 'all' }).waitFor();
+    await refusing(page, /\/(status|lint|timeline)(\?|$)/);
+    await visit(page, '');
+    await page.getByRole('region', { name: 'Needs a hand' }).getByRole('alert').filter({ hasText: 'it broke' }).waitFor();
+    await page.getByRole('region', { name: 'What changed' }).getByRole('alert').filter({ hasText: 'it broke' }).waitFor();
+    assert.equal(await page.getByText('Nothing in what you may see').count(), 0);
+  },
+  'ann',
+  meant500,
+);
+
+task(
+  'what is shown stays when it cannot be asked for again, with the dialog that is open',
+  async (page) => {
+    await visit(page, 'farms/shop/settings');
+    await page.getByLabel('Comment').fill('typed before the failure');
+    await button(page, 'Save…').click();
+    const dialog = page.getByRole('dialog', { name: 'Settings of shop' });
+    await dialog.getByRole('button', { name: 'Apply' }).waitFor();
+    await refusing(page, '**/api/v4.0/stats/farms/shop');
+    await page.getByRole('alert', { includeHidden: true }).filter({ hasText: 'it broke' }).waitFor();
+    await dialog.getByRole('button', { name: 'Apply' }).waitFor();
+    await page.unroute('**/api/v4.0/stats/farms/shop');
+    await page.getByRole('alert', { includeHidden: true }).filter({ hasText: 'it broke' }).waitFor({ state: 'detached' });
+    await settle(page, 'Settings of shop');
+  },
+  'ann',
+  meant500,
+);
+
+task('an address of something that does not exist says so, and leads back', async (page) => {
+  for (const [path, back] of [
+    ['farms/none', 'Farms'],
+    ['farms/shop/services/none', 'Services'],
+    ['people/roles/none', 'Roles'],
+    ['checks/none', 'Health checks'],
+    ['apidocs/none', 'API'],
+  ]) {
+    await page.goto(base + path);
+    const said = page.getByRole('alert').filter({ hasText: 'Not found' });
+    await said.getByRole('link', { name: back, exact: true }).click();
+    await said.waitFor({ state: 'detached' });
+    await page.getByRole('heading', { level: 1 }).waitFor();
+  }
+  for (const path of ['farms/shop/zones', 'farms/shop/zones/none', 'people/signing/none', 'system/machine/none']) {
+    await page.goto(base + path);
+    await page.getByText('This page does not exist').waitFor();
+  }
+});
+
+task('what is edited while a colleague deletes it is gone, and is not created again', async (page) => {
+  const port = Number(await freePort());
+  const made = async (path, data) => assert.ok((await api(page, 'POST', path, data)).ok());
+  await made('/farms', { farmname: 'dns', profile: 'gslb', vip: '127.0.0.1', vport: port });
+  await made('/farms/dns/zones', { id: 'gone.example' });
+  await visit(page, 'farms/dns/zones');
+  await button(page, 'Edit: gone.example').click();
+  const zone = page.getByRole('dialog', { name: /gone.example/ });
+  await zone.getByRole('button', { name: 'Save…' }).waitFor();
+  assert.ok((await api(page, 'DELETE', '/farms/dns/zones/gone.example')).ok());
+  await zone.getByText('gone.example no longer exists').waitFor();
+  assert.equal(await zone.getByRole('button', { name: 'Create…' }).count(), 0);
+  assert.ok((await api(page, 'DELETE', '/farms/dns')).ok());
+  const { params } = await (await api(page, 'POST', '/farms/shop/services/all/backends', { ip: '127.0.0.1', port: 9, alias: 'brief' })).json();
+  await visit(page, 'farms/shop/services/all');
+  await visit(page, 'farms/shop');
+  await button(page, 'Edit brief').click();
+  const backend = page.getByRole('dialog', { name: /brief/ });
+  await backend.getByRole('button', { name: 'Save…' }).waitFor();
+  assert.ok((await api(page, 'DELETE', `/farms/shop/services/all/backends/${params.id}`)).ok());
+  await backend.getByText('brief no longer exists').waitFor();
+});
+
+task(
+  'a form is not drawn in English before its texts are there',
+  async (page) => {
+    let release;
+    const held = new Promise((done) => (release = done));
+    await page.route(/\/assets\/fields\.de-/, (route) => held.then(() => route.continue()));
+    await page.evaluate(() => localStorage.setItem('sluice.language', 'de'));
+    await page.goto(`${base}farms/shop/services/all`);
+    await page.getByRole('heading', { level: 2, name: 'all' }).waitFor();
+    await page.getByText('0 Einstellungen geändert').waitFor();
+    assert.equal(await page.getByText('Places in the queue').count(), 0);
+    release();
+    await page.getByLabel('Plätze in der Warteschlange').waitFor();
+  },
+);

@@ -36,7 +36,7 @@ export function OperationList() {
         <TextInput aria-label={t('apidocs.find')} placeholder={t('apidocs.find')} value={text} onChange={(e) => setText(e.currentTarget.value)} w={280} />
         <Select aria-label={t('apidocs.section')} placeholder={t('apidocs.section')} clearable data={[...new Set(all.map((o) => o.section))]} value={section} onChange={setSection} />
         <Text size="sm" c="dimmed" role="status">
-          {t('apidocs.count', { count: shown.length })}
+          {document.data && t('apidocs.count', { count: shown.length })}
         </Text>
       </Group>
       {!document.data && <Asked of={document}>{() => null}</Asked>}

@@ -5,9 +5,10 @@ import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { openapi } from '../form/body';
 import { Asked } from '../ui/asked';
+import { Back } from '../ui/back';
+import { Gone } from '../ui/gone';
 import { Headed } from '../ui/headed';
 import { Once } from '../ui/once';
-import { Problem } from '../ui/problem';
 import { Wide } from '../ui/wide';
 import { Method } from './list';
 import { answers, bodies, curl, operations, parameters, type Doc, type Line } from './model';
@@ -22,7 +23,11 @@ export function OperationPage() {
   if (!doc || !op) {
     return (
       <Headed title={id}>
-        <Asked of={document}>{() => <Problem error={new Error(t('apidocs.gone', { name: id }))} />}</Asked>
+        <Asked of={document}>{() => (
+          <Gone text={t('apidocs.gone', { name: id })}>
+            <Back to="/apidocs">{t('nav.apidocs')}</Back>
+          </Gone>
+        )}</Asked>
       </Headed>
     );
   }

@@ -11,8 +11,9 @@ import type { Schema } from '../form/schema';
 import type { Seen } from '../form/values';
 import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
+import { Back } from '../ui/back';
+import { Gone } from '../ui/gone';
 import { Headed } from '../ui/headed';
-import { Problem } from '../ui/problem';
 import { removeCheck, setCheck } from './actions';
 import { Links } from './links';
 import { NewCheck } from './new';
@@ -42,7 +43,9 @@ export function CheckPage() {
   if (!check) {
     return (
       <Headed title={name}>
-        <Problem error={new Error(t('checks.gone', { name }))} />
+        <Gone text={t('checks.gone', { name })}>
+          <Back to="/checks">{t('nav.checks')}</Back>
+        </Gone>
       </Headed>
     );
   }

@@ -63,8 +63,8 @@ export function ChecksPage() {
           {t('checks.new')}
         </Button>
       </Group>
-      {!checks.data && <Asked of={checks}>{() => null}</Asked>}
-      {checks.isSuccess && (
+      <Asked of={checks}>{() => null}</Asked>
+      {checks.data && (
         <>
           <Card withBorder p={0} component="section" aria-label={t('checks.own')}>
             {tables(all.filter((c) => c.template !== 'true'), true)}

@@ -1,6 +1,8 @@
 import { Badge, Card, Group, List, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { Refused } from '../api/client';
+import { Problem } from '../ui/problem';
 import { FarmLink } from '../ui/farm-link';
 import { queries } from '../api/queries';
 import { darkOrange } from '../theme';
@@ -11,10 +13,13 @@ type Item = { key: string; text: string; advice?: string; farm?: string; severit
 const soon = 30;
 const shown = 8;
 
+/** Whether the user lacks the permission for what was asked. */
+const isRefused = (error: unknown) => error instanceof Refused && error.status === 403;
+
 /** Attention lists what needs somebody to act, the worst first. */
 export function Attention() {
   const { t } = useTranslation();
-  const { items, known, partly } = useAttention();
+  const { items, known, partly, failed } = useAttention();
   return (
     <Card withBorder component="section" aria-labelledby="attention">
       <Group justify="space-between" mb="xs">
@@ -23,7 +28,8 @@ export function Attention() {
         </Title>
         {items.length > 0 && <Badge color={items[0].severity === 'error' ? 'red.9' : darkOrange}>{items.length}</Badge>}
       </Group>
-      {items.length === 0 && <Text c="dimmed">{known ? t(partly ? 'attention.none_seen' : 'attention.none') : '…'}</Text>}
+      {failed && <Problem error={failed.error} again={() => void failed.refetch()} />}
+      {items.length === 0 && !failed && <Text c="dimmed">{known ? t(partly ? 'attention.none_seen' : 'attention.none') : '…'}</Text>}
       <List size="sm" spacing={6} listStyleType="none">
         {items.slice(0, shown).map((h) => (
           <List.Item key={h.key}>
@@ -54,14 +60,15 @@ export function Attention() {
 
 /**
  * What needs a hand, as far as the user may see it: known once the state of the farms is there, partly
- * when the user lacks the permission for some of it. Everybody may see the state of his farms.
+ * when the user lacks the permission for some of it, failed when some of it could not be asked. Everybody may see the state of his farms.
  */
-function useAttention(): { items: Item[]; known: boolean; partly: boolean } {
+function useAttention() {
   const { t } = useTranslation();
   const farms = useQuery(queries.farms);
   const status = useQuery(queries.status);
   const found = useQuery(queries.findings);
   const held = useQuery(queries.certificates);
+  const all = [status, found, held];
   const items: Item[] = [];
   const problems = new Map(status.data?.params.farms?.map((f) => [f.farmname, f.problem]));
   for (const f of farms.data?.farms ?? []) {
@@ -83,5 +90,5 @@ function useAttention(): { items: Item[]; known: boolean; partly: boolean } {
     items.push({ key: `finding ${i}`, farm: f.farm || undefined, text: f.message, advice: f.advice, severity: f.severity === 'error' ? 'error' : 'warning' });
   }
   items.sort((a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'));
-  return { items, known: farms.isSuccess && !status.isPending && !found.isPending && !held.isPending, partly: status.isError || found.isError || held.isError };
+  return { items, known: farms.isSuccess && !status.isPending && !found.isPending && !held.isPending, partly: all.some((q) => isRefused(q.error)), failed: all.find((q) => q.error && !isRefused(q.error)) };
 }

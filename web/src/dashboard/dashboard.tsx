@@ -19,7 +19,7 @@ const WhichWay = late(async () => (await import('./which-way')).WhichWay);
 export function Dashboard() {
   const { t } = useTranslation();
   const farms = useQuery(queries.farms);
-  if (farms.error) {
+  if (farms.error && !farms.data) {
     return (
       <Headed title={t('nav.dashboard')}>
         <Problem error={farms.error} again={() => void farms.refetch()} />
@@ -31,6 +31,7 @@ export function Dashboard() {
       <Title order={1} size="h2">
         {t('nav.dashboard')}
       </Title>
+      {farms.error && <Problem error={farms.error} again={() => void farms.refetch()} />}
       <Figures />
       <Attention />
       <FarmTiles farms={farms.data?.farms} />

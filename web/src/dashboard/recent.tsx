@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
+import { Asked } from '../ui/asked';
 import { Entries } from '../timeline/entries';
 
 /** Recent is the end of the timeline: what changed. */
@@ -20,7 +21,7 @@ export function Recent() {
           {t('recent.all')}
         </Anchor>
       </Group>
-      {timeline.isSuccess && last.length === 0 ? <Text c="dimmed">{t('timeline.empty')}</Text> : <Entries of={last} />}
+      <Asked of={timeline}>{() => (last.length === 0 ? <Text c="dimmed">{t('timeline.empty')}</Text> : <Entries of={last} />)}</Asked>
     </Card>
   );
 }

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import { FormDrawer } from '../form/drawer';
@@ -17,7 +18,9 @@ export function BackendForm({ farm, of: { service, backend }, close }: { farm: s
   const object = useQuery(queries.farm(farm)).data;
   const all = service ? object?.services.find((s) => s.id === service)?.backends : object?.backends;
   const seen = (all as (Seen & { id: number })[] | undefined)?.find((b) => b.id === backend);
-  const name = String(seen?.alias || (seen && endpoint(String(seen.ip ?? ''), seen.port as number | null)) || '');
+  const before = useRef(seen); // what it was, should somebody else delete it
+  if (seen) before.current = seen;
+  const name = String(before.current?.alias || (before.current && endpoint(String(before.current.ip ?? ''), before.current.port as number | null)) || '');
   const title = backend === undefined ? t('backends.add_to', { name: service ?? farm }) : t('backends.edit', { name });
   const known = schemas && object && (backend === undefined || seen);
   const profile = String(object?.params.profile);
@@ -25,6 +28,7 @@ export function BackendForm({ farm, of: { service, backend }, close }: { farm: s
     <FormDrawer
       title={title}
       close={close}
+      gone={object && backend !== undefined && !seen ? name || String(backend) : undefined}
       id={`backend ${farm} ${service} ${backend}`}
       schema={known ? schemaOf(schemas, profile, 'backend') : undefined}
       farmSchema={schemas && schemaOf(schemas, profile, 'farm')}

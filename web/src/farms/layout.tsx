@@ -1,6 +1,6 @@
 import { Alert, Badge, Button, Group, Loader, Stack, Tabs, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link, Outlet, useNavigate, useParams, useRouterState } from '@tanstack/react-router';
+import { Outlet, useNavigate, useParams, useRouterState } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
@@ -8,6 +8,9 @@ import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
 import { endpoint } from '../ui/address';
+import { NoSuchPage } from '../layout/failed';
+import { isGone } from '../ui/asked';
+import { Back } from '../ui/back';
 import { Headed } from '../ui/headed';
 import { Problem } from '../ui/problem';
 import { State, stateOf } from '../ui/state';
@@ -31,18 +34,19 @@ export function FarmLayout() {
   const problem = useQuery(queries.status).data?.params.farms?.find((f) => f.farmname === farm)?.problem;
   const [change, setChange] = useState<Change & { gone?: boolean }>();
   const may = useMay();
-  if (numbers.error) {
+  if (!numbers.data?.farm || isGone(numbers.error)) {
     return (
       <Headed title={farm}>
-        <Problem error={numbers.error} again={() => void numbers.refetch()}>
-          <Button renderRoot={(props) => <Link {...props} to="/farms" />} size="xs" variant="default">
-            {t('nav.farms')}
-          </Button>
-        </Problem>
+        {numbers.error ? (
+          <Problem error={numbers.error} again={() => void numbers.refetch()}>
+            <Back to="/farms">{t('nav.farms')}</Back>
+          </Problem>
+        ) : (
+          <Loader size="sm" aria-label="…" />
+        )}
       </Headed>
     );
   }
-  if (!numbers.data?.farm) return <Loader size="sm" aria-label="…" />;
   const f = numbers.data.farm;
   const act = (what: 'start' | 'stop' | 'restart') => setChange(action(farm, what, t(`farm.${what}`, { farm })));
   return (
@@ -77,6 +81,7 @@ export function FarmLayout() {
           </Button>
         </Button.Group>
       </Group>
+      {numbers.error && <Problem error={numbers.error} again={() => void numbers.refetch()} />}
       {f.comment && (
         <Text c="dimmed" className="text">
           {f.comment}
@@ -92,7 +97,7 @@ export function FarmLayout() {
           ))}
         </Tabs.List>
       </Tabs>
-      <Outlet />
+      {tabsOf(f.profile).some((tab) => tab === at) ? <Outlet /> : <NoSuchPage />}
       {change && <ChangeDialog change={change} close={() => setChange(undefined)} done={change.gone ? () => void go({ to: '/farms' }) : undefined} />}
     </Stack>
   );

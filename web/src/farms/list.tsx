@@ -72,7 +72,7 @@ export function FarmList() {
         />
         {tags.length > 0 && <Select aria-label={t('farms.tag')} placeholder={t('farms.tag')} clearable value={tag} onChange={setTag} data={tags} />}
         <Text size="sm" c="dimmed" role="status">
-          {t('farms.count', { count: found.length })}
+          {farms.data && t('farms.count', { count: found.length })}
         </Text>
       </Group>
       {marked.length > 0 && <Bulk farms={marked} done={() => choose(new Set())} />}

@@ -7,6 +7,7 @@ import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { Entries } from '../timeline/entries';
+import { Asked } from '../ui/asked';
 import { Boundary } from '../ui/boundary';
 import { late } from '../ui/late';
 import { Passport } from '../zones/passport';
@@ -43,7 +44,7 @@ export function FarmOverview() {
         <Title order={2} size="h4" id="happened" mb="xs">
           {t('nav.timeline')}
         </Title>
-        {timeline.data?.params?.length ? <Entries of={timeline.data.params.slice(0, 20)} causes /> : <Text c="dimmed">{t('timeline.empty')}</Text>}
+        <Asked of={timeline}>{({ params }) => (params?.length ? <Entries of={params.slice(0, 20)} causes /> : <Text c="dimmed">{t('timeline.empty')}</Text>)}</Asked>
       </Card>
       {change && (
         <ChangeDialog change={change} close={() => setChange(undefined)}>

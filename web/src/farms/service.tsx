@@ -1,4 +1,4 @@
-import { Loader, Stack, Title } from '@mantine/core';
+import { Stack, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
@@ -6,6 +6,9 @@ import { queries } from '../api/queries';
 import { SchemaForm } from '../form/form';
 import type { Seen } from '../form/values';
 import { useMay } from '../session/may';
+import { Asked } from '../ui/asked';
+import { Back } from '../ui/back';
+import { Gone } from '../ui/gone';
 import { Problem } from '../ui/problem';
 import { setService } from './actions';
 import { Passport } from '../zones/passport';
@@ -21,15 +24,20 @@ export function ServicePage() {
   const { farm, service } = useParams({ strict: false }) as { farm: string; service: string };
   const object = useQuery(queries.farm(farm));
   const schemas = useQuery(queries.schemas);
-  const error = object.error ?? schemas.error;
-  if (error) return <Problem error={error} />;
-  if (!object.data || !schemas.data) return <Loader size="sm" aria-label="…" />;
+  if (!object.data || !schemas.data) return <Asked of={object.data ? schemas : object}>{() => null}</Asked>;
   const seen = object.data.services.find((s) => s.id === service) as Seen | undefined;
-  if (!seen) return <Problem error={new Error(t('services.gone', { name: service }))} />;
+  if (!seen) {
+    return (
+      <Gone text={t('services.gone', { name: service })}>
+        <Back to={`/farms/${farm}/services`}>{t('tab.services')}</Back>
+      </Gone>
+    );
+  }
   const farmSeen = object.data.params;
   const profile = String(farmSeen.profile);
   return (
     <Stack>
+      {object.error && <Problem error={object.error} again={() => void object.refetch()} />}
       <Title order={2} size="h3" className="text">
         {service}
       </Title>

@@ -9,6 +9,8 @@ import { ChangeDialog } from '../change/dialog';
 import { SchemaForm } from '../form/form';
 import type { Seen } from '../form/values';
 import { useMay } from '../session/may';
+import { Asked } from '../ui/asked';
+import { Problem } from '../ui/problem';
 import { State } from '../ui/state';
 import { createService, createServiceAt, moveService, remove, takesAll } from './actions';
 import { BackendForm } from './backend-form';
@@ -21,7 +23,8 @@ export function FarmServices() {
   const { t } = useTranslation();
   const may = useMay();
   const { farm } = useParams({ strict: false }) as { farm: string };
-  const object = useQuery(queries.farm(farm)).data;
+  const asked = useQuery(queries.farm(farm));
+  const object = asked.data;
   const services = object?.services ?? [];
   const names = object?.params.profile === 'gslb';
   const [creating, create] = useState(false);
@@ -35,8 +38,10 @@ export function FarmServices() {
     drag(undefined);
   };
   const allowed = may('farm.modify');
+  if (!object) return <Asked of={asked}>{() => null}</Asked>;
   return (
     <Stack>
+      {asked.error && <Problem error={asked.error} again={() => void asked.refetch()} />}
       <Group justify="space-between">
         <Text c="dimmed" size="sm">
           {t(names ? 'services.names' : 'services.order')}
@@ -45,7 +50,7 @@ export function FarmServices() {
           {t('services.add')}
         </Button>
       </Group>
-      {object && services.length === 0 && <Text c="dimmed">{t(names ? 'services.no_names' : 'services.none')}</Text>}
+      {services.length === 0 && <Text c="dimmed">{t(names ? 'services.no_names' : 'services.none')}</Text>}
       {services.map((s, i) => (
         <Card key={s.id} withBorder component="section" aria-label={s.id} draggable={allowed && !names} onDragStart={() => drag(s.id)} onDragOver={(e) => e.preventDefault()} onDrop={(e) => drop(e, i)}>
           <Group justify="space-between" align="start">
@@ -97,7 +102,7 @@ export function FarmServices() {
           </Group>
         </Card>
       ))}
-      {creating && <NewService farm={farm} profile={String(object?.params.profile)} services={services} close={() => create(false)} />}
+      {creating && <NewService farm={farm} profile={String(object.params.profile)} services={services} close={() => create(false)} />}
       {adding && <BackendForm farm={farm} of={{ service: adding }} close={() => addTo(undefined)} />}
       {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
     </Stack>

@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { body, request } from '../api/client';
 import { queries } from '../api/queries';
 import { useMay } from '../session/may';
+import { Asked } from '../ui/asked';
 import { DataTable } from '../ui/data-table';
 import { done, failed } from '../ui/notify';
 import { Problem } from '../ui/problem';
@@ -16,9 +17,10 @@ type Session = { id: number; session: string; client?: string; backend_ip?: stri
 export function FarmSessions() {
   const { t } = useTranslation();
   const { farm } = useParams({ strict: false }) as { farm: string };
-  const object = useQuery(queries.farm(farm)).data;
+  const asked = useQuery(queries.farm(farm));
+  const object = asked.data;
   const [chosen, choose] = useState<string | null>(null);
-  if (!object) return null;
+  if (!object) return <Asked of={asked}>{() => null}</Asked>;
   const flat = object.params.profile === 'l4xnat';
   const services = object.services.map((s) => s.id);
   const service = flat ? null : (chosen ?? services[0]);
@@ -58,11 +60,11 @@ function SessionTable({ parts }: { parts: string[] }) {
       <Group p="md" align="end">
         <TextInput size="xs" label={t('sessions.find')} value={wanted} onChange={(e) => want(e.currentTarget.value)} />
         <Text size="sm" c="dimmed" role="status">
-          {t('sessions.count', { count: sessions.data?.total_sessions ?? 0 })}
+          {sessions.data && t('sessions.count', { count: sessions.data.total_sessions })}
         </Text>
       </Group>
       {sessions.error && <Problem error={sessions.error} />}
-      {sessions.isSuccess && (
+      {sessions.data && (
         <DataTable
           label={t('tab.sessions')}
           rows={rows}

@@ -1,10 +1,11 @@
-import { Loader, Stack } from '@mantine/core';
+import { Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import { SchemaForm } from '../form/form';
 import { useMay } from '../session/may';
+import { Asked } from '../ui/asked';
 import { Problem } from '../ui/problem';
 import { setFarm } from './actions';
 import { Rules } from './rules';
@@ -20,12 +21,11 @@ export function FarmSettings() {
   const { farm } = useParams({ strict: false }) as { farm: string };
   const seen = useQuery(queries.farm(farm));
   const schemas = useQuery(queries.schemas);
-  const error = seen.error ?? schemas.error;
-  if (error) return <Problem error={error} />;
-  if (!seen.data || !schemas.data) return <Loader size="sm" aria-label="…" />;
+  if (!seen.data || !schemas.data) return <Asked of={seen.data ? schemas : seen}>{() => null}</Asked>;
   const object = seen.data.params;
   return (
     <Stack>
+      {seen.error && <Problem error={seen.error} again={() => void seen.refetch()} />}
       <SchemaForm
         id={`farm ${farm}`}
         schema={schemaOf(schemas.data, String(object.profile), 'farm')}

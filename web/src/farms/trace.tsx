@@ -63,7 +63,7 @@ export function FarmTrace() {
                     {e.method ?? e.type} {e.host ?? e.name}
                     {e.path}
                   </Table.Td>
-                  <Table.Td>{e.rcode ?? e.status}</Table.Td>
+                  <Table.Td>{e.rcode ?? (e.status || '')}</Table.Td>
                   <Table.Td className="number">{e.rcode ? '' : duration((e.total_us ?? 0) / 1e6)}</Table.Td>
                   <Table.Td className="text">{[e.service, e.backend].filter(Boolean).join(' → ')}</Table.Td>
                   <Table.Td className="text">{e.decision}</Table.Td>

@@ -1,14 +1,28 @@
 import { Loader } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { queries } from '../api/queries';
+import { openapi } from './body';
 import { SchemaForm, type FormProps } from './form';
 import { Drawer } from '../ui/dialog';
+import { Gone } from '../ui/gone';
+import { Problem } from '../ui/problem';
+
+type Props = Omit<FormProps, 'schema'> & { schema?: FormProps['schema']; title: string; close: () => void; /** What was edited and no longer exists: somebody else deleted it. */ gone?: string };
 
 /** FormDrawer is a form beside the page; it waits for its schema. */
-export function FormDrawer({ title, close, schema, ...form }: Omit<FormProps, 'schema'> & { schema?: FormProps['schema']; title: string; close: () => void }) {
+export function FormDrawer({ title, close, schema, gone, ...form }: Props) {
   const { t } = useTranslation();
   return (
     <Drawer opened onClose={close} position="right" size="lg" title={title} closeButtonProps={{ 'aria-label': t('palette.close') }}>
-      {schema ? <SchemaForm {...form} schema={schema} done={(body) => (close(), form.done?.(body))} /> : <Loader size="sm" aria-label="…" />}
+      {gone !== undefined ? <Gone text={t('form.gone', { name: gone })} /> : schema ? <SchemaForm {...form} schema={schema} done={(body) => (close(), form.done?.(body))} /> : <Waiting />}
     </Drawer>
   );
+}
+
+/** Waiting stands where there is no schema yet. It says why when the appliance does not give it. */
+function Waiting() {
+  const asked = [useQuery({ ...queries.schemas, enabled: false }), useQuery({ ...openapi, enabled: false })];
+  const failed = asked.find((q) => q.error && !q.isFetching);
+  return failed ? <Problem error={failed.error} again={() => void failed.refetch()} /> : <Loader size="sm" aria-label="…" />;
 }

@@ -1,11 +1,11 @@
-import { Alert, Button, Card, Group, SimpleGrid, Stack, Switch, Text, TextInput, Title } from '@mantine/core';
+import { Alert, Button, Card, Group, Loader, SimpleGrid, Stack, Switch, Text, TextInput, Title } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useMemo, useRef, useState, type FormEvent, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Refused } from '../api/client';
 import { isForceable, preview, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
-import { useFieldText } from '../i18n/fields';
+import { useFieldText, useFieldTextsComing } from '../i18n/fields';
 import { Problem } from '../ui/problem';
 import { useDraft } from './draft';
 import { FieldInput, type FieldProps } from './field';
@@ -41,6 +41,7 @@ export type FormProps = {
 export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without = [], change, verb, done, disabled, inputs = {}, narrow, children }: FormProps) {
   const { t } = useTranslation();
   const form = useRef<HTMLFormElement>(null);
+  const coming = useFieldTextsComing();
   const initial = useMemo(() => valuesOf(schema, seen), [schema, seen]);
   const draft = useDraft(id, initial);
   const farmValues = useMemo(() => farm && farmSchema && valuesOf(farmSchema, farm), [farm, farmSchema]);
@@ -68,7 +69,7 @@ export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without =
     <form ref={form} onSubmit={submit} noValidate>
       <Stack>
         {children}
-        <Fields schema={schema} when={when} without={without} initial={initial} values={draft.values} farm={farmValues} set={draft.set} disabled={disabled} inputs={inputs} narrow={narrow} wrong={here ? { [wrong]: at(wrong, (trial.error as Error).message) } : {}} />
+        {coming ? <Loader size="sm" aria-label="…" /> : <Fields schema={schema} when={when} without={without} initial={initial} values={draft.values} farm={farmValues} set={draft.set} disabled={disabled} inputs={inputs} narrow={narrow} wrong={here ? { [wrong]: at(wrong, (trial.error as Error).message) } : {}} />}
         {trial.error && !here && <Problem error={trial.error} />}
         <Card withBorder p="xs" className="save">
           <Group justify="space-between">

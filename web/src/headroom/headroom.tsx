@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import type { components } from '../api/schema';
+import { Asked } from '../ui/asked';
 import { DataTable, type Column } from '../ui/data-table';
 import { FarmLink } from '../ui/farm-link';
 import { endpoint } from '../ui/address';
@@ -13,14 +14,15 @@ type Row = components['schemas']['BackendHeadroom'];
 /** Headroom is how much more each backend of a farm can take, as its traffic has taught. */
 export function Headroom({ farm }: { farm: string }) {
   const { t } = useTranslation();
-  const rows = useQuery(queries.headroom(farm)).data?.params ?? [];
-  if (rows.length === 0) return null;
+  const asked = useQuery(queries.headroom(farm));
+  const rows = asked.data?.params ?? [];
+  if (rows.length === 0 && !asked.error) return null;
   return (
     <Card withBorder p={0} component="section" aria-labelledby="headroom">
       <Title order={2} size="h4" id="headroom" p="md" pb="xs">
         {t('headroom.title')}
       </Title>
-      <Rooms rows={rows} />
+      <Asked of={asked}>{() => <Rooms rows={rows} />}</Asked>
     </Card>
   );
 }

@@ -19,7 +19,7 @@ export function HeadroomPage() {
       </Title>
       {all.error && <Problem error={all.error} again={() => void all.refetch()} />}
       {all.isPending && <Loader size="sm" aria-label="…" />}
-      {all.isSuccess && (
+      {all.data && (
         <Card withBorder p={0}>
           <Rooms rows={rows} farms />
         </Card>

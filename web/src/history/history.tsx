@@ -29,7 +29,7 @@ export function HistoryPage() {
       </Title>
       {history.error && <Problem error={history.error} again={() => void history.refetch()} />}
       {history.isPending && <Loader size="sm" aria-label="…" />}
-      {history.isSuccess && (
+      {history.data && (
         <Card withBorder p={0}>
           <DataTable
             label={t('nav.history')}

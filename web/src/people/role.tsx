@@ -7,6 +7,7 @@ import { quoted, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
+import { Back } from '../ui/back';
 import { differing, listed, type Switches } from './matrix';
 import { MatrixTable } from './matrix-table';
 import { NewRole } from './new-role';
@@ -38,7 +39,7 @@ export function RolePage() {
         </Button>
       </Group>
       {predefined && <Alert color="gray">{t('role.fixed')}</Alert>}
-      <Asked of={switches}>{(is) => <Permissions key={role} role={role} before={is as Switches} disabled={predefined || !may('rbac-role.modify')} />}</Asked>
+      <Asked of={switches} back={<Back to="/people/roles">{t('people.roles')}</Back>}>{(is) => <Permissions key={role} role={role} before={is as Switches} disabled={predefined || !may('rbac-role.modify')} />}</Asked>
       {copying && <NewRole of={role} close={() => copy(false)} done={(to) => void go({ to: '/people/roles/$role', params: { role: to } })} />}
     </Stack>
   );

@@ -9,6 +9,7 @@ import { useBody } from '../form/body';
 import { SchemaForm } from '../form/form';
 import { only, titled } from '../form/titled';
 import type { Seen } from '../form/values';
+import { NoSuchPage } from '../layout/failed';
 import { useRoot } from '../session/may';
 import { Asked } from '../ui/asked';
 import { Pills } from '../ui/pills';
@@ -29,7 +30,7 @@ export function SigningPage() {
   return (
     <Stack>
       <Pills base="/people/signing" at={source} tabs={sources} word={(s) => t(`signing.${s}`)} />
-      <Settings key={source} of={source} />
+      {sources.includes(source) ? <Settings key={source} of={source} /> : <NoSuchPage />}
     </Stack>
   );
 }

@@ -12,6 +12,7 @@ import { Drop } from '../ui/drop';
 import { Facts } from '../ui/facts';
 import { done } from '../ui/notify';
 import { Problem } from '../ui/problem';
+import { day, when } from '../ui/time';
 import { removeGeoip } from './actions';
 
 type Database = components['schemas']['GeoIPView'];
@@ -48,8 +49,8 @@ export function Geoip() {
           <Facts
             facts={[
               [t('geoip.kind'), of.kind],
-              [t('geoip.built'), of.built && new Date(of.built).toLocaleDateString()],
-              [t('geoip.uploaded'), of.uploaded && t('geoip.uploaded_by', { at: new Date(of.uploaded).toLocaleString(), by: of.by })],
+              [t('geoip.built'), of.built && day(of.built)],
+              [t('geoip.uploaded'), of.uploaded && t('geoip.uploaded_by', { at: when(of.uploaded), by: of.by })],
               [t('geoip.countries'), of.countries_known],
               [t('geoip.nets'), `${of.nets_ipv4 ?? 0} IPv4, ${of.nets_ipv6 ?? 0} IPv6`],
               [t('geoip.coordinates'), t(of.has_coordinates === 'true' ? 'geoip.with' : 'geoip.without')],

@@ -6,6 +6,7 @@ import { object } from '../api/files';
 import { queries } from '../api/queries';
 import { SchemaForm } from '../form/form';
 import type { Seen } from '../form/values';
+import { NoSuchPage } from '../layout/failed';
 import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
 import { Facts } from '../ui/facts';
@@ -23,7 +24,7 @@ export function MachineSettings() {
   return (
     <Stack>
       <Pills base="/system/machine" at={section} tabs={sections} word={(s) => t(`machine.${s}`)} />
-      <Section key={section} of={section} />
+      {sections.some((s) => s === section) ? <Section key={section} of={section} /> : <NoSuchPage />}
     </Stack>
   );
 }

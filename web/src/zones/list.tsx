@@ -78,7 +78,7 @@ export function ZoneList() {
           />
         )}
       </Card>
-      {edited && <ZoneForm farm={farm} zone={object.data?.zones.find((z) => z.id === edited.zone)} close={() => edit(undefined)} />}
+      {edited && <ZoneForm farm={farm} name={edited.zone} zone={object.data?.zones.find((z) => z.id === edited.zone)} close={() => edit(undefined)} />}
       {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
     </Stack>
   );

@@ -6,15 +6,16 @@ import { createZone, setZone } from './actions';
 import type { Zone } from './types';
 
 /** ZoneForm creates a zone, or changes what it has besides its records. */
-export function ZoneForm({ farm, zone, close }: { farm: string; zone?: Zone; close: () => void }) {
+export function ZoneForm({ farm, name, zone, close }: { farm: string; /** The zone that is changed, none for a new one. */ name?: string; zone?: Zone; close: () => void }) {
   const { t } = useTranslation();
   const schema = useQuery(queries.schemas).data?.gslb_zone;
-  const title = zone ? t('zones.set', { name: zone.id }) : t('zones.add');
+  const title = name !== undefined ? t('zones.set', { name }) : t('zones.add');
   return (
     <FormDrawer
       title={title}
       close={close}
-      id={`zone ${farm} ${zone?.id ?? ''}`}
+      gone={zone ? undefined : name}
+      id={`zone ${farm} ${name ?? ''}`}
       schema={schema}
       when={zone ? 'update' : 'create'}
       seen={{ ...zone }}

@@ -8,6 +8,7 @@ import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
+import { Back } from '../ui/back';
 import { removeZone } from './actions';
 import { ImportZone } from './import';
 import { Records } from './records';
@@ -28,7 +29,7 @@ export function ZonePage() {
   const [change, setChange] = useState<Change>();
   const allowed = may('farm.modify');
   return (
-    <Asked of={asked}>
+    <Asked of={asked} back={<Back to={`/farms/${farm}/zones`}>{t('tab.zones')}</Back>}>
       {(zone) => (
         <Stack>
           <Group justify="space-between" align="start">
@@ -61,7 +62,7 @@ export function ZonePage() {
           <Warnings farm={farm} zone={zone.id} />
           <Records farm={farm} zone={zone} />
           <Signing farm={farm} zone={zone} set={() => edit(true)} />
-          {editing && <ZoneForm farm={farm} zone={zone} close={() => edit(false)} />}
+          {editing && <ZoneForm farm={farm} name={zone.id} zone={zone} close={() => edit(false)} />}
           {importing && <ImportZone farm={farm} zone={zone.id} close={() => setImporting(false)} />}
           {change && <ChangeDialog change={change} close={() => setChange(undefined)} done={() => void go({ to: '/farms/$farm/zones', params: { farm } })} />}
         </Stack>
