@@ -328,6 +328,14 @@ func (f *Farm) ChoosesByPlace(measured bool) *DNSService {
 // Zones are the settings of a farm that answers for zones, nil for others.
 func (f *Farm) Zones() *GSLB { return f.Global }
 
+// WithZones returns a copy of a farm that answers for zones, which has these instead. It
+// shares all other settings with f.
+func (f *Farm) WithZones(zones []Zone) Farm {
+	out, global := *f, *f.Global
+	global.Zones, out.Global = zones, &global
+	return out
+}
+
 // Records is how many records the zones of a farm have. Packed ones count as one run each.
 func (f *Farm) Records() (n int) {
 	if f.Global == nil {

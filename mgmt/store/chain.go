@@ -10,7 +10,7 @@ import (
 
 // keyframeEvery is how often a revision holds the whole configuration. More
 // often costs space, more rarely costs time to read an old one.
-const keyframeEvery = 32
+const keyframeEvery = 128
 
 // entry is one revision as it lies on disk (packed.go).
 type entry struct {
@@ -31,6 +31,10 @@ type change struct {
 	System *farm.System `json:"system,omitempty"`
 	// Checks holds all of them where one changed, and if Whole.
 	Checks *[]farm.Check `json:"checks,omitempty"`
+
+	// edits make zones of Farms, by farm ID, whose records Farms does not have. They are
+	// items of their own on disk.
+	edits map[uint32][]zoneEdit
 }
 
 // snapshot is the newest revision with the whole configuration.
@@ -45,17 +49,30 @@ func (s *snapshot) entry() *entry { return &entry{s.Revision, whole(s.Config)} }
 // changeBetween finds what turns old into new. Every farm must have an ID of
 // its own.
 func changeBetween(old, new *farm.Config) change {
-	before := make(map[uint32]*farm.Farm, len(old.Farms))
-	for i := range old.Farms {
-		before[old.Farms[i].ID] = &old.Farms[i]
+	steps := compare(old, new)
+	for i := range steps.changed {
+		steps.changed[i].zones = nil
 	}
+	return steps.change()
+}
+
+// change returns the change that the comparison found.
+func (steps *comparison) change() change {
+	old, new := steps.old, steps.new
 	c := change{Reordered: len(old.Farms) != len(new.Farms)}
-	for i := range new.Farms {
-		f := &new.Farms[i]
-		if was := before[f.ID]; was == nil || *was != *f && !reflect.DeepEqual(was, f) {
-			c.Farms = append(c.Farms, *f)
+	for i := range steps.changed {
+		step := &steps.changed[i]
+		if step.equal {
+			continue
 		}
-		c.Reordered = c.Reordered || old.Farms[i].ID != f.ID
+		var was *farm.Farm
+		if step.was >= 0 {
+			was = &old.Farms[step.was]
+		}
+		c.put(&new.Farms[step.at], was, step.zones)
+	}
+	for i := 0; i < len(new.Farms) && !c.Reordered; i++ {
+		c.Reordered = old.Farms[i].ID != new.Farms[i].ID
 	}
 	if c.Reordered {
 		for i := range new.Farms {
@@ -88,7 +105,10 @@ func saidChecks(cfg *farm.Config) *[]farm.Check {
 
 // applyTo returns the configuration after the change; old is not touched, but
 // shares the farms that did not change.
-func (c *change) applyTo(old *farm.Config) (*farm.Config, error) {
+func (c *change) applyTo(old *farm.Config) (*farm.Config, error) { return c.apply(old, false) }
+
+// apply is applyTo; in place the records of old may change, which nobody uses any more.
+func (c *change) apply(old *farm.Config, inPlace bool) (*farm.Config, error) {
 	system := old.System
 	switch {
 	case c.System != nil:
@@ -103,28 +123,51 @@ func (c *change) applyTo(old *farm.Config) (*farm.Config, error) {
 	case c.Checks != nil, c.Whole:
 		checks = nil
 	}
-	if c.Whole {
-		return &farm.Config{Farms: c.Farms, System: system, Checks: checks}, nil
-	}
-	byID := make(map[uint32]*farm.Farm, len(old.Farms)+len(c.Farms))
-	order := make([]uint32, 0, len(old.Farms))
-	for i := range old.Farms {
-		byID[old.Farms[i].ID] = &old.Farms[i]
-		order = append(order, old.Farms[i].ID)
-	}
-	for i := range c.Farms {
-		byID[c.Farms[i].ID] = &c.Farms[i]
-	}
-	if c.Reordered {
-		order = c.Order
-	}
 	out := &farm.Config{System: system, Checks: checks}
-	for _, id := range order {
-		f := byID[id]
+	if c.Whole {
+		if len(c.edits) > 0 {
+			return nil, errEdit
+		}
+		out.Farms = c.Farms
+		return out, nil
+	}
+	changed := make(map[uint32]*farm.Farm, len(c.Farms))
+	for i := range c.Farms {
+		changed[c.Farms[i].ID] = &c.Farms[i]
+	}
+	add := func(id uint32, before *farm.Farm) error {
+		f := changed[id]
 		if f == nil {
-			return nil, fmt.Errorf("the change names farm %d, which no revision before it has", id)
+			f = before
+		} else if len(c.edits) > 0 {
+			var err error
+			if f, err = c.edited(f, before, inPlace); err != nil {
+				return err
+			}
+		}
+		if f == nil {
+			return fmt.Errorf("the change names farm %d, which no revision before it has", id)
 		}
 		out.Farms = append(out.Farms, *f)
+		return nil
+	}
+	if !c.Reordered {
+		out.Farms = make([]farm.Farm, 0, len(old.Farms))
+		for i := range old.Farms {
+			if err := add(old.Farms[i].ID, &old.Farms[i]); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	before := make(map[uint32]*farm.Farm, len(old.Farms))
+	for i := range old.Farms {
+		before[old.Farms[i].ID] = &old.Farms[i]
+	}
+	for _, id := range c.Order {
+		if err := add(id, before[id]); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }
@@ -153,7 +196,7 @@ func read(revisions records, number uint64) (*farm.Config, Revision, error) {
 	cfg := &farm.Config{}
 	for i := len(chain) - 1; i >= 0; i-- {
 		var err error
-		if cfg, err = chain[i].Change.applyTo(cfg); err != nil {
+		if cfg, err = chain[i].Change.apply(cfg, true); err != nil {
 			return nil, Revision{}, fmt.Errorf("revision %d: %w", chain[i].Number, err)
 		}
 	}

@@ -37,7 +37,7 @@ func lettersOf(cfg *farm.Config) (out string) {
 // sealed is a revision in its record, compressed as one.
 func sealed(t *testing.T, e *entry) []byte {
 	t.Helper()
-	record, err := pieces(nil).seal(e)
+	record, err := sealRevision(e, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestALongDifferenceIsStoredWithATag(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	s.keep, s.db.NoSync = 32, true
+	s.keep, s.db.NoSync = keyframeEvery, true
 	diffs := map[uint64]string{}
 	tag := func(number uint64) {
 		t.Helper()
@@ -202,13 +202,13 @@ func TestALongDifferenceIsStoredWithATag(t *testing.T) {
 			tag(rev.Number)
 		}
 	}
-	for len(diffs) < 100 {
+	for len(diffs) < 3*keyframeEvery {
 		rev, err := s.Commit(farmsOf("a"), Meta{Diff: "x"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		diffs[rev.Number] = "x"
-		if rev.Number == 70 {
+		if rev.Number == keyframeEvery+70 {
 			tag(40)
 		}
 	}
@@ -233,7 +233,7 @@ func TestALongDifferenceIsStoredWithATag(t *testing.T) {
 			t.Errorf("revision %d is listed with a difference of %d bytes, omitted: %t", rev.Number, len(rev.Diff), rev.DiffOmitted)
 		}
 	}
-	for number := uint64(41); number < 64; number++ {
+	for number := uint64(41); number < 2*keyframeEvery; number++ {
 		if _, _, err := s.Get(number); !errors.Is(err, ErrNotFound) {
 			t.Errorf("revision %d: %v", number, err)
 		}

@@ -43,10 +43,8 @@ func (s *Store) Whole() (*farm.Config, Revision, Contents, error) {
 	now := &snapshot{Config: &farm.Config{}}
 	err := s.view(func(tx *bolt.Tx) (err error) {
 		c = Contents{}
-		if _, value := tx.Bucket(currentBucket).Cursor().Last(); value != nil {
-			if now, err = readSnapshot(value); err != nil {
-				return err
-			}
+		if now, _, err = readCurrent(tx); err != nil {
+			return err
 		}
 		err = eachRecord(tx, certificatesBucket, func(_ []byte, v Certificate) { c.Certificates = append(c.Certificates, v) })
 		if err == nil {

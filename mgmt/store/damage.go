@@ -13,6 +13,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
@@ -125,18 +126,9 @@ func (s *Store) sweepAside() error {
 
 // write fills a new file.
 func (v *salvaged) write(tx *bolt.Tx, d Damage) error {
-	current := v.parts[string(currentBucket)]
-	if v.now.Number > 0 && !v.kept {
-		clear(current)
-		record, err := v.newest()
-		if err != nil {
-			return err
-		}
-		current[string(numberKey(v.now.Number))] = record
+	if err := v.settleCurrent(); err != nil {
+		return err
 	}
-	maps.DeleteFunc(current, func(k string, record []byte) bool {
-		return record == nil || k != string(numberKey(v.now.Number))
-	})
 	for _, name := range buckets {
 		b, err := tx.CreateBucket(name)
 		if err != nil {
@@ -159,6 +151,11 @@ func (v *salvaged) write(tx *bolt.Tx, d Damage) error {
 			return err
 		}
 	}
+	if v.layout == schemaVersion && v.now.Number > 0 {
+		if _, err := putParts(tx, v.now, heldParts{}, compare(&farm.Config{}, v.now.Config)); err != nil {
+			return err
+		}
+	}
 	c := v.cursorsOf()
 	if err := c.save(tx.Bucket(metaBucket)); err != nil {
 		return err
@@ -172,12 +169,35 @@ func (v *salvaged) write(tx *bolt.Tx, d Damage) error {
 	return writeSummary(tx)
 }
 
+// settleCurrent leaves the record of the newest revision, in layouts that have one. In this
+// one all parts are written again.
+func (v *salvaged) settleCurrent() error {
+	current := v.parts[string(currentBucket)]
+	if v.layout == schemaVersion {
+		clear(current)
+		for _, name := range partBuckets {
+			clear(v.parts[string(name)])
+		}
+		return nil
+	}
+	key := string(numberKey(v.now.Number))
+	if v.now.Number > 0 && !v.kept {
+		record, err := v.newest()
+		if err != nil {
+			return err
+		}
+		current[key] = record
+	}
+	maps.DeleteFunc(current, func(k string, record []byte) bool { return record == nil || k != key })
+	return nil
+}
+
 // newest is the record of the newest revision in the layout of the file.
 func (v *salvaged) newest() ([]byte, error) {
 	if v.layout < 5 {
 		return seal(&wholeRevision{v.now.Revision, v.now.Config})
 	}
-	return new(pieces).seal(v.now.entry())
+	return sealRevision(v.now.entry(), nil)
 }
 
 func (v *salvaged) writeDamage(tx *bolt.Tx, d Damage) error {

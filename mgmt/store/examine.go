@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -94,11 +95,16 @@ func checkTree(t *boltfile.Tree) error {
 	if err := new(cursors).load(recordsOf(meta)); err != nil {
 		return err
 	}
-	for _, name := range slices.Concat(numbered, named) {
+	for _, name := range slices.Concat(numbered, named, partBuckets) {
 		if b := t.Buckets[string(name)]; b != nil {
 			if err := checkBucket(string(name), b); err != nil {
 				return err
 			}
+		}
+	}
+	if version == schemaVersion {
+		if err := checkParts(t); err != nil {
+			return err
 		}
 	}
 	sum, err := summaryOf(t)
@@ -106,6 +112,50 @@ func checkTree(t *boltfile.Tree) error {
 		err = sum.check(t)
 	}
 	return err
+}
+
+// checkParts returns which part of the current configuration is missing. The manifest and
+// the indexes are read, not the parts they name.
+func checkParts(t *boltfile.Tree) error {
+	records := t.Buckets[string(currentBucket)].Records
+	if len(records) == 0 {
+		return nil
+	}
+	_, m, err := readManifest(records[len(records)-1].Value)
+	if err != nil {
+		return fmt.Errorf("the current configuration: %w", err)
+	}
+	farms, zones := recordsOf(t.Buckets[string(farmsBucket)]), recordsOf(t.Buckets[string(zonesBucket)])
+	check := func(in held, key []byte, sum digest, id uint32) error {
+		if digestOf(in.Get(key)) != sum {
+			return fmt.Errorf("a part of farm %d is missing", id)
+		}
+		return nil
+	}
+	for i := range sums(m.Farms).len() {
+		id, sum := sums(m.Farms).at(i)
+		if err := check(farms, farmKey(id), sum, id); err != nil {
+			return err
+		}
+	}
+	for i := range sums(m.Indexes).len() {
+		id, sum := sums(m.Indexes).at(i)
+		if err := check(zones, chunkKey(id, 0), sum, id); err != nil {
+			return err
+		}
+		index, err := readIndex(zones.Get(chunkKey(id, 0)))
+		if err != nil {
+			return fmt.Errorf("farm %d: %w", id, err)
+		}
+		for _, chunks := range index {
+			for _, c := range chunks {
+				if err := check(zones, chunkKey(id, c.id), c.sum, id); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func checkBucket(name string, b *boltfile.Bucket) error {
@@ -125,6 +175,9 @@ func isNumbered(name string) bool {
 func shownKey(name string, key []byte) string {
 	if n, err := keyNumber(key); err == nil && isNumbered(name) {
 		return strconv.FormatUint(n, 10)
+	}
+	if name == string(farmsBucket) || name == string(zonesBucket) {
+		return hex.EncodeToString(key)
 	}
 	return strconv.Quote(string(key))
 }

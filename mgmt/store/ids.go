@@ -148,6 +148,42 @@ func eachIDOf(f *farm.Farm, do func(kind int, id *uint32) error) error {
 	return nil
 }
 
+// checkIDs is checkIDs of the new configuration after one that passed it. If each farm keeps its place
+// and has no ID that it did not have before, all IDs are still unique.
+func (steps *comparison) checkIDs() error {
+	for i := range steps.new.Farms {
+		if len(steps.old.Farms) != len(steps.new.Farms) || steps.old.Farms[i].ID != steps.new.Farms[i].ID {
+			return checkIDs(steps.new)
+		}
+	}
+	for i := range steps.changed {
+		step := &steps.changed[i]
+		if !keepsIDs(&steps.old.Farms[step.at], &steps.new.Farms[step.at]) {
+			return checkIDs(steps.new)
+		}
+	}
+	return nil
+}
+
+// keepsIDs reports whether every ID of a farm is unique in it, and one it had before.
+func keepsIDs(was, now *farm.Farm) bool {
+	var had [kinds]map[uint32]bool
+	_ = eachIDOf(was, func(kind int, id *uint32) error {
+		if had[kind] == nil {
+			had[kind] = map[uint32]bool{}
+		}
+		had[kind][*id] = true
+		return nil
+	})
+	return eachIDOf(now, func(kind int, id *uint32) error {
+		if !had[kind][*id] {
+			return errNoID
+		}
+		delete(had[kind], *id)
+		return nil
+	}) == nil
+}
+
 // checkIDs refuses a configuration whose objects cannot be told apart.
 func checkIDs(cfg *farm.Config) error {
 	var seen [kinds]farm.IDSet

@@ -14,7 +14,7 @@ import (
 )
 
 // schemaVersion is the layout this release reads and writes.
-const schemaVersion = 5
+const schemaVersion = 6
 
 // Layout is the layout of what a Store keeps, of which a newer release may have a newer one.
 const Layout = schemaVersion
@@ -28,6 +28,7 @@ var migrations = map[int]func(*bolt.Tx) error{
 	2: createBuckets, // layout 3 is layout 2 with certificates and authorities
 	3: createBuckets, // layout 4 is layout 3 with documents
 	4: newestToCBOR,  // other revisions stay as they are
+	5: newestToParts, // revisions stay as they are
 }
 
 // migrate brings the file to schemaVersion: all steps in one transaction, and

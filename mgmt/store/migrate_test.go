@@ -179,13 +179,13 @@ func TestANewerLayoutIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir).Close()
 	path := filepath.Join(dir, store.FileName)
-	edit(t, path, func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("6")) })
+	edit(t, path, func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("7")) })
 	_, err := store.Open(dir)
-	if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "layout is 6, this one knows up to 5") ||
+	if !errors.Is(err, store.ErrNewer) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "layout is 7, this one knows up to 6") ||
 		!strings.HasSuffix(err.Error(), "start the newer release again, or move the file away to begin with an empty configuration") {
 		t.Errorf("got %v", err)
 	}
-	for _, c := range []struct{ copy, named string }{{".layout6", ""}, {".layout4", ".layout4"}, {".layout5", ".layout5"}, {".layout3", ".layout5"}} {
+	for _, c := range []struct{ copy, named string }{{".layout7", ""}, {".layout4", ".layout4"}, {".layout5", ".layout5"}, {".layout6", ".layout6"}, {".layout3", ".layout6"}} {
 		if err := os.WriteFile(path+c.copy, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -327,12 +327,12 @@ func TestRevisionsOfLayout4LiveBesideNewOnes(t *testing.T) {
 	if cfg, _, err := s.Get(35); err != nil || len(cfg.Checks) != 1 || cfg.Checks[0].Command != "veiled" {
 		t.Errorf("revision 35: %v, %+v", err, cfg)
 	}
-	for n := 51; n <= 140; n++ {
+	for n := 51; n <= 300; n++ {
 		commit(t, s, n)
 	}
 	s.Close()
 	s = open(t, dir)
-	for _, n := range []int{7, 38, 97, 140} { // 7 has a tag from before
+	for _, n := range []int{7, 38, 257, 300} { // 7 has a tag from before
 		if cfg, _, err := s.Get(uint64(n)); err != nil || !reflect.DeepEqual(cfg, numbered(n)) {
 			t.Errorf("revision %d: %v", n, err)
 		}

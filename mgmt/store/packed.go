@@ -15,10 +15,10 @@ import (
 )
 
 // A revision is, compressed in its record, a sequence of CBOR items (RFC 8742): what
-// describes it, what it changes but the farms, and then those farms, one by one. Farms
-// are by far the most of it, and CBOR is read three times as fast as JSON. Its names are
-// those JSON would have; what a newer release wrote beyond them is passed over. Revisions of
-// layout 4 are JSON as a whole (layout4.go).
+// describes it, what it changes but the farms, and then those farms, one by one. After a
+// large farm there are items with the records of its zones, in chunks or as edits of the
+// revision before (zoneItem). Names of fields are those JSON would have; fields that a newer
+// release wrote are ignored. Revisions of layout 4 are JSON as a whole (layout4.go).
 
 // storedFarm is a farm as it lies in a revision. Notes are for people: no engine gets them
 // in its snapshot, so that the CBOR of a farm is without.
@@ -26,6 +26,15 @@ type storedFarm struct {
 	_    struct{} `cbor:",toarray"`
 	Farm *farm.Farm
 	Said farm.Notes
+}
+
+// farm returns the farm with its notes.
+func (s *storedFarm) farm() (*farm.Farm, error) {
+	if s.Farm == nil {
+		return nil, io.ErrUnexpectedEOF
+	}
+	s.Farm.Say(s.Said)
+	return s.Farm, nil
 }
 
 var (
@@ -55,7 +64,7 @@ var (
 // putRevision writes one under its number that was written before, or is to be kept.
 func putRevision(b *bolt.Bucket, e *entry) error {
 	e.shorten(maxKeptDiff)
-	record, err := new(pieces).seal(e)
+	record, err := sealRevision(e, nil)
 	if err != nil {
 		return err
 	}
@@ -82,18 +91,74 @@ func unsealRevision(record []byte, e *entry) error {
 			return fmt.Errorf("decode revision: %w", err)
 		}
 	}
+	items := itemReader{change: &e.Change}
 	for len(rest) > 0 {
-		var f storedFarm
-		if rest, err = unpacking.UnmarshalFirst(rest, &f); err != nil {
+		if rest, err = items.read(rest); err != nil {
 			return fmt.Errorf("decode farm of revision: %w", err)
 		}
-		if f.Farm == nil {
-			return fmt.Errorf("decode farm of revision: %w", io.ErrUnexpectedEOF)
-		}
-		f.Farm.Say(f.Said)
-		e.Change.Farms = append(e.Change.Farms, *f.Farm)
 	}
 	return nil
+}
+
+// itemReader reads the items of a revision that follow its change.
+type itemReader struct {
+	change *change
+	zone   int // 1 + position of the last one in its farm; 0 before the first
+}
+
+// read reads a farm, or an item about the last one, and returns what follows.
+func (r *itemReader) read(rest []byte) ([]byte, error) {
+	if !isMap(rest) {
+		var stored storedFarm
+		rest, err := unpacking.UnmarshalFirst(rest, &stored)
+		if err != nil {
+			return nil, err
+		}
+		f, err := stored.farm()
+		if err != nil {
+			return nil, err
+		}
+		r.change.Farms, r.zone = append(r.change.Farms, *f), 0
+		return rest, nil
+	}
+	var item zoneItem
+	rest, err := unpacking.UnmarshalFirst(rest, &item)
+	if err != nil {
+		return nil, err
+	}
+	return rest, r.take(&item)
+}
+
+// isMap tells a zoneItem by its first byte from a storedFarm, which is an array.
+func isMap(plain []byte) bool { return plain[0]>>5 == 5 }
+
+// take takes an item about the last farm.
+func (r *itemReader) take(item *zoneItem) error {
+	if item.Zone != 0 {
+		r.zone = int(item.Zone)
+	}
+	if len(r.change.Farms) == 0 || r.zone == 0 {
+		return errEdit
+	}
+	f := &r.change.Farms[len(r.change.Farms)-1]
+	if r.zone > len(zonesOf(f)) {
+		return errEdit
+	}
+	if item.Base != 0 {
+		e, err := item.edit()
+		if err != nil {
+			return err
+		}
+		r.change.edit(f.ID, e)
+		return nil
+	}
+	if item.Records == nil {
+		return nil
+	}
+	zone := &zonesOf(f)[r.zone-1]
+	var err error
+	zone.Records, err = item.Records.appendTo(zone.Records)
+	return err
 }
 
 // headReader reads what describes revisions: of those that hold a whole configuration no

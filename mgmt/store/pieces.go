@@ -8,74 +8,116 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// pieces are farms as they lie in the record of the newest revision, compressed each by
-// itself: that record holds them all, and most are as they were in the one before. They
-// are known again by where their settings lie (farm.Farm is comparable). A stream of
-// DEFLATE may be put together of such pieces, since each ends with a whole byte and refers
-// to nothing before it. Where none is known a revision is compressed as one: many farms
-// that are alike take less room so.
-type pieces map[farm.Farm][]byte
+// A piece is an item compressed by itself: a farm, or a chunk of records. A DEFLATE stream
+// may be put together of pieces, since each ends with a whole byte and refers to nothing
+// before it. So a revision takes over the pieces of the current configuration instead of
+// encoding them again.
 
-// seal makes the record of a revision of the pieces that are known.
-func (p pieces) seal(e *entry) ([]byte, error) {
-	if _, err := e.Time.MarshalText(); err != nil { // what would not be read again
-		return nil, fmt.Errorf("encode revision: %w", err)
-	}
-	head, err := packing.Marshal(&e.Revision)
-	if err != nil {
-		return nil, fmt.Errorf("encode revision: %w", err)
-	}
-	but := e.Change
-	but.Farms = nil
-	change, err := packing.Marshal(&but)
-	if err != nil {
-		return nil, fmt.Errorf("encode change: %w", err)
-	}
-	out := bytes.NewBuffer(make([]byte, sumSize, sumSize+len(head)+len(change)+p.size(e.Change.Farms)))
+// pieceEnd makes a stream of a piece: a last block that is empty.
+const pieceEnd = "\x01\x00\x00\xff\xff"
+
+// pieceRecord returns the record of an item, of which pieceOf is the piece.
+func pieceRecord(items ...[]byte) []byte {
+	out := bytes.NewBuffer(make([]byte, sumSize, sumSize+len(items[0])/2))
 	c := compress(out)
 	defer c.end()
-	c.write(head)
-	c.write(change)
-	for i := range e.Change.Farms {
-		f := &e.Change.Farms[i]
-		if piece, known := p[*f]; known {
-			c.insert(piece)
-			continue
-		}
-		plain, err := packing.Marshal(storedFarm{Farm: f, Said: f.Said()})
-		if err != nil {
-			return nil, fmt.Errorf("encode farm %s: %w", f.Name, err)
-		}
-		c.write(plain)
+	for _, item := range items {
+		c.write(item)
 	}
-	c.close()
-	return summed(out.Bytes()), nil
+	_ = c.w.Flush()
+	out.WriteString(pieceEnd)
+	return summed(out.Bytes())
 }
 
-// of has a piece for every farm of a list, those that are known and others made now.
-func (p pieces) of(farms []farm.Farm) (pieces, error) {
-	next := make(pieces, len(farms))
-	for i := range farms {
-		f := &farms[i]
-		piece, known := p[*f]
-		if !known {
-			plain, err := packing.Marshal(storedFarm{Farm: f, Said: f.Said()})
-			if err != nil {
-				return nil, fmt.Errorf("encode farm %s: %w", f.Name, err)
-			}
-			piece = compressed(plain)
-		}
-		next[*f] = piece
+// pieceOf returns the piece in a record, nil if it is none.
+func pieceOf(record []byte) []byte {
+	if len(record) < sumSize || !bytes.HasSuffix(record[sumSize:], []byte(pieceEnd)) {
+		return nil
 	}
-	return next, nil
+	return record[sumSize : len(record)-len(pieceEnd)]
 }
 
-// size is that of those of a list, in bytes.
-func (p pieces) size(farms []farm.Farm) (n int) {
-	for i := range farms {
-		n += len(p[farms[i]])
+// farmPiece returns the record of a farm, with the records of its zones.
+func farmPiece(f *farm.Farm) ([]byte, error) {
+	plain, err := plainFarm(f)
+	if err != nil {
+		return nil, err
 	}
-	return n
+	return pieceRecord(plain), nil
+}
+
+// readFarm reads what farmPiece made.
+func readFarm(record []byte) (*farm.Farm, error) {
+	if !intact(record) {
+		return nil, errRecord
+	}
+	plain, err := expand(record[sumSize:], maxRecord)
+	if err != nil {
+		return nil, err
+	}
+	var f storedFarm
+	if err := unpacking.Unmarshal(plain, &f); err != nil {
+		return nil, fmt.Errorf("decode farm: %w", err)
+	}
+	return f.farm()
+}
+
+// chunkPiece returns the record of consecutive records of a zone.
+func chunkPiece(records []farm.Record) ([]byte, error) {
+	plain, err := plainItem(&zoneItem{Records: chunkOf(records)})
+	if err != nil {
+		return nil, err
+	}
+	return pieceRecord(plain), nil
+}
+
+// readChunk reads what chunkPiece made, which is as many records as into has room for.
+func readChunk(record []byte, into []farm.Record) error {
+	if !intact(record) {
+		return errRecord
+	}
+	plain, err := expand(record[sumSize:], maxRecord)
+	if err != nil {
+		return err
+	}
+	var item zoneItem
+	if err := unpacking.Unmarshal(plain, &item); err != nil {
+		return fmt.Errorf("decode records: %w", err)
+	}
+	if item.Records == nil {
+		return errChunk
+	}
+	return item.Records.into(into)
+}
+
+// manifestRecord returns the record of a manifest.
+func manifestRecord(rev *Revision, m *manifest) ([]byte, error) {
+	head, err := plainHead(rev)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := packing.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode manifest: %w", err)
+	}
+	return pieceRecord(head, rest), nil
+}
+
+// readManifest reads what manifestRecord made.
+func readManifest(record []byte) (rev Revision, m manifest, err error) {
+	if !intact(record) {
+		return rev, m, errRecord
+	}
+	rest, err := expand(record[sumSize:], maxRecord)
+	if err != nil {
+		return rev, m, err
+	}
+	for _, into := range []any{&rev, &m} {
+		if rest, err = unpacking.UnmarshalFirst(rest, into); err != nil {
+			return rev, m, fmt.Errorf("decode manifest: %w", err)
+		}
+	}
+	return rev, m, nil
 }
 
 // compressor writes a stream of DEFLATE.
@@ -109,13 +151,3 @@ func (c *compressor) insert(piece []byte) {
 func (c *compressor) close() { _ = c.w.Close() }
 
 func (c *compressor) end() { writers.Put(c.w) }
-
-// compressed is a piece of its own.
-func compressed(plain []byte) []byte {
-	var out bytes.Buffer
-	c := compress(&out)
-	defer c.end()
-	c.write(plain)
-	_ = c.w.Flush()
-	return out.Bytes()
-}

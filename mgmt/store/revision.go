@@ -69,13 +69,14 @@ func (s *Store) Commit(cfg *farm.Config, meta Meta) (Revision, error) {
 // commit does also first, in the same transaction; the caller holds s.write. anew is
 // for a revision that is to be read without those before it.
 func (s *Store) commit(cfg *farm.Config, meta Meta, anew bool, also func(*bolt.Tx) error) (Revision, error) {
-	if err := checkIDs(cfg); err != nil {
-		return Revision{}, err
-	}
 	if len(cfg.Certificates) > 0 || len(cfg.Authorities) > 0 {
 		return Revision{}, errors.New("a revision holds no certificates: they belong into snapshots only")
 	}
 	old := s.current.Load()
+	steps := compare(old.Config, cfg)
+	if err := steps.checkIDs(); err != nil {
+		return Revision{}, err
+	}
 	rev := Revision{Number: old.Number + 1, Time: meta.Time, Author: meta.Author, Source: meta.Source,
 		Comment: meta.Comment, Diff: meta.Diff}
 	if rev.Diff == "" {
@@ -85,21 +86,26 @@ func (s *Store) commit(cfg *farm.Config, meta Meta, anew bool, also func(*bolt.T
 		rev.Time = time.Now()
 	}
 	rev.Time = rev.Time.UTC().Round(0)
-	e := entry{Revision: rev, Change: changeBetween(old.Config, cfg)}
+	e := entry{Revision: rev}
 	if anew || rev.Number%keyframeEvery == 1 {
 		e.Change = whole(cfg)
+	} else {
+		e.Change = steps.change()
 	}
 	now := &snapshot{Revision: rev, Config: cfg}
 	now.Diff = "" // it lies in the revision, Current has no use for it
-	err := s.update(rev.Number, func(tx *bolt.Tx) error {
+	var parts heldParts
+	err := s.update(rev.Number, func(tx *bolt.Tx) (err error) {
 		if err := also(tx); err != nil {
 			return err
 		}
-		return s.put(tx, &e, now)
+		parts, err = s.put(tx, &e, now, steps)
+		return err
 	})
 	if err != nil {
 		return Revision{}, fmt.Errorf("write revision %d to %s: %w", rev.Number, s.name, err)
 	}
+	s.parts = parts
 	s.current.Store(now)
 	return rev, nil
 }
@@ -112,7 +118,7 @@ func (s *Store) Ready() error {
 	if s.failed != nil {
 		return s.failed
 	}
-	need, free := copies*s.size.Load()+headRoom, int64(0)
+	need, free := copies*s.parts.size+headRoom, int64(0)
 	if s.view(func(tx *bolt.Tx) error {
 		free = int64(tx.DB().Stats().FreePageN) * int64(tx.DB().Info().PageSize)
 		return nil
@@ -134,16 +140,23 @@ const (
 )
 
 // Amend keeps cfg as what the newest revision is now: it has the same document,
-// and knows other addresses of names. cfg belongs to the store afterwards.
+// and knows other addresses of names. Records of large farms must be the same: later revisions
+// edit them. cfg belongs to the store afterwards.
 func (s *Store) Amend(cfg *farm.Config) error {
 	if err := checkIDs(cfg); err != nil {
 		return err
 	}
 	s.write.Lock()
 	defer s.write.Unlock()
-	now := &snapshot{Revision: s.current.Load().Revision, Config: cfg}
-	err := s.update(0, func(tx *bolt.Tx) error {
-		if err := s.putCurrent(tx, now); err != nil {
+	old := s.current.Load()
+	now := &snapshot{Revision: old.Revision, Config: cfg}
+	steps := compare(old.Config, cfg)
+	if !steps.keepRecords() {
+		return errors.New("amend: records of a large zone are not those of the newest revision")
+	}
+	var parts heldParts
+	err := s.update(0, func(tx *bolt.Tx) (err error) {
+		if parts, err = putParts(tx, now, s.parts, steps); err != nil {
 			return err
 		}
 		return s.cursors.save(tx.Bucket(metaBucket))
@@ -151,51 +164,32 @@ func (s *Store) Amend(cfg *farm.Config) error {
 	if err != nil {
 		return fmt.Errorf("write to %s: %w", s.path, err)
 	}
+	s.parts = parts
 	s.current.Store(now)
 	return nil
 }
 
-func (s *Store) put(tx *bolt.Tx, e *entry, now *snapshot) error {
+func (s *Store) put(tx *bolt.Tx, e *entry, now *snapshot, steps *comparison) (heldParts, error) {
 	revisions := tx.Bucket(revisionsBucket)
-	if err := s.putCurrent(tx, now); err != nil {
-		return err
+	parts, err := putParts(tx, now, s.parts, steps)
+	if err != nil {
+		return heldParts{}, err
 	}
 	if err := deleteBefore(tx.Bucket(currentBucket), e.Number, nil); err != nil {
-		return err
-	}
-	var known pieces
-	if len(e.Change.Farms) <= takenOver {
-		known = s.pieces
+		return heldParts{}, err
 	}
 	e.shorten(maxDiff)
-	record, err := known.seal(e)
+	record, err := sealRevision(e, piecesOf(tx, parts, steps, e.Change.Whole))
 	if err != nil {
-		return err
+		return heldParts{}, err
 	}
 	if err := revisions.Put(numberKey(e.Number), record); err != nil {
-		return err
+		return heldParts{}, err
 	}
 	if err := s.cursors.save(tx.Bucket(metaBucket)); err != nil {
-		return err
+		return heldParts{}, err
 	}
-	return s.prune(tx, revisions, e.Number)
-}
-
-// takenOver is of how many farms at most a change takes the pieces the newest revision
-// has. More are compressed together: they are kept for a thousand revisions.
-const takenOver = 4
-
-// putCurrent writes the newest revision.
-func (s *Store) putCurrent(tx *bolt.Tx, now *snapshot) (err error) {
-	if s.pieces, err = s.pieces.of(now.Config.Farms); err != nil {
-		return err
-	}
-	record, err := s.pieces.seal(now.entry())
-	if err != nil {
-		return err
-	}
-	s.size.Store(int64(len(record)))
-	return tx.Bucket(currentBucket).Put(numberKey(now.Number), record)
+	return parts, s.prune(tx, revisions, e.Number)
 }
 
 // prune removes what is older than the kept revisions, up to the whole

@@ -33,14 +33,15 @@ func (s *Store) RewriteChecks(done string, edit func([]farm.Check) error) (n int
 	if err := edit(cfg.Checks); err != nil {
 		return 0, err
 	}
-	now := &snapshot{Revision: old.Revision, Config: &cfg}
+	now, parts := &snapshot{Revision: old.Revision, Config: &cfg}, s.parts
 	err = s.update(0, func(tx *bolt.Tx) error {
 		w := &rewriter{revisions: tx.Bucket(revisionsBucket), edit: edit}
 		if err := w.all(); err != nil {
 			return err
 		}
 		if n = w.changed; !slices.Equal(cfg.Checks, old.Config.Checks) {
-			if err := s.putCurrent(tx, now); err != nil {
+			var err error
+			if parts, err = putParts(tx, now, s.parts, compare(old.Config, &cfg)); err != nil {
 				return err
 			}
 		}
@@ -49,6 +50,7 @@ func (s *Store) RewriteChecks(done string, edit func([]farm.Check) error) (n int
 	if err != nil {
 		return 0, fmt.Errorf("write to %s: %w", s.name, err)
 	}
+	s.parts = parts
 	s.current.Store(now)
 	return n, nil
 }

@@ -31,27 +31,27 @@ func TestCommandsAreRewrittenInEveryRevisionThatIsKept(t *testing.T) {
 	const described = "see command: secret of the house"
 	commands := func(n int) *farm.Config {
 		one := "secret 'it''s'"
-		if n >= 33 { // the oldest that is kept
+		if n >= 129 { // the oldest that is kept
 			one = "secret \\b"
 		}
 		plain := "plain a"
-		if n >= 33 {
+		if n >= 129 {
 			plain = "plain b"
 		}
 		c := &farm.Config{Checks: []farm.Check{{Name: "one", Command: one}, {Name: "two", Command: plain, Description: described}, {Name: "three", Command: "secret c"}}}
 		c.Checks[0].Interval = farm.Seconds(n)
-		if n >= 36 {
+		if n >= 132 {
 			c.System.NTP.Server = "ntp.example"
 		}
-		if n >= 37 { // checks stay as they are
-			c.Checks[0].Interval, c.System.NTP.Server = 36, "ntp2.example"
+		if n >= 133 { // checks stay as they are
+			c.Checks[0].Interval, c.System.NTP.Server = 132, "ntp2.example"
 		}
-		if n >= 38 {
+		if n >= 134 {
 			c.Checks[2].Command = "secret d"
 		}
 		return c
 	}
-	for n := 1; n <= 38; n++ {
+	for n := 1; n <= 134; n++ {
 		if _, err := s.Commit(commands(n), store.Meta{}); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestCommandsAreRewrittenInEveryRevisionThatIsKept(t *testing.T) {
 	check := func() {
 		t.Helper()
 		cfg, now := s.Current()
-		if now.Number != 38 || cfg.Checks[0].Command != "veiled \\B" || cfg.Checks[1].Command != "plain b" || cfg.Checks[2].Command != "veiled D" {
+		if now.Number != 134 || cfg.Checks[0].Command != "veiled \\B" || cfg.Checks[1].Command != "plain b" || cfg.Checks[2].Command != "veiled D" {
 			t.Errorf("revision %d: %+v", now.Number, cfg.Checks)
 		}
 		list, err := s.History(100, 0)
@@ -83,13 +83,13 @@ func TestCommandsAreRewrittenInEveryRevisionThatIsKept(t *testing.T) {
 			if err != nil || !strings.HasPrefix(cfg.Checks[2].Command, "veiled ") || cfg.System.NTP.Server != commands(int(r.Number)).System.NTP.Server {
 				t.Errorf("revision %d: %+v %v", r.Number, cfg, err)
 			}
-			if again, err := s.Diff(r.Number-1, r.Number); r.Number > 33 && (err != nil || again != r.Diff) {
+			if again, err := s.Diff(r.Number-1, r.Number); r.Number > 129 && (err != nil || again != r.Diff) {
 				t.Errorf("revision %d differs by\n%s, kept is\n%s (%v)", r.Number, again, r.Diff, err)
 			}
 		}
 		oldest := list[5].Diff
 		for _, want := range []string{"-    command: '***'", "+    command: '***'", "-    command: \"plain a\"", "+    command: \"plain b\"", described} {
-			if list[5].Number != 33 || !strings.Contains(oldest, want) {
+			if list[5].Number != 129 || !strings.Contains(oldest, want) {
 				t.Errorf("the oldest has no %s:\n%s", want, oldest)
 			}
 		}

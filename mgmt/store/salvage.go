@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +36,9 @@ type salvaged struct {
 	parts     map[string]held
 	sequences map[string]uint64
 	lost      []string
-	// now is the newest configuration; whole if its record is not to be written anew.
+	// pieces are the parts of current configurations, by checksum.
+	pieces map[digest][]byte
+	// now is the newest configuration. kept: its record may stay, in a layout of one record.
 	now  *snapshot
 	kept bool
 }
@@ -44,6 +47,7 @@ type salvaged struct {
 func (v *salvaged) collect() bool {
 	trees := v.trees()
 	found, sure := 0, map[string]bool{}
+	v.pieces = piecesIn(trees)
 	for _, bucket := range buckets {
 		name, seen := string(bucket), 0
 		v.parts[name], sure[name] = v.part(name, trees)
@@ -106,8 +110,8 @@ func txOf(t *boltfile.Tree) uint64 {
 func newestOf(t *boltfile.Tree) (newest uint64) {
 	if b := t.Buckets[string(currentBucket)]; b != nil {
 		for _, r := range b.Records {
-			if now, err := readNewest(r.Value); err == nil {
-				newest = max(newest, now.Number)
+			if number, ok := numberOf(r.Value); ok {
+				newest = max(newest, number)
 			}
 		}
 	}
@@ -156,6 +160,8 @@ func identity(name string, r boltfile.Record) (key string, good bool) {
 		return key, false
 	}
 	switch name {
+	case string(farmsBucket), string(zonesBucket): // found by their checksums
+		return key, false
 	case string(revisionsBucket):
 		var e entry
 		if len(key) != 8 || unsealRevision(r.Value, &e) != nil || e.Number == 0 {
@@ -163,11 +169,8 @@ func identity(name string, r boltfile.Record) (key string, good bool) {
 		}
 		return string(numberKey(e.Number)), true
 	case string(currentBucket):
-		now, err := readNewest(r.Value)
-		if err != nil {
-			return key, false
-		}
-		return string(numberKey(now.Number)), true
+		number, ok := numberOf(r.Value)
+		return string(numberKey(number)), ok
 	case string(keysBucket):
 		var k keyEntry
 		if unseal(r.Value, &k) != nil {
@@ -187,9 +190,10 @@ func identity(name string, r boltfile.Record) (key string, good bool) {
 // settle finds the newest configuration that can be read, and puts the history in order.
 func (v *salvaged) settle() error {
 	current, revisions := v.parts[string(currentBucket)], v.parts[string(revisionsBucket)]
+	v.dropUnlikely(current, revisions)
 	highest := max(highestOf(current), highestOf(revisions))
 	if record := current[string(numberKey(highestOf(current)))]; record != nil {
-		v.now, _ = readNewest(record)
+		v.now, _ = v.readNewest(record)
 		v.kept = true
 	}
 	for n := highestOf(revisions); n > 0 && (v.now == nil || n > v.now.Number); n-- {
@@ -211,6 +215,31 @@ func (v *salvaged) settle() error {
 	}
 	v.reportRevisions()
 	return v.standAlone()
+}
+
+// dropUnlikely removes damaged records with numbers far above those of all intact ones: the
+// number itself was damaged, and the newest revision cannot be that far ahead.
+func (v *salvaged) dropUnlikely(current, revisions held) {
+	most := uint64(len(current) + len(revisions))
+	for _, part := range []held{current, revisions} {
+		for k, record := range part {
+			if n, err := keyNumber([]byte(k)); err == nil && record != nil {
+				most = max(most, n+uint64(len(current)+len(revisions)))
+			}
+		}
+	}
+	dropped := false
+	for _, part := range []held{current, revisions} {
+		maps.DeleteFunc(part, func(k string, record []byte) bool {
+			n, err := keyNumber([]byte(k))
+			drop := err == nil && record == nil && n > most
+			dropped = dropped || drop
+			return drop
+		})
+	}
+	if dropped {
+		v.lost = append(v.lost, "a revision whose number cannot be read")
+	}
 }
 
 func highestOf(part held) (highest uint64) {
@@ -264,7 +293,7 @@ func (v *salvaged) standAlone() error {
 		}
 		e.shorten(maxDiff)
 	}
-	record, err := new(pieces).seal(e)
+	record, err := sealRevision(e, nil)
 	revisions[key] = record
 	return err
 }
@@ -366,8 +395,12 @@ func (v *salvaged) report(name string, sure bool) {
 	}
 }
 
-// readNewest reads the record of the newest revision, of this layout or one before.
-func readNewest(record []byte) (*snapshot, error) {
+// readNewest reads the current configuration of this layout or one before.
+func (v *salvaged) readNewest(record []byte) (*snapshot, error) {
+	if v.layout == schemaVersion {
+		now, _, err := readParts(record, func(_, _ []byte, sum digest) []byte { return v.pieces[sum] })
+		return now, err
+	}
 	now, err := readSnapshot(record)
 	if err == nil {
 		return now, nil
@@ -377,6 +410,34 @@ func readNewest(record []byte) (*snapshot, error) {
 		return &snapshot{old.Revision, old.Config}, nil
 	}
 	return nil, err
+}
+
+// piecesIn returns all parts of current configurations that are intact. Each is found by its
+// checksum, whatever became of its key, or in which transaction it was written.
+func piecesIn(trees []*boltfile.Tree) map[digest][]byte {
+	out := map[digest][]byte{}
+	for _, t := range trees {
+		for _, name := range partBuckets {
+			b := t.Buckets[string(name)]
+			if b == nil {
+				continue
+			}
+			for _, r := range b.Records {
+				if intact(r.Value) {
+					out[digestOf(r.Value)] = r.Value
+				}
+			}
+		}
+	}
+	return out
+}
+
+// numberOf returns the revision of a record of the current configuration, in any layout.
+func numberOf(record []byte) (uint64, bool) {
+	var heads headReader
+	var rev Revision
+	err := heads.read(record, &rev)
+	return rev.Number, err == nil
 }
 
 // cursorsOf are the IDs given last: as they were written, or as the configuration has them.

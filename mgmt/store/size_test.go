@@ -5,33 +5,13 @@
 package store_test
 
 import (
-	"fmt"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/store"
 )
-
-// large is a configuration of 1000 farms with 10 backends each.
-func large() *farm.Config {
-	c := &farm.Config{}
-	for i := range 1000 {
-		h := farm.DefaultHTTP()
-		s := farm.Service{ID: uint32(i + 1), Name: "web", VHost: fmt.Sprintf(`shop%d\.example`, i)}
-		for k := range 10 {
-			addr := netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), byte(k + 1)})
-			s.Backends = append(s.Backends, farm.Backend{ID: uint32(i*10 + k + 1), Host: addr.String(), Addr: addr, Port: 8080, Weight: uint8(k%9 + 1)})
-		}
-		h.Services = []farm.Service{s}
-		c.Farms = append(c.Farms, farm.Farm{ID: uint32(i + 1), Name: fmt.Sprintf("shop-%d", i), Profile: farm.ProfileHTTP,
-			VIP: netip.AddrFrom4([4]byte{192, 168, byte(i >> 8), byte(i)}), VPort: 80, HTTP: h})
-	}
-	return c
-}
 
 func TestAThousandFarmsStaySmall(t *testing.T) {
 	dir := t.TempDir()

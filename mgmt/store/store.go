@@ -32,6 +32,9 @@ var (
 	keysBucket      = []byte("keys")
 	settingsBucket  = []byte("settings")
 
+	farmsBucket = []byte("farms")
+	zonesBucket = []byte("zones")
+
 	certificatesBucket = []byte("certificates")
 	authoritiesBucket  = []byte("authorities")
 	documentsBucket    = []byte("documents")
@@ -42,7 +45,10 @@ var (
 var (
 	numbered = [][]byte{currentBucket, revisionsBucket, keysBucket}
 	named    = [][]byte{certificatesBucket, authoritiesBucket, documentsBucket}
-	buckets  = slices.Concat([][]byte{metaBucket, settingsBucket}, numbered, named)
+	buckets  = slices.Concat([][]byte{metaBucket, settingsBucket}, numbered, named, partBuckets)
+
+	// partBuckets hold the parts of the current configuration (parts.go).
+	partBuckets = [][]byte{farmsBucket, zonesBucket}
 )
 
 // Store is an open store.
@@ -58,10 +64,9 @@ type Store struct {
 	write   sync.Mutex
 	failed  error // ErrDiskFailed, or errTorn in a change, once it happened
 	cursors cursors
-	pieces  pieces
+	parts   heldParts // of the newest configuration
 
 	current atomic.Pointer[snapshot]
-	size    atomic.Int64 // of the newest configuration, sealed, in bytes
 	keys    atomic.Pointer[[]keyEntry]
 	damages atomic.Pointer[[]Damage]
 	// repaired is the damage this process found, nil if it found none.
@@ -171,29 +176,13 @@ func (s *Store) load() error {
 }
 
 func (s *Store) loadCurrent(tx *bolt.Tx) error {
-	now := &snapshot{Config: &farm.Config{}}
-	if _, value := tx.Bucket(currentBucket).Cursor().Last(); value != nil {
-		var err error
-		if now, err = readSnapshot(value); err != nil {
-			return err
-		}
-		s.size.Store(int64(len(value)))
+	now, parts, err := readCurrent(tx)
+	if err != nil {
+		return err
 	}
+	s.parts = parts
 	s.current.Store(now)
 	return nil
-}
-
-func readSnapshot(record []byte) (*snapshot, error) {
-	var e entry
-	err := unsealRevision(record, &e)
-	if err == nil && !e.Change.Whole {
-		err = errRecord
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%w: the current configuration: %w", ErrCorrupt, err)
-	}
-	cfg, err := e.Change.applyTo(&farm.Config{})
-	return &snapshot{e.Revision, cfg}, err
 }
 
 // damages are what bbolt says of a file that is none of its own, or no longer.

@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-func open(t *testing.T, dir string) *store.Store {
+func open(t testing.TB, dir string) *store.Store {
 	t.Helper()
 	s, err := store.Open(dir)
 	if err != nil {
