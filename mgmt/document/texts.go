@@ -1,113 +1,186 @@
 package document
 
 import (
+	"bytes"
 	"slices"
 	"sync"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Texts compares configurations as Diff does, for who compares each with the one before:
-// a farm that is another only now is written once, and a document that was compared last is
-// there. Farms are known again by where their settings lie. The zero value is ready; any
-// goroutine may use it.
+// Texts compares successive configurations as Diff does. Farms at the start and the end that
+// both configurations share (farm.Farm is comparable) are neither written nor compared, so
+// a change of one farm costs the lines of that farm and its neighbours. The zero value is
+// ready for use; any goroutine may call its methods.
 type Texts struct {
-	mu    sync.Mutex
-	farms map[farm.Farm][]string
-	kept  int          // lines of farms
-	of    *farm.Config // which was compared last
-	lines []string     // of its document
+	mu     sync.Mutex
+	farms  map[farm.Farm][]string // the lines of the last comparison, but for large farms
+	counts farm.Memo[*int]        // of lines, which precede a change; nil: not counted
 }
 
-// Diff is the function Diff.
+// Diff returns what the function Diff does.
 func (t *Texts) Diff(old, now *farm.Config) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if e := elide(old, now); e != nil {
-		if text, whole := t.diff(e.old, e.now, e); whole {
-			return text
-		}
+	c := comparison{Texts: t, used: map[farm.Farm][]string{}}
+	defer func() { t.farms = c.used }()
+	if !c.narrow(old, now) {
+		return ""
 	}
-	text, _ := t.diff(old, now, nil)
+	if text, whole := c.diff(elide(c.old, c.now)); whole {
+		return text
+	}
+	text, _ := unified(splitLines(encodeShown(old)), splitLines(encodeShown(now)), nil, nil)
 	return text
 }
 
-// diff is the difference of two configurations, false where a mark of e is in it.
-func (t *Texts) diff(old, now *farm.Config, e *elided) (text string, whole bool) {
-	before := t.lines
-	if t.of != old {
-		before = t.document(old, e)
-	}
-	after := t.document(now, e)
-	if t.of, t.lines = now, after; slices.ContainsFunc(now.Farms, isLarge) || e != nil {
-		t.of, t.lines = nil, nil
-	}
-	if slices.Equal(before, after) {
-		return "", true
-	}
-	return unified(before, after, e.marks(before), e.marks(after))
+// comparison is one call of Diff. Of the farms that both configurations share at the start
+// and the end, old and now have those of which a hunk may show lines.
+type comparison struct {
+	*Texts
+	used          map[farm.Farm][]string // the lines that the next comparison may need
+	oldHead, head []string               // the lines before the first farm, of old and now
+	old, now      *farm.Config
+	skipped       int // lines of the farms left out at the start
 }
 
-// isLarge reports whether the lines of a farm are not kept: they are several times as large
-// as the farm.
-func isLarge(f farm.Farm) bool { return f.Records() >= manyRecords }
+// narrow sets what is to be compared. It returns false if there is no difference.
+func (c *comparison) narrow(old, now *farm.Config) bool {
+	c.oldHead, c.head = headLines(old), headLines(now)
+	a, b := old.Farms, now.Farms
+	start, end := 0, 0
+	for start < min(len(a), len(b)) && a[start] == b[start] {
+		start++
+	}
+	for end < min(len(a), len(b))-start && a[len(a)-1-end] == b[len(b)-1-end] {
+		end++
+	}
+	sameHead, sameFarms := slices.Equal(c.oldHead, c.head), start == len(a) && start == len(b)
+	switch {
+	case sameHead && sameFarms:
+		return false
+	case sameFarms: // what follows the head is shown after its last change
+		start, end = 0, len(a)
+	case !sameHead:
+		start, end = 0, 0
+	}
+	for lines := 0; start > 0 && lines < context+markLines; { // no hunk reaches the mark
+		start--
+		lines += c.atLeast(&b[start])
+	}
+	for lines := 0; end > 0 && lines < context; {
+		end--
+		lines += c.atLeast(&b[len(b)-1-end])
+	}
+	c.old, c.now = &farm.Config{Farms: a[start : len(a)-end]}, &farm.Config{Farms: b[start : len(b)-end]}
+	c.skipped = c.count(b, start)
+	return true
+}
 
-// fewGone is how many lines of farms that are gone are no burden.
-const fewGone = 1 << 12
+// diff returns the difference, or false where a mark is in it.
+func (c *comparison) diff(e *elided) (text string, whole bool) {
+	old, now := c.old, c.now
+	if e != nil {
+		old, now = e.old, e.now
+	}
+	before, after := slices.Concat(c.oldHead, c.lines(old, e)), slices.Concat(c.head, c.lines(now, e))
+	var skip marks
+	if c.skipped > 0 {
+		skip = marks{{len(c.head) - 1, c.skipped}}
+	}
+	return unified(before, after, slices.Concat(skip, e.marks(before)), slices.Concat(skip, e.marks(after)))
+}
 
-// document is a document as it may be shown, by lines.
-func (t *Texts) document(cfg *farm.Config, e *elided) []string {
+// headLines returns the lines of a document before its first farm.
+func headLines(cfg *farm.Config) []string {
 	head := *cfg
 	head.Farms = nil
-	out := splitLines(encodeShown(&head))
-	if len(cfg.Farms) == 0 {
-		return out
+	lines := splitLines(encodeShown(&head))
+	if len(cfg.Farms) > 0 {
+		lines[len(lines)-1] = "farms:" // there are some
 	}
-	out[len(out)-1] = "farms:" // there are some
-	total := 0
+	return lines
+}
+
+// atLeast returns a number of lines that a farm has: all, or enough for each hunk.
+func (c *comparison) atLeast(f *farm.Farm) int {
+	if isLarge(f) {
+		return context + markLines
+	}
+	return len(c.linesOf(f))
+}
+
+// count returns the number of lines of the first n farms.
+func (t *Texts) count(farms []farm.Farm, n int) (total int) {
+	counts := t.counts.Of(farms, func(*farm.Farm) *int { return new(int) })
+	for i := range n {
+		if *counts[i] == 0 {
+			*counts[i] = countLines(&farms[i])
+		}
+		total += *counts[i]
+	}
+	return total
+}
+
+// lines returns the lines of all farms of a configuration.
+func (c *comparison) lines(cfg *farm.Config, e *elided) (out []string) {
 	for i := range cfg.Farms {
-		lines := t.linesOf(&cfg.Farms[i], e)
-		out, total = append(out, lines...), total+len(lines)
-	}
-	if t.kept > 2*total+fewGone { // half of it is of farms that are gone
-		t.keep(cfg)
+		f := &cfg.Farms[i]
+		if e != nil && e.made[*f] {
+			out = append(out, writtenLines(f)...)
+		} else {
+			out = append(out, c.linesOf(f)...)
+		}
 	}
 	return out
 }
 
+// linesOf returns the lines of a farm.
+func (c *comparison) linesOf(f *farm.Farm) []string {
+	lines, known := c.used[*f]
+	if !known {
+		lines, known = c.farms[*f]
+	}
+	if !known {
+		lines = writtenLines(f)
+	}
+	if !isLarge(f) {
+		c.used[*f] = lines
+	}
+	return lines
+}
+
+// isLarge reports whether the lines of a farm are not kept: they are several times as large
+// as the farm.
+func isLarge(f *farm.Farm) bool { return f.Records() >= manyRecords }
+
+func writtenLines(f *farm.Farm) []string { return splitLines(written(f)) }
+
 // recordText is about as long as the text of most records, in bytes.
 const recordText = 96
 
-// keep forgets the farms a configuration does not have.
-func (t *Texts) keep(cfg *farm.Config) {
-	farms := make(map[farm.Farm][]string, len(cfg.Farms))
-	t.kept = 0
-	for _, f := range cfg.Farms {
-		if _, is := t.farms[f]; !is {
-			continue
-		}
-		farms[f] = t.farms[f]
-		t.kept += len(farms[f])
-	}
-	t.farms = farms
+// written returns the text of a farm in a document.
+func written(f *farm.Farm) []byte {
+	w := &yamlWriter{depth: 2}
+	w.out.Grow(recordText * f.Records())
+	walkFarm(f, w, shown)
+	return w.out.Bytes()
 }
 
-// linesOf are those of a farm.
-func (t *Texts) linesOf(f *farm.Farm, e *elided) []string {
-	lines, known := t.farms[*f]
-	if !known {
-		w := &yamlWriter{depth: 2}
-		w.out.Grow(recordText * f.Records())
-		walkFarm(f, w, shown)
-		lines = splitLines(w.out.Bytes())
-		if isLarge(*f) || e != nil && e.made[*f] {
-			return lines
+// countLines returns the number of lines of a farm in a document. Records are not written
+// for that: there may be a million.
+func countLines(f *farm.Farm) (n int) {
+	if isLarge(f) {
+		short := *f
+		short.OwnZones()
+		for i := range short.Zones().Zones {
+			z := &short.Zones().Zones[i]
+			for k := 1; k < len(z.Records); k++ {
+				n += linesOfRecord(&z.Records[k])
+			}
+			z.Records = z.Records[:min(1, len(z.Records))]
 		}
-		if t.farms == nil {
-			t.farms = map[farm.Farm][]string{}
-		}
-		t.farms[*f] = lines
-		t.kept += len(lines)
+		f = &short
 	}
-	return lines
+	return n + bytes.Count(written(f), []byte("\n"))
 }

@@ -2,68 +2,65 @@ package document
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The text of a farm that stays is made once.
-func TestTextsOfFarmsThatStayAreTakenOver(t *testing.T) {
+// The lines of a farm that stays are written once; only those of changed farms and their
+// neighbours are kept.
+func TestLinesAreKeptOfChangedFarmsAndNeighbours(t *testing.T) {
 	var texts Texts
-	cfg := &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "a", HTTP: farm.DefaultHTTP()}, {ID: 2, Name: "b", HTTP: farm.DefaultHTTP()}}}
-	next := *cfg
-	next.Farms = []farm.Farm{cfg.Farms[0].Clone(), cfg.Farms[1]}
-	texts.Diff(cfg, cfg)
-	first, second, document := &texts.farms[cfg.Farms[0]][0], &texts.farms[cfg.Farms[1]][0], &texts.lines[0]
-	texts.Diff(cfg, &next)
-	if &texts.farms[next.Farms[1]][0] != second || &texts.farms[next.Farms[0]][0] == first {
-		t.Error("the text of another farm was taken, or that of one that stays was not")
+	cfg := &farm.Config{}
+	for i := range 50 {
+		cfg.Farms = append(cfg.Farms, farm.Farm{ID: uint32(i + 1), Name: fmt.Sprint("f", i), Profile: farm.ProfileHTTP, HTTP: farm.DefaultHTTP()})
 	}
-	if texts.of != &next || &texts.lines[0] == document {
-		t.Error("the document that was compared last is not kept")
+	change := func() (old *farm.Config) {
+		next := *cfg
+		next.Farms = append([]farm.Farm(nil), cfg.Farms...)
+		next.Farms[20] = next.Farms[20].Clone()
+		next.Farms[20].VPort++
+		old, cfg = cfg, &next
+		if texts.Diff(old, cfg) == "" {
+			t.Fatal("no difference")
+		}
+		return old
+	}
+	change()
+	if len(texts.farms) > 6 {
+		t.Errorf("the lines of %d farms are kept, want those of neighbours and of the changed farm before and after", len(texts.farms))
+	}
+	first := &texts.farms[cfg.Farms[20]][0]
+	old := change()
+	if &texts.farms[old.Farms[20]][0] != first {
+		t.Error("the lines of the farm before the second change were written again")
 	}
 }
 
-// The texts of farms that are gone are forgotten when they are most of what is kept.
-func TestTextsOfFarmsThatAreGoneAreForgotten(t *testing.T) {
-	var texts Texts
-	one := func(i int) *farm.Config {
-		return &farm.Config{Farms: []farm.Farm{{Name: fmt.Sprint("farm", i), HTTP: farm.DefaultHTTP()}}}
-	}
-	was := one(0)
-	for i := range fewGone / 2 {
-		now := one(i + 1)
-		texts.Diff(was, now)
-		if was = now; len(texts.farms) > fewGone/3 {
-			t.Fatalf("%d farms are kept, of which one is there", len(texts.farms))
+// Farms whose lines are left out are counted, however large they are and whatever is in
+// their records.
+func TestLinesOfFarmsAreCounted(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 9))
+	cfg := &farm.Config{Farms: []farm.Farm{large()}}
+	for range 10 {
+		cfg = edited(r, cfg)
+		for i := range cfg.Farms {
+			f := &cfg.Farms[i]
+			if got, want := countLines(f), len(writtenLines(f)); got != want {
+				t.Errorf("farm %s has %d lines, %d are counted", f.Name, want, got)
+			}
 		}
-	}
-	if len(texts.farms) == 0 || texts.farms[was.Farms[0]] == nil {
-		t.Error("the one that is there is not kept")
-	}
-	lines := 0
-	for _, l := range texts.farms {
-		lines += len(l)
-	}
-	if lines != texts.kept {
-		t.Errorf("%d lines are kept, not %d", lines, texts.kept)
 	}
 }
 
-// A farm that is large is kept twice at most, before its change and after it.
-func TestTextsOfLargeFarmsAreForgottenAtOnce(t *testing.T) {
+// The lines of a large farm are not kept.
+func TestLinesOfLargeFarmsAreNotKept(t *testing.T) {
 	var texts Texts
-	one := func(i int) *farm.Config {
-		f := farm.Farm{Name: fmt.Sprint("farm", i), HTTP: farm.DefaultHTTP()}
-		f.HTTP.Services = []farm.Service{{Name: "web", Backends: make([]farm.Backend, 2*fewGone)}}
-		return &farm.Config{Farms: []farm.Farm{f}}
-	}
-	was := one(0)
-	for i := range 6 {
-		now := one(i + 1)
-		texts.Diff(was, now)
-		if was = now; len(texts.farms) > 2 {
-			t.Fatalf("%d farms are kept, of which one is there", len(texts.farms))
-		}
+	f := large()
+	old := &farm.Config{Farms: []farm.Farm{f, {Name: "web", HTTP: farm.DefaultHTTP()}}}
+	now := &farm.Config{Farms: []farm.Farm{f, {Name: "web", VPort: 1, HTTP: farm.DefaultHTTP()}}}
+	if texts.Diff(old, now) == "" || len(texts.farms) != 2 {
+		t.Errorf("the lines of %d farms are kept, want those of the small farm before and after", len(texts.farms))
 	}
 }

@@ -17,18 +17,21 @@ func TestDifferencesOfFarmsThatStayAreThoseOfDocuments(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	var texts document.Texts
 	cfg := &farm.Config{}
-	for i := range 400 {
+	for i := range 600 {
 		next := *cfg
 		next.Farms = slices.Clone(cfg.Farms)
 		for range r.IntN(4) {
 			n := len(next.Farms)
 			switch at := r.IntN(max(n, 1)); {
-			case n == 0 || r.IntN(4) == 0 && n < 9:
+			case n == 0 || r.IntN(4) == 0 && n < 20:
 				f := farm.Farm{Name: fmt.Sprintf("farm%d", i), Profile: farm.ProfileHTTP, VPort: uint16(i + 1), HTTP: farm.DefaultHTTP()}
 				f.HTTP.Services = []farm.Service{{Name: "web", Backends: []farm.Backend{{Host: "10.0.0.1", Port: 80}}}}
 				next.Farms = slices.Insert(next.Farms, at, f)
 			case r.IntN(4) == 0:
 				next.Farms = slices.Delete(next.Farms, at, at+1)
+			case r.IntN(6) == 0:
+				other := r.IntN(n)
+				next.Farms[at], next.Farms[other] = next.Farms[other], next.Farms[at]
 			case r.IntN(5) == 0:
 				next.System.NTP.Server = []string{"", fmt.Sprintf("a%d.example", i)}[r.IntN(2)]
 			default:
