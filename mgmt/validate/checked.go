@@ -17,11 +17,20 @@ type Checked struct {
 	last  atomic.Pointer[verdict]
 }
 
-// verdict holds the results for the farms of a valid configuration.
+// verdict holds the results for a valid configuration.
 type verdict struct {
 	local    []netip.Prefix // the addresses of this machine, on which some rules depend
 	farms    []farm.Farm
-	warnings [][]Error // by farm
+	warnings [][]Error // of each of them alone, and of it and the appliance's API
+	own      [][]Error
+	between  []Error // warnings about several farms
+
+	whole  bool // it keeps the rules between farms as well
+	system farm.System
+	checks []farm.Check
+
+	counts   []int // of backends of each farm
+	backends int   // of all farms
 }
 
 // Config returns the results of Rules.Config and Rules.Warnings. An invalid configuration
@@ -47,20 +56,47 @@ func (c *Checked) check(rules Rules, cfg *farm.Config) ([]Error, error) {
 		}
 		return withoutSound(&cfg.Farms[i], before.zonesOf(cfg.Farms[i].ID))
 	}
-	for err := range rules.walk(cfg, local, open) {
+	alike := !rules.Unfinished && before.isAlike(cfg, at)
+	all := rules.walk(cfg, local, open)
+	if alike {
+		all = walkFarms(cfg, local, open)
+	}
+	for err := range all {
 		return nil, &err
 	}
-	now := &verdict{local, slices.Clone(cfg.Farms), make([][]Error, len(cfg.Farms))}
-	out := rules.warnings(cfg, func(i int) []Error {
-		if at[i] >= 0 {
-			now.warnings[i] = before.warnings[at[i]]
+	now := before.next(cfg)
+	if !alike {
+		now.about(cfg, rules, local)
+	}
+	var out []Error
+	for i := range cfg.Farms {
+		if f := &cfg.Farms[i]; at[i] >= 0 {
+			now.warnings[i], now.counts[i] = before.warnings[at[i]], before.counts[at[i]]
 		} else {
-			now.warnings[i] = farmWarnings(&cfg.Farms[i], local)
+			now.warnings[i], now.counts[i] = farmWarnings(f, local), countBackends(f)
 		}
-		return now.warnings[i]
-	})
+		now.backends += now.counts[i]
+		out = append(append(out, now.own[i]...), now.warnings[i]...)
+	}
 	c.last.Store(now)
-	return out, nil
+	return append(out, now.between...), nil
+}
+
+// next returns the verdict about a configuration that is alike, but for the warnings of farms.
+func (v *verdict) next(cfg *farm.Config) *verdict {
+	now := *v
+	now.farms, now.warnings, now.counts, now.backends = slices.Clone(cfg.Farms), make([][]Error, len(cfg.Farms)), make([]int, len(cfg.Farms)), 0
+	return &now
+}
+
+// about sets what a configuration that is alike shares.
+func (v *verdict) about(cfg *farm.Config, rules Rules, local []netip.Prefix) {
+	v.local, v.whole, v.system, v.checks = local, !rules.Unfinished, cfg.System.Clone(), slices.Clone(cfg.Checks)
+	v.own = make([][]Error, len(cfg.Farms))
+	for i := range cfg.Farms {
+		v.own[i] = rules.ownWarnings(&cfg.System, &cfg.Farms[i])
+	}
+	v.between = warningsBetween(cfg)
 }
 
 // zonesOf returns the previous settings of a gslb farm, nil for none.

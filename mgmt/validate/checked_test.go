@@ -28,7 +28,7 @@ func randomEdit(r *rand.Rand, cfg *farm.Config) *farm.Config {
 	}
 	f := next.Farms[i].Clone()
 	next.Farms[i] = f
-	switch at := &next.Farms[i]; r.IntN(8) {
+	switch at := &next.Farms[i]; r.IntN(15) {
 	case 0:
 		at.Name = fmt.Sprintf("farm%d", r.IntN(14))
 	case 1:
@@ -41,7 +41,40 @@ func randomEdit(r *rand.Rand, cfg *farm.Config) *farm.Config {
 		next.System.API.Port = uint16(r.IntN(2) * (80 + r.IntN(14)))
 	case 5:
 		next.Farms[i] = randomFarm(r)
+	case 6:
+		*at.Groups()[0].CheckedByAt() = []string{"", "known", "other"}[r.IntN(3)]
+	case 7:
+		next.Checks = slices.Clone(cfg.Checks)
+		if len(next.Checks) == 0 || r.IntN(2) == 0 {
+			next.Checks = append(next.Checks, farm.Check{Name: []string{"known", "other"}[r.IntN(2)], Command: []string{"", "check_tcp"}[r.IntN(2)]})
+		} else {
+			next.Checks = next.Checks[1:]
+		}
+	case 8:
+		next.Farms[i] = randomNames(r)
+	case 9:
+		if f.HTTP != nil {
+			at.HTTP.Services[0].DNSFarm = []string{"", fmt.Sprintf("farm%d", r.IntN(14))}[r.IntN(2)]
+		} else if f.L4 != nil {
+			at.L4.NAT = []farm.NATType{farm.NATDirect, farm.NATStateless, farm.NATTarget, farm.NATMasquerade}[r.IntN(4)]
+		} else {
+			at.Global.Services[0].Algorithm = []farm.DNSAlgorithm{farm.DNSLoad, farm.DNSRoundRobin}[r.IntN(2)]
+		}
+	case 10:
+		if f.L4 != nil {
+			b := &at.L4.Backends[0]
+			b.Addr = netip.AddrFrom4([4]byte{10, 0, 0, byte(7 + r.IntN(3))})
+			b.Host, b.Port = b.Addr.String(), uint16(r.IntN(2)*90)
+		} else if f.Global != nil {
+			b := &at.Global.Services[0].Backends[0]
+			b.Addr = netip.AddrFrom4([4]byte{10, 0, 0, byte(5 + r.IntN(2))})
+			b.Host = b.Addr.String()
+		}
 	default:
+		if f.Global != nil {
+			at.Global.Zones[0].Serial++
+			break
+		}
 		if f.HTTP == nil {
 			at.L4.Backends[0].Priority = uint8(r.IntN(11))
 			break
@@ -52,6 +85,13 @@ func randomEdit(r *rand.Rand, cfg *farm.Config) *farm.Config {
 		s.Persistence = farm.PersistCookie // has no effect without a name
 	}
 	return &next
+}
+
+// randomNames is a farm of the DNS whose service chooses by the load of backends.
+func randomNames(r *rand.Rand) farm.Farm {
+	b := farm.Backend{Host: "10.0.0.5", Addr: netip.MustParseAddr("10.0.0.5"), Alias: "b1"}
+	return farm.Farm{Name: fmt.Sprintf("farm%d", r.IntN(14)), Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("10.0.0.5"), VPort: uint16(53 + r.IntN(2)),
+		Global: &farm.GSLB{Services: []farm.DNSService{{Name: "s", Port: uint16(80 + r.IntN(14)), Algorithm: farm.DNSLoad, Backends: []farm.Backend{b}}}, Zones: []farm.Zone{{Name: "example.com", Serial: 1}}}}
 }
 
 func randomFarm(r *rand.Rand) farm.Farm {

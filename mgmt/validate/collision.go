@@ -148,11 +148,15 @@ func takes(f *farm.Farm, own netip.AddrPort) bool {
 	return f.Takes(farm.L4TCP, own.Port())
 }
 
-func (r Rules) ownWarning(s *farm.System, f *farm.Farm) string {
+// ownWarnings returns that a farm takes an address at which the appliance's API listens.
+func (r Rules) ownWarnings(s *farm.System, f *farm.Farm) []Error {
+	if f.SettingsProfile() == "" {
+		return nil // which is an error
+	}
 	for _, own := range r.OwnOf(s) {
 		if takes(f, own) {
-			return fmt.Sprintf("vport: the appliance's API listens on port %d of every address; on %s it cannot be reached while the farm runs", own.Port(), f.VIP)
+			return []Error{{FarmPath(f.Name), "vport", fmt.Sprintf("vport: the appliance's API listens on port %d of every address; on %s it cannot be reached while the farm runs", own.Port(), f.VIP)}}
 		}
 	}
-	return ""
+	return nil
 }

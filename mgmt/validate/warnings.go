@@ -16,22 +16,16 @@ func Warnings(cfg *farm.Config) []Error { return Rules{}.Warnings(cfg) }
 // document order.
 func (r Rules) Warnings(cfg *farm.Config) []Error {
 	local := r.local()
-	return r.warnings(cfg, func(i int) []Error { return farmWarnings(&cfg.Farms[i], local) })
-}
-
-// warnings combines the warnings of single farms with those about the whole configuration.
-func (r Rules) warnings(cfg *farm.Config, of func(farm int) []Error) []Error {
 	var out []Error
 	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		if f.SettingsProfile() == "" {
-			continue // reported as an error
-		}
-		if text := r.ownWarning(&cfg.System, f); text != "" {
-			out = append(out, Error{FarmPath(f.Name), "vport", text})
-		}
-		out = append(out, of(i)...)
+		out = append(out, r.ownWarnings(&cfg.System, &cfg.Farms[i])...)
+		out = append(out, farmWarnings(&cfg.Farms[i], local)...)
 	}
+	return append(out, warningsBetween(cfg)...)
+}
+
+// warningsBetween returns those that depend on several farms, or on checks.
+func warningsBetween(cfg *farm.Config) (out []Error) {
 	checkWarnings(cfg, func(e Error) { out = append(out, e) })
 	loadWarnings(cfg, func(e Error) { out = append(out, e) })
 	answerWarnings(cfg, func(f *farm.Farm, field, text string) {
@@ -43,6 +37,9 @@ func (r Rules) warnings(cfg *farm.Config, of func(farm int) []Error) []Error {
 // farmWarnings returns the warnings that depend only on the farm and the addresses of this
 // machine.
 func farmWarnings(f *farm.Farm, local []netip.Prefix) (out []Error) {
+	if f.SettingsProfile() == "" {
+		return nil // which is an error
+	}
 	// Paths are built only for actual warnings, as there may be many backends.
 	at := func(path func() string) warn {
 		return func(field, text string) {

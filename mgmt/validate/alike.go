@@ -1,0 +1,80 @@
+package validate
+
+import (
+	"iter"
+	"net/netip"
+	"reflect"
+	"slices"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// isAlike reports whether a configuration differs from that of the verdict in nothing that
+// concerns more than one farm: no rule between farms, about checks or about the machine
+// can be broken then, and the warnings about those are the same. at is what Align found.
+func (v *verdict) isAlike(cfg *farm.Config, at []int32) bool {
+	if !v.whole || len(v.farms) != len(cfg.Farms) || !reflect.DeepEqual(v.system, cfg.System) || !reflect.DeepEqual(v.checks, cfg.Checks) {
+		return false
+	}
+	backends := v.backends
+	for i := range cfg.Farms {
+		if at[i] == int32(i) {
+			continue
+		}
+		was, f := &v.farms[i], &cfg.Farms[i]
+		if !sameToOthers(was, f) {
+			return false
+		}
+		backends += countBackends(f) - v.counts[i]
+	}
+	return backends <= farm.MaxBackendID
+}
+
+// sameToOthers reports whether a farm changed in nothing that rules and warnings about
+// several farms read: checkTogether, checkBetween, checkOwn, checkLogFiles, checkLinks,
+// ownWarnings and warningsBetween.
+func sameToOthers(was, f *farm.Farm) bool {
+	return was.Name == f.Name && was.Profile == f.Profile && was.SettingsProfile() == f.SettingsProfile() &&
+		was.VIP == f.VIP && was.Stopped == f.Stopped && was.InKernel() == f.InKernel() && was.Carries() == f.Carries() &&
+		slices.Equal(was.VPorts(), f.VPorts()) && slices.Equal(was.Transports(), f.Transports()) &&
+		(was.Zones() == nil) == (f.Zones() == nil) && sameLog(was, f) && sameGroups(was, f) && sameL4(was, f) && sameDNSServices(was, f)
+}
+
+func sameLog(was, f *farm.Farm) bool {
+	a, on := was.Log()
+	b, now := f.Log()
+	return on == now && (!on || a.Sink == b.Sink && a.File == b.File && logLimits(was) == logLimits(f))
+}
+
+// sameGroups compares the names of groups, their checks, and the farms that answer for them.
+func sameGroups(was, f *farm.Farm) bool {
+	services := f.Services()
+	return slices.EqualFunc(was.Groups(), f.Groups(), func(a, b farm.Group) bool { return a.Name() == b.Name() && a.CheckedBy() == b.CheckedBy() }) &&
+		slices.EqualFunc(was.Services(), services, func(a, b farm.Service) bool { return a.DNSFarm == b.DNSFarm })
+}
+
+// sameL4 compares where backends of layer 4 answer clients (eachAnswer).
+func sameL4(was, f *farm.Farm) bool {
+	a, b := was.L4, f.L4
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.NAT == b.NAT && a.Protocol == b.Protocol &&
+		slices.EqualFunc(a.Backends, b.Backends, func(a, b farm.Backend) bool { return a.Addr == b.Addr && a.Port == b.Port })
+}
+
+// sameDNSServices compares what loadWarnings reads.
+func sameDNSServices(was, f *farm.Farm) bool {
+	return (was.Global == nil) == (f.Global == nil) && (f.Global == nil || reflect.DeepEqual(was.Global.Services, f.Global.Services))
+}
+
+// walkFarms yields the broken rules about single farms.
+func walkFarms(cfg *farm.Config, local []netip.Prefix, open func(farm int) *farm.Farm) iter.Seq[Error] {
+	return func(yield func(Error) bool) {
+		for i := range cfg.Farms {
+			if part := open(i); part != nil && !ProfileNamed(cfg.Farms[i].Profile).check(part, local, yield) {
+				return
+			}
+		}
+	}
+}
