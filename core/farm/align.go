@@ -31,6 +31,21 @@ func Align(before, now []Farm) []int32 {
 	return at
 }
 
+// Apart returns the farms of each list that the other does not have as they are (see
+// Align), in their order: a farm that changed is in both.
+func Apart(before, now []Farm) (was, is []Farm) {
+	at := Align(before, now)
+	for i, k := range at {
+		if k < 0 {
+			is = append(is, now[i])
+		}
+	}
+	for _, k := range Gone(before, at) {
+		was = append(was, before[k])
+	}
+	return was, is
+}
+
 // Gone returns the positions of the farms of before that Align found nowhere.
 func Gone(before []Farm, at []int32) (gone []int32) {
 	stayed := make([]bool, len(before))

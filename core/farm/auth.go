@@ -44,14 +44,19 @@ func (u *AuthUser) Keep(before string, same func(hash, password string) bool) {
 // ForgetPasswords leaves nothing but hashes of the passwords of c.
 func (c *Config) ForgetPasswords() {
 	for i := range c.Farms {
-		for _, g := range c.Farms[i].Groups() {
-			if g.Service == nil || g.Service.Auth == nil {
-				continue
-			}
-			for j := range g.Service.Auth.Users {
-				if u := &g.Service.Auth.Users[j]; u.plain != "" { // a shared one is not written
-					u.plain = ""
-				}
+		c.Farms[i].ForgetPasswords()
+	}
+}
+
+// ForgetPasswords is Config.ForgetPasswords for one farm.
+func (f *Farm) ForgetPasswords() {
+	for _, g := range f.Groups() {
+		if g.Service == nil || g.Service.Auth == nil {
+			continue
+		}
+		for j := range g.Service.Auth.Users {
+			if u := &g.Service.Auth.Users[j]; u.plain != "" { // a shared one is not written
+				u.plain = ""
 			}
 		}
 	}

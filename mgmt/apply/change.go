@@ -154,7 +154,9 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config, unfinishe
 	if unfinished {
 		rules.Unfinished, check = true, a.checked.Unfinished
 	}
-	cfg.ForgetPasswords()
+	for _, i := range unshared(old, cfg) { // shared ones have forgotten theirs
+		cfg.Farms[i].ForgetPasswords()
+	}
 	withoutParts(old, cfg)
 	dropForeignIDs(old, cfg)
 	if err := a.keepZoneKeys(old, cfg); err != nil {

@@ -42,12 +42,12 @@ type starts struct {
 
 func startsOf(old, cfg *farm.Config) starts {
 	stopped := map[uint32]bool{}
-	for i := range old.Farms {
+	for _, i := range unshared(cfg, old) {
 		stopped[old.Farms[i].ID] = old.Farms[i].Stopped
 	}
 	var s starts
 	last := 0
-	for i := range cfg.Farms {
+	for _, i := range unshared(old, cfg) {
 		if f := &cfg.Farms[i]; !f.Stopped && stopped[f.ID] {
 			s.ids = append(s.ids, f.ID)
 			last = i

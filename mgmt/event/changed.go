@@ -28,24 +28,25 @@ func Facts(pairs ...string) (out []string) {
 func Changed(old, now *farm.Config, rev store.Revision, at time.Time) []Event {
 	events := []Event{{Kind: RevisionApplied, Severity: Info, At: at, Facts: []string{
 		fact("REVISION", rev.Number), fact("AUTHOR", rev.Author), fact("SOURCE", rev.Source), fact("COMMENT", rev.Comment)}}}
-	was, is := running(old), running(now)
-	for i := range old.Farms {
-		if f := &old.Farms[i]; was[f.ID] && !is[f.ID] {
+	gone, came := farm.Apart(old.Farms, now.Farms) // others run as before
+	was, is := running(gone), running(came)
+	for i := range gone {
+		if f := &gone[i]; was[f.ID] && !is[f.ID] {
 			events = append(events, Event{FarmStop, Info, at, AboutFarm(f)})
 		}
 	}
-	for i := range now.Farms {
-		if f := &now.Farms[i]; is[f.ID] && !was[f.ID] {
+	for i := range came {
+		if f := &came[i]; is[f.ID] && !was[f.ID] {
 			events = append(events, Event{FarmStart, Info, at, AboutFarm(f)})
 		}
 	}
 	return events
 }
 
-func running(cfg *farm.Config) map[uint32]bool {
+func running(farms []farm.Farm) map[uint32]bool {
 	out := map[uint32]bool{}
-	for i := range cfg.Farms {
-		out[cfg.Farms[i].ID] = !cfg.Farms[i].Stopped
+	for i := range farms {
+		out[farms[i].ID] = !farms[i].Stopped
 	}
 	return out
 }

@@ -10,17 +10,18 @@ import (
 // Changed returns the events of an active revision: which farms it changed, which backends
 // it put into or out of maintenance, and which farms it deleted.
 func Changed(old, now *farm.Config, rev store.Revision) (list []Event) {
-	was := make(map[uint32]*farm.Farm, len(old.Farms))
-	for i := range old.Farms {
-		was[old.Farms[i].ID] = &old.Farms[i]
+	gone, came := farm.Apart(old.Farms, now.Farms)
+	was := make(map[uint32]*farm.Farm, len(gone))
+	for i := range gone {
+		was[gone[i].ID] = &gone[i]
 	}
 	touched := Event{Time: rev.Time, Kind: Revision, Revision: rev.Number}
 	name := ""
-	for i := range now.Farms {
-		f := &now.Farms[i]
+	for i := range came {
+		f := &came[i]
 		before := was[f.ID]
 		delete(was, f.ID)
-		if before != nil && (*before == *f || reflect.DeepEqual(before, f)) {
+		if before != nil && reflect.DeepEqual(before, f) {
 			continue
 		}
 		touched.Farms, name = append(touched.Farms, f.ID), f.Name
@@ -28,8 +29,8 @@ func Changed(old, now *farm.Config, rev store.Revision) (list []Event) {
 			list = append(list, maintained(before, f, rev)...)
 		}
 	}
-	for i := range old.Farms { // in their order
-		if f := was[old.Farms[i].ID]; f != nil {
+	for i := range gone { // in their order
+		if f := was[gone[i].ID]; f != nil {
 			touched.Farms, name = append(touched.Farms, f.ID), f.Name
 			list = append(list, Event{Time: rev.Time, Kind: Deleted, Farms: []uint32{f.ID}, Farm: f.Name, Revision: rev.Number})
 		}

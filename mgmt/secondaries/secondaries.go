@@ -86,11 +86,12 @@ func (t *Teller) Wait() {
 // before now.
 func (t *Teller) Changed(old, now *farm.Config) {
 	before := map[uint32]*farm.Farm{}
-	for i := range old.Farms {
-		before[old.Farms[i].ID] = &old.Farms[i]
+	gone, came := farm.Apart(old.Farms, now.Farms)
+	for i := range gone {
+		before[gone[i].ID] = &gone[i]
 	}
-	for i := range now.Farms {
-		f := &now.Farms[i]
+	for i := range came {
+		f := &came[i]
 		g := f.Zones()
 		if g == nil || f.Stopped || len(g.Notified) == 0 {
 			continue
