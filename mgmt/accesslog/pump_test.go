@@ -171,7 +171,7 @@ func TestTheFileOfARenamedFarmIsRenamedWithItsOlderOnes(t *testing.T) {
 	rename := func(name string) {
 		cfg := config(nil)
 		cfg.Farms[0].Name = name
-		// A farm carried by the kernel has no such log, and no file that could be renamed.
+		// A farm forwarded by the kernel has no such log, and no file that could be renamed.
 		cfg.Farms = append(cfg.Farms, farm.Farm{ID: 2, Name: "of-" + name, Profile: farm.ProfileL4, L4: &farm.L4{DataPath: farm.DataPathKernel}})
 		a.cfg.Store(cfg)
 	}

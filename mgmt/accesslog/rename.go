@@ -35,7 +35,7 @@ func (p *Pump) followNames(cfg *farm.Config) {
 	}
 }
 
-// targets returns the targets of the farms by number. Farms carried by the kernel have no
+// targets returns the targets of the farms by number. Farms forwarded by the kernel have no
 // such log.
 func targets(cfg *farm.Config) map[uint32]target {
 	out := map[uint32]target{}

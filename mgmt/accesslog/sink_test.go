@@ -179,7 +179,7 @@ func TestTargetThatDoesNotReadCostsLinesAndNoTime(t *testing.T) {
 	if took := time.Since(began); took > closeTime+time.Second {
 		t.Errorf("stopping took %v", took)
 	}
-	time.Sleep(2 * time.Second) // its goroutine ends by itself
+	time.Sleep(2 * time.Second) // its goroutine ends on its own
 }
 
 func TestStandardOutputIsASink(t *testing.T) {

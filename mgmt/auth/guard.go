@@ -28,7 +28,7 @@ const logInTime = 15 * time.Second
 
 // Guard identifies the sender of a request; make it with NewGuard.
 type Guard struct {
-	// Even is the least time that a refused log-in takes, since the time of a service would
+	// Even is the least time that a refused login takes, since the time of a service would
 	// reveal which users it has. Set it before use; 0: no least time.
 	Even time.Duration
 

@@ -39,7 +39,7 @@ func (g *Guard) guess(r *http.Request, user string, check func(context.Context) 
 }
 
 // Right reports whether a password of a user is right, for an operation that needs it. It
-// has the limits of log-ins. Errors: *LockedError, and those of the service that checks the
+// has the limits of logins. Errors: *LockedError, and those of the service that checks the
 // password.
 func (g *Guard) Right(r *http.Request, user, password string) (bool, error) {
 	err := g.guess(r, user, func(ctx context.Context) error {
@@ -55,7 +55,7 @@ func (g *Guard) Right(r *http.Request, user, password string) (bool, error) {
 }
 
 // Code reports whether a code of the user's second factor is valid, and marks it as used.
-// It has the limits of log-ins. Errors: *LockedError, and the reason why it could not be
+// It has the limits of logins. Errors: *LockedError, and the reason why it could not be
 // checked.
 func (g *Guard) Code(r *http.Request, user, code string) (bool, error) {
 	err := g.Try(r, user, func() error { return g.book.TakeCode(user, code, g.now()) })
@@ -65,7 +65,7 @@ func (g *Guard) Code(r *http.Request, user, code string) (bool, error) {
 	return err == nil, err
 }
 
-// Try checks a code of the user within the limits of log-ins. Errors: *LockedError, and
+// Try checks a code of the user within the limits of logins. Errors: *LockedError, and
 // those of check; rbac.ErrCode counts.
 func (g *Guard) Try(r *http.Request, user string, check func() error) error {
 	return g.guess(r, user, func(context.Context) error { return check() })

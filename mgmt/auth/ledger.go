@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Ledger counts guesses at passwords, codes and keys, and records the sources of log-ins. A
+// Ledger counts guesses at passwords, codes and keys, and records the sources of logins. A
 // guess is counted before it is checked, so that parallel guesses count like sequential
 // ones. Make it with NewLedger or OpenLedger.
 //

@@ -98,7 +98,7 @@ func TestAKnownPlaceHasACountOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	tries(t, l, "ann", "198.51.100.1", 1)
-	locked(t, l, "ann", "198.51.100.2", time.Minute) // a log-in at the known place gives others nothing
+	locked(t, l, "ann", "198.51.100.2", time.Minute) // a login at the known place gives others nothing
 }
 
 func TestSourcesAreNetworks(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 // Cookie is the name of the session cookie.
 const Cookie = "CGISESSID"
 
-// CodeHeader is the header with the code of the second factor in a log-in.
+// CodeHeader is the header with the code of the second factor in a login.
 const CodeHeader = "X-OTP"
 
 // LogIn identifies the sender of a request for a session by user and password, and by the
@@ -60,7 +60,7 @@ func (g *Guard) verify(ctx context.Context, r *http.Request, user, password stri
 }
 
 // Begin makes a session for a logged-in user. It returns false if the user was deleted or
-// changed since the log-in began: a check may take seconds, and a password that was
+// changed since the login began: a check may take seconds, and a password that was
 // replaced meanwhile must not begin a session.
 func (g *Guard) Begin(by Principal) (token string, ok bool) {
 	epoch, ok := g.book.Epoch(by.Name)
@@ -95,7 +95,7 @@ func (g *Guard) SessionOf(r *http.Request) uint64 {
 }
 
 // Confirm raises the session of a request if password and code are right. It has the limits
-// of log-ins. Errors: ErrNoCredential without a session, rbac.ErrWrong, rbac.ErrCode,
+// of logins. Errors: ErrNoCredential without a session, rbac.ErrWrong, rbac.ErrCode,
 // *LockedError, and those of the service that checks the password.
 func (g *Guard) Confirm(r *http.Request, password, code string) error {
 	user, ok := g.session(r)

@@ -29,7 +29,7 @@ func nameOf(user string) [nameSize]byte {
 	return [nameSize]byte(d[:nameSize])
 }
 
-// places holds the sources of log-ins of users, with the time of the last log-in. The lock
+// places holds the sources of logins of users, with the time of the last login. The lock
 // of the ledger guards them.
 type places map[account]time.Time
 

@@ -10,7 +10,7 @@ type Principal struct {
 	Source string
 	// Who holds the rights of the sender.
 	Who rbac.Identity
-	// Session: identified by the cookie of a session, which a browser adds by itself.
+	// Session: identified by the cookie of a session, which a browser adds automatically.
 	Session bool
 	// Raised: the user of the session has recently confirmed password and second factor.
 	Raised bool

@@ -48,7 +48,7 @@ const RaisedTime = 5 * time.Minute
 type OpenSession struct {
 	Number      uint64 // identifies it, since tokens are not shown
 	User        string
-	Source      string // origin of the log-in
+	Source      string // origin of the login
 	Began, Used time.Time
 }
 

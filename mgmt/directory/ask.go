@@ -208,7 +208,7 @@ type Tested struct {
 	More  bool
 }
 
-// Test connects, binds and searches as a log-in does. An *Error is the reason of a failure.
+// Test connects, binds and searches as a login does. An *Error is the reason of a failure.
 func (d *Directory) Test(ctx context.Context) (Tested, error) {
 	s, c, end, err := d.open(ctx)
 	if err != nil {

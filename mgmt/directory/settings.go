@@ -34,7 +34,7 @@ const (
 	portTLS = 636
 )
 
-// The default and limit of Timeout, in seconds: a log-in waits at most 15.
+// The default and limit of Timeout, in seconds: a login waits at most 15.
 const (
 	DefaultTimeout = 5
 	MaxTimeout     = 15
@@ -176,7 +176,7 @@ func (d *Directory) Plan(s Settings, password *string) (Settings, error) {
 	return s, nil
 }
 
-// Set changes the settings for future log-ins. A nil password keeps the current one. An
+// Set changes the settings for future logins. A nil password keeps the current one. An
 // *Error is the reason of a refusal.
 func (d *Directory) Set(s Settings, password *string) error {
 	d.write.Lock()

@@ -12,7 +12,7 @@ const (
 	Certificate Kind = "certificate" // a certificate was uploaded, replaced, renewed or deleted, expires, or was not renewed; a key of a zone is replaced
 	Limit       Kind = "limit"       // a limit is reached, or no longer
 	List        Kind = "list"        // a list used by farms changed, e.g. the GeoIP database
-	Engine      Kind = "engine"      // another process carries the traffic
+	Engine      Kind = "engine"      // another process forwards the traffic
 	Appliance   Kind = "appliance"   // everything, or mgmt, was started
 	Confirmed   Kind = "confirmation"
 	// Revision lists the farms that a revision changed; the store has the rest.

@@ -6,18 +6,20 @@
 //	                     └──────── judge ◄── result ◄───────────────────────┘
 //	                                 └─► health table, log
 //
-// A task is one check of one address: farms that need the same one share it, and two checks
-// of one address are two tasks. A task never runs twice at a time. Tasks are spread over
-// time. Options limit how many run at once; more wait their turn. One goroutine looks for
-// due tasks; it does not run while no check is linked. A probe that this machine could not
-// send (probe.ErrLocal) changes no verdict. If there is no verdict yet, the health table
-// gets Unable, and Why returns the reason: otherwise the result would be awaited forever.
+// A task is one check of one address. Farms that need the same task share it; two checks of
+// one address are two tasks. Only one probe of a task runs at a time. The start times of
+// tasks are spread. Options limit how many probes run at once; more wait their turn. One
+// goroutine looks for due tasks, as long as any check is linked.
 //
-// Farms that return backends to clients by name, e.g. DNS farms, may use addresses of farms
-// of this appliance. These backends are not probed, but have the state of their farm
-// (LookFarms).
+// A probe that this machine could not send (probe.ErrLocal) changes no verdict. Without a
+// verdict, the health table then gets Unable, and Why returns the reason. Otherwise readers
+// would wait for a result that may never come.
 //
-// The guardian writes words of its own (health.Table.SetGuardian). So a backend that it
-// found down does not come up by a successful connect, nor the other way round. Backends
-// without a probe, e.g. those in maintenance, are undefined.
+// A gslb backend may be the address of another farm of this appliance. Such a backend is
+// not probed; it takes that farm's status (LookFarms).
+//
+// The guardian has its own words in the health table (health.Table.SetGuardian). A
+// successful connect therefore does not raise a backend that the guardian found down, and a
+// successful probe does not raise one that failed its connects. Backends without a probe,
+// e.g. those in maintenance, are undefined.
 package guardian

@@ -447,8 +447,8 @@ func (g *Guardian) count(t *task, one Result) {
 	g.counts[t.check] = c
 }
 
-// turned writes a new verdict to the health table and the log. It does not log the first
-// success, which changes nothing.
+// turned records a new verdict and logs it. The first success after Undefined is not
+// logged.
 func (g *Guardian) turned(t *task, now time.Time, was health.State, reason string) {
 	down := t.verdict == health.Down
 	g.turns.Add(1)

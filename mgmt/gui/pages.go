@@ -35,7 +35,7 @@ type Pages struct {
 
 // New serves the built files: index.html and the files below assets/, each file also as
 // FILE.gz. The function provider reports whether users may sign in with OpenID Connect,
-// which the sign-in page needs before any log-in.
+// which the sign-in page needs before any login.
 func New(files fs.FS, provider func() bool) *Pages {
 	index, _ := fs.ReadFile(files, "index.html")
 	return &Pages{files: files, index: index, provider: provider}

@@ -96,7 +96,7 @@ func (c *collector) collectLoops(ch chan<- prometheus.Metric) {
 	}
 }
 
-// sums holds the counters of farms: from the loops or, for farms carried by the kernel,
+// sums holds the counters of farms: from the loops or, for farms forwarded by the kernel,
 // from netd. The latter are not shown while they are unknown.
 type sums struct {
 	Counters

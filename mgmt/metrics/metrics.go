@@ -32,7 +32,7 @@ type Options struct {
 	Config func() (*farm.Config, uint64)
 	// Health returns up, down or undefined for the stable ID of a backend.
 	Health func(backend uint32) farm.Status
-	// Traffic returns the counters of farms carried by the kernel; ok is false while they
+	// Traffic returns the counters of farms forwarded by the kernel; ok is false while they
 	// are unknown. It must not take long. nil shows none.
 	Traffic func() (t stats.Traffic, ok bool)
 	// Logs returns the counts of the access logs; nil shows none.

@@ -17,10 +17,10 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// flowTime is how long a log-in may take.
+// flowTime is how long a login may take.
 const flowTime = 10 * time.Minute
 
-// flow is a log-in in progress. It is sealed into a cookie of the browser that began it:
+// flow is a login in progress. It is sealed into a cookie of the browser that began it:
 // any client may begin one, so unknown clients could fill a table here.
 type flow struct {
 	State    [sha256.Size]byte // SHA-256 of the state
@@ -31,11 +31,11 @@ type flow struct {
 	Fresh    bool // the provider must ask for the credentials again
 }
 
-// The errors of log-ins. The text of the wrapped error is for logs.
+// The errors of logins. The text of the wrapped error is for logs.
 var (
 	// ErrOff: it is not enabled.
 	ErrOff = errors.New("log-in with OpenID Connect is off")
-	// ErrRefused: no log-in with this state began here, or the provider has not
+	// ErrRefused: no login with this state began here, or the provider has not
 	// authenticated a user.
 	ErrRefused = errors.New("not vouched for by the provider")
 	// ErrUnavailable: the provider cannot be reached.
@@ -46,8 +46,8 @@ func refused(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
 }
 
-// Begin begins a log-in. The browser is redirected to the address to. It keeps the binding,
-// which is the sealed log-in, in a cookie until it comes back. The final address for the
+// Begin begins a login. The browser is redirected to the address to. It keeps the binding,
+// which is the sealed login, in a cookie until it comes back. The final address for the
 // browser is back, a Place; empty for the default in the settings. With fresh the provider
 // asks for the credentials again, even if it knows the browser. Errors: ErrOff,
 // ErrUnavailable.
@@ -75,8 +75,8 @@ func random() string {
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// take returns the log-in that began in the browser with this binding, if the state
-// matches. Each state is valid once, even if the log-in fails.
+// take returns the login that began in the browser with this binding, if the state
+// matches. Each state is valid once, even if the login fails.
 func (c *Client) take(state, binding string) (flow, bool) {
 	f, is := c.seal.open(binding)
 	given := sha256.Sum256([]byte(state))
@@ -96,7 +96,7 @@ type Claimed struct {
 	Fresh bool
 }
 
-// Finish completes a log-in with the query from the provider's redirect and the binding
+// Finish completes a login with the query from the provider's redirect and the binding
 // from the cookie. Errors: ErrOff, ErrRefused, ErrUnavailable.
 func (c *Client) Finish(ctx context.Context, query url.Values, binding string) (Claimed, error) {
 	for name, values := range query {
@@ -141,11 +141,11 @@ func (c *Client) Finish(ctx context.Context, query url.Values, binding string) (
 	return out, err
 }
 
-// Limits for the age of a log-in at the provider.
+// Limits for the age of a login at the provider.
 const (
 	// clockSkew is how far the provider's clock may be behind.
 	clockSkew = time.Minute
-	// freshTime is the greatest age of a log-in that counts as fresh.
+	// freshTime is the greatest age of a login that counts as fresh.
 	freshTime = time.Minute
 )
 

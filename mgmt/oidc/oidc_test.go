@@ -59,7 +59,7 @@ func (h *house) set(t *testing.T, change func(*oidc.Settings)) {
 	}
 }
 
-// logIn makes a complete log-in.
+// logIn makes a complete login.
 func (h *house) logIn(t *testing.T) (oidc.Claimed, error) {
 	t.Helper()
 	to, binding, err := h.Begin(t.Context(), "", false)
@@ -144,7 +144,7 @@ func TestTokensThatAreNotForUsAreRefused(t *testing.T) {
 	}
 }
 
-// Only the browser that began a log-in can complete it: once, in time, with the parameters
+// Only the browser that began a login can complete it: once, in time, with the parameters
 // of the provider.
 func TestOnlyTheBrowserThatBeganComesBack(t *testing.T) {
 	h := newHouse(t)
@@ -191,7 +191,7 @@ func TestOnlyTheBrowserThatBeganComesBack(t *testing.T) {
 	}
 }
 
-// Any client may begin log-ins, and that ends no log-in of others.
+// Any client may begin logins, and that ends no login of others.
 func TestLoginsOfStrangersEndNoLoginInProgress(t *testing.T) {
 	h := newHouse(t)
 	to, binding, _ := h.Begin(t.Context(), "/gui/", false)
@@ -256,7 +256,7 @@ func TestAProviderThatCannotBeAskedIsNoRefusal(t *testing.T) {
 	}
 }
 
-// Any client may begin a log-in, and each request to an unreachable provider takes seconds.
+// Any client may begin a login, and each request to an unreachable provider takes seconds.
 func TestLoginsShareOneQuestionToTheProvider(t *testing.T) {
 	h := newHouse(t)
 	release := make(chan struct{})
@@ -407,7 +407,7 @@ func TestTheSecretGoesToNoOtherProvider(t *testing.T) {
 	}
 }
 
-// A log-in is fresh if the provider states that the user has just entered the credentials.
+// A login is fresh if the provider states that the user has just entered the credentials.
 // A provider that had to ask for them but states no time may not have asked.
 func TestALoginIsFreshIfTheUserHasJustShownTheCredentials(t *testing.T) {
 	h := newHouse(t)

@@ -60,7 +60,7 @@ func (c *Client) asked(ctx context.Context) (*oauth2.Config, *known, error) {
 }
 
 // discovery is a request for a provider's endpoints and keys, in progress or complete. All
-// log-ins share it: any client may begin one, and each request may take askTime.
+// logins share it: any client may begin one, and each request may take askTime.
 type discovery struct {
 	settings Settings
 	secret   []byte // sealed
@@ -128,7 +128,7 @@ func (c *Client) ask(ctx context.Context, s Settings) (*known, error) {
 }
 
 // client returns an HTTP client for the provider. It keeps no connection open, since
-// log-ins are rare.
+// logins are rare.
 func (c *Client) client(s Settings) (*http.Client, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if s.CA != "" {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// seal encrypts log-ins in progress. Its key is generated at the start of the process: a
+// seal encrypts logins in progress. Its key is generated at the start of the process: a
 // restart ends them.
 type seal struct{ cipher.AEAD }
 
@@ -40,7 +40,7 @@ func (s seal) close(f flow) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(s.Seal(nil, nil, text, []byte(purposeOfSeal))), nil
 }
 
-// open returns the log-in that close sealed.
+// open returns the login that close sealed.
 func (s seal) open(text string) (f flow, ok bool) {
 	sealed, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s seal) open(text string) (f flow, ok bool) {
 // provider refuses a second use of its code, too.
 const maxSpent = 4096
 
-// spent holds the states of completed log-ins until they expire.
+// spent holds the states of completed logins until they expire.
 type spent struct {
 	mu    sync.Mutex
 	until map[[sha256.Size]byte]time.Time

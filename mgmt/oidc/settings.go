@@ -27,7 +27,7 @@ type Settings struct {
 	// Redirect is the callback of this appliance to which the provider redirects browsers,
 	// under a name that browsers can reach.
 	Redirect string `json:"redirect,omitempty"`
-	// Landing is the address for browsers after a log-in, unless the log-in began with
+	// Landing is the address for browsers after a login, unless the login began with
 	// another one: a path of the appliance. Empty: they remain on the page of the API.
 	Landing string `json:"landing,omitempty"`
 	// CA is the name of the list of CAs that verifies the provider's certificate; empty:
@@ -142,7 +142,7 @@ func (c *Client) Plan(s Settings, secret *string) (Settings, error) {
 	return s, nil
 }
 
-// Set changes the settings for future log-ins. A nil secret keeps the current one, an empty
+// Set changes the settings for future logins. A nil secret keeps the current one, an empty
 // one removes it. An *Error is the reason of a refusal.
 func (c *Client) Set(s Settings, secret *string) error {
 	c.write.Lock()

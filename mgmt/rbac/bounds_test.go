@@ -59,7 +59,7 @@ func TestWhatMayBeAPassword(t *testing.T) {
 	}
 }
 
-// A log-in for an unknown user takes as long as for a known one: a hash costs the same as
+// A login for an unknown user takes as long as for a known one: a hash costs the same as
 // the decoy.
 func TestAPasswordIsHashedAtThePriceThatIsWritten(t *testing.T) {
 	m := &rbactest.Memory{}

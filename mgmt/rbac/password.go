@@ -58,7 +58,7 @@ func (b *Book) hash(field, password string) (string, error) {
 	return argon2id.CreateHash(password, b.Cost.params())
 }
 
-// The refusals of a log-in. The answer to the client is the same for all of them.
+// The refusals of a login. The answer to the client is the same for all of them.
 var (
 	// ErrWrong: the user does not exist, or the password is wrong.
 	ErrWrong = errors.New("wrong user or password")

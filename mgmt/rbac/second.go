@@ -15,7 +15,7 @@ type Sealer interface {
 	OpenSecret(purpose string, sealed []byte) ([]byte, error)
 }
 
-// Second is the second factor of a user. After it is confirmed, each log-in needs it.
+// Second is the second factor of a user. After it is confirmed, each login needs it.
 type Second struct {
 	Secret    []byte `json:"secret"` // sealed
 	Confirmed bool   `json:"confirmed,omitempty"`
@@ -30,7 +30,7 @@ type SecondState string
 // The states.
 const (
 	SecondOff     SecondState = "off"
-	SecondPending SecondState = "pending" // enrolled, but not confirmed: not needed for a log-in
+	SecondPending SecondState = "pending" // enrolled, but not confirmed: not needed for a login
 	SecondOn      SecondState = "on"
 )
 
@@ -48,7 +48,7 @@ func (u *User) Second() (state SecondState, recovery int) {
 // ErrCode: the code of the second factor is missing, wrong, or was already used.
 var ErrCode = errors.New("the code of the second factor is missing or wrong")
 
-// Enrol makes a new secret for the user. A log-in does not need it before it is confirmed.
+// Enrol makes a new secret for the user. A login does not need it before it is confirmed.
 // The secret is shown only this once.
 func (b *Book) Enrol(user string) (totp.Key, error) {
 	host, _ := os.Hostname() // without a host name only the user is shown
@@ -136,7 +136,7 @@ func (b *Book) Disable(user string) error {
 	})
 }
 
-// TakeCode checks the code of a log-in, or a recovery code, and marks it as used, so that
+// TakeCode checks the code of a login, or a recovery code, and marks it as used, so that
 // it is valid once. Users without a second factor need no code. Errors: ErrCode, and the
 // reason why the code could not be checked or stored.
 func (b *Book) TakeCode(user, code string, now time.Time) error {

@@ -43,7 +43,7 @@ func (s *state) serves(u *User) bool {
 
 // Admit logs in a user who was authenticated by a provider of OpenID Connect. An existing
 // user of that service may log in. A missing user is created if the provider's claims map
-// to a group, and its group follows the claims at each log-in. No log-in is possible as
+// to a group, and its group follows the claims at each login. No login is possible as
 // root or as a user of another service. Errors: ErrWrong, ErrNotAllowed, *Error.
 func (b *Book) Admit(name, group string) (UserView, error) {
 	if u := b.state.Load().user(name); u != nil && (u.Name == Root || u.Service != OIDC) {

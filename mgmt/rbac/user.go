@@ -19,7 +19,7 @@ type User struct {
 	Key      []byte `json:"key,omitempty"`
 	// Factor is the second factor, nil for none.
 	Factor *Second `json:"second,omitempty"`
-	// Mapped: made by a log-in with OpenID Connect, whose claims determine the group.
+	// Mapped: made by a login with OpenID Connect, whose claims determine the group.
 	Mapped bool `json:"mapped,omitempty"`
 	// Epoch counts the changes that end the user's sessions, from a random number on: see
 	// Book.Epoch.

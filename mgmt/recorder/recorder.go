@@ -24,7 +24,7 @@ type Options struct {
 	DB       *timeseries.DB
 	Counters Counters
 	Config   func() *farm.Config
-	// Traffic returns the counters of farms carried by the kernel; ok is false while they
+	// Traffic returns the counters of farms forwarded by the kernel; ok is false while they
 	// are unknown. nil: there is no source.
 	Traffic func() (t stats.Traffic, ok bool)
 	// Usage returns the current usage of the machine.

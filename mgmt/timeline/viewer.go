@@ -76,7 +76,7 @@ func (s *sight) entry(i int, e *eventlog.Event) (Entry, bool) {
 			return out, false
 		}
 		out.Farm = gone(e.Farm)
-	case e.Kind == eventlog.Engine || e.Kind == eventlog.Appliance: // it carries every farm
+	case e.Kind == eventlog.Engine || e.Kind == eventlog.Appliance: // it forwards for every farm
 	case !s.All, e.Kind == eventlog.Certificate && !s.Certificates:
 		return out, false
 	}

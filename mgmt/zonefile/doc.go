@@ -4,7 +4,6 @@
 //
 // Records of type DYNA, which other servers do not support, are written as a type of
 // private use (RFC 3597 §5), so that other servers can read the file. They are read in that
-// form or as "www DYNA shop". Services that were made for records of type ALIAS are written
-// as such records, which servers with that type can read, and ALIAS records from these
-// servers are read as well.
+// form or as "www DYNA shop". Services created for ALIAS records are written back as ALIAS,
+// and ALIAS records written by other servers are read.
 package zonefile

@@ -118,7 +118,7 @@ func complete(q url.Values) bool {
 		q.Get("state") != "" && q.Get("nonce") != "" && q.Get("redirect_uri") != ""
 }
 
-// vouch returns the query of the redirect after a log-in.
+// vouch returns the query of the redirect after a login.
 func (p *Provider) vouch(q url.Values) url.Values {
 	code := rand.Text()
 	p.mu.Lock()

@@ -137,7 +137,7 @@ type shown struct {
 	Established uint64       `json:"established"`
 }
 
-// takes reports whether the farm carries traffic to a port: a port in "80,443,8000:8010",
+// takes reports whether the farm forwards traffic to a port: a port in "80,443,8000:8010",
 // or any port for "*". Port 0 is any. A farm that answers queries for names carries no
 // traffic.
 func (s *shown) takes(port uint16) bool {

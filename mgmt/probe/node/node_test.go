@@ -91,7 +91,7 @@ func TestAFarmOfAnotherSluiceIsWhatThatOneSays(t *testing.T) {
 		{farms("shop 80 critical 17"), -1, "farm shop of the other Sluice is critical"},
 		{farms("shop 80 down 17", "again 80 up 5", "else 81 up 4"), 5, ""}, // a stopped farm has the same port
 		{farms("a 8000:8010,80 up 17", "b * up 4", "c 70:79,81:90 up 100"), 21, ""},
-		{farms("shop 80 down 17", "names 80 up 3"), -1, "farm shop of the other Sluice is down"}, // it carries no traffic
+		{farms("shop 80 down 17", "names 80 up 3"), -1, "farm shop of the other Sluice is down"}, // it forwards no traffic
 		{farms("names * up 3"), -1, "has no farm at 10.0.0.9:80"},
 		{farms("shop 8080 up 17"), -1, "the other Sluice has no farm at 10.0.0.9:80"},
 		{farms("shop 80: up 17", "x x up 1"), -1, "has no farm"},
