@@ -53,8 +53,8 @@ func (l *Listener) Address() netip.AddrPort {
 	return l.now
 }
 
-// Chosen returns the current certificate of that name in the settings, nil if there is none
-// or it cannot be used.
+// Chosen returns the current version of the certificate in the settings, nil if none is
+// set or it cannot be used.
 func (l *Listener) Chosen() *tls.Certificate {
 	l.mu.Lock()
 	name := l.chosen
