@@ -157,7 +157,7 @@ func (c *compiler) listed(i int, z *farm.Zone, records []farm.Record) error {
 // record puts one record to its name. What lies in a zone below this one that is ours
 // too belongs to that, all but the delegation's signer.
 func (c *compiler) record(i int, z *farm.Zone, r *farm.Record) error {
-	name, err := rdata.Name(r.Name, z.Name)
+	name, err := c.nameOf(i, z, r.Name)
 	if err != nil {
 		return err
 	}
@@ -182,6 +182,38 @@ func (c *compiler) record(i int, z *farm.Zone, r *farm.Record) error {
 	c.add(c.name(name, i), kind, ttl, data)
 	return nil
 }
+
+// nameOf is rdata.Name of a name in a zone, which takes a tenth of the time for a host
+// name as nearly all are: labels of lower-case letters, digits, "-" and "_".
+func (c *compiler) nameOf(i int, z *farm.Zone, text string) ([]byte, error) {
+	apex := c.apex[i]
+	if len(text)+1+len(apex) > wire.MaxName {
+		return rdata.Name(text, z.Name)
+	}
+	name := append(make([]byte, 0, len(text)+1+len(apex)), 0)
+	label := 0 // where its length lies
+	for k := 0; k < len(text); k++ {
+		switch b := text[k]; {
+		case b >= 'a' && b <= 'z' || b >= '0' && b <= '9' || b == '-' || b == '_':
+			name = append(name, b)
+		case b == '.' && len(name)-label-1 > 0 && len(name)-label-1 <= maxLabel:
+			name[label] = byte(len(name) - label - 1)
+			label = len(name)
+			name = append(name, 0)
+		default:
+			return rdata.Name(text, z.Name)
+		}
+	}
+	last := len(name) - label - 1
+	if last == 0 || last > maxLabel { // empty, or with a dot at its end
+		return rdata.Name(text, z.Name)
+	}
+	name[label] = byte(last)
+	return append(name, apex...), nil
+}
+
+// maxLabel is how long a label may be (RFC 1035 §2.3.4).
+const maxLabel = 63
 
 // data returns what a record of a zone is in messages.
 func (c *compiler) data(z *farm.Zone, r *farm.Record) (kind uint16, ttl uint32, data []byte, err error) {
@@ -237,6 +269,12 @@ func under(name, apex []byte) bool {
 
 // owner is the zone a name belongs to: the one with the longest name.
 func (c *compiler) owner(name []byte) int {
+	if len(c.apex) == 1 {
+		if under(name, c.apex[0]) {
+			return 0
+		}
+		return -1
+	}
 	for at := 0; ; at += 1 + int(name[at]) {
 		if i, is := c.apexes[string(name[at:])]; is {
 			return i
@@ -325,12 +363,17 @@ func (c *compiler) soa(i int, z *farm.Zone) error {
 // delegations marks the names zones are cut at, those whose names below are redirected,
 // and those below.
 func (c *compiler) delegations() {
+	some := false
 	for _, o := range c.all {
 		if o.flags&isApex == 0 && o.has(wire.TypeNS) {
 			o.flags |= isCut
 		} else if o.has(wire.TypeDNAME) {
 			o.flags |= isRedirected
 		}
+		some = some || o.flags&(isCut|isRedirected) != 0
+	}
+	if !some {
+		return
 	}
 	for _, o := range c.all {
 		if cut := c.cut(o); cut != nil && cut != o {

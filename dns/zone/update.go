@@ -194,7 +194,7 @@ func (u *update) find(i int, z *farm.Zone) (found map[string]*owned, ok bool) {
 	for n, run := range z.Packed {
 		l := list{run, known[unsafe.StringData(run)]}
 		if l.hashes == nil {
-			if l.hashes, ok = hashesOf(z, run); !ok {
+			if l.hashes, ok = u.hashesOf(i, z, run); !ok {
 				return nil, false
 			}
 		}
@@ -214,15 +214,15 @@ func (u *update) find(i int, z *farm.Zone) (found map[string]*owned, ok bool) {
 }
 
 // hashesOf returns the hashes of the names of a run.
-func hashesOf(z *farm.Zone, run string) (hashes []uint32, ok bool) {
+func (c *compiler) hashesOf(i int, z *farm.Zone, run string) (hashes []uint32, ok bool) {
 	list, _ := farm.Unpack(nil, run)
 	hashes = make([]uint32, len(list))
-	for i := range list {
-		name, err := rdata.Name(list[i].Name, z.Name)
+	for k := range list {
+		name, err := c.nameOf(i, z, list[k].Name)
 		if err != nil {
 			return nil, false
 		}
-		hashes[i] = hashOf(name)
+		hashes[k] = hashOf(name)
 	}
 	return hashes, true
 }
