@@ -11,7 +11,7 @@ import (
 // A client of UDP does not notice that its backend is down: nothing ends its flow, which
 // the kernel keeps as long as datagrams come. So flows of a backend are forgotten when it
 // goes down, after the rules that choose another one for the next datagram. Connections of
-// TCP and SCTP end by themselves, or with cut_conns.
+// TCP and SCTP stay until their ends notice, or end with cut_conns.
 
 // leave forgets the flows of UDP of backends that went down since it was called last and
 // whose farm has another one. It is called once the rules are as in says.

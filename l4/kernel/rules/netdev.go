@@ -122,11 +122,12 @@ func (p *packetFarm) add(entries []entry, sessions *packetSessions) {
 	}
 }
 
-// keeps reports whether connections of TCP to a backend go on though it gets no new ones:
-// it is down, which those of others notice by themselves.
+// keeps reports whether connections of TCP and SCTP to a backend stay there although it gets
+// no new ones: it is down, which their ends notice.
 func (p *packetFarm) keeps(s *State) bool {
 	_, reached := p.hops[s.ID]
-	return reached && s.Down && s.Maintenance != farm.MaintenanceCut && !p.in.Cut[s.ID] && slices.Contains(p.l4.Protocol.Transports(), farm.L4TCP)
+	return reached && s.Down && s.Maintenance != farm.MaintenanceCut && !p.in.Cut[s.ID] &&
+		slices.ContainsFunc(p.l4.Protocol.Transports(), func(t farm.L4Protocol) bool { return withinConnection[t] != "" })
 }
 
 func (p *packetFarm) chain(name string) *nft.Chain {

@@ -30,7 +30,11 @@ func (p *packetFarm) farmRules(sessions *packetSessions) (out []string) {
 		out = append(out, "meta mark set 0", "meta mark set "+key+" map @"+flows.Name)
 	}
 	if slices.ContainsFunc(p.states, func(s State) bool { return p.keeps(&s) }) {
-		out = append(out, "tcp flags & (syn | ack) != syn meta mark vmap @kept")
+		for _, t := range p.l4.Protocol.Transports() {
+			if within, is := withinConnection[t]; is {
+				out = append(out, within+" meta mark vmap @kept")
+			}
+		}
 	}
 	if !p.delivers() {
 		return append(out, "goto refuse")
@@ -53,6 +57,13 @@ func (p *packetFarm) farmRules(sessions *packetSessions) (out []string) {
 		out = append(out, deliver)
 	}
 	return append(out, "goto refuse")
+}
+
+// withinConnection matches packets that do not begin a connection, by protocol. SCTP begins
+// one with an INIT chunk, which is alone in its packet (RFC 9260 §6.10).
+var withinConnection = map[farm.L4Protocol]string{
+	farm.L4TCP:  "tcp flags & (syn | ack) != syn",
+	farm.L4SCTP: "meta l4proto sctp @th,96,8 != 1",
 }
 
 // delivers reports whether any packet can be delivered at all.
