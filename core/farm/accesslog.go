@@ -55,7 +55,7 @@ func ConnectionLogFields() []LogField {
 // QueryLogFields are the fields that questions to gslb farms have.
 func QueryLogFields() []LogField {
 	return []LogField{LogTime, LogFarm, LogClient, LogClientPort, LogName, LogType, LogProtocol, LogRcode, LogService, LogBackend,
-		LogBytesIn, LogBytesOut, LogFlags, LogLoop}
+		LogBytesIn, LogBytesOut, LogFlags, LogReason, LogLoop}
 }
 
 // EveryLogField lists the fields of requests, connections and questions.

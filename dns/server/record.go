@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
@@ -55,5 +56,46 @@ func (w *worker) record(f *farmTable, asked, answered int) {
 	e.Client(netip.AddrPortFrom(q.Client, w.port))
 	e.Method(kind[:])
 	e.Host(q.Name())
+	e.Reason(w.reason())
 	r.Put(e)
+}
+
+// reason explains why the question in w.query was refused or failed, got no address from
+// a service, or got addresses only by the service's all-down policy. It returns "" for
+// all other answers: their response code says it all.
+func (w *worker) reason() string {
+	q, r, last := &w.query, &w.reply, &w.chooser.Last
+	switch {
+	case r.NoName:
+		return ""
+	case r.Rcode == wire.BadVers:
+		return "its version of EDNS is not supported"
+	case r.Rcode == wire.Refused && q.Class != wire.ClassIN && q.Class != wire.ClassANY:
+		return "its class is not served"
+	case r.Rcode == wire.Refused && (q.Type == wire.TypeAXFR || q.Type == wire.TypeIXFR):
+		return "the client may not transfer the zone (transfer_from, transfer_keys)"
+	case r.Rcode == wire.Refused:
+		return "no zone of the farm has the name"
+	case r.Rcode == wire.FormErr && q.Type == wire.TypeNXNAME:
+		return "its type is for answers only"
+	case last.Service == 0:
+		return ""
+	case r.Rcode == wire.ServFail && last.Policy == "":
+		return "no check of the service has a result yet"
+	case last.Policy != "":
+		return byPolicy[last.Policy]
+	case last.Count == 0 && last.Unable:
+		return "no check can ask the backends of the service that have an address of the type"
+	case last.Count == 0:
+		return "the service has no address of the type"
+	}
+	return ""
+}
+
+// byPolicy are the reasons for the answers of a service without a usable backend.
+var byPolicy = map[farm.AllDown]string{
+	farm.AllDownFail:     "no backend of the service works: its policy is to fail",
+	farm.AllDownNone:     "no backend of the service works: its policy is to answer without an address",
+	farm.AllDownFallback: "no backend of the service works: its policy is to answer with fallback addresses",
+	farm.AllDownAll:      "no backend of the service works: its policy is to answer with all of them",
 }

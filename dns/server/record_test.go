@@ -3,10 +3,13 @@ package server_test
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/rdata"
 )
 
@@ -17,8 +20,8 @@ func (nobody) Wake() {}
 // record is one as it was read.
 type record struct {
 	accesslog.Exchange
-	client     netip.AddrPort
-	name, kind string
+	client             netip.AddrPort
+	name, kind, reason string
 }
 
 // recorder has an engine leave records.
@@ -36,7 +39,7 @@ func newRecorder(t *testing.T) recorder {
 	r := segment.Reader()
 	return recorder{segment, func() (list []record) {
 		r.Drain(func(rec *accesslog.Record) {
-			list = append(list, record{rec.Exchange, rec.Client, rdata.NameText(rec.Host), rdata.TypeText(binary.BigEndian.Uint16(rec.Method))})
+			list = append(list, record{rec.Exchange, rec.Client, rdata.NameText(rec.Host), rdata.TypeText(binary.BigEndian.Uint16(rec.Method)), string(rec.Reason)})
 		})
 		return list
 	}}
@@ -109,5 +112,48 @@ func TestOnlyWantedRecordsAreLeft(t *testing.T) {
 	}
 	if n := len(records.read()); n < 10 || n > 100 {
 		t.Errorf("%d of 400 are logged, one in 10 should be", n)
+	}
+}
+
+func TestRecordsHoldTheReasonOfAnAnswer(t *testing.T) {
+	g := example()
+	g.Logs = true
+	records := newRecorder(t)
+	a := newAppliance(t, 1, g, records.of)
+	for _, c := range []struct {
+		policy   farm.AllDown
+		up, down []uint32
+		question string
+		want     string
+	}{
+		{"", nil, nil, "shop.example.com A", "no check of the service has a result yet"},
+		{"", nil, nil, "www.example.com A", ""},
+		{"", nil, nil, "none.example.com A", ""},
+		{"", nil, nil, "example.net A", "no zone of the farm has the name"},
+		{"", nil, nil, "example.com AXFR", "may not transfer the zone"},
+		{"", []uint32{1, 2}, []uint32{3}, "toshop.example.com A", ""},
+		{"", []uint32{1, 2, 3}, nil, "www.example.com A", ""},
+		{"", nil, []uint32{1, 2, 3}, "shop.example.com A", "no backend of the service works: its policy is to answer with all of them"},
+		{farm.AllDownFail, nil, []uint32{1, 2, 3}, "shop.example.com A", "no backend of the service works: its policy is to fail"},
+		{farm.AllDownNone, nil, []uint32{1, 2, 3}, "toshop.example.com A", "no backend of the service works: its policy is to answer without an address"},
+		{farm.AllDownFallback, nil, []uint32{1, 2, 3}, "shop.example.com A", "no backend of the service works: its policy is to answer with fallback addresses"},
+		{farm.AllDownFallback, nil, nil, "www.example.com A", ""},
+	} {
+		a.up(c.up...)
+		a.down(c.down...)
+		edited := *a.farm.Global
+		edited.Services = slices.Clone(edited.Services)
+		edited.Services[0].AllDown, edited.Services[0].Fallback = c.policy, []netip.Addr{netip.MustParseAddr("203.0.113.7")}
+		a.farm.Global = &edited
+		a.publish(a.farm)
+		records.read()
+		a.exchange(query(t, c.question), false)
+		list := records.read()
+		if len(list) != 1 {
+			t.Fatalf("%s: %d records", c.question, len(list))
+		}
+		if got := list[0].reason; (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("policy %q, %s: reason %q, want %q", c.policy, c.question, got, c.want)
+		}
 	}
 }
