@@ -11,6 +11,7 @@ import { FormDrawer } from '../form/drawer';
 import type { Schema } from '../form/schema';
 import { only, titled } from '../form/titled';
 import { useMay } from '../session/may';
+import { machineTime } from '../ui/time';
 import { Asked } from '../ui/asked';
 import { DataTable } from '../ui/data-table';
 import { bytes } from '../ui/numbers';
@@ -53,7 +54,7 @@ export function Backups() {
           minWidth={860}
           columns={[
             { head: t('backups.name'), cell: (b) => b.name },
-            { head: t('backups.made'), cell: (b) => b.date },
+            { head: t('backups.made'), cell: (b) => machineTime(b.date) },
             { head: t('backups.from'), cell: (b) => `${b.hostname}, ${b.version}` },
             { head: t('backups.size'), cell: (b) => bytes(b.size), number: true },
             { head: t('backups.protected'), cell: (b) => b.problem ?? t(b.encrypted === 'true' ? 'backups.encrypted' : 'backups.this_node') },

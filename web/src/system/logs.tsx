@@ -5,6 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { api, body } from '../api/client';
 import { fileAt } from '../api/files';
 import { useMay } from '../session/may';
+import { machineTime } from '../ui/time';
 import { Asked } from '../ui/asked';
 import { DataTable } from '../ui/data-table';
 import { bytes } from '../ui/numbers';
@@ -28,7 +29,7 @@ export function Logs() {
           minWidth={520}
           columns={[
             { head: t('logs.file'), cell: (l) => l.file },
-            { head: t('logs.written'), cell: (l) => l.date },
+            { head: t('logs.written'), cell: (l) => machineTime(l.date) },
             { head: t('backups.size'), cell: (l) => bytes(l.size), number: true },
           ]}
           actions={(l) => (

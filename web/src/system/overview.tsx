@@ -8,7 +8,7 @@ import { darkOrange } from '../theme';
 import { Asked } from '../ui/asked';
 import { DataTable } from '../ui/data-table';
 import { Facts } from '../ui/facts';
-import { when } from '../ui/time';
+import { machineTime, when } from '../ui/time';
 
 /** SystemOverview is which versions run here, which updates there are, and what support needs. */
 export function SystemOverview() {
@@ -30,7 +30,7 @@ export function SystemOverview() {
                 ['Sluice', v.sluice_version],
                 [t('system.kernel'), v.kernel_version],
                 [t('system.hostname'), v.hostname],
-                [t('system.date'), v.system_date],
+                [t('system.date'), machineTime(v.system_date)],
               ]}
             />
           )}

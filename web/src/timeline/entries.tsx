@@ -5,7 +5,7 @@ import { FarmLink } from '../ui/farm-link';
 import type { Entry } from '../farms/types';
 import { darkOrange } from '../theme';
 import { when } from '../ui/time';
-import { farmsOf, partOf } from './place';
+import { namedFarms, partOf } from './place';
 
 const colours = { info: 'gray.8', warning: darkOrange, error: 'red.9' } as const;
 
@@ -23,11 +23,7 @@ export function Entries({ of, causes = false }: { of: Entry[]; causes?: boolean 
             {t(`kind.${e.kind}`, { defaultValue: e.kind })}
           </Badge>
           <div>
-            {farmsOf(e).map((farm) => (
-              <Fragment key={farm}>
-                <FarmLink farm={farm} />{' '}
-              </Fragment>
-            ))}
+            <Farms of={e} />
             {partOf(e) && (
               <Text span size="sm" fw={600} className="text">
                 {partOf(e)}{' '}
@@ -46,5 +42,25 @@ export function Entries({ of, causes = false }: { of: Entry[]; causes?: boolean 
         </Group>
       ))}
     </Stack>
+  );
+}
+
+/** Farms are links to the first farms of an entry, and how many more there are. */
+function Farms({ of }: { of: Entry }) {
+  const { t } = useTranslation();
+  const { named, more } = namedFarms(of);
+  return (
+    <>
+      {named.map((farm) => (
+        <Fragment key={farm}>
+          <FarmLink farm={farm} />{' '}
+        </Fragment>
+      ))}
+      {more > 0 && (
+        <Text span size="sm" c="dimmed">
+          {t('timeline.more_farms', { number: more })}{' '}
+        </Text>
+      )}
+    </>
   );
 }

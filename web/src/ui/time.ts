@@ -5,6 +5,15 @@ export function when(time: string): string {
   return new Intl.DateTimeFormat(i18next.language, { dateStyle: 'short', timeStyle: 'medium' }).format(new Date(time));
 }
 
+/**
+ * A date as the appliance writes it for clients of the family, in its own time zone (Mon Nov 30 00:09:42 2026), in the
+ * reader's language. Other texts stay as they are.
+ */
+export function machineTime(text: string): string {
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? text : new Intl.DateTimeFormat(i18next.language, { dateStyle: 'short', timeStyle: 'medium' }).format(at);
+}
+
 /** The day of a time, in the reader's language and time zone. */
 export function day(time: string): string {
   return new Intl.DateTimeFormat(i18next.language, { dateStyle: 'short' }).format(new Date(time));
