@@ -19,3 +19,16 @@ func IsHostName(pattern string) bool {
 	}
 	return pattern != "" && !strings.ContainsRune(".-:", rune(pattern[len(pattern)-1]))
 }
+
+// HostPattern returns the regex to which a pattern of a service for hosts amounts. A name
+// matches the whole host. Hosts are compared without the dot that may end them, so a dot
+// at the end of a pattern ("\.$") is left out: it would never match.
+func HostPattern(pattern string) string {
+	if IsHostName(pattern) {
+		return pattern + "$"
+	}
+	if rest, is := strings.CutSuffix(pattern, `\.$`); is && !strings.HasSuffix(rest, `\`) {
+		return rest + "$"
+	}
+	return pattern
+}

@@ -17,3 +17,16 @@ func TestHostNamesAreToldFromPatterns(t *testing.T) {
 		}
 	}
 }
+
+// A dot at the end of a host never comes to a pattern, so one that demands it means the
+// same as without.
+func TestHostPatternsEndWithoutTheFinalDot(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"www.example.com": "www.example.com$", `www\.example\.com`: `www\.example\.com$`, `www\.example\.com\.$`: `www\.example\.com$`, `.*\.example\.com\.$`: `.*\.example\.com$`,
+		`www\.example\.com$`: `www\.example\.com$`, `www\.`: `www\.`, "www.": "www.", `a\\.$`: `a\\.$`, ".$": ".$", `\.$`: "$", "": "",
+	} {
+		if got := farm.HostPattern(pattern); got != want {
+			t.Errorf("%q: %q, want %q", pattern, got, want)
+		}
+	}
+}

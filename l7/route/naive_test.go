@@ -16,11 +16,7 @@ import (
 func naive(rules []route.Rule, host, target []byte, more mask) int {
 	bare := regexp.MustCompile(`:[0-9]*\z`).ReplaceAll(host, nil)
 	for i, r := range rules {
-		end := ""
-		if farm.IsHostName(r.Host) {
-			end = "$"
-		}
-		h := regexp.MustCompile(`(?i)^(?:` + r.Host + `)` + end)
+		h := regexp.MustCompile(`(?i)^(?:` + farm.HostPattern(r.Host) + `)`)
 		u := regexp.MustCompile(r.URL)
 		if r.IgnoreCase {
 			u = regexp.MustCompile("(?i)" + r.URL)

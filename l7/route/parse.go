@@ -37,9 +37,7 @@ type pattern struct {
 // parseHost compiles a host pattern: case-insensitive, anchored at the start and, if it is a
 // name, at the end.
 func parseHost(text string) (*pattern, error) {
-	if farm.IsHostName(text) {
-		text += "$"
-	}
+	text = farm.HostPattern(text)
 	// On its own first, so that an unbalanced ")" cannot close our group.
 	if err := limited(text); err != nil {
 		return nil, err

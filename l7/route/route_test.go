@@ -28,11 +28,15 @@ func TestFirstMatchingRuleInOrderWins(t *testing.T) {
 		route.Rule{Host: `\[::1\]`},
 		route.Rule{Host: `port\.com:8080$`},
 		route.Rule{URL: `^/app/`},
+		route.Rule{Host: `dot\.com\.$`},
 	)
 	for _, c := range []struct {
 		host, target string
 		want         int
 	}{
+		{"dot.com", "/", 8},
+		{"dot.com:80", "/", 8},
+		{"dot.com.au", "/", -1},
 		{"www.a.com", "/x", 0},
 		{"www.a.com:8080", "/x", 0},
 		{"www.a.com.evil", "/x", -1},

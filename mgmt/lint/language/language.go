@@ -27,9 +27,7 @@ func Host(pattern string) (*Language, error) {
 	if pattern == "" {
 		return compile("", noRune)
 	}
-	if farm.IsHostName(pattern) {
-		pattern += "$"
-	}
+	pattern = farm.HostPattern(pattern)
 	l, err := compile("(?i)^(?:"+pattern+")", noRune)
 	if err != nil { // an open \Q swallows the parenthesis
 		l, err = compile("(?i)^(?:"+pattern+`\E)`, noRune)
