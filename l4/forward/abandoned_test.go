@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A client that said something, waited and ended got nothing: that speaks against
-// the backend, unless this one ends in turn, as one that only takes does.
+// A client that sent data, waited and ended without a response counts against the backend,
+// unless the backend then also ends, as a pure receiver does.
 func TestAClientThatWaitedInVainIsTheBackends(t *testing.T) {
 	for name, c := range map[string]struct {
 		backend         func(c *net.TCPConn) // nil: it hangs

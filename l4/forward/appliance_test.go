@@ -23,22 +23,22 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// appliance is an engine in the test's own process.
+// appliance is an engine within the test.
 type appliance struct {
 	*enginetest.House
 	t       testing.TB
 	engine  *forward.Engine
 	health  *health.Table
-	reasons []string // of the records that were read
+	reasons []string // of the records read
 	segment *stats.Segment
-	records *accesslog.Segment // nil: nothing is recorded
+	records *accesslog.Segment // nil: no records
 	loops   []*loop.Loop
 	gen     uint64
 
 	published []farm.Farm
 }
 
-// newAppliance starts an engine with that many loops, which end with the test.
+// newAppliance starts an engine with that many loops, which stop with the test.
 func newAppliance(t testing.TB, loops int) *appliance {
 	t.Helper()
 	h := enginetest.New(t, loops)
@@ -50,7 +50,7 @@ func newAppliance(t testing.TB, loops int) *appliance {
 	return a
 }
 
-// empty takes all farms away: then nothing may be counted any more.
+// empty removes all farms. Then no connection may be counted any more.
 func (a *appliance) empty() {
 	a.t.Helper()
 	left := a.engine.Counted()
@@ -69,8 +69,8 @@ func (a *appliance) empty() {
 	}
 }
 
-// farm makes a TCP farm with those backends, numbered from 1, on a port of the
-// kernel's choice.
+// farm returns a TCP farm with those backends, numbered from 1, on a port chosen by the
+// kernel.
 func (a *appliance) farm(backends ...string) farm.Farm {
 	a.t.Helper()
 	at := a.Listen(a.t, "127.0.0.1")
@@ -98,12 +98,12 @@ func (a *appliance) publish(farms ...farm.Farm) {
 	}
 }
 
-// address is where clients of a farm connect to.
+// address returns the address of a farm.
 func address(f farm.Farm) string {
 	return netip.AddrPortFrom(f.VIP, f.L4.Ports[0].First).String()
 }
 
-// dial connects to a farm; the connection ends with the test.
+// dial connects to a farm; the connection is closed with the test.
 func (a *appliance) dial(f farm.Farm) *net.TCPConn {
 	a.t.Helper()
 	c, err := net.Dial("tcp", address(f))
@@ -115,17 +115,17 @@ func (a *appliance) dial(f farm.Farm) *net.TCPConn {
 	return c.(*net.TCPConn)
 }
 
-// server is a backend that gives each connection to a function.
+// server is a backend that runs a function for each connection.
 type server struct {
 	net.Listener
 	taken atomic.Int64
 }
 
-// serve starts a backend; it and its connections end with the test.
+// serve starts a backend; it and its connections are closed with the test.
 func serve(t testing.TB, fn func(c *net.TCPConn)) *server {
 	t.Helper()
 	var lc net.ListenConfig
-	lc.SetMultipathTCP(false) // its sockets take no filter
+	lc.SetMultipathTCP(false) // MPTCP sockets do not accept filters
 	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func serve(t testing.TB, fn func(c *net.TCPConn)) *server {
 				return
 			}
 			if err != nil {
-				time.Sleep(time.Millisecond) // of descriptors, which a test may take
+				time.Sleep(time.Millisecond) // out of descriptors, which a test may use up
 				continue
 			}
 			s.taken.Add(1)
@@ -168,10 +168,10 @@ func serve(t testing.TB, fn func(c *net.TCPConn)) *server {
 
 func (s *server) at() string { return s.Addr().String() }
 
-// echo sends back what comes, until the client ends.
+// echo echoes until the client ends.
 func echo(c *net.TCPConn) { _, _ = io.Copy(c, c) }
 
-// name says a name first, then sends back what comes.
+// name sends a name, then echoes.
 func name(n string) func(c *net.TCPConn) {
 	return func(c *net.TCPConn) {
 		_, _ = io.WriteString(c, n+"\n")
@@ -179,7 +179,7 @@ func name(n string) func(c *net.TCPConn) {
 	}
 }
 
-// refused is an address nobody listens on.
+// refused returns an address without a listener.
 func refused(t testing.TB) string {
 	t.Helper()
 	return enginetest.NewSilent(t).Addr

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-// asking is a ClientHello that asks for a name, and for nothing else.
+// asking returns a ClientHello with a server name only.
 func asking(name string) []byte {
 	n := len(name)
 	asks := append([]byte{0, 0, 0, byte(n + 5), 0, byte(n + 3), 0, 0, byte(n)}, name...)
@@ -23,7 +23,7 @@ func asking(name string) []byte {
 	return append([]byte{22, 3, 1, 0, byte(len(body) + 4), 1, 0, 0, byte(len(body))}, body...)
 }
 
-// Who has to say something first is at no backend, and has nobody to wait for.
+// A client that must send first has no backend yet.
 func TestClientsThatSaidNothingYetAreAtNoBackend(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, name("shop")).at())
@@ -45,7 +45,7 @@ func TestClientsThatSaidNothingYetAreAtNoBackend(t *testing.T) {
 	stopped := f.Clone()
 	stopped.Stopped = true
 	a.publish(stopped)
-	_, _ = io.WriteString(first, "still\n") // it has its time
+	_, _ = io.WriteString(first, "still\n") // its timeout has not passed
 	if got := line(t, first); !strings.HasSuffix(got, "still") {
 		t.Errorf("got %q", got)
 	}
@@ -66,7 +66,7 @@ func TestFarmsOfOtherEnginesAreLeftToThem(t *testing.T) {
 	}
 }
 
-// Whoever takes over an address gets the sockets clients wait at.
+// The next farm on an address gets the sockets at which clients wait.
 func TestSocketsOfAPortAreHandedOn(t *testing.T) {
 	a := newAppliance(t, 2)
 	f := a.farm(serve(t, echo).at())
@@ -95,7 +95,7 @@ func TestSocketsOfAPortAreHandedOn(t *testing.T) {
 	}
 }
 
-// What is found of one port of a backend holds for those who ask for a name, too.
+// A finding about one port of a backend applies to clients with server names, too.
 func TestAPortThatIsRefusedIsDownForEveryName(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.twoPorts(false)
@@ -157,7 +157,7 @@ func TestAPortThatIsRefusedIsDownForEveryName(t *testing.T) {
 	}
 }
 
-// Without answers flows share a socket; for that, too, there may be no descriptor.
+// Flows without responses share a socket, for which there may be no descriptor either.
 func TestWithoutADescriptorDatagramsAreDroppedWhereNoneIsAnswered(t *testing.T) {
 	a := newAppliance(t, 1)
 	back := answering(t, nil)

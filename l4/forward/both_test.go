@@ -18,14 +18,14 @@ import (
 	"github.com/sluicelb/sluice/core/porttest"
 )
 
-// farmBoth makes a farm of TCP and UDP with those backends, numbered from 1.
+// farmBoth returns a TCP and UDP farm with those backends, numbered from 1.
 func (a *appliance) farmBoth(backends ...string) farm.Farm {
 	a.t.Helper()
 	return a.farmAt(farm.L4TCPUDP, a.ListenBoth(a.t, "127.0.0.1"), backends)
 }
 
-// nameServer serves DNS by TCP and UDP on one address, or by the transports that
-// are named; every answer is its name.
+// nameServer serves DNS over TCP and UDP on one address, or over the given transports; every
+// response is its name.
 func nameServer(t *testing.T, name, addr string, transports ...string) string {
 	t.Helper()
 	if len(transports) == 0 {
@@ -66,7 +66,7 @@ func nameServer(t *testing.T, name, addr string, transports ...string) string {
 			}
 		}
 		if len(servers) < len(transports) {
-			stop() // the port of one is taken for the other
+			stop() // the port of one is in use for the other
 			continue
 		}
 		for _, s := range servers {
@@ -82,7 +82,7 @@ func nameServer(t *testing.T, name, addr string, transports ...string) string {
 	return ""
 }
 
-// query asks a farm for a name over "tcp" or "udp" and returns who answered.
+// query sends a DNS query over "tcp" or "udp" and returns the name of the responding server.
 func query(f farm.Farm, transport string) (string, error) {
 	c := dns.Client{Net: transport}
 	r, _, err := c.Exchange(new(dns.Msg).SetQuestion("who.example.", dns.TypeTXT), address(f))
@@ -165,8 +165,7 @@ func TestConnectionsAndFlowsOfOneFarmAreListedCountedAndFlushedTogether(t *testi
 	}
 }
 
-// A server that serves one transport only is down for clients of the other, and
-// for nobody else.
+// A server that serves only one transport is down for clients of the other only.
 func TestATransportThatIsNotServedSaysNothingOfTheOther(t *testing.T) {
 	for _, own := range []bool{true, false} {
 		for transport, other := range map[string]string{"tcp": "udp", "udp": "tcp"} {
@@ -209,7 +208,7 @@ func TestATransportThatIsNotServedSaysNothingOfTheOther(t *testing.T) {
 				if !a.Log.Has("protocol=" + other) {
 					t.Errorf("log: %s", a.Log.String())
 				}
-				if other == "udp" { // only its time tells that it may be back
+				if other == "udp" { // only time tells that it may be back
 					return
 				}
 				if n := a.backend(1).ConnectFailures; n != 1 {
@@ -226,8 +225,8 @@ func TestATransportThatIsNotServedSaysNothingOfTheOther(t *testing.T) {
 	}
 }
 
-// Clients of every virtual port reach a backend with a port of its own there: what
-// those of one found, those of the others need not find again.
+// Clients of every virtual port reach a backend with its own port there, so a finding by
+// clients of one applies to the others.
 func TestATransportThatIsNotServedIsKnownOnEveryVirtualPort(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farmBoth(nameServer(t, "one", "127.0.0.77:0", "udp"), nameServer(t, "two", "127.0.0.78:0"))
@@ -268,8 +267,8 @@ func TestAnExplanationIsOfOneTransport(t *testing.T) {
 	}
 }
 
-// A farm of UDP gets TCP beside it while it runs, and loses it: flows and
-// connections of the transport that stays go on.
+// A running UDP farm gets and loses TCP. Flows and connections of the remaining transport
+// continue.
 func TestATransportComesAndGoesWhileTheOtherIsInUse(t *testing.T) {
 	a := newAppliance(t, 1)
 	s := named(t, "one")
@@ -302,8 +301,8 @@ func TestATransportComesAndGoesWhileTheOtherIsInUse(t *testing.T) {
 	}
 }
 
-// An outage of one transport of all backends ends with the first client after it,
-// though the other transport is up all the time.
+// An outage of one transport on all backends ends with the first client after it, although
+// the other transport was up all the time.
 func TestTheFirstClientAfterAnOutageOfOneTransportIsServed(t *testing.T) {
 	a := newAppliance(t, 1)
 	at := nameServer(t, "one", porttest.Both(t).String(), "udp")
@@ -319,7 +318,7 @@ func TestTheFirstClientAfterAnOutageOfOneTransportIsServed(t *testing.T) {
 		t.Errorf("the backend is %v", got)
 	}
 	nameServer(t, "one", at, "tcp")
-	time.Sleep(15 * time.Millisecond) // the time between two attempts, not until the next try
+	time.Sleep(15 * time.Millisecond) // the minimum between two attempts, not until the next probe
 	if got := a.queries(f, "tcp"); got != "one" {
 		t.Errorf("answered by %q", got)
 	}

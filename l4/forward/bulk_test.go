@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// bulkSize is how much goes each way.
+// bulkSize returns the number of bytes sent in each direction.
 func bulkSize() int64 {
 	if testing.Short() {
 		return 16 << 20
@@ -63,7 +63,7 @@ func TestClientsThatDoNotReadCostBoundedMemory(t *testing.T) {
 	const clients = 64
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, func(c *net.TCPConn) {
-		_ = c.SetWriteBuffer(256 << 10) // what lies there is soon full
+		_ = c.SetWriteBuffer(256 << 10) // this buffer is soon full
 		chunk := make([]byte, 1<<20)
 		for {
 			if _, err := c.Write(chunk); err != nil {
@@ -92,7 +92,7 @@ func TestClientsThatDoNotReadCostBoundedMemory(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	// 64 KiB each for those that got no pipe; the servers' own chunks are the test's.
+	// 64 KiB each for those without a pipe; the servers' own chunks belong to the test.
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > clients*(1<<20+128<<10) {
 		t.Errorf("the heap grew by %d KiB for %d clients", grown>>10, clients)
 	}

@@ -7,20 +7,19 @@ import (
 	"github.com/sluicelb/sluice/core/revive"
 )
 
-// choice is the backend that was found for a tuple.
+// choice is the backend selected for a tuple.
 type choice struct {
-	index  int           // of the farm's backends
-	member int           // of the picker, for what was tried
-	held   *balance.Load // to be released once with Done; may be nil
-	// known: a session of the client named the backend.
+	index  int           // in the farm's backends
+	member int           // in the picker, to record attempts
+	held   *balance.Load // to release once with Done; may be nil
+	// known means that a session of the client selected the backend.
 	known bool
 }
 
-// choose finds the backend of a tuple: the one its session names while that can
-// serve, else what the algorithm says. now is the wall clock in nanoseconds; b
-// is space for a key, which is used up. Traffic of every transport and
-// explanations come here; what it changes are picker and sessions, of which
-// explanations have copies.
+// choose selects the backend of a tuple: that of its session if it can serve, otherwise by
+// the algorithm. now is the wall clock in nanoseconds. b is scratch space for a key. Traffic
+// of every transport and explanations call it; explanations pass copies of the picker and
+// sessions, which it modifies.
 func (f *farmTable) choose(t *tuple, tried balance.Tried, now int64, b []byte) (choice, bool) {
 	g := t.group
 	if g == nil {
@@ -35,7 +34,7 @@ func (f *farmTable) choose(t *tuple, tried balance.Tried, now int64, b []byte) (
 		}
 	}
 	i, ok := g.picker.Pick(f.hash.of(t), tried)
-	if !ok && f.transparent && tried != (balance.Tried{}) { // they refuse this client and are not down for it
+	if !ok && f.transparent && tried != (balance.Tried{}) { // they refuse this client without being down for it
 		i, ok = g.picker.Beyond(tried)
 	}
 	if !ok {
@@ -48,7 +47,7 @@ func (f *farmTable) choose(t *tuple, tried balance.Tried, now int64, b []byte) (
 	return c, true
 }
 
-// choose is the farm's, with what it cost others counted.
+// choose is farmTable.choose that counts evicted sessions.
 func (w *worker) choose(f *farmTable, t *tuple, tried balance.Tried) (choice, bool) {
 	c, ok := f.choose(t, tried, f.clock(), w.key)
 	if f.sessions != nil {
@@ -57,8 +56,8 @@ func (w *worker) choose(f *farmTable, t *tuple, tried balance.Tried) (choice, bo
 	return c, ok
 }
 
-// remember makes a session of a choice. Of two loops that see a new client at
-// once the later one follows the other.
+// remember creates a session for a choice. If two loops see a new client at the same time,
+// the later one follows the earlier.
 func (f *farmTable) remember(g *group, key []byte, c choice, tried balance.Tried, now int64) choice {
 	id := f.backends[c.index].id
 	owner, added := f.sessions.PutIfAbsent(key, id, now, f.persist.ttl)
@@ -70,21 +69,20 @@ func (f *farmTable) remember(g *group, key []byte, c choice, tried balance.Tried
 		return first
 	}
 	if !f.full(g, owner, tried) {
-		f.sessions.Put(key, id, now) // instead of one that cannot be kept
+		f.sessions.Put(key, id, now) // replaces one that cannot be followed
 	}
 	return c
 }
 
-// full reports whether the backend of a session, which could not be claimed, had no room
-// and nothing else: its client returns to it once there is some, as with farms in the kernel.
+// full reports whether the backend of a session could not be claimed only because it is
+// full. Its client returns to it once there is room, as in kernel farms.
 func (f *farmTable) full(g *group, id uint32, tried balance.Tried) bool {
 	at, known := f.at[id]
 	i, here := slices.BinarySearch(g.members, at)
 	return known && here && f.backends[at].mode != cut && !tried.Has(i) && g.picker.Up(i)
 }
 
-// recall finds the backend a session names: drained ones serve it, those that
-// were cut do not.
+// recall claims the backend of a session. Drained backends serve it, cut ones do not.
 func (f *farmTable) recall(g *group, key []byte, tried balance.Tried, now int64) (choice, bool) {
 	id, ok := f.sessions.Get(key, now, f.persist.ttl)
 	if !ok {
@@ -93,7 +91,7 @@ func (f *farmTable) recall(g *group, key []byte, tried balance.Tried, now int64)
 	return f.claim(g, id, tried)
 }
 
-// claim takes the backend with that number, for who is known to belong there.
+// claim claims the backend with that number for a client that belongs there.
 func (f *farmTable) claim(g *group, id uint32, tried balance.Tried) (choice, bool) {
 	at, known := f.at[id]
 	i, here := slices.BinarySearch(g.members, at)
@@ -103,12 +101,12 @@ func (f *farmTable) claim(g *group, id uint32, tried balance.Tried) (choice, boo
 	return choice{at, i, g.picker.Held(i), true}, true
 }
 
-// attemptTime bounds how long one client tries backends that are down while none
-// is usable: the next one should soon have its turn.
+// attemptTime bounds the attempts of one client to reach down backends while none is usable,
+// so that the next one soon has its turn.
 const attemptTime = second
 
-// chooseDown finds a backend that is down for a client while none can be used;
-// held is the right to try that the client has from before, nil for none.
+// chooseDown selects a down backend for a client while none is usable. held is the client's
+// earlier right to try, or nil.
 func (f *farmTable) chooseDown(t *tuple, tried balance.Tried, held *balance.Attempt) (choice, *balance.Attempt) {
 	g := t.group
 	if g == nil {
@@ -122,7 +120,7 @@ func (f *farmTable) chooseDown(t *tuple, tried balance.Tried, held *balance.Atte
 	return choice{index: g.members[i], member: i, held: g.picker.Held(i)}, right
 }
 
-// chooseDown is the farm's for the pair.
+// chooseDown is farmTable.chooseDown for the pair.
 func (p *pair) chooseDown(t *tuple) (choice, bool) {
 	now := p.w.loop.Now()
 	if p.attempt != nil && now-p.trying >= attemptTime {
@@ -138,13 +136,13 @@ func (p *pair) chooseDown(t *tuple) (choice, bool) {
 	return c, true
 }
 
-// attempted ends the right of a pair to try backends that are down.
+// attempted ends a pair's right to try down backends.
 func (p *pair) attempted() {
 	p.attempt.Done()
 	p.attempt = nil
 }
 
-// revived marks a backend up that was reached while it was down, on the port its
+// revived marks a backend up that was reached while it was down, for the port that its
 // client used.
 func (e *Engine) revived(b *backend, port revive.Port) {
 	port = e.told(b, port)

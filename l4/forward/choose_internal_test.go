@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Browsers begin several connections at once, which come to different loops.
+// Browsers open several connections at once, which reach different loops.
 func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
 	f := compileOne(t, func(l *farm.L4) {
 		l.Persist, l.Algorithm = farm.L4PersistSrc, farm.L4LeastConn
@@ -28,7 +28,7 @@ func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
 			key := make([]byte, 0, 64)
 			for i := range clients {
 				at[n].Store(int64(i))
-				for spins := 0; at[1-n].Load() < int64(i); spins++ { // both meet each client at once
+				for spins := 0; at[1-n].Load() < int64(i); spins++ { // both loops get each client at the same time
 					if spins > 1000 {
 						runtime.Gosched()
 					}

@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/l4/forward"
 )
 
-// from connects from an address and returns who answers.
+// from connects from an address and returns the name of the backend.
 func from(t *testing.T, f farm.Farm, source netip.AddrPort) string {
 	t.Helper()
 	d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(source), Timeout: 5 * time.Second}
@@ -100,8 +100,8 @@ func TestABackendThatWasCutHasNoSessions(t *testing.T) {
 	}
 }
 
-// An engine that begins finds the sessions that the one before left, of farms it
-// does not serve yet as well.
+// A new engine has the sessions of the previous one, including those of farms it does not
+// serve yet.
 func TestSessionsOutliveTheEngine(t *testing.T) {
 	mem := newAppliance(t, 1).Memory(t, session.MemorySize)
 	one, two := serve(t, name("one")), serve(t, name("two"))
@@ -163,8 +163,7 @@ func TestSessionsOutliveTheirTimeToLiveNot(t *testing.T) {
 	})
 }
 
-// A backend that comes or goes moves no more of the clients than its share, and
-// one per cent.
+// Adding or removing a backend moves only its share of the clients, plus one percent.
 func TestHashesMoveFewClientsWhenABackendGoes(t *testing.T) {
 	const backends, clients = 10, 4000
 	for _, algorithm := range []farm.L4Algorithm{farm.L4HashSrc, farm.L4HashFlow, farm.L4HashSrcPt, farm.L4SymHash} {
@@ -323,7 +322,7 @@ func TestConnectionsAllocateLittle(t *testing.T) {
 	for range 200 {
 		one()
 	}
-	// What the test's own client and server allocate is measured without a farm.
+	// The allocations of the test's own client and server are measured without a farm.
 	direct := testing.AllocsPerRun(300, func() {
 		c, err := net.Dial("tcp", backend.Addr().String())
 		if err != nil {
@@ -344,8 +343,8 @@ func TestConnectionsAllocateLittle(t *testing.T) {
 	}
 }
 
-// A backend that is full for a moment loses none of its clients for good: they are served by
-// another one meanwhile and return once there is room. One that is down does lose them.
+// A temporarily full backend does not lose its clients for good. Another one serves them
+// meanwhile, and they return once there is room. A down backend does lose them.
 func TestClientsOfAFullBackendReturnToIt(t *testing.T) {
 	a := newAppliance(t, 2)
 	f := a.farm(serve(t, name("0")).at(), serve(t, name("1")).at())
@@ -358,7 +357,7 @@ func TestClientsOfAFullBackendReturnToIt(t *testing.T) {
 		other++
 	}
 	eventually(t, "its connection to be over", func() bool { return a.stats().Established == 0 })
-	held := a.dial(f) // of 127.0.0.1, which takes the only place
+	held := a.dial(f) // from 127.0.0.1, which occupies the only place
 	for line(t, held) != "0" {
 		_, _ = a.engine.SessionsOf(1).Forget([]byte("127.0.0.1"))
 		_ = held.Close()

@@ -18,8 +18,8 @@ const second = int64(time.Second)
 
 func nanos(s farm.Seconds) int64 { return int64(s) * second }
 
-// compile makes the table of a configuration. A farm that does not compile is
-// left out and named in problems, as is one that needs sockets that are missing.
+// compile compiles a configuration. Farms that do not compile or lack required sockets are
+// omitted and returned in problems.
 func (e *Engine) compile(generation uint64, cfg *farm.Config, missing map[marks.Kind]error) (*table, map[uint32]error) {
 	t := &table{generation: generation, byID: map[uint32]*farmTable{}, backends: map[uint32]*backend{}}
 	problems := map[uint32]error{}
@@ -104,7 +104,7 @@ func (ft *farmTable) compileBackend(f *farm.Farm, b *farm.Backend) backend {
 		out.options.Source = f.L4.Source
 	}
 	probing := out.options
-	probing.Preface = ft.proxyOut.Own() // a backend that wants a header would report its lack
+	probing.Preface = ft.proxyOut.Own() // a backend that requires a PROXY header would log its absence
 	to := out.to(ft.listeners[0].Addr.Port())
 	out.path = fmt.Sprintf("%s from %s with mark %d, PROXY header %d", to, out.options.Source, out.options.Mark, ft.proxyOut)
 	out.reach = revive.Backend{
@@ -120,8 +120,8 @@ func (ft *farmTable) compileBackend(f *farm.Farm, b *farm.Backend) backend {
 	return out
 }
 
-// ways are the ports a backend is reached on: those of the clients where it has
-// none of its own, and each by itself for TCP and for UDP.
+// ways returns the ports on which a backend is reached, by transport. If it has no port,
+// these are the virtual ports.
 func (ft *farmTable) ways(b *backend) (list []revive.Port) {
 	for _, l := range ft.listeners {
 		if way := b.way(virtual(l)); !slices.Contains(list, way) {
@@ -131,8 +131,8 @@ func (ft *farmTable) ways(b *backend) (list []revive.Port) {
 	return list
 }
 
-// compileGroup makes the choice among the backends at these positions, which
-// are for a server name, or for none.
+// compileGroup compiles the group of the backends at these positions, which belong to one
+// server name or to none.
 func (e *Engine) compileGroup(l *farm.L4, name string, members []int) group {
 	list := make([]balance.Member, len(members))
 	for i, at := range members {
@@ -145,7 +145,7 @@ func (e *Engine) compileGroup(l *farm.L4, name string, members []int) group {
 	return group{balance.NewL4(l.Algorithm, list, e.Health, e.registry.states.Of(stateOf{l.ID, name})), members}
 }
 
-// Kinds lists what the backends of the table need.
+// Kinds returns the kinds of marked sockets required by the backends.
 func (t *table) Kinds() (kinds []marks.Kind) {
 	for _, b := range t.backends {
 		kinds = append(kinds, b.kinds...)
@@ -153,8 +153,7 @@ func (t *table) Kinds() (kinds []marks.Kind) {
 	return kinds
 }
 
-// unmarked says why the backends of a farm cannot be connected to with the
-// marks they ask for.
+// unmarked returns why a farm's backends cannot be reached with their marks, or nil.
 func unmarked(f *farm.Farm, missing map[marks.Kind]error) error {
 	for i := range f.L4.Backends {
 		for _, k := range marks.Each(f, &f.L4.Backends[i]) {

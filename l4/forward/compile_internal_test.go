@@ -93,7 +93,7 @@ func TestFarmsWhoseSocketsAreMissingAreLeftOut(t *testing.T) {
 	}
 }
 
-// While somebody invents clients new ones replace others at a rate.
+// During a flood of invented clients, new flows replace others at a limited rate.
 func TestFlowsReplaceOthersAtARate(t *testing.T) {
 	const each = int64(second) / freshRate
 	fs, now := &flows{credit: freshBurst}, 10*int64(second)
@@ -126,7 +126,7 @@ func TestMembersAreWhatBackendsSay(t *testing.T) {
 	}
 }
 
-// What is kept for when a backend is not there is bounded.
+// The datagrams kept for retries are bounded.
 func TestFirstDatagramsAreKeptForTheLatestFlows(t *testing.T) {
 	k, flows := new(firstDatagrams), make([]flow, firstsKept+1)
 	if k.keep(&flows[0], make([]byte, firstMost+1)); flows[0].first != 0 {
@@ -145,8 +145,8 @@ func TestFirstDatagramsAreKeptForTheLatestFlows(t *testing.T) {
 	}
 }
 
-// What outlives tables is forgotten with its backend or farm, sessions when their
-// time is over.
+// State that outlives tables is removed with its backend or farm, and sessions when they
+// expire.
 func TestWhatNobodyNeedsIsForgotten(t *testing.T) {
 	r := newRegistry()
 	r.loads.Of(1)
@@ -160,7 +160,7 @@ func TestWhatNobodyNeedsIsForgotten(t *testing.T) {
 	long := session.Now() - int64(time.Hour)
 	f.sessions.Put([]byte("10.0.0.1"), 1, long)
 	f.ids.table.Put([]byte("12345678"), 1, long)
-	for range 1 << 10 { // each looks at a part
+	for range 1 << 10 { // each examines a part
 		(&table{byID: map[uint32]*farmTable{1: f}}).sweep()
 	}
 	if n, ids := f.sessions.Len(), f.ids.table.Len(); n != 0 || ids != 0 {

@@ -10,10 +10,10 @@ import (
 	"github.com/sluicelb/sluice/core/marks"
 )
 
-// triesMost bounds the backends that are tried at once for one client.
+// triesMost bounds the backends tried at once for one client.
 const triesMost = 32
 
-// tuple is what the backend is chosen by.
+// tuple returns the inputs for the selection of the backend.
 func (p *pair) tuple() tuple {
 	port := p.port.Addr.Port()
 	t := tuple{client: p.client.Peer(), local: netip.AddrPortFrom(p.farm.local, port), port: virtual(p.port.Listener), group: p.group}
@@ -23,8 +23,8 @@ func (p *pair) tuple() tuple {
 	return t
 }
 
-// connect chooses a backend that was not tried and connects to it; without any
-// the client is refused.
+// connect selects a backend that was not tried yet and connects to it. If none is left, the
+// client is refused.
 func (p *pair) connect() {
 	w, f := p.w, p.farm
 	t := p.tuple()
@@ -57,7 +57,7 @@ func (p *pair) connect() {
 	p.end(accesslog.AbortedHere, reason)
 }
 
-// candidates are the backends that may serve the client of a tuple.
+// candidates returns the group of backends that may serve the client of a tuple.
 func (p *pair) candidates(t *tuple) *group {
 	g := t.group
 	if g == nil {
@@ -66,9 +66,9 @@ func (p *pair) candidates(t *tuple) *group {
 	return p.farm.on(g, t.port)
 }
 
-// renew goes on with the farm as it is configured now, of which more may be
-// served than of the one the pair began with. It reports false when it is the
-// same. Whoever asked for a name keeps the backends for that.
+// renew switches to the current configuration of the farm, which may allow more than the one
+// the pair began with. It returns false if it is unchanged. Clients with a server name keep
+// their backends.
 func (p *pair) renew() bool {
 	now := p.w.engine.table.Load().farm(p.port)
 	if now == nil || now == p.farm || now.id != p.farm.id || p.farm.names != nil || now.names != nil {
@@ -78,8 +78,8 @@ func (p *pair) renew() bool {
 	return true
 }
 
-// dial begins to connect to a chosen backend. It reports false when that failed
-// at once and another one may be tried.
+// dial begins to connect to a selected backend. It returns false if that failed immediately
+// and another one may be tried.
 func (p *pair) dial(c choice) bool {
 	w := p.w
 	b := &p.farm.backends[c.index]
@@ -90,7 +90,7 @@ func (p *pair) dial(c choice) bool {
 	s.Pending++
 	options := b.options
 	if options.Mark == marks.Transparent {
-		options.Source = p.client.Peer().Addr() // answers come back: sysnet/route
+		options.Source = p.client.Peer().Addr() // replies return, see sysnet/route
 	}
 	if p.farm.proxyOut != 0 {
 		options.Preface = p.backendHeader()
@@ -108,7 +108,7 @@ func (p *pair) dial(c choice) bool {
 	return false
 }
 
-// missed notes that the connect to the chosen backend failed.
+// missed records a failed connect to the selected backend.
 func (p *pair) missed(err error) {
 	w, b := p.w, p.to
 	w.backend(b).ConnectFailures++
@@ -126,16 +126,16 @@ func (p *pair) missed(err error) {
 	p.release()
 }
 
-// ours reports whether an error is this machine's and says nothing of a backend:
-// something is short, or the source address (of a client that the PROXY protocol
-// named, too) is none this machine or the backend's IP version can have.
+// ours reports whether an error is caused by this machine and does not count against a
+// backend: a lack of resources, or a source address (including one from a PROXY header) that
+// is unavailable here or in the backend's IP version.
 func ours(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) ||
 		errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EADDRINUSE) ||
 		errors.Is(err, syscall.EAFNOSUPPORT) || errors.Is(err, syscall.EINVAL)
 }
 
-// release gives the chosen backend back.
+// release releases the selected backend.
 func (p *pair) release() {
 	if p.to == nil {
 		return
@@ -149,7 +149,7 @@ func (p *pair) release() {
 	p.to, p.choice = nil, choice{}
 }
 
-// failed gives up the connect that is under way and tries another backend.
+// failed abandons the connect in progress and tries another backend.
 func (p *pair) failed() {
 	p.up.Close()
 	p.up = nil

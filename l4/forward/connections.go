@@ -10,24 +10,24 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Connection is a connection or flow as it is now.
+// Connection describes the current state of a connection or flow.
 type Connection struct {
 	Backend  uint32 // stable number
 	Protocol string // "tcp" or "udp"
-	// State is "connecting" or "established", of a flow "unreplied" or "replied".
+	// State is "connecting" or "established", for a flow "unreplied" or "replied".
 	State string
-	// Client asked To, the connection to Server is for it. To has no address
-	// where a flow came to a port that listens on all of them.
+	// Client connected to To; Server is the backend's address. To has no address for a flow
+	// on a wildcard port.
 	Client, To, Server netip.AddrPort
-	// Idle is how long a flow lives without another datagram; 0 for connections.
+	// Idle is the time after which a flow without datagrams ends; 0 for connections.
 	Idle time.Duration
 	// In and Out are bytes from and to the client.
 	In, Out uint64
 }
 
-// Connections tells how many connections and flows there are to the backends of
-// these stable numbers, nil for all, and lists at most limit of them. Any
-// goroutine may call it; each loop looks through its own once.
+// Connections returns the number of connections and flows to the backends of these stable
+// numbers, nil for all, and at most limit of them. It is safe for concurrent use; each loop
+// scans its own once.
 func (e *Engine) Connections(backends []uint32, limit int) (total int, list []Connection) {
 	meant := engine.Among(backends)
 	var mu sync.Mutex
@@ -41,8 +41,8 @@ func (e *Engine) Connections(backends []uint32, limit int) (total int, list []Co
 	return total, list
 }
 
-// FlushConnections ends the connections and flows to the backends of these
-// numbers, nil for all, by resets, and says how many there were.
+// FlushConnections resets the connections and flows to the backends of these numbers, nil
+// for all, and returns how many there were.
 func (e *Engine) FlushConnections(backends []uint32) int {
 	meant := engine.Among(backends)
 	return e.Sum(func(w *worker) int { return w.flush(meant) })
@@ -88,8 +88,8 @@ func (f *flow) shown(now int64) Connection {
 	return c
 }
 
-// flushedFor says why the pair is ended: of backends that are down the check asks for it
-// (cut_conns), of others an operator does.
+// flushedFor returns why the pair is ended: for down backends the check demands it
+// (cut_conns), for others an operator does.
 func (p *pair) flushedFor() string {
 	t := p.tuple()
 	if !p.candidates(&t).picker.Up(p.choice.member) {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// costs are what the schema says a change of each field of an l4xnat farm costs.
+// costs returns the cost of a change of each l4xnat field, from the schema.
 func costs(t *testing.T) map[string]validate.Cost {
 	t.Helper()
 	raw, err := json.Marshal(validate.Schema())
@@ -37,15 +37,15 @@ func costs(t *testing.T) map[string]validate.Cost {
 	return out
 }
 
-// Who changes a field sees traffic do what the schema says: connections that are
-// there go on, unless the cost is a restart, and have the change if there is no
-// cost; new ones have it in any case.
+// The effect of changes on traffic corresponds to the schema. Existing connections continue
+// unless the cost is a restart, and the change applies to them if there is no cost. It
+// always applies to new ones.
 func TestChangesCostWhatTheSchemaSays(t *testing.T) {
 	for _, c := range []struct {
 		field string
 		value any
 		cost  validate.Cost
-		// holds fails unless the change holds where its cost says.
+		// holds fails unless the change has the effect of its cost.
 		holds func(t *testing.T, a *appliance, f farm.Farm, old net.Conn)
 	}{
 		{"grace", 60, validate.CostNone, func(t *testing.T, a *appliance, f farm.Farm, old net.Conn) {

@@ -11,21 +11,19 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 )
 
-// stats is what was counted of the farm, when the loops have done what they
-// are at.
+// stats returns the farm's counters after the loops have finished their current work.
 func (a *appliance) stats() stats.Farm {
 	a.Turn()
 	return a.segment.SumFarm(1)
 }
 
-// backend is what was counted of a backend.
+// backend returns the counters of a backend.
 func (a *appliance) backend(id uint32) stats.Backend {
 	a.Turn()
 	return a.segment.SumBackend(id)
 }
 
-// connected counts the UDP sockets of this machine that are connected to an
-// IPv4 address.
+// connected counts this machine's UDP sockets connected to an IPv4 address.
 func connected(t testing.TB, addr string) (n int) {
 	t.Helper()
 	list, err := os.ReadFile("/proc/self/net/udp")

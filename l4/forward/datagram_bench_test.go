@@ -2,7 +2,7 @@ package forward_test
 
 import "testing"
 
-// BenchmarkDatagram is a datagram of a known flow and its answer, for `make files`.
+// BenchmarkDatagram measures a datagram of a known flow and its response, for `make files`.
 func BenchmarkDatagram(b *testing.B) {
 	a := newAppliance(b, 1)
 	f := a.farmUDP(answering(b, func(text string) []string { return []string{text} }).at())

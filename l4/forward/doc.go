@@ -1,51 +1,47 @@
-// Package forward carries l4xnat farms in userspace: what comes to a virtual
-// port goes to a backend, and back, without being understood.
+// Package forward forwards the traffic of l4xnat farms in userspace, between virtual ports
+// and backends, without interpreting it.
 //
-// # The way of a connection
+// # The path of a connection
 //
-// A loop's listener accepts (worker.go) and the farm behind the port is looked
-// up once: the connection stays with that compiled farm. Where the farm wants it
-// the client has to send something first (firstbytes.go): a header of the PROXY
-// protocol, which is taken, or a ClientHello, which is looked at (l4/hello) for
-// the name by which backends are grouped (names.go). choose (choose.go)
-// finds a backend, by the session of the client or by the algorithm. The
-// connection to it is dialled on the same loop (connect.go); one that fails marks
-// the backend down and the next one is tried. Both are a pair from then on
-// (pair.go), and bytes are relayed both ways (relay.go): read into the loop's
-// shared buffer and written straight on. A side is not read while the other is
-// full. The end of one direction is passed
-// on and leaves the other one open; a reset ends both by a reset.
+// A loop's listener accepts a connection (worker.go) and looks up the farm of the port once;
+// the connection keeps that compiled farm. If the farm requires it, the client has to send
+// first (firstbytes.go): a PROXY header, which is consumed, or a ClientHello, which is only
+// peeked at (l4/hello) for the name that selects a group of backends (names.go). choose
+// (choose.go) selects a backend by the session of the client or by the algorithm. The
+// backend connection is opened on the same loop (connect.go). If the connect fails, the
+// backend is marked down and the next one is tried. Both connections then form a pair
+// (pair.go). Bytes are relayed in both directions (relay.go): read into the loop's shared
+// buffer and written immediately. A side is not read while the other is full. A half-close
+// is passed on and leaves the other direction open; a reset ends both directions by a reset.
 //
-// # The way of a datagram
+// # The path of a datagram
 //
-// A loop's UDP listener receives it and finds the flow of the client (flow.go), or
-// begins one (flowbegin.go; choose, as above) with a socket of its own to the
-// backend, so that answers and rejections belong to it. It ends when it was idle, when
-// all answers that are expected have come, or to make room (flows.go): flows are
-// bounded by the descriptors of the process, and clients of which nothing is
-// known but an address, which may be invented, go first. A first datagram whose
-// backend is not there goes to another one (flowbegin.go). Where nothing is
-// answered flows to one backend share a socket (oneway.go). Nothing is queued:
-// what a socket does not take is dropped and counted. A farm that stops has no
-// grace for datagrams: with its sockets there is nothing to answer from.
+// A loop's UDP listener receives it and finds the flow of the client (flow.go). Otherwise it
+// creates a flow (flowbegin.go; choose, as above) with its own socket to the backend, which
+// receives the responses and ICMP errors. A flow ends after its idle time, after all
+// expected responses, or to make room (flows.go). Flows are bounded by the descriptors of
+// the process, and unconfirmed clients, whose addresses may be spoofed, are evicted first.
+// If the backend refuses the first datagram, it is sent to another one (flowbegin.go). Flows
+// without responses share one socket per backend (oneway.go). There are no queues: datagrams
+// that a socket does not accept are dropped and counted. A stopped farm has no grace for
+// datagrams, because responses need its sockets.
 //
-// # What connections and datagrams share
+// # Common parts
 //
-// Everything but the carrying: the farm as it is compiled (table.go,
-// compile.go), what outlives tables by stable number (registry.go), the choice
-// (choose.go, key.go), sessions and questions about them (sessions.go), what counts
-// for max_conns (registry.go), records and classes of rejections (record.go), counters
-// (worker.go), and the ports with the life of their farms (engine.go, table.go). A
-// transport adds how it listens (worker.Listen) and what happens to what is
-// under way when tables change (worker.reconcile) and farms end (worker.forceClose).
+// Connections and datagrams share everything except the forwarding: compiled farms
+// (table.go, compile.go), state that outlives tables (registry.go), the selection
+// (choose.go, key.go), sessions (sessions.go), the count for max_conns (registry.go),
+// records and rejections (record.go), counters (worker.go), and the life of ports
+// (engine.go, table.go). Each transport adds its listeners (worker.Listen), and its handling
+// of table changes (worker.reconcile) and ended farms (worker.forceClose).
 //
-// # Who owns what
+// # Ownership
 //
-// A table is immutable; loops load it by one pointer. A worker and all its
+// A table is immutable, and loops load it through one pointer. A worker and all its
 // connections belong to its loop. Sessions, loads and connection counts are shared by all
-// loops and outlive tables. Publish and its kin take one lock that no loop
-// takes.
+// loops and outlive tables. Publish and related methods take one lock that no loop takes.
 //
-// Budget: 0 allocations per chunk that is relayed, and per connection none but
+// Budget: 0 allocations per relayed chunk and per connection, except in the kernel; no locks
+// shared by loops except those of sessions.
 // what the kernel needs; no lock that loops share but those of sessions.
 package forward

@@ -16,7 +16,7 @@ import (
 )
 
 func TestRecordsSayHowAConnectionEnded(t *testing.T) {
-	told := serve(t, func(c *net.TCPConn) { // it speaks first, and resets who says "end"
+	told := serve(t, func(c *net.TCPConn) { // it sends first, and resets the connection after "end"
 		_, _ = io.WriteString(c, "hello\n")
 		b := make([]byte, 3)
 		if _, err := io.ReadFull(c, b); err == nil && string(b) == "end" {
@@ -44,7 +44,7 @@ func TestRecordsSayHowAConnectionEnded(t *testing.T) {
 	begun := func(then func(*appliance, *net.TCPConn)) func(*appliance, *net.TCPConn) {
 		return func(a *appliance, c *net.TCPConn) {
 			_, _ = io.WriteString(c, "PROXY TCP4 192.0.2.7")
-			a.Turn() // it was read, and more is waited for
+			a.Turn() // it was read, and more is expected
 			then(a, c)
 		}
 	}
@@ -57,7 +57,7 @@ func TestRecordsSayHowAConnectionEnded(t *testing.T) {
 	for name, c := range map[string]struct {
 		backend string
 		change  func(f *farm.Farm)
-		heard   bool // the backend, by the client
+		heard   bool // the backend received the client's data
 		then    func(a *appliance, c *net.TCPConn)
 		by      accesslog.Flags
 		class   string
@@ -191,7 +191,7 @@ func TestRecordsSayHowAFlowEnded(t *testing.T) {
 	}
 }
 
-// closed is an address where nobody listens.
+// closed returns an address without a listener.
 func closed(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -18,24 +18,23 @@ import (
 
 const cut = farm.MaintenanceCut
 
-// Engine carries the traffic of the l4xnat farms of userspace on the given
-// loops, together with engines for other farms.
+// Engine serves the userspace l4xnat farms on the given loops, next to engines for other
+// farms.
 type Engine struct {
 	engine.Base[*worker]
 	table      atomic.Pointer[table]
 	registry   *registry
 	log        *slog.Logger
 	rejections *rejection.Log
-	classes    []int         // the position of each class of rejections in the segment
+	classes    []int         // position of each rejection class in the segment
 	stop       chan struct{} // closed by Close
 
-	flows atomic.Int64 // of all loops; loop.MostUDPConns bounds them
+	flows atomic.Int64 // of all loops; bounded by loop.MostUDPConns
 }
 
-// New returns an engine that serves nothing until Publish. Each loop counts in
-// the shard of its position. log is told what is refused, and which backends
-// go down and come back. An engine that names its classes of rejections for all
-// of the segment comes first.
+// New returns an engine that serves nothing until Publish. Each loop counts in the shard of
+// its position. log receives refusals and state changes of backends. An engine that names
+// its rejection classes for the whole segment must be created first.
 func New(loops []*loop.Loop, healthTable *health.Table, segment *stats.Segment, log *slog.Logger) *Engine {
 	e := &Engine{
 		Base:     engine.Base[*worker]{Health: healthTable, Segment: segment, Prober: revive.New(loops, healthTable, log), Marks: marks.NewUser("l4", loop.CanMark)},
@@ -53,8 +52,8 @@ func New(loops []*loop.Loop, healthTable *health.Table, segment *stats.Segment, 
 	return e
 }
 
-// Close stops looking after backends and sessions and writes the last lines.
-// The loops are the caller's.
+// Close stops the probes and the sweeping of sessions, and writes the last log lines. The
+// loops belong to the caller.
 func (e *Engine) Close() {
 	if !e.Stop() {
 		return
@@ -83,22 +82,22 @@ func (e *Engine) Generation() uint64 { return e.table.Load().generation }
 // Handles implements engine.Engine.
 func (e *Engine) Handles(f *farm.Farm) bool { return f.L4 != nil }
 
-// lost marks a backend down after a failed connect: for clients that reach it on
-// that port alone, if there are several. What began before a change may fail
-// where the backend is not reached any more: that says nothing of it now.
+// lost marks a backend down after a failed connect, only for clients that use that port if
+// there are several. If the backend has changed since the connect began, the failure does
+// not count.
 func (e *Engine) lost(b *backend, port revive.Port, cause error) {
 	port = e.told(b, port)
 	e.Prober.Lost(b.id, b.reach.Reach, cause, e.reachNow(b.id, port))
 }
 
-// doubt is lost after a connect from the address of a client.
+// doubt is lost for a connect from a client's address.
 func (e *Engine) doubt(b *backend, port revive.Port) {
 	port = e.told(b, port)
 	e.Prober.Doubt(b.id, b.reach.Reach, func(err error) bool { return !ours(err) && !errors.Is(err, marks.ErrNone) }, e.reachNow(b.id, port))
 }
 
-// told is the port findings about a backend are kept by, none where there is but
-// one; its clients go by them from now on.
+// told returns the port by which findings about a backend are kept, or none if it has a
+// single port. Its clients observe the findings from now on.
 func (e *Engine) told(b *backend, port revive.Port) revive.Port {
 	if len(b.reach.Ports) == 0 {
 		return revive.Port{}
@@ -109,8 +108,8 @@ func (e *Engine) told(b *backend, port revive.Port) revive.Port {
 	return port
 }
 
-// reachNow tells how a backend is reached when it is called, for clients of that
-// port; nil when it is gone.
+// reachNow returns a function that returns how a backend is currently reached by clients of
+// that port, or nil if it is gone.
 func (e *Engine) reachNow(id uint32, port revive.Port) func() *revive.Backend {
 	return func() *revive.Backend {
 		if now := e.table.Load().backends[id]; now != nil {
@@ -140,7 +139,7 @@ func (e *Engine) Empty() engine.Table {
 	return compiled{&table{generation: e.Generation(), backends: e.table.Load().backends}, e}
 }
 
-// Behind implements engine.Table. What came to a farm that is gone ends at once.
+// Behind implements engine.Table. Connections of a deleted farm end at once.
 func (c compiled) Behind(p *port) (is bool, grace time.Duration) {
 	if f := c.farm(p); f != nil {
 		return true, f.grace
@@ -153,7 +152,7 @@ func (c compiled) Use() {
 	e, t := c.engine, c.table
 	before := e.table.Swap(t)
 	t.dropCut(before)
-	for _, b := range t.backends { // after the swap: what is refused from now on separates the port in t
+	for _, b := range t.backends { // after the swap: refusals from now on separate the port in t
 		for _, port := range e.Prober.Refused(b.id) {
 			b.separate(e, port)
 		}

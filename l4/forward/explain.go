@@ -14,10 +14,10 @@ import (
 	"github.com/sluicelb/sluice/core/session"
 )
 
-// A connection is explained by choosing its backend as for every other, from
-// copies of what a choice changes: turns, loads and sessions.
+// A connection is explained by the selection used for traffic, with copies of the state it
+// changes: rotations, loads and sessions.
 
-// The steps of an explanation.
+// Steps of an explanation.
 const (
 	stepClients  = "clients"
 	stepName     = "server-name"
@@ -27,11 +27,10 @@ const (
 // RunsFarm implements engine.Engine.
 func (e *Engine) RunsFarm(farm uint32) bool { return e.table.Load().byID[farm] != nil }
 
-// Explain says which backend a connection or datagram would go to if it came
-// now. From and To are addresses with or without a port, Protocol is what the
-// client speaks, SNI the name it asks for by TLS; the rest of the question is for
-// other farms. Any goroutine
-// may call it. The error is for who asked.
+// Explain returns the backend that a connection or datagram would get now. From and To are
+// addresses with optional ports, Protocol is the client's protocol, and SNI its TLS server
+// name. The rest of the question is for other farms. It is safe for concurrent use. Errors
+// concern the question.
 func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 	t := e.table.Load()
 	f := t.byID[q.Farm]
@@ -49,7 +48,7 @@ func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 	return x.Explanation, nil
 }
 
-// asked reads who would connect to where.
+// asked parses the client and target addresses.
 func (f *farmTable) asked(q *explain.Question) (t tuple, err error) {
 	t.client = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 40000)
 	if f.local.Is6() {
@@ -86,7 +85,7 @@ func (f *farmTable) asked(q *explain.Question) (t tuple, err error) {
 	return t, fmt.Errorf("the farm does not listen on %s", t.local)
 }
 
-// asksUDP reads what the client would speak.
+// asksUDP parses the client's protocol.
 func (f *farmTable) asksUDP(protocol string) (bool, error) {
 	has := f.protocol.Transports()
 	switch asked := farm.L4Protocol(protocol); {
@@ -99,19 +98,19 @@ func (f *farmTable) asksUDP(protocol string) (bool, error) {
 	}
 }
 
-// explainer is one explanation in the making.
+// explainer is an explanation in progress.
 type explainer struct {
 	*explain.Explanation
 	engine *Engine
 	farm   *farmTable
-	port   revive.Port // the virtual one
+	port   revive.Port // virtual port
 }
 
 func (x *explainer) step(name string, passed bool, format string, args ...any) {
 	x.Steps = append(x.Steps, explain.Step{Name: name, Passed: passed, Reason: explain.Clip(fmt.Sprintf(format, args...))})
 }
 
-// refuse ends the explanation: nobody serves the client.
+// refuse ends the explanation: the client is not served.
 func (x *explainer) refuse(step, reason string) {
 	x.step(step, false, "%s", reason)
 	x.Result = explain.Result{Outcome: explain.Refuse, Reason: reason, Step: step}
@@ -172,7 +171,7 @@ func (x *explainer) run(t tuple, name string) {
 	}
 }
 
-// persistence tells what became of the client's session.
+// persistence reports the effect of the client's session.
 func (x *explainer) persistence(key []byte, held session.Session, known bool, c choice, ok bool) {
 	p := &explain.Persistence{Kind: string(x.farm.persist.kind), Key: string(key), Found: known, Static: held.Static}
 	x.Persistence = p
@@ -195,7 +194,7 @@ func (x *explainer) persistence(key []byte, held session.Session, known bool, c 
 	}
 }
 
-// balance tells what speaks for and against each backend as it is in use.
+// balance reports the arguments for and against each backend.
 func (x *explainer) balance(g *group, c choice, ok bool) {
 	f, p := x.farm, g.picker
 	b := &explain.Balance{Algorithm: string(f.algorithm), Protocol: transport(x.port), Level: p.Level(), Backends: []explain.Backend{}}
@@ -215,7 +214,7 @@ func (x *explainer) balance(g *group, c choice, ok bool) {
 			out.InFlight = m.Load.Active.Load()
 		}
 		verdict := p.Verdict(i, balance.Tried{})
-		if verdict == balance.Down { // on this port, it may be
+		if verdict == balance.Down { // possibly only on this port
 			out.Status = string(farm.StatusDown)
 		}
 		out.Might = verdict == balance.Eligible
@@ -236,7 +235,7 @@ func transport(p revive.Port) string {
 	return string(farm.L4TCP)
 }
 
-// reason says why the backend is the one.
+// reason returns why the backend was selected.
 func (x *explainer) reason(c choice, g *group) string {
 	if c.known {
 		return "the client's session names it"
@@ -252,7 +251,7 @@ func (x *explainer) reason(c choice, g *group) string {
 	return "it is its turn"
 }
 
-// skipped says why a backend is not the one.
+// skipped returns why a backend was not selected.
 func skipped(v balance.Verdict, a balance.Algorithm, b *explain.Backend, known bool) string {
 	why := v.Why(b.Maintenance, b.Priority, b.Limit)
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/core/session"
 )
 
-// explained asks which backend a connection would go to, -1 for none.
+// explained returns the backend that a connection would get, or -1.
 func (a *appliance) explained(q explain.Question) (int, *explain.Explanation) {
 	a.t.Helper()
 	q.Farm = 1
@@ -29,7 +29,7 @@ func (a *appliance) explained(q explain.Question) (int, *explain.Explanation) {
 	return *x.Result.Backend, x
 }
 
-// What is explained is what happens, for every algorithm and persistence.
+// Explanations agree with traffic for every algorithm and persistence.
 func TestExplanationsAreWhatHappens(t *testing.T) {
 	for _, algorithm := range farm.L4Algorithms() {
 		for _, persist := range []farm.L4Persistence{farm.L4PersistNone, farm.L4PersistSrc, farm.L4PersistSrcSrc} {
@@ -49,8 +49,8 @@ func TestExplanationsAreWhatHappens(t *testing.T) {
 				for range 12 {
 					source := netip.AddrFrom4([4]byte{127, 0, 0, byte(1 + time.Now().UnixNano()%200)})
 					d := net.Dialer{LocalAddr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(source, 0)), Timeout: 5 * time.Second}
-					// A port is only known once it is connected; algorithms that hash it, and
-					// nothing else, choose the same later.
+					// The client port is only known after the connect. Algorithms that hash
+					// it select the same backend later.
 					want, _ := a.explained(explain.Question{From: source.String()})
 					c, err := d.Dial("tcp", address(f))
 					if err != nil {
@@ -66,7 +66,7 @@ func TestExplanationsAreWhatHappens(t *testing.T) {
 						if persist == farm.L4PersistNone {
 							want, _ = a.explained(explain.Question{From: c.LocalAddr().String()})
 						} else {
-							continue // a session was made meanwhile
+							continue // a session was created meanwhile
 						}
 					}
 					if got := text; got != fmt.Sprintf("%d\n", want) {
@@ -100,7 +100,7 @@ func TestExplanationsSayWhy(t *testing.T) {
 	}
 }
 
-// Each step is named with what was found, up to the one that ends it.
+// Each step is reported with its finding, up to the one that ends the explanation.
 func TestExplanationsNameEveryStep(t *testing.T) {
 	session := func(a *appliance, id uint32) {
 		a.engine.SessionsOf(1).Table.Put([]byte("192.0.2.7"), id, session.Now())
@@ -167,7 +167,7 @@ func TestExplanationsNameEveryStep(t *testing.T) {
 		if _, x := a.explained(explain.Question{}); x.From != from || x.Listener != at.String() || x.Generation != a.gen || x.Farm != f.Name {
 			t.Errorf("somebody of this machine comes from %s to %s of %s, generation %d", x.From, x.Listener, x.Farm, x.Generation)
 		}
-		// What is left out of an address stays as it would be.
+		// Missing parts of an address have realistic values.
 		if _, x := a.explained(explain.Question{From: "::ffff:192.0.2.7", To: local}); x.From != "192.0.2.7:40000" || x.Listener != at.String() {
 			t.Errorf("who names no port comes from %s to %s", x.From, x.Listener)
 		}

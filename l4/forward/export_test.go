@@ -7,8 +7,8 @@ import (
 	"github.com/sluicelb/sluice/core/balance"
 )
 
-// Counted returns what tells, once nothing is under way any more, what is still
-// counted: what was taken and never given back. Call it while the farms are there.
+// Counted returns a function that reports what is still counted after all connections have
+// ended, i.e. leaked counts. Call it while the farms exist.
 func (e *Engine) Counted() (left func() []string) {
 	var loads []*balance.Load
 	var conns []*connCount

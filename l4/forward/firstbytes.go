@@ -11,15 +11,14 @@ import (
 	"github.com/sluicelb/sluice/l4/hello"
 )
 
-// What clients of some farms have to send before a backend is chosen: a PROXY
-// header, in which a trusted peer says whose connection it passes on, and a
-// ClientHello, for the name it asks for. The header is read; the ClientHello is
-// looked at and stays in the socket.
+// Clients of some farms must send data before a backend is selected: a PROXY header, in
+// which a trusted peer identifies the client, or a ClientHello with the server name. The
+// header is consumed; the ClientHello is peeked at and stays in the socket.
 
-// firstBytesTime is how long a client may take for that.
+// firstBytesTime is the timeout for that.
 const firstBytesTime = 10 * second
 
-// start waits for the first bytes if the farm needs them, and connects.
+// start waits for the first bytes if the farm requires them, and connects.
 func (p *pair) start() {
 	p.proxyHeader.Expected = proxyproto.Expect(p.farm.proxyIn, p.farm.trusted, p.client.Peer().Addr())
 	if p.proxyHeader.Expected == proxyproto.Nothing && p.farm.names == nil {
@@ -30,12 +29,12 @@ func (p *pair) start() {
 	p.client.SetDeadline(p.w.loop.Now() + firstBytesTime)
 }
 
-// readFirstBytes goes on with the first bytes of the client.
+// readFirstBytes continues with the first bytes of the client.
 func (p *pair) readFirstBytes() {
 	if p.proxyHeader.Expected != proxyproto.Nothing && !p.readProxyHeader() {
 		return
 	}
-	// The farm may have changed meanwhile: nothing of the old one is in use yet.
+	// The farm may have changed meanwhile; nothing of the old one is in use yet.
 	now := p.w.engine.table.Load().farm(p.port)
 	if now == nil || now.id != p.farm.id {
 		p.end(accesslog.AbortedHere, portReassigned)
@@ -54,7 +53,7 @@ func (p *pair) readFirstBytes() {
 	p.connect()
 }
 
-// readProxyHeader goes on with the PROXY header. It reports whether it is there.
+// readProxyHeader continues with the PROXY header. It reports whether it is complete.
 func (p *pair) readProxyHeader() bool {
 	switch o, why := p.proxyHeader.Take(p.client, p.w.loop.In, &p.w.header); o {
 	case proxyproto.Taken:
@@ -69,8 +68,8 @@ func (p *pair) readProxyHeader() bool {
 	return false
 }
 
-// readName looks for the name the client asks for. It reports whether that is
-// done; who does not speak TLS asks for none.
+// readName looks for the server name. It reports whether the search is complete; clients
+// without TLS have no name.
 func (p *pair) readName() bool {
 	w, c := p.w, p.client
 	b := w.loop.In[:hello.Window]
@@ -102,7 +101,7 @@ func (p *pair) readName() bool {
 	return false
 }
 
-// waitFor waits until the client has said n bytes.
+// waitFor waits until n bytes of the client have arrived.
 func (p *pair) waitFor(n int) error {
 	if n == p.awaits { // woken before
 		return p.client.WaitMore()
@@ -111,7 +110,7 @@ func (p *pair) waitFor(n int) error {
 	return p.client.WaitFor(n)
 }
 
-// refuse ends a connection that does not begin as it has to.
+// refuse ends a connection with an invalid beginning.
 func (p *pair) refuse(class rejection.Class, reason string) {
 	p.w.farm(p.farm).BadRequests++
 	p.w.note(p.farm, class, reason, p.client.Peer(), netip.AddrPort{})
@@ -119,8 +118,7 @@ func (p *pair) refuse(class rejection.Class, reason string) {
 	p.end(accesslog.AbortedHere, reason)
 }
 
-// proxyOutOf is the version of the PROXY header a farm's connections to backends
-// begin with; 0 for none.
+// proxyOutOf returns the version of the PROXY header for backend connections; 0 for none.
 func proxyOutOf(l *farm.L4) proxyproto.Version {
 	if l.Protocol != farm.L4TCP {
 		return 0
@@ -128,8 +126,8 @@ func proxyOutOf(l *farm.L4) proxyproto.Version {
 	return proxyproto.VersionOf(l.ProxyOut)
 }
 
-// backendHeader is the PROXY header that names the client to a backend. It is
-// valid until the next one on the loop.
+// backendHeader returns the PROXY header with the client's address, valid until the next one
+// on the loop.
 func (p *pair) backendHeader() []byte {
 	w := p.w
 	w.backendHeader = proxyproto.Append(w.backendHeader[:0], p.farm.proxyOut, p.client.Peer(), p.client.Local(), nil)

@@ -24,7 +24,7 @@ import (
 	"github.com/sluicelb/sluice/core/proxyproto"
 )
 
-// secure is a backend that ends TLS and says its name.
+// secure is a TLS backend that sends its name.
 func secure(t *testing.T, text string) *server {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -44,7 +44,7 @@ func secure(t *testing.T, text string) *server {
 	})
 }
 
-// asks connects with TLS, asks for a name and returns who answers.
+// asks connects with TLS and a server name and returns the name of the backend.
 func asks(t *testing.T, f farm.Farm, name string) (string, error) {
 	t.Helper()
 	c, err := tls.DialWithDialer(&net.Dialer{Timeout: 5 * time.Second}, "tcp", address(f), &tls.Config{ServerName: name, InsecureSkipVerify: true})
@@ -94,7 +94,7 @@ func TestClientHelloInPiecesIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A ClientHello may be larger than what a socket takes at first.
+// A ClientHello may exceed the initial buffer of a socket.
 func TestALargeClientHelloIsRead(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(secure(t, "shop").at(), secure(t, "others").at())
@@ -110,8 +110,7 @@ func TestALargeClientHelloIsRead(t *testing.T) {
 	}
 }
 
-// The rest of a record is waited for by the kernel, and what the client says next
-// is not.
+// The kernel waits for the rest of a record, but not for later data of the client.
 func TestAnExchangeAfterAHelloInPiecesDoesNotStall(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(secure(t, "shop").at())
@@ -184,7 +183,7 @@ func TestBackendsAreToldOfTheClient(t *testing.T) {
 			got := make(chan proxyproto.Header, 1)
 			f := a.farm(serve(t, func(c *net.TCPConn) {
 				got <- readHeader(t, c)
-				_, _ = io.WriteString(c, "first\n") // the server speaks first: the header must not wait
+				_, _ = io.WriteString(c, "first\n") // the server sends first: the header must not wait
 				_, _ = io.Copy(c, c)
 			}).at())
 			f.L4.ProxyOut = version

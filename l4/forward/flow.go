@@ -7,43 +7,43 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 )
 
-// flowKey is what tells flows of a port apart: the client, and the address of
-// ours it sends to where there are several.
+// flowKey identifies a flow of a port: the client and, if there are several, the local
+// address.
 type flowKey struct{ client, local loop.Endpoint }
 
-// flow is the datagrams between one client and one backend. It has a socket of
-// its own to the backend, or shares one when no answers are expected.
+// flow is the traffic between one client and one backend. It has its own socket to the
+// backend, or shares one if no responses are expected.
 type flow struct {
 	at      *udpListener
-	farm    *farmTable // of the table in use
+	farm    *farmTable // of the current table
 	to      *backend   // of the same table
 	conn    *loop.UDPConn
-	shared  *oneWay // nil for a socket of its own
+	shared  *oneWay // nil with its own socket
 	choice  choice
-	counted *connCount // counts it for max_conns; nil without
+	counted *connCount // counter for max_conns; may be nil
 	key     flowKey
-	last    int64 // when a datagram came or went
-	left    int32 // answers to come, where they are counted
+	last    int64 // time of the last datagram in either direction
+	left    int32 // outstanding responses, if they are counted
 	index   int32 // in its list
-	first   int32 // where its first datagram is kept, from 1 on; 0: nowhere
+	first   int32 // position + 1 of its first datagram in firsts; 0 for none
 	state   flowState
-	moves   uint8 // how often it went to another backend with it
-	// attempt: the backend was down when it was chosen.
+	moves   uint8 // number of moves to another backend with it
+	// attempt means that the backend was down when it was selected.
 	attempt bool
 	id      connID
 	story   story
 }
 
-// flowState is how far a flow has come.
+// flowState is the progress of a flow.
 type flowState uint8
 
 const (
 	asked    flowState = iota // only the client has sent
-	answered                  // the backend has, too
-	assured                   // and the client knew what the backend sent it: it is no spoofed address
+	answered                  // the backend has sent, too
+	assured                   // the client has reacted to a response, so its address is not spoofed
 )
 
-// udpListener is where the datagrams of a port come in on one loop.
+// udpListener receives the datagrams of a port on one loop.
 type udpListener struct {
 	w      *worker
 	port   *port
@@ -72,9 +72,9 @@ func (ln *udpListener) Received(_ *loop.UDPListener, d *loop.Datagram) {
 	f.forward(d)
 }
 
-// stranded reports whether the flow's backend is down while another has room: its client
-// would not notice. A backend in maintenance keeps its flows, and so does one that is down
-// as long as there is no better one. Hot path: one load while the backend is up.
+// stranded reports whether the flow's backend is down while another has room, so that moving
+// it does not harm the client. Backends in maintenance keep their flows, as do down ones
+// without a better alternative. Hot path: one load while the backend is up.
 func (f *flow) stranded() bool {
 	picker := f.farm.on(&f.farm.group, virtual(f.at.port.Listener)).picker
 	return !picker.Up(f.choice.member) && picker.Free(balance.Tried{})
@@ -87,7 +87,7 @@ func (ln *udpListener) Lost(_ *loop.UDPListener, _ loop.Endpoint, n int) {
 	}
 }
 
-// forward sends what came from the client to the backend.
+// forward sends a datagram of the client to the backend.
 func (f *flow) forward(d *loop.Datagram) {
 	w := f.at.w
 	n := d.Count()
@@ -139,9 +139,9 @@ func (f *flow) Answered(_ *loop.UDPConn, d *loop.Datagram) {
 	}
 }
 
-// Refused implements loop.UDPConnHandler: the backend is not there. A flow that
-// has only just begun goes to another one with its first datagram; others end,
-// and what their client sends next begins a new one.
+// Refused implements loop.UDPConnHandler. The backend's port is closed. A flow that has just
+// begun moves to another backend with its first datagram. Other flows end, and the client's
+// next datagram begins a new one.
 func (f *flow) Refused(_ *loop.UDPConn, err error) {
 	w := f.at.w
 	w.backend(f.to).ConnectFailures++
@@ -166,7 +166,7 @@ func (f *flow) Refused(_ *loop.UDPConn, err error) {
 // Unsent implements loop.UDPConnHandler.
 func (f *flow) Unsent(_ *loop.UDPConn, n int) { f.at.w.farm(f.farm).Dropped += uint64(n) }
 
-// letGo gives the backend back, and the socket.
+// letGo releases the backend and the socket.
 func (f *flow) letGo() {
 	switch {
 	case f.shared != nil:
@@ -183,7 +183,7 @@ func (f *flow) letGo() {
 	}
 }
 
-// flushedFor is that of pairs.
+// flushedFor is pair.flushedFor for flows.
 func (f *flow) flushedFor() string {
 	if !f.farm.on(&f.farm.group, virtual(f.at.port.Listener)).picker.Up(f.choice.member) {
 		return backendDown
@@ -191,14 +191,14 @@ func (f *flow) flushedFor() string {
 	return endedByOperator
 }
 
-// abort ends the flow before its time.
+// abort ends the flow early.
 func (f *flow) abort(reason string) {
 	f.story.flags |= accesslog.AbortedHere
 	f.story.reason = reason
 	f.end()
 }
 
-// end forgets the flow.
+// end removes the flow.
 func (f *flow) end() {
 	w := f.at.w
 	f.letGo()
@@ -214,6 +214,6 @@ func (f *flow) end() {
 	w.flows.values.Put(f)
 }
 
-// farm and backend are where the loop counts.
+// farm and backend return the counters of this loop.
 func (w *worker) farm(f *farmTable) *stats.Farm     { return w.shard.Farm(f.id) }
 func (w *worker) backend(b *backend) *stats.Backend { return w.shard.Backend(b.id) }

@@ -25,8 +25,7 @@ func (w *worker) open(p *port, file *os.File) error {
 	return nil
 }
 
-// close ends the flows of a port with it: without its socket nothing can be
-// answered.
+// close ends the flows of a port, because responses need its socket.
 func (ln *udpListener) close() {
 	for _, f := range ln.flows {
 		f.abort(portClosed)
@@ -35,8 +34,8 @@ func (ln *udpListener) close() {
 	delete(ln.w.udpListeners, ln.port)
 }
 
-// begin makes the flow of a client that has none; nil when it may not have one,
-// and what it sent is dropped.
+// begin creates the flow of a new client. It returns nil if the client is refused and its
+// datagram dropped.
 func (ln *udpListener) begin(key *flowKey, d *loop.Datagram) *flow {
 	w := ln.w
 	ft := w.engine.table.Load().farm(ln.port)
@@ -44,7 +43,7 @@ func (ln *udpListener) begin(key *flowKey, d *loop.Datagram) *flow {
 		return nil
 	}
 	s := w.farm(ft)
-	if ft.conns != nil && !ft.conns.take(ft.maxConns) { // before others make room for it
+	if ft.conns != nil && !ft.conns.take(ft.maxConns) { // before another flow is evicted
 		s.Dropped += uint64(d.Count())
 		w.note(ft, tooManyClients, "as many flows as the farm may have", key.client.AddrPort(), netip.AddrPort{})
 		return nil
@@ -72,7 +71,7 @@ func (ln *udpListener) begin(key *flowKey, d *loop.Datagram) *flow {
 	return f
 }
 
-// tuple is what the backend is chosen by.
+// tuple returns the inputs for the selection of the backend.
 func (f *flow) tuple() tuple {
 	port := f.at.port.Addr.Port()
 	local := netip.AddrPortFrom(f.farm.local, port)
@@ -82,8 +81,8 @@ func (f *flow) tuple() tuple {
 	return tuple{client: f.key.client.AddrPort(), local: local, port: virtual(f.at.port.Listener)}
 }
 
-// connect gives the flow a backend that was not tried, and a socket to it. It
-// reports false when there is none. data, if any, is what the client sent first.
+// connect gives the flow a backend that was not tried yet, and a socket to it. It returns
+// false if none is left. data is the client's first datagram, if any.
 func (f *flow) connect(tried balance.Tried, data []byte) bool {
 	w := f.at.w
 	t := f.tuple()
@@ -102,7 +101,7 @@ func (f *flow) connect(tried balance.Tried, data []byte) bool {
 			if c, right = f.farm.chooseDown(&t, tried, nil); right == nil {
 				break
 			}
-			right.Done() // a datagram has no outcome to wait for
+			right.Done() // datagrams have no connect outcome
 			f.attempt = true
 		}
 		b := &f.farm.backends[c.index]
@@ -120,7 +119,7 @@ func (f *flow) connect(tried balance.Tried, data []byte) bool {
 		last = connectFailure(err)
 		if outOfDescriptors(err) {
 			f.story.reason = noDescriptor
-			return false // the next backend would get none either
+			return false // the next backend would get no socket either
 		}
 		if !ours(err) {
 			w.missed(f.farm, b, &t, err)
@@ -134,7 +133,7 @@ func (f *flow) connect(tried balance.Tried, data []byte) bool {
 	return false
 }
 
-// missed notes that a backend could not be sent to.
+// missed records that a backend could not be sent to.
 func (w *worker) missed(f *farmTable, b *backend, t *tuple, err error) {
 	if errors.Is(err, marks.ErrNone) {
 		w.note(f, noMarked, "no socket with the backend's mark", t.client, b.addr)
@@ -161,19 +160,19 @@ func (f *flow) reach(b *backend) (err error) {
 
 const (
 	firstsKept = 256
-	// firstMost is the longest first datagram that is kept.
+	// firstMost is the maximum size of a first datagram that is kept.
 	firstMost = 2 << 10
 )
 
-// firsts keeps the first datagrams of the flows that began last, for when their
-// backend turns out not to be there. Later ones overwrite them.
+// firstDatagrams keeps the first datagrams of the newest flows, in case their backend
+// refuses them. Later ones overwrite them.
 type firstDatagrams struct {
 	flows [firstsKept]*flow
 	data  [firstsKept][]byte
 	next  int
 }
 
-// keep remembers the first datagram of a flow.
+// keep stores the first datagram of a flow.
 func (k *firstDatagrams) keep(f *flow, data []byte) {
 	if len(data) > firstMost {
 		return
@@ -187,7 +186,7 @@ func (k *firstDatagrams) keep(f *flow, data []byte) {
 	k.data[i] = append(k.data[i][:0], data...)
 }
 
-// of is the first datagram of a flow, which may be empty, if it is kept.
+// of returns the first datagram of a flow, which may be empty, if it is kept.
 func (k *firstDatagrams) of(f *flow) (data []byte, kept bool) {
 	if f.first == 0 {
 		return nil, false
@@ -195,7 +194,7 @@ func (k *firstDatagrams) of(f *flow) (data []byte, kept bool) {
 	return k.data[f.first-1], true
 }
 
-// drop forgets that of a flow which ends.
+// drop removes the first datagram of an ended flow.
 func (k *firstDatagrams) drop(f *flow) {
 	if f.first != 0 {
 		k.flows[f.first-1] = nil

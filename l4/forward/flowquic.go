@@ -5,15 +5,15 @@ import (
 	"github.com/sluicelb/sluice/core/session"
 )
 
-// connID is what a flow knows of its connection's id.
+// connID is a flow's knowledge about its QUIC connection IDs.
 type connID struct {
-	length  uint8  // of the ids its backend gives; 0: not known
-	learned uint8  // how many the client showed
-	sum     uint32 // of the one in use
-	noted   int64  // when that was last
+	length  uint8  // length of the backend's IDs; 0: unknown
+	learned uint8  // number of IDs learned from the client
+	sum     uint32 // hash of the current ID
+	noted   int64  // when its use was last recorded
 }
 
-// sumOf tells ids apart that one backend has given to one client.
+// sumOf hashes an ID, to distinguish the IDs of one connection.
 func sumOf(id []byte) uint32 {
 	sum := uint32(2166136261) // FNV-1a
 	for _, c := range id {
@@ -22,13 +22,13 @@ func sumOf(id []byte) uint32 {
 	return sum
 }
 
-// noteAnswer learns the id a backend gives to the connection of a flow.
+// noteAnswer learns the ID that a backend gives to the flow's connection.
 func (f *flow) noteAnswer(data []byte) {
 	if len(data) == 0 || data[0]&0x80 == 0 {
 		return
 	}
 	p, ok := parseQUIC(data)
-	if !ok || p.version == 0 { // version negotiation repeats an id of the client's
+	if !ok || p.version == 0 { // version negotiation repeats the client's ID
 		return
 	}
 	if len(p.from) >= connIDLeast {
@@ -37,8 +37,7 @@ func (f *flow) noteAnswer(data []byte) {
 	f.farm.ids.learn(p.from, f.to.id, session.Now())
 }
 
-// noteUse notes that the client of a flow uses an id, and learns it if it is a
-// new one.
+// noteUse records that the client uses an ID, and learns it if it is new.
 func (f *flow) noteUse(data []byte) {
 	id, now := f.idIn(data), f.last
 	if id == nil {
@@ -58,9 +57,8 @@ func (f *flow) noteUse(data []byte) {
 	f.farm.ids.learn(id, f.to.id, session.Now())
 }
 
-// idIn is the id a client's packet is for, if it can be one its backend gave.
-// There are clients that begin to use another one while the handshake goes on,
-// in packets with long headers, and nobody tells when they move.
+// idIn returns the ID in a client's packet if the backend may have issued it. Some clients
+// switch to another ID during the handshake, in packets with long headers, without notice.
 func (f *flow) idIn(data []byte) []byte {
 	n := int(f.id.length)
 	if n == 0 || len(data) <= n {
@@ -75,8 +73,7 @@ func (f *flow) idIn(data []byte) []byte {
 	return nil
 }
 
-// resume finds the backend of a connection that is known, for a flow that begins
-// in the middle of it.
+// resume finds the backend of a known connection for a flow that begins within it.
 func (f *flow) resume(data []byte) (choice, bool) {
 	p, ok := parseQUIC(data)
 	if !ok {

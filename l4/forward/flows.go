@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	// flowTick is how often idle flows are looked for, flowTurns how many of
-	// these looks go over all of them: flows end within a second of their time.
+	// flowTick is the interval of checks for idle flows; flowTurns checks cover all of them.
+	// Flows thus end within a second of their idle time.
 	flowTick  = second / 10
 	flowTurns = 10
-	// draws is how many flows are compared to find one that is idle for long.
+	// draws is the number of flows compared to find one that has been idle for long.
 	draws = 8
-	// evictAfter is how long a client that is known to be one must have been
-	// silent before another client may have its flow.
+	// evictAfter is the minimum silence of a confirmed client before another may take its
+	// place.
 	evictAfter = second
-	// freshRate and freshBurst bound how many flows a loop replaces by new ones
-	// per second and at once: while somebody invents clients, those that
-	// are there have most of the loop.
+	// freshRate and freshBurst bound the flows of a loop replaced by new ones, per second
+	// and at once. During a flood of invented clients, the existing ones thus get most of
+	// the loop.
 	freshRate  = 8192
 	freshBurst = 64
 )
 
-// flows are those of one loop, in two lists without order: the clients of which
-// nothing is known, and those that have shown that they are where they say.
+// flows holds the flows of one loop in two unordered lists: unconfirmed and confirmed
+// clients.
 type flows struct {
 	values *loop.FreeList[flow]
 	young  []*flow
@@ -35,8 +35,8 @@ type flows struct {
 	timer  *loop.Timer
 	armed  bool
 	turn   int   // of flowTurns
-	credit int64 // of flows that may replace others
-	since  int64 // when credit was counted
+	credit int64 // flows that may be replaced
+	since  int64 // time of the last credit
 	w      *worker
 }
 
@@ -46,7 +46,7 @@ func newFlows(w *worker) *flows {
 	return fs
 }
 
-// list is where a flow is.
+// list returns the list of a flow.
 func (fs *flows) list(f *flow) *[]*flow {
 	if f.state == assured {
 		return &fs.sure
@@ -74,13 +74,13 @@ func take(list *[]*flow, f *flow) {
 	*list = (*list)[:last]
 }
 
-// assure moves a flow that has become sure.
+// assure moves a flow to the confirmed ones.
 func (fs *flows) assure(f *flow) {
 	take(&fs.young, f)
 	fs.add(f)
 }
 
-// tick ends flows whose time is over, of a part of them.
+// tick ends expired flows in a part of the lists.
 func (fs *flows) tick() {
 	now := fs.w.loop.Now()
 	for _, list := range []*[]*flow{&fs.young, &fs.sure} {
@@ -94,7 +94,7 @@ func (fs *flows) tick() {
 			}
 		}
 	}
-	for range freshBurst { // connections may have come for their share
+	for range freshBurst { // connections may claim their share
 		if fs.w.engine.flows.Load() <= loop.MostUDPConns() || !fs.evict(now, nil) {
 			break
 		}
@@ -106,9 +106,8 @@ func (fs *flows) tick() {
 	}
 }
 
-// evict ends the flow that has been idle for longest, of some drawn at random:
-// one of a client that may be invented if there is any, and not the one it is
-// for. It reports false when all are in use.
+// evict ends the flow that has been idle longest among some drawn at random. It prefers
+// unconfirmed clients and spares not. It returns false if all are in use.
 func (fs *flows) evict(now int64, not *flow) bool {
 	list := fs.young
 	if len(list) == 0 || len(list) == 1 && list[0] == not {
@@ -144,9 +143,9 @@ func (fs *flows) fresh(now int64) bool {
 	return true
 }
 
-// admit counts one more flow of the engine. When there are too many, an idle one
-// of this loop makes room. Each loop has a share of its own: it can only end its
-// own flows, and it is the kernel that gives clients to loops.
+// admit counts another flow of the engine. If there are too many, an idle flow of this loop
+// is evicted. Each loop has its own share, because it can only end its own flows, and the
+// kernel distributes clients to loops.
 func (w *worker) admit() bool {
 	e, fs := w.engine, w.flows
 	most, loops := loop.MostUDPConns(), int64(len(e.Workers))
@@ -165,12 +164,12 @@ func outOfDescriptors(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
-// reconcile brings the flow in line with a new table. It ends when its backend was
-// deleted or cut, or is reached in another way.
+// reconcile adapts the flow to a new table. It ends if its backend was deleted, cut, or is
+// reached differently.
 func (f *flow) reconcile(t *table) {
 	ft := t.farm(f.at.port)
 	if ft == nil {
-		return // its port is closed, and it with that
+		return // its port is closed, and the flow with it
 	}
 	i := ft.find(f.to.id)
 	if ft.id != f.farm.id || i < 0 || ft.backends[i].mode == cut || ft.backends[i].path != f.to.path ||

@@ -10,19 +10,19 @@ import (
 	"github.com/sluicelb/sluice/core/revive"
 )
 
-// tuple is what is known of a connection or flow before a backend is chosen.
+// tuple holds the known properties of a connection or flow before the selection.
 type tuple struct {
 	client netip.AddrPort
-	// local is the address the client used. Its port is always known, the
-	// address may be unspecified unless needsLocal asks for it.
+	// local is the address used by the client. The port is always known; the address may be
+	// unspecified unless needsLocal.
 	local netip.AddrPort
-	// port is the virtual port it came to; a client named by a PROXY header used another.
+	// port is the virtual port. A PROXY header may contain another one.
 	port revive.Port
-	// group is that of the name the client asks for; nil for the others.
+	// group is the group of the client's server name; nil without one.
 	group *group
 }
 
-// hashOf is what of a tuple decides the backend of algorithms that hash.
+// hashOf selects the parts of a tuple that hashing algorithms use.
 type hashOf uint8
 
 const (
@@ -32,7 +32,7 @@ const (
 	hashSourceBoth
 	hashTarget
 	hashTargetPort
-	hashBoth // the same whichever end is the source
+	hashBoth // the same in both directions
 )
 
 func hashing(a farm.L4Algorithm) hashOf {
@@ -53,7 +53,7 @@ func hashing(a farm.L4Algorithm) hashOf {
 	return hashNone
 }
 
-// of is the hash of a tuple; 0 for algorithms that need none.
+// of returns the hash of a tuple; 0 for algorithms without one.
 func (h hashOf) of(t *tuple) uint64 {
 	switch h {
 	case hashSource:
@@ -88,7 +88,7 @@ func spread(h uint64) uint64 {
 	return h ^ h>>33
 }
 
-// persistence is what clients are recognised by, and for how long.
+// persistence is the session key of a farm and its lifetime.
 type persistence struct {
 	kind farm.L4Persistence
 	ttl  time.Duration
@@ -102,8 +102,8 @@ func newPersistence(l *farm.L4) persistence {
 	return persistence{l.Persist, time.Duration(nanos(ttl))}
 }
 
-// appendKey appends the key of a tuple's session, as operators write it:
-// "10.0.0.1", "4022", "10.0.0.1 . 4022".
+// appendKey appends a tuple's session key in text form: "10.0.0.1", "4022", "10.0.0.1 .
+// 4022".
 func (p persistence) appendKey(dst []byte, t *tuple) []byte {
 	switch p.kind {
 	case farm.L4PersistSrc:
@@ -127,8 +127,8 @@ func appendPair(dst []byte, a netip.Addr, port uint16) []byte {
 	return strconv.AppendUint(dst, uint64(port), 10)
 }
 
-// needsLocal reports whether the farm has to know which of its addresses a
-// client used, which is a question to the kernel when it listens on all.
+// needsLocal reports whether the farm needs the local address used by a client, which costs
+// a system call on a wildcard listener.
 func (f *farmTable) needsLocal() bool {
 	return f.local.IsUnspecified() && (f.hash == hashTarget || f.hash == hashBoth || f.persist.kind == farm.L4PersistDst)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/l4/hello"
 )
 
-// largestHello is the longest ClientHello there can be, in records of 16 KiB: it
-// asks for the name behind 64 KiB of ciphers and an extension of as much.
+// largestHello returns the longest possible ClientHello in records of 16 KiB: its server
+// name follows 64 KiB of ciphers and an extension of the same size.
 func largestHello(name string) []byte {
 	asks := binary.BigEndian.AppendUint16(nil, uint16(3+len(name)))
 	asks = append(binary.BigEndian.AppendUint16(append(asks, 0), uint16(len(name))), name...)
@@ -36,7 +36,7 @@ func largestHello(name string) []byte {
 	return records
 }
 
-// It comes faster than it can be looked at, and the socket has to hold all of it.
+// It arrives faster than it is parsed, and the socket must hold all of it.
 func TestTheLargestClientHelloMayComeAtOnce(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, name("shop")).at(), serve(t, name("others")).at())
@@ -57,8 +57,7 @@ func TestTheLargestClientHelloMayComeAtOnce(t *testing.T) {
 	}
 }
 
-// Where the kernel has no room for it the client waits for its time to be over, and
-// the loop does not turn for it.
+// If the kernel has no room for it, the client times out without busy-waiting of the loop.
 func TestAClientHelloWithoutRoomKeepsNobodyBusy(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, name("shop")).at())
@@ -93,7 +92,7 @@ func TestAClientHelloWithoutRoomKeepsNobodyBusy(t *testing.T) {
 	}
 }
 
-// notTaken is how much of what was sent the peer has not taken.
+// notTaken returns the number of sent bytes that the peer has not received.
 func notTaken(t *testing.T, c *net.TCPConn) (n int) {
 	t.Helper()
 	control(t, c, func(fd int) { n, _ = unix.IoctlGetInt(fd, unix.SIOCOUTQ) })

@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/core/porttest"
 )
 
-// echoFarm serves, besides what is published, a farm that says it is alive.
+// echoFarm additionally serves a farm that proves that the engine is alive.
 func (a *appliance) echoFarm() farm.Farm {
 	a.t.Helper()
 	f := a.farm(serve(a.t, name("alive")).at())
@@ -66,7 +66,7 @@ func TestFarmsAndBackendsHaveNoMoreConnectionsThanTheyMay(t *testing.T) {
 	}
 }
 
-// A bound that is set while clients are there counts them.
+// A limit that is set later counts existing clients.
 func TestLimitsThatComeLaterCountWhoIsThere(t *testing.T) {
 	limits := map[string]func(l *farm.L4){
 		"farm":    func(l *farm.L4) { l.MaxConnections = 1 },
@@ -106,7 +106,7 @@ func TestSilentConnectionsEndAfterTheIdleTime(t *testing.T) {
 	a.publish(f)
 	c := a.dial(f)
 	line(t, c)
-	for range 4 { // who speaks lives on
+	for range 4 { // active clients stay connected
 		time.Sleep(400 * time.Millisecond)
 		_, _ = io.WriteString(c, "x\n")
 		line(t, c)
@@ -123,7 +123,7 @@ func TestSilentConnectionsEndAfterTheIdleTime(t *testing.T) {
 	}
 }
 
-// A connection that never moved a byte is idle as well.
+// A connection without any data counts as idle, too.
 func TestConnectionsWithoutAByteEndAfterTheIdleTime(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, echo).at())
@@ -195,7 +195,7 @@ func TestConnectionsComeFromTheSourceThatWasSet(t *testing.T) {
 	}
 }
 
-// A backend without a port is connected to at the one the client used.
+// A backend without a port is reached on the client's virtual port.
 func TestPortsAreKeptForBackendsWithoutOne(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm()
@@ -233,7 +233,7 @@ func TestPortsAreKeptForBackendsWithoutOne(t *testing.T) {
 	}
 }
 
-// A client who waits for a connect goes on with the backends there are by then.
+// A client waiting for a connect continues with the current backends.
 func TestAClientThatWaitsGoesByTheNewConfiguration(t *testing.T) {
 	for what, c := range map[string]struct {
 		connectTimeout  farm.Seconds

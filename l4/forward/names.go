@@ -7,16 +7,15 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// names are the server names some backends of a farm are for: who asks for one
-// of them goes to these and to no others, everybody else to the backends that
-// are for none.
+// names are the server names with their own backends. Clients with one of these names get
+// only its backends; all others get the backends without a name.
 type names struct {
 	exact map[string]*group
 	below map[string]*group // "*.example.com" as ".example.com"
 }
 
-// find is the group of a name, in lower case; nil when no backend is for it. An
-// exact name goes before those with an asterisk, of which the longest counts.
+// find returns the group of a lower-case name, or nil. Exact names take precedence over
+// wildcards, of which the longest matches.
 func (n *names) find(name []byte) *group {
 	if g := n.exact[string(name)]; g != nil || len(n.below) == 0 {
 		return g
@@ -33,8 +32,8 @@ func (n *names) find(name []byte) *group {
 	}
 }
 
-// compileNames makes the groups of a farm: that of the backends without names,
-// and one for each name. all are its members.
+// compileNames compiles the groups of a farm: one for the backends without names, and one
+// for each name.
 func (e *Engine) compileNames(ft *farmTable, l *farm.L4) {
 	var order []string
 	members := map[string][]int{}
@@ -66,8 +65,7 @@ func (e *Engine) compileNames(ft *farmTable, l *farm.L4) {
 	}
 }
 
-// appendLower appends a name in lower case: letters of other scripts come as
-// punycode.
+// appendLower appends a name in lower case. Letters of other scripts are punycode.
 func appendLower(dst, name []byte) []byte {
 	for _, c := range name {
 		if 'A' <= c && c <= 'Z' {

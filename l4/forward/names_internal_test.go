@@ -7,8 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Names are compared without regard to case, exact ones first, then the longest
-// of those with an asterisk.
+// Names are compared ignoring case: exact ones first, then the longest wildcard.
 func TestNamesAreFound(t *testing.T) {
 	n := &names{exact: map[string]*group{"a.example": {members: []int{0}}}, below: map[string]*group{".example": {members: []int{1}}, ".b.example": {members: []int{2}}}}
 	for name, want := range map[string]int{"a.example": 0, "x.example": 1, "x.y.example": 1, "x.b.example": 2, "b.example": 1, "example": -1, "": -1, ".": -1, "x.test": -1} {

@@ -7,8 +7,8 @@ import (
 	"github.com/sluicelb/sluice/core/revive"
 )
 
-// oneWay is the socket that flows to one backend share on a loop because none of
-// them is answered.
+// oneWay is a socket to one backend, shared by the flows of a loop because they get no
+// responses.
 type oneWay struct {
 	w    *worker
 	key  oneWayKey
@@ -22,7 +22,7 @@ type oneWayKey struct {
 	to      netip.AddrPort
 }
 
-// share gives one flow more the socket to a backend.
+// share returns the socket to a backend for another flow.
 func (w *worker) share(b *backend, to netip.AddrPort) (*oneWay, error) {
 	key := oneWayKey{b.id, to}
 	o := w.oneWays[key]
@@ -39,7 +39,7 @@ func (w *worker) share(b *backend, to netip.AddrPort) (*oneWay, error) {
 	return o, nil
 }
 
-// leave counts one flow less.
+// leave releases the socket for one flow.
 func (o *oneWay) leave() {
 	if o.uses--; o.uses == 0 {
 		o.conn.Close()
@@ -47,7 +47,7 @@ func (o *oneWay) leave() {
 	}
 }
 
-// Answered implements loop.UDPConnHandler: nobody can tell for whom it is.
+// Answered implements loop.UDPConnHandler. The receiver of a response is unknown.
 func (o *oneWay) Answered(*loop.UDPConn, *loop.Datagram) {}
 
 // Refused implements loop.UDPConnHandler.
@@ -71,7 +71,7 @@ func (o *oneWay) Unsent(_ *loop.UDPConn, n int) {
 	}
 }
 
-// eachFlow calls fn for every flow of the loop, which may end.
+// eachFlow calls fn, which may end the flow, for every flow of the loop.
 func (w *worker) eachFlow(fn func(f *flow)) {
 	for _, list := range []*[]*flow{&w.flows.young, &w.flows.sure} {
 		for i := len(*list) - 1; i >= 0; i-- {

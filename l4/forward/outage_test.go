@@ -40,7 +40,7 @@ func TestTheFirstClientAfterAnOutageOfAllIsServed(t *testing.T) {
 			_ = c.Close()
 		}
 	}()
-	time.Sleep(15 * time.Millisecond) // the time between two attempts, not until the next try
+	time.Sleep(15 * time.Millisecond) // the minimum between two attempts, not until the next probe
 	if got := ask(); got != "two" {
 		t.Errorf("the first one after it got %q", got)
 	}
@@ -49,8 +49,8 @@ func TestTheFirstClientAfterAnOutageOfAllIsServed(t *testing.T) {
 	}
 }
 
-// Trying backends that are down ends soon, whatever the time for a connect is: the
-// next client should have its turn.
+// Attempts to reach down backends end soon, regardless of the connect timeout, so that the
+// next client has its turn.
 func TestAttemptsEndSoon(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(porttest.Full(t).String(), porttest.Full(t).String())

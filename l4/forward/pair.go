@@ -9,37 +9,36 @@ import (
 	"github.com/sluicelb/sluice/core/proxyproto"
 )
 
-// pair is a client's connection and the one that was made for it to a backend.
-// It holds no buffer.
+// pair is a client connection and its backend connection. It holds no buffer.
 type pair struct {
 	w       *worker
-	farm    *farmTable // the one it began with
-	port    *port      // where the client came in
+	farm    *farmTable // at the start of the connection
+	port    *port      // virtual port
 	client  *loop.Conn
-	up      *loop.Conn // nil while there is none
-	to      *backend   // nil before a choice
+	up      *loop.Conn // nil without a connection
+	to      *backend   // nil before the selection
 	choice  choice
 	tried   balance.Tried
-	attempt *balance.Attempt // while it tries backends that are down; nil otherwise
-	trying  int64            // since when it does so
-	group   *group           // that of the name the client asks for; nil for the others
-	counted *connCount       // counts it for max_conns; nil without
-	began   int64            // when the connect did
+	attempt *balance.Attempt // while trying down backends; else nil
+	trying  int64            // start of the attempts
+	group   *group           // group of the server name; nil without one
+	counted *connCount       // counter for max_conns; may be nil
+	began   int64            // start of the connect
 
 	proxyHeader proxyproto.Intake
-	firstBytes  bool // the client has to send something first
-	awaits      int  // wake up when that many of the first bytes are there; 0 for any
+	firstBytes  bool // the client must send first
+	awaits      int  // number of first bytes to wait for; 0 for any
 	established bool // up is connected
-	// of each direction: its end was read and passed on
+	// ends that were read and passed on
 	clientEnded, backendEnded bool
-	ending                    bool   // one side takes nothing any more
-	clientBulk, backendBulk   bool   // many bytes at once come from there
-	lastFailure               string // of the connects to backends
+	ending                    bool   // one side accepts no more data
+	clientBulk, backendBulk   bool   // much data arrives at once from there
+	lastFailure               string // last connect failure
 	story                     story
 }
 
-// end ends both connections with a reset; by says whose doing it is, reason why. The
-// reason of a refusal stays.
+// end resets both connections. by tells which side caused it, reason why. The reason of a
+// refusal is kept.
 func (p *pair) end(by accesslog.Flags, reason string) {
 	p.story.flags |= by
 	if p.story.rejection == 0 {
@@ -52,14 +51,14 @@ func (p *pair) end(by accesslog.Flags, reason string) {
 	p.forget()
 }
 
-// close ends both connections, whose directions have all ended.
+// close closes both connections after all directions have ended.
 func (p *pair) close() {
 	p.client.Close()
 	p.up.Close()
 	p.forget()
 }
 
-// forget counts the pair out.
+// forget removes the pair from the counters.
 func (p *pair) forget() {
 	w := p.w
 	p.release()
@@ -76,7 +75,7 @@ func (p *pair) forget() {
 	w.pairs.Put(p)
 }
 
-// clientSide and backendSide get the events of the two connections.
+// clientSide and backendSide receive the events of the two connections.
 type (
 	clientSide  pair
 	backendSide pair
@@ -108,7 +107,7 @@ func (s *backendSide) Connected(_ *loop.Conn, err error) {
 	p.relay(p.client, p.up)
 }
 
-// Connected implements loop.Handler; nobody dials a client.
+// Connected implements loop.Handler. Client connections are accepted, not dialled.
 func (s *clientSide) Connected(*loop.Conn, error) {}
 
 // Readable implements loop.Handler.
@@ -131,7 +130,7 @@ func (s *backendSide) Readable(*loop.Conn) {
 	p.relay(p.up, p.client)
 }
 
-// Drained implements loop.Handler: the other side may be read again.
+// Drained implements loop.Handler. The other side may be read again.
 func (s *clientSide) Drained(*loop.Conn) {
 	p := (*pair)(s)
 	p.relay(p.up, p.client)
@@ -143,7 +142,7 @@ func (s *backendSide) Drained(*loop.Conn) {
 	p.relay(p.client, p.up)
 }
 
-// Expired implements loop.Handler: nothing moved either way for the idle time.
+// Expired implements loop.Handler. No data moved for the idle time.
 func (s *clientSide) Expired(*loop.Conn) {
 	p := (*pair)(s)
 	if left := p.taking(); left > 0 {
@@ -160,10 +159,10 @@ func (s *clientSide) Expired(*loop.Conn) {
 	p.end(accesslog.AbortedHere, reason)
 }
 
-// Expired implements loop.Handler; the client has the clock of the pair.
+// Expired implements loop.Handler. The client side has the pair's deadline.
 func (s *backendSide) Expired(*loop.Conn) {}
 
-// Failed implements loop.Handler: the client's connection is closed already.
+// Failed implements loop.Handler. The client connection is closed already.
 func (s *clientSide) Failed(*loop.Conn, error) {
 	p := (*pair)(s)
 	if p.up != nil {
@@ -172,7 +171,7 @@ func (s *clientSide) Failed(*loop.Conn, error) {
 	p.forget()
 }
 
-// Failed implements loop.Handler: that to the backend is closed already.
+// Failed implements loop.Handler. The backend connection is closed already.
 func (s *backendSide) Failed(*loop.Conn, error) {
 	p := (*pair)(s)
 	p.client.Abort()

@@ -17,8 +17,8 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-// twoPorts makes a farm of two virtual ports whose backends, 127.0.0.77 and
-// 127.0.0.78, have none of their own.
+// twoPorts returns a farm with two virtual ports whose backends, 127.0.0.77 and 127.0.0.78,
+// have no port.
 func (a *appliance) twoPorts(udp bool) farm.Farm {
 	a.t.Helper()
 	f, listen := a.farm(), a.Listen
@@ -34,7 +34,7 @@ func (a *appliance) twoPorts(udp bool) farm.Farm {
 	return f
 }
 
-// on serves a port of a backend, which says its name.
+// on serves a port of a backend and sends its name.
 func on(t *testing.T, host string, port uint16) net.Listener {
 	t.Helper()
 	ln, err := net.Listen("tcp", fmt.Sprintf("%s:%d", host, port))
@@ -55,7 +55,8 @@ func on(t *testing.T, host string, port uint16) net.Listener {
 	return ln
 }
 
-// said is what a client of a virtual port hears first; empty when it is refused.
+// said returns the first data that a client of a virtual port receives; empty if it is
+// refused.
 func said(t *testing.T, port uint16) string {
 	t.Helper()
 	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
@@ -98,7 +99,7 @@ func TestAPortThatIsNotServedSaysNothingOfOthers(t *testing.T) {
 			if got := a.health.Slot(id).Passive(); got != health.Up {
 				t.Errorf("backend %d is %v", id, got)
 			}
-			if got := a.backend(id).ConnectFailures; got < 1 || got > 3 { // by each client there was, as none is usable there
+			if got := a.backend(id).ConnectFailures; got < 1 || got > 3 { // one per client, because none is usable there
 				t.Errorf("backend %d was tried %d times on the port it refused", id, got)
 			}
 		}
@@ -148,7 +149,7 @@ func TestDatagramsToAPortThatIsNotServedSayNothingOfOthers(t *testing.T) {
 	}
 }
 
-// What is found of a port outlives changes, opens priorities, is explained, and
+// A finding about a port survives changes, activates other priorities, is explained, and
 // ends when the port is served again.
 func TestAPortThatIsRefusedIsDownByItself(t *testing.T) {
 	a := newAppliance(t, 1)
@@ -188,7 +189,7 @@ func TestAPortThatIsRefusedIsDownByItself(t *testing.T) {
 	eventually(t, "the port is used again", func() bool { return said(t, second) == "127.0.0.77" })
 }
 
-// Without a port that is left a backend is down for everybody who asks.
+// A backend without any remaining port is down for everyone.
 func TestABackendNoPortOfWhichIsServedIsDown(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.twoPorts(false)
@@ -210,7 +211,7 @@ func TestABackendNoPortOfWhichIsServedIsDown(t *testing.T) {
 	}
 	f = f.Clone()
 	f.L4.Ports = slices.Clone(f.L4.Ports[1:])
-	a.publish(f) // on one port there is nothing to tell apart
+	a.publish(f) // a single port needs no distinction
 	if got := said(t, f.L4.Ports[0].First); got != "127.0.0.77" {
 		t.Errorf("as the only port it came to %q", got)
 	}

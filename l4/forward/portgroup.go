@@ -8,23 +8,22 @@ import (
 	"github.com/sluicelb/sluice/core/revive"
 )
 
-// portGroups are the groups of a farm in which something is found of one virtual
-// port alone, and of its TCP or UDP: its backends have no port and are reached on
-// the one the client used, or serve both transports, and some were refused there.
-// Ports of which nothing is known use the groups of the farm, so that a farm of
-// many ports has one set of them.
+// portGroups are separate groups for virtual ports with findings of their own, by transport.
+// They occur if backends have no port and are reached on the virtual port, or serve both
+// transports, and refused some of these. Ports without findings use the farm's groups, so
+// that a farm with many ports has a single set.
 type portGroups struct {
 	made atomic.Pointer[map[portGroup]*group]
 }
 
-// portGroup is a group of the farm, and the virtual port.
+// portGroup identifies a group by the farm's group and the virtual port.
 type portGroup struct {
 	of   *group
 	port revive.Port
 }
 
-// on is the group g as clients of a virtual port choose in it. Hot path: one load
-// where nothing was found of any port.
+// on returns the group for clients of a virtual port. Hot path: one load if no port has
+// findings.
 func (f *farmTable) on(g *group, port revive.Port) *group {
 	if f.apart == nil {
 		return g
@@ -37,7 +36,7 @@ func (f *farmTable) on(g *group, port revive.Port) *group {
 	return g
 }
 
-// groups lists the groups of the farm.
+// groups returns all groups of the farm.
 func (f *farmTable) groups() (all []*group) {
 	all = append(all, &f.group)
 	if f.names != nil {
@@ -50,8 +49,8 @@ func (f *farmTable) groups() (all []*group) {
 	return all
 }
 
-// separate makes the groups of the virtual ports whose clients reach the backend
-// on a port of which something was found. Any goroutine may call it.
+// separate creates the groups of the virtual ports whose clients use a backend port with a
+// finding. It is safe for concurrent use.
 func (b *backend) separate(e *Engine, found revive.Port) {
 	if b.of.apart == nil {
 		return

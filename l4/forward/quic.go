@@ -10,51 +10,50 @@ import (
 	"github.com/sluicelb/sluice/core/session"
 )
 
-// A QUIC connection is known by the ids its two ends gave it, not by addresses
-// (RFC 9000 §5.1). Backends show the ids they give in the first packets, those
-// with long headers (RFC 8999 §5.1); later packets of the client carry one of
-// them, without its length. The ids of all connections of a farm are kept with
-// their backend, so that a client whose address has changed, most often because
-// a NAT on its way forgot it, is brought to its backend by the first packet from
-// the new one. Ids a backend gives later are encrypted: they are learned when a
-// client that is known begins to use one.
+// A QUIC connection is identified by the IDs chosen by its two ends, not by addresses (RFC
+// 9000 §5.1). Backends reveal their IDs in the first packets, those with long headers (RFC
+// 8999 §5.1). Later packets of the client contain one of them, without its length. The IDs
+// of a farm's connections are stored with their backend, so that a client whose address
+// changes, usually because a NAT dropped its mapping, reaches the same backend with its
+// first packet. IDs issued later are encrypted; they are learned when a known client begins
+// to use one.
 //
-// A client that moves on purpose changes to an id nobody has seen (RFC 9000
+// A client that migrates deliberately uses an unknown ID (RFC 9000 §9.5) and is balanced as
+// a new one.
 // §9.5); it is balanced as a new one.
 
 const (
-	// The shortest id that is remembered, and the longest (RFC 9000 §17.2):
-	// shorter ones are the same for too many.
+	// Shortest and longest ID stored (RFC 9000 §17.2). Shorter ones are not unique enough.
 	connIDLeast, connIDMost = 4, 20
-	// connIDTTL is how long an id lives that nobody uses, connIDRenew how often
-	// use is noted.
+	// connIDTTL is the lifetime of an unused ID, connIDRenew the interval at which use is
+	// recorded.
 	connIDTTL   = 10 * time.Minute
 	connIDRenew = int64(2 * time.Minute)
-	// connIDsEach bounds the ids that are learned from one flow of a client.
+	// connIDsEach bounds the IDs learned from one flow's client.
 	connIDsEach = 32
-	// maxConnIDs bounds those of a farm.
+	// maxConnIDs bounds the IDs of a farm.
 	maxConnIDs = 1 << 18
 )
 
-// quicKind names the tables of ids among those of sessions.
+// quicKind identifies ID tables among session tables.
 const quicKind farm.L4Persistence = "quic"
 
-// quicPacket is what all versions of QUIC show of a packet (RFC 8999).
+// quicPacket holds the version-independent properties of a QUIC packet (RFC 8999).
 type quicPacket struct {
-	// long packets have version and both ids. Of others to is all that follows
-	// the first byte: the id, and what only its length tells apart from it.
+	// long packets have a version and both IDs. For short ones, to is everything after the
+	// first byte: the ID and data after it, whose boundary is unknown.
 	long     bool
 	version  uint32 // 0: version negotiation
 	to, from []byte
 }
 
-// parseQUIC reads the beginning of the first packet of a datagram:
+// parseQUIC parses the beginning of the first packet of a datagram:
 //
 //	long   1xxxxxxx version(32) length(8) to length(8) from …
 //	short  0xxxxxxx to …
 //
-// The slices are part of b. It reports false for what is no such packet, or has
-// ids that are longer than any version in use allows.
+// The slices are part of b. It returns false for other data, and for IDs longer than any
+// current version allows.
 func parseQUIC(b []byte) (p quicPacket, ok bool) {
 	if len(b) == 0 {
 		return p, false
@@ -84,10 +83,10 @@ func cutConnID(b []byte) (id, rest []byte, ok bool) {
 	return b[1:n], b[n:], true
 }
 
-// connIDs are the ids of a farm's connections. All loops share them.
+// connIDs holds the IDs of a farm's connections, shared by all loops.
 type connIDs struct {
 	table   *session.Table
-	lengths atomic.Uint32 // bit n: there are ids of n bytes
+	lengths atomic.Uint32 // bit n: there are IDs of n bytes
 }
 
 func newConnIDs(memory *session.Memory, owner uint64) *connIDs {
@@ -105,7 +104,7 @@ func (ids *connIDs) note(length int) {
 	}
 }
 
-// learn remembers that the connection with that id is at a backend.
+// learn stores the backend of the connection with that ID.
 func (ids *connIDs) learn(id []byte, backend uint32, now int64) {
 	if len(id) < connIDLeast || len(id) > connIDMost {
 		return
@@ -114,15 +113,15 @@ func (ids *connIDs) learn(id []byte, backend uint32, now int64) {
 	ids.table.Put(id, backend, now)
 }
 
-// find returns the backend of the connection a packet is for, and how long its
-// id is. At most one length for each that was learned is tried.
+// find returns the backend of a packet's connection and the length of its ID. It tries each
+// learned length at most once.
 func (ids *connIDs) find(p *quicPacket, now int64) (backend uint32, length int, ok bool) {
 	if p.long {
 		backend, ok = ids.table.Get(p.to, now, connIDTTL)
 		return backend, len(p.to), ok
 	}
 	for left := ids.lengths.Load(); left != 0; {
-		length = bits.Len32(left) - 1 // the longest first: it says most
+		length = bits.Len32(left) - 1 // the longest first, because it is most specific
 		left &^= 1 << length
 		if length > len(p.to) {
 			continue

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// longPacket is a packet with a long header.
+// longPacket returns a packet with a long header.
 func longPacket(version uint32, to, from []byte) []byte {
 	b := binary.BigEndian.AppendUint32([]byte{0xc0}, version)
 	b = append(append(b, byte(len(to))), to...)
@@ -46,7 +46,7 @@ func TestIDsOfPacketsAreRead(t *testing.T) {
 func TestIDsAreFoundByTheLengthsThatWereLearned(t *testing.T) {
 	ids := newConnIDs(nil, 1)
 	now := time.Now().UnixNano()
-	ids.learn([]byte("abc"), 9, now) // too short to mean anything
+	ids.learn([]byte("abc"), 9, now) // too short to be unique
 	ids.learn([]byte("12345678"), 1, now)
 	ids.learn([]byte("abcdef"), 2, now)
 	ids.learn([]byte("wxyz"), 3, now)
@@ -64,7 +64,7 @@ func TestIDsAreFoundByTheLengthsThatWereLearned(t *testing.T) {
 	}
 }
 
-// An id lives as long as it is used: use is noted now and then.
+// An ID lives while it is used; use is recorded periodically.
 func TestIDsInUseAreRenewed(t *testing.T) {
 	ids, id := newConnIDs(nil, 1), []byte("12345678")
 	f := &flow{farm: &farmTable{ids: ids}, to: &backend{id: 7}, state: assured, id: connID{length: 8}}
@@ -79,7 +79,7 @@ func TestIDsInUseAreRenewed(t *testing.T) {
 	}
 }
 
-// Only what a backend says of itself is learned, and only from packets that say it.
+// Only a backend's own IDs are learned, and only from packets that reveal them.
 func TestIDsAreLearnedFromAnswersWithLongHeaders(t *testing.T) {
 	for what, c := range map[string]struct {
 		packet  []byte
@@ -125,7 +125,7 @@ func TestIDsAreLearnedFromAnswersWithLongHeaders(t *testing.T) {
 	}
 }
 
-// Who invents ids has only so many of them learned.
+// The IDs learned from a client that invents them are limited.
 func TestFewIDsAreLearnedFromOneClient(t *testing.T) {
 	ids := newConnIDs(nil, 1)
 	f := &flow{farm: &farmTable{ids: ids}, to: &backend{id: 7}, id: connID{length: 8}}

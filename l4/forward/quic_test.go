@@ -20,8 +20,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// quicServer is a backend that answers each stream with its name and what it
-// read.
+// quicServer is a backend that responds to each stream with its name and the data.
 func quicServer(t *testing.T, name string) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -71,20 +70,19 @@ func quicServer(t *testing.T, name string) string {
 	return c.LocalAddr().String()
 }
 
-// nat stands between a client and a farm and can forget under which port the
-// client was known.
+// nat is a NAT between a client and a farm that can drop its mapping.
 type nat struct {
 	inside *net.UDPConn
 	target *net.UDPAddr
 	mu     sync.Mutex
 	out    *net.UDPConn
 	client *net.UDPAddr
-	given  []string // ids the backend showed
-	used   string   // by the client, in its last packet after the handshake
+	given  []string // IDs revealed by the backend
+	used   string   // ID in the client's last packet after the handshake
 	wg     sync.WaitGroup
 }
 
-// later reports whether the client uses an id it was given later, encrypted.
+// later reports whether the client uses an ID that was issued later, encrypted.
 func (n *nat) later() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -129,7 +127,7 @@ func newNAT(t *testing.T, to string) *nat {
 	return n
 }
 
-// forget makes the client come from another port from now on.
+// forget changes the client's port from now on.
 func (n *nat) forget(t *testing.T) {
 	t.Helper()
 	out, err := net.DialUDP("udp", nil, n.target)
@@ -151,7 +149,7 @@ func (n *nat) forget(t *testing.T) {
 			}
 			n.mu.Lock()
 			client := n.client
-			if buf[0]&0x80 != 0 { // clients have ids of no length
+			if buf[0]&0x80 != 0 { // clients have empty IDs
 				n.given = append(n.given, string(buf[7:15]))
 			}
 			n.mu.Unlock()
@@ -188,14 +186,13 @@ func TestQUICClientsThatMoveStayOnTheirBackend(t *testing.T) {
 		return string(b)
 	}
 	first := ask("hello")
-	// Who moves with the first packet that has an id given later is a client
-	// nobody knows.
+	// A client that moves with its first packet with a later ID is unknown.
 	eventually(t, "the client uses its second id", func() bool { return ask("hello") == first && way.later() })
-	if got := ask("hello"); got != first { // with that id
+	if got := ask("hello"); got != first { // with that ID
 		t.Fatalf("%q after %q", got, first)
 	}
 	flows := a.stats().Connections
-	for range 6 { // more often than there are backends: turns would bring it elsewhere
+	for range 6 { // more often than there are backends: round robin would select another
 		way.forget(t)
 		if got := ask("hello"); got != first {
 			t.Fatalf("%q after %q", got, first)
@@ -206,8 +203,8 @@ func TestQUICClientsThatMoveStayOnTheirBackend(t *testing.T) {
 	}
 }
 
-// Some clients take another id before the handshake is over, in packets that
-// still have long headers.
+// Some clients switch to another ID before the handshake is complete, in packets with long
+// headers.
 func TestIDsThatAreUsedDuringTheHandshakeAreLearned(t *testing.T) {
 	a := newAppliance(t, 1)
 	const given, later = "12345678", "abcdefgh"

@@ -13,35 +13,35 @@ import (
 	"github.com/sluicelb/sluice/core/rejection"
 )
 
-// Record makes every loop put a record of each connection and flow that ended
-// into its ring, by the writer of its position, which it shares with who else
-// puts records on the loop: those of farms that log, and of farms that somebody
-// watches. Call it before the first Publish.
+// Record makes each loop write a record of each ended connection and flow to its ring,
+// through the writer of its position, which engines share. Farms with logging and watched
+// farms are recorded. It must be called before the first Publish.
 func (e *Engine) Record(to *accesslog.Segment, writers []*accesslog.Writer) {
 	for i, w := range e.Workers {
 		w.recorder = accesslog.NewRecorder(to, writers[i], i)
 	}
 }
 
-// story is what happened to a connection or flow, as far as it is not counted.
+// story is the history of a connection or flow for its record.
 type story struct {
-	began, connect int64  // on the loop's clock: when it came, how long connecting took
+	began, connect int64  // on the loop's clock: start, and duration of the connect
 	in, out        uint64 // bytes from and to the client
-	backend        uint32 // number of the last one that was chosen
+	backend        uint32 // number of the last one selected
 	flags          accesslog.Flags
 	rejection      uint8  // class plus one
-	reason         string // why it ended, if not by the ends of both sides; a text of ours
+	reason         string // why it ended, unless both sides ended it; a fixed text
 	tries          uint8
 	why            accesslog.Why
 }
 
-// refused notes the class of what ended it, and why.
+// refused records the class and reason of a refusal.
 func (s *story) refused(class rejection.Class, reason string) {
 	s.rejection, s.reason = uint8(class)+1, reason
 }
 
-// Why connections and flows end, as the access log and traces say it. The causes that
-// HAProxy's termination states tell apart differ here, too: the comment has that state.
+// Reasons for the end of connections and flows, in the access log and traces. They
+// distinguish the same causes as HAProxy's termination states, which are given in the
+// comments.
 const (
 	clientLeftEarly = "the client left before it said what it has to"                  // CR
 	clientLeft      = "the client left before a backend was connected"                 // CC
@@ -60,8 +60,8 @@ const (
 	portClosed      = "the farm does not use the port any more, or this process stops" // KD
 )
 
-// unserved says why no backend of a group could take a client. last is why the connect to
-// the last one that was tried failed, "" if none was tried.
+// unserved returns why no backend of a group could serve a client. last is the reason of the
+// last failed connect, or "".
 func (f *farmTable) unserved(g *group, last string) string {
 	free, usable := g.picker.Room()
 	switch {
@@ -77,7 +77,7 @@ func (f *farmTable) unserved(g *group, last string) string {
 	return "no backend can be used now"
 }
 
-// connectFailure says why a connect failed.
+// connectFailure returns why a connect failed.
 func connectFailure(err error) string {
 	switch {
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -94,7 +94,7 @@ func connectFailure(err error) string {
 	return "no backend can be used now: the connect to the last one tried failed"
 }
 
-// chose notes a choice, and that one before it came to nothing.
+// chose records a selection, and the failure of the previous one.
 func (w *worker) chose(s *story, c choice, b *backend) {
 	if s.tries > 0 {
 		w.shard.Backend(s.backend).Retries++
@@ -109,7 +109,7 @@ func (w *worker) chose(s *story, c choice, b *backend) {
 	}
 }
 
-// tell puts the record of what ended into the ring, if anybody wants it.
+// tell writes the record of an ended connection or flow if required.
 func (w *worker) tell(f *farmTable, proto accesslog.Proto, client netip.AddrPort, s *story) {
 	r := &w.recorder
 	to := r.Wants(f.id, f.logged, f.sample)
@@ -130,8 +130,7 @@ func (w *worker) tell(f *farmTable, proto accesslog.Proto, client netip.AddrPort
 	r.Put(e)
 }
 
-// The classes of what is refused: what a client did or failed to do, then what
-// this machine could not.
+// Classes of rejections: by client behaviour, then by limits of this machine.
 const (
 	tooManyClients rejection.Class = iota
 	noBackend
@@ -141,8 +140,8 @@ const (
 	noMarked
 )
 
-// classNames are what the log and the metrics call them; those l7/proxy has too
-// are the same.
+// classNames are the names in the log and metrics. Classes shared with l7/proxy have the
+// same names.
 var classNames = [...]string{
 	tooManyClients: "too-many-clients",
 	noBackend:      "no-backend",
@@ -152,7 +151,7 @@ var classNames = [...]string{
 	noMarked:       "no-marked-socket",
 }
 
-// note counts a rejection and leaves a line of it. reason is a text of ours.
+// note counts and logs a rejection. reason is a fixed text.
 func (w *worker) note(f *farmTable, class rejection.Class, reason string, client, backend netip.AddrPort) {
 	w.shard.Rejections(f.id)[w.engine.classes[class]]++
 	w.rejections.Add(w.loop.Now(), rejection.Event{Class: class, Farm: f.name, Reason: reason, Client: client, Backend: backend})

@@ -17,8 +17,8 @@ type nobody struct{}
 
 func (nobody) Wake() {}
 
-// recorded makes the engine leave records and returns how to take the next one;
-// the client's address is in its place.
+// recorded enables records and returns a function that returns the next one, with the
+// client's address separately.
 func recorded(t *testing.T, a *appliance) (next func() (accesslog.Exchange, netip.AddrPort)) {
 	t.Helper()
 	segment, err := accesslog.OpenSegment(a.Memory(t, accesslog.SegmentSize))
@@ -48,7 +48,7 @@ func recorded(t *testing.T, a *appliance) (next func() (accesslog.Exchange, neti
 	}
 }
 
-// plain reduces a record to what is the same in every run.
+// plain reduces a record to the parts that are equal in every run.
 func plain(e accesslog.Exchange) accesslog.Exchange {
 	e.Time, e.Connect, e.Total, e.Loop = 0, 0, 0, 0
 	return e
@@ -105,7 +105,7 @@ func TestConnectionsThatEndedLeaveRecords(t *testing.T) {
 
 	f.L4.Backends = f.L4.Backends[:1]
 	a.publish(f)
-	a.health.SetGuardian(1, health.Down, time.Now())       // else the client tries it
+	a.health.SetGuardian(1, health.Down, time.Now())       // otherwise the client tries it
 	if c, err := net.Dial("tcp", address(f)); err == nil { // the reset may be faster
 		_ = c.Close()
 	}

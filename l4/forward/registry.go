@@ -9,18 +9,17 @@ import (
 	"github.com/sluicelb/sluice/core/session"
 )
 
-// registry holds what outlives tables, by stable number.
+// registry holds state that outlives tables, by stable number.
 type registry struct {
 	loads  lasting.Map[uint32, balance.Load] // by backend
 	states lasting.Map[stateOf, balance.State]
 	tables lasting.Map[sessionsOf, session.Kept]
 	conns  lasting.Map[uint32, connCount] // by farm
 	ids    lasting.Map[uint32, connIDs]   // by service
-	memory *session.Memory                // where the sessions lie; nil: in the process's own
+	memory *session.Memory                // shared memory for sessions; nil: private memory
 }
 
-// stateOf is what a rotation belongs to: the backends of a farm that are for one
-// server name, or for none.
+// stateOf identifies a rotation: the backends of a farm for one server name, or for none.
 type stateOf struct {
 	service uint32
 	name    string
@@ -35,7 +34,7 @@ func newRegistry() *registry {
 	return r
 }
 
-// fix makes the static sessions those of the configuration.
+// fix sets the static sessions of the configuration.
 func (r *registry) fix(t *table) {
 	for _, f := range t.byID {
 		if f.sessions != nil {
@@ -44,13 +43,12 @@ func (r *registry) fix(t *table) {
 	}
 }
 
-// retain forgets the state of backends and farms that are gone; those of a farm
-// that is stopped, or that the kernel carries for a while, are not.
-// Connections under way keep what they hold.
+// retain removes the state of deleted backends and farms. Farms that are stopped or in the
+// kernel keep theirs. Connections in progress keep the state they hold.
 func (r *registry) retain(cfg *farm.Config) {
 	farms, services, backends := map[uint32]bool{}, map[uint32]bool{}, map[uint32]bool{}
 	keeping, quic := map[sessionsOf]bool{}, map[uint32]bool{}
-	cutOff := map[sessionsOf][]uint32{} // of farms that are not served: no table tells what was cut since
+	cutOff := map[sessionsOf][]uint32{} // of farms that are not served, whose cut backends appear in no table
 	for i := range cfg.Farms {
 		l := cfg.Farms[i].L4
 		if l == nil {
@@ -80,11 +78,11 @@ func (r *registry) retain(cfg *farm.Config) {
 	})
 }
 
-// connCount counts the connections and flows of a farm that has max_conns, over
-// all loops and tables.
+// connCount counts the connections and flows of a farm with max_conns, across all loops and
+// tables.
 type connCount struct{ open atomic.Int64 }
 
-// take counts one more if fewer than limit are open.
+// take counts one more if fewer than limit are open, and reports whether it did.
 func (c *connCount) take(limit int64) bool {
 	for {
 		n := c.open.Load()
@@ -97,14 +95,14 @@ func (c *connCount) take(limit int64) bool {
 	}
 }
 
-// release counts one less; on nil it does nothing.
+// release counts one less; a nil connCount does nothing.
 func (c *connCount) release() {
 	if c != nil {
 		c.open.Add(-1)
 	}
 }
 
-// countLate counts what came in before its farm had max_conns.
+// countLate counts a connection accepted before its farm had max_conns.
 func countLate(f *farmTable, counted **connCount) {
 	if f != nil && f.conns != nil && *counted == nil {
 		f.conns.open.Add(1)

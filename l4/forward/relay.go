@@ -9,16 +9,15 @@ import (
 )
 
 const (
-	// firstRead is how much is read at once from a side that has said little.
+	// firstRead is the size of a read from a side with little data.
 	firstRead = 64 << 10
-	// bulkFrom is how much has to be there at once for a side to be spliced, and
-	// bulkLeast how much for it to stay so: small messages are cheaper to copy.
+	// bulkFrom is the available amount from which a side is spliced, and bulkLeast the
+	// amount below which it is not any more. Small messages are cheaper to copy.
 	bulkFrom, bulkLeast = 32 << 10, 8 << 10
-	// turnMost bounds the bytes one direction may move in a turn.
+	// turnMost bounds the bytes moved in one direction per loop turn.
 	turnMost = 1 << 20
-	// turnRest is how little was spliced when a side rests until the others had
-	// their turn. Bulk costs 0.95 of what it does when the rest is asked for at
-	// once, mostly to hear that there is none.
+	// turnRest is the spliced amount below which a side waits for the next turn. Bulk
+	// transfers cost 5 % more if the rest is requested at once, which mostly yields nothing.
 	turnRest = 256 << 10
 )
 
@@ -29,7 +28,7 @@ func (p *pair) relay(src, dst *loop.Conn) {
 	more := false // dst holds bytes back
 	for left := turnMost; left > 0; {
 		if dst.Pending() != 0 {
-			return // Drained comes back
+			return // Drained continues
 		}
 		var n int
 		var err, failed error
@@ -42,7 +41,7 @@ func (p *pair) relay(src, dst *loop.Conn) {
 			*bulk = n >= bulkLeast || err == loop.ErrDry
 		} else if n, err = src.Read(l.In[:firstRead]); err == nil {
 			if more = src.Ending(); more {
-				failed = dst.WriteMore(l.In[:n]) // the end leaves with it
+				failed = dst.WriteMore(l.In[:n]) // the FIN leaves with it
 			} else {
 				failed = dst.Write(l.In[:n])
 			}
@@ -59,9 +58,9 @@ func (p *pair) relay(src, dst *loop.Conn) {
 			return
 		case err != nil:
 			if more {
-				dst.Push() // a reset drops what is held back
+				dst.Push() // a reset drops bytes held back
 			}
-			p.end(p.by(src)) // a reset is passed on as one
+			p.end(p.by(src)) // a reset is passed on as a reset
 			return
 		}
 		p.count(src, n)
@@ -71,7 +70,7 @@ func (p *pair) relay(src, dst *loop.Conn) {
 		}
 		left -= n
 		if *bulk && n < turnRest {
-			break // what comes meanwhile is taken after the others' turn: fewer and larger parts
+			break // later data is read in the next turn, in fewer and larger parts
 		}
 	}
 	if more {
@@ -80,7 +79,7 @@ func (p *pair) relay(src, dst *loop.Conn) {
 	src.Wait()
 }
 
-// bulk tells whether a side is spliced.
+// bulk returns the flag that tells whether a side is spliced.
 func (p *pair) bulk(src *loop.Conn) *bool {
 	if src == p.client {
 		return &p.clientBulk
@@ -88,7 +87,7 @@ func (p *pair) bulk(src *loop.Conn) *bool {
 	return &p.backendBulk
 }
 
-// count counts bytes that were read, and starts the idle time anew.
+// count counts bytes read and restarts the idle time.
 func (p *pair) count(src *loop.Conn, n int) {
 	f, b := p.w.farm(p.farm), p.w.backend(p.to)
 	if src == p.client {
@@ -103,13 +102,11 @@ func (p *pair) count(src *loop.Conn, n int) {
 	p.client.SetIdle(p.farm.idle)
 }
 
-// abandonedAfter is how long a client that said something waits at least before its end
-// says something of the backend. One that only takes, as for logs, ends its own
-// direction then.
+// abandonedAfter is the minimum time a client with sent data must wait before its end counts
+// against the backend. A client of a pure receiver, e.g. for logs, half-closes earlier.
 const abandonedAfter = time.Second
 
-// endOfStream passes the end of a direction on; after the second there is nothing
-// left to relay.
+// endOfStream passes a half-close on. After the second one the pair is complete.
 func (p *pair) endOfStream(src, dst *loop.Conn) {
 	if src == p.client {
 		p.clientEnded = true
@@ -120,25 +117,25 @@ func (p *pair) endOfStream(src, dst *loop.Conn) {
 		p.backendEnded = true
 		p.w.backend(p.to).Ends++
 	}
-	if p.clientEnded && p.backendEnded { // nothing is pending: an end is read when all before it has left
+	if p.clientEnded && p.backendEnded { // nothing is pending: an end is read after all data before it has left
 		p.close()
 		return
 	}
 	dst.CloseWrite()
 }
 
-// refused ends a pair of which one side takes nothing any more: what it said
-// last, which often is its reason, is passed on first.
+// refused ends a pair of which one side accepts no more data. Its last data, which is often
+// the reason, is passed on first.
 func (p *pair) refused(src, dst *loop.Conn) {
 	if p.ending {
 		p.end(p.by(dst))
 		return
 	}
 	p.ending = true
-	p.relay(dst, src) // ends with the error that dst has now
+	p.relay(dst, src) // ends with dst's current error
 }
 
-// by is what a record says when a side ended a connection before its end.
+// by returns the flags and reason of a premature end by one side.
 func (p *pair) by(side *loop.Conn) (accesslog.Flags, string) {
 	if side == p.client {
 		return accesslog.AbortedByClient, clientReset
@@ -146,8 +143,8 @@ func (p *pair) by(side *loop.Conn) (accesslog.Flags, string) {
 	return accesslog.AbortedByBackend, backendReset
 }
 
-// taking is what is left of the idle time of a pair of which nothing was read for
-// as long as that, because a side takes what was read before only slowly.
+// taking returns the rest of the idle time of a pair without reads, if a side is slowly
+// reading earlier data.
 func (p *pair) taking() (left int64) {
 	if !p.established {
 		return 0

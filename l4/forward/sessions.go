@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	// ErrNoFarm means that no farm that runs here has the number.
+	// ErrNoFarm means that no running farm has that number.
 	ErrNoFarm  = errors.New("the farm does not run")
 	errNoTable = errors.New("the farm keeps no sessions: set persistence first")
 )
@@ -17,9 +17,8 @@ var (
 // RunsService implements engine.Engine.
 func (e *Engine) RunsService(service uint32) bool { return e.table.Load().service(service) != nil }
 
-// SessionsOf is the sessions of a farm by which it would choose a backend now;
-// keys are text, as operators write them: "10.0.0.1 . 4022". Any goroutine may
-// call it.
+// SessionsOf returns the current sessions of a farm. Keys are in text form: "10.0.0.1 .
+// 4022". It is safe for concurrent use.
 func (e *Engine) SessionsOf(service uint32) session.View {
 	f := e.table.Load().service(service)
 	switch {
@@ -31,7 +30,7 @@ func (e *Engine) SessionsOf(service uint32) session.View {
 	return f.view()
 }
 
-// clock is the time the farm's sessions are kept by; 0 without any.
+// clock returns the time for the farm's sessions; 0 without sessions.
 func (f *farmTable) clock() int64 {
 	if f.sessions == nil {
 		return 0
@@ -39,7 +38,7 @@ func (f *farmTable) clock() int64 {
 	return session.Now()
 }
 
-// view is what the farm makes of its sessions.
+// view returns the farm's data for a view of its sessions.
 func (f *farmTable) view() session.View {
 	v := session.View{Table: f.sessions, TTL: f.persist.ttl, Backends: make([]session.Member, len(f.backends))}
 	for i := range f.backends {
@@ -49,18 +48,17 @@ func (f *farmTable) view() session.View {
 	return v
 }
 
-// sessionsOf is what a table of sessions belongs to: keys of another kind mean
-// nothing.
+// sessionsOf identifies a session table. Keys of another kind are meaningless.
 type sessionsOf struct {
 	service uint32
 	kind    farm.L4Persistence
 }
 
-// owner is the table's number in shared memory.
+// owner returns the table's number in shared memory.
 func (k sessionsOf) owner() uint64 { return session.Owner(k.service, "l4", string(k.kind)) }
 
-// SessionOwners are the numbers of the tables of sessions that cfg has, those
-// of farms that are stopped or in the kernel included.
+// SessionOwners returns the numbers of the session tables in cfg, including farms that are
+// stopped or in the kernel.
 func (e *Engine) SessionOwners(cfg *farm.Config) (owners []uint64) {
 	for i := range cfg.Farms {
 		if l := cfg.Farms[i].L4; l != nil {
@@ -73,12 +71,12 @@ func (e *Engine) SessionOwners(cfg *farm.Config) (owners []uint64) {
 	return owners
 }
 
-// KeepSessions lets sessions lie in m, with those of an earlier engine. It is to
-// be called before the first Publish.
+// KeepSessions places sessions in m, with those of an earlier engine. It must be called
+// before the first Publish.
 func (e *Engine) KeepSessions(m *session.Memory) { e.registry.memory = m }
 
-// dropCut removes the sessions of backends that were cut since the table
-// before: unlike drain, cut keeps none but the static ones.
+// dropCut removes the sessions of backends that were cut since the previous table. In
+// contrast to drain, cut keeps only static sessions.
 func (t *table) dropCut(before *table) {
 	for _, f := range t.byID {
 		for i := range f.backends {
@@ -93,11 +91,11 @@ func (t *table) dropCut(before *table) {
 
 const (
 	sweepEvery = 100 * time.Millisecond
-	// sweepBudget is how many sessions of a farm one sweep looks at.
+	// sweepBudget is the number of sessions of a farm examined per sweep.
 	sweepBudget = 512
 )
 
-// sweep forgets some of the sessions that expired, a few of each farm.
+// sweep removes some expired sessions of each farm.
 func (t *table) sweep() {
 	now := session.Now()
 	for _, f := range t.byID {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What was read from a side waits in a pipe and in the kernel, for much longer
-// than the idle time when the other side is slow. Bytes move all the while.
+// With a slow reader, data stays in a pipe and in the kernel for much longer than the idle
+// time. The pair is active all the while.
 func TestSlowReadersAreNotIdle(t *testing.T) {
 	const size = 8 << 20
 	a := newAppliance(t, 1)

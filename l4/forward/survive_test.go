@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// Without descriptors new clients wait, those that are there go on, and others are
-// served when some have left. It lowers the limit of its process, so the appliance
-// runs in one of its own. The backend stays in this one: without descriptors it could
-// neither accept the clients that left nor end their connections.
+// Without descriptors new clients wait, existing ones continue, and others are served when
+// some have left. The test lowers the limit of its process, so the appliance runs in a
+// separate one. The backend stays in this one, because without descriptors it could neither
+// accept clients nor end connections.
 func TestWithoutDescriptorsClientsWait(t *testing.T) {
 	backend := os.Getenv("FORWARD_FEW_DESCRIPTORS")
 	if backend == "" {
@@ -31,8 +31,8 @@ func TestWithoutDescriptorsClientsWait(t *testing.T) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
 		t.Fatal(err)
 	}
-	// The sockets of the clients are there before the limit is, so that only those
-	// of the appliance are missing.
+	// The clients' sockets are opened before the limit is set, so that only the appliance
+	// lacks descriptors.
 	var waiting, taken []int
 	for range 40 {
 		fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
@@ -46,7 +46,7 @@ func TestWithoutDescriptorsClientsWait(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
 		t.Fatal(err)
 	}
-	for { // all of them: who was accepted and could not be served would give its own back
+	for { // all of them: an accepted but unserved one would release its own
 		fd, err := syscall.Dup(waiting[0])
 		if err != nil {
 			break
@@ -67,7 +67,7 @@ func TestWithoutDescriptorsClientsWait(t *testing.T) {
 		_ = syscall.Close(fd)
 	}
 	eventually(t, "those that left are counted out", func() bool { return a.stats().Established == 1 })
-	// Those that left are before it in the queue, and have descriptors meanwhile.
+	// The ones that left are before it in the queue and get descriptors first.
 	eventually(t, "a client is served", func() bool {
 		got := make([]byte, len("hello\n"))
 		_, err := io.ReadFull(a.dial(f), got)

@@ -18,7 +18,7 @@ import (
 // table is one compiled generation. It is immutable and read by all loops.
 type table struct {
 	generation uint64
-	ports      []*farmTable // by port number; nil where nobody listens
+	ports      []*farmTable // by port number; nil without a farm
 	byID       map[uint32]*farmTable
 	backends   map[uint32]*backend
 }
@@ -26,43 +26,43 @@ type table struct {
 // farmTable is one compiled farm.
 type farmTable struct {
 	id        uint32
-	service   uint32 // what sessions and rotations are kept by
+	service   uint32 // key of sessions and rotations
 	name      string
 	protocol  farm.L4Protocol // L4TCP, L4UDP or L4TCPUDP
 	listeners []farm.Listener
-	local     netip.Addr // the VIP; unspecified when every local address is meant
+	local     netip.Addr // VIP; unspecified for all local addresses
 	backends  []backend
 	at        map[uint32]int // positions in backends, by stable number
-	group     group          // the backends that are for no server name in particular
-	names     *names         // nil when all are
-	apart     *portGroups    // nil where each backend is reached in one way only
-	// transparent: backends see the addresses of clients, and may refuse some of them
+	group     group          // backends without a server name
+	names     *names         // nil if no backend has one
+	apart     *portGroups    // nil if each backend is reached in one way only
+	// transparent means that backends see client addresses and may refuse some of them
 	transparent bool
 	algorithm   farm.L4Algorithm
 	hash        hashOf
 	persist     persistence
 	sessions    *session.Table // nil without persistence
-	kept        sessionsOf     // what sessions is found by in the registry
+	kept        sessionsOf     // key of sessions in the registry
 
-	trusted  []netip.Prefix     // peers whose PROXY header counts
-	proxyIn  farm.ProxyIn       // whether they begin with a header
-	proxyOut proxyproto.Version // the PROXY header backends get; 0 for none
+	trusted  []netip.Prefix     // peers whose PROXY header is accepted
+	proxyIn  farm.ProxyIn       // whether connections begin with a header
+	proxyOut proxyproto.Version // version for backends; 0 for none
 
 	conns    *connCount // nil without max_conns
 	maxConns int64
 
 	logged bool
-	sample uint32 // one in that many records is logged
+	sample uint32 // one in sample records is logged
 
-	connect  int64         // nanoseconds, as the next two
+	connect  int64         // timeouts in nanoseconds
 	idle     int64         // of connections
 	flowIdle int64         // of flows
-	ids      *connIDs      // of QUIC; nil for other protocols
-	answers  int64         // to each datagram of a client; -1 when nobody counts them; UDP
-	grace    time.Duration // for what is under way when the farm is stopped
+	ids      *connIDs      // for QUIC; nil for other protocols
+	answers  int64         // UDP: expected responses per datagram; -1 if not counted
+	grace    time.Duration // for connections in progress when the farm stops
 }
 
-// group is backends among which one is chosen.
+// group is a set of backends to select from.
 type group struct {
 	picker  *balance.Picker
 	members []int // positions in the farm's backends, ascending
@@ -72,18 +72,18 @@ type group struct {
 type backend struct {
 	id      uint32
 	of      *farmTable
-	number  int            // what people call it
-	addr    netip.AddrPort // port 0: the one the client used
+	number  int            // number in the API
+	addr    netip.AddrPort // port 0: the virtual port
 	options loop.DialOptions
 	kinds   []marks.Kind // of its sockets, by transport
 	mode    farm.Maintenance
-	load    *balance.Load // nil when connections need not be counted
-	statics []string      // its static sessions
+	load    *balance.Load // nil if connections need not be counted
+	statics []string      // static sessions
 	reach   revive.Backend
-	path    string // where datagrams to it go, and from where
+	path    string // identifies target and source of datagrams
 }
 
-// to is where a client of the given virtual port is connected to.
+// to returns the backend address for clients of a virtual port.
 func (b *backend) to(port uint16) netip.AddrPort {
 	if b.addr.Port() != 0 {
 		return b.addr
@@ -91,17 +91,17 @@ func (b *backend) to(port uint16) netip.AddrPort {
 	return netip.AddrPortFrom(b.addr.Addr(), port)
 }
 
-// virtual is the virtual port clients of a listener come to.
+// virtual returns the virtual port of a listener.
 func virtual(l farm.Listener) revive.Port {
 	return revive.Port{Number: l.Addr.Port(), UDP: l.Transport == farm.L4UDP}
 }
 
-// way is the port of the backend that clients of a virtual port reach it on.
+// way returns the backend port for clients of a virtual port.
 func (b *backend) way(virtual revive.Port) revive.Port {
 	return revive.Port{Number: b.to(virtual.Number).Port(), UDP: virtual.UDP}
 }
 
-// find is the position of the backend with that number, -1 when it is gone.
+// find returns the position of the backend with that number, or -1.
 func (f *farmTable) find(id uint32) int {
 	if i, ok := f.at[id]; ok {
 		return i
@@ -109,7 +109,7 @@ func (f *farmTable) find(id uint32) int {
 	return -1
 }
 
-// farm is the farm behind a port, nil when there is none.
+// farm returns the farm of a port, or nil.
 func (t *table) farm(p *port) *farmTable {
 	if p.Number < len(t.ports) {
 		return t.ports[p.Number]
@@ -117,8 +117,7 @@ func (t *table) farm(p *port) *farmTable {
 	return nil
 }
 
-// service is the farm whose sessions have that number, nil when none that runs
-// has it.
+// service returns the running farm whose sessions have that number, or nil.
 func (t *table) service(id uint32) *farmTable {
 	for _, f := range t.byID {
 		if f.service == id {
@@ -128,7 +127,7 @@ func (t *table) service(id uint32) *farmTable {
 	return nil
 }
 
-// Reached is how a backend of the table is reached, nil when it has none with that number.
+// Reached returns how a backend is reached, or nil if it is unknown.
 func (t *table) Reached(id uint32) *revive.Backend {
 	if b := t.backends[id]; b != nil {
 		return &b.reach
@@ -136,10 +135,10 @@ func (t *table) Reached(id uint32) *revive.Backend {
 	return nil
 }
 
-// Changes is not known: each table is made anew.
+// Changes returns nil: each table is compiled from scratch.
 func (t *table) Changes() *engine.Changes { return nil }
 
-// Fresh is all of them: each table is made anew.
+// Fresh returns all backends: each table is compiled from scratch.
 func (t *table) Fresh() []*revive.Backend {
 	all := make([]*revive.Backend, 0, len(t.backends))
 	for _, b := range t.backends {
@@ -148,7 +147,8 @@ func (t *table) Fresh() []*revive.Backend {
 	return all
 }
 
-// hold counts what goes to a backend that is counted since it was chosen.
+// hold counts a connection to a backend whose connections were not counted when it was
+// selected.
 func (t *table) hold(c *choice, id uint32) {
 	if b := t.backends[id]; c.held == nil && b != nil && b.load != nil {
 		b.load.Active.Add(1)
@@ -156,8 +156,7 @@ func (t *table) hold(c *choice, id uint32) {
 	}
 }
 
-// mustEnd reports whether what goes to a backend has to end: it was deleted or
-// cut.
+// mustEnd reports whether connections to a backend must end, because it was deleted or cut.
 func (t *table) mustEnd(id uint32) bool {
 	b := t.backends[id]
 	return b == nil || b.mode == farm.MaintenanceCut
@@ -165,7 +164,7 @@ func (t *table) mustEnd(id uint32) bool {
 
 type port = ports.Port
 
-// Bind makes the farm with that number the one behind a port.
+// Bind assigns a farm to a port.
 func (t *table) Bind(p *port, farm uint32) {
 	for p.Number >= len(t.ports) {
 		t.ports = append(t.ports, nil)
@@ -173,7 +172,7 @@ func (t *table) Bind(p *port, farm uint32) {
 	t.ports[p.Number] = t.byID[farm]
 }
 
-// Listeners are the addresses farms listen on, by the number of the farm.
+// Listeners returns the listeners of each farm, by farm number.
 func (t *table) Listeners() map[uint32][]farm.Listener {
 	all := make(map[uint32][]farm.Listener, len(t.byID))
 	for id, f := range t.byID {

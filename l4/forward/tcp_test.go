@@ -48,7 +48,7 @@ func TestServerMaySpeakFirst(t *testing.T) {
 func TestEndOfTheClientLeavesTheAnswerOpen(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, func(c *net.TCPConn) {
-		all, _ := io.ReadAll(c) // answers only once the client has ended
+		all, _ := io.ReadAll(c) // responds only after the client's end
 		_, _ = c.Write(bytes.ToUpper(all))
 	}).at())
 	a.publish(f)
@@ -185,7 +185,7 @@ func TestStoppedFarmFlushesItsConnections(t *testing.T) {
 	}
 }
 
-// Started again at once, nothing is left of before but sessions.
+// An immediate restart keeps sessions and nothing else.
 func TestARestartEndsConnectionsAndKeepsSessions(t *testing.T) {
 	a := newAppliance(t, 2)
 	f := a.farm(serve(t, name("first")).at(), serve(t, name("second")).at())

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// dropping has a listener lose what comes from 127.0.0.x, as a firewall does.
+// dropping makes a listener drop packets from 127.0.0.x, like a firewall.
 func dropping(t *testing.T, ln net.Listener, x byte) {
 	t.Helper()
 	raw, err := ln.(*net.TCPListener).SyscallConn()
@@ -37,8 +37,8 @@ func dropping(t *testing.T, ln net.Listener, x byte) {
 	}
 }
 
-// transparent makes a farm whose backends see the addresses by which a trusted
-// peer introduces its clients.
+// transparent returns a farm whose backends see the client addresses from a trusted peer's
+// PROXY header.
 func (a *appliance) transparent(backends ...string) farm.Farm {
 	a.t.Helper()
 	if err := loop.CanMark(); err != nil {
@@ -53,7 +53,7 @@ func (a *appliance) transparent(backends ...string) farm.Farm {
 	return f
 }
 
-// dialAs is dial of a client with the address 127.0.0.x.
+// dialAs is dial for a client with the address 127.0.0.x.
 func (a *appliance) dialAs(f farm.Farm, x int) net.Conn {
 	a.t.Helper()
 	c := a.dial(f)

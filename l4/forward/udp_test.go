@@ -15,13 +15,13 @@ import (
 	"github.com/sluicelb/sluice/core/porttest"
 )
 
-// farmUDP makes a UDP farm with those backends, numbered from 1.
+// farmUDP returns a UDP farm with those backends, numbered from 1.
 func (a *appliance) farmUDP(backends ...string) farm.Farm {
 	a.t.Helper()
 	return a.farmAt(farm.L4UDP, a.ListenUDP(a.t, "127.0.0.1"), backends)
 }
 
-// farmAt makes a farm of that protocol which takes turns.
+// farmAt returns a round-robin farm of that protocol.
 func (a *appliance) farmAt(protocol farm.L4Protocol, at netip.AddrPort, backends []string) farm.Farm {
 	a.t.Helper()
 	f := a.farm(backends...)
@@ -30,7 +30,7 @@ func (a *appliance) farmAt(protocol farm.L4Protocol, at netip.AddrPort, backends
 	return f
 }
 
-// dialUDP is a new client of a farm.
+// dialUDP returns a new client of a farm.
 func (a *appliance) dialUDP(f farm.Farm) *net.UDPConn {
 	a.t.Helper()
 	c, err := net.Dial("udp", address(f))
@@ -42,14 +42,14 @@ func (a *appliance) dialUDP(f farm.Farm) *net.UDPConn {
 	return c.(*net.UDPConn)
 }
 
-// sink is a backend that keeps what comes, and answers with reply(text).
+// sink is a backend that records datagrams and responds with reply(text).
 type sink struct {
 	*net.UDPConn
 	got  chan string
 	sent atomic.Int64
 }
 
-// answering starts a backend; nil answers nothing.
+// answering starts a backend; nil means no responses.
 func answering(t testing.TB, reply func(text string) []string) *sink {
 	t.Helper()
 	c, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -88,7 +88,7 @@ func (s *sink) at() string { return s.LocalAddr().String() }
 
 func same(text string) []string { return []string{text} }
 
-// named answers with its name.
+// named starts a backend that responds with its name.
 func named(t testing.TB, name string) *sink {
 	return answering(t, func(string) []string { return []string{name} })
 }
@@ -111,7 +111,7 @@ func hear(t testing.TB, c *net.UDPConn) string {
 	return string(buf[:n])
 }
 
-// noAnswer fails if an answer comes within a moment.
+// noAnswer fails if a response arrives within a moment.
 func noAnswer(t testing.TB, c *net.UDPConn) {
 	t.Helper()
 	_ = c.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
@@ -177,7 +177,7 @@ func TestAFlowThatIsAnsweredFreesItsSocketAtOnce(t *testing.T) {
 			t.Fatal("answered wrong")
 		}
 	}
-	// Two questions at once are two flows' worth of answers.
+	// Two requests at once allow two responses per flow.
 	_, _ = c.Write([]byte("y"))
 	_, _ = c.Write([]byte("y"))
 	for range 4 {
@@ -222,9 +222,9 @@ func TestFlowsThatAreNotAnsweredShareASocket(t *testing.T) {
 		t.Errorf("%d flows of 50 clients", a.flows())
 	}
 	_ = two.Close()
-	a.publish(f) // the flows and their sockets are of the new table
+	a.publish(f) // the flows and their sockets belong to the new table
 	eventually(t, "the backend that is gone is down, and its flows have ended", func() bool {
-		for _, c := range clients[:2] { // one of them is of that backend
+		for _, c := range clients[:2] { // one of them uses that backend
 			_, _ = c.Write([]byte("more"))
 		}
 		return a.health.Slot(2).Passive() == health.Down && a.flows() <= 26 && connected(t, two.at()) == 0
@@ -253,7 +253,7 @@ func TestIdleFlowsEnd(t *testing.T) {
 		t.Fatalf("%d flows of 20", n)
 	}
 	ask(t, busy, "x")
-	used, gap := time.Now(), time.Duration(0) // gap is the longest in which it was not used
+	used, gap := time.Now(), time.Duration(0) // gap is the longest time without use
 	eventually(t, "only the one in use is left", func() bool {
 		ask(t, busy, "x")
 		gap, used = max(gap, time.Since(used)), time.Now()
@@ -264,13 +264,13 @@ func TestIdleFlowsEnd(t *testing.T) {
 	}
 }
 
-// goneUDP is an address no datagram socket has.
+// goneUDP returns an address without a datagram socket.
 func goneUDP(t testing.TB) string {
 	t.Helper()
 	return porttest.UDP(t).String()
 }
 
-// Datagrams of one direction alone keep a flow.
+// Datagrams in one direction keep a flow alive.
 func TestAFlowLivesWhileEitherSideSends(t *testing.T) {
 	a := newAppliance(t, 1)
 	back, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -289,7 +289,7 @@ func TestAFlowLivesWhileEitherSideSends(t *testing.T) {
 		t.Fatal(err)
 	}
 	gap, last := time.Duration(0), time.Now()
-	for range 13 { // a flow ends within a second of its time
+	for range 13 { // a flow ends within a second of its idle time
 		_, _ = talks.Write([]byte("x"))
 		_, _ = back.WriteToUDPAddrPort([]byte("y"), listener)
 		hear(t, listens)
@@ -354,7 +354,7 @@ func TestABackendThatGoesIsDownAndItsClientsGoOnElsewhere(t *testing.T) {
 	}
 }
 
-// A backend that a check found down answers nothing, and nothing refuses its datagrams.
+// A backend found down by a check is silent, without ICMP errors.
 func TestAFlowLeavesABackendThatIsDown(t *testing.T) {
 	a := newAppliance(t, 1)
 	one, two := named(t, "one"), named(t, "two")
@@ -383,7 +383,7 @@ func TestWithoutABackendDatagramsAreDroppedAndCounted(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farmUDP(goneUDP(t))
 	a.publish(f)
-	a.health.SetGuardian(1, health.Down, time.Now()) // else datagrams try it, one now and then
+	a.health.SetGuardian(1, health.Down, time.Now()) // otherwise datagrams try it occasionally
 	c := a.dialUDP(f)
 	for range 3 {
 		_, _ = c.Write([]byte("x"))

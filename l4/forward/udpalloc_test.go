@@ -84,8 +84,7 @@ func TestTenThousandFlowsTakeLessThanAKibibyteEach(t *testing.T) {
 	}
 }
 
-// memoryInUse is what lives on the heap, and what the process has of the
-// machine, in bytes.
+// memoryInUse returns the live heap and the resident memory of the process in bytes.
 func memoryInUse(t testing.TB) (heap, rss int) {
 	t.Helper()
 	debug.FreeOSMemory()

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// spoof sends one datagram from a socket of its own, which is gone at once.
+// spoof sends one datagram from a socket that is closed at once.
 func spoof(t testing.TB, from [4]byte, to netip.AddrPort) {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
@@ -25,21 +25,21 @@ func spoof(t testing.TB, from [4]byte, to netip.AddrPort) {
 	_ = syscall.Sendto(fd, []byte("x"), syscall.MSG_DONTWAIT, &syscall.SockaddrInet4{Addr: to.Addr().As4(), Port: int(to.Port())})
 }
 
-// source is the n-th address clients are invented at: 127.16.0.0 and up.
+// source returns the n-th invented client address: 127.16.0.0 and up.
 func source(n int) [4]byte { return [4]byte{127, byte(16 + n>>16), byte(n >> 8), byte(n)} }
 
 func TestAFloodOfUnknownSourcesDoesNotCostThoseWhoAreThere(t *testing.T) {
 	const regulars = 20
 	a := newAppliance(t, 2)
 	limit := a.mostFlows(t)
-	sources := min(100_000, limit*5/2) // beyond any bound, if that is not very large
+	sources := min(100_000, limit*5/2) // beyond any limit, unless that is very large
 	f := a.farmUDP(answering(t, same).at())
 	a.publish(f)
 	var clients []*net.UDPConn
 	for range regulars {
 		c := a.dialUDP(f)
 		ask(t, c, "one")
-		ask(t, c, "two") // it is known to be there from now on
+		ask(t, c, "two") // confirmed from now on
 		clients = append(clients, c)
 	}
 	before := a.stats()
@@ -88,8 +88,8 @@ func TestAFloodOfUnknownSourcesDoesNotCostThoseWhoAreThere(t *testing.T) {
 	}
 }
 
-// insist asks as clients of UDP do: again when no answer comes. How often that
-// is, on a machine that does other things too, says nothing of the engine.
+// insist repeats requests without response, as UDP clients do. The number of repetitions on
+// a busy machine does not depend on the engine.
 func insist(c *net.UDPConn, text string) bool {
 	buf := make([]byte, 100)
 	for range 100 {
@@ -102,7 +102,7 @@ func insist(c *net.UDPConn, text string) bool {
 	return false
 }
 
-// mostFlows is how many flows the engine may have.
+// mostFlows returns the engine's limit of flows.
 func (a *appliance) mostFlows(t testing.TB) int {
 	var r syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// fewFlows starts an engine that may have only a few hundred flows.
+// fewFlows starts an engine with a limit of a few hundred flows.
 func fewFlows(t *testing.T, loops int) (a *appliance, most int) {
 	t.Helper()
 	var was syscall.Rlimit
@@ -29,7 +29,7 @@ func fewFlows(t *testing.T, loops int) (a *appliance, most int) {
 	return newAppliance(t, loops), int(few.Cur) * 3 / 4
 }
 
-// Nobody has to make room for a client that may not come in anyway.
+// No flow is evicted for a client that is refused anyway.
 func TestClientsOfAFullFarmCostOthersNothing(t *testing.T) {
 	a, most := fewFlows(t, 1)
 	none := uint16(0)
@@ -55,7 +55,7 @@ func TestClientsOfAFullFarmCostOthersNothing(t *testing.T) {
 	}
 }
 
-// A flow goes before the new one comes, not a while after.
+// A flow is evicted before the new one begins, not later.
 func TestANewFlowTakesThePlaceOfAnother(t *testing.T) {
 	a, most := fewFlows(t, 1)
 	f := a.farmUDP(answering(t, same).at())
@@ -78,8 +78,7 @@ func TestANewFlowTakesThePlaceOfAnother(t *testing.T) {
 	}
 }
 
-// Flows that took what was free go as soon as there are listeners whose clients
-// have a share of it.
+// Flows that use free capacity are evicted as soon as listeners with a share of it exist.
 func TestFlowsMakeRoomForConnectionsThatMayCome(t *testing.T) {
 	a, most := fewFlows(t, 1)
 	f := a.farmUDP(answering(t, same).at())
@@ -98,8 +97,8 @@ func TestFlowsMakeRoomForConnectionsThatMayCome(t *testing.T) {
 	eventually(t, "flows go", func() bool { return int64(a.stats().Established) <= loop.MostUDPConns() })
 }
 
-// The kernel gives clients to loops. One that got its first clients late still has
-// its share, though the other loop has taken all there was.
+// The kernel distributes clients to loops. A loop whose first clients arrive late still gets
+// its share, although another loop has used all capacity.
 func TestNoLoopTakesTheShareOfAnother(t *testing.T) {
 	a, most := fewFlows(t, 2)
 	f := a.farmUDP(answering(t, same).at())

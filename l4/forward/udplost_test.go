@@ -15,8 +15,8 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-// Datagrams of IPv6 may be longer than those of IPv4: the longest that come from
-// one side leave by no socket of the other.
+// IPv6 datagrams may be longer than IPv4 ones: the longest from one side cannot be sent on
+// the other.
 func TestDatagramsTheOtherSideCannotTakeAreCounted(t *testing.T) {
 	const longest = 65527
 	if c, err := net.ListenPacket("udp", "[::1]:0"); err != nil {
@@ -71,7 +71,7 @@ func TestDatagramsTheOtherSideCannotTakeAreCounted(t *testing.T) {
 	}
 }
 
-// The error comes at once, not when something was sent.
+// The error occurs immediately, not after sending.
 func TestABackendNoSocketCanBeConnectedToIsDown(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farmUDP("255.255.255.255:9", named(t, "there").at())
@@ -87,8 +87,7 @@ func TestABackendNoSocketCanBeConnectedToIsDown(t *testing.T) {
 	}
 }
 
-// noDescriptors takes all descriptors the process may have but those there are;
-// give gives one back.
+// noDescriptors uses up all descriptors of the process; give releases one.
 func noDescriptors(t *testing.T) (give func()) {
 	t.Helper()
 	var was syscall.Rlimit
@@ -122,7 +121,7 @@ func noDescriptors(t *testing.T) (give func()) {
 	}
 }
 
-// Who has just spoken keeps its flow, unless nobody knows whether it is there.
+// A recently active client keeps its flow, unless it is unconfirmed.
 func TestWithoutDescriptorsAnIdleFlowMakesRoom(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farmUDP(answering(t, same).at())
@@ -141,9 +140,9 @@ func TestWithoutDescriptorsAnIdleFlowMakesRoom(t *testing.T) {
 	}
 	give()
 	ask(t, one, "x")
-	ask(t, two, "x") // nobody knows whether one is there
+	ask(t, two, "x") // one is unconfirmed
 	spoke := time.Now()
-	ask(t, two, "x") // two knows what it was sent
+	ask(t, two, "x") // two has reacted to a response
 	if s := a.stats(); s.Established != 1 || s.Evicted != 1 {
 		t.Errorf("counted %+v", s)
 	}
@@ -153,14 +152,14 @@ func TestWithoutDescriptorsAnIdleFlowMakesRoom(t *testing.T) {
 		t.Errorf("who had just spoken had to go: %+v", s)
 	}
 	enginetest.Advance(a.loops[0], 2*time.Second)
-	ask(t, three, "x") // two has not spoken for long
+	ask(t, three, "x") // two has been silent for long
 	if s := a.stats(); s.Established != 1 || s.Evicted != 2 {
 		t.Errorf("counted %+v", s)
 	}
 }
 
-// What a backend said last, which is often why it ended, is passed on to a client
-// that goes on sending.
+// The last data of a backend, often the reason for its end, reaches a client that keeps
+// sending.
 func TestTheLastWordsOfABackendReachAClientThatStillSends(t *testing.T) {
 	a := newAppliance(t, 1)
 	end := make(chan bool)

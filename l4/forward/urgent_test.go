@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// urge sends one byte as an urgent one, as telnet servers do among bulk output.
+// urge sends one urgent byte, as telnet servers do within bulk output.
 func urge(t *testing.T, c *net.TCPConn) {
 	t.Helper()
 	raw, err := c.SyscallConn()
@@ -40,8 +40,7 @@ func sayUrgently(t *testing.T, c *net.TCPConn, rest time.Duration) {
 	_ = c.CloseWrite()
 }
 
-// Splicing stops at an urgent byte: the socket looks empty there, or as if it had
-// ended.
+// Splicing stops at an urgent byte: the socket looks empty or ended there.
 func TestUrgentBytesStopNothing(t *testing.T) {
 	for name, rest := range map[string]time.Duration{"at once": 0, "after a rest": 300 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
@@ -73,7 +72,7 @@ func TestUrgentBytesStopNothing(t *testing.T) {
 	}
 }
 
-// Reading stops at an urgent byte, too, once.
+// Reading also stops once at an urgent byte.
 func TestUrgentBytesDoNotHideWhatCameWithThem(t *testing.T) {
 	a := newAppliance(t, 1)
 	say := make(chan bool)
@@ -90,7 +89,7 @@ func TestUrgentBytesDoNotHideWhatCameWithThem(t *testing.T) {
 	c := a.dial(f)
 	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
 	line(t, c)
-	a.loops[0].Post(func() { // it reads when all is there
+	a.loops[0].Post(func() { // reads when all data has arrived
 		say <- true
 		<-say
 		time.Sleep(10 * time.Millisecond)

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// across makes the farm one of the other IP version than its backends.
+// across gives the farm the other IP version than its backends.
 func across(f farm.Farm, at netip.AddrPort) farm.Farm {
 	f.VIP, f.L4.Ports = at.Addr(), []farm.PortRange{{First: at.Port(), Last: at.Port()}}
 	return f

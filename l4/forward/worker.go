@@ -12,8 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 )
 
-// worker is one loop's share of the engine. Everything here belongs to the
-// loop.
+// worker is one loop's part of the engine. It belongs to the loop.
 type worker struct {
 	engine     *Engine
 	loop       *loop.Loop
@@ -23,9 +22,9 @@ type worker struct {
 	listeners  map[*port]*loop.Listener
 	pairs      *loop.FreeList[pair]
 	busy       int    // pairs and flows in use
-	key        []byte // space for one
-	// Of first bytes: a header that comes whole, a ClientHello in pieces, a name in
-	// lower case, a header for a backend.
+	key        []byte // scratch space for a key
+	// For first bytes: a parser for headers in one piece, a ClientHello in pieces, a
+	// lower-case name, and a header for a backend.
 	header                       proxyproto.Parser
 	pieces, lower, backendHeader []byte
 
@@ -45,7 +44,7 @@ func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, rejections *rejectio
 	return w
 }
 
-// Post implements ports.Side, as the next three do.
+// Post implements ports.Side, like the next three methods.
 func (w *worker) Post(fn func()) { w.loop.Post(fn) }
 
 // Listen serves a socket of a port.
@@ -86,7 +85,7 @@ func (w *worker) Socket(p *port) (*os.File, error) {
 	return ln.File()
 }
 
-// accept takes a new client of the farm behind a port.
+// accept serves a new client of the farm of a port.
 func (w *worker) accept(at *port, c *loop.Conn) {
 	f := w.engine.table.Load().farm(at)
 	if f == nil {
@@ -112,9 +111,9 @@ func (w *worker) accept(at *port, c *loop.Conn) {
 	p.start()
 }
 
-// reconcile brings what is under way in line with a new table. Connections to
-// backends that were deleted or cut end, and so do those that came in where
-// another farm listens now: nobody would end them later.
+// reconcile adapts connections and flows to a new table. It ends those to deleted or cut
+// backends, and those on ports that another farm uses now, because nothing would end them
+// later.
 func (w *worker) reconcile(t *table) {
 	w.eachFlow(func(f *flow) { f.reconcile(t) })
 	w.eachPair(func(p *pair) {
@@ -139,7 +138,7 @@ func (w *worker) reconcile(t *table) {
 	})
 }
 
-// forceClose ends what is left of farms that are gone from the given ports.
+// forceClose ends the remaining connections of deleted farms on the given ports.
 func (w *worker) forceClose(ports map[*port]bool) {
 	if len(ports) == 0 {
 		return
@@ -164,7 +163,7 @@ func (w *worker) Busy() int { return w.busy }
 // Loop implements engine.Worker.
 func (w *worker) Loop() *loop.Loop { return w.loop }
 
-// eachPair calls fn for every pair, which may end.
+// eachPair calls fn, which may end the pair, for every pair.
 func (w *worker) eachPair(fn func(p *pair)) {
 	w.loop.Each(func(c *loop.Conn) {
 		if side, ok := c.Handler().(*clientSide); ok {
