@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Kinds of arguments that name an object of the appliance.
+// argument is a kind of argument that names an object of the appliance.
 type argument int
 
 const (

@@ -43,5 +43,4 @@
 //
 // Budget: 0 allocations per relayed chunk and per connection, except in the kernel; no locks
 // shared by loops except those of sessions.
-// what the kernel needs; no lock that loops share but those of sessions.
 package forward

@@ -35,7 +35,6 @@ const LongName = "x-metadata-with-quite-a-long-name-for-a-field"
 // Service serves all kinds of calls, selected by the last part of the method name: Unary,
 // Down (that many messages), Up (counts bytes), Both (echo), Fail and FailLate (a status),
 // Hang (until the call is cancelled).
-// and FailLate (a status), Hang (until the call is cancelled).
 type Service struct {
 	Hung     chan struct{} // receives a value for each call of Hang
 	Canceled chan error    // and the reason for its end
