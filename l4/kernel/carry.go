@@ -11,20 +11,21 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
-// split are the farms the kernel carries, and those of the engine it helps with.
+// split returns the farms the kernel carries, and those of the engine that need rules of the
+// kernel.
 func split(cfg *farm.Config) (carried, transparent []farm.Farm) {
 	for i := range cfg.Farms {
 		switch f := &cfg.Farms[i]; {
 		case f.InKernel():
 			carried = append(carried, f.Clone())
-		case f.Transparent() && (!f.Stopped || f.L4.StopGrace > 0): // the engine knows when that is over
+		case f.Transparent() && (!f.Stopped || f.L4.StopGrace > 0): // the engine knows when the grace ends
 			transparent = append(transparent, f.Clone())
 		}
 	}
 	return carried, transparent
 }
 
-// input is what is compiled for those farms now.
+// input returns the compiler's input for these farms in the current state.
 func (k *Reconciler) input(farms, transparent []farm.Farm, wire *seen) *rules.Input {
 	in := &rules.Input{Farms: farms, Weights: k.weights, Hold: len(k.graced) > 0, Transparent: transparent, Flushed: k.flushedNow(), Cut: k.cutNow()}
 	if b := k.options.Health; b != nil {
@@ -36,11 +37,11 @@ func (k *Reconciler) input(farms, transparent []farm.Farm, wire *seen) *rules.In
 	return in
 }
 
-// carry has the filter carry what is wanted now. A filter that fails is the
-// problem of every farm that is to run.
+// carry makes the filter carry the current farms. If the filter fails, every farm that
+// should run has that problem.
 func (k *Reconciler) carry(ctx context.Context) {
 	if b := k.options.Health; b != nil {
-		k.version = b.Version() // before it is read: a change in between is seen next time
+		k.version = b.Version() // read first: a change in between is seen next time
 	}
 	k.wire = k.look(k.farms)
 	in := k.input(k.farms, k.transparent, k.wire)
@@ -75,7 +76,7 @@ func (k *Reconciler) carry(ctx context.Context) {
 	k.show()
 }
 
-// warn tells of backends that get nothing though their farm is carried.
+// warn logs backends of carried farms that get no connections.
 func (k *Reconciler) warn(in *rules.Input) {
 	warnings := rules.Warnings(in)
 	for id, list := range warnings {
@@ -88,8 +89,8 @@ func (k *Reconciler) warn(in *rules.Input) {
 	k.warnings = warnings
 }
 
-// prepare has the ground made ready for the farms that run. What is missing is
-// the problem of those only.
+// prepare prepares the system for the farms that run. A failure is a problem of the affected
+// farms only.
 func (k *Reconciler) prepare(ctx context.Context) {
 	if k.options.Ground == nil {
 		return
@@ -97,7 +98,7 @@ func (k *Reconciler) prepare(ctx context.Context) {
 	standing := slices.Clone(k.transparent)
 	for i := range k.farms {
 		f := &k.farms[i]
-		if !f.Stopped || f.L4.StopGrace > 0 && len(k.graced) > 0 { // its connections may still go on
+		if !f.Stopped || f.L4.StopGrace > 0 && len(k.graced) > 0 { // its connections may continue
 			standing = append(standing, *f)
 		}
 	}
@@ -118,9 +119,9 @@ func (k *Reconciler) name(id uint32) string {
 	return fmt.Sprintf("number %d", id)
 }
 
-// Check tells which farms of cfg would not be carried, and why, by ID: a change
-// that is refused for that has never been in force, and has ended no connection.
-// What only trying shows is not among it.
+// Check returns the farms of cfg that could not be carried, with the reasons, by ID. A
+// change refused for such a reason never takes effect and ends no connection. Problems that
+// only appear when rules are loaded are not found.
 func (k *Reconciler) Check(ctx context.Context, cfg *farm.Config) map[uint32]string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -13,19 +13,19 @@ import (
 	"github.com/sluicelb/sluice/sysnet/reset"
 )
 
-// Connections are the tracked connections of farms.
+// Connections gives access to the tracked connections of farms.
 type Connections interface {
-	// Count counts them by mark.
+	// Count counts connections by mark.
 	Count(ctx context.Context) (map[uint32]conntrack.Counts, error)
-	// CountOnly counts those to some backends, by mark.
+	// CountOnly counts the connections to some backends, by mark.
 	CountOnly(ctx context.Context, backends map[uint32]bool) (map[uint32]conntrack.Counts, error)
-	// Flush forgets those to backends that are meant, and tells their ends.
+	// Flush deletes the connections to the backends meant reports, and notifies both ends.
 	Flush(ctx context.Context, meant func(backend uint32) bool) error
-	// FlushUDP forgets flows of UDP to backends that are meant.
+	// FlushUDP deletes UDP flows to the backends meant reports.
 	FlushUDP(ctx context.Context, meant func(backend uint32) bool) error
 }
 
-// Tracked are the connections the kernel tracks.
+// Tracked implements Connections with the kernel's connection tracking.
 type Tracked struct{}
 
 // Count implements Connections.
@@ -50,14 +50,14 @@ func (Tracked) FlushUDP(ctx context.Context, meant func(backend uint32) bool) er
 	return err
 }
 
-// graced is a farm that was stopped and whose connections may go on for a while.
+// graced is a stopped farm whose connections may continue for a while.
 type graced struct {
 	backends []uint32
 	until    time.Time
 }
 
-// entitled are the backends whose connections may go on: those of farms that
-// run, in maintenance or not, but for those that were cut.
+// entitled returns the backends whose connections may continue: those of running farms, also
+// in maintenance, except cut ones.
 func entitled(farms []farm.Farm) map[uint32]bool {
 	out := map[uint32]bool{}
 	for i := range farms {
@@ -73,14 +73,14 @@ func entitled(farms []farm.Farm) map[uint32]bool {
 	return out
 }
 
-// parting tells which backends lose their right to connections, compared with
-// the farms before: their farm was stopped or deleted, they were deleted or cut.
-// Those of a farm with a grace have it for a while longer. The first time
-// nothing is known of what was before: whoever has no right now is parted with.
+// parting reports which backends must lose their connections, compared with the previous
+// farms: their farm was stopped or deleted, or they were deleted or cut. Backends of a farm
+// with a grace period lose them later. On the first call the previous state is unknown:
+// every backend without a right to connections loses them.
 func (k *Reconciler) parting(before []farm.Farm) (lost func(backend uint32) bool) {
 	now := entitled(k.farms)
 	if !k.applied {
-		// Those of stopped farms may have a grace that began before this process.
+		// Stopped farms may have a grace period that began before this process.
 		graced := graceful(k.farms)
 		k.graceAll(maps.Clone(graced))
 		return func(backend uint32) bool { return !now[backend] && !graced[backend] }
@@ -99,8 +99,7 @@ func (k *Reconciler) parting(before []farm.Farm) (lost func(backend uint32) bool
 	return func(backend uint32) bool { return list[backend] }
 }
 
-// graceful are the backends of stopped farms that grant a grace, but for those
-// that were cut.
+// graceful returns the backends of stopped farms with a grace period, except cut ones.
 func graceful(farms []farm.Farm) map[uint32]bool {
 	out := map[uint32]bool{}
 	for i := range farms {
@@ -114,8 +113,8 @@ func graceful(farms []farm.Farm) map[uint32]bool {
 	return out
 }
 
-// keepGraces ends the graces of backends that were cut meanwhile, which are
-// lost, and of farms that run again: when one is stopped another begins.
+// keepGraces ends the grace of backends that were cut since, which are added to lost, and of
+// farms that run again. If such a farm is stopped later, a new grace begins.
 func (k *Reconciler) keepGraces(now, lost map[uint32]bool) {
 	cut := map[uint32]bool{}
 	for i := range k.farms {
@@ -136,8 +135,7 @@ func (k *Reconciler) keepGraces(now, lost map[uint32]bool) {
 	k.graced = slices.DeleteFunc(k.graced, func(g graced) bool { return len(g.backends) == 0 })
 }
 
-// graceAll begins the graces of farms that were stopped, and takes their
-// backends from those that are lost.
+// graceAll starts the grace periods of stopped farms and removes their backends from lost.
 func (k *Reconciler) graceAll(lost map[uint32]bool) {
 	for i := range k.farms {
 		if f := &k.farms[i]; f.Stopped && f.L4.StopGrace > 0 {
@@ -146,7 +144,7 @@ func (k *Reconciler) graceAll(lost map[uint32]bool) {
 	}
 }
 
-// grace lets the connections of a farm that was just stopped go on.
+// grace starts the grace period of a farm that was just stopped.
 func (k *Reconciler) grace(f *farm.Farm, lost map[uint32]bool) {
 	g := graced{until: time.Now().Add(time.Duration(f.L4.StopGrace) * time.Second)}
 	for i := range f.L4.Backends {
@@ -160,8 +158,8 @@ func (k *Reconciler) grace(f *farm.Farm, lost map[uint32]bool) {
 	}
 }
 
-// endGrace ends the connections whose time is up, unless their farm runs again,
-// and reports whether some was.
+// endGrace ends the connections whose grace period is over, unless their farm runs again. It
+// reports whether any period ended.
 func (k *Reconciler) endGrace(ctx context.Context, at time.Time) bool {
 	if len(k.graced) == 0 {
 		return false
@@ -186,20 +184,19 @@ func (k *Reconciler) endGrace(ctx context.Context, at time.Time) bool {
 	return true
 }
 
-// flush forgets the connections to the backends that are meant.
+// flush deletes the connections to the backends meant reports.
 func (k *Reconciler) flush(ctx context.Context, meant func(backend uint32) bool) {
 	err := k.options.Connections.Flush(ctx, meant)
 	switch {
 	case err == nil:
-	case errors.Is(err, fs.ErrPermission): // nor could any have begun
+	case errors.Is(err, fs.ErrPermission): // then no connection could begin either
 		k.options.Log.Debug("tracked connections cannot be flushed", "error", err)
 	default:
 		k.options.Log.Warn("connections of what was stopped may go on", "error", err)
 	}
 }
 
-// forgetSessions removes the sessions of backends that were deleted from the
-// farm or cut.
+// forgetSessions removes the sessions of backends that were deleted from the farm or cut.
 func (k *Reconciler) forgetSessions(ctx context.Context, f *farm.Farm, before []farm.Farm) {
 	if f.L4.Persist == farm.L4PersistNone || k.problems[f.ID] != "" || !k.failed.IsZero() {
 		return

@@ -42,7 +42,7 @@ func TestFullBackendsAreSpilledOverAndAllFullRefuses(t *testing.T) {
 			t.Errorf("one too many: %v", err)
 		}
 	}
-	// However long it stays full, and then there is room again.
+	// The backend stays full for long, then has room again.
 	time.Sleep(6 * time.Second)
 	if _, err := s.Open(9, to); !l4test.Refused(err) {
 		t.Errorf("one too many, later: %v", err)
@@ -77,7 +77,7 @@ func TestAFarmHasNoMoreConnectionsThanItMay(t *testing.T) {
 			t.Errorf("one too many: %v", err)
 		}
 	}
-	f.L4.Algorithm = farm.L4RoundRobin // an edit does not forget
+	f.L4.Algorithm = farm.L4RoundRobin // an edit keeps the counts
 	s.Apply(f)
 	if _, err := s.Open(5, to); !l4test.Refused(err) {
 		t.Errorf("one too many after an edit: %v", err)
@@ -191,8 +191,7 @@ func TestLeastConnFollowsTheNumberOfConnections(t *testing.T) {
 	}
 }
 
-// Clients that come in bursts fill their backends, go, and come again: who is
-// there no more takes nobody's slot.
+// A closed connection frees its slot at once, also when clients come in bursts.
 func TestThereIsRoomAsSoonAsConnectionsAreClosed(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits  []uint32
@@ -230,7 +229,7 @@ func TestThereIsRoomAsSoonAsConnectionsAreClosed(t *testing.T) {
 						t.Errorf("round %d: %v", round, got)
 					}
 				}
-				if round%2 == 1 { // as by what was counted before they came
+				if round%2 == 1 { // as corrected by an earlier count
 					s.Appliance.Run("nft", "flush", "set", "inet", "sluice", "full")
 				}
 				for range 2 {
@@ -242,18 +241,18 @@ func TestThereIsRoomAsSoonAsConnectionsAreClosed(t *testing.T) {
 					a.Close()
 				}
 				l4test.Eventually(t, "they are closed", func() bool { return s.Tracked(10).Open()+s.Tracked(11).Open() == 0 })
-				// The kernel looks for ended ones once in a tick (nf_conncount.c); one that is
-				// only ending at that look counts until the next.
+				// The kernel removes ended connections once per tick (nf_conncount.c); one
+				// still closing at that time counts until the next tick.
 				time.Sleep(2 * tick)
 			}
 		})
 	}
 }
 
-// tick is the longest there is between two ticks of a kernel's clock (CONFIG_HZ=100).
+// tick is the longest tick of a kernel's clock (CONFIG_HZ=100).
 const tick = 10 * time.Millisecond
 
-// The kernel has no room for a note: bounds hold all the same.
+// Connection limits hold even if the kernel has no room for a note.
 func TestBoundsHoldWhereNothingCanBeNoted(t *testing.T) {
 	s := l4test.NewSite(t, 2)
 	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
@@ -284,7 +283,7 @@ func TestBoundsHoldWhereNothingCanBeNoted(t *testing.T) {
 	}
 }
 
-// What rules that were made anew have not seen come is counted by looking.
+// Connections that began before the rules were loaded are counted too.
 func TestConnectionsFromBeforeTheRulesCountToo(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
@@ -315,8 +314,8 @@ func TestConnectionsFromBeforeTheRulesCountToo(t *testing.T) {
 	}
 }
 
-// Ends of a connection that only wait notice that it was ended: the client whose backend is
-// cut, and the backend, which would keep it for good.
+// When a connection is cut, idle ends are notified: the client, and the backend, which would
+// otherwise keep the connection.
 func TestSilentEndsOfAConnectionThatIsCutAreTold(t *testing.T) {
 	for _, nat := range []farm.NATType{farm.NATMasquerade, farm.NATTarget} {
 		for _, six := range []bool{false, true} {

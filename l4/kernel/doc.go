@@ -1,18 +1,18 @@
-// Package kernel carries l4xnat farms by rules of the packet filter, so that
-// their packets never reach a process.
+// Package kernel carries l4xnat farms by packet filter rules, so that their packets never
+// reach a process.
 //
-// # The way through it
+// # Data flow
 //
-// A Reconciler holds what was asked for and follows the health table, the number of
-// connections and where backends are on the wire. Of these it makes a rules.Input,
-// which a Filter has the kernel carry:
+// A Reconciler holds the requested farms and follows the health table, the number of
+// connections and the link-layer addresses of backends. It builds a rules.Input from these,
+// which a Filter loads into the kernel:
 //
 //	rules        farms ──► rules, pure
-//	nftables     the Filter for kernels with nf_tables; iptables that for others
-//	carry        what both share: who cannot be carried is left out
-//	icmprelay    ICMP errors about packets connection tracking does not know
+//	nftables     Filter for kernels with nf_tables; iptables for others
+//	carry        shared by both: leaves out farms that cannot be carried
+//	icmprelay    ICMP errors about packets unknown to connection tracking
 //
-// The Reconciler knows neither of the filters nor the relay, only the interfaces in
-// this package. One goroutine changes rules at a time, under the Reconciler's lock;
-// who asks what is carried does not wait for it.
+// The Reconciler knows neither the filters nor the relay, only the interfaces in this
+// package. One goroutine changes rules at a time, under the Reconciler's lock. Queries do
+// not wait for it.
 package kernel

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// SetRetryPause changes how often what failed is tried again; before Run.
+// SetRetryPause changes the pause between retries. Call it before Run.
 func SetRetryPause(d time.Duration) (restore func()) {
 	old := retryPause
 	retryPause = d
 	return func() { retryPause = old }
 }
 
-// Follow is one look of Run.
+// Follow runs one iteration of Run.
 func (k *Reconciler) Follow(ctx context.Context) { k.follow(ctx, false) }
 
-// Age makes everything that was done so much longer ago.
+// Age moves all recorded times back by d.
 func (k *Reconciler) Age(d time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

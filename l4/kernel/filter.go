@@ -11,43 +11,42 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// Filter carries what a Reconciler wants: the packet filter of this kernel, by
-// l4/kernel/nftables or another way. One goroutine at a time calls Carry and
-// Intact, any the other methods.
+// Filter loads the rules a Reconciler wants into the kernel's packet filter
+// (l4/kernel/nftables or l4/kernel/iptables). Carry and Intact are called by one goroutine
+// at a time, the other methods by any.
 type Filter interface {
-	// Carry makes the kernel carry the farms of in and no others of ours.
-	// problems are farms that are not carried, by ID; err means that nothing has
-	// changed, or that it is not known what has.
+	// Carry makes the kernel carry exactly the farms of in. problems holds the farms that
+	// are not carried, by ID. An error means that nothing changed, or that the state of the
+	// kernel is unknown.
 	Carry(ctx context.Context, in *rules.Input) (problems map[uint32]string, err error)
-	// Check returns the farms of in that would not be carried and why, by ID, as
-	// far as that can be told without changing anything.
+	// Check returns the farms of in that could not be carried, with the reasons, by ID. It
+	// finds what can be found without changing anything.
 	Check(ctx context.Context, in *rules.Input) map[uint32]string
-	// Intact reports whether what was carried is still there: others may remove
-	// rules unseen. After Doubt, or false, the next Carry makes everything anew.
+	// Intact reports whether the loaded rules are still there: others may remove rules
+	// without notice. After Doubt, or a false result, the next Carry rebuilds everything.
 	Intact(ctx context.Context) bool
 	Doubt()
-	// Noted returns the backends that packets noted as full, with the time of the note.
+	// Noted returns the backends that packets marked as full, with the time.
 	Noted(ctx context.Context) (map[uint32]time.Time, error)
-	// Fill corrects the notes by what was counted.
+	// Fill corrects these notes by counted connections.
 	Fill(ctx context.Context, c rules.Counted) error
 	Inspector
 	Sessions
 }
 
-// Inspector tells what a Filter has.
+// Inspector shows the contents of a Filter.
 type Inspector interface {
-	// Rules is what is in the kernel for a farm, Objects everything of ours.
+	// Rules returns a farm's rules in the kernel, Objects all objects of this program.
 	Rules(ctx context.Context, farm uint32) (string, error)
 	Objects(ctx context.Context) ([]ctl.KernelObject, error)
-	// Counters are what was counted by backend, connections open now left out.
+	// Counters returns the counters by backend, without the number of open connections.
 	Counters(ctx context.Context) (map[uint32]ctl.KernelCount, error)
-	// Warnings are what keeps a farm that is carried from working as it should,
-	// in sentences for people.
+	// Warnings returns readable warnings about a carried farm that may not work correctly.
 	Warnings(f *farm.Farm) []string
 }
 
-// Sessions are those of farms that packets began, or Learn; keys are those of
-// rules.SessionKey.
+// Sessions gives access to the sessions of farms, made by packets or by Learn. Keys have the
+// form of rules.SessionKey.
 type Sessions interface {
 	Learned(ctx context.Context, f *farm.Farm) ([]ctl.KernelSession, error)
 	Find(ctx context.Context, f *farm.Farm, key string) (ctl.KernelSession, bool, error)
@@ -56,24 +55,24 @@ type Sessions interface {
 	ForgetAll(ctx context.Context, f *farm.Farm) error
 }
 
-// ErrNoFilter: there is no way to carry anything.
+// ErrNoFilter means that no packet filter is available.
 var ErrNoFilter = errors.New("this system has no packet filter that can be used")
 
-// Unable is a Filter that cannot; Reason says why.
+// Unable is the Filter of a system without a usable packet filter, for the given Reason.
 type Unable struct{ Reason error }
 
 func (u Unable) err() error { return fmt.Errorf("%w: %w", ErrNoFilter, u.Reason) }
 
-// Carry fails, which is a problem of farms that are to run.
+// Carry implements Filter. It fails, which is a problem of all farms that should run.
 func (u Unable) Carry(context.Context, *rules.Input) (map[uint32]string, error) { return nil, u.err() }
 
-// Rules implements Filter: there are none.
+// Rules implements Filter.
 func (u Unable) Rules(context.Context, uint32) (string, error) { return "", nil }
 
-// Objects implements Filter: there are none.
+// Objects implements Filter.
 func (u Unable) Objects(context.Context) ([]ctl.KernelObject, error) { return nil, nil }
 
-// Counters implements Filter: there are none.
+// Counters implements Filter.
 func (u Unable) Counters(context.Context) (map[uint32]ctl.KernelCount, error) { return nil, nil }
 
 // Learned implements Filter.
@@ -101,14 +100,14 @@ func (u Unable) Noted(context.Context) (map[uint32]time.Time, error) { return ni
 // Fill implements Filter.
 func (u Unable) Fill(context.Context, rules.Counted) error { return nil }
 
-// Check implements Filter: trying says why.
+// Check implements Filter. The reason is reported by Carry.
 func (u Unable) Check(context.Context, *rules.Input) map[uint32]string { return nil }
 
-// Intact implements Filter: nothing can be removed.
+// Intact implements Filter.
 func (u Unable) Intact(context.Context) bool { return true }
 
 // Doubt implements Filter.
 func (u Unable) Doubt() {}
 
-// Warnings implements Filter: there are none.
+// Warnings implements Filter.
 func (u Unable) Warnings(*farm.Farm) []string { return nil }

@@ -9,18 +9,18 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
-// A connection the kernel has forgotten has not ended: it takes up what comes
-// in mid-stream as it takes what is new, and a farm that was stopped and started, or
-// whose backend was cut and is back, may choose the same backend for it. So
-// farms refuse for a while what does not begin as a connection does. Only for a
-// while, because it is good that the kernel takes up others: those of a farm
-// that hashes come from another appliance, when routes change.
+// A connection deleted from connection tracking has not ended. The kernel picks up its next
+// packet in mid-stream like a new connection. A farm that was restarted, or whose cut
+// backend is back, may choose the same backend for it. So farms refuse TCP packets that do
+// not begin a connection for a while. Only for a while, because picking up others is useful:
+// connections of a farm with a hash algorithm come from another appliance when routes
+// change.
 
-// flushedTime is how long a connection may be silent without being forgotten: the
-// kernel's nf_conntrack_tcp_timeout_established, unless somebody set it.
+// flushedTime is how long an idle connection is tracked: the kernel's default for
+// nf_conntrack_tcp_timeout_established.
 const flushedTime = 5 * 24 * time.Hour
 
-// silence is how long a packet of a connection that was ended may be yet to come.
+// silence returns how long packets of an ended connection may still arrive.
 func silence(f *farm.Farm) time.Duration {
 	if rules.Home(f.L4.NAT) == rules.Netdev() {
 		return time.Duration(rules.IdleTime(f.L4)) * time.Second
@@ -28,8 +28,8 @@ func silence(f *farm.Farm) time.Duration {
 	return flushedTime
 }
 
-// noteFlushed notes that connections to these backends are ended now. Of those that were
-// deleted none can be chosen again.
+// noteFlushed records that the connections to these backends end now. Deleted backends need
+// no record: they cannot be chosen again.
 func (k *Reconciler) noteFlushed(lost func(backend uint32) bool) {
 	for i := range k.farms {
 		f := &k.farms[i]
@@ -41,8 +41,8 @@ func (k *Reconciler) noteFlushed(lost func(backend uint32) bool) {
 	}
 }
 
-// Flushing has what is of the connections to these backends refused from now on:
-// they are flushed on request.
+// Flushing makes farms refuse further packets of connections to these backends. It is called
+// when connections are flushed on request.
 func (k *Reconciler) Flushing(ctx context.Context, meant func(backend uint32) bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -59,8 +59,8 @@ func (k *Reconciler) Flushing(ctx context.Context, meant func(backend uint32) bo
 	}
 }
 
-// cutNow are the backends that are down and whose connections were ended. One that is up
-// again has new ones.
+// cutNow returns the backends that are down and whose connections were ended. Backends that
+// are up again are removed: their connections are new.
 func (k *Reconciler) cutNow() map[uint32]bool {
 	if b := k.options.Health; b != nil {
 		maps.DeleteFunc(k.cut, func(id uint32, _ bool) bool { return b.Slot(id).Usable() })
@@ -70,8 +70,8 @@ func (k *Reconciler) cutNow() map[uint32]bool {
 	return maps.Clone(k.cut)
 }
 
-// forgetFlushed forgets flushed connections that are not to be heard of any more, and
-// farms that are gone; it reports whether there were such of a farm that is not.
+// forgetFlushed removes expired records of flushed connections and those of deleted farms.
+// It reports whether a record of an existing farm expired.
 func (k *Reconciler) forgetFlushed(at time.Time) (over bool) {
 	there := map[uint32]bool{}
 	for i := range k.farms {
@@ -85,7 +85,7 @@ func (k *Reconciler) forgetFlushed(at time.Time) (over bool) {
 	return over
 }
 
-// flushedNow are the farms with connections that were flushed.
+// flushedNow returns the farms with flushed connections.
 func (k *Reconciler) flushedNow() map[uint32]bool {
 	out := make(map[uint32]bool, len(k.flushed))
 	for id := range k.flushed {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// As an operator ends connections, who then cleans up.
+// Connections ended on request are not picked up again.
 func TestWhatIsEndedOnRequestIsNotTakenUpAgain(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	f, g := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80), s.Farm(2, farm.L4TCP, farm.NATMasquerade, false, 81)
@@ -116,7 +116,7 @@ func TestEndedConnectionsAreRememberedAsLongAsTheyMayBeSilent(t *testing.T) {
 	}
 }
 
-// Restarting a firewall of others often begins with "flush ruleset".
+// Restarting another firewall often begins with "flush ruleset".
 func TestFarmsComeBackAfterSomebodyFlushedAllRules(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	one, two := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80), s.Farm(2, farm.L4TCP, farm.NATMasquerade, false, 81)

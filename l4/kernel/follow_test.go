@@ -23,16 +23,15 @@ import (
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 )
 
-// observed is a filter that remembers what else it was told, and connections
-// that are as many as said.
+// observed is a filter that records its other calls, with a given number of connections.
 type observed struct {
 	told
-	gone       bool // somebody removed the rules
+	gone       bool // the rules were removed
 	doubts     int
 	filled     int
 	full, held map[uint32]bool
 	room       map[uint32]bool
-	notes      []uint32       // backends that packets noted
+	notes      []uint32       // backends noted as full
 	asked      []uint32       // backends whose connections were counted
 	open       map[uint32]int // by backend
 	uncounted  error
@@ -74,7 +73,7 @@ func (f *observed) Count(context.Context) (map[uint32]conntrack.Counts, error) {
 func (f *observed) Flush(context.Context, func(uint32) bool) error    { return nil }
 func (f *observed) FlushUDP(context.Context, func(uint32) bool) error { return nil }
 
-// carried tells how often the filter has carried, and what last.
+// carried returns the number of Carry calls.
 func (f *observed) carried() int { _, n := f.now(); return n }
 
 func TestTheKernelFollowsWhatChangesAndNothingElse(t *testing.T) {
@@ -180,8 +179,8 @@ func TestWeightsOfLeastConnFollowTheShareOfConnections(t *testing.T) {
 	}
 }
 
-// Backends that packets noted as full are counted, and the notes of those with room go.
-// Rules count connections that they have seen begin; of others only looking tells.
+// Backends noted as full are counted, and notes of backends with room are removed. Rules
+// count only connections that began after them.
 func TestBackendsThatAreNotedAreCounted(t *testing.T) {
 	f := &observed{}
 	k := kernel.New(kernel.Options{Filter: f, Connections: f, Log: l4test.Quiet})
@@ -218,7 +217,7 @@ func TestBackendsThatAreNotedAreCounted(t *testing.T) {
 	f.notes = nil
 	k.Age(time.Second)
 	look("nobody is noted any more", map[uint32]int{1: 2, 2: 3}, nil, nil, nil, nil)
-	// A limit that is new has seen no connection that is open.
+	// A new limit has not counted the open connections.
 	one = one.Clone()
 	one.L4.Backends[0].ConnLimit = 1
 	f.filled, f.open = 0, map[uint32]int{1: 2, 2: 3}
@@ -233,7 +232,7 @@ func TestBackendsThatAreNotedAreCounted(t *testing.T) {
 	f.notes = []uint32{1}
 	k.Age(100 * time.Millisecond)
 	look("the next were counted", map[uint32]int{1: 1, 2: 3}, []uint32{1}, set(1), set(), set())
-	f.notes, f.gone = nil, true // new rules have counted nobody
+	f.notes, f.gone = nil, true // new rules have counted nothing
 	k.Age(3 * time.Second)
 	k.Follow(t.Context())
 	f.gone = false
@@ -317,7 +316,7 @@ func TestBackendsThatAreCutAreSo(t *testing.T) {
 	cut("it is up again", map[uint32]bool{})
 }
 
-// unflushed are connections that cannot be ended.
+// unflushed implements Connections and cannot end any.
 type unflushed struct {
 	none
 	why error
@@ -337,7 +336,7 @@ func TestWhatGoesWrongIsInTheLogOnce(t *testing.T) {
 	if lines := log.Lines("farm is not carried by the kernel"); len(lines) != 1 || !strings.Contains(lines[0], `farm=web reason="somebody else`) {
 		t.Errorf("of a farm that is not carried: %q", lines)
 	}
-	if lines := log.Lines("connections of what was stopped may go on"); len(lines) != 1 { // the first time, when nothing is known
+	if lines := log.Lines("connections of what was stopped may go on"); len(lines) != 1 { // the first time, without a previous state
 		t.Errorf("of connections that go on: %q", lines)
 	}
 	k = kernel.New(kernel.Options{Filter: f, Connections: unflushed{why: &os.SyscallError{Syscall: "socket", Err: fs.ErrPermission}}, Log: slog.New(slog.NewTextHandler(&log, nil))})

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// ground remembers whom it was prepared for.
+// ground records the farms it was prepared for.
 type ground struct {
 	farms    []string
 	problems map[uint32]string
@@ -29,14 +29,14 @@ func (g *ground) Prepare(_ context.Context, farms []farm.Farm) map[uint32]string
 
 func (g *ground) Warnings(f *farm.Farm) []string { return []string{"a firewall drops " + f.Name} }
 
-// doubtful is a filter that warns of every farm.
+// doubtful is a filter with a warning for every farm.
 type doubtful struct{ told }
 
 func (*doubtful) Warnings(f *farm.Farm) []string {
 	return []string{"clients of " + f.Name + " are forgotten"}
 }
 
-// two are a farm that runs and one that may.
+// two returns a running farm and one that may be stopped.
 func two(stopped bool) (web, other farm.Farm) {
 	web = l4test.Example(nil)
 	other = l4test.Example(func(f *farm.Farm) { f.ID, f.L4.ID, f.Name, f.Stopped = 8, 13, "other", stopped })
@@ -87,7 +87,7 @@ func TestWhatTheGroundIsNotReadyForIsTheProblemOfFarmsThatRun(t *testing.T) {
 	}
 }
 
-// An address that disappears is a problem within a second, and none when it is back.
+// A missing address is a problem within a second, until it is back.
 func TestFarmsFollowTheirAddress(t *testing.T) {
 	g, f := &ground{}, &told{}
 	k := kernel.New(kernel.Options{Filter: f, Ground: g, Connections: none{}, Log: l4test.Quiet})
@@ -123,13 +123,13 @@ func TestCleaningTakesEverythingAwayUntilTheNextRequest(t *testing.T) {
 	if in, _ := f.now(); len(in.Farms) != 1 {
 		t.Errorf("carried are %v", in.Farms)
 	}
-	// Connections from before may not know that they were flushed.
+	// Ends of earlier connections may not know that they were flushed.
 	if in, _ := f.now(); !in.Flushed[web.ID] {
 		t.Error("what was flushed would be taken up in mid-stream")
 	}
 }
 
-// shown is a filter that has rules of every farm.
+// shown is a filter with rules for every farm.
 type shown struct{ told }
 
 func (*shown) Rules(context.Context, uint32) (string, error) { return "chain", nil }

@@ -13,33 +13,32 @@ import (
 )
 
 const (
-	// releasePause is how often the backends that packets noted as full are counted. It
-	// is a little less than followPause, so that no round is left out.
+	// releasePause is how often the connections of backends noted as full are counted. It is
+	// slightly less than followPause, so that no round is skipped.
 	releasePause = followPause - healthPause
 	// releaseShare bounds the CPU time of counting, when there are very many
 	// connections: one part in so many. Time that passes while the process does not run,
 	// or while nft changes notes, does not count: it would delay the next round by
 	// several times as much.
 	releaseShare = 10
-	// recountPause is how often backends are counted of whose connections the rules did
-	// not see all begin.
+	// recountPause is how often backends are counted that have connections older than their
+	// rules.
 	recountPause = time.Second
 )
 
-// limits is what a reconciler remembers about backends with a limit of connections.
+// limits is the state of a Reconciler for backends with a connection limit.
 type limits struct {
-	released  time.Time     // when notes were looked at last
-	wait      time.Duration // until they are looked at again
-	recounted time.Time     // when backends outside known were counted last
+	released  time.Time     // last check of the notes
+	wait      time.Duration // until the next check
+	recounted time.Time     // last count of backends outside known
 	holding   bool          // some backend is held
-	// known are the limits of backends under which the rules have seen every
-	// connection begin that there is.
+	// known holds the limits of backends whose rules have counted every open connection from
+	// its beginning.
 	known map[uint32]uint32
 }
 
-// release counts the connections of backends that are noted as full, as the kernel
-// counts them, and removes the notes of those that have room. Without a note it costs
-// one question to the kernel.
+// release counts the connections of backends noted as full, as the kernel counts them, and
+// removes the notes of those with room. Without notes it costs one query to the kernel.
 func (k *Reconciler) release(ctx context.Context, at time.Time) {
 	all := bounds(k.farms)
 	if at.Sub(k.released) < k.wait || len(all) == 0 && !k.holding {
@@ -67,7 +66,7 @@ func (k *Reconciler) release(ctx context.Context, at time.Time) {
 	}
 }
 
-// count counts the connections of backends and corrects what is noted about them.
+// count counts the connections of backends and corrects their notes.
 func (k *Reconciler) count(ctx context.Context, backends map[uint32]bool) {
 	at := time.Now()
 	var found map[uint32]conntrack.Counts
@@ -80,8 +79,8 @@ func (k *Reconciler) count(ctx context.Context, backends map[uint32]bool) {
 	k.fill(ctx, at, backends, found)
 }
 
-// fill notes which of the backends are full, by the connections they had at a time.
-// Rules count from nothing once there is no connection that they have not seen begin.
+// fill notes which backends are full, by their connections at the given time. When no
+// connection older than the rules is left, the rules' own count is used.
 func (k *Reconciler) fill(ctx context.Context, at time.Time, backends map[uint32]bool, found map[uint32]conntrack.Counts) {
 	all := bounds(k.farms)
 	c := rules.Counted{At: at, Full: map[uint32]bool{}, Room: map[uint32]bool{}, Held: map[uint32]bool{}}
@@ -107,8 +106,8 @@ func (k *Reconciler) fill(ctx context.Context, at time.Time, backends map[uint32
 	k.holding = len(c.Held) > 0
 }
 
-// recount looks at backends whose limit is new. Connections of those without any are
-// counted by the rules from now on; of the others only looking tells.
+// recount counts the connections of backends whose limit is new. Backends without
+// connections are counted by the rules from now on; the others must be counted here.
 func (k *Reconciler) recount(ctx context.Context) (at time.Time, uncounted map[uint32]bool, found map[uint32]conntrack.Counts) {
 	all := bounds(k.farms)
 	maps.DeleteFunc(k.known, func(id, most uint32) bool { return all[id] != most })
@@ -136,7 +135,7 @@ func (k *Reconciler) recount(ctx context.Context) (at time.Time, uncounted map[u
 	return at, uncounted, found
 }
 
-// bounds lists the backends with a limit of farms that run.
+// bounds returns the connection limits of backends of running farms.
 func bounds(farms []farm.Farm) map[uint32]uint32 {
 	out := map[uint32]uint32{}
 	for i := range farms {
@@ -149,7 +148,7 @@ func bounds(farms []farm.Farm) map[uint32]uint32 {
 	return out
 }
 
-// occupying are the connections to a backend that a rule with ct count counts.
+// occupying returns the number of connections to a backend as a ct count rule counts them.
 func occupying(found map[uint32]conntrack.Counts, backend uint32) int {
 	return found[rules.Mark(backend)].Occupying()
 }

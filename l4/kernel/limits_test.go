@@ -32,7 +32,7 @@ func newCrowd(t *testing.T, edit func(l *farm.L4), limits ...uint32) *crowd {
 	return &crowd{s, t, s.VIP4 + ":80", map[string][]*housetest.Answer{}}
 }
 
-// come opens a connection from an address that stays open, and returns its backend.
+// come opens a connection from an address, keeps it open and returns its backend.
 func (c *crowd) come(source int) string {
 	c.t.Helper()
 	a, err := c.Open(source, c.to)
@@ -43,7 +43,7 @@ func (c *crowd) come(source int) string {
 	return a.Server
 }
 
-// leave closes a connection to the backend, and waits until the kernel knows.
+// leave closes a connection to the backend and waits until the kernel has noticed.
 func (c *crowd) leave(backend string) {
 	c.t.Helper()
 	id := map[string]uint32{"b1": 10, "b2": 11}[backend]
@@ -51,10 +51,10 @@ func (c *crowd) leave(backend string) {
 	c.open[backend][last].Close()
 	c.open[backend] = c.open[backend][:last]
 	l4test.Eventually(c.t, "the connection is closed", func() bool { return c.Tracked(id).Occupying() == last })
-	time.Sleep(2 * tick) // the kernel looks for closed ones once in a tick
+	time.Sleep(2 * tick) // the kernel removes closed connections once per tick
 }
 
-// look has the reconciler look at the notes once.
+// look makes the reconciler check the notes once.
 func (c *crowd) look() {
 	c.t.Helper()
 	c.Reconciler.Age(100 * time.Millisecond)
@@ -113,7 +113,7 @@ func TestAClientKeepsItsSessionWhileItsBackendIsFull(t *testing.T) {
 	}
 }
 
-// A client that is asked about for one backend and goes to another occupies one only.
+// A connection counts only for the backend it was sent to, not for others considered.
 func TestAConnectionOccupiesItsOwnBackendOnly(t *testing.T) {
 	for name, forget := range map[string]bool{"noted": false, "notes are missing": true} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +121,7 @@ func TestAConnectionOccupiesItsOwnBackendOnly(t *testing.T) {
 			for i := range 6 {
 				c.come(i)
 			}
-			for round := range 4 { // each time those that came to the second backend stay
+			for round := range 4 { // connections to the second backend stay
 				c.leave("b2")
 				if forget {
 					c.Appliance.Run("nft", "flush", "set", "inet", "sluice", "full")

@@ -12,19 +12,19 @@ import (
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 )
 
-// weighPause is how often the weights of leastconn follow the connections
-// (contract of the family's daemon).
+// weighPause is how often the leastconn weights follow the connections (contract of
+// Zevenet's daemon).
 const weighPause = 3 * time.Second
 
-// load is what a reconciler remembers of connections.
+// load is the state of a Reconciler about connections.
 type load struct {
 	weights map[uint32]int
 	weighed time.Time
 	limits
 }
 
-// measure counts connections where that decides something: weights of leastconn
-// and limits. It reports whether weights changed.
+// measure counts connections where needed: for leastconn weights and limits. It reports
+// whether weights changed.
 func (k *Reconciler) measure(ctx context.Context, at time.Time) (changed bool) {
 	k.release(ctx, at)
 	if !weighing(k.farms) || at.Sub(k.weighed) < weighPause {
@@ -72,7 +72,7 @@ func weightsOf(farms []farm.Farm, found map[uint32]conntrack.Counts) map[uint32]
 	return out
 }
 
-// live are the connections to a backend that are not being closed.
+// live returns the number of connections to a backend that are not closing.
 func live(found map[uint32]conntrack.Counts, backend uint32) int {
 	return found[rules.Mark(backend)].Open()
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// Parts are the operations the reconciler answers for mgmt. A snapshot is verified
-// and checked like the engine's; rules are only ever made here, of its typed
-// values.
+// Parts returns the operations the reconciler serves to mgmt. A snapshot is verified and
+// checked like the engine's. Rules are only built here, from its typed values.
 func (k *Reconciler) Parts() ctl.Parts {
 	return ctl.Parts{
 		ctl.OpKernelApply:    answered(k.Apply),
@@ -28,7 +27,7 @@ func (k *Reconciler) Parts() ctl.Parts {
 	}
 }
 
-// about is ctl.About for questions about farms that may not be here.
+// about is ctl.About for queries about farms that may not exist.
 func about[Q, A any](f func(context.Context, Q) (A, error)) ctl.Handler {
 	return ctl.About(func(ctx context.Context, q Q) (A, error) {
 		a, err := f(ctx, q)
@@ -40,13 +39,13 @@ func about[Q, A any](f func(context.Context, Q) (A, error)) ctl.Handler {
 	})
 }
 
-// maxListed bounds the sessions of one answer.
+// maxListed limits the sessions in one response.
 const maxListed = 100_000
 
 func (k *Reconciler) answerSessions(ctx context.Context, q ctl.KernelQuestion) (out ctl.KernelSessions, err error) {
 	out.Total, out.List, err = k.Sessions(ctx, q.Service, min(max(q.Limit, 0), maxListed))
 	if errors.Is(err, ErrNoFarm) {
-		return ctl.KernelSessions{}, nil // it has none
+		return ctl.KernelSessions{}, nil // the farm keeps no sessions
 	}
 	return out, err
 }
@@ -86,8 +85,8 @@ func (k *Reconciler) answerLearn(ctx context.Context, _ []byte, files []*os.File
 	return k.LearnSessions(ctx, learned.Service, learned.List)
 }
 
-// answered gives f the snapshot of a request, and the problems it returns as the
-// answer.
+// answered returns a handler that calls f with the snapshot of a request and responds with
+// the problems f returns.
 func answered(f func(ctx context.Context, generation uint64, cfg *farm.Config) map[uint32]string) ctl.Handler {
 	return func(ctx context.Context, body []byte, files []*os.File) (any, error) {
 		if err := ctl.Strict(body, &struct{}{}); err != nil {

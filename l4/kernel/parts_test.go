@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// counting is a filter and connections that have counted.
+// counting is a filter and its connections, with given counters.
 type counting struct {
 	told
 	none

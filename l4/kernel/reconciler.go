@@ -11,69 +11,66 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// healthPause is how often the health table is looked at, which is one comparison: how
-// long a backend that was found down still gets new clients, but for what making rules
-// takes. Everything else that is followed is looked at every followPause.
+// healthPause is how often the health table is checked, which is one comparison. It limits
+// how long a failed backend still gets new clients, apart from the time to change rules.
+// Everything else is checked every followPause.
 const (
 	healthPause = 20 * time.Millisecond
 	followPause = 100 * time.Millisecond
 )
 
-// groundPause is how often the ground is asked whether the farms can stand on it: an
-// address of a farm comes and goes without a message, e.g. with the role of a cluster.
+// groundPause is how often the ground is checked: a farm's address may appear or disappear
+// without a notification, e.g. with a cluster role.
 const groundPause = 500 * time.Millisecond
 
-// retryPause is how often what failed is tried again.
+// retryPause is the pause before a failed step is retried.
 var retryPause = 5 * time.Second
 
-// intactPause is how often the filter is asked whether its rules are still there:
-// how long farms are not served after others flushed all rules.
-// One that takes long to tell is asked less often: for 1/intactShare of the time.
+// intactPause is how often the filter is asked whether its rules are still there. It limits
+// how long farms are not served after someone flushed all rules. A slow check runs less
+// often, for 1/intactShare of the time.
 const (
 	intactPause = 200 * time.Millisecond
 	intactShare = 20
 )
 
-// Reconciler keeps the kernel equal to what was last asked for and to what the
-// health table says. Any goroutine may call it. Make it with New.
+// Reconciler keeps the kernel equal to the last requested farms and the health table. It is
+// safe for concurrent use. Make it with New.
 type Reconciler struct {
 	options Options
 
 	mu    sync.Mutex // held while rules are changed
 	farms []farm.Farm
-	// transparent are farms of the engine whose backends see the addresses of
-	// clients.
+	// transparent holds farms of the engine whose backends see client addresses.
 	transparent []farm.Farm
 	generation  uint64
-	version     uint64 // of the health table, as last carried
+	version     uint64 // of the health table, when rules were last loaded
 	problems    map[uint32]string
 	warnings    map[uint32][]string
-	wire        *seen             // as last carried
-	looked      time.Time         // at the wire, last
-	asked       time.Time         // when the filter was asked last whether its rules are there
-	pause       time.Duration     // until it is asked again
-	failed      time.Time         // when Carry failed last, zero while it works
-	unready     map[uint32]string // farms the ground is not ready for
-	prepared    time.Time         // when that was asked last
+	wire        *seen             // as last loaded
+	looked      time.Time         // last check of the wire
+	asked       time.Time         // last check of the rules
+	pause       time.Duration     // until the next check of the rules
+	failed      time.Time         // last failure of Carry, zero if it worked since
+	unready     map[uint32]string // farms the system is not ready for
+	prepared    time.Time         // last check of that
 	applied     bool              // Apply was called
-	graced      []graced          // farms that were stopped and whose connections may go on
-	// flushed are farms whose connections were flushed, and until when that is to be
-	// remembered.
+	graced      []graced          // stopped farms whose connections may continue
+	// flushed holds farms whose connections were flushed, with the time this record expires.
 	flushed map[uint32]time.Time
-	// cut are backends whose connections were flushed while they were down.
+	// cut holds backends whose connections were flushed while they were down.
 	cut map[uint32]bool
-	// restored is how often rules were made anew because somebody else had changed
-	// them.
+	// restored counts how often rules were rebuilt because someone else changed them.
 	restored uint64
-	// left are backends that are down and whose flows of UDP were forgotten.
+	// left holds backends that are down and whose UDP flows were deleted.
 	left map[uint32]bool
 	load
 
 	shown atomic.Pointer[view]
 }
 
-// New returns a Reconciler that has not been asked for anything: whatever an
-// earlier one left in the kernel stays until Apply.
+// New returns a Reconciler without farms. Rules left in the kernel by an earlier process
+// stay until Apply.
 func New(o Options) *Reconciler {
 	if o.Connections == nil {
 		o.Connections = Tracked{}
@@ -83,9 +80,9 @@ func New(o Options) *Reconciler {
 	return k
 }
 
-// Apply makes the kernel carry the kernel farms of cfg and no others.
-// generation numbers the request, see Generation. The result are the farms that
-// are not carried and why, by ID.
+// Apply makes the kernel carry exactly the kernel farms of cfg. generation numbers the
+// request, see Generation. It returns the farms that are not carried, with the reasons, by
+// ID.
 func (k *Reconciler) Apply(ctx context.Context, generation uint64, cfg *farm.Config) map[uint32]string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -114,15 +111,15 @@ func (k *Reconciler) Apply(ctx context.Context, generation uint64, cfg *farm.Con
 	return maps.Clone(k.problems)
 }
 
-// Generation is the number of the last Apply; 0 before the first.
+// Generation returns the number of the last Apply, or 0 before the first.
 func (k *Reconciler) Generation() uint64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.generation
 }
 
-// Run follows the health table and the number of connections until ctx ends. The
-// kernel goes on with what it has then. It starts no goroutine.
+// Run follows the health table and the number of connections until ctx ends. The kernel then
+// keeps its current rules. Run starts no goroutine.
 func (k *Reconciler) Run(ctx context.Context) {
 	tick := time.NewTicker(healthPause)
 	defer tick.Stop()
@@ -145,7 +142,7 @@ func (k *Reconciler) Run(ctx context.Context) {
 	}
 }
 
-// healthVersion is that of the health table, 0 without one.
+// healthVersion returns the version of the health table, or 0 without one.
 func (k *Reconciler) healthVersion() uint64 {
 	if k.options.Health == nil {
 		return 0
@@ -153,9 +150,9 @@ func (k *Reconciler) healthVersion() uint64 {
 	return k.options.Health.Version()
 }
 
-// follow carries again when the health table has changed, or what is on the wire, and
-// after a failure. The wire is looked at when it is said to have changed, and
-// now and then because addresses of this machine change too.
+// follow reloads the rules when the health table or something on the wire has changed, and
+// after a failure. The wire is checked after a notification, and periodically because
+// addresses of this machine change too.
 func (k *Reconciler) follow(ctx context.Context, wire bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -185,10 +182,10 @@ func (k *Reconciler) follow(ctx context.Context, wire bool) {
 	}
 }
 
-// errLost is the problem of farms until their rules are there again.
+// errLost is the problem of farms until their rules are restored.
 const errLost = "somebody else removed or changed its rules in the kernel; they are being restored"
 
-// lose shows that farms are not carried as they should be, and counts that.
+// lose records that the rules of farms were lost, and counts it.
 func (k *Reconciler) lose() {
 	k.restored++
 	problems := maps.Clone(k.problems)
@@ -201,7 +198,7 @@ func (k *Reconciler) lose() {
 	k.show()
 }
 
-// fallen reports whether somebody removed rules.
+// fallen reports whether someone removed rules.
 func (k *Reconciler) fallen(ctx context.Context) bool {
 	if time.Since(k.asked) < k.pause {
 		return false

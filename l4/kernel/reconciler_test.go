@@ -24,16 +24,16 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// told is a filter that remembers what it was last asked to carry.
+// told is a filter that records the last input of Carry.
 type told struct {
-	kernel.Unable // what else may be asked for
+	kernel.Unable // the other methods
 	mu            sync.Mutex
 	last          rules.Input
 	times         int
 	fails         error
 }
 
-// flushed remembers whose connections were ended.
+// flushed records the backends whose connections were ended.
 type flushed struct {
 	none
 	mu  sync.Mutex
@@ -52,7 +52,7 @@ func (f *flushed) Flush(_ context.Context, meant func(uint32) bool) error {
 	return nil
 }
 
-// took is whose were ended since it was last asked.
+// took returns the backends recorded since its last call.
 func (f *flushed) took() map[uint32]bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -74,7 +74,7 @@ func (f *told) now() (in rules.Input, times int) {
 	return f.last, f.times
 }
 
-// following is a reconciler that follows until the test ends.
+// following returns a reconciler that runs until the test ends.
 func following(t *testing.T, f kernel.Filter) *kernel.Reconciler {
 	t.Helper()
 	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: l4test.Quiet})
@@ -114,7 +114,7 @@ func TestRulesFollowTheHealthTableAtOnce(t *testing.T) {
 		k.Apply(ctx, 1, &farm.Config{Farms: []farm.Farm{one}})
 		go k.Run(ctx)
 		id := one.L4.Backends[0].ID
-		for i := range 9 { // whenever in the time between two looks at everything
+		for i := range 9 { // at different times between two full checks
 			time.Sleep(time.Second + time.Duration(i)*10*time.Millisecond)
 			for _, state := range []health.State{health.Down, health.Up} {
 				_, before := f.now()
@@ -130,7 +130,7 @@ func TestRulesFollowTheHealthTableAtOnce(t *testing.T) {
 }
 
 func TestWhatTransparentFarmsNeedIsTriedAgain(t *testing.T) {
-	t.Cleanup(kernel.SetRetryPause(10 * time.Millisecond)) // undone when the reconciler has ended
+	t.Cleanup(kernel.SetRetryPause(10 * time.Millisecond)) // restored after the reconciler has ended
 	f := &told{fails: errors.New("somebody else is changing rules")}
 	k := following(t, f)
 	one := l4test.Example(func(f *farm.Farm) {
@@ -172,7 +172,7 @@ func TestAGraceIsThatOfTheLastStopAndEndsForWhoIsCut(t *testing.T) {
 	}
 }
 
-// A netd that was killed knows nothing of graces that began before.
+// Grace periods survive a restart of netd.
 func TestConnectionsInTheirGraceOutliveNetd(t *testing.T) {
 	conns := &flushed{}
 	k := kernel.New(kernel.Options{Filter: &told{}, Connections: conns, Log: l4test.Quiet})
@@ -188,7 +188,7 @@ func TestConnectionsInTheirGraceOutliveNetd(t *testing.T) {
 	}
 }
 
-// slow is a filter whose change takes until it is let go.
+// slow is a filter whose Carry waits until it is released.
 type slow struct {
 	told
 	begun, let chan struct{}
@@ -200,8 +200,8 @@ func (f *slow) Carry(ctx context.Context, in *rules.Input) (map[uint32]string, e
 	return f.told.Carry(ctx, in)
 }
 
-// A change of thousands of farms takes seconds; who asks what is carried gives
-// up before, and asks again: netd would be full of questions nobody waits for.
+// State queries do not wait for a change, which takes seconds with thousands of farms.
+// Otherwise netd would fill up with abandoned queries.
 func TestWhatIsCarriedIsToldWhileAChangeIsUnderWay(t *testing.T) {
 	f := &slow{begun: make(chan struct{}, 1), let: make(chan struct{}, 1)}
 	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: l4test.Quiet})
@@ -241,7 +241,7 @@ func TestWhatIsCarriedIsToldWhileAChangeIsUnderWay(t *testing.T) {
 	}
 }
 
-// relay remembers what it was told.
+// relay records its calls.
 type relay struct {
 	farms    []farm.Farm
 	problems map[uint32]string
@@ -252,7 +252,7 @@ func (r *relay) Follow(farms []farm.Farm, problems map[uint32]string, wire rules
 	r.farms, r.problems, r.wire = farms, problems, wire
 }
 
-// neighbours are some that are all known.
+// neighbours implements Neighbours with known next hops.
 type neighbours map[netip.Addr]neigh.NextHop
 
 func (n neighbours) Want([]netip.Addr)                      {}
@@ -283,7 +283,7 @@ func TestTheRelayIsToldWhatIsCarriedAndWhere(t *testing.T) {
 	}
 }
 
-// fails is an nft that does nothing and says so.
+// fails returns an nft that fails with this message.
 func fails(t *testing.T, says string) *nft.Runner {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "nft")
@@ -308,7 +308,7 @@ func TestWithoutTheRightEveryFarmSaysWhy(t *testing.T) {
 	}
 }
 
-// none is no connections.
+// none implements Connections without connections.
 type none struct{}
 
 func (none) Count(context.Context) (map[uint32]conntrack.Counts, error) { return nil, nil }

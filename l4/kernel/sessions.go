@@ -10,14 +10,14 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// What a question about sessions may be refused for.
+// Errors for queries about sessions.
 var (
 	ErrNoFarm    = errors.New("the kernel carries no such farm")
 	errNoTable   = errors.New("the farm keeps no sessions: set persistence first")
 	errNoBackend = errors.New("the farm has no such backend")
 )
 
-// keepingNow is the running farm with that number of sessions.
+// keepingNow returns the running farm with sessions of that service number.
 func (k *Reconciler) keepingNow(service uint32) (*farm.Farm, error) {
 	v := k.shown.Load()
 	for i := range v.farms {
@@ -33,8 +33,8 @@ func (k *Reconciler) keepingNow(service uint32) (*farm.Farm, error) {
 	return nil, ErrNoFarm
 }
 
-// Sessions tells how many sessions a farm has, by the number of its group of
-// backends, and lists at most limit of them, the static ones first.
+// Sessions returns the number of sessions of a farm, found by the number of its backend
+// group, and at most limit of them, static ones first.
 func (k *Reconciler) Sessions(ctx context.Context, service uint32, limit int) (total int, list []ctl.KernelSession, err error) {
 	f, err := k.keepingNow(service)
 	if err != nil {
@@ -62,7 +62,7 @@ func (k *Reconciler) Sessions(ctx context.Context, service uint32, limit int) (t
 	return len(list), list[:min(len(list), limit)], nil
 }
 
-// Session is the session of one key.
+// Session returns the session of one key.
 func (k *Reconciler) Session(ctx context.Context, service uint32, client string) (ctl.KernelSession, bool, error) {
 	f, err := k.keepingNow(service)
 	if err != nil {
@@ -84,8 +84,7 @@ func (k *Reconciler) Session(ctx context.Context, service uint32, client string)
 	return s, ok && backendsOf(f)[s.Backend], err
 }
 
-// AddSession gives a client a session as if it had come itself; ttl 0 means the
-// farm's.
+// AddSession adds a client's session as if a packet had made it. ttl 0 means the farm's.
 func (k *Reconciler) AddSession(ctx context.Context, service uint32, client string, backend uint32, ttl time.Duration) error {
 	f, err := k.keepingNow(service)
 	if err != nil {
@@ -104,9 +103,8 @@ func (k *Reconciler) AddSession(ctx context.Context, service uint32, client stri
 	return k.options.Filter.Learn(ctx, f, ctl.KernelSession{Key: key, Backend: backend, TTL: ttl})
 }
 
-// LearnSessions makes clients known to a farm as if they had come themselves:
-// those whose key means something to it, and whose backend it has. It tells how
-// many were.
+// LearnSessions adds sessions as if packets had made them, those with a valid key and a
+// backend of the farm. It returns their number.
 func (k *Reconciler) LearnSessions(ctx context.Context, service uint32, list []ctl.KernelSession) (int, error) {
 	f, err := k.keepingNow(service)
 	if err != nil {
@@ -127,8 +125,8 @@ func (k *Reconciler) LearnSessions(ctx context.Context, service uint32, list []c
 	return len(learned), k.options.Filter.Learn(ctx, f, learned...)
 }
 
-// DeleteSession forgets a session and reports whether there was one. Static
-// ones stay: they are configuration.
+// DeleteSession deletes a session and reports whether it existed. Static sessions stay: they
+// are configuration.
 func (k *Reconciler) DeleteSession(ctx context.Context, service uint32, client string) (bool, error) {
 	f, err := k.keepingNow(service)
 	if err != nil {
@@ -141,8 +139,7 @@ func (k *Reconciler) DeleteSession(ctx context.Context, service uint32, client s
 	return k.options.Filter.Forget(ctx, f, key)
 }
 
-// FlushSessions forgets all sessions of a farm but the static ones, and says
-// how many there were.
+// FlushSessions deletes all sessions of a farm except static ones, and returns their number.
 func (k *Reconciler) FlushSessions(ctx context.Context, service uint32) (int, error) {
 	f, err := k.keepingNow(service)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// keeper is a filter that keeps the sessions of one farm, by their keys.
+// keeper is a filter with the sessions of one farm, by key.
 type keeper struct {
 	told
 	kept   map[string]ctl.KernelSession
@@ -59,9 +59,9 @@ func (f *keeper) Forget(_ context.Context, _ *farm.Farm, keys ...string) (was bo
 
 func (f *keeper) ForgetAll(context.Context, *farm.Farm) error { clear(f.kept); return f.broken }
 
-// keeping is the parts of a reconciler that carries a farm with sessions of
-// addresses (service 12, backends 1, 2, and 3, which is cut), one without (13),
-// one that is stopped (14) and one with a problem (15).
+// keeping returns a reconciler and its parts. It carries a farm with sessions by address
+// (service 12; backends 1, 2, and 3, which is cut), one without sessions (13), a stopped one
+// (14) and one with a problem (15).
 func keeping(t *testing.T, f *keeper) (*kernel.Reconciler, ctl.Parts) {
 	t.Helper()
 	f.kept = map[string]ctl.KernelSession{}
@@ -81,7 +81,7 @@ func keeping(t *testing.T, f *keeper) (*kernel.Reconciler, ctl.Parts) {
 	return k, k.Parts()
 }
 
-// learned are sessions in sealed memory.
+// learned returns sessions in sealed memory.
 func learned(t *testing.T, text string) *os.File {
 	t.Helper()
 	f, err := shm.Sealed("test", []byte(text))
@@ -131,7 +131,7 @@ func TestSessionsAreListedFoundAddedAndForgottenOnRequest(t *testing.T) {
 			{"key":"10.8.0.6","backend":3,"ttl":7},{"key":"10.8.0.7","backend":1},{"key":"4022","backend":1,"ttl":7},{"key":"10.9.0.1","backend":2,"ttl":7}]}`}, want: 2},
 		{op: ctl.OpKernelLearn, files: []string{`{"service":12,"list":[{"key":"4022","backend":1,"ttl":7}]}`}, want: 0},
 		{op: ctl.OpKernelLearn, files: []string{`{"service":14,"list":[]}`}, fails: noFarm},
-		// What packets began for a client with a static session is not told.
+		// A session made by packets is not listed if the client has a static one.
 		{op: ctl.OpKernelSessions, body: `{"service":12,"limit":9}`, want: list(4, own, one, two, ctl.KernelSession{Key: "10.8.0.4", Backend: 1, TTL: 7})},
 		{op: ctl.OpKernelChange, body: `{"service":12,"act":"delete","key":" 10.8.0.1"}`, want: 1},
 		{op: ctl.OpKernelChange, body: `{"service":12,"act":"delete","key":"10.8.0.1"}`, want: 0},
@@ -158,7 +158,7 @@ func TestSessionsAreListedFoundAddedAndForgottenOnRequest(t *testing.T) {
 	}
 }
 
-// Who asked for what cannot be is told so; what broke here is another thing.
+// Invalid queries and internal failures have different errors.
 func TestQuestionsAboutFarmsThatAreNotHereAreInvalid(t *testing.T) {
 	f := &keeper{}
 	_, parts := keeping(t, f)
@@ -209,8 +209,7 @@ func TestAFilterThatIsBrokenIsTold(t *testing.T) {
 	}
 }
 
-// What a farm remembered for a backend it has no more, or that was cut, would
-// be of use to nobody.
+// Sessions of deleted or cut backends are removed.
 func TestSessionsOfBackendsThatAreGoneAreForgotten(t *testing.T) {
 	f := &keeper{kept: map[string]ctl.KernelSession{}}
 	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: l4test.Quiet})
@@ -219,10 +218,10 @@ func TestSessionsOfBackendsThatAreGoneAreForgotten(t *testing.T) {
 	fewer.L4.Backends = fewer.L4.Backends[1:]
 	cut.L4.Backends[1].Maintenance = farm.MaintenanceCut
 	other.ID = 8
-	more := one.Clone() // with one nobody came to
+	more := one.Clone() // with a backend without sessions
 	more.L4.Backends = append(more.L4.Backends, one.L4.Backends[0])
 	more.L4.Backends[2].ID = 3
-	forgetful.L4.Persist = farm.L4PersistSrcPt // its sessions are others
+	forgetful.L4.Persist = farm.L4PersistSrcPt // its sessions have another kind of key
 	forgetful.L4.Backends = forgetful.L4.Backends[1:]
 	for _, c := range []struct {
 		name   string

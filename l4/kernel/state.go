@@ -11,9 +11,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// view is what is said of a reconciler. Who asks does not wait for a change that is
-// under way, which may take longer than anybody waits: it hears what was there
-// before. Nothing of it is changed.
+// view is the published state of a reconciler. A query does not wait for a change in
+// progress, which may take long, but sees the previous state. A view is immutable.
 type view struct {
 	farms      []farm.Farm
 	generation uint64
@@ -22,19 +21,19 @@ type view struct {
 	restored   uint64
 }
 
-// show has everybody see what there is now. k.mu is held.
+// show publishes the current state. k.mu is held.
 func (k *Reconciler) show() {
 	k.shown.Store(&view{k.farms, k.generation, k.problems, k.warnings, k.restored})
 }
 
-// state is what the kernel carries.
+// state returns the state of the kernel's farms.
 func (k *Reconciler) state() ctl.KernelState {
 	v := k.shown.Load()
 	return ctl.KernelState{Generation: v.generation, Problems: maps.Clone(v.problems), Warnings: k.told(v), Restored: v.restored}
 }
 
-// told are the warnings about farms that run: of backends that get nothing, of
-// the ground they stand on, and of what carries them.
+// told returns the warnings about running farms: backends without connections, and warnings
+// of the ground and the filter.
 func (k *Reconciler) told(v *view) map[uint32][]string {
 	out := maps.Clone(v.warnings)
 	sources := []func(*farm.Farm) []string{k.options.Filter.Warnings}
@@ -58,8 +57,8 @@ func (k *Reconciler) told(v *view) map[uint32][]string {
 	return out
 }
 
-// Traffic is what the kernel counted for the farms it carries; a farm's is the
-// sum of its backends.
+// Traffic returns the kernel's counters of carried farms. A farm's counters are the sum over
+// its backends.
 func (k *Reconciler) Traffic(ctx context.Context) (ctl.KernelTraffic, error) {
 	counted, err := k.options.Filter.Counters(ctx)
 	if err != nil {
@@ -87,7 +86,7 @@ func (k *Reconciler) Traffic(ctx context.Context) (ctl.KernelTraffic, error) {
 	return out, nil
 }
 
-// Rules is what is in the kernel for one farm, for people to read.
+// Rules returns the rules of one farm in the kernel, as readable text.
 func (k *Reconciler) Rules(ctx context.Context, id uint32) (string, error) {
 	v, running := k.shown.Load(), false
 	for i := range v.farms {
@@ -99,8 +98,8 @@ func (k *Reconciler) Rules(ctx context.Context, id uint32) (string, error) {
 	return k.options.Filter.Rules(ctx, id)
 }
 
-// Objects lists what of ours is in the packet filter, and tells whether somebody
-// else meddles with it.
+// Objects lists the objects of this program in the packet filter, and how often someone else
+// changed them.
 func (k *Reconciler) Objects(ctx context.Context) ([]ctl.KernelObject, error) {
 	list, err := k.options.Filter.Objects(ctx)
 	if n := k.shown.Load().restored; n > 0 {
@@ -109,7 +108,7 @@ func (k *Reconciler) Objects(ctx context.Context) ([]ctl.KernelObject, error) {
 	return list, err
 }
 
-// Clean removes everything of ours from the packet filter, for an appliance that
+// Clean removes everything of this program from the packet filter, for an appliance that
 // does not run.
 func (k *Reconciler) Clean(ctx context.Context) error {
 	k.mu.Lock()

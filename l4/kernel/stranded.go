@@ -13,8 +13,8 @@ import (
 // goes down, after the rules that choose another one for the next datagram. Connections of
 // TCP and SCTP stay until their ends notice, or end with cut_conns.
 
-// leave forgets the flows of UDP of backends that went down since it was called last and
-// whose farm has another one. It is called once the rules are as in says.
+// leave deletes the UDP flows of backends that went down since the last call and whose farm
+// has another backend. It is called after the rules of in are loaded.
 func (k *Reconciler) leave(ctx context.Context, in *rules.Input) {
 	now := stranded(k.farms, in)
 	fresh := map[uint32]bool{}
@@ -26,7 +26,7 @@ func (k *Reconciler) leave(ctx context.Context, in *rules.Input) {
 		return
 	}
 	if err := k.options.Connections.FlushUDP(ctx, func(backend uint32) bool { return fresh[backend] }); err != nil {
-		k.left = nil // tried again with the next change
+		k.left = nil // retried with the next change
 		k.options.Log.Debug("flows of backends that are down are not forgotten", "error", err)
 	}
 }
@@ -40,7 +40,8 @@ func anyTrue(of map[uint32]bool) bool {
 	return false
 }
 
-// stranded are the backends that are down, of farms of UDP that run and have another one.
+// stranded returns the backends that are down, in running UDP farms with another usable
+// backend.
 func stranded(farms []farm.Farm, in *rules.Input) map[uint32]bool {
 	out := map[uint32]bool{}
 	for i := range farms {

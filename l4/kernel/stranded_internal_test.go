@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
-// Protocols with a helper, as SIP and TFTP, have flows of UDP as well.
+// Protocols with a helper, such as SIP and TFTP, have UDP flows too.
 func TestBackendsAreLeftInFarmsThatCarryUDP(t *testing.T) {
 	for _, p := range farm.L4Protocols() {
 		l := &farm.L4{Protocol: p, Backends: []farm.Backend{{ID: 1, Host: "192.0.2.1"}, {ID: 2, Host: "192.0.2.2"}}}

@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/nftables"
 )
 
-// A client keeps sending from one port while its backend goes down. Connections of TCP to
-// the same backend stay.
+// A client's UDP flow moves to another backend when its backend goes down, while TCP
+// connections to that backend stay.
 func TestFlowsOfUDPLeaveABackendThatIsDown(t *testing.T) {
 	table, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
@@ -52,7 +52,7 @@ func TestFlowsOfUDPLeaveABackendThatIsDown(t *testing.T) {
 					t.Fatal(err)
 				}
 				n, err := c.Read(b)
-				if err != nil { // an answer that was under way when its flow was forgotten
+				if err != nil { // a reply in transit when its flow was deleted
 					return ""
 				}
 				var name string

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/neigh"
 )
 
-// Neighbours follows where addresses are; a *neigh.Watcher does.
+// Neighbours resolves next hops; implemented by *neigh.Watcher.
 type Neighbours interface {
 	Want(addrs []netip.Addr)
 	Changed() <-chan struct{}
@@ -21,19 +21,19 @@ type Neighbours interface {
 }
 
 const (
-	// firstLook is how long a change waits for where its new backends are. Those
-	// that answer later are used from then on.
+	// firstLook is how long a change waits for the next hops of its new backends. Backends
+	// that reply later are used from then on.
 	firstLook = 300 * time.Millisecond
 	lookPause = 2 * time.Millisecond
-	// lookInterval is how often the interfaces of VIPs are looked for.
+	// lookInterval is how often the interfaces of VIPs are looked up.
 	lookInterval = time.Second
 )
 
-// seen is a Wire as it was at one moment.
+// seen is a snapshot of a Wire.
 type seen struct {
 	hops    map[netip.Addr]neigh.NextHop
 	devices map[netip.Addr][]string
-	index   map[string]int // of interfaces: one that was made anew has another
+	index   map[string]int // of interfaces; a recreated one has another
 }
 
 func (s *seen) NextHop(a netip.Addr) (neigh.NextHop, bool) { p, ok := s.hops[a]; return p, ok }
@@ -44,7 +44,7 @@ func (s *seen) equal(other *seen) bool {
 		maps.EqualFunc(s.devices, other.devices, func(a, b []string) bool { return slices.Equal(a, b) })
 }
 
-// packetBackends are the addresses of backends and VIPs of packet modes.
+// packetBackends returns the addresses of backends and VIPs of packet modes.
 func packetBackends(farms []farm.Farm) (backends, vips []netip.Addr) {
 	for i := range farms {
 		if f := &farms[i]; !f.Stopped && rules.Home(f.L4.NAT) == rules.Netdev() {
@@ -57,8 +57,8 @@ func packetBackends(farms []farm.Farm) (backends, vips []netip.Addr) {
 	return backends, vips
 }
 
-// watch has the backends of the farms followed and waits a moment for next hops
-// that are not known.
+// watch makes Neighbours follow the backends of the farms, and waits briefly for unknown
+// next hops.
 func (k *Reconciler) watch(ctx context.Context) {
 	n := k.options.Neighbours
 	if n == nil {
@@ -77,8 +77,7 @@ func (k *Reconciler) watch(ctx context.Context) {
 	}
 }
 
-// look is what is on the wire now for those farms; nil when there is nothing to
-// look for.
+// look returns the current next hops and devices of these farms, or nil if none are needed.
 func (k *Reconciler) look(farms []farm.Farm) *seen {
 	_, vips := packetBackends(farms)
 	if k.options.Neighbours == nil || len(vips) == 0 {
@@ -101,10 +100,10 @@ func (k *Reconciler) look(farms []farm.Farm) *seen {
 	return s
 }
 
-// ethernets are the Ethernet interfaces that have addresses: packets for a VIP
-// may come in by any of them, whichever has it. Those that have no more than
-// every interface has by itself (fe80::/10) are left out: they come and go with
-// containers. So are those nft cannot name, which would spoil the rules of all.
+// ethernets returns the Ethernet interfaces with addresses: packets for a VIP may arrive on
+// any of them. Interfaces with only link-local addresses (fe80::/10) are left out, because
+// they come and go with containers. So are interfaces whose names nft cannot parse, which
+// would make it refuse all rules.
 func ethernets(all []addr.Local, vips []netip.Addr) (names []string) {
 	for _, l := range all {
 		own := !l.Addr.IsLinkLocalUnicast() || slices.Contains(vips, l.Addr)
@@ -115,7 +114,7 @@ func ethernets(all []addr.Local, vips []netip.Addr) (names []string) {
 	return names
 }
 
-// moved reports whether something on the wire is not where the rules have it.
+// moved reports whether something on the wire differs from the rules.
 func (k *Reconciler) moved() bool {
 	now := k.look(k.farms)
 	if now == nil || k.wire == nil {
@@ -123,14 +122,14 @@ func (k *Reconciler) moved() bool {
 	}
 	for name, index := range k.wire.index {
 		if now.index[name] != index {
-			k.options.Filter.Doubt() // chains of an interface go with it (Linux before 6.16)
+			k.options.Filter.Doubt() // chains of an interface are deleted with it (Linux before 6.16)
 		}
 	}
 	return !now.equal(k.wire)
 }
 
-// changes is closed, or gets a value, when moved is worth asking; nil when
-// nobody is followed.
+// changes returns a channel that signals when moved should be called, or nil without
+// Neighbours.
 func (k *Reconciler) changes() <-chan struct{} {
 	if k.options.Neighbours == nil {
 		return nil

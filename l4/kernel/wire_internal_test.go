@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/addr"
 )
 
-// Somebody may name an interface as nft cannot: its packets pass by.
+// An interface with a name nft cannot parse is left out.
 func TestPacketsAreTakenFromEthernetInterfacesWithAddresses(t *testing.T) {
 	vip, link := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("fe80::1")
 	all := []addr.Local{

@@ -15,11 +15,11 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// walking are neighbours that are followed, some of which answer late.
+// walking implements Neighbours; some replies are late.
 type walking struct {
 	wanted []netip.Addr
 	asked  int
-	late   int // questions until they answer
+	late   int // queries until they reply
 	hops   map[netip.Addr]neigh.NextHop
 	moved  chan struct{}
 }
@@ -74,7 +74,7 @@ func TestBackendsOfPacketModesAreFollowedOnTheWire(t *testing.T) {
 			t.Errorf("packets for the VIP come in by %q", got)
 		}
 	}
-	hop(first, 1) // a change waits for those that answer soon
+	hop(first, 1) // a change waits for quick replies
 	k.Follow(t.Context())
 	times := f.carried()
 	step := func(what string, more int) {
@@ -120,7 +120,7 @@ func TestWhatFollowsHearsOfTheWireAtOnce(t *testing.T) {
 	one := l4test.Example(func(f *farm.Farm) { f.L4.NAT = farm.NATDirect; f.L4.Backends = f.L4.Backends[:1] })
 	k.Apply(t.Context(), 1, &farm.Config{Farms: []farm.Farm{one}})
 	k.Follow(t.Context())
-	k.Age(-time.Hour) // it is not looked again by itself
+	k.Age(-time.Hour) // no periodic check
 	n.hops = map[netip.Addr]neigh.NextHop{addr: {Addr: addr, MAC: neigh.MAC{2, 1}}}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})

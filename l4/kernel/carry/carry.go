@@ -1,6 +1,6 @@
-// Package carry has a packet filter carry as many farms as it can: those whose
-// modules this kernel lacks, or whose rules it refuses, are left out, with the
-// reason, and are nobody else's problem.
+// Package carry makes a packet filter carry as many farms as possible. Farms whose kernel
+// modules are missing, or whose rules the kernel refuses, are left out with a reason and do
+// not affect others.
 package carry
 
 import (
@@ -15,9 +15,9 @@ import (
 // maxRefused is how often the kernel may refuse farms before all are given up.
 const maxRefused = 16
 
-// Most tries until all are carried but those the kernel refuses, whose
-// problem that is. try tells whose rules were refused, and why; none when that
-// is not known.
+// Most calls try until all farms are carried except those the kernel refuses, which are
+// returned as problems. try returns the farms whose rules were refused, with the reasons, or
+// none if that is unknown.
 func Most(in *rules.Input, log *slog.Logger, try func(left *rules.Input) (problems, refused map[uint32]string, err error)) (map[uint32]string, error) {
 	left, reasons := able(in)
 	for round := 0; ; round++ {

@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
-// numbered are farms of those numbers.
+// numbered returns farms with these numbers.
 func numbered(ids ...uint32) (farms []farm.Farm) {
 	for _, id := range ids {
 		farms = append(farms, l4test.Example(func(f *farm.Farm) { f.ID = id }))
@@ -37,7 +37,7 @@ func TestFarmsTheKernelRefusesAreLeftOutOneByOne(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name    string
-		refused uint32 // all up to it are, one after the other
+		refused uint32 // all IDs up to it are refused one by one
 		carried bool
 	}{{"none", 0, true}, {"two", 2, true}, {"as many as may be", 16, true}, {"too many", 17, false}} {
 		var log logtest.Log
@@ -88,7 +88,7 @@ func TestWhatNobodyIsToldToBeRefusedForIsTheFilters(t *testing.T) {
 	}
 }
 
-// What the compiler does not know is not handed to it.
+// Farms the compiler does not know are not passed to it.
 func TestFarmsThatAreNotPlainAreNotTried(t *testing.T) {
 	farms := numbered(1, 2, 3)
 	farms[1].L4.Algorithm = "wishes"

@@ -12,17 +12,17 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
-// The kernel loads the module of a helper when a rule names it, but not the
-// module that rewrites addresses in what it reads (nf_nat_ftp): without that one
-// farms would seem to work until the first data connection.
+// The kernel loads the module of a helper when a rule names it, but not the module that
+// rewrites addresses in the stream (nf_nat_ftp). Without that one, farms would fail only at
+// the first data connection.
 
-// modules tells what this kernel has. known is false where it does not say.
+// modules holds the kernel's modules. known is false if they cannot be read.
 type modules struct {
 	there map[string]bool
 	known bool
 }
 
-// findModules reads what is loaded and what is built in.
+// findModules reads the loaded and built-in modules.
 func findModules() modules {
 	m := modules{there: map[string]bool{}}
 	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
@@ -54,8 +54,7 @@ func readLines(name string, use func(string)) bool {
 	return lines.Err() == nil
 }
 
-// lacks says what the kernel lacks for a farm; empty when nothing is known to be
-// missing.
+// lacks returns what the kernel lacks for a farm, or an empty string.
 func (m modules) lacks(f *farm.Farm) string {
 	if !m.known || (f.L4.NAT != farm.NATMasquerade && f.L4.NAT != farm.NATTarget) {
 		return ""
@@ -68,9 +67,8 @@ func (m modules) lacks(f *farm.Farm) string {
 	return ""
 }
 
-// able is in without the farms that cannot be carried because of what they are,
-// or because this kernel lacks something, which is told by ID. Modules are looked for each time some farm needs
-// them: somebody may have loaded them.
+// able returns in without the farms that cannot be carried, with the reasons by ID. Modules
+// are read each time a farm needs them, because they may have been loaded since.
 func able(in *rules.Input) (left rules.Input, lacking map[uint32]string) {
 	left, lacking = *in, map[uint32]string{}
 	left.Farms = nil

@@ -21,7 +21,7 @@ func TestMissingModulesAreNamed(t *testing.T) {
 	if got := (modules{}).lacks(f); got != "" {
 		t.Errorf("a kernel that does not say lacks %q", got)
 	}
-	f.L4.Protocol = farm.L4SANE // nothing is rewritten in it
+	f.L4.Protocol = farm.L4SANE // no addresses in it are rewritten
 	if got := (modules{known: true}).lacks(f); got != "" {
 		t.Errorf("lacks %q", got)
 	}

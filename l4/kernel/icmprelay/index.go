@@ -10,18 +10,18 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// lookup finds the value of a key in a map of the kernel, as nft.Lookup.
+// lookup finds the value of a key in a kernel map, as nft.Lookup.
 type lookup func(id nft.ID, key []byte) ([]byte, bool, error)
 
-// index is who is concerned by errors: the farms of packet modes that run, as
-// they were last carried. It is found by address and port, so that an error costs
-// the same however many farms there are. It is not changed once it is made.
+// index finds the recipient of an error among the running farms of packet modes, as last
+// carried. It looks up by address and port, so the cost does not depend on the number of
+// farms. It is immutable.
 type index struct {
 	wire   rules.Wire
-	exact  map[taken]*farm.Farm        // farms that name the port by itself
-	wide   map[netip.Addr][]*farm.Farm // by VIP: those with ranges, or all ports
+	exact  map[taken]*farm.Farm        // farms with single ports
+	wide   map[netip.Addr][]*farm.Farm // by VIP: farms with ranges, or all ports
 	owners map[uint32]owner            // of backends, by mark
-	// answering are the addresses of backends of farms with stateless_dnat.
+	// answering holds the backend addresses of farms with stateless_dnat.
 	answering map[netip.Addr]bool
 }
 
@@ -38,7 +38,7 @@ type owner struct {
 	backend *farm.Backend
 }
 
-// newIndex makes the index of farms, less those with problems.
+// newIndex returns an index of farms, without those with problems.
 func newIndex(farms []farm.Farm, problems map[uint32]string, wire rules.Wire) *index {
 	x := &index{wire: wire, exact: map[taken]*farm.Farm{}, wide: map[netip.Addr][]*farm.Farm{}, owners: map[uint32]owner{}, answering: map[netip.Addr]bool{}}
 	for i := range farms {
@@ -75,7 +75,7 @@ func (x *index) add(f *farm.Farm) {
 	}
 }
 
-// owner is whose a mark is, as maps have it.
+// owner returns the owner of a mark in the form maps store it.
 func (x *index) owner(value []byte) owner {
 	if len(value) < 4 {
 		return owner{}
@@ -83,8 +83,8 @@ func (x *index) owner(value []byte) owner {
 	return x.owners[binary.NativeEndian.Uint32(value)]
 }
 
-// relayed finds out whom an error concerns; false when that is nobody behind a
-// farm of packet modes. It waits for nobody.
+// relayed returns the error to send on, or false if it concerns no farm of packet modes. It
+// does not block.
 func (x *index) relayed(m *icmp.Message, look lookup) (relayed, bool) {
 	if m.To == m.Src.Addr() {
 		if e, ok := x.toBackend(m, look); ok {
@@ -94,8 +94,8 @@ func (x *index) relayed(m *icmp.Message, look lookup) (relayed, bool) {
 	return x.toClient(m, look)
 }
 
-// toBackend is for an error about what a client was sent in the name of a VIP:
-// the backend of the flow gets it. The most precise farm is asked first.
+// toBackend handles an error about a packet sent to a client from a VIP: it goes to the
+// backend of the flow. Farms with the most precise port are tried first.
 func (x *index) toBackend(m *icmp.Message, look lookup) (relayed, bool) {
 	transport, port := rules.Transport(m.Protocol), m.Src.Port()
 	if f := x.exact[taken{m.To, transport, port}]; f != nil {
@@ -116,8 +116,8 @@ func (x *index) toBackend(m *icmp.Message, look lookup) (relayed, bool) {
 	return relayed{}, false
 }
 
-// ofFlow is the error for the backend of a flow of the farm. With dsr that is how
-// the backend sent what it is about, so nothing is rewritten.
+// ofFlow returns the error for the backend of a flow of the farm. With dsr nothing is
+// rewritten: the backend itself sent the packet from the VIP.
 func (x *index) ofFlow(f *farm.Farm, m *icmp.Message, look lookup) (e relayed, found bool) {
 	value, ok, err := look(rules.Flows(f), rules.FlowKey(f, m))
 	if err != nil || !ok {
@@ -140,8 +140,8 @@ func (x *index) ofFlow(f *farm.Farm, m *icmp.Message, look lookup) (e relayed, f
 	return e, true
 }
 
-// toClient is for an error about what a backend of a farm with stateless_dnat
-// was sent: the client gets it, about what it sent to the VIP.
+// toClient handles an error about a packet sent to a backend of a farm with stateless_dnat:
+// it goes to the client, rewritten to what the client sent to the VIP.
 func (x *index) toClient(m *icmp.Message, look lookup) (e relayed, found bool) {
 	if !x.answering[m.Dst.Addr()] || rules.Transport(m.Protocol) == "" {
 		return e, false
@@ -165,7 +165,7 @@ func (x *index) toClient(m *icmp.Message, look lookup) (e relayed, found bool) {
 		dst = netip.AddrPortFrom(dst.Addr(), binary.BigEndian.Uint16(port))
 	}
 	from := m.From
-	if from == m.Dst.Addr() { // the backend itself, which clients do not know
+	if from == m.Dst.Addr() { // the backend itself, unknown to clients
 		from = dst.Addr()
 	}
 	return relayed{packet: m.Rewrite(from, m.To, m.Src, dst)}, true

@@ -21,7 +21,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// running is a relay that runs until it is ended.
+// running starts a relay that runs until end is called.
 func running(t *testing.T, log *slog.Logger) (r *Relay, end func()) {
 	t.Helper()
 	r = New(log)
@@ -46,7 +46,7 @@ func TestErrorsArePassedOnWhileThereAreFarmsOfPacketModes(t *testing.T) {
 		return
 	}
 	sysnettest.Need(t, "nft")
-	// From router, by which errors come, and to the backend.
+	// Routes from the router, where errors arrive, and to the backend.
 	sysnettest.IP(t, "link add router type veth peer name front")
 	sysnettest.IP(t, "link add back type veth peer name server")
 	sysnettest.Up(t, "router", "front", "back", "server")
@@ -82,7 +82,7 @@ func TestErrorsArePassedOnWhileThereAreFarmsOfPacketModes(t *testing.T) {
 			return fmt.Sprintf("%s: %d sockets, want %d", what, n, want), n == want
 		})
 	}
-	// passed tells what a message became that came by the router, and where it went.
+	// passed returns what a message from the router became, and the link it went to.
 	passed := func(m *icmp.Message) (got *icmp.Message, at int) {
 		t.Helper()
 		if err := l.SendTo(link("router").Index, neigh.MAC(link("front").HardwareAddr), m.Packet()); err != nil {
@@ -93,7 +93,7 @@ func TestErrorsArePassedOnWhileThereAreFarmsOfPacketModes(t *testing.T) {
 			if err != nil || !ok {
 				t.Fatalf("nothing is passed on (%v)", err)
 			}
-			if h.Index != link("front").Index { // it is not what was sent
+			if h.Index != link("front").Index { // not the message sent above
 				return h.Message, h.Index
 			}
 		}
@@ -131,15 +131,14 @@ func TestWhoCannotListenAnyMoreSaysSoAndTriesAgainLater(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
-	cannotListen(t, 1, func(r *Relay, few func()) { // poll takes no more descriptors than a process may have
+	cannotListen(t, 1, func(r *Relay, few func()) { // poll takes no more descriptors than the process limit
 		r.Follow(nil, nil, onWire)
 		sysnettest.Eventually(t, func() (string, bool) { return "it does not listen", listening(t) == 2 })
 		few()
 	})
 }
 
-// cannotListen has a relay run that may have only so many descriptors, once few is
-// called.
+// cannotListen runs a relay limited to most descriptors once few is called.
 func cannotListen(t *testing.T, most uint64, begin func(r *Relay, few func())) {
 	t.Helper()
 	var log logtest.Log
@@ -155,7 +154,7 @@ func cannotListen(t *testing.T, most uint64, begin func(r *Relay, few func())) {
 	})
 	const said = "path MTU discovery does not work"
 	sysnettest.Eventually(t, func() (string, bool) { return "it does not say so", log.Has(said) })
-	end() // it does not wait until it would have tried again
+	end() // it does not wait for the next retry
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
 		t.Fatal(err)
 	}

@@ -14,29 +14,27 @@ import (
 )
 
 const (
-	// lookPause is how often it is looked whether there still are farms of packet
-	// modes.
+	// lookPause is how often listen checks whether farms of packet modes remain.
 	lookPause = 500 * time.Millisecond
-	// retryPause is how long it waits after it could not listen.
+	// retryPause is the pause after listening failed.
 	retryPause = 5 * time.Second
-	// perSecond bounds the errors passed on in a second: anybody may send some.
+	// perSecond limits the errors forwarded per second: anyone may send some.
 	perSecond = 2000
 )
 
-// Relay passes errors on. Make it with New.
+// Relay forwards ICMP errors. Make it with New.
 type Relay struct {
 	log   *slog.Logger
 	farms atomic.Pointer[index] // nil without farms of packet modes
-	woken chan struct{}         // gets a value when there are some
+	woken chan struct{}         // signals new farms
 }
 
 // New returns a relay without farms.
 func New(log *slog.Logger) *Relay { return &Relay{log: log, woken: make(chan struct{}, 1)} }
 
-// Follow has errors about these farms passed on from now on, those of packet
-// modes that run and have no problem; wire is where their backends are, nil when
-// there are no such farms. The farms are not changed afterwards. Any goroutine
-// may call it.
+// Follow sets the farms whose errors are forwarded: those of packet modes that run without a
+// problem. wire finds their backends and is nil without such farms. The farms must not be
+// changed afterwards. Follow is safe for concurrent use.
 func (r *Relay) Follow(farms []farm.Farm, problems map[uint32]string, wire rules.Wire) {
 	if wire == nil {
 		r.farms.Store(nil)
@@ -49,8 +47,7 @@ func (r *Relay) Follow(farms []farm.Farm, problems map[uint32]string, wire rules
 	}
 }
 
-// Run passes errors on until ctx ends. It listens only while there are farms of
-// packet modes.
+// Run forwards errors until ctx ends. It listens only while there are farms of packet modes.
 func (r *Relay) Run(ctx context.Context) {
 	for {
 		select {
@@ -77,7 +74,7 @@ func pause(ctx context.Context, d time.Duration) {
 // wanted reports whether farms of packet modes run.
 func (r *Relay) wanted() bool { return r.farms.Load() != nil }
 
-// listen passes errors on as long as there are farms of packet modes.
+// listen forwards errors as long as there are farms of packet modes.
 func (r *Relay) listen(ctx context.Context) error {
 	l, err := icmp.Listen()
 	if err != nil {
@@ -102,13 +99,13 @@ func (r *Relay) listen(ctx context.Context) error {
 	return nil
 }
 
-// budget is what is left of a second.
+// budget counts the errors forwarded in the current second.
 type budget struct {
 	since time.Time
 	taken int
 }
 
-// take reports whether one more may be passed on now.
+// take reports whether one more may be forwarded now.
 func (b *budget) take(now time.Time) bool {
 	if now.Sub(b.since) >= time.Second {
 		b.since, b.taken = now, 0
@@ -117,16 +114,14 @@ func (b *budget) take(now time.Time) bool {
 	return b.taken <= perSecond
 }
 
-// relayed is an error as it is sent on.
+// relayed is an error in the form it is sent on.
 type relayed struct {
 	packet []byte
-	// hop is where it is put on the wire; without a MAC it goes where the
-	// routes lead.
+	// hop is the next hop; without a MAC the packet is routed.
 	hop neigh.NextHop
 }
 
-// send sends the error on; who does not get it sends another packet, and another
-// error comes.
+// send sends the error on. A lost error is repeated for the sender's next packet.
 func (e *relayed) send(l *icmp.Listener) {
 	if e.hop.MAC == (neigh.MAC{}) {
 		_ = l.Send(e.packet)

@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// hops are where backends are.
+// hops is a Wire with fixed next hops.
 type hops map[netip.Addr]neigh.NextHop
 
 func (p hops) NextHop(a netip.Addr) (neigh.NextHop, bool) { hop, ok := p[a]; return hop, ok }
@@ -31,7 +31,7 @@ var (
 	testServer = netip.MustParseAddr("192.0.2.11")
 )
 
-// packets is a farm of a packet mode with one backend.
+// packets returns a farm of a packet mode with one backend.
 func packets(id uint32, nat farm.NATType, protocol farm.L4Protocol, ports ...farm.PortRange) farm.Farm {
 	l := farm.DefaultL4()
 	l.ID, l.NAT, l.Protocol, l.Ports, l.DataPath = id, nat, protocol, ports, farm.DataPathKernel
@@ -39,10 +39,10 @@ func packets(id uint32, nat farm.NATType, protocol farm.L4Protocol, ports ...far
 	return farm.Farm{ID: id, Name: fmt.Sprintf("farm%d", id), Profile: farm.ProfileL4, VIP: testVIP, L4: l}
 }
 
-// onWire is where testServer is.
+// onWire holds the next hop of testServer.
 var onWire = hops{testServer: {Addr: testServer, MAC: neigh.MAC{2, 0, 0, 0, 0, 1}, Interface: "eth0", Index: 3, Own: neigh.MAC{2, 0, 0, 0, 0, 2}}}
 
-// following is the index of a relay that follows those farms.
+// following returns the index of a relay with these farms.
 func following(t *testing.T, farms ...farm.Farm) *index {
 	t.Helper()
 	r := New(slog.New(slog.DiscardHandler))
@@ -53,12 +53,12 @@ func following(t *testing.T, farms ...farm.Farm) *index {
 	return r.farms.Load()
 }
 
-// errorAbout is an error about what a client was sent from a port of the VIP.
+// errorAbout returns an error about a packet sent to a client from a port of the VIP.
 func errorAbout(port uint16) *icmp.Message {
 	return &icmp.Message{From: testServer, To: testVIP, Protocol: icmp.TCP, Src: netip.AddrPortFrom(testVIP, port), Dst: testClient}
 }
 
-// parsed is an error of a router or host about a datagram.
+// parsed returns an error of a router or host about a datagram.
 func parsed(t *testing.T, from, to string, src, dst netip.AddrPort) *icmp.Message {
 	t.Helper()
 	head := func(from, to netip.Addr, p layers.IPProtocol) *layers.IPv4 {
@@ -80,7 +80,7 @@ func parsed(t *testing.T, from, to string, src, dst netip.AddrPort) *icmp.Messag
 	return m
 }
 
-// markOf is the mark of a backend, as maps have it.
+// markOf returns the mark of a backend in the form maps store it.
 func markOf(backend uint32) []byte {
 	return binary.NativeEndian.AppendUint32(nil, rules.Mark(backend))
 }
@@ -97,7 +97,7 @@ func TestErrorsFindTheMostPreciseFarmOfMany(t *testing.T) {
 	stopped.Stopped = true
 	x := following(t, append(farms, stopped)...)
 	for port, want := range map[uint16][]uint32{1400: {410, 5, 2}, 1550: {1, 5, 2}, 1700: {5, 2}} {
-		for n := range want { // the flow is of the n-th that is asked
+		for n := range want { // the flow belongs to the n-th farm tried
 			var asked []string
 			_, ok := x.relayed(errorAbout(port), func(id nft.ID, _ []byte) ([]byte, bool, error) {
 				asked = append(asked, id.Name)
@@ -156,8 +156,8 @@ func TestErrorsOfFarmsThatAreNotCarriedAreLeftAlone(t *testing.T) {
 	}
 }
 
-// What the backend sees is an error about what it sent; the port is its own where
-// it has one.
+// An error for a backend contains the packet the backend sent, with its own port if it has
+// one.
 func TestErrorsForBackendsAreAboutWhatTheySent(t *testing.T) {
 	flow := func(nft.ID, []byte) ([]byte, bool, error) { return markOf(1001), true, nil }
 	for _, c := range []struct {
@@ -183,8 +183,8 @@ func TestErrorsForBackendsAreAboutWhatTheySent(t *testing.T) {
 	}
 }
 
-// The client sent what the error is about to the VIP: it knows no backend, nor
-// the backend's port.
+// An error for a client contains the packet the client sent to the VIP, without the
+// backend's address or port.
 func TestErrorsForClientsAreAboutWhatTheySent(t *testing.T) {
 	server := netip.AddrPortFrom(testServer, 8080)
 	for _, c := range []struct {
@@ -226,8 +226,7 @@ func TestErrorsForClientsAreAboutWhatTheySent(t *testing.T) {
 	}
 }
 
-// A mark that a map has may be of another farm by now, whose backends and ports
-// are others.
+// An error is dropped if the mark in the map belongs to another farm by now.
 func TestErrorsForClientsOfAnotherFarmAreLeftAlone(t *testing.T) {
 	stateless := packets(1, farm.NATStateless, farm.L4UDP, farm.PortRange{First: 80, Last: 80})
 	direct := packets(2, farm.NATDirect, farm.L4UDP, farm.PortRange{First: 81, Last: 81})
@@ -245,7 +244,7 @@ func TestErrorsForClientsOfAnotherFarmAreLeftAlone(t *testing.T) {
 	}
 }
 
-// Who says something of a packet says it to the packet's sender.
+// An error is only accepted if it is addressed to the packet's sender.
 func TestErrorsToSomebodyElseThanTheSenderAreNoBackends(t *testing.T) {
 	x := following(t, packets(1, farm.NATDirect, farm.L4TCP, farm.PortRange{First: 80, Last: 80}))
 	m := errorAbout(80)

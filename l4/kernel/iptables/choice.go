@@ -8,9 +8,9 @@ import (
 	"github.com/sluicelb/sluice/sysnet/iptables"
 )
 
-// hmarkTuple names the parts of packets an algorithm goes by, as HMARK names them;
-// empty for one that goes by none. Addresses and ports are put into an order
-// first (xt_HMARK.c), so all of them together is the same both ways.
+// hmarkTuple returns the packet fields an algorithm hashes, in HMARK syntax, or an empty
+// string. HMARK sorts addresses and ports first (xt_HMARK.c), so the hash of all fields is
+// the same in both directions.
 func hmarkTuple(a farm.L4Algorithm) string {
 	switch a {
 	case farm.L4HashSrc:
@@ -31,7 +31,7 @@ func hmarkTuple(a farm.L4Algorithm) string {
 
 func (g *compiledFarm) hashes() bool { return hmarkTuple(g.l4.Algorithm) != "" }
 
-// choose leads to one of the backends that take new clients.
+// choose adds the rules that select one of the backends for new clients.
 func (g *compiledFarm) choose(c *iptables.Chain) {
 	var chosen []*rules.State
 	var weights []int
@@ -76,11 +76,11 @@ func (g *compiledFarm) choose(c *iptables.Chain) {
 // key matches packets of a farm.
 type key struct {
 	text      string
-	precise   int // 0 one port, 1 a range, 2 all
+	precise   int // 0 single port, 1 range, 2 all
 	transport farm.L4Protocol
 }
 
-// matches are the keys of the farm.
+// matches returns the keys of the farm.
 func (g *compiledFarm) matches() (out []key) {
 	to := "-d " + g.farm.VIP.Unmap().String()
 	if g.farm.VIP.IsUnspecified() {
@@ -105,7 +105,7 @@ func (g *compiledFarm) matches() (out []key) {
 	return out
 }
 
-// keys leads packets of the farm to its chain.
+// keys adds rules that send packets of the farm to its chain.
 func (g *compiledFarm) keys() {
 	for _, k := range g.matches() {
 		g.dispatch[k.precise] = append(g.dispatch[k.precise], fmt.Sprintf("%s -j %s", k.text, g.farmChain()))

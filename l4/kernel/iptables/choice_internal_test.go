@@ -14,12 +14,12 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
-// chosen is how often each backend is chosen by the rules of the farm's chain, as
-// xt_statistic, xt_HMARK and xt_mark read them.
+// chosen returns how often each backend is chosen by the rules of the farm's chain, as
+// xt_statistic, xt_HMARK and xt_mark interpret them.
 func chosen(t *testing.T, chain []string) map[string]float64 {
 	t.Helper()
 	shares, left := map[string]float64{}, 1.0
-	slots, used := 0, 0 // of a hash, that are as likely as each other
+	slots, used := 0, 0 // equally likely slots of a hash
 	for _, rule := range chain {
 		if slots == 0 {
 			if _, hash, ok := strings.Cut(rule, "--hmark-mod "); ok {
@@ -107,7 +107,7 @@ func TestBackendsAreChosenAsTheirWeightsSay(t *testing.T) {
 	}
 }
 
-// Weights of leastconn are those that were measured; who was not yet has ten.
+// leastconn uses the measured weights, ten by default.
 func TestLeastConnGoesByWhatWasMeasured(t *testing.T) {
 	in := &rules.Input{Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) { f.L4.Algorithm = farm.L4LeastConn })}, Weights: map[uint32]int{1: 3, 2: 7}}
 	got := chosen(t, chainOf(t, in, 9, 9, 9))
@@ -125,8 +125,7 @@ func TestOfPrioritiesTheFirstTakesAll(t *testing.T) {
 	}
 }
 
-// What a hash goes by is what its name says, and the parts of xt_HMARK are
-// enough for it.
+// Each hash uses the fields of its name, and xt_HMARK supports them.
 func TestHashesGoByTheirPartsOfPackets(t *testing.T) {
 	for algorithm, want := range map[farm.L4Algorithm]string{
 		farm.L4HashSrc: "src", farm.L4HashSrcPt: "sport", farm.L4HashDst: "dst", farm.L4HashDstPt: "dport",
@@ -140,7 +139,7 @@ func TestHashesGoByTheirPartsOfPackets(t *testing.T) {
 	}
 }
 
-// What HMARK left in the packet's mark is not to route it.
+// The packet mark set by HMARK is cleared, so that it does not affect routing.
 func TestTheMarkAHashLeftIsTakenAway(t *testing.T) {
 	for _, c := range []struct {
 		algorithm farm.L4Algorithm

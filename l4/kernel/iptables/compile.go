@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// The chains, see the package.
+// The chains, see the package documentation.
 const (
 	dispatchChain = ""
 	helpersChain  = "-HELPERS"
@@ -21,17 +21,17 @@ const (
 	sourceChain   = "-SOURCE"
 )
 
-// ownChain is a chain of this instance.
+// ownChain returns the name of a chain of this instance.
 func ownChain(name string) string { return claim.Own().Chains() + name }
 
-// refusedMark is the mark of connections of a farm that are refused: neither that
-// of a backend nor of a farm.
+// refusedMark returns the mark of a farm's refused connections. It differs from the marks of
+// backends and farms.
 func refusedMark(farm uint32) uint32 { return claim.Own().Mark() | 0xe0000 | farm }
 
-// refusedMask is what marks of refused connections have in common.
+// refusedMask covers the common bits of marks of refused connections.
 const refusedMask = 0xffff0000
 
-// compile makes what the farms of in need, for IPv4 and IPv6.
+// compile returns the scripts for the farms of in, for IPv4 and IPv6.
 func compile(in *rules.Input) (scripts [2]*iptables.Script, problems map[uint32]string) {
 	problems = map[uint32]string{}
 	var c [2]*tables
@@ -65,16 +65,15 @@ func compile(in *rules.Input) (scripts [2]*iptables.Script, problems map[uint32]
 	return scripts, problems
 }
 
-// tables is one family being compiled. Rules of dispatch are sorted by how
-// precise they are.
+// tables is one address family during compilation. Dispatch rules are sorted by precision.
 type tables struct {
 	script   *iptables.Script
 	dispatch [3][]string
 	counted  []uint32          // backends
-	kept     []*iptables.Chain // of farms that are stopped, where no packet comes
+	kept     []*iptables.Chain // of stopped farms, without packets
 }
 
-// finish adds what all farms share.
+// finish adds the chains shared by all farms.
 func (x *tables) finish() {
 	var rules []string
 	for _, list := range x.dispatch {
@@ -91,7 +90,7 @@ func (x *tables) finish() {
 	}
 }
 
-// hook has packets come to the rules of dispatch, and to what belongs to them.
+// hook adds the jumps to the dispatch rules and to the chains that depend on them.
 func (x *tables) hook(rules []string) {
 	hooks := func(table, to string, from ...string) *iptables.Chain {
 		t := x.script.Table(table)
@@ -109,7 +108,7 @@ func (x *tables) hook(rules []string) {
 		x.count(hooks("mangle", ownChain(countersChain), "POSTROUTING", "INPUT"))
 	}
 	refuse := hooks("filter", ownChain(refuseChain), "INPUT", "FORWARD", "OUTPUT")
-	// The other direction is the rejection itself.
+	// The other direction carries the rejection itself.
 	refuse.Add("-p tcp -m connmark --mark %#x/%#x -m conntrack --ctdir ORIGINAL -j REJECT --reject-with tcp-reset", refusedMark(0), uint32(refusedMask))
 	refuse.Add("-m connmark --mark %#x/%#x -m conntrack --ctdir ORIGINAL -j REJECT", refusedMark(0), uint32(refusedMask))
 	hooks("nat", ownChain(dispatchChain), "PREROUTING", "OUTPUT").Rules = rules
@@ -118,7 +117,7 @@ func (x *tables) hook(rules []string) {
 	}
 }
 
-// compiledFarm is a farm being compiled for iptables.
+// compiledFarm is a farm during compilation for iptables.
 type compiledFarm struct {
 	*tables
 	in     *rules.Input
@@ -128,7 +127,7 @@ type compiledFarm struct {
 	states []rules.State
 }
 
-// check tells why iptables cannot carry the farm.
+// check returns why iptables cannot carry the farm.
 func (g *compiledFarm) check() error {
 	const needs = "needs nf_tables, which this kernel has not: "
 	l := g.l4
@@ -160,7 +159,7 @@ func backendChain(backend uint32) string  { return ownChain(fmt.Sprintf("-B%d", 
 func (g *compiledFarm) compile() {
 	nat := g.script.Table("nat")
 	chain := nat.Chain(g.farmChain(), g.farm.ID)
-	if g.in.Flushed[g.farm.ID] { // as rules do
+	if g.in.Flushed[g.farm.ID] { // as in package rules
 		chain.Add("-p tcp ! --syn -j CONNMARK --set-xmark %#x/0xffffffff", refusedMark(g.farm.ID))
 		chain.Add("-p tcp ! --syn -j RETURN")
 	}
@@ -176,7 +175,7 @@ func (g *compiledFarm) compile() {
 			}
 		}
 	}
-	if g.persists() { // who comes here is known to none that can be used
+	if g.persists() { // here the client has no usable backend
 		for i := range g.states {
 			chain.Add("-m recent --name %s --remove --rsource", listOf(g.states[i].ID))
 		}
@@ -192,8 +191,8 @@ func (g *compiledFarm) compile() {
 	}
 }
 
-// keepClients leaves a farm that is stopped the lists of clients its backends are
-// remembered for: the kernel keeps one as long as some rule names it.
+// keepClients keeps the client lists of a stopped farm's backends: the kernel keeps a list
+// while some rule names it.
 func (g *compiledFarm) keepClients() {
 	if !g.persists() {
 		return
@@ -209,7 +208,7 @@ func (g *compiledFarm) keepClients() {
 
 func (g *compiledFarm) persists() bool { return g.l4.Persist == farm.L4PersistSrc }
 
-// listOf names the clients a backend is remembered for.
+// listOf returns the name of a backend's client list.
 func listOf(backend uint32) string {
 	if table := claim.Own().Table(); claim.Own() != 0 {
 		return fmt.Sprintf("%s_%d", table, backend)
@@ -217,10 +216,10 @@ func listOf(backend uint32) string {
 	return fmt.Sprintf("sluice%d", backend)
 }
 
-// shortPrefix cuts a prefix to what iptables takes.
+// shortPrefix cuts a prefix to the limit of iptables.
 func shortPrefix(s string) string { return s[:min(len(s), 28)] }
 
-// backend makes the chain of a backend, which ends with its address.
+// backend adds the chain of a backend, which ends with its address.
 func (g *compiledFarm) backend(s *rules.State) {
 	nat := g.script.Table("nat")
 	c := nat.Chain(backendChain(s.ID), g.farm.ID)
@@ -228,7 +227,7 @@ func (g *compiledFarm) backend(s *rules.State) {
 	g.counted = append(g.counted, s.ID)
 	c.Add("-j CONNMARK --set-xmark %s/0xffffffff", mark)
 	routing := cmp.Or(s.Mark, g.l4.Mark)
-	if g.hashes() || routing != 0 { // the choice left something in it
+	if g.hashes() || routing != 0 { // the choice left a value in the mark
 		c.Add("-j MARK --set-xmark %#x/0xffffffff", routing)
 	}
 	if routing != 0 {
@@ -263,7 +262,7 @@ func (g *compiledFarm) backend(s *rules.State) {
 	nat.Chain(ownChain(sourceChain), 0).Add("-m connmark --mark %s %s", mark, how)
 }
 
-// helperName is what connection tracking calls the helper of a protocol.
+// helperName returns the name of a protocol's connection tracking helper.
 func helperName(p, transport farm.L4Protocol) string {
 	if p == farm.L4H323 {
 		if transport == farm.L4UDP {

@@ -19,11 +19,11 @@ const countersChain = "-COUNT"
 
 func countChain(backend uint32) string { return ownChain(fmt.Sprintf("-C%d", backend)) }
 
-// buckets is how many chains backends are spread over when there are more: what
-// a packet costs is that many comparisons and its share of the backends.
+// buckets is the number of chains many backends are spread over. A packet costs so many
+// comparisons plus one per backend of its chain.
 const buckets = 16
 
-// count adds what counts the packets of each backend.
+// count adds the rules that count the packets of each backend.
 func (x *tables) count(c *iptables.Chain) {
 	t := x.script.Table("mangle")
 	c.Add("-m connmark ! --mark %#x/%#x -j RETURN", claim.Own().Mark(), claim.OwnMask)
@@ -42,7 +42,7 @@ func (x *tables) count(c *iptables.Chain) {
 	}
 }
 
-// counts adds up what rules counted by backend, of one family.
+// counts sums the rule counters of one address family by backend.
 func (p *Filter) counts(ctx context.Context, six bool, into map[uint32]ctl.KernelCount) error {
 	for _, table := range []string{"nat", "mangle"} {
 		rules, err := p.run.Counted(ctx, six, table)
@@ -64,7 +64,7 @@ func (p *Filter) counts(ctx context.Context, six bool, into map[uint32]ctl.Kerne
 				c.CountIn(r.Packets, r.Bytes)
 			case counting:
 				c.CountOut(r.Packets, r.Bytes)
-			case strings.HasPrefix(r.Rule, "-j CONNMARK"): // the first packet of each connection passes it
+			case strings.HasPrefix(r.Rule, "-j CONNMARK"): // passed by the first packet of each connection
 				c.Connections += r.Packets
 			}
 			into[uint32(id)] = c
@@ -73,8 +73,7 @@ func (p *Filter) counts(ctx context.Context, six bool, into map[uint32]ctl.Kerne
 	return nil
 }
 
-// keepCounts notes what the rules of a family counted, which are about to be
-// made anew.
+// keepCounts returns the counters of an address family before its rules are rebuilt.
 func (p *Filter) keepCounts(ctx context.Context, six bool) map[uint32]ctl.KernelCount {
 	counted := map[uint32]ctl.KernelCount{}
 	if err := p.counts(ctx, six, counted); err != nil {
@@ -83,7 +82,7 @@ func (p *Filter) keepCounts(ctx context.Context, six bool) map[uint32]ctl.Kernel
 	return counted
 }
 
-// add adds to what was counted by rules that are no more.
+// add adds counters of deleted rules to the past.
 func (p *Filter) add(counted map[uint32]ctl.KernelCount) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,9 +92,9 @@ func (p *Filter) add(counted map[uint32]ctl.KernelCount) {
 	}
 }
 
-// Counters are what was counted by backend.
+// Counters returns the counters by backend.
 func (p *Filter) Counters(ctx context.Context) (map[uint32]ctl.KernelCount, error) {
-	p.carrying.Lock() // rules that are being made anew would count twice, or not at all
+	p.carrying.Lock() // rules being rebuilt would count twice, or not at all
 	defer p.carrying.Unlock()
 	p.mu.Lock()
 	out := maps.Clone(p.past)

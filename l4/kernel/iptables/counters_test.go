@@ -13,8 +13,8 @@ import (
 	chains "github.com/sluicelb/sluice/sysnet/iptables"
 )
 
-// eachFlavour runs the test with both kinds of iptables there are: the one that
-// works without nf_tables, and the other.
+// eachFlavour runs the test with both variants of iptables: the legacy one, without
+// nf_tables, and the other.
 func eachFlavour(t *testing.T, test func(t *testing.T, s *l4test.Site, command string, filter *iptables.Filter)) {
 	for _, flavour := range []string{chains.Legacy, ""} {
 		t.Run("iptables"+flavour, func(t *testing.T) {
@@ -34,7 +34,7 @@ func eachFlavour(t *testing.T, test func(t *testing.T, s *l4test.Site, command s
 func TestCountersAreByBackendAndGoOnWhenRulesAreMadeAnew(t *testing.T) {
 	eachFlavour(t, func(t *testing.T, s *l4test.Site, _ string, filter *iptables.Filter) {
 		var farms []farm.Farm
-		for i := range 20 { // more backends than one chain has
+		for i := range 20 { // more backends than in one chain
 			f := s.Farm(uint32(i+1), farm.L4TCP, farm.NATTypes()[i%2], i%4 > 1, uint16(1000+i))
 			f.L4.Algorithm = farm.L4RoundRobin
 			farms = append(farms, f)
@@ -73,7 +73,7 @@ func TestCountersAreByBackendAndGoOnWhenRulesAreMadeAnew(t *testing.T) {
 					}
 				}
 			}
-			s.Apply(farms...) // makes every rule anew
+			s.Apply(farms...) // rebuilds every rule
 			if after := counted(); fmt.Sprint(after) == "" || after[10].Connections != now[10].Connections || after[10].BytesIn < now[10].BytesIn {
 				t.Errorf("rules that were made anew forgot %+v: %+v", now[10], after[10])
 			}

@@ -1,9 +1,8 @@
 // Package iptables carries farms by iptables, for kernels without nf_tables.
 //
-// compile makes chains of the farms, for IPv4 and IPv6, and Filter has
-// sysnet/iptables make each table anew in one transaction. Only nat and dnat are
-// possible, without bounds; persistence goes by the match "recent", whose lists
-// the kernel keeps to itself.
+// compile builds the chains of the farms for IPv4 and IPv6, and Filter loads each table in
+// one transaction by sysnet/iptables. Only nat and dnat are possible, without connection
+// limits. Persistence uses the match "recent", whose lists cannot be read or changed here.
 //
 //	raw     SLUICE-HELPERS  connection tracking helpers          (PREROUTING)
 //	mangle  SLUICE-MARKS    packet marks by connection mark      (PREROUTING)
@@ -13,6 +12,6 @@
 //	nat     SLUICE          farm by address, protocol and port   (PREROUTING, OUTPUT)
 //	        SLUICE-F7       backend of farm 7
 //	        SLUICE-B12      to backend 12
-//	        SLUICE-K7       what farm 7 remembers while it is stopped (from nowhere)
+//	        SLUICE-K7       client lists of farm 7 while stopped (not reached)
 //	        SLUICE-SOURCE   source address by connection mark    (POSTROUTING)
 package iptables

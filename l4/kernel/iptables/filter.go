@@ -15,29 +15,29 @@ import (
 	"github.com/sluicelb/sluice/sysnet/iptables"
 )
 
-// Filter keeps the chains of ours equal to what was compiled. It carries nat and
-// dnat; what else it cannot is the problem of the farm. Make it with New. One
-// goroutine at a time calls Carry and Intact, any the other methods.
+// Filter keeps our chains equal to the compiled ones. It carries nat and dnat; other
+// features are a problem of the farm. Make it with New. Carry and Intact are called by one
+// goroutine at a time, the other methods by any.
 type Filter struct {
 	run *iptables.Runner
 	log *slog.Logger
 
-	carrying sync.Mutex // held while rules are made anew
-	has      [2]bool    // whether there are any, by family
+	carrying sync.Mutex // held while rules are rebuilt
+	has      [2]bool    // whether there are rules, by address family
 
 	mu     sync.Mutex
-	chains map[uint32][]string        // what is in the kernel, by farm
-	lines  []string                   // all of it; nil while that is not known
-	past   map[uint32]ctl.KernelCount // what was counted by rules that are no more
+	chains map[uint32][]string        // in the kernel, by farm
+	lines  []string                   // all rules, nil if unknown
+	past   map[uint32]ctl.KernelCount // counters of deleted rules
 }
 
-// New returns a filter that knows nothing of what the kernel has.
+// New returns a filter that does not know the kernel's rules.
 func New(run *iptables.Runner, log *slog.Logger) *Filter {
 	return &Filter{run: run, log: log, past: map[uint32]ctl.KernelCount{}}
 }
 
-// Carry makes the kernel carry the farms of in and no others of ours; problems are
-// those that are not carried, by ID.
+// Carry makes the kernel carry exactly the farms of in. problems holds the farms that are
+// not carried, by ID.
 func (p *Filter) Carry(ctx context.Context, in *rules.Input) (problems map[uint32]string, err error) {
 	p.carrying.Lock()
 	defer p.carrying.Unlock()
@@ -51,7 +51,7 @@ func (p *Filter) Carry(ctx context.Context, in *rules.Input) (problems map[uint3
 					refused = map[uint32]string{e.Owner: err.Error()}
 				}
 				if family == 1 && refused == nil && len(script.Table("nat").Chains) == 0 {
-					continue // a kernel without IPv6, and nobody wants it
+					continue // a kernel without IPv6, and no IPv6 farm
 				}
 				return nil, refused, err
 			}
@@ -66,8 +66,8 @@ func (p *Filter) Carry(ctx context.Context, in *rules.Input) (problems map[uint3
 	})
 }
 
-// Rules is what is in the kernel for a farm: the lines of the chains of the farm and of its
-// backends, and those that lead to them.
+// Rules returns a farm's rules in the kernel: the chains of the farm and its backends, and
+// the rules that lead to them.
 func (p *Filter) Rules(ctx context.Context, farm uint32) (string, error) {
 	p.mu.Lock()
 	mine := p.chains[farm]
@@ -88,7 +88,7 @@ func (p *Filter) Objects(ctx context.Context) (list []ctl.KernelObject, err erro
 	return list, err
 }
 
-// remember notes which chains are whose, and what they are.
+// remember stores the chains of each farm and their rules.
 func (p *Filter) remember(ctx context.Context, scripts [2]*iptables.Script) {
 	lines, err := p.run.Lines(ctx)
 	if err != nil {
@@ -107,13 +107,13 @@ func (p *Filter) remember(ctx context.Context, scripts [2]*iptables.Script) {
 	}
 }
 
-// Check returns the farms of in that would not be carried and why, by ID.
+// Check returns the farms of in that would not be carried, with the reasons, by ID.
 func (p *Filter) Check(_ context.Context, in *rules.Input) map[uint32]string {
 	_, problems := compile(in)
 	return problems
 }
 
-// Doubt does nothing: Carry makes everything anew each time.
+// Doubt does nothing: Carry always rebuilds everything.
 func (p *Filter) Doubt() {}
 
 // Noted returns nothing: farms with limits are not carried.
@@ -122,12 +122,12 @@ func (p *Filter) Noted(context.Context) (map[uint32]time.Time, error) { return n
 // Fill does nothing.
 func (p *Filter) Fill(context.Context, rules.Counted) error { return nil }
 
-// Intact reports whether what was carried is still there: others flush their
-// tables, or load them anew, and with them what is ours.
+// Intact reports whether the loaded rules are still there: others may flush or reload their
+// tables, which affects ours.
 func (p *Filter) Intact(ctx context.Context) bool {
 	lines, err := p.run.Lines(ctx)
 	if err != nil {
-		return true // nobody knows
+		return true // unknown
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	chains "github.com/sluicelb/sluice/sysnet/iptables"
 )
 
-// newSite makes a site that carries farms by iptables. The flavour that is there
-// on most systems speaks to nf_tables, which the chains do not notice.
+// newSite returns a site that carries farms by iptables. The variant found on most systems
+// uses nf_tables, which makes no difference to the chains.
 func newSite(t *testing.T, backends int) *l4test.Site {
 	t.Helper()
 	s := l4test.NewSite(t, backends)
@@ -78,7 +78,7 @@ func TestEachAddressRewriteReachesItsBackendsByEachAlgorithm(t *testing.T) {
 	}
 }
 
-// ours are the lines about what is ours.
+// ours returns the lines of our rules.
 func ours(saved string) string {
 	var out []string
 	for line := range strings.Lines(saved) {

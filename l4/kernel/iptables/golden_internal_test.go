@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// written is what a compilation made, a rule a line, with whose it is.
+// written returns the result of a compilation, one rule per line, with its owner.
 func written(in *rules.Input) string {
 	scripts, problems := compile(in)
 	var b strings.Builder
@@ -51,7 +51,7 @@ func written(in *rules.Input) string {
 	return b.String()
 }
 
-// Each configuration has its chains in testdata; -update writes them.
+// The chains of each configuration are in testdata; -update writes them.
 func TestConfigurationsCompileToTheirChains(t *testing.T) {
 	one := func(edit func(f *farm.Farm)) *rules.Input {
 		return &rules.Input{Farms: []farm.Farm{l4test.Example(edit)}}

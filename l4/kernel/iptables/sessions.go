@@ -12,39 +12,37 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// errSessions is the answer to whoever asks for sessions.
+// errSessions is returned by all methods of Sessions.
 var errSessions = errors.New("sessions of farms carried by iptables are neither listed nor changed: that needs nf_tables, which this kernel has not")
 
-// Learned are no sessions that can be listed.
+// Learned implements Filter. Sessions cannot be listed.
 func (p *Filter) Learned(context.Context, *farm.Farm) ([]ctl.KernelSession, error) {
 	return nil, errSessions
 }
 
-// Find finds none.
+// Find implements Filter.
 func (p *Filter) Find(context.Context, *farm.Farm, string) (ctl.KernelSession, bool, error) {
 	return ctl.KernelSession{}, false, errSessions
 }
 
-// Learn takes none.
+// Learn implements Filter.
 func (p *Filter) Learn(context.Context, *farm.Farm, ...ctl.KernelSession) error { return errSessions }
 
-// Forget forgets none.
+// Forget implements Filter.
 func (p *Filter) Forget(context.Context, *farm.Farm, ...string) (bool, error) {
 	return false, errSessions
 }
 
-// ForgetAll forgets none.
+// ForgetAll implements Filter.
 func (p *Filter) ForgetAll(context.Context, *farm.Farm) error { return errSessions }
 
-// recentSize is where the kernel says how many clients a list of persistence
-// holds, which is 100 unless its module was loaded otherwise.
+// recentSize is the file with the maximum number of clients per list, 100 by default.
 const recentSize = "/sys/module/xt_recent/parameters/ip_list_tot"
 
-// fewClients is how many clients of a backend persistence ought to know.
+// fewClients is the minimum size of a list that needs no warning.
 const fewClients = 10_000
 
-// Warnings are what keeps the farm from working as it should, in sentences for
-// people.
+// Warnings returns readable warnings about a farm that may not work correctly.
 func (p *Filter) Warnings(f *farm.Farm) []string {
 	b, err := os.ReadFile(recentSize)
 	n, notNumber := strconv.Atoi(strings.TrimSpace(string(b)))

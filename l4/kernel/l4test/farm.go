@@ -1,4 +1,4 @@
-// Package l4test is farms of layer 4 for tests.
+// Package l4test provides layer 4 farms for tests.
 package l4test
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Example is a farm of two backends that edit changes.
+// Example returns a farm of two backends, changed by edit.
 func Example(edit func(f *farm.Farm)) farm.Farm {
 	l := farm.DefaultL4()
 	l.ID, l.DataPath = 12, farm.DataPathKernel
@@ -23,7 +23,7 @@ func Example(edit func(f *farm.Farm)) farm.Farm {
 	return f
 }
 
-// Six makes an example one of IPv6.
+// Six changes an example to IPv6.
 func Six(f *farm.Farm) {
 	f.VIP = netip.MustParseAddr("2001:db8::1")
 	for i := range f.L4.Backends {
@@ -32,7 +32,7 @@ func Six(f *farm.Farm) {
 	}
 }
 
-// Many makes n farms of ten backends each.
+// Many returns n farms of ten backends each.
 func Many(n int) []farm.Farm {
 	out := make([]farm.Farm, n)
 	for i := range out {

@@ -21,15 +21,15 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// Quiet is a log nobody reads.
+// Quiet discards log messages.
 var Quiet = slog.New(slog.DiscardHandler)
 
-// Site is a network with an appliance whose kernel carries farms: backends b1,
-// b2 and so on answer at ports 80 and 8080.
+// Site is a network with an appliance whose kernel carries farms. Backends b1, b2 and so on
+// listen on ports 80 and 8080.
 type Site struct {
 	*housetest.Site
 	NFT        *nft.Runner
-	Reconciler *kernel.Reconciler // Renew makes it one by nftables
+	Reconciler *kernel.Reconciler // Renew sets one with nftables
 	Filter     kernel.Filter
 	VIP4, VIP6 string
 
@@ -37,7 +37,7 @@ type Site struct {
 	generation uint64
 }
 
-// NewSite makes one, or skips the test without the program nft.
+// NewSite returns a new site, or skips the test without the program nft.
 func NewSite(t *testing.T, backends int) *Site {
 	t.Helper()
 	run, err := nft.Find()
@@ -58,16 +58,14 @@ func NewSite(t *testing.T, backends int) *Site {
 	return s
 }
 
-// Renew makes a reconciler that knows nothing of what the kernel has, and makes
-// everything anew.
+// Renew sets a reconciler that does not know the kernel's rules and rebuilds everything.
 func (s *Site) Renew() {
 	s.t.Helper()
 	Unseal(s.t, s.Appliance)
 	s.Use(nftables.New(s.NFT, Quiet))
 }
 
-// Unseal takes from the rules of a namespace what tells which they are: who comes
-// next has to make them anew.
+// Unseal deletes the seal of a namespace's rules, so that the next filter must rebuild them.
 func Unseal(t *testing.T, in *housetest.Namespace) {
 	t.Helper()
 	for _, seal := range sealed.FindAllString(in.Run("nft", "-t", "list", "sets"), -1) {
@@ -77,12 +75,12 @@ func Unseal(t *testing.T, in *housetest.Namespace) {
 
 var sealed = regexp.MustCompile(`seal[0-9a-f]{32}`)
 
-// Use makes a reconciler that has the filter carry farms.
+// Use sets a new reconciler with this filter.
 func (s *Site) Use(f kernel.Filter) {
 	s.Filter, s.Reconciler = f, kernel.New(kernel.Options{Filter: f, Log: Quiet})
 }
 
-// Try has the appliance carry the farms, all of them, and tells which are not.
+// Try makes the appliance carry exactly these farms and returns those that are not carried.
 func (s *Site) Try(farms ...farm.Farm) (problems map[uint32]string) {
 	s.t.Helper()
 	s.generation++
@@ -92,7 +90,7 @@ func (s *Site) Try(farms ...farm.Farm) (problems map[uint32]string) {
 	return problems
 }
 
-// Apply has the appliance carry the farms, all of them.
+// Apply makes the appliance carry exactly these farms.
 func (s *Site) Apply(farms ...farm.Farm) {
 	s.t.Helper()
 	for id, p := range s.Try(farms...) {
@@ -100,7 +98,7 @@ func (s *Site) Apply(farms ...farm.Farm) {
 	}
 }
 
-// Follow has the reconciler follow until the test ends.
+// Follow runs the reconciler until the test ends.
 func (s *Site) Follow() {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -112,13 +110,13 @@ func (s *Site) Follow() {
 	s.t.Cleanup(func() { cancel(); <-done })
 }
 
-// In calls f inside the appliance.
+// In calls f inside the appliance's namespace.
 func (s *Site) In(f func(ctx context.Context)) {
 	s.t.Helper()
 	s.Appliance.Do(func() { f(context.Background()) })
 }
 
-// Farm makes a farm in the kernel on a port of the VIP, with all backends.
+// Farm returns a kernel farm on a port of the VIP, with all backends.
 func (s *Site) Farm(id uint32, protocol farm.L4Protocol, nat farm.NATType, six bool, port uint16) farm.Farm {
 	l := farm.DefaultL4()
 	l.ID, l.Protocol, l.NAT, l.DataPath = id, protocol, nat, farm.DataPathKernel
@@ -139,7 +137,7 @@ func (s *Site) Farm(id uint32, protocol farm.L4Protocol, nat farm.NATType, six b
 	return f
 }
 
-// Ask asks the farm once, from an address of the client or any.
+// Ask sends one request to the farm, from an address of the client or any.
 func (s *Site) Ask(network string, from netip.Addr, to string) housetest.Seen {
 	s.t.Helper()
 	var source netip.AddrPort
@@ -154,7 +152,7 @@ func (s *Site) Ask(network string, from netip.Addr, to string) housetest.Seen {
 	return a.Seen
 }
 
-// Open opens a connection of client n that stays until the test ends.
+// Open opens a connection of client n that stays open until the test ends.
 func (s *Site) Open(n int, to string) (*housetest.Answer, error) {
 	s.t.Helper()
 	a, err := s.Client.Ask("tcp", netip.AddrPortFrom(Source(n), 0), to)
@@ -179,7 +177,7 @@ func (s *Site) Tracked(backend uint32) (c conntrack.Counts) {
 	return c
 }
 
-// Sessions are those of a farm.
+// Sessions returns the sessions of a farm.
 func (s *Site) Sessions(service uint32) (list []ctl.KernelSession) {
 	s.t.Helper()
 	s.In(func(ctx context.Context) {
@@ -191,7 +189,7 @@ func (s *Site) Sessions(service uint32) (list []ctl.KernelSession) {
 	return list
 }
 
-// Traffic is what was counted.
+// Traffic returns the counters.
 func (s *Site) Traffic() (out ctl.KernelTraffic) {
 	s.t.Helper()
 	s.In(func(ctx context.Context) {
@@ -203,11 +201,11 @@ func (s *Site) Traffic() (out ctl.KernelTraffic) {
 	return out
 }
 
-// Ruleset is what nft lists of all tables.
+// Ruleset returns nft's list of all tables.
 func (s *Site) Ruleset() string { return s.Appliance.Run("nft", "list", "ruleset") }
 
-// RestartsEnd stops and starts each of the farms, and wants its connection to end
-// by that, and no other.
+// RestartsEnd stops and starts each farm and checks that this ends its connection and no
+// other.
 func (s *Site) RestartsEnd(farms []farm.Farm) {
 	s.t.Helper()
 	s.Apply(farms...)
@@ -237,8 +235,8 @@ func (s *Site) RestartsEnd(farms []farm.Farm) {
 	}
 }
 
-// TCPAndUDPStayTogether wants a client of a farm of TCP and UDP to have one
-// backend for both, with two backends in turn.
+// TCPAndUDPStayTogether checks that a client of a farm of TCP and UDP has one backend for
+// both, with two backends in turn.
 func (s *Site) TCPAndUDPStayTogether() {
 	s.t.Helper()
 	var farms []farm.Farm
@@ -271,21 +269,21 @@ func (s *Site) TCPAndUDPStayTogether() {
 	}
 }
 
-// Source is an address of the client, one of twenty.
+// Source returns one of twenty client addresses.
 func Source(n int) netip.Addr { return netip.AddrFrom4([4]byte{10, 10, 1, byte(100 + n)}) }
 
-// Listener is where clients of a farm with one port go.
+// Listener returns the address of a farm with one port.
 func Listener(f farm.Farm) string {
 	return netip.AddrPortFrom(f.VIP, f.L4.Ports[0].First).String()
 }
 
-// Stopped is the farm as it is when it is stopped.
+// Stopped returns the farm in its stopped state.
 func Stopped(f farm.Farm) farm.Farm {
 	f.Stopped = true
 	return f
 }
 
-// Refused reports whether a client was told that nobody listens.
+// Refused reports whether the connection was refused.
 func Refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
 
 // Eventually waits until ok.

@@ -13,12 +13,12 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// Counters are elements of sets, and go with the rules of a farm that is
-// stopped. Statistics count since the farm was made, so what they were is kept
-// and added to what is counted when the farm runs again.
+// Counters are elements of sets and are deleted with the rules of a stopped farm. Statistics
+// count since the farm was made. So the values of a stopped farm are kept here and added to
+// the counters when it runs again.
 
-// parting reads what was counted for the backends of farms that are stopped
-// now. What cannot be read is lost, and the change is made all the same.
+// parting reads the counters of backends whose farms are stopped now. Counters that cannot
+// be read are lost; the change is made anyway.
 func (n *Filter) parting(ctx context.Context, in *rules.Input) map[uint32]ctl.KernelCount {
 	n.mu.Lock()
 	applied := n.applied
@@ -45,8 +45,8 @@ func (n *Filter) parting(ctx context.Context, in *rules.Input) map[uint32]ctl.Ke
 	return out
 }
 
-// keep adds what was counted to the past, unless the rules that count are still
-// there, and forgets backends that are no more.
+// keep adds these counters to past, unless the counting rules still exist, and removes
+// deleted backends.
 func (n *Filter) keep(in *rules.Input, parting map[uint32]ctl.KernelCount) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -82,7 +82,7 @@ func countsFor(r *nft.Ruleset, id uint32) bool {
 	return false
 }
 
-// Counters are what was counted by backend.
+// Counters returns the counters by backend.
 func (n *Filter) Counters(ctx context.Context) (map[uint32]ctl.KernelCount, error) {
 	n.mu.Lock()
 	applied, past := n.applied, n.past
@@ -91,15 +91,14 @@ func (n *Filter) Counters(ctx context.Context) (map[uint32]ctl.KernelCount, erro
 	if err != nil {
 		return nil, err
 	}
-	for id, before := range past { // never changed once it is set
+	for id, before := range past { // immutable once set
 		before.Add(out[id])
 		out[id] = before
 	}
 	return out, nil
 }
 
-// counters are the sets that count, by what they count; suffix ends the keys
-// behind the mark.
+// counters describes the counting sets; suffix is the part of the key after the mark.
 var counters = []struct {
 	table             func() nft.Table
 	set, kind, suffix string
@@ -113,7 +112,7 @@ var counters = []struct {
 	{rules.Netdev, "back", "mark", "", (*ctl.KernelCount).CountOut},
 }
 
-// counted reads what the sets of rules in force have counted.
+// counted reads the counters of the rules in force.
 func (n *Filter) counted(ctx context.Context, applied *nft.Ruleset) (map[uint32]ctl.KernelCount, error) {
 	out := map[uint32]ctl.KernelCount{}
 	if applied == nil {
@@ -145,7 +144,7 @@ func (n *Filter) counted(ctx context.Context, applied *nft.Ruleset) (map[uint32]
 	return out, nil
 }
 
-// backendOf is the backend of a mark as text.
+// backendOf returns the backend of a mark in text form.
 func backendOf(text string) (uint32, bool) {
 	mark, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 32)
 	id := uint32(mark) &^ claim.OwnMask

@@ -63,7 +63,7 @@ func TestTrafficOfAFarmThatIsStoppedIsKept(t *testing.T) {
 			t.Errorf("%s: %+v and %+v, want %d connections", when, got.Farms[1], got.Farms[2], connections)
 		}
 	}
-	for _, beside := range [][]farm.Farm{{other}, nil} { // with rules that stay, and with none left
+	for _, beside := range [][]farm.Farm{{other}, nil} { // with rules left, and with none
 		s.Renew()
 		s.Apply(append([]farm.Farm{f}, beside...)...)
 		before := s.Traffic().Farms[1].Connections

@@ -1,10 +1,9 @@
-// Package nftables carries farms by nft(8): it keeps the kernel's tables equal to
-// what l4/kernel/rules compiles.
+// Package nftables carries farms by nft(8): it keeps the kernel's tables equal to the output
+// of l4/kernel/rules.
 //
-// A Filter changes what differs from the rules it knows to be there, in one
-// transaction (sysnet/nft). At start it leaves alone what bears the seal of the
-// rules wanted and is all there. Otherwise, and after a doubt, it makes everything
-// anew around the sessions and flows that packets have learned
-// and with the counters as they were. Counters of farms that are stopped are kept
-// here, because their rules go. Intact finds out that somebody else removed some.
+// A Filter applies the difference to the known rules in one transaction (sysnet/nft). At
+// start it keeps existing rules if they are complete and carry the seal of the wanted rules.
+// Otherwise, and after Doubt, it rebuilds everything except sessions and flows learned from
+// packets, and restores the counters. Counters of stopped farms are kept here, because their
+// rules are deleted. Intact finds out whether someone else removed rules.
 package nftables

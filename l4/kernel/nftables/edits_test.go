@@ -25,8 +25,8 @@ var (
 	seed  = flag.Uint64("seed", 0, "of random edits; 0 takes another each time")
 )
 
-// Whatever is edited, the kernel has what the configuration compiles to: nothing
-// is missing, left over or otherwise, though only differences are applied.
+// After any edit the kernel has exactly the compiled rules, although only differences are
+// applied.
 func TestTheKernelHasWhatIsCompiledAfterEveryEdit(t *testing.T) {
 	run, err := nft.Find()
 	if err != nil {
@@ -66,8 +66,8 @@ func TestTheKernelHasWhatIsCompiledAfterEveryEdit(t *testing.T) {
 	t.Logf("%d different rules", len(o.rules))
 }
 
-// failOnWarning fails the test when the filter warns: it does when a difference was
-// refused.
+// failOnWarning fails the test when the filter logs a warning, as it does when a difference
+// was refused.
 type failOnWarning struct{ t *testing.T }
 
 func (c failOnWarning) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
@@ -81,7 +81,7 @@ func (c failOnWarning) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// editor changes a configuration at random; what it makes is valid.
+// editor makes random valid changes to a configuration.
 type editor struct {
 	t     *testing.T
 	r     *rand.Rand
@@ -109,7 +109,7 @@ func (e *editor) edit() string {
 		return "a farm added"
 	}
 	i := r.IntN(len(e.farms))
-	f := e.farms[i].Clone() // a change must not reach what was applied
+	f := e.farms[i].Clone() // a change must not affect the applied farm
 	l := f.L4
 	what := e.change(&f, l)
 	if what == "deleted" {
@@ -149,7 +149,7 @@ func (e *editor) addBackend(f *farm.Farm) {
 	f.L4.Backends = append(f.L4.Backends, b)
 }
 
-// change changes one thing of a farm.
+// change changes one property of a farm.
 func (e *editor) change(f *farm.Farm, l *farm.L4) string {
 	r := e.r
 	if len(l.Backends) > 0 && r.IntN(2) == 0 {
@@ -250,9 +250,8 @@ func (e *editor) changeBackend(f *farm.Farm, l *farm.L4, i int) string {
 	return "backend down or up"
 }
 
-// oracle says whether a namespace has a ruleset. What nft lists is compared with
-// the elements wanted, and with what it lists of each rule after it was loaded
-// into an empty table elsewhere.
+// oracle checks whether a namespace has a ruleset. It compares nft's list with the wanted
+// elements, and with nft's list of each rule after loading it into an empty table elsewhere.
 type oracle struct {
 	t     *testing.T
 	run   *nft.Runner
@@ -260,7 +259,7 @@ type oracle struct {
 	rules map[string]string // JSON of a rule, by its text
 }
 
-// listing is what nft -j tells of a table.
+// listing is the output of nft -j for a table.
 type listing struct {
 	chains map[string][]string // JSON of the rules
 	sets   map[string]json.RawMessage
@@ -306,7 +305,7 @@ func (o *oracle) list(in *housetest.Namespace) *listing {
 	return l
 }
 
-// learn notes how nft lists rules that were not seen before.
+// learn records how nft lists new rules.
 func (o *oracle) learn(want *nft.Ruleset) {
 	o.t.Helper()
 	known := true
@@ -334,7 +333,7 @@ func (o *oracle) learn(want *nft.Ruleset) {
 	}
 }
 
-// compare says what is otherwise than wanted.
+// compare returns the differences from want.
 func (o *oracle) compare(in *housetest.Namespace, want *nft.Ruleset) string {
 	o.t.Helper()
 	o.learn(want)

@@ -16,8 +16,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// scripted is a filter whose nft takes everything and has nothing, until the
-// script of fails comes to be there.
+// scripted returns a filter whose nft accepts everything and lists nothing, until fails
+// replaces its script.
 func scripted(t *testing.T) (filter *nftables.Filter, fails func(script string)) {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,7 +34,7 @@ func scripted(t *testing.T) (filter *nftables.Filter, fails func(script string))
 	}
 }
 
-// remembering is a farm whose clients are kept by a hash of their keys.
+// remembering makes a farm keep clients by a hash of their keys.
 func remembering(f *farm.Farm) {
 	l4test.Six(f)
 	f.L4.Persist, f.L4.TTL = farm.L4PersistSrcSrc, 60
@@ -88,7 +88,7 @@ func TestWhatNftCannotTellOrDoIsAnError(t *testing.T) {
 	is("one is unknown", ask(filter, ctx), "none", "find: packet filter: it broke")
 }
 
-// A key of another kind is no key of the farm's: nothing is asked for it.
+// A key of another kind is refused without a query.
 func TestKeysThatAreNoneAreRefused(t *testing.T) {
 	filter, fails := scripted(t)
 	fails("exit 7")
@@ -104,8 +104,8 @@ func TestKeysThatAreNoneAreRefused(t *testing.T) {
 	}
 }
 
-// What was carried is in doubt after a change that failed; whoever looks before
-// is told what would be refused, and by whose rule.
+// After a failed change everything is rebuilt, and Check reports what would be refused and
+// for which farm.
 func TestChangesThatFailAreToldAndBeginAnew(t *testing.T) {
 	filter, fails := scripted(t)
 	ctx := t.Context()
@@ -123,7 +123,7 @@ func TestChangesThatFailAreToldAndBeginAnew(t *testing.T) {
 	if _, err := filter.Carry(ctx, in); err != nil {
 		t.Fatal(err)
 	}
-	// The kernel refuses the chain of the second farm, wherever it stands.
+	// The kernel refuses the chain of the second farm, wherever it is in the script.
 	const refuses = `case "$*" in *-f*) while read -r line; do n=$((n+1)); case "$line" in "add chain inet sluice farm8"*) echo "x:$n:1-9: Error: no room" >&2; exit 1;; esac; done; exit 0;; esac`
 	fails(refuses)
 	for what, problems := range map[string]map[uint32]string{"checked": filter.Check(ctx, more), "carried": func() map[uint32]string {

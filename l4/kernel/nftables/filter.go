@@ -12,27 +12,27 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// Filter keeps the kernel's tables equal to what was compiled. Make it with New.
-// One goroutine at a time calls Carry and Intact, any the other methods.
+// Filter keeps the kernel's tables equal to the compiled rules. Make it with New. Carry and
+// Intact are called by one goroutine at a time, the other methods by any.
 type Filter struct {
 	run *nft.Runner
 	log *slog.Logger
 	mu  sync.Mutex // guards applied, begun and past
-	// applied is what the kernel has for certain; nil while in doubt. Only Carry
-	// sets it, and nobody changes what it points to.
+	// applied holds the rules known to be in the kernel, nil if unknown. Only Carry sets it,
+	// and its target is immutable.
 	applied *nft.Ruleset
-	// begun says that this filter has carried something, or that somebody doubts what is
-	// there: a seal of an earlier process proves nothing any more.
+	// begun reports that this filter has loaded rules, or that Doubt was called: a seal of
+	// an earlier process is no proof any more.
 	begun bool
-	// past is what was counted for backends of farms that were stopped since: the
-	// rules that counted are no more.
+	// past holds the counters of backends whose farms were stopped since, as their counting
+	// rules are deleted.
 	past map[uint32]ctl.KernelCount
-	// seen is the change of rules up to which nobody else meddled with ours, stamp
-	// what the rules were like then.
+	// seen is the last change of rules without interference by others, and stamp the state
+	// of the rules then.
 	seen  changes
 	stamp uint64
-	// replaced says that the tables themselves may have been changed, e.g. switched
-	// off: adding to them would leave that as it is.
+	// replaced reports that the tables themselves may have been changed, e.g. disabled.
+	// Adding to them would not undo that.
 	replaced bool
 }
 
@@ -42,13 +42,13 @@ func (n *Filter) set(applied *nft.Ruleset) {
 	n.applied = applied
 }
 
-// New returns a filter that knows nothing of what the kernel has: the first Carry
-// builds everything anew, unless just that is there.
+// New returns a filter that does not know the kernel's rules. The first Carry rebuilds
+// everything, unless the wanted rules are there already.
 func New(run *nft.Runner, log *slog.Logger) *Filter { return &Filter{run: run, log: log} }
 
-// Carry makes the kernel carry the farms of in and no others of ours. A farm the
-// kernel refuses is left out and the others are tried again. problems are those
-// that are not carried, by ID.
+// Carry makes the kernel carry exactly the farms of in. If the kernel refuses a farm, that
+// one is left out and the others are tried again. problems holds the farms that are not
+// carried, by ID.
 func (n *Filter) Carry(ctx context.Context, in *rules.Input) (problems map[uint32]string, err error) {
 	parting := n.parting(ctx, in)
 	problems, err = carry.Most(in, n.log, func(left *rules.Input) (problems, refused map[uint32]string, err error) {
@@ -65,7 +65,7 @@ func (n *Filter) Carry(ctx context.Context, in *rules.Input) (problems map[uint3
 	return problems, err
 }
 
-// untouched reports whether what is there can only be what an earlier process left.
+// untouched reports whether existing rules can only be those of an earlier process.
 func (n *Filter) untouched() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -78,11 +78,10 @@ func (n *Filter) begin() {
 	n.begun = true
 }
 
-// become makes the kernel's tables equal to want: by the difference to what is
-// known to be there, else from nothing. What is there already is left alone: a
-// packet may begin with the old chains and look for a set that is a new one then,
-// which is empty for it, and each exchange of all chains loses a new connection or
-// two where thousands come in every second.
+// become makes the kernel's tables equal to want: by the difference to the known rules, or
+// from scratch. Existing objects are kept. Otherwise a packet that began in the old chains
+// could look into a new set, which is still empty for it. Each exchange of all chains loses
+// a new connection or two if thousands arrive per second.
 func (n *Filter) become(ctx context.Context, want *nft.Ruleset) error {
 	if n.untouched() && sealed(want) {
 		n.set(want)
@@ -97,7 +96,7 @@ func (n *Filter) become(ctx context.Context, want *nft.Ruleset) error {
 			}
 			var e *nft.Error
 			if errors.As(err, &e) && e.Owner != 0 && !nft.IsMissing(err) {
-				return err // nothing was done: what is applied still is
+				return err // nothing was done: applied is still valid
 			}
 			n.log.Warn("the difference was not taken, everything is built anew", "reason", err)
 		}
@@ -111,8 +110,7 @@ func (n *Filter) become(ctx context.Context, want *nft.Ruleset) error {
 	return err
 }
 
-// rebuildOrLoad makes everything anew, around what packets add to if that can be
-// done.
+// rebuildOrLoad rebuilds everything, and keeps elements added by packets if possible.
 func (n *Filter) rebuildOrLoad(ctx context.Context, want *nft.Ruleset) error {
 	if n.replaced {
 		return n.load(ctx, want)
@@ -127,8 +125,8 @@ func (n *Filter) rebuildOrLoad(ctx context.Context, want *nft.Ruleset) error {
 	return n.load(ctx, want)
 }
 
-// rebuild makes everything anew but what packets add to, which they do
-// meanwhile; counters go on from where they were.
+// rebuild replaces everything except sets that packets add to, which they do meanwhile.
+// Counters keep their values.
 func (n *Filter) rebuild(ctx context.Context, want *nft.Ruleset) error {
 	there, err := n.run.Present(ctx, rules.Tables())
 	if err != nil {
@@ -141,7 +139,7 @@ func (n *Filter) rebuild(ctx context.Context, want *nft.Ruleset) error {
 	return n.run.Apply(ctx, nft.Rebuild(there, want, carried))
 }
 
-// load removes the tables and makes them, with what packets had added to them.
+// load deletes and recreates the tables, with the elements added by packets.
 func (n *Filter) load(ctx context.Context, want *nft.Ruleset) error {
 	carried, err := n.run.Carried(ctx, rules.Tables(), want, nil)
 	if err != nil {
@@ -150,15 +148,14 @@ func (n *Filter) load(ctx context.Context, want *nft.Ruleset) error {
 	return n.run.Apply(ctx, nft.Load(rules.Tables(), want, carried))
 }
 
-// Doubt tells that what was carried may be gone: the next Carry makes everything
-// anew.
+// Doubt reports that the loaded rules may be gone: the next Carry rebuilds everything.
 func (n *Filter) Doubt() {
 	n.set(nil)
 	n.begin()
 }
 
-// Check returns the farms of in that would not be carried and why, by ID: the
-// kernel looks at the difference without taking it.
+// Check returns the farms of in that would not be carried, with the reasons, by ID. The
+// kernel checks the difference without applying it.
 func (n *Filter) Check(ctx context.Context, in *rules.Input) map[uint32]string {
 	n.mu.Lock()
 	applied := n.applied

@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// Noted returns the backends that are noted as full, with the time of the note. It takes
-// some microseconds.
+// Noted returns the backends noted as full, with the time of the note. It takes some
+// microseconds.
 func (n *Filter) Noted(context.Context) (map[uint32]time.Time, error) {
 	left, err := nft.Expiries(rules.Full())
 	now, out := time.Now(), map[uint32]time.Time{}
@@ -22,7 +22,7 @@ func (n *Filter) Noted(context.Context) (map[uint32]time.Time, error) {
 	return out, err
 }
 
-// Fill corrects the notes by what was counted. It starts nft only if something changes.
+// Fill corrects the notes by counted connections. It starts nft only for a change.
 func (n *Filter) Fill(ctx context.Context, c rules.Counted) error {
 	if err := n.hold(ctx, c.Held); err != nil {
 		return err
@@ -35,8 +35,8 @@ func (n *Filter) Fill(ctx context.Context, c rules.Counted) error {
 	return n.run.Renew(ctx, rules.Full(), remove, add, rules.FullTime)
 }
 
-// outdated are the notes to remove, and those to make. A note lasts for a while without
-// being renewed, and one that packets renewed since counting began is theirs.
+// outdated returns the notes to remove and to add. A note lasts a while without renewal. One
+// that packets renewed since the count began is kept.
 func outdated(noted map[uint32]time.Time, c rules.Counted) (remove, add []string) {
 	for id, at := range noted {
 		switch {
@@ -54,7 +54,7 @@ func outdated(noted map[uint32]time.Time, c rules.Counted) (remove, add []string
 	return remove, add
 }
 
-// hold makes ids the backends that are considered full whatever the kernel counts.
+// hold sets the backends considered full whatever the kernel counts.
 func (n *Filter) hold(ctx context.Context, ids map[uint32]bool) error {
 	held, err := nft.Expiries(rules.Held())
 	if err != nil || held == nil || len(held) == 0 && len(ids) == 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/claim"
 )
 
-// Two instances in one network namespace give their backends the same numbers. What
-// one sets, counts, flushes and removes is its own.
+// Two instances in one network namespace may use the same backend numbers: each has its own
+// rules, counters and connections.
 func TestInstancesInOneNamespaceKeepApart(t *testing.T) {
 	s := l4test.NewSite(t, 2)
 	t.Cleanup(func() { claim.Use(0) })

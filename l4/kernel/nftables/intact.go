@@ -8,13 +8,12 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// changes counts those of the packet filter: all, and our own.
+// changes counts changes of the packet filter: all, and those made by this program.
 type changes struct{ all, own uint32 }
 
-// Intact reports whether what was carried is still there; somebody else may have
-// flushed all rules, or some, or put others in their place. If not, the next Carry
-// makes everything anew. It looks only after rules were changed, so that it may be
-// asked often. Elements are counted only.
+// Intact reports whether the loaded rules are still there: someone else may have flushed or
+// replaced rules. If not, the next Carry rebuilds everything. It looks only after rules were
+// changed, so it may be called often. Elements are only counted.
 func (n *Filter) Intact(ctx context.Context) bool {
 	n.mu.Lock()
 	applied := n.applied
@@ -22,7 +21,7 @@ func (n *Filter) Intact(ctx context.Context) bool {
 	if applied == nil || len(applied.Tables()) == 0 {
 		return true
 	}
-	now := changes{own: n.run.Applied()} // first: one of ours in between makes us look
+	now := changes{own: n.run.Applied()} // first: an own change in between causes another check
 	var err error
 	if now.all, err = nft.Generation(); err != nil {
 		n.log.Debug("nobody knows whether rules are still there", "error", err)
@@ -34,7 +33,7 @@ func (n *Filter) Intact(ctx context.Context) bool {
 	changed, err := n.meddled(applied, now)
 	switch {
 	case errors.Is(err, nft.ErrChanging):
-		return true // the next time will do
+		return true // checked again next time
 	case err != nil:
 		n.log.Debug("nobody knows whether rules are still there", "error", err)
 		return true
@@ -47,14 +46,14 @@ func (n *Filter) Intact(ctx context.Context) bool {
 	return false
 }
 
-// meddled names what somebody else changed of ours, empty when it is nothing.
+// meddled names an object of ours that someone else changed, or is empty.
 func (n *Filter) meddled(applied *nft.Ruleset, now changes) (string, error) {
 	stamp, err := nft.Stamp(applied.Tables())
 	if err != nil {
 		return "", err
 	}
 	if n.seen != (changes{}) && now.all-n.seen.all == now.own-n.seen.own {
-		n.stamp = stamp // only we changed something
+		n.stamp = stamp // only we changed rules
 		return "", nil
 	}
 	missing, err := lacking(applied)
@@ -69,8 +68,8 @@ func (n *Filter) meddled(applied *nft.Ruleset, now changes) (string, error) {
 	return "", nil
 }
 
-// sealed reports whether the kernel has want, as far as that can be counted: its
-// seal came with all the rest in one transaction, and goes with the next.
+// sealed reports whether the kernel has want, as far as counting can tell. The seal was
+// loaded with all other rules in one transaction, and is deleted with the next.
 func sealed(want *nft.Ruleset) bool {
 	seal, any := rules.Seal(want)
 	if !any {
@@ -83,8 +82,8 @@ func sealed(want *nft.Ruleset) bool {
 	return err == nil && missing == ""
 }
 
-// lacking is a part of the rules that is not in the kernel as it should be; empty
-// when all is. Sets that packets add to are not looked at.
+// lacking returns a part of the rules that differs in the kernel, or an empty string. Sets
+// that packets add to are ignored.
 func lacking(want *nft.Ruleset) (string, error) {
 	count := map[nft.Table]map[string]int{}
 	for _, t := range want.Tables() {

@@ -15,8 +15,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// An operator who tidies up flushes a chain or a set, or deletes a rule. The
-// table is there still.
+// Farms are restored after an operator flushed a chain or set, or deleted a rule, though the
+// table still exists.
 func TestFarmsComeBackAfterSomebodyFlushedSomeRules(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
@@ -66,7 +66,7 @@ func TestFarmsComeBackAfterSomebodyFlushedSomeRules(t *testing.T) {
 	})
 }
 
-// Docker and the like change rules all day.
+// Docker and other programs change rules often.
 func TestRulesOfOthersAreNoReasonToMakeOursAnew(t *testing.T) {
 	s := newPacketSite(t, 2)
 	filter := nftables.New(s.run, slog.New(failOnWarning{t}))

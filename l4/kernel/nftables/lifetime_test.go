@@ -9,13 +9,13 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// eachMode runs the test for every NAT type and version of IP, see inModes.
+// eachMode runs the test for every NAT type and IP version, see inModes.
 func eachMode(t *testing.T, s *packetSite, test func(t *testing.T, f farm.Farm, ask func(client int) string)) {
 	inModes(t, s, farm.NATTypes(), test)
 }
 
-// inModes runs the test for these NAT types and both versions of IP, with a farm
-// of two backends in turn that remembers clients by address.
+// inModes runs the test for these NAT types and both IP versions. The farm has two backends
+// in turn and keeps clients by address.
 func inModes(t *testing.T, s *packetSite, types []farm.NATType, test func(t *testing.T, f farm.Farm, ask func(client int) string)) {
 	for _, nat := range types {
 		for _, six := range []bool{false, true} {
@@ -75,7 +75,7 @@ func TestSessionsLiveAsLongAsTheyAreUsedInEveryMode(t *testing.T) {
 	for i := range farms {
 		first[farms[i].ID] = ask(&farms[i])
 	}
-	for range 4 { // longer than their time, but for being used
+	for range 4 { // longer than their timeout, unless used
 		time.Sleep(400 * time.Millisecond)
 		for i := range farms {
 			if again := ask(&farms[i]); again != first[farms[i].ID] {

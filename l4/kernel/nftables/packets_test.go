@@ -24,7 +24,7 @@ func (s *packetSite) Ask(network string, from netip.AddrPort, to netip.AddrPort)
 	return a
 }
 
-// eachFamily runs the test for both.
+// eachFamily runs the test for both IP versions.
 func eachFamily(t *testing.T, test func(t *testing.T, six bool)) {
 	t.Run("v4", func(t *testing.T) { test(t, false) })
 	t.Run("v6", func(t *testing.T) { test(t, true) })
@@ -47,7 +47,7 @@ func TestStatelessRewritesPortsBothWaysWithRightChecksums(t *testing.T) {
 			k := s.farm(9, farm.NATStateless, farm.L4TCP, six, one(8080))
 			s.Apply(f, g, k)
 			at, back := s.ClientLinks[0].Capture(), s.Backends[0].Link.Capture()
-			// The same port of the client, to different ports of the VIP, at once.
+			// The same client port to different ports of the VIP at once.
 			from := netip.AddrPortFrom(netip.MustParseAddr("10.10.1.100"), 4711)
 			if six {
 				from = netip.AddrPortFrom(netip.MustParseAddr("fd00:1::100"), 4711)
@@ -118,7 +118,7 @@ func TestDirectRewritesNothingButMACAddresses(t *testing.T) {
 		var farms []farm.Farm
 		for i, protocol := range []farm.L4Protocol{farm.L4TCP, farm.L4UDP} {
 			f := s.farm(uint32(7+i), farm.NATDirect, protocol, six, one(80))
-			f.L4.Backends[0].Port = 8080 // of no meaning
+			f.L4.Backends[0].Port = 8080 // ignored
 			farms = append(farms, f)
 		}
 		s.Apply(farms...)
@@ -169,7 +169,7 @@ func TestDirectRewritesNothingButMACAddresses(t *testing.T) {
 
 func TestFragmentsFollowTheFirst(t *testing.T) {
 	s := newPacketSite(t, 2)
-	for _, devices := range [][]string{{"front"}, {"front", "back"}} { // answers arrive by the same device as packets for the VIP
+	for _, devices := range [][]string{{"front"}, {"front", "back"}} { // replies arrive by the same device as packets for the VIP
 		s.devices = devices
 		for _, nat := range []farm.NATType{farm.NATDirect, farm.NATStateless} {
 			eachFamily(t, func(t *testing.T, six bool) {
@@ -313,7 +313,7 @@ func TestFarmsWithFlowsBecomeOthers(t *testing.T) {
 					for range 3 {
 						s.Ask(network, netip.AddrPort{}, netip.AddrPortFrom(f.VIP, 80))
 					}
-					run = nftables.New(s.run, l4test.Quiet) // knows nothing of what is there
+					run = nftables.New(s.run, l4test.Quiet) // does not know the existing rules
 				}
 			}
 		}

@@ -22,12 +22,12 @@ type packetSite struct {
 	have       *nft.Ruleset
 	vip4, vip6 string
 	hops       hops
-	devices    []string // packets for VIPs may arrive by, "front" if empty
+	devices    []string // where packets for VIPs may arrive, "front" if empty
 	flushed    map[uint32]bool
 	down, cut  map[uint32]bool // backends
 }
 
-// hops is a Wire whose next hops are written down.
+// hops is a Wire with fixed next hops.
 type hops map[netip.Addr]neigh.NextHop
 
 func (p hops) NextHop(a netip.Addr) (neigh.NextHop, bool) { hop, ok := p[a]; return hop, ok }
@@ -59,7 +59,7 @@ func (s *packetSite) connect(m *housetest.Machine, own *housetest.Link) *housete
 	return m
 }
 
-// farm makes a farm of packet modes with all backends that fit it.
+// farm returns a farm of a packet mode with all backends that fit it.
 func (s *packetSite) farm(id uint32, nat farm.NATType, protocol farm.L4Protocol, six bool, ports ...farm.PortRange) farm.Farm {
 	l := farm.DefaultL4()
 	l.ID, l.Protocol, l.NAT, l.Ports = id, protocol, nat, ports
@@ -88,7 +88,7 @@ func (s *packetSite) wire() rules.Wire {
 	return arriving{s.hops, s.devices}
 }
 
-// arriving is a Wire whose packets come by more devices.
+// arriving is a Wire with more arrival devices.
 type arriving struct {
 	hops
 	devices []string

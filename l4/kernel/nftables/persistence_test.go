@@ -46,7 +46,7 @@ func TestClientsStayOnTheirBackendWhateverChanges(t *testing.T) {
 	if len(list) != 6 || list[0].Key != "10.10.1.100" || list[0].TTL < 500*time.Second || list[0].TTL > 600*time.Second {
 		t.Errorf("sessions: %+v", list)
 	}
-	// A reconciler that knows nothing builds everything anew.
+	// A reconciler without knowledge rebuilds everything.
 	s.Renew()
 	s.Apply(f, g)
 	stays("after a restart")
@@ -68,7 +68,7 @@ func TestSessionsAreAddedDeletedAndFlushed(t *testing.T) {
 		}
 	}
 	s.In(func(ctx context.Context) {
-		for range 2 { // what is there is replaced
+		for range 2 { // existing rules are replaced
 			if err := s.Reconciler.AddSession(ctx, 1, " 10.10.1.101", 10, 0); err != nil {
 				t.Error(err)
 			}
@@ -146,8 +146,8 @@ func TestClientsOfABackendThatCannotBeUsedAreChosenForAnew(t *testing.T) {
 	}
 }
 
-// Every kind of key, as far as one client machine shows it: who comes back
-// with it stays, whatever the choice would be, and is listed with that key.
+// A client with a known key keeps its backend and is listed with that key. All kinds of keys
+// are tried that one client machine can use.
 func TestEveryKindOfKeyIsRememberedAndListed(t *testing.T) {
 	s := l4test.NewSite(t, 3)
 	mac := s.ClientLinks[0].MAC.String()
@@ -185,7 +185,7 @@ func TestEveryKindOfKeyIsRememberedAndListed(t *testing.T) {
 					}
 					a.Close()
 					seen[a.Server]++
-					s.In(func(ctx context.Context) { // the next one is chosen for anew
+					s.In(func(ctx context.Context) { // the next one is chosen again
 						if err := (kernel.Tracked{}).Flush(ctx, func(uint32) bool { return true }); err != nil {
 							t.Fatal(err)
 						}

@@ -23,7 +23,7 @@ func TestAFarmTheKernelRefusesIsNobodyElsesProblem(t *testing.T) {
 	before := s.Ruleset()
 	bad := s.Farm(2, farm.L4TCP, farm.NATMasquerade, true, 81)
 	bad.L4.Backends[0].Addr = bad.L4.Backends[0].Addr.WithZone("eth0")
-	clash := s.Farm(3, farm.L4TCP, farm.NATTarget, false, 80) // that of good
+	clash := s.Farm(3, farm.L4TCP, farm.NATTarget, false, 80) // the same as good
 	var problems map[uint32]string
 	s.In(func(ctx context.Context) {
 		problems = s.Reconciler.Apply(ctx, 9, &farm.Config{Farms: []farm.Farm{good, bad, clash}})
@@ -62,7 +62,7 @@ func TestATransactionCutShortIsDoneOrNotAndThenDone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i%3 == 0 {
-			filter = nftables.New(s.NFT, l4test.Quiet) // a full build is cut, not a difference
+			filter = nftables.New(s.NFT, l4test.Quiet) // a full build is tried, not a difference
 		}
 		if err := carry(time.Duration(4*i+2)*time.Millisecond, after); err != nil {
 			cut++
@@ -85,8 +85,8 @@ func TestATransactionCutShortIsDoneOrNotAndThenDone(t *testing.T) {
 	}
 }
 
-// A kernel without the helper of a protocol refuses the farms of that protocol,
-// however many, and carries the others.
+// A kernel without a protocol's helper refuses all farms of that protocol and carries the
+// others.
 func TestManyFarmsTheKernelRefusesAreNobodyElsesProblem(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	s.Use(nftables.New(without(t, "sane_tcp"), l4test.Quiet))
@@ -112,8 +112,8 @@ func TestManyFarmsTheKernelRefusesAreNobodyElsesProblem(t *testing.T) {
 	}
 }
 
-// without is the nft of a kernel that has no object of that name, and refuses
-// each line about it as kernels do.
+// without returns the nft of a kernel that lacks an object of that name and refuses each
+// line with it, as kernels do.
 func without(t *testing.T, object string) *nft.Runner {
 	t.Helper()
 	const script = `#!/bin/sh

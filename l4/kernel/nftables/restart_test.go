@@ -41,7 +41,7 @@ func TestSessionsKeptByAHashOutliveAStop(t *testing.T) {
 		}
 	})
 	s.Apply(l4test.Stopped(f))
-	s.Renew() // nor does it matter that netd is another one
+	s.Renew() // another netd makes no difference
 	s.Apply(l4test.Stopped(f))
 	s.Apply(f)
 	if list := s.Sessions(1); len(list) != 1 || list[0].Key != "fd00::7 . 4022" || list[0].Backend != 10 {
@@ -86,7 +86,7 @@ func TestWhatAStoppedFarmRememberedGoesWithIt(t *testing.T) {
 	}
 }
 
-// The kernel takes up connections in mid-stream, and with one backend there is no other.
+// Connections ended by a restart are not picked up again, even with a single backend.
 func TestWhatARestartEndedIsNotTakenUpAgain(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	var farms []farm.Farm

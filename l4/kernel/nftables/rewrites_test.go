@@ -50,8 +50,8 @@ func TestEachAddressRewriteReachesItsBackends(t *testing.T) {
 	}
 }
 
-// Where no source is rewritten no chain asks for it, and connections do not
-// notice it come and go.
+// The chain for source addresses exists only while a farm needs it, and connections survive
+// its changes.
 func TestTheChainForSourcesIsThereWhileAFarmNeedsIt(t *testing.T) {
 	for _, six := range []bool{false, true} {
 		s := l4test.NewSite(t, 1)
@@ -94,8 +94,8 @@ func TestTheChainForSourcesIsThereWhileAFarmNeedsIt(t *testing.T) {
 	}
 }
 
-// A farm nobody can serve refuses, with no other rule that has connections
-// tracked.
+// A farm without backends refuses connections, even if no other rule enables connection
+// tracking.
 func TestAFarmWithoutBackendsRefusesWhenItIsAlone(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	s.Appliance.Server("appliance", 80)
@@ -108,7 +108,7 @@ func TestAFarmWithoutBackendsRefusesWhenItIsAlone(t *testing.T) {
 	}
 }
 
-// Times are only shown: with two CPUs 0.4 s to load, 70 ms for an edit.
+// Times are informative: with two CPUs 0.4 s to load, 70 ms for an edit.
 func TestAThousandFarmsAreLoadedEditedAndServed(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	farms := l4test.Many(1000)

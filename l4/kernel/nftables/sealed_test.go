@@ -10,19 +10,19 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/nftables"
 )
 
-// handles are the rules with the numbers the kernel gave them: what is made anew
-// has others.
+// handles returns the rules with their kernel numbers, which change when rules are
+// recreated.
 func handles(s *l4test.Site) string {
 	return s.Appliance.Run("nft", "-s", "-a", "list", "table", "inet", "sluice")
 }
 
-// Another netd finds its rules, and leaves them alone: no packet meets a change.
+// A new netd keeps complete rules: no packet sees a change.
 func TestRulesThatAreThereAreLeftAlone(t *testing.T) {
 	s := l4test.NewSite(t, 2)
 	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	f.L4.Persist, f.L4.TTL = farm.L4PersistSrc, 60
 	s.Apply(f)
-	s.Ask("tcp", netip.Addr{}, s.VIP4+":80") // what is learned and counted makes no difference
+	s.Ask("tcp", netip.Addr{}, s.VIP4+":80") // learned and counted elements do not matter
 	before := handles(s)
 
 	s.Use(nftables.New(s.NFT, l4test.Quiet))
@@ -30,7 +30,7 @@ func TestRulesThatAreThereAreLeftAlone(t *testing.T) {
 	if now := handles(s); now != before {
 		t.Errorf("made anew:\n%s\n%s", before, now)
 	}
-	f.L4.Backends = f.L4.Backends[:1] // and it goes on from what it found
+	f.L4.Backends = f.L4.Backends[:1] // later changes start from the existing rules
 	s.Apply(f)
 	now := handles(s)
 	if rule := line(before, "chain prerouting"); rule == "" || !strings.Contains(now, rule) || now == before {
@@ -38,7 +38,7 @@ func TestRulesThatAreThereAreLeftAlone(t *testing.T) {
 	}
 }
 
-// line is the head of a chain, with its number.
+// line returns the first line of a chain, with its number.
 func line(listing, head string) string {
 	for l := range strings.Lines(listing) {
 		if strings.Contains(l, head) {
@@ -48,7 +48,7 @@ func line(listing, head string) string {
 	return ""
 }
 
-// What is otherwise, or not all there, is made anew.
+// Different or incomplete rules are rebuilt.
 func TestRulesThatAreNotWhatTheySayAreMadeAnew(t *testing.T) {
 	s := l4test.NewSite(t, 2)
 	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// Learned are the sessions of a farm that packets began, or Learn.
+// Learned returns the sessions of a farm made by packets or by Learn.
 func (n *Filter) Learned(ctx context.Context, f *farm.Farm) ([]ctl.KernelSession, error) {
 	m := rules.Sessions(f)
 	entries, err := n.run.Elements(ctx, m.ID, m.Map)
@@ -36,7 +36,7 @@ func (n *Filter) Learned(ctx context.Context, f *farm.Farm) ([]ctl.KernelSession
 	return out, nil
 }
 
-// named gives entries of a map by hashes the keys they are of.
+// named replaces the hashes of map entries by their keys.
 func (n *Filter) named(ctx context.Context, m *rules.SessionMap, entries []nft.Entry) (out []nft.Entry, err error) {
 	by := map[string]nft.Entry{}
 	for _, e := range entries {
@@ -59,7 +59,7 @@ func (n *Filter) named(ctx context.Context, m *rules.SessionMap, entries []nft.E
 	return out, nil
 }
 
-// Find is the session of one key.
+// Find returns the session of one key.
 func (n *Filter) Find(ctx context.Context, f *farm.Farm, key string) (ctl.KernelSession, bool, error) {
 	m := rules.Sessions(f)
 	in, err := m.Element(key)
@@ -75,7 +75,7 @@ func (n *Filter) Find(ctx context.Context, f *farm.Farm, key string) (ctl.Kernel
 	return s, ok, nil
 }
 
-// Learn makes sessions known as if their clients had come themselves.
+// Learn adds sessions as if packets had made them.
 func (n *Filter) Learn(ctx context.Context, f *farm.Farm, list ...ctl.KernelSession) error {
 	m := rules.Sessions(f)
 	known, marks := map[string]nft.Element{}, map[string]nft.Element{}
@@ -96,11 +96,11 @@ func (n *Filter) Learn(ctx context.Context, f *farm.Farm, list ...ctl.KernelSess
 	return n.run.Put(ctx, m.ID, m.Map, marks)
 }
 
-// Forget removes sessions and reports whether there were any. Of a farm by hashes the keys stay in the set of
-// clients: a key without a mark is no session.
+// Forget deletes sessions and reports whether there were any. In a farm that keeps hashes
+// the keys stay in the set of clients: a key without a mark is no session.
 func (n *Filter) Forget(ctx context.Context, f *farm.Farm, keys ...string) (bool, error) {
 	m := rules.Sessions(f)
-	list := map[string]bool{} // two keys may have one hash
+	list := map[string]bool{} // two keys may have the same hash
 	for _, key := range keys {
 		in, err := m.Element(key)
 		if err != nil {
@@ -111,13 +111,13 @@ func (n *Filter) Forget(ctx context.Context, f *farm.Farm, keys ...string) (bool
 	return n.run.Remove(ctx, m.ID, m.Map, slices.Sorted(maps.Keys(list))...)
 }
 
-// ForgetAll removes those of a farm.
+// ForgetAll deletes all sessions of a farm.
 func (n *Filter) ForgetAll(ctx context.Context, f *farm.Farm) error {
 	m := rules.Sessions(f)
 	return n.run.Empty(ctx, m.ID, m.Map)
 }
 
-// sessionOf reads an element of a map of sessions.
+// sessionOf reads an element of a session map.
 func sessionOf(e nft.Entry) (ctl.KernelSession, bool) {
 	id, ok := backendOf(e.Value)
 	return ctl.KernelSession{Key: e.Key, Backend: id, TTL: time.Duration(e.Expires) * time.Second}, ok

@@ -30,7 +30,7 @@ func TestBackendsMayAskTheirOwnFarmAndTheApplianceMayBeABackend(t *testing.T) {
 		masqueraded.L4.Backends[0].ID = 40
 		s.Apply(hairpin, datagrams, own, masqueraded)
 		for _, network := range []string{"tcp", "udp"} {
-			for _, b := range s.Backends { // each asks, and may be answered by itself
+			for _, b := range s.Backends { // each sends a request and gets its own reply
 				got := map[string]int{}
 				for range 4 {
 					a, err := b.Ask(network, netip.AddrPort{}, netip.AddrPortFrom(hairpin.VIP, 80).String())
@@ -93,8 +93,8 @@ func TestFarmsOfDifferentModesShareAVIP(t *testing.T) {
 	}
 }
 
-// A backend of a farm with stateless_dnat may be one of a farm with nat: a client
-// that comes from a port it used before is answered by both.
+// A backend may belong to a farm with stateless_dnat and one with nat: a client that reuses
+// a port gets replies from both farms.
 func TestABackendIsSharedByStatelessAndMasqueradedFarms(t *testing.T) {
 	s := newPacketSite(t, 1)
 	gateways(s)

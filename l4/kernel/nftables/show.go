@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// Rules is what is in the kernel for a farm: its chains as nft lists them, then its
-// elements in the maps it shares with others.
+// Rules returns a farm's rules in the kernel: its chains as nft lists them, then its
+// elements in shared maps.
 func (n *Filter) Rules(ctx context.Context, owner uint32) (string, error) {
 	n.mu.Lock()
 	applied := n.applied
@@ -31,7 +31,7 @@ func (n *Filter) Rules(ctx context.Context, owner uint32) (string, error) {
 	return b.String(), nil
 }
 
-// Objects lists what of ours is in the packet filter.
+// Objects lists the objects of this program in the packet filter.
 func (n *Filter) Objects(ctx context.Context) ([]ctl.KernelObject, error) {
 	there, err := n.run.Tables(ctx)
 	if err != nil {
@@ -59,5 +59,5 @@ func (n *Filter) Objects(ctx context.Context) ([]ctl.KernelObject, error) {
 	return out, nil
 }
 
-// Warnings are none: what is carried works.
+// Warnings returns none.
 func (n *Filter) Warnings(*farm.Farm) []string { return nil }

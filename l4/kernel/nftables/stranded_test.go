@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
-// Connections of TCP go on though their backend is said to be down, as in the other modes,
-// until they are cut. New ones, also from the same port, go to another backend.
+// TCP connections to a backend that is down continue until they are cut, as in other modes.
+// New ones, even from the same port, go to another backend.
 func TestConnectionsOfTCPOutliveAFailedCheckInPacketModes(t *testing.T) {
 	s := newPacketSite(t, 2)
 	for _, nat := range []farm.NATType{farm.NATDirect, farm.NATStateless} {
@@ -32,7 +32,7 @@ func TestConnectionsOfTCPOutliveAFailedCheckInPacketModes(t *testing.T) {
 				to := netip.AddrPortFrom(f.VIP, 80)
 				a := s.Ask("tcp", netip.AddrPort{}, to)
 				first := a.Server
-				for _, all := range []bool{false, true} { // one backend is down, or all are
+				for _, all := range []bool{false, true} { // one backend is down, or all
 					s.down = map[uint32]bool{}
 					for i, b := range f.L4.Backends {
 						s.down[b.ID] = all || i == int(first[1]-'1')

@@ -13,19 +13,19 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// strange is a datagram to a farm as few clients send it.
+// strange is an unusual datagram to a farm.
 type strange struct {
 	name   string
 	six    bool
 	layers func(eth *layers.Ethernet, ip gopacket.SerializableLayer, udp *layers.UDP) []gopacket.SerializableLayer
-	raw    bool // checksums as they are
+	raw    bool // checksums are not computed
 }
 
 var strangers = []strange{
 	{"as usual", false, plainLayers, false},
 	{"as usual", true, plainLayers, false},
 	{"without a checksum", false, func(e *layers.Ethernet, ip gopacket.SerializableLayer, u *layers.UDP) []gopacket.SerializableLayer {
-		// The header's own sum is right, that of UDP is none (RFC 768).
+		// The header checksum is valid, UDP has none (RFC 768).
 		head := ip.(*layers.IPv4)
 		head.Length = 20 + 8 + 5
 		head.Checksum = headSum(head)
@@ -55,7 +55,7 @@ func plainLayers(e *layers.Ethernet, ip gopacket.SerializableLayer, u *layers.UD
 	return []gopacket.SerializableLayer{e, ip, u}
 }
 
-// headSum is the checksum of an IPv4 header without options.
+// headSum returns the checksum of an IPv4 header without options.
 func headSum(ip *layers.IPv4) uint16 {
 	b := gopacket.NewSerializeBuffer()
 	copyOf := *ip
@@ -63,7 +63,7 @@ func headSum(ip *layers.IPv4) uint16 {
 	return copyOf.Checksum
 }
 
-// send sends a stranger from the client's address and port to the farm.
+// send sends the datagram from the client's address and port to the farm.
 func (x strange) send(s *packetSite, from, to netip.AddrPort) {
 	eth := &layers.Ethernet{SrcMAC: s.ClientLinks[0].MAC, DstMAC: s.FrontLink.MAC, EthernetType: layers.EthernetTypeIPv4}
 	udp := &layers.UDP{SrcPort: layers.UDPPort(from.Port()), DstPort: layers.UDPPort(to.Port()), Length: 13}

@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/route"
 )
 
-// base adds the chains everything starts from. They hold no more than the
-// farms need, and nothing is there without a farm.
+// base adds the base chains. They contain only what the farms need, and nothing without a
+// farm.
 func (c *compiler) base() {
 	if !c.used.any && !c.in.Hold {
 		return
@@ -28,7 +28,7 @@ func (c *compiler) base() {
 		chain("traffic", "type filter hook prerouting priority -99; policy accept;", c.traffic()...)
 	}
 	if c.used.refresh {
-		// Before addresses are rewritten: keys are those the client uses.
+		// Before addresses are rewritten: keys are those of the client.
 		chain("sessions", "type filter hook prerouting priority -150; policy accept;", others(), "ct direction original ct mark vmap @refresh")
 	}
 	chain("refuse", "", "meta l4proto tcp reject with tcp reset", "reject with icmpx type port-unreachable")
@@ -45,9 +45,9 @@ func (c *compiler) base() {
 
 func (c *compiler) has(set string) bool { return c.rules.Sets[inetID(set)] != nil }
 
-// dispatch finds the farm: the most precise key first. Before that come
-// connections a helper expects and does not deliver itself, as that of SANE: they
-// go to the backend of the one they were named in, whose mark they have.
+// dispatch finds the farm, by the most precise key first. Expected connections that a helper
+// does not deliver itself, such as SANE's, come before that. They go to the backend of their
+// control connection, whose mark they have.
 func (c *compiler) dispatch() (out []string) {
 	for _, f := range []*family{v4, v6} {
 		if c.has("data" + f.digit) {
@@ -71,16 +71,15 @@ func (c *compiler) dispatch() (out []string) {
 	return out
 }
 
-// deliver rewrites the destination to that of the mark, which ends the way of
-// the packet through this table. It comes back when there is none: the backend
-// cannot be used.
+// deliver rewrites the destination by the mark, which ends the packet's way through this
+// table. It returns if the mark has none: the backend is not usable.
 func (c *compiler) deliver(f *family) (out []string) {
 	target, address := c.has("target"+f.digit), c.has("address"+f.digit)
 	if c.has("opened") {
 		out = append(out, "ct mark @opened")
 	}
-	// Before a port is rewritten the kernel wants its protocol asked for. Comparing
-	// takes less than a look into a set of them, and most is TCP.
+	// The kernel requires a protocol match before a port is rewritten. A comparison is
+	// faster than a set lookup, and most traffic is TCP.
 	for _, t := range []farm.L4Protocol{farm.L4TCP, farm.L4UDP, farm.L4SCTP} {
 		if target && c.used.transports[t] {
 			out = append(out, "meta l4proto "+string(t)+" dnat "+f.ip+" addr . port to ct mark map @target"+f.digit)
@@ -92,16 +91,16 @@ func (c *compiler) deliver(f *family) (out []string) {
 	return out
 }
 
-// others lets packets of other connections pass at the price of one comparison.
+// others accepts packets of other connections after one comparison.
 func others() string { return isOurs("ct mark", "!=") + " accept" }
 
-// sources rewrites the source of what is delivered; without such farms there is
-// no chain for it, which costs every new connection as much as a rule. Marks of
-// others are in no set, so nothing asks for ours first: one look says no, too.
+// sources rewrites the source of delivered packets. Without such farms its chain does not
+// exist, because it costs every new connection as much as a rule. Marks of others are in no
+// set, so a single lookup is enough.
 //
-// The kernel tracks connections while some rule asks for that, and only those
-// that are tracked meet the chains above. Where nothing is counted because no
-// farm has a backend, a rule that does nothing does that.
+// The kernel tracks connections only while some rule needs that, and only tracked ones reach
+// the chains above. If nothing is counted because no farm has a backend, a rule without
+// effect enables tracking.
 func (c *compiler) sources() (out []string) {
 	if !c.has("traffic") {
 		out = append(out, others())
@@ -117,9 +116,8 @@ func (c *compiler) sources() (out []string) {
 	return out
 }
 
-// traffic is what every packet passes, so it is as short as can be: a look into
-// the set that counts by mark and direction takes less than any question before
-// it.
+// traffic is passed by every packet, so it is as short as possible. A lookup in the set that
+// counts by mark and direction is faster than any test before it.
 func (c *compiler) traffic() []string {
 	out := []string{"ct mark . ct direction @traffic"}
 	if c.used.marks {
@@ -128,8 +126,8 @@ func (c *compiler) traffic() []string {
 	return out
 }
 
-// transparent marks what backends answer to addresses of clients, if a socket of
-// the engine waits for it: by that mark it is taken for local (sysnet/route).
+// transparent marks replies of backends to client addresses if a socket of the engine
+// expects them. The mark makes the kernel deliver them locally (sysnet/route).
 func (c *compiler) transparent() {
 	backends := map[*family][]string{}
 	for i := range c.in.Transparent {

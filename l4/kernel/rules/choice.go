@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// body is the rules of the farm's chain.
+// body returns the rules of the farm's chain.
 func (g *compiledFarm) body(persist *persistence) []string {
 	var out []string
 	if g.l4.Logs {
@@ -42,7 +42,7 @@ func (g *compiledFarm) body(persist *persistence) []string {
 	return append(out, "goto refuse")
 }
 
-// choose sets the mark of one of the backends.
+// choose returns the rules that set the mark of one of the backends.
 func (g *compiledFarm) choose(chosen []*State) []string {
 	if len(chosen) == 1 {
 		return []string{"ct mark set " + MarkText(chosen[0].ID)}
@@ -85,7 +85,7 @@ func (g *compiledFarm) choose(chosen []*State) []string {
 	return []string{fmt.Sprintf("ct mark set "+by+" map { %s }", slot, b.String())}
 }
 
-// shares are the weights, without their common divisor.
+// shares returns the weights, divided by their common divisor.
 func (g *compiledFarm) shares(chosen []*State) []int {
 	out := make([]int, len(chosen))
 	for i, s := range chosen {
@@ -112,10 +112,10 @@ func (g *compiledFarm) shares(chosen []*State) []int {
 	return out
 }
 
-// maxPrefix is what the kernel takes, in bytes (NF_LOG_PREFIXLEN, less its end).
+// maxPrefix is the kernel's limit in bytes (NF_LOG_PREFIXLEN without the terminator).
 const maxPrefix = 127
 
-// log writes down new connections, not more than so many per second.
+// log returns the rule that logs new connections, with a rate limit.
 func (g *compiledFarm) log() string {
 	limit, prefix := g.l4.LogLimit, LogPrefix(g.farm)
 	if limit == 0 {
@@ -127,8 +127,8 @@ func (g *compiledFarm) log() string {
 	return fmt.Sprintf("limit rate %d/second burst %d packets log prefix %q level info", limit, max(limit, 5), prefix)
 }
 
-// LogPrefix is what lines of the farm begin with. Nothing of it may end the text
-// it stands in.
+// LogPrefix returns the prefix of the farm's log lines. It contains nothing that could end
+// the quoted text.
 func LogPrefix(f *farm.Farm) string {
 	prefix := f.L4.LogPrefix
 	if prefix == "" {

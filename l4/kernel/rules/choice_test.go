@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/claim"
 )
 
-// shares are how many of the slots of the farm's choice each backend has, and what
-// chooses one.
+// shares returns each backend's share of the slots of the farm's choice, and the expression
+// that chooses a slot.
 func shares(t *testing.T, in *rules.Input) (by string, share map[uint32]float64) {
 	t.Helper()
 	want, problems := rules.Compile(in)
@@ -51,8 +51,7 @@ func shares(t *testing.T, in *rules.Input) (by string, share map[uint32]float64)
 	return "", nil
 }
 
-// Those by hash share about a thousand slots as chance has it, the others are
-// exact.
+// Shares by hash are approximate, over about a thousand slots; others are exact.
 func TestEachAlgorithmSharesAsTheWeightsSay(t *testing.T) {
 	weights := []int{1, 2, 6}
 	for algorithm, by := range map[farm.L4Algorithm]string{
@@ -78,7 +77,7 @@ func TestEachAlgorithmSharesAsTheWeightsSay(t *testing.T) {
 			switch algorithm {
 			case farm.L4RoundRobin:
 				want, off = 1.0/3, 1e-9
-			case farm.L4LeastConn: // what was measured; who was not has ten
+			case farm.L4LeastConn: // as measured, ten by default
 				want, off = []float64{0.1, 0.4, 0.5}[i], 1e-9
 			case farm.L4Weight:
 				off = 1e-9

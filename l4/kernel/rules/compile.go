@@ -10,9 +10,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// Compile makes the rules that carry the farms of in. Farms that cannot be
-// carried are left out; problems tells why, by farm ID. The same input makes the
-// same rules.
+// Compile returns the rules that carry the farms of in. Farms that cannot be carried are
+// left out; problems holds the reasons by farm ID. The result depends only on the input.
 func Compile(in *Input) (rules *nft.Ruleset, problems map[uint32]string) {
 	c := &compiler{in: in, rules: &nft.Ruleset{}, problems: map[uint32]string{}, ports: map[string][]span{}}
 	for i := range in.Farms {
@@ -33,12 +32,12 @@ func Compile(in *Input) (rules *nft.Ruleset, problems map[uint32]string) {
 	return c.rules, c.problems
 }
 
-// sealPrefix begins the name of a set that is always empty; what follows is the
-// digest of all other rules.
+// sealPrefix begins the name of a set that is always empty. The digest of all other rules
+// follows.
 const sealPrefix = "seal"
 
-// seal names the rules in the kernel itself. It comes and goes with them in one
-// transaction, so who finds it knows what was loaded last, whoever loaded it.
+// seal adds a set that identifies the rules in the kernel. It is loaded and deleted with
+// them in one transaction, so it identifies the rules loaded last, by any process.
 func (c *compiler) seal() {
 	if tables := c.rules.Tables(); len(tables) > 0 {
 		id := nft.ID{Table: tables[0], Name: sealPrefix + c.rules.Digest()}
@@ -46,7 +45,7 @@ func (c *compiler) seal() {
 	}
 }
 
-// Seal is the set that tells which rules were loaded; false for no rules.
+// Seal returns the set that identifies the rules, or false without rules.
 func Seal(compiled *nft.Ruleset) (nft.ID, bool) {
 	for id := range compiled.Sets {
 		if strings.HasPrefix(id.Name, sealPrefix) {
@@ -56,7 +55,7 @@ func Seal(compiled *nft.Ruleset) (nft.ID, bool) {
 	return nft.ID{}, false
 }
 
-// compiler holds what one compilation has made so far.
+// compiler holds the state of one compilation.
 type compiler struct {
 	in       *Input
 	rules    *nft.Ruleset
@@ -66,18 +65,18 @@ type compiler struct {
 	wire     wire
 }
 
-// features are parts of the base chains that only some farms need.
+// features lists parts of the base chains that only some farms need.
 type features struct {
 	any, marks, refresh bool
 	families            map[*family]bool
-	// transports are those of farms that rewrite ports.
+	// transports holds those of farms that rewrite ports.
 	transports map[farm.L4Protocol]bool
 	// retries are the families and protocols of farms that may drop a first packet.
 	retries map[*family]map[farm.L4Protocol]bool
 }
 
-// byNAT compiles a farm of each NAT type. Each checks everything before it
-// adds anything, so that a farm with a problem leaves nothing behind.
+// byNAT holds a compile function for each NAT type. Each checks everything before it adds
+// anything, so that a farm with a problem adds nothing.
 var byNAT = map[farm.NATType]func(*compiler, *farm.Farm) error{
 	farm.NATMasquerade: (*compiler).rewriting,
 	farm.NATTarget:     (*compiler).rewriting,
@@ -96,8 +95,8 @@ func (c *compiler) farm(f *farm.Farm) error {
 	return carry(c, f)
 }
 
-// rewriting compiles a farm whose packets get other addresses by connection
-// tracking: nat and dnat.
+// rewriting compiles a farm whose addresses are rewritten by connection tracking: nat and
+// dnat.
 func (c *compiler) rewriting(f *farm.Farm) error {
 	g := &compiledFarm{compiler: c, farm: f, l4: f.L4, family: familyOf(f.VIP), states: c.in.States(f.L4)}
 	entries, err := g.entries()
@@ -135,12 +134,12 @@ type compiledFarm struct {
 	states []State
 }
 
-// chain is a chain of the farm's own.
+// chain returns a chain of the farm.
 func (g *compiledFarm) chain(name string) *nft.Chain {
 	return g.rules.ChainOf(inetID(name), func() *nft.Chain { return &nft.Chain{Owner: g.farm.ID} })
 }
 
-// chosen are the backends new clients may get, in the order of the list.
+// chosen returns the backends new clients may get, in configured order.
 func (g *compiledFarm) chosen() []*State {
 	var out []*State
 	for i := range g.states {
@@ -151,14 +150,13 @@ func (g *compiledFarm) chosen() []*State {
 	return out
 }
 
-// limited reports whether some backend has a bound of connections.
+// limited reports whether some backend has a connection limit.
 func (g *compiledFarm) limited() bool {
 	return slices.ContainsFunc(g.states, func(s State) bool { return s.Known && s.ConnLimit > 0 })
 }
 
-// Plain refuses what could bring foreign text into rules: zones of addresses,
-// and words that are none of the model's. Farms come from mgmt, which may be in
-// other hands.
+// Plain refuses farms that could insert foreign text into rules: address zones, and words
+// outside the model. Farms come from mgmt, which may be compromised.
 func Plain(f *farm.Farm) error {
 	l := f.L4
 	known := slices.Contains(farm.L4Protocols(), l.Protocol) && slices.Contains(farm.NATTypes(), l.NAT) && slices.Contains(farm.L4Algorithms(), l.Algorithm) &&
@@ -178,10 +176,10 @@ func Plain(f *farm.Farm) error {
 	return nil
 }
 
-// midStream refuses what is of a TCP connection but does not begin it.
+// midStream refuses TCP packets that do not begin a connection.
 const midStream = "tcp flags & syn == 0 goto refuse"
 
-// midStream is the rule for farms that refuse such packets now.
+// midStream returns the rule for farms that refuse such packets now.
 func (c *compiler) midStream(f *farm.Farm) []string {
 	if !c.in.Flushed[f.ID] {
 		return nil

@@ -12,11 +12,10 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// text is what nft is given for a ruleset.
+// text returns the nft input for a ruleset.
 func text(r *nft.Ruleset) string { return nft.Load(rules.Tables(), r, nil).Text() }
 
-// second is another farm than the example, at the same address unless edit says
-// otherwise.
+// second returns another farm than the example, at the same address unless edit changes it.
 func second(edit func(f *farm.Farm)) farm.Farm {
 	return l4test.Example(func(f *farm.Farm) {
 		f.ID, f.Name = 8, "second"
@@ -61,8 +60,8 @@ func TestAFarmThatCannotBeCarriedLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// Two farms may share an address by the transport or the port, and one that takes
-// all of an address takes what others leave.
+// Two farms may share an address with different transports or ports. A farm for all ports
+// gets what the others leave.
 func TestFarmsShareAnAddress(t *testing.T) {
 	for name, edit := range map[string]func(f *farm.Farm){
 		"another transport": func(f *farm.Farm) { f.L4.Protocol = farm.L4UDP },
@@ -92,8 +91,8 @@ func TestPacketModesNeedToKnowTheWire(t *testing.T) {
 	}
 }
 
-// Connections go on with the rules that rewrite them after their last farm was
-// stopped; what is carried elsewhere needs none.
+// Rewriting rules stay for connections in progress after the last farm was stopped. Farms
+// carried elsewhere need no rules.
 func TestRulesAreThereForFarmsTheKernelCarries(t *testing.T) {
 	stopped, engines := l4test.Example(func(f *farm.Farm) { f.Stopped = true }), l4test.Example(func(f *farm.Farm) { f.L4.DataPath = farm.DataPathUserspace })
 	for _, c := range []struct {

@@ -1,29 +1,29 @@
-// Package rules compiles l4xnat farms, and what is known of their backends, into
-// rules of the packet filter: pure, without looking at the system.
+// Package rules compiles l4xnat farms and the state of their backends into packet filter
+// rules. It is pure and does not look at the system.
 //
 //	Compile(*Input)    *nft.Ruleset for the tables inet sluice and netdev sluice
-//	Mark(backend)      what a connection is found by
+//	Mark(backend)      the connection mark of a backend
 //
 // # Tables
 //
-// Two are ours alone. Most lies in the table inet sluice:
+// Two tables are used. Most rules are in the table inet sluice:
 //
 //	prerouting, output ───► farmN ───► deliver4|6              (nat: first packet of a connection)
 //	   by address, protocol   │
 //	   and port: verdict maps └► session? else choice: mark of a backend
 //	   ports, ranges, all
 //	postrouting: source address by mark                        (nat)
-//	sessions: those of connections in use stay                 (filter: every packet)
+//	sessions: renew those of connections in use                (filter: every packet)
 //	traffic: counters and packet marks by connection mark      (filter: every packet)
 //
-// The choice is written into the connection's mark, 0x5c000000 | backend ID;
-// everything behind it (target, source, mark, counters) is found by that mark in
-// one map each. What a packet costs therefore depends on neither the number of
-// farms nor that of backends.
+// The choice is stored in the connection mark, 0x5c000000 | backend ID. Target, source,
+// packet mark and counters are each found by that mark in one map. So the cost per packet
+// depends neither on the number of farms nor on that of backends.
 //
-// Farms with NAT type dsr and stateless_dnat lie in the table netdev sluice:
-// their packets are taken where they arrive, before any of this, see Netdev.
+// Farms with NAT type dsr and stateless_dnat are in the table netdev sluice: their packets
+// are taken on arrival, before the chains above, see Netdev.
 //
-// A new connection that no backend can take is refused, never left to this
+// A new connection that no backend can take is refused, and never passed to programs of this
+// machine.
 // machine's own programs.
 package rules

@@ -7,20 +7,20 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// entry is one key by which packets find their farm.
+// entry is a key by which packets find their farm.
 type entry struct {
 	set, key string
 	make     func() *nft.Set
 }
 
-// span is a range of ports somebody has.
+// span is a port range in use.
 type span struct {
 	farm.PortRange
 	name string
 }
 
-// Transports are the protocols the kernel is to look for, as nft names them;
-// none for a farm that takes all.
+// Transports returns the transport protocols to match, as nft names them, or none for a farm
+// that takes all.
 func Transports(p farm.L4Protocol) []farm.L4Protocol {
 	if p == farm.L4All {
 		return nil
@@ -28,9 +28,9 @@ func Transports(p farm.L4Protocol) []farm.L4Protocol {
 	return p.Transports()
 }
 
-// entries are the keys of the farm. The kernel refuses keys that overlap, and
-// of two farms with the same key only one would get packets: that is refused
-// here, before anything is added.
+// entries returns the keys of the farm. The kernel refuses overlapping keys, and of two
+// farms with the same key only one would get packets. So duplicates are refused here, before
+// anything is added.
 func (g *compiledFarm) entries() ([]entry, error) {
 	var out []entry
 	everywhere := g.farm.VIP.IsUnspecified()

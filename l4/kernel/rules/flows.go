@@ -10,13 +10,12 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// Farms of packet modes remember their flows in maps. Errors about their packets
-// come to this machine, so who carries those looks into the same maps, by keys it
-// makes itself: both forms of a key are here, beside each other.
+// Farms of packet modes keep their flows in maps. The relay of ICMP errors looks into the
+// same maps, by keys it builds itself. So both forms of a key are defined here.
 
-// flowKey is what packets of a flow have in common. IPv6 keys are hashed: nft
-// up to 1.0.6 takes no more than 16 bytes where a packet adds an element. Two
-// flows with one hash share a backend, nothing else.
+// flowKey returns the key of a flow's packets. IPv6 keys are hashed: nft up to 1.0.6 takes
+// at most 16 bytes where a packet adds an element. Two flows with the same hash share only a
+// backend.
 func flowKey(f *farm.Farm) (text, kind string) {
 	ip := familyOf(f.VIP)
 	text, kind = ip.ip+" saddr . th sport . th dport", ip.address+" . inet_service . inet_service"
@@ -29,7 +28,7 @@ func flowKey(f *farm.Farm) (text, kind string) {
 	return text, kind
 }
 
-// FlowKey is the key of a flow, by a packet of it that was sent to the client.
+// FlowKey returns the key of a flow, from a packet sent to its client.
 func FlowKey(f *farm.Farm, m *icmp.Message) []byte {
 	key := appendPort(appendPort(m.Dst.Addr().AsSlice(), m.Dst.Port()), m.Src.Port())
 	if sharesTransports(f.L4) {
@@ -41,8 +40,8 @@ func FlowKey(f *farm.Farm, m *icmp.Message) []byte {
 	return key
 }
 
-// Flows is the map of the farm's flows, to marks of backends. The kind of key is
-// part of its name: with another kind a farm begins with none.
+// Flows returns the map from the farm's flows to backend marks. Its name contains the kind
+// of key, so a farm with another kind starts with an empty map.
 func Flows(f *farm.Farm) nft.ID {
 	name := "flows" + number(f.ID) + "_" + familyOf(f.VIP).digit
 	if _, kind := flowKey(f); strings.HasSuffix(kind, "inet_proto") {
@@ -51,13 +50,12 @@ func Flows(f *farm.Farm) nft.ID {
 	return netdevID(name)
 }
 
-// sharesTransports reports whether flows of several transport protocols are in
-// one map.
+// sharesTransports reports whether flows of several transport protocols share a map.
 func sharesTransports(l *farm.L4) bool {
 	return l.Protocol == farm.L4All || len(l.Protocol.Transports()) > 1
 }
 
-// IdleTime is how long a flow of packet modes may be silent.
+// IdleTime returns the idle timeout of a flow of packet modes.
 func IdleTime(l *farm.L4) farm.Seconds {
 	if l.IdleTimeout > 0 {
 		return l.IdleTimeout
@@ -65,14 +63,14 @@ func IdleTime(l *farm.L4) farm.Seconds {
 	return farm.DefaultPacketIdleTime
 }
 
-// transports are the protocols whose ports can be rewritten.
+// transports holds the protocols whose ports can be rewritten.
 var transports = map[uint8]farm.L4Protocol{icmp.TCP: farm.L4TCP, icmp.UDP: farm.L4UDP, icmp.SCTP: farm.L4SCTP}
 
-// Transport is the protocol with that number; empty for one without ports.
+// Transport returns the protocol with that number, or an empty string if it has no ports.
 func Transport(number uint8) farm.L4Protocol { return transports[number] }
 
-// Takes tells how precisely a farm names the port of a transport protocol: 0 by
-// itself, 1 in a range, 2 with all; -1 when it does not take it.
+// Takes returns how precisely a farm matches a port: 0 as a single port, 1 in a range, 2
+// with all ports, or -1 not at all.
 func Takes(l *farm.L4, transport farm.L4Protocol, port uint16) int {
 	switch {
 	case l.Protocol == farm.L4All:
@@ -80,7 +78,7 @@ func Takes(l *farm.L4, transport farm.L4Protocol, port uint16) int {
 	case !slices.Contains(l.Protocol.Transports(), transport):
 		return -1
 	case len(l.Ports) == 0:
-		return 1 // as 1-65535
+		return 1 // like 1-65535
 	}
 	for _, r := range l.Ports {
 		switch {
@@ -93,20 +91,19 @@ func Takes(l *farm.L4, transport farm.L4Protocol, port uint16) int {
 	return -1
 }
 
-// Keys by which answers of backends are recognised, see forth.
+// Keys that identify replies of backends, see forth.
 const answerKey4 = "ip daddr . th dport . ip saddr . th sport"
 
 var answerHash6 = "jhash ip6 daddr . th dport . ip6 saddr " + hashes
 
-// answerMaps are the maps answers by a transport protocol are recognised by: to
-// the mark of the backend, and to the virtual port.
+// answerMaps returns the maps for replies by a transport protocol: to the backend's mark,
+// and to the virtual port.
 func answerMaps(transport farm.L4Protocol, f *family) (marks, ports nft.ID) {
 	name := string(transport) + f.digit
 	return netdevID(name), netdevID("ports_" + name)
 }
 
-// Answers is where to look for whom a backend answers, by what was sent to it:
-// the two maps, and the key in both.
+// Answers returns the two maps and the key that find the flow of a packet sent to a backend.
 func Answers(m *icmp.Message) (marks, ports nft.ID, key []byte) {
 	f := familyOf(m.Dst.Addr())
 	key = append(appendPort(m.Src.Addr().AsSlice(), m.Src.Port()), m.Dst.Addr().AsSlice()...)
@@ -117,13 +114,13 @@ func Answers(m *icmp.Message) (marks, ports nft.ID, key []byte) {
 	return marks, ports, appendPort(key, m.Dst.Port())
 }
 
-// RewritesPort reports whether a backend of the farm has a port of its own.
+// RewritesPort reports whether the backend has its own port.
 func RewritesPort(l *farm.L4, b *farm.Backend) bool { return b.Port != 0 && l.Protocol != farm.L4All }
 
-// appendPort appends a port as keys have it, filled up to four bytes.
+// appendPort appends a port as keys store it, padded to four bytes.
 func appendPort(b []byte, port uint16) []byte {
 	return append(binary.BigEndian.AppendUint16(b, port), 0, 0)
 }
 
-// hashKey is the hash of a key, as a key.
+// hashKey returns the hash of a key, in the form of a key.
 func hashKey(b []byte) []byte { return binary.NativeEndian.AppendUint32(nil, hashBytes(b)) }

@@ -42,10 +42,10 @@ func TestFarmsTakePortsAsPreciselyAsTheyNameThem(t *testing.T) {
 	}
 }
 
-// native is a mark, or a hash, as the kernel has it.
+// native returns a mark or hash in kernel byte order.
 func native(mark uint32) []byte { return binary.NativeEndian.AppendUint32(nil, mark) }
 
-// Packets add elements by what rules say, errors look for them by these bytes.
+// Keys built from packets in rules equal the keys built here.
 func TestKeysOfFlowsAreAsTheKernelHasThem(t *testing.T) {
 	client4, client6 := netip.MustParseAddrPort("198.51.100.7:4000"), netip.MustParseAddrPort("[2001:db8::7]:4000")
 	for _, c := range []struct {

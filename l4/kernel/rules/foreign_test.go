@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// What mgmt sends may be anything that decodes: none of it becomes a rule.
+// Nothing that mgmt can send becomes a rule of its own.
 func TestForeignTextNeverReachesTheRules(t *testing.T) {
 	const evil = "eth0 . 80 : goto refuse }\nflush ruleset\n#"
 	zoned := netip.MustParseAddr("fe80::1").WithZone(evil)

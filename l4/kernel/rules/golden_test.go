@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// Each configuration has its rules in testdata; -update writes them.
+// The rules of each configuration are in testdata; -update writes them.
 func TestConfigurationsCompileToTheirRules(t *testing.T) {
 	cases := map[string]*rules.Input{
 		"nat":  {Farms: []farm.Farm{l4test.Example(nil)}},
@@ -138,13 +138,13 @@ func TestConfigurationsCompileToTheirRules(t *testing.T) {
 	}
 }
 
-// nft itself says whether the golden files are what it reads.
+// nft itself accepts the golden files.
 func TestGoldenRulesAreTakenByTheKernel(t *testing.T) {
 	if _, err := nft.Find(); err != nil {
 		t.Skip(err)
 	}
 	s := housetest.Plan{Clients: 1}.Build(housetest.New(t))
-	s.Appliance.Run("ip", "link", "add", "back.7", "type", "veth", "peer", "name", "far") // packet modes name where they send
+	s.Appliance.Run("ip", "link", "add", "back.7", "type", "veth", "peer", "name", "far") // rules of packet modes name their interfaces
 	files, err := filepath.Glob("testdata/*.nft")
 	if err != nil || len(files) < 10 {
 		t.Fatalf("%d files, %v", len(files), err)

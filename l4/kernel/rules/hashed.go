@@ -10,28 +10,25 @@ import (
 	"github.com/sluicelb/sluice/sysnet/claim"
 )
 
-// nft up to 1.0.6 takes no key of more than 16 bytes where a packet adds an
-// element with a value (it aborts). Sessions by IPv6 address and port are
-// therefore kept by a hash of that, and a set beside the map holds the keys
-// themselves, for people. Two clients with one hash share a backend, nothing
-// else.
+// nft up to 1.0.6 aborts on keys of more than 16 bytes where a packet adds an element with a
+// value. So sessions by IPv6 address and port are keyed by a hash, and a second set holds
+// the keys for display. Two clients with the same hash share only a backend.
 
-// Parameters of the hash: it is smaller than every mark, so that one that was
-// not found in a map of marks leads nowhere.
+// Parameters of the hash. It is smaller than every mark, so a hash not found in a map of
+// marks matches nothing.
 const (
 	hashSeed    = 0x5c
 	hashModulus = uint64(claim.FirstMark)
 )
 
-// hashes ends what nft hashes.
+// hashes is the end of nft's hash expressions.
 var hashes = fmt.Sprintf("mod %d seed %#x", hashModulus, hashSeed)
 
-// hashed reports whether sessions with keys of those parts are kept by a hash.
+// hashed reports whether sessions with keys of these parts are stored by hash.
 func hashed(list []part) bool { return len(list) > 1 && list[0].kind == "ipv6_addr" }
 
-// hashOf is what nft's "jhash KEY mod … seed …" (hashes) makes of a key as
-// SessionKey writes it: the parts in network byte order, each filled up to four
-// bytes.
+// hashOf returns the value of nft's "jhash KEY mod … seed …" (hashes) for a key in the form
+// of SessionKey. The parts are in network byte order, each padded to four bytes.
 func hashOf(key string) (uint32, error) {
 	var b []byte
 	for _, text := range strings.Split(key, " . ") {
@@ -46,10 +43,10 @@ func hashOf(key string) (uint32, error) {
 	return hashBytes(b), nil
 }
 
-// hashBytes is the hash of a key as the kernel has it.
+// hashBytes returns the hash of a key in kernel form.
 func hashBytes(b []byte) uint32 { return uint32(uint64(jhash(b, hashSeed)) * hashModulus >> 32) }
 
-// jhash is that of linux/jhash.h. len(b) is a multiple of four, and not 0.
+// jhash is the function of linux/jhash.h. len(b) is a positive multiple of four.
 func jhash(b []byte, seed uint32) uint32 {
 	x := 0xdeadbeef + uint32(len(b)) + seed
 	h := [3]uint32{x, x, x}

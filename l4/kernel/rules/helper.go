@@ -9,15 +9,15 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// helper is a connection tracking helper of the kernel: it reads what one
-// transport carries of a protocol and expects the connections named there.
+// helper is a connection tracking helper of the kernel. It reads the stream of one transport
+// and expects the connections named there.
 type helper struct {
-	name      string // as it registers itself
+	name      string // registered name
 	transport farm.L4Protocol
-	rewriter  string // the module that rewrites addresses in what it reads; empty without
+	rewriter  string // module that rewrites addresses in the stream, or empty
 }
 
-// helperTable has the helpers of the protocols that need some.
+// helperTable holds the helpers of protocols that need some.
 var helperTable = map[farm.L4Protocol][]helper{
 	farm.L4FTP:       {{"ftp", farm.L4TCP, "nf_nat_ftp"}},
 	farm.L4TFTP:      {{"tftp", farm.L4UDP, "nf_nat_tftp"}},
@@ -31,8 +31,8 @@ var helperTable = map[farm.L4Protocol][]helper{
 	farm.L4SANE:      {{"sane", farm.L4TCP, ""}},
 }
 
-// Rewriters are the kernel modules that rewrite addresses in what the helpers of a
-// protocol read. The kernel loads a helper when a rule names it, but not these.
+// Rewriters returns the kernel modules that rewrite addresses in a protocol's streams. The
+// kernel loads a helper when a rule names it, but not these.
 func Rewriters(p farm.L4Protocol) (modules []string) {
 	for _, h := range helperTable[p] {
 		if h.rewriter != "" && !slices.Contains(modules, h.rewriter) {
@@ -42,11 +42,10 @@ func Rewriters(p farm.L4Protocol) (modules []string) {
 	return modules
 }
 
-// helpers adds the helper objects of the farm's protocol and returns the rules
-// that assign them. They come before the destination is rewritten: the kernel
-// then makes room for what the helper changes in the stream. The owner of an
-// object is the first farm that needs it: a kernel without the helper refuses
-// that one, then the next.
+// helpers adds the helper objects of the farm's protocol and returns the rules that assign
+// them. They come before the destination is rewritten, so that the kernel reserves room for
+// changes of the stream. The owner of an object is the first farm that needs it: a kernel
+// without the helper refuses that farm, then the next.
 func (g *compiledFarm) helpers() (out []string) {
 	list := helperTable[g.l4.Protocol]
 	for _, h := range list {

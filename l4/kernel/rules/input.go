@@ -2,47 +2,44 @@ package rules
 
 import "github.com/sluicelb/sluice/core/farm"
 
-// Input is everything a compilation depends on.
+// Input is the complete input of a compilation.
 type Input struct {
-	// Farms are l4xnat farms; those carried in userspace are left out, and of
-	// those that are stopped there is no more than their sessions.
+	// Farms holds l4xnat farms. Those carried in userspace are ignored; of stopped ones only
+	// sessions are kept.
 	Farms []farm.Farm
-	// Usable tells whether a backend may get new connections as far as health is
-	// concerned; nil says yes of all.
+	// Usable reports whether a backend may get new connections by its health; nil means all
+	// may.
 	Usable func(backend uint32) bool
-	// Weights are those of backends of farms with leastconn, by ID; those that
-	// are missing weigh 10.
+	// Weights holds the weights of backends of leastconn farms, by ID; the default is 10.
 	Weights map[uint32]int
-	// Wire tells where backends of packet modes are; nil means that they cannot
-	// be carried.
+	// Wire finds backends of packet modes; without it they cannot be carried.
 	Wire Wire
-	// Transparent are farms the engine carries whose backends see the addresses
-	// of clients: what they answer is led to the engine.
+	// Transparent holds farms of the engine whose backends see client addresses: their
+	// replies are routed to the engine.
 	Transparent []farm.Farm
-	// Flushed are farms whose connections were flushed and may not know yet: what is
-	// of a TCP connection and does not begin it is refused.
+	// Flushed holds farms with flushed connections whose ends may not know it yet. TCP
+	// packets that do not begin a connection are refused.
 	Flushed map[uint32]bool
-	// Cut are backends that are down and whose connections were ended (cut_conns).
-	// Connections of TCP to other backends that are down go on in packet modes, as
-	// connection tracking lets them in the others.
+	// Cut holds backends that are down and whose connections were ended (cut_conns). TCP
+	// connections to other backends that are down continue in packet modes, as they do with
+	// connection tracking.
 	Cut map[uint32]bool
-	// Hold keeps rewriting the packets of connections there are, even if no farm
-	// runs any more.
+	// Hold keeps rewriting the packets of connections in progress, even if no farm runs.
 	Hold bool
 }
 
 func (in *Input) usable(b *farm.Backend) bool { return in.Usable == nil || in.Usable(b.ID) }
 
-// State is what a backend may do.
+// State describes which connections a backend may get.
 type State struct {
 	*farm.Backend
-	Known  bool // by sessions: usable, or draining
-	Chosen bool // by new clients
-	Down   bool // by what was found about it, in maintenance or not
+	Known  bool // usable by sessions: up, or draining
+	Chosen bool // usable by new clients
+	Down   bool // by health, in maintenance or not
 }
 
-// States decides for all backends of a farm. One in maintenance takes no new
-// client; with drain its sessions still lead to it.
+// States returns the states of all backends of a farm. A backend in maintenance gets no new
+// clients; when draining it keeps its sessions.
 func (in *Input) States(l *farm.L4) []State {
 	out := make([]State, len(l.Backends))
 	var unusable farm.Unusable
@@ -69,8 +66,7 @@ func (in *Input) States(l *farm.L4) []State {
 	return out
 }
 
-// onlyFirst leaves one backend chosen: the first in the list of the best
-// priority.
+// onlyFirst leaves one backend chosen: the first one with the best priority.
 func onlyFirst(list []State) {
 	best := -1
 	for i := range list {

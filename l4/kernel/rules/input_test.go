@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
-// The first letter of a backend says whether it can be used (u) or is down (d), is
-// drained (m) or cut (c), the number is its priority.
+// In names of backends the first letter is the state, usable (u), down (d), draining (m) or
+// cut (c), and the number the priority.
 func TestBackendsAreKnownAndChosenAsTheirStateSays(t *testing.T) {
 	for _, c := range []struct{ backends, known, chosen, first string }{
 		{"u1 u1 u1", "012", "012", "0"},

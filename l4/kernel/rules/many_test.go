@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// What an edit costs is what it changes, however many farms there are.
+// The cost of an edit does not depend on the number of farms.
 func TestAnEditOfOneInAThousandFarmsConcernsItAlone(t *testing.T) {
 	farms := l4test.Many(1000)
 	have, _ := rules.Compile(&rules.Input{Farms: farms})
@@ -24,7 +24,7 @@ func TestAnEditOfOneInAThousandFarmsConcernsItAlone(t *testing.T) {
 		t.Errorf("%d lines for one backend:\n%s", len(lines), batch.Text())
 	}
 	for i := range lines {
-		seal := strings.Contains(lines[i], "set inet sluice seal") // it goes with every change
+		seal := strings.Contains(lines[i], "set inet sluice seal") // it changes with every edit
 		if owner := batch.Owner(i + 1); owner != farms[500].ID && !seal {
 			t.Errorf("a line of farm %d: %s", owner, lines[i])
 		}

@@ -9,23 +9,23 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// Inet is the table of farms that rewrite addresses with connection tracking.
+// Inet returns the table of farms that rewrite addresses by connection tracking.
 func Inet() nft.Table { return nft.Table{Family: "inet", Name: claim.Own().Table()} }
 
-// Tables are all tables of this instance.
+// Tables returns all tables of this instance.
 func Tables() []nft.Table { return []nft.Table{Inet(), Netdev()} }
 
-// Mark is the mark of connections to a backend.
+// Mark returns the mark of connections to a backend.
 func Mark(backend uint32) uint32 { return claim.Own().Mark() | backend }
 
-// MarkText is Mark as nft writes it.
+// MarkText returns Mark in nft syntax.
 func MarkText(backend uint32) string { return nft.Mark(Mark(backend)) }
 
-// farmMark stands for a farm while its connections are counted: no backend has
-// that mark.
+// farmMark returns a mark used to count a farm's connections. No backend has it.
 func farmMark(farm uint32) uint32 { return claim.Own().Mark() | 0xf0000 | farm }
 
-// isOurs compares a mark, "ct mark" or "meta mark", with those of this instance.
+// isOurs returns a comparison of a mark, "ct mark" or "meta mark", with those of this
+// instance.
 func isOurs(mark, op string) string {
 	return fmt.Sprintf("%s & %#x %s %#x", mark, claim.OwnMask, op, claim.Own().Mark())
 }
@@ -37,11 +37,11 @@ func refreshChain(id uint32) string { return "refresh" + number(id) }
 
 func number(id uint32) string { return strconv.FormatUint(uint64(id), 10) }
 
-// family is what differs between IPv4 and IPv6 in the language of nft.
+// family holds the differences between IPv4 and IPv6 in nft syntax.
 type family struct {
-	digit   string // ends the names of its objects
+	digit   string // suffix of object names
 	ip      string // "ip", "ip6"
-	address string // type of addresses
+	address string // address type
 	nfproto string
 }
 
@@ -50,7 +50,7 @@ var (
 	v6 = &family{digit: "6", ip: "ip6", address: "ipv6_addr", nfproto: "ipv6"}
 )
 
-// familyOf is the family of an address; that of IPv4 in IPv6 is IPv4.
+// familyOf returns the family of an address; IPv4 in IPv6 is IPv4.
 func familyOf(a netip.Addr) *family {
 	if a.Is6() && !a.Is4In6() {
 		return v6

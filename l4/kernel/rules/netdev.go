@@ -10,22 +10,21 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// Netdev is the table of farms whose packets are taken at the interface they
-// arrive by, before the kernel's own way of packets: dsr and stateless_dnat.
+// Netdev returns the table of farms whose packets are taken at the arrival interface, before
+// the kernel's own processing: dsr and stateless_dnat.
 //
 //	ingress of every interface ─► farmN: flow known? session? else choice: mark of a backend
 //	                                  └─► backendM: remember the flow ─► wireM: MAC, interface, gone
-//	fragments behind the first, known by their number ─────────────────────┘
+//	later fragments, known by their number ───────────────────────────────┘
 //
-// Flows are elements of a map of their farm that end by themselves, so that a
-// flow stays with its backend whatever becomes of the others. With
-// stateless_dnat the destination is rewritten in backendM and wireM, and answers
-// are recognised where they arrive, see returns.
+// Flows are elements of the farm's map that expire by themselves, so a flow keeps its
+// backend whatever happens to the others. With stateless_dnat the destination is rewritten
+// in backendM and wireM, and replies are recognised on arrival, see returns.
 func Netdev() nft.Table { return nft.Table{Family: "netdev", Name: claim.Own().Table()} }
 
 func netdevID(name string) nft.ID { return nft.ID{Table: Netdev(), Name: name} }
 
-// Home is the table in which farms of a NAT type live.
+// Home returns the table of farms of a NAT type.
 func Home(n farm.NATType) nft.Table {
 	if n == farm.NATDirect || n == farm.NATStateless {
 		return Netdev()
@@ -33,8 +32,8 @@ func Home(n farm.NATType) nft.Table {
 	return Inet()
 }
 
-// maxFlows bounds the flows one farm remembers; of more, those are chosen for
-// with every packet, which hashing algorithms do alike each time.
+// maxFlows limits the flows of one farm. For additional flows a backend is chosen for every
+// packet, which gives the same result with hash algorithms.
 const maxFlows = 1 << 20
 
 // packets compiles a farm of packet modes.
@@ -55,11 +54,11 @@ func (c *compiler) packets(f *farm.Farm) error {
 	return nil
 }
 
-// packetFarm is a farm of packet modes being compiled.
+// packetFarm is a farm of packet modes during compilation.
 type packetFarm struct {
 	compiledFarm
 	devices []string
-	hops    map[uint32]neigh.NextHop // of backends that can be reached
+	hops    map[uint32]neigh.NextHop // of reachable backends
 }
 
 func (c *compiler) packetFarm(f *farm.Farm) (*packetFarm, error) {
@@ -88,7 +87,7 @@ func (c *compiler) packetFarm(f *farm.Farm) (*packetFarm, error) {
 	return p, nil
 }
 
-// netdevEntries are the keys by which packets find the farm.
+// netdevEntries returns the keys by which packets find the farm.
 func (p *packetFarm) netdevEntries() ([]entry, error) {
 	list, err := p.entries()
 	if err != nil {
@@ -104,7 +103,7 @@ func (p *packetFarm) netdevEntries() ([]entry, error) {
 	return list, nil
 }
 
-// add puts the farm into the rules.
+// add adds the farm to the rules.
 func (p *packetFarm) add(entries []entry, sessions *packetSessions) {
 	p.wire.use(p)
 	chain := p.chain(farmChain(p.farm.ID))

@@ -8,11 +8,11 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// wire collects what the base chains need.
+// wire collects the requirements of the base chains.
 type wire struct {
 	fronts, backs []string // interfaces
 	families      map[*family]bool
-	returning     map[*family]bool // with answers to be rewritten
+	returning     map[*family]bool // with replies to rewrite
 }
 
 func (w *wire) use(p *packetFarm) {
@@ -36,7 +36,7 @@ func (w *wire) use(p *packetFarm) {
 	}
 }
 
-// netdevBase adds the chains that take packets from the interfaces.
+// netdevBase adds the chains that take packets from interfaces.
 func (c *compiler) netdevBase() {
 	if len(c.wire.fronts) == 0 {
 		return
@@ -47,7 +47,7 @@ func (c *compiler) netdevBase() {
 	for _, device := range c.wire.fronts {
 		rules := []string{"meta pkttype host goto dispatch"}
 		if slices.Contains(c.wire.backs, device) {
-			// An answer, which was recognised: its fragments are not a client's.
+			// A recognised reply: its fragments are not a client's.
 			rules = slices.Insert(rules, 0, isOurs("meta mark", "==")+" accept")
 		}
 		chain("arriving_"+plainName(device), "type filter hook ingress device "+quoted(device)+" priority 101; policy accept;", rules...)
@@ -76,10 +76,10 @@ func (c *compiler) netdevBase() {
 	c.returns()
 }
 
-// fragmentTime is how long the rest of a datagram may be on its way, in seconds.
+// fragmentTime is how long the rest of a datagram may be in transit, in seconds.
 const fragmentTime = 30
 
-// fragmentKey is what the fragments of a datagram have in common, hashed.
+// fragmentKey returns a hash of the fields all fragments of a datagram share.
 func fragmentKey(f *family) string {
 	if f == v6 {
 		return "jhash ip6 saddr . ip6 daddr . frag id " + hashes
@@ -87,8 +87,8 @@ func fragmentKey(f *family) string {
 	return "jhash ip saddr . ip daddr . ip id " + hashes
 }
 
-// fragment remembers where the first fragment of a datagram goes: the others
-// have no ports.
+// fragment stores the destination of a datagram's first fragment, because the others have no
+// ports.
 func fragment(f *family) string {
 	first := "ip frag-off & 0x2000 != 0"
 	if f == v6 {
@@ -97,7 +97,7 @@ func fragment(f *family) string {
 	return fmt.Sprintf("%s update @fragments { %s timeout %ds : meta mark }", first, fragmentKey(f), fragmentTime)
 }
 
-// later matches fragments behind the first.
+// later matches fragments after the first.
 func later(f *family) string {
 	if f == v6 {
 		return "exthdr frag exists frag frag-off != 0"

@@ -13,7 +13,7 @@ func backendChain(id uint32) string { return "backend" + number(id) }
 func openChain(id uint32) string    { return "open" + number(id) }
 func wireChain(id uint32) string    { return "wire" + number(id) }
 
-// farmRules find the backend of a packet.
+// farmRules returns the rules that find the backend of a packet.
 func (p *packetFarm) farmRules(sessions *packetSessions) (out []string) {
 	key, kind := flowKey(p.farm)
 	flows := Flows(p.farm)
@@ -39,7 +39,7 @@ func (p *packetFarm) farmRules(sessions *packetSessions) (out []string) {
 	if !p.delivers() {
 		return append(out, "goto refuse")
 	}
-	// An element that names a backend of the past has to go: updating keeps it.
+	// An element of a former backend must be deleted, because an update would keep it.
 	out = append(out, "meta mark vmap @send", "delete @"+flows.Name+" { "+key+" : meta mark }")
 	out = append(out, p.midStream(p.farm)...)
 	const deliver = "meta mark @opened meta mark vmap @open"
@@ -76,7 +76,7 @@ func (p *packetFarm) delivers() bool {
 	return false
 }
 
-// mark sets the mark of one of the backends.
+// mark returns the rules that set the mark of one of the backends.
 func (p *packetFarm) mark(chosen []*State) []string {
 	out := p.choose(chosen)
 	for i := range out {
@@ -85,9 +85,9 @@ func (p *packetFarm) mark(chosen []*State) []string {
 	return out
 }
 
-// Plain is for what has no ports, of a farm that takes everything: with dsr it
-// goes where the client's address leads, with stateless_dnat, whose answers are
-// recognised by ports, it stays here. ICMPv6 does always: neighbours ask by it.
+// plain returns the rules for packets without ports, in a farm that takes everything. With
+// dsr the client address decides. With stateless_dnat, whose replies are recognised by
+// ports, the packet stays on this machine. ICMPv6 always stays: neighbour discovery uses it.
 func (p *packetFarm) plain() []string {
 	chosen := p.chosen()
 	if p.l4.NAT == farm.NATStateless || len(chosen) == 0 {
@@ -102,7 +102,7 @@ func (p *packetFarm) plain() []string {
 	return []string{"meta l4proto ipv6-icmp accept", "meta l4proto != { tcp, udp, sctp } goto " + fmt.Sprintf("plain%d", p.farm.ID)}
 }
 
-// backend adds the way to one backend.
+// backend adds the chains of one backend.
 func (p *packetFarm) backend(s *State, sessions *packetSessions) {
 	mark := MarkText(s.ID)
 	for _, counted := range []string{"opened", "forth"} {
@@ -117,7 +117,7 @@ func (p *packetFarm) backend(s *State, sessions *packetSessions) {
 	p.way(s, sessions)
 }
 
-// kept adds the way to a backend that gets no more than packets of connections it has.
+// kept adds the chains of a backend that only gets packets of existing connections.
 func (p *packetFarm) kept(s *State) {
 	mark := MarkText(s.ID)
 	p.netdevSet("forth", "mark", "", "counter; ", mark, nft.Element{State: "counter"})
@@ -125,7 +125,7 @@ func (p *packetFarm) kept(s *State) {
 	p.way(s, nil)
 }
 
-// way adds the chains by which packets of a flow reach a backend.
+// way adds the chains that send packets of a flow to a backend.
 func (p *packetFarm) way(s *State, sessions *packetSessions) {
 	mark, hop := MarkText(s.ID), p.hops[s.ID]
 	p.netdevSet("sendwire", "mark", "verdict", "", mark, nft.Element{Value: "goto " + wireChain(s.ID)})

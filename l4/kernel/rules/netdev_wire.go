@@ -9,18 +9,17 @@ import (
 	"github.com/sluicelb/sluice/sysnet/neigh"
 )
 
-// Wire tells where on the wire things are: packets of these farms pass by the
-// routing of the kernel.
+// Wire finds next hops and devices: packets of these farms bypass the kernel's routing.
 type Wire interface {
-	// NextHop says how a backend is reached; false while that is being found out.
+	// NextHop returns the next hop of a backend, or false while it is being resolved.
 	NextHop(addr netip.Addr) (neigh.NextHop, bool)
-	// Devices are the interfaces packets for a VIP may arrive by; none when this
-	// machine does not have it.
+	// Devices returns the interfaces packets for a VIP may arrive on, none if this machine
+	// does not have the VIP.
 	Devices(vip netip.Addr) []string
 }
 
-// Warnings are the backends that get nothing though their farm is carried, by
-// farm ID, in sentences for people: nobody knows where they are.
+// Warnings returns readable warnings, by farm ID, about backends without packets because
+// their next hop is unknown.
 func Warnings(in *Input) map[uint32][]string {
 	out := map[uint32][]string{}
 	for i := range in.Farms {
@@ -38,8 +37,7 @@ func Warnings(in *Input) map[uint32][]string {
 	return out
 }
 
-// Unreached says why packets cannot be put on the wire to the backend; empty
-// when they can.
+// Unreached returns why packets cannot be sent to the backend, or an empty string.
 func Unreached(w Wire, nat farm.NATType, b *farm.Backend) string {
 	switch hop, known := w.NextHop(b.Addr.Unmap()); {
 	case !known:
@@ -56,17 +54,17 @@ func Unreached(w Wire, nat farm.NATType, b *farm.Backend) string {
 	return ""
 }
 
-// quoted is an interface's name as nft takes it, which knows no escapes.
+// quoted returns an interface name in nft syntax, which has no escapes.
 func quoted(device string) string { return `"` + device + `"` }
 
-// Nameable reports whether nft can be told of an interface: the kernel lets
-// names have any character but blanks, colons and slashes.
+// Nameable reports whether nft can parse an interface's name: the kernel allows any
+// characters except blanks, colons and slashes.
 func Nameable(device string) bool {
 	return !strings.ContainsFunc(device, func(r rune) bool { return r == '"' || r < ' ' || r == 0x7f })
 }
 
-// plainName is an interface's name as part of a chain's; several may look alike
-// no more than by their unusual characters, so those are written as numbers.
+// plainName returns an interface name as part of a chain name. Unusual characters are
+// written as numbers, so that names stay distinct.
 func plainName(device string) string {
 	var b strings.Builder
 	for i := range len(device) {

@@ -8,16 +8,16 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// memory is how a farm recognises clients that return.
+// memory describes how a farm recognises returning clients.
 type memory struct {
 	*SessionMap
-	static string // the map of static sessions; empty without
-	key    string // where packets have it
-	mark   string // what of a packet has the mark of its backend
+	static string // map of static sessions, or empty
+	key    string // the packet's fields
+	mark   string // the mark that holds the backend
 	ttl    farm.Seconds
 }
 
-// memory adds what a farm remembers clients by; nil when it does not.
+// memory adds the farm's session maps, and returns nil without persistence.
 func (g *compiledFarm) memory(mark string) (*memory, error) {
 	m := &memory{SessionMap: Sessions(g.farm), mark: mark, ttl: max(1, g.l4.TTL)}
 	if m.SessionMap == nil {
@@ -49,7 +49,7 @@ func (g *compiledFarm) memory(mark string) (*memory, error) {
 	return m, nil
 }
 
-// element is under which key the map has the session of a packet.
+// element returns the key of a packet's session in the map.
 func (m *memory) element() string {
 	if m.Clients == nil {
 		return m.key
@@ -57,8 +57,8 @@ func (m *memory) element() string {
 	return "jhash " + m.key + " " + hashes
 }
 
-// lookup sets the mark to that of a client's session, if there is one, and
-// delivers; a static session wins. refresh ends the rule that finds the other.
+// lookup sets the mark of the client's session, if any, and delivers. Static sessions have
+// priority. refresh ends the rule that finds a dynamic one.
 func (m *memory) lookup(refresh, deliver string) (out []string) {
 	set := m.mark + " set "
 	if m.static != "" {
@@ -71,7 +71,7 @@ func (m *memory) lookup(refresh, deliver string) (out []string) {
 	return append(out, strings.TrimSpace(set+of+" map @"+m.ID.Name+" "+refresh), deliver)
 }
 
-// remember adds the session of a packet, or renews it.
+// remember adds or renews the session of a packet.
 func (m *memory) remember(verb string) string {
 	rule := fmt.Sprintf("%s @%s { %s timeout %ds : %s }", verb, m.ID.Name, m.element(), m.ttl, m.mark)
 	if m.Clients != nil {
@@ -80,16 +80,16 @@ func (m *memory) remember(verb string) string {
 	return rule
 }
 
-// forget removes the session of a packet: adding one would leave another that
-// leads nowhere.
+// forget deletes the session of a packet: adding one would keep an old one whose backend is
+// not usable.
 func (m *memory) forget() string {
 	return fmt.Sprintf("delete @%s { %s : %s }", m.ID.Name, m.element(), m.mark)
 }
 
-// persistence is the memory of a farm whose connections are tracked.
+// persistence is the memory of a farm with tracked connections.
 type persistence struct{ *memory }
 
-// persistence adds what a farm remembers clients by; nil when it does not.
+// persistence adds the farm's session maps, and returns nil without persistence.
 func (g *compiledFarm) persistence() (*persistence, error) {
 	m, err := g.memory("ct mark")
 	if m == nil {
@@ -98,26 +98,25 @@ func (g *compiledFarm) persistence() (*persistence, error) {
 	p := &persistence{m}
 	refresh := p.remember("update")
 	if m.Clients == nil {
-		refresh = p.key + " @" + p.ID.Name + " " + refresh // what was deleted stays so
+		refresh = p.key + " @" + p.ID.Name + " " + refresh // deleted sessions are not added again
 	}
 	g.chain(refreshChain(g.farm.ID)).Rules = []string{refresh}
 	return p, nil
 }
 
-// lookup sends clients that are known to their backend, and gives their session
-// all its time again.
+// lookup sends known clients to their backend and renews their session.
 func (p *persistence) lookup(deliver string) []string {
 	return p.memory.lookup(p.remember("update"), deliver)
 }
 
-// learn remembers the choice.
+// learn stores the choice.
 func (p *persistence) learn() []string { return []string{p.forget(), p.remember("add")} }
 
-// packetSessions is the memory of a farm of packet modes. Its flows stay where
-// they are anyway; this is for new ones.
+// packetSessions is the memory of a farm of packet modes, used for new flows. Existing flows
+// keep their backend anyway.
 type packetSessions struct{ *memory }
 
-// packetSessions adds what the farm remembers clients by; nil when it does not.
+// packetSessions adds the farm's session maps, and returns nil without persistence.
 func (p *packetFarm) packetSessions() (*packetSessions, error) {
 	m, err := p.memory("meta mark")
 	if m == nil {
@@ -126,8 +125,8 @@ func (p *packetFarm) packetSessions() (*packetSessions, error) {
 	return &packetSessions{m}, nil
 }
 
-// lookup sends clients that are known to their backend, and removes a session that
-// leads nowhere.
+// lookup sends known clients to their backend and deletes a session whose backend is not
+// usable.
 func (s *packetSessions) lookup(deliver string) []string {
 	return append(s.memory.lookup("", deliver), s.forget())
 }
@@ -135,8 +134,8 @@ func (s *packetSessions) lookup(deliver string) []string {
 // learn adds the session.
 func (s *packetSessions) learn() string { return s.remember("update") }
 
-// touch gives the session, if there is one, all its time again: what was deleted
-// stays so, and who has a static one needs no other.
+// touch renews the session if it exists. Deleted sessions are not added again, and clients
+// with a static session need none.
 func (s *packetSessions) touch() string {
 	known := s.ID
 	if s.Clients != nil {

@@ -9,17 +9,17 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// maxSessions bounds what a farm remembers; with more, new clients are chosen
-// for anew each time.
+// maxSessions limits the sessions of a farm. Beyond it, new clients get a new choice each
+// time.
 const maxSessions = 1 << 18
 
-// part is one part of the key of a session.
+// part is a part of a session key.
 type part struct {
 	kind string // type in a set
-	of   string // where a packet has it
+	of   string // field of the packet
 }
 
-// parts of the keys by kind of persistence.
+// parts returns the parts of keys for a kind of persistence.
 func parts(p farm.L4Persistence, f *family) []part {
 	saddr := part{f.address, f.ip + " saddr"}
 	sport := part{"inet_service", "th sport"}
@@ -43,21 +43,21 @@ func parts(p farm.L4Persistence, f *family) []part {
 	return nil
 }
 
-// SessionMap is where the kernel keeps the sessions of a farm.
+// SessionMap describes the map of a farm's sessions in the kernel.
 type SessionMap struct {
-	// ID names Map, from keys to marks of backends. The kind of key is part of the
-	// name, so that another kind begins with nothing.
+	// ID names Map, from keys to backend marks. The name contains the kind of key, so
+	// another kind starts with an empty map.
 	ID  nft.ID
 	Map *nft.Set
-	// Clients are the keys themselves where Map is by a hash of them, because nft
-	// takes no longer ones; nil elsewhere.
+	// Clients holds the keys if Map uses hashes of them, because nft takes no longer keys;
+	// otherwise nil.
 	ClientsID nft.ID
 	Clients   *nft.Set
 
 	kind string // of keys
 }
 
-// Sessions is where the sessions of a farm are; nil when nothing is remembered.
+// Sessions returns the session map of a farm, or nil without persistence.
 func Sessions(f *farm.Farm) *SessionMap {
 	ip := familyOf(f.VIP)
 	list := parts(f.L4.Persist, ip)
@@ -80,7 +80,7 @@ func Sessions(f *farm.Farm) *SessionMap {
 	return m
 }
 
-// Element is under which key Map has what SessionKey made.
+// Element returns the key in Map of a key made by SessionKey.
 func (m *SessionMap) Element(key string) (string, error) {
 	if m.Clients == nil {
 		return key, nil
@@ -89,7 +89,7 @@ func (m *SessionMap) Element(key string) (string, error) {
 	return nft.Mark(hash), err
 }
 
-// add puts the maps into rules.
+// add adds the maps to the rules.
 func (m *SessionMap) add(to *nft.Ruleset) {
 	to.SetOf(m.ID, func() *nft.Set { return m.Map })
 	if m.Clients != nil {
@@ -97,16 +97,16 @@ func (m *SessionMap) add(to *nft.Ruleset) {
 	}
 }
 
-// keepSessions leaves a farm that is stopped what it remembers of clients, until
-// that expires: it may be started again.
+// keepSessions keeps the sessions of a stopped farm until they expire, because it may be
+// started again.
 func (c *compiler) keepSessions(f *farm.Farm) {
 	if m := Sessions(f); m != nil && Plain(f) == nil {
 		m.add(c.rules)
 	}
 }
 
-// SessionKey turns a client as operators write it ("10.0.0.1 . 4022") into a
-// key of the map of sessions: its normal form is what nft takes.
+// SessionKey converts a client as operators write it ("10.0.0.1 . 4022") to a key of the
+// session map, in the normal form of nft.
 func SessionKey(p farm.L4Persistence, vip netip.Addr, client string) (string, error) {
 	key, err := farm.ParseL4Key(p, client)
 	switch {

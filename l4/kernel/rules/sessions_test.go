@@ -10,14 +10,14 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
-// The hashes are those of jhash in another language.
+// The expected hashes come from a jhash implementation in another language.
 func TestSessionsAreByKeyOrByAHashOfIt(t *testing.T) {
 	four, six := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")
 	for _, c := range []struct {
 		persist      farm.L4Persistence
 		vip          netip.Addr
 		client, name string
-		key, element string // empty where the client is none
+		key, element string // empty for an invalid client
 	}{
 		{farm.L4PersistSrc, four, " 10.0.0.1", "session7_srcip4", "10.0.0.1", "10.0.0.1"},
 		{farm.L4PersistSrc, six, "FD00:0::1", "session7_srcip6", "fd00::1", "fd00::1"},
@@ -66,7 +66,7 @@ func TestSessionsAreByKeyOrByAHashOfIt(t *testing.T) {
 	}
 }
 
-// hashing is a farm whose sessions are by a hash.
+// hashing returns a farm with sessions by hash.
 func hashing() *farm.Farm {
 	f := l4test.Example(func(f *farm.Farm) { l4test.Six(f); f.L4.Persist = farm.L4PersistSrcDest })
 	return &f

@@ -9,12 +9,12 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Hashes choose a slot, and each slot has a backend by a weighted rendezvous:
-// when a backend goes only its slots change hands, when one comes it takes some
-// of each. That is what "hash mod number of backends" does not give.
+// A hash selects a slot, and each slot has a backend by weighted rendezvous hashing. When a
+// backend is removed only its slots change, and a new one takes some slots of each. A plain
+// "hash mod number of backends" would change almost all.
 const (
 	fewSlots = 1024 // shares of ten backends differ by a tenth
-	// maxTables bounds what is remembered of tables.
+	// maxTables limits the cached tables.
 	maxTables = 4096
 )
 
@@ -27,8 +27,8 @@ func hashing(a farm.L4Algorithm) bool {
 	return false
 }
 
-// tables remembers the text of slots: the same backends have the same, and
-// making one takes longer than all the rest of a farm.
+// tables caches the text of slot maps. The same backends have the same map, and building one
+// takes longer than the rest of a farm.
 var tables struct {
 	sync.Mutex
 	texts map[string]slotText
@@ -39,9 +39,9 @@ type slotText struct {
 	text  string
 }
 
-// slotsFor is how many slots so many backends share. Shares are by chance: with
-// a hundred slots one is off by a tenth, with three there may be none at all.
-// Where the number changes everything moves, once.
+// slotsFor returns the number of slots for so many backends. Shares are random: with a
+// hundred slots per backend they vary by a tenth, with three some backend may get none. When
+// the number of slots changes all clients move once.
 func slotsFor(backends int) int {
 	switch {
 	case backends <= 10:
@@ -52,7 +52,7 @@ func slotsFor(backends int) int {
 	return 32 * fewSlots
 }
 
-// slots are the elements of a map from slots to marks.
+// slots returns the elements of a map from slots to marks.
 func slots(chosen []*State, shares []int) (n int, text string) {
 	var key strings.Builder
 	for i, s := range chosen {
@@ -78,8 +78,8 @@ func slots(chosen []*State, shares []int) (n int, text string) {
 	return n, b.String()
 }
 
-// winner is who has the slot: an exponential race, which each wins with its
-// share of the weight.
+// winner returns the backend of a slot, by an exponential race that each wins with the
+// probability of its weight.
 func winner(slot uint64, chosen []*State, shares []int) int {
 	best, bestScore := 0, 0.0
 	for i, s := range chosen {
@@ -91,8 +91,7 @@ func winner(slot uint64, chosen []*State, shares []int) int {
 	return best
 }
 
-// spread spreads the bits of x (the finaliser of SplitMix64 by Steele, Lea and
-// Flood).
+// spread mixes the bits of x (the finaliser of SplitMix64 by Steele, Lea and Flood).
 func spread(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

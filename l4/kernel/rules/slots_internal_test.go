@@ -62,8 +62,7 @@ func TestSlotsFollowTheWeights(t *testing.T) {
 	}
 }
 
-// Weights of one to nine in turn: the share of each is near what its weight says,
-// however many there are.
+// With weights of one to nine, each share is close to its weight for any number of backends.
 func TestSlotsFollowTheWeightsOfManyBackends(t *testing.T) {
 	for backends, c := range map[int]struct {
 		slots     int

@@ -7,23 +7,22 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// Answers of backends of stateless_dnat farms come through here and get back
-// the VIP and the virtual port. No connection tracking knows them, so packets
-// on their way to a backend leave behind how their answers look:
+// Replies of backends of stateless_dnat farms pass this machine, where they get back the VIP
+// and the virtual port. Connection tracking does not know them, so packets to a backend
+// store how the replies look:
 //
-//	origins4|6   addresses of backends: all others pass at the price of one lookup
+//	origins4|6   backend addresses; other packets pass after one lookup
 //	tcp4 …       client, its port, backend, its port → mark of the backend
-//	ports_tcp4 … the same → virtual port, for farms with several that backends do not keep
+//	ports_tcp4 … the same → virtual port, for farms with several ports that backends rewrite
 //	vips4|6      mark → VIP, in the table inet
-//	vports       mark → virtual port, for farms with one that backends do not keep; there too
+//	vports       mark → virtual port, for farms with one port that backends rewrite; in inet too
 //
-// Both are rewritten when the answer leaves: a packet from an address of our own
-// would not be routed, and one that is too large for its way is quoted to the
-// backend, which has to recognise it. One port of several is known where the
-// answer arrives only, and rewritten there.
+// Address and port are rewritten when the reply leaves: a packet from a local address would
+// not be routed, and an ICMP error about a too large one must contain what the backend sent.
+// With several ports the virtual port is only known on arrival, and rewritten there.
 
-// forth is what a packet to the backend passes before its destination address
-// is rewritten.
+// forth returns the rules a packet to the backend passes before its destination address is
+// rewritten.
 func (p *packetFarm) forth(s *State) (out []string) {
 	mark, digit := MarkText(s.ID), p.family.digit
 	var fresh []string
@@ -37,7 +36,7 @@ func (p *packetFarm) forth(s *State) (out []string) {
 	}
 	key, kind := fmt.Sprintf("ip saddr . th sport . %s . %s", address, port), "ipv4_addr . inet_service . ipv4_addr . inet_service"
 	if p.family == v6 {
-		// The address of the backend is in the packet by then: see the order.
+		// Then the packet already has the address of the backend.
 		out, fresh = append(out, "ip6 daddr set "+address), append(fresh, "ip6 daddr set "+address)
 		key, kind = fmt.Sprintf("jhash ip6 saddr . th sport . ip6 daddr %s . %s", hashes, port), "mark . inet_service"
 	}
@@ -46,8 +45,8 @@ func (p *packetFarm) forth(s *State) (out []string) {
 			p.rules.SetOf(id, func() *nft.Set {
 				return &nft.Set{Type: kind, Data: data, Learned: true, Options: fmt.Sprintf("flags dynamic,timeout; size %d; ", maxFlows)}
 			})
-			// What an earlier flow left would stay. Not with every packet: answers
-			// must find the element at any time.
+			// The element of an earlier flow must be deleted. Not for every packet: replies
+			// must always find the element.
 			fresh = append(fresh, fmt.Sprintf("meta l4proto %s delete @%s { %s : %s }", transport, id.Name, key, value))
 			out = append(out, fmt.Sprintf("meta l4proto %s update @%s { %s timeout %ds : %s }", transport, id.Name, key, IdleTime(p.l4), value))
 		}
@@ -72,7 +71,7 @@ func (p *packetFarm) forth(s *State) (out []string) {
 
 func returnChain(id uint32) string { return "return" + number(id) }
 
-// returned has answers of a backend get the virtual port back.
+// returned adds the rules that restore the virtual port of replies.
 func (p *packetFarm) returned(s *State, mark string) {
 	if p.l4.PortCount() == 1 {
 		p.rules.SetOf(inetID("vports"), func() *nft.Set { return &nft.Set{Type: "mark", Data: "inet_service"} }).Elements[mark] = nft.Element{Value: number(uint32(p.l4.Ports[0].First)), Owner: p.farm.ID}
@@ -82,7 +81,7 @@ func (p *packetFarm) returned(s *State, mark string) {
 	p.chain(returnChain(s.ID)).Rules = p.portBack(s)
 }
 
-// portBack gives an answer its virtual port of several.
+// portBack returns the rules that restore the virtual port, in a farm with several.
 func (p *packetFarm) portBack(s *State) (out []string) {
 	for _, transport := range p.l4.Protocol.Transports() {
 		_, ports := answerMaps(transport, p.family)
@@ -99,8 +98,8 @@ func (p *packetFarm) portBack(s *State) (out []string) {
 	return out
 }
 
-// setPort rewrites a port. A datagram without a checksum (RFC 768: zero) keeps
-// none: the kernel would make one of the zero, which is wrong.
+// setPort rewrites a port. A UDP datagram without a checksum (zero, RFC 768) keeps none: the
+// kernel would compute a wrong one from the zero.
 func setPort(transport farm.L4Protocol, field, value string) []string {
 	if transport != farm.L4UDP {
 		return []string{fmt.Sprintf("meta l4proto %s %s %s set %s", transport, transport, field, value)}
@@ -109,8 +108,8 @@ func setPort(transport farm.L4Protocol, field, value string) []string {
 	return []string{"meta l4proto udp udp checksum != 0 udp " + field + " set " + value, "meta l4proto udp udp checksum 0 " + bits + " set " + value}
 }
 
-// returns adds the chains that recognise answers, and those of the table inet
-// that let them pass untracked and give them the VIP.
+// returns adds the chains that recognise replies, and the chains of the table inet that
+// exempt them from tracking and rewrite them to the VIP.
 func (c *compiler) returns() {
 	if len(c.wire.returning) == 0 {
 		return
@@ -143,7 +142,7 @@ func (c *compiler) returns() {
 	chain(inetID("returned"), "type filter hook postrouting priority 110; policy accept;", append(append([]string{isOurs("meta mark", "!=") + " accept"}, leave...), "meta mark set 0")...)
 }
 
-// answers recognises what comes back from a backend.
+// answers returns the rules that recognise replies of backends.
 func (c *compiler) answers(f *family) []string {
 	out := []string{later(f) + " goto answerfragments" + f.digit}
 	first, key := "meta mark set 0", answerKey4

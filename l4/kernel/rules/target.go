@@ -13,12 +13,11 @@ func (g *compiledFarm) set(name, kind, data, options, key string, e nft.Element)
 	g.rules.SetOf(inetID(name), func() *nft.Set { return &nft.Set{Type: kind, Data: data, Options: options} }).Elements[key] = e
 }
 
-// fixed is the size of sets by mark: every backend fits. The kernel makes a set
-// of known size a plain table with a quick way for keys of four bytes, and one
-// that may grow a table that is resized, which is slower to look into.
+// fixed is the size of sets by mark: every backend fits. For a set of fixed size with keys
+// of four bytes the kernel uses a faster table than for a growing one.
 const fixed = "size 65536; "
 
-// target adds everything that is found by a backend's mark.
+// target adds the map elements of a backend's mark.
 func (g *compiledFarm) target(s *State, persist *persistence) {
 	mark, digit := MarkText(s.ID), g.family.digit
 	address := s.Addr.Unmap().String()
@@ -54,7 +53,7 @@ func (g *compiledFarm) target(s *State, persist *persistence) {
 	}
 }
 
-// rewritePorts notes whose ports are rewritten.
+// rewritePorts records the transports whose ports are rewritten.
 func (f *features) rewritePorts(transports []farm.L4Protocol) {
 	if f.transports == nil {
 		f.transports = map[farm.L4Protocol]bool{}
@@ -64,8 +63,8 @@ func (f *features) rewritePorts(transports []farm.L4Protocol) {
 	}
 }
 
-// source chooses the address the backend sees: its own, the farm's, or one the
-// kernel chooses.
+// source chooses the source address the backend sees: its own setting, the farm's, or the
+// kernel's choice.
 func (g *compiledFarm) source(s *State, mark string) {
 	source := s.Source
 	if !source.IsValid() {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// hops are where backends are on the wire; VIPs are on the devices named.
+// hops is a Wire with fixed next hops; VIPs are on the given devices.
 type hops struct {
 	of      map[netip.Addr]neigh.NextHop
 	devices []string
@@ -21,7 +21,7 @@ type hops struct {
 func (p hops) NextHop(a netip.Addr) (neigh.NextHop, bool) { hop, ok := p.of[a]; return hop, ok }
 func (p hops) Devices(netip.Addr) []string                { return p.devices }
 
-// onWire has the backends of the examples on two interfaces, the VIPs on one.
+// onWire returns a Wire with the example backends on two interfaces and the VIPs on one.
 func onWire() rules.Wire {
 	out := hops{map[netip.Addr]neigh.NextHop{}, []string{"front"}}
 	for i, a := range []string{"10.0.0.1", "10.0.0.2", "fd00::1", "fd00::2"} {
@@ -31,7 +31,7 @@ func onWire() rules.Wire {
 	return out
 }
 
-// direct is an example with dsr.
+// direct returns an example farm with dsr.
 func direct(edit func(f *farm.Farm)) farm.Farm {
 	return l4test.Example(func(f *farm.Farm) {
 		f.L4.NAT = farm.NATDirect
@@ -41,8 +41,7 @@ func direct(edit func(f *farm.Farm)) farm.Farm {
 	})
 }
 
-// Somebody may name an interface as nft cannot: the farms of all others have their
-// rules.
+// An interface name that nft cannot parse does not affect the rules of other farms.
 func TestInterfacesWithStrangeNamesSpoilNoRules(t *testing.T) {
 	wire := onWire().(hops)
 	wire.devices = []string{"eth0", `back\slash`, "semi;{"}
