@@ -287,7 +287,7 @@ func TestCPUTimeOfCountingBoundsHowOftenItIsDone(t *testing.T) {
 	}
 }
 
-// Connections that were cut while their backend is down do not go on until it is up again.
+// Connections cut while their backend was down may not continue until it is up again.
 func TestBackendsThatAreCutAreSo(t *testing.T) {
 	table, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {

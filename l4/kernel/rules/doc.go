@@ -25,5 +25,4 @@
 //
 // A new connection that no backend can take is refused, and never passed to programs of this
 // machine.
-// machine's own programs.
 package rules

@@ -33,10 +33,10 @@ import (
 // to notice at the same time. With one query, as many clients are admitted as by a plain ct
 // count rule.
 //
-// A note may be missing, e.g. when two packets take the last place at the same time.
-// The packet that comes too late is dropped if another backend may have room (missedN):
-// the client repeats it, and by then the note is there. retry.go keeps the repeated packet
-// from occupying a place of the first backend.
+// A note may be missing, e.g. when two packets take the last slot at the same time. The
+// later packet is dropped if another backend may have room (missedN): the client repeats
+// it, and by then the note exists. retry.go keeps the repeated packet from occupying a slot
+// of the first backend.
 //
 // Adding a note may fail, and then the rest of the rule is not evaluated. It fails when the
 // set is full, and for a while after many notes of one backend within a second
@@ -50,8 +50,8 @@ import (
 // FullTime is how long a note lasts without renewal.
 const FullTime = 5 * time.Second
 
-// Sets of full backends, by mark, made by FullSet. Full holds the noted ones. Held holds
-// those treated as full because the kernel did not count all of their connections.
+// Full names the set of backends noted as full, by mark, made by FullSet. Held names that of
+// backends treated as full because the kernel did not count all of their connections.
 func Full() nft.ID { return inetID("full") }
 func Held() nft.ID { return inetID("held") }
 
