@@ -2,13 +2,12 @@ package balance
 
 import "github.com/sluicelb/sluice/core/farm"
 
-// Algorithm says how a Picker chooses among the members that may be used.
-// All but First respect weights.
+// Algorithm is how a Picker chooses among usable members. All but First respect weights.
 type Algorithm uint8
 
 // The algorithms; the zero value is RoundRobin.
 const (
-	// RoundRobin takes turns, exactly and over all loops together.
+	// RoundRobin takes turns, exactly and across all loops.
 	RoundRobin Algorithm = iota
 	// LeastConnections takes the fewest exchanges in flight per weight.
 	LeastConnections
@@ -23,12 +22,12 @@ const (
 	RandomOfTwo
 	// ConsistentHash maps the hash of a client to a member (Maglev).
 	ConsistentHash
-	// First takes the member of the lowest priority, of several the first given.
+	// First takes the member with the lowest priority, the first given of equals.
 	First
 )
 
-// Parse returns the algorithm of a policy. An unknown policy acts as round
-// robin: the rules that refuse it live in mgmt/validate.
+// Parse returns the algorithm of a policy. An unknown policy acts as round robin; it is
+// refused in mgmt/validate.
 func Parse(p farm.RoutingPolicy) Algorithm {
 	switch p {
 	case farm.PolicyLeastConnections:
@@ -45,8 +44,8 @@ func Parse(p farm.RoutingPolicy) Algorithm {
 	return RoundRobin
 }
 
-// ParseL4 returns the algorithm of an l4xnat farm. Those that hash differ in what
-// the caller hashes; NewL4 makes weights the same for roundrobin.
+// ParseL4 returns the algorithm of an l4xnat farm. Hash algorithms differ in what the caller
+// hashes. For roundrobin NewL4 makes weights equal.
 func ParseL4(a farm.L4Algorithm) Algorithm {
 	switch a {
 	case farm.L4LeastConn:
@@ -67,9 +66,9 @@ func ParseOf(c farm.Choosing) Algorithm {
 	return ParseL4(c.Algorithm)
 }
 
-// NeedsLoad reports whether the algorithm compares loads, so that every
-// exchange must be counted: Pick counts Active itself, the caller feeds
-// Load.Pending and Load.Observe.
+// NeedsLoad reports whether the algorithm compares loads, so that every exchange must be
+// counted. Pick counts Active itself; the caller updates Load.Pending and calls
+// Load.Observe.
 func (a Algorithm) NeedsLoad() bool { return a != RoundRobin && a != ConsistentHash && a != First }
 
 // String returns the name for logs and explanations.

@@ -5,19 +5,17 @@ import (
 	"time"
 )
 
-// When connects to all members of a service failed, the tries in the background
-// find out late that they are back. So one exchange at a time may try one of
-// them, and is answered by the member that accepts.
+// When connects to all members of a service failed, background tries notice their recovery
+// late. So one exchange at a time may try a failed member, and uses the one that accepts.
 
-// attemptPace is the least time between two attempts of a service: what has just
-// refused is not asked as often as clients ask.
+// attemptPace is the minimum time between two attempts of a service, so that failed members
+// are not tried for every client request.
 const attemptPace = 10 * int64(time.Millisecond)
 
-// Attempt is the right of one exchange to try a member that is down. It is given
-// back with Done.
+// Attempt is the right of one exchange to try a member that is down. Done returns it.
 type Attempt struct {
 	busy atomic.Bool
-	next atomic.Int64 // when another one may begin, on clock
+	next atomic.Int64 // earliest next attempt, on clock
 	turn atomic.Uint32
 }
 
@@ -29,11 +27,11 @@ func (a *Attempt) Done() {
 	}
 }
 
-// Attempt chooses and reserves a member for one exchange while none may be used
-// (see Held): of those connects to which failed, and that are not in tried, the
-// given one if it is among them. It returns -1 when there is none, when one may be
-// used, or when another exchange tries. held is the right an exchange has from
-// before, nil for none; it keeps it until it calls Done.
+// Attempt chooses and reserves a member for one exchange while none is usable (see Held).
+// The candidates are those that failed to connect and are not in tried; prefer is chosen if
+// it is a candidate. It returns -1 if there is no candidate, if a member is usable, or if
+// another exchange has the right. held is the right the exchange already has, or nil. The
+// exchange keeps it until it calls Done.
 func (p *Picker) Attempt(prefer int, tried Tried, held *Attempt) (index int, right *Attempt) {
 	a := &p.state.attempt
 	if held != a && (a.busy.Load() || clock() < a.next.Load()) || !p.Attemptable() || held != a && !a.busy.CompareAndSwap(false, true) {
@@ -54,8 +52,7 @@ func (p *Picker) Attempt(prefer int, tried Tried, held *Attempt) (index int, rig
 	return -1, held
 }
 
-// Attemptable reports whether no member may be used, and some because connects to
-// them failed.
+// Attemptable reports whether no member is usable, and some only because connects failed.
 func (p *Picker) Attemptable() bool {
 	some := false
 	for i := range p.members {
@@ -67,14 +64,13 @@ func (p *Picker) Attemptable() bool {
 	return some
 }
 
-// attempt reserves member i if it is one that may be tried.
+// attempt reserves member i if it may be tried.
 func (p *Picker) attempt(i int, tried Tried) bool {
 	m := &p.members[i]
 	return !tried.Has(i) && m.missed() && (!m.counted || m.load.reserve(m.limit))
 }
 
-// missed reports whether all that speaks against the member is that connects to
-// it failed.
+// missed reports whether failed connects are the only reason that the member is not usable.
 func (m *member) missed() bool {
 	return !m.out && m.slot.Missed() && (m.apart == nil || m.apart.Missed()) && !m.usable()
 }

@@ -58,7 +58,7 @@ func TestMembersThatAreDownAreTriedInTurn(t *testing.T) {
 	var last, next int
 	for i, index := range []*int{&last, &next} {
 		right := (*balance.Attempt)(nil)
-		for end := time.Now().Add(10 * time.Second); right == nil; { // the second one has to wait a moment
+		for end := time.Now().Add(10 * time.Second); right == nil; { // the second one has to wait
 			if *index, right = p.Attempt(-1, balance.Tried{}, nil); time.Now().After(end) {
 				t.Fatalf("attempt %d never begins", i)
 			}

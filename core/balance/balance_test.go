@@ -12,15 +12,15 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-// fixture is a service with everything a Picker needs around it.
+// fixture is a service with everything a Picker needs.
 type fixture struct {
 	health  *health.Table
 	state   balance.State
 	members []balance.Member
 }
 
-// tableMemory keeps the memory of health tables: one takes 2 MiB, and the tests of a
-// property need hundreds.
+// tableMemory reuses the memory of health tables: each takes 2 MiB, and property tests need
+// hundreds.
 var tableMemory = sync.Pool{New: func() any {
 	mem := make([]byte, health.TableSize)
 	return &mem
@@ -47,7 +47,7 @@ func newFixture(t interface {
 		for _, m := range f.members {
 			b.SetPassive(m.ID, health.Undefined, time.Time{})
 			b.SetGuardian(m.ID, health.Undefined, time.Time{})
-			b.Adopt(m.ID, 1) // forgets ejections and when it was down
+			b.Adopt(m.ID, 1) // clears ejections and past failures
 			b.Adopt(m.ID, 0)
 		}
 		tableMemory.Put(mem)
@@ -66,7 +66,7 @@ func (f *fixture) set(i int, s health.State) {
 func (f *fixture) down(i int) { f.set(i, health.Down) }
 func (f *fixture) up(i int)   { f.set(i, health.Up) }
 
-// weights gives members with these weights.
+// weights returns members with these weights.
 func weights(w ...int) []balance.Member {
 	m := make([]balance.Member, len(w))
 	for i := range w {
@@ -75,7 +75,7 @@ func weights(w ...int) []balance.Member {
 	return m
 }
 
-// count picks n times, releasing at once when asked to, and counts by index.
+// count picks n times, releasing at once if release is set, and counts by index.
 func count(t interface{ Fatalf(string, ...any) }, p *balance.Picker, n int, release bool) []int {
 	got := make([]int, p.Len())
 	for k := range n {
@@ -114,9 +114,8 @@ func TestNoMembersNoPick(t *testing.T) {
 	}
 }
 
-// TestForbiddenMembersAreNeverPicked drives random services through random
-// changes and checks every pick against the rules, and that there is a pick
-// whenever a member may be used.
+// TestForbiddenMembersAreNeverPicked makes random changes to random services and checks
+// every pick against the rules, and that a pick succeeds whenever a member is usable.
 func TestForbiddenMembersAreNeverPicked(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 9).Draw(t, "members")

@@ -7,26 +7,26 @@ import (
 	"slices"
 )
 
-// maglevSize is the number of slots: prime, so that every step visits all, and
-// the same for every service, because flows keep their member only as long as
-// the size stays. 65537 is the small size of the paper; the shares of 1,000
-// members still differ by less than 2 %. The table takes 128 KiB.
+// maglevSize is the number of slots. It is prime, so that every step visits all slots. It is
+// constant, because flows keep their member only while the size stays. 65537 is the small
+// size of the paper; the shares of 1,000 members still differ by less than 2 %. The table
+// takes 128 KiB.
 const maglevSize = 65537
 
-// maxProbes is how often a hash is mixed again when its member cannot be used.
+// maxProbes is how often a hash is mixed again if its member is not usable.
 const maxProbes = 8
 
-// maglev maps slots to members (Eisenbud and others: Maglev, NSDI 2016,
-// section 3.4, with weights). Members are placed in the order of their IDs, so
-// the order of configuration moves no flow.
+// maglev maps slots to members (Eisenbud and others: Maglev, NSDI 2016, section 3.4, with
+// weights). Members are placed in the order of their IDs, so the order of configuration does
+// not move flows.
 type maglev struct {
 	ids     []uint32
 	weights []int64
 	slots   []uint16
 }
 
-// maglevOf returns the last table when the members are the same, in the same
-// order: building takes milliseconds, and most reloads change other things.
+// maglevOf returns the last table if the members and their order are the same: building
+// takes milliseconds, and most reloads change other things.
 func (s *State) maglevOf(members []member) *maglev {
 	m := &maglev{}
 	for i := range members {
@@ -41,9 +41,8 @@ func (s *State) maglevOf(members []member) *maglev {
 	return m
 }
 
-// build lets members claim slots in turns, each along its own permutation; in
-// a round a member of the highest weight has one turn, others have
-// proportionally fewer.
+// build lets members claim slots in turns, each along its own permutation. Per round a
+// member of the highest weight has one turn, others proportionally fewer.
 func (m *maglev) build() {
 	if len(m.ids) == 0 {
 		return
@@ -81,9 +80,9 @@ func (m *maglev) build() {
 	}
 }
 
-// consistent takes the member of the hash's slot. When that one cannot be used
-// the hash is mixed again; only its own flows move, each to a member that does
-// not depend on what happens to the others.
+// consistent takes the member of the hash's slot. If that one is not usable the hash is
+// mixed again. Only its own flows move, each to a member that does not depend on the state
+// of the others.
 func (p *Picker) consistent(t *table, hash uint64, tried Tried) (int, bool) {
 	h := hash
 	for range maxProbes {
@@ -97,9 +96,9 @@ func (p *Picker) consistent(t *table, hash uint64, tried Tried) (int, bool) {
 	return p.rendezvous(t, hash, tried)
 }
 
-// rendezvous gives every usable member a weighted score from hash and ID and
-// takes the best. It finds a member whenever there is one, and moves as few
-// flows as the table does, at a cost per member.
+// rendezvous takes the usable member with the best weighted score of hash and ID. It finds a
+// member if there is one and moves as few flows as the table, but its cost grows with the
+// number of members.
 func (p *Picker) rendezvous(t *table, hash uint64, tried Tried) (int, bool) {
 	for {
 		best, bestScore := -1, 0.0
@@ -109,8 +108,8 @@ func (p *Picker) rendezvous(t *table, hash uint64, tried Tried) (int, bool) {
 				continue
 			}
 			m := &p.members[i]
-			// -ln of a uniform number in (0, 1), divided by the weight: an
-			// exponential race, which member i wins with its share of weight.
+			// -ln of a uniform number in (0, 1), divided by the weight: an exponential race
+			// that each member wins with the probability of its weight.
 			u := (float64(mix(hash^mix(uint64(m.id)))>>11) + 0.5) / (1 << 53)
 			if score := -math.Log(u) / float64(m.weight); best < 0 || score < bestScore {
 				best, bestScore = i, score
@@ -125,8 +124,8 @@ func (p *Picker) rendezvous(t *table, hash uint64, tried Tried) (int, bool) {
 	}
 }
 
-// mix spreads the bits of x (the finaliser of SplitMix64 by Steele, Lea and
-// Flood); 0 does not stay 0.
+// mix mixes the bits of x (the finaliser of SplitMix64 by Steele, Lea and Flood). It does
+// not map 0 to 0.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

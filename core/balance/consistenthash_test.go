@@ -12,7 +12,7 @@ import (
 
 const flows = 10_000
 
-// where returns the member ID of the first n flows, 0 for none.
+// where returns the member ID of the first n flows, or 0 for none.
 func where(p *balance.Picker, n int) []uint32 {
 	out := make([]uint32, n)
 	for h := range out {
@@ -24,15 +24,15 @@ func where(p *balance.Picker, n int) []uint32 {
 }
 
 func TestConsistentHashSpreadsByWeight(t *testing.T) {
-	f := newFixture(t) // one for all, as a service that is changed: what it keeps fits no other weights
+	f := newFixture(t) // shared, as for a service that changes; its stored table fits no other weights
 	for _, w := range [][]int{{1}, {1, 1}, {9, 1}, {1, 2, 3, 4}, {4, 3, 2, 1}, {5, 5, 5, 1, 1, 9, 9}, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}} {
 		f.members = newFixture(t, weights(w...)...).members
 		got := count(t, f.picker(balance.ConsistentHash), flows, true)
-		share(t, got, w, 300) // six standard deviations of the drawing
+		share(t, got, w, 300) // six standard deviations
 	}
 }
 
-// A program that hashed otherwise would move the flows of a running service.
+// A different hash would move the flows of a running service.
 func TestFlowsStayWithTheNextRelease(t *testing.T) {
 	sum := crc32.NewIEEE()
 	_ = binary.Write(sum, binary.LittleEndian, where(newFixture(t, weights(1, 2, 3)...).picker(balance.ConsistentHash), flows))
@@ -41,7 +41,7 @@ func TestFlowsStayWithTheNextRelease(t *testing.T) {
 	}
 }
 
-// Flows of members that are down are shared by weight, too.
+// Flows of members that are down are spread by weight too.
 func TestConsistentHashSpreadsWhatMovesByWeight(t *testing.T) {
 	f := newFixture(t, weights(3, 1, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9)...)
 	for i := range 10 {
@@ -77,7 +77,7 @@ func TestDownMemberMovesOnlyItsOwnFlows(t *testing.T) {
 		p := f.picker(balance.ConsistentHash)
 		gone := n - 1
 		rapid.Check(t, func(t *rapid.T) {
-			// Some are down already, so that flows are moved more than once.
+			// Some are down already, so that flows move more than once.
 			for i := range n - 2 {
 				if f.up(i); rapid.Bool().Draw(t, "down before") {
 					f.down(i)

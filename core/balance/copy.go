@@ -8,9 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-// Copy returns a Picker that picks as p would now and changes nothing of it:
-// turns and loads are copies, so what is picked or claimed here is not
-// reserved there. It sees backends go down and come back.
+// Copy returns a Picker that picks as p would now and does not affect it: turns and loads
+// are copied, so reservations are separate. It sees health changes.
 func (p *Picker) Copy() *Picker {
 	c := &Picker{algorithm: p.algorithm, members: slices.Clone(p.members), health: p.health, state: p.state.copy(), order: p.order, level: p.level, maglev: p.maglev}
 	for i := range c.members {
@@ -20,9 +19,9 @@ func (p *Picker) Copy() *Picker {
 	return c
 }
 
-// Apart returns a Picker of the same members, with the loads they have here and
-// turns of its own, that goes by slot(i), too: what is found of member i in one
-// respect only. Who writes there moves the health table's version (health.SetApart).
+// Apart returns a Picker of the same members with the same loads and separate turns. It also
+// respects slot(i), a finding about one aspect of member i. Writers of these slots must
+// advance the health table's version (health.SetApart).
 func (p *Picker) Apart(slot func(i int) *health.Slot) *Picker {
 	c := &Picker{algorithm: p.algorithm, members: slices.Clone(p.members), health: p.health, state: new(State), order: p.order, level: p.level, maglev: p.maglev}
 	for i := range c.members {
@@ -49,9 +48,9 @@ func (l *Load) copy() *Load {
 	return c
 }
 
-// Cost is what the algorithm compares of member i, before weights: exchanges in
-// flight or pending, or for ResponseTime the time one more is expected to take.
-// The algorithms that do not compare have none.
+// Cost returns what the algorithm compares of member i, before weights: exchanges in flight
+// or pending, or for ResponseTime the expected time of one more. It is empty for algorithms
+// that do not compare.
 func (p *Picker) Cost(i int) string {
 	l := p.members[i].load
 	switch p.algorithm {
@@ -65,20 +64,20 @@ func (p *Picker) Cost(i int) string {
 	return ""
 }
 
-// Verdict says why Pick could choose a member or not.
+// Verdict is why Pick could choose a member or not.
 type Verdict uint8
 
-// The verdicts, the first that holds.
+// The verdicts, the first that applies.
 const (
 	Eligible Verdict = iota // Pick may choose it
-	Used                    // the exchange tried it already
+	Used                    // already tried by the exchange
 	Out                     // in maintenance
 	Down
 	Later // its priority is above the level
 	Full  // at its limit
 )
 
-// Why says in words what keeps a member from being chosen; empty for Eligible.
+// Why describes why a member is not chosen; empty for Eligible.
 func (v Verdict) Why(maintenance string, priority int, limit int64) string {
 	switch v {
 	case Used:
@@ -95,7 +94,7 @@ func (v Verdict) Why(maintenance string, priority int, limit int64) string {
 	return ""
 }
 
-// Verdict says what Pick makes of member i at this moment.
+// Verdict returns the current verdict about member i.
 func (p *Picker) Verdict(i int, tried Tried) Verdict {
 	t := p.refresh()
 	m := &p.members[i]
@@ -114,7 +113,7 @@ func (p *Picker) Verdict(i int, tried Tried) Verdict {
 	return Eligible
 }
 
-// Member returns member i as the Picker goes by it.
+// Member returns member i with the values the Picker uses.
 func (p *Picker) Member(i int) Member {
 	m := &p.members[i]
 	return Member{ID: m.id, Weight: int(m.weight), Priority: int(m.priority), Limit: m.limit, Out: m.out, Slot: m.slot, Load: m.load, SlowStart: time.Duration(m.slowStart)}

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-// A copy says what the next Pick is, however often it is asked.
+// A copy predicts the next Pick, any number of times.
 func TestCopyPicksWhatWouldBePickedAndChangesNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for _, policy := range []farm.RoutingPolicy{farm.PolicyRoundRobin, farm.PolicyLeastConnections, farm.PolicyPending, farm.PolicyConsistentHash} {
@@ -75,7 +75,7 @@ func TestVerdictsSayWhyAMemberIsNotPicked(t *testing.T) {
 func TestCostsAreWhatIsCompared(t *testing.T) {
 	for algorithm, want := range map[balance.Algorithm]string{
 		balance.RoundRobin: "", balance.ConsistentHash: "", balance.LeastConnections: "1 in flight", balance.RandomOfTwo: "1 in flight",
-		balance.PendingConnections: "2 pending", balance.ResponseTime: "100µs expected", // twice the least there is, with one in flight
+		balance.PendingConnections: "2 pending", balance.ResponseTime: "100µs expected", // twice the minimum, with one in flight
 	} {
 		f := newFixture(t, balance.Member{})
 		p := f.picker(algorithm)
@@ -89,8 +89,7 @@ func TestCostsAreWhatIsCompared(t *testing.T) {
 	}
 }
 
-// What is found apart keeps a member from one Picker and from no other; loads are
-// those of both.
+// A finding apart affects one Picker only; loads are shared by both.
 func TestAPickerApartGoesByItsOwnFindingsToo(t *testing.T) {
 	healthTable, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
@@ -130,7 +129,7 @@ func TestBeyondTheLevelTheFirstByPriorityIsPicked(t *testing.T) {
 	}
 	members := []balance.Member{{ID: 1}, {ID: 2, Priority: 9}, {ID: 3, Priority: 5, Limit: 1}, {ID: 4, Priority: 3, Out: true}}
 	p := balance.NewL4(farm.L4Weight, members, healthTable, &balance.State{})
-	for _, want := range []int{2, 1} { // the second time the first of them is full
+	for _, want := range []int{2, 1} { // the second time the first is full
 		if i, ok := p.Beyond(balance.Tried{}.With(0)); i != want || !ok {
 			t.Errorf("%d, %v was picked, not %d", i, ok, want)
 		}

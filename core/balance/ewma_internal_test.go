@@ -13,10 +13,10 @@ func TestDecayHalvesAndNeverRises(t *testing.T) {
 	if got := decay(800*ms, 3*halfLife); got != 100*ms {
 		t.Errorf("three half-lives of 800 ms leave %v", time.Duration(got))
 	}
-	if got := decay(800*ms, halfLife/2); got < 599*ms || got > 601*ms { // a straight line between
+	if got := decay(800*ms, halfLife/2); got < 599*ms || got > 601*ms { // linear in between
 		t.Errorf("half a half-life of 800 ms leaves %v", time.Duration(got))
 	}
-	for half, want := range map[int64]int64{61: 1, 62: 0, 1 << 20: 0} { // more than a number can be shifted by
+	for half, want := range map[int64]int64{61: 1, 62: 0, 1 << 20: 0} { // more than an integer can be shifted by
 		if got := decay(1<<61, half*halfLife); got != want {
 			t.Errorf("%d half-lives leave %d", half, got)
 		}
@@ -60,7 +60,7 @@ func TestASampleWeighsAnEighthAndMoreAfterAPause(t *testing.T) {
 	}
 }
 
-// Whatever is counted, the sum over members cannot overflow.
+// The sum over members cannot overflow, whatever the counts.
 func TestTheTimeToExpectGrowsWithinBounds(t *testing.T) {
 	for _, c := range []struct {
 		latency       time.Duration
@@ -83,8 +83,8 @@ func TestTheTimeToExpectGrowsWithinBounds(t *testing.T) {
 	}
 }
 
-// TestOnceSlowMemberIsTriedAgain follows a member that answered in a second
-// beside one that answers in 5 ms.
+// TestOnceSlowMemberIsTriedAgain follows a member that once took a second beside one that
+// takes 5 ms.
 func TestOnceSlowMemberIsTriedAgain(t *testing.T) {
 	var slow, fast Load
 	slow.latency.observe(int64(time.Second), 0)

@@ -41,7 +41,7 @@ func TestPrioritiesOfL4FarmsOpenByTheNumberOfUnusableOnesAtTheLevel(t *testing.T
 	}
 }
 
-// The rule as the contract words it, against the one that is walked once.
+// The rule as worded in the contract, compared with the implementation.
 func TestLevelsOfL4FarmsAreThoseOfTheContract(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		members := make([]balance.Member, rapid.IntRange(0, 12).Draw(t, "members"))
@@ -87,7 +87,7 @@ func TestPrioTakesTheFirstByPriority(t *testing.T) {
 		t.Errorf("the second is full, and %d was picked", i)
 	}
 	f.down(1)
-	want("the first down", 0) // level 2, and the other of priority 1 is full
+	want("the first down", 0) // level 2; the other member of priority 1 is full
 }
 
 func TestWeightsDoNotCountWithRoundRobinOfL4Farms(t *testing.T) {

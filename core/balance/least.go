@@ -2,15 +2,14 @@ package balance
 
 import "math/rand/v2"
 
-// least takes the member with the lowest cost per weight. Members that cost
-// the same take turns by weight: without that, an idle service would send
-// everything to its first member.
+// least takes the member with the lowest cost per weight. Members of equal cost take turns
+// by weight; otherwise an idle service would send everything to its first member.
 func (p *Picker) least(t *table, tried Tried) (int, bool) {
 	now := int64(0)
 	if p.algorithm == ResponseTime {
 		now = clock()
 	}
-	// The table says who is up; the first look trusts it and take asks again.
+	// The table holds usable members; the first pass relies on it, and take checks again.
 	careful := tried != Tried{}
 	for {
 		best, ties := p.cheapest(t, tried, now, careful)
@@ -23,17 +22,17 @@ func (p *Picker) least(t *table, tried Tried) (int, bool) {
 		if p.take(best, tried) {
 			return best, true
 		}
-		// Another loop reached the limit, or the member went down since the
-		// table was made. Someone made progress, so look again.
+		// Another loop reached the limit, or the member went down since the table was made.
+		// Some loop made progress, so try again.
 		careful = true
 	}
 }
 
-// cheapest returns -1 when no member is free; ties tells that others cost the
-// same. It compares fractions by cross multiplication.
+// cheapest returns the member of lowest cost, or -1 if none is free. ties reports whether
+// others have the same cost. Fractions are compared by cross multiplication.
 func (p *Picker) cheapest(t *table, tried Tried, now int64, careful bool) (best int, ties bool) {
 	best = -1
-	bestCost, bestWeight := int64(1), int64(0) // dearer than anything
+	bestCost, bestWeight := int64(1), int64(0) // above any cost
 	for _, e := range t.eligible {
 		m := &p.members[e]
 		if careful && (tried.Has(int(e)) || !m.slot.Usable()) || m.full() {
@@ -53,8 +52,8 @@ func (p *Picker) cheapest(t *table, tried Tried, now int64, careful bool) (best 
 	return best, ties
 }
 
-// cost is what the algorithm compares, before weights. It stays below 2^50, so
-// that its product with a weight fits.
+// cost returns what the algorithm compares, before weights. It is below 2^50, so that its
+// product with a weight fits.
 func (p *Picker) cost(m *member, now int64) int64 {
 	if p.algorithm == LeastConnections {
 		return m.load.Active.Load()
@@ -72,8 +71,8 @@ func (p *Picker) costSlow(m *member, now int64) int64 {
 	return m.load.Active.Load()
 }
 
-// turnAmong draws from the rotation until a member costs no more than best.
-// Few draws are enough: that many misses mean few share the lowest cost.
+// turnAmong draws from the rotation until a member costs no more than best. Few draws are
+// enough: many misses mean that few members share the lowest cost.
 func (p *Picker) turnAmong(t *table, tried Tried, best int, now int64) int {
 	b := &p.members[best]
 	lowest, w := p.cost(b, now), t.weight(p, best)
@@ -87,10 +86,9 @@ func (p *Picker) turnAmong(t *table, tried Tried, best int, now int64) int {
 	return best
 }
 
-// randomOfTwo draws two members, weighted, and takes the one with fewer
-// exchanges in flight per weight. Loops that know each other's loads a moment
-// late do not all run to the same member, as they do with the very lowest
-// (Mitzenmacher: The power of two choices, 2001).
+// randomOfTwo draws two members by weight and takes the one with fewer exchanges in flight
+// per weight. Loops see each other's loads slightly late; with the lowest load of all they
+// would all choose the same member (Mitzenmacher: The power of two choices, 2001).
 func (p *Picker) randomOfTwo(t *table, tried Tried) (int, bool) {
 	order := t.turns.order
 	n := uint64(len(order))
@@ -98,7 +96,7 @@ func (p *Picker) randomOfTwo(t *table, tried Tried) (int, bool) {
 	first := (r >> 32) * n >> 32
 	second := (r & 0xffffffff) * n >> 32
 	a, b := int(order[first]), int(order[second])
-	for k := uint64(1); a == b && k < n; k++ { // turns of one member lie apart, so this ends soon
+	for k := uint64(1); a == b && k < n; k++ { // turns of a member are spread out, so this ends soon
 		b = int(order[(second+k)%n])
 	}
 	if x, y := &p.members[a], &p.members[b]; y.load.Active.Load()*t.weight(p, a) < x.load.Active.Load()*t.weight(p, b) {

@@ -62,7 +62,7 @@ func TestAllFullMeansNoPickUntilOneIsReleased(t *testing.T) {
 	}
 }
 
-// Those who wait ask, and it is they who learn first of who went down or came back.
+// Waiting exchanges call Room and are the first to notice changes of health.
 func TestRoomFollowsWhoGoesDownAndComesBack(t *testing.T) {
 	f := newFixture(t, balance.Member{Limit: 1}, balance.Member{Limit: 1})
 	p := f.picker(balance.RoundRobin)
@@ -107,7 +107,7 @@ func TestLeastConnectionsFillsByWeight(t *testing.T) {
 		p := f.picker(balance.LeastConnections)
 		n := rapid.IntRange(1, 200).Draw(t, "picks")
 		share(t, count(t, p, n, false), w, 9)
-		// Nobody could hand one exchange over and be better off.
+		// Moving one exchange elsewhere would improve nothing.
 		for i := range w {
 			for j := range w {
 				a, b := f.members[i].Load.Active.Load(), f.members[j].Load.Active.Load()
@@ -119,8 +119,8 @@ func TestLeastConnectionsFillsByWeight(t *testing.T) {
 	})
 }
 
-// Response time is not among them: idle members that answer alike still differ
-// by their weights, and the heaviest takes what comes one by one.
+// ResponseTime is not included: idle members with equal times still differ by weight, and
+// the heaviest gets all sequential exchanges.
 func TestIdleMembersTakeTurnsByWeight(t *testing.T) {
 	for _, a := range []balance.Algorithm{balance.LeastConnections, balance.PendingConnections} {
 		p := newFixture(t, weights(3, 2, 1)...).picker(a)
@@ -146,8 +146,7 @@ func TestRandomOfTwoPrefersTheLessLoaded(t *testing.T) {
 		t.Errorf("the busiest of four got %d of 400", got[0])
 	}
 	share(t, got, []int{0, 1, 1, 1}, 70)
-	// An idle one of four is among the two in half of the draws, wherever it is:
-	// six standard deviations.
+	// An idle member of four is among the two in half of the draws: six standard deviations.
 	for idle := range 4 {
 		for i := range f.members {
 			f.members[i].Load.Active.Store(1000)
@@ -159,7 +158,7 @@ func TestRandomOfTwoPrefersTheLessLoaded(t *testing.T) {
 	}
 }
 
-// Where there are two, these are the two.
+// With two members these are always the two drawn.
 func TestRandomOfTwoFollowsWeights(t *testing.T) {
 	f := newFixture(t, weights(3, 1)...)
 	p := f.picker(balance.RandomOfTwo)

@@ -12,37 +12,37 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-// Member is one backend as a service configures it.
+// Member is one backend with the settings of a service.
 type Member struct {
-	ID       uint32       // stable; consistent hash goes by it
-	Weight   int          // 1 … MaxWeight; less acts as 1
-	Priority int          // 1 is served first; less acts as 1
-	Limit    int64        // most exchanges in flight, 0 means no limit
+	ID       uint32       // stable; used by consistent hash
+	Weight   int          // 1 … MaxWeight; lower values act as 1
+	Priority int          // 1 is served first; lower values act as 1
+	Limit    int64        // maximum exchanges in flight, 0 means no limit
 	Out      bool         // in maintenance
 	Slot     *health.Slot // nil means the health table's slot of ID
 	Load     *Load        // shared by all generations; nil means a new one
-	// SlowStart is how long the member takes to its full weight after it became
-	// usable; 0 means no time.
+	// SlowStart is how long the member takes to reach its full weight after it became
+	// usable.
 	SlowStart time.Duration
 }
 
-// Picker chooses among the members of one service. Any goroutine may use it;
-// indexes are positions in the members given to New.
+// Picker chooses among the members of one service. It is safe for concurrent use. Indexes
+// are positions in the members given to New.
 type Picker struct {
 	algorithm Algorithm
 	members   []member
 	health    *health.Table
 	state     *State
-	order     []uint16                 // members by rising priority
+	order     []uint16                 // members by ascending priority
 	level     func(*farm.Unusable) int // by the kind of farm
 	maglev    *maglev                  // ConsistentHash only
 	table     atomic.Pointer[table]
 }
 
-// member is what the hot path needs of a Member, in one cache line.
+// member is the part of Member used on the hot path, in one cache line.
 type member struct {
 	slot      *health.Slot
-	apart     *health.Slot // see Picker.Apart; nil for nothing
+	apart     *health.Slot // see Picker.Apart, or nil
 	load      *Load
 	limit     int64
 	weight    int64
@@ -53,15 +53,14 @@ type member struct {
 	counted   bool // Pick reserves Load.Active
 }
 
-// New makes a Picker. State must be the service's own and not nil. Members
-// beyond farm.MaxBackendID are ignored: there are no more numbers for them.
+// New returns a Picker. st must be the service's own and not nil. Members beyond
+// farm.MaxBackendID are ignored, because no more IDs exist.
 func New(a Algorithm, members []Member, healthTable *health.Table, st *State) *Picker {
 	return newPicker(a, members, healthTable, st, (*farm.Unusable).Level)
 }
 
-// NewL4 is New for an l4xnat farm, whose priorities open by another rule: the
-// level rises by the number of unusable members of exactly its priority. Weights
-// do not count with roundrobin.
+// NewL4 is New for an l4xnat farm, whose priorities open by another rule: the level rises by
+// the number of unusable members of exactly its priority. Roundrobin ignores weights.
 func NewL4(a farm.L4Algorithm, members []Member, healthTable *health.Table, st *State) *Picker {
 	if a == farm.L4RoundRobin {
 		members = slices.Clone(members)
@@ -72,7 +71,7 @@ func NewL4(a farm.L4Algorithm, members []Member, healthTable *health.Table, st *
 	return newPicker(ParseL4(a), members, healthTable, st, (*farm.Unusable).LevelL4)
 }
 
-// NewOf is New or NewL4, by how a group chooses.
+// NewOf is New or NewL4, depending on how a group chooses.
 func NewOf(c farm.Choosing, members []Member, healthTable *health.Table, st *State) *Picker {
 	if c.Policy != nil {
 		return New(Parse(*c.Policy), members, healthTable, st)
@@ -106,9 +105,8 @@ func newPicker(a Algorithm, members []Member, healthTable *health.Table, st *Sta
 	return p
 }
 
-// Pick chooses a member and reserves it (see Held); ok is false when none may
-// be used. hash identifies the client and matters to ConsistentHash only; it
-// need not be well mixed.
+// Pick chooses a member and reserves it (see Held). ok is false if none is usable. hash
+// identifies the client and is used by ConsistentHash only; it need not be well mixed.
 func (p *Picker) Pick(hash uint64, tried Tried) (index int, ok bool) {
 	t := p.table.Load()
 	if t.version.Load() != p.health.Version() || t.expires != 0 && t.expired() {
@@ -130,20 +128,21 @@ func (p *Picker) Pick(hash uint64, tried Tried) (index int, ok bool) {
 	return p.roundRobin(t, tried)
 }
 
-// maxDraws bounds the turns one Pick draws from the rotation before it looks
-// at every member. Members that cannot be taken are drawn and passed over, so
+// maxDraws limits the draws from the rotation before Pick looks at every member. Members
+// that cannot be taken are skipped, so the others keep their exact shares; after 32 draws
+// the next free member is taken.
 // the others keep their exact shares; past 32 the next free one in line will do.
 const maxDraws = 32
 
-// roundRobin takes turns on a schedule shared by all loops: of every
-// len(schedule) picks, wherever they happen, each member gets its weight.
+// roundRobin takes turns on a schedule shared by all loops: of every len(schedule) picks on
+// any loop each member gets its weight.
 func (p *Picker) roundRobin(t *table, tried Tried) (int, bool) {
-	if len(t.eligible) == 1 { // no turns to take: leave the shared counter alone
+	if len(t.eligible) == 1 { // a single member: do not use the shared counter
 		i := int(t.eligible[0])
 		return i, p.take(i, tried)
 	}
 	i := t.turns.next(p.state)
-	// What take does for most members, without the call.
+	// take for most members, inlined.
 	if m := &p.members[i]; !m.counted && tried == (Tried{}) && m.slot.Usable() {
 		return i, true
 	}
@@ -170,8 +169,7 @@ func (p *Picker) roundRobinSlow(t *table, drawn int, tried Tried) (int, bool) {
 	return 0, false
 }
 
-// anyFree spares the rotation the draws of a service whose members are all
-// full or tried.
+// anyFree saves the rotation draws of a service whose members are all full or tried.
 func (p *Picker) anyFree(t *table, tried Tried) bool {
 	for _, i := range t.eligible {
 		if p.free(int(i), tried) {
@@ -181,7 +179,7 @@ func (p *Picker) anyFree(t *table, tried Tried) bool {
 	return false
 }
 
-// first takes the first member by priority that can be taken.
+// first takes the first usable member by priority.
 func (p *Picker) first(t *table, tried Tried) (int, bool) {
 	for _, i := range p.order {
 		if t.inLevel[i] && p.take(int(i), tried) {
@@ -191,7 +189,7 @@ func (p *Picker) first(t *table, tried Tried) (int, bool) {
 	return 0, false
 }
 
-// rotation is a schedule that loops take turns on.
+// rotation is a schedule shared by loops.
 type rotation struct {
 	order []uint16
 	magic uint64 // reciprocal of len(order)
@@ -202,26 +200,26 @@ func (r *rotation) next(s *State) int {
 	return int(r.order[r.remainder(uint32(s.turns.Add(1)-1))])
 }
 
-// remainder is n % len(order) by two multiplications instead of a division
-// (Lemire, Kaser, Kurz: Faster remainder by direct computation, 2019).
+// remainder returns n % len(order) by two multiplications instead of a division (Lemire,
+// Kaser, Kurz: Faster remainder by direct computation, 2019).
 func (r *rotation) remainder(n uint32) uint64 {
 	hi, _ := bits.Mul64(r.magic*uint64(n), uint64(len(r.order)))
 	return hi
 }
 
-// State is what one service remembers between generations. All loops share
-// it. The zero value starts a new rotation.
+// State is the state of one service kept across generations, shared by all loops. The zero
+// value starts a new rotation.
 type State struct {
-	_ [128]byte // the rotation is written by every loop: keep others away
-	// turns counts what was drawn from schedules. Only the low 32 bits are
-	// used; when they wrap, one rotation is cut short.
+	_ [128]byte // avoids false sharing: every loop writes the rotation
+	// turns counts draws from schedules. Only the low 32 bits are used; when they wrap, one
+	// rotation is cut short.
 	turns   atomic.Uint64
 	_       [120]byte
 	attempt Attempt
-	maglev  atomic.Pointer[maglev] // the last one built, kept while members stay the same
+	maglev  atomic.Pointer[maglev] // last one built, kept while members are the same
 }
 
-// take reserves member i if it may be used at this instant.
+// take reserves member i if it is usable now.
 func (p *Picker) take(i int, tried Tried) bool {
 	m := &p.members[i]
 	if tried.Has(i) || !m.slot.Usable() {
@@ -236,14 +234,13 @@ func (p *Picker) free(i int, tried Tried) bool {
 	return !tried.Has(i) && m.slot.Usable() && !m.full()
 }
 
-// Claim reserves member i without choosing, for a client whose session names
-// it. It fails when the member is down or at its limit. Maintenance and
-// priority are not asked: a drained member keeps its sessions, and those of a
-// cut one are removed from the session table.
+// Claim reserves member i without choosing, for a client whose session names it. It fails if
+// the member is down or at its limit. Maintenance and priority are ignored: a drained member
+// keeps its sessions, and those of a cut one are removed from the session table.
 func (p *Picker) Claim(i int) bool { return p.members[i].open() && p.take(i, Tried{}) }
 
-// Held returns what a successful Pick or Claim of member i reserved, to be
-// released once with Done. It is nil when nothing was.
+// Held returns the reservation of a successful Pick or Claim of member i, to be released
+// once with Done, or nil if nothing was counted.
 func (p *Picker) Held(i int) *Load {
 	if m := &p.members[i]; m.counted {
 		return m.load
@@ -257,32 +254,31 @@ func (p *Picker) Len() int { return len(p.members) }
 // ID returns the backend ID of member i.
 func (p *Picker) ID(i int) uint32 { return p.members[i].id }
 
-// Algorithm returns how this Picker chooses.
+// Algorithm returns the algorithm of this Picker.
 func (p *Picker) Algorithm() Algorithm { return p.algorithm }
 
 // Usable reports whether member i is neither down nor in maintenance.
 func (p *Picker) Usable(i int) bool { return p.members[i].usable() }
 
-// Up reports whether nothing was found against member i, in maintenance or not.
+// Up reports whether member i is up, in maintenance or not.
 func (p *Picker) Up(i int) bool { return p.members[i].slot.Usable() && p.members[i].open() }
 
 // Full reports whether member i has reached its limit.
 func (p *Picker) Full(i int) bool { return p.members[i].full() }
 
-// Room reports whether a member may be used now and has not reached its limit,
-// and whether any may be used at all.
+// Room reports whether a usable member below its limit exists, and whether any usable one
+// does.
 func (p *Picker) Room() (free, usable bool) {
 	t := p.current()
 	return p.anyFree(t, Tried{}), len(t.eligible) > 0
 }
 
-// Free reports whether a member may be used now that is not in tried and has
-// not reached its limit.
+// Free reports whether a usable member exists that is not in tried and below its limit.
 func (p *Picker) Free(tried Tried) bool {
 	return p.anyFree(p.current(), tried)
 }
 
-// current is the table that holds now.
+// current returns the current table.
 func (p *Picker) current() *table {
 	t := p.table.Load()
 	if t.version.Load() != p.health.Version() || t.expired() {
@@ -291,20 +287,20 @@ func (p *Picker) current() *table {
 	return t
 }
 
-// Level returns the priority up to which members receive traffic now.
+// Level returns the priority up to which members get traffic now.
 func (p *Picker) Level() int { return p.refresh().level }
 
 func (m *member) usable() bool { return !m.out && m.slot.Usable() && m.open() }
 
-// open reports whether nothing that was found apart speaks against the member.
+// open reports whether the finding apart, if any, allows the member.
 func (m *member) open() bool { return m.apart == nil || m.apart.Usable() }
 
 func (m *member) full() bool { return m.limit > 0 && m.load.Active.Load() >= m.limit }
 
 func (p *Picker) priority(i uint16) int { return int(p.members[i].priority) }
 
-// Beyond picks the first usable member by priority above the level, and reserves
-// it as Pick does: for who was refused by those within, though they are not down.
+// Beyond picks and reserves the first usable member by priority above the level. It is used
+// if the members within the level refused an exchange though they are up.
 func (p *Picker) Beyond(tried Tried) (index int, ok bool) {
 	t := p.refresh()
 	for _, i := range p.order {
@@ -315,14 +311,14 @@ func (p *Picker) Beyond(tried Tried) (index int, ok bool) {
 	return 0, false
 }
 
-// Tried names the members an exchange has tried already. It is a small value:
-// With returns a changed copy. The zero value names none.
+// Tried is the set of members an exchange has already tried. It is a small value: With
+// returns a changed copy. The zero value is empty.
 //
-// The first 64 members of a service are remembered without bound, of later
-// ones the last four: an exchange is not retried more often than that.
+// The first 64 members of a service are all stored, and the last four of later ones: an
+// exchange is not retried more often.
 type Tried struct {
 	low  uint64
-	high [4]uint16 // index, newest first; 0 is no entry (index 0 is in low)
+	high [4]uint16 // indexes, newest first; 0 is no entry (index 0 is in low)
 }
 
 // With adds the member with index i.

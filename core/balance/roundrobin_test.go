@@ -59,7 +59,7 @@ func TestRoundRobinIsExactAcrossGoroutines(t *testing.T) {
 	sum := make([]int, 2)
 	for range loops {
 		wg.Go(func() {
-			// Every loop compiles its own picker over the shared state.
+			// Every loop makes its own picker over the shared state.
 			got := count(t, f.picker(balance.RoundRobin), each, true)
 			mu.Lock()
 			defer mu.Unlock()
@@ -89,7 +89,8 @@ func TestRoundRobinLeavesOutWhoIsDownAndTakesItBack(t *testing.T) {
 	share(t, count(t, p, 60, true), []int{1, 2, 3}, 0)
 }
 
-// Whoever is alone takes no turns: the others go on where they were.
+// A single usable member does not use the rotation: the others continue at the same
+// position.
 func TestOneMemberAloneTakesNoTurns(t *testing.T) {
 	f := newFixture(t, weights(1, 1, 1)...)
 	p := f.picker(balance.RoundRobin)
@@ -116,7 +117,7 @@ func TestOthersKeepTheirSharesBesideAFullMember(t *testing.T) {
 	}
 	got := count(t, p, 300, true)
 	share(t, got, []int{0, 2, 1}, 1)
-	members = weights(balance.MaxWeight, 1) // whose turn comes late
+	members = weights(balance.MaxWeight, 1) // with a late turn
 	members[0].Limit = 1
 	p = newFixture(t, members...).picker(balance.RoundRobin)
 	if !p.Claim(0) {

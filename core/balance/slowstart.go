@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// A backend that becomes usable gets a part of its weight at first, and all of
-// it after the slow start of its service: its caches are cold, its pools empty.
-// Weights change when a table is derived, which happens once a second as long as
-// somebody ramps up; nothing ticks. ConsistentHash ignores it, because moving
-// flows to and fro would cost more than it spares.
+// A backend that becomes usable gets a part of its weight at first, and its full weight
+// after the slow start of its service, because its caches are cold and its pools empty.
+// Weights change when a table is derived, once per second while a member ramps up, without a
+// timer. ConsistentHash ignores slow start, because moving flows twice would cost more than
+// it saves.
 
-// tenths is what a full weight is divided in.
+// tenths is the number of parts of a full weight.
 const tenths = 10
 
-// rampStep is how long a table of which somebody ramps up is used.
+// rampStep is how long a table is used while a member ramps up.
 const rampStep = int64(time.Second)
 
-// What a Picker saw of a backend last.
+// The last state of a backend seen by a Picker.
 const (
 	seenNever uint32 = iota
 	seenUsable
 	seenUnusable
 )
 
-// MarkOld says that a backend nobody has seen yet was there before: it does not
-// ramp up for being new.
+// MarkOld records that a backend not seen yet existed before, so that it does not ramp up as
+// new.
 func (l *Load) MarkOld() { l.seen.CompareAndSwap(seenNever, seenUsable) }
 
-// note remembers since when the member has been usable. The time is written
-// first: whoever sees that it is usable sees since when.
+// note records when the member became usable. The time is stored before the state, so a
+// reader of the new state sees the new time.
 func (m *member) note(usable bool, now int64) {
 	l := m.load
 	switch seen := l.seen.Load(); {
@@ -49,9 +49,9 @@ func (m *member) note(usable bool, now int64) {
 	l.readmitted.Store(m.slot.Readmitted())
 }
 
-// unseen returns when a member that was last seen usable came up again after it was
-// down, or ejected, while no request looked; Unix ns, 0 if it did not. The first
-// verdict of a check, or a first connect, is no such time.
+// unseen returns when a member, last seen usable, came up again after it was down or ejected
+// between two requests; Unix ns, or 0. The first verdict of a check and a first connect do
+// not count.
 func (m *member) unseen() (at int64) {
 	l := m.load
 	if m.slowStart <= 0 || l.seen.Load() != seenUsable {
@@ -76,7 +76,7 @@ func (m *member) reached() int64 {
 	return m.slot.Reached()
 }
 
-// share is how many tenths of its weight a member has now.
+// share returns the member's current weight in tenths.
 func (m *member) share(now int64) int64 {
 	since := m.load.since.Load()
 	if m.slowStart <= 0 || since == 0 || now-since >= m.slowStart {
@@ -85,8 +85,8 @@ func (m *member) share(now int64) int64 {
 	return 1 + (tenths-1)*max(0, now-since)/m.slowStart
 }
 
-// ramp gives the eligible members of a table the weights they have now, if one
-// of them does not have its full one.
+// ramp sets the current weights of the table's members if one of them is not at its full
+// weight.
 func (t *table) ramp(p *Picker, now int64) {
 	if p.algorithm == ConsistentHash {
 		return
@@ -101,10 +101,10 @@ func (t *table) ramp(p *Picker, now int64) {
 	}
 }
 
-// expired tells that weights have changed since the table was derived.
+// expired reports whether weights have changed since the table was derived.
 func (t *table) expired() bool { return t.expires != 0 && clock() >= t.expires }
 
-// weight is what member i counts in t: in tenths while somebody ramps up.
+// weight returns the weight of member i in t, in tenths during a ramp.
 func (t *table) weight(p *Picker, i int) int64 {
 	if t.weights != nil {
 		return t.weights[i]

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-// shares counts n picks of exchanges that end at once.
+// shares counts n picks, each released at once.
 func shares(p *balance.Picker, members, n int) []int {
 	out := make([]int, members)
 	for k := range n {
@@ -22,7 +22,7 @@ func shares(p *balance.Picker, members, n int) []int {
 	return out
 }
 
-// ramping has an algorithm's members of those weights come up so long ago.
+// ramping returns a picker whose members of these weights came up so long ago.
 func ramping(f *fixture, a balance.Algorithm, slow time.Duration, ago ...time.Duration) *balance.Picker {
 	for i := range f.members {
 		f.members[i].SlowStart = slow
@@ -31,9 +31,9 @@ func ramping(f *fixture, a balance.Algorithm, slow time.Duration, ago ...time.Du
 	return f.picker(a)
 }
 
-// Over whole cycles each member gets its weight times the tenths it has.
+// Over whole cycles each member gets its weight times its tenths.
 func TestSharesFollowTheRamp(t *testing.T) {
-	const slow = 1000 * time.Hour // so that nothing moves meanwhile
+	const slow = 1000 * time.Hour // long, so that nothing changes during the test
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 6).Draw(t, "members")
 		f := newFixture(t, make([]balance.Member, n)...)
@@ -60,7 +60,7 @@ func TestTheLeastLoadedIsFoundByTheWeightOfTheMoment(t *testing.T) {
 	for _, a := range []balance.Algorithm{balance.LeastConnections, balance.RandomOfTwo} {
 		f := newFixture(t, balance.Member{}, balance.Member{})
 		p := ramping(f, a, slow, 0, slow)
-		for range 220 { // none of them ends
+		for range 220 { // none is released
 			if _, ok := p.Pick(0, balance.Tried{}); !ok {
 				t.Fatal("none picked")
 			}
@@ -105,8 +105,8 @@ func TestOnlyWhoComesUpRampsUp(t *testing.T) {
 	even("without a slow start", f.picker(balance.RoundRobin), true)
 }
 
-// A backend that was down while no request came ramps up from when it came back, whoever
-// found it down.
+// A backend that was down while no request came ramps up from its recovery, whatever found
+// it down.
 func TestWhoWasDownUnseenRampsUp(t *testing.T) {
 	const slow = 1000 * time.Hour
 	down := map[string]func(f *fixture){
@@ -128,10 +128,10 @@ func TestWhoWasDownUnseenRampsUp(t *testing.T) {
 		f.members[0].Load.MarkOld()
 		f.members[1].Load.MarkOld()
 		p := f.picker(balance.RoundRobin)
-		f.health.SetGuardian(f.members[1].ID, health.Up, time.Now()) // its first verdict
-		f.health.SetPassive(f.members[1].ID, health.Up, time.Now())  // a first connect
+		f.health.SetGuardian(f.members[1].ID, health.Up, time.Now()) // first verdict
+		f.health.SetPassive(f.members[1].ID, health.Up, time.Now())  // first connect
 		f.health.SetPassive(f.members[0].ID, health.Up, time.Now())
-		f.set(0, health.Down) // so that somebody looks
+		f.set(0, health.Down) // causes a refresh
 		p.Pick(0, balance.Tried{})
 		f.set(0, health.Up)
 		p.Pick(0, balance.Tried{})
@@ -150,8 +150,8 @@ func TestWhoWasDownUnseenRampsUp(t *testing.T) {
 	}
 }
 
-// The first verdict of a check and the first connect to a backend that was there before
-// are no recovery.
+// The first verdict of a check and the first connect to an existing backend do not start a
+// ramp.
 func TestFirstNewsOfABackendBeginsNoRamp(t *testing.T) {
 	const slow = 1000 * time.Hour
 	for name, first := range map[string]func(f *fixture){
@@ -169,7 +169,7 @@ func TestFirstNewsOfABackendBeginsNoRamp(t *testing.T) {
 	}
 }
 
-// What happened long before an engine began does not have a backend ramp up in it.
+// A recovery long before the engine started does not start a ramp.
 func TestWhoCameUpLongAgoHasItsFullWeight(t *testing.T) {
 	f := newFixture(t, balance.Member{SlowStart: time.Minute}, balance.Member{SlowStart: time.Minute})
 	f.health.SetPassive(f.members[1].ID, health.Down, time.Now().Add(-2*time.Hour))

@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// table is what follows from the members that are usable. It is replaced as a
-// whole; only version moves, when the health table changed but these members did not.
+// table is derived from the usable members. It is replaced as a whole. Only version changes
+// in place, if the health table changed but these members did not.
 type table struct {
 	version  atomic.Uint64 // of the health table
 	usable   []bool        // by index: up and not in maintenance
@@ -18,13 +18,12 @@ type table struct {
 	eligible []uint16 // indexes in inLevel
 	turns    rotation // eligible, spread by weight
 	weights  []int64  // by index; nil unless a member ramps up
-	expires  int64    // when weights are to be looked at again, on clock; 0 is never
+	expires  int64    // next refresh of weights, on clock; 0 is never
 }
 
-// refresh derives the table again when a member's usability changed. Several
-// loops may do so at once: each uses what it derived, one result is kept. The
-// version is read first and the health table counts last, so a change that comes
-// meanwhile is seen by the next Pick.
+// refresh derives the table again if a member's usability changed. Several loops may do so
+// at once: each uses its result, and one is stored. The version is read first, and the
+// health table increments it last, so the next Pick sees concurrent changes.
 func (p *Picker) refresh() *table {
 	version := p.health.Version()
 	old := p.table.Load()
@@ -73,8 +72,8 @@ func (p *Picker) derive() *table {
 	return t
 }
 
-// MaxWeight bounds a member's weight; higher values act as this one. The
-// contract allows 1–9.
+// MaxWeight limits a member's weight; higher values act as this one. The contract allows
+// 1–9.
 const MaxWeight = 255
 
 func newRotation(order []uint16) rotation {
@@ -85,11 +84,10 @@ func newRotation(order []uint16) rotation {
 	return r
 }
 
-// schedule spreads the members with these indexes as evenly as their weights
-// allow: in every cycle each comes as often as its (reduced) weight says, and
-// its turns lie as far apart as possible. The k-th turn of a member with
-// weight w belongs at the point (k+½)/w of the cycle; the schedule is all turns
-// in the order of these points, which is Webster's method of apportionment.
+// schedule spreads the members with these indexes as evenly as possible. In every cycle each
+// has as many turns as its (reduced) weight. The k-th turn of a member with weight w belongs
+// at the point (k+½)/w of the cycle, and the schedule is all turns ordered by these points,
+// which is Webster's method of apportionment.
 func schedule(indexes []uint16, weight func(i uint16) int) []uint16 {
 	divisor, total := 0, 0
 	for _, i := range indexes {

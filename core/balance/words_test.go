@@ -7,8 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Every setting has its algorithm and every algorithm its name, as explanations
-// have them.
+// Every setting has an algorithm, and every algorithm a name for explanations.
 func TestSettingsHaveTheAlgorithmTheyName(t *testing.T) {
 	for _, test := range []struct {
 		of    farm.RoutingPolicy
@@ -53,7 +52,7 @@ func TestVerdictsAreToldInWords(t *testing.T) {
 	}
 }
 
-// Groups of services choose by their policy, those of l4xnat farms by their algorithm.
+// Groups of services use their policy, those of l4xnat farms their algorithm.
 func TestAGroupChoosesByWhatItsFarmSays(t *testing.T) {
 	f := farm.Farm{HTTP: &farm.HTTP{Services: []farm.Service{{Policy: farm.PolicyLeastConnections}}}}
 	own := farm.Farm{L4: &farm.L4{Algorithm: farm.L4Priority}}
