@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 )
 
-// Base is the scaffold of one engine; W is its part on a loop. Fields are set by
-// who makes it.
+// Base is the common part of engines; W is an engine's worker on a loop. The creator sets
+// the fields.
 type Base[W Worker] struct {
 	Workers []W
 	Health  *health.Table
@@ -23,17 +23,16 @@ type Base[W Worker] struct {
 	Marks   *marks.User
 	Profile Profile
 
-	mu     sync.Mutex // one change at a time; no loop takes it
+	mu     sync.Mutex // one change at a time; not locked by loops
 	ports  *ports.Set[W]
 	closed bool
 	served served
 }
 
-// Start makes the scaffold ready for Prepare.
+// Start prepares the Base for Prepare.
 func (b *Base[W]) Start() { b.ports = ports.New(b.Workers) }
 
-// Stop keeps what was begun from going on; it reports false when that was done
-// before.
+// Stop prevents further changes and reports false if it was called before.
 func (b *Base[W]) Stop() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -42,10 +41,10 @@ func (b *Base[W]) Stop() bool {
 	return !before
 }
 
-// OnLoops runs fn for each worker, on its loop, and waits for all.
+// OnLoops runs fn for each worker on its loop, and waits for all.
 func (b *Base[W]) OnLoops(fn func(W)) { b.ports.OnLoops(fn) }
 
-// Listeners lists the keys the engine has sockets for.
+// Listeners returns the keys of the engine's sockets.
 func (b *Base[W]) Listeners() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,25 +58,23 @@ func (b *Base[W]) Listens(at farm.Listener) bool {
 	return b.ports.Open(at)
 }
 
-// Unserved returns the positions in cfg of farms that the engine does not serve as they are.
+// Unserved returns the positions in cfg of farms the engine does not serve in this form.
 func (b *Base[W]) Unserved(cfg *farm.Config) []int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.served.unserved(cfg.Farms)
 }
 
-// Sockets returns duplicates of the engine's listening sockets of a key, one
-// per loop, for who serves the address from now on; nil when it has none. They
-// are the caller's.
+// Sockets returns duplicates of the engine's listening sockets of a key, one per loop, to
+// pass the address to another engine, or nil. The caller owns them.
 func (b *Base[W]) Sockets(key string) []*os.File {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.ports.Sockets(key)
 }
 
-// MarkWith makes connections with a mark use the sockets of r: an engine
-// without privilege may not set marks itself. Call it before Prepare. Without
-// it the loops set the marks.
+// MarkWith makes connections with a mark use the sockets of r, because an engine without
+// privilege may not set marks. Call it before Prepare. Without it the loops set the marks.
 func (b *Base[W]) MarkWith(r *marks.Reserve) {
 	b.Marks.Draw(r)
 	for _, w := range b.Workers {
@@ -85,8 +82,8 @@ func (b *Base[W]) MarkWith(r *marks.Reserve) {
 	}
 }
 
-// Drain stops accepting and lets what is under way end, until nothing is or the
-// time is up.
+// Drain stops accepting and waits until all work in progress has ended or the grace period
+// is over.
 func (b *Base[W]) Drain(grace time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,7 +97,7 @@ func (b *Base[W]) Drain(grace time.Duration) {
 	})
 }
 
-// unlisten stops accepting where no farm of t listens, and lists these places.
+// unlisten stops accepting on ports without a farm in t, and returns them.
 func (b *Base[W]) unlisten(t Table, m *moves) (closed []*ports.Port) {
 	behind := func(p *ports.Port) bool {
 		is, _ := t.Behind(p)
@@ -112,9 +109,9 @@ func (b *Base[W]) unlisten(t Table, m *moves) (closed []*ports.Port) {
 	return b.ports.UnlistenAt(m.left, behind)
 }
 
-// ForceClose ends what is left of the farms whose grace is over; others may have
-// been stopped since. It waits for no loop: they may end before the grace does,
-// and then nothing is left.
+// ForceClose ends what remains of farms whose grace period is over; others may have been
+// stopped since. It does not wait for loops: they may end before the grace period, and then
+// nothing remains.
 func (b *Base[W]) ForceClose() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -127,11 +124,11 @@ func (b *Base[W]) ForceClose() {
 	}
 }
 
-// Sum adds up what each worker counts, on its loop.
+// Sum returns the sum of count over all workers, called on their loops.
 func (b *Base[W]) Sum(count func(W) int) int { return b.ports.Sum(count) }
 
-// Among says whether a backend is one of those that are named by their stable numbers;
-// of nil all are.
+// Among returns a function that reports whether a backend is in the list of stable numbers.
+// With nil it accepts all.
 func Among(backends []uint32) func(id uint32) bool {
 	if backends == nil {
 		return func(uint32) bool { return true }

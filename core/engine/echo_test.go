@@ -19,19 +19,19 @@ import (
 	"github.com/sluicelb/sluice/core/revive"
 )
 
-// echo is an engine of farms that do nothing but accept. It handles those whose
-// name does not begin with "other".
+// echo is an engine of farms that only accept. It handles those whose name does not begin
+// with "other".
 type echo struct {
 	engine.Base[*hand]
 	used       *table
 	grace      time.Duration // of its farms
-	reconciled []int64       // how often each loop had reconciled, when Used was called
-	asked      int           // how often whether it may set marks
-	unable     error         // what it was told
-	knows      bool          // what changed from table to table
+	reconciled []int64       // per loop, when Used was called
+	asked      int           // calls of Marks
+	unable     error         // their result
+	knows      bool          // tracks changes between tables
 }
 
-// table is its table: the farm behind each port.
+// table is the echo engine's table: the farm of each port.
 type table struct {
 	of         *echo
 	generation uint64
@@ -42,8 +42,8 @@ type table struct {
 	changes    *engine.Changes
 }
 
-// hand is its worker: it counts how often it reconciled, and for how many ports that
-// are over.
+// hand is the echo engine's worker. It counts calls of Reconcile, and the ports that are
+// over.
 type hand struct {
 	loop             *loop.Loop
 	listeners        map[*ports.Port]*loop.Listener
@@ -107,7 +107,7 @@ func (e *echo) Compile(generation uint64, _ bool, cfg *farm.Config, missing map[
 	return t, bad
 }
 
-// follow takes over what is behind the ports of farms that have not changed.
+// follow takes over the ports of unchanged farms.
 func (t *table) follow(before *table) {
 	t.changes = &engine.Changes{Came: map[uint32][]farm.Listener{}}
 	for id, l := range t.farms {
@@ -178,19 +178,19 @@ func (h *hand) Unlisten(p *ports.Port) {
 
 func (h *hand) Socket(p *ports.Port) (*os.File, error) { return h.listeners[p].File() }
 
-// at makes a farm of that number at an address of its own, with backends.
+// at returns a farm with this number, its own address and these backends.
 func at(t *testing.T, h *enginetest.House, id uint32, backends ...farm.Backend) farm.Farm {
 	to := h.Listen(t, "127.0.0.1")
 	return farm.Farm{ID: id, Name: "good", VIP: to.Addr(), VPort: to.Port(), HTTP: &farm.HTTP{Services: []farm.Service{{Backends: backends}}}}
 }
 
-// marked is a farm whose connections to its backend have a mark.
+// marked returns a farm whose backend connections have a mark.
 func marked(t *testing.T, h *enginetest.House, id, mark uint32) farm.Farm {
 	return at(t, h, id, farm.Backend{ID: id, Addr: netip.MustParseAddr("127.0.0.1"), Port: 9, Mark: mark})
 }
 
-// within fails the test when do has not ended after ten seconds: something it
-// waits for was not given back.
+// within fails the test if do has not ended after ten seconds, because a lock it waits for
+// was not released.
 func within(t *testing.T, do func()) {
 	t.Helper()
 	done := make(chan struct{})
@@ -205,7 +205,7 @@ func within(t *testing.T, do func()) {
 	}
 }
 
-// within is that for what an engine does, after which the next may ask.
+// within checks that the engine's lock is released after do.
 func (e *echo) within(t *testing.T, do func()) {
 	t.Helper()
 	within(t, func() {
@@ -214,7 +214,7 @@ func (e *echo) within(t *testing.T, do func()) {
 	})
 }
 
-// publish is Publish within a bounded time.
+// publish is Publish with a time limit.
 func (e *echo) publish(t *testing.T, h *enginetest.House, generation uint64, farms ...farm.Farm) (problems map[uint32]string, err error) {
 	t.Helper()
 	e.within(t, func() { problems, err = e.Publish(generation, &farm.Config{Farms: farms}, h.Files) })

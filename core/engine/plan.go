@@ -12,17 +12,16 @@ import (
 	"github.com/sluicelb/sluice/core/revive"
 )
 
-// Plan is a configuration that was compiled and is not in use yet. It ends with
-// Commit or Discard; no other change of the engine is possible meanwhile.
+// Plan is a compiled configuration that is not in use yet. It ends with Commit or Discard.
+// Until then the engine allows no other change.
 type Plan interface {
-	// Commit makes the plan what new connections begin with. opened holds one
-	// listening socket per loop for each address the engine has none for, which
-	// stay the caller's. The result names farms that are not served as they should
-	// be, by number.
+	// Commit puts the plan into use for new connections. opened holds one listening socket
+	// per loop for each address the engine has none for; the caller keeps them. The result
+	// holds farms that are not served correctly, by number.
 	Commit(opened map[string][]*os.File) (problems map[uint32]string)
-	// Discard forgets the plan.
+	// Discard drops the plan.
 	Discard()
-	// Needs lists the keys of listeners the engine has no sockets for.
+	// Needs returns the keys of listeners without sockets.
 	Needs() []string
 }
 
@@ -43,17 +42,17 @@ func (b *Base[W]) Publish(generation uint64, cfg *farm.Config, opened map[string
 	return p.Commit(opened), nil
 }
 
-// owned returns cfg with a list of farms of its own.
+// owned returns cfg with its own list of farms.
 func owned(cfg *farm.Config) *farm.Config {
 	own := *cfg
 	own.Farms = slices.Clone(cfg.Farms)
 	return &own
 }
 
-// Prepare compiles a configuration and changes nothing. An error means that it
-// is refused: some farm cannot be served. While the engine has no table yet the
-// others must not wait for such a farm, which is named among the problems then.
-// Nobody changes cfg, or what it refers to, any more.
+// Prepare compiles a configuration and changes nothing. An error means that it is refused
+// because some farm cannot be served. Before the first table such a farm is a problem
+// instead, so that it does not block the others. cfg and everything it refers to must not
+// change any more.
 func (b *Base[W]) Prepare(generation uint64, cfg *farm.Config) (Plan, error) {
 	b.mu.Lock()
 	first := b.Profile.Generation() == 0
@@ -71,8 +70,8 @@ func (b *Base[W]) Prepare(generation uint64, cfg *farm.Config) (Plan, error) {
 	return p, nil
 }
 
-// needed returns the kinds of marked sockets that each farm of cfg needs, of those that the
-// engine handles. Farms that are served as they are were asked before.
+// needed returns the kinds of marked sockets each farm of cfg needs, for farms the engine
+// handles. Farms already served in this form are not computed again.
 func (b *Base[W]) needed(cfg *farm.Config) [][]marks.Kind {
 	kinds := make([][]marks.Kind, len(cfg.Farms))
 	for i, at := range farm.Align(b.served.farms, cfg.Farms) {
@@ -111,7 +110,7 @@ func (p *plan[W]) Commit(opened map[string][]*os.File) (problems map[uint32]stri
 	b.served.farms, b.served.kinds = p.cfg.Farms, p.kinds
 	moves := b.served.follow(t)
 	b.adopt(moves.came, fresh, t)
-	closed := b.unlisten(t, &moves) // first: who comes in meanwhile is for who listens next
+	closed := b.unlisten(t, &moves) // first: new connections are for the next listener
 	before := b.Profile.Current()
 	t.Use()
 	for id, list := range moves.came {
@@ -130,7 +129,7 @@ func (p *plan[W]) Commit(opened map[string][]*os.File) (problems map[uint32]stri
 			time.AfterFunc(port.Grace, b.ForceClose)
 		}
 	}
-	// Waited for: a farm may be started again at once, and then nothing is over.
+	// Waits: a farm may be started again at once, and then its port is not over.
 	over := b.ports.Over()
 	b.ports.OnLoops(func(w W) { w.Reconcile(over) })
 	t.Used(p.cfg)
@@ -139,8 +138,8 @@ func (p *plan[W]) Commit(opened map[string][]*os.File) (problems map[uint32]stri
 	return p.problems
 }
 
-// adopt claims the shared slots of farms and backends that were not there: one that belonged
-// to another owner before starts from nothing. It puts each farm behind its ports.
+// adopt claims the shared slots of new farms and backends: a slot of another owner is reset.
+// It also assigns each farm to its ports.
 func (b *Base[W]) adopt(listeners map[uint32][]farm.Listener, fresh []*revive.Backend, t Table) {
 	for id, list := range listeners {
 		b.Segment.AdoptFarm(id, uint64(id))

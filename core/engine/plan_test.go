@@ -42,8 +42,7 @@ func TestAConfigurationComesIntoUseOnAllLoops(t *testing.T) {
 	}
 }
 
-// What a plan changes is nothing, and it holds up every other change until it
-// ends.
+// A plan changes nothing, and blocks every other change until it ends.
 func TestAPlanThatIsDiscardedLeavesNothingBehind(t *testing.T) {
 	e, h := newEcho(t)
 	f, other := at(t, h, 3), at(t, h, 4)
@@ -88,7 +87,7 @@ func TestABadFarmRefusesAChangeButNotTheFirst(t *testing.T) {
 		t.Errorf("later: %v, generation %d", err, e.Generation())
 	}
 	if _, err := e.publish(t, h, 3, good); err != nil {
-		t.Errorf("the next change: %v", err) // the refused one holds up nobody
+		t.Errorf("the next change: %v", err) // the refused plan blocks nothing
 	}
 }
 
@@ -109,7 +108,7 @@ func TestWhatCameToAFarmThatIsGoneEndsAfterItsGrace(t *testing.T) {
 	}
 }
 
-// A number of the shared memory may have been another's.
+// A slot of shared memory may have had another owner.
 func TestFarmsAndBackendsBeginWithNothingOfOthers(t *testing.T) {
 	e, h := newEcho(t)
 	h.Segment.AdoptFarm(3, 99)
@@ -167,7 +166,7 @@ func TestAFarmThatCannotHaveItsMarkRefusesTheChange(t *testing.T) {
 	}
 }
 
-// Reserves keep sockets of what nobody has for ten seconds.
+// Reserves keep unused sockets for ten seconds.
 func TestSocketsWithAMarkAreLetGoWithTheirPlan(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, e *echo, h *enginetest.House, used, other farm.Farm){
 		"discarded": func(t *testing.T, e *echo, h *enginetest.House, used, other farm.Farm) {

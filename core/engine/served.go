@@ -5,34 +5,34 @@ import (
 	"github.com/sluicelb/sluice/core/marks"
 )
 
-// Changes is what differs between a table and the one that was in use when it was compiled.
+// Changes is the difference between a table and the one in use when it was compiled.
 type Changes struct {
-	// Came has the listeners of the farms that the other table does not have as they are.
+	// Came holds the listeners of new or changed farms.
 	Came map[uint32][]farm.Listener
-	// Gone are the farms of the other table that are not in this one.
+	// Gone holds the farms of the other table that are not in this one.
 	Gone []uint32
 }
 
-// served is what an engine serves: with a new table only what changed is looked at.
+// served is what an engine serves. It makes a new table cost only its changes.
 type served struct {
-	farms     []farm.Farm                // of the configuration, which nobody changes
-	kinds     [][]marks.Kind             // of the sockets that each of them needs
+	farms     []farm.Farm                // of the configuration, immutable
+	kinds     [][]marks.Kind             // kinds of sockets each farm needs
 	listeners map[uint32][]farm.Listener // of the table, by farm; nil before the first one
-	at        map[farm.Listener]uint32   // the farms there
-	failed    map[uint32]bool            // farms that do not listen as they should
-	// crowded: two farms of the table have the same address. The one behind it is then found
-	// by going through all farms.
+	at        map[farm.Listener]uint32   // the farm of each listener
+	failed    map[uint32]bool            // farms that do not listen correctly
+	// crowded means that two farms of the table have the same address. Then farms are found
+	// by a search of all.
 	crowded bool
 }
 
-// moves is what is to be done for the farms of a table.
+// moves is the work needed for the farms of a table.
 type moves struct {
-	all  bool                       // of all of them, whatever was before
-	came map[uint32][]farm.Listener // farms that are put behind their ports
-	left []farm.Listener            // addresses of farms that are gone, or came
+	all  bool                       // for all farms, whatever was before
+	came map[uint32][]farm.Listener // farms to assign to their ports
+	left []farm.Listener            // addresses of farms that are gone or changed
 }
 
-// follow makes t what is served, and returns what is to be done for that.
+// follow makes t the served table and returns the necessary work.
 func (s *served) follow(t Table) (m moves) {
 	changes := t.Changes()
 	if changes == nil || s.listeners == nil || s.crowded {
@@ -49,13 +49,13 @@ func (s *served) follow(t Table) (m moves) {
 	}
 	s.take(changes.Came)
 	m.came = changes.Came
-	for id := range s.failed { // there may be sockets now
+	for id := range s.failed { // their sockets may exist now
 		m.came[id] = s.listeners[id]
 	}
 	return m
 }
 
-// leave forgets a farm, and returns where it listened.
+// leave removes a farm and returns its listeners.
 func (s *served) leave(id uint32) []farm.Listener {
 	list := s.listeners[id]
 	for _, l := range list {
@@ -79,7 +79,7 @@ func (s *served) take(came map[uint32][]farm.Listener) {
 	}
 }
 
-// unserved returns the positions of farms that are not served as they are.
+// unserved returns the positions of farms not served in this form.
 func (s *served) unserved(farms []farm.Farm) (positions []int) {
 	for i, at := range farm.Align(s.farms, farms) {
 		if at < 0 || s.failed[farms[i].ID] {

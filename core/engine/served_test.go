@@ -10,8 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// state is what an engine serves: the farm behind each open port, and what is wrong with
-// farms.
+// state is what an engine serves: the farm of each open port, and the problems of farms.
 type state struct {
 	listeners []string
 	behind    map[farm.Listener]uint32
@@ -28,8 +27,8 @@ func (e *echo) serves(problems map[uint32]string) state {
 	return s
 }
 
-// An engine that is told what changed serves the same as one that goes through all farms,
-// whatever came, went, changed places or had no sockets.
+// An engine that tracks changes serves the same as one that goes through all farms, after
+// any changes of farms and sockets.
 func TestWhatChangedIsServedAsTheWhole(t *testing.T) {
 	told, h := newEcho(t)
 	told.knows = true
@@ -37,7 +36,7 @@ func TestWhatChangedIsServedAsTheWhole(t *testing.T) {
 	var places []farm.Farm
 	for i := range uint32(6) {
 		places = append(places, at(t, h, i+1))
-		for _, l := range places[i].Listeners() { // the other has sockets of the same addresses
+		for _, l := range places[i].Listeners() { // the other engine has sockets of the same addresses
 			other.Files[l.Key()] = h.Files[l.Key()]
 		}
 	}
@@ -66,7 +65,7 @@ func TestWhatChangedIsServedAsTheWhole(t *testing.T) {
 			}
 		}
 		files := maps.Clone(h.Files)
-		if random.IntN(3) == 0 { // some could not be opened
+		if random.IntN(3) == 0 { // some sockets are missing
 			maps.DeleteFunc(files, func(string, []*os.File) bool { return random.IntN(2) == 0 })
 		}
 		cfg := &farm.Config{Farms: farms}

@@ -17,52 +17,48 @@ import (
 
 // Engine serves the farms of some profiles.
 type Engine interface {
-	// Handles reports whether a farm is of the kind the engine serves, running or not.
+	// Handles reports whether the engine serves this kind of farm, running or not.
 	Handles(f *farm.Farm) bool
 	Prepare(generation uint64, cfg *farm.Config) (Plan, error)
 	Generation() uint64
 	Listeners() []string
 	Listens(at farm.Listener) bool
 	Sockets(key string) []*os.File
-	// Unserved returns the positions in cfg of farms that the engine does not serve as they
-	// are, at least all of those.
+	// Unserved returns the positions in cfg of at least all farms that the engine does not
+	// serve in this form.
 	Unserved(cfg *farm.Config) []int
 	Drain(grace time.Duration)
 	Close()
 
-	// RunsFarm reports whether the farm with that number runs here; Explain is for
-	// those.
+	// RunsFarm reports whether the farm with that number runs here; Explain is for those.
 	RunsFarm(farm uint32) bool
 	Explain(q *explain.Question) (*explain.Explanation, error)
-	// RunsService reports whether the service with that number runs here, or the
-	// farm of layer 4 whose backends have it; SessionsOf is for those.
+	// RunsService reports whether the service with that number runs here, or the layer 4
+	// farm whose backend group has it; SessionsOf is for those.
 	RunsService(service uint32) bool
 	SessionsOf(service uint32) session.View
-	// SessionOwners are the numbers under which cfg has tables of sessions in
-	// shared memory.
+	// SessionOwners returns the numbers of cfg's session tables in shared memory.
 	SessionOwners(cfg *farm.Config) []uint64
 
-	// MarkWith, KeepSessions and Record give the engine what it draws marked
-	// sockets from, keeps sessions in and leaves records in. They come before the
-	// first Prepare.
+	// MarkWith, KeepSessions and Record set the source of marked sockets, the memory of
+	// sessions and the destination of access records. They are called before the first
+	// Prepare.
 	MarkWith(r *marks.Reserve)
 	KeepSessions(m *session.Memory)
 	Record(to *accesslog.Segment, writers []*accesslog.Writer)
 }
 
-// Set is the engines of a process, on the same loops. Each ignores the farms of
-// the others.
+// Set is the engines of a process, on the same loops. Each ignores the farms of the others.
 type Set []Engine
 
-// Generation is that of the configuration in use.
+// Generation returns the number of the configuration in use.
 func (s Set) Generation() uint64 { return s[0].Generation() }
 
-// Publish makes a configuration the one in use, for all engines or, with an error,
-// for none: what cannot be served is found before the first of them changes.
-// opened holds one listening socket per loop for each address no engine has; those
-// of addresses that go from one engine to another are added to it, and all of them
-// are the caller's. The result names farms that are not served as they should be,
-// by number.
+// Publish puts a configuration into use for all engines or, with an error, for none:
+// problems are found before the first engine changes. opened holds one listening socket per
+// loop for each address no engine has. Sockets of addresses that move between engines are
+// added to it, and the caller owns all of them. The result holds farms that are not served
+// correctly, by number.
 func (s Set) Publish(generation uint64, cfg *farm.Config, opened map[string][]*os.File) (problems map[uint32]string, err error) {
 	if held := s.Generation(); generation <= held {
 		return nil, fmt.Errorf("generation %d is not newer than %d, which is in use", generation, held)
@@ -87,8 +83,8 @@ func (s Set) Publish(generation uint64, cfg *farm.Config, opened map[string][]*o
 	return problems, nil
 }
 
-// hand adds to the sockets that came those of addresses that go from one engine to
-// another: mgmt knows only that one of them has them.
+// hand adds the sockets of addresses that move from one engine to another: mgmt only knows
+// that some engine has them.
 func (s Set) hand(cfg *farm.Config, opened map[string][]*os.File) {
 	for _, to := range s {
 		for _, i := range to.Unserved(cfg) {
@@ -105,7 +101,7 @@ func (s Set) hand(cfg *farm.Config, opened map[string][]*os.File) {
 	}
 }
 
-// handAt adds the sockets of an address, unless they came.
+// handAt adds the sockets of an address, unless they are in opened already.
 func (s Set) handAt(l farm.Listener, opened map[string][]*os.File) {
 	key := l.Key()
 	for _, from := range s {
@@ -115,7 +111,7 @@ func (s Set) handAt(l farm.Listener, opened map[string][]*os.File) {
 	}
 }
 
-// Listeners are those of all engines.
+// Listeners returns those of all engines.
 func (s Set) Listeners() (keys []string) {
 	for _, e := range s {
 		keys = append(keys, e.Listeners()...)
@@ -124,7 +120,7 @@ func (s Set) Listeners() (keys []string) {
 	return slices.Compact(keys)
 }
 
-// Drain lets all engines end what is under way at once, and closes them.
+// Drain drains all engines at once and closes them.
 func (s Set) Drain(grace time.Duration) {
 	var wg sync.WaitGroup
 	for _, e := range s {
@@ -136,17 +132,17 @@ func (s Set) Drain(grace time.Duration) {
 	}
 }
 
-// Explain asks the engine that serves the farm.
+// Explain calls the engine that serves the farm.
 func (s Set) Explain(q *explain.Question) (*explain.Explanation, error) {
 	return s.whose(func(e Engine) bool { return e.RunsFarm(q.Farm) }).Explain(q)
 }
 
-// SessionsOf asks the engine that keeps them.
+// SessionsOf calls the engine that keeps the sessions.
 func (s Set) SessionsOf(service uint32) session.View {
 	return s.whose(func(e Engine) bool { return e.RunsService(service) }).SessionsOf(service)
 }
 
-// SessionOwners are the numbers of the tables of sessions that cfg has.
+// SessionOwners returns the numbers of cfg's session tables.
 func (s Set) SessionOwners(cfg *farm.Config) (owners []uint64) {
 	for _, e := range s {
 		owners = append(owners, e.SessionOwners(cfg)...)
@@ -154,8 +150,8 @@ func (s Set) SessionOwners(cfg *farm.Config) (owners []uint64) {
 	return owners
 }
 
-// whose is the first engine runs says yes to; the first of all, which says why not,
-// when there is none.
+// whose returns the first engine that runs reports true for, or the first of all, which
+// returns the error.
 func (s Set) whose(runs func(Engine) bool) Engine {
 	return s[max(0, slices.IndexFunc(s, runs))]
 }

@@ -19,15 +19,15 @@ import (
 	"github.com/sluicelb/sluice/core/session"
 )
 
-// one is an engine that writes down what is asked of it.
+// one is an engine that records its calls.
 type one struct {
 	name       string
 	profile    farm.Profile
 	generation uint64
 	listens    []string
-	socket     *os.File // of each address it listens on
+	socket     *os.File // of each listening address
 	refuses    error
-	runs       uint32 // a farm, and a service
+	runs       uint32 // farm and service number
 	log        *[]string
 	given      map[string][]*os.File
 	drains     func(grace time.Duration)
@@ -86,7 +86,7 @@ func (o *one) Commit(opened map[string][]*os.File) map[uint32]string {
 func (o *one) Discard()        { o.note("discards") }
 func (o *one) Needs() []string { return nil }
 
-// three engines, which run the farms 1, 2 and 3, and the services 10, 20 and 30.
+// three returns three engines, which run farms 1, 2 and 3, and services 10, 20 and 30.
 func three() (set engine.Set, all [3]*one, log *[]string) {
 	log = new([]string)
 	for i, name := range []string{"a", "b", "c"} {
@@ -118,8 +118,8 @@ func TestAChangeIsForAllEnginesOrForNone(t *testing.T) {
 	}
 }
 
-// mgmt opens no socket for an address an engine has: it goes to the one that
-// serves it from now on.
+// mgmt opens no socket for an address an engine has: its sockets pass to the engine that
+// serves it next.
 func TestSocketsGoFromOneEngineToAnother(t *testing.T) {
 	set, all, _ := three()
 	f := farm.Farm{ID: 9, Profile: "b", VIP: netip.MustParseAddr("192.0.2.1"), VPort: 80, HTTP: &farm.HTTP{}}
@@ -133,7 +133,7 @@ func TestSocketsGoFromOneEngineToAnother(t *testing.T) {
 	if len(opened) != 1 || !slices.Equal(all[1].given[key], []*os.File{all[2].socket}) {
 		t.Errorf("given %v", opened)
 	}
-	own := []*os.File{all[0].socket} // netd opened one all the same
+	own := []*os.File{all[0].socket} // netd opened one anyway
 	opened = map[string][]*os.File{key: own}
 	if _, err := set.Publish(8, &farm.Config{Farms: []farm.Farm{f}}, opened); err != nil || !slices.Equal(opened[key], own) {
 		t.Errorf("one that was opened is replaced: %v, %v", err, opened)
@@ -163,7 +163,7 @@ func TestQuestionsGoToTheEngineThatKnows(t *testing.T) {
 	}
 }
 
-// Each may take all the time there is.
+// Each may take the whole grace period.
 func TestEnginesDrainAtOnceAndCloseWhenAllHave(t *testing.T) {
 	set, all, log := three()
 	var begun sync.WaitGroup

@@ -10,55 +10,54 @@ import (
 	"github.com/sluicelb/sluice/core/revive"
 )
 
-// Table is a configuration as an engine compiled it.
+// Table is a configuration compiled by an engine.
 type Table interface {
-	// Listeners are the places farms listen at, by the number of the farm.
+	// Listeners returns the listeners of farms, by farm number.
 	Listeners() map[uint32][]farm.Listener
-	// Changes is what differs from the table that was in use when this one was compiled; nil
-	// when that is not known. Farms that did not change are behind their ports already.
+	// Changes returns the difference from the table in use when this one was compiled, or
+	// nil if unknown. Unchanged farms already have their ports.
 	Changes() *Changes
-	// Bind makes the farm with that number the one behind a port. It is called
-	// before Use.
+	// Bind assigns the farm with that number to a port. It is called before Use.
 	Bind(p *ports.Port, farm uint32)
-	// Behind reports whether a farm is behind the port, and how long what came in
-	// there may go on once none is.
+	// Behind reports whether the port has a farm, and the grace period of its connections
+	// once it has none.
 	Behind(p *ports.Port) (is bool, grace time.Duration)
-	// Reached is how the backend with that number is reached, nil when there is none.
+	// Reached returns how the backend with that number is connected, or nil.
 	Reached(id uint32) *revive.Backend
-	// Fresh are those that may not be reached as in the table before: at least all of
-	// farms that are not the same there.
+	// Fresh returns the backends whose connections may differ from the previous table: at
+	// least all of new or changed farms.
 	Fresh() []*revive.Backend
-	// Kinds are those of the sockets to backends.
+	// Kinds returns the kinds of sockets to backends.
 	Kinds() []marks.Kind
 	// Use puts the table into use; Used is called when all loops use it.
 	Use()
 	Used(cfg *farm.Config)
 }
 
-// Profile is what an engine adds to the scaffold.
+// Profile is the part an engine adds to Base.
 type Profile interface {
-	// Handles reports whether a farm is of the kind the engine serves, running or not.
+	// Handles reports whether the engine serves this kind of farm, running or not.
 	Handles(f *farm.Farm) bool
-	// Compile makes the table of a configuration; first says that there was none.
-	// A farm that does not compile is left out and named in problems, as is one
-	// that needs a kind of socket that is missing.
+	// Compile returns the table of a configuration; first means that there was none before.
+	// A farm that does not compile, or needs a missing kind of socket, is left out and added
+	// to problems.
 	Compile(generation uint64, first bool, cfg *farm.Config, missing map[marks.Kind]error) (t Table, problems map[uint32]error)
-	// Generation is the number of the table in use; 0 before the first.
+	// Generation returns the number of the table in use, or 0 before the first.
 	Generation() uint64
-	// Current is the table in use.
+	// Current returns the table in use.
 	Current() Table
-	// Empty is a table without farms that knows the backends of the one in use.
+	// Empty returns a table without farms that knows the backends of the current one.
 	Empty() Table
 }
 
 // Worker is an engine's part on one loop.
 type Worker interface {
 	ports.Side
-	// Loop is the loop.
+	// Loop returns the worker's loop.
 	Loop() *loop.Loop
-	// Reconcile brings what is under way in line with the table in use, and ends what
-	// is left of ports whose grace is over.
+	// Reconcile adapts work in progress to the table in use, and ends what remains on ports
+	// whose grace period is over.
 	Reconcile(over map[*ports.Port]bool)
-	// Busy is how much is under way.
+	// Busy returns the amount of work in progress.
 	Busy() int
 }
