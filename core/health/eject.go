@@ -6,19 +6,19 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Cause is what an engine counts against a backend that can be connected to.
+// Cause is a failure an engine counts for a backend that accepts connections.
 type Cause uint32
 
 // The causes.
 const (
-	CauseStatus  Cause = iota // an answer of 5xx, but not of 501 or 505
-	CauseReset                // a connection that ended before the answer
-	CauseTimeout              // no answer in time
-	CauseRate                 // too many of its requests failed
-	CauseSlow                 // its answers took far longer than those of others
+	CauseStatus  Cause = iota // a 5xx response, except 501 and 505
+	CauseReset                // the connection ended before the response
+	CauseTimeout              // no response in time
+	CauseRate                 // too many requests failed
+	CauseSlow                 // responses took far longer than those of others
 )
 
-// String says in words what happened.
+// String describes the cause.
 func (c Cause) String() string {
 	switch c {
 	case CauseReset:
@@ -33,14 +33,14 @@ func (c Cause) String() string {
 	return "an answer of 5xx"
 }
 
-// Ejection says why a backend that can be connected to gets no traffic.
+// Ejection describes why a backend that accepts connections gets no traffic.
 type Ejection struct {
 	Since, Until time.Time
 	Cause        Cause // of the last failure
 	Times        int   // 1 for the first one in a while
 }
 
-// Why says in words what it is for.
+// Why describes the reason.
 func (e Ejection) Why() string {
 	if e.Cause == CauseRate || e.Cause == CauseSlow {
 		return e.Cause.String()
@@ -48,21 +48,21 @@ func (e Ejection) Why() string {
 	return "failures in a row, the last one: " + e.Cause.String()
 }
 
-// Failed counts one more failure in a row and gives their number. All loops of
-// the engine count together.
+// Failed counts another consecutive failure and returns their number. All loops of the
+// engine count together.
 func (s *Slot) Failed() int { return int(s.failures.Add(1)) }
 
-// Worked ends the row. It writes only if there is one.
+// Worked resets the count. It writes only if it is not zero.
 func (s *Slot) Worked() {
 	if s.failures.Load() != 0 {
 		s.failures.Store(0)
 	}
 }
 
-// Ejected tells whether the backend is ejected.
+// Ejected reports whether the backend is ejected.
 func (s *Slot) Ejected() bool { return s.ejected.Load() != 0 }
 
-// Ejection returns the ejection the backend is in, and whether there is one.
+// Ejection returns the current ejection of the backend, if any.
 func (s *Slot) Ejection() (Ejection, bool) {
 	last := s.last.Load()
 	e := Ejection{
@@ -72,16 +72,15 @@ func (s *Slot) Ejection() (Ejection, bool) {
 	return e, s.Ejected()
 }
 
-// MayEject reports whether one more backend of a service may be ejected: of
-// total, ejected are already, others can be used, and no more than
-// percent of a hundred may be out.
+// MayEject reports whether another backend of a service may be ejected. Of total, ejected
+// are ejected already and others are usable; at most percent may be ejected.
 func MayEject(total, ejected, others, percent int) bool {
 	return others > 0 && (ejected+1)*100 <= total*percent
 }
 
-// Eject takes a backend out, whatever is found of its health, until Readmit. The
-// engine calls it, one call at a time. It lasts for base, twice that if the one
-// before was over less than ten times base ago, and so on up to ten times base.
+// Eject ejects a backend, whatever its findings, until Readmit. Only the engine calls it,
+// one call at a time. The ejection lasts for base, or twice as long as the last one if that
+// ended less than ten times base ago, up to ten times base.
 func (t *Table) Eject(id uint32, cause Cause, at time.Time, base time.Duration) Ejection {
 	s := t.Slot(id)
 	times := uint32(1)
@@ -100,7 +99,7 @@ func (t *Table) Eject(id uint32, cause Cause, at time.Time, base time.Duration) 
 	return e
 }
 
-// Readmit ends an ejection. It reports whether there was one.
+// Readmit ends an ejection and reports whether there was one.
 func (t *Table) Readmit(id uint32, at time.Time) bool {
 	s := t.Slot(id)
 	if !s.Ejected() {

@@ -42,7 +42,7 @@ func TestEjectionIsNoFinding(t *testing.T) {
 func TestEjectionsThatFollowEachOtherGetLonger(t *testing.T) {
 	b := newTable(t)
 	at := t0
-	for i, want := range append([]int{1, 2, 4, 8}, slices.Repeat([]int{10}, 70)...) { // 64 would be no time at all, were they not bounded
+	for i, want := range append([]int{1, 2, 4, 8}, slices.Repeat([]int{10}, 70)...) { // 64 would overflow without a limit
 		e := b.Eject(3, health.CauseStatus, at, time.Minute)
 		if got := e.Until.Sub(e.Since); got != time.Duration(want)*time.Minute || e.Times != min(i+1, 31) {
 			t.Errorf("ejection %d, counted as %d: %v", i+1, e.Times, got)
@@ -54,7 +54,7 @@ func TestEjectionsThatFollowEachOtherGetLonger(t *testing.T) {
 		t.Errorf("after a long time it counts as number %d", e.Times)
 	}
 	at = at.Add(10*time.Minute + time.Second)
-	b.Readmit(3, at) // before its time: from then on it counts
+	b.Readmit(3, at) // early: the time counts from then on
 	if e := b.Eject(3, health.CauseStatus, at.Add(10*time.Minute), time.Minute); e.Times != 1 {
 		t.Errorf("a long time after it was readmitted early it counts as number %d", e.Times)
 	}
@@ -75,7 +75,7 @@ func TestFailuresCountInARow(t *testing.T) {
 	}
 }
 
-// However often it is asked, someone stays, and no more are out than allowed.
+// Some member always stays, and no more than allowed are ejected.
 func TestEjectionNeverTakesAll(t *testing.T) {
 	if err := quick.Check(func(members []bool, percent uint8) bool {
 		share, out, usable := int(percent)%101, 0, 0
@@ -107,7 +107,7 @@ func TestEjectionNeverTakesAll(t *testing.T) {
 	}
 }
 
-// What holds of one port of a backend is told as a change, and says nothing of others.
+// A finding about one port of a backend is a new version and affects no other slot.
 func TestAFindingApartTurnsItsSlotOnly(t *testing.T) {
 	b := newTable(t)
 	var apart health.Slot

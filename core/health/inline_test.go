@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// The pick asks Usable for every candidate; a call would cost more than the
-// two loads.
+// Pick calls Usable for every candidate; a function call would cost more than its loads.
 func TestHotPathIsInlined(t *testing.T) {
 	tool, err := exec.LookPath("go")
 	if err != nil {

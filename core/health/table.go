@@ -12,20 +12,20 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// State is one finding about one backend.
+// State is one finding about a backend.
 type State uint32
 
-// The findings. Undefined is the zero value: nothing is known.
+// The findings. Undefined, the zero value, means unknown.
 const (
 	Undefined State = iota
 	Up
 	Down
-	// Unable is written by the guardian alone: no check can find out. It counts as
-	// Undefined everywhere but in Slot.Unable.
+	// Unable is only written by the guardian: no check can find out the state. It counts as
+	// Undefined everywhere except in Slot.Unable.
 	Unable
 )
 
-// String returns the word the API uses for the state.
+// String returns the API's word for the state.
 func (s State) String() string { return string(s.status()) }
 
 func (s State) status() farm.Status {
@@ -38,8 +38,7 @@ func (s State) status() farm.Status {
 	return farm.StatusUndefined
 }
 
-// known maps values that are no state, as foreign memory may hold, to
-// Undefined.
+// known maps invalid values, possible in shared memory, to Undefined.
 func (s State) known() State {
 	if s > Down {
 		return Undefined
@@ -47,43 +46,40 @@ func (s State) known() State {
 	return s
 }
 
-// combine is the state two findings make together: one Down is enough for
-// Down, else one Up for Up.
+// combine combines two findings: Down if one is Down, else Up if one is Up.
 func combine(a, b State) State { return max(a.known(), b.known()) }
 
-// Slot holds what is known of one backend. It lives in shared memory.
+// Slot holds the findings about one backend. It is in shared memory.
 type Slot struct {
 	passive    atomic.Uint32
 	guardian   atomic.Uint32
-	passiveAt  atomic.Int64 // when this writer last turned the status, Unix ns
+	passiveAt  atomic.Int64 // last change of the status by this writer, Unix ns
 	guardianAt atomic.Int64
 	owner      atomic.Uint64
 
-	// What follows is the engine's, see Eject.
-	ejected      atomic.Uint32 // 1 while it is
-	failures     atomic.Uint32 // in a row
-	last         atomic.Uint32 // ejection: how often one came soon after the other, and its Cause in the low byte
-	latency      atomic.Uint32 // mgmt's: see Latency
+	// The following fields are written by the engine, see Eject.
+	ejected      atomic.Uint32 // 1 while ejected
+	failures     atomic.Uint32 // consecutive
+	last         atomic.Uint32 // ejection: number in short succession, and Cause in the low byte
+	latency      atomic.Uint32 // written by mgmt: see Latency
 	ejectedAt    atomic.Int64  // Unix ns
 	ejectedUntil atomic.Int64
 }
 
-// Usable tells whether the backend may be picked: nobody found it down, and it
-// is not ejected.
+// Usable reports whether the backend may be picked: neither found down nor ejected.
 //
 // Hot path: at most three atomic loads of one cache line, inlined, 0 allocations.
 func (s *Slot) Usable() bool {
 	return s.passive.Load() != uint32(Down) && s.guardian.Load() != uint32(Down) && s.ejected.Load() == 0
 }
 
-// Missed tells whether nothing but the engine's own finding keeps the backend from
-// being picked, if anything does: connects to it failed.
+// Missed reports whether at most the engine's own finding, a failed connect, keeps the
+// backend from being picked.
 func (s *Slot) Missed() bool {
 	return s.guardian.Load() != uint32(Down) && s.ejected.Load() == 0
 }
 
-// Status returns up, down or undefined. One that is ejected is down: it gets no
-// traffic.
+// Status returns up, down or undefined. An ejected backend is down: it gets no traffic.
 func (s *Slot) Status() farm.Status {
 	if s.Ejected() {
 		return farm.StatusDown
@@ -94,8 +90,8 @@ func (s *Slot) Status() farm.Status {
 // Passive returns the engine's own finding.
 func (s *Slot) Passive() State { return State(s.passive.Load()).known() }
 
-// Unable reports whether the guardian said that no check can find out how the backend is,
-// and nothing else is known of it.
+// Unable reports whether the guardian found that no check can determine the state of the
+// backend, and there is no other finding.
 //
 // Hot path: two atomic loads, 0 allocations.
 func (s *Slot) Unable() bool {
@@ -105,12 +101,11 @@ func (s *Slot) Unable() bool {
 // Guardian returns mgmt's finding.
 func (s *Slot) Guardian() State { return State(s.guardian.Load()).known() }
 
-// Latency is how long the backend lately took to answer probes, in whole microseconds;
-// 0 when that is not known.
+// Latency returns the backend's recent response time to probes, in whole microseconds, or 0
+// if unknown.
 func (s *Slot) Latency() time.Duration { return time.Duration(s.latency.Load()) * time.Microsecond }
 
-// SetLatency writes it; what is shorter than a microsecond is one, and what is not
-// positive is not known.
+// SetLatency sets the latency, at least one microsecond. d <= 0 means unknown.
 func (s *Slot) SetLatency(d time.Duration) {
 	if d > 0 {
 		d = max(d, time.Microsecond)
@@ -118,8 +113,7 @@ func (s *Slot) SetLatency(d time.Duration) {
 	s.latency.Store(uint32(min(max(d, 0)/time.Microsecond, math.MaxUint32)))
 }
 
-// Since returns when Status took its present value; the zero time when it
-// never changed.
+// Since returns when Status last changed, or the zero time if never.
 func (s *Slot) Since() time.Time {
 	at := max(s.passiveAt.Load(), s.guardianAt.Load())
 	if at == 0 {
@@ -128,8 +122,8 @@ func (s *Slot) Since() time.Time {
 	return time.Unix(0, at)
 }
 
-// Reached returns when the engine last turned the status to up, Unix ns; 1 if its finding
-// is up and turned nothing, 0 while it is another.
+// Reached returns when the engine last changed the status to up, Unix ns. It returns 1 if
+// the finding is up but did not change the status, and 0 for another finding.
 func (s *Slot) Reached() int64 { return upAt(&s.passive, &s.passiveAt) }
 
 // Confirmed is Reached for the guardian.
@@ -142,7 +136,7 @@ func upAt(state *atomic.Uint32, at *atomic.Int64) int64 {
 	return max(1, at.Load())
 }
 
-// Readmitted returns when the last ejection ended, Unix ns; 0 if there was none, or the
+// Readmitted returns when the last ejection ended, Unix ns, or 0 if there was none or the
 // backend is ejected.
 func (s *Slot) Readmitted() int64 {
 	if s.Ejected() {
@@ -151,38 +145,36 @@ func (s *Slot) Readmitted() int64 {
 	return s.ejectedUntil.Load()
 }
 
-// TableSize is the size of a table in bytes (4¼ MiB, of which only the pages
-// of slots in use take memory).
+// TableSize is the size of a table in bytes (4¼ MiB; only pages of used slots take memory).
 const TableSize = int(unsafe.Sizeof(Table{}))
 
 // magic is "SLHEALTH" read as a number, with the layout version below it.
 const magic = 0x534c4845414c5448
 
-// layout grows whenever the meaning or offset of a word in Table changes.
+// layout is increased when the meaning or offset of a word in Table changes.
 const layout = 4
 
-// ErrTable occurs when memory does not hold a table of this layout.
+// ErrTable means that memory holds no table of this layout.
 var ErrTable = errors.New("no health table")
 
-// Table is the health table. It is never made, only found in shared memory by
-// OpenTable:
+// Table is the health table. It only exists in shared memory, see OpenTable:
 //
 //	0        magic, layout, version of each writer
 //	64       slot 0 (unused), slot 1, … slot farm.MaxBackendID, 64 bytes each
 //	         load of backend 0 (unused), 1, … farm.MaxBackendID, 4 bytes each
 type Table struct {
 	_ shm.Header
-	// Each writer counts for itself; the version is the sum.
+	// Each writer has its own count; the version is the sum.
 	passive  atomic.Uint64
 	guardian atomic.Uint64
 	_        [32]byte
 	slots    [farm.MaxBackendID + 1]Slot
-	loads    [farm.MaxBackendID + 1]atomic.Uint32 // mgmt's: one more than Load, 0 for not known
+	loads    [farm.MaxBackendID + 1]atomic.Uint32 // written by mgmt: Load plus 1, or 0 if unknown
 }
 
-// OpenTable returns the table in mem, at least TableSize bytes of shared
-// memory mapped for writing. Zeroed memory is an empty table. Anything else
-// than a table of this layout is refused with ErrTable.
+// OpenTable returns the table in mem, at least TableSize bytes of shared memory mapped for
+// writing. Zeroed memory is an empty table. Memory with another layout is refused with
+// ErrTable.
 func OpenTable(mem []byte) (*Table, error) {
 	t, err := shm.Create[Table](mem, magic, layout)
 	if err != nil {
@@ -191,12 +183,12 @@ func OpenTable(mem []byte) (*Table, error) {
 	return t, nil
 }
 
-// Slot returns the slot of a backend ID, always the same one. Only the low 16
-// bits of id count; a checked configuration has no higher IDs.
+// Slot returns the slot of a backend ID, always the same one. Only the low 16 bits of id
+// count; a valid configuration has no higher IDs.
 func (t *Table) Slot(id uint32) *Slot { return &t.slots[id&farm.MaxBackendID] }
 
-// Load is how much a backend lately had to do, as mgmt was told: the connections that
-// are open to it. known is false while nobody told.
+// Load returns the backend's recent number of open connections, as reported to mgmt. known
+// is false without a report.
 //
 // Hot path: one atomic load, 0 allocations.
 func (t *Table) Load(id uint32) (n uint32, known bool) {
@@ -204,34 +196,34 @@ func (t *Table) Load(id uint32) (n uint32, known bool) {
 	return n - min(n, 1), n > 0
 }
 
-// SetLoad writes it; ForgetLoad makes it one nobody told.
+// SetLoad sets the load; ForgetLoad makes it unknown.
 func (t *Table) SetLoad(id, n uint32) {
 	t.loads[id&farm.MaxBackendID].Store(min(n, math.MaxUint32-1) + 1)
 }
 
-// ForgetLoad is for a backend nobody tells of any more.
+// ForgetLoad makes the load of a backend unknown.
 func (t *Table) ForgetLoad(id uint32) { t.loads[id&farm.MaxBackendID].Store(0) }
 
-// Version grows with every change of any backend's usability. It may also grow
-// when a finding changed that the other writer's finding outweighs.
+// Version grows with every change of a backend's usability. It may also grow if a finding
+// changed without effect.
 func (t *Table) Version() uint64 { return t.passive.Load() + t.guardian.Load() }
 
-// SetPassive writes what an engine found in passing, and tells whether that
-// changed its finding. Of several loops that report at once, each change is
-// told to one. Any s but Up and Down counts as Undefined.
+// SetPassive sets an engine's finding and reports whether it changed. If several loops
+// report a change at once, only one call returns true. Any s except Up and Down counts as
+// Undefined.
 func (t *Table) SetPassive(id uint32, s State, at time.Time) bool {
 	slot := t.Slot(id)
 	return set(&slot.passive, &slot.passiveAt, &slot.guardian, &t.passive, s.known(), at)
 }
 
-// SetApart is SetPassive for a slot that is not in the table, in memory of the
-// engine: for what holds of one port of a backend and says nothing of others.
+// SetApart is SetPassive for a slot outside the table, in memory of the engine: a finding
+// about one port of a backend only.
 func (t *Table) SetApart(slot *Slot, s State, at time.Time) bool {
 	return set(&slot.passive, &slot.passiveAt, &slot.guardian, &t.passive, s.known(), at)
 }
 
-// SetGuardian writes what mgmt found by probing, and tells whether that
-// changed its finding. Any s but Up, Down and Unable counts as Undefined.
+// SetGuardian sets mgmt's finding and reports whether it changed. Any s except Up, Down and
+// Unable counts as Undefined.
 func (t *Table) SetGuardian(id uint32, s State, at time.Time) bool {
 	slot := t.Slot(id)
 	if s != Unable {
@@ -240,10 +232,9 @@ func (t *Table) SetGuardian(id uint32, s State, at time.Time) bool {
 	return set(&slot.guardian, &slot.guardianAt, &slot.passive, &t.guardian, s, at)
 }
 
-// set stores a finding. The order matters: a reader that sees the new version
-// must see the finding, so the count comes last; the other finding is read on
-// both sides of the store, so that of two writers whose changes together turn
-// the status, the later one dates it.
+// set stores a finding. The order matters. A reader of the new version must see the finding,
+// so the count is incremented last. The other finding is read before and after the store, so
+// that of two writers whose changes together change the status, the later one sets its time.
 func set(own *atomic.Uint32, ownAt *atomic.Int64, other *atomic.Uint32, version *atomic.Uint64, s State, at time.Time) bool {
 	before := State(other.Load())
 	old := State(own.Swap(uint32(s)))
@@ -259,12 +250,11 @@ func set(own *atomic.Uint32, ownAt *atomic.Int64, other *atomic.Uint32, version 
 	return true
 }
 
-// Adopt gives the slot of id to owner, a number that no two backends ever share (0 is
-// nobody). If another backend had the ID before, everything the engine found out about
-// that one is forgotten. mgmt's words (verdict, latency, load) stay: they may already be
-// about the new owner, because probes do not wait for the engine, and the guardian
-// clears its words itself when an ID changes hands. To be called before a configuration
-// with the new owner is published.
+// Adopt assigns the slot of id to owner, a number no two backends share (0 is none). If
+// another backend had the ID, the engine's findings about it are deleted. mgmt's values
+// (verdict, latency, load) stay: they may already belong to the new owner, because probes do
+// not wait for the engine, and the guardian clears them itself when an ID changes its owner.
+// Call it before a configuration with the new owner is published.
 func (t *Table) Adopt(id uint32, owner uint64) {
 	s := t.Slot(id)
 	old := s.owner.Load()

@@ -41,7 +41,7 @@ func TestStatusCombinesBothFindings(t *testing.T) {
 		{health.Down, health.Up, farm.StatusDown, false},
 		{health.Up, health.Down, farm.StatusDown, false},
 		{health.Down, health.Down, farm.StatusDown, false},
-		{77, health.Up, farm.StatusUp, true}, // no such state
+		{77, health.Up, farm.StatusUp, true}, // invalid state
 	}
 	for _, c := range cases {
 		b := newTable(t)
@@ -242,7 +242,7 @@ func TestOpenRefusesWhatIsNoTable(t *testing.T) {
 	if _, err := health.OpenTable(older); err != nil {
 		t.Fatal(err)
 	}
-	if got := *(*[2]uint64)(unsafe.Pointer(&older[0])); got != [2]uint64{0x534c4845414c5448, 4} { // what another release knows it by
+	if got := *(*[2]uint64)(unsafe.Pointer(&older[0])); got != [2]uint64{0x534c4845414c5448, 4} { // magic and layout known to other releases
 		t.Errorf("it begins with %#x", got)
 	}
 	older[8] = 200
@@ -256,8 +256,8 @@ func TestOpenRefusesWhatIsNoTable(t *testing.T) {
 	}
 }
 
-// Many loops and a guardian write the same few slots; whoever derives tables
-// by version must end with the truth.
+// Many loops and a guardian write the same slots; a reader that derives tables by version
+// ends with the correct state.
 func TestReaderThatFollowsTheVersionEndsWithTheTruth(t *testing.T) {
 	b := newTable(t)
 	const slots = 4
@@ -302,7 +302,7 @@ func TestReaderThatFollowsTheVersionEndsWithTheTruth(t *testing.T) {
 	}
 }
 
-// Loops that report the same change at once must not all log it.
+// Only one of the loops that report the same change at once logs it.
 func TestOneChangeIsToldOnce(t *testing.T) {
 	b := newTable(t)
 	for round := range 200 {
@@ -382,7 +382,7 @@ func TestALoadIsKnownUntilItIsForgotten(t *testing.T) {
 }
 
 // Probes do not wait for the engine: their verdicts may be in a slot before the engine
-// adopts it, whoever had it before.
+// adopts it.
 func TestAdoptKeepsTheWordsOfMgmt(t *testing.T) {
 	b := newTable(t)
 	for _, owner := range []uint64{3, 4} {
