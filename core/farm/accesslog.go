@@ -2,32 +2,31 @@ package farm
 
 import "slices"
 
-// AccessLog says how the exchanges of a farm are logged, the connections of an
-// l4xnat farm in userspace, or the questions to a gslb farm; valid with its Logs.
-// The zero value logs every exchange as a JSON line to a file that is named
-// after the farm.
+// AccessLog configures the access log of a farm: exchanges, connections of an l4xnat farm in
+// userspace, or queries to a gslb farm. It is used if Logs is set. The zero value logs every
+// exchange as a JSON line to a file named after the farm.
 type AccessLog struct {
 	Format LogFormat `json:"format,omitempty"`
-	// Fields are what a JSON line shows, and what follows a combined one as
-	// name=value, in this order; none means what DefaultLogFields says.
+	// Fields lists the fields of a JSON line, or those appended to a combined line as
+	// name=value, in this order. Empty means DefaultLogFields.
 	Fields []LogField `json:"fields,omitempty"`
-	// Headers are names of request headers that are logged, at most MaxLogHeaders.
+	// Headers lists the logged request headers, at most MaxLogHeaders.
 	Headers []string `json:"headers,omitempty"`
-	// Sample logs one in that many exchanges, by chance; 0 and 1 log all.
+	// Sample logs one in that many exchanges at random; 0 and 1 log all.
 	Sample uint32 `json:"sample,omitempty"`
-	// Redact are names of headers and of query parameters whose values are not
-	// shown, whatever their case; none means what DefaultRedact says.
+	// Redact lists headers and query parameters whose values are hidden, ignoring case.
+	// Empty means DefaultRedact.
 	Redact []string `json:"redact,omitempty"`
 	Sink   LogSink  `json:"sink,omitempty"`
-	// File is the name of the log, without its ending, in the log folder of the
-	// data directory; empty is that of the farm. Valid with LogFile.
+	// File is the name of the log without extension, in the log folder of the data
+	// directory; empty means the farm's name. Valid with LogFile.
 	File string `json:"file,omitempty"`
-	// Size is how many MiB the file may have before another one is begun, Keep
-	// how many older ones are kept; 0 means the defaults.
+	// Size is the maximum size of the file in MiB before a new one is begun, Keep the number
+	// of older files kept; 0 means the defaults.
 	Size uint32 `json:"size,omitempty"`
 	Keep uint32 `json:"keep,omitempty"`
-	// Target is where LogSyslog sends to, as udp://host:port, tcp://host:port or
-	// unix:///path; empty is DefaultLogTarget.
+	// Target is the destination of LogSyslog, as udp://host:port, tcp://host:port or
+	// unix:///path; empty means DefaultLogTarget.
 	Target string `json:"target,omitempty"`
 }
 
@@ -36,7 +35,7 @@ const (
 	DefaultLogSize   uint32 = 100
 	DefaultLogKeep   uint32 = 7
 	DefaultLogTarget        = "unix:///dev/log"
-	// MaxLogHeaders is how many request headers an access log may show.
+	// MaxLogHeaders is the maximum number of request headers in an access log.
 	MaxLogHeaders = 8
 )
 
@@ -45,35 +44,34 @@ func (l AccessLog) clone() AccessLog {
 	return l
 }
 
-// ConnectionLogFields are the fields that connections have; the others are of
-// requests.
+// ConnectionLogFields returns the fields of connections; the others are of requests.
 func ConnectionLogFields() []LogField {
 	return []LogField{LogTime, LogFarm, LogBackend, LogClient, LogClientPort, LogProtocol, LogBytesIn, LogBytesOut,
 		LogConnect, LogTotal, LogFlags, LogRejection, LogReason, LogTries, LogLoop, LogDecision}
 }
 
-// QueryLogFields are the fields that questions to gslb farms have.
+// QueryLogFields returns the fields of queries to gslb farms.
 func QueryLogFields() []LogField {
 	return []LogField{LogTime, LogFarm, LogClient, LogClientPort, LogName, LogType, LogProtocol, LogRcode, LogService, LogBackend,
 		LogBytesIn, LogBytesOut, LogFlags, LogReason, LogLoop}
 }
 
-// EveryLogField lists the fields of requests, connections and questions.
+// EveryLogField returns the fields of requests, connections and queries.
 func EveryLogField() []LogField { return append(LogFields(), LogName, LogType, LogRcode) }
 
-// LogFormat says what a line of an access log looks like.
+// LogFormat is the format of an access log line.
 type LogFormat string
 
 // The formats; the zero value acts as LogJSON.
 const (
 	LogJSON     LogFormat = "json"     // an object
-	LogCombined LogFormat = "combined" // as Apache's combined log
+	LogCombined LogFormat = "combined" // like Apache's combined log
 )
 
 // LogFormats lists the formats.
 func LogFormats() []LogFormat { return []LogFormat{LogJSON, LogCombined} }
 
-// LogSink says where an access log goes to.
+// LogSink is the destination of an access log.
 type LogSink string
 
 // The sinks; the zero value acts as LogFile.
@@ -86,10 +84,10 @@ const (
 // LogSinks lists the sinks.
 func LogSinks() []LogSink { return []LogSink{LogFile, LogSyslog, LogStdout} }
 
-// LogField is something an access log can show of an exchange.
+// LogField is a field of an access log.
 type LogField string
 
-// ParseLogField returns the field of that name, or of a name it had before.
+// ParseLogField returns the field of that current or former name.
 func ParseLogField(name string) LogField {
 	if name == "refusal" {
 		return LogRejection
@@ -97,7 +95,7 @@ func ParseLogField(name string) LogField {
 	return LogField(name)
 }
 
-// UnmarshalText reads what stored revisions hold, as ParseLogField does.
+// UnmarshalText reads a field of a stored revision, as ParseLogField does.
 func (f *LogField) UnmarshalText(b []byte) error {
 	*f = ParseLogField(string(b))
 	return nil
@@ -109,11 +107,11 @@ const (
 	LogFarm       LogField = "farm"        // name
 	LogService    LogField = "service"     // name
 	LogBackend    LogField = "backend"     // address and port
-	LogClient     LogField = "client"      // address; behind a trusted peer that of who it speaks for
+	LogClient     LogField = "client"      // address; behind a trusted peer that of the original client
 	LogClientPort LogField = "client_port" // port
 	LogMethod     LogField = "method"
 	LogHost       LogField = "host"     // canonical
-	LogPath       LogField = "path"     // with its query, as the client sent it or the farm's path_policy has it
+	LogPath       LogField = "path"     // with query, as sent or by the farm's path_policy
 	LogProtocol   LogField = "protocol" // HTTP/1.0, HTTP/1.1, HTTP/2.0, TCP or UDP
 	LogStatus     LogField = "status"
 	LogBytesIn    LogField = "bytes_in"  // from the client
@@ -125,16 +123,16 @@ const (
 	LogTotal      LogField = "total_us"
 	LogRequestID  LogField = "request_id"
 	LogFlags      LogField = "flags"
-	LogRejection  LogField = "rejection" // class of what was refused
-	LogReason     LogField = "reason"    // why it was refused or failed
+	LogRejection  LogField = "rejection" // class of the rejection
+	LogReason     LogField = "reason"    // reason of a rejection or failure
 	LogTries      LogField = "tries"
 	LogLoop       LogField = "loop"
-	LogDecision   LogField = "decision" // how the backend was found: algorithm, session, cookie or pin
+	LogDecision   LogField = "decision" // how the backend was chosen: algorithm, session, cookie or pin
 	LogTLSVersion LogField = "tls_version"
 	LogTLSCipher  LogField = "tls_cipher"
 	LogAgent      LogField = "user_agent"
 	LogReferer    LogField = "referer"
-	// Of questions.
+	// Of queries.
 	LogName  LogField = "name"
 	LogType  LogField = "type"
 	LogRcode LogField = "rcode"
@@ -147,8 +145,7 @@ func LogFields() []LogField {
 		LogRejection, LogReason, LogTries, LogLoop, LogDecision, LogTLSVersion, LogTLSCipher, LogAgent, LogReferer}
 }
 
-// DefaultLogFields are the fields an access log of that format shows when none
-// were chosen.
+// DefaultLogFields returns the default fields of that format.
 func DefaultLogFields(format LogFormat) []LogField {
 	if format == LogCombined {
 		return nil
@@ -158,7 +155,7 @@ func DefaultLogFields(format LogFormat) []LogField {
 		LogAgent, LogReferer}
 }
 
-// ShownFields are the fields the access log shows.
+// ShownFields returns the fields of the access log.
 func (l *AccessLog) ShownFields() []LogField {
 	if len(l.Fields) == 0 {
 		return DefaultLogFields(l.Format)
@@ -166,33 +163,32 @@ func (l *AccessLog) ShownFields() []LogField {
 	return l.Fields
 }
 
-// DefaultRedact are the headers and query parameters no access log shows when
-// no others were named: what lets its owner in.
+// DefaultRedact returns the headers and query parameters hidden by default: credentials.
 func DefaultRedact() []string {
 	return []string{"authorization", "cookie", "proxy-authorization", "set-cookie", "x-api-key",
 		"access_token", "api_key", "apikey", "auth", "client_secret", "id_token", "jsessionid", "key", "passwd", "password", "pwd",
 		"refresh_token", "secret", "session", "sessionid", "sig", "signature", "token"}
 }
 
-// RequestID says who gets the id of a request, in the header X-Request-Id. A
-// valid one that a trusted peer sends is kept, else a new one is made.
+// RequestID decides who receives the request id in the header X-Request-Id. A valid id from
+// a trusted peer is kept, otherwise a new one is generated.
 type RequestID string
 
-// Who gets it; the zero value gives it to backends if, and only if, the access
-// log of the farm shows it.
+// The recipients. The zero value means backends if the farm's access log contains the id,
+// otherwise none.
 const (
 	RequestIDAuto    RequestID = ""
 	RequestIDOff     RequestID = "off"
 	RequestIDBackend RequestID = "backend"
-	RequestIDBoth    RequestID = "both" // the client, too
+	RequestIDBoth    RequestID = "both" // and the client
 )
 
-// RequestIDs lists who may get it.
+// RequestIDs lists the recipients.
 func RequestIDs() []RequestID {
 	return []RequestID{RequestIDAuto, RequestIDOff, RequestIDBackend, RequestIDBoth}
 }
 
-// RequestIDMode is what RequestID comes to: off, backend or both.
+// RequestIDMode returns the effective RequestID: off, backend or both.
 func (h *HTTP) RequestIDMode() RequestID {
 	switch {
 	case h.RequestID != RequestIDAuto:

@@ -39,7 +39,7 @@ func TestDefaultFieldsAreFields(t *testing.T) {
 	}
 }
 
-// The log of an l4xnat farm is of connections, in JSON, whatever is written there.
+// The log of an l4xnat farm contains connections in JSON, whatever format is set.
 func TestConnectionsAreLoggedInJSONWithTheirFields(t *testing.T) {
 	l := farm.DefaultL4()
 	l.Ports, l.DataPath, l.Logs, l.AccessLog.Format = ports(1), farm.DataPathUserspace, true, farm.LogCombined

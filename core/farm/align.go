@@ -1,15 +1,15 @@
 package farm
 
-// Align returns for each farm of now the position in before of the same farm, or -1. The
-// same farm is equal and shares its settings, which nobody changes any more. IDs are unique
-// in each list. While farms keep their order it costs one comparison of each.
+// Align returns for each farm of now the position of the same farm in before, or -1. Two
+// farms are the same if they are equal and share their settings, which are immutable. IDs
+// are unique in each list. While farms keep their order it costs one comparison per farm.
 func Align(before, now []Farm) []int32 {
 	at := make([]int32, len(now))
-	var byID map[uint32]int // made once a farm is not where it is expected
+	var byID map[uint32]int // made when a farm is not at its expected position
 	next := 0
 	for i := range now {
 		id, k := now[i].ID, next
-		// It is expected where the one before it ended, or behind a farm that is gone.
+		// It is expected after the previous one, or after a deleted farm.
 		for k < len(before) && k < next+2 && before[k].ID != id {
 			k++
 		}
@@ -31,8 +31,8 @@ func Align(before, now []Farm) []int32 {
 	return at
 }
 
-// Apart returns the farms of each list that the other does not have as they are (see
-// Align), in their order: a farm that changed is in both.
+// Apart returns the farms of each list that have no equal in the other (see Align), in
+// order. A changed farm is in both results.
 func Apart(before, now []Farm) (was, is []Farm) {
 	at := Align(before, now)
 	for i, k := range at {
@@ -46,7 +46,7 @@ func Apart(before, now []Farm) (was, is []Farm) {
 	return was, is
 }
 
-// Gone returns the positions of the farms of before that Align found nowhere.
+// Gone returns the positions in before that Align did not find.
 func Gone(before []Farm, at []int32) (gone []int32) {
 	stayed := make([]bool, len(before))
 	for _, k := range at {

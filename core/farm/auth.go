@@ -5,18 +5,17 @@ import (
 	"slices"
 )
 
-// Auth is who a service lets in. Users and keys are asked for independently: a
-// service with both asks for both.
+// Auth restricts access to a service. Users and keys are independent: a service with both
+// requires both.
 type Auth struct {
-	// Users have passwords (basic authentication, RFC 7617); none asks for none.
+	// Users holds users and passwords (basic authentication, RFC 7617); empty requires none.
 	Users []AuthUser `json:"users,omitempty"`
-	// Realm is what clients are told they log in to; empty means DefaultRealm.
+	// Realm is the realm shown to clients; empty means DefaultRealm.
 	Realm string `json:"realm,omitempty"`
-	// Header names the request header that must carry one of Keys; empty asks
-	// for none.
+	// Header names the request header that must contain one of Keys; empty requires none.
 	Header string    `json:"header,omitempty"`
 	Keys   []AuthKey `json:"keys,omitempty"`
-	// Pass leaves the credentials in what backends get.
+	// Pass forwards the credentials to backends.
 	Pass bool `json:"pass,omitempty"`
 }
 
@@ -24,24 +23,24 @@ type Auth struct {
 type AuthUser struct {
 	Name string `json:"name"`
 	Hash string `json:"hash"`
-	// plain is the password Hash was just made of, until ForgetPasswords.
+	// plain is the new password from which Hash was made, until ForgetPasswords.
 	plain string
 }
 
-// NewAuthUser is a user whose hash was just made of that password.
+// NewAuthUser returns a user with a hash made from that password.
 func NewAuthUser(name, hash, password string) AuthUser {
 	return AuthUser{Name: name, Hash: hash, plain: password}
 }
 
-// Keep gives the user the hash of before, if same says that it is one of the
-// password just given: another hash of it would be a change that changes nothing.
+// Keep restores the hash before if same reports that it fits the new password: another hash
+// of the same password would be a change without effect.
 func (u *AuthUser) Keep(before string, same func(hash, password string) bool) {
 	if u.plain != "" && same(before, u.plain) {
 		u.Hash = before
 	}
 }
 
-// ForgetPasswords leaves nothing but hashes of the passwords of c.
+// ForgetPasswords removes all plain passwords from c.
 func (c *Config) ForgetPasswords() {
 	for i := range c.Farms {
 		c.Farms[i].ForgetPasswords()
@@ -55,32 +54,32 @@ func (f *Farm) ForgetPasswords() {
 			continue
 		}
 		for j := range g.Service.Auth.Users {
-			if u := &g.Service.Auth.Users[j]; u.plain != "" { // a shared one is not written
+			if u := &g.Service.Auth.Users[j]; u.plain != "" { // shared ones are not written
 				u.plain = ""
 			}
 		}
 	}
 }
 
-// AuthKey is the SHA-256 of a key, in 64 hexadecimal digits.
+// AuthKey is the SHA-256 of a key, as 64 hexadecimal digits.
 type AuthKey string
 
-// The bounds of an Auth.
+// Limits of Auth.
 const (
 	MaxAuthUsers = 256
 	MaxAuthKeys  = 64
 	DefaultRealm = "Restricted"
 )
 
-// Format writes the name alone, whatever the verb: a configuration that ends
-// up in a message by mistake gives nobody anything to guess at.
+// Format writes only the name, whatever the verb, so that a configuration in a message does
+// not reveal hashes.
 func (u AuthUser) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "user %q", u.Name) }
 
 // Format is the same for keys.
 func (AuthKey) Format(f fmt.State, _ rune) { fmt.Fprint(f, "key") }
 
-// keyHeaders are the headers in which services of the farm expect keys: their
-// values are nobody's to read.
+// keyHeaders returns the headers in which services of the farm expect keys. Their values
+// must not be logged.
 func (h *HTTP) keyHeaders() (names []string) {
 	for i := range h.Services {
 		if a := h.Services[i].Auth; a != nil && a.Header != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Another hash of the password there is would be a change that changes nothing.
+// Another hash of the current password would be a change without effect.
 func TestAHashOfThePasswordThereIsStays(t *testing.T) {
 	same := func(hash, password string) bool { return hash == "old hash of "+password }
 	c := &farm.Config{Farms: []farm.Farm{{HTTP: &farm.HTTP{Services: []farm.Service{{}, {Auth: &farm.Auth{

@@ -5,14 +5,13 @@ import (
 	"slices"
 )
 
-// MaxUserspacePorts is how many virtual ports a farm in userspace may have,
-// those of TCP and of UDP counted apart: each takes a socket per loop.
+// MaxUserspacePorts is the maximum number of virtual ports of a farm in userspace. TCP and
+// UDP ports count separately, because each needs a socket per loop.
 const MaxUserspacePorts = 32
 
-// Carrier tells which data path carries an l4xnat farm, DataPathUserspace or
-// DataPathKernel, and why. It is never DataPathAuto. A farm that asks for a path
-// that cannot carry it gets the kernel; mgmt/validate refuses such farms with
-// the reason of NotUserspace or NotKernel.
+// Carrier returns the data path of an l4xnat farm, DataPathUserspace or DataPathKernel, with
+// the reason. It never returns DataPathAuto. A farm set to a path that cannot carry it gets
+// the kernel; mgmt/validate refuses such farms with the reason of NotUserspace or NotKernel.
 func (f *Farm) Carrier() (path DataPath, why string) {
 	l := f.L4
 	if reason := l.NotUserspace(); reason != "" {
@@ -33,7 +32,7 @@ func (f *Farm) Carrier() (path DataPath, why string) {
 	return DataPathUserspace, fmt.Sprintf("protocol %s with nattype %s on port %s can be served completely", l.Protocol, l.NAT, l.PortsText())
 }
 
-// InUserspace reports whether the farm is an l4xnat farm the engine carries.
+// InUserspace reports whether the farm is an l4xnat farm carried by the engine.
 func (f *Farm) InUserspace() bool {
 	if f.L4 == nil {
 		return false
@@ -42,11 +41,11 @@ func (f *Farm) InUserspace() bool {
 	return path == DataPathUserspace
 }
 
-// InKernel reports whether the farm is an l4xnat farm packet filter rules carry.
+// InKernel reports whether the farm is an l4xnat farm carried by packet filter rules.
 func (f *Farm) InKernel() bool { return f.L4 != nil && !f.InUserspace() }
 
-// Transparent reports whether the engine carries the farm and its backends are
-// to see the addresses of clients, as with NATTarget.
+// Transparent reports whether the engine carries the farm and backends see client addresses,
+// as with NATTarget.
 func (f *Farm) Transparent() bool { return f.InUserspace() && f.L4.NAT == NATTarget }
 
 // marks reports whether packets to some backend have a mark.
@@ -57,14 +56,15 @@ func (l *L4) marks() bool {
 // Datagrams reports whether the protocol is UDP, or UDP beside TCP.
 func (l *L4) Datagrams() bool { return l.Protocol == L4UDP || l.Protocol == L4TCPUDP }
 
-// MostPorts is how many virtual ports userspace opens for the farm's protocol.
+// MostPorts returns the maximum number of virtual ports in userspace for the farm's
+// protocol.
 func (l *L4) MostPorts() int { return MaxUserspacePorts / len(l.Protocol.Transports()) }
 
-// NotUserspace says why the engine cannot carry the farm; empty when it can.
+// NotUserspace returns why the engine cannot carry the farm, or an empty string.
 func (l *L4) NotUserspace() string { why, _ := l.NeedsKernel(); return why }
 
-// NeedsKernel says why the engine cannot carry the farm and what to change so that
-// it can; empty when it can.
+// NeedsKernel returns why the engine cannot carry the farm and the change that would allow
+// it, or empty strings.
 func (l *L4) NeedsKernel() (why, instead string) {
 	switch n := l.PortCount(); {
 	case l.Protocol != L4TCP && !l.Datagrams():
@@ -89,8 +89,8 @@ func (l *L4) NeedsKernel() (why, instead string) {
 	return "", ""
 }
 
-// NotKernel says why packet filter rules cannot carry the farm; empty when they
-// can. The farm has profile l4xnat.
+// NotKernel returns why packet filter rules cannot carry the farm, which has profile l4xnat,
+// or an empty string.
 func (f *Farm) NotKernel() string {
 	if reason := f.L4.NotKernel(); reason != "" {
 		return reason
@@ -103,12 +103,11 @@ func (f *Farm) NotKernel() string {
 	return ""
 }
 
-// NotKernel says which settings packet filter rules cannot carry; empty when
-// there are none.
+// NotKernel returns why packet filter rules cannot carry these settings, or an empty string.
 func (l *L4) NotKernel() string { _, why := l.NeedsUserspace(); return why }
 
-// NeedsUserspace is the field, of the farm or of a backend, because of which packet
-// filter rules cannot carry the farm, and why; empty when they can.
+// NeedsUserspace returns the field of the farm or a backend that packet filter rules do not
+// support, with the reason, or empty strings.
 func (l *L4) NeedsUserspace() (field, why string) {
 	const proxy = "the PROXY protocol is spoken in userspace"
 	switch {
@@ -126,7 +125,7 @@ func (l *L4) NeedsUserspace() (field, why string) {
 	return "", ""
 }
 
-// routesNames reports whether some backend takes only some server names.
+// routesNames reports whether some backend has server names.
 func (l *L4) routesNames() bool {
 	for i := range l.Backends {
 		if len(l.Backends[i].ServerNames) > 0 {

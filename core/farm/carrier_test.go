@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// one to n.
+// ports returns the range from one to n.
 func ports(n uint16) []farm.PortRange { return []farm.PortRange{{First: 1, Last: n}} }
 
 func TestEveryL4FarmHasACarrierAndAReason(t *testing.T) {
@@ -57,7 +57,7 @@ func TestEveryL4FarmHasACarrierAndAReason(t *testing.T) {
 	}
 }
 
-// of is a farm with these settings: tcp, nat and port 80 where they say nothing.
+// of returns a farm with these settings, by default tcp, nat and port 80.
 func of(l farm.L4) farm.Farm {
 	if l.Protocol == "" {
 		l.Protocol = farm.L4TCP
@@ -91,7 +91,7 @@ func TestIdleTimesAreThoseOfTheCarrier(t *testing.T) {
 	}
 }
 
-// What a protocol needs of the kernel, and what it is carried by.
+// Protocols have the right transports and kernel requirements.
 func TestProtocolsHaveTheirTransports(t *testing.T) {
 	helped, by := map[bool]int{}, map[string]int{}
 	for _, p := range farm.L4Protocols() {

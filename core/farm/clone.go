@@ -2,12 +2,11 @@ package farm
 
 import "slices"
 
-// Clone returns a deep copy: changing it never changes c. The bytes of
-// certificates are shared, nobody changes those.
+// Clone returns a deep copy that shares only the immutable bytes of certificates.
 func (c *Config) Clone() *Config { return c.CloneWith(func(*Farm) bool { return true }) }
 
-// CloneWith is Clone of all but farms that change says no to: these are shared with c, and
-// must not be changed in either.
+// CloneWith is Clone, but farms for which change returns false are shared with c and must
+// not be changed in either.
 func (c *Config) CloneWith(change func(*Farm) bool) *Config {
 	out := &Config{Farms: slices.Clone(c.Farms), Certificates: slices.Clone(c.Certificates), Authorities: slices.Clone(c.Authorities),
 		Challenges: slices.Clone(c.Challenges), System: c.System.Clone(), SystemUnsaid: c.SystemUnsaid,
@@ -51,7 +50,7 @@ func own[T any](p *T) *T {
 	return &v
 }
 
-// Farm returns the farm of that name, nil when there is none.
+// Farm returns the farm of that name, or nil.
 func (c *Config) Farm(name string) *Farm {
 	for i := range c.Farms {
 		if c.Farms[i].Name == name {

@@ -2,16 +2,15 @@ package farm
 
 import "slices"
 
-// Compression says which bodies of answers are encoded for clients that accept
-// it, and how.
+// Compression configures the compression of response bodies for clients that accept it.
 type Compression struct {
-	// Codings are those to use, the preferred one first.
+	// Codings lists the codings to use, in order of preference.
 	Codings []Coding `json:"codings"`
-	// Min is how many bytes a body must have if its length is known; 0 means
+	// Min is the minimum size of a body of known length, in bytes; 0 means
 	// DefaultCompressionMin.
 	Min uint32 `json:"min,omitempty"`
-	// Types are media types in lower case, "type/*" stands for all of a type;
-	// none means DefaultCompressionTypes.
+	// Types lists media types in lower case, also as "type/*"; empty means
+	// DefaultCompressionTypes.
 	Types []string         `json:"types,omitempty"`
 	Level CompressionLevel `json:"level,omitempty"`
 }
@@ -44,12 +43,11 @@ func CompressionLevels() []CompressionLevel {
 	return []CompressionLevel{CompressionFast, CompressionDefault, CompressionBest}
 }
 
-// DefaultCompressionMin is the shortest body that is worth it: with its head it
-// fills a packet.
+// DefaultCompressionMin is the smallest body worth compressing: with its head it fills a
+// packet.
 const DefaultCompressionMin uint32 = 1024
 
-// DefaultCompressionTypes returns the media types that are text and usually
-// sent as they are.
+// DefaultCompressionTypes returns media types of text that is usually sent uncompressed.
 func DefaultCompressionTypes() []string {
 	return []string{
 		"text/html", "text/plain", "text/css", "text/xml", "text/csv", "text/markdown", "text/javascript", "text/calendar", "text/vcard",

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// What nobody set is as the manual says, and bounds are where the contract has them.
+// Defaults equal those in the manual, and limits those in the contract.
 func TestDefaultsAndBoundsAreWhatTheManualSays(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -59,7 +59,7 @@ func TestDefaultsAndBoundsAreWhatTheManualSays(t *testing.T) {
 	}
 }
 
-// words writes a list down.
+// words returns a list as text.
 func words[T ~string](list []T) string {
 	out := make([]string, len(list))
 	for i, w := range list {
@@ -68,7 +68,7 @@ func words[T ~string](list []T) string {
 	return strings.Join(out, " ")
 }
 
-// The words of a setting are told in one order, in help and in manual pages.
+// The words of a setting have one order, in help and manual pages.
 func TestSettingsHaveTheirWords(t *testing.T) {
 	for got, want := range map[string]string{
 		words(farm.Profiles()):          "http l4xnat gslb",
@@ -120,7 +120,7 @@ func TestSettingsHaveTheirWords(t *testing.T) {
 	}
 }
 
-// Where nobody gave settings everything is empty, and nothing is served.
+// A farm without settings has empty values and serves nothing.
 func TestAFarmWithoutSettingsServesNothing(t *testing.T) {
 	none := farm.Farm{VIP: netip.MustParseAddr("192.0.2.1"), VPort: 80}
 	log, on := none.Log()
@@ -143,8 +143,7 @@ func TestAFarmWithoutSettingsServesNothing(t *testing.T) {
 	}
 }
 
-// The machine's packet filter sees what is carried by it, which packets that are
-// only sent on are not.
+// The machine's packet filter sees only the packets of some farms.
 func TestWhichFarmsGoByThePacketFilter(t *testing.T) {
 	for nat, want := range map[farm.NATType]bool{farm.NATMasquerade: true, farm.NATTarget: true, farm.NATStateless: true, farm.NATDirect: false} {
 		if f := (farm.Farm{L4: &farm.L4{NAT: nat}}); f.Filtered() != want {
@@ -156,7 +155,7 @@ func TestWhichFarmsGoByThePacketFilter(t *testing.T) {
 	}
 }
 
-// Idle times are those of the transport, and of packets the engine does not see.
+// Idle timeouts depend on the transport, and on whether the engine sees the packets.
 func TestIdleTimesFollowTheTransport(t *testing.T) {
 	for _, test := range []struct {
 		l    farm.L4
@@ -180,7 +179,7 @@ func TestIdleTimesFollowTheTransport(t *testing.T) {
 	}
 }
 
-// Backends made of names come behind all others, and keep their order.
+// Backends made from names come after all others and keep their order.
 func TestANewBackendComesBeforeThoseMadeOfNames(t *testing.T) {
 	f := farm.Farm{L4: &farm.L4{Backends: []farm.Backend{{ID: 1}, {ID: 2, Of: 1}, {ID: 3, Of: 1}}}}
 	if at := f.Own().Add(farm.Backend{ID: 4, Slot: 9}); at != 1 {

@@ -9,74 +9,73 @@ import (
 	"strings"
 )
 
-// ProfileGSLB is that of farms which answer for zones of the DNS.
+// ProfileGSLB is the profile of authoritative DNS farms.
 const ProfileGSLB Profile = "gslb"
 
-// GSLB holds the settings of a gslb farm: the zones it answers for, and the services
-// that choose addresses for some of their names.
+// GSLB holds the settings of a gslb farm: its zones, and services that choose addresses for
+// some of their names.
 type GSLB struct {
 	Services []DNSService `json:"services,omitempty"`
 	Zones    []Zone       `json:"zones,omitempty"`
-	// LastZone is the highest ID a zone of the farm was given, also one that is gone.
+	// LastZone is the highest zone ID used so far.
 	LastZone uint32 `json:"last_zone,omitempty"`
-	// ServerVersion is what version.bind is answered with; empty refuses the question.
-	// NSID is the name of this server for clients that ask for it (RFC 5001).
+	// ServerVersion is the answer to version.bind; empty refuses the query. NSID identifies
+	// this server to clients that request it (RFC 5001).
 	ServerVersion string `json:"server_version,omitempty"`
 	NSID          string `json:"nsid,omitempty"`
-	// QueryRate bounds the queries per second of a client net (/24 of IPv4, /56 of
-	// IPv6), AnswerRate those that get the same answer; 0 does not. Of answers
-	// beyond AnswerRate every Slip-th is sent truncated, so that a client whose
-	// address was borrowed comes back by TCP; 0 means DefaultSlip.
+	// QueryRate limits the queries per second of a client net (/24 of IPv4, /56 of IPv6),
+	// AnswerRate those with the same answer; 0 means no limit. Of answers above AnswerRate
+	// every Slip-th is sent truncated, so that clients with a spoofed address can use TCP; 0
+	// means DefaultSlip.
 	QueryRate  uint32 `json:"query_rate,omitempty"`
 	AnswerRate uint32 `json:"answer_rate,omitempty"`
 	Slip       uint8  `json:"slip,omitempty"`
-	// MaxConnections bounds the TCP connections of the farm; 0 means
-	// DefaultDNSConnections. IdleTimeout is how long one may be silent; 0 means
-	// DefaultDNSIdle.
+	// MaxConnections limits the farm's TCP connections; 0 means DefaultDNSConnections.
+	// IdleTimeout is their idle timeout; 0 means DefaultDNSIdle.
 	MaxConnections uint32  `json:"maxconnections,omitempty"`
 	IdleTimeout    Seconds `json:"idle_timeout,omitempty"`
-	// Transfers are the secondaries that may copy zones (RFC 5936); none, nobody may.
-	// Notified are told of changes (RFC 1996), on port 53.
+	// Transfers lists the secondaries that may copy zones (RFC 5936); empty allows none.
+	// Notified lists the addresses notified of changes (RFC 1996), on port 53.
 	Transfers []netip.Prefix `json:"transfer_from,omitempty"`
 	Notified  []netip.Addr   `json:"notify,omitempty"`
-	// Keys sign transfers and what is told of changes (RFC 8945); with any, nobody copies
-	// a zone without one of them. The first signs what is told.
+	// Keys sign transfers and notifications (RFC 8945). If there are any, transfers require
+	// one of them. The first key signs notifications.
 	Keys []TransferKey `json:"transfer_keys,omitempty"`
-	// TLS answers on TLSPort, too, by connections that are encrypted (DoT, RFC 7858);
-	// nil does not. Port 0 means DefaultDoTPort.
+	// TLS also serves encrypted connections on TLSPort (DoT, RFC 7858); nil does not. Port 0
+	// means DefaultDoTPort.
 	TLS     *TLS   `json:"tls,omitempty"`
 	TLSPort uint16 `json:"dot_port,omitempty"`
-	// Logs makes each question that is answered leave a line where AccessLog says.
+	// Logs logs each answered query as configured in AccessLog.
 	Logs      bool      `json:"logs,omitempty"`
 	AccessLog AccessLog `json:"access_log,omitzero"`
 }
 
-// DNSService chooses the addresses a name has just now: of the backends that
-// work, for the client that asks.
+// DNSService chooses the current addresses of a name among working backends, depending on
+// the client.
 type DNSService struct {
 	// ID is stable and unique among all services of the configuration.
 	ID        uint32       `json:"id,omitempty"`
 	Name      string       `json:"name"`
 	Algorithm DNSAlgorithm `json:"algorithm"`
-	// Port is that of the built-in check by TCP; 0 means DefaultDNSPort. Check is the
-	// name of the check that is asked instead.
+	// Port is the port of the built-in TCP check; 0 means DefaultDNSPort. Check is the name
+	// of a check that replaces it.
 	Port  uint16 `json:"deftcpport,omitempty"`
 	Check string `json:"farmguardian,omitempty"`
-	// TTL is how long answers may be kept, DegradedTTL while a backend is down; 0 means
+	// TTL is the time to live of answers, DegradedTTL that while a backend is down; 0 means
 	// DefaultDNSTTL, and TTL. NoTTL is a TTL of zero.
 	TTL         Seconds `json:"ttl,omitempty"`
 	DegradedTTL Seconds `json:"degraded_ttl,omitempty"`
-	// Answers is how many addresses an answer has at most; 0 means all that work with
+	// Answers is the maximum number of addresses in an answer; 0 means all working ones with
 	// roundrobin, and one otherwise.
 	Answers uint8 `json:"answers,omitempty"`
-	// AllDown is what is answered when no backend works; empty means AllDownAll.
-	// Fallback are the addresses of AllDownFallback.
+	// AllDown is the behaviour when no backend works; empty means AllDownAll. Fallback holds
+	// the addresses of AllDownFallback.
 	AllDown  AllDown      `json:"all_down,omitempty"`
 	Fallback []netip.Addr `json:"fallback,omitempty"`
-	// Unprobed answers with backends before their first probe has a result.
+	// Unprobed includes backends without a probe result.
 	Unprobed bool      `json:"answer_unprobed,omitempty"`
 	Backends []Backend `json:"backends,omitempty"`
-	// LastSlot is the highest slot a backend was given, also one that is gone.
+	// LastSlot is the highest backend slot used so far.
 	LastSlot uint32 `json:"last_seat,omitempty"`
 }
 
@@ -85,14 +84,14 @@ type DNSAlgorithm string
 
 // The algorithms.
 const (
-	DNSRoundRobin DNSAlgorithm = "roundrobin" // all that work, beginning with another one each time
-	DNSPriority   DNSAlgorithm = "prio"       // the best that works
-	DNSWeight     DNSAlgorithm = "weight"     // by chance, in proportion to weights
-	DNSHash       DNSAlgorithm = "hash"       // always the same for a client net
-	DNSGeo        DNSAlgorithm = "geo"        // those for the client's net, country or continent, else those for none
-	DNSNearest    DNSAlgorithm = "nearest"    // those the fewest kilometres from the client
-	DNSFastest    DNSAlgorithm = "fastest"    // those that answer their checks soonest
-	DNSLoad       DNSAlgorithm = "load"       // those that have the least to do
+	DNSRoundRobin DNSAlgorithm = "roundrobin" // all working ones, rotated
+	DNSPriority   DNSAlgorithm = "prio"       // the best working one
+	DNSWeight     DNSAlgorithm = "weight"     // at random, by weight
+	DNSHash       DNSAlgorithm = "hash"       // constant for a client net
+	DNSGeo        DNSAlgorithm = "geo"        // by the client's net, country or continent, else those without
+	DNSNearest    DNSAlgorithm = "nearest"    // nearest to the client in kilometres
+	DNSFastest    DNSAlgorithm = "fastest"    // lowest latency of checks
+	DNSLoad       DNSAlgorithm = "load"       // lowest load
 )
 
 // DNSAlgorithms lists every algorithm.
@@ -100,34 +99,34 @@ func DNSAlgorithms() []DNSAlgorithm {
 	return []DNSAlgorithm{DNSRoundRobin, DNSPriority, DNSWeight, DNSHash, DNSGeo, DNSNearest, DNSFastest, DNSLoad}
 }
 
-// AllDown is what a service answers when none of its backends works.
+// AllDown is the behaviour of a service without a working backend.
 type AllDown string
 
-// The answers.
+// The behaviours.
 const (
-	AllDownAll      AllDown = "all"      // as if all worked: somebody may reach one
+	AllDownAll      AllDown = "all"      // as if all worked: some client may reach one
 	AllDownNone     AllDown = "none"     // no address
 	AllDownFail     AllDown = "servfail" // a failure, so that resolvers ask another server
 	AllDownFallback AllDown = "fallback" // the fallback addresses
 )
 
-// AllDowns lists every one.
+// AllDowns lists every behaviour.
 func AllDowns() []AllDown {
 	return []AllDown{AllDownAll, AllDownNone, AllDownFail, AllDownFallback}
 }
 
-// Zone is a part of the DNS a gslb farm answers for.
+// Zone is a DNS zone served by a gslb farm.
 type Zone struct {
 	// ID is stable and unique among the zones of the farm.
 	ID uint32 `json:"id,omitempty"`
-	// Name is the domain in lower case, without a dot at its end, or RootZone.
+	// Name is the domain in lower case, without a trailing dot, or RootZone.
 	Name string `json:"name"`
-	// NameServer is the first name server of the SOA record, relative to the zone
-	// unless it ends with a dot.
+	// NameServer is the primary name server in the SOA record, relative to the zone unless
+	// it ends with a dot.
 	NameServer string `json:"defnamesv,omitempty"`
-	// Serial is that of the SOA record; it rises with every change of the zone.
+	// Serial is the serial of the SOA record. It rises with every change of the zone.
 	Serial uint32 `json:"serial,omitempty"`
-	// TTL is that of records without one; 0 means DefaultZoneTTL, NoTTL zero.
+	// TTL is the default of records; 0 means DefaultZoneTTL, NoTTL zero.
 	TTL     Seconds  `json:"ttl,omitempty"`
 	Records []Record `json:"records,omitempty"`
 	// Packed holds the records of a large zone in an engine, which has no Records then: runs
@@ -136,45 +135,46 @@ type Zone struct {
 	Packed []string `json:"-" cbor:"packed,omitempty"`
 	// LastRecord is the highest ID a record was given, also one that is gone.
 	LastRecord uint32 `json:"last_record,omitempty"`
-	// Signing is what answers are signed with. Keys are made when that is set first, and
-	// kept while it is not.
+	// Signing is the DNSSEC algorithm. Keys are generated when it is first set, and kept if
+	// it is unset.
 	Signing SigningAlgorithm `json:"dnssec,omitempty"`
 	Keys    []ZoneKey        `json:"keys,omitempty"`
-	// Held are times to live of answers, KeysHeld those of the list of keys, that were longer
-	// than they are now and that resolvers may still go by.
+	// Held holds former, longer TTLs of answers that resolvers may still use, KeysHeld those
+	// of the DNSKEY set.
 	Held     HeldTTL `json:"held,omitzero"`
 	KeysHeld HeldTTL `json:"keys_held,omitzero"`
-	// KeyDays is after how many days the next key is made by itself; 0: never.
+	// KeyDays is the age in days at which the next key is generated automatically; 0 means
+	// never.
 	KeyDays uint16 `json:"key_lifetime,omitempty"`
 }
 
-// Record is one resource of a zone.
+// Record is one resource record of a zone.
 type Record struct {
-	// ID is one more than the number the API calls it; 0 means that none was given yet.
+	// ID is the API's record number plus one; 0 means not assigned yet.
 	ID uint32 `json:"id,omitempty"`
 	// Name is relative to the zone; "@" is the zone itself.
 	Name string     `json:"name"`
 	Type RecordType `json:"type"`
-	// TTL is 0 if the zone's, or that of the service, applies. NoTTL is a TTL of zero.
+	// TTL is 0 if that of the zone or service applies. NoTTL is a TTL of zero.
 	TTL Seconds `json:"ttl,omitempty"`
-	// Data is the value in the words of master files; names in it are relative to
-	// the zone unless they end with a dot. Of DYNA it is the name of a service.
+	// Data is the value in master file syntax; names in it are relative to the zone unless
+	// they end with a dot. For DYNA it is the name of a service.
 	Data    string `json:"rdata"`
 	Comment string `json:"comment,omitempty"`
 }
 
-// RecordType is what a record holds.
+// RecordType is the type of a record.
 type RecordType string
 
-// RecordDYNA is answered by a service of the farm.
+// RecordDYNA is a record whose addresses a service of the farm chooses.
 const RecordDYNA RecordType = "DYNA"
 
-// RecordALIAS is asked for where a name, the zone itself too, is to have the addresses of
-// another one. No zone has it: it becomes DYNA, see Alias.
+// RecordALIAS gives a name, also that of the zone, the addresses of another one. It is never
+// stored: Alias converts it to DYNA.
 const RecordALIAS RecordType = "ALIAS"
 
-// RecordTypes lists the types that have names, those of the family first. Others are
-// written by their numbers, as TYPE65534 (RFC 3597).
+// RecordTypes lists the types with names, first those of Zevenet. Others are written by
+// number, as TYPE65534 (RFC 3597).
 func RecordTypes() []RecordType {
 	return []RecordType{
 		"A", "AAAA", "NS", "CNAME", RecordDYNA, "MX", "SRV", "TXT", "PTR", "NAPTR", "SOA", "CAA", "TLSA", "SVCB", "HTTPS", "DS",
@@ -183,8 +183,8 @@ func RecordTypes() []RecordType {
 	}
 }
 
-// FirstDNSBackend is what the first backend of a service of a gslb farm is called: 1 is
-// the primary, 2 the secondary (contract).
+// FirstDNSBackend is the API's number of the first backend of a gslb service: 1 is the
+// primary, 2 the secondary (contract).
 const FirstDNSBackend = 1
 
 // Defaults of a gslb farm.
@@ -201,8 +201,8 @@ const (
 // DefaultGSLB returns the settings a new gslb farm starts with.
 func DefaultGSLB() *GSLB { return &GSLB{} }
 
-// NewZone is a zone as it begins (contract, zones of gslb farms): with a name
-// server whose address is still to be told.
+// NewZone returns a new zone (contract, zones of gslb farms): with a name server whose
+// address must still be set.
 func NewZone(name string) Zone {
 	return Zone{Name: strings.ToLower(name), NameServer: "ns1", Records: []Record{
 		{Name: "@", Type: "NS", Data: "ns1"},
@@ -210,29 +210,29 @@ func NewZone(name string) Zone {
 	}}
 }
 
-// Continents are the codes of those there are.
+// Continents returns the codes of all continents.
 func Continents() []string { return []string{"AF", "AN", "AS", "EU", "NA", "OC", "SA"} }
 
-// ParseCoordinates reads a latitude and a longitude in degrees, as "48.14,11.58".
+// ParseCoordinates parses a latitude and a longitude in degrees, as "48.14,11.58".
 func ParseCoordinates(text string) (latitude, longitude float64, err error) {
 	north, east, _ := strings.Cut(text, ",")
 	latitude, err = strconv.ParseFloat(strings.TrimSpace(north), 64)
 	if err == nil {
 		longitude, err = strconv.ParseFloat(strings.TrimSpace(east), 64)
 	}
-	if err != nil || !(latitude >= -90 && latitude <= 90 && longitude >= -180 && longitude <= 180) { // NaN is in no range
+	if err != nil || !(latitude >= -90 && latitude <= 90 && longitude >= -180 && longitude <= 180) { // also refuses NaN
 		return 0, 0, errors.New("it is no latitude and longitude as 48.14,11.58")
 	}
 	return latitude, longitude, nil
 }
 
-// EffectivePort is the port in force.
+// EffectivePort returns the port, or the default.
 func (s *DNSService) EffectivePort() uint16 { return cmp.Or(s.Port, DefaultDNSPort) }
 
-// EffectiveAllDown is the answer in force.
+// EffectiveAllDown returns AllDown, or the default.
 func (s *DNSService) EffectiveAllDown() AllDown { return cmp.Or(s.AllDown, AllDownAll) }
 
-// MostAnswers is how many addresses an answer has at most.
+// MostAnswers returns the maximum number of addresses in an answer.
 func (s *DNSService) MostAnswers() int {
 	if s.Answers == 0 && s.Algorithm != DNSRoundRobin {
 		return 1
@@ -243,10 +243,10 @@ func (s *DNSService) MostAnswers() int {
 	return int(s.Answers)
 }
 
-// FQDN is the name of the zone with a dot at its end; that of the root is one.
+// FQDN returns the name of the zone with a trailing dot.
 func (z *Zone) FQDN() string { return strings.TrimSuffix(z.Name, ".") + "." }
 
-// Qualify is a name of the zone with a dot at its end.
+// Qualify returns a name of the zone with a trailing dot.
 func (z *Zone) Qualify(relative string) string {
 	if z.Name == RootZone {
 		return relative + "."
@@ -254,10 +254,10 @@ func (z *Zone) Qualify(relative string) string {
 	return relative + "." + z.Name + "."
 }
 
-// RootZone is the name of the root of the DNS, the only one that has a dot at its end.
+// RootZone is the name of the DNS root, the only one with a trailing dot.
 const RootZone = "."
 
-// Record returns the record the API calls by that number, nil when there is none.
+// Record returns the record with the API's number, or nil.
 func (z *Zone) Record(number int) *Record {
 	for i := range z.Records {
 		if int(z.Records[i].ID)-1 == number {
@@ -267,7 +267,7 @@ func (z *Zone) Record(number int) *Record {
 	return nil
 }
 
-// Zone returns the zone of that name, nil when there is none.
+// Zone returns the zone of that name, or nil.
 func (d *GSLB) Zone(name string) *Zone {
 	for i := range d.Zones {
 		if d.Zones[i].Name == name {
@@ -277,7 +277,7 @@ func (d *GSLB) Zone(name string) *Zone {
 	return nil
 }
 
-// Service returns the service of that name, nil when there is none.
+// Service returns the service of that name, or nil.
 func (d *GSLB) Service(name string) *DNSService {
 	for i := range d.Services {
 		if d.Services[i].Name == name {
@@ -287,7 +287,7 @@ func (d *GSLB) Service(name string) *DNSService {
 	return nil
 }
 
-// UsedBy names the zones that have a record answered by the service.
+// UsedBy returns the zones with a record that uses the service.
 func (d *GSLB) UsedBy(service string) (zones []string) {
 	for i := range d.Zones {
 		if slices.ContainsFunc(d.Zones[i].Records, func(r Record) bool { return r.Type == RecordDYNA && r.Data == service }) {
@@ -297,8 +297,7 @@ func (d *GSLB) UsedBy(service string) (zones []string) {
 	return zones
 }
 
-// RenameDNSFarm has the services follow that name a gslb farm which is called something
-// else now.
+// RenameDNSFarm updates the services that refer to a renamed gslb farm.
 func (c *Config) RenameDNSFarm(from, to string) {
 	for i := range c.Farms {
 		services := c.Farms[i].Services()
@@ -310,8 +309,8 @@ func (c *Config) RenameDNSFarm(from, to string) {
 	}
 }
 
-// ChoosesByPlace is the first service of the farm that asks where clients are, nil for
-// none; with measured that it asks how far they are from its backends.
+// ChoosesByPlace returns the first service of the farm that uses client locations, or nil.
+// With measured only those count that use distances.
 func (f *Farm) ChoosesByPlace(measured bool) *DNSService {
 	if f.Global == nil {
 		return nil
@@ -325,7 +324,7 @@ func (f *Farm) ChoosesByPlace(measured bool) *DNSService {
 	return nil
 }
 
-// Zones are the settings of a farm that answers for zones, nil for others.
+// Zones returns the settings of a gslb farm, or nil.
 func (f *Farm) Zones() *GSLB { return f.Global }
 
 // WithZones returns a copy of a farm that answers for zones, which has these instead. It
@@ -347,15 +346,15 @@ func (f *Farm) Records() (n int) {
 	return n
 }
 
-// OwnZones has the farm share its lists of zones and keys with nobody: what each zone has
-// is still shared, and may be replaced.
+// OwnZones copies the farm's lists of zones and keys, so that they are no longer shared. The
+// contents of each zone are still shared and may be replaced.
 func (f *Farm) OwnZones() {
 	own := *f.Global
 	own.Zones, own.Keys = slices.Clone(own.Zones), slices.Clone(own.Keys)
 	f.Global = &own
 }
 
-// What every profile says of its farms (see settings), said by gslb.
+// Implementation of settings.
 
 func (d *GSLB) own() owner                { return nil }
 func (d *GSLB) transports() []L4Protocol  { return []L4Protocol{L4TCP, L4UDP} }
@@ -374,7 +373,7 @@ func (d *GSLB) filtered() bool            { return false }
 func (d *GSLB) keyHeaders() []string      { return nil }
 func (d *GSLB) noGrace()                  {}
 
-// EffectiveTLSPort is the port of encrypted connections, 0 where there are none.
+// EffectiveTLSPort returns the port of encrypted connections, or 0.
 func (d *GSLB) EffectiveTLSPort() uint16 {
 	if d.TLS == nil {
 		return 0
@@ -382,7 +381,7 @@ func (d *GSLB) EffectiveTLSPort() uint16 {
 	return cmp.Or(d.TLSPort, DefaultDoTPort)
 }
 
-// vports are the farm's own, and that of encrypted connections.
+// vports returns the farm's port, and that of encrypted connections.
 func (d *GSLB) vports(f *Farm) []PortRange {
 	list, port := f.onePort(), d.EffectiveTLSPort()
 	switch {
@@ -394,7 +393,7 @@ func (d *GSLB) vports(f *Farm) []PortRange {
 	return append(list, PortRange{First: port, Last: port})
 }
 
-// log is in JSON always: the other form is one of requests.
+// log always uses JSON: the combined format is for requests.
 func (d *GSLB) log() (*AccessLog, bool) {
 	of := d.AccessLog
 	if of.Format = LogJSON; len(of.Fields) == 0 {
@@ -429,7 +428,7 @@ func (d *GSLB) copyTo(f *Farm) {
 	f.Global = &out
 }
 
-// What a service says of its backends (see owner).
+// Implementation of owner.
 
 func (s *DNSService) called() string            { return s.Name }
 func (s *DNSService) number() *uint32           { return &s.ID }

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Alias makes a record of type ALIAS one that is answered by a service whose only backend is
-// the name it stands for, at all its addresses, each of which is checked. A service there is
-// for the name is taken.
+// Alias converts a record of type ALIAS to DYNA, with a service whose only backend is the
+// target name, with all its addresses. Each address is checked. An existing service for the
+// name is used.
 func (d *GSLB) Alias(z *Zone, r *Record) {
 	target := strings.ToLower(strings.TrimSuffix(r.Data, "."))
 	if target != "" && !strings.HasSuffix(r.Data, ".") {
@@ -22,19 +22,19 @@ func (d *GSLB) Alias(z *Zone, r *Record) {
 	r.Type, r.Data = RecordDYNA, name
 }
 
-// AliasOf is the name, with a dot at its end, for which a service gives addresses that Alias
-// made; false for any other service, and when somebody made it do more than that.
+// AliasOf returns the target name, with a trailing dot, of a service made by Alias. It
+// returns false for other services, and for those changed to do more.
 func (d *GSLB) AliasOf(service string) (target string, is bool) {
 	s := d.Service(service)
 	if s == nil || len(s.Backends) == 0 || s.Backends[0].Resolve != ResolveAll ||
-		slices.ContainsFunc(s.Backends[1:], func(b Backend) bool { return b.Of == 0 }) { // the others are addresses of that one
+		slices.ContainsFunc(s.Backends[1:], func(b Backend) bool { return b.Of == 0 }) { // the others are addresses of the first
 		return "", false
 	}
 	target = s.Backends[0].Host
 	return target + ".", target != "" && d.aliasService(target) == service
 }
 
-// aliasService is what the service for the addresses of a name is called in the farm.
+// aliasService returns the name of the farm's service for the addresses of a name.
 func (d *GSLB) aliasService(target string) string {
 	name := aliasName(target, false)
 	if s := d.Service(name); s != nil && !s.standsFor(target) {
@@ -43,13 +43,12 @@ func (d *GSLB) aliasService(target string) string {
 	return name
 }
 
-// standsFor reports whether a name is one of its backends.
+// standsFor reports whether a backend of the service has that name.
 func (s *DNSService) standsFor(name string) bool {
 	return slices.ContainsFunc(s.Backends, func(b Backend) bool { return b.Host == name })
 }
 
-// aliasName is what a service for the addresses of a name is called; sure says that no
-// other name may have the same.
+// aliasName returns a service name for the addresses of a name. With sure it is unique.
 func aliasName(target string, sure bool) string {
 	const prefix, most, digits = "alias-", 64, 9
 	name := prefix + strings.NewReplacer(".", "-", "_", "-").Replace(target)

@@ -14,7 +14,7 @@ func TestAnAliasIsAServiceOfItsName(t *testing.T) {
 		{"www.example.net.", "alias-www-example-net", "www.example.net"},
 		{"WWW.Example.Net.", "alias-www-example-net", "www.example.net"},
 		{"web", "alias-web-example-com", "web.example.com"},
-		{"www-example.net.", "alias-www-example-net-76bd051a", "www-example.net"}, // the name is taken by another
+		{"www-example.net.", "alias-www-example-net-76bd051a", "www-example.net"}, // the name is used by another
 		{"www-example.net.", "alias-www-example-net-76bd051a", "www-example.net"},
 		{long + ".", "alias-long-long-long-long-long-long-long-long-long-long-2bef1a20", long},
 	} {

@@ -1,7 +1,7 @@
 package farm
 
-// RecordRun is a run of records that two lists have: Length of them, from Old in the one
-// and from New in the other.
+// RecordRun is a run of Length equal records in two lists, from Old in one and New in the
+// other.
 type RecordRun struct{ Old, New, Length int }
 
 // AlignRecords returns the runs of equal records of two lists in their order. What both

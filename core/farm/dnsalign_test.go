@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// What is in a run is equal, runs are in the order of both lists, and a record that was
-// neither changed nor removed is in one.
+// Records in a run are equal, runs follow the order of both lists, and every record that was
+// neither changed nor removed is in a run.
 func TestRecordsOfTwoListsAreAligned(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

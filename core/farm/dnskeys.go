@@ -5,30 +5,29 @@ import (
 	"time"
 )
 
-// SigningAlgorithm is what the answers of a zone are signed with (DNSSEC); empty, they are
-// not signed.
+// SigningAlgorithm is the DNSSEC algorithm of a zone; empty means unsigned.
 type SigningAlgorithm string
 
-// The algorithms (RFC 8624 §3.1), called as DNSKEY records have them.
+// The algorithms (RFC 8624 §3.1), with the names used in DNSKEY records.
 const (
 	SignECDSA   SigningAlgorithm = "ecdsap256sha256"
 	SignEd25519 SigningAlgorithm = "ed25519"
 )
 
-// SignNot is what no algorithm is called.
+// SignNot is the word for no algorithm.
 const SignNot SigningAlgorithm = "off"
 
 // SigningAlgorithms lists every algorithm.
 func SigningAlgorithms() []SigningAlgorithm { return []SigningAlgorithm{SignECDSA, SignEd25519} }
 
-// KeyState is what is done with a key of a zone.
+// KeyState is the state of a zone key.
 type KeyState string
 
-// The states, in the order a key has them.
+// The states, in the order of a key's life.
 const (
-	KeyPublished KeyState = "published" // resolvers learn it, so that it may sign later
-	KeyActive    KeyState = "active"    // it signs
-	KeyRetired   KeyState = "retired"   // it signs no more; what it signed may still be kept somewhere
+	KeyPublished KeyState = "published" // published, so that it can sign later
+	KeyActive    KeyState = "active"    // signs
+	KeyRetired   KeyState = "retired"   // no longer signs, but its signatures may still be cached
 )
 
 // KeyStates lists every state.
@@ -38,27 +37,26 @@ func KeyStates() []KeyState { return []KeyState{KeyPublished, KeyActive, KeyReti
 type ZoneKey struct {
 	Algorithm SigningAlgorithm `json:"algorithm"`
 	State     KeyState         `json:"state"`
-	// Since is when it got its state, in seconds since 1970.
+	// Since is when it entered its state, in Unix seconds.
 	Since int64 `json:"since"`
-	// Public is the key as DNSKEY records have it, in base64. Private is it in PKCS #8
-	// and base64, sealed wherever it is kept or shown.
+	// Public is the key as in DNSKEY records, in base64. Private is the PKCS #8 key in
+	// base64, sealed when stored or shown.
 	Public  string `json:"public_key"`
 	Private Secret `json:"private_key"`
-	// DSSeen is since when the parent zone is seen to have its DS record, in seconds since
-	// 1970; 0 while it is not, or nobody looks.
+	// DSSeen is since when the parent zone has the DS record, in Unix seconds, or 0 if it
+	// does not or this is unknown.
 	DSSeen int64 `json:"ds_seen,omitempty"`
-	// DSTTL is the longest time to live the DS records of the parent zone were seen to have
-	// since the key was made.
+	// DSTTL is the longest TTL seen of the parent's DS records since the key was made.
 	DSTTL Seconds `json:"ds_ttl,omitempty"`
 }
 
-// SecretZoneKey is what private keys of zones are sealed for.
+// SecretZoneKey is the sealing purpose of private zone keys.
 const SecretZoneKey = "zone key"
 
-// ActiveKey is the key that signs, nil without one.
+// ActiveKey returns the signing key, or nil.
 func (z *Zone) ActiveKey() *ZoneKey { return z.keyIn(KeyActive) }
 
-// NextKey is the key that is to sign next, nil without one.
+// NextKey returns the next signing key, or nil.
 func (z *Zone) NextKey() *ZoneKey { return z.keyIn(KeyPublished) }
 
 func (z *Zone) keyIn(s KeyState) *ZoneKey {
@@ -68,8 +66,8 @@ func (z *Zone) keyIn(s KeyState) *ZoneKey {
 	return nil
 }
 
-// NextKeyDue is when the next key is made by itself; false where keys have no lifetime, the
-// next one is there, or nothing is signed.
+// NextKeyDue returns when the next key is generated automatically. It returns false if keys
+// have no lifetime, the next key exists or the zone is unsigned.
 func (z *Zone) NextKeyDue() (time.Time, bool) {
 	k := z.ActiveKey()
 	if k == nil || z.Signing == "" || z.KeyDays == 0 || z.NextKey() != nil {
@@ -78,11 +76,11 @@ func (z *Zone) NextKeyDue() (time.Time, bool) {
 	return time.Unix(k.Since, 0).Add(time.Duration(z.KeyDays) * 24 * time.Hour), true
 }
 
-// Learned is when no resolver has a list of keys any more that is without a key, which
-// may sign from then on.
+// Learned returns when all cached key sets without this key have expired, so that it may
+// sign.
 func (z *Zone) Learned(k *ZoneKey) time.Time { return z.KeysHeld.Gone(k.Since, z.EffectiveTTL()) }
 
-// Activate has the key at a position sign, and the one that signed retire.
+// Activate makes the key at a position sign, and retires the previous one.
 func (z *Zone) Activate(at int, now time.Time) {
 	z.Keys = slices.Clone(z.Keys)
 	if was := z.ActiveKey(); was != nil {
@@ -91,8 +89,8 @@ func (z *Zone) Activate(at int, now time.Time) {
 	z.Keys[at].State, z.Keys[at].Since = KeyActive, now.Unix()
 }
 
-// LongestTTL is how long, in seconds, answers of the zone may be kept at most: what a key
-// signed may be in use for as long.
+// LongestTTL returns the longest TTL of the zone's answers in seconds, which is how long
+// signatures of a key may be used.
 func (z *Zone) LongestTTL(g *GSLB) Seconds {
 	longest := z.EffectiveTTL()
 	for i := range z.Records {

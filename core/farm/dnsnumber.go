@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// Follow gives zones and records without a number one, and zones their serials: as
-// before where nothing of what is answered differs, one more otherwise, and first in a new
-// zone. before are the settings that were in force, nil for none. A newer serial, in the zone
-// or in its SOA record, is taken. What is there already is not written:
-// others may read it.
+// Follow assigns numbers to zones and records without one, and serials to zones. A serial
+// stays if no answer changed, otherwise it is incremented; a new zone gets first. before
+// holds the previous settings, or nil. A newer serial in the zone or its SOA record is used.
+// Existing values are not written, because others may read them.
 func (g *GSLB) Follow(before *GSLB, first uint32) {
 	if before == nil {
 		before = &GSLB{}
@@ -38,7 +37,7 @@ func (g *GSLB) Follow(before *GSLB, first uint32) {
 	}
 }
 
-// zoneBefore is what a zone was: the one of its name, else of its number.
+// zoneBefore returns the previous version of a zone, by name, else by number.
 func (g *GSLB) zoneBefore(z *Zone, taken map[uint32]bool) *Zone {
 	if was := g.Zone(z.Name); was != nil {
 		return was
@@ -50,11 +49,11 @@ func (g *GSLB) zoneBefore(z *Zone, taken map[uint32]bool) *Zone {
 	return &g.Zones[at]
 }
 
-// NewerSerial reports whether secondaries take a serial for newer than another one (RFC 1982
+// NewerSerial reports whether secondaries consider a serial newer than another (RFC 1982
 // §3.2).
 func NewerSerial(serial, than uint32) bool { return int32(serial-than) > 0 }
 
-// NextSerial is the one behind a serial. 0 stands for none.
+// NextSerial returns the successor of a serial. 0 means none.
 func NextSerial(serial uint32) uint32 { return max(serial+1, 1) }
 
 func (z *Zone) follow(was *Zone, first uint32) {
@@ -67,7 +66,8 @@ func (z *Zone) follow(was *Zone, first uint32) {
 			serial = NextSerial(serial)
 		}
 	}
-	// Who copied the zone from another server, with its serial, is told of changes by a newer one only.
+	// Servers that copied the zone from another server, with its serial, only accept a newer
+	// one.
 	for _, told := range []uint32{z.Serial, z.soaSerial()} {
 		if told != 0 && NewerSerial(told, serial) {
 			serial = told
@@ -78,7 +78,7 @@ func (z *Zone) follow(was *Zone, first uint32) {
 	}
 }
 
-// soaSerial is the serial an SOA record of the zone says, 0 without one.
+// soaSerial returns the serial of the zone's SOA record, or 0 without one.
 func (z *Zone) soaSerial() uint32 {
 	at := slices.IndexFunc(z.Records, func(r Record) bool { return r.Type == "SOA" })
 	if at < 0 {
@@ -92,22 +92,22 @@ func (z *Zone) soaSerial() uint32 {
 	return uint32(serial)
 }
 
-// answersAs reports whether both zones answer the same.
+// answersAs reports whether both zones give the same answers.
 func (z *Zone) answersAs(o *Zone) bool {
 	return z.Name == o.Name && z.NameServer == o.NameServer && z.TTL == o.TTL && z.Signing == o.Signing && slices.EqualFunc(z.Keys, o.Keys, sameKey) && slices.EqualFunc(z.Records, o.Records, func(a, b Record) bool {
 		return a.Name == b.Name && a.Type == b.Type && a.TTL == b.TTL && a.Data == b.Data
 	})
 }
 
-// sameKey reports whether both keys are answered the same: what others were seen to have
-// does not matter.
+// sameKey reports whether both keys give the same answers. Observations of the parent zone
+// are ignored.
 func sameKey(a, b ZoneKey) bool {
 	a.DSSeen, b.DSSeen, a.DSTTL, b.DSTTL = 0, 0, 0, 0
 	return a == b
 }
 
-// number gives records without a number that of the same record before, else the next
-// one. Of two with the same, the second counts as having none.
+// number assigns records without a number that of the same previous record, or the next one.
+// Of two records with the same number the second gets a new one.
 func (z *Zone) number(was *Zone) {
 	if was != nil && len(z.Records) > 0 && len(was.Records) > 0 && &z.Records[0] == &was.Records[0] && len(z.Records) == len(was.Records) && z.LastRecord == was.LastRecord {
 		return // the same list
@@ -144,8 +144,8 @@ func (z *Zone) number(was *Zone) {
 	}
 }
 
-// numbersOf are those that records had in a zone, by their keys. Of a change of one record
-// among a million only those of its name are looked at.
+// numbersOf returns the numbers of a zone's records, by key. For a change of one record in a
+// million only the records of its name are compared.
 func (z *Zone) numbersOf(records []*Record) map[string][]uint32 {
 	if z == nil || len(records) == 0 {
 		return nil
@@ -164,7 +164,7 @@ func (z *Zone) numbersOf(records []*Record) map[string][]uint32 {
 	return known
 }
 
-// numbered reports whether everything in the settings has its number.
+// numbered reports whether everything in the settings has a number.
 func (g *GSLB) numbered() bool {
 	for i := range g.Zones {
 		z := &g.Zones[i]
@@ -180,5 +180,5 @@ func (g *GSLB) numbered() bool {
 	return true
 }
 
-// Key is what makes records of a zone the same.
+// Key identifies equal records of a zone.
 func (r *Record) Key() string { return strings.ToLower(r.Name) + " " + string(r.Type) + " " + r.Data }

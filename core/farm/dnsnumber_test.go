@@ -49,7 +49,8 @@ func TestASerialRisesWithWhatIsAnsweredOnly(t *testing.T) {
 	}
 }
 
-// A zone that comes from another server has been copied by others with its serial.
+// The serial of a zone imported from another server is continued, because others have copied
+// it.
 func TestASerialOfAnotherServerIsGoneOnWith(t *testing.T) {
 	soa := func(data string) farm.Record { return farm.Record{Name: "@", Type: "SOA", Data: data} }
 	g := numbered(nil, func(g *farm.GSLB) {
@@ -75,7 +76,7 @@ func TestNumbersOfRecordsAreGivenOnce(t *testing.T) {
 	if z := g.Zones[0]; z.Records[0].ID != 1 || z.Records[1].ID != 3 || z.LastRecord != 3 {
 		t.Errorf("a deleted number comes back: %+v", z)
 	}
-	again := numbered(g, func(g *farm.GSLB) { // as a document has it: without numbers, in another order
+	again := numbered(g, func(g *farm.GSLB) { // as in a document: without numbers, in another order
 		g.Zones[0] = farm.Zone{Name: "example.com", NameServer: "ns1", Records: []farm.Record{{Name: "b", Type: "A", Data: "192.0.2.2"}, {Name: "A", Type: "A", Data: "192.0.2.1"}, {Name: "@", Type: "NS", Data: "ns1"}}}
 	})
 	if z := again.Zones[0]; z.Records[0].ID != 4 || z.Records[1].ID != 3 || z.Records[2].ID != 1 || z.LastRecord != 4 || z.ID != 1 {
@@ -100,7 +101,7 @@ func TestNumbersOfRecordsAreGivenOnce(t *testing.T) {
 
 func z(g *farm.GSLB) *farm.Zone { return &g.Zones[0] }
 
-// Who has everything numbered needs no copy to be numbered in.
+// A fully numbered farm is not copied.
 func TestAFarmIsNumberedOnceEverythingInItIs(t *testing.T) {
 	made := func(spoil func(*farm.Farm)) *farm.Farm {
 		g := numbered(nil, func(g *farm.GSLB) {

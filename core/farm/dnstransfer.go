@@ -5,18 +5,17 @@ import (
 	"strings"
 )
 
-// TransferKey is a key that a gslb farm and the servers that copy its zones share (TSIG,
-// RFC 8945).
+// TransferKey is a TSIG key shared by a gslb farm and its secondaries (RFC 8945).
 type TransferKey struct {
-	// Algorithm is that of the signatures; empty means TransferSHA256.
+	// Algorithm of the signatures; empty means TransferSHA256.
 	Algorithm TransferAlgorithm `json:"algorithm,omitempty"`
-	// Name is what both call the key, a name of the DNS without a dot at its end.
+	// Name is the shared name of the key, a DNS name without a trailing dot.
 	Name string `json:"name"`
-	// Secret is the key in base64, sealed wherever it is kept or shown.
+	// Secret is the key in base64, sealed when stored or shown.
 	Secret Secret `json:"secret"`
 }
 
-// TransferAlgorithm is one of those of RFC 8945 §6 that are not to be given up.
+// TransferAlgorithm is a recommended algorithm of RFC 8945 §6.
 type TransferAlgorithm string
 
 // The algorithms.
@@ -31,12 +30,12 @@ func TransferAlgorithms() []TransferAlgorithm {
 	return []TransferAlgorithm{TransferSHA256, TransferSHA384, TransferSHA512}
 }
 
-// EffectiveAlgorithm is the algorithm in force.
+// EffectiveAlgorithm returns the algorithm, or the default.
 func (k *TransferKey) EffectiveAlgorithm() TransferAlgorithm {
 	return cmp.Or(k.Algorithm, TransferSHA256)
 }
 
-// String is the key as dig takes it: [algorithm:]name:secret.
+// String returns the key in dig syntax: [algorithm:]name:secret.
 func (k TransferKey) String() string {
 	text := k.Name + ":" + string(k.Secret)
 	if k.EffectiveAlgorithm() != TransferSHA256 {
@@ -45,7 +44,7 @@ func (k TransferKey) String() string {
 	return text
 }
 
-// NewTransferKey reads what String writes. Names are without case.
+// NewTransferKey parses the output of String. Names are case-insensitive.
 func NewTransferKey(text string) (k TransferKey, ok bool) {
 	parts := strings.Split(text, ":")
 	if len(parts) == 3 {
@@ -61,5 +60,5 @@ func NewTransferKey(text string) (k TransferKey, ok bool) {
 	return k, k.Name != "" && k.Secret != ""
 }
 
-// SecretTransferKey is what keys of transfers are sealed for.
+// SecretTransferKey is the sealing purpose of transfer keys.
 const SecretTransferKey = "transfer key"

@@ -1,14 +1,13 @@
-// Package farm holds the nouns of the house as plain data: a configuration is
-// a list of farms, a farm has services, a service has backends; beside them stand
-// the settings of the machine.
+// Package farm defines the configuration as plain data: a list of farms, which have
+// services, which have backends, and the settings of the machine.
 //
-// The values are what the store keeps, what a snapshot carries and what every
-// engine compiles its tables from. They know no network, no storage and no
-// protocol, and they check nothing: the rules live in mgmt/validate, and an
-// engine that loads a snapshot checks again what it depends on.
+// The store keeps these values, snapshots contain them, and engines compile their tables
+// from them. They do not depend on networks, storage or protocols. They are not checked
+// here: the rules are in mgmt/validate, and an engine that loads a snapshot checks its
+// assumptions again.
 //
-// Numbers called ID are stable: they are given once by the store, survive
-// reloads, renames and reordering, and are never the position in a list. All
-// state outside the configuration (health, counters, sessions, connections)
-// is keyed by them. A value is read-only once it was published.
+// Numbers named ID are stable. The store assigns them once; they survive reloads, renames
+// and reordering, and are never positions in a list. All state outside the configuration
+// (health, counters, sessions, connections) is keyed by them. A published value is
+// read-only.
 package farm

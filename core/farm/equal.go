@@ -2,8 +2,8 @@ package farm
 
 import "slices"
 
-// Equal reports whether two backends are the same in every field, as reflect.DeepEqual
-// does, in a hundredth of its time: a change compares all that there are.
+// Equal reports whether all fields of two backends are equal, like reflect.DeepEqual but a
+// hundred times faster: every change compares all backends.
 func (b *Backend) Equal(o *Backend) bool {
 	return b.ID == o.ID && b.Slot == o.Slot && b.Host == o.Host && b.Addr == o.Addr &&
 		b.Resolve == o.Resolve && b.Of == o.Of && b.Left == o.Left &&

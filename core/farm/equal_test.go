@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Whatever field a backend gets: one that differs in it is another one.
+// Equal compares every field of a backend, including future ones.
 func TestBackendsAreComparedInEveryField(t *testing.T) {
 	fields := reflect.TypeFor[farm.Backend]()
 	for i := range fields.NumField() {

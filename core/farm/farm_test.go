@@ -47,7 +47,7 @@ func TestFarmsAndServicesAreFoundByName(t *testing.T) {
 	}
 }
 
-// A copy shares nothing but the bytes of certificates, which nobody changes.
+// A copy shares only the immutable bytes of certificates.
 func TestACloneSharesNothing(t *testing.T) {
 	c := &farm.Config{}
 	fill(reflect.ValueOf(c).Elem())
@@ -58,7 +58,7 @@ func TestACloneSharesNothing(t *testing.T) {
 	apart(t, "Config", reflect.ValueOf(c).Elem(), reflect.ValueOf(out).Elem())
 }
 
-// fill gives every slice an element and every pointer something to point to.
+// fill gives every slice an element and every pointer a target.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -100,7 +100,7 @@ func apart(t *testing.T, path string, a, b reflect.Value) {
 	}
 }
 
-// Revisions and documents of earlier releases name the field as it was called.
+// Revisions and documents of earlier releases use the field's former name.
 func TestAFieldOfTheLogIsReadByItsFormerNameToo(t *testing.T) {
 	var l farm.AccessLog
 	if err := json.Unmarshal([]byte(`{"fields":["path","refusal","rejection"]}`), &l); err != nil ||

@@ -4,41 +4,39 @@ import (
 	"math"
 )
 
-// Group is backends that share traffic: those of one service, or all of a farm
-// that has backends of its own. It refers to the farm, which it changes. The
-// zero Group has no backends and must not be given any.
+// Group is a set of backends that share traffic: those of a service, or of a farm without
+// services. It refers to the farm and changes it. The zero Group has no backends and cannot
+// get any.
 type Group struct {
 	Farm *Farm
-	// Service is nil where the backends are not those of a service of an http
-	// farm.
+	// Service is nil unless the group is a service of an http farm.
 	Service *Service
 	of      owner
 }
 
-// owner is who has the backends of a group: a service, or the settings of a
-// farm.
+// owner holds the backends of a group: a service, or a farm's settings.
 type owner interface {
-	called() string    // the name of a service, empty for a farm
-	number() *uint32   // what sessions and rotations are kept by
-	lastSlot() *uint32 // the last slot a backend was given
+	called() string    // name of a service, empty for a farm
+	number() *uint32   // key of sessions and rotations
+	lastSlot() *uint32 // last assigned backend slot
 	list() *[]Backend
-	sessionsBy() string // what sessions are kept by, empty when none are
+	sessionsBy() string // kind of persistence, or empty
 	sessionTTL() Seconds
 	redirects() bool
-	check() *string // the name of the check of the backends
-	// builtIn is the check they are asked by where none is named, and the port it asks
-	// of backends that have none; empty and 0 for none.
+	check() *string // name of the backends' check
+	// builtIn returns the default check, and the port it uses for backends without one;
+	// empty and 0 for none.
 	builtIn() (check string, port uint16)
 	choosing() Choosing
 }
 
-// ID is the number sessions and rotations of the group are kept by.
+// ID returns the number that identifies sessions and rotations of the group.
 func (g Group) ID() uint32 { return *g.IDAt() }
 
-// IDAt is where the ID of the group is kept.
+// IDAt returns a pointer to the ID.
 func (g Group) IDAt() *uint32 { return g.of.number() }
 
-// Name is that of the service, empty for the backends of a farm itself.
+// Name returns the name of the service, or an empty string for a farm's own backends.
 func (g Group) Name() string {
 	if g.of == nil {
 		return ""
@@ -46,11 +44,10 @@ func (g Group) Name() string {
 	return g.of.called()
 }
 
-// OfService reports whether the backends are those of a service, and not of the
-// farm itself.
+// OfService reports whether the group belongs to a service, not to the farm itself.
 func (g Group) OfService() bool { return g.Farm.HasServices() }
 
-// Backends are those of the group, not a copy of them.
+// Backends returns the backends of the group, not a copy.
 func (g Group) Backends() []Backend {
 	if g.of == nil {
 		return nil
@@ -61,34 +58,33 @@ func (g Group) Backends() []Backend {
 // SetBackends replaces the backends of the group.
 func (g Group) SetBackends(list []Backend) { *g.of.list() = list }
 
-// SessionsBy is the kind of persistence of the group, empty without any.
+// SessionsBy returns the kind of persistence of the group, or an empty string.
 func (g Group) SessionsBy() string { return g.of.sessionsBy() }
 
 // KeepsSessions reports whether clients stay on their backend.
 func (g Group) KeepsSessions() bool { return g.SessionsBy() != "" }
 
-// SessionTTL is how long sessions of the group live that are not used.
+// SessionTTL returns how long unused sessions live.
 func (g Group) SessionTTL() Seconds { return g.of.sessionTTL() }
 
-// Redirects reports whether the service sends clients elsewhere, so that its
-// backends get nothing.
+// Redirects reports whether the service redirects clients, so that its backends are unused.
 func (g Group) Redirects() bool { return g.of.redirects() }
 
-// BuiltIn is the check the backends are asked by where none is named, and the port it asks
-// of those that have none; empty and 0 for none.
+// BuiltIn returns the default check of the backends, and the port it uses for those without
+// one; empty and 0 for none.
 func (g Group) BuiltIn() (check string, port uint16) { return g.of.builtIn() }
 
-// Choosing is how a group chooses: by the policy of a service or, where that is nil, by
-// the algorithm of an l4xnat farm.
+// Choosing is how a group chooses: by the policy of a service or, if that is nil, by the
+// algorithm of an l4xnat farm.
 type Choosing struct {
 	Policy    *RoutingPolicy
 	Algorithm L4Algorithm
 }
 
-// Choosing is how the group chooses among its backends.
+// Choosing returns how the group chooses among its backends.
 func (g Group) Choosing() Choosing { return g.of.choosing() }
 
-// String names the group in messages: "service web of farm shop", "farm dns".
+// String returns the group's name for messages: "service web of farm shop", "farm dns".
 func (g Group) String() string {
 	if g.OfService() {
 		return "service " + g.Name() + " of farm " + g.Farm.Name
@@ -96,13 +92,12 @@ func (g Group) String() string {
 	return "farm " + g.Farm.Name
 }
 
-// Unusable counts the backends of a group that cannot be used, by priority. It
-// decides the group's level: the priority up to which backends are in service.
-// The zero value has none.
+// Unusable counts the unusable backends of a group by priority. It decides the group's
+// level: the priority up to which backends are in service.
 type Unusable [math.MaxUint8 + 1]int
 
-// Level is the level of a service of an http farm: it starts at 1 and grows by
-// one for each unusable backend it has reached.
+// Level returns the level of a service of an http farm: it starts at 1 and grows by one for
+// each unusable backend within the level.
 func (u *Unusable) Level() int {
 	level := 1
 	for priority := 1; priority <= level && priority < len(u); priority++ {
@@ -111,10 +106,10 @@ func (u *Unusable) Level() int {
 	return level
 }
 
-// LevelL4 is the level of an l4xnat farm: it starts at 1 and grows by the number
-// of unusable backends of exactly its priority until there are none (contract of
-// the L4 core). Two of priority 1 open level 3, and what is of priority 2 and
-// unusable then counts no more.
+// LevelL4 returns the level of an l4xnat farm. It starts at 1 and grows by the number of
+// unusable backends of exactly its priority until there are none (contract of the L4 core).
+// Two unusable ones of priority 1 open level 3, and then unusable ones of priority 2 no
+// longer count.
 func (u *Unusable) LevelL4() int {
 	level := 1
 	for level < len(u) && u[level] > 0 {

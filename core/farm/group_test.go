@@ -55,7 +55,7 @@ func TestNumbersOfBackendsStayWithThemAndAreNeverGivenAgain(t *testing.T) {
 					}
 				}
 			}
-			check(0, 1, 2) // before they have any
+			check(0, 1, 2) // before numbers are assigned
 			g.GiveNumbers()
 			check(0, 1, 2)
 			g.SetBackends(slices.Delete(g.Backends(), 0, 1))
@@ -67,11 +67,11 @@ func TestNumbersOfBackendsStayWithThemAndAreNeverGivenAgain(t *testing.T) {
 				t.Errorf("added at %d", at)
 			}
 			check(1, 2, 3)
-			g.SetBackends(g.Backends()[:1]) // those with the highest numbers go
+			g.SetBackends(g.Backends()[:1]) // removes those with the highest numbers
 			g.Add(farm.Backend{ID: 5})
 			check(1, 4)
 			list := g.Backends()
-			list[1].Slot = list[0].Slot // twice: the second counts as without
+			list[1].Slot = list[0].Slot // duplicate: the second counts as unset
 			g.SetBackends(append(list, farm.Backend{ID: 6}))
 			g.GiveNumbers()
 			check(1, 5, 6)

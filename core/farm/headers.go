@@ -1,7 +1,7 @@
 package farm
 
-// HeaderRules change header fields. Order within a list is the order of
-// application; the API shows positions as ids. Patterns are regexes.
+// HeaderRules change header fields. They are applied in list order; the API shows positions
+// as ids. Patterns are regexes.
 type HeaderRules struct {
 	AddRequest      []HeaderAdd     `json:"addrequestheader,omitempty"`
 	RemoveRequest   []HeaderRemove  `json:"removerequestheader,omitempty"`
@@ -16,22 +16,22 @@ type HeaderAdd struct {
 	Header string `json:"header"`
 }
 
-// HeaderRemove removes the field lines that its regex finds ("Name: value" is
-// what is searched, ignoring case).
+// HeaderRemove removes the field lines that match its regex, which is searched in "Name:
+// value", ignoring case.
 type HeaderRemove struct {
 	Pattern string `json:"pattern"`
 }
 
-// HeaderReplace replaces, in the values of the fields whose name matches
-// Header, what Match finds by Replace, where $1 … $9 are Match's groups.
+// HeaderReplace replaces matches of Match by Replace in the values of fields whose name
+// matches Header. $1 … $9 are the groups of Match.
 type HeaderReplace struct {
 	Header  string `json:"header"`
 	Match   string `json:"match"`
 	Replace string `json:"replace"`
 }
 
-// URLRewrite replaces what Pattern finds in the path (with its query) by
-// Replace; after a match of one with Last no other is tried.
+// URLRewrite replaces matches of Pattern in the path with query by Replace. After a match
+// with Last no other is tried.
 type URLRewrite struct {
 	Pattern string `json:"pattern"`
 	Replace string `json:"replace"`
@@ -41,25 +41,25 @@ type URLRewrite struct {
 // CookieInsert sets a cookie that names the backend and keeps a client there.
 type CookieInsert struct {
 	Name string `json:"name"`
-	// Domain empty sends none: the cookie is for the host that was asked for.
+	// An empty Domain sends none: the cookie is for the requested host.
 	Domain string `json:"domain"`
 	Path   string `json:"path"`
-	// TTL is the Max-Age; 0 sends none: the cookie ends with the browser.
+	// TTL is the Max-Age; 0 sends none: the cookie ends with the browser session.
 	TTL Seconds `json:"ttl"`
 }
 
-// DefaultCookie returns what cookie insertion starts with: the family's name,
-// every path, the host that was asked for, and the browser's session.
+// DefaultCookie returns the default of cookie insertion: Zevenet's name, every path, the
+// requested host and the browser session.
 func DefaultCookie() *CookieInsert { return &CookieInsert{Name: "ZENSESSIONID", Path: "/"} }
 
-// ContinueMode says what is done with Expect: 100-continue.
+// ContinueMode is the treatment of Expect: 100-continue.
 type ContinueMode string
 
 // The modes; the zero value acts as ContinuePass.
 const (
 	ContinuePass   ContinueMode = "pass"      // to the backend, which decides
-	ContinueIgnore ContinueMode = "ignore"    // answered by us, not passed on
-	ContinueSilent ContinueMode = "silent"    // passed on, its 100 is not passed back
+	ContinueIgnore ContinueMode = "ignore"    // handled here, not forwarded
+	ContinueSilent ContinueMode = "silent"    // forwarded, but its 100 is dropped
 	ContinueNever  ContinueMode = "not-allow" // refused with 417
 )
 
@@ -68,14 +68,14 @@ func ContinueModes() []ContinueMode {
 	return []ContinueMode{ContinuePass, ContinueIgnore, ContinueSilent, ContinueNever}
 }
 
-// Overflow says what happens to clients beyond HTTP.MaxConnections.
+// Overflow is the treatment of clients beyond HTTP.MaxConnections.
 type Overflow string
 
-// What happens to them; the zero value acts as OverflowWait.
+// The treatments; the zero value acts as OverflowWait.
 const (
-	OverflowWait   Overflow = "wait"   // in the listen queue, until one leaves
-	OverflowRefuse Overflow = "refuse" // answered 503
+	OverflowWait   Overflow = "wait"   // in the listen queue until another leaves
+	OverflowRefuse Overflow = "refuse" // with a 503 response
 )
 
-// Overflows lists what may become of them.
+// Overflows lists the treatments.
 func Overflows() []Overflow { return []Overflow{OverflowWait, OverflowRefuse} }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// What every profile says of its farms (see settings), said by http.
+// Implementation of settings.
 
 func (h *HTTP) groups(f *Farm) []Group {
 	out := make([]Group, len(h.Services))
@@ -50,7 +50,7 @@ func (h *HTTP) copyTo(f *Farm) {
 	f.HTTP = &out
 }
 
-// unshare gives a copied service its own copy of what it points to.
+// unshare copies everything a copied service points to.
 func (s *Service) unshare() {
 	s.HeadRequire, s.HeadDeny = slices.Clone(s.HeadRequire), slices.Clone(s.HeadDeny)
 	s.HeaderRules = s.HeaderRules.clone()
@@ -69,10 +69,10 @@ func (r HeaderRules) clone() HeaderRules {
 	}
 }
 
-// GroupOf is the group of a service of the farm.
+// GroupOf returns the group of a service of the farm.
 func (f *Farm) GroupOf(s *Service) Group { return Group{Farm: f, Service: s, of: s} }
 
-// What a service says of its backends (see owner).
+// Implementation of owner.
 
 func (s *Service) called() string            { return s.Name }
 func (s *Service) number() *uint32           { return &s.ID }
@@ -85,7 +85,7 @@ func (s *Service) check() *string            { return &s.Check }
 func (s *Service) builtIn() (string, uint16) { return "", 0 }
 func (s *Service) choosing() Choosing        { return Choosing{Policy: &s.Policy} }
 
-// Services are those of an http farm, none for others.
+// Services returns the services of an http farm, or none.
 func (f *Farm) Services() []Service {
 	if f.HTTP == nil {
 		return nil
@@ -93,8 +93,7 @@ func (f *Farm) Services() []Service {
 	return f.HTTP.Services
 }
 
-// IgnoresCase reports whether the URL pattern of one of its services is matched without
-// regard to case.
+// IgnoresCase reports whether the URL pattern of a service is case-insensitive.
 func (f *Farm) IgnoresCase(s *Service) bool {
 	return s.IgnoreCase || f.HTTP != nil && f.HTTP.IgnoreCase
 }
@@ -102,7 +101,7 @@ func (f *Farm) IgnoresCase(s *Service) bool {
 // SetServices replaces the services of an http farm.
 func (f *Farm) SetServices(list []Service) { f.HTTP.Services = list }
 
-// Service returns the service of that name, nil when there is none.
+// Service returns the service of that name, or nil.
 func (f *Farm) Service(name string) *Service {
 	list := f.Services()
 	for i := range list {

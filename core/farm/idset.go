@@ -1,17 +1,17 @@
 package farm
 
-// IDSet is a set of IDs; the zero value is an empty one. Nearly all IDs are low, one
-// beside the other: a change that asks for each of ten thousand needs no map for them,
-// which would take ten times as long.
+// IDSet is a set of IDs; the zero value is empty. Nearly all IDs are low and dense, so they
+// are stored without a map, which would be ten times as slow for a change that looks up ten
+// thousand.
 type IDSet struct {
 	low  []bool
 	high map[uint32]struct{}
 }
 
-// lowIDs bounds those that need no map: all that farms and backends may have.
+// lowIDs limits the IDs stored without a map: all possible ones of farms and backends.
 const lowIDs = MaxBackendID + 1
 
-// Add puts an ID in, and reports whether it was not there before.
+// Add adds an ID and reports whether it is new.
 func (s *IDSet) Add(id uint32) bool {
 	if id >= lowIDs {
 		before := len(s.high)
@@ -29,7 +29,7 @@ func (s *IDSet) Add(id uint32) bool {
 	return !was
 }
 
-// Take takes an ID out, and reports whether it was there.
+// Take removes an ID and reports whether it was in the set.
 func (s *IDSet) Take(id uint32) bool {
 	if id >= lowIDs {
 		_, is := s.high[id]

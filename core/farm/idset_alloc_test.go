@@ -8,9 +8,9 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// An engine checks all farms with every change of one, and mgmt asks for each of their IDs.
+// An engine checks all farms with every change, and mgmt looks up each of their IDs.
 func TestIDsOfFarmsAndBackendsNeedNoMap(t *testing.T) {
-	for ids, want := range map[uint32]float64{256: 1, 1024: 3, farm.MaxBackendID + 1: 9} { // the room doubles
+	for ids, want := range map[uint32]float64{256: 1, 1024: 3, farm.MaxBackendID + 1: 9} { // capacity doubles
 		if n := testing.AllocsPerRun(10, func() {
 			var s farm.IDSet
 			for id := range ids {

@@ -10,7 +10,7 @@ import (
 func TestAnIDIsAddedOnceAndTakenOnce(t *testing.T) {
 	var s farm.IDSet
 	all := []uint32{0, 1, 255, 256, 5000, farm.MaxBackendID, farm.MaxBackendID + 1, farm.MaxBackendID + 2, math.MaxUint32}
-	for range 2 { // what was taken may come again
+	for range 2 { // removed IDs may be added again
 		for _, id := range all {
 			if s.Take(id) {
 				t.Errorf("%d is there before it was added", id)

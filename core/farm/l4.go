@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// L4 holds the settings of an l4xnat farm and its backends. DefaultL4 gives
-// the family's defaults.
+// L4 holds the settings of an l4xnat farm and its backends. DefaultL4 returns Zevenet's
+// defaults.
 type L4 struct {
-	// ID is the number of the farm's group of backends: it is one of the numbers
-	// of services, and what sessions and rotations are kept by.
+	// ID is the number of the farm's backend group. It shares the numbering of services and
+	// identifies sessions and rotations.
 	ID uint32 `json:"id,omitempty"`
-	// Ports are the virtual ports, ascending and apart from each other; none
-	// means all of them, and none of its own for protocols that have no ports.
+	// Ports are the virtual ports, ascending and disjoint; empty means all, or none for
+	// protocols without ports.
 	Ports     []PortRange   `json:"ports,omitempty"`
 	Protocol  L4Protocol    `json:"protocol"`
 	NAT       NATType       `json:"nattype"`
@@ -23,51 +23,50 @@ type L4 struct {
 	Persist   L4Persistence `json:"persistence,omitempty"`
 	// TTL is how long a session lives after its last use.
 	TTL Seconds `json:"ttl"`
-	// DataPath is what the operator asked for; Carrier tells what carries the farm.
+	// DataPath is the configured data path; Carrier returns the effective one.
 	DataPath DataPath `json:"datapath,omitempty"`
-	// Logs makes each new connection leave a line, at most LogLimit per second
-	// (0 means DefaultL4LogLimit), beginning with LogPrefix (empty: "l4:NAME ").
-	// These are lines of the kernel; in userspace a line is written where
-	// AccessLog says when the connection has ended.
+	// Logs logs each new connection, at most LogLimit per second (0 means
+	// DefaultL4LogLimit), with the prefix LogPrefix (empty means "l4:NAME "). These lines
+	// are written by the kernel. In userspace a line is written when the connection has
+	// ended, as configured in AccessLog.
 	Logs      bool      `json:"logs,omitempty"`
 	LogLimit  uint32    `json:"log_limit,omitempty"`
 	LogPrefix string    `json:"log_prefix,omitempty"`
 	AccessLog AccessLog `json:"access_log,omitzero"`
-	// ConnectTimeout bounds one connect to one backend; userspace, TCP.
+	// ConnectTimeout limits one connect to one backend; userspace, TCP.
 	ConnectTimeout Seconds `json:"contimeout,omitempty"`
-	// IdleTimeout is how long a connection or flow may be silent; 0 means
-	// DefaultTCPIdle or DefaultUDPIdle. Userspace.
+	// IdleTimeout is the idle timeout of a connection or flow; 0 means DefaultTCPIdle or
+	// DefaultUDPIdle. Userspace.
 	IdleTimeout Seconds `json:"idle_timeout,omitempty"`
-	// ResurrectTime is how often a backend that was found down is tried again;
-	// userspace.
+	// ResurrectTime is how often a backend found down is tried again; userspace.
 	ResurrectTime Seconds `json:"resurrectime,omitempty"`
-	// StopGrace is how long connections may go on after the farm was stopped; 0
-	// means none: a stop flushes connections (contract, module l4xnat).
+	// StopGrace is how long connections may continue after the farm was stopped; 0 means
+	// none: a stop flushes connections (contract, module l4xnat).
 	StopGrace Seconds `json:"grace,omitempty"`
-	// Responses is how many datagrams answer one of a client before its flow is
-	// over: 1 for DNS, 0 for one-way streams as syslog; nil means that only
+	// Responses is the number of datagrams from the backend per client datagram after which
+	// a flow is over: 1 for DNS, 0 for one-way streams like syslog. nil means that only
 	// IdleTimeout ends it. UDP in userspace.
 	Responses *uint16 `json:"responses,omitempty"`
-	// QUIC keeps clients that move on their backend by the connection ids of
-	// QUIC (RFC 9000 §5.1). UDP in userspace.
+	// QUIC keeps migrating clients on their backend by QUIC connection IDs (RFC 9000 §5.1).
+	// UDP in userspace.
 	QUIC bool `json:"quic,omitempty"`
-	// MaxConnections bounds the connections or flows of the farm; 0 means no
-	// bound but that of descriptors.
+	// MaxConnections limits the connections or flows of the farm; 0 means no limit except
+	// file descriptors.
 	MaxConnections uint32 `json:"maxconnections,omitempty"`
-	// Source is the address backends see with NAT type nat; invalid means that
-	// the system chooses. A backend's own wins.
+	// Source is the address backends see with NAT type nat; if invalid the system chooses. A
+	// backend's own has priority.
 	Source netip.Addr `json:"source,omitzero"`
-	// Mark is the mark of packets to backends that have none of their own.
+	// Mark is the mark of packets to backends without their own.
 	Mark uint32 `json:"mark,omitempty"`
-	// Trusted are the peers whose PROXY header is believed; ProxyIn other than
-	// off needs some. TCP in userspace, as ProxyOut.
+	// Trusted lists the peers whose PROXY header is accepted; ProxyIn other than off
+	// requires some. TCP in userspace, as ProxyOut.
 	Trusted  []netip.Prefix `json:"trusted,omitempty"`
 	ProxyIn  ProxyIn        `json:"proxyprotocol_in,omitempty"`
 	ProxyOut ProxyOut       `json:"proxyprotocol_out,omitempty"`
-	// Check is the name of the check of the backends; empty for none.
+	// Check is the name of the backends' check, or empty.
 	Check    string    `json:"farmguardian,omitempty"`
 	Backends []Backend `json:"backends,omitempty"`
-	// LastSlot is the highest slot a backend was given, also one that is gone.
+	// LastSlot is the highest backend slot used so far.
 	LastSlot uint32 `json:"last_seat,omitempty"`
 }
 
@@ -82,14 +81,14 @@ const (
 	DefaultPacketIdleTime Seconds = 120 // of flows in dsr and stateless_dnat
 )
 
-// DefaultL4 returns the settings a new l4xnat farm starts with.
+// DefaultL4 returns the settings of a new l4xnat farm.
 func DefaultL4() *L4 {
 	return &L4{Protocol: L4TCP, NAT: NATMasquerade, Algorithm: L4Weight, TTL: DefaultL4TTL}
 }
 
-// IdleTimeout is how long a connection or flow of the l4xnat farm may be silent.
-// Where the kernel tracks connections it is what was asked for, to no effect; with
-// tcp and udp beside each other 0 stands for the default of each.
+// IdleTimeout returns the idle timeout of a connection or flow of the l4xnat farm. If the
+// kernel tracks connections it is the configured value, without effect. With both tcp and
+// udp 0 stands for the default of each.
 func (f *Farm) IdleTimeout() Seconds {
 	l := f.L4
 	switch {
@@ -105,19 +104,19 @@ func (f *Farm) IdleTimeout() Seconds {
 	return cmp.Or(l.IdleTimeout, DefaultTCPIdle)
 }
 
-// MaxPortRanges is how many ports and ranges a farm may list.
+// MaxPortRanges is the maximum number of ports and ranges of a farm.
 const MaxPortRanges = 64
 
-// PortRange is the ports First … Last, both included; 1 ≤ First ≤ Last.
+// PortRange is the ports First … Last, inclusive; 1 ≤ First ≤ Last.
 type PortRange struct {
 	First uint16 `json:"first"`
 	Last  uint16 `json:"last"`
 }
 
-// Count is how many ports the range holds.
+// Count returns the number of ports in the range.
 func (p PortRange) Count() int { return int(p.Last) - int(p.First) + 1 }
 
-// String is "80" or "8000:8010", as the family writes it.
+// String returns "80" or "8000:8010", Zevenet's syntax.
 func (p PortRange) String() string {
 	if p.First == p.Last {
 		return strconv.Itoa(int(p.First))
@@ -125,7 +124,7 @@ func (p PortRange) String() string {
 	return strconv.Itoa(int(p.First)) + ":" + strconv.Itoa(int(p.Last))
 }
 
-// PortCount is how many ports the farm lists; 0 stands for all of them.
+// PortCount returns the number of listed ports; 0 means all.
 func (l *L4) PortCount() int {
 	n := 0
 	for _, p := range l.Ports {
@@ -134,8 +133,7 @@ func (l *L4) PortCount() int {
 	return n
 }
 
-// PortsText is the virtual port as the family writes it: "80",
-// "80,443,8000:8010", "*".
+// PortsText returns the virtual port in Zevenet's syntax: "80", "80,443,8000:8010", "*".
 func (l *L4) PortsText() string {
 	if len(l.Ports) == 0 {
 		return "*"
@@ -147,7 +145,7 @@ func (l *L4) PortsText() string {
 	return strings.Join(texts, ",")
 }
 
-// What every profile says of its farms (see settings), said by l4xnat.
+// Implementation of settings.
 
 func (l *L4) groups(f *Farm) []Group    { return []Group{{Farm: f, of: l}} }
 func (l *L4) own() owner                { return l }
@@ -165,7 +163,7 @@ func (l *L4) filtered() bool            { return l.NAT != NATDirect }
 func (l *L4) keyHeaders() []string      { return nil }
 func (l *L4) noGrace()                  { l.StopGrace = 0 }
 
-// log is in JSON always: the other form is one of requests.
+// log always uses JSON: the combined format is for requests.
 func (l *L4) log() (a *AccessLog, on bool) {
 	of := l.AccessLog
 	if of.Format = LogJSON; len(of.Fields) == 0 {
@@ -199,7 +197,7 @@ func (l *L4) copyTo(f *Farm) {
 	f.L4 = &out
 }
 
-// What the farm says of its own backends (see owner).
+// Implementation of owner.
 
 func (l *L4) called() string            { return "" }
 func (l *L4) number() *uint32           { return &l.ID }

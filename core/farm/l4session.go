@@ -9,17 +9,16 @@ import (
 	"strings"
 )
 
-// L4Key is what a client of an l4xnat farm is recognised by. Which of its parts
-// count follows from the persistence.
+// L4Key identifies a client of an l4xnat farm. The persistence decides which of its parts
+// are used.
 type L4Key struct {
-	Addr netip.Addr // IPv4 as such, never mapped into IPv6
+	Addr netip.Addr // IPv4 is never mapped into IPv6
 	Port uint16
 	MAC  [6]byte
 }
 
-// ParseL4Key reads the key of a session as operators write it: "10.0.0.1",
-// "4022", "10.0.0.1 . 4022" or "02:00:00:00:00:01", as the persistence says.
-// Blanks around the parts do not matter.
+// ParseL4Key parses a session key in the form of the persistence: "10.0.0.1", "4022",
+// "10.0.0.1 . 4022" or "02:00:00:00:00:01". Blanks around the parts are ignored.
 func ParseL4Key(p L4Persistence, text string) (L4Key, error) {
 	text = strings.Trim(text, " ")
 	var key L4Key
@@ -48,8 +47,7 @@ func ParseL4Key(p L4Persistence, text string) (L4Key, error) {
 	return key, nil
 }
 
-// Text is the key as ParseL4Key reads it, in its normal form; sessions are kept
-// under it.
+// Text returns the key in the normal form of ParseL4Key, under which sessions are stored.
 func (k L4Key) Text(p L4Persistence) string {
 	switch p {
 	case L4PersistSrc, L4PersistDst:
@@ -64,7 +62,7 @@ func (k L4Key) Text(p L4Persistence) string {
 	return ""
 }
 
-// L4KeyForm says how a key looks, for messages; empty without persistence.
+// L4KeyForm describes the form of a key for messages; empty without persistence.
 func L4KeyForm(p L4Persistence) string {
 	switch p {
 	case L4PersistSrc, L4PersistDst:

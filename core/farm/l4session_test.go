@@ -9,7 +9,7 @@ import (
 func TestKeysOfSessionsHaveOneNormalForm(t *testing.T) {
 	for _, c := range []struct {
 		persist    farm.L4Persistence
-		text, want string // no form: refused
+		text, want string // empty: refused
 	}{
 		{farm.L4PersistSrc, "10.0.0.1", "10.0.0.1"},
 		{farm.L4PersistSrc, " ::ffff:10.0.0.1 ", "10.0.0.1"},
@@ -42,7 +42,7 @@ func TestKeysOfSessionsHaveOneNormalForm(t *testing.T) {
 	}
 }
 
-// FuzzL4Key: what is read has a normal form that is read as the same.
+// FuzzL4Key checks that the normal form of a key parses to the same key.
 func FuzzL4Key(f *testing.F) {
 	for i, seed := range []string{"10.0.0.1", "4022", "10.0.0.1 . 4022", "02:00:00:00:00:01", "2001:db8::1 . 1", "::ffff:1.2.3.4.5", " . ", "%"} {
 		f.Add(uint8(i), seed)

@@ -1,14 +1,13 @@
 package farm
 
-// L4Protocol is what an l4xnat farm balances.
+// L4Protocol is the protocol of an l4xnat farm.
 type L4Protocol string
 
-// The protocols of the family. The last four are kept because the contract
-// lists them.
+// Zevenet's protocols. The last four are kept because the contract lists them.
 const (
 	L4TCP       L4Protocol = "tcp"
 	L4UDP       L4Protocol = "udp"
-	L4TCPUDP    L4Protocol = "tcp_udp" // both, as DNS has it
+	L4TCPUDP    L4Protocol = "tcp_udp" // both, as for DNS
 	L4SCTP      L4Protocol = "sctp"
 	L4All       L4Protocol = "all" // every protocol, all ports
 	L4SIP       L4Protocol = "sip"
@@ -28,8 +27,8 @@ func L4Protocols() []L4Protocol {
 	return []L4Protocol{L4TCP, L4UDP, L4TCPUDP, L4SCTP, L4All, L4SIP, L4FTP, L4TFTP, L4H323, L4PPTP, L4SNMP, L4Amanda, L4IRC, L4NetBIOSNS, L4SANE}
 }
 
-// Transports are the transport protocols a farm of protocol p takes packets of;
-// for L4All they are those collisions are looked for in.
+// Transports returns the transport protocols of a farm of protocol p; for L4All those
+// checked for collisions.
 func (p L4Protocol) Transports() []L4Protocol {
 	switch p {
 	case L4TCP, L4FTP, L4PPTP, L4IRC, L4SANE:
@@ -44,8 +43,8 @@ func (p L4Protocol) Transports() []L4Protocol {
 	return []L4Protocol{L4TCP, L4UDP, L4SCTP}
 }
 
-// Helper reports whether the protocol needs a connection tracking helper of
-// the kernel, because its payload names further connections.
+// Helper reports whether the protocol needs a connection tracking helper of the kernel,
+// because its payload announces further connections.
 func (p L4Protocol) Helper() bool {
 	switch p {
 	case L4TCP, L4UDP, L4TCPUDP, L4SCTP, L4All:
@@ -54,15 +53,15 @@ func (p L4Protocol) Helper() bool {
 	return true
 }
 
-// NATType is what happens to the addresses of packets.
+// NATType is how addresses of packets are rewritten.
 type NATType string
 
 // The NAT types.
 const (
 	NATMasquerade NATType = "nat"            // backends see the appliance
-	NATTarget     NATType = "dnat"           // backends see the client and answer through the appliance
-	NATDirect     NATType = "dsr"            // only the MAC is rewritten, backends answer the client directly
-	NATStateless  NATType = "stateless_dnat" // as dnat, without connection tracking
+	NATTarget     NATType = "dnat"           // backends see the client and reply through the appliance
+	NATDirect     NATType = "dsr"            // only the MAC is rewritten, backends reply to the client directly
+	NATStateless  NATType = "stateless_dnat" // like dnat, without connection tracking
 )
 
 // NATTypes lists every NAT type.
@@ -71,16 +70,16 @@ func NATTypes() []NATType { return []NATType{NATMasquerade, NATTarget, NATDirect
 // L4Algorithm is how an l4xnat farm chooses among its backends.
 type L4Algorithm string
 
-// The algorithms: the family's first, then those the contract asks for beside
-// them (hashing on source or destination).
+// The algorithms: Zevenet's first, then those the contract adds (hashing on source or
+// destination).
 const (
 	L4Weight     L4Algorithm = "weight" // at random, by weight
 	L4RoundRobin L4Algorithm = "roundrobin"
 	L4HashSrc    L4Algorithm = "hash_srcip"
 	L4HashFlow   L4Algorithm = "hash_srcip_srcport"
-	L4SymHash    L4Algorithm = "symhash" // of the connection, the same both ways
+	L4SymHash    L4Algorithm = "symhash" // of the connection, the same in both directions
 	L4LeastConn  L4Algorithm = "leastconn"
-	L4Priority   L4Algorithm = "prio" // the first usable by priority takes all
+	L4Priority   L4Algorithm = "prio" // the first usable by priority gets everything
 	L4HashSrcPt  L4Algorithm = "hash_srcport"
 	L4HashDst    L4Algorithm = "hash_dstip"
 	L4HashDstPt  L4Algorithm = "hash_dstport"
@@ -91,7 +90,7 @@ func L4Algorithms() []L4Algorithm {
 	return []L4Algorithm{L4Weight, L4RoundRobin, L4HashSrc, L4HashFlow, L4SymHash, L4LeastConn, L4Priority, L4HashSrcPt, L4HashDst, L4HashDstPt}
 }
 
-// L4Persistence is what identifies a returning client; empty means nothing does.
+// L4Persistence is how a returning client is identified; empty means not at all.
 type L4Persistence string
 
 // The kinds of persistence.
@@ -106,12 +105,12 @@ const (
 	L4PersistSrcDest L4Persistence = "srcip_dstport"
 )
 
-// L4Persistences lists every kind that remembers something.
+// L4Persistences lists every kind except none.
 func L4Persistences() []L4Persistence {
 	return []L4Persistence{L4PersistSrc, L4PersistSrcPt, L4PersistMAC, L4PersistDst, L4PersistDstPt, L4PersistSrcSrc, L4PersistSrcDest}
 }
 
-// DataPath is what carries an l4xnat farm.
+// DataPath is how an l4xnat farm is carried.
 type DataPath string
 
 // The data paths; the empty value acts as DataPathAuto, which Carrier resolves.

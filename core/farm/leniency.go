@@ -1,7 +1,7 @@
 package farm
 
-// Leniency names a deviation from HTTP/1 that a service accepts in responses of its
-// backends. Each leaves a single reading of the response.
+// Leniency is a deviation from HTTP/1 that a service accepts in responses of backends. None
+// makes a response ambiguous.
 type Leniency string
 
 // The deviations, and all of them.
@@ -14,9 +14,9 @@ const (
 	LenientStatusLine Leniency = "status_line"      // later versions, several blanks, control bytes
 	LenientLineEnd    Leniency = "bare_lf"          // all lines of a head end in LF
 	LenientNameBlank  Leniency = "name_blanks"      // before the colon
-	LenientNameByte   Leniency = "field_names"      // bytes that no token has
+	LenientNameByte   Leniency = "field_names"      // bytes not allowed in a token
 	LenientControl    Leniency = "control_bytes"    // in values
-	LenientConnection Leniency = "connection"       // options that are no token
+	LenientConnection Leniency = "connection"       // options that are not tokens
 )
 
 // Leniencies lists all deviations, after the word for all of them.

@@ -1,13 +1,13 @@
 package farm
 
-// What the API calls a backend: a number that stays with the backend for as long
-// as it exists, and that no other backend of its group gets, ever: who wrote it
-// down and comes back later does not hit another one. The first is 0. (The
-// contract has positions in services, and the next free number in l4xnat farms:
-// a delete gave a number to another backend there.) Slots hold these numbers.
+// The API identifies a backend by a number that stays the same as long as the backend
+// exists, and that is never given to another backend of its group. So a number noted earlier
+// never refers to another backend. The first is 0. (The contract uses positions in services,
+// and the next free number in l4xnat farms, where a delete could reassign a number.) Slots
+// hold these numbers.
 
-// Number is what the backend at that position is called. While two have the same
-// slot, Numbers tells.
+// Number returns the number of the backend at that position. If two have the same slot, use
+// Numbers.
 func (g Group) Number(position int) int {
 	list := g.Backends()
 	switch {
@@ -19,7 +19,7 @@ func (g Group) Number(position int) int {
 	return g.Numbers()[position]
 }
 
-// Position is where the backend of that number is, -1 when there is none.
+// Position returns the position of the backend with that number, or -1.
 func (g Group) Position(number int) int {
 	slots, _ := g.slots()
 	for i, slot := range slots {
@@ -30,7 +30,7 @@ func (g Group) Position(number int) int {
 	return -1
 }
 
-// first is what the first backend of a group is called.
+// first returns the number of the first backend of a group.
 func (g Group) first() int {
 	if g.Farm != nil && g.Farm.Global != nil {
 		return FirstDNSBackend
@@ -38,7 +38,7 @@ func (g Group) first() int {
 	return 0
 }
 
-// Numbers is what each backend is called, by position.
+// Numbers returns the number of each backend, by position.
 func (g Group) Numbers() []int {
 	slots, _ := g.slots()
 	out := make([]int, len(slots))
@@ -48,15 +48,15 @@ func (g Group) Numbers() []int {
 	return out
 }
 
-// GiveNumbers gives the backends that have no number the next ones; of two that
-// have the same, the second counts as having none.
+// GiveNumbers assigns the next numbers to backends without one. Of two with the same number
+// the second gets a new one.
 func (g Group) GiveNumbers() {
 	list := g.Backends()
 	if list == nil {
 		return
 	}
 	slots, last := g.slots()
-	for i, slot := range slots { // what has its number is not written: others may read it
+	for i, slot := range slots { // existing numbers are not written: others may read them
 		if list[i].Slot != slot {
 			list[i].Slot = slot
 		}
@@ -66,8 +66,8 @@ func (g Group) GiveNumbers() {
 	}
 }
 
-// Numbered reports whether everything in a farm has its number: backends (GiveNumbers),
-// zones and records (Follow).
+// Numbered reports whether everything in a farm has a number: backends (GiveNumbers), zones
+// and records (Follow).
 func (f *Farm) Numbered() bool {
 	for _, g := range f.Groups() {
 		slots, last := g.slots()
@@ -84,8 +84,7 @@ func (f *Farm) Numbered() bool {
 	return zones == nil || zones.numbered()
 }
 
-// slots are those the backends have or would be given, and the last one that was
-// given to any.
+// slots returns the current or next slots of the backends, and the last assigned one.
 func (g Group) slots() (slots []uint32, last uint32) {
 	list := g.Backends()
 	if list == nil {
@@ -107,17 +106,17 @@ func (g Group) slots() (slots []uint32, last uint32) {
 	return slots, last
 }
 
-// LastSlotAt is where the group keeps the last slot it gave.
+// LastSlotAt returns a pointer to the last slot the group assigned.
 func (g Group) LastSlotAt() *uint32 { return g.of.lastSlot() }
 
-// Add puts a new backend at the end of the list and tells where that is.
+// Add appends a new backend and returns its position.
 func (g Group) Add(b Backend) (position int) {
 	g.GiveNumbers()
 	b.Slot = 0
 	list := append(g.Backends(), b)
 	at := len(list) - 1
 	for ; at > 0 && list[at-1].Of != 0; at-- {
-		list[at-1], list[at] = list[at], list[at-1] // those made of names come last
+		list[at-1], list[at] = list[at], list[at-1] // those made from names stay last
 	}
 	g.SetBackends(list)
 	g.GiveNumbers()

@@ -5,19 +5,19 @@ import "net/netip"
 // Profile is the kind of a farm.
 type Profile string
 
-// The profiles this release carries traffic for.
+// The profiles supported by this release.
 const (
 	ProfileHTTP Profile = "http"
 	ProfileL4   Profile = "l4xnat"
 )
 
-// ProfileHTTPS is what an http farm whose listener speaks TLS is called, and may
-// be asked for as; no farm has it.
+// ProfileHTTPS is the name of an http farm with a TLS listener in requests and responses. No
+// farm stores it.
 const ProfileHTTPS Profile = "https"
 
-// profiles lists every profile, with where a farm keeps its settings and what
-// some without any content say. A new one is a line here and a type that
-// implements them, in a file of its own.
+// profiles lists every profile, with the location of a farm's settings and their empty
+// value. A new profile needs a line here and a type that implements settings, in its own
+// file.
 var profiles = []struct {
 	name  Profile
 	in    func(*Farm) settings
@@ -28,44 +28,44 @@ var profiles = []struct {
 	{ProfileGSLB, func(f *Farm) settings { return given(f.Global) }, &GSLB{}},
 }
 
-// settings are what a farm of one profile has besides its name and address.
+// settings is implemented by the settings of each profile.
 type settings interface {
-	// groups lists the groups of backends; own is who has those of the farm
-	// itself, nil where backends belong to services.
+	// groups returns the backend groups. own returns the owner of the farm's own backends,
+	// or nil if backends belong to services.
 	groups(*Farm) []Group
 	own() owner
-	// transports, vports and portsText say what clients reach.
+	// transports, vports and portsText describe the ports clients use.
 	transports() []L4Protocol
 	vports(*Farm) []PortRange
 	portsText(*Farm) string
-	// inEngine: the engine carries the farm, by sockets of its own.
+	// inEngine reports whether the engine carries the farm with its own sockets.
 	inEngine(*Farm) bool
-	// keepsPort: a backend without a port gets the one the client used.
+	// keepsPort reports whether a backend without a port gets the client's destination port.
 	keepsPort() bool
 	// mixesVersions: see Farm.MixesVersions.
 	mixesVersions() bool
-	// mark is that of connections to backends without one.
+	// mark returns the default mark of connections to backends.
 	mark() uint32
-	// maxConnections bounds the clients, or their connections or flows; 0 does not.
+	// maxConnections limits clients, connections or flows; 0 means no limit.
 	maxConnections() uint32
-	// source is the address connections to backends come from that have none of their own.
+	// source returns the default source address of connections to backends.
 	source() netip.Addr
-	// carries is what the farm takes of clients, reach what besides its address and
-	// ports says how they reach it.
+	// carries returns the kind of traffic. reach returns how clients reach the farm besides
+	// address and ports.
 	carries() Traffic
 	reach(*Farm) string
-	// tls is how the listener speaks TLS, nil when it does not.
+	// tls returns the TLS settings of the listener, or nil.
 	tls() *TLS
-	// headerRules are those of all services, nil where there are no headers.
+	// headerRules returns the header rules of all services, or nil without headers.
 	headerRules() *HeaderRules
-	// filtered reports whether packets go by the machine's packet filter.
+	// filtered reports whether packets pass the machine's packet filter.
 	filtered() bool
 	log() (l *AccessLog, on bool)
-	// keyHeaders are the headers no log may show.
+	// keyHeaders returns the headers that must not be logged.
 	keyHeaders() []string
-	// noGrace lets nothing go on after a stop that could go on without end.
+	// noGrace removes grace periods, so that nothing unlimited continues after a stop.
 	noGrace()
-	// copyTo gives a farm a copy of the settings.
+	// copyTo copies the settings into a farm.
 	copyTo(*Farm)
 }
 
@@ -88,7 +88,7 @@ func Profiles() []Profile {
 	return out
 }
 
-// settings are those of the farm; nil for one without any, which mgmt refuses.
+// settings returns the farm's settings, or nil if it has none, which mgmt refuses.
 func (f *Farm) settings() settings {
 	for _, p := range profiles {
 		if d := p.in(f); d != nil {
@@ -98,8 +98,8 @@ func (f *Farm) settings() settings {
 	return nil
 }
 
-// SettingsProfile is the profile whose settings the farm has, empty for none. It is
-// Profile, unless the farm is not Complete.
+// SettingsProfile returns the profile of the farm's settings, or an empty string. It is
+// Profile if the farm is Complete.
 func (f *Farm) SettingsProfile() Profile {
 	for _, p := range profiles {
 		if p.in(f) != nil {
@@ -109,8 +109,7 @@ func (f *Farm) SettingsProfile() Profile {
 	return ""
 }
 
-// Complete reports whether the farm has the settings of its profile, and no
-// others.
+// Complete reports whether the farm has the settings of exactly its profile.
 func (f *Farm) Complete() bool {
 	complete := false
 	for _, p := range profiles {
@@ -130,8 +129,8 @@ func (f *Farm) Groups() []Group {
 	return nil
 }
 
-// Own is the group of a farm that has backends of its own. Where backends belong
-// to services it has none, and must not be given any.
+// Own returns the group of a farm with its own backends. If backends belong to services it
+// has none and cannot get any.
 func (f *Farm) Own() Group {
 	g := Group{Farm: f}
 	if d := f.settings(); d != nil {
@@ -146,14 +145,13 @@ func (f *Farm) HasServices() bool {
 	return d != nil && d.own() == nil
 }
 
-// HasServices reports whether the backends of farms of the profile belong to
-// services.
+// HasServices reports whether backends of farms of the profile belong to services.
 func (p Profile) HasServices() bool {
 	d := p.settings()
 	return d != nil && d.own() == nil
 }
 
-// Carries is what farms of the profile take of clients.
+// Carries returns the kind of traffic of farms of the profile.
 func (p Profile) Carries() Traffic {
 	if d := p.settings(); d != nil {
 		return d.carries()
@@ -170,24 +168,24 @@ func (p Profile) settings() settings {
 	return nil
 }
 
-// Traffic is what a farm takes of its clients. It decides what is counted,
-// timed, listed and logged of them.
+// Traffic is the kind of client traffic of a farm. It decides which figures, lists and logs
+// exist.
 type Traffic string
 
 // The kinds of traffic.
 const (
-	// TrafficRequests are requests of HTTP, each with an answer of its own.
+	// TrafficRequests means HTTP requests with responses.
 	TrafficRequests Traffic = "requests"
-	// TrafficConnections are connections and flows, passed on as they are.
+	// TrafficConnections means forwarded connections and flows.
 	TrafficConnections Traffic = "connections"
-	// TrafficQueries are questions of the DNS, each with an answer.
+	// TrafficQueries means DNS queries with answers.
 	TrafficQueries Traffic = "queries"
 )
 
-// Carries is what the farm takes of its clients.
+// Carries returns the kind of traffic of the farm.
 func (f *Farm) Carries() Traffic { return f.SettingsProfile().Carries() }
 
-// Reach is what besides its address and ports says how clients reach the farm.
+// Reach returns how clients reach the farm besides address and ports.
 func (f *Farm) Reach() string {
 	if d := f.settings(); d != nil {
 		return d.reach(f)
@@ -195,7 +193,7 @@ func (f *Farm) Reach() string {
 	return ""
 }
 
-// ListenerTLS is how the farm speaks TLS with clients, nil when it does not.
+// ListenerTLS returns the TLS settings of the farm's listener, or nil.
 func (f *Farm) ListenerTLS() *TLS {
 	if d := f.settings(); d != nil {
 		return d.tls()
@@ -206,8 +204,7 @@ func (f *Farm) ListenerTLS() *TLS {
 // HTTPS reports whether the farm's listener speaks TLS.
 func (f *Farm) HTTPS() bool { return f.HTTP != nil && f.HTTP.TLS != nil }
 
-// Headers are the header rules of all services of the farm, nil where there can
-// be none.
+// Headers returns the header rules of all services of the farm, or nil.
 func (f *Farm) Headers() *HeaderRules {
 	if d := f.settings(); d != nil {
 		return d.headerRules()
@@ -215,15 +212,15 @@ func (f *Farm) Headers() *HeaderRules {
 	return nil
 }
 
-// Filtered reports whether packets of the farm go by the packet filter of the
-// machine, whose rules of others may keep them.
+// Filtered reports whether packets of the farm pass the machine's packet filter, where other
+// rules may drop them.
 func (f *Farm) Filtered() bool {
 	d := f.settings()
 	return d != nil && d.filtered()
 }
 
-// StopAtOnce stops the farm. Requests under way finish, connections do not: one
-// would go on for ever if the farm were started again meanwhile.
+// StopAtOnce stops the farm. Requests in progress finish, connections do not: one could last
+// forever if the farm were started again.
 func (f *Farm) StopAtOnce() {
 	f.Stopped = true
 	if d := f.settings(); d != nil {
@@ -231,7 +228,7 @@ func (f *Farm) StopAtOnce() {
 	}
 }
 
-// Transports are the transport protocols the farm takes packets of.
+// Transports returns the transport protocols of the farm.
 func (f *Farm) Transports() []L4Protocol {
 	if d := f.settings(); d != nil {
 		return d.transports()
@@ -239,7 +236,7 @@ func (f *Farm) Transports() []L4Protocol {
 	return []L4Protocol{L4TCP}
 }
 
-// VPorts are the virtual ports the farm takes, ascending.
+// VPorts returns the virtual ports of the farm, ascending.
 func (f *Farm) VPorts() []PortRange {
 	if d := f.settings(); d != nil {
 		return d.vports(f)
@@ -249,8 +246,8 @@ func (f *Farm) VPorts() []PortRange {
 
 func (f *Farm) onePort() []PortRange { return []PortRange{{First: f.VPort, Last: f.VPort}} }
 
-// Takes reports whether packets of a transport protocol to a port of its VIP
-// are the farm's.
+// Takes reports whether packets of a transport protocol to a port of the VIP belong to the
+// farm.
 func (f *Farm) Takes(transport L4Protocol, port uint16) bool {
 	for _, t := range f.Transports() {
 		for _, p := range f.VPorts() {
@@ -262,13 +259,13 @@ func (f *Farm) Takes(transport L4Protocol, port uint16) bool {
 	return false
 }
 
-// without reports whether a port is none of a transport, though it is one of the farm's:
-// encrypted connections for questions have a port of TCP alone.
+// without reports whether the farm does not use a port with a transport: DNS over TLS has a
+// port for TCP only.
 func (f *Farm) without(t L4Protocol, port uint16) bool {
 	return t == L4UDP && f.Global != nil && port == f.Global.EffectiveTLSPort()
 }
 
-// PortsText is the virtual port of a farm of any profile as text.
+// PortsText returns the virtual port of a farm of any profile as text.
 func (f *Farm) PortsText() string {
 	if d := f.settings(); d != nil {
 		return d.portsText(f)
@@ -276,28 +273,28 @@ func (f *Farm) PortsText() string {
 	return f.onePort()[0].String()
 }
 
-// InEngine reports whether the engine carries the farm, by sockets of its own.
+// InEngine reports whether the engine carries the farm with its own sockets.
 func (f *Farm) InEngine() bool {
 	d := f.settings()
 	return d != nil && d.inEngine(f)
 }
 
-// MixesVersions reports whether backends may be of another IP version than the
-// VIP: where the engine makes connections of its own to them.
+// MixesVersions reports whether backends may have another IP version than the VIP, because
+// the engine makes its own connections to them.
 func (f *Farm) MixesVersions() bool {
 	d := f.settings()
 	return d == nil || d.mixesVersions()
 }
 
-// KeepsPort reports whether a backend may be without a port: it gets the one the
-// client used.
+// KeepsPort reports whether a backend may have no port and gets the client's destination
+// port.
 func (f *Farm) KeepsPort() bool {
 	d := f.settings()
 	return d != nil && d.keepsPort()
 }
 
-// DefaultMark is the mark (SO_MARK) of connections to backends that have none of
-// their own; 0 sets none.
+// DefaultMark returns the mark (SO_MARK) of connections to backends without their own; 0
+// sets none.
 func (f *Farm) DefaultMark() uint32 {
 	if d := f.settings(); d != nil {
 		return d.mark()
@@ -305,8 +302,8 @@ func (f *Farm) DefaultMark() uint32 {
 	return 0
 }
 
-// MostConnections bounds the clients of the farm, or their connections or flows; 0 means
-// no bound but that of the machine.
+// MostConnections returns the limit of clients, connections or flows of the farm; 0 means no
+// limit except the machine's.
 func (f *Farm) MostConnections() uint32 {
 	if s := f.settings(); s != nil {
 		return s.maxConnections()
@@ -314,8 +311,8 @@ func (f *Farm) MostConnections() uint32 {
 	return 0
 }
 
-// DefaultSource is the address connections to backends come from that have none of
-// their own; invalid: the system chooses.
+// DefaultSource returns the source address of connections to backends without their own; if
+// invalid the system chooses.
 func (f *Farm) DefaultSource() netip.Addr {
 	if d := f.settings(); d != nil {
 		return d.source()
@@ -323,8 +320,7 @@ func (f *Farm) DefaultSource() netip.Addr {
 	return netip.Addr{}
 }
 
-// Log is what the farm says of its access log, nil when it has none, and
-// whether it is written.
+// Log returns the farm's access log settings, or nil, and whether it is enabled.
 func (f *Farm) Log() (l *AccessLog, on bool) {
 	if d := f.settings(); d != nil && d.inEngine(f) {
 		return d.log()
@@ -332,8 +328,7 @@ func (f *Farm) Log() (l *AccessLog, on bool) {
 	return nil, false
 }
 
-// KeyHeaders are the headers that may be in no log of the farm, as keys of
-// clients are.
+// KeyHeaders returns headers that must not be logged for the farm, such as client keys.
 func (f *Farm) KeyHeaders() []string {
 	if d := f.settings(); d != nil {
 		return d.keyHeaders()
@@ -341,19 +336,19 @@ func (f *Farm) KeyHeaders() []string {
 	return nil
 }
 
-// Listener is an address the engine takes connections or datagrams on.
+// Listener is an address where the engine accepts connections or datagrams.
 type Listener struct {
 	// Transport is L4TCP or L4UDP.
 	Transport L4Protocol
 	Addr      netip.AddrPort
 }
 
-// Key names the listener, as netd, mgmt and engine do: "tcp/192.0.2.1:80".
+// Key returns the listener's name in netd, mgmt and engine: "tcp/192.0.2.1:80".
 func (l Listener) Key() string { return string(l.Transport) + "/" + l.Addr.String() }
 
-// Listeners are those the engine needs to carry the farm: none for one it does
-// not carry, one for each transport of each virtual port otherwise. A farm that
-// is stopped needs none either, which is for the caller to know.
+// Listeners returns the listeners the engine needs for the farm: one for each transport of
+// each virtual port, or none if it does not carry the farm. The caller must check whether
+// the farm is stopped.
 func (f *Farm) Listeners() (list []Listener) {
 	if !f.InEngine() {
 		return nil

@@ -34,7 +34,7 @@ func TestFarmsTakeThePortsOfTheirTransports(t *testing.T) {
 	}
 }
 
-// Encrypted questions come to a port of their own, by TCP alone.
+// DNS over TLS uses its own port, for TCP only.
 func TestEncryptedQuestionsHaveAPortOfTheirOwn(t *testing.T) {
 	f := farm.Farm{VIP: netip.MustParseAddr("192.0.2.1"), VPort: 5300, Global: &farm.GSLB{TLSPort: 5301}}
 	for _, c := range []struct {
@@ -57,7 +57,7 @@ func TestEncryptedQuestionsHaveAPortOfTheirOwn(t *testing.T) {
 	}
 }
 
-// ofEach is a farm of each profile the engines serve, with the text of its ports and its listeners.
+// ofEach holds a farm of each profile served by engines, with its port text and listeners.
 var ofEach = map[farm.Profile]struct {
 	new       func() farm.Farm
 	ports     string

@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Resolve says what the host name of a backend stands for.
+// Resolve decides how the host name of a backend is expanded.
 type Resolve string
 
-// What names stand for; the zero value is the first.
+// The expansions; the zero value is the first.
 const (
 	ResolveFirst   Resolve = ""    // one server: one of the addresses
 	ResolveAll     Resolve = "all" // a server at each address
 	ResolveService Resolve = "srv" // the servers of an SRV record (RFC 2782)
 )
 
-// ResolveFirstWord is how ResolveFirst is written.
+// ResolveFirstWord is the word for ResolveFirst.
 const ResolveFirstWord = "first"
 
 // ResolveWords lists every word.
@@ -29,16 +29,16 @@ func (b *Backend) Named() bool {
 	return err != nil
 }
 
-// Unresolved reports whether the backend has a name, and that no address: it
-// Spreads, or was never resolved.
+// Unresolved reports whether the backend has a name without an address: it Spreads, or was
+// never resolved.
 func (b *Backend) Unresolved() bool { return !b.Addr.IsValid() && b.Host != "" && b.Named() }
 
-// Spreads reports whether traffic goes not to the backend itself but to those
-// made of the addresses of its name, which follow the configured ones.
+// Spreads reports whether traffic goes to backends made from the addresses of its name, not
+// to the backend itself. They come after the configured ones.
 func (b *Backend) Spreads() bool { return b.Resolve != ResolveFirst && b.Of == 0 }
 
-// ShownAddress is where a backend is, for people: the address where the backend is one
-// of several of a name, else what the operator wrote.
+// ShownAddress returns the backend's readable address: the resolved one if it is one of
+// several of a name, else the configured one.
 func (b *Backend) ShownAddress() string {
 	if b.Of != 0 {
 		return b.Addr.String()
@@ -46,10 +46,10 @@ func (b *Backend) ShownAddress() string {
 	return b.Host
 }
 
-// Configured are the backends an operator wrote.
+// Configured returns the backends an operator configured.
 func (g Group) Configured() []Backend { return g.only(func(b *Backend) bool { return b.Of == 0 }) }
 
-// Parts are the backends made of the addresses of one that Spreads.
+// Parts returns the backends made from the addresses of one that Spreads.
 func (g Group) Parts(of uint32) []Backend {
 	return g.only(func(b *Backend) bool { return b.Of == of && of != 0 })
 }
@@ -103,7 +103,7 @@ func (f *Farm) reached() bool {
 	return true
 }
 
-// leaveOut takes the backends without an address out of use.
+// leaveOut takes backends without an address out of use.
 func (f *Farm) leaveOut() {
 	for _, g := range f.Groups() {
 		list := g.Backends()
@@ -113,7 +113,7 @@ func (f *Farm) leaveOut() {
 				b.Maintenance = MaintenanceCut
 			}
 			if b.Spreads() {
-				b.Priority = lastPriority // no lack that others have to step in for
+				b.Priority = lastPriority // other priorities need not replace it
 			}
 		}
 	}

@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// System is what the machine itself is set to, and the services it uses. A part
-// that is zero is left as the machine has it. No engine gets it: mgmt brings it to
-// the machine.
+// System holds the settings of the machine and the services it uses. A zero part leaves the
+// machine's own setting. mgmt applies it; engines never get it.
 type System struct {
 	DNS    DNS       `json:"dns,omitzero"`
 	NTP    NTP       `json:"ntp,omitzero"`
@@ -21,53 +20,53 @@ type System struct {
 	API    Interface `json:"http,omitzero"`
 	Proxy  Proxy     `json:"proxy,omitzero"`
 	Syslog Syslog    `json:"syslog,omitzero"`
-	// Aliases are here for people only; the machine does not get them.
+	// Aliases are for display only and not applied to the machine.
 	Aliases Aliases `json:"aliases,omitzero"`
 }
 
-// DNS are the name servers of the machine, asked in this order.
+// DNS holds the name servers of the machine, in order of use.
 type DNS struct {
 	Primary   netip.Addr `json:"primary,omitzero"`
 	Secondary netip.Addr `json:"secondary,omitzero"`
 }
 
-// NTP is where the machine gets its time.
+// NTP is the time source of the machine.
 type NTP struct {
-	// Server is an address or a host name; empty leaves the machine's own.
+	// Server is an address or a host name; empty leaves the machine's own setting.
 	Server string `json:"server,omitempty"`
 }
 
-// SSH is where the machine's sshd listens.
+// SSH configures the listening addresses of the machine's sshd.
 type SSH struct {
-	// Listen are the addresses; an unspecified one means all of its family, none
-	// leaves the machine's own.
+	// Listen lists addresses; an unspecified one means all of its IP version. Empty leaves
+	// the machine's own setting.
 	Listen []netip.Addr `json:"listen,omitempty"`
-	// Port is 0 where the machine's own is left.
+	// Port is 0 to leave the machine's own setting.
 	Port uint16 `json:"port,omitempty"`
 }
 
-// SNMP is how the machine's snmpd answers. The zero values of IP, Port, Community
-// and Scope stand for the defaults.
+// SNMP configures the machine's snmpd. Zero values of IP, Port, Community and Scope mean the
+// defaults.
 type SNMP struct {
 	On   bool       `json:"status,omitempty"`
 	IP   netip.Addr `json:"ip,omitzero"`
 	Port uint16     `json:"port,omitempty"`
-	// Community is what who asks must know.
+	// Community is the SNMP community.
 	Community Secret `json:"community,omitempty"`
-	// Scope is the network that may ask.
+	// Scope is the network allowed to query.
 	Scope netip.Prefix `json:"scope,omitzero"`
 }
 
-// Interface is where API and web interface listen, and with which certificate.
+// Interface configures the address and certificate of API and web interface.
 type Interface struct {
-	// IP is invalid and Port 0 where the start of the appliance decides.
+	// An invalid IP and a Port of 0 mean the address given at start.
 	IP   netip.Addr `json:"ip,omitzero"`
 	Port uint16     `json:"port,omitempty"`
-	// Certificate is the name of one; empty means the appliance's own.
+	// Certificate is a name; empty means the appliance's own.
 	Certificate string `json:"certificate,omitempty"`
 }
 
-// At is where the API listens that was started at an address.
+// At returns the listening address of an API started at the given address.
 func (i Interface) At(start netip.AddrPort) netip.AddrPort {
 	addr, port := start.Addr(), cmp.Or(i.Port, start.Port())
 	if i.IP.IsValid() {
@@ -76,8 +75,8 @@ func (i Interface) At(start netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(addr, port)
 }
 
-// Proxy is what connections of the appliance itself go through: to download
-// lists, order certificates, look for updates.
+// Proxy configures proxies for connections of the appliance itself: downloads, certificate
+// orders, update checks.
 type Proxy struct {
 	ForHTTP  ProxyServer `json:"http_proxy,omitzero"`
 	ForHTTPS ProxyServer `json:"https_proxy,omitzero"`
@@ -85,27 +84,27 @@ type Proxy struct {
 
 // ProxyServer is one proxy; the zero value is none.
 type ProxyServer struct {
-	// URL is "http://host:port", with a user where there is a Password.
+	// URL is "http://host:port", with a user if there is a Password.
 	URL      string `json:"url,omitempty"`
 	Password Secret `json:"password,omitempty"`
 }
 
-// Syslog is where messages of the appliance go to besides its own log.
+// Syslog configures where messages of the appliance are sent besides its own log.
 type Syslog struct {
 	Servers []SyslogServer `json:"servers,omitempty"`
-	// CA names the authority that servers of protocol tls are verified with; empty
-	// means those of the system.
+	// CA names the authority that verifies servers of protocol tls; empty means the
+	// system's.
 	CA string `json:"ca,omitempty"`
 }
 
-// SyslogServer is one collector of messages.
+// SyslogServer is one destination of messages.
 type SyslogServer struct {
 	Protocol SyslogProtocol `json:"protocol"`
 	Host     string         `json:"host"` // an address or a host name
 	Port     uint16         `json:"port"`
 }
 
-// SyslogProtocol is how messages travel.
+// SyslogProtocol is the transport of messages.
 type SyslogProtocol string
 
 // The protocols: RFC 5426, RFC 6587 with counted octets, RFC 5425.
@@ -118,7 +117,7 @@ const (
 // SyslogProtocols lists the protocols.
 func SyslogProtocols() []SyslogProtocol { return []SyslogProtocol{SyslogUDP, SyslogTCP, SyslogTLS} }
 
-// Port is the port of servers that name none.
+// Port returns the default port.
 func (p SyslogProtocol) Port() uint16 {
 	if p == SyslogTLS {
 		return 6514
@@ -126,10 +125,10 @@ func (p SyslogProtocol) Port() uint16 {
 	return 514
 }
 
-// String is the server as documents have it: "tcp://log.example.org:601".
+// String returns the server in document syntax: "tcp://log.example.org:601".
 func (s SyslogServer) String() string { return string(s.Protocol) + "://" + s.Address() }
 
-// Address is where to connect to: "log.example.org:601".
+// Address returns the address to connect to: "log.example.org:601".
 func (s SyslogServer) Address() string {
 	return net.JoinHostPort(s.Host, strconv.Itoa(int(cmp.Or(s.Port, s.Protocol.Port()))))
 }
@@ -140,7 +139,7 @@ const (
 	DefaultCommunity Secret = "public"
 )
 
-// The bounds of lists.
+// Limits of lists.
 const (
 	MaxSyslogServers = 8
 	MaxSSHAddresses  = 16
@@ -149,7 +148,7 @@ const (
 // DefaultScope is every network.
 var DefaultScope = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 
-// EffectiveIP is IP with the unset value replaced: every address.
+// EffectiveIP returns the IP, or every address by default.
 func (s *SNMP) EffectiveIP() netip.Addr {
 	if s.IP.IsValid() {
 		return s.IP
@@ -157,13 +156,13 @@ func (s *SNMP) EffectiveIP() netip.Addr {
 	return netip.IPv4Unspecified()
 }
 
-// EffectivePort is Port with the unset value replaced.
+// EffectivePort returns the port, or the default.
 func (s *SNMP) EffectivePort() uint16 { return cmp.Or(s.Port, DefaultSNMPPort) }
 
-// EffectiveCommunity is Community with the unset value replaced.
+// EffectiveCommunity returns the community, or the default.
 func (s *SNMP) EffectiveCommunity() Secret { return cmp.Or(s.Community, DefaultCommunity) }
 
-// EffectiveScope is Scope with the unset value replaced.
+// EffectiveScope returns the scope, or the default.
 func (s *SNMP) EffectiveScope() netip.Prefix {
 	if s.Scope.IsValid() {
 		return s.Scope
@@ -171,21 +170,20 @@ func (s *SNMP) EffectiveScope() netip.Prefix {
 	return DefaultScope
 }
 
-// Secret is a text that is needed again as it was and shown to nobody. In what is
-// stored and published it is sealed with the key of the appliance; before that, as
-// somebody sent it.
+// Secret is a text that must be recoverable but is never shown. It is sealed with the
+// appliance's key when stored or published, and plain as received before that.
 type Secret string
 
-// sealedSecret begins every sealed secret. It and what follows may stand in a URL.
+// sealedSecret is the prefix of every sealed secret. Both may be part of a URL.
 const sealedSecret = "sealed-"
 
-// NewSealedSecret is the secret of sealed bytes.
+// NewSealedSecret returns the secret of sealed bytes.
 func NewSealedSecret(sealed string) Secret { return Secret(sealedSecret + sealed) }
 
-// Sealed returns what NewSealedSecret was given, false when the secret is not sealed.
+// Sealed returns the argument of NewSealedSecret, or false if the secret is not sealed.
 func (s Secret) Sealed() (string, bool) { return strings.CutPrefix(string(s), sealedSecret) }
 
-// Address is the URL to use; open makes the password of a secret.
+// Address returns the URL to use; open decrypts a secret.
 func (p ProxyServer) Address(open func(Secret) (string, error)) (*url.URL, error) {
 	if p.URL == "" {
 		return nil, nil
@@ -202,21 +200,21 @@ func (p ProxyServer) Address(open func(Secret) (string, error)) (*url.URL, error
 	return u, nil
 }
 
-// What the secrets of the settings are sealed for: one that was sealed for something
-// else does not open.
+// Sealing purposes of the secrets in the settings: a secret sealed for another purpose does
+// not open.
 const (
 	SecretCommunity  = "system snmp community"
 	SecretHTTPProxy  = "system proxy http_proxy"
 	SecretHTTPSProxy = "system proxy https_proxy"
 )
 
-// SystemSecret is one secret of the settings.
+// SystemSecret is a secret of the settings.
 type SystemSecret struct {
 	Purpose string // "system", section and field
 	At      *Secret
 }
 
-// Secrets are all there are; what is at them may be changed.
+// Secrets returns pointers to all secrets, which may be changed.
 func (s *System) Secrets() []SystemSecret {
 	return []SystemSecret{
 		{SecretCommunity, &s.SNMP.Community},

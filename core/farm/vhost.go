@@ -2,10 +2,9 @@ package farm
 
 import "strings"
 
-// IsHostName reports whether the pattern of a service for hosts is a name, perhaps
-// with a port, and no regex besides "\." and "\-". Such a pattern matches the whole
-// host, others match what hosts begin with, and so does what ends where a name goes
-// on ("www\.").
+// IsHostName reports whether the host pattern of a service is a plain name, optionally with
+// a port, and no regex except "\." and "\-". Such a pattern must match the whole host.
+// Others match a prefix, and so does a pattern that ends within a name ("www\.").
 func IsHostName(pattern string) bool {
 	for i := 0; i < len(pattern); i++ {
 		c := pattern[i]

@@ -1,14 +1,13 @@
 package farm
 
-// The enumerations keep the words of the contract, so that API, file, store
-// and snapshot all spell them the same way. Engines turn them into numbers
-// when they compile their tables.
+// Enumerations use the words of the contract, so that API, file, store and snapshot have the
+// same spelling. Engines convert them to numbers when they compile tables.
 
-// VerbSet names the methods an http farm accepts. Of the sets of the family each
-// includes the ones listed before it, except VerbsOptionsHTTP.
+// VerbSet names the methods an http farm accepts. Each of Zevenet's sets includes the ones
+// listed before it, except VerbsOptionsHTTP.
 type VerbSet string
 
-// The verb sets of the family (directive xHTTP 0 … 5).
+// Zevenet's verb sets (directive xHTTP 0 … 5).
 const (
 	VerbsStandard    VerbSet = "standardHTTP"   // GET POST HEAD
 	VerbsExtended    VerbSet = "extendedHTTP"   // + PUT PATCH DELETE
@@ -18,7 +17,7 @@ const (
 	VerbsOptionsHTTP VerbSet = "optionsHTTP"    // GET POST HEAD PUT PATCH DELETE OPTIONS
 )
 
-// VerbsAny is every method but CONNECT, known or not.
+// VerbsAny is every method except CONNECT, known or not.
 const VerbsAny VerbSet = "any"
 
 // VerbSets lists every set.
@@ -26,27 +25,27 @@ func VerbSets() []VerbSet {
 	return []VerbSet{VerbsStandard, VerbsExtended, VerbsWebDAV, VerbsMSWebDAV, VerbsMSRPCExt, VerbsOptionsHTTP, VerbsAny}
 }
 
-// PathPolicy says which path backends get, and which paths a farm refuses.
+// PathPolicy decides which path backends get, and which paths a farm refuses.
 type PathPolicy string
 
-// The policies; the zero value acts as PathAsIs. Decisions are made on the
-// canonical path with all of them.
+// The policies; the zero value acts as PathAsIs. All of them use the canonical path for
+// decisions.
 const (
 	PathAsIs      PathPolicy = "asis"      // backends get the path byte for byte
 	PathCanonical PathPolicy = "canonical" // backends get the canonical path
-	PathStrict    PathPolicy = "strict"    // as canonical; paths that backends may decode to another one get a 400
+	PathStrict    PathPolicy = "strict"    // like canonical; paths that backends may decode differently get a 400
 )
 
 // PathPolicies lists every policy.
 func PathPolicies() []PathPolicy { return []PathPolicy{PathAsIs, PathCanonical, PathStrict} }
 
-// RewriteLocation says which Location and Content-Location headers of a
-// response are rewritten to the address the client used.
+// RewriteLocation decides which Location and Content-Location headers of a response are
+// rewritten to the address the client used.
 type RewriteLocation string
 
-// The modes of rewritelocation: "enabled" rewrites values that point at the
-// backend or at the farm's own address, "-backends" only those that point at
-// the backend; "-path" also undoes URL rewriting.
+// The modes of rewritelocation. "enabled" rewrites values that point to the backend or the
+// farm's own address, "-backends" only those that point to the backend. "-path" also reverts
+// URL rewriting.
 const (
 	RewriteDisabled            RewriteLocation = "disabled"
 	RewriteEnabled             RewriteLocation = "enabled"
@@ -60,7 +59,7 @@ func RewriteLocations() []RewriteLocation {
 	return []RewriteLocation{RewriteDisabled, RewriteEnabled, RewriteEnabledBackends, RewriteEnabledPath, RewriteEnabledBackendsPath}
 }
 
-// RedirectType says whether a redirect keeps the path of the request.
+// RedirectType decides whether a redirect keeps the path of the request.
 type RedirectType string
 
 // The redirect types; the empty value acts as RedirectDefault.
@@ -69,7 +68,7 @@ const (
 	RedirectAppend  RedirectType = "append"
 )
 
-// DefaultRedirectCode is the status of redirects that name none.
+// DefaultRedirectCode is the default status of redirects.
 const DefaultRedirectCode = 302
 
 // RedirectTypes lists every type.
@@ -78,7 +77,7 @@ func RedirectTypes() []RedirectType { return []RedirectType{RedirectDefault, Red
 // RedirectCodes lists every status a redirect may use.
 func RedirectCodes() []int { return []int{301, 302, 307} }
 
-// Persistence says what identifies a returning client; empty means nothing does.
+// Persistence is how a returning client is identified; empty means not at all.
 type Persistence string
 
 // The persistence kinds of an http service.
@@ -92,13 +91,13 @@ const (
 	PersistHeader Persistence = "HEADER" // request header SessionID
 )
 
-// Persistences lists every kind that remembers something.
+// Persistences lists every kind except none.
 func Persistences() []Persistence {
 	return []Persistence{PersistIP, PersistBasic, PersistURL, PersistParm, PersistCookie, PersistHeader}
 }
 
-// Named reports whether a client is found by a cookie, header or parameter that
-// SessionID names.
+// Named reports whether SessionID names the cookie, header or parameter that identifies a
+// client.
 func (p Persistence) Named() bool {
 	return p == PersistURL || p == PersistCookie || p == PersistHeader
 }
@@ -107,7 +106,7 @@ func (p Persistence) Named() bool {
 // PolicyRoundRobin. All respect weights, priorities and connection limits.
 type RoutingPolicy string
 
-// The policies. The last two are Sluice's own additions to the family's four.
+// The policies. The last two extend Zevenet's four.
 const (
 	PolicyRoundRobin       RoutingPolicy = "ROUND_ROBIN"
 	PolicyLeastConnections RoutingPolicy = "LEAST_CONNECTIONS"
@@ -122,7 +121,7 @@ func RoutingPolicies() []RoutingPolicy {
 	return []RoutingPolicy{PolicyRoundRobin, PolicyLeastConnections, PolicyResponseTime, PolicyPending, PolicyRandomOfTwo, PolicyConsistentHash}
 }
 
-// Maintenance says whether, and how, an operator took a backend out.
+// Maintenance is an operator's setting to take a backend out of use.
 type Maintenance string
 
 // The maintenance modes; MaintenanceOff means the backend is in use.
@@ -132,7 +131,7 @@ const (
 	MaintenanceCut   Maintenance = "cut"   // sessions and connections are removed too
 )
 
-// Status is what the outside sees of a farm or a backend.
+// Status is the public status of a farm or a backend.
 type Status string
 
 // The statuses of farms and backends, in the API's lower-case spelling.
@@ -140,53 +139,51 @@ const (
 	StatusUp            Status = "up"
 	StatusDown          Status = "down"
 	StatusMaintenance   Status = "maintenance"
-	StatusUndefined     Status = "undefined"      // backends only: nothing is known yet
+	StatusUndefined     Status = "undefined"      // backends only: unknown yet
 	StatusCritical      Status = "critical"       // farms only: no backend is up
 	StatusProblem       Status = "problem"        // farms only: some backend is down
 	StatusNeededRestart Status = "needed restart" // farms only: stored changes are not applied
 )
 
-// BackendProtocol is what the backends of a service speak.
+// BackendProtocol is the protocol of a service's backends.
 type BackendProtocol string
 
-// The protocols. With httpsb h2 is agreed on by ALPN, without it the backends
-// know beforehand (RFC 9113 section 3.3).
+// The protocols. With httpsb h2 is negotiated by ALPN; without it h2 is used with prior
+// knowledge (RFC 9113 section 3.3).
 const (
-	BackendHTTP1 BackendProtocol = "http1" // what empty means
+	BackendHTTP1 BackendProtocol = "http1" // default
 	BackendHTTP2 BackendProtocol = "h2"
 )
 
 // BackendProtocols lists them, the default first.
 func BackendProtocols() []BackendProtocol { return []BackendProtocol{BackendHTTP1, BackendHTTP2} }
 
-// Multiplexed reports whether the backends speak HTTP/2: exchanges then share
-// connections.
+// Multiplexed reports whether the backends use HTTP/2, so that exchanges share connections.
 func (s *Service) Multiplexed() bool { return s.BackendProtocol == BackendHTTP2 }
 
-// ProxyIn says what a farm does with a header of the PROXY protocol in front of
-// a connection, by which a trusted peer tells whose connection it passes on.
+// ProxyIn is the treatment of a PROXY protocol header at the beginning of a connection, by
+// which a trusted peer sends the original client's address.
 type ProxyIn string
 
-// What may be done; the zero value acts as ProxyInOff.
+// The treatments; the zero value acts as ProxyInOff.
 const (
-	ProxyInOff      ProxyIn = "off"      // it is bytes like any other
-	ProxyInOptional ProxyIn = "optional" // trusted peers may send one, nobody else
-	ProxyInRequired ProxyIn = "required" // trusted peers must, others are closed
+	ProxyInOff      ProxyIn = "off"      // treated as data
+	ProxyInOptional ProxyIn = "optional" // only trusted peers may send one
+	ProxyInRequired ProxyIn = "required" // trusted peers must send one, others are closed
 )
 
-// ProxyIns lists what may be done.
+// ProxyIns lists the treatments.
 func ProxyIns() []ProxyIn { return []ProxyIn{ProxyInOff, ProxyInOptional, ProxyInRequired} }
 
-// ProxyOut says whether connections to backends begin with a header of the
-// PROXY protocol that tells for whom they are. Such a connection is kept for
-// that client alone, as a pinned one.
+// ProxyOut decides whether connections to backends begin with a PROXY protocol header with
+// the client's address. Such a connection is used for that client only, like a pinned one.
 type ProxyOut string
 
 // The headers; the zero value acts as ProxyOutOff.
 const (
 	ProxyOutOff ProxyOut = "off"
 	ProxyOutV1  ProxyOut = "v1" // a line of text
-	ProxyOutV2  ProxyOut = "v2" // binary, with what TLS agreed on with the client
+	ProxyOutV2  ProxyOut = "v2" // binary, with the TLS parameters of the client
 )
 
 // ProxyOuts lists the headers.
