@@ -131,7 +131,6 @@ func (p *Picker) Pick(hash uint64, tried Tried) (index int, ok bool) {
 // maxDraws limits the draws from the rotation before Pick looks at every member. Members
 // that cannot be taken are skipped, so the others keep their exact shares; after 32 draws
 // the next free member is taken.
-// the others keep their exact shares; past 32 the next free one in line will do.
 const maxDraws = 32
 
 // roundRobin takes turns on a schedule shared by all loops: of every len(schedule) picks on
