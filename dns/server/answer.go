@@ -6,13 +6,13 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// amplified is how many times as long as the question an answer may be whose client's
-// address may be borrowed: one that has no cookie of ours asks again by TCP. A signed denial
-// needs up to nine times its question (see ARCHITECTURE.md, "The path of a query").
+// amplified is the maximum ratio of answer to query size for clients whose address may be
+// spoofed. A client without a valid server cookie retries by TCP. A signed denial needs up
+// to nine times its query (see ARCHITECTURE.md, "The path of a query").
 const amplified = 10
 
-// answer answers one message whose sender is in w.query. The answer lies in space, and is
-// empty where there is none.
+// answer answers one message from the sender in w.query. The result uses space, and is empty
+// if there is no answer.
 func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
 	q, s := &w.query, w.shard.Farm(f.id)
 	w.limited = false
@@ -77,14 +77,14 @@ func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
 	return answer
 }
 
-// slips reports whether a message beyond a limit is answered truncated: a client of the same
-// net whose address somebody borrows gets its answer by TCP.
+// slips reports whether a query over a limit gets a truncated answer, so that a client whose
+// net is being spoofed gets its answer by TCP.
 func (w *worker) slips(f *farmTable) bool {
 	w.slipped++
 	return w.slipped%f.slip == 0
 }
 
-// in puts a message into memory that has room for it; without room there is none.
+// in copies a message into space, or returns nil if it does not fit.
 func in(space, msg []byte) []byte {
 	if len(msg) > cap(space) {
 		return nil
@@ -92,7 +92,7 @@ func in(space, msg []byte) []byte {
 	return append(space[:0], msg...)
 }
 
-// room is how long the answer may be.
+// room returns the maximum size of the answer.
 func (w *worker) room(q *wire.Query, asked int) int {
 	switch {
 	case q.TCP:
@@ -103,7 +103,7 @@ func (w *worker) room(q *wire.Query, asked int) int {
 	return min(q.Room, max(amplified*asked, wire.HeaderSize))
 }
 
-// resolve finds the answer; signs is what will sign it, nil where nothing does.
+// resolve computes the answer; signs is its TSIG state, or nil.
 func (w *worker) resolve(f *farmTable, r *wire.Reply, signs *rdata.Exchange) {
 	q := &w.query
 	switch {
@@ -117,7 +117,7 @@ func (w *worker) resolve(f *farmTable, r *wire.Reply, signs *rdata.Exchange) {
 		r.Rcode, r.More = wire.FormErr, wire.InvalidType
 	case q.Type == wire.TypeIXFR && f.lets(q, signs) && w.answerer.Current(f.zones, q, r):
 	case q.Type == wire.TypeAXFR || q.Type == wire.TypeIXFR:
-		r.Rcode = wire.Refused // what is allowed by TCP never comes here
+		r.Rcode = wire.Refused // transfers allowed by TCP are handled elsewhere
 	default:
 		w.chooser.Services, w.chooser.Places = f.services, f.places
 		if !w.answerer.Answer(f.zones, q, r) {
@@ -126,7 +126,7 @@ func (w *worker) resolve(f *farmTable, r *wire.Reply, signs *rdata.Exchange) {
 	}
 }
 
-// chaos answers what is asked about the server itself (RFC 4892).
+// chaos answers queries about the server itself (RFC 4892).
 func (w *worker) chaos(f *farmTable, r *wire.Reply) {
 	text := ""
 	switch string(w.query.Name()) {
@@ -148,7 +148,7 @@ func (w *worker) chaos(f *farmTable, r *wire.Reply) {
 	r.AA = true
 }
 
-// countChoice counts what a service chose.
+// countChoice counts a service's choice.
 func (w *worker) countChoice(s *stats.Farm) {
 	last := &w.chooser.Last
 	if last.Service == 0 {

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// appliance is an engine in the test's own process, with one farm.
+// appliance is an engine in the test process, with one farm.
 type appliance struct {
 	*enginetest.House
 	t      testing.TB
@@ -30,8 +30,8 @@ type appliance struct {
 	farm   farm.Farm
 }
 
-// newAppliance starts an engine with that many loops, which end with the test, does what is
-// to be done before anything is published, and publishes a farm of those zones.
+// newAppliance starts an engine with that many loops until the test ends, calls before, and
+// publishes a farm with these zones.
 func newAppliance(t testing.TB, loops int, g *farm.GSLB, before ...func(*appliance)) *appliance {
 	t.Helper()
 	h := enginetest.New(t, loops)
@@ -62,7 +62,7 @@ func (a *appliance) publish(farms ...farm.Farm) {
 	}
 }
 
-// answer is what came back.
+// answer is a received answer.
 type answer struct {
 	flags                         uint16
 	answer, authority, additional []string
@@ -76,7 +76,7 @@ const (
 	flagTC = 1 << 9
 )
 
-// ask asks by UDP, or by TCP, for "www.example.com A".
+// ask sends a query such as "www.example.com A" by UDP or TCP.
 func (a *appliance) ask(question string, tcp bool) answer {
 	a.t.Helper()
 	return read(a.t, a.exchange(query(a.t, question), tcp))
@@ -106,7 +106,7 @@ func read(t testing.TB, raw []byte) (out answer) {
 	return out
 }
 
-// exchange sends a message and returns what comes back, which must.
+// exchange sends a message and returns the answer, which must arrive.
 func (a *appliance) exchange(msg []byte, tcp bool) []byte {
 	a.t.Helper()
 	network := "udp"
@@ -147,7 +147,7 @@ func message(t testing.TB, c io.Reader) []byte {
 	return raw
 }
 
-// up says of backends that they work.
+// up marks backends as up.
 func (a *appliance) up(ids ...uint32) {
 	for _, id := range ids {
 		a.Health.SetGuardian(id, health.Up, time.Now())
@@ -160,7 +160,7 @@ func (a *appliance) down(ids ...uint32) {
 	}
 }
 
-// example is a zone with one of nearly everything, and a service of two backends.
+// example returns a zone with nearly all kinds of records, and a service of two backends.
 func example() *farm.GSLB {
 	g := &farm.GSLB{Zones: []farm.Zone{{ID: 1, Name: "example.com", NameServer: "ns1", Serial: 5, Records: records(`
 		@      NS    ns1

@@ -7,7 +7,7 @@ import (
 
 var client = netip.MustParseAddr("192.0.2.200")
 
-// costly are questions whose answers take all paths there are.
+// costly lists queries that cover all code paths.
 var costly = []string{
 	"www.example.com A", "nothing.example.com A", "x.y.wild.example.com A", "alias.example.com A", "example.com MX", "example.com SOA",
 	"www.sub.example.com A", "shop.example.com A", "toshop.example.com AAAA", "www.example.org A", "www.example.com ANY", "big.example.com TXT",

@@ -21,7 +21,7 @@ import (
 
 const ns1 = "ns1.example.com"
 
-// certificate is one of ns1 that signed itself.
+// certificate returns a self-signed certificate of ns1.
 func certificate(t *testing.T) (c farm.Certificate, trusted *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -44,7 +44,7 @@ func certificate(t *testing.T) (c farm.Certificate, trusted *x509.CertPool) {
 	return farm.Certificate{Name: "ns1.pem", Chain: [][]byte{der}, Key: private}, trusted
 }
 
-// encrypted is an appliance whose farm answers by TLS at an address, too.
+// encrypted returns an appliance whose farm also serves TLS at an address.
 func encrypted(t *testing.T, before ...func(*appliance)) (a *appliance, at netip.AddrPort, client *tls.Config) {
 	t.Helper()
 	c, trusted := certificate(t)
@@ -60,11 +60,11 @@ func encrypted(t *testing.T, before ...func(*appliance)) (a *appliance, at netip
 	return a, at, &tls.Config{RootCAs: trusted, ServerName: ns1, NextProtos: []string{"dot"}}
 }
 
-// padded is a query whose client pads (RFC 7830).
+// padded returns a query of a client that pads (RFC 7830).
 func padded(t *testing.T, question string) []byte {
 	msg := query(t, question)
 	binary.BigEndian.PutUint16(msg[10:], 1)
-	if end := len(msg) - 11; end > 12 && msg[end] == 0 && msg[end+2] == 41 { // it has EDNS: the option goes into it
+	if end := len(msg) - 11; end > 12 && msg[end] == 0 && msg[end+2] == 41 { // the option is added to its EDNS record
 		msg = append(msg, 0, 12, 0, 3, 0, 0, 0)
 		binary.BigEndian.PutUint16(msg[end+9:], 7)
 		return msg
@@ -146,7 +146,7 @@ func TestAFarmWithoutItsCertificateIsRefused(t *testing.T) {
 	if err == nil || err.Error() != `farm "names": certificate "ns1.pem" is not there` {
 		t.Errorf("refused with %v", err)
 	}
-	c, err := tls.Dial("tcp", at.String(), client) // what was before goes on
+	c, err := tls.Dial("tcp", at.String(), client) // existing connections continue
 	if err != nil {
 		t.Fatal(err)
 	}

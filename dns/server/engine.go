@@ -19,8 +19,7 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// Engine carries the gslb farms on the given loops, together with engines for other
-// farms.
+// Engine carries the gslb farms on the given loops, beside the engines of other farms.
 type Engine struct {
 	engine.Base[*worker]
 	table    atomic.Pointer[table]
@@ -31,8 +30,7 @@ type Engine struct {
 	log      *slog.Logger
 }
 
-// New returns an engine that serves nothing until Publish. Each loop counts in the shard
-// of its position.
+// New returns an engine without farms. Each loop counts in the shard of its position.
 func New(loops []*loop.Loop, healthTable *health.Table, segment *stats.Segment, log *slog.Logger) *Engine {
 	e := &Engine{
 		Base:     engine.Base[*worker]{Health: healthTable, Segment: segment, Prober: revive.New(loops, healthTable, log), Marks: marks.NewUser("dns", loop.CanMark)},
@@ -50,14 +48,13 @@ func New(loops []*loop.Loop, healthTable *health.Table, segment *stats.Segment, 
 	return e
 }
 
-// UsePlaces has services choose by where a table says that clients are, from the next
-// publication on.
+// UsePlaces sets the table of client locations, from the next publication on.
 func (e *Engine) UsePlaces(t *geoip.Table) { e.places.Store(t) }
 
-// Places is that table, nil without one.
+// Places returns that table, or nil.
 func (e *Engine) Places() *geoip.Table { return e.places.Load() }
 
-// Close ends what the engine does beside the loops, which are the caller's.
+// Close stops the engine except the loops, which belong to the caller.
 func (e *Engine) Close() {
 	if e.Stop() {
 		e.Prober.Close()
@@ -96,6 +93,6 @@ func (e *Engine) SessionOwners(*farm.Config) []uint64 { return nil }
 // KeepSessions implements engine.Engine.
 func (e *Engine) KeepSessions(*session.Memory) {}
 
-// grace is how long a TCP connection may go on once its farm is gone: the answer that is
-// under way.
+// grace is how long TCP connections may continue after their farm is gone, to finish an
+// answer.
 const grace = 2 * time.Second

@@ -16,9 +16,9 @@ import (
 	"github.com/sluicelb/sluice/dns/zone"
 )
 
-// Explain says what a question would be answered with if it came now, and why: it is
-// asked of the functions traffic goes through. From is an address or a net. Any
-// goroutine may call it. The error is for who asked.
+// Explain returns the answer to a query if it came now, with the reasons. It uses the same
+// functions as traffic. From is an address or a net. Explain is safe for concurrent use. The
+// error is meant for the user.
 func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 	t := e.table.Load()
 	f := t.byID[q.Farm]
@@ -47,7 +47,7 @@ func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 	return out, nil
 }
 
-// netOrAddress is a net; an address is one of all its bits.
+// netOrAddress parses a net; an address is a net of full length.
 func netOrAddress(text string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(text); err == nil && a.Zone() == "" {
 		a = a.Unmap()
@@ -61,14 +61,14 @@ func netOrAddress(text string) (netip.Prefix, error) {
 }
 
 type explainer struct {
-	copied   bool // a copy of a zone is asked for
+	copied   bool // a transfer is requested
 	farm     *farmTable
 	passport *explain.Passport
-	policy   farm.AllDown // of the service, where nothing of it works
-	unable   bool         // its backends of the version cannot be asked
+	policy   farm.AllDown // of a service without working backends
+	unable   bool         // no check supports its backends of the version
 }
 
-// run asks as a client of the net would.
+// run sends the query of a client in the net.
 func (x *explainer) run(name []byte, kind uint16, from netip.Prefix) error {
 	msg, err := rdata.Query(name, kind, from)
 	if err != nil {
@@ -92,7 +92,7 @@ func (x *explainer) run(name []byte, kind uint16, from netip.Prefix) error {
 	return err
 }
 
-// step takes a name that was found.
+// step records a name that was found.
 func (x *explainer) step(s zone.Step) {
 	p := x.passport
 	if p.Zone == "" {
@@ -110,7 +110,7 @@ func (x *explainer) step(s zone.Step) {
 	}
 }
 
-// candidate takes a backend the service looked at.
+// candidate records a backend the service considered.
 func (x *explainer) candidate(c choose.Candidate) {
 	out := explain.Candidate{ID: c.Number, Address: c.Addr.String(), Weight: c.Weight, Status: string(c.Status), Near: c.Near, Latency: float64(c.Latency.Microseconds()) / 1000, Taken: c.Taken, Reason: c.Reason}
 	if c.Away >= 0 {
@@ -126,7 +126,7 @@ func (x *explainer) candidate(c choose.Candidate) {
 	x.passport.Candidates = append(x.passport.Candidates, out)
 }
 
-// result says what it came to.
+// result returns the outcome.
 func (x *explainer) result() explain.Result {
 	p := x.passport
 	out := explain.Result{Outcome: explain.Answer, Service: p.Service, Reason: p.Rcode}
@@ -155,7 +155,7 @@ func (x *explainer) result() explain.Result {
 		out.Reason = "no backend of the service " + p.Service + " works, and it then answers as if all did"
 	case p.Service != "":
 		out.Reason = "the service " + p.Service + " chose"
-	case p.Zone == "": // nothing was looked for
+	case p.Zone == "": // nothing was looked up
 		out.Reason = "who asks for everything is told one thing (RFC 8482)"
 	default:
 		out.Reason = "the zone " + p.Zone + " has the records"

@@ -9,13 +9,13 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// Answerer answers messages of the farm with that number as a loop would, on which no time
-// passes.
+// Answerer returns a function that answers messages of the farm with that number like a loop
+// whose time does not advance.
 func (e *Engine) Answerer(id uint32) func(msg []byte, from netip.Addr) []byte {
 	return e.RecordingAnswerer(id, nil, nil)
 }
 
-// RecordingAnswerer is an Answerer that leaves records.
+// RecordingAnswerer is an Answerer that writes records.
 func (e *Engine) RecordingAnswerer(id uint32, to *accesslog.Writer, segment *accesslog.Segment) func(msg []byte, from netip.Addr) []byte {
 	w := newWorker(e, new(loop.Loop), e.Segment.Shard(0), 1)
 	w.recorder = accesslog.NewRecorder(segment, to, 0)
@@ -27,7 +27,7 @@ func (e *Engine) RecordingAnswerer(id uint32, to *accesslog.Writer, segment *acc
 	}
 }
 
-// AnswererOfASecond is an Answerer for which it stays the same second, by UDP and TCP.
+// AnswererOfASecond is an Answerer, for UDP and TCP, that stays in the same second.
 func (e *Engine) AnswererOfASecond(id uint32) func(msg []byte, from netip.Addr, tcp bool) []byte {
 	w, now := newWorker(e, new(loop.Loop), e.Segment.Shard(0), 1), time.Now().Unix()
 	w.answerer.Signer.Now = func() int64 { return now }
@@ -39,7 +39,7 @@ func (e *Engine) AnswererOfASecond(id uint32) func(msg []byte, from netip.Addr, 
 	}
 }
 
-// Space is how much memory the answers of a batch have on the first loop.
+// Space returns the size of the first loop's memory for the answers of a batch.
 func (e *Engine) Space() (n int) {
 	done := make(chan struct{})
 	e.Workers[0].Post(func() { n = cap(e.Workers[0].space); close(done) })
@@ -47,8 +47,8 @@ func (e *Engine) Space() (n int) {
 	return n
 }
 
-// FirstSpace is what that is at first.
+// FirstSpace is the initial size of that memory.
 const FirstSpace = firstSpace
 
-// MostPerTurn bounds what one transfer sends in a turn of its loop.
+// MostPerTurn is the maximum a transfer sends in one turn of its loop.
 const MostPerTurn = messagesPerTurn * (transferRoom + lengthSize)

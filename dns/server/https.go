@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// AnswerHTTPS implements names.Answerer: layer 7 took the question from a request.
+// AnswerHTTPS implements names.Answerer, for a query layer 7 took from a request.
 func (e *Engine) AnswerHTTPS(loop int, farm string, msg []byte, from netip.AddrPort) (names.Answer, names.Outcome) {
 	f := e.table.Load().byName[farm]
 	if f == nil {
@@ -15,8 +15,8 @@ func (e *Engine) AnswerHTTPS(loop int, farm string, msg []byte, from netip.AddrP
 	}
 	w := e.Workers[loop]
 	q := &w.query
-	q.Client, w.port, q.TCP, q.TLS, w.https = from.Addr().Unmap().WithZone(""), from.Port(), true, true, true // limits and choices go by nets
-	defer func() { w.https = false }()                                                                        // also of what a panic ended
+	q.Client, w.port, q.TCP, q.TLS, w.https = from.Addr().Unmap().WithZone(""), from.Port(), true, true, true // limits and choices use nets
+	defer func() { w.https = false }()                                                                        // also after a panic
 	if w.stream == nil {
 		w.makeStream()
 	}

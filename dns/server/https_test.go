@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/names"
 )
 
-// byHTTPS asks a farm as layer 7 does: on the loop.
+// byHTTPS sends a query to a farm as layer 7 does, on the loop.
 func (a *appliance) byHTTPS(farm string, msg []byte) (raw []byte, fresh uint32, what names.Outcome) {
 	raw, fresh, _, what = a.byHTTPSFrom("192.0.2.77:4711", farm, msg)
 	return raw, fresh, what
@@ -28,8 +28,8 @@ func (a *appliance) byHTTPSFrom(from, farm string, msg []byte) (raw []byte, fres
 	return raw, fresh, private, what
 }
 
-// An answer that goes by the client's net is nobody else's, and each IPv4 net has a limit of
-// its own however its addresses are written.
+// An answer for the client's net is not shared with other nets, and each IPv4 net has its
+// own limit in any notation.
 func TestAnswersByHTTPSAreOfTheClientsNet(t *testing.T) {
 	g := example()
 	g.QueryRate = 3

@@ -17,8 +17,7 @@ import (
 	"github.com/sluicelb/sluice/core/porttest"
 )
 
-// corpusZone has every type of record, wildcards, delegations and empty names between
-// others.
+// corpusZone has every type of record, wildcards, delegations and empty non-terminals.
 const corpusZone = `
 	@            NS    ns1
 	@            NS    ns2.example.net.
@@ -77,8 +76,8 @@ const corpusZone = `
 	again        DNAME moved
 `
 
-// installed is where a program of the machine lies. Root has them all (.ci/packages), so
-// that nothing is left untested where the gate runs.
+// installed returns the path of a program. Root has them all (.ci/packages), so that the
+// gate runs every test.
 func installed(t testing.TB, name string) string {
 	t.Helper()
 	for _, folder := range []string{"", "/usr/sbin/"} {
@@ -93,7 +92,7 @@ func installed(t testing.TB, name string) string {
 	return ""
 }
 
-// knot starts the reference with the zone, until the test ends.
+// knot starts the reference server with the zone until the test ends.
 func knot(t *testing.T, records []farm.Record) netip.AddrPort {
 	t.Helper()
 	program := installed(t, "knotd")
@@ -164,7 +163,7 @@ func exchangeWith(addr netip.AddrPort, msg []byte) ([]byte, error) {
 	return raw[:n], err
 }
 
-// Whatever is asked of a zone: the answer is that of a server the world uses.
+// Answers for any query equal those of a widely used server.
 func TestAnswersAreThoseOfKnot(t *testing.T) {
 	list := records(corpusZone)
 	reference := knot(t, list)
@@ -183,7 +182,7 @@ func TestAnswersAreThoseOfKnot(t *testing.T) {
 			ask = "example.com" + ask[len("@.example.com"):]
 		}
 		msg := query(t, ask)
-		for i := 12; msg[i] != 0; i += 1 + int(msg[i]) { // of mixed case
+		for i := 12; msg[i] != 0; i += 1 + int(msg[i]) { // in mixed case
 			for j := i + 1; j <= i+int(msg[i]); j++ {
 				if c := msg[j]; c >= 'a' && c <= 'z' && random.IntN(2) == 0 {
 					msg[j] -= 32
@@ -206,7 +205,7 @@ func TestAnswersAreThoseOfKnot(t *testing.T) {
 	}
 }
 
-// alike compares records without order and case.
+// alike compares records ignoring order and case.
 func alike(a, b []string) bool {
 	lower := func(list []string) (out []string) {
 		for _, s := range list {

@@ -6,8 +6,8 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// Nets of clients that share a limit: who can borrow one address of a net can borrow
-// all of them.
+// Sizes of client nets that share a limit: an attacker who can spoof one address of a net
+// can spoof all of them.
 const (
 	limitBits4 = 24
 	limitBits6 = 56
@@ -22,8 +22,8 @@ func netOf(a netip.Addr) netip.Addr {
 	return net.Addr()
 }
 
-// mayAsk charges the net of a client for a query. Who certainly has its address is
-// charged apart: others who borrow addresses of its net use up nothing of what it may.
+// mayAsk counts a query for the client's net. Verified clients are counted separately, so
+// that spoofed queries do not use up their limit.
 func (w *worker) mayAsk(f *farmTable, q *wire.Query) bool {
 	t := f.kept.queries
 	if q.Verified {
@@ -32,8 +32,8 @@ func (w *worker) mayAsk(f *farmTable, q *wire.Query) bool {
 	return t.Take(t.Address(netOf(q.Client)), w.loop.Now(), f.queries) == 0
 }
 
-// mayHave charges the net of a client for an answer: names that do not exist are one
-// answer for each zone, all others one for each name and type.
+// mayHave counts an answer for the client's net. Names that do not exist are one answer per
+// zone, others one per name and type.
 func (w *worker) mayHave(f *farmTable, q *wire.Query, r *wire.Reply) bool {
 	a := netOf(q.Client).As16()
 	key := append(w.key[:0], a[:]...)

@@ -31,7 +31,7 @@ func TestANetThatAsksTooOftenIsNotAnswered(t *testing.T) {
 	if answered != 5 || slipped != 5 {
 		t.Errorf("%d of 20 are answered, want 5, and %d truncated, want 5", answered, slipped)
 	}
-	// A client of the net whose address is borrowed comes by TCP, and is not held up.
+	// A client whose net is spoofed uses TCP and is not limited.
 	for range 5 {
 		if got := a.ask("www.example.com A", true); len(got.answer) != 2 {
 			t.Errorf("by TCP: %s", got)
@@ -82,7 +82,7 @@ func TestTheSameAnswerIsGivenSoOften(t *testing.T) {
 	}
 }
 
-// An answer that became another one has a bound of its own.
+// An answer with another content has its own limit.
 func TestAnotherCodeIsAnotherAnswer(t *testing.T) {
 	g := example()
 	g.AnswerRate = 5
@@ -96,14 +96,14 @@ func TestAnotherCodeIsAnotherAnswer(t *testing.T) {
 		}
 		return n
 	}
-	failed := whole() // nobody is known to work
+	failed := whole() // no backend is known to work
 	a.up(1, 2, 3)
 	if answered := whole(); failed != 5 || answered != 5 {
 		t.Errorf("%d failures and %d addresses are told, want 5 of each", failed, answered)
 	}
 }
 
-// Whose address may be borrowed gets ten times its question at most.
+// Clients whose address may be spoofed get at most ten times the size of their query.
 func TestAnswersAmplifyNothingMuch(t *testing.T) {
 	list := []farm.Record{}
 	for i := range 60 {
@@ -126,7 +126,7 @@ func TestAnswersAmplifyNothingMuch(t *testing.T) {
 	}
 }
 
-// Ten times the question, and not a byte more: 22 addresses are one byte too many here.
+// Exactly ten times the query size: 22 addresses are one byte too many here.
 func TestTheBoundOfAmplificationIsExact(t *testing.T) {
 	list := []farm.Record{}
 	for i := range 22 {
@@ -142,7 +142,7 @@ func TestTheBoundOfAmplificationIsExact(t *testing.T) {
 	}
 }
 
-// What a batch took is free for the next one.
+// Memory of a batch is reused by the next one.
 func TestAnswersOfABatchUseTheMemoryOfTheOneBefore(t *testing.T) {
 	a := newAppliance(t, 1, example())
 	for range 3000 {
@@ -184,7 +184,7 @@ func TestAnswersAreCounted(t *testing.T) {
 	}
 }
 
-// Who borrows addresses of a net uses up nothing of what those who have them may ask.
+// Spoofed queries do not use up the limit of verified clients.
 func TestBorrowedAddressesTakeNothingFromTheirOwners(t *testing.T) {
 	g := example()
 	g.QueryRate = 5
@@ -213,7 +213,7 @@ func TestBorrowedAddressesTakeNothingFromTheirOwners(t *testing.T) {
 	}
 }
 
-// withCookie is a query that has EDNS without options, with a cookie.
+// withCookie adds a cookie to a query with EDNS without options.
 func withCookie(msg []byte, cookie string) []byte {
 	n := byte(len(cookie))
 	out := append(append([]byte(nil), msg...), 0, 10, 0, n)

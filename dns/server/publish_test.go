@@ -79,7 +79,7 @@ func TestAFarmThatDoesNotCompileChangesNothing(t *testing.T) {
 	}
 }
 
-// Whatever of a zone changes: it is answered, with a serial that rose or without.
+// Every change of a zone is served, with or without a higher serial.
 func TestEveryChangeOfAZoneIsAnswered(t *testing.T) {
 	a := newAppliance(t, 1, example())
 	for what, c := range map[string]struct {

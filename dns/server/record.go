@@ -10,16 +10,15 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// Record implements engine.Engine: each loop puts a record of every question it answers
-// into its ring, of farms that log and of those somebody watches.
+// Record implements engine.Engine: each loop writes a record of every answered query into
+// its ring, for farms with a log and those being watched.
 func (e *Engine) Record(to *accesslog.Segment, writers []*accesslog.Writer) {
 	for i, w := range e.Workers {
 		w.recorder = accesslog.NewRecorder(to, writers[i], i)
 	}
 }
 
-// record puts the record of the question in w.query, which is answered by w.reply, into
-// the ring, if anybody wants it.
+// record writes the record of w.query and its answer w.reply into the ring, if needed.
 //
 // Hot path: 0 allocations.
 func (w *worker) record(f *farmTable, asked, answered int) {

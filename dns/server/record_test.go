@@ -17,17 +17,17 @@ type nobody struct{}
 
 func (nobody) Wake() {}
 
-// record is one as it was read.
+// record is a record read back.
 type record struct {
 	accesslog.Exchange
 	client             netip.AddrPort
 	name, kind, reason string
 }
 
-// recorder has an engine leave records.
+// recorder collects the records of an engine.
 type recorder struct {
 	*accesslog.Segment
-	read func() []record // those there are
+	read func() []record // returns the current records
 }
 
 func newRecorder(t *testing.T) recorder {

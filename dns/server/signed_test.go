@@ -18,7 +18,7 @@ import (
 	"github.com/sluicelb/sluice/dns/sign"
 )
 
-// zoneKey makes a key.
+// zoneKey returns a new key.
 func zoneKey(t testing.TB, of farm.SigningAlgorithm, state farm.KeyState) farm.ZoneKey {
 	t.Helper()
 	public, private, err := rdata.NewKey(of)
@@ -28,7 +28,7 @@ func zoneKey(t testing.TB, of farm.SigningAlgorithm, state farm.KeyState) farm.Z
 	return farm.ZoneKey{Algorithm: of, State: state, Public: public, Private: farm.Secret(private)}
 }
 
-// signed is the zone of the corpus with a key, and with a name two services answer for.
+// signed returns the corpus zone with a key, and a name served by two services.
 func signed(t testing.TB, of farm.SigningAlgorithm) *farm.GSLB {
 	list := append(records(corpusZone), records(`
 		shop     DYNA shop
@@ -52,7 +52,7 @@ func signed(t testing.TB, of farm.SigningAlgorithm) *farm.GSLB {
 	}
 }
 
-// askSigned asks as a resolver that validates: by TCP again where UDP has no room.
+// askSigned queries like a validating resolver, with a retry by TCP after truncation.
 func (a *appliance) askSigned(question string) []byte {
 	a.t.Helper()
 	msg := validating(a.t, question)
@@ -63,7 +63,7 @@ func (a *appliance) askSigned(question string) []byte {
 	return raw
 }
 
-// validated reads what was answered, which must be signed as it should.
+// validated returns the parsed answer, whose signatures must be valid.
 func (a *appliance) validated(question string) *rdatatest.Answer {
 	a.t.Helper()
 	var keys []string
@@ -80,7 +80,7 @@ func (a *appliance) validated(question string) *rdatatest.Answer {
 	return out
 }
 
-// Whatever is asked: each set has a signature, and what is not there is denied.
+// In every answer each set has a signature, and missing names and types are denied.
 func TestEveryAnswerOfASignedZoneIsSigned(t *testing.T) {
 	for _, of := range farm.SigningAlgorithms() {
 		t.Run(string(of), func(t *testing.T) {
@@ -102,8 +102,8 @@ func TestEveryAnswerOfASignedZoneIsSigned(t *testing.T) {
 	}
 }
 
-// Who asks for signatures gets those of one set of the name, the same that come with the
-// set; who asks for what a CNAME may have beside it is not led on (RFC 4035 §2.5).
+// A query for RRSIG returns the signatures of one set of the name, the same as with the set.
+// A query for a type allowed beside a CNAME does not follow it (RFC 4035 §2.5).
 func TestSignaturesAreAnsweredForTheirOwnSake(t *testing.T) {
 	a := newAppliance(t, 1, signed(t, farm.SignECDSA))
 	a.up(1, 2, 3, 4, 9)
@@ -123,8 +123,8 @@ func TestSignaturesAreAnsweredForTheirOwnSake(t *testing.T) {
 			t.Errorf("%s: %s, and with the set %q", name, got.answer[0], with.answer)
 		}
 	}
-	// Of a name that is not there the record that denies it is the answer: named validates no
-	// denial by the set that was asked for.
+	// For a missing name the answer is its denial record, because named does not validate a
+	// denial with the queried set.
 	for _, name := range []string{"alias.example.com", "any.cwild.example.com", "nothing.example.com", "x.y.example.com"} {
 		if got := read(t, a.askSigned(name+" NSEC")); len(got.answer) != 2 || !strings.Contains(got.answer[0], " NSEC ") {
 			t.Errorf("%s: %q", name, got.answer)
@@ -153,7 +153,7 @@ func TestWhatIsNotThereIsDenied(t *testing.T) {
 		"b.c.example.com A":         "NSEC RRSIG",
 		"any.wild.example.com MX":   "A NSEC RRSIG TXT",
 		"shop.example.com TXT":      "A AAAA NSEC RRSIG",
-		"four.example.com A":        "AAAA NSEC RRSIG", // no server works: the other version may be there
+		"four.example.com A":        "AAAA NSEC RRSIG", // no backend works: the other version may exist
 		"four.example.com AAAA":     "A NSEC RRSIG",
 		"plain.example.com DS":      "NS NSEC RRSIG",
 		"sub.example.com NS":        "",
@@ -172,8 +172,8 @@ func TestWhatIsNotThereIsDenied(t *testing.T) {
 	}
 }
 
-// A name that is not there is one by the code for who asks without signatures, and for who
-// understands both.
+// A missing name has the code NXDOMAIN for clients without DNSSEC, and for those that
+// support compact answers.
 func TestTheCodeOfANameThatIsNotThere(t *testing.T) {
 	a := newAppliance(t, 1, signed(t, farm.SignECDSA))
 	for name, want := range map[byte]int{0: 3, 0x80: 0, 0xc0: 3, 0x40: 3} {
@@ -192,8 +192,8 @@ func TestTheCodeOfANameThatIsNotThere(t *testing.T) {
 	}
 }
 
-// Names that are not there are one answer for each zone, signed or not: inventing them does
-// not get around the limit of equal answers.
+// Missing names are one answer per zone, signed or not, so that random names do not evade
+// the limit of equal answers.
 func TestInventedNamesOfASignedZoneAreOneAnswer(t *testing.T) {
 	g := signed(t, farm.SignEd25519)
 	g.AnswerRate = 10
@@ -212,7 +212,7 @@ func TestInventedNamesOfASignedZoneAreOneAnswer(t *testing.T) {
 	}
 }
 
-// Who does not ask for signatures gets none, and is answered as ever.
+// Queries without DO get unsigned answers.
 func TestWithoutAWishThereAreNoSignatures(t *testing.T) {
 	g := signed(t, farm.SignECDSA)
 	a := newAppliance(t, 1, g)
@@ -227,7 +227,7 @@ func TestWithoutAWishThereAreNoSignatures(t *testing.T) {
 	}
 }
 
-// A zone that is signed is not copied: the copy would have no signatures.
+// A signed zone cannot be copied: the copy would have no signatures.
 func TestASignedZoneIsNotCopied(t *testing.T) {
 	g := signed(t, farm.SignECDSA)
 	g.Transfers = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
@@ -236,8 +236,8 @@ func TestASignedZoneIsNotCopied(t *testing.T) {
 	}
 }
 
-// While keys change, the list of keys is signed by each of them, and the rest by the one in
-// force; the parent is told of all but the one that goes.
+// During a key rollover all keys sign the DNSKEY set, and the active one signs the rest. CDS
+// lists all keys except the retired one.
 func TestKeysChange(t *testing.T) {
 	g := signed(t, farm.SignEd25519)
 	z := &g.Zones[0]
@@ -266,7 +266,7 @@ func TestKeysChange(t *testing.T) {
 	}
 }
 
-// A signature is that of what is answered now, also when the zone has changed since.
+// Signatures fit the current answer, also after a change of the zone.
 func TestNoSignatureIsOfWhatWas(t *testing.T) {
 	g := signed(t, farm.SignEd25519)
 	a := newAppliance(t, 1, g)
@@ -279,7 +279,7 @@ func TestNoSignatureIsOfWhatWas(t *testing.T) {
 				z.Records[j].Data = fmt.Sprintf("192.0.2.%d", 10+i+j)
 			}
 		}
-		if i == 10 { // another key with all else as it is
+		if i == 10 { // only the key changes
 			z.Keys[0] = zoneKey(t, farm.SignEd25519, farm.KeyActive)
 		}
 		z.Serial++
@@ -291,7 +291,7 @@ func TestNoSignatureIsOfWhatWas(t *testing.T) {
 	}
 }
 
-// delv believes what is answered, from the key alone that the registrar is given.
+// delv validates the answers, starting from the key given to the registrar.
 func TestDelvBelievesWhatIsAnswered(t *testing.T) {
 	program := installed(t, "delv")
 	for _, of := range farm.SigningAlgorithms() {
@@ -315,7 +315,7 @@ func TestDelvBelievesWhatIsAnswered(t *testing.T) {
 			name, kind, _ := strings.Cut(question, " ")
 			var out []byte
 			var err error
-			for range 3 { // delv asks once, and may wait in vain beside other tests
+			for range 3 { // delv queries once and may time out under load
 				out, err = exec.Command(program, "@127.0.0.1", "-p", fmt.Sprint(a.farm.VPort), "-a", anchors, "+root=example.com", name, kind).CombinedOutput()
 				if !strings.Contains(string(out), "timed out") {
 					break
@@ -328,7 +328,7 @@ func TestDelvBelievesWhatIsAnswered(t *testing.T) {
 	}
 }
 
-// unbound, which validates and answers from what was denied before, believes it as well.
+// unbound, which validates and uses cached denials, accepts the answers too.
 func TestUnboundBelievesWhatIsAnswered(t *testing.T) {
 	program := installed(t, "unbound")
 	g := signed(t, farm.SignECDSA)
@@ -381,7 +381,7 @@ remote-control:
 			if err != nil {
 				continue
 			}
-			// Unbound answers SERVFAIL when it waited in vain, as beside other tests.
+			// Unbound answers SERVFAIL after a timeout, as under load.
 			if out = read(t, raw); out.rcode() != 2 {
 				return out
 			}
@@ -409,8 +409,8 @@ remote-control:
 	}
 }
 
-// A zone and one below it, both of the farm: who signs the lower one is said, and signed, by
-// the upper one, whichever comes first. Without keys the upper one says that there are none.
+// For a zone and its child in the same farm, the parent serves and signs the child's DS
+// records, in any order. If the child has no keys the parent denies them.
 func TestTheZoneAboveTellsWhoSigns(t *testing.T) {
 	upper := farm.Zone{ID: 1, Name: "example.com", NameServer: "ns1", Serial: 5, Records: records("@ NS ns1\nns1 A 192.0.2.1\nwww A 192.0.2.10"),
 		Signing: farm.SignECDSA, Keys: []farm.ZoneKey{zoneKey(t, farm.SignECDSA, farm.KeyActive)}}
@@ -430,7 +430,7 @@ func TestTheZoneAboveTellsWhoSigns(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := newAppliance(t, 1, &farm.GSLB{Zones: c.zones})
 			at := slices.IndexFunc(c.zones, func(z farm.Zone) bool { return z.Name == "example.com" })
-			a.farm.Global = &farm.GSLB{Zones: []farm.Zone{c.zones[at]}} // whose keys are asked for
+			a.farm.Global = &farm.GSLB{Zones: []farm.Zone{c.zones[at]}} // the zone whose keys are queried
 			got := read(t, a.askSigned("deep.child.example.com DS"))
 			if n := len(got.answer); n != c.ds && n != c.ds+1 || got.rcode() != 0 {
 				t.Errorf("%s", got)
@@ -456,15 +456,15 @@ func TestTheZoneAboveTellsWhoSigns(t *testing.T) {
 	}
 }
 
-// validating is a question of somebody who validates.
+// validating returns a query of a validating client.
 func validating(t testing.TB, question string) []byte {
 	msg := query(t, question)
 	msg[len(msg)-4] |= 0x80 // DO
 	return msg
 }
 
-// Who asks for names that are invented, below a wildcard or not, more often than may be
-// signed in a second, is told to come by TCP; names of the zone are answered as ever.
+// Above a rate of new signatures for random names, with or without a wildcard, clients are
+// sent to TCP. Names of the zone are served normally.
 func TestInventedNamesOfASignedZoneCostABoundedShare(t *testing.T) {
 	for _, below := range []string{"", "wild."} {
 		a := newAppliance(t, 1, signed(t, farm.SignEd25519))

@@ -26,13 +26,13 @@ import (
 
 type port = ports.Port
 
-// table is a configuration as the engine compiled it.
+// table is a configuration compiled by the engine.
 type table struct {
 	engine     *Engine
 	generation uint64
 	byID       map[uint32]*farmTable
-	byName     map[string]*farmTable // for questions that come by HTTPS
-	ports      []*farmTable          // by number of port
+	byName     map[string]*farmTable // for queries by HTTPS
+	ports      []*farmTable          // by port number
 	backends   map[uint32]*revive.Backend
 	build      *tlsconf.Build // made the TLS configurations
 }
@@ -42,14 +42,14 @@ type farmTable struct {
 	id       uint32
 	name     string
 	listen   []farm.Listener
-	source   *farm.GSLB // what it was compiled from
+	source   *farm.GSLB // the compiled settings
 	zones    *zone.Table
 	services []choose.Service
-	places   *geoip.Table // where clients are; nil says nothing
+	places   *geoip.Table // client locations, or nil
 	server   wire.Server
 	version  string
 
-	tlsPort  uint16 // whose connections are encrypted; 0 for none
+	tlsPort  uint16 // of encrypted connections; 0 for none
 	security loop.Security
 
 	maxConns  int64
@@ -64,10 +64,10 @@ type farmTable struct {
 	kept             *kept
 }
 
-// kept is what outlives tables, by farm.
+// kept is a farm's state across tables.
 type kept struct {
 	conns atomic.Int64
-	// queries are those of clients whose address may be borrowed, verified of the others.
+	// queries counts clients whose address may be spoofed, verified the others.
 	queries, verified, answers *ratelimit.Table
 }
 
@@ -149,7 +149,7 @@ func reach(f *farm.Farm, b *farm.Backend) *revive.Backend {
 	return &revive.Backend{ID: b.ID, Addr: netip.AddrPortFrom(b.Addr, b.Port), Owner: []any{"farm", f.Name}, Alias: b.Alias, Blind: true}
 }
 
-// farm is the one behind a port, nil when there is none.
+// farm returns the farm of a port, or nil.
 func (t *table) farm(p *port) *farmTable {
 	if p.Number >= len(t.ports) {
 		return nil
@@ -188,7 +188,7 @@ func (t *table) Reached(id uint32) *revive.Backend { return t.backends[id] }
 // Fresh implements engine.Table: all of them.
 func (t *table) Fresh() []*revive.Backend { return slices.Collect(maps.Values(t.backends)) }
 
-// Changes implements engine.Table: they are not known.
+// Changes implements engine.Table: unknown.
 func (t *table) Changes() *engine.Changes { return nil }
 
 // Kinds implements engine.Table.

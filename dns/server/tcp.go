@@ -13,9 +13,9 @@ import (
 
 const (
 	lengthSize = 2
-	// most bounds what waits to be sent to a client before no more is read from it.
+	// most is the amount of unsent data to a client above which reading pauses.
 	most = 64 << 10
-	// linger is how long a client may still send once it is told that all is over.
+	// linger is how long a client may still send after the connection is closed.
 	linger = int64(2 * time.Second)
 )
 
@@ -25,17 +25,17 @@ type connection struct {
 	port     *port
 	conn     *loop.Conn
 	counted  *farmTable
-	rest     []byte // of a message that has not come completely
+	rest     []byte // of an incomplete message
 	transfer *transfer
-	ended    bool // by the client: what is left to do is to answer
-	tls      bool // it is encrypted
-	// asked is when the last question came; links is its place among the connections of
-	// the loop, of which the first was silent for longest.
+	ended    bool // by the client: only answers remain to be sent
+	tls      bool // encrypted
+	// asked is the time of the last query. links is the position in the loop's list of
+	// connections, longest idle first.
 	asked int64
 	links list.Links[connection]
 }
 
-// accept takes a new client of the farm behind a port.
+// accept accepts a client of the farm of a port.
 func (w *worker) accept(at *port, c *loop.Conn) {
 	f := w.engine.table.Load().farm(at)
 	if f == nil {
@@ -59,11 +59,11 @@ func (w *worker) accept(at *port, c *loop.Conn) {
 	one.heard(f)
 }
 
-// silence is how long a connection must have been without a question before it makes room
-// for another client: who takes all there are, and asks nothing, keeps nobody out.
+// silence is the idle time after which a connection may be closed for another client, so
+// that idle connections cannot block others.
 const silence = int64(time.Second)
 
-// makeRoom ends the connection of a farm that was silent for longest, if one was.
+// makeRoom closes the farm's longest idle connection, if it is idle long enough.
 func (w *worker) makeRoom(f *farmTable) bool {
 	for s := w.conns.First(); s != nil && w.loop.Now()-s.asked > silence; s = s.links.Next() {
 		if s.counted.id == f.id && s.transfer == nil {
@@ -75,7 +75,7 @@ func (w *worker) makeRoom(f *farmTable) bool {
 	return false
 }
 
-// heard notes a question, and that the client has all its time for the next.
+// heard records a query and restarts the idle timeout.
 func (s *connection) heard(f *farmTable) {
 	if s.links.Listed() {
 		s.w.conns.Remove(&s.links)
@@ -92,7 +92,7 @@ func (s *connection) Readable(c *loop.Conn) {
 		return
 	}
 	if s.transfer != nil || c.Pending() > most {
-		return // Drained goes on
+		return // Drained continues
 	}
 	w := s.w
 	if w.stream == nil {
@@ -111,12 +111,12 @@ func (s *connection) Readable(c *loop.Conn) {
 	s.messages(w.read[:n+got])
 }
 
-// makeStream makes the memory of what comes and goes by connections.
+// makeStream allocates the buffers of connections.
 func (w *worker) makeStream() {
 	w.read, w.stream = make([]byte, lengthSize+wire.LargestTCP), make([]byte, 0, lengthSize+wire.LargestTCP)
 }
 
-// messages answers all that came completely and keeps the rest.
+// messages answers all complete messages and keeps the rest.
 func (s *connection) messages(all []byte) {
 	f := s.w.engine.table.Load().farm(s.port)
 	if f == nil {
@@ -145,8 +145,8 @@ func (s *connection) messages(all []byte) {
 	}
 }
 
-// message answers one message. It reports false where nothing is to be answered: who sends
-// such things by TCP is not served.
+// message answers one message. It reports false if there is no answer: then the connection
+// is closed.
 func (s *connection) message(f *farmTable, msg []byte) bool {
 	w := s.w
 	q := &w.query
@@ -162,7 +162,7 @@ func (s *connection) message(f *farmTable, msg []byte) bool {
 	return s.send(f, answer)
 }
 
-// send sends an answer that lies in w.stream, behind the room for its length.
+// send sends an answer in w.stream, after its length field.
 func (s *connection) send(f *farmTable, answer []byte) bool {
 	all := s.w.stream[:lengthSize+len(answer)]
 	binary.BigEndian.PutUint16(all, uint16(len(answer)))
@@ -176,7 +176,7 @@ func (s *connection) Drained(c *loop.Conn) {
 		return
 	}
 	if s.transfer == nil {
-		if len(s.rest) > lengthSize { // messages that waited for a transfer to end
+		if len(s.rest) > lengthSize { // messages that waited for the end of a transfer
 			s.messages(append([]byte(nil), s.rest...))
 			return
 		}
@@ -188,8 +188,8 @@ func (s *connection) Drained(c *loop.Conn) {
 	}
 }
 
-// Connected implements loop.Handler: the outcome of a handshake. Who does not speak TLS
-// on its port is told nothing, because nothing there goes in clear.
+// Connected implements loop.Handler: the result of a handshake. A client that does not use
+// TLS gets no response, because this port sends nothing unencrypted.
 func (s *connection) Connected(c *loop.Conn, err error) {
 	switch {
 	case err == nil:
@@ -206,13 +206,13 @@ func (s *connection) Expired(*loop.Conn) { s.end() }
 // Failed implements loop.Handler.
 func (s *connection) Failed(*loop.Conn, error) { s.uncount() }
 
-// close ends a connection whose answers are still on their way.
+// close closes a connection after its pending answers.
 func (s *connection) close() {
 	s.uncount()
 	s.conn.Linger(linger)
 }
 
-// end ends the connection at once.
+// end closes the connection at once.
 func (s *connection) end() {
 	s.uncount()
 	s.conn.Close()

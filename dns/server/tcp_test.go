@@ -84,7 +84,7 @@ func TestAClientThatDoesNotReadGetsNoMoreThanWaits(t *testing.T) {
 	if sent == 1000*len(big) {
 		t.Fatal("the server takes questions without end")
 	}
-	for range 3000 { // and it goes on where it stopped
+	for range 3000 { // it continues where it stopped
 		if got := read(t, message(t, c)); len(got.answer) != 1 {
 			t.Fatalf("%q", got.answer)
 		}
@@ -119,21 +119,21 @@ func TestConnectionsAreBoundedAndSilentOnesEnd(t *testing.T) {
 		message(t, c)
 		open = append(open, c)
 	}
-	if c, err := net.Dial("tcp", a.farm.AddrPort().String()); err == nil { // it may be ended at once
+	if c, err := net.Dial("tcp", a.farm.AddrPort().String()); err == nil { // it may be closed at once
 		_, _ = c.Write(framed(query(t, "www.example.com A")))
 		if n, err := c.Read(make([]byte, 1)); err == nil {
 			t.Errorf("the fourth: %d bytes", n)
 		}
 		_ = c.Close()
 	}
-	for _, c := range open { // nobody made room: all had asked just now
+	for _, c := range open { // none was closed: all sent a query recently
 		_, _ = c.Write(framed(query(t, "www.example.com A")))
 		message(t, c)
 	}
 	_ = open[0].Close()
 	enginetest.Eventually(t, "there is room again", func() bool { return a.Segment.SumFarm(7).Established == 2 })
 	a.ask("www.example.com A", true)
-	// A byte now and then is no question: it ends all the same.
+	// Single bytes are no query: the connection is closed anyway.
 	_, _ = open[1].Write([]byte{0})
 	for _, l := range a.Loops {
 		enginetest.Advance(l, 11*time.Second)
@@ -146,7 +146,7 @@ func TestConnectionsAreBoundedAndSilentOnesEnd(t *testing.T) {
 	enginetest.Eventually(t, "nobody is left", func() bool { return a.Segment.SumFarm(7).Established == 0 })
 }
 
-// transferred are the records of a zone as a secondary gets them.
+// transferred returns a zone's records as a secondary receives them.
 func (a *appliance) transferred(zone string) (list []string) {
 	a.t.Helper()
 	c := a.dial()
@@ -205,7 +205,7 @@ func TestZonesAreCopiedToSecondariesOnly(t *testing.T) {
 	}
 }
 
-// dig is the world's client.
+// dig is an independent client.
 func TestDigGetsAZoneOnlyWhenItIsNewer(t *testing.T) {
 	dig := installed(t, "dig")
 	g := example()
@@ -222,7 +222,7 @@ func TestDigGetsAZoneOnlyWhenItIsNewer(t *testing.T) {
 	}
 }
 
-// Who takes all connections and asks nothing keeps nobody out.
+// Idle connections cannot block other clients.
 func TestTheConnectionThatWasSilentForLongestMakesRoom(t *testing.T) {
 	g := example()
 	g.MaxConnections = 3
@@ -253,7 +253,7 @@ func TestTheConnectionThatWasSilentForLongestMakesRoom(t *testing.T) {
 	if n := a.Segment.SumFarm(7).Evicted; n != 1 {
 		t.Errorf("%d made room", n)
 	}
-	for _, c := range open { // those that are gone are looked for no more
+	for _, c := range open { // closed connections are no longer checked
 		_ = c.Close()
 	}
 	enginetest.Eventually(t, "all are gone", func() bool { return a.Segment.SumFarm(7).Established == 0 })
@@ -268,7 +268,7 @@ func TestTheConnectionThatWasSilentForLongestMakesRoom(t *testing.T) {
 	}
 }
 
-// While a zone is copied others have their turns.
+// A transfer does not starve other connections.
 func TestATransferTakesAShareOfEachTurn(t *testing.T) {
 	g := example()
 	for i := range 60_000 {
@@ -286,15 +286,15 @@ func TestATransferTakesAShareOfEachTurn(t *testing.T) {
 	}
 }
 
-// turns looks in each turn of the first loop what the farm sent since the one before.
+// turns records what the farm sent in each turn of the first loop.
 type turns struct {
 	a            *appliance
 	before, most uint64
 	over         bool
-	looks        chan struct{} // closed when it looks
+	looks        chan struct{} // closed when it starts
 }
 
-// watchTurns has a connection of its own on the loop, which always has more.
+// watchTurns uses its own connection on the loop, which is always readable.
 func watchTurns(t *testing.T, a *appliance) *turns {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -338,7 +338,7 @@ func (w *turns) Drained(*loop.Conn)       {}
 func (w *turns) Expired(*loop.Conn)       {}
 func (w *turns) Failed(*loop.Conn, error) {}
 
-// Pointers lead to the first 16 KiB only.
+// Compression pointers only reach the first 16 KiB.
 func TestLongAnswersAreRight(t *testing.T) {
 	long := strings.Repeat("a", 63) + "." + strings.Repeat("b", 63) + "." + strings.Repeat("c", 50)
 	list := records("x A 192.0.2.1")

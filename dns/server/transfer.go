@@ -8,17 +8,17 @@ import (
 	"github.com/sluicelb/sluice/dns/zone"
 )
 
-// transfer is a zone on its way to a secondary (RFC 5936).
+// transfer is a zone transfer in progress (RFC 5936).
 type transfer struct {
 	farm   *farmTable
 	query  wire.Query
 	head   []byte // header and question
 	cursor zone.Cursor
-	signs  *rdata.Exchange // nil: nothing does
+	signs  *rdata.Exchange // TSIG state, or nil
 }
 
-// asksTransfer begins the transfer a message asks for, reporting whether it asks for one
-// that is allowed. Others are answered REFUSED like any question.
+// asksTransfer starts the transfer a message requests. It reports whether the message is an
+// allowed request; others get REFUSED like any query.
 func (s *connection) asksTransfer(f *farmTable, msg []byte) bool {
 	q := &s.w.query
 	if verdict, _ := q.Parse(msg); verdict != wire.Serve || q.Class != wire.ClassIN || q.Type != wire.TypeAXFR && q.Type != wire.TypeIXFR {
@@ -37,7 +37,7 @@ func (s *connection) asksTransfer(f *farmTable, msg []byte) bool {
 	stats.QueriesTCP++
 	stats.Transfers++
 	if serial, ok := q.Serial(msg); ok && q.Type == wire.TypeIXFR && int32(cursor.Serial()-serial) <= 0 {
-		cursor = cursor.SerialAlone() // it has what we have
+		cursor = cursor.SerialAlone() // the client is up to date
 	}
 	s.transfer = &transfer{farm: f, query: *q, head: append([]byte(nil), msg[:q.Question]...), cursor: cursor, signs: signs}
 	s.w.busy++
@@ -45,8 +45,8 @@ func (s *connection) asksTransfer(f *farmTable, msg []byte) bool {
 	return true
 }
 
-// mayCopy reports whether who asks may copy a zone: by its address, by a key where the farm
-// has some, which then signs what it gets, or by both.
+// mayCopy reports whether the client may copy a zone: by its address, by a key, which then
+// signs the answers, or by both.
 func mayCopy(f *farmTable, q *wire.Query, msg []byte) (signs *rdata.Exchange, may bool) {
 	if q.TSIGAt == 0 || len(f.keys) == 0 {
 		return nil, q.TSIGAt == 0 && f.lets(q, nil)
@@ -55,8 +55,7 @@ func mayCopy(f *farmTable, q *wire.Query, msg []byte) (signs *rdata.Exchange, ma
 	return signs, err == nil && f.lets(q, signs)
 }
 
-// lets reports whether who asks may copy zones, with what its answers are signed with, nil
-// where nothing does.
+// lets reports whether the client may copy zones; signs is its TSIG state, or nil.
 func (f *farmTable) lets(q *wire.Query, signs *rdata.Exchange) bool {
 	if len(f.keys) == 0 {
 		return allowed(f.transfers, q.Client)
@@ -73,20 +72,20 @@ func allowed(nets []netip.Prefix, a netip.Addr) bool {
 	return false
 }
 
-// transferRoom is how long each message of a transfer becomes: names can be compressed
-// in the first 16 KiB.
+// transferRoom is the size of each message of a transfer: names can be compressed in the
+// first 16 KiB.
 const transferRoom = 16 << 10
 
-// messagesPerTurn bounds what one transfer takes of a turn: 128 KiB.
+// messagesPerTurn limits what one transfer sends per turn: 128 KiB.
 const messagesPerTurn = 8
 
-// goOn sends messages until the client has to take some first. It reports whether the
-// transfer is over.
+// goOn sends messages until the send buffer is full. It reports whether the transfer is
+// over.
 func (s *connection) goOn() bool {
 	w, t := s.w, s.transfer
 	for n := 0; s.conn.Pending() == 0; n++ {
 		if n == messagesPerTurn {
-			w.loop.Again(s.conn) // others have their turn before
+			w.loop.Again(s.conn) // others get their turn first
 			break
 		}
 		r := &w.reply
@@ -98,7 +97,7 @@ func (s *connection) goOn() bool {
 		if t.signs != nil {
 			msg = in(w.stream[lengthSize:lengthSize], t.signs.Sign(msg))
 		}
-		if len(msg) == 0 { // it cannot be signed: the copy ends, as one that hangs does
+		if len(msg) == 0 { // signing failed: the copy is aborted
 			s.conn.SetDeadline(w.loop.Now())
 			return false
 		}

@@ -15,7 +15,7 @@ func transferKey(name, secret string) farm.TransferKey {
 	return farm.TransferKey{Name: name, Secret: farm.Secret(base64.StdEncoding.EncodeToString([]byte(secret)))}
 }
 
-// dig asks with a key, unless that is nil.
+// dig runs dig with a key, or nil.
 func (a *appliance) dig(k *farm.TransferKey, args ...string) string {
 	a.t.Helper()
 	all := []string{"@127.0.0.1", "-p", fmt.Sprint(a.farm.VPort), "+tries=1", "+time=5"}
@@ -29,8 +29,8 @@ func (a *appliance) dig(k *farm.TransferKey, args ...string) string {
 	return string(out)
 }
 
-// Who has a key of the farm copies a zone, and checks that each message is signed; nobody
-// else does, from wherever.
+// A client with a key can copy a zone with valid signatures on each message. Others cannot,
+// from any address.
 func TestAZoneIsCopiedWithAKey(t *testing.T) {
 	key, strong := transferKey("ns2.example.com", "0123456789abcdef"), transferKey("strong", "0123456789abcdef0123456789abcdef")
 	strong.Algorithm = farm.TransferSHA512
@@ -62,7 +62,7 @@ func TestAZoneIsCopiedWithAKey(t *testing.T) {
 	}
 }
 
-// With networks as well both must fit; networks alone take no key.
+// If networks are set too both must match; with networks alone keys are refused.
 func TestKeysAndNetworksOfSecondaries(t *testing.T) {
 	key := transferKey("ns2.example.com", "0123456789abcdef")
 	for _, c := range []struct {
@@ -87,8 +87,8 @@ func TestKeysAndNetworksOfSecondaries(t *testing.T) {
 	}
 }
 
-// Who may copy a zone is told by UDP at which serial it is, whatever serial it has (RFC 1995
-// §2); nobody else is.
+// A UDP query for IXFR gets the current serial if transfers are allowed, whatever serial it
+// contains (RFC 1995 §2).
 func TestASecondaryThatAsksByUDPIsToldTheSerial(t *testing.T) {
 	key, other := transferKey("ns2.example.com", "0123456789abcdef"), transferKey("ns2.example.com", "fedcba9876543210")
 	here, elsewhere := netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("192.0.2.0/24")
@@ -143,8 +143,7 @@ func TestASecondaryThatAsksByUDPIsToldTheSerial(t *testing.T) {
 	}
 }
 
-// A secondary signs every question it has, and believes signed answers alone: by UDP and
-// TCP, of each size.
+// A secondary that signs every query gets signed answers, by UDP and TCP and of each size.
 func TestSignedQuestionsHaveSignedAnswers(t *testing.T) {
 	key := transferKey("ns2.example.com", "0123456789abcdef")
 	g := example()
@@ -164,7 +163,7 @@ func TestSignedQuestionsHaveSignedAnswers(t *testing.T) {
 	if got := a.dig(&other, "example.com", "SOA"); !strings.Contains(got, "BADSIG") || strings.Contains(got, "clocks") {
 		t.Errorf("with another secret: %s", got)
 	}
-	// An answer that just had room has none with its signature.
+	// An answer that just fits does not fit with a signature.
 	small := a.dig(&key, "+notcp", "+ignore", "+bufsize=930", "+nocookie", "big.example.com", "TXT")
 	if !strings.Contains(small, "flags: qr aa tc") {
 		t.Errorf("too large an answer: %s", small)

@@ -7,13 +7,13 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// Memory for the answers of a batch: grown to what the largest one took.
+// Memory for the answers of a batch, which grows with the largest batch.
 const (
 	firstSpace = 64 * wire.LargestUDP
 	mostSpace  = 4096 * wire.LargestUDP // 64 datagrams of as many messages each
 )
 
-// udpListener takes the queries that come to a port.
+// udpListener receives the queries of a port.
 type udpListener struct {
 	w    *worker
 	port *port
@@ -30,7 +30,7 @@ func (w *worker) listenUDP(p *port, file *os.File) error {
 		ln.Close()
 		return err
 	}
-	if err := ln.Whole(); err != nil { // answers fit every way (wire.LargestUDP)
+	if err := ln.Whole(); err != nil { // answers fit every path (wire.LargestUDP)
 		ln.Close()
 		return err
 	}
@@ -42,11 +42,11 @@ func (w *worker) listenUDP(p *port, file *os.File) error {
 	return nil
 }
 
-// file is never there: an address for datagrams is opened anew.
+// file always fails: UDP addresses are opened again.
 func (u *udpListener) file() (*os.File, error) { return nil, os.ErrNotExist }
 
-// Received implements loop.UDPListenerHandler: it answers each message of a datagram, or
-// of several that the kernel handed over as one.
+// Received implements loop.UDPListenerHandler: it answers each message of a datagram, or of
+// several the kernel combined.
 func (u *udpListener) Received(ln *loop.UDPListener, d *loop.Datagram) {
 	w := u.w
 	f := w.engine.table.Load().farm(u.port)
@@ -70,7 +70,7 @@ func (u *udpListener) Received(ln *loop.UDPListener, d *loop.Datagram) {
 // datagram answers one message.
 func (w *worker) datagram(ln *loop.UDPListener, f *farmTable, msg []byte, d *loop.Datagram) {
 	if cap(w.space)-len(w.space) < wire.LargestUDP {
-		// What waits to be sent keeps the memory it lies in.
+		// Unsent answers keep using the old memory.
 		w.space = make([]byte, 0, min(mostSpace, 2*cap(w.space)))
 	}
 	at := len(w.space)

@@ -13,29 +13,28 @@ import (
 	"github.com/sluicelb/sluice/dns/zone"
 )
 
-// worker is one loop's share of the engine. Everything here belongs to the loop.
+// worker is the engine's part on one loop. All of it belongs to the loop.
 type worker struct {
 	engine *Engine
 	loop   *loop.Loop
 	shard  *stats.Shard
 	tcp    map[*port]*loop.Listener
 	udp    map[*port]*udpListener
-	busy   int // transfers under way
+	busy   int // transfers in progress
 	conns  list.List[connection]
 
 	query    wire.Query
 	reply    wire.Reply
 	answerer zone.Answerer
-	port     uint16 // the query comes from, at its Client
+	port     uint16 // source port of the query
 	chooser  *choose.Chooser
 	slipped  uint32
-	limited  bool // the last message got no answer because its client asks too often
+	limited  bool // the last message got no answer because of its client's rate
 
-	// space holds the answers of a batch until it is over, read and stream what comes
-	// and goes by TCP.
+	// space holds the answers of the current batch. read and stream are the buffers for TCP.
 	space        []byte
 	read, stream []byte
-	https        bool // what is asked came by HTTPS
+	https        bool // the query came by HTTPS
 	key          []byte
 
 	recorder accesslog.Recorder
@@ -93,7 +92,7 @@ func (w *worker) Loop() *loop.Loop { return w.loop }
 // Busy implements engine.Worker.
 func (w *worker) Busy() int { return w.busy }
 
-// Reconcile implements engine.Worker: connections whose farm is gone end.
+// Reconcile implements engine.Worker: connections of deleted farms end.
 func (w *worker) Reconcile(over map[*port]bool) {
 	t := w.engine.table.Load()
 	w.loop.Each(func(c *loop.Conn) {

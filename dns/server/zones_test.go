@@ -17,7 +17,7 @@ func TestQuestionsAreAnsweredFromZones(t *testing.T) {
 	for _, c := range []struct {
 		ask        string
 		rcode      int
-		authority  bool // the server's word is final
+		authority  bool // authoritative
 		answer     string
 		section    string
 		additional string
@@ -104,7 +104,7 @@ func TestTheRootZoneIsAnswered(t *testing.T) {
 	}
 }
 
-// A TTL of zero is answered, and that of the zone where there is none.
+// A TTL of zero is kept, and an unset one is the zone's.
 func TestATTLOfZeroIsAnswered(t *testing.T) {
 	g := example()
 	g.Services[0].TTL, g.Services[0].Unprobed = farm.NoTTL, true
@@ -129,7 +129,7 @@ func TestChainsOfAliasesEnd(t *testing.T) {
 	}
 }
 
-// A DNAME record redirects the names below it, not itself; what they have is hidden.
+// A DNAME record redirects the names below it, not itself; records below it are hidden.
 func TestNamesBelowADNAMEAreRedirected(t *testing.T) {
 	text := "moved DNAME wild\nmoved A 192.0.2.72\nold.moved A 192.0.2.73\n*.moved TXT hidden\na.sub.moved NS ns.example.net.\n" +
 		"tomoved CNAME x.moved\ntohidden MX 10 old.moved\n*.wild A 192.0.2.30\nloop DNAME loop2\nloop2 DNAME loop\nself DNAME a.self\n" +
@@ -171,8 +171,8 @@ func TestNamesBelowADNAMEAreRedirected(t *testing.T) {
 	}
 }
 
-// Of CNAMEs that lead back each is answered once, also where a wildcard has them, and a
-// chain that ends is answered as far as its bound.
+// In a loop of CNAMEs each is returned once, also with a wildcard. A long chain is followed
+// up to its limit.
 func TestALoopOfAliasesIsAnsweredOnce(t *testing.T) {
 	text := "self CNAME Self\none CNAME Two\ntwo CNAME one\nto CNAME one\n*.a CNAME b.a\n*.c CNAME d.e\n*.e CNAME f.c\n"
 	for i := range 10 {
@@ -228,8 +228,8 @@ func TestWhatDoesNotFitIsAskedAgainByTCP(t *testing.T) {
 	}
 }
 
-// A referral has the addresses of all servers below the delegated name, or says that they
-// did not fit; those of others are there as far as they fit.
+// A referral contains the addresses of all servers below the delegated name or is truncated.
+// Addresses of other servers are added if they fit.
 func TestAReferralHasTheAddressesOfItsServersOrIsTruncated(t *testing.T) {
 	const most = 20
 	whole, cut, short := 0, 0, 0
@@ -287,7 +287,7 @@ func TestNamesHaveNoCaseAndAnswersKeepThatOfTheQuestion(t *testing.T) {
 	}
 }
 
-// A zone of the farm that the one above it does not delegate says nothing of names there.
+// A zone that its parent in the same farm does not delegate is not visible below the parent.
 func TestAZoneThatIsNotDelegatedHasNoNamesAboveIt(t *testing.T) {
 	for what, c := range map[string]struct {
 		upper string
