@@ -1,5 +1,5 @@
-// Package choose picks the addresses a name has just now: by the algorithm of a
-// service, among backends that work, for the net of who asks.
+// Package choose selects the current addresses of a name: by the algorithm of a service,
+// among working backends, for the client's net.
 package choose
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/sluicelb/sluice/dns/zone"
 )
 
-// Service is one service, compiled. Nothing of it changes.
+// Service is a compiled service. It is immutable.
 type Service struct {
 	ID   uint32
 	Name string
@@ -30,7 +30,7 @@ type Service struct {
 	table         *health.Table
 	versions      [2][]backend // of IPv4, of IPv6
 	fallback      [2][][16]byte
-	byPlace       bool // a backend is for a country or continent
+	byPlace       bool // a backend has a country or continent
 }
 
 type backend struct {
@@ -45,11 +45,11 @@ type backend struct {
 	nets   []netip.Prefix
 
 	countries, continents []geoip.Code
-	at                    vector // where it is; zero is not known
+	at                    vector // location; zero if unknown
 }
 
-// Compile makes the services of a farm, in their order. places say where backends are that
-// have no coordinates of their own; nil says nothing.
+// Compile returns the services of a farm, in their order. places holds the locations of
+// backends without coordinates, or is nil.
 func Compile(f *farm.Farm, table *health.Table, places *geoip.Table) []Service {
 	list := make([]Service, len(f.Global.Services))
 	for i, g := range f.Groups() {
@@ -92,8 +92,8 @@ func compile(s *farm.DNSService, numbers []int, table *health.Table, places *geo
 	return out
 }
 
-// left is 1 for an address that the name of its backend does not have any more, which takes
-// no place from others, else 0.
+// left returns 1 for an address no longer among those of its backend's name, which sorts
+// after the others, else 0.
 func left(b *farm.Backend) int {
 	if b.Left {
 		return 1
@@ -113,18 +113,18 @@ func bytesOf(a netip.Addr) (b [16]byte) {
 	return b
 }
 
-// Algorithm is how the service chooses.
+// Algorithm returns the algorithm of the service.
 func (s *Service) Algorithm() farm.DNSAlgorithm { return s.algorithm }
 
 // Chooser chooses on one loop.
 type Chooser struct {
-	// Services are those of the farm that is asked.
+	// Services holds the services of the queried farm.
 	Services []Service
-	// Last is what was chosen since it was emptied.
+	// Last is the last choice since it was cleared.
 	Last Choice
-	// Places say where clients are; nil says nothing.
+	// Places holds client locations, or is nil.
 	Places *geoip.Table
-	// Trail is told of each candidate, unless it is nil.
+	// Trail is called for each candidate, unless nil.
 	Trail func(Candidate)
 
 	random *rand.Rand
@@ -132,27 +132,26 @@ type Chooser struct {
 	picked [zone.MaxPicks]int // positions, in the order of the answer
 	count  int
 
-	place     geoip.Place // of the client, where the algorithm asks for it
+	place     geoip.Place // of the client, if the algorithm uses it
 	distances [zone.MaxPicks]float32
 }
 
-// Choice is a service and the backends whose addresses it answered with; the zero value
-// is none.
+// Choice is a service and the backends it chose. The zero value means none.
 type Choice struct {
 	Service  uint32
 	Backends [zone.MaxPicks]uint32
 	Count    int
-	// Policy is what the service does because nothing works; empty while something does.
+	// Policy is the applied all-down policy, or empty.
 	Policy farm.AllDown
-	// Unable says that there is no address because no check can ask the backends of the
+	// Unable means that there is no address because no check supports the backends of the
 	// version.
 	Unable bool
 }
 
-// Place is where the last client is that a service looked for by its place; zero for none.
+// Place returns the location of the last client a service looked up, or zero.
 func (c *Chooser) Place() geoip.Place { return c.place }
 
-// New returns a chooser whose chance begins with a seed.
+// New returns a chooser whose random generator starts with a seed.
 func New(seed uint64) *Chooser {
 	return &Chooser{random: rand.New(rand.NewPCG(seed, 0x5105ce))}
 }
@@ -190,7 +189,7 @@ func (c *Chooser) Choose(service int, q *wire.Query, v6 bool, p *zone.Pick) {
 	case unknown > 0:
 		p.Unknown = true
 	case unable > 0 && down == 0 && s.serves(1-of, p):
-		c.Last.Unable = true // nobody knows, and clients get to the other version
+		c.Last.Unable = true // unknown state, and clients can use the other version
 	case len(list) > 0 || !s.serves(1-of, p):
 		c.allDown(s, list, q, of, p)
 	}
@@ -206,9 +205,8 @@ func (c *Chooser) Choose(service int, q *wire.Query, v6 bool, p *zone.Pick) {
 	}
 }
 
-// serves reports whether a backend of a version works, or may work. Where none does, the
-// answers of the other version are those of a service of which nothing works, and kept for
-// as long.
+// serves reports whether a backend of a version works or may work. If none does, answers for
+// the other version have the policy and TTL of a service without working backends.
 func (s *Service) serves(version int, p *zone.Pick) bool {
 	ttl := p.TTL
 	for i := range s.versions[version] {
@@ -224,14 +222,14 @@ func (s *Service) serves(version int, p *zone.Pick) bool {
 	return false
 }
 
-// usable reports whether answers may have the backend: it works, or nobody knows and
-// the service says that is enough.
+// usable reports whether answers may contain the backend: it works, or its state is unknown
+// and the service allows that.
 func (b *backend) usable(s *Service) bool {
 	return b.slot.Usable() && (s.unprobed || b.slot.Status() == farm.StatusUp)
 }
 
-// allDown does what the service says for when no backend works. All of them may be in
-// maintenance: that is no failure, and there is no address then.
+// allDown applies the service's policy for no working backend. If all are in maintenance
+// that is no failure, and the answer has no address.
 func (c *Chooser) allDown(s *Service, list []backend, q *wire.Query, of int, p *zone.Pick) {
 	c.Last.Policy = s.allDown
 	switch s.allDown {
@@ -257,7 +255,7 @@ func (c *Chooser) allDown(s *Service, list []backend, q *wire.Query, of int, p *
 	}
 }
 
-// order puts the candidates into the order in which they are answered.
+// order sorts the candidates in the order of the answer.
 func (c *Chooser) order(s *Service, list []backend, q *wire.Query, p *zone.Pick) {
 	switch s.algorithm {
 	case farm.DNSRoundRobin:
@@ -284,8 +282,7 @@ func rotate(list []int, by int) {
 	slices.Reverse(list)
 }
 
-// draw brings as many as are answered to the front, each by chance in proportion to its
-// weight.
+// draw moves as many as the answer has to the front, chosen at random by weight.
 func (c *Chooser) draw(list []backend, answers int) {
 	total := uint32(0)
 	for _, i := range c.picked[:c.count] {
@@ -306,15 +303,14 @@ func (c *Chooser) draw(list []backend, answers int) {
 }
 
 const (
-	// alike is how much longer than the fastest a backend may take and still be as fast,
-	// so that clients do not move with every result.
+	// alike is the latency difference that is ignored, so that clients do not move with
+	// every result.
 	alike = time.Millisecond
-	// unmeasured is the latency of what no probe has measured: the longest.
+	// unmeasured is the latency without a measurement: the highest.
 	unmeasured = time.Hour
 )
 
-// fastest orders by how soon probes are answered. Those that are as fast as the fastest,
-// within a quarter, are taken in turn.
+// fastest orders by latency of probes. Backends within a quarter of the fastest take turns.
 func (c *Chooser) fastest(list []backend) {
 	var took [zone.MaxPicks]int64
 	for j, i := range c.picked[:c.count] {
@@ -326,7 +322,7 @@ func (c *Chooser) fastest(list []backend) {
 	c.alternate(&took, max(took[0]/4, int64(alike)))
 }
 
-// ascending orders the candidates by a measure each has, the least first.
+// ascending sorts the candidates by a measure.
 func (c *Chooser) ascending(measure *[zone.MaxPicks]int64) {
 	for j := 1; j < c.count; j++ { // few: sorted in place
 		for k := j; k > 0 && measure[k] < measure[k-1]; k-- {
@@ -336,8 +332,7 @@ func (c *Chooser) ascending(measure *[zone.MaxPicks]int64) {
 	}
 }
 
-// alternate takes in turn those at the front that have no more than so much more than the
-// first of them.
+// alternate rotates the first candidates whose measure is at most more above the lowest.
 func (c *Chooser) alternate(measure *[zone.MaxPicks]int64, more int64) {
 	first := 1
 	for first < c.count && measure[first]-measure[0] <= more {
@@ -348,19 +343,18 @@ func (c *Chooser) alternate(measure *[zone.MaxPicks]int64, more int64) {
 }
 
 const (
-	// even is how many connections more than the least loaded another may have and still
-	// be as loaded: what was told is some seconds old, and not all clients shall come to
-	// one of them meanwhile.
+	// even is the difference of connections that is ignored: reports are some seconds old,
+	// and meanwhile not all clients should go to one backend.
 	even = 4
-	// untold is the load of what nobody told of: the highest.
+	// untold is the load without a report: the highest.
 	untold = math.MaxInt64 / 2
-	// unit is the load of a connection, for a backend of weight 1: in whole numbers of it
-	// loads are compared that weights divide.
+	// unit is the load of a connection for a backend of weight 1. Loads divided by weights
+	// are compared as integers of this unit.
 	unit = 1 << 8
 )
 
-// leastLoaded orders by how many connections a backend has for its weight. Those that are
-// as loaded as the least, within an eighth, are taken in turn.
+// leastLoaded orders by connections per weight. Backends within an eighth of the lowest take
+// turns.
 func (c *Chooser) leastLoaded(s *Service, list []backend) {
 	var loads [zone.MaxPicks]int64
 	for j, i := range c.picked[:c.count] {
@@ -373,8 +367,7 @@ func (c *Chooser) leastLoaded(s *Service, list []backend) {
 	c.alternate(&loads, max(loads[0]/8, even*unit))
 }
 
-// bits is the length of the longest net of the backend that holds an address, -1
-// without one.
+// bits returns the length of the backend's longest net that contains an address, or -1.
 func (b *backend) bits(a netip.Addr) int {
 	best := -1
 	for _, n := range b.nets {
@@ -385,7 +378,7 @@ func (b *backend) bits(a netip.Addr) int {
 	return best
 }
 
-// decides is how many bits of an address tell whether a net holds it.
+// decides returns how many bits of an address determine whether a net contains it.
 func decides(n netip.Prefix, a netip.Addr) uint8 {
 	if n.Addr().Is4() != a.Is4() {
 		return 0
@@ -404,7 +397,7 @@ func decides(n netip.Prefix, a netip.Addr) uint8 {
 	return uint8(n.Bits())
 }
 
-// load is how many connections a backend has, -1 where that is not known.
+// load returns the number of a backend's connections, or -1 if unknown.
 func (s *Service) load(b *backend) int {
 	if n, known := s.table.Load(b.id); known {
 		return int(n)

@@ -54,7 +54,7 @@ func (b *board) set(state health.State, ids ...uint32) {
 	}
 }
 
-// ask is the last byte of each address a client gets, and the rest.
+// ask returns the last byte of each address a client gets, and the rest of the choice.
 func (b *board) ask(client string) (got []int, p zone.Pick) {
 	q := wire.Query{Client: netip.MustParseAddr(client)}
 	b.told = nil
@@ -211,7 +211,7 @@ func TestWhatIsAnsweredWhenAllAreDown(t *testing.T) {
 	}
 }
 
-// As if all were up: whatever the algorithm, the answers and their scope are the same.
+// With AllDownAll answers and scope are the same as if all were up, with any algorithm.
 func TestAllDownIsAnsweredAsIfAllWereUp(t *testing.T) {
 	for _, algorithm := range farm.DNSAlgorithms() {
 		for _, answers := range []uint8{1, 3} {
@@ -263,8 +263,8 @@ func TestAllInMaintenanceHaveNoAddress(t *testing.T) {
 	}
 }
 
-// What holds when nothing works holds for the version that has no backends, too, and for a
-// service that has none at all.
+// The all-down policy also applies to the version without backends, and to a service without
+// any.
 func TestThePolicyIsThatOfBothVersions(t *testing.T) {
 	const four, six = "203.0.113.7", "2001:db8::7"
 	for _, c := range []struct {
@@ -326,8 +326,8 @@ func TestThePolicyIsThatOfBothVersions(t *testing.T) {
 	}
 }
 
-// A version whose backends no check can ask does not answer SERVFAIL for ever: there is no
-// address while the other version serves clients, and else the all-down policy applies.
+// A version whose backends no check supports does not answer SERVFAIL forever. It has no
+// address while the other version serves clients, otherwise the all-down policy applies.
 func TestAVersionThatCannotBeAskedHasNoAddress(t *testing.T) {
 	const six = "2001:db8::7"
 	for _, c := range []struct {
@@ -413,7 +413,7 @@ func TestEveryBackendIsToldWithAReason(t *testing.T) {
 	}
 }
 
-// inTurn are the backends that answers have, one each, whatever the client.
+// inTurn returns the backends of single-address answers, for any client.
 func (b *board) inTurn(t *testing.T) (out []int) {
 	t.Helper()
 	seen := map[int]bool{}
@@ -448,7 +448,7 @@ func TestTheFastestIsTakenAndThoseAsFastInTurn(t *testing.T) {
 		{[]time.Duration{40 * ms, 45 * ms, 50 * ms, 51 * ms}, []int{1, 2, 3}}, // within a quarter
 		{[]time.Duration{1100 * time.Microsecond, 200 * time.Microsecond, 1300 * time.Microsecond, 0}, []int{1, 2}},
 		{[]time.Duration{0, 0, 90 * ms, 0}, []int{3}},
-		{[]time.Duration{0, 0, 0, 0}, []int{1, 2, 3, 4}}, // nobody knows
+		{[]time.Duration{0, 0, 0, 0}, []int{1, 2, 3, 4}}, // all unknown
 	} {
 		took(c.latency...)
 		if got := b.inTurn(t); !slices.Equal(got, c.want) {
@@ -496,7 +496,7 @@ func TestTheLeastLoadedIsTakenAndThoseAsLoadedInTurn(t *testing.T) {
 		{loads: []int{300, 200, 100, 500}, want: []int{3}},
 		{loads: []int{800, 900, 901, 1000}, want: []int{1, 2}}, // within an eighth
 		{loads: []int{0, 4, 5, 60}, want: []int{1, 2}},         // or some connections
-		{loads: []int{-1, -1, 70000, -1}, want: []int{3}},      // who is not known has most
+		{loads: []int{-1, -1, 70000, -1}, want: []int{3}},      // unknown counts as highest
 		{loads: []int{-1, -1, -1, -1}, want: []int{1, 2, 3, 4}},
 		{loads: []int{100, 190, 400, 4000}, weights: []uint8{1, 2, 1, 100}, want: []int{4}},
 		{loads: []int{100, 190, 400, 0}, weights: []uint8{1, 2, 5, 1}, want: []int{4}},
@@ -525,7 +525,7 @@ func TestTheLeastLoadedIsTakenAndThoseAsLoadedInTurn(t *testing.T) {
 	}
 }
 
-// askFor is ask with a net the resolver tells.
+// askFor is ask with a client subnet sent by a resolver.
 func (b *board) askFor(client, subnet string, v6 bool) (p zone.Pick) {
 	q := wire.Query{Client: netip.MustParseAddr(client)}
 	if subnet != "" {
@@ -535,7 +535,8 @@ func (b *board) askFor(client, subnet string, v6 bool) (p zone.Pick) {
 	return p
 }
 
-// A choice is kept for a net: the one a resolver tells, if that is shorter than ours.
+// A choice is constant for a net: the resolver's client subnet, if that is shorter than
+// ours.
 func TestAHashIsOfANet(t *testing.T) {
 	v6 := netip.MustParseAddr("2001:db8::1")
 	b := newBoard(t, 16, func(s *farm.DNSService) {
@@ -549,14 +550,14 @@ func TestAHashIsOfANet(t *testing.T) {
 		client, subnet string
 		scope          uint8
 		v6             bool
-		same, others   string // a client of that net; nets of which some have another backend
+		same, others   string // a client of that net; nets, some of which have another backend
 	}{
 		{"10.1.2.3", "", 24, false, "10.1.2.200", "10.1.%d.1"},
 		{"192.0.2.53", "10.1.2.0/24", 24, false, "10.1.2.9", "10.1.%d.1"},
 		{"192.0.2.53", "10.1.2.0/25", 24, false, "10.1.2.9", "10.1.%d.1"},
 		{"192.0.2.53", "10.1.0.0/16", 16, false, "", "10.%d.0.1"},
 		{"192.0.2.53", "0.0.0.0/1", 1, false, "", "%d.0.0.1"},
-		{"192.0.2.53", "0.0.0.0/0", 24, false, "192.0.2.1", "10.1.%d.1"}, // who says nothing
+		{"192.0.2.53", "0.0.0.0/0", 24, false, "192.0.2.1", "10.1.%d.1"}, // no client subnet
 		{"2001:db8:1:1::1", "", 56, true, "2001:db8:1:ff::1", "2001:db8:%d:1::1"},
 	} {
 		p := b.askFor(c.client, c.subnet, c.v6)
@@ -578,7 +579,7 @@ func TestAHashIsOfANet(t *testing.T) {
 	}
 }
 
-// Of several that are drawn each order is as probable as its weights make it.
+// The probability of each order follows the weights.
 func TestWhatIsDrawnSecondIsDrawnByWeight(t *testing.T) {
 	b := newBoard(t, 3, func(s *farm.DNSService) { s.Algorithm, s.Answers = farm.DNSWeight, 3 })
 	orders := map[string]int{}

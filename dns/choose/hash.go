@@ -10,13 +10,13 @@ import (
 	"github.com/sluicelb/sluice/dns/zone"
 )
 
-// Nets of clients that are one where a choice is kept for a client, if it says no net.
+// Sizes of nets with a constant choice, for clients without a client subnet.
 const (
 	bits4 = 24
 	bits6 = 56
 )
 
-// net is the net of the client a choice is kept for, and how many bits of it count.
+// net returns the client's net for a constant choice, and sets the scope.
 func net(q *wire.Query, p *zone.Pick) netip.Prefix {
 	from, bits := q.From(), bits6
 	if from.Is4() {
@@ -30,11 +30,11 @@ func net(q *wire.Query, p *zone.Pick) netip.Prefix {
 	return of
 }
 
-// golden spreads numbers that differ in few bits: 2^64 divided by the golden ratio.
+// golden spreads similar numbers: 2^64 divided by the golden ratio.
 const golden = 0x9e3779b97f4a7c15
 
-// rankOf is what a backend is ranked by: its key or its address, which are the same on every
-// node, whatever the order and the numbers of its backends.
+// rankOf returns the hash of a backend's key or address. It is the same on every node,
+// independent of the order and numbers of backends.
 func rankOf(b *farm.Backend) uint64 {
 	if b.HashKey == "" {
 		a := b.Addr.As16()
@@ -48,7 +48,7 @@ func rankOf(b *farm.Backend) uint64 {
 }
 
 // rank orders by a hash of net and backend (rendezvous hashing): if a backend fails, only
-// its own clients move. Backends of the same key are ordered by their addresses.
+// its own clients move. Backends with the same key are ordered by address.
 func (c *Chooser) rank(list []backend, of netip.Prefix) {
 	a := of.Addr().As16()
 	seed := binary.LittleEndian.Uint64(a[:]) ^ binary.LittleEndian.Uint64(a[8:])*golden

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// chosen is the order of the backends for 1,000 networks, by their addresses.
+// chosen returns the order of the backends for 1,000 networks, by address.
 func (b *board) chosen(v6 bool) (out []string) {
 	for i := range 1000 {
 		p := b.askFor(fmt.Sprintf("198.%d.%d.1", i/250, i%250), "", v6)
@@ -22,7 +22,7 @@ func (b *board) chosen(v6 bool) (out []string) {
 	return out
 }
 
-// hashed is a board of n backends with DNSHash that all answer, after an edit of them.
+// hashed returns a board of n working backends with DNSHash, after an edit.
 func hashed(t *testing.T, n int, edit func(*farm.DNSService)) *board {
 	t.Helper()
 	return newBoard(t, n, func(s *farm.DNSService) {
@@ -33,8 +33,8 @@ func hashed(t *testing.T, n int, edit func(*farm.DNSService)) *board {
 	})
 }
 
-// All nodes send a net of clients to the same backends: a second node, a copied farm, and
-// one whose backends were deleted and added again, which have other numbers.
+// All nodes send a client net to the same backends: a second node, a copied farm, and one
+// whose backends were recreated with other numbers.
 func TestEveryNodeHashesAlike(t *testing.T) {
 	const n = 9
 	want := hashed(t, n, nil).chosen(false)
@@ -63,7 +63,7 @@ func TestEveryNodeHashesAlike(t *testing.T) {
 		},
 	} {
 		got := hashed(t, n, edit).chosen(false)
-		if name == "one key for all" { // then the address decides alone
+		if name == "one key for all" { // then only the address decides
 			if all := slices.Compact(slices.Clone(got)); len(all) != 1 || all[0][:9] != "c000:201:" {
 				t.Errorf("%s: %v", name, all[:min(3, len(all))])
 			}
@@ -81,7 +81,7 @@ func TestEveryNodeHashesAlike(t *testing.T) {
 	}
 }
 
-// A key stands for the backend on nodes where its address is another one.
+// A key identifies the backend on nodes where it has another address.
 func TestAHashKeyKeepsTheClientsOfABackend(t *testing.T) {
 	keys := func(s *farm.DNSService) {
 		for i := range s.Backends {
@@ -106,8 +106,8 @@ func TestAHashKeyKeepsTheClientsOfABackend(t *testing.T) {
 	}
 }
 
-// The order is one of every version of the program: an appliance that is updated agrees
-// with one that is not.
+// The order must not change between versions of the program, so that updated and older nodes
+// agree.
 func TestAHashIsThatOfOtherVersions(t *testing.T) {
 	b := hashed(t, 5, func(s *farm.DNSService) { s.Backends[4].HashKey = "web5" })
 	for client, want := range map[string][]int{"198.51.100.1": {3, 5, 4, 2, 1}, "203.0.113.9": {2, 5, 3, 1, 4}, "10.0.0.1": {4, 1, 5, 3, 2}} {
@@ -117,7 +117,7 @@ func TestAHashIsThatOfOtherVersions(t *testing.T) {
 	}
 }
 
-// Each backend gets its part of the networks, also of those that lie beside each other.
+// Each backend gets its share of the networks, also of adjacent ones.
 func TestAHashSpreadsNetworks(t *testing.T) {
 	for _, n := range []int{2, 3, 8} {
 		count := map[string]int{}

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/dns/zone"
 )
 
-// find finds where the client is, and notes how many bits of its address tell that.
+// find looks up the client's location and sets how many bits of its address determine it.
 func (c *Chooser) find(from netip.Addr, p *zone.Pick) {
 	if c.Places == nil {
 		return
@@ -20,15 +20,15 @@ func (c *Chooser) find(from netip.Addr, p *zone.Pick) {
 	p.Scope = max(p.Scope, uint8(known))
 }
 
-// How close a backend is to a client, beyond its nets.
+// How well a backend fits a client, apart from nets.
 const (
-	forNobody    = iota // it is for others
-	forAnybody          // it is for no net, country or continent
-	forContinent        // it is for that of the client
+	forNobody    = iota // for other clients
+	forAnybody          // without net, country or continent
+	forContinent        // of the client
 	forCountry
 )
 
-// isFor is what of a place the backend is for; 0 for none of it.
+// isFor returns how a backend fits a location, 0 for not.
 func (b *backend) isFor(p geoip.Place) int {
 	switch {
 	case p.Country != geoip.Code{} && slices.Contains(b.countries, p.Country):
@@ -39,9 +39,9 @@ func (b *backend) isFor(p geoip.Place) int {
 	return 0
 }
 
-// closest keeps those whose nets hold the client by the most bits; where none does, those
-// for its country, then those for its continent, then those for nobody else; else all. The
-// scope is as long as what the service decides by.
+// closest keeps the backends with the longest net that contains the client. If there are
+// none it keeps those for its country, then its continent, then those without a restriction,
+// otherwise all. The scope covers all bits the service uses.
 func (c *Chooser) closest(s *Service, list []backend, from netip.Addr, p *zone.Pick) {
 	for i := range list {
 		for _, n := range list[i].nets {
@@ -66,8 +66,8 @@ func (c *Chooser) closest(s *Service, list []backend, from netip.Addr, p *zone.P
 	rotate(c.picked[:c.count], int(c.turn%uint32(c.count)))
 }
 
-// close is how close a client is, the more the closer: a net of many bits, a net of few,
-// its country, its continent, anywhere.
+// close returns how well a backend fits a client, higher is better: longer nets first, then
+// country, continent, anywhere.
 func (b *backend) close(from netip.Addr, p geoip.Place) int {
 	if bits := b.bits(from); bits >= 0 {
 		return forCountry + 1 + bits
@@ -88,7 +88,7 @@ func codes(list []string) (out []geoip.Code) {
 	return out
 }
 
-// vector is a point of the globe, of length 1.
+// vector is a point of the unit sphere.
 type vector [3]float32
 
 func vectorOf(latitude, longitude float64) vector {
@@ -96,7 +96,7 @@ func vectorOf(latitude, longitude float64) vector {
 	return vector{float32(math.Cos(north) * math.Cos(east)), float32(math.Cos(north) * math.Sin(east)), float32(math.Sin(north))}
 }
 
-// whereIs is where a backend is: as it says, or where its address is.
+// whereIs returns the location of a backend: its coordinates, or those of its address.
 func whereIs(b *farm.Backend, places *geoip.Table) vector {
 	if north, east, err := farm.ParseCoordinates(b.Coordinates); err == nil {
 		return vectorOf(north, east)
@@ -109,23 +109,22 @@ func whereIs(b *farm.Backend, places *geoip.Table) vector {
 	return vector{}
 }
 
-// apart is the square of the length of the line between two points, 0–4: it grows as
-// their distance does.
+// apart returns the squared chord between two points, 0–4, which grows with their distance.
 func apart(a, b vector) float32 {
 	x, y, z := a[0]-b[0], a[1]-b[1], a[2]-b[2]
 	return x*x + y*y + z*z
 }
 
 const (
-	earth    = 6371 // kilometres, its mean radius
-	farthest = 5    // beyond what apart can be: of those nobody knows of
-	// together is how much farther another may be and still be as near: 25 km, since
-	// databases tell cities at best.
+	earth    = 6371 // mean radius in kilometres
+	farthest = 5    // above any result of apart: unknown
+	// together is the difference of distance that is ignored: 25 km, because databases
+	// locate cities at best.
 	together = 25.0 / earth
 )
 
-// nearest orders by distance. Those that are as near as the nearest are taken in turn, and
-// so are all for a client of whom nobody knows where it is.
+// nearest orders by distance. Backends about as near as the nearest take turns, and all do
+// if the client's location is unknown.
 func (c *Chooser) nearest(list []backend, from netip.Addr, p *zone.Pick) {
 	c.find(from, p)
 	first := c.count
@@ -151,8 +150,8 @@ func (c *Chooser) nearest(list []backend, from netip.Addr, p *zone.Pick) {
 	rotate(c.picked[:first], int(c.turn%uint32(first)))
 }
 
-// away is how many kilometres of the globe lie between a backend and a place, -1 where
-// that is not known.
+// away returns the distance in kilometres between a backend and a location, or -1 if
+// unknown.
 func away(b *backend, p geoip.Place) float64 {
 	if !p.Located || b.at == (vector{}) {
 		return -1

@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/dns/zone"
 )
 
-// world is a table of places: Munich, Paris, New York, somewhere in Africa, and Japan
-// without coordinates. The backends' own net is in Munich.
+// world returns a table of locations: Munich, Paris, New York, somewhere in Africa, and
+// Japan without coordinates. The backends' own net is in Munich.
 func world(t *testing.T) *geoip.Table {
 	t.Helper()
 	b := geoip.NewBuilder()
@@ -58,13 +58,13 @@ func TestBackendsForCountriesAndContinents(t *testing.T) {
 		want   []int
 		scope  uint8
 	}{
-		{"10.1.0.1", []int{1}, 21},   // its country; the net of another tells 20 bits
-		{"10.1.9.1", []int{3}, 24},   // a net comes before that
+		{"10.1.0.1", []int{1}, 21},   // its country; another's net uses 20 bits
+		{"10.1.9.1", []int{3}, 24},   // a net has priority
 		{"10.2.0.1", []int{2}, 16},   // its continent
 		{"10.3.0.1", []int{4}, 16},   // its country
-		{"10.4.0.1", []int{4}, 16},   // its continent, with a country nobody knows
-		{"10.5.0.1", []int{5}, 16},   // nobody is for Asia: the one for nobody else
-		{"203.0.113.1", []int{5}, 5}, // nobody knows where
+		{"10.4.0.1", []int{4}, 16},   // its continent, with an unknown country
+		{"10.5.0.1", []int{5}, 16},   // none for Asia: the unrestricted one
+		{"203.0.113.1", []int{5}, 5}, // unknown location
 		{"192.0.2.9", []int{1}, 24},  // DE
 	} {
 		got, p := b.ask(c.client)
@@ -80,20 +80,20 @@ func TestBackendsForCountriesAndContinents(t *testing.T) {
 	if b.told[0].Near != true || b.told[3].Near || b.Place().Country != geoip.CodeOf("DE") {
 		t.Errorf("%+v, %v", b.told, b.Place())
 	}
-	// what is down is for nobody
+	// backends that are down do not count
 	b.set(health.Down, 1)
 	if got, _ := b.ask("10.1.0.1"); !slices.Equal(got, []int{2}) {
 		t.Errorf("its country is down: %v", got)
 	}
 	b.set(health.Down, 2, 5)
-	if got, _ := b.ask("10.2.0.1"); len(got) != 2 { // 3 and 4, which are for others
+	if got, _ := b.ask("10.2.0.1"); len(got) != 2 { // 3 and 4, for other clients
 		t.Errorf("all that is for it is down: %v", got)
 	}
-	// without a table it is as if nobody knew
+	// without a table locations are unknown
 	if got, p := newBoard(t, 5, edit).ask("10.1.0.1"); !slices.Equal(got, []int{5}) || p.Scope != 21 {
 		t.Errorf("without a table: %v, %d", got, p.Scope)
 	}
-	// any net comes before a country, and one country is enough to ask the table
+	// any net has priority over a country, and a single country requires a lookup
 	all := netip.MustParsePrefix("0.0.0.0/0")
 	if got, _ := newBoardOf(t, world(t), 2, func(s *farm.DNSService) {
 		s.Algorithm, s.Answers = farm.DNSGeo, 9
@@ -106,7 +106,7 @@ func TestBackendsForCountriesAndContinents(t *testing.T) {
 	}).ask("10.1.0.1"); !slices.Equal(got, []int{2}) {
 		t.Errorf("one country: %v", got)
 	}
-	// who is for nets alone needs no table
+	// nets alone need no table
 	if _, p := newBoardOf(t, world(t), 2, func(s *farm.DNSService) {
 		s.Algorithm, s.Backends[0].Nets = farm.DNSGeo, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	}).ask("203.0.113.1"); p.Scope != 1 {
@@ -122,7 +122,7 @@ func TestTheNearest(t *testing.T) {
 		s.Backends[3].Coordinates = "48.20,11.60"  // 7 km from Munich, where the first is
 		s.Backends[4].Coordinates = "-33.9,18.4"   // Cape Town
 		s.Backends[5].Addr = netip.MustParseAddr("198.51.100.6")
-		s.Backends[5].Host = "198.51.100.6" // nobody knows where
+		s.Backends[5].Host = "198.51.100.6" // unknown location
 	})
 	for client, want := range map[string][]int{
 		"10.2.0.1": {2, 1, 4, 3, 5, 6}, "10.3.0.1": {3, 2, 4, 1, 5, 6}, "10.4.0.1": {5, 1, 4, 2, 3, 6},
@@ -156,7 +156,7 @@ func TestTheNearest(t *testing.T) {
 		}
 	}
 	all := map[int]int{}
-	for range 60 { // nobody knows where the client is
+	for range 60 { // unknown client location
 		got, _ := b.ask("10.5.0.1")
 		all[got[0]]++
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/dns/zone"
 )
 
-// Candidate is what an explanation says of a backend.
+// Candidate is the explanation of a backend.
 type Candidate struct {
 	Backend uint32
 	Number  int
@@ -18,15 +18,15 @@ type Candidate struct {
 	Weight  int
 	Out     bool
 	Status  farm.Status
-	Near    bool          // it is for the client's net, country or continent
-	Away    float64       // kilometres from the client, -1 where that is not known
-	Latency time.Duration // of probes lately; 0 is not known
-	Load    int           // connections it has, -1 where that is not known
+	Near    bool          // fits the client's net, country or continent
+	Away    float64       // kilometres from the client, -1 if unknown
+	Latency time.Duration // recent latency of probes; 0 if unknown
+	Load    int           // open connections, -1 if unknown
 	Taken   bool
 	Reason  string
 }
 
-// tell tells the trail of every backend.
+// tell calls Trail for every backend.
 func (c *Chooser) tell(s *Service, list []backend, q *wire.Query, p *zone.Pick) {
 	for i := range list {
 		b := &list[i]
@@ -39,7 +39,7 @@ func (c *Chooser) tell(s *Service, list []backend, q *wire.Query, p *zone.Pick) 
 	}
 }
 
-// why says why a backend was taken or not.
+// why returns why a backend was chosen or not.
 func (c *Chooser) why(s *Service, b *backend, one *Candidate) string {
 	switch {
 	case b.out:
