@@ -1,4 +1,3 @@
-// Package wire reads queries of the DNS in place, and writes answers (RFC 1035 §4.1,
-// RFC 6891). Nothing here allocates; what a query says is in a Query that is used
-// again for the next one.
+// Package wire parses DNS queries in place and writes answers (RFC 1035 §4.1, RFC 6891). It
+// allocates nothing; a Query is reused for the next message.
 package wire

@@ -9,17 +9,17 @@ import (
 
 const (
 	maxNSID    = 64
-	cookieSize = 24 // of the client 8, of the server 16
+	cookieSize = 24 // 8 of the client, 16 of the server
 )
 
-// Server is what answers say of the server.
+// Server holds the server's data in answers.
 type Server struct {
 	NSID string // at most 64 bytes
-	// Secret is what cookies of servers are made with (RFC 9018 §4.2).
+	// Secret is the key of server cookies (RFC 9018 §4.2).
 	Secret [2]uint64
 }
 
-// edns appends the record of EDNS.
+// edns appends the EDNS record.
 func (r *Reply) edns(q *Query, s *Server) {
 	var flags byte
 	if q.DO {
@@ -47,11 +47,11 @@ func (r *Reply) edns(q *Query, s *Server) {
 	binary.BigEndian.PutUint16(r.Msg[length:], uint16(len(r.Msg)-length-2))
 }
 
-// block is what the length of an encrypted answer is a multiple of, so that it tells
-// little of what is in it (RFC 8467 §4.1).
+// block is the padding block size of encrypted answers, so that their length reveals little
+// (RFC 8467 §4.1).
 const block = 468
 
-// pad fills the message up to a whole number of blocks, if it may be that long.
+// pad pads the message to whole blocks, if the limit allows.
 func (r *Reply) pad() {
 	n := block - 1 - (len(r.Msg)+4+block-1)%block
 	if len(r.Msg)+4+n > LargestTCP {
@@ -67,7 +67,7 @@ func (r *Reply) option(code, length int) {
 	r.Msg = append(r.Msg, byte(code>>8), byte(code), byte(length>>8), byte(length))
 }
 
-// subnet repeats the net of the client, with how much of it the answer depends on.
+// subnet repeats the client subnet with the scope of the answer.
 func (r *Reply) subnet(q *Query) {
 	n := int(q.source+7) / 8
 	r.option(optSubnet, 4+n)
@@ -81,14 +81,14 @@ func (r *Reply) subnet(q *Query) {
 	r.Msg = append(r.Msg, a[:n]...)
 }
 
-// Cookies of servers are good for an hour, and for five minutes before their time, as
-// clocks of servers that share a secret differ (RFC 9018 §4.3).
+// Server cookies are valid for an hour, and up to five minutes early, because clocks of
+// servers with the same secret differ (RFC 9018 §4.3).
 const (
 	cookieAge   = 3600
 	cookieEarly = 300
 )
 
-// cookie sends the client's cookie back with one of ours.
+// cookie returns the client's cookie with a server cookie.
 func (r *Reply) cookie(q *Query, s *Server) {
 	r.option(optCookie, cookieSize)
 	var c [cookieSize]byte
@@ -99,7 +99,7 @@ func (r *Reply) cookie(q *Query, s *Server) {
 	r.Msg = append(r.Msg, c[:]...)
 }
 
-// sign is the hash of the first 16 bytes of a cookie and the address of the client.
+// sign returns the hash of a cookie's first 16 bytes and the client address.
 func (s *Server) sign(cookie []byte, q *Query) uint64 {
 	var in [32]byte
 	n := copy(in[:], cookie[:16])
@@ -113,8 +113,8 @@ func (s *Server) sign(cookie []byte, q *Query) uint64 {
 	return siphash.Hash(s.Secret[0], s.Secret[1], in[:n])
 }
 
-// Verify finds out whether the client has a cookie of ours for its address, which it
-// has only if what is sent there comes to it.
+// Verify checks whether the client has a valid server cookie for its address, which proves
+// that it receives packets there.
 func (s *Server) Verify(q *Query) {
 	c := &q.cookie
 	if q.cookieLength != cookieSize || c[8] != 1 {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// asked is a query with a cookie, and what the server sends back with it.
+// asked returns a parsed query with a cookie, and the cookie in the answer.
 func asked(t *testing.T, s *wire.Server, client, cookie string) (q wire.Query, sent string) {
 	t.Helper()
 	q.Client = netip.MustParseAddr(client)
@@ -61,7 +61,7 @@ func TestACookieIsGoodForItsClientAndAnHour(t *testing.T) {
 	})
 }
 
-// Of several cookies the first counts (RFC 7873 §5.2).
+// The first of several cookies is used (RFC 7873 §5.2).
 func TestTheFirstCookieCounts(t *testing.T) {
 	const client, mine, other = "192.0.2.1", "0102030405060708", "1112131415161718"
 	s := &wire.Server{Secret: [2]uint64{1, 2}}
@@ -113,12 +113,12 @@ func TestEDNSTellsOfServerAndScope(t *testing.T) {
 	}
 }
 
-// Who pads by an encrypted connection is answered in whole blocks (RFC 8467 §4.1).
+// Encrypted answers to clients that pad are padded to whole blocks (RFC 8467 §4.1).
 func TestEncryptedAnswersArePaddedForWhoPads(t *testing.T) {
 	for name, c := range map[string]struct {
 		options string
 		tls     bool
-		filled  int // of the message before, in bytes
+		filled  int // size of the message before, in bytes
 		want    int
 	}{
 		"it pads":                 {"000c 0002 0000", true, 0, 468},

@@ -2,9 +2,9 @@ package wire
 
 import "encoding/binary"
 
-// Fresh is how many seconds the answer to a question may be kept by who does not read it
-// (RFC 8484 §5.1): the shortest time of the records that answer it, or of its SOA record
-// where there are none (RFC 2308 §5); 0 for failures.
+// Fresh returns how many seconds an answer may be cached by HTTP (RFC 8484 §5.1): the lowest
+// TTL in the answer section, or that of the SOA record if it is empty (RFC 2308 §5), and 0
+// for failures.
 func Fresh(q *Query, answer []byte) (seconds uint32) {
 	code := Rcode(answer[3] & 0xf)
 	count := int(binary.BigEndian.Uint16(answer[6:]))

@@ -5,71 +5,70 @@ import (
 	"net/netip"
 )
 
-// Query is a question as it came.
+// Query is a parsed query.
 type Query struct {
 	ID    uint16
 	Flags uint16
 	Type  uint16
 	Class uint16
-	// Size is that of the whole message, Question where the question ends in it.
+	// Size is the size of the message, Question the offset of the end of the question.
 	Size, Question int
-	// Client is who asks, TCP whether its address is certain for that reason.
+	// Client is the client address; TCP means that it is verified by the transport.
 	Client netip.Addr
 	TCP    bool
-	// TLS says that the connection is encrypted.
+	// TLS means that the connection is encrypted.
 	TLS bool
 
-	// EDNS says that what follows is set. Room is how long an answer by UDP may be.
+	// EDNS means that the following fields are set. Room is the maximum size of a UDP
+	// answer.
 	EDNS, DO, NSID bool
-	// Pads says that the client pads its messages (RFC 7830).
+	// Pads means that the client pads its messages (RFC 7830).
 	Pads bool
-	// CompactOK says that the client takes the code of a name that is not there with what
-	// tells a validator so (RFC 9824 §5.1).
+	// CompactOK means that the client accepts the code NXDOMAIN together with a compact
+	// denial (RFC 9824 §5.1).
 	CompactOK bool
 	version   uint8
 	Room      int
-	// Subnet is the net the client says it asks for (RFC 7871), invalid for none; a net
-	// of no bits asks that nothing of it is used. Family and Source are what was sent.
+	// Subnet is the client subnet (RFC 7871), or invalid. With zero bits the client address
+	// must not be used. family and source are the received values.
 	Subnet       netip.Prefix
 	HasSubnet    bool
 	family       uint16
 	source       uint8
-	cookie       [40]byte // of the client, then the server's
+	cookie       [40]byte // of the client, then of the server
 	cookieLength int
-	Verified     bool // its cookie is one of ours, or it came by TCP
+	Verified     bool // valid server cookie, or TCP
 
-	// TSIGAt is where the record of a signature begins, 0 without one.
+	// TSIGAt is the offset of the TSIG record, or 0.
 	TSIGAt int
 
 	name   [MaxName]byte // in lower case
 	length int
-	labels [MaxLabels + 1]uint8 // where each begins in name; the last is the root
+	labels [MaxLabels + 1]uint8 // offset of each in name; the last is the root
 	count  int                  // of labels, without the root
 }
 
-// Verdict is what becomes of a message.
+// Verdict is how a message is handled.
 type Verdict int
 
 // The verdicts.
 const (
-	Drop  Verdict = iota // no answer: it is none, or too short for one
-	Fail                 // answered with the code, and nothing of the question
-	Serve                // a question
+	Drop  Verdict = iota // no answer: it is no query, or too short
+	Fail                 // an answer with the code and without the question
+	Serve                // a valid query
 )
 
-// Name is the name asked for in lower case, as messages have it. It is valid until
-// the next Parse.
+// Name returns the queried name in lower case and wire format. It is valid until the next
+// Parse.
 func (q *Query) Name() []byte { return q.name[:q.length] }
 
-// Labels is how many labels the name has, Label where one begins in Name. Label
-// Labels() is the root.
+// Labels returns the number of labels of the name. Label(Labels()) is the root.
 func (q *Query) Labels() int { return q.count }
 
-// Label is where a label begins in Name.
+// Label returns the offset of a label in Name.
 func (q *Query) Label(i int) int { return int(q.labels[i]) }
 
-// Parse reads a message. With Fail the code says what is wrong. What msg holds is
-// not kept.
+// Parse parses a message. With Fail the code describes the error. msg is not retained.
 func (q *Query) Parse(msg []byte) (Verdict, Rcode) {
 	verdict, code := q.parse(msg)
 	if verdict == Fail {
@@ -116,7 +115,7 @@ func (q *Query) parse(msg []byte) (Verdict, Rcode) {
 	return Serve, NoError
 }
 
-// maxAdditional bounds the records behind a question: one of EDNS and a signature.
+// maxAdditional limits the records after the question: EDNS and TSIG.
 const maxAdditional = 2
 
 func (q *Query) reset(size int) {
@@ -126,7 +125,7 @@ func (q *Query) reset(size int) {
 	q.length, q.count = 0, 0
 }
 
-// question reads the one question; names in it are not compressed.
+// question parses the single question; its name is not compressed.
 func (q *Query) question(msg []byte) (at int, ok bool) {
 	at = HeaderSize
 	for {
@@ -159,7 +158,7 @@ func (q *Query) question(msg []byte) (at int, ok bool) {
 	return q.Question, true
 }
 
-// lower has the lower case of each byte.
+// lower maps each byte to lower case.
 var lower = func() (t [256]byte) {
 	for i := range t {
 		t[i] = byte(i)
@@ -170,7 +169,7 @@ var lower = func() (t [256]byte) {
 	return t
 }()
 
-// skipName is where a name ends.
+// skipName returns the offset after a name.
 func skipName(msg []byte, at int) (end int, ok bool) {
 	for at < len(msg) {
 		switch n := int(msg[at]); {
@@ -187,7 +186,7 @@ func skipName(msg []byte, at int) (end int, ok bool) {
 	return 0, false
 }
 
-// skipRecord is where a record ends.
+// skipRecord returns the offset after a record.
 func skipRecord(msg []byte, at int) (end int, ok bool) {
 	at, ok = skipName(msg, at)
 	if !ok || at+10 > len(msg) {
@@ -197,8 +196,7 @@ func skipRecord(msg []byte, at int) (end int, ok bool) {
 	return end, end <= len(msg)
 }
 
-// additional reads a record behind the question: EDNS, or a signature, which is the
-// last.
+// additional parses a record after the question: EDNS, or TSIG, which is the last.
 func (q *Query) additional(msg []byte, start, end int, last bool) bool {
 	at, _ := skipName(msg, start)
 	switch binary.BigEndian.Uint16(msg[at:]) {
@@ -217,9 +215,9 @@ func (q *Query) additional(msg []byte, start, end int, last bool) bool {
 	return true
 }
 
-// failed looks at a message that is not served for nothing but EDNS: who speaks that is
-// answered with it, whatever else is wrong (RFC 6891 §6.1.1). What cannot be read as far as
-// there has none.
+// failed only looks for EDNS in a message that is not served: a client with EDNS gets it in
+// the answer, whatever else is wrong (RFC 6891 §6.1.1). If parsing fails before that there
+// is none.
 func (q *Query) failed(msg []byte) {
 	q.EDNS, q.DO, q.CompactOK, q.NSID, q.Pads, q.HasSubnet, q.cookieLength = false, false, false, false, false, false, 0
 	at, ok := HeaderSize, true
@@ -242,8 +240,8 @@ func (q *Query) failed(msg []byte) {
 	}
 }
 
-// answerable takes of a record of EDNS, without its name, what any answer depends on, if
-// its options can be told from each other.
+// answerable reads the fields of an EDNS record, without its name, that every answer needs,
+// if its options are well-formed.
 func (q *Query) answerable(record []byte) {
 	cookies := 0
 	for list := record[10:]; len(list) > 0; {
@@ -265,11 +263,11 @@ func (q *Query) answerable(record []byte) {
 	q.EDNS, q.DO = true, record[6]&0x80 != 0
 }
 
-// cookieHas reports whether a cookie may have so many bytes: the client's alone, or the
-// server's with it (RFC 7873 §4).
+// cookieHas reports whether a cookie may have this size: the client's part alone, or with
+// the server's (RFC 7873 §4).
 func cookieHas(n int) bool { return n == 8 || n >= 16 && n <= 40 }
 
-// Version is that of EDNS.
+// Version returns the EDNS version.
 func (q *Query) Version() int {
 	if !q.EDNS {
 		return 0
@@ -277,8 +275,8 @@ func (q *Query) Version() int {
 	return int(q.version)
 }
 
-// options reads the options of EDNS; those nobody knows are passed over, and so are cookies
-// but the first (RFC 7873 §5.2).
+// options parses the EDNS options. Unknown options are ignored, and so are cookies after the
+// first (RFC 7873 §5.2).
 func (q *Query) options(list []byte) bool {
 	for len(list) > 0 {
 		if len(list) < 4 {
@@ -311,8 +309,8 @@ func (q *Query) options(list []byte) bool {
 	return true
 }
 
-// subnet reads the net of a client: as many bytes as its bits take, and nothing behind
-// these bits (RFC 7871 §6).
+// subnet parses a client subnet: exactly as many bytes as its bits need, with the rest zero
+// (RFC 7871 §6).
 func (q *Query) subnet(data []byte) bool {
 	if len(data) < 4 || q.HasSubnet {
 		return false
@@ -337,9 +335,8 @@ func (q *Query) subnet(data []byte) bool {
 	return q.Subnet.Masked() == q.Subnet
 }
 
-// From is the net the answer is for, as far as it depends on the client: what the
-// client says, else its own address; Scope is how many bits of it an answer that
-// depends on it may be kept for.
+// From returns the address that decides client-dependent answers: the client subnet if sent,
+// else the client's own address.
 func (q *Query) From() netip.Addr {
 	if q.HasSubnet && q.Subnet.Bits() > 0 {
 		return q.Subnet.Addr()
@@ -355,7 +352,7 @@ func AppendLower(to, name []byte) []byte {
 	return to
 }
 
-// EqualName reports whether two names of one length are the same without case.
+// EqualName compares two names of the same length, ignoring case.
 func EqualName(a, b []byte) bool {
 	for i := range a {
 		if lower[a[i]] != lower[b[i]] {
@@ -365,8 +362,7 @@ func EqualName(a, b []byte) bool {
 	return true
 }
 
-// Serial is that of the SOA record a question for a part of a zone has with it (RFC
-// 1995 §3).
+// Serial returns the serial of the SOA record in an IXFR query (RFC 1995 §3).
 func (q *Query) Serial(msg []byte) (serial uint32, ok bool) {
 	if q.Type != TypeIXFR || binary.BigEndian.Uint16(msg[8:]) != 1 {
 		return 0, false

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// raw is a message as hexadecimal digits; spaces are for who reads.
+// raw returns a message from hexadecimal digits; spaces are ignored.
 func raw(t testing.TB, text string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString(strings.ReplaceAll(text, " ", ""))
@@ -132,8 +132,8 @@ func TestFailuresSayNothingOfWhatCame(t *testing.T) {
 	}
 }
 
-// Who speaks EDNS is answered with it whatever is wrong, if the message can be read as far
-// as there; of its options a cookie is answered, and nothing else.
+// Failures contain EDNS if the query does and can be parsed so far. Of the options only a
+// cookie is returned.
 func TestFailuresHaveEDNSWhereTheMessageHas(t *testing.T) {
 	const plain, bare, one = "00 0029 04d0 00000000 0000", "00 0029 04d0 00008000 0000", "1234 0100 0001 0000 0000 0001"
 	for name, c := range map[string]struct{ msg, head, want string }{

@@ -4,22 +4,22 @@ import (
 	"encoding/binary"
 )
 
-// Reply is an answer as it is written: header and question, then sections in their
-// order. What does not fit is left out, and Full says so.
+// Reply is an answer being written: header and question, then the sections in order. Records
+// that do not fit are left out.
 type Reply struct {
-	// Msg is the message so far, in memory of the caller's; Limit is how long it
-	// may become, without the room that is kept for EDNS.
+	// Msg is the message so far, in the caller's memory. Limit is its maximum size without
+	// the room reserved for EDNS.
 	Msg   []byte
 	Limit int
 
 	Rcode Rcode
 	AA    bool
-	// TC is set where the answer or a referral did not fit.
+	// TC is set if the answer or a referral did not fit.
 	TC   bool
 	More ExtendedError
-	// NoName says that the name is not there, whatever Rcode is.
+	// NoName means that the name does not exist, whatever Rcode is.
 	NoName bool
-	// Scope is how many bits of the client's net the answer depends on.
+	// Scope is the number of bits of the client's net that the answer depends on.
 	Scope uint8
 
 	counts [3]uint16
@@ -35,11 +35,11 @@ const (
 	Additional
 )
 
-// Count is how many records a section has.
+// Count returns the number of records in a section.
 func (r *Reply) Count(s Section) int { return int(r.counts[s]) }
 
-// Begin starts the answer to a query whose message is msg, in memory of the caller's
-// that has room for limit bytes.
+// Begin starts the answer to the query in msg, in the caller's memory with room for limit
+// bytes.
 func (r *Reply) Begin(q *Query, msg, space []byte, limit int) {
 	*r = Reply{Msg: append(space[:0], msg[:q.Question]...), Limit: limit}
 	if q.EDNS {
@@ -47,7 +47,7 @@ func (r *Reply) Begin(q *Query, msg, space []byte, limit int) {
 	}
 }
 
-// optionsSize is how much room the options of an answer to q take at most.
+// optionsSize returns the maximum size of the options in an answer to q.
 func (q *Query) optionsSize() int {
 	n := 11 + 6 // the record, and an extended error
 	if q.HasSubnet {
@@ -68,34 +68,33 @@ func (r *Reply) Fits(n int) bool { return len(r.Msg)+n <= r.Limit }
 // Added counts records that were appended to Msg.
 func (r *Reply) Added(s Section, n int) { r.counts[s] += uint16(n) }
 
-// Mark is a place to come back to.
+// Mark is a position for Back.
 type Mark struct {
 	at     int
 	counts [3]uint16
 }
 
-// Mark returns the present place.
+// Mark returns the current position.
 func (r *Reply) Mark() Mark { return Mark{len(r.Msg), r.counts} }
 
-// Back takes away what was appended since.
+// Back removes everything appended since.
 func (r *Reply) Back(m Mark) { r.Msg, r.counts = r.Msg[:m.at], m.counts }
 
-// Truncate leaves the question alone: the client asks again by TCP.
+// Truncate keeps only the question: the client retries by TCP.
 func (r *Reply) Truncate(q *Query) {
 	r.Msg, r.counts, r.TC = r.Msg[:q.Question], [3]uint16{}, true
 }
 
-// Record appends the head of a record, all but its data: owner is a pointer to a
-// name in the message.
+// Record appends a record without its data: owner is a compression pointer.
 func (r *Reply) Record(owner uint16, typ uint16, ttl uint32, length int) {
 	r.Msg = append(r.Msg, byte(owner>>8)|0xc0, byte(owner), byte(typ>>8), byte(typ), 0, byte(ClassIN),
 		byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl), byte(length>>8), byte(length))
 }
 
-// RecordSize is how long a record with a pointer for its owner is, without its data.
+// RecordSize is the size of a record with a pointer as owner, without its data.
 const RecordSize = 12
 
-// End writes the header, and what EDNS says of this server, and returns the message.
+// End writes the header and the EDNS record, and returns the message.
 func (r *Reply) End(q *Query, s *Server) []byte {
 	additional := r.counts[Additional]
 	if q.EDNS {
@@ -118,8 +117,8 @@ func (r *Reply) End(q *Query, s *Server) []byte {
 	return r.Msg
 }
 
-// Failure is the answer to what could not be read: a header, EDNS if the message had it,
-// and nothing else of what came.
+// Failure returns the answer to a message that could not be parsed: a header, and EDNS if
+// the message had it.
 func Failure(q *Query, code Rcode, s *Server, space []byte) []byte {
 	r := Reply{Msg: append(space[:0], byte(q.ID>>8), byte(q.ID), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), Rcode: code}
 	binary.BigEndian.PutUint16(r.Msg[2:], FlagQR|q.Flags&(FlagRD|opcodeMask<<opcodeShift)|uint16(code&0xf))

@@ -3,11 +3,11 @@ package wire
 // Sizes of messages, in bytes.
 const (
 	HeaderSize = 12
-	MaxName    = 255 // of a name, with its last, empty label
+	MaxName    = 255 // including the empty root label
 	maxLabel   = 63
 	MaxLabels  = 127
-	PlainUDP   = 512  // the longest answer without EDNS (RFC 1035 §4.2.1)
-	LargestUDP = 1232 // the longest of ours: no way to a client needs fragments for it
+	PlainUDP   = 512  // maximum without EDNS (RFC 1035 §4.2.1)
+	LargestUDP = 1232 // our maximum: fits every path without fragments
 	LargestTCP = 65535
 )
 
@@ -29,7 +29,7 @@ const (
 	OpNotify = 4
 )
 
-// Rcode is how an answer ended.
+// Rcode is a response code.
 type Rcode uint16
 
 // The codes. Those beyond 15 need EDNS.
@@ -40,13 +40,13 @@ const (
 	NXDomain Rcode = 3
 	NotImp   Rcode = 4
 	Refused  Rcode = 5
-	YXDomain Rcode = 6 // a name that a DNAME makes is too long (RFC 6672 §2.2)
+	YXDomain Rcode = 6 // the result of a DNAME is too long (RFC 6672 §2.2)
 	NotAuth  Rcode = 9
 	BadVers  Rcode = 16
 	BadCook  Rcode = 23
 )
 
-// String is the word dig has for the code.
+// String returns dig's word for the code.
 func (r Rcode) String() string {
 	switch r {
 	case NoError:
@@ -73,7 +73,7 @@ func (r Rcode) String() string {
 	return "RCODE"
 }
 
-// Types and classes that are looked at here.
+// Types and classes used here.
 const (
 	TypeA       uint16 = 1
 	TypeNS      uint16 = 2
@@ -105,7 +105,7 @@ const (
 	TypeCDNSKEY uint16 = 60
 	TypeSVCB    uint16 = 64
 	TypeHTTPS   uint16 = 65
-	TypeNXNAME  uint16 = 128 // of names that are not there, in NSEC records alone (RFC 9824 §3.2)
+	TypeNXNAME  uint16 = 128 // of names that do not exist, only in NSEC records (RFC 9824 §3.2)
 	TypeTSIG    uint16 = 250
 	TypeIXFR    uint16 = 251
 	TypeAXFR    uint16 = 252
@@ -125,7 +125,7 @@ const (
 	optError   = 15
 )
 
-// ExtendedError says more than a code (RFC 8914); 0 says nothing.
+// ExtendedError is an extended DNS error (RFC 8914); 0 means none.
 type ExtendedError uint16
 
 // The extended errors, one more than their number.
