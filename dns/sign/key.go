@@ -16,30 +16,30 @@ import (
 	"github.com/sluicelb/sluice/core/rdata"
 )
 
-// signatureSize is how long signatures of both algorithms are (RFC 6605 §4, RFC 8080 §4).
+// signatureSize is the size of signatures of both algorithms (RFC 6605 §4, RFC 8080 §4).
 const signatureSize = 64
 
-// Key is a key of a zone, ready to sign. Nothing of it changes.
+// Key is a zone key, ready to sign. It is immutable.
 type Key struct {
 	tag       uint16
 	algorithm uint8
 	private   crypto.Signer
-	// DNSKEY and CDS are the data of its records; those of CDNSKEY are DNSKEY's.
+	// DNSKEY and CDS are the data of its records; CDNSKEY has the data of DNSKEY.
 	DNSKEY, CDS []byte
 }
 
-// Keys are those of a zone.
+// Keys holds the keys of a zone.
 type Keys struct {
-	// active sign what is in the zone, all of them the list of keys: resolvers may trust
+	// active keys sign the zone's records, all keys sign the DNSKEY set: resolvers may trust
 	// any one of them.
 	active, all []*Key
-	// Published are those the parent is to trust (RFC 7344 §4).
+	// Published holds the keys the parent should trust (RFC 7344 §4).
 	Published []*Key
 	signer    []byte // the name of the zone
 }
 
-// Open makes the keys of a zone, whose name in messages apex is, ready; nil where its
-// answers are not signed. Private keys are no longer sealed here.
+// Open prepares the keys of a zone whose name in wire format is apex. It returns nil for an
+// unsigned zone. Private keys must already be unsealed.
 func Open(z *farm.Zone, apex []byte) (*Keys, error) {
 	if z.Signing == "" {
 		return nil, nil
@@ -64,7 +64,7 @@ func Open(z *farm.Zone, apex []byte) (*Keys, error) {
 	return out, nil
 }
 
-// All are the data of the DNSKEY records.
+// All returns all keys, for the DNSKEY records.
 func (k *Keys) All() []*Key { return k.all }
 
 func open(zone string, from *farm.ZoneKey) (*Key, error) {
@@ -87,7 +87,7 @@ func open(zone string, from *farm.ZoneKey) (*Key, error) {
 	return k, nil
 }
 
-// signerOf is a private key, nil when the public one is another's.
+// signerOf returns the private key, or nil if the public one does not match.
 func signerOf(private any, public []byte) crypto.Signer {
 	switch p := private.(type) {
 	case *ecdsa.PrivateKey:

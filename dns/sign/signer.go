@@ -9,43 +9,40 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// How long signatures hold: they begin before they are made, since clocks differ, and are
-// made anew before they end, as resolvers keep them.
+// Validity of signatures in seconds. They begin in the past, because clocks differ, and are
+// renewed before they end, because resolvers cache them.
 const (
 	validity = 14 * 24 * 3600
 	before   = 3600
-	fresh    = 7 * 24 * 3600 // how much of it must be left when one is sent
+	fresh    = 7 * 24 * 3600 // minimum remaining validity when sent
 )
 
-// headSize is the size of the data of RRSIG records without the name of the zone and the
-// signature (RFC 4034 §3.1).
+// headSize is the size of RRSIG data without signer name and signature (RFC 4034 §3.1).
 const headSize = 18
 
-// MaxSize is how much room the data of a signature take at most.
+// MaxSize is the maximum size of the data of a signature.
 const MaxSize = headSize + wire.MaxName + signatureSize
 
-// ways is how many signatures may have one place in the memory, which has so many places:
-// for the sets of names a zone has, and for those of names somebody may invent in any
-// number, to be told that they are not there or what a wildcard says.
+// ways is the associativity of the signature cache. places is its number of sets for names
+// of a zone. synthesized is that for random names, which are denied or match a wildcard.
 const (
 	ways        = 4
 	places      = 4096
 	synthesized = 1024
 )
 
-// MaxSynthesized is how many signatures for answers about names a zone does not have (by a
-// wildcard, RFC 4592, or to deny them, RFC 9824) are made in a second at most for
-// clients whose address may be borrowed: an eighth of a processor, where one takes 25
-// microseconds.
+// MaxSynthesized is the maximum number of signatures per second for names outside a zone,
+// for clients whose address may be spoofed. Such names match a wildcard (RFC 4592) or are
+// denied (RFC 9824). The limit is an eighth of a processor at 25 microseconds each.
 const MaxSynthesized = 5000
 
-// Signer signs on one loop, and keeps what it signed.
+// Signer signs on one loop and caches its signatures.
 type Signer struct {
-	// Now is the time in seconds since 1970; nil is the clock's.
+	// Now returns the Unix time in seconds; nil means the system clock.
 	Now func() int64
 
 	seed         maphash.Seed
-	sets, others []kept // for names of the zone, and for those it does not have
+	sets, others []kept // names of the zone, and others
 	tick         uint32
 	second       int64 // in which signatures for synthesized answers are counted
 	count        int
@@ -53,19 +50,19 @@ type Signer struct {
 	data         []byte
 }
 
-// Purpose is what a signature is for.
+// Purpose is the kind of answer a signature is for.
 type Purpose uint8
 
-// What it may be for.
+// The purposes.
 const (
-	Existing              Purpose = iota // a name the zone has
-	Synthesized                          // one it does not have
-	SynthesizedUnverified                // the same, asked for by somebody whose address may be borrowed
+	Existing              Purpose = iota // a name of the zone
+	Synthesized                          // another name
+	SynthesizedUnverified                // the same, for a client whose address may be spoofed
 )
 
-// kept is a signature that was made.
+// kept is a cached signature.
 type kept struct {
-	// message is what was signed, with the times left out; key made it.
+	// message is the signed message without its times; key identifies the key.
 	message   []byte
 	key       [sizeOfID]byte
 	used      uint32
@@ -74,14 +71,14 @@ type kept struct {
 	signature [signatureSize]byte
 }
 
-// sizeOfID is how many bytes of a public key tell it from others.
+// sizeOfID is how many bytes of a public key identify it.
 const sizeOfID = 32
 
-// Set begins a set of records with one owner, in lower case and not compressed.
+// Set begins a record set with one owner, in lower case and not compressed.
 func (s *Signer) Set(k *Keys, owner []byte, kind uint16, ttl uint32) {
 	m := append(s.message[:0], byte(kind>>8), byte(kind), 0, labels(owner))
 	m = binary.BigEndian.AppendUint32(m, ttl)
-	m = append(m, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) // the times and the tag of the key
+	m = append(m, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) // times and key tag
 	s.message = append(m, k.signer...)
 }
 
@@ -94,7 +91,7 @@ func (s *Signer) Record(owner []byte, kind uint16, ttl uint32, data []byte) {
 	s.message = append(m, data...)
 }
 
-// labels is how many labels a name has without the root, and without a wildcard's.
+// labels returns the number of labels of a name without the root and a wildcard's.
 func labels(name []byte) (n byte) {
 	if len(name) > 1 && name[0] == 1 && name[1] == '*' {
 		name = name[2:]
@@ -105,8 +102,8 @@ func labels(name []byte) (n byte) {
 	return n
 }
 
-// Sign calls each with the data of every signature the set must have. It reports false when
-// it cannot be signed, and when that would be more than MaxSynthesized.
+// Sign calls each with the data of every signature the set needs. It reports false if
+// signing fails or MaxSynthesized is exceeded.
 func (s *Signer) Sign(k *Keys, kind uint16, of Purpose, each func(data []byte) bool) bool {
 	by := k.active
 	if kind == wire.TypeDNSKEY {
@@ -121,7 +118,7 @@ func (s *Signer) Sign(k *Keys, kind uint16, of Purpose, each func(data []byte) b
 	return true
 }
 
-// by is the data of the signature one key makes of the message.
+// by returns the data of one key's signature of the message.
 func (s *Signer) by(k *Keys, key *Key, of Purpose) ([]byte, bool) {
 	now := time.Now().Unix
 	if s.Now != nil {
@@ -152,7 +149,8 @@ func (s *Signer) by(k *Keys, key *Key, of Purpose) ([]byte, bool) {
 	return s.data, true
 }
 
-// may counts a signature for a synthesized answer, and reports whether it is not one too many.
+// may counts a signature for a synthesized answer and reports whether it is within the
+// limit.
 func (s *Signer) may(now int64) bool {
 	if s.second != now {
 		s.second, s.count = now, 0
@@ -166,9 +164,9 @@ func (s *Signer) times(at *kept) {
 	binary.BigEndian.PutUint32(s.message[12:], at.inception)
 }
 
-// place is where the signature of the message is kept, nil when none may be made for it. One
-// without an end is still to be made: it took the place of the one that was asked for
-// longest ago.
+// place returns the cache entry for the signature of the message, or nil if none may be
+// made. An entry without an end must still be signed: it replaced the least recently used
+// one.
 func (s *Signer) place(key *Key, of Purpose, now int64) *kept {
 	all := s.memory(of)
 	first := int(maphash.Bytes(s.seed, s.message)) & (len(all)/ways - 1) * ways
@@ -196,7 +194,7 @@ func (s *Signer) place(key *Key, of Purpose, now int64) *kept {
 	return oldest
 }
 
-// memory is where signatures of one sort are kept. It is there once something is signed.
+// memory returns the cache for a purpose. It is allocated with the first signature.
 func (s *Signer) memory(of Purpose) []kept {
 	if s.sets == nil {
 		s.seed = maphash.MakeSeed()

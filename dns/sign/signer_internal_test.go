@@ -29,7 +29,7 @@ func keys(t testing.TB, states ...farm.KeyState) *Keys {
 	return out
 }
 
-// signature is the data of the one signature of an address of a name.
+// of returns the data of the single signature of a name's address.
 func (s *Signer) of(t testing.TB, k *Keys, name string, of Purpose) []byte {
 	t.Helper()
 	owner := append(append([]byte{byte(len(name))}, name...), apex...)
@@ -61,7 +61,7 @@ func times(data []byte) (begins, ends int64) {
 	return int64(binary.BigEndian.Uint32(data[12:])), int64(binary.BigEndian.Uint32(data[8:]))
 }
 
-// A signature holds when it is sent, and for at least a week from then.
+// A signature is valid when sent, and for at least a week after that.
 func TestSignaturesAreAlwaysFresh(t *testing.T) {
 	k, now := keys(t, farm.KeyActive), int64(1_800_000_000)
 	s := Signer{Now: func() int64 { return now }}
@@ -93,7 +93,7 @@ func TestAClockThatGoesBackMakesSignaturesAnew(t *testing.T) {
 	}
 }
 
-// Whatever differs has a signature of its own; what is the same has the one there is.
+// Different sets have different signatures; the same set uses the cached one.
 func TestASignatureIsOfItsSetAlone(t *testing.T) {
 	one, two := keys(t, farm.KeyActive), keys(t, farm.KeyActive)
 	s := Signer{}
@@ -128,7 +128,7 @@ func TestASignatureIsOfItsSetAlone(t *testing.T) {
 	}
 }
 
-// Names somebody invents take no place from those of a zone.
+// Signatures of random names do not replace those of a zone.
 func TestInventedNamesPushNothingOut(t *testing.T) {
 	k := keys(t, farm.KeyActive)
 	s := Signer{}
@@ -143,7 +143,7 @@ func TestInventedNamesPushNothingOut(t *testing.T) {
 		s.of(t, k, fmt.Sprint("x", i), Synthesized)
 	}
 	for i := range s.sets {
-		s.sets[i].signature = [signatureSize]byte{1} // so that one made anew is told from one that was kept
+		s.sets[i].signature = [signatureSize]byte{1} // marks cached signatures
 	}
 	for name := range before {
 		if data := s.of(t, k, name, Existing); data[len(data)-signatureSize] != 1 {
@@ -152,12 +152,12 @@ func TestInventedNamesPushNothingOut(t *testing.T) {
 	}
 }
 
-// Of the signatures with one place, the one asked for longest ago goes.
+// The least recently used signature of a set is replaced.
 func TestWhatIsAskedForStays(t *testing.T) {
 	k := keys(t, farm.KeyActive)
 	s := Signer{}
 	s.memory(Existing)
-	s.sets = s.sets[:ways] // one place
+	s.sets = s.sets[:ways] // one set
 	for i := range 50 {
 		s.of(t, k, "www", Existing)
 		s.of(t, k, fmt.Sprint("x", i), Existing)
@@ -212,8 +212,8 @@ func BenchmarkSign(b *testing.B) {
 	})
 }
 
-// Whoever may have borrowed an address gets a bounded number of new signatures a second for
-// names that are invented, and takes nothing from others.
+// For unverified clients the rate of new signatures of random names is limited, without
+// affecting others.
 func TestInventedNamesAreSignedAtABoundedRate(t *testing.T) {
 	k, now := keys(t, farm.KeyActive), int64(1_800_000_000)
 	s := Signer{Now: func() int64 { return now }}

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// answerOf is a message with a set and its signatures.
+// answerOf returns a message with a set and its signatures.
 func answerOf(t *testing.T, s *Signer, k *Keys, owner []byte, kind uint16, ttl uint32, data ...[]byte) []byte {
 	t.Helper()
 	msg, count := []byte{0, 1, 0x84, 0, 0, 0, 0, 0, 0, 0, 0, 0}, uint16(0)
@@ -38,8 +38,8 @@ func answerOf(t *testing.T, s *Signer, k *Keys, owner []byte, kind uint16, ttl u
 	return msg
 }
 
-// What is signed is what a validator of others believes: for each algorithm, names of every
-// depth and sets of any size, the first time and from what was kept.
+// An independent validator accepts the signatures: for each algorithm, names of every depth
+// and sets of any size, new and cached.
 func TestSignaturesAreBelieved(t *testing.T) {
 	for _, of := range farm.SigningAlgorithms() {
 		z := farm.Zone{Name: "example", Signing: of}
@@ -84,7 +84,7 @@ func TestSignaturesAreBelieved(t *testing.T) {
 	}
 }
 
-// Of the keys of a zone the active one signs, and all of them the list of keys.
+// The active key signs records, and all keys sign the DNSKEY set.
 func TestWhichKeysSign(t *testing.T) {
 	k := keys(t, farm.KeyPublished, farm.KeyActive, farm.KeyRetired)
 	s := Signer{}
@@ -103,7 +103,7 @@ func TestWhichKeysSign(t *testing.T) {
 	if got := tags(wire.TypeDNSKEY); len(got) != 3 {
 		t.Errorf("the keys are signed by %d", got)
 	}
-	// Who has no room for the first asks for no second.
+	// Signing stops if the first signature does not fit.
 	asked := 0
 	s.Set(k, apex, wire.TypeDNSKEY, 60)
 	if s.Sign(k, wire.TypeDNSKEY, Existing, func([]byte) bool { asked++; return false }) || asked != 1 {
