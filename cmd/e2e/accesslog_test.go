@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// logged are the lines of a log file, each of which must be an object.
+// logged returns the lines of a log file, each of which must be an object.
 func (a *appliance) logged(name string) (lines []map[string]any) {
 	a.t.Helper()
 	b, err := os.ReadFile(filepath.Join(a.data, "log", name))
@@ -73,7 +73,7 @@ func TestExchangesAreLoggedWhateverDies(t *testing.T) {
 				answered++
 			}
 			if role == "mgmt" {
-				time.Sleep(300 * time.Millisecond) // nothing is on its way: what is, is counted as lost
+				time.Sleep(300 * time.Millisecond) // lines that are still missing are counted as lost
 			}
 			a.kill(role)
 			within(t, 5*time.Second, "answers after the death of "+role, ask)
@@ -132,7 +132,7 @@ func TestAccessLogGoesToStandardOutput(t *testing.T) {
 	})
 }
 
-// wantTraced wants what was traced in the archive for support, with its secrets masked.
+// wantTraced checks that the support archive contains the trace, with secrets masked.
 func wantTraced(t *testing.T, a *appliance) {
 	t.Helper()
 	archive := filepath.Join(t.TempDir(), "support.tar.gz")
@@ -194,7 +194,7 @@ func TestMetricsAndTraceOfARunningAppliance(t *testing.T) {
 		shown <- out
 	}()
 	for {
-		wantAnswer(t, url+"traced?token=secret", "one") // until the watcher is there
+		wantAnswer(t, url+"traced?token=secret", "one") // until the watcher is connected
 		wantAnswer(t, url+"other", "one")
 		select {
 		case out := <-shown:

@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/acme/acmetest"
 )
 
-// port80 is a loopback address whose port 80 is free and may be listened on.
+// port80 returns a loopback address whose port 80 is free.
 func port80(t *testing.T) netip.AddrPort {
 	t.Helper()
 	for i := range 20 {
@@ -32,7 +32,7 @@ func port80(t *testing.T) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// closed waits until nobody listens at an address.
+// closed waits until nothing listens at an address.
 func closed(t *testing.T, at netip.AddrPort) {
 	t.Helper()
 	within(t, 10*time.Second, at.String()+" is closed", func() error {
@@ -108,8 +108,8 @@ func TestAnOrderThatDiesWithMgmtLeavesNoListener(t *testing.T) {
 	}
 }
 
-// recordServer makes and removes records as a hook asks for: a file in a folder for each.
-// held is what the hook said last that it has open.
+// recordServer creates and deletes records as a hook requests: one file each in a folder.
+// held returns the last list of open records from the hook.
 func recordServer(t *testing.T, folder string) (port string, held func() string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -145,8 +145,8 @@ func recordServer(t *testing.T, folder string) (port string, held func() string)
 	return port, func() string { return last.Load().(string) }
 }
 
-// The whole way of a wildcard: a shell script in the data directory makes the
-// records, an authority sees them, a farm serves any name of the domain.
+// Ordering a wildcard certificate end to end: a shell script in the data directory creates
+// the records, an authority verifies them, and a farm serves any name of the domain.
 func TestAWildcardIsOrderedByAHookOfTheOperator(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		ca := acmetest.New(t, 80, "0")
@@ -156,7 +156,7 @@ func TestAWildcardIsOrderedByAHookOfTheOperator(t *testing.T) {
 		if err := os.Mkdir(records, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chmod(records, 0o777); err != nil { // mgmt is a user of its own
+		if err := os.Chmod(records, 0o777); err != nil { // mgmt runs as another user
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = os.RemoveAll(records) })

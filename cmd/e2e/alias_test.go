@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// A zone itself has the addresses of another name, as long as these can be connected to.
+// A zone has the addresses of another name while connections to these succeed.
 func TestAZoneIsTheAliasOfAName(t *testing.T) {
 	t.Parallel()
 	needs(t, "dig")
 	who := asOne()
 	a := start(t, who, dataDir(t, who))
 	port := freePorts(t, 1)[0]
-	ln, err := net.Listen("tcp", "127.0.0.1:0") // whom the check asks
+	ln, err := net.Listen("tcp", "127.0.0.1:0") // target of the check
 	if err != nil {
 		t.Fatal(err)
 	}

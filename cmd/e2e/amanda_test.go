@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// backedUp answers requests of an Amanda server with the ports it sends its data
-// by, where it says who it is.
+// backedUp replies to requests of an Amanda server with its data ports, where it sends its
+// name.
 func backedUp(m *housetest.Machine) {
 	c := m.ListenPacket("udp", m.V4+":10080")
 	go func() {

@@ -27,7 +27,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// program is the built binary, in a directory everyone may enter.
+// program is the built binary, in a directory readable by all users.
 var program string
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
@@ -62,7 +62,7 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// build makes a program that everyone may run.
+// build builds a program executable by all users.
 func build(path, env string, flags ...string) error {
 	cmd := exec.Command("go", append(append([]string{"build", "-buildvcs=false", "-o", path}, flags...), "../sluice")...)
 	cmd.Env = append(os.Environ(), env)
@@ -72,8 +72,8 @@ func build(path, env string, flags ...string) error {
 	return os.Chmod(path, 0o755)
 }
 
-// shipped is the program as users get it: the detector alone makes a start
-// several times longer, so what is promised in seconds is held by this one.
+// shipped is the program as released. The race detector makes a start several times longer,
+// so limits in seconds are checked with this one.
 var shipped = sync.OnceValues(func() (string, error) {
 	if !raceBuild {
 		return program, nil
@@ -82,7 +82,7 @@ var shipped = sync.OnceValues(func() (string, error) {
 	return path, build(path, "CGO_ENABLED=0")
 })
 
-// identity is who runs the appliance; a nil credential means who runs the test.
+// identity is the user of the appliance; a nil credential means the test's own.
 type identity struct {
 	name       string
 	credential *syscall.Credential
@@ -90,7 +90,7 @@ type identity struct {
 
 const nobody = 65534
 
-// asEachUser runs the test as root and as an ordinary user, as far as it can.
+// asEachUser runs the test as root and as an ordinary user, if possible.
 func asEachUser(t *testing.T, test func(t *testing.T, who identity)) {
 	if os.Geteuid() != 0 {
 		t.Log("not shown: as root (this is an ordinary user)")
@@ -116,14 +116,14 @@ type appliance struct {
 	log  bytes.Buffer
 	seen chan string // lines of the log
 	done chan error
-	// reads is held by who keeps the log from being read.
+	// reads is held to stop reading the log.
 	reads sync.Mutex
 	pipe  io.ReadCloser
 }
 
 var serves = regexp.MustCompile(`msg="sluice serves".* api=https://(\S+)`)
 
-// dataDir is a data directory of that user, gone after the test.
+// dataDir returns a data directory of that user, deleted after the test.
 func dataDir(t *testing.T, who identity) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sluice-data-")
@@ -144,13 +144,13 @@ func start(t *testing.T, who identity, data string, args ...string) *appliance {
 	return startIn(t, who, data, surroundings{}, args...)
 }
 
-// surroundings are what an instance is started in.
+// surroundings is the environment of an instance.
 type surroundings struct {
-	env   []string // besides what every command gets
-	shell string   // what a shell does before it becomes the program
-	// program is what is started; empty means the one of this test run.
+	env   []string // in addition to that of every command
+	shell string   // shell commands before the program is executed
+	// program is the binary to start; empty means that of this test run.
 	program string
-	space   *housetest.Namespace // nil means where the test is
+	space   *housetest.Namespace // nil means the test's own
 }
 
 func startIn(t *testing.T, who identity, data string, in surroundings, args ...string) *appliance {
@@ -187,8 +187,8 @@ func startIn(t *testing.T, who identity, data string, in surroundings, args ...s
 	return a
 }
 
-// says waits until the log has so many lines that match: it comes by a pipe, later than
-// the answer to what is in it.
+// says waits until the log has so many matching lines. The log arrives by a pipe, after the
+// response of the operation.
 func (a *appliance) says(pattern string, lines int) {
 	a.t.Helper()
 	line := regexp.MustCompile(pattern)
@@ -217,7 +217,7 @@ func (a *appliance) command(args ...string) *exec.Cmd {
 
 func (a *appliance) read(stderr io.Reader) {
 	for sc := bufio.NewScanner(stderr); sc.Scan(); {
-		a.reads.Lock() // while a test holds it nobody reads
+		a.reads.Lock() // not read while a test holds it
 		line := sc.Text()
 		a.reads.Unlock()
 		a.mu.Lock()
@@ -249,7 +249,7 @@ func (a *appliance) await(what *regexp.Regexp) string {
 	}
 }
 
-// stop ends the appliance as Ctrl-C does and returns how it ended.
+// stop ends the appliance like Ctrl-C and returns its result.
 func (a *appliance) stop() error {
 	_ = a.cmd.Process.Signal(syscall.SIGINT)
 	select {
@@ -274,7 +274,7 @@ func (a *appliance) run(args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// must is run for commands that have to succeed.
+// must is run for commands that must succeed.
 func (a *appliance) must(args ...string) string {
 	a.t.Helper()
 	out, code := a.run(args...)
@@ -284,7 +284,7 @@ func (a *appliance) must(args ...string) string {
 	return out
 }
 
-// key makes an API key.
+// key creates an API key.
 func (a *appliance) key() string {
 	a.t.Helper()
 	lines := strings.Split(strings.TrimSpace(a.must("key", "create")), "\n")
@@ -322,11 +322,11 @@ func (a *appliance) rest(key, method, path string, body any) (int, string) {
 	return resp.StatusCode, string(text)
 }
 
-// pid is the process of a role, as the system sees it.
+// pid returns the process of a role according to the system.
 func (a *appliance) pid(role string) int {
 	a.t.Helper()
 	for limit := time.Now().Add(5 * time.Second); time.Now().Before(limit); time.Sleep(2 * time.Millisecond) {
-		// Each helper thread has children of its own.
+		// Each supervisor thread has its own children.
 		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", a.cmd.Process.Pid))
 		for _, task := range tasks {
 			b, _ := os.ReadFile(task)
@@ -343,7 +343,7 @@ func (a *appliance) pid(role string) int {
 	return 0
 }
 
-// kill ends a role as a crash would and returns its process id.
+// kill kills a role and returns its process id.
 func (a *appliance) kill(role string) int {
 	a.t.Helper()
 	pid := a.pid(role)
@@ -353,7 +353,7 @@ func (a *appliance) kill(role string) int {
 	return pid
 }
 
-// backend starts a server that says its name and returns its address.
+// backend starts a server that responds with its name and returns its address.
 func backend(t *testing.T, name string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -363,13 +363,13 @@ func backend(t *testing.T, name string) string {
 	return s.Listener.Addr().String()
 }
 
-// freePort is a loopback port that is the test's until it ends.
+// freePort returns a loopback port reserved until the test ends.
 func freePort(t *testing.T) int {
 	t.Helper()
 	return freePorts(t, 1)[0]
 }
 
-// farm makes a farm with one backend by the command line and returns its URL.
+// farm creates a farm with one backend by the command line and returns its URL.
 func (a *appliance) farm(name, backend string) string {
 	a.t.Helper()
 	port := freePort(a.t)
@@ -401,7 +401,7 @@ func wantAnswer(t *testing.T, url, want string) {
 	}
 }
 
-// within waits until what holds and fails when it takes longer than limit.
+// within waits until what succeeds, and fails after limit.
 func within(t *testing.T, limit time.Duration, name string, what func() error) {
 	t.Helper()
 	began := time.Now()

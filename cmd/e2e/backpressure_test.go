@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// gigabyte is how much one side sends while the other does not read.
+// gigabyte is the amount one side sends while the other does not read.
 const gigabyte = 1 << 30
 
-// pattern writes a gigabyte in which every megabyte differs, and returns its
-// checksum. sent follows how much has left.
+// pattern writes a gigabyte in which all megabytes differ, and returns its checksum. sent
+// counts the bytes written.
 func pattern(w io.Writer, sent *atomic.Int64) (uint32, error) {
 	sum := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	block := make([]byte, 1<<20)
@@ -28,7 +28,7 @@ func pattern(w io.Writer, sent *atomic.Int64) (uint32, error) {
 	for n := range gigabyte / len(block) {
 		binary.BigEndian.PutUint64(block, uint64(n))
 		_, _ = sum.Write(block)
-		for rest := block; len(rest) > 0; { // in pieces, so that sent tells when writing stalls
+		for rest := block; len(rest) > 0; { // in pieces, so that sent shows when writing stalls
 			m, err := w.Write(rest[:64<<10])
 			sent.Add(int64(m))
 			if err != nil {
@@ -42,8 +42,8 @@ func pattern(w io.Writer, sent *atomic.Int64) (uint32, error) {
 
 func checksum() hash.Hash32 { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) }
 
-// stalls waits until no more leaves the sender, and then watches the engine for
-// a while. It returns the most memory the engine had.
+// stalls waits until the sender makes no progress and then observes the engine. It returns
+// the engine's maximum memory.
 func stalls(t *testing.T, pid int, sent *atomic.Int64) (most int64) {
 	t.Helper()
 	before, quiet := int64(-1), 0
@@ -64,7 +64,7 @@ func stalls(t *testing.T, pid int, sent *atomic.Int64) (most int64) {
 	return most
 }
 
-const stallGrowth = 1 << 20 // what a peer that does not read may cost the engine
+const stallGrowth = 1 << 20 // maximum engine memory for a peer that does not read
 
 func TestClientThatDoesNotReadAGigabyteCostsNoMemory(t *testing.T) {
 	if raceBuild {
@@ -181,7 +181,7 @@ func grown(t *testing.T, pid int, before, stalled int64) {
 // onlyReader hides other methods, so that a copy uses its own buffer.
 type onlyReader struct{ io.Reader }
 
-// rawBackend serves each connection once by script.
+// rawBackend handles each connection with script.
 func rawBackend(t *testing.T, script func(c net.Conn, r *bufio.Reader)) string {
 	t.Helper()
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -193,5 +193,5 @@ func rawBackend(t *testing.T, script func(c net.Conn, r *bufio.Reader)) string {
 	return l.Addr().String()
 }
 
-// hostOf is the address in a farm's URL.
+// hostOf returns the address in a farm's URL.
 func hostOf(url string) string { return url[len("http://") : len(url)-1] }

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// ends runs the appliance with a file until it ends by itself, and returns what
-// it said.
+// ends runs the appliance with a file until it exits, and returns its output.
 func ends(t *testing.T, who identity, data, file string) (text string, code int) {
 	t.Helper()
 	return endsIn(t, who, data, surroundings{}, "--config", file)
@@ -30,8 +29,8 @@ func endsIn(t *testing.T, who identity, data string, in surroundings, args ...st
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// Somebody who starts with a wrong file shall not think that it runs; but what
-// ran before goes on, whatever became of the file.
+// An appliance without a configuration exits if its file is invalid. With a previous
+// configuration it runs with that.
 func TestAWrongConfigurationFileEndsAnApplianceThatHasNoOther(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		file := filepath.Join(t.TempDir(), "sluice.yaml")

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// booted is a machine of its own with systemd, on this machine's kernel: in
-// namespaces, on this machine's files with a layer in memory above them.
+// booted is a separate system with systemd on this machine's kernel: in namespaces, on this
+// machine's files with an overlay in memory.
 type booted struct {
 	t    *testing.T
-	init string // the process number of its first process, here
+	init string // process number of its first process on this machine
 }
 
-// boots starts one that has the packages of a folder in /pkg.
+// boots starts one with the packages of a folder in /pkg.
 func boots(t *testing.T, packages string) *booted {
 	t.Helper()
 	needs(t, "/lib/systemd/systemd", "unshare", "nsenter", "apt-get")
@@ -62,7 +62,7 @@ func boots(t *testing.T, packages string) *booted {
 	return b
 }
 
-// cgroup makes a group of version 2 for the machine, whose groups go with it.
+// cgroup creates a version 2 group for the system, deleted with its subgroups.
 func cgroup(t *testing.T) string {
 	t.Helper()
 	for _, at := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/unified"} {
@@ -83,7 +83,7 @@ func cgroup(t *testing.T) string {
 			})
 			for end := time.Now().Add(10 * time.Second); len(dirs) > 0 && time.Now().Before(end); {
 				if err := syscall.Rmdir(dirs[len(dirs)-1]); errors.Is(err, syscall.EBUSY) {
-					time.Sleep(10 * time.Millisecond) // who was in it ends just now
+					time.Sleep(10 * time.Millisecond) // its processes are still exiting
 					continue
 				}
 				dirs = dirs[:len(dirs)-1]
@@ -95,7 +95,7 @@ func cgroup(t *testing.T) string {
 	return ""
 }
 
-// try runs a command there.
+// try runs a command in it.
 func (b *booted) try(command ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(b.t.Context(), 2*time.Minute)
 	defer cancel()
@@ -103,10 +103,10 @@ func (b *booted) try(command ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "nsenter", args...)
 	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8", "DEBIAN_FRONTEND=noninteractive"}
 	out, err := cmd.CombinedOutput()
-	return strings.ReplaceAll(string(out), "\r\n", "\n"), err // apt has a terminal for dpkg
+	return strings.ReplaceAll(string(out), "\r\n", "\n"), err // apt uses a terminal for dpkg
 }
 
-// must runs a script there.
+// must runs a script in it.
 func (b *booted) must(script string) string {
 	b.t.Helper()
 	out, err := b.try("sh", "-ec", script)

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/net/websocket"
 )
 
-// page asks for what browsers ask for and writes what it found into itself. The
-// picture keeps the page from being loaded until it has.
+// page requests what browsers use and writes the results into itself. The image delays the
+// load event until then.
 const page = `<!doctype html><title>page</title><pre id="found">nothing</pre><img src="/loaded">
 <script>
 async function look() {
@@ -61,14 +61,14 @@ look().catch((e) => ({problem: String(e)})).then((found) => {
 });
 </script>`
 
-// found is what the page writes.
+// found is the result written by the page.
 type found struct {
 	Problem, Coding, Protocol, Last, Cookie, Said, Event string
 	Length, Encoded, Decoded, Posted                     int
 	Names                                                []string
 }
 
-// pages is a backend for the page.
+// pages starts a backend for the page.
 func pages(t *testing.T, name string, done chan struct{}) string {
 	list := strings.Repeat(`{"name":"tea","price":3},`+"\n", 4000) + "the end..."
 	mux := http.NewServeMux()
@@ -78,7 +78,7 @@ func pages(t *testing.T, name string, done chan struct{}) string {
 		_, _ = io.WriteString(w, list)
 	})
 	mux.HandleFunc("/echo", func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // first: net/http drops what is left when the answer begins
+		body, _ := io.ReadAll(r.Body) // first: net/http drops unread data when the response begins
 		_, _ = w.Write(body)
 	})
 	mux.HandleFunc("/name", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, name) })
@@ -87,7 +87,7 @@ func pages(t *testing.T, name string, done chan struct{}) string {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, "data: news\n\n")
 		w.(http.Flusher).Flush()
-		<-r.Context().Done() // the browser has it, or gives up
+		<-r.Context().Done() // until the browser has it or gives up
 	})
 	mux.Handle("/socket", websocket.Handler(func(c *websocket.Conn) { _, _ = io.Copy(c, c) }))
 	mux.HandleFunc("/found", func(http.ResponseWriter, *http.Request) { close(done) })
@@ -106,9 +106,8 @@ func pages(t *testing.T, name string, done chan struct{}) string {
 
 var foundText = regexp.MustCompile(`(?s)<pre id="found">(.*?)</pre>`)
 
-// browse loads a URL with Chromium and returns what the page is in the end. A
-// browser that ends without having connected to the farm, as it does at times
-// on a busy machine, is started once more.
+// browse loads a URL with Chromium and returns the final page. If the browser exits without
+// a connection to the farm, which happens on a busy machine, it is started once more.
 func (a *appliance) browse(farm, url string) []byte {
 	a.t.Helper()
 	out, err := domOf(a.t, url)
@@ -122,7 +121,7 @@ func (a *appliance) browse(farm, url string) []byte {
 	return out
 }
 
-// connections is how many clients a farm has accepted.
+// connections returns the number of clients a farm has accepted.
 func (a *appliance) connections(farm string) int {
 	a.t.Helper()
 	var stats struct {
@@ -141,7 +140,7 @@ func domOf(t *testing.T, url string) ([]byte, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(profile) }) // its last processes may still write there
+	t.Cleanup(func() { _ = os.RemoveAll(profile) }) // its last processes may still write
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "chromium-headless-shell", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
@@ -157,8 +156,8 @@ func domOf(t *testing.T, url string) ([]byte, error) {
 	return out, nil
 }
 
-// A browser finds what a farm with everything that browsers use promises: HTTP/2,
-// compressed answers, its cookie, a WebSocket over HTTP/2 and events.
+// A browser can use all features of a farm together: HTTP/2, compressed responses, the
+// session cookie, a WebSocket over HTTP/2 and server-sent events.
 func TestABrowserIsServed(t *testing.T) {
 	t.Parallel()
 	needs(t, "chromium-headless-shell")

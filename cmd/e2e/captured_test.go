@@ -16,9 +16,9 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// These tests speak as an engine that was captured: over its own descriptors.
+// These tests act as a compromised engine, using its own descriptors.
 
-// descriptorOf is a duplicate of what a role inherited under that name.
+// descriptorOf returns a duplicate of the descriptor a role inherited under that name.
 func (a *appliance) descriptorOf(role, name string) *os.File {
 	a.t.Helper()
 	pid := a.pid(role)
@@ -58,7 +58,7 @@ func (a *appliance) duplicate(pid, fd int) *os.File {
 	return f
 }
 
-// connection is the socket as a connection.
+// connection returns the socket as a connection.
 func connection(t *testing.T, f *os.File) *net.UnixConn {
 	t.Helper()
 	c, err := net.FileConn(f)
@@ -69,8 +69,8 @@ func connection(t *testing.T, f *os.File) *net.UnixConn {
 	return c.(*net.UnixConn)
 }
 
-// askFor is netd's answer to a request for one socket. The engine reads from
-// the same pair, so an answer may be lost to it, and is asked for again.
+// askFor returns netd's response to a request for one socket. The engine reads from the same
+// pair, so a response may be lost, and the request is repeated.
 func askFor(t *testing.T, c *net.UnixConn, k marks.Kind) marks.Code {
 	t.Helper()
 	for number := range uint32(20) {

@@ -18,7 +18,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
-// readable is a file everyone may read.
+// readable returns a file all users can read.
 func readable(t *testing.T, content string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sluice-pem-")
@@ -98,8 +98,8 @@ func TestCertificatesSurviveAndANodeKeyOthersCanReadIsRefused(t *testing.T) {
 	})
 }
 
-// A certificate is replaced again and again: the connection that was there
-// stays, each new one sees the newest certificate, none fails.
+// While a certificate is replaced repeatedly the existing connection stays, each new one
+// sees the latest certificate, and none fails.
 func TestAReplacedCertificateCostsNoConnection(t *testing.T) {
 	who := asOne()
 	root := certstest.NewAuthority(t, "root", time.Now())

@@ -17,15 +17,15 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
-// shaking are clients that make one TLS connection after the other and accept
-// nothing but a good certificate for the name they ask for.
+// shaking is a set of clients that make TLS connections one after the other and require a
+// valid certificate for the requested name.
 type shaking struct {
 	addr     string
 	names    []string
 	roots    *x509.CertPool
 	full     atomic.Int64 // handshakes
 	resumed  atomic.Int64
-	kept     atomic.Int64 // exchanges on connections that were there before
+	kept     atomic.Int64 // exchanges on older connections
 	end      atomic.Bool
 	ended    sync.WaitGroup
 	mu       sync.Mutex
@@ -64,7 +64,7 @@ func greet(c *tls.Conn, r *bufio.Reader, name string) error {
 	return err
 }
 
-// client makes connections; every second one resumes where it can.
+// client makes connections; every second one tries to resume.
 func (s *shaking) client(number int) {
 	defer s.ended.Done()
 	version := []uint16{tls.VersionTLS13, tls.VersionTLS12}[number%2]
@@ -92,7 +92,7 @@ func (s *shaking) client(number int) {
 	}
 }
 
-// stay keeps one connection all the time.
+// stay keeps one connection open.
 func (s *shaking) stay() {
 	defer s.ended.Done()
 	c, err := s.dial(s.names[0], 0, nil)
@@ -111,10 +111,9 @@ func (s *shaking) stay() {
 	}
 }
 
-// The list of certificates of a farm is changed 200 times: added to, taken
-// from, put in another order, and certificates in it are replaced. Whatever the
-// list is, it covers the names that are asked for. With SLUICE_E2E_LONG=1 there
-// are 1,000 changes.
+// The certificate list of a farm is changed 200 times: extended, reduced, reordered and with
+// replaced certificates. Every version covers the requested names. With SLUICE_E2E_LONG=1
+// there are 1,000 changes.
 func TestCertificateListChangesCostNoHandshake(t *testing.T) {
 	who := asOne()
 	root := certstest.NewAuthority(t, "root", time.Now())

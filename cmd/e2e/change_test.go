@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// changed is an appliance with a configuration file, and what a change to it
-// needs: a farm "shop" whose file names the backends steady and second.
+// changed is an appliance with a configuration file and the objects for changes: a farm
+// "shop" with the backends steady and second.
 type changed struct {
 	*appliance
 	key, file      string
@@ -30,7 +30,7 @@ func newChanged(t *testing.T, who identity) *changed {
 	c.addr = fmt.Sprintf("127.0.0.1:%d", c.port)
 	c.file = filepath.Join(dataDir(t, who), "sluice.yaml")
 	c.write(t, who, "")
-	// A collector that begins early: memory that is left over shows at once.
+	// With an early garbage collector, retained memory shows at once.
 	c.appliance = startIn(t, who, dataDir(t, who), surroundings{env: []string{"GOGC=20"}}, "--config", c.file)
 	c.key = c.appliance.key()
 	return c
@@ -55,8 +55,8 @@ func (c *changed) write(t *testing.T, who identity, extra string) {
 	}
 }
 
-// round makes ten changes of all kinds and ends with the file's configuration.
-// pause is called between two of them.
+// round makes ten changes of all kinds and ends with the file's configuration. pause is
+// called between them.
 func (c *changed) round(t *testing.T, who identity, number int, pause func()) (changes int) {
 	t.Helper()
 	const service = "/farms/shop/services/all"
@@ -89,7 +89,7 @@ func (c *changed) round(t *testing.T, who identity, number int, pause func()) (c
 	}
 	do(put, service, map[string]any{"persistence": "IP", "ttl": 60})
 	c.write(t, who, fmt.Sprintf("    urlp: ^/c%s\n", strings.Repeat("?", number%2)))
-	do(post, "/config/reload", nil) // undoes what the changes above did
+	do(post, "/config/reload", nil) // reverts the changes above
 	c.write(t, who, "")
 	do(post, "/config/reload", nil)
 	return changes
@@ -101,7 +101,7 @@ const (
 	del  = http.MethodDelete
 )
 
-// backends are the ids of the farm's backends, in their order: none is used twice.
+// backends returns the ids of the farm's backends, in order. No id is reused.
 func (c *changed) backends(t *testing.T) (ids []int) {
 	t.Helper()
 	code, text := c.rest(c.key, http.MethodGet, "/farms/shop/services/all/backends", nil)
@@ -115,8 +115,8 @@ func (c *changed) backends(t *testing.T) (ids []int) {
 	return ids
 }
 
-// footprints are those of all roles when nobody uses the appliance and no
-// backend is known to whom a connection could be kept.
+// footprints returns those of all roles while the appliance is idle, without backends for
+// which connections could be kept.
 func (c *changed) footprints(t *testing.T, who identity) map[string]footprint {
 	t.Helper()
 	for _, b := range c.backends(t) {
@@ -128,10 +128,10 @@ func (c *changed) footprints(t *testing.T, who identity) map[string]footprint {
 	for _, role := range []string{"engine", "mgmt", "netd", "progd"} {
 		pid := c.pid(role)
 		least := footprintOf(t, pid)
-		for range 200 { // connections that end are gone soon, and netd looks at firewalls now and then
+		for range 200 { // closing connections end soon, and netd checks firewalls periodically
 			now := footprintOf(t, pid)
 			least.descriptors = min(least.descriptors, now.descriptors)
-			least.anonymous = min(least.anonymous, now.anonymous) // the collector has its turns
+			least.anonymous = min(least.anonymous, now.anonymous) // depends on the garbage collector
 			least.threads = now.threads
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -144,13 +144,12 @@ func (c *changed) footprints(t *testing.T, who identity) map[string]footprint {
 	return all
 }
 
-// With SLUICE_E2E_LONG=1 there are 200 changes, else 60; `make soak` has them go
-// on for longer.
+// With SLUICE_E2E_LONG=1 there are 200 changes, else 60; `make soak` continues longer.
 func TestChangesUnderFullLoadCostNoRequestAndNothingGrows(t *testing.T) {
 	who := asOne()
 	c := newChanged(t, who)
 	warm := under(t, c.addr, 16, 8, 0)
-	for i := range 8 { // until the collector's heap has the size it keeps
+	for i := range 8 { // until the heap has its final size
 		c.round(t, who, i, func() {})
 	}
 	warm.flawless(t)
@@ -168,11 +167,11 @@ func TestChangesUnderFullLoadCostNoRequestAndNothingGrows(t *testing.T) {
 	t.Errorf("these grew with every %d changes: %s", choose(200, 60), strings.Join(grown, "; "))
 }
 
-// looksAtGrowth is how often in a row something must grow with the changes to
-// be called a leak. The collector of a small heap may take a step up, once.
+// looksAtGrowth is how often in a row a value must grow to count as a leak. The heap may
+// grow once by itself.
 const looksAtGrowth = 3
 
-// changesUnderLoad makes the changes while clients ask; none of them notices.
+// changesUnderLoad makes the changes under client load, without failures.
 func (c *changed) changesUnderLoad(t *testing.T, who identity) {
 	t.Helper()
 	count, longer := choose(200, 60), soak(t)
@@ -192,7 +191,7 @@ func (c *changed) changesUnderLoad(t *testing.T, who identity) {
 	}
 }
 
-// growth says which roles hold more than they did.
+// growth returns the roles whose footprint has grown.
 func (c *changed) growth(t *testing.T, before, after map[string]footprint) (grown []string) {
 	t.Helper()
 	for role, was := range before {
@@ -211,6 +210,6 @@ func (c *changed) growth(t *testing.T, before, after map[string]footprint) (grow
 	return grown
 }
 
-// growthSlack is what buffers kept for reuse and the collector of a small heap
-// may take; of 700 changes it was 1.3 MiB as of 200.
+// growthSlack is the allowance for reused buffers and the heap; after 700 changes it was 1.3
+// MiB above that after 200.
 const growthSlack = 2 << 20

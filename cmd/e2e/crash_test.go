@@ -15,7 +15,7 @@ import (
 
 const hangup = syscall.SIGHUP
 
-// answers reports whether the command line reaches mgmt.
+// answers checks that the command line reaches mgmt.
 func (a *appliance) answers() error {
 	if out, code := a.run("status"); code != 0 {
 		return fmt.Errorf("status: exit status %d: %s", code, out)
@@ -55,14 +55,14 @@ func TestEngineComesBackWithItsConfiguration(t *testing.T) {
 			})
 			wantAnswer(t, second, "one")
 		}
-		// Both restarted in a row: nothing is left that knows the sockets.
+		// Both restarted in a row: no process knows the sockets.
 		a.kill("netd")
 		a.kill("engine")
 		within(t, 3*time.Second, "netd and engine are back", func() error { _, err := get(second); return err })
 	})
 }
 
-// statistics are those of one farm, as far as they matter here.
+// statistics holds the tested values of one farm.
 type statistics struct {
 	Backends []struct {
 		Status      string `json:"status"`
@@ -98,7 +98,7 @@ func TestNewEngineKnowsHealthAndCountersOfTheOneBefore(t *testing.T) {
 		for range asked {
 			wantAnswer(t, url, "one")
 		}
-		for range 5 { // connections and an exchange that the engine takes along
+		for range 5 { // connections and an exchange that die with the engine
 			c, err := net.Dial("tcp4", hostOf(url))
 			if err != nil {
 				t.Fatal(err)
@@ -165,7 +165,7 @@ func TestEngineDiesUnderLoadAndServesAgainWithinASecond(t *testing.T) {
 				}
 				return nil
 			})
-			tr.stop() // those that were connected were cut: nobody could help it
+			tr.stop() // open connections were unavoidably cut
 			under(t, addr, 8, 8, time.Millisecond).flawless(t)
 		}
 	})
@@ -176,7 +176,7 @@ func TestClientConnectingWhileTheEngineIsAwayIsServed(t *testing.T) {
 		a := start(t, who, dataDir(t, who))
 		url := a.farm("shop", backend(t, "one"))
 		a.kill("engine")
-		wantAnswer(t, url, "one") // one attempt: netd holds the listening socket
+		wantAnswer(t, url, "one") // one attempt: netd keeps the listening socket
 	})
 }
 
@@ -191,7 +191,7 @@ func TestInstanceStartsAgainAtOnceAfterItsSupervisorWasKilled(t *testing.T) {
 		}
 		<-a.done
 		a.done <- nil
-		start(t, who, data, "--api", api) // the same address, which mgmt may hold for a moment
+		start(t, who, data, "--api", api) // the same address, which mgmt may still hold briefly
 		within(t, 3*time.Second, "the farm answers again", func() error { _, err := get(url); return err })
 	})
 }

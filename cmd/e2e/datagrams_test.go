@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/porttest"
 )
 
-// nameServer answers every question for an address with this one.
+// nameServer answers every address query with this address.
 func nameServer(t *testing.T, address string) string {
 	t.Helper()
 	c, err := net.ListenPacket("udp4", "127.0.0.1:0")
@@ -35,7 +35,7 @@ func nameServer(t *testing.T, address string) string {
 	return c.LocalAddr().String()
 }
 
-// datagramFarm is the YAML of a farm on 127.0.0.1.
+// datagramFarm returns the YAML of a farm on 127.0.0.1.
 func datagramFarm(name string, port int, more string, backends ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- {name: %s, profile: l4xnat, vip: 127.0.0.1, vport: '%d', protocol: udp, datapath: userspace, algorithm: roundrobin%s, backends: [", name, port, more)
@@ -64,14 +64,14 @@ func TestNamesAreAskedForThroughAFarm(t *testing.T) {
 	if seen["192.0.2.1"] != 5 || seen["192.0.2.2"] != 5 {
 		t.Errorf("answers: %v", seen)
 	}
-	// Each question was a flow that ended with its answer.
+	// Each query was a flow that ended with its answer.
 	if n := openFiles(a.pid("engine"))["socket"]; n > 40 {
 		t.Errorf("the engine has %d sockets left", n)
 	}
 	if out := a.must("farm", "show", "dns"); !strings.Contains(out, "up") {
 		t.Errorf("the farm: %s", out)
 	}
-	// One that is cut is not asked again.
+	// A cut backend gets no further queries.
 	a.must("backend", "maintenance", "dns", "0", "--mode", "cut")
 	for range 3 {
 		out, err := exec.Command("dig", "+short", "+tries=1", "+time=5", "@127.0.0.1", "-p", fmt.Sprint(port), "www.example.org").CombinedOutput()

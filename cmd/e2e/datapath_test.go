@@ -9,8 +9,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// Clients stay where they are when their farm goes from userspace to the kernel
-// and back.
+// Clients keep their backend when their farm moves from userspace to the kernel and back.
 func TestSessionsGoWithTheirFarmToAnotherDataPath(t *testing.T) {
 	const clients = 30
 	s := housetest.Plan{Backends: 3, Sources: clients}.Build(housetest.New(t))
@@ -26,7 +25,7 @@ func TestSessionsGoWithTheirFarmToAnotherDataPath(t *testing.T) {
 		t.Helper()
 		servers := make([]string, clients)
 		turn += 7
-		for n := range clients { // in another order each time: turns alone must not do
+		for n := range clients { // in another order each time: round robin alone must not suffice
 			i := (n*7 + turn) % clients
 			from := netip.AddrPortFrom(netip.MustParseAddr(fmt.Sprintf("10.10.1.%d", 100+i)), 0)
 			answer, err := s.Client.Ask("tcp", from, vip+":80")
@@ -52,14 +51,14 @@ func TestSessionsGoWithTheirFarmToAnotherDataPath(t *testing.T) {
 			t.Errorf("datapath %s: the clients went to\n%v, they were at\n%v", path, now, first)
 		}
 	}
-	// What the engine knew before does not come back.
+	// Earlier sessions of the engine do not return.
 	a.must("farm", "set", "shop", "datapath=kernel")
 	a.must("session", "flush", "shop")
 	a.must("farm", "set", "shop", "datapath=userspace")
 	if out := a.must("session", "list", "shop"); strings.Contains(out, "10.10.1.") {
 		t.Errorf("sessions that were flushed are back:\n%s", out)
 	}
-	// A restart and a new name change nothing.
+	// A restart and a rename change nothing.
 	first = ask()
 	for _, path := range []string{"userspace", "kernel"} {
 		a.must("farm", "set", "shop", "datapath="+path)

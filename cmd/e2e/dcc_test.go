@@ -14,14 +14,14 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// ircUser is somebody a server of IRC knows by a name (RFC 2812).
+// ircUser is a user registered with an IRC server (RFC 2812).
 type ircUser struct {
 	t *testing.T
 	net.Conn
 	lines *bufio.Reader
 }
 
-// joins registers somebody with the server at that address.
+// joins registers a user with the server at that address.
 func joins(t *testing.T, n *housetest.Namespace, server, name string) *ircUser {
 	t.Helper()
 	c, err := n.Dial(t.Context(), "tcp", server+":6667")
@@ -36,7 +36,7 @@ func joins(t *testing.T, n *housetest.Namespace, server, name string) *ircUser {
 	return u
 }
 
-// hears is the next line with that in it.
+// hears returns the next line that contains what.
 func (u *ircUser) hears(what string) string {
 	u.t.Helper()
 	for {
@@ -53,8 +53,8 @@ func (u *ircUser) hears(what string) string {
 	}
 }
 
-// A file is offered by DCC, which names an address and port of the client in
-// text: who is offered it connects there, from the side of the server here.
+// A file is offered by DCC, which contains an address and port of the client as text. The
+// recipient connects there, here from the server's side.
 func TestIRCOffersOfFilesGoThrough(t *testing.T) {
 	t.Parallel()
 	needs(t, "ngircd")

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// demoPassword is another one at each start.
+// demoPassword matches the password, which differs at each start.
 var demoPassword = regexp.MustCompile(`password "[^"]+"`)
 
 var demoFarm = regexp.MustCompile(`farm "demo" +(http://\S+)`)
@@ -37,7 +37,7 @@ func demo(t *testing.T, who identity, data string) (url, text string, stop func(
 		var all strings.Builder
 		for sc := bufio.NewScanner(stdout); sc.Scan(); {
 			all.WriteString(sc.Text() + "\n")
-			if strings.Contains(sc.Text(), "maintenance") { // the last line that is said
+			if strings.Contains(sc.Text(), "maintenance") { // the last line printed
 				said <- all.String()
 			}
 		}
@@ -98,7 +98,7 @@ func TestDemonstrationShowsBothBackendsAndCanBeStartedAgain(t *testing.T) {
 			if !strings.Contains(text, "key create") || !strings.Contains(text, "https://127.0.0.1:") {
 				t.Errorf("it says:\n%s", text)
 			}
-			if i == 0 { // what is left from an earlier one does not matter
+			if i == 0 { // files of an earlier start are ignored
 				a.must("farm", "set", "demo", fmt.Sprintf("vport=%d", freePort(t)))
 				a.must("backend", "delete", "demo", "blue")
 			}

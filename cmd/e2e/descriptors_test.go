@@ -15,7 +15,7 @@ import (
 
 const fewDescriptors = 256
 
-// hold opens connections that send half a head and are not heard of again.
+// hold opens connections that send half a request head and then nothing.
 func hold(t *testing.T, addr string, n int) (release func()) {
 	t.Helper()
 	var held []net.Conn
@@ -57,7 +57,7 @@ func TestConnectionsAreServedOnWhenNoDescriptorIsLeft(t *testing.T) {
 		}
 
 		tr := under(t, shop, 8, 0, 20*time.Millisecond)
-		var early []net.Conn // connected before, asking for the first time later
+		var early []net.Conn // connected before, with a first request later
 		for range 24 {
 			c, err := net.Dial("tcp4", rare)
 			if err != nil {
@@ -76,12 +76,12 @@ func TestConnectionsAreServedOnWhenNoDescriptorIsLeft(t *testing.T) {
 			return nil
 		})
 		used := cpuOf(t, pid)
-		time.Sleep(choose(20*time.Second, 2*time.Second)) // longer than the reserve lasts at one connection each pause
+		time.Sleep(choose(20*time.Second, 2*time.Second)) // longer than the reserve lasts at one connection per pause
 		if used = cpuOf(t, pid) - used; used > choose(5*time.Second, time.Second) {
 			t.Errorf("the engine used %v of CPU time while it could accept nobody", used)
 		}
 		held := footprintOf(t, pid).descriptors
-		for _, c := range early { // all at the same time: each needs a backend connection of its own
+		for _, c := range early { // at the same time: each needs its own backend connection
 			_, _ = io.WriteString(c, "Connection: close\r\n\r\n")
 		}
 		for i, c := range early {

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// onSmallDisk is what a shell does so that the data directory is a small file
-// system of its own, which only the program sees; then are further commands.
+// onSmallDisk returns surroundings in which the data directory is a small file system
+// visible only to the program; then holds further commands.
 func onSmallDisk(data, size, then string) surroundings {
 	return surroundings{shell: fmt.Sprintf(`exec unshare -m /bin/sh -ec 'mount -t tmpfs -o mode=755,size=%s small %s%s; exec "$0" "$@"' "$0" "$@"`, size, data, then)}
 }
 
-// asRootHere skips where nothing may be mounted.
+// asRootHere skips the test if mounting is not possible.
 func asRootHere(t *testing.T) identity {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -44,7 +44,7 @@ func TestAFullDiskIsNamedWithWhatToDoAndNothingIsLost(t *testing.T) {
 	loaded := func() string { return regexp.MustCompile(`generation (\d+)`).FindString(a.must("status")) }
 	var text, before string
 	said, code := "", http.StatusOK
-	for i := 0; code == http.StatusOK; i++ { // until the pages that the store has already are used
+	for i := 0; code == http.StatusOK; i++ { // until the store's free pages are used up
 		if i == 100 {
 			t.Fatal("a full disk takes everything")
 		}
@@ -83,8 +83,7 @@ func want(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// ended is want for an instance that must have ended with status 1 without a
-// second try.
+// ended checks the output of an instance that must have ended with status 1 without a retry.
 func ended(t *testing.T, text string, code int, parts ...string) {
 	t.Helper()
 	if code != 1 || strings.Contains(text, "sluice serves") || strings.Count(text, "role started") > 4 {
@@ -162,8 +161,8 @@ func TestAStoreThatLostItsEndIsRepairedAtTheStart(t *testing.T) {
 	a.must("farm", "create", "other", "vip=127.0.0.1", fmt.Sprintf("vport=%d", freePort(t)))
 }
 
-// Traffic does not end with the store: while it cannot be read, what runs goes
-// on, and mgmt is back when somebody mended it.
+// Traffic continues while the store cannot be read, and mgmt recovers when the store is
+// repaired.
 func TestAStoreThatIsSpoiledWhileFarmsRunEndsNoFarm(t *testing.T) {
 	who := asOne()
 	data := dataDir(t, who)

@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// answersNames serves DNS on port 53 of a machine, by UDP and TCP. Every name has
-// that address; of names that begin with "big" UDP says that TCP has to be asked.
+// answersNames serves DNS on port 53 of a machine, by UDP and TCP. Every name has that
+// address; UDP answers for names beginning with "big" are truncated.
 func answersNames(t *testing.T, m *housetest.Machine, address string) {
 	t.Helper()
 	answer := dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
@@ -103,8 +103,8 @@ func TestNamesAreAskedForByUDPAndTCPThroughOneFarm(t *testing.T) {
 	}
 }
 
-// bothAreListedAndFlushed holds a connection and a flow, which the farm's list
-// has, and ends them.
+// bothAreListedAndFlushed opens a connection and a flow, checks that the farm lists them,
+// and flushes them.
 func bothAreListedAndFlushed(t *testing.T, s *housetest.Site, a *appliance, farm, vip string) {
 	t.Helper()
 	to := netip.AddrPortFrom(netip.MustParseAddr(vip), 53).String()

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// slow is a backend that begins an answer, says so, and ends it when told.
+// slow is a backend that starts a response, reports it, and finishes it on request.
 type slow struct {
 	addr    string
-	started chan string // the path of each request that is under way
+	started chan string // path of each request in progress
 	finish  chan struct{}
-	most    atomic.Int64 // requests under way at the same time
+	most    atomic.Int64 // maximum of concurrent requests
 	now     atomic.Int64
 }
 
@@ -51,7 +51,7 @@ func newSlow(t *testing.T, name string) *slow {
 	return s
 }
 
-// end lets all requests under way, and all later ones, come to their end.
+// end lets all current and later requests finish.
 func (s *slow) end() {
 	select {
 	case <-s.finish:
@@ -60,7 +60,7 @@ func (s *slow) end() {
 	}
 }
 
-// ask starts n requests and returns what became of them once they are over.
+// ask starts n requests; the returned function waits for their results.
 func ask(addr string, n int) func() (bodies []string, failures []error) {
 	type outcome struct {
 		body string
@@ -117,7 +117,7 @@ func TestDrainFinishesWhatIsUnderWayAndCutEndsIt(t *testing.T) {
 		a.must("backend", "create", "shop", "all", other.addr)
 		a.must("backend", "maintenance", "shop", "all", "0", "--mode", "drain")
 		for range 10 {
-			wantAnswer(t, url, "other") // nothing new goes where is drained
+			wantAnswer(t, url, "other") // a draining backend gets nothing new
 		}
 		time.Sleep(100 * time.Millisecond)
 		if now := first.now.Load(); now != n {
@@ -181,7 +181,7 @@ func TestConnectionLimitIsExactUnderLoad(t *testing.T) {
 		<-one.started
 		<-two.started
 	}
-	// A change of something else neither forgets nor repeats what is under way.
+	// Other changes neither lose nor repeat requests in progress.
 	a.must("farm", "set", "shop", "error503=full")
 	if got, err := get(url + "slow"); err == nil || !strings.Contains(err.Error(), "full") {
 		t.Errorf("beyond the limit: %q, %v", got, err)
@@ -195,7 +195,7 @@ func TestConnectionLimitIsExactUnderLoad(t *testing.T) {
 	if one.most.Load() != limit || two.most.Load() != limit {
 		t.Errorf("%d and %d at the same time, want exactly %d", one.most.Load(), two.most.Load(), limit)
 	}
-	var wait sync.WaitGroup // the places are free again: in turns there is room for all
+	var wait sync.WaitGroup // slots are free again: one after the other all have room
 	for range limit {
 		wait.Go(func() {
 			for range 20 {
@@ -208,10 +208,10 @@ func TestConnectionLimitIsExactUnderLoad(t *testing.T) {
 	wait.Wait()
 }
 
-// visitor is a client that can be told from others by address and cookie.
+// visitor is a client identified by address and cookie.
 type visitor struct{ ip, cookie string }
 
-// backend asks once and returns who answered.
+// backend sends one request and returns the backend's name.
 func (v visitor) backend(addr string) (string, error) {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(v.ip)}, Timeout: 5 * time.Second}
 	c, err := d.Dial("tcp4", addr)

@@ -20,13 +20,12 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// Which edits are tried; by chance when unset.
+// seedVariable selects the edits; random when unset.
 const seedVariable = "SLUICE_EDITS_SEED"
 
-// Random edits of farms, as clients send them, are judged by the rules and
-// carried by a kernel, one after the other. What the rules take the kernel
-// takes; and what it has then, made by differences, is what a kernel has that
-// gets the same farms at once.
+// Random edits of farms, as clients send them, are validated and loaded into a kernel one by
+// one. The kernel accepts all valid edits, and its incrementally changed rules equal those
+// of a kernel that loads the same farms at once.
 func TestRulesInTheKernelAreThoseOfTheConfigurationAfterAnyEdits(t *testing.T) {
 	t.Parallel()
 	notUnderRace(t)
@@ -69,11 +68,11 @@ type edits struct {
 	rules  validate.Rules
 	cfg    *farm.Config
 	health *health.Table
-	// edited follows the edits, fresh is another kernel.
+	// edited has the incremental changes, fresh is another kernel.
 	edited, fresh *kernelFarms
-	last          uint32 // number given
-	most          int    // farms in the kernel at one time
-	// lacking are protocols whose helper this kernel does not have.
+	last          uint32 // last assigned number
+	most          int    // maximum of farms in the kernel
+	// lacking holds protocols whose helper this kernel does not have.
 	lacking map[farm.L4Protocol]bool
 }
 
@@ -114,8 +113,8 @@ func newEdits(t *testing.T, seed uint64) *edits {
 	return e
 }
 
-// next draws edits until the rules take one and says which; empty when none of
-// a few was taken.
+// next draws edits until one is valid and returns its description, or an empty string after
+// a few invalid ones.
 func (e *edits) next() string {
 	for range 20 {
 		next := e.cfg.Clone()
@@ -143,11 +142,11 @@ func (e *edits) next() string {
 	return ""
 }
 
-// number gives new objects numbers, as the store does.
+// number assigns numbers to new objects, like the store.
 func (e *edits) number(cfg *farm.Config) {
 	give := func(id *uint32) {
 		if *id == 0 {
-			e.last = e.last%4000 + 1 // farms end there; no object lives so long
+			e.last = e.last%4000 + 1 // the limit of farm IDs; no object lives that long
 			*id = e.last
 		}
 	}
@@ -164,7 +163,7 @@ func (e *edits) number(cfg *farm.Config) {
 	}
 }
 
-// of draws one of the values.
+// of returns one of the values at random.
 func of[T any](e *edits, values ...T) T { return values[e.random.IntN(len(values))] }
 
 func words[W ~string](list []W) (out []any) {
@@ -174,14 +173,14 @@ func words[W ~string](list []W) (out []any) {
 	return out
 }
 
-// send applies a body to an object as the API does; false when it is refused.
+// send applies a body to an object like the API; false if it is refused.
 func send[T any](table *validate.Table[T], body map[string]any, to *T) bool {
 	values, err := table.Decode("", body)
 	return err == nil && values.Apply(to) == nil
 }
 
-// edit changes cfg by one call of the API and says what it did; empty when it
-// was refused.
+// edit changes cfg by one API call and returns its description, or an empty string if it was
+// refused.
 func (e *edits) edit(cfg *farm.Config) string {
 	if len(cfg.Farms) == 0 || len(cfg.Farms) < 8 && e.random.IntN(6) == 0 {
 		body := map[string]any{"farmname": fmt.Sprintf("f%d", e.random.IntN(1000)), "profile": "l4xnat", "vip": of(e, "10.0.0.5", "10.0.0.6", "2001:db8::5"),
@@ -265,7 +264,7 @@ func (e *edits) editBackends(f *farm.Farm) string {
 	return fmt.Sprint("modify backend ", body)
 }
 
-// surroundings changes what is no configuration: health, or netd is new.
+// surroundings changes something outside the configuration: health, or a new netd.
 func (e *edits) surroundings(f *farm.Farm) string {
 	if len(f.L4.Backends) == 0 || e.random.IntN(4) == 0 {
 		e.edited.renew()

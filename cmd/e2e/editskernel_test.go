@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// kernelFarms are the farms of one kernel, and what reconciles them.
+// kernelFarms holds the farms of one kernel and their reconciler.
 type kernelFarms struct {
 	*kernel.Reconciler
 	space      *housetest.Namespace
@@ -41,8 +41,7 @@ func (e *edits) newKernelFarms(n *housetest.Namespace, run *nft.Runner) *kernelF
 	return c
 }
 
-// renew makes a reconciler that knows nothing of what the kernel has, as after a
-// crash of netd.
+// renew makes a reconciler that does not know the kernel's rules, as after a crash of netd.
 func (c *kernelFarms) renew() {
 	c.options.Filter = nftables.New(c.run, c.options.Log)
 	c.Reconciler = kernel.New(c.options)
@@ -54,7 +53,7 @@ func (c *kernelFarms) apply(cfg *farm.Config) (problems map[uint32]string) {
 	return problems
 }
 
-// everywhere are neighbours that are all known.
+// everywhere implements neighbours that are all known.
 type everywhere struct{}
 
 func (everywhere) Want([]netip.Addr)        {}
@@ -70,8 +69,7 @@ func (everywhere) NextHops() map[netip.Addr]neigh.NextHop {
 
 var backendAddresses = []string{"10.0.0.21", "10.0.0.22", "10.0.0.23", "2001:db8::21", "2001:db8::22", "2001:db8::23"}
 
-// compare loads the configuration into the other kernel at once and compares
-// what both have.
+// compare loads the configuration into the other kernel at once and compares both.
 func (e *edits) compare(when string) {
 	e.t.Helper()
 	e.fresh.renew()
@@ -94,8 +92,7 @@ func (e *edits) compare(when string) {
 	}
 }
 
-// listing is everything nft has, by what it is: rules in their order, elements
-// in any.
+// listing returns everything nft lists, by kind: rules in order, elements sorted.
 func (c *kernelFarms) listing(t *testing.T) map[string]string {
 	t.Helper()
 	var out []byte
@@ -118,10 +115,10 @@ func (c *kernelFarms) listing(t *testing.T) map[string]string {
 			}
 			delete(o, "handle")
 			if kind == "rule" && strings.Contains(fmt.Sprint(o["expr"]), "field:flags") {
-				continue // what connections were ended, which a kernel that is new has not seen
+				continue // which connections were flushed, unknown to a new kernel
 			}
 			if kind == "set" && strings.HasPrefix(fmt.Sprint(o["name"]), "seal") {
-				continue // the digest of all, so of these rules, too
+				continue // the digest of all rules
 			}
 			name := fmt.Sprint(o["family"], " ", o["table"], " ", o["name"])
 			if kind == "rule" {

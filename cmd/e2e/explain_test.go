@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// explanation is as much of one as is looked at.
+// explanation holds the tested fields of an explanation.
 type explanation struct {
 	Params struct {
 		Services []struct {
@@ -42,7 +42,7 @@ func TestRequestsAreExplainedByTheRunningEngine(t *testing.T) {
 		a.must("service", "create", "shop", "api", "urlp=^/api/")
 		a.must("service", "set", "shop", "all", "urlp=^/a")
 		answers := map[string]string{one: "one", two: "two"}
-		for range 6 { // each turn is foretold
+		for range 6 { // each choice is predicted
 			e := a.explain(url+"a/b", "-H", "Cookie: sid=secret")
 			r := e.Params.Result
 			if r.Outcome != "forward" || r.Service != "all" || r.Backend == nil || answers[r.Address] == "" {

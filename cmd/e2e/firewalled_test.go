@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// What is said of firewalls is what clients meet.
+// Reported firewall problems match what clients experience.
 func TestAFirewallThatDropsClientsIsTheFarmsProblemAsLongAsItDoes(t *testing.T) {
 	t.Parallel()
 	s := housetest.Plan{Backends: 1}.Build(housetest.New(t))

@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// Rules as Docker, ufw and an operator leave them on a machine: the two kinds
-// of iptables, both families, and a table of nft.
+// Rules as left by Docker, ufw and an operator: both variants of iptables, both IP versions,
+// and an nft table.
 const (
 	dockerRules = `*filter
 :INPUT ACCEPT [0:0]
@@ -82,8 +82,8 @@ var (
 	setByUs = []string{"net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding", "net.ipv4.conf.front.forwarding", "net.ipv4.conf.all.accept_redirects", "net.netfilter.nf_conntrack_acct"}
 )
 
-// rules is the packet filter of a namespace, byte for byte but for counters,
-// which traffic moves, and the time it was printed.
+// rules returns the packet filter of a namespace, byte for byte except for counters and the
+// time of output.
 func rules(n *housetest.Namespace) string {
 	var b strings.Builder
 	b.WriteString(n.Run("nft", "list", "ruleset"))
@@ -94,12 +94,12 @@ func rules(n *housetest.Namespace) string {
 	return counted.ReplaceAllString(b.String(), "counter")
 }
 
-// foreign is what of it is not ours.
+// foreign returns the rules that are not ours.
 func foreign(n *housetest.Namespace) string {
 	return ourRule.ReplaceAllString(ourNFT.ReplaceAllString(rules(n), ""), "")
 }
 
-// differing are the lines only one of them has, for the message of a failed test.
+// differing returns the lines that are in only one of them, for messages.
 func differing(want, got string) string {
 	var b strings.Builder
 	for sign, texts := range map[string][2]string{"- ": {want, got}, "+ ": {got, want}} {
@@ -120,9 +120,9 @@ func sysctls(n *housetest.Namespace) string {
 	return b.String()
 }
 
-// Farms in the kernel come and go, netd and the whole appliance are killed, and
-// what others set on the machine is the same byte for byte all the time, though
-// it would have dropped the farms' packets.
+// Foreign rules are the same byte for byte at all times: while kernel farms come and go, and
+// after netd and the whole appliance are killed, even though those rules would drop the
+// farms' packets.
 func TestForeignRulesAreNeverTouched(t *testing.T) {
 	t.Parallel()
 	notUnderRace(t)
@@ -221,7 +221,7 @@ func TestForeignRulesAreNeverTouched(t *testing.T) {
 	serves("created again")
 	_ = a.cmd.Process.Signal(syscall.SIGKILL)
 	<-a.done
-	alone := func(args ...string) string { // no appliance does it for the command
+	alone := func(args ...string) string { // no appliance executes the command
 		c := a.command(append([]string{"--data", a.data}, args...)...)
 		return s.Appliance.Run(c.Path, c.Args[1:]...)
 	}

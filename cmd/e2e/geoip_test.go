@@ -12,15 +12,15 @@ import (
 	"github.com/sluicelb/sluice/mgmt/geoip/geoiptest"
 )
 
-// Clients are answered by where they are: the database is uploaded, kept by whatever
-// process dies, and exchanged for another one.
+// Answers depend on client locations. The uploaded database survives the death of any
+// process and can be replaced.
 func TestClientsAreAnsweredByWhereTheyAre(t *testing.T) {
 	t.Parallel()
 	needs(t, "dig")
 	who := asOne()
 	a := start(t, who, dataDir(t, who))
 	port := freePorts(t, 1)[0]
-	ln, err := net.Listen("tcp", "0.0.0.0:0") // whom checks ask, at every address
+	ln, err := net.Listen("tcp", "0.0.0.0:0") // target of checks, on every address
 	if err != nil {
 		t.Fatal(err)
 	}

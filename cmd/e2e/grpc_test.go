@@ -17,8 +17,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
-// gRPC goes through the program as it is built: in the clear, and with TLS on
-// both sides, both set by the command line while it runs.
+// gRPC works through the built program: in cleartext, and with TLS on both sides, both set
+// at run time by the command line.
 func TestGRPCGoesThrough(t *testing.T) {
 	who := asOne()
 	a := start(t, who, dataDir(t, who))

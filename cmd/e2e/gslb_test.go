@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
-// digs asks a farm of loopback once.
+// digs sends one query to a farm on loopback.
 func digs(t *testing.T, port int, more ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "dig", append([]string{"@127.0.0.1", "-p", fmt.Sprint(port), "+short", "+tries=3", "+time=2"}, more...)...).Output()
@@ -26,8 +26,8 @@ func digs(t *testing.T, port int, more ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// What a name server is asked can be logged, watched and counted, and who answers its
-// checks soonest is who clients are sent to.
+// Queries can be logged, watched and counted, and clients are sent to the backend with the
+// fastest checks.
 func TestQuestionsAreToldAndTheFastestAnswers(t *testing.T) {
 	t.Parallel()
 	needs(t, "dig")
@@ -39,7 +39,7 @@ func TestQuestionsAreToldAndTheFastestAnswers(t *testing.T) {
 	a.must("service", "create", "names", "web", "algorithm=fastest")
 	a.must("check", "create", "speed", "command=check_http -I HOST -p PORT -u /", "interval=1", "timeout=1")
 
-	// Both have one port, at two addresses.
+	// Both use one port, at two addresses.
 	at := servesAfter(t, "127.0.0.1:0", 200*time.Millisecond)
 	_, number, _ := net.SplitHostPort(at)
 	servesAfter(t, "127.0.0.2:"+number, 0)
@@ -108,7 +108,7 @@ func TestQuestionsAreToldAndTheFastestAnswers(t *testing.T) {
 	}
 }
 
-// servesAfter answers HTTP after a while.
+// servesAfter serves HTTP with a delay.
 func servesAfter(t *testing.T, address string, after time.Duration) string {
 	t.Helper()
 	l, err := net.Listen("tcp", address)
@@ -123,7 +123,7 @@ func servesAfter(t *testing.T, address string, after time.Duration) string {
 	return l.Addr().String()
 }
 
-// Names are asked for over TLS by a client that verifies the server, and pads.
+// A client that verifies the server and pads its queries uses DNS over TLS.
 func TestNamesAreAskedForOverTLS(t *testing.T) {
 	t.Parallel()
 	needs(t, "kdig")
@@ -172,8 +172,8 @@ func TestNamesAreAskedForOverTLS(t *testing.T) {
 	}
 }
 
-// Names are asked for by HTTPS: a service of an https farm gives questions to the gslb farm,
-// which knows the client and logs it.
+// A service of an https farm passes DNS over HTTPS queries to the gslb farm, which knows and
+// logs the client.
 func TestNamesAreAskedForByHTTPS(t *testing.T) {
 	t.Parallel()
 	needs(t, "kdig", "curl")

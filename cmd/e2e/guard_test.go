@@ -30,8 +30,8 @@ func askWith(t *testing.T, url string, fields ...string) (int, http.Header) {
 	return res.StatusCode, res.Header
 }
 
-// What a service asks of clients is set by the command line, kept by the store,
-// and held by the confined engine.
+// Access restrictions of a service are set by the command line, kept by the store and
+// enforced by the sandboxed engine.
 func TestAServiceIsProtectedLimitedAndSplit(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))

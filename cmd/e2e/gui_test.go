@@ -15,10 +15,10 @@ import (
 
 const web = "../../web"
 
-// The GUI is used by clicks and keys in Chromium. The tests that say how lie in web/e2e;
-// each file has a test here and an appliance of its own, with a farm of two backends and
-// two people, and a provider that vouches for a third who is in the group ops there.
-// GUI_SHOTS names a folder for pictures of every page.
+// The GUI is operated by clicks and keys in Chromium. The test scripts are in web/e2e. Each
+// file has a test here and its own appliance, with a farm of two backends, two users, and an
+// identity provider with a third user in the group ops. GUI_SHOTS names a folder for
+// screenshots of every page.
 
 func TestTheGUIAccess(t *testing.T)        { inBrowser(t, "access") }
 func TestTheGUIFaults(t *testing.T)        { inBrowser(t, "faults") }
@@ -66,7 +66,7 @@ func TestTheGUIHasATestForEachFile(t *testing.T) {
 	}
 }
 
-// operated starts an appliance, and returns what the tests have to know of it.
+// operated starts an appliance and returns the variables for the tests.
 func operated(t *testing.T) (variables []string) {
 	t.Helper()
 	who := asOne()
@@ -105,7 +105,7 @@ func operated(t *testing.T) (variables []string) {
 		"GUI_PEM=" + file("shop.pem", root.Issue("shop.example").FullPEM()), "GUI_OTHER_PEM=" + file("other.pem", root.Issue("other.example").FullPEM()), "GUI_CA=" + file("ca.pem", root.CertPEM()), "GUI_ISSUER=" + provider.Issuer()}
 }
 
-// employs makes a user who may sign in, with a role for the farm shop.
+// employs creates a user who may sign in, with a role for the farm shop.
 func (a *appliance) employs(name, password, role string) {
 	a.t.Helper()
 	create := a.command("--data", a.data, "user", "create", name)

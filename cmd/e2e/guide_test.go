@@ -14,21 +14,21 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
-// elsewhere are commands of the guide that do not end by themselves, read commands, or need what
-// other tests have: an authority that speaks ACME, a log in a file, a directory, a telephone
-// with codes, an archive of another machine, a cloud, a receiver, addresses; and one changes the
-// password of this machine's root.
+// elsewhere matches commands of the guide that do not end, that read commands, or that need
+// the setup of other tests: an ACME authority, a log file, a directory, TOTP codes, an
+// archive of another machine, a cloud, a receiver or addresses. One changes the password of
+// this machine's root.
 var elsewhere = regexp.MustCompile(`^sluice (run|shell|trace|acme order|logs$|logs shop --follow|user ldap test|user totp (confirm|reset)|user password root|backup upload|cloud|system (ssh|http) |notification (test|webhook test)|.* --watch)`)
 
-// onlyTried are commands that would change this machine, or bring back what the test goes on
-// with: they are run with --dry-run.
+// onlyTried matches commands that would change this machine or restore objects the test
+// still needs: they are run with --dry-run.
 var onlyTried = regexp.MustCompile(`^sluice (system (dns|ntp|snmp|syslog|proxy) |rollback)`)
 
-// secret is what commands read that ask for one.
+// secret is the input for commands that read one.
 const secret = "Secret-of-the-guide-1"
 
-// Every command of the guide, sluice-guide(7), is run as it stands there, in its
-// order; what makes the farm dns comes first.
+// Every command of the guide, sluice-guide(7), works as written, in order; those that create
+// the farm dns come first.
 func TestCommandsOfTheGuideWorkAsTheyStand(t *testing.T) {
 	u := newcomer(t)
 	data := filepath.Join(u.dir, "data")
@@ -69,7 +69,7 @@ func TestCommandsOfTheGuideWorkAsTheyStand(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		looks := strings.HasPrefix(line, "sluice lint") || strings.HasPrefix(line, "sluice farm lint") || strings.HasPrefix(line, "sluice rehearse")
 		if looks && cmd.ProcessState.ExitCode() == 3 {
-			err = nil // it found something, as it should
+			err = nil // it has findings, as expected
 		}
 		if err != nil {
 			t.Errorf("%s: %v\n%s", line, err, out)
@@ -77,8 +77,8 @@ func TestCommandsOfTheGuideWorkAsTheyStand(t *testing.T) {
 	}
 }
 
-// commandsOfTheGuide are those a test can run, what makes the farm dns first; what
-// is applied then has it too.
+// commandsOfTheGuide returns the commands a test can run. Those that create the farm dns
+// come first, so that applied documents contain it.
 func commandsOfTheGuide(t *testing.T) (out []string) {
 	t.Helper()
 	page, err := os.ReadFile("../manual/guide.md")

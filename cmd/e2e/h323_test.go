@@ -11,19 +11,19 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// connected is the message by which a terminal takes a call and says where it is
-// to be controlled (H.225.0 Connect, in Q.931, in TPKT). The address lies at its
-// end but for the call's number.
+// connected returns the message by which a terminal accepts a call and sends its control
+// address (H.225.0 Connect, in Q.931, in TPKT). The address is at its end, before the call
+// number.
 func connected(control netip.AddrPort) []byte {
 	b, _ := hex.DecodeString("0300002f" + "08028001" + "07" + "7e002305" + "02" + "40" + "060008914a0004" + "00")
 	b = append(b, control.Addr().AsSlice()...)
 	b = append(b, byte(control.Port()>>8), byte(control.Port()))
-	return append(b, make([]byte, 2+16)...) // a terminal of no kind, call 0
+	return append(b, make([]byte, 2+16)...) // no terminal type, call 0
 }
 
 const controlAt = 4 + 5 + 4 + 2 + 7 + 1
 
-// terminal takes calls, and says at the address it named who it is.
+// terminal accepts calls, and sends its name at the control address.
 func terminal(m *housetest.Machine) {
 	calls, control := m.Listen("tcp", m.V4+":1720"), m.Listen("tcp", m.V4+":30021")
 	each(calls, func(c net.Conn) {
@@ -35,8 +35,8 @@ func terminal(m *housetest.Machine) {
 	each(control, func(c net.Conn) { _, _ = io.WriteString(c, m.Name) })
 }
 
-// Debian has no H.323 terminal. The kernel finds the address in the message and
-// writes another there; who calls it must reach the terminal that has the call.
+// The kernel replaces the address in the message, and the caller must reach the terminal
+// that has the call. Debian has no H.323 terminal.
 func TestH323CallsAreControlledThrough(t *testing.T) {
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
 	for _, b := range s.Backends {

@@ -41,8 +41,8 @@ func TestEngineThatHangsIsReplacedWithItsStacksInTheLog(t *testing.T) {
 	}
 }
 
-// What made the others wait for the machine is no hang: here the whole
-// appliance is stopped for longer than a loop may hang.
+// A pause of the whole machine is no hang: here the whole appliance is stopped for longer
+// than a loop may hang.
 func TestEngineOfAMachineThatWasSuspendedStays(t *testing.T) {
 	who := asOne()
 	a := start(t, who, dataDir(t, who))
@@ -53,13 +53,13 @@ func TestEngineOfAMachineThatWasSuspendedStays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	time.Sleep(4 * time.Second) // nothing to be awaited: nobody runs
+	time.Sleep(4 * time.Second) // no condition to wait for: no process runs
 	for _, pid := range pids {
 		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
 	}
-	// Several looks at the engine later it is still the same.
+	// After several more checks it is still the same engine.
 	for range 20 {
 		wantAnswer(t, url, "one")
 		time.Sleep(50 * time.Millisecond)
@@ -69,7 +69,7 @@ func TestEngineOfAMachineThatWasSuspendedStays(t *testing.T) {
 	}
 }
 
-// stopped says whether a thread of the process still runs: a signal reaches them
+// stopped returns an error while a thread of the process still runs: a signal reaches them
 // one by one.
 func stopped(pid int) error {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))

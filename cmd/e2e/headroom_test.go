@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// slots starts a server that works on that many requests at once, each for a time, and
+// slots starts a server that handles that many requests at once, each for a time, and
 // returns its address.
 func slots(t *testing.T, n int, each time.Duration) string {
 	t.Helper()
@@ -28,7 +28,7 @@ func slots(t *testing.T, n int, each time.Duration) string {
 	return s.Listener.Addr().String()
 }
 
-// clients ask one request after the other until the end.
+// clients sends sequential requests from n clients until end.
 func clients(t *testing.T, n int, url string) (end func()) {
 	t.Helper()
 	stop := make(chan struct{})
@@ -54,7 +54,7 @@ func clients(t *testing.T, n int, url string) (end func()) {
 	return end
 }
 
-// roomOf is how much more a backend of a farm can take.
+// roomOf is how much more load a backend of a farm can take.
 type roomOf struct {
 	Bend  string
 	Limit *float64
@@ -70,10 +70,10 @@ func (a *appliance) room(name string) (r roomOf) {
 	return body.Params[0]
 }
 
-// What a backend can do is learned from its traffic, and outlives the process that
-// learned it. With SLUICE_E2E_LONG=1 its bend, too, which takes minutes.
+// A backend's capacity is learned from its traffic and survives process restarts. With
+// SLUICE_E2E_LONG=1 saturation is tested too, which takes minutes.
 func TestHeadroomIsLearnedFromTraffic(t *testing.T) {
-	t.Parallel() // it waits most of its time
+	t.Parallel() // it mostly waits
 	const able = 4
 	a := start(t, asOne(), dataDir(t, asOne()))
 	url := a.farm("shop", slots(t, able, 20*time.Millisecond))

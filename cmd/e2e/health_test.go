@@ -18,8 +18,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// serverVariable makes this test program a backend that says its name, in a process of its
-// own: one that can be stopped as a whole.
+// serverVariable makes this test program a backend that responds with its name, in a
+// separate process that can be stopped as a whole.
 const serverVariable = "SLUICE_E2E_SERVER"
 
 func serveAlone(name string) int {
@@ -33,7 +33,7 @@ func serveAlone(name string) int {
 	return 1
 }
 
-// process starts such a backend at an address, 127.0.0.1:0 for any.
+// process starts such a backend at an address, or any with 127.0.0.1:0.
 func process(t *testing.T, name, at string) (p *os.Process, addr string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -52,13 +52,13 @@ func process(t *testing.T, name, at string) (p *os.Process, addr string) {
 	return cmd.Process, addr
 }
 
-// checkedFarm is a farm with two backends that are asked every second.
+// checkedFarm is a farm with two backends checked every second.
 type checkedFarm struct {
 	*appliance
 	key, url string
 }
 
-// state is the status of a backend, and how many requests it was sent.
+// state returns the status of a backend and its number of requests.
 func (a *checkedFarm) state(t *testing.T, id int) (status string, requests int) {
 	t.Helper()
 	var body struct {
@@ -92,10 +92,10 @@ func (a *checkedFarm) becomes(t *testing.T, limit time.Duration, id int, want st
 	})
 }
 
-// A backend that hangs takes connections and answers nobody: only a check finds that. One
-// that is killed refuses them. Clients notice neither while the other backend is there.
+// A backend that hangs accepts connections and never responds, which only a check finds; a
+// killed one refuses them. Clients notice neither while the other backend works.
 func TestChecksTakeDeadBackendsOutOfTraffic(t *testing.T) {
-	t.Parallel() // it waits most of its time
+	t.Parallel() // it mostly waits
 	asEachUser(t, func(t *testing.T, who identity) {
 		first, at := process(t, "one", "127.0.0.1:0")
 		a := &checkedFarm{appliance: start(t, who, dataDir(t, who))}
@@ -128,7 +128,7 @@ func TestChecksTakeDeadBackendsOutOfTraffic(t *testing.T) {
 		} {
 			death.dies()
 			ask(4)
-			within(t, 5*time.Second, death.name+": the check finds it", func() error { // an interval and a time-out are two
+			within(t, 5*time.Second, death.name+": the check finds it", func() error { // an interval and a timeout are two
 				if why := a.must("check", "explain", "shop", "all", "0"); !strings.Contains(why, "down: it fails check alive") {
 					return errors.New(why)
 				}
@@ -150,7 +150,7 @@ func TestChecksTakeDeadBackendsOutOfTraffic(t *testing.T) {
 				t.Errorf("%s, and is back: %v answered", death.name, wanted)
 			}
 		}
-		// A mgmt that is new goes on with what was found.
+		// A new mgmt continues with the previous results.
 		_ = first.Kill()
 		a.becomes(t, 5*time.Second, 0, "down")
 		a.kill("mgmt")
@@ -163,7 +163,7 @@ func TestChecksTakeDeadBackendsOutOfTraffic(t *testing.T) {
 	})
 }
 
-// Rules of the kernel follow a check too, which here asks another port than clients do.
+// Kernel rules follow a check too, here of another port than clients use.
 func TestChecksTakeDeadBackendsOutOfTheKernel(t *testing.T) {
 	notUnderRace(t)
 	s := housetest.Plan{Backends: 2, Sources: 4}.Build(housetest.New(t))

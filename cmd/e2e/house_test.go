@@ -10,8 +10,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// installed starts the program on the appliance of a site, with a key for its
-// API.
+// installed starts the program on the appliance of a site and returns it with an API key.
 func installed(t *testing.T, s *housetest.Site, args ...string) (a *appliance, key string) {
 	t.Helper()
 	root := identity{name: "root"}
@@ -59,9 +58,8 @@ func TestApplianceOfAHouseIsDrivenByFileCommandLineAndREST(t *testing.T) {
 	}
 }
 
-// notUnderRace skips a test that waits for the kernel most of its time, and has
-// the program do nothing that others do not: the detector would find nothing new
-// in it and take minutes.
+// notUnderRace skips a test that mostly waits for the kernel and exercises no code of its
+// own: under the race detector it would find nothing new and take minutes.
 func notUnderRace(t *testing.T) {
 	t.Helper()
 	if raceBuild {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// debs are packages of this tree in a folder, one for each version.
+// debs returns a folder with packages of this tree, one for each version.
 func debs(t *testing.T, versions ...string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -41,8 +41,8 @@ func one(t *testing.T, dir, pattern string) string {
 	return found[0]
 }
 
-// The document of an installed appliance: a farm of each kind. The second is
-// the kernel's.
+// The document of an installed appliance: a farm of each kind. The second is carried by the
+// kernel.
 const installedFarms = `farms:
 - {name: shop, profile: http, vip: 127.0.0.1, vport: '8080', services: [{name: web, backends: [{ip: 127.0.0.1, port: 9}]}]}
 - {name: quick, profile: l4xnat, vip: 10.77.0.1, vport: '80', protocol: tcp, datapath: kernel, backends: [{ip: 10.77.0.2, port: 80}]}
@@ -186,7 +186,7 @@ ls -d "$1/root/var/lib/sluice" "$1/root/usr/bin/sluice" 2>&1 || true`
 	}
 }
 
-// packageInOrder looks at what lintian would look at first.
+// packageInOrder makes the most important checks of lintian.
 func packageInOrder(t *testing.T, dir string) {
 	deb := one(t, dir, "sluice_1.0_*.deb")
 	list, err := exec.Command("dpkg-deb", "--contents", deb).Output()

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// packetFarms are two farms of packet modes and one of nat, at one VIP.
+// packetFarms returns two farms of packet modes and one of nat, at one VIP.
 func packetFarms(vip string) string {
 	return `farms:
 - {name: direct, profile: l4xnat, vip: ` + vip + `, vport: 80, nattype: dsr, backends: [{ip: 10.10.1.11}]}
@@ -18,7 +18,7 @@ func packetFarms(vip string) string {
 `
 }
 
-// allServe asks each of the packetFarms.
+// allServe sends a request to each of the packetFarms.
 func allServe(s *housetest.Site, vip string) error {
 	for port := 80; port <= 82; port++ {
 		a, err := s.Client.AskWithin(time.Second, "tcp", netip.AddrPort{}, fmt.Sprintf("%s:%d", vip, port))
@@ -57,7 +57,7 @@ func TestInterfacesAndAddressesThatComeBackServeAgain(t *testing.T) {
 	s.FrontLink.Add(vip + "/32")
 	within(t, 10*time.Second, "the VIP is back", func() error { return allServe(s, vip) })
 
-	for _, wait := range []time.Duration{0, 3 * time.Second} { // before anybody looks, and after
+	for _, wait := range []time.Duration{0, 3 * time.Second} { // before and after the next check
 		s.Appliance.Run("ip", "link", "del", "front")
 		time.Sleep(wait)
 		s.FrontLink = s.Front.Join(s.Appliance, "front", housetest.ApplianceFront4+"/24", vip+"/32")

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// kernelFarm is a configuration with one farm the kernel carries.
+// kernelFarm returns a configuration with one farm carried by the kernel.
 func kernelFarm(vip string) string {
 	return `farms:
 - {name: web, profile: l4xnat, vip: ` + vip + `, vport: 80, protocol: tcp, nattype: dnat, algorithm: roundrobin, persistence: ip, backends: [{ip: 10.10.2.11, port: 8080}, {ip: 10.10.2.12, port: 8080}]}
@@ -62,13 +62,13 @@ func TestKernelFarmsOutliveTheirRolesAndAreReconciled(t *testing.T) {
 			t.Errorf("%s killed: %v", role, err)
 		}
 	}
-	// Somebody empties the table while netd is away: the next one repairs it.
+	// The table is emptied while netd is down: the next netd repairs it.
 	s.Appliance.Run("nft", "flush", "chain", "inet", "sluice", "farm1")
 	a.kill("netd")
 	sysnettest.Eventually(t, func() (string, bool) { got := rules(); return got, got == before })
 	serves("repaired")
 
-	// The netd that was started anew tells mgmt of them as soon as mgmt has reached it.
+	// The new netd reports them as soon as mgmt has connected.
 	sysnettest.Eventually(t, func() (string, bool) {
 		code, text := a.rest(key, http.MethodGet, "/farms/web/sessions", nil)
 		return fmt.Sprintf("sessions: %d %s", code, text), code == http.StatusOK && strings.Contains(text, "10.10.1.100")

@@ -13,14 +13,14 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// l4Farm is a farm of a line of YAML that clients ask at an address.
+// l4Farm is a farm in a line of YAML, and its client address.
 type l4Farm struct {
 	name, network, to string
 	kernel            bool
 	yaml              string
 }
 
-// everyMode is one farm of each way to carry packets, all with two backends.
+// everyMode returns one farm of each data path and NAT type, all with two backends.
 func everyMode(s *housetest.Site) (farms []l4Farm, yaml string) {
 	vip4, vip6 := s.VIP(200)
 	add := func(name, network, vip string, kernel bool, port int, more string) {
@@ -51,7 +51,7 @@ func everyMode(s *housetest.Site) (farms []l4Farm, yaml string) {
 	return farms, "farms:\n" + yaml
 }
 
-// everyPort are those of the farms of everyMode.
+// everyPort lists the ports of the farms of everyMode.
 var everyPort = []int{80, 81, 8001, 8002, 8003, 8080}
 
 // modes is a running appliance with a farm of each mode.
@@ -77,7 +77,7 @@ func newModes(t *testing.T) *modes {
 	return m
 }
 
-// once asks a farm on a new connection.
+// once sends a request to a farm on a new connection.
 func (m *modes) once(f l4Farm, limit time.Duration) error {
 	a, err := m.Client.AskWithin(limit, f.network, netip.AddrPort{}, f.to)
 	if err != nil {
@@ -87,8 +87,7 @@ func (m *modes) once(f l4Farm, limit time.Duration) error {
 	return a.Again("more")
 }
 
-// load is what goes on at a farm: one connection for all the time, others one
-// after the other.
+// load is the traffic of a farm: one permanent connection and sequential short ones.
 type load struct {
 	farm     l4Farm
 	streamed atomic.Int64
@@ -103,8 +102,8 @@ func (l *load) report(err error) {
 	l.problems = append(l.problems, fmt.Sprintf("%s: at %s: %v", l.farm.name, time.Now().UTC().Format("15:04:05.000"), err))
 }
 
-// under loads the farms until the returned function is called; it tells how each
-// of them fared.
+// under loads the farms until the returned function is called, which returns the results of
+// each.
 func (m *modes) under(farms ...l4Farm) (stop func() []*load) {
 	var loads []*load
 	var wg sync.WaitGroup
@@ -155,7 +154,7 @@ func (m *modes) under(farms ...l4Farm) (stop func() []*load) {
 	}
 }
 
-// flawless fails for every problem, and where nothing went on.
+// flawless fails for every problem, and for farms without traffic.
 func flawless(t *testing.T, loads []*load) {
 	t.Helper()
 	for _, l := range loads {
@@ -169,7 +168,7 @@ func flawless(t *testing.T, loads []*load) {
 	}
 }
 
-// kernelFarms are those that no process carries.
+// kernelFarms returns the farms carried by the kernel, or the others.
 func (m *modes) kernelFarms(kernel bool) (out []l4Farm) {
 	for _, f := range m.farms {
 		if f.kernel == kernel {
@@ -181,8 +180,8 @@ func (m *modes) kernelFarms(kernel bool) (out []l4Farm) {
 
 var chainNumber = regexp.MustCompile(`chain .* # handle \d+`)
 
-// tables names the chains of the kernel: those that are built anew have other
-// numbers.
+// tables returns the kernel's chains with their numbers, which change when they are
+// recreated.
 func (m *modes) tables() string {
 	m.t.Helper()
 	return strings.Join(chainNumber.FindAllString(m.Appliance.Run("nft", "-a", "-t", "list", "ruleset"), -1), ", ")
@@ -206,7 +205,7 @@ func TestKernelFarmsLoseNothingWhenAnyRoleDies(t *testing.T) {
 			}
 		}
 	}
-	time.Sleep(300 * time.Millisecond) // of load after what a new netd does
+	time.Sleep(300 * time.Millisecond) // of load after the new netd's changes
 	flawless(t, stop())
 	if now := m.tables(); now != tables {
 		t.Errorf("a new netd made rules anew that were there:\n%s\n%s", tables, now)

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// held is one open connection to each backend of a farm.
+// held opens one connection to each backend of a farm.
 func (m *modes) held(f l4Farm) map[string]*housetest.Answer {
 	m.t.Helper()
 	out := map[string]*housetest.Answer{}
@@ -31,7 +31,7 @@ func (m *modes) held(f l4Farm) map[string]*housetest.Answer {
 	return nil
 }
 
-// alive reports whether the connection goes on.
+// alive reports whether the connection still works.
 func alive(a *housetest.Answer) bool {
 	_ = a.Conn().SetDeadline(time.Now().Add(time.Second))
 	return a.Again("still here") == nil

@@ -13,17 +13,17 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// fullTable makes tracked connections on the appliance until there is no room:
-// the limit is one for all namespaces, and not for one of them to lower. They
-// are assured and new, so that nothing evicts them; others that were there end
-// by and by, most of all those that are closed, and leave room to fill again.
+// fullTable creates tracked connections on the appliance until the table is full. The limit
+// applies to all namespaces and cannot be lowered in one. The connections are assured and
+// new, so that they are not evicted. Other connections end over time, especially closed
+// ones, and leave room that must be filled again.
 type fullTable struct {
 	t    *testing.T
 	conn *conntrack.Conn
 	made int
 }
 
-// fullMark is what those connections are found by.
+// fullMark is the mark of those connections.
 const fullMark = 7
 
 func fillTable(t *testing.T, n *housetest.Namespace) *fullTable {
@@ -55,7 +55,7 @@ func (f *fullTable) fill() {
 	f.t.Skip("the table of connections is too large to fill")
 }
 
-// empty ends the connections that were made.
+// empty ends these connections.
 func (f *fullTable) empty() {
 	f.t.Helper()
 	if err := f.conn.FlushFilter(conntrack.NewFilter().Mark(fullMark).MarkMask(^uint32(0))); err != nil {
@@ -78,7 +78,7 @@ func TestFullConnectionTableEndsNothingThatIsThere(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer a.Close()
-		for range 3 { // connections that are only begun may have to make room
+		for range 3 { // incomplete connections may be evicted
 			if err := a.Again("in use"); err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +98,7 @@ func TestFullConnectionTableEndsNothingThatIsThere(t *testing.T) {
 			}
 			continue
 		}
-		// One that ended may give its place to the client before it is taken.
+		// The client may get the entry of one that just ended.
 		for tries := 10; m.once(f, 300*time.Millisecond) == nil; table.fill() {
 			if tries--; tries == 0 {
 				t.Errorf("%s: new connections were made again and again: the table was not full", f.name)

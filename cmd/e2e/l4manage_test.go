@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// managed is what commands with --json say of connections, sessions and counters.
+// managed holds the output of commands with --json about connections, sessions and counters.
 type managed struct {
 	Params []struct {
 		ID            int

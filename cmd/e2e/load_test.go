@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Clients are sent to who has less to do: to a farm of this Sluice, or to one of another,
-// which is asked by a check.
+// Clients are sent to the least loaded farm: of this Sluice, or of another one queried by a
+// check.
 func TestTheLeastLoadedFarmOfTwoSluicesIsAnswered(t *testing.T) {
 	t.Parallel()
 	needs(t, "dig")
@@ -66,7 +66,7 @@ func TestTheLeastLoadedFarmOfTwoSluicesIsAnswered(t *testing.T) {
 	answered("the far one is stopped", "127.0.0.1")
 }
 
-// keeping is a server that keeps connections as long as clients do.
+// keeping starts a server that keeps connections as long as clients do.
 func keeping(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -89,7 +89,7 @@ func keeping(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// connections opens some, until end.
+// connections opens n connections until end.
 func connections(t *testing.T, to string, n int) (end func()) {
 	t.Helper()
 	var all []net.Conn

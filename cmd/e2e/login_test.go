@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// ownRoot is surroundings in which the system's root has a password of the test's.
+// ownRoot returns surroundings in which the system's root has the given password.
 func ownRoot(t *testing.T, password string) surroundings {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -31,8 +31,8 @@ func ownRoot(t *testing.T, password string) surroundings {
 	return surroundings{shell: `exec unshare -m sh -c 'mount --bind ` + own + ` /etc/shadow && exec "$0" "$@"' "$0" "$@"`}
 }
 
-// Root's password is the system's, and everything in it is the password: no shell
-// and no other program takes a part of it for something else.
+// Root's password is the system's, and all characters of it are passed literally: no shell
+// or other program interprets them.
 func TestRootLogsInWithThePasswordOfTheSystem(t *testing.T) {
 	const password = `pa$$w0rd "$HOME" \n 'x'`
 	a := startIn(t, identity{name: "root"}, dataDir(t, identity{}), ownRoot(t, password))

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/porttest"
 )
 
-// freePorts are n loopback ports that are the test's until it ends.
+// freePorts returns n loopback ports reserved until the test ends.
 func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
 	for range n {

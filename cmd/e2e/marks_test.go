@@ -16,11 +16,11 @@ import (
 	"time"
 )
 
-// guarded is an address of the namespace that only packets with mark 7 reach:
-// whoever answers from there was asked with the mark.
+// guarded is an address of the namespace that only packets with mark 7 reach: a response
+// from there proves that the mark was set.
 const guarded = "127.0.0.9"
 
-// guard makes that so, and shows that it is.
+// guard sets up that rule and verifies it.
 func guard(t *testing.T) {
 	t.Helper()
 	ip(t, "rule add pref 100 lookup local")
@@ -32,12 +32,12 @@ func guard(t *testing.T) {
 	}
 }
 
-// closing is a server whose connections carry one exchange each.
+// closing is a server that closes each connection after one exchange.
 type closing struct {
 	t     *testing.T
 	addr  string
 	count atomic.Int64
-	last  atomic.Value // address the last client had
+	last  atomic.Value // address of the last client
 	http  *http.Server
 }
 
@@ -48,7 +48,7 @@ func newClosing(t *testing.T, addr string) *closing {
 	return b
 }
 
-// open starts listening, at the same port when it did before.
+// open starts listening, on its previous port if any.
 func (b *closing) open() {
 	l, err := net.Listen("tcp", b.addr)
 	if err != nil {
@@ -65,7 +65,7 @@ func (b *closing) open() {
 	go func() { _ = b.http.Serve(l) }()
 }
 
-// many asks for the URL that often, in parallel, and returns the first failure.
+// many requests the URL n times in parallel and returns the first failure.
 func many(url string, n int) error {
 	var wg sync.WaitGroup
 	failed := make(chan error, n)
@@ -113,8 +113,8 @@ func TestConnectionsAndProbesCarryTheMark(t *testing.T) {
 	within(t, 3*time.Second, "a probe finds it again", func() error { _, err := get(url); return err })
 }
 
-// Checks ask as the traffic of the farm would: whoever is reached only with its mark is
-// found, and with another one nothing is known of a backend.
+// Checks use the mark of the farm's traffic: a backend only reachable with its mark is up,
+// and with another mark its state is unknown.
 func TestChecksCarryTheMarkOfTheFarm(t *testing.T) {
 	if !inNamespace(t) {
 		return
@@ -210,7 +210,7 @@ func TestMarkedConnectionsOutliveNetdAndEngine(t *testing.T) {
 	a.must("farm", "set", "shop", "contimeout=1", "resurrectime=1")
 	a.must("backend", "set", "shop", "all", "0", "mark=7")
 	within(t, 3*time.Second, "the backend answers", func() error { _, err := get(url); return err })
-	const more = 1000 // than any reserve holds
+	const more = 1000 // more than any reserve holds
 	for _, roles := range [][]string{{"netd"}, {"engine"}, {"netd", "engine"}, {"engine", "netd"}} {
 		for _, role := range roles {
 			a.kill(role)
@@ -230,7 +230,7 @@ func TestMarkedConnectionsOutliveNetdAndEngine(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	// No probe is waited for: the backend was never taken for dead.
+	// Without waiting for a probe: the backend was never considered down.
 	within(t, 2*time.Second, "netd goes on, marked connections are made", func() error { _, err := get(url); return err })
 	if out := a.must("backend", "list", "shop", "all"); !strings.Contains(out, "up") {
 		t.Errorf("the backend is\n%s", out)
@@ -286,6 +286,6 @@ func TestSourceOfABackendMayComeAndGo(t *testing.T) {
 			return nil
 		})
 		ip(t, "address add 192.0.2.7/32 dev lo")
-		a.must("backend", "set", "shop", "all", "0", "mark=0") // the second round is without one
+		a.must("backend", "set", "shop", "all", "0", "mark=0") // the second round has no mark
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// cell is one combination the contract allows (api-reference §4.2), carried by
-// a farm of its own with an address of its own.
+// cell is one combination the contract allows (api-reference §4.2), carried by its own farm
+// at its own address.
 type cell struct {
 	number   int
 	nat      farm.NATType
@@ -26,10 +26,10 @@ type cell struct {
 	alg      farm.L4Algorithm
 	persist  farm.L4Persistence
 	datapath farm.DataPath
-	weighted bool // its backends have the weights 3 and 1
-	any      bool // its farm takes what comes to any address of the appliance, at a port of its own
+	weighted bool // backend weights are 3 and 1
+	any      bool // its farm accepts any address of the appliance, at its own port
 	vip      netip.Addr
-	first    uint16 // port of its clients: no two cells share one, they have the same backends
+	first    uint16 // client port, unique per cell because backends are shared
 }
 
 func (c *cell) String() string {
@@ -47,7 +47,7 @@ func (c *cell) String() string {
 	return strings.Join(name, "/")
 }
 
-// vip is the address of the cell with that number, and of no other.
+// vip returns the unique address of the cell with that number.
 func vip(n int, six bool) netip.Addr {
 	if six {
 		return netip.MustParseAddr(fmt.Sprintf("fd00:20::%x", n+1))
@@ -55,9 +55,9 @@ func vip(n int, six bool) netip.Addr {
 	return netip.AddrFrom4([4]byte{10, 20, byte(n >> 8), byte(n)})
 }
 
-// cells are all combinations that are allowed. Half of them have weights: for
-// each algorithm, persistence and data path some have and some have not. Those that
-// go by the address a client asks for are asked at several.
+// cells returns all allowed combinations. Half of them have weights: some of each algorithm,
+// persistence and data path. Those that depend on the destination address are tested with
+// several.
 func cells() (all []*cell) {
 	next := map[bool]uint16{false: 2000, true: 2000}
 	persistences := append([]farm.L4Persistence{farm.L4PersistNone}, farm.L4Persistences()...)
@@ -68,7 +68,7 @@ func cells() (all []*cell) {
 					for _, path := range []farm.DataPath{farm.DataPathUserspace, farm.DataPathKernel} {
 						packets := nat == farm.NATDirect || nat == farm.NATStateless
 						if packets && (alg == farm.L4LeastConn || path == farm.DataPathUserspace) {
-							continue // nobody counts connections, and there are no sockets
+							continue // connections are not counted, and there are no sockets
 						}
 						if path == farm.DataPathUserspace && !userspace(nat, kind, persist) {
 							continue
@@ -97,7 +97,7 @@ func userspace(nat farm.NATType, kind string, persist farm.L4Persistence) bool {
 	return l.NotUserspace() == ""
 }
 
-// farm is the cell's as a line of YAML.
+// farm returns the cell's farm as a line of YAML.
 func (c *cell) farm(s *housetest.Site) string {
 	vport, protocol, port := fmt.Sprint(c.ports()[0]), c.kind, ", port: 8080"
 	switch c.kind {
@@ -136,7 +136,7 @@ func (c *cell) farm(s *housetest.Site) string {
 		c.number, at, vport, protocol, c.nat, c.alg, c.persist, c.datapath, strings.Join(backends, ", "))
 }
 
-// weight is that of the first backend; the second has 1.
+// weight returns that of the first backend; the second has 1.
 func (c *cell) weight() int {
 	if c.weighted {
 		return 3
@@ -144,7 +144,7 @@ func (c *cell) weight() int {
 	return 1
 }
 
-// ports clients ask the cell's farm at.
+// ports returns the ports used by the cell's clients.
 func (c *cell) ports() []uint16 {
 	switch {
 	case c.any:
@@ -157,14 +157,14 @@ func (c *cell) ports() []uint16 {
 	return []uint16{80}
 }
 
-// addresses clients ask the cell's farm at.
+// addresses returns the destination addresses used by the cell's clients.
 func (c *cell) addresses() []netip.Addr {
 	if !c.any {
 		return []netip.Addr{c.vip}
 	}
 	var out []netip.Addr
 	for i := range 16 {
-		out = append(out, vip(2*i+c.number%2, c.six)) // those of others do as well
+		out = append(out, vip(2*i+c.number%2, c.six)) // any VIP may be used
 	}
 	return out
 }
@@ -189,8 +189,7 @@ type asked struct {
 	server  string
 }
 
-// key is what the persistence of the cell recognises; ok is false when it knows
-// nobody.
+// key returns the key of the cell's persistence; ok is false without one.
 func (c *cell) key(a asked) (key string, ok bool) {
 	switch c.persist {
 	case farm.L4PersistSrc:
@@ -211,7 +210,7 @@ func (c *cell) key(a asked) (key string, ok bool) {
 	return "", false
 }
 
-// hashed is what the algorithm of the cell goes by, if it goes by something.
+// hashed returns the input of the cell's hash algorithm, if any.
 func (c *cell) hashed(a asked) (key string, ok bool) {
 	switch c.alg {
 	case farm.L4HashSrc:
@@ -232,8 +231,8 @@ func (c *cell) hashed(a asked) (key string, ok bool) {
 	return "", false
 }
 
-// plan is whom the cell is asked by. Without persistence every connection is
-// another flow, with it clients return from other ports, by other ports.
+// plan returns the connections of the cell. Without persistence each is another flow; with
+// it clients return from other ports, to other ports.
 func (c *cell) plan() (out []asked) {
 	address := func(i int) netip.Addr {
 		if c.six {
@@ -256,7 +255,7 @@ func (c *cell) plan() (out []asked) {
 		for i := range 12 {
 			a := asked{from: netip.AddrPortFrom(address(i%3), c.first+uint16(i/3)), to: addresses[i/4%len(addresses)], port: ports[i/4%len(ports)], network: network}
 			if c.persist == farm.L4PersistMAC && i%2 == 1 {
-				a.client, a.from = 1, netip.AddrPortFrom(second(c.six), c.first+uint16(i)) // no two at different addresses share one
+				a.client, a.from = 1, netip.AddrPortFrom(second(c.six), c.first+uint16(i)) // no port is used with two addresses
 			}
 			out = append(out, a)
 		}
@@ -264,7 +263,7 @@ func (c *cell) plan() (out []asked) {
 	return out
 }
 
-// second is the address of the second client.
+// second returns the address of the second client.
 func second(six bool) netip.Addr {
 	if six {
 		return netip.MustParseAddr("fd00:1::3")
@@ -272,7 +271,7 @@ func second(six bool) netip.Addr {
 	return netip.MustParseAddr("10.10.1.3")
 }
 
-// run asks the cell's farm and checks every answer and all together.
+// run makes the cell's connections and checks each and all together.
 func (c *cell) run(s *housetest.Site) (did []asked, problems []string) {
 	say := func(format string, args ...any) {
 		problems = append(problems, c.String()+": "+fmt.Sprintf(format, args...))
@@ -296,7 +295,7 @@ func (c *cell) run(s *housetest.Site) (did []asked, problems []string) {
 			got.Close()
 			continue
 		}
-		defer got.Close() // for all of them count
+		defer got.Close() // at the end: all of them count
 	}
 	if wrong := c.distribution(did); wrong != "" {
 		say("%s", wrong)
@@ -329,7 +328,7 @@ func (c *cell) wrong(s *housetest.Site, a *asked, got *housetest.Answer) string 
 	}
 	if c.nat != farm.NATMasquerade {
 		if got.From.Addr() == from.Addr() && c.datapath == farm.DataPathUserspace {
-			return "" // from a port of ours: the client's may be in use here
+			return "" // from our own port: the client's may be in use here
 		}
 		if got.From != from {
 			return fmt.Sprintf("came from %v", got.From)
@@ -346,8 +345,8 @@ func (c *cell) wrong(s *housetest.Site, a *asked, got *housetest.Answer) string 
 	return ""
 }
 
-// distribution checks who got what, all together: clients that are known stay, and
-// the others are shared as the algorithm says.
+// distribution checks all results together: known clients stay, and others are distributed
+// by the algorithm.
 func (c *cell) distribution(did []asked) string {
 	kept, hashed, count := map[string]string{}, map[string]string{}, map[string]int{}
 	fresh := 0
@@ -376,7 +375,7 @@ func (c *cell) distribution(did []asked) string {
 		if first != fresh {
 			return fmt.Sprintf("priority 1 takes all, not %v", count)
 		}
-	case farm.L4RoundRobin: // whatever the weights are
+	case farm.L4RoundRobin: // whatever the weights
 		if fresh%2 == 0 && first != fresh/2 {
 			return fmt.Sprintf("in turn: %v", count)
 		}
@@ -391,8 +390,8 @@ func (c *cell) distribution(did []asked) string {
 	return ""
 }
 
-// shares adds up, over cells, how many of the clients nobody knew got the first of
-// two backends, where that is by chance or by a hash of what differs.
+// shares sums over cells how many new clients got the first of two backends, if chosen at
+// random or by a hash.
 type shares map[string]*struct{ first, all int }
 
 func (s shares) add(c *cell, did []asked) {
@@ -419,8 +418,7 @@ func (s shares) add(c *cell, did []asked) {
 	}
 }
 
-// wrong says which are not what the weights say, by more than five standard
-// deviations.
+// wrong returns those that differ from the weights by more than five standard deviations.
 func (s shares) wrong() (out []string) {
 	for name, n := range s {
 		p := 0.5
@@ -434,9 +432,8 @@ func (s shares) wrong() (out []string) {
 	return out
 }
 
-// chosen leaves the cells whose name has the text of SLUICE_E2E_CELLS, for a
-// look at some of them, and every ninth under the race detector, whose program
-// is slow to start with so many.
+// chosen returns the cells whose name contains SLUICE_E2E_CELLS, if set, and every ninth
+// under the race detector, where the program starts slowly with so many.
 func chosen(all []*cell) []*cell {
 	part := os.Getenv("SLUICE_E2E_CELLS")
 	return slices.DeleteFunc(all, func(c *cell) bool {
@@ -445,12 +442,12 @@ func chosen(all []*cell) []*cell {
 }
 
 func TestEveryCellOfTheContractCarriesTraffic(t *testing.T) {
-	// Not all at once: a change has ten seconds, whatever else the machine does.
+	// In parts: a change has ten seconds, whatever else the machine does.
 	parts := map[string][]*cell{}
 	for _, c := range chosen(cells()) {
 		name := string(c.nat) + " in " + string(c.datapath)
 		if c.any {
-			name += " at any address" // which nobody else may have
+			name += " at any address" // not used by any other farm
 		}
 		parts[name] = append(parts[name], c)
 	}
@@ -459,7 +456,7 @@ func TestEveryCellOfTheContractCarriesTraffic(t *testing.T) {
 	}
 }
 
-// carry has an appliance of its own carry the cells' farms, and asks them.
+// carry starts an appliance with the cells' farms and runs the cells.
 func carry(t *testing.T, all []*cell) {
 	s := housetest.Plan{Clients: 2, Sources: 8, Backends: 2, Direct: 2}.Build(housetest.New(t))
 	var yaml strings.Builder
@@ -479,7 +476,7 @@ func carry(t *testing.T, all []*cell) {
 		c.Route("10.20.0.0/16 via "+housetest.ApplianceFront4, "fd00:20::/64 via "+housetest.ApplianceFront6)
 	}
 	for _, d := range s.Direct {
-		d.Sysctl("net.ipv6.ip_nonlocal_bind", "1") // answers by UDP name their source
+		d.Sysctl("net.ipv6.ip_nonlocal_bind", "1") // UDP replies set their source
 		d.Route("local 10.20.0.0/16 dev lo", "local fd00:20::/64 dev lo")
 		d.Server(d.Name, 80, 8001, 8002, 8003)
 	}

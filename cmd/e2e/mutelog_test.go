@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Standard error may be a pipe nobody reads for a while. Loops say there which
-// backends they found down, and must not wait for it.
+// Standard error may be a pipe that is not read for a while. Loops log failed backends there
+// and must not block.
 func TestRequestsFlowWhileNobodyReadsTheLog(t *testing.T) {
 	who := asOne()
 	port, lines := freePort(t), 60
@@ -22,7 +22,7 @@ func TestRequestsFlowWhileNobodyReadsTheLog(t *testing.T) {
 	}
 	var doc strings.Builder
 	fmt.Fprintf(&doc, "farms:\n- name: shop\n  profile: http\n  vip: 127.0.0.1\n  vport: %d\n  services:\n  - name: all\n    backends:\n    - {ip: 127.0.0.1, port: %s}\n", port, alive)
-	for i := range lines { // nobody is there
+	for i := range lines { // nothing listens
 		fmt.Fprintf(&doc, "    - {ip: 127.9.0.%d, port: 9}\n", i+1)
 	}
 	config := filepath.Join(dataDir(t, who), "sluice.yaml")
@@ -46,7 +46,7 @@ func TestRequestsFlowWhileNobodyReadsTheLog(t *testing.T) {
 			a.reads.Unlock()
 		}
 	}()
-	for range 80 { // whoever has its turn
+	for range 80 { // any backend
 		wantAnswer(t, url, "alive")
 	}
 	a.reads.Unlock()

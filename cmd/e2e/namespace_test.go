@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// programVariable names the built program for a test that runs again in a
-// network namespace of its own.
+// programVariable names the built program for a test that runs again in its own network
+// namespace.
 const programVariable = "SLUICE_E2E_PROGRAM"
 
-// inNamespace runs the calling test again in a network namespace of its own and
-// reports whether this is there: a test starts with `if !inNamespace(t) { return }`.
-// It takes root; what is set up by ip(8) is seen by nobody else.
+// inNamespace runs the calling test again in its own network namespace and reports whether
+// this is there: a test starts with `if !inNamespace(t) { return }`. It needs root. Settings
+// by ip(8) are only visible there.
 func inNamespace(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(programVariable) != "" {

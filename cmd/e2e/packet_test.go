@@ -58,7 +58,7 @@ func TestDirectBackendsAreFollowedOnTheWire(t *testing.T) {
 	s.Direct[1].Link.Plug()
 	within(t, 10*time.Second, "the other is used once it answers", both)
 
-	s.Direct[0].Sysctl("net.ipv4.conf.all.arp_notify", "1") // it says so, otherwise the kernel finds out in a minute
+	s.Direct[0].Sysctl("net.ipv4.conf.all.arp_notify", "1") // announces it, otherwise the kernel takes a minute to notice
 	s.Direct[0].Run("ip", "link", "set", "eth0", "address", "02:5c:00:00:99:99")
 	within(t, 5*time.Second, "a backend with another network card is found again", func() error {
 		for range 8 {
@@ -98,7 +98,7 @@ func TestSessionsOfPacketModesAreListedMadeAndDeleted(t *testing.T) {
 		if out := a.must("session", "list", c.farm); !strings.Contains(out, c.client) {
 			t.Errorf("%s: sessions:\n%s", c.farm, out)
 		}
-		// The client's own choice is the next one: a session says otherwise.
+		// The next choice would be the other backend: a session overrides it.
 		a.must("session", "create", c.farm, c.other, map[string]string{"1": "0", "2": "1"}[was])
 		for range 4 {
 			if is := ask(c.other); is != was {

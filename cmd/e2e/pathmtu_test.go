@@ -14,11 +14,11 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// narrow is what the router lets through towards the clients beyond it.
+// narrow is the MTU of the router's link to the clients beyond it.
 const narrow = 1280
 
-// narrowSite has clients behind a router, and one farm for each NAT type and
-// version of IP, by port.
+// narrowSite returns a site with clients behind a router, and one farm for each NAT type and
+// IP version, by port.
 func narrowSite(t *testing.T, protocol string) (s *housetest.Site, farms map[string]netip.AddrPort) {
 	s = housetest.Plan{Backends: 2, Direct: 2, Router: true}.Build(housetest.New(t))
 	vip4, vip6 := s.VIP(200)
@@ -28,7 +28,7 @@ func narrowSite(t *testing.T, protocol string) (s *housetest.Site, farms map[str
 		{"nat", "nat", "1000"}, {"dnat", "dnat", "1010"}, {"dsr", "dsr", "1020"}, {"stateless", "stateless_dnat", "1030"}, {"several", "stateless_dnat", "1040,1050"},
 	} {
 		for j, vip := range []string{vip4, vip6} {
-			machines, to := s.Backends, fmt.Sprintf(", port: %d", 8080+i) // answers of stateless_dnat are told apart by it
+			machines, to := s.Backends, fmt.Sprintf(", port: %d", 8080+i) // replies of stateless_dnat are distinguished by it
 			if kind.nat == "dsr" {                                        // the port is the client's
 				machines, to = s.Direct, ""
 			}
@@ -46,8 +46,8 @@ func narrowSite(t *testing.T, protocol string) (s *housetest.Site, farms map[str
 	return s, farms
 }
 
-// narrowed has a machine tell whoever sends more than narrow to the clients
-// beyond the router, by this way.
+// narrowed sets the MTU of a machine's route to the clients beyond the router, so that it
+// sends ICMP errors for larger packets.
 func narrowed(n *housetest.Namespace, way4, way6 string) {
 	for _, way := range []string{"route replace 10.10.3.0/24 " + way4, "-6 route replace fd00:3::/64 " + way6} {
 		n.Run("ip", strings.Fields(way+" mtu lock "+fmt.Sprint(narrow))...)
@@ -57,7 +57,7 @@ func narrowed(n *housetest.Namespace, way4, way6 string) {
 func TestPathMTUIsFoundInEveryMode(t *testing.T) {
 	notUnderRace(t)
 	s, farms := narrowSite(t, "tcp")
-	narrowed(s.Router, "dev beyond", "dev beyond metric 256") // in place of the one that comes with the address
+	narrowed(s.Router, "dev beyond", "dev beyond metric 256") // replaces the automatic one
 	largeThings(t, s, farms)
 }
 
@@ -65,17 +65,17 @@ func TestPathMTUOfTheAppliancesOwnWayIsFound(t *testing.T) {
 	notUnderRace(t)
 	s, farms := narrowSite(t, "tcp")
 	narrowed(s.Appliance, "via 10.10.1.254", "via fd00:1::fe")
-	for _, d := range s.Direct { // they answer without the appliance
+	for _, d := range s.Direct { // they reply without the appliance
 		narrowed(d.Namespace, "via 10.10.1.254", "via fd00:1::fe")
 	}
-	// Which of several ports an answer comes from is rewritten before the way it
-	// leaves by is known: a limit of that.
+	// With several ports the source port of a reply is rewritten before its route is known,
+	// which is a limitation.
 	delete(farms, "several4")
 	delete(farms, "several6")
 	largeThings(t, s, farms)
 }
 
-// largeThings has clients get what takes packets larger than their way allows.
+// largeThings makes clients download data in packets larger than their path allows.
 func largeThings(t *testing.T, s *housetest.Site, farms map[string]netip.AddrPort) {
 	t.Helper()
 	for i := range 2 {
@@ -95,7 +95,7 @@ func largeThings(t *testing.T, s *housetest.Site, farms map[string]netip.AddrPor
 			}
 			a.Close()
 		}
-		// The kernel remembers what it was told, by client: the next is to find out.
+		// The kernel caches path MTUs by client: the next one must discover it.
 		for _, m := range append(s.Backends, s.Direct...) {
 			m.Run("ip", "route", "flush", "cache")
 			m.Run("ip", "-6", "route", "flush", "cache")
@@ -132,7 +132,7 @@ func tooBig(f *housetest.Frame) bool {
 
 func TestRefusedDatagramsAreToldToClientsInEveryMode(t *testing.T) {
 	notUnderRace(t)
-	s, farms := narrowSite(t, "udp") // nobody listens on any backend
+	s, farms := narrowSite(t, "udp") // nothing listens on the backends
 	for name, to := range farms {
 		began := time.Now()
 		_, err := s.Far.Ask("udp", netip.AddrPort{}, to.String())

@@ -13,13 +13,13 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// Control messages of PPTP (RFC 2637 §2), as much as a helper reads of them.
+// Control messages of PPTP (RFC 2637 §2), as far as a helper reads them.
 const (
 	pptpStart, pptpStarted = 1, 2
 	pptpCall, pptpAnswer   = 7, 8
 )
 
-// pptpMessage is a message of that length; fields are put where they are said to be.
+// pptpMessage returns a message of that length with fields at the given offsets.
 func pptpMessage(kind uint16, length int, fields map[int]uint16) []byte {
 	b := make([]byte, length)
 	binary.BigEndian.PutUint16(b, uint16(length))
@@ -56,8 +56,8 @@ func greFrame(call uint16, text string) []byte {
 	return append(append(b, 0, 0, 0, 1), text...)
 }
 
-// pptpServer takes calls, all with one number at each server, and tells in the
-// tunnel who it is and whom it sees.
+// pptpServer accepts calls, all with the same number at each server, and sends its name and
+// the client address in the tunnel.
 func pptpServer(m *housetest.Machine, call uint16) {
 	l := m.Listen("tcp", m.V4+":1723")
 	gre := m.ListenPacket("ip4:47", m.V4)
@@ -99,7 +99,7 @@ func pptpServer(m *housetest.Machine, call uint16) {
 func TestPPTPCallsAndTheirTunnelsGoThrough(t *testing.T) {
 	s := housetest.Plan{Backends: 2, Clients: 2}.Build(housetest.New(t))
 	for _, b := range s.Backends {
-		pptpServer(b, 0x1234) // both number their calls alike
+		pptpServer(b, 0x1234) // both use the same call number
 	}
 	vips := bothNATs(t, s, 1723, "pptp")
 	for _, client := range s.Clients {
@@ -114,7 +114,7 @@ func TestPPTPCallsAndTheirTunnelsGoThrough(t *testing.T) {
 			if _, err := pptpRead(c, pptpStarted); err != nil {
 				t.Fatalf("%s: %v", vip, err)
 			}
-			_, _ = c.Write(pptpMessage(pptpCall, 168, map[int]uint16{12: 7})) // both clients too
+			_, _ = c.Write(pptpMessage(pptpCall, 168, map[int]uint16{12: 7})) // so do both clients
 			answer, err := pptpRead(c, pptpAnswer)
 			if err != nil {
 				t.Fatalf("%s: %v", vip, err)
@@ -142,7 +142,7 @@ func TestPPTPCallsAndTheirTunnelsGoThrough(t *testing.T) {
 	}
 }
 
-// address4 is the first IPv4 address of a client.
+// address4 returns the first IPv4 address of a client.
 func address4(n *housetest.Namespace) string {
 	fields := strings.Fields(n.Run("ip", "-4", "-oneline", "address", "show", "dev", "eth0"))
 	address, _, _ := strings.Cut(fields[3], "/")

@@ -15,8 +15,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// pppFrame is text as pppd would send it over a terminal (RFC 1662), written as
-// printf(1) takes it.
+// pppFrame returns text as pppd would send it over a terminal (RFC 1662), in printf(1)
+// syntax.
 func pppFrame(text string) string {
 	sum := uint16(0xffff)
 	for _, b := range []byte(text) {
@@ -36,8 +36,8 @@ func pppFrame(text string) string {
 	return frame + `\176`
 }
 
-// Debian's client calls Debian's server, in which a script takes the place of
-// pppd, since this needs a kernel with PPP: it says where it runs.
+// Debian's client calls Debian's server. A script that prints its location replaces pppd,
+// which needs a kernel with PPP.
 func TestPPTPOfOthersGoesThrough(t *testing.T) {
 	t.Parallel()
 	needs(t, "pptpd", "pptp")

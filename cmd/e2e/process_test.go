@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// footprint is what a process holds, as the system sees it.
+// footprint is a process's resources according to the system.
 type footprint struct {
 	descriptors, threads int
-	anonymous            int64 // bytes of memory of its own (RssAnon)
+	anonymous            int64 // bytes of private memory (RssAnon)
 	cpu                  time.Duration
 }
 
@@ -47,22 +47,21 @@ func footprintOf(t *testing.T, pid int) footprint {
 	return f
 }
 
-// cpuOf is the CPU time a process has used; the system counts it in ticks of a
-// hundredth of a second.
+// cpuOf returns the CPU time of a process, in ticks of 10 ms.
 func cpuOf(t *testing.T, pid int) time.Duration {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(b), ") ") // the name may hold blanks
+	_, rest, _ := strings.Cut(string(b), ") ") // the name may contain blanks
 	fields := strings.Fields(rest)
 	user, _ := strconv.Atoi(fields[11])
 	system, _ := strconv.Atoi(fields[12])
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// openFiles names what a process has open, for the message of a failed test.
+// openFiles counts a process's open files by kind, for messages.
 func openFiles(pid int) map[string]int {
 	kinds := map[string]int{}
 	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
@@ -77,8 +76,8 @@ func openFiles(pid int) map[string]int {
 	return kinds
 }
 
-// asOne runs the test as whoever runs the tests: for what the appliance's user
-// makes no difference to.
+// asOne returns the user who runs the tests, for tests where the appliance's user makes no
+// difference.
 func asOne() identity {
 	if os.Geteuid() == 0 {
 		return identity{name: "root"}
@@ -86,11 +85,11 @@ func asOne() identity {
 	return identity{name: "user"}
 }
 
-// long reports whether the tests take the time and the numbers the design
-// promises; else they are as thorough as fits in a minute for all of them.
+// long reports whether tests use the full durations and sizes of the design; otherwise they
+// are scaled to a minute in total.
 func long() bool { return os.Getenv("SLUICE_E2E_LONG") != "" }
 
-// soak is how much longer `make soak` wants load and changes to go on.
+// soak returns the additional duration of load and changes in `make soak`.
 func soak(t *testing.T) time.Duration {
 	t.Helper()
 	d, err := time.ParseDuration(cmp.Or(os.Getenv("SLUICE_E2E_SOAK"), "0"))
@@ -100,7 +99,7 @@ func soak(t *testing.T) time.Duration {
 	return d
 }
 
-// choose is the value for the long run or the one for the short run.
+// choose returns the value for the long run or for the short run.
 func choose[T any](whenLong, whenShort T) T {
 	if long() {
 		return whenLong

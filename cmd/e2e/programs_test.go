@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// attacks are tried by a program of the operator; each prints its number where it works.
-// DATA, MGMT and ENGINE are replaced.
+// attacks are tried by an operator's program; each prints its number if it succeeds. DATA,
+// MGMT and ENGINE are replaced.
 var attacks = []string{
 	`cat DATA/node.key`, `cat DATA/api.pem`, `cat DATA/store.db`, `ls DATA`, `cat DATA/hooks/on-farm-start.attack`,
 	`cat /proc/MGMT/cwd/node.key`, `cat /proc/MGMT/environ`, `cat /proc/MGMT/mem`, `cat /proc/MGMT/fd/*`, `kill -0 MGMT`, `kill -0 ENGINE`,
@@ -25,7 +25,7 @@ var attacks = []string{
 	`perl -e 'exit(syscall(101, 16, MGMT, 0, 0) < 0)'`, `unshare -U true`, `sudo -n true`, `su -c true nobody`,
 }
 
-// hook puts a program into the folder of hooks, as the operator does.
+// hook puts a program into the hooks folder, like an operator.
 func (a *appliance) hook(name, script string) {
 	a.t.Helper()
 	path := filepath.Join(a.data, "hooks", name)
@@ -42,7 +42,7 @@ func (a *appliance) hook(name, script string) {
 	}
 }
 
-// hookRan waits for the end of a script and returns its line of the log.
+// hookRan waits for the end of a script and returns its log line.
 func (a *appliance) hookRan(script string) string {
 	a.t.Helper()
 	ended := regexp.MustCompile(`msg="script (ran|failed)".*script=` + script + ` .*`)
@@ -58,7 +58,7 @@ func (a *appliance) hookRan(script string) string {
 	return line
 }
 
-// calls reports whether any process was called with these words.
+// called reports whether some process has these words in its command line.
 func called(words string) bool {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, file := range files {
@@ -96,8 +96,8 @@ func TestAProgramOfTheOperatorIsKeptFromTheAppliance(t *testing.T) {
 	})
 }
 
-// A program that would use up the machine is ended, with all it started. Of processes it
-// starts 300 at most here, whatever the sandbox does.
+// A program that would exhaust the machine is ended with all its children. It starts at most
+// 300 processes here, whatever the sandbox does.
 func TestAProgramOfTheOperatorCannotUseUpTheMachine(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := startIn(t, who, dataDir(t, who), surroundings{shell: "ulimit -S -u 3000 2>/dev/null"})
@@ -133,7 +133,7 @@ func TestAProgramOfTheOperatorCannotUseUpTheMachine(t *testing.T) {
 	})
 }
 
-// plugin puts a program into the folder of the monitoring plugins, gone after the test.
+// plugin puts a program into the folder of monitoring plugins, deleted after the test.
 func plugin(t *testing.T, name, script string) {
 	t.Helper()
 	const folder = "/usr/lib/nagios/plugins"
@@ -172,8 +172,8 @@ func TestAPluginAsksItsServer(t *testing.T) {
 	})
 }
 
-// The operator's own plugins are in the data directory, and in backups, which bring them back
-// where the command runs on the machine itself.
+// The operator's own plugins are in the data directory and in backups. A restore brings them
+// back if the command runs on the machine itself.
 func TestPluginsOfTheOperatorAreInBackups(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
@@ -205,7 +205,7 @@ func TestPluginsOfTheOperatorAreInBackups(t *testing.T) {
 	})
 }
 
-// Perl, Python and the plugins of Debian run as they did.
+// Perl, Python and Debian's plugins run as before.
 func TestPluginsOfDebianRun(t *testing.T) {
 	if _, err := os.Stat("/usr/lib/nagios/plugins/check_dummy"); err != nil {
 		t.Skip("needs the monitoring plugins of Debian")
@@ -231,7 +231,7 @@ func TestPluginsOfDebianRun(t *testing.T) {
 	})
 }
 
-// A progd that dies is replaced; a check that it was carrying out says that nobody was asked.
+// A progd that dies is replaced, and a check in progress has an unknown result.
 func TestAProgdThatDiesTakesNoBackendDown(t *testing.T) {
 	name := fmt.Sprintf("check_e2e_%d", os.Getpid())
 	hidden := fmt.Sprintf("sleep 97%d", os.Getpid())
@@ -266,7 +266,7 @@ func TestAProgdThatDiesTakesNoBackendDown(t *testing.T) {
 	})
 }
 
-// mgmt starts nothing, so that one who has taken it over cannot either.
+// mgmt has no child processes, so that a compromised mgmt cannot start any.
 func TestMgmtHasNoChildren(t *testing.T) {
 	who := asOne()
 	a := start(t, who, dataDir(t, who))

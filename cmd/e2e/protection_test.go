@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// kernelStatus is what the kernel says of a process.
+// kernelStatus returns the kernel's status of a process.
 func kernelStatus(t *testing.T, pid int) map[string]string {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -22,8 +22,7 @@ func kernelStatus(t *testing.T, pid int) map[string]string {
 	return fields
 }
 
-// What `sluice status` says of the roles is what the kernel says of them, of all
-// their threads.
+// The output of `sluice status` about roles matches the kernel's, for all their threads.
 func TestStatusShowsWhatProtectsEachRole(t *testing.T) {
 	if _, err := os.Stat("/proc/sys/kernel/seccomp"); err != nil {
 		t.Skip("needs a kernel with seccomp")

@@ -20,7 +20,7 @@ func needs(t *testing.T, programs ...string) {
 	sysnettest.Need(t, programs...)
 }
 
-// served is a directory everyone may read, with the file "who" that holds a name
+// served returns a directory readable by all users, with the file "who" that contains a name
 // and the file "much" of 300 kB.
 func served(t *testing.T, name string) string {
 	t.Helper()
@@ -56,8 +56,8 @@ func each(l net.Listener, serve func(c net.Conn)) {
 	}()
 }
 
-// bothNATs has an appliance carry two farms of both backends in turn, with a VIP
-// each: one that rewrites the client's address, and one that does not.
+// bothNATs makes an appliance carry two farms of both backends in turn, with a VIP each: one
+// rewrites the client's address, the other does not.
 func bothNATs(t *testing.T, s *housetest.Site, port int, protocol string) (vips []string) {
 	t.Helper()
 	yaml := "farms:\n"
@@ -92,7 +92,7 @@ func TestFTPGoesThroughActiveAndPassive(t *testing.T) {
 	var places []place
 	for i, nat := range []string{"nat", "dnat"} {
 		for j, vip := range []string{vip4, vip6} {
-			// Each NAT type has a VIP of its own: the port of FTP is one.
+			// Each NAT type has its own VIP, because FTP has one port.
 			if i == 1 {
 				vip = strings.Replace(vip, "200", "201", 1)
 			}
@@ -196,7 +196,7 @@ func TestSIPCallsGoThrough(t *testing.T) {
 		}
 	}
 	for i, c := range captures {
-		invites, named := map[string]bool{}, 0 // by call: what is lost is sent again
+		invites, named := map[string]bool{}, 0 // by call: lost messages are repeated
 		for _, f := range c.Stop() {
 			if text := string(f.Payload); f.Protocol == "udp" && !f.Outgoing && strings.HasPrefix(text, "INVITE ") {
 				_, id, _ := strings.Cut(text, "Call-ID: ")
@@ -205,8 +205,8 @@ func TestSIPCallsGoThrough(t *testing.T) {
 					continue
 				}
 				invites[id] = true
-				// The helper writes the backend's address for the VIP, and the
-				// appliance's for the client: answers and media come back to it.
+				// The helper replaces the VIP by the backend's address, and the client's by
+				// the appliance's, so that replies and media return to it.
 				if strings.HasPrefix(text, "INVITE sip:service@"+s.Backends[i].V4) && strings.Contains(text, "Via: SIP/2.0/UDP "+housetest.ApplianceBack4) && strings.Contains(text, "c=IN IP4 "+housetest.ApplianceBack4) {
 					named++
 				}
@@ -218,7 +218,7 @@ func TestSIPCallsGoThrough(t *testing.T) {
 	}
 }
 
-// sip starts sipp as a server, which wants a directory it may write into.
+// sip starts sipp as a server, which needs a writable directory.
 func sip(t *testing.T, n *housetest.Namespace, args ...string) {
 	t.Helper()
 	cmd := n.Serve("sipp", append(args, "-nostdin", "-trace_err", "-error_file", filepath.Join(t.TempDir(), "errors"))...)

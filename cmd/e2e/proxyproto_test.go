@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A header comes in and one goes out, by the engine as it is locked in.
+// The sandboxed engine accepts and sends PROXY protocol headers.
 func TestClientsAreIntroducedAndAnnounced(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		announced := rawBackend(t, func(c net.Conn, r *bufio.Reader) {

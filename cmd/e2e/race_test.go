@@ -2,5 +2,5 @@
 
 package e2e_test
 
-// raceBuild: the tests run under the race detector, so the appliance does too.
+// raceBuild means that the tests and the appliance run under the race detector.
 const raceBuild = true

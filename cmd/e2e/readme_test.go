@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// A newcomer pastes the two blocks of the README's first farm into two
-// terminals. Here sudo is a script, make installs below a directory of the test,
-// and the data directory is fresh; the rest is what the README says.
+// A new user pastes the two blocks of the README's first farm into two terminals. Here sudo
+// is a script, make installs below a test directory, and the data directory is empty;
+// everything else is as in the README.
 func TestFirstFarmOfTheReadmeWorksByCopyAndPaste(t *testing.T) {
 	t.Parallel()
 	if !inNamespace(t) {
@@ -36,7 +36,7 @@ func TestFirstFarmOfTheReadmeWorksByCopyAndPaste(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a terminal does
+	runs.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // like a terminal
 	if err := runs.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestFirstFarmOfTheReadmeWorksByCopyAndPaste(t *testing.T) {
 		t.Fatal("the appliance of the README did not start")
 	}
 	for _, port := range regexp.MustCompile(`http\.server (\d+)`).FindAllStringSubmatch(blocks[0], -1) {
-		within(t, 20*time.Second, "the backend on port "+port[1]+" listens", func() error { // before a newcomer is at the other terminal
+		within(t, 20*time.Second, "the backend on port "+port[1]+" listens", func() error { // before the user is at the other terminal
 			c, err := net.Dial("tcp4", "127.0.0.1:"+port[1])
 			if err == nil {
 				err = c.Close()
@@ -82,7 +82,7 @@ func TestFirstFarmOfTheReadmeWorksByCopyAndPaste(t *testing.T) {
 	}
 }
 
-// shellBlocks are the blocks of shell below that heading of the README.
+// shellBlocks returns the shell blocks below that heading of the README.
 func shellBlocks(t *testing.T, heading string) (out []string) {
 	t.Helper()
 	readme, err := os.ReadFile("../../README.md")
@@ -97,8 +97,8 @@ func shellBlocks(t *testing.T, heading string) (out []string) {
 	return out
 }
 
-// firstUser is who has only the sources: a directory for what is installed, and
-// programs that stand for those that need a password or write to the system.
+// firstUser is a user with only the sources: a directory for installed files, and
+// replacements for programs that need a password or write to the system.
 type firstUser struct {
 	t         *testing.T
 	dir, root string
@@ -130,7 +130,7 @@ func newcomer(t *testing.T) firstUser {
 	return u
 }
 
-// shell runs a block in the folder of the sources, to the first line that fails.
+// shell runs a block in the source folder, up to the first line that fails.
 func (u firstUser) shell(block string) *exec.Cmd {
 	cmd := exec.Command("/bin/sh", "-e", "-c", block)
 	cmd.Dir = u.root

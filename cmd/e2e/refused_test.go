@@ -20,7 +20,7 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
-// uid is the user a role runs as.
+// uid returns the user of a role.
 func (a *appliance) uid(role string) int {
 	a.t.Helper()
 	var st syscall.Stat_t
@@ -30,19 +30,19 @@ func (a *appliance) uid(role string) int {
 	return int(st.Uid)
 }
 
-// publish hands the engine a snapshot in the place of mgmt, as the user mgmt
-// runs as, and returns its answer.
+// publish sends the engine a snapshot in place of mgmt, as mgmt's user, and returns the
+// response.
 func (a *appliance) publish(snapshot *os.File) (ack link.Ack) {
 	a.t.Helper()
 	uid, failed := a.uid("mgmt"), make(chan error, 1)
-	mgmt := a.pid("mgmt") // it would take its place back at once
+	mgmt := a.pid("mgmt") // otherwise it would reconnect at once
 	if err := syscall.Kill(mgmt, syscall.SIGSTOP); err != nil {
 		a.t.Fatal(err)
 	}
 	defer func() { _ = syscall.Kill(mgmt, syscall.SIGCONT) }()
-	time.Sleep(100 * time.Millisecond) // until it stands still and what it sent was taken
+	time.Sleep(100 * time.Millisecond) // until it is stopped and its last message was handled
 	go func() {
-		runtime.LockOSThread() // for good: this thread gets another user and ends with the goroutine
+		runtime.LockOSThread() // permanently: this thread changes its user and ends with the goroutine
 		if uid != os.Geteuid() {
 			if _, _, errno := syscall.RawSyscall(syscall.SYS_SETRESUID, ^uintptr(0), uintptr(uid), ^uintptr(0)); errno != 0 {
 				failed <- errno
@@ -124,7 +124,7 @@ func TestRefusedSnapshotKeepsTheOldOneServing(t *testing.T) {
 				t.Errorf("%s: the engine answers %+v", bad.name, ack)
 			}
 		}
-		// mgmt has taken its place again, and goes on as if nothing had been.
+		// mgmt has reconnected and continues normally.
 		within(t, 2*time.Second, "a change is taken", func() error {
 			if code, text := a.rest(key, put, "/farms/shop", map[string]any{"error503": "x"}); code != http.StatusOK {
 				return fmt.Errorf("%d %s", code, text)
@@ -132,8 +132,8 @@ func TestRefusedSnapshotKeepsTheOldOneServing(t *testing.T) {
 			return nil
 		})
 
-		// After the last generation there is none: from now on the engine
-		// refuses whatever mgmt publishes.
+		// After the highest generation no newer one exists: from now on the engine refuses
+		// all snapshots of mgmt.
 		last, err := snapshot.Encode(math.MaxUint64, &config)
 		if err != nil {
 			t.Fatal(err)

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// teller is a TCP server that says its name, and who it was told the client is,
-// and then sends back what comes.
+// teller starts a TCP server that sends its name and the announced client address, and then
+// echoes.
 func teller(t *testing.T, name string) string {
 	t.Helper()
 	return rawBackend(t, func(c net.Conn, in *bufio.Reader) {
@@ -28,7 +28,7 @@ func teller(t *testing.T, name string) string {
 	})
 }
 
-// told connects to a relay and returns what the server says.
+// told connects to a relay and returns the server's line.
 func told(to string) (string, error) {
 	c, err := net.DialTimeout("tcp", to, time.Second)
 	if err != nil {
@@ -39,9 +39,9 @@ func told(to string) (string, error) {
 	return bufio.NewReader(c).ReadString('\n')
 }
 
-// A TCP farm in userspace, by YAML and the command line: backends are told who
-// the client is, sessions keep him where he is, and an engine that is killed is
-// back within a second with its sessions.
+// A TCP farm in userspace, by YAML and the command line. Backends get the client address,
+// sessions keep clients on their backend, and a killed engine returns within a second with
+// its sessions.
 func TestTCPFarmsComeBackWithTheirSessions(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
@@ -75,8 +75,8 @@ func TestTCPFarmsComeBackWithTheirSessions(t *testing.T) {
 	})
 }
 
-// The address of an http farm goes to a TCP farm in one change, and back:
-// sockets are handed on, and no client is refused meanwhile.
+// The address of an http farm moves to a TCP farm in one change, and back. Sockets are
+// passed on, and no client is refused meanwhile.
 func TestAddressesGoFromOneKindOfFarmToAnother(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
@@ -101,7 +101,7 @@ func TestAddressesGoFromOneKindOfFarmToAnother(t *testing.T) {
 				switch {
 				case err == nil:
 					_ = c.Close()
-				case errors.Is(err, syscall.ECONNRESET): // the farm it came to was deleted
+				case errors.Is(err, syscall.ECONNRESET): // its farm was deleted
 				default:
 					t.Log(err)
 					refused.Add(1)

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A rename is no restart: the connection goes on, in the middle of an answer
-// too, and what was counted, remembered and logged is there under the new name.
+// A rename is no restart: connections continue, even in the middle of a response, and
+// counters, sessions and logs are kept under the new name.
 func TestARunningFarmIsRenamedUnderItsTraffic(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		data := dataDir(t, who)

@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// failing is a backend that answers requests and fails its check, which asks for /alive.
+// failing starts a backend that serves requests but fails its check of /alive.
 func failing(t *testing.T) (addr string, requests *atomic.Int64) {
 	t.Helper()
 	requests = new(atomic.Int64)
@@ -34,7 +34,7 @@ func failing(t *testing.T) (addr string, requests *atomic.Int64) {
 	return s.Listener.Addr().String(), requests
 }
 
-// steadily calls ask without pause until stop is called, which returns how often it was.
+// steadily calls ask continuously until stop, which returns the number of calls.
 func steadily(ask func()) (stop func() int) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
@@ -48,8 +48,8 @@ func steadily(ask func()) (stop func() int) {
 	return func() int { cancel(); done.Wait(); return n }
 }
 
-// What a check found holds through the restart of any role, and of all of them: no request
-// reaches a backend that fails its check, whoever carries its farm.
+// Check results survive the restart of any role, and of all: no request reaches a backend
+// that fails its check, on any data path.
 func TestNoRestartSendsTrafficToABackendThatFailsItsCheck(t *testing.T) {
 	t.Parallel()
 	dead, requests := failing(t)
@@ -137,13 +137,13 @@ func TestNoRestartSendsTrafficToABackendThatFailsItsCheck(t *testing.T) {
 	}
 }
 
-// inDocument is a backend at an address as documents have it.
+// inDocument returns a backend in document syntax.
 func inDocument(addr string) string {
 	at := netip.MustParseAddrPort(addr)
 	return fmt.Sprintf("{ip: %v, port: %d}", at.Addr(), at.Port())
 }
 
-// Without the verdicts of an earlier run a start probes before clients come in.
+// Without earlier results a start probes before it accepts clients.
 func TestAStartProbesBeforeClientsComeIn(t *testing.T) {
 	t.Parallel()
 	dead, requests := failing(t)
@@ -174,7 +174,7 @@ farms:
 	wantAnswer(t, fmt.Sprintf("http://127.0.0.1:%d/", port), "live")
 }
 
-// Rules of the kernel follow verdicts through restarts as well.
+// Kernel rules also follow check results through restarts.
 func TestNoRestartSendsTrafficToADeadBackendOfTheKernel(t *testing.T) {
 	notUnderRace(t)
 	s := housetest.Plan{Backends: 2, Sources: 4}.Build(housetest.New(t))

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Clients that were here before the engine was killed are known to the next one:
-// all of them making full handshakes at once would be the second blow.
+// TLS sessions can be resumed after the engine was killed; otherwise all clients would make
+// full handshakes at once.
 func TestTLSSessionsResumeAfterTheEngineWasKilled(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// folder is a new one with files of that content by name.
+// folder returns a new folder with these files.
 func folder(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -21,7 +21,7 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// The picture comes by a connection of its own, to a port the scanner names.
+// The image is sent on a separate connection, to a port announced by the scanner.
 func TestScannersSendTheirPicturesThrough(t *testing.T) {
 	needs(t, "saned", "scanimage", "env")
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
@@ -59,7 +59,7 @@ func TestScannersSendTheirPicturesThrough(t *testing.T) {
 			}
 			got[picture[:2]]++
 		}
-		if got["P5"] != 2 || got["P6"] != 2 { // without and with colours, as the two send them
+		if got["P5"] != 2 || got["P6"] != 2 { // the two send grey and colour
 			t.Errorf("%s: %v", scanner, got)
 		}
 	}

@@ -14,9 +14,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// sctpSocket is a one-to-one SCTP socket (RFC 6458 §4) of a namespace, bound to
-// one address: its peers are told of no other. What waits on it waits ten
-// seconds at most.
+// sctpSocket returns a one-to-one SCTP socket (RFC 6458 §4) of a namespace, bound to and
+// announcing one address, with a timeout of ten seconds.
 func sctpSocket(n *housetest.Namespace, at string) (fd int, err error) {
 	addr := netip.MustParseAddrPort(at)
 	n.Do(func() { fd, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, unix.IPPROTO_SCTP) })
@@ -32,7 +31,7 @@ func sctpSocket(n *housetest.Namespace, at string) (fd int, err error) {
 	return fd, os.NewSyscallError("bind", unix.Bind(fd, &unix.SockaddrInet4{Addr: addr.Addr().As4(), Port: int(addr.Port())}))
 }
 
-// sctpServer tells everybody who connects its name and what it sees of them.
+// sctpServer sends every client its name and the client's address.
 func sctpServer(t *testing.T, n *housetest.Namespace, name, at string) {
 	t.Helper()
 	fd, err := sctpSocket(n, at)
@@ -53,7 +52,7 @@ func sctpServer(t *testing.T, n *housetest.Namespace, name, at string) {
 			default:
 			}
 			if err != nil {
-				continue // nobody came for a while
+				continue // timeout without a client
 			}
 			peer := from.(*unix.SockaddrInet4)
 			_, _ = unix.Write(c, fmt.Appendf(nil, "%s %s", name, netip.AddrFrom4(peer.Addr)))
@@ -62,7 +61,7 @@ func sctpServer(t *testing.T, n *housetest.Namespace, name, at string) {
 	}()
 }
 
-// sctpAsk connects and returns what the server says.
+// sctpAsk connects and returns the server's message.
 func sctpAsk(n *housetest.Namespace, from, to string) (string, error) {
 	fd, err := sctpSocket(n, from)
 	defer unix.Close(fd)
@@ -98,8 +97,8 @@ func TestSCTPAssociationsGoThroughFarms(t *testing.T) {
 - {name: plain, profile: l4xnat, vip: `+vip+`, vport: 5000, protocol: sctp, nattype: dnat, algorithm: roundrobin, backends: [{ip: 10.10.2.11}, {ip: 10.10.2.12}]}
 - {name: everything, profile: l4xnat, vip: 10.10.1.1, vport: "*", protocol: all, nattype: dnat, backends: [{ip: 10.10.2.12}]}
 `)
-	// In that kernel some thirty programs of iptables may take longer than a
-	// change is waited for. One that was not made in time is made again.
+	// In that kernel some thirty runs of iptables may take longer than the limit of a
+	// change. One that was too slow is repeated.
 	within(t, 90*time.Second, "farms are carried", func() error {
 		if out, status := a.run("apply", "--yes", "-f", farms); status != 0 {
 			return errors.New(out)

@@ -15,10 +15,10 @@ const (
 	secondaryAddress = "127.0.0.54"
 )
 
-// secondary is a server that copies the zone of the primary, with a secret by the key ns2.
+// secondary is a server that copies the primary's zone, with the secret of key ns2.
 type secondary struct {
 	program string
-	// start is its command line in a directory of its own.
+	// start returns its command line for its own directory.
 	start func(t *testing.T, dir, zone, secret string) []string
 }
 
@@ -66,7 +66,7 @@ zone %[4]q { type secondary; file "zone"; primaries { %[3]s%[6]s; }; allow-notif
 `, dir, secondaryAddress, primaryAddress, zone, key, signed))}
 }}
 
-// written puts a configuration into a directory.
+// written writes a configuration into a directory.
 func written(t *testing.T, dir, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, "conf")
@@ -90,7 +90,7 @@ func (s *secondary) runs(t *testing.T, zone, secret string) {
 	})
 }
 
-// dig is what a server answers, one record a line.
+// dig returns a server's answer, one record per line.
 func dig(server string, args ...string) string {
 	out, err := exec.Command("dig", append([]string{"@" + server, "+short", "+tries=1", "+time=2"}, args...)...).CombinedOutput()
 	if err != nil {
@@ -99,14 +99,13 @@ func dig(server string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// A zone of the farm is copied by another server, which is told of each change: without
-// that it would ask after an hour.
+// A secondary is notified of each change of a zone; otherwise it would check after an hour.
 func TestASecondaryHasAChangeOfAZoneAtOnce(t *testing.T) {
 	t.Run("knot", func(t *testing.T) { isCopied(t, knot, "") })
 	t.Run("bind", func(t *testing.T) { isCopied(t, bind, "") })
 }
 
-// With a key both sign all they say to each other.
+// With a key both sign all their messages.
 func TestASecondaryWithAKeyHasAChangeOfAZoneAtOnce(t *testing.T) {
 	t.Run("knot", func(t *testing.T) { isCopied(t, knot, "MDEyMzQ1Njc4OWFiY2RlZg==") })
 	t.Run("bind", func(t *testing.T) { isCopied(t, bind, "MDEyMzQ1Njc4OWFiY2RlZg==") })
@@ -128,7 +127,7 @@ func isCopied(t *testing.T, by secondary, secret string) {
 			t.Errorf("the secret is shown:\n%s", out)
 		}
 	}
-	if out, err := exec.Command("ip", "address", "add", secondaryAddress+"/32", "dev", "lo").CombinedOutput(); err != nil { // bind listens on what interfaces have
+	if out, err := exec.Command("ip", "address", "add", secondaryAddress+"/32", "dev", "lo").CombinedOutput(); err != nil { // bind listens on interface addresses only
 		t.Fatalf("%v: %s", err, out)
 	}
 	by.runs(t, "example.com", secret)

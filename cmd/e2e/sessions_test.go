@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// sessionStatistics is what statistics tell of sessions.
+// sessionStatistics holds the session part of statistics.
 type sessionStatistics struct {
 	Sessions []struct {
 		Client, Session, Service, TTL, Type string
@@ -35,7 +35,7 @@ func (a *appliance) sessions(key, path string) (out sessionStatistics, err error
 	return out, nil
 }
 
-// comeAs sends a request with a session cookie and returns who answered.
+// comeAs sends a request with a session cookie and returns the backend's name.
 func comeAs(t *testing.T, url, cookie string) string {
 	t.Helper()
 	text, err := getAs(url, cookie)
@@ -107,7 +107,7 @@ func TestStatisticsShowSessionsUntilTheyEnd(t *testing.T) {
 		if got, err := a.sessions(key, "shop"); err != nil || *got.Total != 0 || len(got.Sessions) != 0 {
 			t.Errorf("while the engine is stuck: %+v, %v", got, err)
 		}
-		_ = syscall.Kill(pid, syscall.SIGCONT) // on a slow machine it was replaced by now
+		_ = syscall.Kill(pid, syscall.SIGCONT) // on a slow machine it was replaced already
 		within(t, 10*time.Second, "an engine that goes on is asked again", func() error {
 			if got, err := a.sessions(key, "shop"); err != nil || *got.Total != 5 {
 				return fmt.Errorf("%+v, %v", got, err)
@@ -151,7 +151,7 @@ func TestStatisticsShowSessionsUntilTheyEnd(t *testing.T) {
 	})
 }
 
-// Static sessions are there from the first request on, whatever was restarted.
+// Static sessions work from the first request on, after any restart.
 func TestStaticSessionsSurviveRestarts(t *testing.T) {
 	who := asOne()
 	data := dataDir(t, who)

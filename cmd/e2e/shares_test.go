@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// asksUDP asks as clients of UDP do, again when no answer comes.
+// asksUDP sends a datagram and repeats it without a reply, like UDP clients.
 func asksUDP(c net.Conn, text string) error {
 	b := make([]byte, 64)
 	var err error
 	for range 10 {
 		if _, err = c.Write([]byte(text)); err != nil {
-			continue // what an ICMP error says is for the datagram before
+			continue // an ICMP error concerns the previous datagram
 		}
 		_ = c.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
 		var n int
@@ -47,8 +47,7 @@ func echoesUDP(t *testing.T) string {
 	return c.LocalAddr().String()
 }
 
-// With few descriptors neither flows of UDP nor clients of HTTP and TCP can take
-// all of them from the others.
+// With few descriptors, UDP flows and HTTP and TCP clients cannot starve each other.
 func TestFlowsAndConnectionsLeaveEachOtherDescriptors(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := startIn(t, who, dataDir(t, who), surroundings{shell: fmt.Sprintf("ulimit -n %d", fewDescriptors)})
@@ -117,7 +116,7 @@ func TestFlowsAndConnectionsLeaveEachOtherDescriptors(t *testing.T) {
 	})
 }
 
-// asksTCP sends a text on a connection of its own and wants it back.
+// asksTCP sends a text on a new connection and expects an echo.
 func asksTCP(addr, text string) error {
 	c, err := net.DialTimeout("tcp4", addr, 5*time.Second)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A zone is signed by one setting; with the DS record it shows, a resolver believes it, also
-// when every role has died and the configuration came back from its own document.
+// A zone is signed by one setting. With the DS record shown, a resolver validates it, also
+// after all roles were killed and the configuration was restored from a document.
 func TestAZoneIsSignedAndStaysSo(t *testing.T) {
 	t.Parallel()
 	if !inNamespace(t) {

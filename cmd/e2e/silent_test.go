@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A backend that stands still is connected to by its kernel, and most clients go
-// before any time-out of the farm. Both kinds of farms say so, until it answers.
+// The kernel of a stopped backend accepts connections, and most clients leave before any
+// timeout of the farm. Both kinds of farms report the problem until the backend responds.
 func TestABackendThatAcceptsAndNeverAnswersIsTheFarmsProblem(t *testing.T) {
 	t.Parallel()
 	var answers atomic.Bool
@@ -31,7 +31,7 @@ func TestABackendThatAcceptsAndNeverAnswersIsTheFarmsProblem(t *testing.T) {
 				return
 			}
 			t.Cleanup(func() { c.Close() })
-			if answers.Load() { // what is asked: a client takes no answer before
+			if answers.Load() { // clients accept no response before that
 				_, _ = http.ReadRequest(bufio.NewReader(c))
 				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 			}

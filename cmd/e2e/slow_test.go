@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// drip sends text one byte each second and returns the answer and when it came.
+// drip sends text one byte per second and returns the response and its time.
 func drip(addr, text string, end time.Duration) (answer string, after time.Duration) {
 	c, err := net.Dial("tcp4", addr)
 	if err != nil {
@@ -36,8 +36,8 @@ func drip(addr, text string, end time.Duration) (answer string, after time.Durat
 	return string(first) + string(rest), after
 }
 
-// A head must be whole within reqtimeout, however slowly it comes; a body may
-// take its time as long as some of it comes within reqtimeout.
+// A head must be complete within reqtimeout, however slowly it is sent. A body may take
+// longer as long as some of it arrives within each reqtimeout.
 func TestSlowClientsAreAnsweredByTheClockAndDisturbNobody(t *testing.T) {
 	who := asOne()
 	a := start(t, who, dataDir(t, who))

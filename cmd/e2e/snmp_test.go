@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// The kernel's helper looks into every message and refuses what is no SNMP.
+// The kernel's helper parses every message and drops those that are not SNMP.
 func TestSNMPAgentsAreAskedThrough(t *testing.T) {
 	t.Parallel()
 	needs(t, "snmpd", "snmpget")
@@ -45,11 +45,11 @@ func TestSNMPAgentsAreAskedThrough(t *testing.T) {
 	}
 }
 
-// sysName is what an agent is called (RFC 3418).
+// sysName is the name of an agent (RFC 3418).
 const sysName = "1.3.6.1.2.1.1.5.0"
 
-// Its helper is for answers to broadcasts, which no farm gets; names have to be
-// found with it assigned.
+// Its helper is for replies to broadcasts, which no farm gets; lookups must work with it
+// assigned.
 func TestNetBIOSNamesAreAskedForThrough(t *testing.T) {
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
 	vip, _ := s.VIP(200)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// refuses reports whether a new client is refused, not taken and left waiting.
+// refuses reports whether a new client is refused, not accepted without a response.
 func refuses(addr string) bool {
 	c, err := net.DialTimeout("tcp4", addr, time.Second)
 	if err == nil {
@@ -18,7 +18,7 @@ func refuses(addr string) bool {
 	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// What is under way may end; who comes now goes elsewhere at once.
+// Requests in progress may finish; new clients are refused at once.
 func TestWhoStopsRefusesNewClientsAndFinishesTheOthers(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		for _, whole := range []bool{false, true} {

@@ -12,14 +12,13 @@ import (
 	"time"
 )
 
-// writer changes a text of a farm again and again until it is stopped or its
-// connection breaks.
+// writer changes a text of a farm repeatedly until it is stopped or its connection breaks.
 type writer struct {
 	acknowledged, sent int
-	failure            string // an answer that is neither yes nor "try again"
+	failure            string // a response that is neither success nor "try again"
 }
 
-// write numbers the changes from the given one on.
+// write makes changes numbered from the given one on.
 func (a *appliance) write(key string, from int, stop <-chan struct{}) <-chan writer {
 	out := make(chan writer, 1)
 	go func() {
@@ -27,7 +26,7 @@ func (a *appliance) write(key string, from int, stop <-chan struct{}) <-chan wri
 		defer func() { out <- w }()
 		for {
 			select {
-			case <-stop: // it was not at work when mgmt was killed, or the next mgmt took the request
+			case <-stop: // idle when mgmt was killed, or the next mgmt got the request
 				return
 			default:
 			}
@@ -38,7 +37,7 @@ func (a *appliance) write(key string, from int, stop <-chan struct{}) <-chan wri
 			r.Header.Set("ZAPI_KEY", key)
 			resp, err := insecure.Do(r)
 			if err != nil {
-				return // killed before it answered
+				return // killed before the response
 			}
 			text, err := io.ReadAll(resp.Body)
 			resp.Body.Close()
@@ -56,7 +55,7 @@ func (a *appliance) write(key string, from int, stop <-chan struct{}) <-chan wri
 	return out
 }
 
-// text is the one the API tells.
+// text returns the text according to the API.
 func (a *appliance) text(key string) (string, error) {
 	code, answer := a.rest(key, http.MethodGet, "/farms/shop", nil)
 	var view struct{ Params struct{ Error503 string } }
@@ -72,10 +71,10 @@ func TestNoKillOfMgmtLosesAnAcknowledgedChange(t *testing.T) {
 	a := start(t, who, data)
 	addr := fmt.Sprintf("127.0.0.1:%d", freePort(t))
 	a.must("farm", "create", "shop", "vip=127.0.0.1", "vport="+strings.TrimPrefix(addr, "127.0.0.1:"))
-	a.must("service", "create", "shop", "all") // without a backend: it answers 503 and the text
+	a.must("service", "create", "shop", "all") // without a backend: it responds 503 with the text
 	key := a.key()
 	next, changes, last := 1, 0, ""
-	const lives = 4 // of the instance; in each mgmt is killed five times
+	const lives = 4 // of the instance; mgmt is killed five times in each
 	for life := range lives {
 		for kill := range 5 {
 			stop := make(chan struct{})
@@ -89,7 +88,7 @@ func TestNoKillOfMgmtLosesAnAcknowledgedChange(t *testing.T) {
 			}
 			var now string
 			within(t, 2*time.Second, "the API answers again", func() (err error) { now, err = a.text(key); return err })
-			kept := last // what must be there at least
+			kept := last // the minimum that must be stored
 			if w.acknowledged >= next {
 				kept = fmt.Sprintf("text %d", w.acknowledged)
 			}
@@ -103,7 +102,7 @@ func TestNoKillOfMgmtLosesAnAcknowledgedChange(t *testing.T) {
 			last = now
 			changes, next = changes+w.acknowledged-next+1, w.sent+1
 		}
-		// What the store holds is seen by who opens it anew.
+		// The content of the store is visible after opening it again.
 		now, err := a.text(key)
 		if err != nil {
 			t.Fatal(err)
@@ -127,7 +126,7 @@ func TestNoKillOfMgmtLosesAnAcknowledgedChange(t *testing.T) {
 	t.Logf("%d changes were acknowledged between %d kills", changes, 5*lives)
 }
 
-// answersWith reports whether a farm without backends says that text.
+// answersWith checks that a farm without backends responds with that text.
 func answersWith(addr, text string) error {
 	resp, err := insecure.Get("http://" + addr + "/")
 	if err != nil {

@@ -14,9 +14,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
-// A farm that is made https and told nothing else passes an audit. The whole of
-// it takes two minutes; the short run looks at protocols, ciphers and what the
-// farm says of itself.
+// An https farm with default settings passes an audit. The full audit takes two minutes; the
+// short run checks protocols, ciphers and server defaults.
 func TestAnAuditOfTLSFindsNothingAboveLow(t *testing.T) {
 	t.Parallel()
 	needs(t, "testssl")
@@ -31,19 +30,19 @@ func TestAnAuditOfTLSFindsNothingAboveLow(t *testing.T) {
 	found := filepath.Join(t.TempDir(), "found.json")
 	args := append(choose(nil, []string{"--protocols", "--standard", "--server-defaults"}),
 		"--warnings", "off", "--color", "0", "--nodns", "none", "--ip", "127.0.0.1", "--add-ca", readable(t, root.CertPEM()), "--jsonfile", found, url)
-	said, _ := exec.CommandContext(t.Context(), "testssl", args...).CombinedOutput() // it ends with the number of its findings
+	said, _ := exec.CommandContext(t.Context(), "testssl", args...).CombinedOutput() // its exit status is the number of findings
 	text, err := os.ReadFile(found)
 	var findings []struct{ ID, Severity, Finding string }
 	if err != nil || json.Unmarshal(text, &findings) != nil {
 		t.Fatalf("no findings: %v\n%s", err, said)
 	}
-	for _, what := range []string{"TLS1_3", "cipherlist_AVERAGE", "cert_chain_of_trust"} { // that it has looked
+	for _, what := range []string{"TLS1_3", "cipherlist_AVERAGE", "cert_chain_of_trust"} { // these checks must have run
 		if !strings.Contains(string(text), `"`+what+`"`) {
 			t.Errorf("nothing is said of %s:\n%s", what, said)
 		}
 	}
 	for _, f := range findings {
-		// Headers for browsers are up to the backend.
+		// Headers for browsers are the backend's task.
 		if f.ID != "security_headers" && slices.Contains([]string{"MEDIUM", "HIGH", "CRITICAL", "FATAL"}, f.Severity) {
 			t.Errorf("%s: %s: %s", f.Severity, f.ID, f.Finding)
 		}

@@ -18,9 +18,9 @@ import (
 	"time"
 )
 
-// mirror starts a backend whose answer proves which request it belongs to: the
-// path in a header, and as a body either what was sent or as many bytes as the
-// path asks for. It names itself in the header Backend.
+// mirror starts a backend whose responses identify their request: the path in a header, and
+// as body either the request body or as many bytes as the path specifies. Its name is in the
+// header Backend.
 func mirror(t *testing.T, name string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,16 +41,16 @@ func mirror(t *testing.T, name string) string {
 	return s.Listener.Addr().String()
 }
 
-// traffic is a number of clients that repeat nothing: unlike net/http's they
-// take a connection that ends for the failure it is.
+// traffic is a number of clients that never retry: unlike net/http's, they report a
+// connection that ends as a failure.
 type traffic struct {
 	addr            string
-	keeping, coming int           // clients that keep their connection, and that open one each time
-	pause           time.Duration // of a client between two requests, on average
+	keeping, coming int           // clients that keep their connection, and that open a new one each time
+	pause           time.Duration // mean time between two requests of a client
 
 	answered atomic.Int64
 	longest  atomic.Int64 // nanoseconds
-	backends sync.Map     // names of those that answered
+	backends sync.Map     // names of backends that responded
 	mu       sync.Mutex
 	failures []error
 	end      chan struct{}
@@ -133,8 +133,7 @@ func (tr *traffic) stop() {
 	tr.ended.Wait()
 }
 
-// flawless ends the clients and fails the test unless each of their requests
-// was answered rightly.
+// flawless stops the clients and fails the test unless each request got the right response.
 func (tr *traffic) flawless(t *testing.T) {
 	t.Helper()
 	tr.stop()
@@ -145,7 +144,7 @@ func (tr *traffic) flawless(t *testing.T) {
 		tr.answered.Load(), tr.keeping, tr.coming, time.Duration(tr.longest.Load()).Round(time.Millisecond))
 }
 
-// wire is one client connection, without a second try of anything.
+// wire is one client connection without retries.
 type wire struct {
 	net.Conn
 	r *bufio.Reader
@@ -165,8 +164,8 @@ func (c *wire) close() {
 	}
 }
 
-// exchange sends one request and checks that the answer is the one to it.
-// Which request it is goes by number: small ones, large answers, bodies.
+// exchange sends one request and checks the response. number selects the kind: small
+// requests, large responses, bodies.
 func (c *wire) exchange(path string, number int, keep bool) (backend string, err error) {
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 	connection := "keep-alive"

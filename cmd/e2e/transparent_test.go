@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-// A farm the engine carries with nattype dnat: backends, whose way out is the
-// appliance, see the client's address, and their answers reach the engine.
+// In a userspace farm with nattype dnat backends see the client's address. Their route to
+// clients is the appliance, so replies reach the engine.
 func TestBackendsOfUserspaceFarmsSeeTheClientsAddress(t *testing.T) {
 	needs(t, "nft")
 	s := housetest.Plan{Clients: 2, Backends: 2}.Build(housetest.New(t))
@@ -66,8 +66,7 @@ func TestBackendsOfUserspaceFarmsSeeTheClientsAddress(t *testing.T) {
 	})
 }
 
-// Backends that refuse one client, or lose what it sends, are there for the
-// others.
+// Backends that refuse one client or lose its packets stay available to others.
 func TestABackendMayRefuseOneClientOfATransparentFarm(t *testing.T) {
 	needs(t, "nft")
 	s := housetest.Plan{Clients: 2, Backends: 1}.Build(housetest.New(t))

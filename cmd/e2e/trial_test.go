@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// A backend that fails comes into service with a change that is guarded: what its
-// clients are answered is measured, and the change goes back without anybody's help.
+// A guarded change that adds a failing backend is measured by its responses and reverted
+// automatically.
 func TestAChangeToABackendThatFailsGoesBackByItself(t *testing.T) {
 	who := identity{name: "who tests"}
 	a := start(t, who, dataDir(t, who))

@@ -23,7 +23,7 @@ func TestRefusedChangesEndNoConnectionOfTheKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer open.Close()
-	rules := func() string { return s.Appliance.Run("nft", "-a", "-t", "list", "table", "inet", "sluice") } // handles tell what was made anew
+	rules := func() string { return s.Appliance.Run("nft", "-a", "-t", "list", "table", "inet", "sluice") } // handles change when rules are recreated
 	before := rules()
 	for _, change := range [][]string{
 		{"farm", "set", "web", "vport=81", "datapath=userspace"}, // another program has it

@@ -14,15 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bootVariable is set in tests that run in a kernel of their own.
+// bootVariable is set in tests that run in their own kernel.
 const bootVariable = "SLUICE_E2E_BOOTED"
 
-// inUserMode runs the calling test again in a kernel of its own, a user-mode
-// Linux on this machine's files with the given modules, and reports whether this
-// is there: for what the kernel here may lack (SCTP, bonding, VLANs). A test
-// starts with `if !inUserMode(t, "sctp") { return }`. It takes about two seconds.
+// inUserMode runs the calling test again in its own kernel and reports whether this is
+// there. The kernel is a user-mode Linux on this machine's files with the given modules, for
+// features the machine's kernel may lack (SCTP, bonding, VLANs). A test starts with `if
+// !inUserMode(t, "sctp") { return }`. It takes about two seconds.
 //
-// There is one CPU, and only /run can hold sockets.
+// There is one CPU, and sockets can only be created in /run.
 func inUserMode(t *testing.T, modules ...string) bool {
 	t.Helper()
 	if os.Getenv(bootVariable) != "" {
@@ -47,11 +47,11 @@ func inUserMode(t *testing.T, modules ...string) bool {
 	return false
 }
 
-// began is what the first process says when it is there.
+// began is printed by the first process when it has started.
 const began = "the test begins"
 
-// first is the first process of that kernel. Signals by which Go preempts would
-// interrupt what waits on a socket of the test, and are slow there.
+// first is the first process of that kernel. Go's preemption signals would interrupt socket
+// calls of the test, and are slow there.
 const first = `#!/bin/sh
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run TMPDIR=/run GODEBUG=asyncpreemptoff=1 %s=1 %s=%s
 mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t tmpfs tmpfs /run; mount -t tmpfs tmpfs /dev/shm
@@ -69,7 +69,7 @@ echo o >/proc/sysrq-trigger
 sleep 10
 `
 
-// boot runs the test and returns what it said.
+// boot runs the test and returns its output.
 func boot(t *testing.T, modules []string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -96,9 +96,8 @@ func boot(t *testing.T, modules []string) string {
 	return verdict
 }
 
-// wideRegisters is a setting for the environment that lets the kernel run on
-// CPUs with larger registers than it knows; an empty one when it cannot be made,
-// which other CPUs do not need.
+// wideRegisters returns an environment setting that lets the kernel run on CPUs with larger
+// registers than it knows. It is empty if it cannot be made; other CPUs do not need it.
 func wideRegisters(t *testing.T, dir string) string {
 	path := filepath.Join(dir, "xstate.so")
 	if out, err := exec.Command("cc", "-O2", "-shared", "-fPIC", "-o", path, "testdata/usermode/xstate.c").CombinedOutput(); err != nil {
