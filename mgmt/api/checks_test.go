@@ -92,6 +92,60 @@ func TestChecksAreKeptAsTheFamilyHasThem(t *testing.T) {
 	a.must(200, "GET", fg+"?name=alive", "").want(t, "params.0.interval", 5)
 }
 
+// later is the time of results that come after every change.
+var later = time.Now().Add(time.Hour)
+
+// incapable is a watchman that cannot run a check.
+type incapable struct {
+	*watchman
+	check string
+}
+
+func (w *incapable) Look(uint32) (guardian.Finding, bool) {
+	return guardian.Finding{Check: w.check, Results: []guardian.Result{{At: later, Reason: "not asked: no ping is possible here", Local: true}}}, true
+}
+
+// Every way to link a check that cannot run reports the reason at once, and so does a new
+// command of one that is linked.
+func TestEveryWayToLinkACheckReportsThatItCannotAsk(t *testing.T) {
+	w := &incapable{check: "alive"}
+	a := newAppliance(t, watched(&watchman{}), func(d *api.Deps) { d.Guardian = w })
+	a.shop(1)
+	a.dns(1)
+	a.gslb()
+	a.must(200, "POST", fg, `{"name":"alive","command":"check_ping -H HOST"}`)
+	reports := func(what string, r reply, path string) {
+		t.Helper()
+		if text := fmt.Sprint(r.at(path)); !strings.Contains(text, "the check alive cannot ask backend") || !strings.Contains(text, "no ping is possible here") {
+			t.Errorf("%s: %s is %q", what, path, text)
+		}
+	}
+	silent := func(what string, r reply) {
+		t.Helper()
+		if text := r.raw; strings.Contains(text, "cannot ask") {
+			t.Errorf("%s: %s", what, text)
+		}
+	}
+	for _, path := range []string{web, "/farms/dns", "/farms/names/services/shop"} {
+		reports(path, a.must(200, "PUT", path, `{"farmguardian":"alive"}`), "warning")
+		silent(path+" again", a.must(200, "PUT", path, `{"farmguardian":"alive"}`))
+		silent(path+" unlinked", a.must(200, "PUT", path, `{"farmguardian":""}`))
+	}
+	silent("no other check", a.must(200, "PUT", web, `{"farmguardian":"check_tcp"}`))
+	reports("a transaction", a.must(200, "POST", "/transactions", `{"writes":[{"method":"PUT","path":"`+web+`","body":{"farmguardian":"alive"}}]}`), "params.warnings")
+	silent("a dry run", a.must(200, "PUT", "/farms/dns?dry_run=true", `{"farmguardian":"alive"}`))
+	linked := a.must(200, "GET", "/config", "").raw
+	_, now := a.applier.Current()
+	revision := fmt.Sprint(now.Number)
+	reports("a new command", a.must(200, "PUT", fg+"/alive", `{"command":"check_ping -H HOST -p 2","force":"true"}`), "warning")
+	silent("a new interval", a.must(200, "PUT", fg+"/alive", `{"interval":9}`))
+	a.must(200, "PUT", "/config", "farms: []\nchecks: []\n", "Content-Type", "application/yaml")
+	reports("a document", a.must(200, "PUT", "/config", linked, "Content-Type", "application/yaml"), "params.warnings")
+	a.must(200, "PUT", web, `{"farmguardian":""}`)
+	reports("a rollback", a.must(200, "POST", "/history/rollback", `{"revision":`+revision+`}`), "params.warnings")
+	reports("a copy of a farm", a.must(201, "POST", "/farms", `{"farmname":"other","profile":"http","copy_from":"shop","vip":"192.0.2.10","vport":81}`), "warning")
+}
+
 // Linking a check that cannot run reports the reason at once.
 func TestLinkingACheckThatCannotAskReportsIt(t *testing.T) {
 	w := &watchman{found: map[uint32]guardian.Finding{}}
@@ -99,12 +153,12 @@ func TestLinkingACheckThatCannotAskReportsIt(t *testing.T) {
 	a.shop(1)
 	a.must(200, "POST", fg, `{"name":"alive","command":"check_ping"}`)
 	id := a.config().Farm("shop").Services()[0].Backends[0].ID
-	w.found[id] = guardian.Finding{Check: "alive", Results: []guardian.Result{{Reason: "not asked: no ping is possible here", Local: true}}}
+	w.found[id] = guardian.Finding{Check: "alive", Results: []guardian.Result{{At: later, Reason: "not asked: no ping is possible here", Local: true}}}
 	if text := fmt.Sprint(a.must(200, "POST", web+"/fg", `{"name":"alive"}`).at("warning")); !strings.Contains(text, "cannot ask backend") || !strings.Contains(text, "no ping is possible here") {
 		t.Errorf("the warning is %q", text)
 	}
 	a.must(200, "DELETE", web+"/fg/alive", "")
-	w.found[id] = guardian.Finding{Check: "alive", Results: []guardian.Result{{Reason: "refused"}}}
+	w.found[id] = guardian.Finding{Check: "alive", Results: []guardian.Result{{At: later, Reason: "refused"}}}
 	if text := fmt.Sprint(a.must(200, "POST", web+"/fg", `{"name":"alive"}`).at("warning")); strings.Contains(text, "cannot ask") {
 		t.Errorf("of a check that asks: %q", text)
 	}

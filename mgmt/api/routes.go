@@ -28,7 +28,7 @@ import (
 type resource interface{ Operations() []*rest.Operation }
 
 // resources creates all parts of the API, each with its dependencies from d. It also sets
-// the host's source of loads.
+// the host's sources of loads and of checks that cannot run.
 func resources(host *rest.Host, d *Deps, guard *auth.Guard, collector upkeep.Support, serve http.HandlerFunc) []resource {
 	board := state.New(state.Deps{
 		Applier: d.Applier, Engine: d.Engine, Health: d.Health, Ejection: d.Ejection, Silent: d.Silent, Unreachable: d.Unreachable, Checked: d.Checked,
@@ -40,6 +40,9 @@ func resources(host *rest.Host, d *Deps, guard *auth.Guard, collector upkeep.Sup
 		Log: d.Log, Now: d.Now,
 	}
 	host.Load = func(c *rest.Call) rest.Load { return numbers.NewLoad(counted, c) }
+	if d.Guardian != nil {
+		host.Unasked = checks.Unasked(d.Guardian, d.Checked)
+	}
 	return []resource{
 		farms.New(farms.Deps{
 			State: board, Applier: d.Applier, Users: d.Users, People: roster, Certificates: d.Certificates, Engine: d.Engine, Health: d.Health, Silent: d.Silent,

@@ -116,7 +116,7 @@ func (s *Resource) answer(c *rest.Call, name, description, message string) (rest
 	if err != nil {
 		return rest.Object[CheckView]{}, err
 	}
-	return rest.Object[CheckView]{Description: description, Params: view(c, &check), Message: message}, nil
+	return rest.Object[CheckView]{Description: description, Params: view(c, &check), Message: message, Warning: c.Warning(validate.CheckPath(name))}, nil
 }
 
 func (s *Resource) modify(c *rest.Call) (rest.Object[CheckView], error) {

@@ -42,39 +42,25 @@ func (s *Resource) link(c *rest.Call) (rest.Changed, error) {
 	}
 	return rest.Changed{
 		Description: fmt.Sprintf("Link a health check with %s", g), Params: values.Sent(), Status: s.deps.State.StatusOf(c, farmName),
-		Message: fmt.Sprintf("The health check %s asks the backends of %s.", name, g), Warning: c.Warning(validate.LinkPath(g), s.cannotAsk(c, farmName, service)),
+		Message: fmt.Sprintf("The health check %s asks the backends of %s.", name, g), Warning: c.Warning(validate.LinkPath(g)),
 	}, nil
 }
 
-const (
-	// firstProbes bounds the wait for the first results after a check is linked, to report
-	// a check that cannot run. firstLook is the polling interval.
-	firstProbes = 500 * time.Millisecond
-	firstLook   = 20 * time.Millisecond
-)
-
-// cannotAsk explains why a newly linked check cannot probe the backends of a group. It
-// returns "" if the check can, or if no result arrives within firstProbes.
-func (s *Resource) cannotAsk(c *rest.Call, farmName, service string) string {
-	if s.deps.Guardian == nil || c.Dry() {
-		return ""
-	}
-	g, err := rest.FindGroup(c.Config, farmName, service)
-	if err != nil {
-		return ""
-	}
-	for deadline := time.Now().Add(firstProbes); ; time.Sleep(firstLook) {
-		waits := false
-		for _, b := range g.Backends() {
-			f, is := s.deps.Guardian.Look(b.ID)
-			if why := f.Unable(); is && why != "" {
-				return fmt.Sprintf("the check cannot ask backend %s: %s", b.ShownAddress(), strings.TrimPrefix(why, "not asked: "))
-			}
-			waits = waits || is && len(f.Results) == 0
+// Unasked returns the function that explains why a check cannot probe a backend (rest.Host).
+// explain is for backends that the guardian does not probe at all, and may be nil.
+func Unasked(g Guardian, explain func(backend uint32) string) func(backend uint32, check string, since time.Time) (why string, waits bool) {
+	return func(backend uint32, check string, since time.Time) (why string, waits bool) {
+		const cannot = "cannot be asked: "
+		f, is := g.Look(backend)
+		switch {
+		case !is && explain != nil && strings.HasPrefix(explain(backend), cannot):
+			return strings.TrimPrefix(explain(backend), cannot), false
+		case !is || f.Farm != "":
+			return "", false
+		case f.Check != check || len(f.Results) == 0 || f.Results[0].At.Before(since):
+			return "", true
 		}
-		if !waits || time.Now().After(deadline) || c.Context.Err() != nil {
-			return ""
-		}
+		return strings.TrimPrefix(f.Unable(), "not asked: "), false
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -31,6 +32,7 @@ type Call struct {
 	// start or end a session, and Location by those that redirect.
 	ContentType, Cookie, Location string
 
+	begun    time.Time
 	host     *Host
 	op       *Operation
 	response http.ResponseWriter

@@ -115,6 +115,9 @@ func (c *Call) Keep(result apply.Result, err error, expect uint64) (apply.Result
 		return result, RejectionOf(err, expect != 0)
 	}
 	if result.Config != nil {
+		if !result.Unchanged {
+			result.Warnings = append(result.Warnings, c.unasked(c.Config, result.Config)...)
+		}
 		c.Config, c.Revision = result.Config, result.Revision.Number
 	}
 	c.warnings, c.pending = result.Warnings, result.Pending

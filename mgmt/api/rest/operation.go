@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -39,6 +40,9 @@ type Host struct {
 	// SameCommand reports whether two check commands are equal except for the notation of
 	// passwords; nil compares the texts.
 	SameCommand func(a, b string) bool
+	// Unasked explains why a check cannot probe a backend. waits is true if there is no
+	// result since that time. nil: there are no checks.
+	Unasked func(backend uint32, check string, since time.Time) (why string, waits bool)
 	// Reads holds the operations that read a resource, by path.
 	Reads map[string]*Operation
 	// Load returns the current traffic for cost estimates; nil: unknown.

@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
 // Serve responds to a request for the operation; param returns a path parameter by name.
 func (o *Operation) Serve(host *Host, w http.ResponseWriter, r *http.Request, param func(name string) string) {
-	c := &Call{Context: r.Context(), Request: r, By: principal(r.Context()), host: host, op: o, response: w, param: param}
+	c := &Call{Context: r.Context(), Request: r, By: principal(r.Context()), host: host, op: o, response: w, param: param, begun: time.Now()}
 	cfg, revision := host.Applier.CurrentIn(c.Context)
 	c.Config, c.Revision = cfg, revision.Number
 	if !o.Changes() {
