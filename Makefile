@@ -44,6 +44,7 @@ help:
 	@echo "make run     build, and run a demonstration with a farm and two backends (make demo: the same)"
 	@echo "make test    every test, with the race detector where it is for; as root it installs the Debian packages it needs"
 	@echo "make packages  the Debian packages that tests need, as root"
+	@echo "make compile-race  the build cache for the tests with the race detector"
 	@echo "make plain   those without the race detector; make race: those with it"
 	@echo "make test-long  those with a long form, in the numbers that are promised: about fifteen minutes"
 	@echo "make soak    changes under full load and roles that die, for SOAK minutes ($(SOAK))"

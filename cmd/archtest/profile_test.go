@@ -24,8 +24,9 @@ var (
 
 // reaching are the other files that may know a profile, each with why.
 var reaching = map[string]string{
-	"sysnet/host/need.go":    "what the machine needs is asked for farms the packet filter carries, which are l4xnat farms",
-	"mgmt/acme/responder.go": "the farm that answers authorities for a while is made here, and is an http farm",
+	"sysnet/host/need.go":     "what the machine needs is asked for farms the packet filter carries, which are l4xnat farms",
+	"core/snapshot/packed.go": "records of zones travel in packed runs, and only gslb farms have zones",
+	"mgmt/acme/responder.go":  "the farm that answers authorities for a while is made here, and is an http farm",
 }
 
 func mayKnowProfiles(path string) bool {

@@ -53,21 +53,6 @@ func sameGroups(was, f *farm.Farm) bool {
 		slices.EqualFunc(was.Services(), services, func(a, b farm.Service) bool { return a.DNSFarm == b.DNSFarm })
 }
 
-// sameL4 compares where backends of layer 4 answer clients (eachAnswer).
-func sameL4(was, f *farm.Farm) bool {
-	a, b := was.L4, f.L4
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.NAT == b.NAT && a.Protocol == b.Protocol &&
-		slices.EqualFunc(a.Backends, b.Backends, func(a, b farm.Backend) bool { return a.Addr == b.Addr && a.Port == b.Port })
-}
-
-// sameDNSServices compares what loadWarnings reads.
-func sameDNSServices(was, f *farm.Farm) bool {
-	return (was.Global == nil) == (f.Global == nil) && (f.Global == nil || reflect.DeepEqual(was.Global.Services, f.Global.Services))
-}
-
 // walkFarms yields the broken rules about single farms.
 func walkFarms(cfg *farm.Config, local []netip.Prefix, open func(farm int) *farm.Farm) iter.Seq[Error] {
 	return func(yield func(Error) bool) {
