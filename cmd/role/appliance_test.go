@@ -40,7 +40,7 @@ func TestTheRolesTogetherAreAnAppliance(t *testing.T) {
 	if got := get(shop + "/x"); got != "one" {
 		t.Fatalf("the farm answers %q\n%s", got, a.log)
 	}
-	for _, want := range []string{"Sluice 1.2.3, revision 1, the engine runs it as generation", "in 2 loops", "shop up ", "mail up "} {
+	for _, want := range []string{"Sluice 1.2.3, revision 1, the engine runs it as generation", "on 2 event loops", "shop up ", "mail up "} {
 		if out := a.must("status"); !strings.Contains(out, want) {
 			t.Errorf("status lacks %q: %s", want, out)
 		}
@@ -141,7 +141,7 @@ func (a *appliance) again(document, shop string) {
 	_ = a.cmd.Process.Signal(syscall.SIGHUP)
 	logged(`msg="configuration file not applied" role=mgmt error=`)
 	write(document)
-	if out := a.must("reload"); !strings.Contains(out, "Applied: revision 3.") {
+	if out := a.must("reload"); !strings.Contains(out, "Applied as revision 3.") {
 		a.t.Errorf("reload: %s", out)
 	}
 	if out := a.must("history"); !strings.Contains(out, "3 ") || !strings.Contains(out, "reload "+config) {

@@ -32,7 +32,7 @@ func TestTheProgramIsARoleOrTheCommandLine(t *testing.T) {
 		out, wrong string
 	}{
 		{"sluice", "version --data " + nothing, 0, "sluice 1.2.3\n", ""},
-		{"sluice", "farm show", 2, "", "an argument is missing"},
+		{"sluice", "farm show", 2, "", "missing argument"},
 		{"sluice", "run nonsense", 2, "", "nonsense"},
 		{"sluice", "system kernel --data " + nothing, 1, "", nothing},
 		{"sluice: engine", "", 1, "", "level=ERROR"},
