@@ -435,3 +435,32 @@ func TestPartsOfTwoTransactionsAreNotMixed(t *testing.T) {
 		t.Errorf("a part is missing: %v", err)
 	}
 }
+
+// Keys have no checksum: a part under another one, in a sound file, is found by its own.
+func TestAPartUnderAnotherKeyIsRepaired(t *testing.T) {
+	for _, bucket := range partBuckets {
+		dir := t.TempDir()
+		s := reopened(t, dir)
+		cfg := &farm.Config{Farms: []farm.Farm{zoned(1, farm.Zone{ID: 1, Name: "a", Records: recordList(3000)})}}
+		if _, err := s.Commit(cfg, Meta{Diff: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		err := s.db.Update(func(tx *bolt.Tx) error {
+			b := tx.Bucket(bucket)
+			k, v := b.Cursor().Last()
+			key, record := bytes.Clone(k), bytes.Clone(v)
+			if err := b.Delete(key); err != nil {
+				return err
+			}
+			key[len(key)-1] ^= 64
+			return b.Put(key, record)
+		})
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		s = reopened(t, dir)
+		if now, _ := s.Current(); s.Repaired() == nil || len(s.Repaired().Lost) > 0 || !reflect.DeepEqual(now, cfg) {
+			t.Errorf("%s: repaired %v", bucket, s.Repaired())
+		}
+	}
+}

@@ -200,3 +200,20 @@ func TestAnEditOfAZoneMakesTheNewRecords(t *testing.T) {
 		}
 	}
 }
+
+// Records that come one by one before all others do not leave chunks of one record each.
+func TestRecordsAtTheBeginningShareAChunk(t *testing.T) {
+	last := uint32(0)
+	id := func() uint32 { last++; return last }
+	records := recordList(3000)
+	chunks := divide(nil, nil, len(records), id).chunks
+	before := len(chunks)
+	for n := range uint32(200) {
+		next := slices.Insert(slices.Clone(records), 0, farm.Record{ID: 4000 + n})
+		chunks = divide(chunks, farm.AlignRecords(records, next), len(next), id).chunks
+		records = next
+	}
+	if len(chunks) > before+1 {
+		t.Errorf("%d chunks became %d", before, len(chunks))
+	}
+}
