@@ -18,7 +18,7 @@ const (
 // run is a packed run of the records of a zone.
 type run struct {
 	digest digest // of its bytes
-	count  int    // of its records; 0 in a reader
+	count  int    // of its records
 }
 
 // hasPacked reports whether the encoding of a farm has packed records.
@@ -170,13 +170,18 @@ func (e *entry) full() ([]byte, error) {
 // the one that follow knows it by.
 func (e *entry) identify() error {
 	e.runs = make([][]run, len(e.farm.Global.Zones))
+	var list []farm.Record
 	for i := range e.farm.Global.Zones {
 		z := &e.farm.Global.Zones[i]
-		if err := e.countPacked(z); err != nil {
-			return err
-		}
 		for _, packed := range z.Packed {
-			e.runs[i] = append(e.runs[i], run{digest: sha256.Sum256([]byte(packed))})
+			r, err := runOf(packed, &list)
+			if err != nil {
+				return fmt.Errorf("zone %q: %w", z.Name, err)
+			}
+			e.runs[i], e.records = append(e.runs[i], r), e.records+uint64(r.count)
+		}
+		if err := unmixed(z); err != nil {
+			return err
 		}
 	}
 	b, err := encoding.Marshal(headOf(&e.farm, e.runs))
@@ -184,30 +189,36 @@ func (e *entry) identify() error {
 	return err
 }
 
-// countPacked checks that the runs of a zone are records.
-func (e *entry) countPacked(z *farm.Zone) error {
+// unmixed returns an error for a zone that has packed records and others.
+func unmixed(z *farm.Zone) error {
 	if len(z.Packed) > 0 && len(z.Records) > 0 {
 		return fmt.Errorf("zone %q has packed records and others", z.Name)
 	}
-	var list []farm.Record
-	for i, packed := range z.Packed {
-		var ok bool
-		if list, ok = farm.Unpack(list[:0], packed); !ok || len(list) == 0 {
-			return fmt.Errorf("zone %q: packed run %d is none", z.Name, i)
-		}
-		e.records += uint64(len(list))
-	}
 	return nil
+}
+
+// runOf checks that a text is a packed run. It unpacks it into list.
+func runOf(packed string, list *[]farm.Record) (run, error) {
+	var ok bool
+	if *list, ok = farm.Unpack((*list)[:0], packed); !ok || len(*list) == 0 {
+		return run{}, fmt.Errorf("a packed run of %d bytes is none", len(packed))
+	}
+	return run{sha256.Sum256([]byte(packed)), len(*list)}, nil
 }
 
 // resolve replaces the digests of runs in the farm of an entry that was decoded from a
 // head: by runs of base, and by fresh ones, all of which have to be in use.
 func (e *entry) resolve(base *entry, fresh [][]byte) error {
-	texts := base.texts()
+	known := base.texts()
 	unused := make(map[digest]bool, len(fresh))
+	var list []farm.Record
 	for _, b := range fresh {
-		d := sha256.Sum256(b)
-		texts[d], unused[d] = string(b), true
+		text := string(b)
+		r, err := runOf(text, &list)
+		if err != nil {
+			return err
+		}
+		known[r.digest], unused[r.digest] = packed{text, r.count}, true
 	}
 	if e.farm.Global == nil {
 		return errors.New("it has runs of records, but no zones")
@@ -221,15 +232,15 @@ func (e *entry) resolve(base *entry, fresh [][]byte) error {
 				return fmt.Errorf("zone %q: a digest of %d bytes", z.Name, len(name))
 			}
 			d := digest([]byte(name))
-			text, is := texts[d]
+			of, is := known[d]
 			if !is {
 				return fmt.Errorf("zone %q: packed run %d is not here", z.Name, j)
 			}
-			z.Packed[j], e.runs[i][j].digest = text, d
+			z.Packed[j], e.runs[i][j] = of.text, run{d, of.count}
 			delete(unused, d)
-			e.size += len(text)
+			e.size, e.records = e.size+len(of.text), e.records+uint64(of.count)
 		}
-		if err := e.countPacked(z); err != nil {
+		if err := unmixed(z); err != nil {
 			return err
 		}
 	}
@@ -239,16 +250,22 @@ func (e *entry) resolve(base *entry, fresh [][]byte) error {
 	return nil
 }
 
+// packed is the text of a run that was checked, and how many records it has.
+type packed struct {
+	text  string
+	count int
+}
+
 // texts returns the runs of a farm by their digests.
-func (e *entry) texts() map[digest]string {
-	texts := map[digest]string{}
+func (e *entry) texts() map[digest]packed {
+	texts := map[digest]packed{}
 	if e == nil {
 		return texts
 	}
 	for i, runs := range e.runs {
-		for j := range runs {
-			if _, is := texts[runs[j].digest]; !is {
-				texts[runs[j].digest] = e.farm.Global.Zones[i].Packed[j]
+		for j, r := range runs {
+			if _, is := texts[r.digest]; !is {
+				texts[r.digest] = packed{e.farm.Global.Zones[i].Packed[j], r.count}
 			}
 		}
 	}
