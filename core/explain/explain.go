@@ -57,25 +57,25 @@ type Question struct {
 // Explanation is the answer to a Question.
 type Explanation struct {
 	Farm       string `json:"farm" doc:"Name of the farm"`
-	Listener   string `json:"listener" doc:"Address and port clients connect to"`
-	TLS        bool   `json:"tls" doc:"Clients speak TLS"`
-	Generation uint64 `json:"generation" doc:"Of the configuration the engine runs"`
-	From       string `json:"from" doc:"Address the request comes from"`
-	SNI        string `json:"sni,omitempty" doc:"Name the TLS connection is made for"`
+	Listener   string `json:"listener" doc:"Address and port that clients connect to"`
+	TLS        bool   `json:"tls" doc:"Clients use TLS"`
+	Generation uint64 `json:"generation" doc:"Revision of the configuration that the engine runs"`
+	From       string `json:"from" doc:"Source address of the request"`
+	SNI        string `json:"sni,omitempty" doc:"SNI name of the TLS connection"`
 
-	Request     *Request     `json:"request,omitempty" doc:"The request as it is read; absent when it cannot be read"`
-	Steps       []Step       `json:"steps,omitempty" doc:"What the request had to pass, in order; the last one may be where it ends"`
-	Services    []Service    `json:"services,omitempty" doc:"The services that were tried, in order"`
-	NotTried    int          `json:"services_not_tried,omitempty" doc:"How many follow the one that matched"`
-	Changes     []Change     `json:"changes,omitempty" doc:"What rules change of the request, in order"`
-	Cookie      *Cookie      `json:"cookie,omitempty" doc:"The cookie by which the service keeps clients"`
-	Persistence *Persistence `json:"persistence,omitempty" doc:"The session of the client"`
-	Balance     *Balance     `json:"balance,omitempty" doc:"How the backend is chosen"`
-	Head        []string     `json:"head,omitempty" doc:"The request as the backend would get it, line by line; secrets are masked"`
-	Passport    *Passport    `json:"passport,omitempty" doc:"What a question is answered with, and why"`
+	Request     *Request     `json:"request,omitempty" doc:"Parsed request; absent if it cannot be parsed"`
+	Steps       []Step       `json:"steps,omitempty" doc:"Checks that the request passed, in order; the last one may have rejected it"`
+	Services    []Service    `json:"services,omitempty" doc:"Services checked, in order"`
+	NotTried    int          `json:"services_not_tried,omitempty" doc:"Number of rules after the one that matched"`
+	Changes     []Change     `json:"changes,omitempty" doc:"Changes that rules make to the request, in order"`
+	Cookie      *Cookie      `json:"cookie,omitempty" doc:"Persistence cookie of the service"`
+	Persistence *Persistence `json:"persistence,omitempty" doc:"Client session"`
+	Balance     *Balance     `json:"balance,omitempty" doc:"Balancing algorithm"`
+	Head        []string     `json:"head,omitempty" doc:"Request as sent to the backend, line by line; secrets are masked"`
+	Passport    *Passport    `json:"passport,omitempty" doc:"Response to a query, with the reason"`
 
-	AnswerChanges []Change `json:"answer_changes,omitempty" doc:"What rules change of the answer that was asked about, in order"`
-	AnswerHead    []string `json:"answer_head,omitempty" doc:"That answer as rules leave it, line by line; secrets are masked. Location, and what the engine sets itself, is not in it"`
+	AnswerChanges []Change `json:"answer_changes,omitempty" doc:"Changes that rules make to the given response, in order"`
+	AnswerHead    []string `json:"answer_head,omitempty" doc:"Response after the rules, line by line, with secrets masked; without Location and headers set by the engine"`
 
 	Result Result `json:"result"`
 }
@@ -86,35 +86,35 @@ type Request struct {
 	Host   string `json:"host,omitempty" doc:"Canonical, with its port if it has one"`
 	Path   string `json:"path" doc:"Canonical, with its query"`
 	// Sent is empty if it equals Path.
-	Sent     string   `json:"sent,omitempty" doc:"The path that the backend gets unless a rule rewrites it; absent when it is the canonical one"`
-	Readings []string `json:"readings,omitempty" doc:"Other forms in which backends may read the path: decoded, without parameters. Rules that protect apply to each of them"`
+	Sent     string   `json:"sent,omitempty" doc:"Path sent to the backend unless a rule rewrites it; absent if it is the canonical one"`
+	Readings []string `json:"readings,omitempty" doc:"Other forms of the path that backends may use: decoded, without parameters. Access rules apply to each form"`
 	// Trusted means that the peer's statements about the client are accepted.
-	Trusted bool `json:"trusted" doc:"The address is a trusted peer's"`
+	Trusted bool `json:"trusted" doc:"The address belongs to a trusted peer"`
 }
 
 // Passport describes the response to a DNS query and how it was determined.
 type Passport struct {
 	Question   string      `json:"question" doc:"Name and type"`
 	Rcode      string      `json:"rcode" doc:"NOERROR, NXDOMAIN, SERVFAIL or REFUSED"`
-	Zone       string      `json:"zone,omitempty" doc:"The zone of the name"`
+	Zone       string      `json:"zone,omitempty" doc:"Zone of the name"`
 	Serial     uint32      `json:"serial,omitempty" doc:"Of the zone"`
-	Path       []NameStep  `json:"path,omitempty" doc:"The names that were found on the way, in order"`
-	Scope      int         `json:"scope" doc:"How many bits of the client's net the answer depends on"`
-	Truncated  bool        `json:"truncated,omitempty" doc:"By UDP it does not fit: the client asks again by TCP"`
-	Records    []string    `json:"records,omitempty" doc:"The answer, as master files have it"`
-	Authority  []string    `json:"authority,omitempty" doc:"The section that says whose word it is"`
-	Additional []string    `json:"additional,omitempty" doc:"Addresses clients ask for next"`
-	Service    string      `json:"service,omitempty" doc:"The service that chose"`
+	Path       []NameStep  `json:"path,omitempty" doc:"Names passed during resolution, in order"`
+	Scope      int         `json:"scope" doc:"Prefix length of the client network that the response depends on"`
+	Truncated  bool        `json:"truncated,omitempty" doc:"The response is too large for UDP: the client retries over TCP"`
+	Records    []string    `json:"records,omitempty" doc:"Response in zone file format"`
+	Authority  []string    `json:"authority,omitempty" doc:"Section that the permission belongs to"`
+	Additional []string    `json:"additional,omitempty" doc:"Addresses that clients query next"`
+	Service    string      `json:"service,omitempty" doc:"Service that chose the address"`
 	Algorithm  string      `json:"algorithm,omitempty" doc:"Of the service"`
-	Place      string      `json:"place,omitempty" doc:"Where the GeoIP database says the client is: country, continent and coordinates; absent where nobody asked, or it does not know"`
-	Candidates []Candidate `json:"candidates,omitempty" doc:"The backends of the service that have an address of the type"`
+	Place      string      `json:"place,omitempty" doc:"Client location from the GeoIP database: country, continent and coordinates; absent if unused or unknown"`
+	Candidates []Candidate `json:"candidates,omitempty" doc:"Backends of the service with an address of the type"`
 }
 
 // NameStep is a name found during the lookup, and the record type used.
 type NameStep struct {
-	Zone string `json:"zone" doc:"Its zone"`
-	Name string `json:"name" doc:"As the zone has it: of a wildcard with its star"`
-	Type string `json:"type,omitempty" doc:"Of the records that were used; absent when there are none"`
+	Zone string `json:"zone" doc:"Zone"`
+	Name string `json:"name" doc:"Name as written in the zone; a wildcard includes the asterisk"`
+	Type string `json:"type,omitempty" doc:"TTL of the records used; absent if there are none"`
 }
 
 // Candidate is a backend of a gslb service, with the criteria for and against it.
@@ -123,12 +123,12 @@ type Candidate struct {
 	Address string `json:"address"`
 	Weight  int    `json:"weight"`
 	Status  string `json:"status" enum:"up,down,undefined,maintenance"`
-	Near    bool   `json:"near,omitempty" doc:"It is for the client's net, country or continent"`
+	Near    bool   `json:"near,omitempty" doc:"The backend serves the client's network, country or continent"`
 	// Distance is absent if unknown.
 	Distance *float64 `json:"distance,omitempty" doc:"Kilometres from the client"`
-	Latency  float64  `json:"latency,omitempty" doc:"Milliseconds in which it lately answered its checks; absent when that is not known"`
-	Load     *int     `json:"load,omitempty" doc:"Connections it has, as its farm or its check told; absent when nobody does"`
-	Taken    bool     `json:"taken" doc:"The answer has its address"`
+	Latency  float64  `json:"latency,omitempty" doc:"Recent health check response time in milliseconds; absent if unknown"`
+	Load     *int     `json:"load,omitempty" doc:"Number of connections reported by its farm or check; absent if unknown"`
+	Taken    bool     `json:"taken" doc:"The response contains its address"`
 	Reason   string   `json:"reason"`
 }
 
@@ -136,7 +136,7 @@ type Candidate struct {
 type Step struct {
 	Name   string `json:"name"`
 	Passed bool   `json:"passed"`
-	Reason string `json:"reason,omitempty" doc:"Why it was not passed, or what was found"`
+	Reason string `json:"reason,omitempty" doc:"Reason for rejection, or result"`
 }
 
 // Service is a service that was compared with the request.
@@ -149,42 +149,42 @@ type Service struct {
 // Change is the effect of one rule on the request.
 type Change struct {
 	Kind   string `json:"kind" enum:"remove-header,replace-header,add-header,rewrite-url"`
-	Owner  string `json:"owner" enum:"farm,service" doc:"Whose rule it is"`
-	Rule   int    `json:"rule" doc:"Position in its list; -1 when the whole list is meant"`
+	Owner  string `json:"owner" enum:"farm,service" doc:"Owner of the rule"`
+	Rule   int    `json:"rule" doc:"Position in the list; -1 refers to the whole list"`
 	Header string `json:"header,omitempty"`
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
-	Last   bool   `json:"last,omitempty" doc:"The rules behind it were not tried"`
+	Last   bool   `json:"last,omitempty" doc:"The rules after it were skipped"`
 }
 
 // Cookie is the cookie of a service.
 type Cookie struct {
 	Name    string `json:"name"`
-	Backend *int   `json:"backend,omitempty" doc:"Number of the backend it names; absent when the request has none that names one"`
+	Backend *int   `json:"backend,omitempty" doc:"Number of the backend named by the cookie; absent if the request has no such cookie"`
 	Reason  string `json:"reason"`
 }
 
 // Persistence describes how a service identifies the client.
 type Persistence struct {
 	Kind string `json:"kind" doc:"IP, BASIC, URL, PARM, COOKIE or HEADER"`
-	Name string `json:"name,omitempty" doc:"Of the cookie, header or parameter"`
+	Name string `json:"name,omitempty" doc:"Name of the cookie, header or parameter"`
 	// Key is a digest if the value may contain credentials.
-	Key     string `json:"key,omitempty" doc:"What the client is recognised by; the digest of a cookie, header or user"`
-	Found   bool   `json:"found" doc:"There is a session"`
-	Static  bool   `json:"static,omitempty" doc:"The session was made by an operator"`
-	Backend *int   `json:"backend,omitempty" doc:"Number of the backend the session names"`
+	Key     string `json:"key,omitempty" doc:"Client identity of the session; a digest for a cookie, header or user"`
+	Found   bool   `json:"found" doc:"A session exists"`
+	Static  bool   `json:"static,omitempty" doc:"The session was created by an operator"`
+	Backend *int   `json:"backend,omitempty" doc:"Number of the backend in the session"`
 	Reason  string `json:"reason"`
 }
 
 // Balance describes how a backend is chosen.
 type Balance struct {
 	Algorithm string    `json:"algorithm"`
-	Random    bool      `json:"random,omitempty" doc:"The backend was drawn: the next request may go to another one that could be"`
-	Protocol  string    `json:"protocol" enum:"http1,h2,tcp,udp" doc:"What the backends speak; the head is shown as HTTP/1.1 has it"`
-	Pinned    bool      `json:"pinned,omitempty" doc:"A client that has a connection to a backend stays with it; the request is explained as its first"`
-	Level     int       `json:"priority_level" doc:"Backends up to this priority are served"`
-	Backends  []Backend `json:"backends" doc:"1,000 at most, the chosen one among them"`
-	NotShown  int       `json:"backends_not_shown,omitempty" doc:"How many more backends there are"`
+	Random    bool      `json:"random,omitempty" doc:"The backend was chosen at random; the next request may go to another eligible backend"`
+	Protocol  string    `json:"protocol" enum:"http1,h2,tcp,udp" doc:"Protocol of the backends; the head is shown in HTTP/1.1 form"`
+	Pinned    bool      `json:"pinned,omitempty" doc:"A client with a backend connection keeps it; the request is explained as its first one"`
+	Level     int       `json:"priority_level" doc:"Backends with up to this priority are used"`
+	Backends  []Backend `json:"backends" doc:"At most 1,000, including the chosen one"`
+	NotShown  int       `json:"backends_not_shown,omitempty" doc:"Number of further backends"`
 }
 
 // Listed returns the indices of a list of length n that an answer shows: the first
@@ -210,23 +210,23 @@ type Backend struct {
 	Weight      int    `json:"weight"`
 	Priority    int    `json:"priority"`
 	Status      string `json:"status" enum:"up,down,undefined,maintenance"`
-	InFlight    int64  `json:"in_flight" doc:"Exchanges it serves now"`
-	Limit       int64  `json:"limit,omitempty" doc:"Most exchanges it may serve; 0 means no limit"`
-	Cost        string `json:"cost,omitempty" doc:"What the algorithm compares, before weights"`
+	InFlight    int64  `json:"in_flight" doc:"Requests in flight"`
+	Limit       int64  `json:"limit,omitempty" doc:"Maximum number of requests in flight; 0 disables the limit"`
+	Cost        string `json:"cost,omitempty" doc:"Value compared by the algorithm, before weights"`
 	Chosen      bool   `json:"chosen"`
-	Might       bool   `json:"might" doc:"It could have been chosen"`
+	Might       bool   `json:"might" doc:"The backend was eligible"`
 	Reason      string `json:"reason"`
 	Maintenance string `json:"maintenance,omitempty" enum:"drain,cut"`
 	// Name is the host name from which the address was resolved. mgmt adds it, because
 	// the engine knows only addresses.
-	Name *Name `json:"name,omitempty" doc:"The host name the address comes from"`
+	Name *Name `json:"name,omitempty" doc:"Host name that the address was resolved from"`
 }
 
 // Name describes a host name.
 type Name struct {
 	Name    string `json:"name"`
-	Age     *int64 `json:"age,omitempty" doc:"Seconds since its addresses were told"`
-	Problem string `json:"problem,omitempty" doc:"Why it is not resolved at the moment"`
+	Age     *int64 `json:"age,omitempty" doc:"Seconds since its addresses were last resolved"`
+	Problem string `json:"problem,omitempty" doc:"Reason why it cannot be resolved at the moment"`
 }
 
 // Outcomes of a request.
@@ -241,15 +241,15 @@ const (
 // Result is the outcome of the request.
 type Result struct {
 	Outcome  string `json:"outcome" enum:"forward,redirect,refuse,answer,wait"`
-	Status   int    `json:"status,omitempty" doc:"Of an answer that is given without a backend"`
+	Status   int    `json:"status,omitempty" doc:"For a response given without a backend"`
 	Reason   string `json:"reason"`
-	Step     string `json:"step,omitempty" doc:"Where it was refused"`
-	Location string `json:"location,omitempty" doc:"Where it is redirected to"`
+	Step     string `json:"step,omitempty" doc:"Stage that rejected the request"`
+	Location string `json:"location,omitempty" doc:"Redirect URL"`
 	Service  string `json:"service,omitempty"`
 	Backend  *int   `json:"backend,omitempty" doc:"Number of the chosen backend"`
-	Address  string `json:"address,omitempty" doc:"Of the chosen backend"`
+	Address  string `json:"address,omitempty" doc:"For the chosen backend"`
 	// Decision is the reason for the choice of the backend, as in access logs.
-	Decision string `json:"decision,omitempty" doc:"How the backend was found, as decision in access logs"`
+	Decision string `json:"decision,omitempty" doc:"Reason for choosing the backend, as in the field decision of access logs"`
 }
 
 // Clip truncates a text of an answer to MaxText bytes.

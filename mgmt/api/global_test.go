@@ -21,12 +21,12 @@ func TestSettingsOfTheFamilyHaveTheirOnlyValue(t *testing.T) {
 		wrong string
 		says  string
 	}{
-		"http_farm_stop_grace_time": {30.0, `2`, "Each farm has its own: grace"},
+		"http_farm_stop_grace_time": {30.0, `2`, "Each farm has its own setting: grace"},
 		"l4xnat_sip_params":         {"", `"ports=5060"`, "/etc/modprobe.d"},
 		"arp_announce":              {"false", `"true"`, "not every minute"},
-		"ssyncd":                    {"false", `true`, "copies sessions"},
-		"duplicated_network":        {"false", `"true"`, "none can have a network twice"},
-		"proxy_new_generation":      {"true", `"false"`, "takes changes over without a restart"},
+		"ssyncd":                    {"false", `true`, "no separate process for session replication"},
+		"duplicated_network":        {"false", `"true"`, "cannot create duplicate networks"},
+		"proxy_new_generation":      {"true", `"false"`, "applies changes without a restart"},
 		"waf_assistant":             {"false", `true`, "There is no assistant"},
 	} {
 		if got := before.at("params." + name); got != c.value {

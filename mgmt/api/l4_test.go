@@ -99,7 +99,7 @@ func TestCallsSayWhereBackendsAndServicesAre(t *testing.T) {
 		{"GET", "/farms/dns/services/web/backends"}, {"POST", "/farms/dns/services/web/backends"}, {"PUT", "/farms/dns/services/web/backends/0"},
 		{"GET", "/farms/dns/services/web/sessions"}, {"GET", "/stats/farms/dns/services/web/backends"}, {"GET", "/farms/dns/services/web/addrequestheader"},
 	} {
-		a.do(c[0], c[1], `{"id":"web"}`).refused(t, 400, "l4xnat", "no services", "its own")
+		a.do(c[0], c[1], `{"id":"web"}`).refused(t, 400, "l4xnat", "no services", "leave the service out")
 	}
 	for _, c := range [][2]string{
 		{"GET", "/farms/shop/backends"}, {"POST", "/farms/shop/backends"}, {"PUT", "/farms/shop/backends/0"}, {"DELETE", "/farms/shop/backends/0"},

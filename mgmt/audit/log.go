@@ -18,16 +18,16 @@ import (
 
 // Entry is one call.
 type Entry struct {
-	Number   uint64    `json:"number" doc:"From 1 on, without a gap"`
+	Number   uint64    `json:"number" doc:"Numbered from 1 without gaps"`
 	Time     time.Time `json:"time"`
-	User     string    `json:"user,omitempty" doc:"Missing where nobody was identified"`
-	Source   string    `json:"source" doc:"Address the call came from, or local"`
+	User     string    `json:"user,omitempty" doc:"Absent if no user was identified"`
+	Source   string    `json:"source" doc:"Source address of the call, or local"`
 	Method   string    `json:"method"`
 	Path     string    `json:"path"`
 	Status   int       `json:"status"`
-	Message  string    `json:"message,omitempty" doc:"Why the call was refused, or what was done"`
+	Message  string    `json:"message,omitempty" doc:"Reason for rejection, or the action performed"`
 	Revision uint64    `json:"revision,omitempty" doc:"Revision of the configuration after the call"`
-	Missing  int       `json:"missing,omitempty" doc:"How many calls of strangers, or refused ones of users, came since the last one that was kept and were not"`
+	Missing  int       `json:"missing,omitempty" doc:"Number of unauthenticated or rejected calls since the previous entry that were not recorded"`
 }
 
 // FileName is the name of the current file; older ones have the suffixes .1, .2 …

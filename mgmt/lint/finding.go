@@ -52,28 +52,28 @@ const (
 
 // Finding is one result.
 type Finding struct {
-	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,backends-unused,host-unanchored,services-uncompared,connection-login,certificate-expired,certificate-expires,certificate-unused,certificate-weak,certificate-incomplete,certificate-hidden,certificate-name-missing,backend-unreachable,backend-down,backend-unasked,farm-unchecked,name-gone,addresses-unused,setting-idle,check-program,check-unfit" doc:"What kind of finding it is"`
+	Code     string   `json:"code" enum:"service-shadowed,service-overlap,service-impossible,service-never-hit,service-hits-unknown,service-empty,backends-unused,host-unanchored,services-uncompared,connection-login,certificate-expired,certificate-expires,certificate-unused,certificate-weak,certificate-incomplete,certificate-hidden,certificate-name-missing,backend-unreachable,backend-down,backend-unasked,farm-unchecked,name-gone,addresses-unused,setting-idle,check-program,check-unfit" doc:"Type of finding"`
 	Severity Severity `json:"severity" enum:"error,warning,info" doc:"error: clients notice; warning: a defect of the configuration; info: worth knowing"`
 	// Farm, Service, Backend and Certificate name its object, as far as applicable.
 	Farm        string `json:"farm,omitempty"`
 	Service     string `json:"service,omitempty"`
-	Backend     *int   `json:"backend,omitempty" doc:"Its number"`
+	Backend     *int   `json:"backend,omitempty" doc:"Number"`
 	Certificate string `json:"certificate,omitempty" doc:"Name of the certificate"`
-	Field       string `json:"field,omitempty" doc:"The setting"`
-	Message     string `json:"message" doc:"What is so"`
-	Evidence    string `json:"evidence" doc:"What says so"`
-	Advice      string `json:"advice" doc:"What to do"`
+	Field       string `json:"field,omitempty" doc:"Setting"`
+	Message     string `json:"message" doc:"Observed condition"`
+	Evidence    string `json:"evidence" doc:"Evidence"`
+	Advice      string `json:"advice" doc:"Action"`
 	// By names the other service or certificate.
-	By      string   `json:"by,omitempty" doc:"The other service, services or certificate"`
-	Example *Example `json:"example,omitempty" doc:"A request both services take"`
+	By      string   `json:"by,omitempty" doc:"Other service, services or certificate"`
+	Example *Example `json:"example,omitempty" doc:"Request that both services match"`
 	// Since is the start of the evidence.
-	Since *time.Time `json:"since,omitempty" doc:"When the evidence begins"`
+	Since *time.Time `json:"since,omitempty" doc:"Start of the evidence"`
 }
 
 // Example is a request that demonstrates a finding.
 type Example struct {
-	Host string `json:"host" doc:"Blank: any"`
-	Path string `json:"path" doc:"With its query"`
+	Host string `json:"host" doc:"Empty: any"`
+	Path string `json:"path" doc:"Path including the query"`
 }
 
 // look is the state of one look.

@@ -41,13 +41,13 @@ func (k Kind) IsStep() bool { return k == Latency || k == Errors }
 type Entry struct {
 	Time     time.Time         `json:"time"`
 	Kind     Kind              `json:"kind" enum:"health,maintenance,revision,confirmation,certificate,limit,engine,appliance,latency,errors"`
-	Severity eventlog.Severity `json:"severity" enum:"info,warning,error" doc:"How much it matters"`
-	Farm     string            `json:"farm" doc:"What it is called now; several with commas between; blank: it is about the appliance"`
+	Severity eventlog.Severity `json:"severity" enum:"info,warning,error" doc:"Severity"`
+	Farm     string            `json:"farm" doc:"Current names, separated by commas; empty if the entry concerns the appliance"`
 	Service  string            `json:"service"`
-	Backend  string            `json:"backend" doc:"Its id and its address"`
-	Text     string            `json:"text" doc:"What happened"`
+	Backend  string            `json:"backend" doc:"ID and address"`
+	Text     string            `json:"text" doc:"Event"`
 	Revision uint64            `json:"revision,omitempty"`
-	Before   []Cause           `json:"before,omitempty" doc:"Of a step: what happened shortly before, the likeliest cause first"`
+	Before   []Cause           `json:"before,omitempty" doc:"Events shortly before a step, the most likely cause first"`
 
 	farms []uint32
 }
@@ -55,12 +55,12 @@ type Entry struct {
 // Cause is an event before a step.
 type Cause struct {
 	Time     time.Time `json:"time"`
-	Seconds  int       `json:"seconds" doc:"How long before the step"`
+	Seconds  int       `json:"seconds" doc:"Time before the step"`
 	Kind     Kind      `json:"kind"`
 	Farm     string    `json:"farm"`
 	Service  string    `json:"service"`
 	Backend  string    `json:"backend"`
-	Text     string    `json:"text" doc:"What happened"`
+	Text     string    `json:"text" doc:"Event"`
 	Revision uint64    `json:"revision,omitempty"`
 }
 

@@ -31,19 +31,19 @@ var logFields = slices.Concat(logContents, sinkFields(httpPart, func(h *farm.HTT
 
 // logContents are the fields that define the content of a line.
 var logContents = []field[farm.Farm]{
-	choice("log_format", basic(atLogging, "Line format"), "What a line of the access log looks like: an object, or Apache's combined log.", farm.LogFormats(), farm.LogJSON, nil,
+	choice("log_format", basic(atLogging, "Line format"), "Format of an access log line: a JSON object or Apache's combined log format.", farm.LogFormats(), farm.LogJSON, nil,
 		func(h *farm.HTTP) *farm.LogFormat { return &h.AccessLog.Format }),
-	logFieldsIn(httpPart, "Fields of a line, or behind a combined one, in their order; none means the usual ones.", farm.LogFields(),
+	logFieldsIn(httpPart, "Fields of a log line in order, appended to the line with log_format combined; none means the default fields.", farm.LogFields(),
 		func(h *farm.HTTP) *farm.AccessLog { return &h.AccessLog }),
-	logNames("log_headers", advanced(atLogging, "Logged headers"), "Request headers that are logged.", farm.MaxLogHeaders, nil, func(l *farm.AccessLog) *[]string { return &l.Headers }),
-	bound("log_sample", advanced(atLogging, "Sampling"), "One in that many exchanges is logged, by chance.", 1, MaxLogSample, 1, func(h *farm.HTTP) *uint32 { return &h.AccessLog.Sample }),
-	logNames("log_redact", advanced(atLogging, "Masked names"), "Headers and query parameters whose values are masked.", MaxRedact, farm.DefaultRedact(), func(l *farm.AccessLog) *[]string { return &l.Redact }),
+	logNames("log_headers", advanced(atLogging, "Logged headers"), "Request headers to log.", farm.MaxLogHeaders, nil, func(l *farm.AccessLog) *[]string { return &l.Headers }),
+	bound("log_sample", advanced(atLogging, "Sampling"), "Log one of every N requests, chosen at random.", 1, MaxLogSample, 1, func(h *farm.HTTP) *uint32 { return &h.AccessLog.Sample }),
+	logNames("log_redact", advanced(atLogging, "Masked names"), "Headers and query parameters whose values are masked in the log.", MaxRedact, farm.DefaultRedact(), func(l *farm.AccessLog) *[]string { return &l.Redact }),
 }
 
 var requestID = []field[farm.Farm]{
 	{
-		rule: rule{name: "requestid", hints: advanced(atLogging, "Request id"), kind: kindText, values: texts(farm.RequestIDs()), null: true, normalize: map[string]string{"auto": ""},
-			about: "Who gets the id of a request in X-Request-Id: nobody (off), backend, or both backend and client; empty means the backend if the access log shows it."},
+		rule: rule{name: "requestid", hints: advanced(atLogging, "Request ID"), kind: kindText, values: texts(farm.RequestIDs()), null: true, normalize: map[string]string{"auto": ""},
+			about: "Recipients of the request ID in X-Request-Id: off (none), backend, or both (backend and client); empty sends it to the backend if the access log includes it."},
 		get: func(f *farm.Farm) Value { return textValue(string(httpSeen(f).RequestID)) },
 		set: func(f *farm.Farm, v Value) { httpOf(f).RequestID = farm.RequestID(v.text) },
 	},
@@ -82,7 +82,7 @@ func logFieldsIn[T any](p part[T], about string, words []farm.LogField, at func(
 				}
 				return "there is no such field"
 			},
-			must: "one of " + names, musts: "a list of fields: " + names, about: about + " They are " + names + "."},
+			must: "one of " + names, musts: "a list of fields: " + names, about: about + " Available: " + names + "."},
 		get: func(f *farm.Farm) Value { return listValue(texts(at(p.seen(f)).Fields)) },
 		set: func(f *farm.Farm, v Value) {
 			l := at(p.of(f))
@@ -97,18 +97,18 @@ func logFieldsIn[T any](p part[T], about string, words []farm.LogField, at func(
 // sinkFields are the fields that define the destination of log lines.
 func sinkFields[T any](p part[T], at func(*T) *farm.AccessLog) []field[farm.Farm] {
 	return []field[farm.Farm]{
-		choiceIn(p, "log_sink", basic(atLogging, "Destination"), "Where the access log goes to.", farm.LogSinks(), farm.LogFile, nil, func(t *T) *farm.LogSink { return &at(t).Sink }),
+		choiceIn(p, "log_sink", basic(atLogging, "Destination"), "Destination of the access log.", farm.LogSinks(), farm.LogFile, nil, func(t *T) *farm.LogSink { return &at(t).Sink }),
 		{
 			rule: rule{name: "log_file", hints: advanced(atLogging, "File"), kind: kindText, blank: true, maxLen: MaxName, pattern: logFilePattern, format: "[a-zA-Z0-9][a-zA-Z0-9_-]*",
-				must: "a name of letters, digits, hyphens and underscores, at most 64", about: "Name of the file in the log folder, without .log; blank means that of the farm."},
+				must: "a name of letters, digits, hyphens and underscores, at most 64", about: "Name of the log file in the log directory, without .log; empty uses the farm name."},
 			get: func(f *farm.Farm) Value { return textValue(at(p.seen(f)).File) },
 			set: func(f *farm.Farm, v Value) { at(p.of(f)).File = v.text },
 		},
-		boundIn(p, "log_size", advanced(atLogging, "File size").in(inMiB), "MiB the file may have before another one is begun.", 1, MaxLogSize, farm.DefaultLogSize, func(t *T) *uint32 { return &at(t).Size }),
-		boundIn(p, "log_count", advanced(atLogging, "Older files").in(inFiles), "Older files that are kept.", 1, MaxLogCount, farm.DefaultLogKeep, func(t *T) *uint32 { return &at(t).Keep }),
+		boundIn(p, "log_size", advanced(atLogging, "File size").in(inMiB), "Maximum size of the log file in MiB; then a new file is started.", 1, MaxLogSize, farm.DefaultLogSize, func(t *T) *uint32 { return &at(t).Size }),
+		boundIn(p, "log_count", advanced(atLogging, "Rotated files kept").in(inFiles), "Number of rotated log files to keep.", 1, MaxLogCount, farm.DefaultLogKeep, func(t *T) *uint32 { return &at(t).Keep }),
 		{
 			rule: rule{name: "log_target", hints: advanced(atLogging, "Syslog target"), kind: kindText, blank: true, maxLen: 256, check: checkLogTarget, format: "udp://host:port, tcp://host:port or unix:///path",
-				unset: textValue(farm.DefaultLogTarget), must: "a syslog target", about: "Where log_sink syslog sends to."},
+				unset: textValue(farm.DefaultLogTarget), must: "a syslog target", about: "Syslog destination for log_sink syslog."},
 			get: func(f *farm.Farm) Value { return textValue(cmp.Or(at(p.seen(f)).Target, farm.DefaultLogTarget)) },
 			set: func(f *farm.Farm, v Value) { at(p.of(f)).Target = orZero(v.text, farm.DefaultLogTarget) },
 		},

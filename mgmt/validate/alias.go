@@ -25,9 +25,9 @@ type AliasKind struct {
 // Lists of aliases.
 var (
 	BackendAliases = aliasKind("backend", "address", "Alias of a backend", func(a *farm.Aliases) *[]farm.Alias { return &a.Backends }, farm.Alias{ID: "10.0.0.11", Alias: "db-1"}, rule{
-		format: "ip", maxLen: 64, check: checkNameServer, canon: canonAddr, must: "the address of one server", about: "Address of the servers that are called so; a backend with an alias of its own keeps that."})
+		format: "ip", maxLen: 64, check: checkNameServer, canon: canonAddr, must: "the address of one server", about: "Server address that the alias applies to; a backend's own alias takes precedence."})
 	InterfaceAliases = aliasKind("interface", "interface", "Alias of an interface", func(a *farm.Aliases) *[]farm.Alias { return &a.Interfaces }, farm.Alias{ID: "eth0", Alias: "office"}, rule{
-		format: "interface", maxLen: 15, pattern: interfacePattern, must: "the name of a network interface, as eth0, eth0.7 or eth0:web", about: "Name of the network interface; it need not exist."})
+		format: "interface", maxLen: 15, pattern: interfacePattern, must: "the name of a network interface, as eth0, eth0.7 or eth0:web", about: "Name of the network interface; it does not have to exist."})
 )
 
 // AliasKinds returns the lists of aliases in document order.
@@ -44,7 +44,7 @@ var (
 const maxAliasText = 253
 
 var aliasText = rule{name: "alias", hints: basic(atAddress, "Alias"), kind: kindText, required: true, maxLen: maxAliasText, reserved: []string{"0"}, check: checkAlias,
-	format: `host name or [\w-]+`, must: "a host name, or letters, digits, _ and -", about: "What people call it."}
+	format: `host name or [\w-]+`, must: "a host name, or letters, digits, _ and -", about: "Display name."}
 
 // checkAlias rejects addresses, which would be ambiguous, and texts that look like
 // command-line options.
@@ -60,7 +60,7 @@ func checkAlias(s string) string {
 
 func aliasKind(name, form, title string, list func(*farm.Aliases) *[]farm.Alias, sample farm.Alias, id rule) *AliasKind {
 	id.sample = sample.ID
-	id.name, id.hints, id.kind, id.required = "id", basic(atAddress, "Of"), kindText, true
+	id.name, id.hints, id.kind, id.required = "id", basic(atAddress, "Object"), kindText, true
 	alias := field[farm.Alias]{rule: aliasText, get: func(a *farm.Alias) Value { return textValue(a.Alias) }, set: func(a *farm.Alias, v Value) { a.Alias = v.text }}
 	of := field[farm.Alias]{rule: id, get: func(a *farm.Alias) Value { return textValue(a.ID) }, set: func(a *farm.Alias, v Value) { a.ID = v.text }}
 	return &AliasKind{Name: name, Form: form, Title: title, List: list, id: id, sample: sample,
@@ -108,7 +108,7 @@ func (k *AliasKind) field() field[farm.System] {
 			},
 			sample: []string{k.sample.String()},
 			same:   func(item string) string { id, _, _ := strings.Cut(item, "="); return id },
-			about:  "What people call each " + k.Name + ", as " + form + "."},
+			about:  "Display names of " + k.Name + "s, as " + form + "."},
 		get: func(s *farm.System) Value {
 			var out []string
 			for _, a := range *k.List(&s.Aliases) {

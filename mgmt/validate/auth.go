@@ -30,7 +30,7 @@ var authFields = []field[farm.Service]{
 	{
 		rule: rule{name: "auth_users", hints: basic(atAccess, "Users"), bare: leftOut, kind: kindList, null: true, max: farm.MaxAuthUsers, maxLen: MaxName + 1 + password.MaxLength, check: checkUser, hide: hideUser,
 			format: "name:password", same: userName, must: "a user as name:password", musts: fmt.Sprintf("a list of at most %d users as name:password", farm.MaxAuthUsers),
-			about: "Users who are let in, as name:password or name:hash with a hash of htpasswd -B. They are shown as name:***, which when sent keeps the password."},
+			about: "Allowed users as name:password or name:hash (bcrypt, htpasswd -B). They are shown as name:***; sending that back keeps the password."},
 		get: func(s *farm.Service) Value {
 			var list []string
 			for _, u := range authOf(s).Users {
@@ -43,7 +43,7 @@ var authFields = []field[farm.Service]{
 	},
 	{
 		rule: rule{name: "auth_header", hints: basic(atAccess, "Key header"), bare: leftOut, kind: kindText, blank: true, format: "name of a header", maxLen: MaxName, pattern: tokenPattern, check: checkAuthHeader,
-			must: "the name of a header", about: "Request header that must carry one of auth_keys; empty for none."},
+			must: "the name of a header", about: "Request header that must contain one of auth_keys; empty disables the check."},
 		get: func(s *farm.Service) Value { return textValue(authOf(s).Header) },
 		set: func(s *farm.Service, v Value) {
 			authFor(s).Header = v.text
@@ -53,7 +53,7 @@ var authFields = []field[farm.Service]{
 	{
 		rule: rule{name: "auth_keys", hints: basic(atAccess, "Keys"), bare: leftOut, kind: kindList, null: true, max: farm.MaxAuthKeys, maxLen: maxKey, check: checkKey, canon: canonKey, hide: hideKey, format: "key",
 			must: "a key of at least 16 characters", musts: fmt.Sprintf("a list of at most %d keys of at least 16 characters", farm.MaxAuthKeys),
-			only: with("auth_header"), about: "Keys that are let in, each at least 16 characters. They are shown as the beginning of their SHA-256, which when sent keeps the key."},
+			only: with("auth_header"), about: "Accepted keys of at least 16 characters each. Only the start of each key's SHA-256 is shown; sending that back keeps the key."},
 		get: func(s *farm.Service) Value {
 			var list []string
 			for _, k := range authOf(s).Keys {
@@ -66,12 +66,12 @@ var authFields = []field[farm.Service]{
 	},
 	{
 		rule: rule{name: "auth_realm", hints: advanced(atAccess, "Realm"), kind: kindText, blank: true, maxLen: 128, check: checkRealm, unset: textValue(farm.DefaultRealm),
-			must: "a text of printable ASCII characters", only: with("auth_users", "auth_header"), about: "What clients are told they log in to."},
+			must: "a text of printable ASCII characters", only: with("auth_users", "auth_header"), about: "Authentication realm shown to clients."},
 		get: func(s *farm.Service) Value { return textValue(cmp.Or(authOf(s).Realm, farm.DefaultRealm)) },
 		set: func(s *farm.Service, v Value) { s.Auth.Realm = orZero(v.text, farm.DefaultRealm) },
 	},
 	{
-		rule: rule{name: "auth_strip", hints: advanced(atAccess, "Remove credentials"), kind: kindBool, unset: boolValue(true), only: with("auth_users", "auth_header").resting(), about: "Whether credentials are taken out of what backends get."},
+		rule: rule{name: "auth_strip", hints: advanced(atAccess, "Remove credentials"), kind: kindBool, unset: boolValue(true), only: with("auth_users", "auth_header").resting(), about: "Remove credentials from requests before forwarding them to backends."},
 		get:  func(s *farm.Service) Value { return boolValue(!authOf(s).Pass) },
 		set:  func(s *farm.Service, v Value) { s.Auth.Pass = !v.truth },
 	},

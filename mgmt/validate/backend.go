@@ -24,7 +24,7 @@ var (
 
 var backendHost = field[farm.Backend]{
 	rule: rule{name: "ip", hints: basic(atAddress, "Address").costs(CostConnections), kind: kindText, format: "ip or host name", maxLen: 255, check: checkHost,
-		must: "an address or a resolvable host name", about: "Address of the server, or its host name."},
+		must: "an address or a resolvable host name", about: "Address or host name of the server."},
 	get: func(b *farm.Backend) Value { return textValue(b.Host) },
 	set: func(b *farm.Backend, v Value) {
 		if b.Host != v.text {
@@ -37,7 +37,7 @@ var backendHost = field[farm.Backend]{
 }
 
 var backendPort = field[farm.Backend]{
-	rule: rule{name: "port", hints: basic(atAddress, "Port").costs(CostConnections), kind: kindNumber, min: 1, max: 65535, about: "Port of the server; with resolve srv the record names it."},
+	rule: rule{name: "port", hints: basic(atAddress, "Port").costs(CostConnections), kind: kindNumber, min: 1, max: 65535, about: "Port of the server; with resolve srv it comes from the SRV record."},
 	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Port)) },
 	set:  func(b *farm.Backend, v Value) { b.Port = uint16(v.number) },
 }
@@ -55,64 +55,64 @@ var backendFields = append(unsetAsNull(backendWeight, backendPriority, backendTi
 var unsetBackend = &farm.Backend{}
 
 var backendWeight = field[farm.Backend]{
-	rule: rule{name: "weight", hints: basic(atBalancing, "Weight"), kind: kindNumber, min: 1, max: 9, null: true, acts: numberValue(int64(unsetBackend.EffectiveWeight())), about: "Share of the traffic."},
+	rule: rule{name: "weight", hints: basic(atBalancing, "Weight"), kind: kindNumber, min: 1, max: 9, null: true, acts: numberValue(int64(unsetBackend.EffectiveWeight())), about: "Relative share of the traffic."},
 	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Weight)) },
 	set:  func(b *farm.Backend, v Value) { b.Weight = uint8(v.number) },
 }
 
 var backendPriority = field[farm.Backend]{
-	rule: rule{name: "priority", hints: basic(atBalancing, "Priority"), kind: kindNumber, min: 1, max: 9, null: true, acts: numberValue(int64(unsetBackend.EffectivePriority())), about: "Lower values are used first."},
+	rule: rule{name: "priority", hints: basic(atBalancing, "Priority"), kind: kindNumber, min: 1, max: 9, null: true, acts: numberValue(int64(unsetBackend.EffectivePriority())), about: "Priority; backends with a lower value are used first."},
 	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Priority)) },
 	set:  func(b *farm.Backend, v Value) { b.Priority = uint8(v.number) },
 }
 
 var backendTimeout = field[farm.Backend]{
-	rule: rule{name: "timeout", hints: advanced(atTimeouts, "Response timeout").in(inSeconds), kind: kindNumber, min: 1, max: MaxTimeout, null: true, about: "Seconds to wait for the next bytes of this server; the farm's restimeout when unset."},
+	rule: rule{name: "timeout", hints: advanced(atTimeouts, "Response timeout").in(inSeconds), kind: kindNumber, min: 1, max: MaxTimeout, null: true, about: "Maximum wait for the next bytes from this server, in seconds; defaults to the farm's restimeout."},
 	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Timeout)) },
 	set:  func(b *farm.Backend, v Value) { b.Timeout = farm.Seconds(v.number) },
 }
 
 var backendConnect = field[farm.Backend]{
-	rule: rule{name: "contimeout", hints: advanced(atTimeouts, "Connect timeout").in(inSeconds), kind: kindNumber, min: 1, max: MaxTimeout, null: true, about: "Seconds one connect to this server may take, at most the farm's resurrectime; the farm's contimeout when unset."},
+	rule: rule{name: "contimeout", hints: advanced(atTimeouts, "Connect timeout").in(inSeconds), kind: kindNumber, min: 1, max: MaxTimeout, null: true, about: "Maximum time to connect to this server, in seconds, capped at the farm's resurrectime; defaults to the farm's contimeout."},
 	get:  func(b *farm.Backend) Value { return numberValue(int64(b.ConnectTimeout)) },
 	set:  func(b *farm.Backend, v Value) { b.ConnectTimeout = farm.Seconds(v.number) },
 }
 
 var backendLimit = field[farm.Backend]{
-	rule: rule{name: "connection_limit", hints: basic(atLimits, "Connection limit"), kind: kindNumber, min: 0, max: maxUnbounded, null: true, about: "Exchanges in flight at most; 0 means no limit."},
+	rule: rule{name: "connection_limit", hints: basic(atLimits, "Connection limit"), kind: kindNumber, min: 0, max: maxUnbounded, null: true, about: "Maximum number of requests in flight; 0 disables the limit."},
 	get:  func(b *farm.Backend) Value { return numberValue(int64(b.ConnLimit)) },
 	set:  func(b *farm.Backend, v Value) { b.ConnLimit = uint32(v.number) },
 }
 
 var backendSource = field[farm.Backend]{
 	rule: rule{name: "source", hints: advanced(atBackends, "Source address").costs(CostConnections), bare: asNull, kind: kindText, format: "ip", blank: true, maxLen: 64, check: checkVIP,
-		must: "an IPv4 or IPv6 address", about: "Address of this machine that connections come from; the system chooses when unset."},
+		must: "an IPv4 or IPv6 address", about: "Local source address of connections; chosen by the system if unset."},
 	get: func(b *farm.Backend) Value { return addrValue(b.Source) },
 	set: func(b *farm.Backend, v Value) { b.Source, _ = netip.ParseAddr(v.text) },
 }
 
 var backendMark = field[farm.Backend]{
-	rule: rule{name: "mark", hints: advanced(atBackends, "Mark").costs(CostConnections), bare: asNull, kind: kindNumber, min: 0, max: math.MaxUint32, null: true, about: "Mark (SO_MARK) of connections, for routing rules; the farm's when unset."},
+	rule: rule{name: "mark", hints: advanced(atBackends, "Mark").costs(CostConnections), bare: asNull, kind: kindNumber, min: 0, max: math.MaxUint32, null: true, about: "Firewall mark (SO_MARK) of connections, for policy routing; defaults to the farm's mark."},
 	get:  func(b *farm.Backend) Value { return numberValue(int64(b.Mark)) },
 	set:  func(b *farm.Backend, v Value) { b.Mark = uint32(v.number) },
 }
 
 var backendAlias = field[farm.Backend]{
 	rule: rule{name: "alias", hints: basic(atAddress, "Alias"), bare: asNull, kind: kindText, blank: true, format: "[a-zA-Z0-9][a-zA-Z0-9 ._:@()+,#-]*", maxLen: MaxName, reserved: []string{"0"},
-		pattern: aliasPattern, must: "a text of letters, digits, blanks and ._:@()+,#- that starts with a letter or digit", about: "Name for people."},
+		pattern: aliasPattern, must: "a text of letters, digits, blanks and ._:@()+,#- that starts with a letter or digit", about: "Display name."},
 	get: func(b *farm.Backend) Value { return textValue(b.Alias) },
 	set: func(b *farm.Backend, v Value) { b.Alias = v.text },
 }
 
 var backendResolve = field[farm.Backend]{
-	rule: rule{name: "resolve", hints: advanced(atAddress, "Host name stands for"), kind: kindText, null: true, values: farm.ResolveWords(), acts: textValue(farm.ResolveFirstWord), normalize: map[string]string{farm.ResolveFirstWord: string(farm.ResolveFirst)},
-		about: "What a host name stands for: one server (first), a server at each of its addresses (all), or those its SRV record names, with their ports (srv)."},
+	rule: rule{name: "resolve", hints: advanced(atAddress, "Host name resolution"), kind: kindText, null: true, values: farm.ResolveWords(), acts: textValue(farm.ResolveFirstWord), normalize: map[string]string{farm.ResolveFirstWord: string(farm.ResolveFirst)},
+		about: "Resolution of a host name: one server (first), one server per address (all), or the servers and ports of its SRV record (srv)."},
 	get: func(b *farm.Backend) Value { return textValue(string(b.Resolve)) },
 	set: func(b *farm.Backend, v Value) { b.Resolve = farm.Resolve(v.text) },
 }
 
 var backendMaintenance = field[farm.Backend]{
-	rule: rule{name: "maintenance", hints: basic(atBalancing, "Maintenance"), kind: kindText, values: maintenanceModes, about: "How the server was taken out; unset when it is in use."},
+	rule: rule{name: "maintenance", hints: basic(atBalancing, "Maintenance"), kind: kindText, values: maintenanceModes, about: "Maintenance mode; unset while the server is in service."},
 	get:  func(b *farm.Backend) Value { return textValue(string(b.Maintenance)) },
 	set:  func(b *farm.Backend, v Value) { b.Maintenance = farm.Maintenance(v.text) },
 }
@@ -120,7 +120,7 @@ var backendMaintenance = field[farm.Backend]{
 var maintenanceModes = []string{string(farm.MaintenanceDrain), string(farm.MaintenanceCut)}
 
 var maintenanceAction = field[farm.Backend]{
-	rule: rule{name: "action", hints: basic(atBalancing, "Action"), kind: kindText, required: true, values: []string{"up", "maintenance"}, about: "Take the server out, or use it again."},
+	rule: rule{name: "action", hints: basic(atBalancing, "Action"), kind: kindText, required: true, values: []string{"up", "maintenance"}, about: "Put the backend into maintenance or back in service."},
 	set: func(b *farm.Backend, v Value) {
 		b.Maintenance = farm.MaintenanceOff
 		if v.text == "maintenance" {
@@ -131,7 +131,7 @@ var maintenanceAction = field[farm.Backend]{
 
 // maintenanceMode qualifies maintenance; it has no effect with action up.
 var maintenanceMode = field[farm.Backend]{
-	rule: rule{name: "mode", hints: basic(atBalancing, "Mode"), kind: kindText, values: maintenanceModes, acts: textValue(string(farm.MaintenanceDrain)), about: "drain keeps sessions and connections, cut removes them."},
+	rule: rule{name: "mode", hints: basic(atBalancing, "Mode"), kind: kindText, values: maintenanceModes, acts: textValue(string(farm.MaintenanceDrain)), about: "Maintenance mode: drain keeps existing sessions and connections, cut closes them."},
 	set: func(b *farm.Backend, v Value) {
 		if b.Maintenance != farm.MaintenanceOff {
 			b.Maintenance = farm.Maintenance(v.text)

@@ -10,7 +10,7 @@ import (
 // backendProtocolFields select the protocol towards backends.
 var backendProtocolFields = []field[farm.Service]{{
 	rule: rule{name: "backendprotocol", hints: basic(atBackends, "Backend protocol").costs(CostConnections), kind: kindText, values: texts(farm.BackendProtocols()), null: true, unset: textValue(string(farm.BackendHTTP1)),
-		about: "What backends speak: HTTP/1.1, or HTTP/2 as gRPC servers do (with httpsb agreed on by ALPN, without it by prior knowledge)."},
+		about: "Protocol of backends: HTTP/1.1, or HTTP/2, e.g. for gRPC (negotiated by ALPN with httpsb, otherwise prior knowledge)."},
 	get: func(s *farm.Service) Value {
 		return textValue(string(cmp.Or(s.BackendProtocol, farm.BackendHTTP1)))
 	},
@@ -34,7 +34,7 @@ func checkBackendProtocol(path string, s *farm.Service) *Error {
 // backendTLSFields define TLS towards backends.
 var backendTLSFields = []field[farm.Service]{
 	{
-		rule: rule{name: "httpsb", hints: basic(atBackendTLS, "TLS to backends").costs(CostConnections), kind: kindBool, about: "Whether backends speak TLS; without verification until httpsb_verify says otherwise."},
+		rule: rule{name: "httpsb", hints: basic(atBackendTLS, "TLS to backends").costs(CostConnections), kind: kindBool, about: "Use TLS to backends; their certificates are verified only if httpsb_verify is set."},
 		get:  func(s *farm.Service) Value { return boolValue(s.TLS != nil) },
 		set: func(s *farm.Service, v Value) {
 			switch {
@@ -47,25 +47,25 @@ var backendTLSFields = []field[farm.Service]{
 	},
 	{
 		rule: rule{name: "httpsb_verify", hints: basic(atBackendTLS, "Verification").costs(CostConnections), kind: kindText, values: texts(farm.Verifies()), null: true, unset: textValue(string(farm.VerifyNone)),
-			only: with("httpsb"), about: "How certificates of backends are verified: not, by the system's authorities, or by httpsb_ca."},
+			only: with("httpsb"), about: "Verification of backend certificates: none, with the system's authorities, or with httpsb_ca."},
 		get: func(s *farm.Service) Value { return textValue(string(cmp.Or(backendTLS(s).Verify, farm.VerifyNone))) },
 		set: func(s *farm.Service, v Value) { s.TLS.Verify = orZero(farm.Verify(v.text), farm.VerifyNone) },
 	},
 	{
 		rule: rule{name: "httpsb_ca", hints: basic(atBackendTLS, "Authorities").costs(CostConnections), kind: kindText, blank: true, format: "name of a list of authorities", maxLen: maxCertificate, check: checkAuthority, canon: canonAuthority,
-			must: "the name of a list of authorities", only: being("httpsb_verify", farm.VerifyCA).shown(), about: "Authorities that sign backends."},
+			must: "the name of a list of authorities", only: being("httpsb_verify", farm.VerifyCA).shown(), about: "Certificate authorities that issue backend certificates."},
 		get: func(s *farm.Service) Value { return textValue(backendTLS(s).CA) },
 		set: func(s *farm.Service, v Value) { s.TLS.CA = v.text },
 	},
 	{
 		rule: rule{name: "httpsb_name", hints: advanced(atBackendTLS, "Server name").costs(CostConnections), kind: kindText, blank: true, format: "host name", maxLen: 255, check: checkHost,
-			must: "a host name or an address", only: with("httpsb"), about: "Name that is sent to backends and must be in their certificate; empty for the Host of each request."},
+			must: "a host name or an address", only: with("httpsb"), about: "SNI name sent to backends and required in their certificate; empty uses the Host of each request."},
 		get: func(s *farm.Service) Value { return textValue(backendTLS(s).Name) },
 		set: func(s *farm.Service, v Value) { s.TLS.Name = v.text },
 	},
 	{
 		rule: rule{name: "httpsb_certificate", hints: advanced(atBackendTLS, "Client certificate").costs(CostConnections), kind: kindText, blank: true, format: "X.pem", maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate,
-			must: "the name of a certificate", only: with("httpsb"), about: "Certificate shown to backends that ask for one."},
+			must: "the name of a certificate", only: with("httpsb"), about: "Client certificate presented to backends that request one."},
 		get: func(s *farm.Service) Value { return textValue(backendTLS(s).Certificate) },
 		set: func(s *farm.Service, v Value) { s.TLS.Certificate = v.text },
 	},

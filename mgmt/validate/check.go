@@ -62,49 +62,49 @@ var linkedCheck = func() field[farm.Check] {
 const mustCheckName = "a name of letters, digits, underscores and hyphens (not the first), at most 64"
 
 var checkCopy = field[farm.Check]{rule: rule{name: "copy_from", hints: advanced(atChecks, "Copy from"), kind: kindText, format: "[a-zA-Z0-9_][a-zA-Z0-9_-]*", maxLen: MaxName, pattern: checkWord, must: "the name of a check",
-	sample: "check_http", about: "Check or template to copy everything else from."}}
+	sample: "check_http", about: "Check or template to copy all other settings from."}}
 
 var checkForce = field[farm.Check]{rule: rule{name: "force", hints: advanced(atChecks, "Force"), kind: kindBool,
-	about: "Whether command and backend_alias may change while the check is in use: its backends are asked anew."}}
+	about: "Allow changes of command and backend_alias while the check is in use; its backends are then checked again."}}
 
 var checkFields = []field[farm.Check]{
 	{
 		rule: rule{name: "description", hints: basic(atChecks, "Description"), kind: kindText, blank: true, null: true, maxLen: maxText, check: checkPrintable, must: "a text without control characters",
-			sample: "Is the shop alive?", about: "What the check is for."},
+			sample: "Is the shop alive?", about: "Purpose of the check."},
 		get: func(c *farm.Check) Value { return textValue(c.Description) },
 		set: func(c *farm.Check, v Value) { c.Description = v.text },
 	},
 	{
 		rule: rule{name: "command", hints: basic(atChecks, "Command"), kind: kindText, blank: true, null: true, maxLen: MaxCommand, check: checkCommand, must: "a probe Sluice knows, in the words of its plugin",
 			format: "probe and options", sample: "check_http -I HOST -p PORT -e 200",
-			about: "Probe and its options, in the words of the usual plugins. HOST and PORT stand for those of the backend. Nothing of it is given to a shell. Blank asks nothing. Passwords in it are kept sealed and shown as sealed-…, which when sent keeps them."},
+			about: "Probe and its options, in the syntax of the standard Nagios plugins; no shell is involved. HOST and PORT stand for those of the backend; empty runs no probe. Passwords are stored encrypted and shown as sealed-…; sending that back keeps them."},
 		get: func(c *farm.Check) Value { return textValue(c.Command) },
 		set: func(c *farm.Check, v Value) { c.Command = v.text }, needs: needsProbe,
 	},
 	{
 		rule: rule{name: "interval", hints: basic(atChecks, "Interval").in(inSeconds), kind: kindNumber, min: 1, max: MaxTimeout, null: true, acts: numberValue(int64(farm.DefaultCheckInterval)),
-			about: "Seconds from the begin of one probe of a backend to that of the next."},
+			about: "Interval between the starts of two probes of a backend, in seconds."},
 		get: func(c *farm.Check) Value { return numberValue(int64(c.Interval)) },
 		set: func(c *farm.Check, v Value) { c.Interval = farm.Seconds(v.number) },
 	},
 	{
-		rule: rule{name: "timeout", hints: basic(atChecks, "Time-out").in(inSeconds), kind: kindNumber, min: 1, max: MaxTimeout, null: true, sample: 5,
-			about: "Seconds a probe may take; the interval when unset."},
+		rule: rule{name: "timeout", hints: basic(atChecks, "Timeout").in(inSeconds), kind: kindNumber, min: 1, max: MaxTimeout, null: true, sample: 5,
+			about: "Timeout of a probe, in seconds; defaults to the interval."},
 		get:   func(c *farm.Check) Value { return numberValue(int64(c.Timeout)) },
 		force: func(c *farm.Check) Value { return numberValue(int64(c.EffectiveTimeout())) },
 		set:   func(c *farm.Check, v Value) { c.Timeout = farm.Seconds(v.number) },
 	},
-	probesInARow("rise", "Probes to come up", farm.DefaultRise, "Probes in a row that must succeed before a backend that is down is used again; more after it went up and down often.", func(c *farm.Check) *uint8 { return &c.Rise }),
-	probesInARow("fall", "Probes to go down", farm.DefaultFall, "Probes in a row that must fail before a backend is down.", func(c *farm.Check) *uint8 { return &c.Fall }),
+	probesInARow("rise", "Rise threshold", farm.DefaultRise, "Number of consecutive successful probes before a down backend is used again; increased for backends that flap.", func(c *farm.Check) *uint8 { return &c.Rise }),
+	probesInARow("fall", "Fall threshold", farm.DefaultFall, "Number of consecutive failed probes after which a backend is down.", func(c *farm.Check) *uint8 { return &c.Fall }),
 	{
 		rule: rule{name: "priority", hints: advanced(atChecks, "Priority"), kind: kindNumber, min: 1, max: 9, null: true, acts: numberValue(int64(farm.DefaultCheckPriority)),
-			about: "Order in which probes are begun that wait for their turn, the lowest first."},
+			about: "Priority among waiting probes; lower values run first."},
 		get: func(c *farm.Check) Value { return numberValue(int64(c.Priority)) },
 		set: func(c *farm.Check, v Value) { c.Priority = uint8(v.number) },
 	},
-	checkTruth("log", basic(atChecks, "Logging"), "Whether every probe leaves a line in the log, and not only those after which a backend goes down or comes up.", func(c *farm.Check) *bool { return &c.Logs }),
-	checkTruth("cut_conns", basic(atChecks, "Cut connections"), "Whether the connections of a backend that goes down are ended.", func(c *farm.Check) *bool { return &c.CutConns }),
-	checkTruth("backend_alias", advanced(atChecks, "Alias as host"), "Whether HOST is the alias of a backend that has one; it is asked at its address all the same.", func(c *farm.Check) *bool { return &c.BackendAlias }),
+	checkTruth("log", basic(atChecks, "Logging"), "Log every probe, not only those that change the state of a backend.", func(c *farm.Check) *bool { return &c.Logs }),
+	checkTruth("cut_conns", basic(atChecks, "Cut connections"), "Close the connections of a backend when it goes down.", func(c *farm.Check) *bool { return &c.CutConns }),
+	checkTruth("backend_alias", advanced(atChecks, "Alias as host"), "Use the backend's alias, if it has one, as HOST; the probe still connects to its address.", func(c *farm.Check) *bool { return &c.BackendAlias }),
 }
 
 func probesInARow(name, label string, acts uint8, about string, at func(*farm.Check) *uint8) field[farm.Check] {
@@ -126,17 +126,17 @@ func checkTruth(name string, h hints, about string, at func(*farm.Check) *bool) 
 var checkTargetFields = []field[CheckTarget]{
 	{
 		rule: rule{name: "host", hints: basic(atChecks, "Host"), kind: kindText, required: true, maxLen: 253, check: checkHost, format: "ip or host name", must: "an address or a host name",
-			sample: "10.0.0.11", about: "Address or host name that is asked."},
+			sample: "10.0.0.11", about: "Address or host name to check."},
 		get: func(t *CheckTarget) Value { return textValue(t.Host) },
 		set: func(t *CheckTarget, v Value) { t.Host = v.text },
 	},
 	{
-		rule: rule{name: "port", hints: basic(atChecks, "Port"), kind: kindNumber, min: 1, max: 65535, null: true, about: "Port that is asked; not needed by what asks no port."},
+		rule: rule{name: "port", hints: basic(atChecks, "Port"), kind: kindNumber, min: 1, max: 65535, null: true, about: "Port to check; not needed by checks that use no port."},
 		get:  func(t *CheckTarget) Value { return numberValue(int64(t.Port)) },
 		set:  func(t *CheckTarget, v Value) { t.Port = uint16(v.number) },
 	},
 	{
-		rule: rule{name: "timeout", hints: basic(atChecks, "Time-out").in(inSeconds), kind: kindNumber, min: 1, max: maxTry, null: true, sample: 5, about: "Seconds it may take; that of the check when unset, 60 at most."},
+		rule: rule{name: "timeout", hints: basic(atChecks, "Timeout").in(inSeconds), kind: kindNumber, min: 1, max: maxTry, null: true, sample: 5, about: "Timeout in seconds, at most 60; defaults to the timeout of the check."},
 		get:  func(t *CheckTarget) Value { return numberValue(int64(t.Timeout)) },
 		set:  func(t *CheckTarget, v Value) { t.Timeout = farm.Seconds(v.number) },
 	},
@@ -175,7 +175,7 @@ func needsProbe(sent Values[farm.Check], _ *farm.Check) string {
 
 // linkRule is the field of the checked object that names the check.
 var linkRule = rule{name: "farmguardian", hints: basic(atBackends, "Health check"), kind: kindText, blank: true, null: true, maxLen: MaxName, format: "name of a check", pattern: checkWord, must: mustCheckName,
-	sample: "check_tcp", about: "Check that finds out whether the backends work; blank for none."}
+	sample: "check_tcp", about: "Health check for the backends; empty disables health checking."}
 
 var serviceCheck = field[farm.Service]{rule: linkRule,
 	get: func(s *farm.Service) Value { return textValue(s.Check) },

@@ -22,19 +22,19 @@ const (
 var mediaTypePattern = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9!#$&^_.+-]*/(\*|[a-zA-Z0-9][a-zA-Z0-9!#$&^_.+-]*)$`)
 
 // coded is the condition of fields that refine compression.
-var coded = &only{fields: []string{"compression"}, while: "compression names a coding"}
+var coded = &only{fields: []string{"compression"}, while: "compression names an encoding"}
 
 // compressionFields are the fields for compressing responses.
 var compressionFields = []field[farm.Service]{
 	{
-		rule: rule{name: "compression", hints: basic(atCompression, "Codings"), kind: kindList, words: true, null: true, max: int64(len(farm.Codings())), values: texts(farm.Codings()), check: checkCoding,
-			about: "Codings that answers are compressed with for clients that accept them, the preferred one first; none means no compression."},
+		rule: rule{name: "compression", hints: basic(atCompression, "Encodings"), kind: kindList, words: true, null: true, max: int64(len(farm.Codings())), values: texts(farm.Codings()), check: checkCoding,
+			about: "Content encodings for compressing responses, in order of preference, if the client accepts them; none disables compression."},
 		get: func(s *farm.Service) Value { return listValue(texts(compressionOf(s).Codings)) },
 		set: setCompression,
 	},
 	{
-		rule: rule{name: "compression_min", hints: advanced(atCompression, "Shortest body").in(inBytes), kind: kindNumber, min: 1, max: MaxCompressionMin, null: true, unset: numberValue(int64(farm.DefaultCompressionMin)),
-			only: coded, about: "Bytes a body must have to be compressed, if its length is known."},
+		rule: rule{name: "compression_min", hints: advanced(atCompression, "Min. body size").in(inBytes), kind: kindNumber, min: 1, max: MaxCompressionMin, null: true, unset: numberValue(int64(farm.DefaultCompressionMin)),
+			only: coded, about: "Minimum body size for compression, in bytes, if the length is known."},
 		get: func(s *farm.Service) Value {
 			return numberValue(int64(cmp.Or(compressionOf(s).Min, farm.DefaultCompressionMin)))
 		},
@@ -46,7 +46,7 @@ var compressionFields = []field[farm.Service]{
 		rule: rule{name: "compression_types", hints: advanced(atCompression, "Media types"), kind: kindList, words: true, null: true, max: MaxCompressionTypes, maxLen: 128, pattern: mediaTypePattern, canon: strings.ToLower, same: strings.ToLower,
 			unset: listValue(farm.DefaultCompressionTypes()), must: "a media type, or type/*", format: "type/subtype or type/*",
 			musts: fmt.Sprintf("a list of at most %d media types, where type/* stands for all of a type", MaxCompressionTypes),
-			only:  coded, about: "Media types that are compressed; none means the usual ones: " + strings.Join(farm.DefaultCompressionTypes(), ", ") + "."},
+			only:  coded, about: "Media types to compress; none means the default list: " + strings.Join(farm.DefaultCompressionTypes(), ", ") + "."},
 		get: func(s *farm.Service) Value {
 			if t := compressionOf(s).Types; len(t) > 0 {
 				return listValue(t)
@@ -62,7 +62,7 @@ var compressionFields = []field[farm.Service]{
 	},
 	{
 		rule: rule{name: "compression_level", hints: advanced(atCompression, "Level"), kind: kindText, values: texts(farm.CompressionLevels()), null: true, unset: textValue(string(farm.CompressionDefault)),
-			only: coded, about: "Whether compression is to be fast or its result small."},
+			only: coded, about: "Trade-off between compression speed and ratio."},
 		get: func(s *farm.Service) Value {
 			return textValue(string(cmp.Or(compressionOf(s).Level, farm.CompressionDefault)))
 		},

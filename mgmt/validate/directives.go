@@ -12,21 +12,21 @@ import (
 // is rejected with the reason. They are neither stored nor returned.
 var directives = []field[farm.Farm]{
 	directive("threads", advanced(atLimits, "Threads"), nil,
-		"All farms share the event loops of the engine, one for each CPU."),
+		"All farms share the event loops of the engine, one per CPU."),
 	directive("loglevel", advanced(atLogging, "Log level"), nil,
-		"Set logs for the farm's access log, and log_level of /system/global for messages of the API."),
+		"Use logs for the farm's access log, and log_level of /system/global for messages of the API."),
 	directive("control", advanced(atAccess, "Control socket"), nil,
-		"The engine has no interface of its own: the REST API answers what it knows."),
-	directive("certdir", advanced(atTLS, "Folder of certificates"), nil,
-		"Certificates are kept by the appliance: name them in certificates."),
+		"The engine has no control socket; use the REST API."),
+	directive("certdir", advanced(atTLS, "Certificate directory"), nil,
+		"The appliance stores certificates; list them in certificates."),
 	directive("dhparams", advanced(atTLS, "DH parameters"), nil,
-		"Key exchange is by elliptic curves and post-quantum groups only, see ecdhcurve; no suite has finite-field DH."),
-	directive("sslhonorcipherorder", advanced(atTLS, "Order of suites"), []string{"false", "true", "0", "1"},
-		"The order is that of Sluice, with AES or ChaCha20 first as the client prefers."),
+		"Key exchange uses only elliptic curves and post-quantum groups (see ecdhcurve), never finite-field DH."),
+	directive("sslhonorcipherorder", advanced(atTLS, "Cipher order"), []string{"false", "true", "0", "1"},
+		"Sluice sets the order, with AES or ChaCha20 first according to the client's preference."),
 	directive("sslallowclientrenegotiation", advanced(atTLS, "Renegotiation"), []string{"false", "0"},
 		"Clients never renegotiate a connection (RFC 9325, 3.5)."),
 	directive("forwardsni", advanced(atTLS, "Forward SNI"), []string{"true", "1"},
-		"Backends that speak TLS get the Host of each request as server name, or httpsb_name of their service."),
+		"TLS backends receive the Host of each request as SNI name, or httpsb_name of their service."),
 }
 
 // directive returns such a field. It accepts blank, null, and the given words.

@@ -12,10 +12,10 @@ import (
 // applies anyway is accepted and changes nothing.
 func TestDirectivesWithoutAMeaningSaySo(t *testing.T) {
 	for _, c := range []struct{ taken, refused, says string }{
-		{`{"threads":null}`, `{"threads":8}`, "one for each CPU"},
+		{`{"threads":null}`, `{"threads":8}`, "one per CPU"},
 		{`{"loglevel":""}`, `{"loglevel":"5"}`, "log_level of /system/global"},
-		{`{"control":null}`, `{"control":"/tmp/a.socket"}`, "the REST API answers"},
-		{`{"certdir":""}`, `{"certdir":"/etc/certs"}`, "name them in certificates"},
+		{`{"control":null}`, `{"control":"/tmp/a.socket"}`, "use the REST API"},
+		{`{"certdir":""}`, `{"certdir":"/etc/certs"}`, "list them in certificates"},
 		{`{"dhparams":null}`, `{"dhparams":"/etc/dh.pem"}`, "see ecdhcurve"},
 		{`{"sslhonorcipherorder":false}`, `{"sslhonorcipherorder":2}`, "AES or ChaCha20 first"},
 		{`{"sslhonorcipherorder":"1"}`, `{"sslhonorcipherorder":"yes"}`, "AES or ChaCha20 first"},

@@ -37,23 +37,23 @@ var dnsFields = slices.Concat(dnsSettings, dnsLogFields)
 
 // dnsSettings are those fields without the query log.
 var dnsSettings = []field[farm.Farm]{
-	dnsText("server_version", basic(atAnswers, "Server version"), "What the question version.bind is answered with; empty refuses it.", 255, func(g *farm.GSLB) *string { return &g.ServerVersion }),
-	dnsText("nsid", advanced(atAnswers, "Server identity"), "Name of this server for clients that ask for it (NSID, id.server); empty for none.", maxNSID, func(g *farm.GSLB) *string { return &g.NSID }),
-	boundIn(dnsPart, "query_rate", basic(atLimits, "Queries of a net").in(perSecondQueries), "Queries per second a net of clients (/24, of IPv6 /56) is answered at most; 0 means no bound.", 0, maxRate, 0, func(g *farm.GSLB) *uint32 { return &g.QueryRate }),
-	boundIn(dnsPart, "answer_rate", basic(atLimits, "Same answer to a net").in(perSecondQueries), "How often per second a net of clients is sent the same answer by UDP; 0 means no bound. It keeps the farm from being used against others.", 0, maxRate, 0, func(g *farm.GSLB) *uint32 { return &g.AnswerRate }),
+	dnsText("server_version", basic(atAnswers, "Server version"), "Response to version.bind queries; empty refuses them.", 255, func(g *farm.GSLB) *string { return &g.ServerVersion }),
+	dnsText("nsid", advanced(atAnswers, "Server identity"), "Server identity returned for NSID and id.server; empty disables it.", maxNSID, func(g *farm.GSLB) *string { return &g.NSID }),
+	boundIn(dnsPart, "query_rate", basic(atLimits, "Query rate per network").in(perSecondQueries), "Maximum queries per second from one client network (/24, or /56 for IPv6); 0 disables the limit.", 0, maxRate, 0, func(g *farm.GSLB) *uint32 { return &g.QueryRate }),
+	boundIn(dnsPart, "answer_rate", basic(atLimits, "Response rate per network").in(perSecondQueries), "Maximum rate per second of identical UDP responses to one client network; 0 disables the limit. It prevents amplification attacks through the farm.", 0, maxRate, 0, func(g *farm.GSLB) *uint32 { return &g.AnswerRate }),
 	{
-		rule: rule{name: "slip", hints: advanced(atLimits, "Truncated beyond that"), kind: kindNumber, min: 1, max: 255, null: true, unset: numberValue(int64(farm.DefaultSlip)),
-			about: "Of answers beyond answer_rate one in that many is sent truncated, so that a real client asks again by TCP; the others are dropped."},
+		rule: rule{name: "slip", hints: advanced(atLimits, "Truncation ratio"), kind: kindNumber, min: 1, max: 255, null: true, unset: numberValue(int64(farm.DefaultSlip)),
+			about: "Send one of every N responses above answer_rate truncated, so that genuine clients retry over TCP; the others are dropped."},
 		get: func(f *farm.Farm) Value { return numberValue(int64(cmp.Or(dnsSeen(f).Slip, farm.DefaultSlip))) },
 		set: func(f *farm.Farm, v Value) { dnsOf(f).Slip = orZero(uint8(v.number), farm.DefaultSlip) },
 	},
-	boundIn(dnsPart, "maxconnections", basic(atLimits, "Most connections").costs(CostConnections), "TCP connections of the farm at most.", 1, maxUnbounded, farm.DefaultDNSConnections, func(g *farm.GSLB) *uint32 { return &g.MaxConnections }),
-	boundIn(dnsPart, "idle_timeout", basic(atTimeouts, "Idle timeout").in(inSeconds).costs(CostConnections), "Seconds a TCP connection may be without a question.", 1, MaxTimeout, farm.DefaultDNSIdle, func(g *farm.GSLB) *farm.Seconds { return &g.IdleTimeout }),
-	networksIn(dnsPart, "transfer_from", basic(atTransfers, "Secondaries"), "Secondary servers that may copy zones (AXFR; who asks by IXFR gets the whole zone): addresses and networks; none, nobody may. Of records of type DYNA they copy the addresses of that moment.", func(g *farm.GSLB) *[]netip.Prefix { return &g.Transfers }),
+	boundIn(dnsPart, "maxconnections", basic(atLimits, "Max. connections").costs(CostConnections), "Maximum number of TCP connections of the farm.", 1, maxUnbounded, farm.DefaultDNSConnections, func(g *farm.GSLB) *uint32 { return &g.MaxConnections }),
+	boundIn(dnsPart, "idle_timeout", basic(atTimeouts, "Idle timeout").in(inSeconds).costs(CostConnections), "Maximum idle time of a TCP connection, in seconds.", 1, MaxTimeout, farm.DefaultDNSIdle, func(g *farm.GSLB) *farm.Seconds { return &g.IdleTimeout }),
+	networksIn(dnsPart, "transfer_from", basic(atTransfers, "Secondaries"), "Addresses and networks of secondary servers that may transfer zones by AXFR (IXFR returns the whole zone); none disables transfers. DYNA records are transferred with their current addresses.", func(g *farm.GSLB) *[]netip.Prefix { return &g.Transfers }),
 	{
-		rule: rule{name: "transfer_keys", hints: basic(atTransfers, "Keys of secondaries"), kind: kindList, words: true, format: "[algorithm:]name:secret", null: true, max: maxTransferKeys, maxLen: 1024, check: checkTransferKey, hide: hideTransferKey,
+		rule: rule{name: "transfer_keys", hints: basic(atTransfers, "TSIG keys"), kind: kindList, words: true, format: "[algorithm:]name:secret", null: true, max: maxTransferKeys, maxLen: 1024, check: checkTransferKey, hide: hideTransferKey,
 			must: "a key as dig takes it, [algorithm:]name:secret", musts: "a list of keys, each [algorithm:]name:secret",
-			about: "Keys that sign copies of zones (TSIG): hmac-sha256 unless another algorithm is said, hmac-sha384 or hmac-sha512, a name, and the secret in base64. With any, nobody copies a zone without one of them, and the first signs what secondaries are told."},
+			about: "TSIG keys for zone transfers, as algorithm (hmac-sha256, the default, hmac-sha384 or hmac-sha512), name and base64 secret. If any key is set, transfers require one; the first key signs NOTIFY messages."},
 		get: func(f *farm.Farm) Value {
 			var out []string
 			for _, k := range dnsSeen(f).Keys {
@@ -71,10 +71,10 @@ var dnsSettings = []field[farm.Farm]{
 			}
 		},
 	},
-	addressesIn("notify", basic(atTransfers, "Told of changes"), "Secondary servers that are told of changes of zones (NOTIFY), on port 53.", 64),
+	addressesIn("notify", basic(atTransfers, "NOTIFY targets"), "Secondary servers that receive NOTIFY on zone changes, on port 53.", 64),
 	{
 		rule: rule{name: "dot", hints: basic(atTLS, "DNS over TLS").costs(CostConnections), kind: kindBool,
-			about: "Whether names are answered by encrypted connections (DoT), too, on dot_port. It begins with the appliance's certificate and TLS 1.2 and 1.3; false forgets everything about TLS."},
+			about: "Also serve DNS over TLS (DoT) on dot_port. It starts with the appliance's certificate and TLS 1.2 and 1.3; false discards all TLS settings."},
 		get: func(f *farm.Farm) Value { return boolValue(dnsSeen(f).TLS != nil) },
 		set: func(f *farm.Farm, v Value) {
 			switch g := dnsOf(f); {
@@ -85,13 +85,13 @@ var dnsSettings = []field[farm.Farm]{
 			}
 		},
 	},
-	under(overDoT, boundIn(dnsPart, "dot_port", basic(atTLS, "Port of DNS over TLS"), "Port of encrypted connections, by TCP.", 1, 65535, farm.DefaultDoTPort, func(g *farm.GSLB) *uint16 { return &g.TLSPort })),
+	under(overDoT, boundIn(dnsPart, "dot_port", basic(atTLS, "Port of DNS over TLS"), "TCP port for DNS over TLS.", 1, 65535, farm.DefaultDoTPort, func(g *farm.GSLB) *uint16 { return &g.TLSPort })),
 	{
 		rule: dotCertificates(),
 		get:  func(f *farm.Farm) Value { return listValue(tlsSeen(f).Certificates) },
 		set:  onTLS(setCertificates),
 	},
-	truthIn(dnsPart, "logs", basic(atLogging, "Logging"), "Whether each question that is answered leaves a line where log_sink says.", func(g *farm.GSLB) *bool { return &g.Logs }),
+	truthIn(dnsPart, "logs", basic(atLogging, "Logging"), "Log each answered query to log_sink.", func(g *farm.GSLB) *bool { return &g.Logs }),
 }
 
 // overDoT is the condition of fields for DNS over TLS.
@@ -108,8 +108,8 @@ func dotCertificates() rule {
 
 // dnsLogFields are the fields of the query log.
 var dnsLogFields = slices.Concat([]field[farm.Farm]{
-	logFieldsIn(dnsPart, "Fields of a line, in their order; none means all.", farm.QueryLogFields(), dnsLog),
-	boundIn(dnsPart, "log_sample", advanced(atLogging, "Sampling"), "One in that many questions is logged, by chance.", 1, MaxLogSample, 1, func(g *farm.GSLB) *uint32 { return &g.AccessLog.Sample }),
+	logFieldsIn(dnsPart, "Fields of a log line in order; none means all fields.", farm.QueryLogFields(), dnsLog),
+	boundIn(dnsPart, "log_sample", advanced(atLogging, "Sampling"), "Log one of every N queries, chosen at random.", 1, MaxLogSample, 1, func(g *farm.GSLB) *uint32 { return &g.AccessLog.Sample }),
 }, sinkFields(dnsPart, dnsLog))
 
 func dnsLog(g *farm.GSLB) *farm.AccessLog { return &g.AccessLog }

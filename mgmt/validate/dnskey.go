@@ -19,10 +19,10 @@ const (
 var (
 	// ZoneKeyDocument is a key of a zone in a document.
 	ZoneKeyDocument = Table[farm.ZoneKey]{fields: []field[farm.ZoneKey]{
-		require(keyText("algorithm", texts(farm.SigningAlgorithms()), "What the key signs with.", func(k *farm.ZoneKey) *farm.SigningAlgorithm { return &k.Algorithm })),
+		require(keyText("algorithm", texts(farm.SigningAlgorithms()), "Signing algorithm of the key.", func(k *farm.ZoneKey) *farm.SigningAlgorithm { return &k.Algorithm })),
 		require(keyState),
 		{
-			rule: rule{name: "since", hints: advanced(atAnswers, "Since"), kind: kindNumber, min: 0, max: 1 << 40, about: "When the key got its state, in seconds since 1970."},
+			rule: rule{name: "since", hints: advanced(atAnswers, "Since"), kind: kindNumber, min: 0, max: 1 << 40, about: "Time of the key's last state change, in seconds since 1970."},
 			get:  func(k *farm.ZoneKey) Value { return numberValue(k.Since) },
 			set:  func(k *farm.ZoneKey, v Value) { k.Since = v.number },
 		},
@@ -32,7 +32,7 @@ var (
 			set:  func(k *farm.ZoneKey, v Value) { k.DSSeen = v.number },
 		},
 		{
-			rule: rule{name: "ds_ttl", hints: advanced(atAnswers, "Time to live of DS records").in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, unset: numberValue(0), about: "Longest time to live, in seconds, that DS records of the parent zone were seen to have since the key was made; 0 while none was seen."},
+			rule: rule{name: "ds_ttl", hints: advanced(atAnswers, "TTL of DS records").in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, unset: numberValue(0), about: "Longest TTL of the parent zone's DS records observed since the key was created, in seconds; 0 if none was observed."},
 			get:  func(k *farm.ZoneKey) Value { return numberValue(int64(k.DSTTL)) },
 			set:  func(k *farm.ZoneKey, v Value) { k.DSTTL = farm.Seconds(v.number) },
 		},
@@ -43,7 +43,7 @@ var (
 	ZoneKeyUpdate = Table[farm.ZoneKey]{fields: []field[farm.ZoneKey]{require(keyToActive)}}
 )
 
-var keyState = keyText("state", texts(farm.KeyStates()), "Whether the key is learned by resolvers only (published), signs (active), or signs no more (retired).", func(k *farm.ZoneKey) *farm.KeyState { return &k.State })
+var keyState = keyText("state", texts(farm.KeyStates()), "State of the key: published (visible to resolvers only), active (used for signing) or retired (no longer used for signing).", func(k *farm.ZoneKey) *farm.KeyState { return &k.State })
 
 var keyToActive = keyText("state", []string{string(farm.KeyActive)}, "active has the key sign from now on; the one that signed is retired, and goes once nothing it signed is kept anywhere.", func(k *farm.ZoneKey) *farm.KeyState { return &k.State })
 

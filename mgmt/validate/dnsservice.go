@@ -31,48 +31,48 @@ var dnsServiceName = field[farm.DNSService]{
 
 var dnsAlgorithm = field[farm.DNSService]{
 	rule: rule{name: "algorithm", hints: basic(atBalancing, "Algorithm"), kind: kindText, values: texts(farm.DNSAlgorithms()),
-		about: "How addresses are chosen among backends that work: roundrobin (all, beginning with another one each time), prio (the first), weight (by chance), hash (the same for a net of clients), geo (those for the client's net, country or continent), nearest (the fewest kilometres away), fastest (what answers its checks soonest), load (what has the fewest connections for its weight, as its farm tells, or a check of another Sluice: check_sluice)."},
+		about: "Selection of addresses among healthy backends: roundrobin (all, rotated), prio (the first), weight (weighted random), hash (stable per client network), geo (by client network, country or continent), nearest (shortest distance), fastest (fastest health check), load (fewest connections relative to weight, reported by its farm or by check_sluice on another Sluice)."},
 	get: func(s *farm.DNSService) Value { return textValue(string(s.Algorithm)) },
 	set: func(s *farm.DNSService, v Value) { s.Algorithm = farm.DNSAlgorithm(v.text) },
 }
 
 var dnsServiceFields = []field[farm.DNSService]{
 	{
-		rule: rule{name: "deftcpport", hints: basic(atChecks, "Port of the built-in check"), kind: kindNumber, min: 1, max: 65535, null: true, unset: numberValue(int64(farm.DefaultDNSPort)),
-			about: "Port on which backends are asked by TCP whether they work, where no health check is named."},
+		rule: rule{name: "deftcpport", hints: basic(atChecks, "Built-in check port"), kind: kindNumber, min: 1, max: 65535, null: true, unset: numberValue(int64(farm.DefaultDNSPort)),
+			about: "TCP port of the built-in check, used if no health check is configured."},
 		get: func(s *farm.DNSService) Value { return numberValue(int64(s.EffectivePort())) },
 		set: func(s *farm.DNSService, v Value) { s.Port = orZero(uint16(v.number), farm.DefaultDNSPort) },
 	},
 	{
-		rule: rule{name: "ttl", hints: basic(atAnswers, "Time to live").in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, null: true, unset: numberValue(int64(farm.DefaultDNSTTL)),
-			about: "Seconds an answer may be kept, 0: not at all; a record's own ttl holds if it is shorter."},
+		rule: rule{name: "ttl", hints: basic(atAnswers, "TTL").in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, null: true, unset: numberValue(int64(farm.DefaultDNSTTL)),
+			about: "TTL of responses, in seconds; 0 disables caching. A shorter TTL of the record itself applies instead."},
 		get: func(s *farm.DNSService) Value { return numberValue(int64(s.EffectiveTTL())) },
 		set: func(s *farm.DNSService, v Value) { s.TTL = storedTTL(v, farm.DefaultDNSTTL) },
 	},
 	{
-		rule: rule{name: "degraded_ttl", hints: advanced(atAnswers, "Time to live while degraded").in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, null: true,
-			about: "Seconds an answer may be kept while a backend is down; 0 for ttl."},
+		rule: rule{name: "degraded_ttl", hints: advanced(atAnswers, "Degraded TTL").in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, null: true,
+			about: "TTL of responses while a backend is down, in seconds; 0 uses ttl."},
 		get: func(s *farm.DNSService) Value { return numberValue(int64(s.DegradedTTL)) },
 		set: func(s *farm.DNSService, v Value) { s.DegradedTTL = farm.Seconds(v.number) },
 	},
 	{
-		rule: rule{name: "answers", hints: basic(atAnswers, "Addresses per answer"), kind: kindNumber, min: 0, max: 64, null: true, about: "Addresses an answer has at most; 0 for all that work with roundrobin, and one otherwise."},
+		rule: rule{name: "answers", hints: basic(atAnswers, "Addresses per response"), kind: kindNumber, min: 0, max: 64, null: true, about: "Maximum number of addresses per response; 0 returns all healthy ones with roundrobin, otherwise one."},
 		get:  func(s *farm.DNSService) Value { return numberValue(int64(s.Answers)) },
 		set:  func(s *farm.DNSService, v Value) { s.Answers = uint8(v.number) },
 	},
 	{
-		rule: rule{name: "all_down", hints: basic(atAnswers, "When all are down"), kind: kindText, null: true, values: texts(farm.AllDowns()), unset: textValue(string(farm.AllDownAll)),
-			about: "What is answered when no backend works: all (as if all did), none (no address), servfail (a failure, so that resolvers ask another server), fallback (the addresses of fallback)."},
+		rule: rule{name: "all_down", hints: basic(atAnswers, "All-down policy"), kind: kindText, null: true, values: texts(farm.AllDowns()), unset: textValue(string(farm.AllDownAll)),
+			about: "Response when no backend is healthy: all (all addresses), none (no address), servfail (SERVFAIL, so that resolvers try another server), fallback (the fallback addresses)."},
 		get: func(s *farm.DNSService) Value { return textValue(string(s.EffectiveAllDown())) },
 		set: func(s *farm.DNSService, v Value) { s.AllDown = orZero(farm.AllDown(v.text), farm.AllDownAll) },
 	},
 	{
-		rule: addressRule("fallback", advanced(atAnswers, "Fallback addresses"), "Addresses that are answered with all_down fallback.", 64),
+		rule: addressRule("fallback", advanced(atAnswers, "Fallback addresses"), "Addresses to return with all_down fallback.", 64),
 		get:  func(s *farm.DNSService) Value { return listValue(addressTexts(s.Fallback)) },
 		set:  func(s *farm.DNSService, v Value) { s.Fallback = addressesOf(v.list) },
 	},
 	{
-		rule: rule{name: "answer_unprobed", hints: advanced(atChecks, "Answer before the first check"), kind: kindBool, about: "Whether answers have backends whose state is not known: before the first result of their check, or because it cannot ask them."},
+		rule: rule{name: "answer_unprobed", hints: advanced(atChecks, "Include unchecked backends"), kind: kindBool, about: "Include backends of unknown state in responses: before their first check result, or if the check cannot run."},
 		get:  func(s *farm.DNSService) Value { return boolValue(s.Unprobed) },
 		set:  func(s *farm.DNSService, v Value) { s.Unprobed = v.truth },
 	},
@@ -85,7 +85,7 @@ var dnsServiceFields = []field[farm.DNSService]{
 
 // dnsAddress is the address of a backend.
 var dnsAddress = field[farm.Backend]{
-	rule: rule{name: "ip", hints: basic(atAddress, "Address"), kind: kindText, format: "ip or host name", maxLen: 255, check: checkHost, must: "an address or a resolvable host name", about: "Address that is answered, or a host name whose addresses are."},
+	rule: rule{name: "ip", hints: basic(atAddress, "Address"), kind: kindText, format: "ip or host name", maxLen: 255, check: checkHost, must: "an address or a resolvable host name", about: "Address to return, or a host name whose addresses are returned."},
 	get:  backendHost.get, set: backendHost.set,
 }
 
@@ -94,15 +94,15 @@ var dnsAddress = field[farm.Backend]{
 var dnsResolve = func() field[farm.Backend] {
 	f := backendResolve
 	f.values = slices.DeleteFunc(farm.ResolveWords(), func(word string) bool { return word == string(farm.ResolveService) })
-	f.about = "What a host name stands for: one of its addresses (first), or all of them, each of which is checked (all)."
+	f.about = "Resolution of a host name: one of its addresses (first), or all addresses, each checked separately (all)."
 	return f
 }()
 
 var dnsBackendFields = slices.Concat(unsetAsNull(backendWeight, backendPriority, backendAlias), []field[farm.Backend]{
 	dnsResolve,
 	{
-		rule: rule{name: "nets", hints: basic(atBalancing, "Nets of clients"), kind: kindList, words: true, format: "ip or ip/bits", null: true, max: MaxTrusted, maxLen: 64, check: checkNetwork, canon: canonNetwork,
-			must: "an address or network", musts: "a list of addresses and networks", about: "Nets of clients the backend is for with algorithm geo; they come before countries and continents. Without any of the three it is for those of no other."},
+		rule: rule{name: "nets", hints: basic(atBalancing, "Client networks"), kind: kindList, words: true, format: "ip or ip/bits", null: true, max: MaxTrusted, maxLen: 64, check: checkNetwork, canon: canonNetwork,
+			must: "an address or network", musts: "a list of addresses and networks", about: "Networks whose clients get this backend with algorithm geo; they take precedence over countries and continents. A backend without any of the three serves clients that no other backend matches."},
 		get: func(b *farm.Backend) Value {
 			var out []string
 			for _, p := range b.Nets {
@@ -119,17 +119,17 @@ var dnsBackendFields = slices.Concat(unsetAsNull(backendWeight, backendPriority,
 			}
 		},
 	},
-	codeList("countries", "Countries of clients", "Countries of clients (ISO 3166-1) the backend is for with algorithm geo, by the GeoIP database.", "DE", maxCountries, checkCountry, func(b *farm.Backend) *[]string { return &b.Countries }),
-	codeList("continents", "Continents of clients", "Continents of clients the backend is for with algorithm geo, where no backend is for their country: "+strings.Join(farm.Continents(), ", ")+".", "EU", len(farm.Continents()), checkContinent, func(b *farm.Backend) *[]string { return &b.Continents }),
+	codeList("countries", "Client countries", "Countries (ISO 3166-1) whose clients get this backend with algorithm geo, according to the GeoIP database.", "DE", maxCountries, checkCountry, func(b *farm.Backend) *[]string { return &b.Countries }),
+	codeList("continents", "Client continents", "Continents whose clients get this backend with algorithm geo if no backend serves their country: "+strings.Join(farm.Continents(), ", ")+".", "EU", len(farm.Continents()), checkContinent, func(b *farm.Backend) *[]string { return &b.Continents }),
 	{
 		rule: rule{name: "coordinates", hints: advanced(atBalancing, "Coordinates"), kind: kindText, format: "latitude,longitude", blank: true, null: true, maxLen: 40, check: checkCoordinates, canon: canonCoordinates,
-			must: "a latitude and a longitude in degrees, as 48.14,11.58", about: "Where the backend is, for algorithm nearest; empty for where the GeoIP database says its address is."},
+			must: "a latitude and a longitude in degrees, as 48.14,11.58", about: "Coordinates of the backend for algorithm nearest; empty uses the location of its address in the GeoIP database."},
 		get: func(b *farm.Backend) Value { return textValue(b.Coordinates) },
 		set: func(b *farm.Backend, v Value) { b.Coordinates = v.text },
 	},
 	{
 		rule: rule{name: "hash_key", hints: advanced(atBalancing, "Hash key"), kind: kindText, blank: true, null: true, maxLen: 64, check: checkHashKey,
-			must: "at most 64 printable characters", about: "Name the backend is ranked by with algorithm hash; empty for its address. Appliances on which the backend has other addresses agree by the same key, and a new address keeps its clients."},
+			must: "at most 64 printable characters", about: "Key that ranks the backend with algorithm hash; empty uses its address. The same key makes appliances agree although the backend's address differs, and keeps its clients when the address changes."},
 		get: func(b *farm.Backend) Value { return textValue(b.HashKey) },
 		set: func(b *farm.Backend, v Value) { b.HashKey = v.text },
 	},

@@ -39,7 +39,7 @@ var printable = regexp.MustCompile(`^[ -~]*$`)
 
 var zoneName = field[farm.Zone]{
 	rule: rule{name: "name", hints: basic(atAddress, "Zone"), kind: kindText, format: "domain", maxLen: 253, check: checkZoneName, canon: canonZone, must: "the name of a domain, as example.com, or . for the root",
-		about: "Domain the farm answers for; a reverse zone as 2.0.192.in-addr.arpa, or . for the root."},
+		about: "Domain of the zone, e.g. example.com; reverse zones as 2.0.192.in-addr.arpa, and . for the root."},
 	get: func(z *farm.Zone) Value { return textValue(z.Name) },
 	set: func(z *farm.Zone, v Value) { z.Name = v.text },
 }
@@ -83,30 +83,30 @@ func notOfZones(r rune) bool {
 var zoneFields = []field[farm.Zone]{
 	{
 		rule: rule{name: "defnamesv", hints: basic(atAnswers, "Name server"), kind: kindText, blank: true, maxLen: 255, check: checkRecordName, must: "the name of a name server, as ns1, or ns1.example.net. with a dot at its end",
-			about: "First name server of the zone, in its SOA record; relative to the zone unless it ends with a dot."},
+			about: "Primary name server in the zone's SOA record (MNAME); relative to the zone unless it ends with a dot."},
 		get: func(z *farm.Zone) Value { return textValue(z.NameServer) },
 		set: func(z *farm.Zone, v Value) { z.NameServer = v.text },
 	},
 	{
-		rule: rule{name: "ttl", hints: basic(atAnswers, "Time to live").in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, null: true, unset: numberValue(int64(farm.DefaultZoneTTL)), about: "Seconds records without a ttl of their own may be kept; 0: not at all."},
+		rule: rule{name: "ttl", hints: basic(atAnswers, "TTL").in(inSeconds), kind: kindNumber, min: 0, max: maxRecordTTL, null: true, unset: numberValue(int64(farm.DefaultZoneTTL)), about: "Default TTL of records, in seconds; 0 disables caching."},
 		get:  func(z *farm.Zone) Value { return numberValue(int64(z.EffectiveTTL())) },
 		set:  func(z *farm.Zone, v Value) { z.TTL = storedTTL(v, farm.DefaultZoneTTL) },
 	},
 	{
 		rule: rule{name: "serial", hints: advanced(atAnswers, "Serial"), kind: kindNumber, min: 0, max: math.MaxUint32, null: true, unset: numberValue(0),
-			about: "Serial of the SOA record. It rises with every change of the zone, and begins with the time. A newer one (RFC 1982) can be set; an older one in a document is not taken, because secondaries would not."},
+			about: "Serial of the SOA record. It starts with the time and increases with every zone change. Only a newer serial (RFC 1982) can be set; an older one in a document is ignored, as secondaries would ignore it."},
 		get: func(z *farm.Zone) Value { return numberValue(int64(z.Serial)) },
 		set: func(z *farm.Zone, v Value) { z.Serial = uint32(v.number) },
 	},
 	{
 		rule: rule{name: "dnssec", hints: basic(atAnswers, "Signed"), kind: kindText, values: append([]string{string(farm.SignNot)}, texts(farm.SigningAlgorithms())...), null: true, unset: textValue(string(farm.SignNot)),
-			about: "What answers are signed with (DNSSEC). Keys are made by themselves; resolvers validate once the parent zone has the DS record of the key."},
+			about: "DNSSEC signing algorithm. Keys are generated automatically; resolvers validate once the parent zone has the key's DS record."},
 		get: func(z *farm.Zone) Value { return textValue(string(cmp.Or(z.Signing, farm.SignNot))) },
 		set: func(z *farm.Zone, v Value) { z.Signing = orZero(farm.SigningAlgorithm(v.text), farm.SignNot) },
 	},
 	{
-		rule: rule{name: "key_lifetime", hints: advanced(atAnswers, "Lifetime of keys").in(inDays), kind: kindNumber, min: 0, max: maxKeyDays, null: true, unset: numberValue(0),
-			about: "Days a key signs before the next one is made by itself; 0: never. That signs once the parent zone is seen to have its DS record for as long as the one before may be kept."},
+		rule: rule{name: "key_lifetime", hints: advanced(atAnswers, "Key lifetime").in(inDays), kind: kindNumber, min: 0, max: maxKeyDays, null: true, unset: numberValue(0),
+			about: "Key lifetime in days before automatic rollover; 0 disables rollover. The new key signs once its DS record has been in the parent zone longer than the TTL of the previous one."},
 		get: func(z *farm.Zone) Value { return numberValue(int64(z.KeyDays)) },
 		set: func(z *farm.Zone, v Value) { z.KeyDays = uint16(v.number) },
 	},
@@ -131,7 +131,7 @@ func checkRecordName(s string) string {
 
 var recordType = field[farm.Record]{
 	rule: rule{name: "type", hints: basic(atAnswers, "Type"), kind: kindText, maxLen: 16, values: texts(farm.RecordTypes()), others: isOtherType, must: "a number, as TYPE65534 (RFC 3597)", normalize: smallTypes(), canon: canonType, sample: "A",
-		about: "What the record holds; DYNA is answered by a service of the farm. Types that are not listed are written by their numbers, as TYPE65534, with data as \\# 4 c0000201 (RFC 3597)."},
+		about: `Type of the record; DYNA records are answered by a service of the farm. Write unlisted types by number, e.g. TYPE65534, with data like \# 4 c0000201 (RFC 3597).`},
 	get: func(r *farm.Record) Value { return textValue(string(r.Type)) },
 	set: func(r *farm.Record, v Value) { r.Type = farm.RecordType(v.text) },
 }
@@ -164,7 +164,7 @@ func smallTypes() map[string]string {
 var askedType = func() field[farm.Record] {
 	f := recordType
 	f.values = append(slices.Clone(f.values), string(farm.RecordALIAS))
-	f.about += " ALIAS gives the name, the zone itself too, the addresses of another one: it becomes DYNA of a service that looks for them."
+	f.about += " ALIAS gives a name, or the zone itself, the addresses of another name; it becomes a DYNA record of a service that resolves them."
 	return f
 }()
 
@@ -181,7 +181,7 @@ func storedTTL(v Value, unset farm.Seconds) farm.Seconds {
 }
 
 var recordTTL = field[farm.Record]{
-	rule: rule{name: "ttl", hints: basic(atAnswers, "Time to live").in(inSeconds), bare: asNull, kind: kindNumber, min: 0, max: maxRecordTTL, null: true, unset: numberValue(noTTLSet), about: "Seconds the record may be kept, 0: not at all; that of the zone when unset."},
+	rule: rule{name: "ttl", hints: basic(atAnswers, "TTL").in(inSeconds), bare: asNull, kind: kindNumber, min: 0, max: maxRecordTTL, null: true, unset: numberValue(noTTLSet), about: "TTL of the record, in seconds; 0 disables caching. Defaults to the zone's TTL."},
 	get: func(r *farm.Record) Value {
 		switch r.TTL {
 		case 0:
@@ -199,13 +199,13 @@ var recordTTL = field[farm.Record]{
 }
 
 var recordData = field[farm.Record]{
-	rule: rule{name: "rdata", hints: basic(atAnswers, "Value"), kind: kindText, maxLen: maxRecord, must: "what the type holds", about: "Value, as master files have it: an address for A, a name for CNAME, 10 mail for MX, the name of a service for DYNA."},
+	rule: rule{name: "rdata", hints: basic(atAnswers, "Value"), kind: kindText, maxLen: maxRecord, must: "what the type holds", about: "Value in zone file format: an address for A, a name for CNAME, \"10 mail\" for MX, the name of a service for DYNA."},
 	get:  func(r *farm.Record) Value { return textValue(r.Data) },
 	set:  func(r *farm.Record, v Value) { r.Data = v.text },
 }
 
 var recordComment = field[farm.Record]{
-	rule: rule{name: "comment", hints: advanced(atNotes, "Comment"), kind: kindText, blank: true, null: true, maxLen: 256, about: "Words for people."},
+	rule: rule{name: "comment", hints: advanced(atNotes, "Comment"), kind: kindText, blank: true, null: true, maxLen: 256, about: "Free-text comment."},
 	get:  func(r *farm.Record) Value { return textValue(r.Comment) },
 	set:  func(r *farm.Record, v Value) { r.Comment = v.text },
 }

@@ -17,7 +17,7 @@ var (
 	FarmUpdate = Table[farm.Farm]{fields: slices.Concat([]field[farm.Farm]{named(farmName, "newfarmname"), farmVIP, farmVPort}, noteFields, httpFields, directives)}
 	// FarmAction is the body of PUT /farms/F/actions; the caller performs the action.
 	FarmAction = Table[farm.Farm]{fields: []field[farm.Farm]{{rule: rule{name: "action", hints: basic(atBalancing, "Action"), kind: kindText, required: true,
-		values: []string{"start", "stop", "restart"}, about: "What to do with the farm."}}}}
+		values: []string{"start", "stop", "restart"}, about: "Action for the farm."}}}}
 	// FarmDocument is an http farm in a document, without its services.
 	FarmDocument = Table[farm.Farm]{fields: slices.Concat([]field[farm.Farm]{
 		require(farmName), require(farmProfile), require(farmVIP), require(farmVPort), farmStopped,
@@ -42,7 +42,7 @@ var farmName = field[farm.Farm]{
 }
 
 var farmProfile = field[farm.Farm]{
-	rule: rule{name: "profile", hints: basic(atAddress, "Profile"), kind: kindText, values: texts(append(farm.Profiles(), farm.ProfileHTTPS)), about: "Kind of the farm; https is http with listener https."},
+	rule: rule{name: "profile", hints: basic(atAddress, "Profile"), kind: kindText, values: texts(append(farm.Profiles(), farm.ProfileHTTPS)), about: "Type of the farm; https is http with listener https."},
 	get:  func(f *farm.Farm) Value { return textValue(string(f.Profile)) },
 	set: func(f *farm.Farm, v Value) {
 		p := ProfileNamed(farm.Profile(v.text))
@@ -66,13 +66,13 @@ var farmProfile = field[farm.Farm]{
 
 var farmVIP = field[farm.Farm]{
 	rule: rule{name: "vip", hints: basic(atAddress, "Virtual address").costs(CostRestart), kind: kindText, format: "ip", maxLen: 64, check: checkVIP,
-		must: "an IPv4 or IPv6 address", about: "Address clients use; 0.0.0.0 or :: means every local one."},
+		must: "an IPv4 or IPv6 address", about: "Address that clients connect to; 0.0.0.0 or :: listens on all local addresses."},
 	get: func(f *farm.Farm) Value { return addrValue(f.VIP) },
 	set: func(f *farm.Farm, v Value) { f.VIP, _ = netip.ParseAddr(v.text) },
 }
 
 var farmVPort = field[farm.Farm]{
-	rule: rule{name: "vport", hints: basic(atAddress, "Virtual port").costs(CostRestart), kind: kindNumber, min: 1, max: 65535, about: "Port clients use."},
+	rule: rule{name: "vport", hints: basic(atAddress, "Virtual port").costs(CostRestart), kind: kindNumber, min: 1, max: 65535, about: "Port that clients connect to."},
 	get:  func(f *farm.Farm) Value { return numberValue(int64(f.VPort)) },
 	set:  func(f *farm.Farm, v Value) { f.VPort = uint16(v.number) },
 }
@@ -81,7 +81,7 @@ var farmVPort = field[farm.Farm]{
 var anyVPort = func() field[farm.Farm] {
 	f := field[farm.Farm]{rule: vportRule, get: portsValue}
 	f.must = "a port from 1 to 65535, for profile l4xnat also a list of ports and ranges as 80,443,8000:8010, or * for all"
-	f.about = "Port clients use; of an l4xnat farm also several, or * for all, which is protocol all."
+	f.about = "Port that clients connect to; an l4xnat farm also accepts several ports, or * for all ports (protocol all)."
 	f.set = func(f *farm.Farm, v Value) { ProfileOf(f).setPorts(f, v) }
 	f.needs = func(sent Values[farm.Farm], to *farm.Farm) string { return ProfileOf(to).portsProblem(sent) }
 	return f
@@ -94,7 +94,7 @@ var farmStopped = field[farm.Farm]{
 }
 
 var copyFrom = field[farm.Farm]{rule: rule{name: "copy_from", hints: advanced(atAddress, "Copy from"), kind: kindText, format: "[a-zA-Z0-9][a-zA-Z0-9-]*", maxLen: MaxName,
-	pattern: farmNamePattern, must: "the name of a farm", about: "Farm to copy everything else from."}}
+	pattern: farmNamePattern, must: "the name of a farm", about: "Farm to copy all other settings from."}}
 
 func addrValue(a netip.Addr) Value {
 	if !a.IsValid() {

@@ -64,15 +64,15 @@ var RuleMove = move[struct{}]("New position of the rule, from 0.")
 // headerLine and headerPattern are the rules of body fields and of list items in documents.
 var (
 	headerLine = rule{name: "header", hints: basic(atHeaders, "Header"), kind: kindText, required: true, format: "Name: value", maxLen: MaxHeader, check: checkHeaderLine, canon: canonHeaderLine, same: sameHeaderLine,
-		must: `a header as "Name: value"`, musts: `a list of headers as "Name: value"`, about: "Header that is added to responses; one of the same name that the backend sends stays."}
+		must: `a header as "Name: value"`, musts: `a list of headers as "Name: value"`, about: "Header added to responses; the backend's header of the same name is kept."}
 	headerSet     = asSet(headerLine)
 	headerPattern = rule{name: "pattern", hints: basic(atHeaders, "Pattern"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkLinePattern,
-		must: "a valid regular expression", musts: "a list of regular expressions", about: `Regex for the lines ("Name: value", in any case) that are removed.`}
+		must: "a valid regular expression", musts: "a list of regular expressions", about: `Case-insensitive regex for the header lines ("Name: value") to remove.`}
 )
 
 // asSet returns the rule of a header that replaces the client's own.
 func asSet(r rule) rule {
-	r.about = "Header that requests get instead of the client's own of that name, with a hyphen or an underscore; a Cookie is added to the client's."
+	r.about = "Header set in requests; replaces the client's header of that name, spelled with a hyphen or an underscore. A Cookie header is added to the client's."
 	return r
 }
 
@@ -94,19 +94,19 @@ var headerRemove = Table[farm.HeaderRemove]{fields: []field[farm.HeaderRemove]{{
 var headerReplace = Table[farm.HeaderReplace]{fields: []field[farm.HeaderReplace]{
 	{
 		rule: rule{name: "header", hints: basic(atHeaders, "Header"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkNamePattern,
-			must: "a valid regular expression", about: "Regex for the names, in any case, of the headers that are changed."},
+			must: "a valid regular expression", about: "Case-insensitive regex for the names of the headers to change."},
 		get: func(h *farm.HeaderReplace) Value { return textValue(h.Header) },
 		set: func(h *farm.HeaderReplace, v Value) { h.Header = v.text },
 	},
 	{
 		rule: rule{name: "match", hints: basic(atHeaders, "Value"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkVeiled,
-			must: "a valid regular expression", about: "Regex for what is replaced in the value."},
+			must: "a valid regular expression", about: "Regex for the part of the value to replace."},
 		get: func(h *farm.HeaderReplace) Value { return textValue(h.Match) },
 		set: func(h *farm.HeaderReplace, v Value) { h.Match = v.text },
 	},
 	{
 		rule: rule{name: "replace", hints: basic(atHeaders, "Replacement"), kind: kindText, required: true, blank: true, maxLen: MaxHeader, check: checkReplacement,
-			must: "a text that fits in a header", about: "What takes its place; $1 to $9 are the groups of match."},
+			must: "a text that fits in a header", about: "Replacement text; $1 to $9 refer to the groups of match."},
 		get: func(h *farm.HeaderReplace) Value { return textValue(h.Replace) },
 		set: func(h *farm.HeaderReplace, v Value) { h.Replace = v.text },
 	},
@@ -115,18 +115,18 @@ var headerReplace = Table[farm.HeaderReplace]{fields: []field[farm.HeaderReplace
 var urlRewrite = Table[farm.URLRewrite]{fields: []field[farm.URLRewrite]{
 	{
 		rule: rule{name: "pattern", hints: basic(atHeaders, "Pattern"), kind: kindText, required: true, format: "regex", maxLen: MaxPattern, check: checkVeiled,
-			must: "a valid regular expression", about: "Regex for what is replaced in path and query."},
+			must: "a valid regular expression", about: "Regex for the part of path and query to replace."},
 		get: func(u *farm.URLRewrite) Value { return textValue(u.Pattern) },
 		set: func(u *farm.URLRewrite, v Value) { u.Pattern = v.text },
 	},
 	{
 		rule: rule{name: "replace", hints: basic(atHeaders, "Replacement"), kind: kindText, required: true, blank: true, maxLen: MaxURL, check: checkTarget,
-			must: "a text that fits in a URL", about: "What takes its place; $1 to $9 are the groups of pattern."},
+			must: "a text that fits in a URL", about: "Replacement text; $1 to $9 refer to the groups of pattern."},
 		get: func(u *farm.URLRewrite) Value { return textValue(u.Replace) },
 		set: func(u *farm.URLRewrite, v Value) { u.Replace = v.text },
 	},
 	{
-		rule: rule{name: "last", hints: advanced(atHeaders, "Last"), kind: kindBool, about: "Whether no further rule is tried after this one matched."},
+		rule: rule{name: "last", hints: advanced(atHeaders, "Last rule"), kind: kindBool, about: "Skip the remaining rules after this one matches."},
 		get:  func(u *farm.URLRewrite) Value { return boolValue(u.Last) },
 		set:  func(u *farm.URLRewrite, v Value) { u.Last = v.truth },
 	},

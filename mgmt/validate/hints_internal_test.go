@@ -22,7 +22,7 @@ func TestEveryRuleHasItsHints(t *testing.T) {
 				t.Errorf("%s and %s are both called %s in %s", other, r.name, r.label, r.section)
 			}
 			labels[string(r.section)+r.label] = r.name
-			if seconds := strings.HasPrefix(r.about, "Seconds ") || strings.HasPrefix(r.about, "Most seconds "); seconds != (r.unit == inSeconds) {
+			if seconds := strings.Contains(r.about, " in seconds"); seconds != (r.unit == inSeconds) {
 				t.Errorf("%s counts %q, and its text says: %s", r.name, r.unit, r.about)
 			}
 			if r.unit != "" && r.kind != kindNumber {
@@ -73,9 +73,9 @@ func TestDefaultsAndConditionsAreSaidOnce(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"queue_timeout": "Seconds an exchange waits at most. Default: 5. Only while queue is not 0.",
-		"redirecttype":  "Whether the path of the request is appended. Default: default. Only with redirect.",
-		"slowstart":     "CONSISTENT_HASH ignores it.",
+		"queue_timeout": "Maximum time a request waits in the queue, in seconds. Default: 5. Only while queue is not 0.",
+		"redirecttype":  "Redirect target: append adds the request path to redirect, default uses redirect unchanged. Default: default. Only with redirect.",
+		"slowstart":     "Not used by CONSISTENT_HASH.",
 	} {
 		params := ServiceUpdate.Params()
 		i := slices.IndexFunc(params, func(p Param) bool { return p.Name == name })

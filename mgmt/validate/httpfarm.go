@@ -24,56 +24,56 @@ const (
 // settings are the fields of an http farm except address and listener. Each may be set
 // alone; GET shows all of them.
 var settings = []field[farm.Farm]{
-	seconds("contimeout", basic(atTimeouts, "Connect timeout").in(inSeconds), "Seconds one connect to a backend may take.", func(h *farm.HTTP) *farm.Seconds { return &h.ConnectTimeout }),
-	seconds("restimeout", basic(atTimeouts, "Response timeout").in(inSeconds), "Seconds to wait for the next bytes of a backend.", func(h *farm.HTTP) *farm.Seconds { return &h.ResponseTimeout }),
-	seconds("resurrectime", advanced(atTimeouts, "Retry of backends that are down").in(inSeconds), "Most seconds between two tries of a backend that is down, which begin at 0.2 and double; not below contimeout.", func(h *farm.HTTP) *farm.Seconds { return &h.ResurrectTime }),
-	seconds("reqtimeout", basic(atTimeouts, "Request timeout").in(inSeconds), "Seconds a client may take for its request head, and be silent later.", func(h *farm.HTTP) *farm.Seconds { return &h.RequestTimeout }),
-	bound("wstimeout", advanced(atTimeouts, "Tunnel timeout").in(inSeconds), "Seconds a tunnel, as of a WebSocket, may be silent.", 1, MaxTimeout, farm.DefaultTunnelTimeout, func(h *farm.HTTP) *farm.Seconds { return &h.TunnelTimeout }),
-	bound("grace", advanced(atTimeouts, "Grace after a stop").in(inSeconds), "Seconds exchanges may go on after the farm was stopped.", 1, MaxGrace, farm.DefaultStopGrace, func(h *farm.HTTP) *farm.Seconds { return &h.StopGrace }),
-	word("rewritelocation", basic(atResponses, "Rewrite Location"), "Which Location headers of responses are rewritten.", farm.RewriteLocations(),
+	seconds("contimeout", basic(atTimeouts, "Connect timeout").in(inSeconds), "Maximum time to connect to a backend, in seconds.", func(h *farm.HTTP) *farm.Seconds { return &h.ConnectTimeout }),
+	seconds("restimeout", basic(atTimeouts, "Response timeout").in(inSeconds), "Maximum wait for the next bytes from a backend, in seconds.", func(h *farm.HTTP) *farm.Seconds { return &h.ResponseTimeout }),
+	seconds("resurrectime", advanced(atTimeouts, "Max. retry interval").in(inSeconds), "Maximum interval between retries of a down backend, in seconds; retries start at 0.2 s and double; at least contimeout.", func(h *farm.HTTP) *farm.Seconds { return &h.ResurrectTime }),
+	seconds("reqtimeout", basic(atTimeouts, "Request timeout").in(inSeconds), "Maximum time to receive a request head, and maximum client inactivity afterwards, in seconds.", func(h *farm.HTTP) *farm.Seconds { return &h.RequestTimeout }),
+	bound("wstimeout", advanced(atTimeouts, "Tunnel timeout").in(inSeconds), "Maximum idle time of a tunnel (e.g. WebSocket), in seconds.", 1, MaxTimeout, farm.DefaultTunnelTimeout, func(h *farm.HTTP) *farm.Seconds { return &h.TunnelTimeout }),
+	bound("grace", advanced(atTimeouts, "Stop grace period").in(inSeconds), "Time for requests in flight to finish after the farm is stopped, in seconds.", 1, MaxGrace, farm.DefaultStopGrace, func(h *farm.HTTP) *farm.Seconds { return &h.StopGrace }),
+	word("rewritelocation", basic(atResponses, "Rewrite Location"), "Location headers of responses to rewrite.", farm.RewriteLocations(),
 		func(h *farm.HTTP) *farm.RewriteLocation { return &h.RewriteLocation }),
-	truth("rewritehost", advanced(atRequests, "Rewrite Host"), "Whether backends get their own address as Host.", func(h *farm.HTTP) *bool { return &h.RewriteHost }),
-	truth("rewritedestination", advanced(atRequests, "Rewrite Destination"), "Whether the Destination of WebDAV requests is made to agree with the Host that backends get.", func(h *farm.HTTP) *bool { return &h.RewriteDestination }),
-	word("httpverb", basic(atRequests, "Accepted methods"), "Request methods that are accepted; any is every method but CONNECT.", farm.VerbSets(), func(h *farm.HTTP) *farm.VerbSet { return &h.Verbs }),
+	truth("rewritehost", advanced(atRequests, "Rewrite Host"), "Replace the Host header with the backend's own address.", func(h *farm.HTTP) *bool { return &h.RewriteHost }),
+	truth("rewritedestination", advanced(atRequests, "Rewrite Destination"), "Rewrite the Destination header of WebDAV requests to match the Host header sent to the backend.", func(h *farm.HTTP) *bool { return &h.RewriteDestination }),
+	word("httpverb", basic(atRequests, "Allowed methods"), "Allowed request methods; any allows every method except CONNECT.", farm.VerbSets(), func(h *farm.HTTP) *farm.VerbSet { return &h.Verbs }),
 	farmCheckURL,
-	choice("path_policy", advanced(atRequests, "Path policy"), "Which path backends get: asis (byte for byte as the client sent it), canonical (the form services are chosen by: without dot segments and doubled slashes) or strict (canonical, and a path with an escaped slash or backslash, or encoded twice, gets a 400).",
+	choice("path_policy", advanced(atRequests, "Path policy"), "Path sent to backends: asis (unchanged, byte for byte), canonical (the form used to select services, without dot segments and duplicate slashes) or strict (canonical, and paths with an escaped slash or backslash or double encoding get a 400).",
 		farm.PathPolicies(), farm.PathAsIs, nil, func(h *farm.HTTP) *farm.PathPolicy { return &h.PathPolicy }),
-	truth("ignorecase", advanced(atMatching, "Ignore case"), "Whether checkurl and the URL rules of all services ignore case.", func(h *farm.HTTP) *bool { return &h.IgnoreCase }),
+	truth("ignorecase", advanced(atMatching, "Ignore case"), "Ignore case in checkurl and in the URL rules of all services.", func(h *farm.HTTP) *bool { return &h.IgnoreCase }),
 	farmContinue,
-	bound("maxrequest", advanced(atLimits, "Longest request head").in(inBytes), "Bytes a request head may have.", MinHead, MaxHead, farm.DefaultMaxHead, func(h *farm.HTTP) *uint32 { return &h.MaxHead }),
-	bound("maxbody", basic(atLimits, "Longest request body").in(inBytes), "Bytes a request body may have, more is answered 413; 0 means no bound.", 0, MaxBody, 0, func(h *farm.HTTP) *uint64 { return &h.MaxBody }),
-	bound("maxconnections", basic(atLimits, "Most connections").costs(CostConnections), "Clients that may be connected; 0 means no bound.", 0, maxUnbounded, 0, func(h *farm.HTTP) *uint32 { return &h.MaxConnections }),
-	choice("overflow", advanced(atLimits, "Beyond that"), "What happens to clients beyond maxconnections: wait until there is room, or refuse them: with 503, over TLS by closing.", farm.Overflows(), farm.OverflowWait,
+	bound("maxrequest", advanced(atLimits, "Max. request head").in(inBytes), "Maximum size of a request head, in bytes.", MinHead, MaxHead, farm.DefaultMaxHead, func(h *farm.HTTP) *uint32 { return &h.MaxHead }),
+	bound("maxbody", basic(atLimits, "Max. request body").in(inBytes), "Maximum size of a request body, in bytes; larger ones get a 413. 0 disables the limit.", 0, MaxBody, 0, func(h *farm.HTTP) *uint64 { return &h.MaxBody }),
+	bound("maxconnections", basic(atLimits, "Max. connections").costs(CostConnections), "Maximum number of client connections; 0 disables the limit.", 0, maxUnbounded, 0, func(h *farm.HTTP) *uint32 { return &h.MaxConnections }),
+	choice("overflow", advanced(atLimits, "When the limit is reached"), "Handling of clients above maxconnections: wait queues them until a connection is free; refuse rejects them with 503, or closes the connection if it uses TLS.", farm.Overflows(), farm.OverflowWait,
 		nil, func(h *farm.HTTP) *farm.Overflow { return &h.Overflow }),
-	bound("mark", advanced(atBackends, "Mark").costs(CostConnections), "Mark (SO_MARK) of connections to backends that have none of their own, for routing rules; 0 sets none.", 0, math.MaxUint32, 0, func(h *farm.HTTP) *uint32 { return &h.Mark }),
+	bound("mark", advanced(atBackends, "Mark").costs(CostConnections), "Firewall mark (SO_MARK) for connections to backends without their own mark, for policy routing; 0 sets none.", 0, math.MaxUint32, 0, func(h *farm.HTTP) *uint32 { return &h.Mark }),
 	farmTrusted,
 	farmProxyIn,
-	truth("logs", basic(atLogging, "Logging"), "Whether every exchange leaves a line in the farm's access log.", func(h *farm.HTTP) *bool { return &h.Logs }),
-	errorText("error414", basic(atErrors, "Too long (414)"), "Body of the answer to a too long request.", func(h *farm.HTTP) *string { return &h.Error414 }),
-	errorText("error500", basic(atErrors, "Internal error (500)"), "Body of the answer to an internal error.", func(h *farm.HTTP) *string { return &h.Error500 }),
-	errorText("error501", basic(atErrors, "Method (501)"), "Body of the answer to a method that is not accepted.", func(h *farm.HTTP) *string { return &h.Error501 }),
-	errorText("error503", basic(atErrors, "Unavailable (503)"), "Body of the answer when no backend can be used.", func(h *farm.HTTP) *string { return &h.Error503 }),
-	errorText("errorWAF", basic(atErrors, "Blocked"), "Body of the answer to a request that security rules block.", func(h *farm.HTTP) *string { return &h.ErrorWAF }),
+	truth("logs", basic(atLogging, "Logging"), "Write a line to the farm's access log for each request.", func(h *farm.HTTP) *bool { return &h.Logs }),
+	errorText("error414", basic(atErrors, "Too long (414)"), "Body of the 414 response to a request that is too long.", func(h *farm.HTTP) *string { return &h.Error414 }),
+	errorText("error500", basic(atErrors, "Internal error (500)"), "Body of the 500 response after an internal error.", func(h *farm.HTTP) *string { return &h.Error500 }),
+	errorText("error501", basic(atErrors, "Method (501)"), "Body of the 501 response to a disallowed method.", func(h *farm.HTTP) *string { return &h.Error501 }),
+	errorText("error503", basic(atErrors, "Unavailable (503)"), "Body of the 503 response when no backend is available.", func(h *farm.HTTP) *string { return &h.Error503 }),
+	errorText("errorWAF", basic(atErrors, "Blocked"), "Body of the response to a request blocked by security rules.", func(h *farm.HTTP) *string { return &h.ErrorWAF }),
 }
 
 // farmContinue was a boolean in the past and is numeric in Zevenet's core. All three
 // spellings are accepted; the words are shown.
 var farmContinue = choice("ignore_100_continue", advanced(atRequests, "Expect: 100-continue"),
-	"What is done with Expect: 100-continue: pass it to the backend, ignore (answer it here), silent (pass it, but not the interim answer back), not-allow (417).",
+	"Handling of Expect: 100-continue: pass forwards it, ignore responds to it locally, silent forwards it but drops the interim response, not-allow rejects the request with 417.",
 	farm.ContinueModes(), farm.ContinuePass, map[string]string{
 		"false": string(farm.ContinuePass), "true": string(farm.ContinueIgnore),
 		"0": string(farm.ContinuePass), "1": string(farm.ContinueIgnore), "2": string(farm.ContinueSilent), "3": string(farm.ContinueNever),
 	}, func(h *farm.HTTP) *farm.ContinueMode { return &h.Continue })
 
 var farmCheckURL = field[farm.Farm]{
-	rule: rule{name: "checkurl", hints: advanced(atRequests, "Accepted paths"), kind: kindText, format: "regex", blank: true, maxLen: MaxPattern, check: checkPattern, must: "a valid regular expression",
-		about: "Regex the path of every request must match, as it was sent and decoded, otherwise the request gets a 400; empty accepts all."},
+	rule: rule{name: "checkurl", hints: advanced(atRequests, "Allowed paths"), kind: kindText, format: "regex", blank: true, maxLen: MaxPattern, check: checkPattern, must: "a valid regular expression",
+		about: "Regex that the request path must match both as sent and decoded; other requests get a 400. Empty allows every path."},
 	get: func(f *farm.Farm) Value { return textValue(httpSeen(f).CheckURL) },
 	set: func(f *farm.Farm, v Value) { httpOf(f).CheckURL = v.text },
 }
 
 var farmTrusted = networksIn(httpPart, "trusted", advanced(atProxy, "Trusted peers").costs(CostConnections),
-	"Clients whose X-Forwarded-For and the like are believed, and who may send a header of the PROXY protocol if proxyprotocol_in says so. Of a connection that began with one, it is the address in it that counts.",
+	"Clients whose X-Forwarded-For and similar headers are trusted and that may send a PROXY protocol header, if proxyprotocol_in allows it. After a PROXY header, the address in that header is checked.",
 	func(h *farm.HTTP) *[]netip.Prefix { return &h.Trusted })
 
 func seconds(name string, h hints, about string, at func(*farm.HTTP) *farm.Seconds) field[farm.Farm] {

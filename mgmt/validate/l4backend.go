@@ -24,26 +24,26 @@ const maxServerNames = 64
 
 var l4BackendFields = []field[farm.Backend]{
 	{
-		rule: rule{name: "port", hints: basic(atAddress, "Port").costs(CostConnections), bare: asNull, kind: kindNumber, min: 1, max: 65535, null: true, about: "Port of the server; the one the client used when unset."},
+		rule: rule{name: "port", hints: basic(atAddress, "Port").costs(CostConnections), bare: asNull, kind: kindNumber, min: 1, max: 65535, null: true, about: "Port of the server; defaults to the port used by the client."},
 		get:  backendPort.get,
 		set:  backendPort.set,
 	},
 	perConnection(backendWeight), perConnection(backendPriority),
-	under(counted().ofFarm(), told(perConnection(named(backendLimit, "max_conns")), "Connections or flows at most; 0 means no limit.")),
-	under(seen().ofFarm(), told(backendSource, "Address of this machine that the server sees; the farm's when unset.")),
-	told(backendMark, "Mark of packets to the server, for routing rules; the farm's when unset."),
+	under(counted().ofFarm(), told(perConnection(named(backendLimit, "max_conns")), "Maximum number of connections or flows; 0 disables the limit.")),
+	under(seen().ofFarm(), told(backendSource, "Local source address of connections to this server; defaults to the farm's.")),
+	told(backendMark, "Firewall mark of packets to the server, for policy routing; defaults to the farm's mark."),
 	backendAlias, backendResolve,
 	{
-		rule: rule{name: "server_names", only: being("protocol", farm.L4TCP).ofFarm().as(held).since("they are read from the start of a TLS connection"), hints: advanced(atBalancing, "Server names").costs(CostConnections), kind: kindList, words: true, null: true, max: maxServerNames, maxLen: 255, check: checkServerName, canon: canonServerName,
+		rule: rule{name: "server_names", only: being("protocol", farm.L4TCP).ofFarm().as(held).since("they are read from the start of a TLS connection"), hints: advanced(atBalancing, "SNI names").costs(CostConnections), kind: kindList, words: true, null: true, max: maxServerNames, maxLen: 255, check: checkServerName, canon: canonServerName,
 			format: "host name or *.domain", must: "a host name, or *.domain for all below one", musts: "a list of host names",
-			about: "Names (SNI) of TLS clients that come to this server and nowhere else; without any it takes those who ask for no name of another. In userspace."},
+			about: "SNI names of TLS clients that are sent only to this server; without names it serves clients whose SNI matches no other server. Userspace only."},
 		get: func(b *farm.Backend) Value { return listValue(b.ServerNames) },
 		set: func(b *farm.Backend, v Value) { b.ServerNames = v.list },
 	},
 }
 
 // l4Sessions are the static sessions of a backend in documents.
-var l4Sessions = told(backendSessions, "Static sessions: what clients are recognised by (as the farm's persistence says) who always come here. Only with persistence.")
+var l4Sessions = told(backendSessions, "Static sessions: values (according to the farm's persistence) of clients that are always sent to this backend. Only with persistence.")
 
 // perConnection adapts a field with per-request effect to farms that handle only
 // connections: it applies to new ones.

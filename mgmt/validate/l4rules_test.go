@@ -92,7 +92,7 @@ func TestEveryBrokenRuleOfAnL4FarmSaysWhyAndWhatWouldWork(t *testing.T) {
 			`farm "relay" backend 0: source is allowed only with nattype nat, got dsr: backends see`},
 		"source of another version": {func(_ *farm.Farm, l *farm.L4) { l.Source = addr("2001:db8::1") }, `source must be of the same IP version as the vip (10.0.0.5), got 2001:db8::1`},
 		"source that is no machine": {func(_ *farm.Farm, l *farm.L4) { l.Source = addr("0.0.0.0") }, `source must be the address of one machine, got 0.0.0.0: it is the unspecified address`},
-		"PROXY from nobody":         {func(_ *farm.Farm, l *farm.L4) { l.ProxyIn = farm.ProxyInRequired }, `farm "relay": proxyprotocol_in is allowed only with trusted, the addresses such headers are believed from; set it off, or trusted`},
+		"PROXY from nobody":         {func(_ *farm.Farm, l *farm.L4) { l.ProxyIn = farm.ProxyInRequired }, `farm "relay": proxyprotocol_in is allowed only with trusted, the addresses that may send such headers; set it off, or trusted`},
 		"PROXY of datagrams": {func(_ *farm.Farm, l *farm.L4) {
 			l.Protocol, l.ProxyIn, l.Trusted = farm.L4UDP, farm.ProxyInOptional, trust
 		},

@@ -21,9 +21,9 @@ func TestWhatHasNoEffectOnAnL4FarmIsAWarning(t *testing.T) {
 		"times of the engine": {func(_ *farm.Farm, l *farm.L4) {
 			l.DataPath, l.ConnectTimeout, l.IdleTimeout, l.ResurrectTime, l.StopGrace = farm.DataPathKernel, 1, 1, 1, 1
 		},
-			`farm "relay": contimeout has no effect: the kernel carries the farm (datapath says so)
-farm "relay": idle_timeout has no effect: the kernel carries the farm (datapath says so)
-farm "relay": resurrectime has no effect: the kernel carries the farm (datapath says so)`},
+			`farm "relay": contimeout has no effect: the farm runs in the kernel (datapath says so)
+farm "relay": idle_timeout has no effect: the farm runs in the kernel (datapath says so)
+farm "relay": resurrectime has no effect: the farm runs in the kernel (datapath says so)`},
 		"a grace without tracking": {func(_ *farm.Farm, l *farm.L4) {
 			l.NAT, l.StopGrace, l.Backends = farm.NATStateless, 5, l.Backends[:1]
 		}, `farm "relay": grace has no effect: nattype stateless_dnat counts no connections`},
@@ -32,9 +32,9 @@ farm "relay": resurrectime has no effect: the kernel carries the farm (datapath 
 		}, ""},
 		"a log of the engine": {func(_ *farm.Farm, l *farm.L4) {
 			l.DataPath, l.Logs, l.AccessLog = farm.DataPathKernel, true, farm.AccessLog{Sink: farm.LogSyslog, Sample: 5, Fields: []farm.LogField{farm.LogBackend}}
-		}, `farm "relay": log_fields has no effect: the kernel carries the farm (datapath says so)
-farm "relay": log_sample has no effect: the kernel carries the farm (datapath says so)
-farm "relay": log_sink has no effect: the kernel carries the farm (datapath says so)`},
+		}, `farm "relay": log_fields has no effect: the farm runs in the kernel (datapath says so)
+farm "relay": log_sample has no effect: the farm runs in the kernel (datapath says so)
+farm "relay": log_sink has no effect: the farm runs in the kernel (datapath says so)`},
 		"connects of datagrams": {func(_ *farm.Farm, l *farm.L4) { l.Protocol, l.ConnectTimeout, l.IdleTimeout = farm.L4UDP, 1, 1 }, `farm "relay": contimeout has no effect: protocol udp makes no connections`},
 		"lines of the kernel":   {func(_ *farm.Farm, l *farm.L4) { l.Logs, l.LogPrefix = true, "x" }, `farm "relay": log_prefix has no effect: userspace writes no lines of the kernel's log; see log_sink`},
 		"trust":                 {func(_ *farm.Farm, l *farm.L4) { l.Trusted = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} }, `farm "relay": trusted has no effect: proxyprotocol_in is off`},

@@ -13,7 +13,7 @@ import (
 
 var l4VPort = func() field[farm.Farm] {
 	f := field[farm.Farm]{rule: vportRule, get: portsValue, set: setPorts, needs: needsPorts}
-	f.about = "Ports clients use: one, a list of ports and ranges, or * for all, which is protocol all. A farm of protocol sip keeps the ones it has."
+	f.about = "Ports that clients connect to: one port, a list of ports and ranges, or * for all ports (protocol all). Ports of a farm with protocol sip cannot be changed."
 	return f
 }()
 
@@ -49,7 +49,7 @@ func contradiction(ports string, protocol farm.L4Protocol) string {
 }
 
 var l4Protocol = func() field[farm.Farm] {
-	f := wordIn(l4Part, "protocol", basic(atAddress, "Protocol").costs(CostRestart), "What is balanced; all is every protocol on every port, tcp_udp, or a list of the two, is both on the same ports, as DNS has it, sip the same with nattype nat.", farm.L4Protocols(),
+	f := wordIn(l4Part, "protocol", basic(atAddress, "Protocol").costs(CostRestart), "Protocol to balance: all covers every protocol and port, tcp_udp (or a list of both) covers both on the same ports, e.g. for DNS, sip does the same with nattype nat.", farm.L4Protocols(),
 		func(l *farm.L4) *farm.L4Protocol { return &l.Protocol })
 	f.words = true
 	f.normalize = map[string]string{
@@ -80,7 +80,7 @@ var l4Protocol = func() field[farm.Farm] {
 // running.
 var newProtocol = func() field[farm.Farm] {
 	f := l4Protocol
-	f.about = "What an l4xnat farm balances; tcp when it is not sent, all with vport *."
+	f.about = "Protocol that an l4xnat farm balances; defaults to tcp, or to all with vport *."
 	f.needs = func(sent Values[farm.Farm], to *farm.Farm) string {
 		if to.L4 == nil {
 			return "is a field of l4xnat farms; send profile l4xnat with it"
@@ -91,8 +91,8 @@ var newProtocol = func() field[farm.Farm] {
 }()
 
 var l4NAT = func() field[farm.Farm] {
-	f := wordIn(l4Part, "nattype", basic(atDataPath, "NAT type").costs(CostRestart), "What happens to addresses: nat (backends see the appliance), dnat (they see the client and answer through the appliance), "+
-		"dsr (they answer the client directly) or stateless_dnat (dnat without connection tracking).", farm.NATTypes(),
+	f := wordIn(l4Part, "nattype", basic(atDataPath, "NAT type").costs(CostRestart), "Address translation: nat (backends see the appliance's address), dnat (backends see the client and respond through the appliance), "+
+		"dsr (backends respond to the client directly) or stateless_dnat (dnat without connection tracking).", farm.NATTypes(),
 		func(l *farm.L4) *farm.NATType { return &l.NAT })
 	f.needs = func(sent Values[farm.Farm], to *farm.Farm) string {
 		if nat := sent.Get("nattype").Text(); nat == string(farm.NATMasquerade) || l4Seen(to).Protocol != farm.L4SIP {
@@ -109,7 +109,7 @@ var l4Persistence = field[farm.Farm]{
 	rule: rule{name: "persistence", hints: basic(atPersistence, "Persistence").costs(CostConnections), kind: kindText, values: append([]string{""}, texts(farm.L4Persistences())...), null: true,
 		normalize: map[string]string{"none": "", "ip": string(farm.L4PersistSrc)},
 		answered:  map[string]string{string(farm.L4PersistSrc): L4PersistenceText(farm.L4PersistSrc)},
-		about:     "What identifies a returning client; empty or none for nothing, ip is srcip."},
+		about:     "Client attribute used for persistence; empty or none disables persistence, ip is an alias for srcip."},
 	get: func(f *farm.Farm) Value { return textValue(string(l4Seen(f).Persist)) },
 	set: func(f *farm.Farm, v Value) {
 		l := l4Of(f)

@@ -11,7 +11,7 @@ import (
 var leniencyFields = []field[farm.Service]{{
 	rule: rule{name: "backend_leniency", hints: advanced(atResponses, "Accepted deviations"), kind: kindList, words: true, null: true, max: int64(len(farm.Leniencies())), maxLen: 32, check: checkLeniency,
 		format: strings.Join(texts(farm.Leniencies()), "|"), must: "one of " + strings.Join(texts(farm.Leniencies()), ", "), musts: "a list of " + strings.Join(texts(farm.Leniencies()), ", "),
-		about: "Deviations from HTTP/1 that are accepted in responses of backends and corrected for clients; empty for none, all for all of them. Only deviations with a single reading have a name. A response that is rejected for one is logged with its name."},
+		about: "HTTP/1 deviations accepted in backend responses and corrected for clients; empty accepts none, all accepts all. Only unambiguous deviations are listed; the log names the deviation of a rejected response."},
 	get: func(s *farm.Service) Value { return listValue(texts(s.Leniency)) },
 	set: func(s *farm.Service, v Value) {
 		s.Leniency = nil

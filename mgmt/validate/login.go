@@ -4,45 +4,45 @@ package validate
 // the form.
 var (
 	// ServicesUpdate is the body of POST /rbac/services.
-	ServicesUpdate = rbacTable(rbacFlag("local", "Users of this appliance", "Whether users of the service local may log in with a password; root always may."),
-		rbacFlag("ldap", "Users of the directory", "Whether users of the service ldap may log in; /rbac/ldap says where the directory is."))
+	ServicesUpdate = rbacTable(rbacFlag("local", "Local users", "Allow users of the service local to log in with a password; root always can."),
+		rbacFlag("ldap", "LDAP users", "Allow users of the service ldap to log in; /rbac/ldap configures the directory."))
 	// LDAPUpdate is the body of POST /rbac/ldap.
 	LDAPUpdate = rbacTable(
-		loginText("host", "Host", "Name or address of the directory; ldaps:// before it is security ldaps."),
-		loginNumber("port", "Port", 1, 65535, "Port; null: 389, or 636 with security ldaps."),
-		loginWord("security", "Security", "How the connection is protected; none sends passwords as they are.", "starttls", "ldaps", "none"),
-		loginText("ca", "Authorities", "List of authorities that verifies the certificate of the directory; blank: those of the system."),
-		loginText("base_dn", "Base", "Entry below which users are searched for, as dc=example,dc=com."),
-		loginText("bind_dn", "Bind as", "Entry that searches; blank: anonymously."),
-		loginSecret("bind_password", "Bind password", "Password of that entry; never shown."),
-		loginText("filter", "Filter", "Filter that finds the one entry of a user; %s is the name, as in (uid=%s)."),
-		loginWord("scope", "Scope", "How deep is searched.", "base", "one", "sub"),
-		loginNumber("timeout", "Time-out", 1, 15, "Seconds the directory has for a log-in; null: 5."),
-		loginSample(loginNumber("version", "Version", 1, 3, "Version of the protocol; only 3 is spoken."), 3),
+		loginText("host", "Host", "Host name or address of the LDAP server; a prefix ldaps:// selects security ldaps."),
+		loginNumber("port", "Port", 1, 65535, "Port; defaults to 389, or 636 with security ldaps."),
+		loginWord("security", "Security", "Encryption of the connection; none sends passwords in clear text.", "starttls", "ldaps", "none"),
+		loginText("ca", "Authorities", "CA list for verifying the directory's certificate; empty uses the system's."),
+		loginText("base_dn", "Base DN", "Base DN of the user search, e.g. dc=example,dc=com."),
+		loginText("bind_dn", "Bind DN", "Bind DN for the user search; empty searches anonymously."),
+		loginSecret("bind_password", "Bind password", "Password of the bind DN; never shown."),
+		loginText("filter", "Filter", "Filter that must match exactly one entry per user; %s is the user name, e.g. (uid=%s)."),
+		loginWord("scope", "Scope", "Scope of the search.", "base", "one", "sub"),
+		loginNumber("timeout", "Timeout", 1, 15, "Timeout of a login at the directory, in seconds; defaults to 5."),
+		loginSample(loginNumber("version", "Version", 1, 3, "Protocol version; only 3 is supported."), 3),
 	)
 	// LDAPAction is the body of POST /rbac/ldap/actions.
-	LDAPAction = rbacTable(require(loginWord("action", "Action", "test connects, binds and searches.", "test")))
+	LDAPAction = rbacTable(require(loginWord("action", "Action", "Action: test connects, binds and searches.", "test")))
 	// OIDCUpdate is the body of POST /rbac/oidc.
 	OIDCUpdate = rbacTable(
-		rbacFlag("enabled", "Enabled", "Whether people may log in with OpenID Connect."),
-		loginText("issuer", "Issuer", "Address of the provider, as it writes it itself: https://…"),
-		loginText("client_id", "Client", "What the provider calls this appliance."),
-		loginSecret("client_secret", "Client secret", "Secret the provider gave for it; never shown. Blank takes it away."),
-		loginText("redirect", "Redirect", "Where the provider sends people back to: https://NAME:444/api/v4.0/session/oidc/callback, by a name browsers reach."),
-		loginText("landing", "Landing", "Where browsers go after a log-in: a path of this appliance, as /gui/; blank: a page that says they are logged in. A log-in may begin with another one: /session/oidc?to=/gui/farms."),
-		loginText("ca", "Authorities", "List of authorities that verifies the certificate of the provider; blank: those of the system."),
-		loginList("scopes", "Scopes", "Scopes that are asked for besides openid; null: profile."),
-		loginText("user_claim", "User claim", "Claim with the name of the user; blank: preferred_username. Choose one that people cannot change themselves."),
-		loginList("users", "Users", "VALUE=USER: which user somebody with that value of user_claim is."),
-		loginText("group_claim", "Group claim", "Claim with the groups of the provider; blank: only users that exist come in."),
-		loginList("groups", "Groups", "VALUE=GROUP: who has that value in group_claim comes in and is in that group; the first that fits counts."),
+		rbacFlag("enabled", "Enabled", "Allow login with OpenID Connect."),
+		loginText("issuer", "Issuer", "Issuer URL of the provider, exactly as it states it: https://…"),
+		loginText("client_id", "Client", "Client ID of this appliance at the provider."),
+		loginSecret("client_secret", "Client secret", "Client secret issued by the provider; never shown. Empty removes it."),
+		loginText("redirect", "Redirect", "Redirect URL registered at the provider: https://NAME:444/api/v4.0/session/oidc/callback, with a name that browsers can reach."),
+		loginText("landing", "Landing page", "Path on this appliance to open after login, e.g. /gui/; empty shows a confirmation page. A login can override it: /session/oidc?to=/gui/farms."),
+		loginText("ca", "Authorities", "CA list for verifying the provider's certificate; empty uses the system's."),
+		loginList("scopes", "Scopes", "Scopes requested in addition to openid; defaults to profile."),
+		loginText("user_claim", "User claim", "Claim with the user name; empty uses preferred_username. Choose one that users cannot change themselves."),
+		loginList("users", "Users", "VALUE=USER: maps that value of user_claim to a user."),
+		loginText("group_claim", "Group claim", "Claim with the user's groups; if empty, only existing users can log in."),
+		loginList("groups", "Groups", "VALUE=GROUP: a user with that value in group_claim can log in as a member of that group; the first match applies."),
 	)
 	// SessionConfirm is the body of POST /session/confirm.
-	SessionConfirm = rbacTable(require(userPassword("password", "Password in force.")), loginSecret("code", "Code", "Code of the second factor, or a recovery code."))
+	SessionConfirm = rbacTable(require(userPassword("password", "Current password.")), loginSecret("code", "Code", "Second-factor code or recovery code."))
 	// SecondEnrol is the body of POST /system/users/totp, SecondAction that of its actions.
-	SecondEnrol  = rbacTable(require(userPassword("password", "Password in force.")))
-	SecondAction = rbacTable(require(loginWord("action", "Action", "confirm has codes asked for from now on, disable no longer, recovery makes new recovery codes.", "confirm", "disable", "recovery")),
-		loginSecret("code", "Code", "Code of the second factor, or a recovery code."), userPassword("password", "Password in force; needed to disable."))
+	SecondEnrol  = rbacTable(require(userPassword("password", "Current password.")))
+	SecondAction = rbacTable(require(loginWord("action", "Action", "Action: confirm enables the second factor, disable disables it, recovery creates new recovery codes.", "confirm", "disable", "recovery")),
+		loginSecret("code", "Code", "Second-factor code or recovery code."), userPassword("password", "Current password; required to disable the second factor."))
 )
 
 // services lists the password services of users.

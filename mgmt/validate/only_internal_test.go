@@ -138,7 +138,7 @@ func TestConditionsAreSaidByTheKindOfTheOtherField(t *testing.T) {
 	for name, want := range map[string]string{
 		"queue_timeout": "Only while queue is not 0.", "retries": "Only with retry_on.", "cookiename": "Only while cookieinsert is true.",
 		"ratelimit_header": "Only with ratelimit_key header.", "sessionid": "Only with persistence URL, COOKIE or HEADER.",
-		"auth_realm": "Only with auth_users or auth_header.", "compression_min": "Only while compression names a coding.",
+		"auth_realm": "Only with auth_users or auth_header.", "compression_min": "Only while compression names an encoding.",
 	} {
 		params := ServiceUpdate.Params()
 		i := slices.IndexFunc(params, func(p Param) bool { return p.Name == name })

@@ -13,7 +13,7 @@ import (
 // only while it is on, and requires them to be non-blank.
 var cookieFields = []field[farm.Service]{
 	{
-		rule: rule{name: "cookieinsert", hints: basic(atCookie, "Insert a cookie"), kind: kindBool, about: "Whether clients are kept on their backend by a cookie of the appliance; has no effect with persistence."},
+		rule: rule{name: "cookieinsert", hints: basic(atCookie, "Insert a cookie"), kind: kindBool, about: "Insert a cookie that keeps clients on their backend; has no effect with persistence."},
 		get:  func(s *farm.Service) Value { return boolValue(s.Cookie != nil) },
 		set: func(s *farm.Service, v Value) {
 			switch {
@@ -25,10 +25,10 @@ var cookieFields = []field[farm.Service]{
 		},
 	},
 	cookieText("cookiename", advanced(atCookie, "Cookie name"), "a token (letters, digits and !#$%&'*+.^_`|~-)", "Name of the cookie.", checkToken, func(c *farm.CookieInsert) *string { return &c.Name }),
-	cookieText("cookiedomain", advanced(atCookie, "Cookie domain"), "a domain name", "Domain of the cookie; unset for the host that was asked for.", checkDomain, func(c *farm.CookieInsert) *string { return &c.Domain }),
+	cookieText("cookiedomain", advanced(atCookie, "Cookie domain"), "a domain name", "Domain of the cookie; defaults to the requested host.", checkDomain, func(c *farm.CookieInsert) *string { return &c.Domain }),
 	cookieText("cookiepath", advanced(atCookie, "Cookie path"), "a path that starts with /", "Path of the cookie.", checkCookiePath, func(c *farm.CookieInsert) *string { return &c.Path }),
 	{
-		rule: rule{name: "cookiettl", hints: basic(atCookie, "Cookie lifetime").in(inSeconds), kind: kindNumber, min: 0, max: MaxTTL, only: with("cookieinsert"), about: "Seconds the cookie lives; 0 ends it with the browser."},
+		rule: rule{name: "cookiettl", hints: basic(atCookie, "Cookie lifetime").in(inSeconds), kind: kindNumber, min: 0, max: MaxTTL, only: with("cookieinsert"), about: "Lifetime of the cookie, in seconds; 0 makes it a session cookie."},
 		get:  func(s *farm.Service) Value { return numberValue(int64(cookieOf(s).TTL)) },
 		set:  func(s *farm.Service, v Value) { s.Cookie.TTL = farm.Seconds(v.number) },
 	},
@@ -94,7 +94,7 @@ const (
 // API has separate operations for them.
 var backendSessions = field[farm.Backend]{
 	rule: rule{name: "sessions", hints: advanced(atPersistence, "Static sessions"), kind: kindList, max: MaxStatic, maxLen: MaxSession, check: checkPrintable, must: "a text without control characters",
-		musts: "a list of texts", about: "Static sessions: what clients are recognised by (address, cookie, header, parameter or user) who always come here. Only with persistence."},
+		musts: "a list of texts", about: "Static sessions: addresses or values (cookie, header, parameter, user) of clients that are always sent to this backend. Only with persistence."},
 	get: func(b *farm.Backend) Value { return listValue(b.Sessions) },
 	set: func(b *farm.Backend, v Value) { b.Sessions = v.list },
 }

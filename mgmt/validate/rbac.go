@@ -3,19 +3,19 @@ package validate
 // Bodies about users, groups and roles. mgmt/rbac checks their values beyond the form.
 var (
 	// UserCreate is the body of POST /rbac/users.
-	UserCreate = rbacTable(require(rbacName), userPassword("password", "Password; needed for users of the service local. 8 to 512 characters with a letter and a digit."), field[rbacBody]{rule: rule{name: "service", hints: basic(atAccess, "Service"), kind: kindText,
-		values: services, acts: textValue("local"), about: "Who knows the password: this appliance, the directory, or a provider of OpenID Connect."}})
+	UserCreate = rbacTable(require(rbacName), userPassword("password", "Password, required for users of the service local: 8 to 512 characters with a letter and a digit."), field[rbacBody]{rule: rule{name: "service", hints: basic(atAccess, "Service"), kind: kindText,
+		values: services, acts: textValue("local"), about: "Authentication source: this appliance (local), the LDAP directory, or an OpenID Connect provider."}})
 	// UserUpdate is the body of PUT /rbac/users/U.
 	UserUpdate = rbacTable(userPassword("newpassword", "New password."), webFlag, apiFlag, userKey)
 	// OwnUserUpdate is the body of POST /system/users.
-	OwnUserUpdate = rbacTable(userPassword("newpassword", "New password; the one in force must be sent too."), userPassword("password", "Password in force."), apiFlag, userKey, webFlag)
+	OwnUserUpdate = rbacTable(userPassword("newpassword", "New password; requires the current password."), userPassword("password", "Current password."), apiFlag, userKey, webFlag)
 	// RBACName is a body that consists of a name.
 	RBACName = rbacTable(require(rbacName))
 	// GroupUpdate is the body of PUT /rbac/groups/G.
-	GroupUpdate = rbacTable(field[rbacBody]{rule: rule{name: "role", hints: basic(atAccess, "Role"), kind: kindText, null: true, blank: true, maxLen: 64, about: "Role of the users of the group; blank takes it away."}},
-		rbacFlag("all_farms", "All farms", "Whether the users of the group see and change every farm, also farms that are created later. Only root and groups with this setting may change it."))
+	GroupUpdate = rbacTable(field[rbacBody]{rule: rule{name: "role", hints: basic(atAccess, "Role"), kind: kindText, null: true, blank: true, maxLen: 64, about: "Role of the users of the group; empty removes it."}},
+		rbacFlag("all_farms", "All farms", "Give the users of the group access to all farms, including farms created later. Only root and groups with this setting can change it."))
 	// RoleCreate is the body of POST /rbac/roles.
-	RoleCreate = rbacTable(require(rbacName), field[rbacBody]{rule: rule{name: "copy_from", hints: basic(atAccess, "Copy of"), kind: kindText, maxLen: 64, about: "Role whose permissions the new one gets; none when not sent."}})
+	RoleCreate = rbacTable(require(rbacName), field[rbacBody]{rule: rule{name: "copy_from", hints: basic(atAccess, "Copy of"), kind: kindText, maxLen: 64, about: "Role to copy the permissions from; without it the new role has none."}})
 )
 
 // rbacBody has no fields; callers act on the values.
@@ -25,10 +25,10 @@ func rbacTable(fields ...field[rbacBody]) Table[rbacBody] { return Table[rbacBod
 
 var (
 	rbacName = field[rbacBody]{rule: rule{name: "name", hints: basic(atAccess, "Name"), kind: kindText, maxLen: 64, about: "Name."}}
-	webFlag  = rbacFlag("webgui_permissions", "Log-in", "Whether the user may log in with the password; root's own is changed by root only.")
-	apiFlag  = rbacFlag("zapi_permissions", "API access", "Whether the user may use the API with the key.")
+	webFlag  = rbacFlag("webgui_permissions", "Login", "Allow the user to log in with the password; only root can change this for root.")
+	apiFlag  = rbacFlag("zapi_permissions", "API access", "Allow the user to use the API with the API key.")
 	userKey  = field[rbacBody]{rule: rule{name: "zapikey", hints: basic(atAccess, "API key"), kind: kindText, blank: true, maxLen: 256, hide: hideSecret, format: "key",
-		about: "Key of the API: 8 to 256 letters and digits; blank takes it away."}}
+		about: "API key: 8 to 256 letters and digits; empty removes it."}}
 )
 
 func rbacFlag(name, label, about string) field[rbacBody] {

@@ -34,14 +34,14 @@ var resilienceFields = slices.Concat(queueFields, retryFields, outlierFields, sl
 // queueFields define what happens to exchanges when all backends are full.
 var queueFields = []field[farm.Service]{
 	{
-		rule: rule{name: "queue", hints: basic(atQueue, "Places in the queue"), kind: kindNumber, min: 0, max: MaxQueue, null: true,
-			about: "How many exchanges may wait while all usable backends are at their connection_limit; 0 answers 503 at once."},
+		rule: rule{name: "queue", hints: basic(atQueue, "Queue length"), kind: kindNumber, min: 0, max: MaxQueue, null: true,
+			about: "Maximum number of requests queued while all usable backends are at their connection_limit; with 0 they get a 503 immediately."},
 		get: func(s *farm.Service) Value { return numberValue(int64(s.Queue)) },
 		set: func(s *farm.Service, v Value) { s.Queue = uint16(v.number) },
 	},
 	{
-		rule: rule{name: "queue_timeout", hints: basic(atQueue, "Longest wait").in(inSeconds), kind: kindNumber, min: 1, max: MaxQueueTimeout, null: true,
-			only: with("queue"), acts: numberValue(int64(farm.DefaultQueueTimeout)), about: "Seconds an exchange waits at most."},
+		rule: rule{name: "queue_timeout", hints: basic(atQueue, "Max. wait").in(inSeconds), kind: kindNumber, min: 1, max: MaxQueueTimeout, null: true,
+			only: with("queue"), acts: numberValue(int64(farm.DefaultQueueTimeout)), about: "Maximum time a request waits in the queue, in seconds."},
 		get: func(s *farm.Service) Value { return numberValue(int64(s.QueueTimeout)) },
 		set: func(s *farm.Service, v Value) { s.QueueTimeout = farm.Seconds(v.number) },
 	},
@@ -52,7 +52,7 @@ var retryFields = []field[farm.Service]{
 	{
 		rule: rule{name: "retry_on", hints: basic(atRetries, "Retry on"), kind: kindList, words: true, null: true, max: int64(len(farm.RetryConditions())), maxLen: 16, check: checkRetryCondition,
 			format: "condition", must: "one of " + strings.Join(texts(farm.RetryConditions()), ", "), musts: "a list of " + strings.Join(texts(farm.RetryConditions()), ", "),
-			about: "Failed tries that go on to another backend: reset and timeout before the first byte of an answer, answers of a status. Connects that fail always do."},
+			about: "Failures retried on another backend: reset and timeout before the first response byte, or response statuses. Failed connects are always retried."},
 		get: func(s *farm.Service) Value { return listValue(texts(s.RetryOn)) },
 		set: func(s *farm.Service, v Value) {
 			s.RetryOn = nil
@@ -61,10 +61,10 @@ var retryFields = []field[farm.Service]{
 			}
 		},
 	},
-	retryNumber("retries", advanced(atRetries, "Retries"), MaxRetries, farm.DefaultRetries, "How often a request is repeated at most.", func(s *farm.Service) *uint8 { return &s.Retries }),
-	retryNumber("retry_budget", advanced(atRetries, "Budget").in(inPercent), 100, farm.DefaultRetryBudget, "Most retries in a hundred requests, beyond ten in ten seconds on each event loop.", func(s *farm.Service) *uint8 { return &s.RetryBudget }),
+	retryNumber("retries", advanced(atRetries, "Retries"), MaxRetries, farm.DefaultRetries, "Maximum number of retries per request.", func(s *farm.Service) *uint8 { return &s.Retries }),
+	retryNumber("retry_budget", advanced(atRetries, "Retry budget").in(inPercent), 100, farm.DefaultRetryBudget, "Maximum percentage of requests that are retried; ten retries per ten seconds and event loop are always allowed.", func(s *farm.Service) *uint8 { return &s.RetryBudget }),
 	{
-		rule: rule{name: "retry_unsafe", hints: advanced(atRetries, "Unsafe methods"), kind: kindBool, only: with("retry_on").resting(), about: "Whether requests that may change something (POST, PATCH) are repeated too, after a reset or by status."},
+		rule: rule{name: "retry_unsafe", hints: advanced(atRetries, "Retry unsafe methods"), kind: kindBool, only: with("retry_on").resting(), about: "Also retry non-idempotent requests (POST, PATCH) after a reset or by status."},
 		get:  func(s *farm.Service) Value { return boolValue(s.RetryUnsafe) },
 		set:  func(s *farm.Service, v Value) { s.RetryUnsafe = v.truth },
 	},
@@ -89,30 +89,30 @@ func checkRetryCondition(s string) string {
 // outlierFields define the ejection of failing or slow backends.
 var outlierFields = []field[farm.Service]{
 	{
-		rule: rule{name: "outlier_errors", hints: basic(atOutlier, "Failures in a row"), kind: kindNumber, min: 0, max: MaxOutlierErrors, null: true,
-			about: "After how many answers of 5xx (but 501 and 505), resets and time-outs in a row a backend is ejected for a while; 0 for never."},
+		rule: rule{name: "outlier_errors", hints: basic(atOutlier, "Consecutive failures"), kind: kindNumber, min: 0, max: MaxOutlierErrors, null: true,
+			about: "Number of consecutive 5xx responses (except 501 and 505), resets and timeouts after which a backend is temporarily ejected; 0 disables the check."},
 		get: func(s *farm.Service) Value { return numberValue(int64(s.OutlierErrors)) },
 		set: func(s *farm.Service, v Value) { s.OutlierErrors = uint8(v.number) },
 	},
 	{
-		rule: rule{name: "outlier_rate", hints: basic(atOutlier, "Failures in a hundred").in(inPercent), kind: kindNumber, min: 0, max: 99, null: true,
-			about: "A backend that fails more than so many in a hundred requests of outlier_window is ejected, while another does not; 0 for never."},
+		rule: rule{name: "outlier_rate", hints: basic(atOutlier, "Failure rate (%)").in(inPercent), kind: kindNumber, min: 0, max: 99, null: true,
+			about: "Eject a backend if more than this percentage of its requests in outlier_window fail while another backend stays below it; 0 disables the check."},
 		get: func(s *farm.Service) Value { return numberValue(int64(s.OutlierRate)) },
 		set: func(s *farm.Service, v Value) { s.OutlierRate = uint8(v.number) },
 	},
 	{
-		rule: rule{name: "outlier_slow", hints: basic(atOutlier, "Times slower"), kind: kindNumber, min: 0, max: MaxOutlierSlow, null: true,
-			about: "A backend whose answers take more than so many times as long as those of the others, and 10 ms more, is ejected, by the medians of outlier_window; 0 for never."},
+		rule: rule{name: "outlier_slow", hints: basic(atOutlier, "Slower than the others (×)"), kind: kindNumber, min: 0, max: MaxOutlierSlow, null: true,
+			about: "Eject a backend if its median response time in outlier_window exceeds that of the others by more than this factor and by at least 10 ms; 0 disables the check."},
 		get: func(s *farm.Service) Value { return numberValue(int64(s.OutlierSlow)) },
 		set: func(s *farm.Service, v Value) { s.OutlierSlow = uint8(v.number) },
 	},
-	under(with("outlier_rate", "outlier_slow"), outlierNumber("outlier_window", advanced(atOutlier, "Counted time").in(inSeconds), MaxOutlierWindow, int64(farm.DefaultOutlierWindow), "Seconds that are counted for outlier_rate and outlier_slow.",
+	under(with("outlier_rate", "outlier_slow"), outlierNumber("outlier_window", advanced(atOutlier, "Evaluation window").in(inSeconds), MaxOutlierWindow, int64(farm.DefaultOutlierWindow), "Time window evaluated by outlier_rate and outlier_slow, in seconds.",
 		func(s *farm.Service) int64 { return int64(s.OutlierWindow) }, func(s *farm.Service, n int64) { s.OutlierWindow = farm.Seconds(n) })),
-	under(with("outlier_rate", "outlier_slow"), outlierNumber("outlier_requests", advanced(atOutlier, "Fewest requests"), MaxOutlierRequests, farm.DefaultOutlierRequests, "Requests a backend must have had in outlier_window for outlier_rate and outlier_slow to judge it.",
+	under(with("outlier_rate", "outlier_slow"), outlierNumber("outlier_requests", advanced(atOutlier, "Min. requests"), MaxOutlierRequests, farm.DefaultOutlierRequests, "Minimum number of requests in outlier_window before outlier_rate and outlier_slow apply to a backend.",
 		func(s *farm.Service) int64 { return int64(s.OutlierRequests) }, func(s *farm.Service, n int64) { s.OutlierRequests = uint16(n) })),
-	outlierNumber("outlier_time", advanced(atOutlier, "Ejection time").in(inSeconds), MaxOutlierTime, int64(farm.DefaultOutlierTime), "Seconds it is ejected the first time, up to ten times as many when it happens again.",
+	outlierNumber("outlier_time", advanced(atOutlier, "Ejection time").in(inSeconds), MaxOutlierTime, int64(farm.DefaultOutlierTime), "Duration of the first ejection, in seconds; repeated ejections last up to ten times as long.",
 		func(s *farm.Service) int64 { return int64(s.OutlierTime) }, func(s *farm.Service, n int64) { s.OutlierTime = farm.Seconds(n) }),
-	outlierNumber("outlier_percent", advanced(atOutlier, "Most ejected").in(inPercent), 100, farm.DefaultOutlierPercent, "Most backends in a hundred that are ejected at a time; one that is usable always stays.",
+	outlierNumber("outlier_percent", advanced(atOutlier, "Max. ejected (%)").in(inPercent), 100, farm.DefaultOutlierPercent, "Maximum percentage of backends ejected at the same time; at least one usable backend always remains.",
 		func(s *farm.Service) int64 { return int64(s.OutlierPercent) }, func(s *farm.Service, n int64) { s.OutlierPercent = uint8(n) }),
 }
 
@@ -129,7 +129,7 @@ func outlierNumber(name string, h hints, most, acts int64, about string, get fun
 var slowStartFields = []field[farm.Service]{
 	{
 		rule: rule{name: "slowstart", hints: advanced(atBalancing, "Slow start").in(inSeconds), kind: kindNumber, min: 0, max: MaxSlowStart, null: true,
-			about: "Seconds in which a backend that comes up, is added or leaves maintenance goes from a tenth of its weight to all of it; 0 for none. CONSISTENT_HASH ignores it."},
+			about: "Ramp-up time in seconds from a tenth of the weight to full weight after a backend comes up, is added or leaves maintenance; 0 disables it. Not used by CONSISTENT_HASH."},
 		get: func(s *farm.Service) Value { return numberValue(int64(s.SlowStart)) },
 		set: func(s *farm.Service, v Value) { s.SlowStart = farm.Seconds(v.number) },
 	},

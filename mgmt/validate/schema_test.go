@@ -152,11 +152,11 @@ func TestTheSchemaSaysWhatTheRulesSay(t *testing.T) {
 	}
 	l4 := defs["l4xnat_farm"].Properties
 	if in := l4["proxyprotocol_in"].Only; !in.Refused || in.Fields[0] != "protocol" || !slices.Equal(in.Values, []string{"tcp"}) || in.And.Fields[0] != "trusted" ||
-		in.Text != "with protocol tcp and with trusted, the addresses such headers are believed from" {
+		in.Text != "with protocol tcp and with trusted, the addresses that may send such headers" {
 		t.Errorf("proxyprotocol_in %+v", in)
 	}
 	if wait := l4["idle_timeout"].Only; wait.Refused || wait.Fields[0] != "carrier" || !slices.Equal(wait.Or.Values, []string{"dsr", "stateless_dnat"}) ||
-		wait.Text != "while userspace carries the farm or with nattype dsr or stateless_dnat" {
+		wait.Text != "while the farm runs in userspace or with nattype dsr or stateless_dnat" {
 		t.Errorf("idle_timeout %+v", wait)
 	}
 	if carrier := l4["carrier"]; !carrier.ReadOnly || len(carrier.Enum) != 2 {

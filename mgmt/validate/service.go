@@ -18,7 +18,7 @@ var (
 	ServiceUpdate = Table[farm.Service]{fields: slices.Concat(serviceFields, []field[farm.Service]{serviceLeastResp, servicePolicy}, serviceOptions)}
 	// ServiceMove is the body of POST /farms/F/services/S/actions; the caller moves the
 	// service.
-	ServiceMove = move[farm.Service]("New position of the service, from 0.")
+	ServiceMove = move[farm.Service]("New position of the service, starting at 0.")
 	// ServiceDocument is a service in a document, without its backends.
 	ServiceDocument = Table[farm.Service]{fields: slices.Concat([]field[farm.Service]{require(serviceName)}, serviceFields, []field[farm.Service]{servicePolicy}, serviceOptions, serviceHeaders)}
 )
@@ -32,40 +32,40 @@ var serviceName = field[farm.Service]{
 }
 
 var serviceFields = []field[farm.Service]{
-	matching("vhost", basic(atMatching, "Host"), "Name of the host, or a regex that hosts must match from their start; empty matches all.", checkVHost, func(s *farm.Service) *string { return &s.VHost }),
-	matching("urlp", basic(atMatching, "URL"), "Regex searched in path and query; empty matches all.", checkURLPattern, func(s *farm.Service) *string { return &s.URL }),
+	matching("vhost", basic(atMatching, "Host"), "Host name, or a regex anchored at the start of the host name; empty matches every host.", checkVHost, func(s *farm.Service) *string { return &s.VHost }),
+	matching("urlp", basic(atMatching, "URL"), "Regex searched for in path and query; empty matches every request.", checkURLPattern, func(s *farm.Service) *string { return &s.URL }),
 	{
 		rule: rule{name: "redirect", hints: basic(atRedirect, "Redirect to"), bare: leftOut, kind: kindText, format: "http(s)://…", blank: true, maxLen: MaxURL, check: checkRedirect,
-			must: "an absolute http or https URL", about: "Where requests are redirected to; empty for none. The backends are not used then."},
+			must: "an absolute http or https URL", about: "Redirect URL for all requests, instead of forwarding them to backends; empty disables the redirect."},
 		get: func(s *farm.Service) Value { return textValue(s.Redirect) },
 		set: func(s *farm.Service, v Value) { s.Redirect = v.text },
 	},
 	{
-		rule: rule{name: "redirecttype", hints: basic(atRedirect, "Redirect type"), kind: kindText, values: texts(farm.RedirectTypes()), only: with("redirect").as(kept), acts: textValue(string(farm.RedirectDefault)), about: "Whether the path of the request is appended."},
+		rule: rule{name: "redirecttype", hints: basic(atRedirect, "Redirect type"), kind: kindText, values: texts(farm.RedirectTypes()), only: with("redirect").as(kept), acts: textValue(string(farm.RedirectDefault)), about: "Redirect target: append adds the request path to redirect, default uses redirect unchanged."},
 		get:  func(s *farm.Service) Value { return textValue(string(s.RedirectType)) },
 		set:  func(s *farm.Service, v Value) { s.RedirectType = farm.RedirectType(v.text) },
 	},
 	{
-		rule: rule{name: "redirect_code", hints: basic(atRedirect, "Redirect status"), kind: kindNumber, values: codes(farm.RedirectCodes()), only: with("redirect").as(kept), acts: numberValue(farm.DefaultRedirectCode), about: "Status of the redirect."},
+		rule: rule{name: "redirect_code", hints: basic(atRedirect, "Redirect status"), kind: kindNumber, values: codes(farm.RedirectCodes()), only: with("redirect").as(kept), acts: numberValue(farm.DefaultRedirectCode), about: "Status code of the redirect."},
 		get:  func(s *farm.Service) Value { return numberValue(int64(s.RedirectCode)) },
 		set:  func(s *farm.Service, v Value) { s.RedirectCode = int(v.number) },
 	},
 	{
 		rule: rule{name: "dns_farm", hints: advanced(atRedirect, "DNS over HTTPS"), bare: leftOut, kind: kindText, format: "name of a gslb farm", blank: true, null: true, maxLen: MaxName, pattern: farmNamePattern,
 			must:  "the name of a gslb farm",
-			about: "The gslb farm that answers questions of the DNS which come as requests (DoH, RFC 8484); empty for none. The backends are not used then."},
+			about: "The gslb farm that answers DNS over HTTPS requests (RFC 8484), instead of the backends; empty disables it."},
 		get: func(s *farm.Service) Value { return textValue(s.DNSFarm) },
 		set: func(s *farm.Service, v Value) { s.DNSFarm = v.text },
 	},
 	{
 		rule: rule{name: "persistence", hints: basic(atPersistence, "Persistence"), kind: kindText, values: append([]string{""}, texts(farm.Persistences())...),
-			normalize: map[string]string{"NONE": ""}, null: true, about: "What identifies a returning client; empty or NONE for nothing."},
+			normalize: map[string]string{"NONE": ""}, null: true, about: "Client attribute used for persistence; empty or NONE disables persistence."},
 		get: func(s *farm.Service) Value { return textValue(string(s.Persistence)) },
 		set: setPersistence,
 	},
 	{
 		rule: rule{name: "ttl", hints: basic(atPersistence, "Session lifetime").in(inSeconds), bare: asNull, kind: kindNumber, min: 1, max: MaxTTL, null: true, only: with("persistence").as(waiting),
-			acts: numberValue(int64(farm.DefaultTTL)), about: "Seconds a session lives after its last use."},
+			acts: numberValue(int64(farm.DefaultTTL)), about: "Lifetime of a session after its last use, in seconds."},
 		get:   func(s *farm.Service) Value { return numberValue(int64(s.TTL)) },
 		force: sessionTTL,
 		set:   func(s *farm.Service, v Value) { s.TTL = farm.Seconds(v.number) },
@@ -73,7 +73,7 @@ var serviceFields = []field[farm.Service]{
 	{
 		rule: rule{name: "sessionid", hints: basic(atPersistence, "Name"), kind: kindText, blank: true, maxLen: 255, check: checkPrintable,
 			must: "a name without control characters", only: being("persistence", farm.PersistURL, farm.PersistCookie, farm.PersistHeader).as(waiting),
-			about: "Cookie, header or parameter name that persistence looks for."},
+			about: "Name of the cookie, header or parameter used for persistence."},
 		get: func(s *farm.Service) Value { return textValue(s.SessionID) },
 		set: func(s *farm.Service, v Value) { s.SessionID = v.text },
 	},
@@ -89,7 +89,7 @@ var servicePolicy = field[farm.Service]{
 // routingpolicy, which overrides false, because clients send whole objects back. true
 // together with another policy is rejected.
 var serviceLeastResp = field[farm.Service]{
-	rule: rule{name: "leastresp", hints: advanced(atBalancing, "By response time"), kind: kindBool, about: "Older way to set routingpolicy: true is RESPONSE_TIME."},
+	rule: rule{name: "leastresp", hints: advanced(atBalancing, "By response time"), kind: kindBool, about: "Older form of routingpolicy: true selects RESPONSE_TIME."},
 	get:  func(s *farm.Service) Value { return boolValue(s.Policy == farm.PolicyResponseTime) },
 	set: func(s *farm.Service, v Value) {
 		switch {
@@ -165,17 +165,17 @@ var serviceOptions = slices.Concat(conditionFields, backendTLSFields, backendPro
 
 // conditionFields are further conditions, and options of the exchange.
 var conditionFields = []field[farm.Service]{
-	conditions("headrequire", advanced(atMatching, "Required headers"), "Regexes for header lines (\"Name: value\"); of each some line must match.", func(s *farm.Service) *[]string { return &s.HeadRequire }),
-	conditions("headdeny", advanced(atMatching, "Denied headers"), "Regexes for header lines (\"Name: value\"); of none any line may match.", func(s *farm.Service) *[]string { return &s.HeadDeny }),
-	option("ignorecase", advanced(atMatching, "Ignore case"), "Whether urlp ignores case.", func(s *farm.Service) *bool { return &s.IgnoreCase }),
+	conditions("headrequire", advanced(atMatching, "Required headers"), "Regexes for header lines (\"Name: value\"); each must match at least one header line of the request.", func(s *farm.Service) *[]string { return &s.HeadRequire }),
+	conditions("headdeny", advanced(atMatching, "Denied headers"), "Regexes for header lines (\"Name: value\"); the service does not match requests with a header line that matches any of them.", func(s *farm.Service) *[]string { return &s.HeadDeny }),
+	option("ignorecase", advanced(atMatching, "Ignore case"), "Ignore case in urlp.", func(s *farm.Service) *bool { return &s.IgnoreCase }),
 	{
 		rule: rule{name: "rewritelocation", hints: basic(atResponses, "Rewrite Location"), kind: kindText, values: append([]string{""}, texts(farm.RewriteLocations())...), null: true,
-			about: "Which Location headers of responses are rewritten; empty for what the farm says."},
+			about: "Location headers of responses to rewrite; empty uses the farm's setting."},
 		get: func(s *farm.Service) Value { return textValue(string(s.RewriteLocation)) },
 		set: func(s *farm.Service, v Value) { s.RewriteLocation = farm.RewriteLocation(v.text) },
 	},
 	{
-		rule: rule{name: "pinnedconnection", hints: advanced(atBackends, "Pinned connection"), kind: kindNumber, values: []string{"0", "1"}, about: "Whether a client stays on the backend connection it used first."},
+		rule: rule{name: "pinnedconnection", hints: advanced(atBackends, "Pinned connection"), kind: kindNumber, values: []string{"0", "1"}, about: "Keep each client connection on the first backend connection it used."},
 		get: func(s *farm.Service) Value {
 			if s.Pinned {
 				return numberValue(1)
@@ -185,8 +185,8 @@ var conditionFields = []field[farm.Service]{
 		set: func(s *farm.Service, v Value) { s.Pinned = v.number == 1 },
 	},
 	{
-		rule: rule{name: "abortonclose", hints: advanced(atRequests, "End with the client"), kind: kindBool, unset: boolValue(true),
-			about: "Whether an exchange ends when its client ends its direction after the whole request (FIN, close_notify); a reset ends it in any case; false for clients that close one half and read on."},
+		rule: rule{name: "abortonclose", hints: advanced(atRequests, "Abort on client close"), kind: kindBool, unset: boolValue(true),
+			about: "Abort the request when the client half-closes its connection (FIN, close_notify); a reset always aborts it. Use false for clients that half-close and still read the response."},
 		get: func(s *farm.Service) Value { return boolValue(!s.IgnoreClose) },
 		set: func(s *farm.Service, v Value) { s.IgnoreClose = !v.truth },
 	},
@@ -195,7 +195,7 @@ var conditionFields = []field[farm.Service]{
 // stsFields are the fields of Strict-Transport-Security.
 var stsFields = []field[farm.Service]{
 	{
-		rule: rule{name: "sts_status", hints: basic(atResponses, "Strict-Transport-Security"), kind: kindBool, about: "Whether Strict-Transport-Security is sent; only with listener https."},
+		rule: rule{name: "sts_status", hints: basic(atResponses, "Strict-Transport-Security"), kind: kindBool, about: "Send Strict-Transport-Security; only with listener https."},
 		get:  func(s *farm.Service) Value { return boolValue(s.STS != 0) },
 		set: func(s *farm.Service, v Value) {
 			switch {
@@ -207,8 +207,8 @@ var stsFields = []field[farm.Service]{
 		},
 	},
 	{
-		rule: rule{name: "sts_timeout", hints: basic(atResponses, "Its lifetime").in(inSeconds), kind: kindNumber, min: 1, max: MaxSTS, null: true, unset: numberValue(int64(farm.DefaultSTS)),
-			only: with("sts_status"), about: "Seconds of Strict-Transport-Security."},
+		rule: rule{name: "sts_timeout", hints: basic(atResponses, "HSTS lifetime").in(inSeconds), kind: kindNumber, min: 1, max: MaxSTS, null: true, unset: numberValue(int64(farm.DefaultSTS)),
+			only: with("sts_status"), about: "max-age of Strict-Transport-Security, in seconds."},
 		get: func(s *farm.Service) Value { return numberValue(int64(cmp.Or(s.STS, farm.DefaultSTS))) },
 		set: func(s *farm.Service, v Value) { s.STS = cmp.Or(farm.Seconds(v.number), farm.DefaultSTS) },
 	},
@@ -237,8 +237,8 @@ func conditions(name string, h hints, about string, at func(*farm.Service) *[]st
 // unset is an invalid number.
 var splitFields = []field[farm.Service]{
 	{
-		rule: rule{name: "split", hints: advanced(atMatching, "Share of requests"), bare: leftOut, kind: kindNumber, max: farm.MaxSplit, null: true, unset: numberValue(-1),
-			about: "Weight with which the service shares requests with services next to it in the list that have one, too: of those that match one is drawn, a client with a session or cookie stays. 0 takes only such clients. Unset shares nothing."},
+		rule: rule{name: "split", hints: advanced(atMatching, "Traffic share"), bare: leftOut, kind: kindNumber, max: farm.MaxSplit, null: true, unset: numberValue(-1),
+			about: "Weight for splitting traffic among adjacent services with this setting: one of those that match is chosen at random; clients with a session or cookie stay. 0 accepts only such clients; unset disables splitting."},
 		get: func(s *farm.Service) Value {
 			if s.Split == nil {
 				return numberValue(-1)
@@ -257,9 +257,9 @@ var splitFields = []field[farm.Service]{
 
 // servedByFields is the response header that names the backend.
 var servedByFields = []field[farm.Service]{{
-	rule: rule{name: "served_by", hints: advanced(atResponses, "Backend header"), kind: kindText, blank: true, null: true, maxLen: 64, check: checkServedBy, format: "name of a header",
+	rule: rule{name: "served_by", hints: advanced(atResponses, "Backend response header"), kind: kindText, blank: true, null: true, maxLen: 64, check: checkServedBy, format: "name of a header",
 		must:  "the name of a header (letters, digits and !#$%&'*+.^_`|~-)",
-		about: "Response header that names the backend by its alias or address, for debugging; empty for none. It tells clients about your network."},
+		about: "Response header with the alias or address of the backend, for debugging; empty disables it. It reveals your network to clients."},
 	get: func(s *farm.Service) Value { return textValue(s.ServedBy) },
 	set: func(s *farm.Service, v Value) { s.ServedBy = v.text },
 }}

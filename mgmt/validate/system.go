@@ -23,12 +23,12 @@ type Section struct {
 // farm.System and a field here.
 var Sections = []Section{
 	{Name: "dns", Title: "Name servers of the machine", Table: Table[farm.System]{fields: []field[farm.System]{
-		nameServer("primary", "Primary", "Address of the name server that is asked first.", func(s *farm.System) *netip.Addr { return &s.DNS.Primary }),
-		nameServer("secondary", "Secondary", "Address of the name server that is asked when the first does not answer.", func(s *farm.System) *netip.Addr { return &s.DNS.Secondary }),
+		nameServer("primary", "Primary", "Address of the primary name server.", func(s *farm.System) *netip.Addr { return &s.DNS.Primary }),
+		nameServer("secondary", "Secondary", "Address of the secondary name server, used if the primary does not respond.", func(s *farm.System) *netip.Addr { return &s.DNS.Secondary }),
 	}}},
 	{Name: "ntp", Title: "Time of the machine", Table: Table[farm.System]{fields: []field[farm.System]{{
 		rule: rule{name: "server", hints: basic(atSystem, "Server"), kind: kindText, blank: true, null: true, maxLen: 253, check: checkHost, format: "ip or host name", must: "an address or a host name",
-			about: "Address or host name of the time server; blank leaves the machine's own."},
+			about: "Address or host name of the time server; empty keeps the machine's setting."},
 		get: func(s *farm.System) Value { return textValue(s.NTP.Server) },
 		set: func(s *farm.System, v Value) { s.NTP.Server = v.text },
 	}}}},
@@ -36,24 +36,24 @@ var Sections = []Section{
 		{
 			rule: rule{name: "listen", hints: basic(atSystem, "Addresses"), kind: kindList, words: true, null: true, max: farm.MaxSSHAddresses, maxLen: 64, check: checkListen, canon: canonListen,
 				format: "ip or *", must: "an address of this machine or *", musts: "a list of addresses of this machine, or *",
-				about: "Addresses of this machine where sshd listens, * for all; none leaves the machine's own."},
+				about: "Local listen addresses of sshd, * for all; none keeps the machine's setting."},
 			get: func(s *farm.System) Value { return listValue(listenTexts(s.SSH.Listen)) },
 			set: func(s *farm.System, v Value) { s.SSH.Listen = parseListen(v.list) },
 		},
-		machinePort("port", "Port", "Port of sshd; unset leaves the machine's own.", func(s *farm.System) *uint16 { return &s.SSH.Port }),
+		machinePort("port", "Port", "Port of sshd; if unset, the machine's setting is kept.", func(s *farm.System) *uint16 { return &s.SSH.Port }),
 	}}},
 	{Name: "snmp", Title: "SNMP agent", Table: Table[farm.System]{fields: snmpFields}},
 	{Name: "http", Title: "Listener of API and web interface", Table: Table[farm.System]{fields: []field[farm.System]{
 		{
 			rule: rule{name: "ip", hints: basic(atSystem, "Address"), kind: kindText, blank: true, null: true, maxLen: 64, check: checkListen, canon: canonListen, format: "ip or *", must: "an address of this machine or *",
-				about: "Address of this machine where API and web interface listen, * for all; unset leaves that of the start (--api)."},
+				about: "Local listen address of the API and web interface, * for all; defaults to the --api option."},
 			get: func(s *farm.System) Value { return textValue(listenText(s.API.IP)) },
 			set: func(s *farm.System, v Value) { s.API.IP = listenAddr(v.text) },
 		},
-		machinePort("port", "Port", "Port where API and web interface listen; unset leaves that of the start (--api).", func(s *farm.System) *uint16 { return &s.API.Port }),
+		machinePort("port", "Port", "Listen port of the API and web interface; defaults to the --api option.", func(s *farm.System) *uint16 { return &s.API.Port }),
 		{
 			rule: rule{name: "certificate", hints: basic(atSystem, "Certificate"), kind: kindText, blank: true, null: true, maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate, format: "name of a certificate", must: "the name of a certificate",
-				about: "Certificate of API and web interface; blank means the one the appliance made for itself."},
+				about: "Certificate of the API and web interface; empty uses the appliance's self-signed certificate."},
 			get: func(s *farm.System) Value { return textValue(s.API.Certificate) },
 			set: func(s *farm.System, v Value) { s.API.Certificate = v.text },
 		},
@@ -66,7 +66,7 @@ var Sections = []Section{
 		{
 			rule: rule{name: "servers", hints: basic(atSystem, "Servers"), kind: kindList, words: true, null: true, max: farm.MaxSyslogServers, maxLen: 270, check: checkSyslogServer, canon: canonSyslogServer, same: canonSyslogServer,
 				format: "protocol://host:port", must: "a server as udp://host:port, tcp://host:port or tls://host:port", musts: "a list of servers as udp://host:port, tcp://host:port or tls://host:port",
-				about: "Servers that messages of the appliance are sent to, as udp://host:port, tcp://host:port or tls://host:port. Without a port it is 514, with tls 6514."},
+				about: "Syslog servers for the appliance's messages, as udp://host:port, tcp://host:port or tls://host:port. The default port is 514, or 6514 with tls."},
 			get: func(s *farm.System) Value {
 				var out []string
 				for _, server := range s.Syslog.Servers {
@@ -85,7 +85,7 @@ var Sections = []Section{
 		},
 		{
 			rule: rule{name: "ca", hints: advanced(atSystem, "Authority"), kind: kindText, blank: true, null: true, maxLen: maxCertificate, check: checkAuthority, canon: canonAuthority, format: "name of an authority", must: "the name of an authority",
-				about: "Authority that servers of protocol tls are verified with; blank means those of the system."},
+				about: "Certificate authority for verifying syslog servers with protocol tls; empty uses the system's."},
 			get: func(s *farm.System) Value { return textValue(s.Syslog.CA) },
 			set: func(s *farm.System, v Value) { s.Syslog.CA = v.text },
 		},
@@ -96,32 +96,32 @@ var Sections = []Section{
 // snmpFields are the fields of the SNMP agent.
 var snmpFields = []field[farm.System]{
 	{
-		rule: rule{name: "status", hints: basic(atSystem, "Agent"), kind: kindBool, about: "Whether the machine answers questions by SNMP."},
+		rule: rule{name: "status", hints: basic(atSystem, "Agent"), kind: kindBool, about: "Enable the SNMP agent."},
 		get:  func(s *farm.System) Value { return boolValue(s.SNMP.On) },
 		set:  func(s *farm.System, v Value) { s.SNMP.On = v.truth },
 	},
 	{
 		rule: rule{name: "ip", hints: basic(atSystem, "Address"), kind: kindText, null: true, blank: true, maxLen: 64, check: checkVIP, normalize: map[string]string{"*": "0.0.0.0"}, format: "ip or *", must: "an address of this machine or *",
-			unset: textValue(netip.IPv4Unspecified().String()), about: "Address of this machine where the agent listens, * for all."},
+			unset: textValue(netip.IPv4Unspecified().String()), about: "Local listen address of the SNMP agent, * for all."},
 		get: func(s *farm.System) Value { return textValue(s.SNMP.EffectiveIP().String()) },
 		set: func(s *farm.System, v Value) { s.SNMP.IP = orZero(parsedAddr(v.text), netip.IPv4Unspecified()) },
 	},
 	{
-		rule: rule{name: "port", hints: basic(atSystem, "Port"), kind: kindNumber, min: 1, max: 65535, null: true, unset: numberValue(farm.DefaultSNMPPort), about: "Port (UDP) where the agent listens."},
+		rule: rule{name: "port", hints: basic(atSystem, "Port"), kind: kindNumber, min: 1, max: 65535, null: true, unset: numberValue(farm.DefaultSNMPPort), about: "UDP port of the SNMP agent."},
 		get:  func(s *farm.System) Value { return numberValue(int64(s.SNMP.EffectivePort())) },
 		set:  func(s *farm.System, v Value) { s.SNMP.Port = orZero(uint16(v.number), farm.DefaultSNMPPort) },
 	},
 	{
 		rule: rule{name: "community", hints: basic(atSystem, "Community"), kind: kindText, null: true, blank: true, check: checkCommunity, hide: hideCommunity, format: "1 to 32 characters", unset: textValue(string(farm.DefaultCommunity)),
 			must:  fmt.Sprintf("a word of at most %d letters, digits and !$&()*+,./:;<=>?@^_{|}~-", maxCommunity),
-			about: "What those who ask must know, at most 32 characters. It is kept sealed and shown as ***, which when sent keeps it."},
+			about: "Community string, at most 32 characters. It is stored encrypted and shown as ***; sending that back keeps it."},
 		get:   func(s *farm.System) Value { return textValue(string(s.SNMP.EffectiveCommunity())) },
 		set:   setCommunity,
 		needs: needsCommunity,
 	},
 	{
 		rule: rule{name: "scope", hints: basic(atSystem, "Scope"), kind: kindText, null: true, blank: true, maxLen: 64, check: checkScope, canon: canonScope, format: "network/bits", must: "a network as 192.0.2.0/24",
-			unset: textValue(farm.DefaultScope.String()), about: "Network whose members may ask, 0.0.0.0/0 for every one."},
+			unset: textValue(farm.DefaultScope.String()), about: "Client network allowed to query the agent, 0.0.0.0/0 for any."},
 		get: func(s *farm.System) Value { return textValue(s.SNMP.EffectiveScope().String()) },
 		set: func(s *farm.System, v Value) {
 			p, _ := netip.ParsePrefix(v.text)
@@ -147,7 +147,7 @@ func needsCommunity(sent Values[farm.System], s *farm.System) string {
 func nameServer(name, label, about string, at func(*farm.System) *netip.Addr) field[farm.System] {
 	return field[farm.System]{
 		rule: rule{name: name, hints: basic(atSystem, label), kind: kindText, blank: true, null: true, maxLen: 64, check: checkNameServer, canon: canonAddr, format: "ip", must: "the address of a name server",
-			about: about + " Blank leaves the machine's own."},
+			about: about + " Empty keeps the machine's setting."},
 		get: func(s *farm.System) Value { return textValue(addrText(*at(s))) },
 		set: func(s *farm.System, v Value) { *at(s) = parsedAddr(v.text) },
 	}

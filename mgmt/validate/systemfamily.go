@@ -11,7 +11,7 @@ var (
 	// ListenerChange is the section http plus force, which is accepted but unnecessary: the
 	// response always arrives.
 	ListenerChange = Table[farm.System]{fields: slices.Concat(SectionNamed("http").Table.fields, []field[farm.System]{{
-		rule: rule{name: "force", hints: advanced(atSystem, "Force"), kind: kindBool, about: "Taken from clients of the family, and needed for nothing."},
+		rule: rule{name: "force", hints: advanced(atSystem, "Force"), kind: kindBool, about: "Accepted for compatibility; has no effect."},
 	}})}
 	// APICertificate is only the certificate of the section http.
 	APICertificate = Table[farm.System]{fields: func() []field[farm.System] {
@@ -23,7 +23,7 @@ var (
 	RemoteSyslog = Table[farm.System]{fields: []field[farm.System]{
 		{
 			rule: rule{name: "ip", hints: basic(atSystem, "Server"), kind: kindText, blank: true, null: true, maxLen: 253, check: checkHost, format: "ip or host name", must: "an address or a host name",
-				about: "Address or host name of the server; blank sends nothing anywhere."},
+				about: "Address or host name of the syslog server; empty disables sending."},
 			get: func(s *farm.System) Value { return textValue(firstServer(s).Host) },
 			set: func(s *farm.System, v Value) {
 				if v.text == "" {
@@ -36,7 +36,7 @@ var (
 			},
 		},
 		underServer(field[farm.System]{
-			rule: rule{name: "protocol", hints: basic(atSystem, "Protocol"), kind: kindText, values: texts(farm.SyslogProtocols()), null: true, unset: textValue(string(farm.SyslogUDP)), about: "How messages travel."},
+			rule: rule{name: "protocol", hints: basic(atSystem, "Protocol"), kind: kindText, values: texts(farm.SyslogProtocols()), null: true, unset: textValue(string(farm.SyslogUDP)), about: "Transport protocol of the messages."},
 			get:  func(s *farm.System) Value { return textValue(string(firstServer(s).Protocol)) },
 			set: func(s *farm.System, v Value) {
 				first := &s.Syslog.Servers[0]
@@ -50,7 +50,7 @@ var (
 			},
 		}),
 		underServer(field[farm.System]{
-			rule: rule{name: "port", hints: basic(atSystem, "Port"), kind: kindNumber, min: 1, max: 65535, null: true, about: "Port of the server; unset is 514, with tls 6514."},
+			rule: rule{name: "port", hints: basic(atSystem, "Port"), kind: kindNumber, min: 1, max: 65535, null: true, about: "Port of the server; defaults to 514, or 6514 with tls."},
 			get:  func(s *farm.System) Value { return numberValue(int64(firstServer(s).Port)) },
 			set: func(s *farm.System, v Value) {
 				first := &s.Syslog.Servers[0]

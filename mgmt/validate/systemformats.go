@@ -152,7 +152,7 @@ func proxyOf(name, label, of string, at func(*farm.System) *farm.ProxyServer) fi
 	return field[farm.System]{
 		rule: rule{name: name, hints: basic(atSystem, label), kind: kindText, blank: true, null: true, maxLen: MaxURL, check: checkProxy, hide: hideProxy, format: "http://user:password@host:port",
 			must:  "a proxy as http://host:port or http://user:password@host:port",
-			about: "Proxy for " + of + " URLs the appliance itself asks for, as http://user:password@host:port; blank means none. The password is kept sealed and shown as ***, which when sent keeps it."},
+			about: "Proxy for the appliance's own requests to " + of + " URLs, as http://user:password@host:port; empty uses none. The password is stored encrypted and shown as ***; sending that back keeps it."},
 		get: func(s *farm.System) Value { return textValue(proxyText(*at(s))) },
 		set: func(s *farm.System, v Value) {
 			p := parseProxy(v.text)

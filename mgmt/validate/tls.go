@@ -18,81 +18,81 @@ var overTLS = being("listener", "https")
 var tlsFields = []field[farm.Farm]{
 	{
 		rule: rule{name: "listener", hints: basic(atTLS, "Listener").costs(CostRestart), kind: kindText, values: []string{"http", "https"}, unset: textValue("http"),
-			about: "Protocol of the listener. https begins with the appliance's certificate and TLS 1.2 and 1.3; http forgets everything about TLS."},
+			about: "Protocol of the listener. https starts with the appliance's certificate and TLS 1.2 and 1.3; http discards all TLS settings."},
 		get: func(f *farm.Farm) Value { return textValue(listenerOf(f)) },
 		set: setListener,
 	},
 	{
 		rule: rule{name: "certificates", hints: basic(atTLS, "Certificates").costs(CostConnections), kind: kindList, words: true, format: "X.pem", null: true, max: MaxCertificates, maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate,
 			must: "the name of a certificate", musts: "a list of names of certificates", unset: listValue(farm.DefaultTLS().Certificates),
-			only: overTLS, about: "Certificates in the order they are tried: the first that has the name a client asks for, otherwise the first of all."},
+			only: overTLS, about: "Certificates in order of preference: the first one matching the SNI name is used, otherwise the first of the list."},
 		get: func(f *farm.Farm) Value { return listValue(tlsSeen(f).Certificates) },
 		set: onTLS(setCertificates),
 	},
 	{
 		rule: rule{name: "ciphers", hints: basic(atTLS, "Ciphers").costs(CostConnections), kind: kindText, values: texts(farm.CipherPresets()), null: true, unset: textValue(string(farm.CiphersAll)),
-			only: overTLS, about: "Cipher suites of TLS 1.2 and older. all includes CBC and the RSA key exchange, which old clients need. They cost forward secrecy and have a history of attacks; highsecurity leaves them out. customsecurity uses cipherc."},
+			only: overTLS, about: "Cipher suites for TLS 1.2 and older. all includes CBC and RSA key exchange for old clients. These lack forward secrecy or have known attacks; highsecurity excludes them. customsecurity uses cipherc."},
 		get: func(f *farm.Farm) Value { return textValue(string(cmp.Or(tlsSeen(f).Ciphers, farm.CiphersAll))) },
 		set: onTLS(func(t *farm.TLS, v Value) { t.Ciphers = orZero(farm.CipherPreset(v.text), farm.CiphersAll) }),
 	},
 	{
 		rule: rule{name: "cipherc", hints: advanced(atTLS, "Cipher string").costs(CostConnections), kind: kindText, blank: true, format: "OpenSSL cipher string", maxLen: tlsconf.MaxCipherString, check: problemOf(tlsconf.CheckCiphers),
-			must: "an OpenSSL cipher string", only: being("ciphers", farm.CiphersCustom).shown(), about: "Cipher suites of TLS 1.2 and older."},
+			must: "an OpenSSL cipher string", only: being("ciphers", farm.CiphersCustom).shown(), about: "Cipher suites for TLS 1.2 and older, as an OpenSSL cipher string."},
 		get: func(f *farm.Farm) Value { return textValue(tlsSeen(f).CustomCiphers) },
 		set: onTLS(func(t *farm.TLS, v Value) { t.CustomCiphers = v.text }),
 	},
-	version("disable_tlsv1", basic(atTLS, "Without TLS 1.0").costs(CostConnections), "TLS 1.0", func(t *farm.TLS) *bool { return &t.DisableTLS10 }),
-	version("disable_tlsv1_1", basic(atTLS, "Without TLS 1.1").costs(CostConnections), "TLS 1.1", func(t *farm.TLS) *bool { return &t.DisableTLS11 }),
-	version("disable_tlsv1_2", basic(atTLS, "Without TLS 1.2").costs(CostConnections), "TLS 1.2", func(t *farm.TLS) *bool { return &t.DisableTLS12 }),
-	version("disable_tlsv1_3", basic(atTLS, "Without TLS 1.3").costs(CostConnections), "TLS 1.3", func(t *farm.TLS) *bool { return &t.DisableTLS13 }),
+	version("disable_tlsv1", basic(atTLS, "Disable TLS 1.0").costs(CostConnections), "TLS 1.0", func(t *farm.TLS) *bool { return &t.DisableTLS10 }),
+	version("disable_tlsv1_1", basic(atTLS, "Disable TLS 1.1").costs(CostConnections), "TLS 1.1", func(t *farm.TLS) *bool { return &t.DisableTLS11 }),
+	version("disable_tlsv1_2", basic(atTLS, "Disable TLS 1.2").costs(CostConnections), "TLS 1.2", func(t *farm.TLS) *bool { return &t.DisableTLS12 }),
+	version("disable_tlsv1_3", basic(atTLS, "Disable TLS 1.3").costs(CostConnections), "TLS 1.3", func(t *farm.TLS) *bool { return &t.DisableTLS13 }),
 	{
 		rule: rule{name: "ecdhcurve", hints: advanced(atTLS, "Key exchange groups").costs(CostConnections), kind: kindText, blank: true, format: "X25519:P-256:…", maxLen: tlsconf.MaxCurves, check: problemOf(tlsconf.CheckCurves),
-			normalize: map[string]string{"auto": ""}, must: "a list of key exchange groups", only: overTLS, about: "Key exchange groups; empty chooses automatically, post-quantum ones included."},
+			normalize: map[string]string{"auto": ""}, must: "a list of key exchange groups", only: overTLS, about: "Key exchange groups; empty selects them automatically, including post-quantum groups."},
 		get: func(f *farm.Farm) Value { return textValue(tlsSeen(f).Curves) },
 		set: onTLS(func(t *farm.TLS, v Value) { t.Curves = v.text }),
 	},
 	{
-		rule: rule{name: "disable_http2", hints: advanced(atTLS, "Without HTTP/2").costs(CostConnections), kind: kindBool, only: overTLS, about: "Whether clients are offered HTTP/1.1 only."},
+		rule: rule{name: "disable_http2", hints: advanced(atTLS, "Disable HTTP/2").costs(CostConnections), kind: kindBool, only: overTLS, about: "Offer only HTTP/1.1 to clients."},
 		get:  func(f *farm.Farm) Value { return boolValue(tlsSeen(f).DisableHTTP2) },
 		set:  onTLS(func(t *farm.TLS, v Value) { t.DisableHTTP2 = v.truth }),
 	},
 	{
 		rule: rule{name: "strict_host", hints: advanced(atTLS, "Strict Host"), kind: kindBool,
-			only: overTLS, about: "Whether a request is answered 421 if its Host has another certificate than the name its connection was made for."},
+			only: overTLS, about: "Return 421 if the certificate for the Host header differs from the one for the connection's SNI name."},
 		get: func(f *farm.Farm) Value { return boolValue(tlsSeen(f).StrictHost) },
 		set: onTLS(func(t *farm.TLS, v Value) { t.StrictHost = v.truth }),
 	},
 	{
 		rule: rule{name: "client_auth", hints: basic(atTLS, "Client certificates").costs(CostConnections), kind: kindText, values: texts(farm.ClientAuths()), null: true, normalize: map[string]string{"off": "", "none": ""},
-			only: overTLS, about: "Whether clients show a certificate of client_ca: optional, required, or empty for not."},
+			only: overTLS, about: "Request a client certificate issued by client_ca: optional or required; empty requests none."},
 		get: func(f *farm.Farm) Value { return textValue(string(tlsSeen(f).Clients)) },
 		set: onTLS(func(t *farm.TLS, v Value) { t.Clients = farm.ClientAuth(v.text) }),
 	},
 	{
 		rule: rule{name: "client_ca", hints: basic(atTLS, "Client authorities").costs(CostConnections), kind: kindText, blank: true, format: "name of a list of authorities", maxLen: maxCertificate, check: checkAuthority, canon: canonAuthority,
-			must: "the name of a list of authorities", only: with("client_auth").shown(), about: "Authorities that sign the certificates of clients."},
+			must: "the name of a list of authorities", only: with("client_auth").shown(), about: "Certificate authorities that issue client certificates."},
 		get: func(f *farm.Farm) Value { return textValue(tlsSeen(f).ClientCA) },
 		set: onTLS(func(t *farm.TLS, v Value) { t.ClientCA = v.text }),
 	},
 	{
 		rule: rule{name: "clientcert_headers", hints: advanced(atTLS, "Certificate headers"), kind: kindBool,
-			only: with("client_auth").resting().shown(), about: "Whether backends are told of a client's certificate: X-SSL-Subject, -Issuer, -notBefore, -notAfter, -serial, -cipher and -certificate. With client_auth such headers of clients are never passed on."},
+			only: with("client_auth").resting().shown(), about: "Send the client certificate to backends in X-SSL-Subject, -Issuer, -notBefore, -notAfter, -serial, -cipher and -certificate. With client_auth, such headers from clients are always removed."},
 		get: func(f *farm.Farm) Value { return boolValue(tlsSeen(f).ClientHeaders) },
 		set: onTLS(func(t *farm.TLS, v Value) { t.ClientHeaders = v.truth }),
 	},
 	{
-		rule: rule{name: "nosslredirect", hints: basic(atTLS, "Redirect of plain HTTP").costs(CostConnections), kind: kindText, format: "http(s)://…", blank: true, maxLen: MaxURL, check: checkPlainRedirect,
-			must: "an absolute http or https URL", only: overTLS, about: "Where plain HTTP on this port is redirected to, as it stands; empty answers errornossl instead."},
+		rule: rule{name: "nosslredirect", hints: basic(atTLS, "Redirect plain HTTP to").costs(CostConnections), kind: kindText, format: "http(s)://…", blank: true, maxLen: MaxURL, check: checkPlainRedirect,
+			must: "an absolute http or https URL", only: overTLS, about: "Redirect URL for plain HTTP on this port, used unchanged; if empty, errornossl is sent instead."},
 		get: func(f *farm.Farm) Value { return textValue(tlsSeen(f).NoSSLRedirect) },
 		set: onTLS(func(t *farm.TLS, v Value) { t.NoSSLRedirect = v.text }),
 	},
 	{
-		rule: rule{name: "nosslredirect_code", hints: advanced(atTLS, "Its status").costs(CostConnections), kind: kindNumber, values: codes(farm.RedirectCodes()), null: true, only: with("nosslredirect"), acts: numberValue(farm.DefaultRedirectCode), about: "Status of nosslredirect."},
+		rule: rule{name: "nosslredirect_code", hints: advanced(atTLS, "Redirect status").costs(CostConnections), kind: kindNumber, values: codes(farm.RedirectCodes()), null: true, only: with("nosslredirect"), acts: numberValue(farm.DefaultRedirectCode), about: "Status code of the nosslredirect redirect."},
 		get:  func(f *farm.Farm) Value { return numberValue(int64(tlsSeen(f).NoSSLCode)) },
 		set:  onTLS(func(t *farm.TLS, v Value) { t.NoSSLCode = int(v.number) }),
 	},
 	{
-		rule: rule{name: "errornossl", hints: advanced(atTLS, "Answer to plain HTTP").costs(CostConnections), kind: kindText, blank: true, maxLen: MaxErrorText, check: checkErrorText, only: overTLS, about: "Body of the answer to plain HTTP on this port (400)."},
+		rule: rule{name: "errornossl", hints: advanced(atTLS, "Response to plain HTTP").costs(CostConnections), kind: kindText, blank: true, maxLen: MaxErrorText, check: checkErrorText, only: overTLS, about: "Body of the 400 response to plain HTTP on this port."},
 		get:  func(f *farm.Farm) Value { return textValue(tlsSeen(f).ErrorNoSSL) },
 		set:  onTLS(func(t *farm.TLS, v Value) { t.ErrorNoSSL = v.text }),
 	},
@@ -102,7 +102,7 @@ var tlsFields = []field[farm.Farm]{
 var tlsLegacy = []field[farm.Farm]{
 	{
 		rule: rule{name: "certname", hints: advanced(atTLS, "Certificate").costs(CostConnections), kind: kindText, format: "X.pem", maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate,
-			must: "the name of a certificate", only: overTLS, about: "Older way to set certificates to a single one."},
+			must: "the name of a certificate", only: overTLS, about: "Single certificate; older form of certificates."},
 		set: onTLS(func(t *farm.TLS, v Value) { t.Certificates = []string{v.text} }),
 		needs: func(sent Values[farm.Farm], _ *farm.Farm) string {
 			if sent.Has("certificates") {
@@ -111,14 +111,14 @@ var tlsLegacy = []field[farm.Farm]{
 			return ""
 		},
 	},
-	neverOffered("disable_sslv2", advanced(atTLS, "Without SSL 2").costs(CostConnections), "SSL 2"),
-	neverOffered("disable_sslv3", advanced(atTLS, "Without SSL 3").costs(CostConnections), "SSL 3"),
+	neverOffered("disable_sslv2", advanced(atTLS, "Disable SSL 2").costs(CostConnections), "SSL 2"),
+	neverOffered("disable_sslv3", advanced(atTLS, "Disable SSL 3").costs(CostConnections), "SSL 3"),
 }
 
 func version(name string, h hints, what string, at func(*farm.TLS) *bool) field[farm.Farm] {
 	return field[farm.Farm]{
 		rule: rule{name: name, hints: h, kind: kindBool, unset: boolValue(*at(farm.DefaultTLS())), only: overTLS,
-			about: "Whether " + what + " is refused. What is left must have no gap."},
+			about: "Disable " + what + ". The enabled TLS versions must be contiguous."},
 		get: func(f *farm.Farm) Value { return boolValue(*at(tlsSeen(f))) },
 		set: onTLS(func(t *farm.TLS, v Value) { *at(t) = v.truth }),
 	}
@@ -128,7 +128,7 @@ func version(name string, h hints, what string, at func(*farm.TLS) *bool) field[
 // disabled; false is accepted because clients send whole objects back.
 func neverOffered(name string, h hints, what string) field[farm.Farm] {
 	return field[farm.Farm]{
-		rule: rule{name: name, hints: h, kind: kindBool, unset: boolValue(true), only: overTLS, about: what + " is never offered: this is always true."},
+		rule: rule{name: name, hints: h, kind: kindBool, unset: boolValue(true), only: overTLS, about: what + " is not supported, so this is always true."},
 		get:  func(*farm.Farm) Value { return boolValue(true) },
 		set:  func(*farm.Farm, Value) {},
 	}

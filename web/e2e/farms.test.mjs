@@ -112,11 +112,11 @@ task('what was saved is undone by a click, unless somebody else has changed some
 
 task('fields appear when they apply', async (page) => {
   await visit(page, 'farms/shop/services/all');
-  await page.getByLabel('Longest wait').waitFor({ state: 'detached' });
-  await page.getByLabel('Places in the queue').fill('5');
-  await page.getByLabel('Longest wait').waitFor();
+  await page.getByLabel('Max. wait').waitFor({ state: 'detached' });
+  await page.getByLabel('Queue length').fill('5');
+  await page.getByLabel('Max. wait').waitFor();
   await page.getByRole('button', { name: 'Discard' }).click();
-  await page.getByLabel('Longest wait').waitFor({ state: 'detached' });
+  await page.getByLabel('Max. wait').waitFor({ state: 'detached' });
 });
 
 task('what was typed is still there after another page, and after the session ended', async (page) => {

@@ -192,19 +192,19 @@ task(
   'a directory is set, its password shown nowhere, tested, and its users let in',
   async (page) => {
     await visit(page, 'people/signing');
-    await page.getByRole('switch', { name: 'Users of the directory' }).press('Space');
+    await page.getByRole('switch', { name: 'LDAP users' }).press('Space');
     await button(page, 'Save…').click();
     await page.getByText(/there is no directory to ask/).waitFor();
     await button(page, 'Discard').click();
     await page.getByRole('tab', { name: 'Directory (LDAP)' }).click();
     await page.getByLabel('Host').fill('127.0.0.1');
     await page.getByLabel('Port').fill('1');
-    await page.getByLabel('Base').fill('dc=example,dc=com');
+    await page.getByLabel('Base DN').fill('dc=example,dc=com');
     await page.getByLabel('Filter').fill('uid=nobody');
     await button(page, 'Save…').click();
     await page.getByText(/does not say where the name of the user goes/).waitFor();
     await page.getByLabel('Filter').fill('(uid=%s)');
-    await page.getByLabel('Bind as').fill('cn=search,dc=example,dc=com');
+    await page.getByLabel('Bind DN').fill('cn=search,dc=example,dc=com');
     await page.locator('[name=bind_password]').fill('hidden-1');
     await button(page, 'Save…').click();
     const dialog = page.getByRole('dialog', { name: 'Directory (LDAP)' });
@@ -215,7 +215,7 @@ task(
     await picture(page, 'directory');
     await button(page, 'Test the directory').click();
     await page.getByRole('alert').getByText(/refused/).waitFor();
-    const users = page.getByRole('switch', { name: 'Users of the directory' });
+    const users = page.getByRole('switch', { name: 'LDAP users' });
     for (const may of [true, false]) {
       await page.getByRole('tab', { name: 'Users', exact: true }).last().click();
       await users.press('Space');

@@ -262,7 +262,7 @@ task('a backup is made, listed, downloaded, uploaded again, and deleted', async 
 
 task('settings of appliance and machine are refused at their field, and saved', async (page) => {
   await visit(page, 'system/settings');
-  const field = page.getByLabel('Time-out of sessions');
+  const field = page.getByLabel('Session timeout');
   await field.fill('20000');
   await page.getByRole('button', { name: 'Save…' }).click();
   await page.getByText(/a number of minutes from 1 to 1440/).waitFor();
@@ -287,11 +287,11 @@ task('an alias is given, and taken away', async (page) => {
   await visit(page, 'system/aliases');
   await page.getByRole('button', { name: 'Add: Aliases of backends' }).click();
   const form = page.getByRole('dialog', { name: 'Aliases of backends' });
-  await form.getByLabel('Of').fill('no address');
+  await form.getByLabel('Object').fill('no address');
   await form.getByLabel('Alias').fill('db-1');
   await form.getByRole('button', { name: 'Create…' }).click();
   await form.getByText(/id must be/).waitFor();
-  await form.getByLabel('Of').fill('192.0.2.77');
+  await form.getByLabel('Object').fill('192.0.2.77');
   await form.getByRole('button', { name: 'Create…' }).click();
   await apply(page, 'Alias of 192.0.2.77');
   await page.getByRole('row', { name: /192\.0\.2\.77/ }).getByText('db-1').waitFor();

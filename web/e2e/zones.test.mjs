@@ -128,7 +128,7 @@ task('a service chooses among its backends, and is explained', async (page) => {
   await service.getByLabel('Name').fill('shop');
   await service.getByRole('combobox', { name: 'Algorithm' }).click();
   await page.getByRole('option', { name: 'prio' }).click();
-  await service.getByLabel('Port of the built-in check').fill(String(backend.address().port));
+  await service.getByLabel('Built-in check port').fill(String(backend.address().port));
   await button(service, 'Create…').click();
   await apply(page, 'Create service shop');
   await page.getByRole('link', { name: 'shop' }).click();
@@ -214,10 +214,10 @@ task('zones are added, changed and deleted', async (page) => {
   await button(page, 'Add a zone').click();
   const form = page.getByRole('dialog', { name: 'Add a zone' });
   await form.getByLabel('Zone').fill('example.net');
-  await form.getByLabel('Time to live').fill('soon');
+  await form.getByLabel('TTL').fill('soon');
   await button(form, 'Create…').click();
   await form.getByText(/ttl must be a (whole )?number/).waitFor();
-  await form.getByLabel('Time to live').fill('120');
+  await form.getByLabel('TTL').fill('120');
   await button(form, 'Create…').click();
   await apply(page, 'Create zone example.net');
   await page.getByRole('row', { name: /example\.net.*120 s/ }).waitFor();

@@ -50,7 +50,7 @@ func (s *Resource) acmeOperations() []*rest.Operation {
 			rest.Op(rest.Get, all+"/config", rbac.CertificateShow, "Get the settings of ACME", s.getACME).Of(s.acme),
 			rest.Op(rest.Put, all+"/config", rbac.CertificateUpload, "Change the settings of ACME", s.setACME).Body(acmeFields{}).Of(s.acme).OfAll(),
 			rest.Op(rest.Get, one, rbac.CertificateShow, "Get an ordered certificate", s.getOrdered),
-			rest.Op(rest.Put, one, rbac.CertificateCreate, "Change how a certificate is renewed", s.setRenewal).Body(renewalFields{}),
+			rest.Op(rest.Put, one, rbac.CertificateCreate, "Change the renewal settings of a certificate", s.setRenewal).Body(renewalFields{}),
 			rest.Op(rest.Delete, one, rbac.CertificateDelete, "Delete an ordered certificate", s.deleteOrdered),
 			rest.Op(rest.Post, one+"/actions", rbac.CertificateCreate, "Renew an ordered certificate", s.renewOrdered).Body(renewFields{}),
 		)

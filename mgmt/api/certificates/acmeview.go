@@ -15,34 +15,34 @@ import (
 type OrderedItem struct {
 	CertificateItem
 	Domains     []string    `json:"domains"`
-	Wildcard    string      `json:"wildcard" enum:"true,false" doc:"Whether it is for all names of a domain"`
-	Challenge   string      `json:"challenge" enum:"http-01,dns-01" doc:"How the authority is shown that the domains are ours"`
-	Test        string      `json:"test" enum:"true,false" doc:"Whether it came from the directory for tests, whose certificates no client trusts"`
+	Wildcard    string      `json:"wildcard" enum:"true,false" doc:"true for a wildcard certificate"`
+	Challenge   string      `json:"challenge" enum:"http-01,dns-01" doc:"ACME challenge type"`
+	Test        string      `json:"test" enum:"true,false" doc:"true if it was issued by the staging directory, which clients do not trust"`
 	Autorenewal Autorenewal `json:"autorenewal"`
-	Due         time.Time   `json:"due" doc:"From when on it is renewed"`
-	Tried       *time.Time  `json:"tried" doc:"When it was last renewed, or that was tried"`
-	Failure     string      `json:"failure" doc:"Why the last renewal failed"`
+	Due         time.Time   `json:"due" doc:"Time from which it is renewed"`
+	Tried       *time.Time  `json:"tried" doc:"Time of the last renewal or attempt"`
+	Failure     string      `json:"failure" doc:"Error of the last renewal"`
 }
 
 // Autorenewal describes the renewal of a certificate.
 type Autorenewal struct {
 	Status  string `json:"status" enum:"true,false"`
-	Farm    string `json:"farm" doc:"The farm on port 80 that answers the authority"`
-	VIP     string `json:"vip" doc:"The address at which the authority is answered on port 80"`
-	Force   string `json:"force" enum:"true,false" doc:"Kept for clients; the daily look renews what is due, not more"`
-	Restart string `json:"restart" enum:"true,false" doc:"Kept for clients; farms use a renewed certificate at once and are not restarted"`
+	Farm    string `json:"farm" doc:"Farm on port 80 that serves the challenge"`
+	VIP     string `json:"vip" doc:"Address on which the challenge is served on port 80"`
+	Force   string `json:"force" enum:"true,false" doc:"Kept for compatibility; the daily run renews only certificates that are due"`
+	Restart string `json:"restart" enum:"true,false" doc:"Kept for compatibility; farms use a renewed certificate immediately without a restart"`
 }
 
 // ACMESettings holds the account and the authority for orders.
 type ACMESettings struct {
-	Email     string `json:"email" doc:"Contact the authority gets; setting it accepts the authority's terms of service"`
-	Directory string `json:"directory" doc:"Where certificates are ordered"`
-	Staging   string `json:"staging" doc:"Where test certificates are ordered"`
-	CA        string `json:"ca" doc:"The list of authorities that verifies the directories; empty: those of the system"`
-	Hook      string `json:"hook" doc:"The program in the folder hooks of the data directory that makes DNS records; empty: dns-01 is not possible"`
-	DNSWait   int    `json:"dns_wait" doc:"Seconds such a record may take until every name server of its zone has it"`
+	Email     string `json:"email" doc:"Contact address for the certificate authority; setting it accepts the authority's terms of service"`
+	Directory string `json:"directory" doc:"URL of the ACME directory"`
+	Staging   string `json:"staging" doc:"URL of the ACME staging directory"`
+	CA        string `json:"ca" doc:"CA list for verifying the ACME directories; empty uses the system's"`
+	Hook      string `json:"hook" doc:"Program in the hooks folder of the data directory that creates DNS records; empty: dns-01 is unavailable"`
+	DNSWait   int    `json:"dns_wait" doc:"Maximum time in seconds until every name server of the zone has the TXT record"`
 	// DNSServers is null if the name servers of the zone are queried.
-	DNSServers []string `json:"dns_servers" nullable:"true" doc:"Name servers, as address:port, that are asked for the record instead of those of its zone"`
+	DNSServers []string `json:"dns_servers" nullable:"true" doc:"Name servers (address:port) queried for the record instead of those of its zone"`
 }
 
 func orderedItem(c *rest.Call, v acme.View) OrderedItem {
@@ -76,45 +76,45 @@ func truthField(name, about string, options ...string) validate.Param {
 
 func targetFields() []validate.Param {
 	return []validate.Param{
-		rest.Optional("farmname", "A running http farm on port 80 that the domains lead to."),
-		rest.Optional("vip", "Instead of farmname: the address the domains lead to; when no farm listens on its port 80, one does while the order needs it."),
+		rest.Optional("farmname", "Running http farm on port 80 that the domains resolve to."),
+		rest.Optional("vip", "Address that the domains resolve to, instead of farmname; if no farm listens on its port 80, a temporary one does during the order."),
 	}
 }
 
 // Params lists the fields for OpenAPI.
 func (orderFields) Params() []validate.Param {
 	return append([]validate.Param{
-		{Name: "domains", Format: "domain", Options: []string{"non_blank", "required", "list"}, Description: "Host names; the first names the certificate. Wildcards, as *.example.com, with dns-01."},
-		{Name: "challenge", PossibleValues: []string{string(acme.HTTP01), string(acme.DNS01)}, Description: "How the authority is shown that the domains are ours: on port 80, or by TXT records that the hook makes. http-01 when not sent."},
-		truthField("test", "Order from the directory for tests."),
+		{Name: "domains", Format: "domain", Options: []string{"non_blank", "required", "list"}, Description: "Host names of the certificate; it is named after the first one. Wildcards (e.g. *.example.com) need dns-01."},
+		{Name: "challenge", PossibleValues: []string{string(acme.HTTP01), string(acme.DNS01)}, Description: "ACME challenge: http-01 on port 80, or dns-01 with TXT records created by the hook. Defaults to http-01."},
+		truthField("test", "Use the staging directory."),
 	}, targetFields()...)
 }
 
 // Params lists the fields for OpenAPI.
 func (renewalFields) Params() []validate.Param {
 	return append([]validate.Param{
-		truthField("autorenewal", "Whether it is renewed by itself.", "required"), truthField("force_renewal", "Kept; see autorenewal.force."),
-		truthField("restart", "Kept; nothing has to be restarted."),
+		truthField("autorenewal", "Renew the certificate automatically.", "required"), truthField("force_renewal", "Stored; see autorenewal.force."),
+		truthField("restart", "Stored without effect; no restart is needed."),
 	}, targetFields()...)
 }
 
 // Params lists the fields for OpenAPI.
 func (renewFields) Params() []validate.Param {
 	return append([]validate.Param{
-		{Name: "action", PossibleValues: []string{"renew"}, Options: []string{"non_blank", "required"}, Description: "What to do."},
-		truthField("force_renewal", "Renew it although it is not due."), truthField("restart", "Kept; nothing has to be restarted."),
+		{Name: "action", PossibleValues: []string{"renew"}, Options: []string{"non_blank", "required"}, Description: "Action to perform."},
+		truthField("force_renewal", "Renew the certificate even if it is not due."), truthField("restart", "Stored without effect; no restart is needed."),
 	}, targetFields()...)
 }
 
 // Params lists the fields for OpenAPI.
 func (acmeFields) Params() []validate.Param {
 	return []validate.Param{
-		rest.Optional("email", "Contact for the authority; must be set first. Setting it accepts the authority's terms of service."),
-		rest.Optional("directory", "Address of the authority's directory; empty: Let's Encrypt."),
-		rest.Optional("staging", "Address of the directory for tests; empty: that of Let's Encrypt."),
-		rest.Optional("ca", "List of authorities that verifies the directories; empty: those of the system."),
-		rest.Optional("hook", "Program in the folder hooks of the data directory that makes the TXT records of dns-01; empty: none."),
-		{Name: "dns_wait", Interval: fmt.Sprintf("1,%d", acme.MaxDNSWait), Options: []string{"null"}, Description: "Seconds such a record may take until it is seen everywhere; 120 when unset."},
-		{Name: "dns_servers", Format: "address:port", Options: []string{"null", "list"}, Description: "Name servers that are asked for it instead of those of its zone."},
+		rest.Optional("email", "Contact address for the certificate authority, required before the first order. Setting it accepts the authority's terms of service."),
+		rest.Optional("directory", "URL of the ACME directory; empty uses Let's Encrypt."),
+		rest.Optional("staging", "URL of the ACME staging directory; empty uses that of Let's Encrypt."),
+		rest.Optional("ca", "CA list for verifying the ACME directories; empty uses the system's."),
+		rest.Optional("hook", "Program in the hooks folder of the data directory that creates the TXT records for dns-01; empty disables dns-01."),
+		{Name: "dns_wait", Interval: fmt.Sprintf("1,%d", acme.MaxDNSWait), Options: []string{"null"}, Description: "Maximum propagation time of the TXT record, in seconds; defaults to 120."},
+		{Name: "dns_servers", Format: "address:port", Options: []string{"null", "list"}, Description: "Name servers to query for the TXT record instead of those of its zone."},
 	}
 }

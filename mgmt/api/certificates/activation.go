@@ -25,17 +25,17 @@ func (s *Resource) activationOperations() []*rest.Operation {
 		rest.File(rest.Get, path, rbac.RootOnly, "Get the activation certificate", textType, s.getActivation),
 		rest.Op(rest.Post, path, rbac.RootOnly, "Upload an activation certificate", s.uploadActivation).TakesFile(pemTypes),
 		rest.Op(rest.Delete, path, rbac.RootOnly, "Delete the activation certificate", s.deleteActivation),
-		rest.Op(rest.Get, path+"/info", rbac.Open, "Get what the activation certificate says", s.describeActivation),
+		rest.Op(rest.Get, path+"/info", rbac.Open, "Get the activation certificate", s.describeActivation),
 	}
 }
 
 // ActivationView describes the activation certificate.
 type ActivationView struct {
-	Days     int               `json:"days_to_expire" doc:"Below 0 once it has expired"`
+	Days     int               `json:"days_to_expire" doc:"Negative after expiry"`
 	Hostname string            `json:"hostname"`
 	Type     string            `json:"type"`
 	Status   activation.Status `json:"status" enum:"valid,about to expire,expired,not yet valid"`
-	Notice   string            `json:"notice" doc:"What an operator should know; blank while all is well"`
+	Notice   string            `json:"notice" doc:"Note for the operator; empty if there is no problem"`
 	Issuer   string            `json:"issuer"`
 	Expires  time.Time         `json:"expiration"`
 }

@@ -19,7 +19,7 @@ func (s *Resource) authorityOperations() []*rest.Operation {
 		rest.Op(rest.Get, "/certificates/ca", rbac.CertificateShow, "List authority lists", s.listAuthorities),
 		rest.File(rest.Get, one, rbac.CertificateDownload, "Download an authority list", rest.DownloadType, s.downloadAuthority),
 		rest.Op(rest.Post, one, rbac.CertificateUpload, "Upload an authority list", s.uploadAuthority).TakesFile(pemTypes).Created().
-			With("replace", "true to replace a list that has the name"),
+			With("replace", "true to replace an existing list of that name"),
 		rest.Op(rest.Put, one, rbac.CertificateUpload, "Replace an authority list", s.replaceAuthority).TakesFile(pemTypes),
 		rest.Op(rest.Delete, one, rbac.CertificateDelete, "Delete an authority list", s.deleteAuthority),
 		rest.Op(rest.Get, one+"/status", rbac.CertificateShow, "Get the state of an authority list", s.getAuthority),
@@ -32,11 +32,11 @@ func (s *Resource) authorityOperations() []*rest.Operation {
 // AuthorityItem describes an authority list.
 type AuthorityItem struct {
 	Name         string                 `json:"name"`
-	Status       certs.Status           `json:"status" enum:"valid,about to expire,expired,invalid" doc:"The worst of those that verify anything"`
+	Status       certs.Status           `json:"status" enum:"valid,about to expire,expired,invalid" doc:"Worst status of the certificates used for verification"`
 	Problem      string                 `json:"problem"`
 	Certificates []AuthorityCertificate `json:"certificates"`
 	CRLs         []CRLItem              `json:"crls"`
-	UsedBy       []string               `json:"used_by" doc:"Farms and services that use it; it cannot be deleted as long as there are some"`
+	UsedBy       []string               `json:"used_by" doc:"Farms and services that use it; it cannot be deleted while any do"`
 	Added        time.Time              `json:"added"`
 	Author       string                 `json:"author"`
 }

@@ -34,9 +34,9 @@ func (s *Resource) certificateOperations() []*rest.Operation {
 		rest.Op(rest.Put, "/certificates/ocsp", rbac.CertificateUpload, "Change the settings of OCSP", s.setOCSP).Body(ocspFields{}).Of(s.ocsp).OfAll(),
 		rest.File(rest.Get, one, rbac.CertificateDownload, "Download a certificate without its key, or a CSR", rest.DownloadType, s.downloadCertificate),
 		rest.Op(rest.Post, one, rbac.CertificateUpload, "Upload a certificate", s.uploadCertificate).TakesFile(pemTypes).Created().
-			With("replace", "true to replace a certificate that has the name").ForcedIf(losesNames),
+			With("replace", "true to replace an existing certificate of that name").ForcedIf(losesNames),
 		rest.Op(rest.Put, one, rbac.CertificateUpload, "Replace a certificate", s.replaceCertificate).TakesFile(pemTypes).ForcedIf(losesNames),
-		rest.Op(rest.Post, one+"/actions", rbac.CertificateUpload, "Put the certificate back that was replaced last", s.actOnCertificate).Body(actionFields{}).ForcedIf(losesNames),
+		rest.Op(rest.Post, one+"/actions", rbac.CertificateUpload, "Restore the previously replaced certificate", s.actOnCertificate).Body(actionFields{}).ForcedIf(losesNames),
 		rest.Op(rest.Delete, one, rbac.CertificateDelete, "Delete a certificate or a CSR", s.deleteCertificate),
 		rest.Op(rest.Get, one+"/status", rbac.CertificateShow, "Get the state of a certificate", s.getCertificate),
 		rest.File(rest.Get, one+"/info", rbac.CertificateShow, "Describe a certificate or a CSR", textType, s.describeCertificate),
@@ -232,8 +232,8 @@ func (s *Resource) deleteCertificate(c *rest.Call) (rest.Done, error) {
 
 // OCSPSettings holds the settings of OCSP.
 type OCSPSettings struct {
-	Enabled string `json:"enabled" enum:"true,false" doc:"Whether responses are fetched and stapled"`
-	Private string `json:"private_responders" enum:"true,false" doc:"Whether responders may have private addresses"`
+	Enabled string `json:"enabled" enum:"true,false" doc:"true if OCSP responses are fetched and stapled"`
+	Private string `json:"private_responders" enum:"true,false" doc:"true if OCSP responders may have private addresses"`
 }
 
 func ocspSettings(o certs.OCSPSettings) OCSPSettings {

@@ -12,7 +12,7 @@ import (
 )
 
 // losesNames describes the effect of force on certificates.
-const losesNames = "replace the certificate although services lose names that it covered and the new one does not"
+const losesNames = "replace the certificate even if services lose names that only the old one covered"
 
 // fileOf returns the name that farms use for an uploaded certificate. An invalid name is
 // returned unchanged, so that Upload refuses it.
@@ -66,7 +66,7 @@ type actionFields struct{}
 
 // Params lists the fields for OpenAPI.
 func (actionFields) Params() []validate.Param {
-	return []validate.Param{{Name: "action", PossibleValues: []string{"restore"}, Options: []string{"non_blank", "required"}, Description: "restore puts the certificate back that was replaced last; the one in use is kept in turn."}}
+	return []validate.Param{{Name: "action", PossibleValues: []string{"restore"}, Options: []string{"non_blank", "required"}, Description: "Action: restore reinstates the previously replaced certificate; the current one is kept for another restore."}}
 }
 
 // actOnCertificate restores the previous certificate.

@@ -15,30 +15,30 @@ type CertificateItem struct {
 	Type       string       `json:"type" enum:"Certificate,CSR"`
 	CN         string       `json:"CN"`
 	Issuer     string       `json:"issuer"`
-	Creation   *time.Time   `json:"creation" doc:"Since when it is valid; when it was made, for a CSR"`
+	Creation   *time.Time   `json:"creation" doc:"Start of validity; for a CSR, the creation time"`
 	Expiration *time.Time   `json:"expiration" doc:"null for a CSR"`
-	Status     certs.Status `json:"status" enum:"valid,about to expire,expired,invalid,unknown" doc:"A CSR is unknown"`
+	Status     certs.Status `json:"status" enum:"valid,about to expire,expired,invalid,unknown" doc:"unknown for a CSR"`
 	Key        string       `json:"key" doc:"Name of the key of a CSR; keys cannot be downloaded"`
 
 	DaysLeft    *int       `json:"days_left" doc:"null for a CSR"`
-	Problem     string     `json:"problem" doc:"Why it is invalid"`
+	Problem     string     `json:"problem" doc:"Reason why it is invalid"`
 	KeyType     string     `json:"key_type"`
 	Names       []string   `json:"names" doc:"Subject alternative names"`
 	Fingerprint string     `json:"fingerprint" doc:"SHA-256 of the certificate"`
 	ChainLength int        `json:"chain_length"`
-	Missing     string     `json:"missing_issuer" doc:"Issuer whose certificate is not in the chain: unless it is a root that clients have, they refuse the certificate"`
-	UsedBy      []string   `json:"used_by" doc:"Farms and services that use it; it cannot be deleted as long as there are some"`
-	Appliance   string     `json:"appliance" enum:"true,false" doc:"Whether it is the certificate of this API"`
+	Missing     string     `json:"missing_issuer" doc:"Issuer missing from the chain; clients reject the certificate unless they have it as a trusted root"`
+	UsedBy      []string   `json:"used_by" doc:"Farms and services that use it; it cannot be deleted while any do"`
+	Appliance   string     `json:"appliance" enum:"true,false" doc:"true for the certificate of this API"`
 	MustStaple  string     `json:"must_staple" enum:"true,false"`
 	OCSP        OCSPStatus `json:"ocsp"`
 	Added       time.Time  `json:"added"`
 	Author      string     `json:"author"`
-	Previous    *Previous  `json:"previous,omitempty" doc:"The certificate that it replaced, which POST /certificates/{certificate}/actions puts back"`
+	Previous    *Previous  `json:"previous,omitempty" doc:"Certificate that it replaced; POST /certificates/{certificate}/actions restores it"`
 }
 
 // Previous describes a replaced certificate.
 type Previous struct {
-	Names       []string  `json:"names" doc:"Its host names and addresses"`
+	Names       []string  `json:"names" doc:"Host names and addresses"`
 	Expiration  time.Time `json:"expiration"`
 	Fingerprint string    `json:"fingerprint" doc:"SHA-256 of the certificate"`
 	Added       time.Time `json:"added"`
@@ -47,17 +47,17 @@ type Previous struct {
 
 // OCSPStatus describes the OCSP responses of a certificate.
 type OCSPStatus struct {
-	Responder  string     `json:"responder" doc:"Empty when there is none, or the issuer is not in the chain"`
+	Responder  string     `json:"responder" doc:"Empty if there is none or the issuer is not in the chain"`
 	Stapled    string     `json:"stapled" enum:"true,false"`
 	NextUpdate *time.Time `json:"next_update"`
-	Problem    string     `json:"problem" doc:"Why the last attempt to get a response failed"`
-	Retry      *time.Time `json:"retry" doc:"When the next attempt is, after one that failed"`
+	Problem    string     `json:"problem" doc:"Error of the last OCSP fetch"`
+	Retry      *time.Time `json:"retry" doc:"Time of the next attempt after a failure"`
 }
 
 // NewRequest is a newly created CSR.
 type NewRequest struct {
 	CertificateItem
-	CSR string `json:"csr" doc:"The CSR in PEM, for the certification authority"`
+	CSR string `json:"csr" doc:"CSR in PEM, for the certificate authority"`
 }
 
 func newCertificateItem(v certs.View) CertificateItem {
@@ -101,19 +101,19 @@ type (
 // Params lists the fields for OpenAPI.
 func (requestFields) Params() []validate.Param {
 	return []validate.Param{
-		rest.Needed("name", "Name of the CSR: letters, digits and hyphens."), rest.Needed("fqdn", "Host name, or a wildcard as *.example.com."),
-		rest.Needed("country", "Two letters."), rest.Needed("state", "State or province."), rest.Needed("locality", "Town; without hyphens and dots."),
-		rest.Needed("organization", "Organization; without hyphens and dots."), rest.Needed("division", "Unit of the organization."), rest.Needed("mail", "Mail address."),
-		rest.Optional("san", "Further host names and addresses, separated by commas."),
+		rest.Needed("name", "Name of the CSR: letters, digits and hyphens."), rest.Needed("fqdn", "Host name or wildcard, e.g. *.example.com."),
+		rest.Needed("country", "Country code, two letters."), rest.Needed("state", "State or province."), rest.Needed("locality", "City, without hyphens and dots."),
+		rest.Needed("organization", "Organization, without hyphens and dots."), rest.Needed("division", "Organizational unit."), rest.Needed("mail", "Email address."),
+		rest.Optional("san", "Additional host names and addresses, separated by commas."),
 	}
 }
 
 // Params lists the fields for OpenAPI.
 func (partFields) Params() []validate.Param {
 	return []validate.Param{
-		rest.Needed("name", "Name of the certificate."), {Name: "ca", Options: []string{"non_blank", "required"}, Description: "The certificate, PEM.", Plain: validate.Plain{Type: "string", MinLength: 1, Example: "(the certificate, PEM)"}},
-		rest.Optional("key", "Its private key, PEM; left out when the certificate is for a CSR of this appliance."),
-		rest.Optional("intermediates", "Certificates of the authorities between it and the root, PEM."),
+		rest.Needed("name", "Name of the certificate."), {Name: "ca", Options: []string{"non_blank", "required"}, Description: "Certificate (PEM).", Plain: validate.Plain{Type: "string", MinLength: 1, Example: "(the certificate, PEM)"}},
+		rest.Optional("key", "Private key (PEM); omit it if the certificate belongs to a CSR of this appliance."),
+		rest.Optional("intermediates", "Intermediate certificates (PEM)."),
 	}
 }
 
@@ -121,9 +121,9 @@ func (partFields) Params() []validate.Param {
 func (pkcs12Fields) Params() []validate.Param {
 	return []validate.Param{
 		rest.Needed("name", "Name of the certificate."),
-		{Name: "pkcs12", Options: []string{"non_blank", "required"}, Description: "The file (.p12, .pfx) in base64: certificate, private key and intermediate certificates.", Plain: validate.Plain{Type: "string", MinLength: 1, Example: "MIIJ…"}},
-		rest.Optional("password", "Password of the file. It is not kept."),
-		{Name: "replace", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "Whether a certificate of that name is replaced."},
+		{Name: "pkcs12", Options: []string{"non_blank", "required"}, Description: "PKCS#12 file (.p12, .pfx) in base64, with certificate, private key and intermediate certificates.", Plain: validate.Plain{Type: "string", MinLength: 1, Example: "MIIJ…"}},
+		rest.Optional("password", "Password of the file; it is not stored."),
+		{Name: "replace", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "Replace an existing certificate of that name."},
 	}
 }
 
@@ -131,8 +131,8 @@ func (pkcs12Fields) Params() []validate.Param {
 func (ocspFields) Params() []validate.Param {
 	words := []string{"true", "false"}
 	return []validate.Param{
-		{Name: "enabled", PossibleValues: words, Options: []string{"non_blank"}, Description: "Whether OCSP responses are fetched and stapled."},
-		{Name: "private_responders", PossibleValues: words, Options: []string{"non_blank"}, Description: "Whether responders may have private addresses."},
+		{Name: "enabled", PossibleValues: words, Options: []string{"non_blank"}, Description: "Fetch and staple OCSP responses."},
+		{Name: "private_responders", PossibleValues: words, Options: []string{"non_blank"}, Description: "Allow OCSP responders with private addresses."},
 	}
 }
 

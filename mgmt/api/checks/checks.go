@@ -18,8 +18,8 @@ type CheckView = rest.View[aboutCheck]
 
 type aboutCheck struct {
 	Name     string   `json:"name"`
-	Farms    []string `json:"farms" doc:"Farms that have it asked, and services as FARM_SERVICE"`
-	Template string   `json:"template" enum:"true,false" doc:"Whether every appliance has it: its command and description cannot be changed"`
+	Farms    []string `json:"farms" doc:"Farms that use the check, and services as FARM_SERVICE"`
+	Template string   `json:"template" enum:"true,false" doc:"true for a built-in check, whose command and description cannot be changed"`
 }
 
 func (aboutCheck) Table() (string, []validate.Answered) {

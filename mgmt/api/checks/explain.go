@@ -22,12 +22,12 @@ import (
 type HealthExplanation struct {
 	Backend int         `json:"backend" doc:"Number of the backend in its service or farm"`
 	Status  farm.Status `json:"status"`
-	Reason  string      `json:"reason" doc:"Why, in one sentence"`
+	Reason  string      `json:"reason" doc:"Reason, in one sentence"`
 	// Passive is nil if no passive result is available.
-	Passive *farm.Status   `json:"passive,omitempty" doc:"What traffic found: connects that fail or succeed"`
-	Probes  *ProbeFindings `json:"probes,omitempty" doc:"What the health check found; absent while the backend is not asked"`
+	Passive *farm.Status   `json:"passive,omitempty" doc:"Passive check result from connection attempts"`
+	Probes  *ProbeFindings `json:"probes,omitempty" doc:"Health check result; absent if the backend is not checked"`
 	// Addresses has one entry for each server of a host name that stands for several.
-	Addresses []AddressHealth `json:"addresses,omitempty" doc:"Of a backend whose name stands for a server at each address: why each of these is in its state"`
+	Addresses []AddressHealth `json:"addresses,omitempty" doc:"Reasons for the state of each server, if the host name resolves to several"`
 }
 
 // AddressHealth explains the state of the server at one address of a name.
@@ -35,29 +35,29 @@ type AddressHealth struct {
 	Address string         `json:"address"`
 	Port    uint16         `json:"port"`
 	Status  farm.Status    `json:"status"`
-	Reason  string         `json:"reason" doc:"Why, in one sentence"`
-	Passive *farm.Status   `json:"passive,omitempty" doc:"What traffic found: connects that fail or succeed"`
-	Probes  *ProbeFindings `json:"probes,omitempty" doc:"What the health check found; absent while the address is not asked"`
+	Reason  string         `json:"reason" doc:"Reason, in one sentence"`
+	Passive *farm.Status   `json:"passive,omitempty" doc:"Passive check result from connection attempts"`
+	Probes  *ProbeFindings `json:"probes,omitempty" doc:"Health check result; absent if the address is not checked"`
 }
 
 // ProbeFindings holds the probe results of a backend.
 type ProbeFindings struct {
-	Check   string         `json:"check" doc:"Name of the health check; empty where the backend follows a farm"`
-	Farm    string         `json:"farm,omitempty" doc:"Farm of this appliance that has the address: the backend is as that one is, and is not asked"`
+	Check   string         `json:"check" doc:"Name of the health check; empty if the backend takes its status from a farm"`
+	Farm    string         `json:"farm,omitempty" doc:"Farm of this appliance with that address; the backend takes its status and is not checked"`
 	Verdict farm.Status    `json:"verdict" doc:"undefined before the first result"`
 	Since   *time.Time     `json:"since,omitempty"`
-	Against int            `json:"against" doc:"Results in a row that contradict the verdict"`
-	Needed  int            `json:"needed" doc:"How many of these turn it"`
-	Next    *time.Time     `json:"next,omitempty" doc:"When it is asked again; absent while it is asked"`
-	Results []ProbeOutcome `json:"results" doc:"The last ones, the newest first"`
+	Against int            `json:"against" doc:"Consecutive results that contradict the current status"`
+	Needed  int            `json:"needed" doc:"Number of consecutive results that change the status"`
+	Next    *time.Time     `json:"next,omitempty" doc:"Time of the next query; absent during a query"`
+	Results []ProbeOutcome `json:"results" doc:"Most recent entries, newest first"`
 }
 
 // ProbeOutcome is the result of one probe.
 type ProbeOutcome struct {
 	At      time.Time `json:"at"`
-	Healthy string    `json:"healthy" enum:"true,false" doc:"Whether who was asked is healthy"`
+	Healthy string    `json:"healthy" enum:"true,false" doc:"true if the checked server is healthy"`
 	Took    float64   `json:"took" doc:"Milliseconds"`
-	Reason  string    `json:"reason,omitempty" doc:"Why the backend is not healthy"`
+	Reason  string    `json:"reason,omitempty" doc:"Reason why the backend is not healthy"`
 }
 
 func outcome(r guardian.Result) ProbeOutcome {
@@ -187,12 +187,12 @@ func (s *Resource) unasked(c *rest.Call, g farm.Group, e *HealthExplanation) str
 
 // CheckTry is the result of a trial run of a check.
 type CheckTry struct {
-	Command string `json:"command" doc:"With passwords hidden"`
+	Command string `json:"command" doc:"Command with passwords masked"`
 	Host    string `json:"host"`
-	Address string `json:"address" doc:"Address that was asked"`
+	Address string `json:"address" doc:"Address that was queried"`
 	Port    uint16 `json:"port"`
 	ProbeOutcome
-	Said []string `json:"conversation" doc:"What was said, line by line"`
+	Said []string `json:"conversation" doc:"Protocol dialog, line by line"`
 }
 
 func (s *Resource) try(c *rest.Call) (rest.Object[CheckTry], error) {

@@ -61,7 +61,7 @@ func (s *Resource) Operations() []*rest.Operation {
 		rest.Op(rest.Delete, one, rbac.FarmguardianModify, "Delete a health check", s.remove).Edits(),
 	}
 	if s.deps.Guardian != nil {
-		out = append(out, rest.Op(rest.Post, one+"/run", rbac.FarmguardianModify, "Try a health check on a server", s.try).Body(&validate.CheckTry).Asks().Audited())
+		out = append(out, rest.Op(rest.Post, one+"/run", rbac.FarmguardianModify, "Test a health check against a server", s.try).Body(&validate.CheckTry).Asks().Audited())
 	}
 	for _, of := range []struct{ path, whose string }{{rest.FarmPath, "a farm without services"}, {rest.ServicePath, "a service"}} {
 		out = append(out,

@@ -44,10 +44,10 @@ func (s *Resource) Operations() []*rest.Operation {
 
 // Credentials describes the stored credentials, without the secret.
 type Credentials struct {
-	Status   string         `json:"status" enum:"valid,none" doc:"Credentials that are not valid are answered 400"`
-	Provider cloud.Provider `json:"provider,omitempty" enum:"aws,azure" doc:"Whose cloud it is"`
-	Account  string         `json:"account,omitempty" doc:"Account of AWS, tenant of Azure"`
-	Name     string         `json:"name,omitempty" doc:"Who in it: the ARN of AWS, the application of Azure"`
+	Status   string         `json:"status" enum:"valid,none" doc:"Invalid credentials return 400"`
+	Provider cloud.Provider `json:"provider,omitempty" enum:"aws,azure" doc:"Cloud provider"`
+	Account  string         `json:"account,omitempty" doc:"AWS account or Azure tenant"`
+	Name     string         `json:"name,omitempty" doc:"Identity: AWS ARN or Azure application"`
 	Region   string         `json:"region,omitempty" doc:"Region of AWS"`
 }
 
@@ -57,9 +57,9 @@ type fields struct{}
 // Params lists the fields of the body.
 func (fields) Params() []validate.Param {
 	return []validate.Param{
-		{Name: "provider", PossibleValues: []string{string(cloud.AWS), string(cloud.Azure)}, Options: []string{"required", "non_blank"}, Description: "Whose cloud it is."},
-		{Name: "access_key", Description: "Access key of AWS."}, {Name: "secret_key", Description: "Its secret; it is kept sealed and never answered."}, {Name: "region", Description: "Region of AWS, as eu-west-1."},
-		{Name: "user", Description: "ID of an application (service principal) of Azure."}, {Name: "password", Description: "Its secret; it is kept sealed and never answered."}, {Name: "tenant", Description: "ID or domain of its tenant."},
+		{Name: "provider", PossibleValues: []string{string(cloud.AWS), string(cloud.Azure)}, Options: []string{"required", "non_blank"}, Description: "Cloud provider."},
+		{Name: "access_key", Description: "AWS access key."}, {Name: "secret_key", Description: "Secret key; stored encrypted and never returned."}, {Name: "region", Description: "AWS region, e.g. eu-west-1."},
+		{Name: "user", Description: "ID of an Azure application (service principal)."}, {Name: "password", Description: "Secret key; stored encrypted and never returned."}, {Name: "tenant", Description: "ID or domain of the Azure tenant."},
 	}
 }
 

@@ -139,7 +139,7 @@ func (s *stage) filter(t *testing.T, o *Operation, whole []map[string]any, name,
 func (o *Operation) selectsParts(name string) bool {
 	for _, p := range o.parameters("query") {
 		if p["name"] == name {
-			return strings.HasSuffix(text(p["description"]), "has this in it")
+			return strings.HasSuffix(text(p["description"]), "contains this text")
 		}
 	}
 	return false

@@ -134,7 +134,7 @@ func (s *stage) attempts(o *Operation, c Call) []Call {
 // unfilled matches path parameters without a value in the fixture.
 var unfilled = regexp.MustCompile(`\{[a-z0-9_]+\}`)
 
-var needed = regexp.MustCompile(`Needs the permission "([^"]*)"`)
+var needed = regexp.MustCompile(`Requires the permission "([^"]*)"`)
 
 // needs returns the documented permission of an operation.
 func (o *Operation) needs() string {

@@ -19,7 +19,7 @@ func (s *Resource) farmCertificateOperations() []*rest.Operation {
 	const all = "/farms/{farm}/certificates"
 	return []*rest.Operation{
 		rest.Op(rest.Post, all, rbac.FarmModify, "Add a certificate to a farm", s.addFarmCertificate).Body(fileFields{}).Refers().Created().Edits(),
-		rest.Op(rest.Delete, all+"/{certificate}", rbac.FarmModify, "Take a certificate from a farm", s.removeFarmCertificate).Edits(),
+		rest.Op(rest.Delete, all+"/{certificate}", rbac.FarmModify, "Remove a certificate from a farm", s.removeFarmCertificate).Edits(),
 		rest.Op(rest.Post, all+"/{certificate}/actions", rbac.FarmModify, "Move a certificate of a farm", s.moveFarmCertificate).Body(positionFields{}).Edits(),
 		rest.Op(rest.Get, "/ciphers", rbac.Open, "List cipher presets", s.listCiphers),
 	}
@@ -61,7 +61,7 @@ func listedCertificates(f *farm.Farm) []ListedCertificate {
 // FarmCertificates is the response to a change of a farm's certificates.
 type FarmCertificates struct {
 	File         string              `json:"file"`
-	Certificates []ListedCertificate `json:"certlist" doc:"The certificates in their order afterwards"`
+	Certificates []ListedCertificate `json:"certlist" doc:"Certificates in order after the change"`
 }
 
 // changeFarmCertificates edits the certificate list of the farm in the path.

@@ -18,10 +18,10 @@ import (
 type NewFarm struct {
 	Description string      `json:"description"`
 	Params      rest.Sent   `json:"params"`
-	Interface   string      `json:"interface" doc:"Network interface that has the VIP; empty for every one"`
+	Interface   string      `json:"interface" doc:"Network interface with the VIP; empty for all interfaces"`
 	Message     string      `json:"message"`
 	Status      farm.Status `json:"status"`
-	Warning     string      `json:"warning,omitempty" doc:"The farm is there, but something about it cannot work"`
+	Warning     string      `json:"warning,omitempty" doc:"The farm is created, but parts of it cannot work"`
 }
 
 // newFarmFields lists the fields for creating a farm, for all profiles.

@@ -49,11 +49,11 @@ func (bulkFields) Params() []validate.Param {
 // RecordsChanged is the response to a bulk change of records.
 type RecordsChanged struct {
 	Zone    string `json:"zone"`
-	Serial  uint32 `json:"serial" doc:"Of the SOA record, after the change"`
-	Records int    `json:"records" doc:"How many records the zone has now"`
-	Added   []int  `json:"added" doc:"Ids of the resources that were added, in the order of the body"`
-	Changed int    `json:"changed" doc:"How many were changed"`
-	Deleted int    `json:"deleted" doc:"How many were deleted"`
+	Serial  uint32 `json:"serial" doc:"Serial of the SOA record after the change"`
+	Records int    `json:"records" doc:"Number of records in the zone now"`
+	Added   []int  `json:"added" doc:"IDs of the added resources, in the order of the body"`
+	Changed int    `json:"changed" doc:"Number of changed entries"`
+	Deleted int    `json:"deleted" doc:"Number of deleted entries"`
 }
 
 func (s *Resource) changeRecords(c *rest.Call) (rest.Object[RecordsChanged], error) {

@@ -26,19 +26,19 @@ var zoneTypes = []string{"text/dns", "text/plain", "application/octet-stream"}
 func (s *Resource) zoneFileOperations() []*rest.Operation {
 	const one = "/farms/{farm}/zones/{zone}"
 	return []*rest.Operation{
-		rest.Op(rest.Post, one+"/import", rbac.FarmModify, "Import a zone from a master file", s.importZone).TakesFile(zoneTypes).Edits().
-			With("add", "true to add the records of the file to those of the zone; without, they take their place"),
-		rest.File(rest.Get, one+"/export", rbac.Open, "Export a zone as a master file", rest.DownloadType, s.exportZone),
+		rest.Op(rest.Post, one+"/import", rbac.FarmModify, "Import a zone from a zone file", s.importZone).TakesFile(zoneTypes).Edits().
+			With("add", "true to add the records of the file to the zone; otherwise they replace its records"),
+		rest.File(rest.Get, one+"/export", rbac.Open, "Export a zone as a zone file", rest.DownloadType, s.exportZone),
 	}
 }
 
 // ZoneImport is the response to an import.
 type ZoneImport struct {
 	Zone    string         `json:"zone"`
-	Serial  uint32         `json:"serial" doc:"Of the SOA record, after the import"`
-	Records int            `json:"records" doc:"How many records the zone has now"`
-	Read    int            `json:"read" doc:"How many records the file has that zones can have"`
-	Skipped map[string]int `json:"skipped,omitempty" doc:"Records that servers make for themselves, as signatures, by type: they were left out"`
+	Serial  uint32         `json:"serial" doc:"Serial of the SOA record after the import"`
+	Records int            `json:"records" doc:"Number of records in the zone now"`
+	Read    int            `json:"read" doc:"Number of records in the file that zones support"`
+	Skipped map[string]int `json:"skipped,omitempty" doc:"Records that servers generate themselves, e.g. signatures, by type; these were skipped"`
 }
 
 func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {

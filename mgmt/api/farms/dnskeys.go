@@ -21,22 +21,22 @@ func (s *Resource) keyOperations() []*rest.Operation {
 	)
 	return []*rest.Operation{
 		rest.Op(rest.Get, all, rbac.Open, "List the keys of a zone", s.listKeys),
-		rest.Op(rest.Post, all, rbac.FarmModify, "Make the next key of a zone", s.createKey).Created().Edits(),
-		rest.Op(rest.Put, one, rbac.FarmModify, "Have a key of a zone sign", s.updateKey).Body(&validate.ZoneKeyUpdate).Edits().Forces(),
+		rest.Op(rest.Post, all, rbac.FarmModify, "Create the next key of a zone", s.createKey).Created().Edits(),
+		rest.Op(rest.Put, one, rbac.FarmModify, "Activate a key of a zone", s.updateKey).Body(&validate.ZoneKeyUpdate).Edits().Forces(),
 		rest.Op(rest.Delete, one, rbac.FarmModify, "Delete a key of a zone", s.deleteKey).Edits().Forces(),
 	}
 }
 
 // ZoneKeyView describes a key of a zone, without the private key.
 type ZoneKeyView struct {
-	ID        int                   `json:"id" doc:"Its key tag, by which DNSKEY, DS and RRSIG records name it"`
-	Algorithm farm.SigningAlgorithm `json:"algorithm" enum:"ecdsap256sha256,ed25519" doc:"What it signs with"`
-	State     farm.KeyState         `json:"state" enum:"published,active,retired" doc:"published: resolvers learn it; active: it signs; retired: it signs no more"`
-	Since     time.Time             `json:"since" doc:"When it got its state"`
+	ID        int                   `json:"id" doc:"Key tag used in DNSKEY, DS and RRSIG records"`
+	Algorithm farm.SigningAlgorithm `json:"algorithm" enum:"ecdsap256sha256,ed25519" doc:"Signing algorithm"`
+	State     farm.KeyState         `json:"state" enum:"published,active,retired" doc:"published: visible to resolvers; active: used for signing; retired: no longer used for signing"`
+	Since     time.Time             `json:"since" doc:"Time of the last state change"`
 	DNSKEY    string                `json:"dnskey" doc:"Data of its DNSKEY record"`
-	DS        string                `json:"ds" doc:"Data of the DS record the parent zone is to have: give it to the registrar"`
-	DSSeen    *time.Time            `json:"ds_seen,omitempty" doc:"Since when the parent zone is seen to have it, where keys have a lifetime"`
-	Next      string                `json:"next,omitempty" doc:"What becomes of it by itself, and when, where keys have a lifetime"`
+	DS        string                `json:"ds" doc:"Data of the DS record for the parent zone, to pass to the registrar"`
+	DSSeen    *time.Time            `json:"ds_seen,omitempty" doc:"Time since which the parent zone has the DS record, if keys have a lifetime"`
+	Next      string                `json:"next,omitempty" doc:"Next automatic step and its time, if keys have a lifetime"`
 }
 
 func keyViews(z *farm.Zone) []ZoneKeyView {

@@ -18,11 +18,11 @@ type aboutDNSFarm struct {
 	Profile  farm.Profile `json:"profile"`
 	Status   farm.Status  `json:"status"`
 	state.FarmState
-	Problem  string   `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
+	Problem  string   `json:"problem,omitempty" doc:"Reason why the farm is not running, or why its last start failed"`
 	VIP      string   `json:"vip"`
 	VPort    uint16   `json:"vport"`
 	Listener string   `json:"listener" enum:"gslb"`
-	Warnings []string `json:"warnings,omitempty" doc:"What of the farm cannot work now"`
+	Warnings []string `json:"warnings,omitempty" doc:"Parts of the farm that currently cannot work"`
 }
 
 func (aboutDNSFarm) Table() (string, []validate.Answered) {
@@ -86,10 +86,10 @@ type aboutDNSBackend struct {
 	IP     string      `json:"ip"`
 	Status farm.Status `json:"status"`
 	state.BackendState
-	Problem string `json:"problem,omitempty" doc:"Why the backend is not answered"`
-	Mode    string `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"How the backend was taken out"`
+	Problem string `json:"problem,omitempty" doc:"Reason why the backend is not returned"`
+	Mode    string `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"Maintenance mode of the backend"`
 	// Resolution is nil for a backend with an address.
-	Resolution *state.Resolution `json:"resolution,omitempty" doc:"Of a backend with a host name"`
+	Resolution *state.Resolution `json:"resolution,omitempty" doc:"For a backend with a host name"`
 }
 
 func (aboutDNSBackend) Table() (string, []validate.Answered) {
@@ -108,8 +108,8 @@ func (s *Resource) dnsBackendView(known *farm.Aliases, g farm.Group, i int) DNSB
 type ZoneView = rest.View[aboutZone]
 
 type aboutZone struct {
-	ID        string        `json:"id" doc:"The domain"`
-	Keys      []ZoneKeyView `json:"keys" doc:"The keys it is, was or will be signed with"`
+	ID        string        `json:"id" doc:"Domain"`
+	Keys      []ZoneKeyView `json:"keys" doc:"Current, previous and future signing keys"`
 	Resources []RecordView  `json:"resources"`
 }
 

@@ -29,13 +29,13 @@ type Explainer func(ctx context.Context, q explain.Question) (*explain.Explanati
 var ErrNotExplained = errors.New("the request cannot be explained")
 
 func (s *Resource) explainOperations() []*rest.Operation {
-	farms := rest.Op(rest.Get, "/farms/{farm}/explain", rbac.Open, "Explain what carries a farm, and why", s.explainFarm)
+	farms := rest.Op(rest.Get, "/farms/{farm}/explain", rbac.Open, "Explain the data path of a farm", s.explainFarm)
 	if s.deps.Explain == nil {
 		return []*rest.Operation{farms}
 	}
 	return []*rest.Operation{
 		farms,
-		rest.Op(rest.Post, "/farms/{farm}/explain", rbac.Open, "Explain what would become of a request", s.explainRequest).Asks().Body(explainFields{}),
+		rest.Op(rest.Post, "/farms/{farm}/explain", rbac.Open, "Trace a request through a farm", s.explainRequest).Asks().Body(explainFields{}),
 	}
 }
 
@@ -45,19 +45,19 @@ type explainFields struct{}
 // Params lists the fields for OpenAPI.
 func (explainFields) Params() []validate.Param {
 	return []validate.Param{
-		{Name: "url", Options: []string{"non_blank"}, Description: "A path with its query, or a whole URL of http or https. Farms of profile http need it; url, method and headers are for them only."},
-		{Name: "method", Options: []string{"non_blank"}, Description: "GET when it is left out."},
+		{Name: "url", Options: []string{"non_blank"}, Description: "Path with query, or a complete http or https URL. Required for http farms; url, method and headers apply only to them."},
+		{Name: "method", Options: []string{"non_blank"}, Description: "Defaults to GET."},
 		{Name: "headers", Format: "Name: value", Options: []string{"list"},
-			Description: "The header fields. Without a Host that of the URL is sent or, if that is a path, the address of the farm."},
+			Description: "Header fields. Without Host, the host of the URL is used or, for a path, the address of the farm."},
 		{Name: "answer", Format: "Name: value", Options: []string{"list"},
-			Description: "Header fields of an answer of the backend; the first may be a status line instead. What rules make of it is told, too. For farms of profile http only."},
-		{Name: "sni", Options: []string{"non_blank"}, Description: "The name TLS is asked for; when it is left out that of the URL or, if that is a path, of the header Host."},
-		{Name: "from", Options: []string{"non_blank"}, Description: "The address the request comes from; 127.0.0.1 when it is left out. For farms of profile l4xnat it may have a port."},
-		{Name: "to", Options: []string{"non_blank"}, Description: "The address of the farm, with or without a port, that the client connects to; for farms of profile l4xnat only."},
+			Description: "Header fields of a backend response; the first line may be a status line. The result after the rules is returned as well. Only for http farms."},
+		{Name: "sni", Options: []string{"non_blank"}, Description: "SNI name; defaults to the host of the URL or, for a path, of the Host header."},
+		{Name: "from", Options: []string{"non_blank"}, Description: "Source address of the request; defaults to 127.0.0.1. For l4xnat farms it may include a port."},
+		{Name: "to", Options: []string{"non_blank"}, Description: "Farm address, with or without port, that the client connects to; only for l4xnat farms."},
 		{Name: "protocol", PossibleValues: []string{"tcp", "udp"}, Options: []string{"non_blank"},
-			Description: "What the client speaks; what the farm takes when it is left out, and tcp where that is both. For farms of profile l4xnat only."},
-		{Name: "name", Options: []string{"non_blank"}, Description: "The name that is asked for, as www.example.com. Farms of profile gslb need it; from may be a net for them, as 203.0.113.0/24."},
-		{Name: "type", Options: []string{"non_blank"}, Description: "The type that is asked for, as A, AAAA or MX; A when it is left out. For farms of profile gslb only."},
+			Description: "Protocol of the client; defaults to the farm's protocol, or tcp if the farm accepts both. Only for l4xnat farms."},
+		{Name: "name", Options: []string{"non_blank"}, Description: "Name to query, e.g. www.example.com. Required for gslb farms, for which from may be a network, e.g. 203.0.113.0/24."},
+		{Name: "type", Options: []string{"non_blank"}, Description: "Record type to query, e.g. A, AAAA or MX; defaults to A. Only for gslb farms."},
 	}
 }
 
@@ -101,7 +101,7 @@ func (s *Resource) explainRequest(c *rest.Call) (rest.Object[*explain.Explanatio
 	}
 	s.resolved(f, e)
 	hideCredentials(c.Veil(), e)
-	return rest.Object[*explain.Explanation]{Description: fmt.Sprintf("Explain what would become of a request to farm %s", f.Name), Params: e, Warning: strings.Join(s.warnings(f), "; ")}, nil
+	return rest.Object[*explain.Explanation]{Description: fmt.Sprintf("Trace a request through farm %s", f.Name), Params: e, Warning: strings.Join(s.warnings(f), "; ")}, nil
 }
 
 // checkL4Question validates a question about a connection or datagram.

@@ -14,19 +14,19 @@ import (
 type PathPossibility struct {
 	DataPath farm.DataPath `json:"datapath" enum:"userspace,kernel"`
 	Possible string        `json:"possible" enum:"true,false"`
-	Reason   string        `json:"reason,omitempty" doc:"Why it is not possible"`
+	Reason   string        `json:"reason,omitempty" doc:"Reason why it is not possible"`
 }
 
 // FarmExplanation reports the data path of a farm and the reason for it.
 type FarmExplanation struct {
 	FarmName string            `json:"farmname"`
 	Profile  farm.Profile      `json:"profile"`
-	DataPath farm.DataPath     `json:"datapath" enum:"auto,userspace,kernel" doc:"What was asked for"`
-	Carrier  farm.DataPath     `json:"carrier" enum:"userspace,kernel" doc:"What carries the farm"`
-	Why      string            `json:"reason" doc:"Why that carries it"`
-	Possible []PathPossibility `json:"possible" doc:"Each data path, and whether it could carry the farm as it is"`
-	Rules    string            `json:"rules,omitempty" doc:"The packet filter rules of a farm the kernel carries"`
-	Warnings []string          `json:"warnings,omitempty" doc:"What of the farm cannot work now"`
+	DataPath farm.DataPath     `json:"datapath" enum:"auto,userspace,kernel" doc:"Requested item"`
+	Carrier  farm.DataPath     `json:"carrier" enum:"userspace,kernel" doc:"Data path in use for the farm"`
+	Why      string            `json:"reason" doc:"Reason for the data path in use"`
+	Possible []PathPossibility `json:"possible" doc:"Each data path and whether it supports the farm's current settings"`
+	Rules    string            `json:"rules,omitempty" doc:"Packet filter rules of a farm in the kernel"`
+	Warnings []string          `json:"warnings,omitempty" doc:"Parts of the farm that currently cannot work"`
 }
 
 // explainFarm responds with the data path of the farm, including the packet filter rules of
@@ -36,7 +36,7 @@ func (s *Resource) explainFarm(c *rest.Call) (rest.Object[FarmExplanation], erro
 	if err != nil {
 		return rest.Object[FarmExplanation]{}, err
 	}
-	out := rest.Object[FarmExplanation]{Description: "Explain what carries farm " + f.Name, Params: ProfileOf(f).carrying(f)}
+	out := rest.Object[FarmExplanation]{Description: "Explain the data path of farm " + f.Name, Params: ProfileOf(f).carrying(f)}
 	out.Params.Warnings = s.warnings(f)
 	if !f.InKernel() {
 		return out, nil

@@ -18,14 +18,14 @@ type aboutL4Farm struct {
 	Profile  farm.Profile `json:"profile"`
 	Status   farm.Status  `json:"status"`
 	state.FarmState
-	Problem  string          `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
+	Problem  string          `json:"problem,omitempty" doc:"Reason why the farm is not running, or why its last start failed"`
 	VIP      string          `json:"vip"`
-	VPort    string          `json:"vport" doc:"Ports and ranges, like 80,8000:8010; * for all"`
+	VPort    string          `json:"vport" doc:"Ports and ranges, e.g. 80,8000:8010; * for all"`
 	Listener string          `json:"listener" enum:"l4xnat"`
-	Sessions []state.Session `json:"sessions" doc:"The static ones; all are at /farms/FARM/sessions"`
-	Carrier  farm.DataPath   `json:"carrier" enum:"userspace,kernel" doc:"What carries the farm"`
-	Why      string          `json:"carrier_reason" doc:"Why that carries it"`
-	Warnings []string        `json:"warnings,omitempty" doc:"What of the farm cannot work now"`
+	Sessions []state.Session `json:"sessions" doc:"Static sessions; /farms/FARM/sessions lists all sessions"`
+	Carrier  farm.DataPath   `json:"carrier" enum:"userspace,kernel" doc:"Data path in use for the farm"`
+	Why      string          `json:"carrier_reason" doc:"Reason for the data path in use"`
+	Warnings []string        `json:"warnings,omitempty" doc:"Parts of the farm that currently cannot work"`
 }
 
 func (aboutL4Farm) Table() (string, []validate.Answered) {
@@ -59,9 +59,9 @@ type aboutL4Backend struct {
 	IP     string      `json:"ip"`
 	Status farm.Status `json:"status" enum:"up,down,maintenance"`
 	state.BackendState
-	Problem    string            `json:"problem,omitempty" doc:"Why a backend that can be connected to gets no traffic"`
-	Mode       string            `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"How the backend was taken out"`
-	Resolution *state.Resolution `json:"resolution,omitempty" doc:"Of a backend with a host name"`
+	Problem    string            `json:"problem,omitempty" doc:"Reason why a reachable backend gets no traffic"`
+	Mode       string            `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"Maintenance mode of the backend"`
+	Resolution *state.Resolution `json:"resolution,omitempty" doc:"For a backend with a host name"`
 }
 
 func (aboutL4Backend) Table() (string, []validate.Answered) {

@@ -18,7 +18,7 @@ type aboutFarm struct {
 	Profile  farm.Profile `json:"profile"`
 	Status   farm.Status  `json:"status"`
 	state.FarmState
-	Problem string `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
+	Problem string `json:"problem,omitempty" doc:"Reason why the farm is not running, or why its last start failed"`
 	VIP     string `json:"vip"`
 	VPort   uint16 `json:"vport"`
 
@@ -103,7 +103,7 @@ func (s *Resource) getFarmSummary(c *rest.Call) (summary, error) {
 type FarmStatus struct {
 	Status farm.Status `json:"status"`
 	state.FarmState
-	Problem string `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
+	Problem string `json:"problem,omitempty" doc:"Reason why the farm is not running, or why its last start failed"`
 }
 
 func (s *Resource) getFarmStatus(c *rest.Call) (rest.Object[FarmStatus], error) {
@@ -157,10 +157,10 @@ type aboutBackend struct {
 	Port   uint16      `json:"port"`
 	Status farm.Status `json:"status"`
 	state.BackendState
-	Problem string `json:"problem,omitempty" doc:"Why a backend that can be connected to gets no traffic"`
-	Mode    string `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"How the backend was taken out"`
+	Problem string `json:"problem,omitempty" doc:"Reason why a reachable backend gets no traffic"`
+	Mode    string `json:"maintenance_mode,omitempty" enum:"drain,cut" doc:"Maintenance mode of the backend"`
 	// Resolution is nil for a backend with an address.
-	Resolution *state.Resolution `json:"resolution,omitempty" doc:"Of a backend with a host name"`
+	Resolution *state.Resolution `json:"resolution,omitempty" doc:"For a backend with a host name"`
 }
 
 func (aboutBackend) Table() (string, []validate.Answered) {

@@ -61,8 +61,8 @@ func New(deps Deps) *Resource { return &Resource{deps} }
 // Operations returns the operations of the resource.
 func (s *Resource) Operations() []*rest.Operation {
 	return []*rest.Operation{
-		rest.Op(rest.Get, "/lint", rbac.Open, "List what of the configuration is there for nothing, or will fail soon", s.all),
-		rest.Op(rest.Get, "/farms/{farm}/lint", rbac.Open, "List what of a farm is there for nothing, or will fail soon", s.one),
+		rest.Op(rest.Get, "/lint", rbac.Open, "List unused or soon-to-fail configuration", s.all),
+		rest.Op(rest.Get, "/farms/{farm}/lint", rbac.Open, "List unused or soon-to-fail configuration of a farm", s.one),
 	}
 }
 

@@ -15,30 +15,30 @@ import (
 // BackendHeadroom is the spare capacity of a backend. null means unknown.
 type BackendHeadroom struct {
 	Farm    string      `json:"farm"`
-	Service string      `json:"service" doc:"Blank in l4xnat farms"`
+	Service string      `json:"service" doc:"Empty for l4xnat farms"`
 	ID      int         `json:"id"`
 	IP      string      `json:"ip"`
-	Port    *uint16     `json:"port" doc:"null for a backend of an l4xnat farm that keeps the client's port"`
-	Alias   string      `json:"alias,omitempty" doc:"Its own, or that of its address"`
+	Port    *uint16     `json:"port" doc:"null if a backend of an l4xnat farm keeps the client's port"`
+	Alias   string      `json:"alias,omitempty" doc:"Own alias, or the alias of its address"`
 	Status  farm.Status `json:"status"`
 	Room
 
-	Text            string `json:"text" doc:"What is known of its latency, in words"`
-	ConnectionLimit *int   `json:"connection_limit" doc:"Advice: the most requests at once"`
-	Weight          *int   `json:"weight" doc:"Advice: its weight, once the bend of all backends of its service was seen"`
-	Advice          string `json:"advice" doc:"What to change, and why; blank: nothing"`
+	Text            string `json:"text" doc:"Latency summary, as text"`
+	ConnectionLimit *int   `json:"connection_limit" doc:"Recommended maximum number of requests in flight"`
+	Weight          *int   `json:"weight" doc:"Recommended weight, once saturation of all backends of the service has been observed"`
+	Advice          string `json:"advice" doc:"Recommended change with the reason; empty if none"`
 }
 
 // Room holds its numbers.
 type Room struct {
-	Bend         string   `json:"bend" enum:"seen,not seen,not known,not measurable" doc:"Whether the concurrency was met from which latency is high"`
-	Limit        *float64 `json:"limit" doc:"Requests at once at which latency bends; where that was not seen, what it carried well: a lower bound"`
-	BaseLatency  *float64 `json:"base_latency" doc:"Seconds to the first byte at low load"`
-	Rate         *float64 `json:"rate" doc:"Requests a second at the limit"`
-	UnderWay     float64  `json:"under_way" doc:"Requests under way now, a mean of half a minute; of an l4xnat farm connections"`
-	Peak         *float64 `json:"peak" doc:"The most of a day, as means of some seconds"`
-	Headroom     *float64 `json:"headroom" doc:"Percent of the limit that are not used now; at least that, where the bend was not seen"`
-	HeadroomPeak *float64 `json:"headroom_peak" doc:"Percent of the limit that were not used at the peak"`
+	Bend         string   `json:"bend" enum:"seen,not seen,not known,not measurable" doc:"true if saturation was observed"`
+	Limit        *float64 `json:"limit" doc:"Number of requests in flight at saturation; if not observed, the highest number handled well (a lower bound)"`
+	BaseLatency  *float64 `json:"base_latency" doc:"Time to first byte at low load, in seconds"`
+	Rate         *float64 `json:"rate" doc:"Requests per second at the limit"`
+	UnderWay     float64  `json:"under_way" doc:"Requests in flight, averaged over 30 seconds; for an l4xnat farm, connections"`
+	Peak         *float64 `json:"peak" doc:"Peak of the day, averaged over some seconds"`
+	Headroom     *float64 `json:"headroom" doc:"Unused percentage of the limit now; a lower bound if saturation has not been observed"`
+	HeadroomPeak *float64 `json:"headroom_peak" doc:"Unused percentage of the limit at peak"`
 }
 
 func limitsOf(f *farm.Farm, k *headroom.Known) Room {

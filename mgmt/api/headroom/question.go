@@ -24,10 +24,10 @@ const (
 // Params lists the fields for OpenAPI.
 func (question) Params() []validate.Param {
 	return []validate.Param{
-		{Name: "backends", Format: "FARM/SERVICE/ID or FARM/ID", Options: []string{"list", "non_blank"}, Description: "The backends that are taken out, by farm, service and id; those of l4xnat farms by farm and id."},
-		{Name: "farm", Options: []string{"non_blank"}, Description: "A farm of which a share of each service's backends is taken out, the first ones."},
-		{Name: "share", Interval: "1,100", Options: []string{"non_blank"}, Description: "Percent of them, rounded down but to one at least; 50 when it is left out. With farm only."},
-		{Name: "peak", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "true to rehearse with the highest load of a day instead of that of now."},
+		{Name: "backends", Format: "FARM/SERVICE/ID or FARM/ID", Options: []string{"list", "non_blank"}, Description: "Backends to remove, each given by farm, service and id; for l4xnat farms by farm and id."},
+		{Name: "farm", Options: []string{"non_blank"}, Description: "Farm from which a share of the backends of each service is removed, starting with the first."},
+		{Name: "share", Interval: "1,100", Options: []string{"non_blank"}, Description: "Percentage of backends to remove, rounded down, at least one backend; defaults to 50. With farm only."},
+		{Name: "peak", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "Simulate with the peak load of the last day instead of the current load."},
 	}
 }
 

@@ -25,23 +25,23 @@ func worse(a, b Verdict) bool { return slices.Index(severity, a) > slices.Index(
 
 // Rehearsal is the result of removing backends.
 type Rehearsal struct {
-	Verdict Verdict          `json:"verdict" enum:"fits,not known,does not fit" doc:"The worst of all services"`
-	Text    string           `json:"text" doc:"Why, in words"`
-	Load    string           `json:"load" enum:"now,peak" doc:"Which load was rehearsed with"`
+	Verdict Verdict          `json:"verdict" enum:"fits,not known,does not fit" doc:"Worst status of all services"`
+	Text    string           `json:"text" doc:"Reason, as text"`
+	Load    string           `json:"load" enum:"now,peak" doc:"Load used for the simulation"`
 	Groups  []RehearsedGroup `json:"groups"`
 }
 
 // RehearsedGroup is a service or an l4xnat farm from which backends were removed.
 type RehearsedGroup struct {
 	Farm      string       `json:"farm"`
-	Service   string       `json:"service" doc:"Blank in l4xnat farms"`
-	Algorithm string       `json:"algorithm" doc:"How the others were chosen"`
-	Out       []int        `json:"out" doc:"The ids that were taken out"`
-	Moved     float64      `json:"moved" doc:"What they had: requests a second, of an l4xnat farm connections"`
-	Refused   float64      `json:"refused" doc:"Of everything, for how much there was nobody, or nobody with room"`
-	Verdict   Verdict      `json:"verdict" enum:"fits,not known,does not fit" doc:"Whether the others can take over"`
-	Text      string       `json:"text" doc:"Why, in words"`
-	Backends  []TakingOver `json:"backends" doc:"The others"`
+	Service   string       `json:"service" doc:"Empty for l4xnat farms"`
+	Algorithm string       `json:"algorithm" doc:"Algorithm for choosing the other backends"`
+	Out       []int        `json:"out" doc:"IDs of the removed backends"`
+	Moved     float64      `json:"moved" doc:"Previous load in requests per second; for an l4xnat farm, connections"`
+	Refused   float64      `json:"refused" doc:"Traffic that found no backend, or none with free capacity"`
+	Verdict   Verdict      `json:"verdict" enum:"fits,not known,does not fit" doc:"true if the others have enough capacity"`
+	Text      string       `json:"text" doc:"Reason, as text"`
+	Backends  []TakingOver `json:"backends" doc:"Other entries"`
 }
 
 // TakingOver is a remaining backend.
@@ -50,14 +50,14 @@ type TakingOver struct {
 	IP          string      `json:"ip"`
 	Port        *uint16     `json:"port"`
 	Status      farm.Status `json:"status"`
-	Before      float64     `json:"before" doc:"Requests a second now, or at the peak; of an l4xnat farm connections"`
-	After       float64     `json:"after" doc:"The same afterwards"`
-	UnderWay    float64     `json:"under_way" doc:"Requests at once afterwards, with the latency of low load; of an l4xnat farm connections"`
-	Bend        string      `json:"bend" enum:"seen,not seen,not known,not measurable" doc:"Whether the concurrency was met from which latency is high"`
-	Limit       *float64    `json:"limit" doc:"Requests at once at which latency bends; where that was not seen, what it carried well"`
+	Before      float64     `json:"before" doc:"Requests per second now, or at peak; for an l4xnat farm, connections"`
+	After       float64     `json:"after" doc:"Value afterwards"`
+	UnderWay    float64     `json:"under_way" doc:"Requests in flight afterwards, at low-load latency; for an l4xnat farm, connections"`
+	Bend        string      `json:"bend" enum:"seen,not seen,not known,not measurable" doc:"true if saturation was observed"`
+	Limit       *float64    `json:"limit" doc:"Number of requests in flight at saturation; if not observed, the highest number handled well"`
 	BaseLatency *float64    `json:"base_latency" doc:"Seconds"`
-	Verdict     Verdict     `json:"verdict" enum:"fits,not known,does not fit" doc:"Whether it can do that"`
-	Text        string      `json:"text" doc:"Why, in words"`
+	Verdict     Verdict     `json:"verdict" enum:"fits,not known,does not fit" doc:"true if the data path supports it"`
+	Text        string      `json:"text" doc:"Reason, as text"`
 }
 
 func (s *Resource) rehearse(c *rest.Call) (rest.Object[Rehearsal], error) {

@@ -48,9 +48,9 @@ func (s *Resource) Operations() []*rest.Operation {
 		return nil
 	}
 	return []*rest.Operation{
-		rest.Op(rest.Get, "/headroom", rbac.Open, "List how much more backends can take", s.all),
-		rest.Op(rest.Get, "/farms/{farm}/headroom", rbac.Open, "List how much more the backends of a farm can take", s.one),
-		rest.Op(rest.Post, "/rehearsals", rbac.Open, "Rehearse who takes over from backends, and whether it fits", s.rehearse).Asks().Body(question{}),
+		rest.Op(rest.Get, "/headroom", rbac.Open, "List the headroom of all farms", s.all),
+		rest.Op(rest.Get, "/farms/{farm}/headroom", rbac.Open, "List the headroom of a farm", s.one),
+		rest.Op(rest.Post, "/rehearsals", rbac.Open, "Simulate the failure of backends", s.rehearse).Asks().Body(question{}),
 	}
 }
 

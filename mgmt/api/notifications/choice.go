@@ -25,8 +25,8 @@ func severityName(c notify.Choice) string {
 // choiceParams returns the fields that select events.
 func choiceParams(none string) []validate.Param {
 	return []validate.Param{
-		{Name: "kinds", PossibleValues: kindNames(event.Kinds()), Options: []string{"list", "null"}, Description: "Events to hear of; " + none + "."},
-		{Name: "severity", PossibleValues: []string{"info", "warning", "error"}, Options: []string{"null"}, Description: "Least severity to hear of; info when unset."},
+		{Name: "kinds", PossibleValues: kindNames(event.Kinds()), Options: []string{"list", "null"}, Description: "Events to report; " + none + "."},
+		{Name: "severity", PossibleValues: []string{"info", "warning", "error"}, Options: []string{"null"}, Description: "Minimum severity to report; defaults to info."},
 	}
 }
 

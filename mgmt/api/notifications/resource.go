@@ -61,17 +61,17 @@ func (s *Resource) Operations() []*rest.Operation {
 		return nil
 	}
 	tests := []*rest.Operation{
-		rest.Op(rest.Post, email+"/actions", rbac.NotificationTest, "Send a mail to see whether notifications arrive", s.test).Body(testFields{}),
-		rest.Op(rest.Post, webhook+"/actions", rbac.NotificationTest, "Send a message to see whether a webhook takes it", s.testWebhook).Body(testFields{}),
+		rest.Op(rest.Post, email+"/actions", rbac.NotificationTest, "Send a test email", s.test).Body(testFields{}),
+		rest.Op(rest.Post, webhook+"/actions", rbac.NotificationTest, "Send a test message to a webhook", s.testWebhook).Body(testFields{}),
 	}
 	out := []*rest.Operation{
-		rest.Op(rest.Get, base, rbac.NotificationShow, "List what operators are told of", s.listAlerts),
+		rest.Op(rest.Get, base, rbac.NotificationShow, "List the notification settings", s.listAlerts),
 		rest.Op(rest.Get, email, rbac.NotificationShow, "Get the mail server of notifications", s.getEmail),
-		rest.Op(rest.Get, kinds, rbac.NotificationShow, "List the kinds of events there are", s.listKinds),
-		rest.Op(rest.Get, list, rbac.NotificationShow, "List what operators are told of", s.listAlerts),
-		rest.Op(rest.Get, list+"/backends", rbac.NotificationShow, "Get how operators are told of backends", s.getBackends),
-		rest.Op(rest.Get, list+"/cluster", rbac.NotificationShow, "Get how operators are told of the cluster", s.getCluster),
-		rest.Op(rest.Get, list+"/interfaces", rbac.NotificationShow, "Get of which interfaces operators are told", s.getInterfaces),
+		rest.Op(rest.Get, kinds, rbac.NotificationShow, "List the kinds of events", s.listKinds),
+		rest.Op(rest.Get, list, rbac.NotificationShow, "List the notification settings", s.listAlerts),
+		rest.Op(rest.Get, list+"/backends", rbac.NotificationShow, "Get the notification settings for backends", s.getBackends),
+		rest.Op(rest.Get, list+"/cluster", rbac.NotificationShow, "Get the notification settings for the cluster", s.getCluster),
+		rest.Op(rest.Get, list+"/interfaces", rbac.NotificationShow, "Get the notification settings for interfaces", s.getInterfaces),
 		rest.Op(rest.Post, list+"/{alert}/actions", rbac.NotificationAction, "Enable or disable an alert", s.act).Body(actionFields{}),
 	}
 	for _, w := range ways {
@@ -81,9 +81,9 @@ func (s *Resource) Operations() []*rest.Operation {
 	for _, method := range []string{rest.Post, rest.Put} {
 		out = append(out,
 			rest.Op(method, email, rbac.NotificationModify, "Change the mail server of notifications", s.setEmail).Body(emailFields{}).Outlives(),
-			rest.Op(method, list+"/backends", rbac.NotificationModify, "Change how operators are told of backends", s.setBackends).Body(backendFields{}),
-			rest.Op(method, list+"/cluster", rbac.NotificationModify, "Change how operators are told of the cluster", s.setCluster).Body(clusterFields{}),
-			rest.Op(method, list+"/interfaces", rbac.NotificationModify, "Change of which interfaces operators are told", s.setInterfaces).Body(interfaceFields{}),
+			rest.Op(method, list+"/backends", rbac.NotificationModify, "Change the notification settings for backends", s.setBackends).Body(backendFields{}),
+			rest.Op(method, list+"/cluster", rbac.NotificationModify, "Change the notification settings for the cluster", s.setCluster).Body(clusterFields{}),
+			rest.Op(method, list+"/interfaces", rbac.NotificationModify, "Change the notification settings for interfaces", s.setInterfaces).Body(interfaceFields{}),
 		)
 	}
 	return append(rest.About(s.document, append(out, s.webhookOperations()...)...), tests...)

@@ -16,7 +16,7 @@ type AlertView struct {
 	Alert       string `json:"alert"`
 	Description string `json:"description"`
 	Status      string `json:"status" enum:"enabled,disabled"`
-	Active      string `json:"active" enum:"true,false" doc:"Whether the appliance can notice it"`
+	Active      string `json:"active" enum:"true,false" doc:"true if the appliance can detect it"`
 }
 
 func alertView(a notify.Alert) AlertView {
@@ -31,29 +31,29 @@ func alertView(a notify.Alert) AlertView {
 type EmailView struct {
 	Server     string   `json:"server"`
 	User       string   `json:"user"`
-	Password   string   `json:"password" doc:"*** when one is kept; it is never shown"`
+	Password   string   `json:"password" doc:"*** if one is stored; it is never shown"`
 	From       string   `json:"from"`
-	To         string   `json:"to" doc:"Recipients, with commas between them"`
+	To         string   `json:"to" doc:"Recipients, separated by commas"`
 	Recipients []string `json:"recipients"`
 	TLS        string   `json:"tls" enum:"true,false"`
 	CA         string   `json:"ca"`
-	Kinds      []string `json:"kinds" doc:"The events that are mailed; none means those of the alerts"`
-	Severity   string   `json:"severity" enum:"info,warning,error" doc:"The least severity that is mailed"`
-	Sent       int      `json:"sent" doc:"Mails that left since the start"`
+	Kinds      []string `json:"kinds" doc:"Events to email; none means those of the alerts"`
+	Severity   string   `json:"severity" enum:"info,warning,error" doc:"Minimum severity to email"`
+	Sent       int      `json:"sent" doc:"Emails sent since startup"`
 	Waiting    int      `json:"waiting"`
-	Lost       int      `json:"lost" doc:"Mails that were given up since the start"`
+	Lost       int      `json:"lost" doc:"Emails discarded since startup"`
 }
 
 // TestView is the result of a test mail or message.
 type TestView struct {
 	Action string `json:"action" enum:"test"`
-	Said   string `json:"answer" doc:"What the mail server said, or the status a webhook answered with"`
+	Said   string `json:"answer" doc:"Response of the mail server, or HTTP status of the webhook"`
 }
 
 // BackendsView holds the alert settings for backends.
 type BackendsView struct {
 	Prefix        string `json:"prefix"`
-	AvoidFlapping int    `json:"avoidflappingtime" doc:"Seconds a state must last before it is told"`
+	AvoidFlapping int    `json:"avoidflappingtime" doc:"Minimum duration of a state before it is reported, in seconds"`
 }
 
 // ClusterView holds the alert settings for the cluster.
@@ -75,35 +75,35 @@ type (
 	interfaceFields struct{}
 )
 
-var prefixField = rest.Optional("prefix", fmt.Sprintf("Begins the subjects of the mails: at most %d letters, digits, blanks, _, - and brackets.", notify.MaxPrefix))
+var prefixField = rest.Optional("prefix", fmt.Sprintf("Prefix of the email subjects: at most %d letters, digits, spaces, _, - and brackets.", notify.MaxPrefix))
 
 // Params are the fields of the body.
 func (testFields) Params() []validate.Param {
-	return []validate.Param{{Name: "action", PossibleValues: []string{"test"}, Options: []string{"non_blank", "required"}, Description: "Sends one now; the answer says what was said about it."}}
+	return []validate.Param{{Name: "action", PossibleValues: []string{"test"}, Options: []string{"non_blank", "required"}, Description: "Send a test email now; the response contains the result."}}
 }
 
 // Params are the fields of the body.
 func (actionFields) Params() []validate.Param {
-	return []validate.Param{{Name: "action", PossibleValues: []string{"enable", "disable"}, Options: []string{"non_blank", "required"}, Description: "What to do with the alert."}}
+	return []validate.Param{{Name: "action", PossibleValues: []string{"enable", "disable"}, Options: []string{"non_blank", "required"}, Description: "Action for the alert."}}
 }
 
 // Params are the fields of the body.
 func (emailFields) Params() []validate.Param {
 	return append([]validate.Param{
-		rest.Optional("server", "Mail server, as host or host:port; without a port 25, with tls 587. Blank: nothing is sent."),
-		rest.Optional("user", "Who logs in there; blank: nobody."),
-		rest.Optional("password", "Their password. It is kept sealed and never shown; blank forgets it."),
-		rest.Optional("from", "Address mails come from."),
-		{Name: "to", Options: []string{"list", "null"}, Description: fmt.Sprintf("Addresses mails go to, at most %d; a text with commas is a list, too.", notify.MaxRecipients)},
-		{Name: "tls", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "Whether the connection is secured: from the first byte on port 465, by STARTTLS on others."},
-		rest.Optional("ca", "List of authorities the server is verified by; blank: those of the system."),
+		rest.Optional("server", "Mail server as host or host:port; the default port is 25, or 587 with tls. Empty disables sending."),
+		rest.Optional("user", "User name for the mail server; empty disables authentication."),
+		rest.Optional("password", "Password for the mail server; stored encrypted and never shown. Empty removes it."),
+		rest.Optional("from", "Sender address of the emails."),
+		{Name: "to", Options: []string{"list", "null"}, Description: fmt.Sprintf("Recipient addresses, at most %d, as a list or separated by commas.", notify.MaxRecipients)},
+		{Name: "tls", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "Encrypt the connection: implicit TLS on port 465, STARTTLS on other ports."},
+		rest.Optional("ca", "CA list for verifying the mail server; empty uses the system's."),
 	}, choiceParams("none means those of the alerts")...)
 }
 
 // Params are the fields of the body.
 func (backendFields) Params() []validate.Param {
 	return []validate.Param{prefixField, {Name: "avoidflappingtime", Interval: fmt.Sprintf("0,%d", notify.MaxAvoidFlapping), Options: []string{"null"},
-		Description: fmt.Sprintf("Seconds a state must last before it is told; %d when unset.", notify.DefaultAvoidFlapping)}}
+		Description: fmt.Sprintf("Minimum duration of a state before it is reported, in seconds; defaults to %d.", notify.DefaultAvoidFlapping)}}
 }
 
 // Params are the fields of the body.
@@ -111,5 +111,5 @@ func (clusterFields) Params() []validate.Param { return []validate.Param{prefixF
 
 // Params are the fields of the body.
 func (interfaceFields) Params() []validate.Param {
-	return []validate.Param{{Name: "interfaces", Options: []string{"list", "null"}, Description: "Names of the interfaces that are told of; none means all."}}
+	return []validate.Param{{Name: "interfaces", Options: []string{"list", "null"}, Description: "Network interfaces to report; none means all."}}
 }

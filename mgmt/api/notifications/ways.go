@@ -13,8 +13,8 @@ const kinds = base + "/kinds"
 type way struct{ name, path, what string }
 
 var ways = []way{
-	{"syslog", base + "/methods/syslog", "go to syslog servers, or to the log without any"},
-	{"scripts", base + "/methods/scripts", "scripts are called for"},
+	{"syslog", base + "/methods/syslog", "are sent to syslog servers, or to the log if there are none"},
+	{"scripts", base + "/methods/scripts", "trigger scripts"},
 }
 
 // of returns the settings of the channel.
@@ -28,15 +28,15 @@ func (w way) of(s *notify.Settings) *notify.Way {
 // WayView describes the events of a channel.
 type WayView struct {
 	Enabled  string   `json:"enabled" enum:"true,false"`
-	Kinds    []string `json:"kinds" doc:"The events that go there; none means all"`
-	Severity string   `json:"severity" enum:"info,warning,error" doc:"The least severity that goes there"`
+	Kinds    []string `json:"kinds" doc:"Events to send; none means all"`
+	Severity string   `json:"severity" enum:"info,warning,error" doc:"Minimum severity to send"`
 }
 
 // KindView describes a kind of event.
 type KindView struct {
 	Kind        string   `json:"kind"`
-	Severities  []string `json:"severities" doc:"Those its events can have, the least first"`
-	Alert       string   `json:"alert" doc:"The alert that switches its mails; blank: it is mailed only where kinds of mails name it"`
+	Severities  []string `json:"severities" doc:"Severities of its events, lowest first"`
+	Alert       string   `json:"alert" doc:"Alert that controls its emails; empty: it is emailed only if listed by kind"`
 	Description string   `json:"description"`
 }
 
@@ -44,7 +44,7 @@ type wayFields struct{}
 
 // Params are the fields of the body.
 func (wayFields) Params() []validate.Param {
-	return append([]validate.Param{{Name: "enabled", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "Whether events go there."}}, choiceParams("none means all")...)
+	return append([]validate.Param{{Name: "enabled", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "Send events to this destination."}}, choiceParams("none means all")...)
 }
 
 func (s *Resource) listKinds(c *rest.Call) (rest.List[KindView], error) {

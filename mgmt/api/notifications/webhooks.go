@@ -29,16 +29,16 @@ func (s *Resource) webhookOperations() []*rest.Operation {
 // WebhookView describes a webhook and the delivery of its messages.
 type WebhookView struct {
 	Name     string   `json:"name"`
-	URL      string   `json:"url" doc:"Where messages are sent; only the host to who may not change it"`
+	URL      string   `json:"url" doc:"URL that receives messages; only the host for users who cannot change it"`
 	Secret   string   `json:"secret" doc:"Always ***; it is never shown"`
 	CA       string   `json:"ca"`
-	Kinds    []string `json:"kinds" doc:"The events it hears of; none means all"`
-	Severity string   `json:"severity" enum:"info,warning,error" doc:"The least severity it hears of"`
+	Kinds    []string `json:"kinds" doc:"Events to report; none means all"`
+	Severity string   `json:"severity" enum:"info,warning,error" doc:"Minimum severity to report"`
 	Enabled  string   `json:"enabled" enum:"true,false"`
-	Sent     int      `json:"sent" doc:"Messages it has taken since the start"`
+	Sent     int      `json:"sent" doc:"Messages accepted since startup"`
 	Waiting  int      `json:"waiting"`
-	Lost     int      `json:"lost" doc:"Messages that were given up since the start"`
-	Problem  string   `json:"problem" doc:"Why messages do not arrive, blank while they do"`
+	Lost     int      `json:"lost" doc:"Messages discarded since startup"`
+	Problem  string   `json:"problem" doc:"Delivery error; empty if messages arrive"`
 }
 
 // shownURL returns the URL as the caller may see it. The part after the host may contain a
@@ -75,16 +75,16 @@ type (
 // Params are the fields of the body.
 func (webhookFields) Params() []validate.Param {
 	return append([]validate.Param{
-		rest.Optional("url", "Where messages are sent, by POST: https:// or http://."),
-		rest.Optional("secret", fmt.Sprintf("Key of the signature, at least %d printable characters. It is kept sealed and never shown.", notify.MinSecret)),
-		rest.Optional("ca", "List of authorities the receiver is verified by; blank: those of the system."),
-		{Name: "enabled", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "Whether messages are sent."},
+		rest.Optional("url", "URL that receives messages by POST: https:// or http://."),
+		rest.Optional("secret", fmt.Sprintf("Key for signing messages, at least %d printable characters; stored encrypted and never shown.", notify.MinSecret)),
+		rest.Optional("ca", "CA list for verifying the receiver; empty uses the system's."),
+		{Name: "enabled", PossibleValues: []string{"true", "false"}, Options: []string{"non_blank"}, Description: "Enable sending of messages."},
 	}, choiceParams("none means all")...)
 }
 
 // Params are the fields of the body.
 func (newWebhookFields) Params() []validate.Param {
-	out := append([]validate.Param{rest.Needed("name", "What it is called: a to z, digits and -.")}, webhookFields{}.Params()...)
+	out := append([]validate.Param{rest.Needed("name", "Name: a to z, digits and -.")}, webhookFields{}.Params()...)
 	for i := range out {
 		if n := out[i].Name; n == "url" || n == "secret" {
 			out[i].Options = []string{"non_blank", "required"}

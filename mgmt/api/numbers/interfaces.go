@@ -16,25 +16,25 @@ import (
 // LinkUse is a network interface with its traffic since it came up, in MB.
 type LinkUse struct {
 	InterfaceUse
-	Status     string   `json:"status" enum:"up,down" doc:"up where it is switched on and has a carrier"`
-	Configured string   `json:"configured" enum:"up,down" doc:"Whether it is switched on"`
-	Actual     string   `json:"actual" enum:"up,down" doc:"Whether it has a carrier"`
+	Status     string   `json:"status" enum:"up,down" doc:"up if it is enabled and has a carrier"`
+	Configured string   `json:"configured" enum:"up,down" doc:"true if enabled"`
+	Actual     string   `json:"actual" enum:"up,down" doc:"true if the link has a carrier"`
 	MAC        string   `json:"mac" doc:"Hardware address"`
-	IP         string   `json:"ip" doc:"The first address, IPv4 before IPv6; blank for none"`
-	VLAN       []string `json:"vlan" doc:"VLANs on it"`
-	Virtual    []string `json:"virtual" doc:"Virtual interfaces on it"`
+	IP         string   `json:"ip" doc:"First address, IPv4 before IPv6; empty for none"`
+	VLAN       []string `json:"vlan" doc:"VLANs on the interface"`
+	Virtual    []string `json:"virtual" doc:"Virtual interfaces on the interface"`
 }
 
 // BondUse is a bond with its members.
 type BondUse struct {
 	LinkUse
-	Slaves []string `json:"slaves" doc:"Interfaces it is made of"`
+	Slaves []string `json:"slaves" doc:"Member interfaces"`
 }
 
 // LinkStatistics lists the interfaces by kind. The name of a VLAN includes its parent.
 type LinkStatistics struct {
-	NIC  []LinkUse `json:"nic" doc:"Those of the machine"`
-	Bond []BondUse `json:"bond" doc:"Those made of several"`
+	NIC  []LinkUse `json:"nic" doc:"Physical interfaces"`
+	Bond []BondUse `json:"bond" doc:"Bonded interfaces"`
 }
 
 // Link is a network interface of the system.

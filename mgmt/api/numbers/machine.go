@@ -24,10 +24,10 @@ func (s *Resource) machineOperations() []*rest.Operation {
 		rest.Op(rest.Get, "/stats/system/cpu", rbac.Open, "Get what the processors do", s.cpuStatistics),
 		rest.Op(rest.Get, "/stats/system/load", rbac.Open, "Get the load of the machine", s.loadStatistics),
 		rest.Op(rest.Get, "/stats/system/memory", rbac.Open, "Get what memory is used for", s.memoryStatistics),
-		rest.Op(rest.Get, "/stats/system/network", rbac.Open, "Get what network interfaces carried", s.networkStatistics).Filters(reflect.TypeFor[InterfaceUse]()),
-		rest.Op(rest.Get, "/stats/system/network/interfaces", rbac.Open, "Get what network interfaces carried, by kind", s.interfaceStatistics).
-			With("status", "Only interfaces whose status is this: up or down").Filters(reflect.TypeFor[BondUse]()),
-		rest.Op(rest.Get, "/stats/system/connections", rbac.Open, "Get how many connections the kernel tracks", s.trackedStatistics),
+		rest.Op(rest.Get, "/stats/system/network", rbac.Open, "Get the traffic of network interfaces", s.networkStatistics).Filters(reflect.TypeFor[InterfaceUse]()),
+		rest.Op(rest.Get, "/stats/system/network/interfaces", rbac.Open, "Get the traffic of network interfaces by kind", s.interfaceStatistics).
+			With("status", "Only interfaces with this status: up or down").Filters(reflect.TypeFor[BondUse]()),
+		rest.Op(rest.Get, "/stats/system/connections", rbac.Open, "Get the connection tracking table usage", s.trackedStatistics),
 	}
 }
 
@@ -51,22 +51,22 @@ type CPUShares struct {
 	IRQ     float64 `json:"irq"`
 	SoftIRQ float64 `json:"softirq"`
 	Idle    float64 `json:"idle"`
-	Usage   float64 `json:"usage" doc:"All but idle and iowait"`
-	Cores   int     `json:"cores" doc:"How many processors there are"`
+	Usage   float64 `json:"usage" doc:"Everything except idle and iowait"`
+	Cores   int     `json:"cores" doc:"Number of processors"`
 }
 
 // LoadAverages holds the average numbers of runnable threads.
 type LoadAverages struct {
-	Last1  float64 `json:"Last_1" doc:"Over a minute"`
-	Last5  float64 `json:"Last_5" doc:"Over 5 minutes"`
-	Last15 float64 `json:"Last_15" doc:"Over 15 minutes"`
+	Last1  float64 `json:"Last_1" doc:"Load average over one minute"`
+	Last5  float64 `json:"Last_5" doc:"Load average over 5 minutes"`
+	Last15 float64 `json:"Last_15" doc:"Load average over 15 minutes"`
 }
 
 // MemoryUse is in MB of 1,048,576 bytes.
 type MemoryUse struct {
 	MemTotal   float64
 	MemFree    float64
-	MemUsed    float64 `doc:"Without buffers and what is kept from files"`
+	MemUsed    float64 `doc:"Used memory, without buffers and page cache"`
 	Buffers    float64
 	Cached     float64
 	SwapTotal  float64
@@ -81,7 +81,7 @@ type MachineStatistics struct {
 	CPU     CPUShares          `json:"cpu"`
 	Load    LoadAverages       `json:"load"`
 	Memory  MemoryUse          `json:"memory"`
-	Network map[string]float64 `json:"network" doc:"MB since an interface came up, by its name and in or out"`
+	Network map[string]float64 `json:"network" doc:"MB since the interface came up, by interface name and direction"`
 }
 
 // CPUStatistics is the load of the CPUs.
@@ -118,7 +118,7 @@ type NetworkStatistics struct {
 
 // TrackedStatistics is the number of connections tracked by the kernel.
 type TrackedStatistics struct {
-	Connections *int64 `json:"connections" doc:"null where the kernel tracks none"`
+	Connections *int64 `json:"connections" doc:"null if the kernel tracks none"`
 }
 
 func (s *Resource) machineStatistics(c *rest.Call) (rest.Object[MachineStatistics], error) {

@@ -25,17 +25,17 @@ func (s *Resource) seriesOperations() []*rest.Operation {
 	}
 	series := func(path, summary string, handler func(*rest.Call) (rest.Object[SeriesView], error)) *rest.Operation {
 		return rest.Op(rest.Get, path+"/series", rbac.Open, summary, handler).
-			With("last", "How far back, such as 15m, 6h or 7d; 1h when not given").
-			With("from", "Begin, as 2026-11-23T12:00:00Z, instead of last").
-			With("to", "End, now when not given")
+			With("last", "Period up to now, e.g. 15m, 6h or 7d; defaults to 1h").
+			With("from", "Start time, e.g. 2026-11-23T12:00:00Z, instead of last").
+			With("to", "End time; defaults to now")
 	}
 	return []*rest.Operation{
-		series("/stats/farms/{farm}", "Get numbers over time of a farm", s.farmSeries),
-		series("/stats/farms/{farm}/backends/{backend}", "Get numbers over time of a backend of an l4xnat farm", s.backendSeries),
-		series("/stats/farms/{farm}/services/{service}", "Get numbers over time of a service: the sums of its backends", s.serviceSeries),
+		series("/stats/farms/{farm}", "Get time series of a farm", s.farmSeries),
+		series("/stats/farms/{farm}/backends/{backend}", "Get time series of a backend of an l4xnat farm", s.backendSeries),
+		series("/stats/farms/{farm}/services/{service}", "Get time series of a service (sums over its backends)", s.serviceSeries),
 		series("/stats/farms/{farm}/services/{service}/backends/{backend}", "Get numbers over time of a backend", s.backendSeries),
-		series("/stats/system", "Get numbers over time of the machine", s.systemSeries),
-		series("/stats/system/network/interfaces/{interface}", "Get numbers over time of a network interface", s.interfaceSeries),
+		series("/stats/system", "Get time series of the machine", s.systemSeries),
+		series("/stats/system/network/interfaces/{interface}", "Get time series of a network interface", s.interfaceSeries),
 	}
 }
 
@@ -58,15 +58,15 @@ func (known) Schema(rest.Registry) *rest.Schema {
 // SeriesItem is one series.
 type SeriesItem struct {
 	Name   string  `json:"name"`
-	Unit   string  `json:"unit" doc:"/s is a mean per second, B bytes, s seconds; empty: a count"`
+	Unit   string  `json:"unit" doc:"/s is a mean per second, B bytes, s seconds; empty is a count"`
 	Help   string  `json:"help"`
-	Values []known `json:"values" doc:"Means, or where help says so the largest, of one step each; null is not known"`
+	Values []known `json:"values" doc:"Mean per step, or maximum where the help says so; null if unknown"`
 }
 
 // SeriesView holds series. Value i covers the step that starts at start + i·step.
 type SeriesView struct {
 	Start  time.Time    `json:"start"`
-	Step   int          `json:"step" doc:"Seconds; the further back, the longer: 5, 60, 300 or 3600"`
+	Step   int          `json:"step" doc:"Step in seconds, longer for older data: 5, 60, 300 or 3600"`
 	Series []SeriesItem `json:"series"`
 }
 

@@ -61,38 +61,38 @@ type FarmCounters struct {
 	BytesIn       uint64    `json:"bytes_in" doc:"Bytes from clients"`
 	BytesOut      uint64    `json:"bytes_out" doc:"Bytes to clients"`
 	BadRequests   uint64    `json:"bad_requests"`
-	RefusedHeads  uint64    `json:"refused_heads" doc:"Requests whose head was too long"`
+	RefusedHeads  uint64    `json:"refused_heads" doc:"Requests with a head that was too long"`
 	BadMethods    uint64    `json:"bad_methods"`
-	NoBackend     uint64    `json:"no_backend" doc:"Requests for which no backend could be used"`
+	NoBackend     uint64    `json:"no_backend" doc:"Requests without an available backend"`
 	BackendErrors uint64    `json:"backend_errors"`
 	Timeouts      uint64    `json:"timeouts"`
 	ClientAborts  uint64    `json:"client_aborts"`
 	Redirects     uint64    `json:"redirects"`
 	Upgrades      uint64    `json:"upgrades"`
-	Queued        uint64    `json:"queued" doc:"Exchanges that had to wait for a backend to have room"`
-	QueueTimeouts uint64    `json:"queue_timeouts" doc:"Of these, answered 503 because they waited too long"`
-	QueueFull     uint64    `json:"queue_full" doc:"Requests answered 503 because too many waited already"`
-	PacketsIn     uint64    `json:"packets_in" doc:"Datagrams from clients; packets of farms the kernel carries"`
-	PacketsOut    uint64    `json:"packets_out" doc:"Datagrams to clients; packets of farms the kernel carries"`
+	Queued        uint64    `json:"queued" doc:"Requests that were queued for a backend"`
+	QueueTimeouts uint64    `json:"queue_timeouts" doc:"Of these, rejected with 503 because they waited too long"`
+	QueueFull     uint64    `json:"queue_full" doc:"Requests rejected with 503 because the queue was full"`
+	PacketsIn     uint64    `json:"packets_in" doc:"Datagrams from clients; packets for farms in the kernel"`
+	PacketsOut    uint64    `json:"packets_out" doc:"Datagrams to clients; packets for farms in the kernel"`
 	// DNS is nil for farms without DNS queries.
-	DNS *DNSCounters `json:"dns,omitempty" doc:"Of a gslb farm: its queries"`
+	DNS *DNSCounters `json:"dns,omitempty" doc:"Query counters of a gslb farm"`
 }
 
 // DNSCounters holds the DNS query counters of a farm.
 type DNSCounters struct {
-	Queries    uint64 `json:"queries" doc:"Questions read"`
-	TCP        uint64 `json:"tcp_queries" doc:"Of these, by TCP"`
-	NoErrors   uint64 `json:"noerror" doc:"Answered NOERROR"`
-	NXDomains  uint64 `json:"nxdomain" doc:"Answered NXDOMAIN: the name does not exist"`
-	ServFails  uint64 `json:"servfail" doc:"Answered SERVFAIL: a service had nothing to answer with"`
-	Refused    uint64 `json:"refused_names" doc:"Answered REFUSED: of no zone of the farm, or not allowed"`
-	Malformed  uint64 `json:"formerr" doc:"Answered FORMERR, NOTIMP or BADVERS"`
-	Unanswered uint64 `json:"no_messages" doc:"Not answered: no messages of the DNS"`
-	Truncated  uint64 `json:"truncated" doc:"Answers that did not fit: the client asks again by TCP"`
-	Limited    uint64 `json:"limited" doc:"Not answered: the net of the client asked too often"`
-	Slipped    uint64 `json:"slipped" doc:"Answered truncated, because the same answer went to the net of the client too often"`
-	Chosen     uint64 `json:"service_answers" doc:"Answers chosen by a service"`
-	Transfers  uint64 `json:"transfers" doc:"Zones sent to secondaries"`
+	Queries    uint64 `json:"queries" doc:"Queries received"`
+	TCP        uint64 `json:"tcp_queries" doc:"Of these, over TCP"`
+	NoErrors   uint64 `json:"noerror" doc:"Queries answered with NOERROR"`
+	NXDomains  uint64 `json:"nxdomain" doc:"Queries answered with NXDOMAIN: the name does not exist"`
+	ServFails  uint64 `json:"servfail" doc:"Queries answered with SERVFAIL: a service had no address to return"`
+	Refused    uint64 `json:"refused_names" doc:"Queries answered with REFUSED: outside the farm's zones, or not allowed"`
+	Malformed  uint64 `json:"formerr" doc:"Queries answered with FORMERR, NOTIMP or BADVERS"`
+	Unanswered uint64 `json:"no_messages" doc:"Dropped: not DNS messages"`
+	Truncated  uint64 `json:"truncated" doc:"Responses truncated because of their size: the client retries over TCP"`
+	Limited    uint64 `json:"limited" doc:"Dropped by the query rate limit of the client network"`
+	Slipped    uint64 `json:"slipped" doc:"Responses truncated by the response rate limit"`
+	Chosen     uint64 `json:"service_answers" doc:"Responses chosen by a service"`
+	Transfers  uint64 `json:"transfers" doc:"Zone transfers to secondaries"`
 }
 
 // dnsCounters returns the counters of a gslb farm, nil for others.
@@ -120,11 +120,11 @@ func farmCounters(of *farm.Farm, f stats.Farm) FarmCounters {
 // FarmStatistics is a farm in the list of statistics.
 type FarmStatistics struct {
 	state.FarmItem
-	Established uint64       `json:"established" doc:"Client connections open; of an l4xnat farm its connections and flows"`
-	Pending     uint64       `json:"pending" doc:"Of these, without a complete first request; of an l4xnat farm those that are not established yet"`
-	Queued      uint64       `json:"queued" doc:"Exchanges that wait for a backend to have room"`
-	P50         *float64     `json:"p50,omitempty" doc:"Seconds half of the exchanges took at most, in the last five seconds; missing where none ended"`
-	P99         *float64     `json:"p99,omitempty" doc:"Seconds 99 % of them took at most"`
+	Established uint64       `json:"established" doc:"Open client connections; for an l4xnat farm, connections and flows"`
+	Pending     uint64       `json:"pending" doc:"Of these, without a complete first request; for an l4xnat farm, not yet established"`
+	Queued      uint64       `json:"queued" doc:"Requests queued for a backend"`
+	P50         *float64     `json:"p50,omitempty" doc:"Median request duration over the last five seconds, in seconds; absent if none ended"`
+	P99         *float64     `json:"p99,omitempty" doc:"99th percentile of the duration, in seconds"`
 	Counters    FarmCounters `json:"counters"`
 }
 
@@ -132,8 +132,8 @@ type FarmStatistics struct {
 type AllStatistics struct {
 	Description string           `json:"description"`
 	Farms       []FarmStatistics `json:"farms"`
-	Warning     string           `json:"warning,omitempty" doc:"What is not known at the moment"`
-	Total       *int             `json:"total,omitempty" doc:"Where limit or offset was sent: how many there are that match"`
+	Warning     string           `json:"warning,omitempty" doc:"Unknown information at the moment"`
+	Total       *int             `json:"total,omitempty" doc:"Total number of matches, if limit or offset was sent"`
 }
 
 var farmStatuses = []farm.Status{farm.StatusUp, farm.StatusDown, farm.StatusMaintenance,
@@ -201,17 +201,17 @@ type BackendCounters struct {
 	BytesOut        uint64    `json:"bytes_out" doc:"Bytes to the backend"`
 	Connects        uint64    `json:"connects"`
 	ConnectFailures uint64    `json:"connect_failures"`
-	Reuses          uint64    `json:"reuses" doc:"Requests sent over a connection that was open already"`
+	Reuses          uint64    `json:"reuses" doc:"Requests sent over a reused connection"`
 	Retries         uint64    `json:"retries"`
 	Resets          uint64    `json:"resets"`
 	BadResponses    uint64    `json:"bad_responses"`
 	Timeouts        uint64    `json:"timeouts"`
 	Upgrades        uint64    `json:"upgrades"`
-	Ejections       uint64    `json:"ejections" doc:"Times it was taken out because its answers failed, or took far longer than those of others"`
-	PacketsIn       uint64    `json:"packets_in" doc:"Datagrams from the backend; packets of farms the kernel carries"`
-	PacketsOut      uint64    `json:"packets_out" doc:"Datagrams to the backend; packets of farms the kernel carries"`
-	ConnectTime     float64   `json:"connect_time" doc:"Mean time of a connect, in seconds"`
-	ResponseTime    float64   `json:"response_time" doc:"Mean time to the head of the response, in seconds"`
+	Ejections       uint64    `json:"ejections" doc:"Number of ejections because of failed or slow responses"`
+	PacketsIn       uint64    `json:"packets_in" doc:"Datagrams from the backend; packets for farms in the kernel"`
+	PacketsOut      uint64    `json:"packets_out" doc:"Datagrams to the backend; packets for farms in the kernel"`
+	ConnectTime     float64   `json:"connect_time" doc:"Mean connect time, in seconds"`
+	ResponseTime    float64   `json:"response_time" doc:"Mean time until the response head, in seconds"`
 }
 
 func backendCounters(b stats.Backend) BackendCounters {
@@ -238,15 +238,15 @@ type BackendStatistics struct {
 	ID      int         `json:"id"`
 	Service string      `json:"service,omitempty" doc:"Absent in l4xnat farms"`
 	IP      string      `json:"ip"`
-	Port    *uint16     `json:"port" doc:"null for a backend of an l4xnat farm that keeps the client's port"`
-	Alias   string      `json:"alias,omitempty" doc:"Its own, or that of its address"`
+	Port    *uint16     `json:"port" doc:"null if a backend of an l4xnat farm keeps the client's port"`
+	Alias   string      `json:"alias,omitempty" doc:"Own alias, or the alias of its address"`
 	Status  farm.Status `json:"status,omitempty"`
 	state.BackendState
-	Problem     string            `json:"problem,omitempty" doc:"Why a backend that can be connected to gets no traffic"`
-	Established uint64            `json:"established" doc:"Exchanges under way; of an l4xnat farm connections and flows"`
-	Pending     uint64            `json:"pending" doc:"Connects under way"`
+	Problem     string            `json:"problem,omitempty" doc:"Reason why a reachable backend gets no traffic"`
+	Established uint64            `json:"established" doc:"Requests in flight; for an l4xnat farm, connections and flows"`
+	Pending     uint64            `json:"pending" doc:"Connection attempts in progress"`
 	Counters    BackendCounters   `json:"counters"`
-	Resolution  *state.Resolution `json:"resolution,omitempty" doc:"Of a backend with a host name"`
+	Resolution  *state.Resolution `json:"resolution,omitempty" doc:"For a backend with a host name"`
 }
 
 // FarmDetailStatistics is the response about one farm or one of its services.
@@ -254,9 +254,9 @@ type FarmDetailStatistics struct {
 	Description   string              `json:"description"`
 	Backends      []BackendStatistics `json:"backends"`
 	Sessions      []state.Session     `json:"sessions"`
-	TotalSessions int                 `json:"total_sessions" doc:"All there are; at most 1000 are listed"`
+	TotalSessions int                 `json:"total_sessions" doc:"Total number; at most 1000 are listed"`
 	Farm          *FarmStatistics     `json:"farm,omitempty"`
-	Warning       string              `json:"warning,omitempty" doc:"What is not known at the moment"`
+	Warning       string              `json:"warning,omitempty" doc:"Unknown information at the moment"`
 }
 
 func (s *Resource) oneFarmStatistics(c *rest.Call) (FarmDetailStatistics, error) {

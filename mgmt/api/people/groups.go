@@ -18,24 +18,24 @@ func (s *Resource) groupOperations() []*rest.Operation {
 		rest.Op(rest.Put, one, rbac.GroupModify, "Modify a group", s.updateGroup).Body(&validate.GroupUpdate).Refers().Outlives(),
 		rest.Op(rest.Delete, one, rbac.GroupDelete, "Delete a group", s.deleteGroup),
 		rest.Op(rest.Post, one+"/users", rbac.GroupModify, "Add a user to a group", s.joinGroup).Body(&validate.RBACName).Refers().Created().Outlives(),
-		rest.Op(rest.Delete, one+"/users/{user}", rbac.GroupModify, "Take a user out of a group", s.leaveGroup),
+		rest.Op(rest.Delete, one+"/users/{user}", rbac.GroupModify, "Remove a user from a group", s.leaveGroup),
 		rest.Op(rest.Post, one+"/farms", rbac.GroupModify, "Add a farm to a group", s.addGroupFarm).Body(&validate.RBACName).Refers().Created().Outlives(),
-		rest.Op(rest.Delete, one+"/farms/{farm}", rbac.GroupModify, "Take a farm from a group", s.removeGroupFarm),
+		rest.Op(rest.Delete, one+"/farms/{farm}", rbac.GroupModify, "Remove a farm from a group", s.removeGroupFarm),
 	}
 }
 
 // GroupItem describes a group.
 type GroupItem struct {
 	Name      string         `json:"name"`
-	Role      string         `json:"role" doc:"Blank for none: then its users may do nothing"`
+	Role      string         `json:"role" doc:"Empty for none; its users then have no permissions"`
 	Users     []string       `json:"users"`
-	AllFarms  string         `json:"all_farms" enum:"true,false" doc:"Whether its users see every farm, also farms that are created later"`
+	AllFarms  string         `json:"all_farms" enum:"true,false" doc:"true if its users have access to all farms, including farms created later"`
 	Resources GroupResources `json:"resources"`
 }
 
 // GroupResources lists the objects that the users of a group see and change.
 type GroupResources struct {
-	Farms      []string `json:"farms" doc:"Farms that were added to the group; with all_farms its users see the others too"`
+	Farms      []string `json:"farms" doc:"Farms added to the group; with all_farms its users also see all others"`
 	Interfaces []string `json:"interfaces" doc:"Virtual interfaces"`
 }
 

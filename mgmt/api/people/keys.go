@@ -47,7 +47,7 @@ const maxKeys = 1000
 // NewKey is a new key. Only this response shows its text.
 type NewKey struct {
 	KeyView
-	Key string `json:"key" doc:"The key itself; it is never shown again"`
+	Key string `json:"key" doc:"The key; it is never shown again"`
 }
 
 // keyFields is the body for creating a key; it may be empty.
@@ -55,7 +55,7 @@ type keyFields struct{}
 
 // Params lists the fields for OpenAPI.
 func (keyFields) Params() []validate.Param {
-	return []validate.Param{{Name: "comment", Description: "What the key is for."}}
+	return []validate.Param{{Name: "comment", Description: "Purpose of the key."}}
 }
 
 func (s *Resource) createKey(c *rest.Call) (rest.Object[NewKey], error) {

@@ -47,12 +47,12 @@ func (s *Resource) oidcOperations() []*rest.Operation {
 		rest.Op(rest.Put, settings, rbac.RootOnly, "Change the settings of OpenID Connect", s.setOIDC).Body(&validate.OIDCUpdate).Outlives(),
 	),
 		rest.Op(rest.Get, oidcPath, rbac.Public, "Log in with OpenID Connect", s.beginOIDC).
-			With("to", "Where the browser goes in the end: a path of this appliance").
-			With(againQuery, "true to have the provider ask for the credentials again, which confirms the session like POST "+ConfirmPath).ShownInBrowsers(refusedOIDC),
-		rest.Op(rest.Get, oidcPath+"/callback", rbac.Public, "Come back from the provider", s.finishOIDC).Audited().AnyQuery().
-			With("code", "Of the provider").With("state", "Of the provider").ShownInBrowsers(refusedOIDC),
+			With("to", "Path of this appliance to open after login").
+			With(againQuery, "true to make the provider request the credentials again, which confirms the session like POST "+ConfirmPath).ShownInBrowsers(refusedOIDC),
+		rest.Op(rest.Get, oidcPath+"/callback", rbac.Public, "Handle the redirect from the provider", s.finishOIDC).Audited().AnyQuery().
+			With("code", "Parameter set by the provider").With("state", "Parameter set by the provider").ShownInBrowsers(refusedOIDC),
 		rest.File(rest.Get, oidcPath+donePath, rbac.Public, "Show a browser that it is logged in", rest.PageType, doneOIDC).
-			With("to", "Where the browser goes now: a path of this appliance"),
+			With("to", "Path of this appliance to open now"),
 	)
 }
 
@@ -61,9 +61,9 @@ type OIDCItem struct {
 	Enabled    string   `json:"enabled" enum:"true,false"`
 	Issuer     string   `json:"issuer"`
 	ClientID   string   `json:"client_id"`
-	Secret     string   `json:"client_secret" enum:",***" doc:"*** when there is one"`
+	Secret     string   `json:"client_secret" enum:",***" doc:"*** if one is set"`
 	Redirect   string   `json:"redirect"`
-	Landing    string   `json:"landing" doc:"Where browsers go after a log-in"`
+	Landing    string   `json:"landing" doc:"Page to open after login"`
 	CA         string   `json:"ca"`
 	Scopes     []string `json:"scopes"`
 	UserClaim  string   `json:"user_claim"`
@@ -127,7 +127,7 @@ func bound(r *http.Request, value string, age int) string {
 
 // Begun is where a login continues.
 type Begun struct {
-	Location string `json:"location" doc:"Address at the provider, where the browser is sent"`
+	Location string `json:"location" doc:"URL of the provider to send the browser to"`
 }
 
 // beginOIDC redirects the browser to the provider.

@@ -14,20 +14,20 @@ import (
 func (s *Resource) openSessionOperations() []*rest.Operation {
 	const all = "/rbac/sessions"
 	return []*rest.Operation{
-		rest.Op(rest.Get, all, rbac.Open, "List who is logged in", s.listOpen),
-		rest.Op(rest.Delete, all, rbac.Open, "Log people out", s.endOpen).With("user", "Only sessions of this user"),
+		rest.Op(rest.Get, all, rbac.Open, "List active sessions", s.listOpen),
+		rest.Op(rest.Delete, all, rbac.Open, "End sessions", s.endOpen).With("user", "Only sessions of this user"),
 		rest.Op(rest.Delete, all+"/{session}", rbac.Open, "End a session", s.endOne),
 	}
 }
 
 // OpenSession describes a session. Only the browser knows its token.
 type OpenSession struct {
-	Session uint64    `json:"session" doc:"What it is called"`
+	Session uint64    `json:"session" doc:"Name"`
 	User    string    `json:"user"`
-	Source  string    `json:"source" doc:"Where the log-in came from"`
+	Source  string    `json:"source" doc:"Source address of the login"`
 	Began   time.Time `json:"began"`
-	Used    time.Time `json:"used" doc:"When it was used last"`
-	Own     string    `json:"own" enum:"true,false" doc:"Whether it is the one this request has"`
+	Used    time.Time `json:"used" doc:"Time of the last use"`
+	Own     string    `json:"own" enum:"true,false" doc:"true for the session of this request"`
 }
 
 // seen reports whether the caller may see and end a session: root all, others their own.

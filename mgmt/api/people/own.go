@@ -13,10 +13,10 @@ import (
 // OwnUser describes the caller.
 type OwnUser struct {
 	User    string       `json:"user"`
-	WebGUI  string       `json:"webgui_permissions" enum:"true,false" doc:"Whether you may log in"`
-	API     string       `json:"zapi_permissions" enum:"true,false" doc:"Whether you may use the API with a key"`
-	Service rbac.Service `json:"service" enum:"local,ldap,oidc" doc:"Who knows the password"`
-	Second  string       `json:"totp" enum:"true,false" doc:"Whether a second factor is asked for at log-in"`
+	WebGUI  string       `json:"webgui_permissions" enum:"true,false" doc:"true if you may log in"`
+	API     string       `json:"zapi_permissions" enum:"true,false" doc:"true if you may use the API with a key"`
+	Service rbac.Service `json:"service" enum:"local,ldap,oidc" doc:"Authentication source"`
+	Second  string       `json:"totp" enum:"true,false" doc:"true if login requires a second factor"`
 }
 
 func (s *Resource) getOwnUser(c *rest.Call) (rest.Object[OwnUser], error) {

@@ -18,14 +18,14 @@ func (s *Resource) roleOperations() []*rest.Operation {
 		rest.Op(rest.Put, one, rbac.RoleModify, "Modify a role", s.updateRole).Body(roleFields{}).Outlives(),
 		rest.Op(rest.Delete, one, rbac.RoleDelete, "Delete a role", s.deleteRole),
 		rest.Op(rest.Get, "/rbac/menus", rbac.Open, "Get what you see of the menus", s.getMenus),
-		rest.Op(rest.Get, "/rbac/permissions", rbac.Open, "Get what you may do", s.getOwnPermissions),
+		rest.Op(rest.Get, "/rbac/permissions", rbac.Open, "Get your permissions", s.getOwnPermissions),
 	}
 }
 
 // RoleItem is an entry of the list of roles.
 type RoleItem struct {
 	Name       string `json:"name"`
-	Predefined string `json:"predefined" enum:"true,false" doc:"Whether it comes with Sluice and cannot be changed"`
+	Predefined string `json:"predefined" enum:"true,false" doc:"true if it is built in and cannot be changed"`
 }
 
 // Switches holds the state of each permission, by section and name.

@@ -19,26 +19,26 @@ func (s *Resource) secondOperations() []*rest.Operation {
 		rest.Op(rest.Get, SecondPath, rbac.Open, "Get your second factor", s.getSecond),
 		rest.Op(rest.Post, SecondPath, rbac.Open, "Enrol a second factor", s.enrol).Body(&validate.SecondEnrol).Created().Outlives(),
 		rest.Op(rest.Post, SecondPath+"/actions", rbac.Open, "Confirm or disable your second factor", s.actOnSecond).Body(&validate.SecondAction).Outlives(),
-		rest.Op(rest.Delete, "/rbac/users/{user}/totp", rbac.UserModify, "Take the second factor of a user away", s.removeSecond).Outlives(),
+		rest.Op(rest.Delete, "/rbac/users/{user}/totp", rbac.UserModify, "Remove the second factor of a user", s.removeSecond).Outlives(),
 	}
 }
 
 // SecondItem describes a second factor.
 type SecondItem struct {
-	Status   rbac.SecondState `json:"status" enum:"off,pending,on" doc:"pending: enrolled, but not confirmed, and not asked for"`
-	Recovery int              `json:"recovery_codes" doc:"How many recovery codes are left"`
+	Status   rbac.SecondState `json:"status" enum:"off,pending,on" doc:"pending: enrolled but not confirmed, so not required yet"`
+	Recovery int              `json:"recovery_codes" doc:"Number of remaining recovery codes"`
 }
 
 // NewSecond is a new second factor. Only this response shows its secret.
 type NewSecond struct {
-	Secret string `json:"secret" doc:"In base32, as apps take it; never shown again"`
-	URI    string `json:"uri" doc:"The same as otpauth://, which apps scan as a QR code"`
+	Secret string `json:"secret" doc:"Secret in base32 for authenticator apps; never shown again"`
+	URI    string `json:"uri" doc:"otpauth:// URL for the QR code of authenticator apps"`
 }
 
 // SecondDone is the response to an action. Only this response shows these codes.
 type SecondDone struct {
 	SecondItem
-	Codes []string `json:"codes,omitempty" doc:"Recovery codes, each good for one log-in; never shown again"`
+	Codes []string `json:"codes,omitempty" doc:"Recovery codes, each valid for one login; never shown again"`
 }
 
 func (s *Resource) secondItem(user string) (SecondItem, error) {

@@ -24,8 +24,8 @@ func (s *Resource) serviceOperations() []*rest.Operation {
 	const services = "/rbac/services"
 	return []*rest.Operation{
 		rest.Op(rest.Get, services, rbac.RootOnly, "Get whose users may log in", s.getServices),
-		rest.Op(rest.Post, services, rbac.RootOnly, "Change whose users may log in", s.setServices).Body(&validate.ServicesUpdate).Outlives(),
-		rest.Op(rest.Put, services, rbac.RootOnly, "Change whose users may log in", s.setServices).Body(&validate.ServicesUpdate).Outlives(),
+		rest.Op(rest.Post, services, rbac.RootOnly, "Change the authentication services", s.setServices).Body(&validate.ServicesUpdate).Outlives(),
+		rest.Op(rest.Put, services, rbac.RootOnly, "Change the authentication services", s.setServices).Body(&validate.ServicesUpdate).Outlives(),
 	}
 }
 
@@ -42,12 +42,12 @@ func (s *Resource) ldapOperations() []*rest.Operation {
 		rest.Op(rest.Get, settings, rbac.RootOnly, "Get the settings of the directory", s.getLDAP),
 		rest.Op(rest.Post, settings, rbac.RootOnly, "Change the settings of the directory", s.setLDAP).Body(&validate.LDAPUpdate).Outlives(),
 		rest.Op(rest.Put, settings, rbac.RootOnly, "Change the settings of the directory", s.setLDAP).Body(&validate.LDAPUpdate).Outlives(),
-	), rest.Op(rest.Post, settings+"/actions", rbac.RootOnly, "Test the directory", s.testLDAP).Body(&validate.LDAPAction).Asks())
+	), rest.Op(rest.Post, settings+"/actions", rbac.RootOnly, "Test the directory settings", s.testLDAP).Body(&validate.LDAPAction).Asks())
 }
 
 // ServicesItem states which kinds of users may log in.
 type ServicesItem struct {
-	Local string `json:"local" enum:"true,false" doc:"Users whose passwords this appliance knows"`
+	Local string `json:"local" enum:"true,false" doc:"Local users"`
 	LDAP  string `json:"ldap" enum:"true,false" doc:"Users of the directory"`
 }
 
@@ -89,13 +89,13 @@ func (s *Resource) hasDirectory() bool {
 
 // LDAPItem describes the directory, without the password.
 type LDAPItem struct {
-	Host     string             `json:"host" doc:"Blank: there is none"`
+	Host     string             `json:"host" doc:"Empty: none"`
 	Port     int                `json:"port"`
 	Security directory.Security `json:"security" enum:"starttls,ldaps,none"`
-	CA       string             `json:"ca" doc:"List of authorities; blank: those of the system"`
+	CA       string             `json:"ca" doc:"CA list; empty uses the system's"`
 	BaseDN   string             `json:"base_dn"`
-	BindDN   string             `json:"bind_dn" doc:"Blank: searched anonymously"`
-	Password string             `json:"bind_password" enum:",***" doc:"*** when there is one"`
+	BindDN   string             `json:"bind_dn" doc:"Empty: anonymous search"`
+	Password string             `json:"bind_password" enum:",***" doc:"*** if one is set"`
 	Filter   string             `json:"filter"`
 	Scope    string             `json:"scope" enum:"base,one,sub"`
 	Timeout  int                `json:"timeout" doc:"Seconds"`

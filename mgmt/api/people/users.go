@@ -27,11 +27,11 @@ func (s *Resource) userOperations() []*rest.Operation {
 // UserItem describes a user, without password and key.
 type UserItem struct {
 	Name    string       `json:"name"`
-	Service rbac.Service `json:"service" enum:"local,ldap,oidc" doc:"Who knows the password"`
-	WebGUI  string       `json:"webgui_permissions" enum:"true,false" doc:"Whether the user may log in"`
-	API     string       `json:"zapi_permissions" enum:"true,false" doc:"Whether the user may use the API with a key"`
-	Group   string       `json:"group" doc:"Blank when the user is in none and may do nothing"`
-	Second  string       `json:"totp" enum:"true,false" doc:"Whether a second factor is asked for at log-in"`
+	Service rbac.Service `json:"service" enum:"local,ldap,oidc" doc:"Authentication source"`
+	WebGUI  string       `json:"webgui_permissions" enum:"true,false" doc:"true if the user may log in"`
+	API     string       `json:"zapi_permissions" enum:"true,false" doc:"true if the user may use the API with a key"`
+	Group   string       `json:"group" doc:"Empty if the user is in no group and has no permissions"`
+	Second  string       `json:"totp" enum:"true,false" doc:"true if login requires a second factor"`
 }
 
 func userItem(u rbac.UserView) UserItem {

@@ -8,9 +8,9 @@ type (
 	Object[T any] struct {
 		Description string      `json:"description"`
 		Params      T           `json:"params"`
-		Message     string      `json:"message,omitempty" doc:"What was done"`
+		Message     string      `json:"message,omitempty" doc:"Action performed"`
 		Status      farm.Status `json:"status,omitempty" doc:"Status of the farm after the change"`
-		Warning     string      `json:"warning,omitempty" doc:"The change is kept, but something about it cannot work"`
+		Warning     string      `json:"warning,omitempty" doc:"The change is saved, but parts of it cannot work"`
 	}
 	// Done is the response to a deletion.
 	Done struct {

@@ -25,18 +25,18 @@ func rejectionName(status int) string { return strings.ReplaceAll(http.StatusTex
 // reasons explains each rejection status.
 func reasons() map[int]string {
 	return map[int]string{
-		http.StatusBadRequest:            "Something about the request is wrong. The message says what, and what is allowed.",
-		http.StatusUnauthorized:          "No credential, or a wrong one.",
-		http.StatusForbidden:             "The credential lacks the permission.",
-		http.StatusNotFound:              "Something the path or the body names does not exist.",
+		http.StatusBadRequest:            "Invalid request. The message states the problem and the allowed values.",
+		http.StatusUnauthorized:          "Missing or invalid credentials.",
+		http.StatusForbidden:             "The user lacks the permission.",
+		http.StatusNotFound:              "An object named in the path or body does not exist.",
 		http.StatusConflict:              "The state of the appliance does not allow it, or the Idempotency-Key was used for another request.",
-		http.StatusPreconditionFailed:    "If-Match names another revision than the current one: read again, and repeat the change.",
+		http.StatusPreconditionFailed:    "If-Match does not name the current revision: read the resource again and repeat the change.",
 		http.StatusRequestEntityTooLarge: "The body is too large.",
-		http.StatusUnsupportedMediaType:  "The body is of a type, or in a coding, that is not read here.",
-		http.StatusTooManyRequests:       "Too many wrong credentials came from this address: wait as long as Retry-After says.",
-		http.StatusInternalServerError:   "A fault of the appliance, which its log describes. Nothing was changed.",
-		http.StatusServiceUnavailable:    "Something that is needed does not answer now. Nothing was changed: try again.",
-		http.StatusInsufficientStorage:   "The disk is full or cannot be written. Nothing was changed.",
+		http.StatusUnsupportedMediaType:  "The media type or encoding of the body is not supported.",
+		http.StatusTooManyRequests:       "Too many failed authentication attempts from this address: wait for the time given in Retry-After.",
+		http.StatusInternalServerError:   "Internal error, described in the log of the appliance. Nothing was changed.",
+		http.StatusServiceUnavailable:    "A required component does not respond at the moment. Nothing was changed: try again.",
+		http.StatusInsufficientStorage:   "The disk is full or not writable. Nothing was changed.",
 	}
 }
 
@@ -46,7 +46,7 @@ func describeComponents(doc *huma.OpenAPI) {
 	refused := schemas.Schema(reflect.TypeFor[ErrorBody](), true, "")
 	help := schemas.Schema(reflect.TypeFor[HelpBody](), true, "")
 	doc.Components.Responses = map[string]*huma.Response{
-		helpName: {Description: "Something about the request is wrong; or its body is empty, and the answer lists the fields it could have.",
+		helpName: {Description: "Invalid request; for an empty body, the response lists the possible fields.",
 			Content: map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{AnyOf: []*huma.Schema{refused, help}}}}},
 	}
 	for status, text := range reasons() {
@@ -58,15 +58,15 @@ func describeComponents(doc *huma.OpenAPI) {
 	}
 	doc.Components.Parameters = map[string]*huma.Param{
 		"If-Match": {Name: "If-Match", In: "header", Example: `"7"`, Schema: &huma.Schema{Type: huma.TypeString},
-			Description: "ETag of an earlier response about the same resource or about the farm or list that contains it. 412 if that changed since."},
+			Description: "ETag of an earlier response for the same resource or for the farm or list that contains it. Returns 412 if it has changed since."},
 		"Idempotency-Key": {Name: "Idempotency-Key", In: "header", Example: "6f1c0d3e", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: positive(MaxIdempotencyKey)},
-			Description: "A text of the client's choice: the same request with the same text happens once, and is answered alike, for ten minutes."},
+			Description: "Text chosen by the client. For ten minutes, a repeated request with the same text is executed only once and gets the same response."},
 	}
 	doc.Components.Headers = map[string]*huma.Header{
-		"ETag":                {Description: "Number of the configuration's revision; what is kept beside it has none here", Schema: &huma.Schema{Type: huma.TypeString}},
-		"Retry-After":         {Description: "Seconds to wait", Schema: &huma.Schema{Type: huma.TypeInteger}},
-		"Idempotent-Replayed": {Description: "true when this is the answer to an earlier request with the same Idempotency-Key", Schema: &huma.Schema{Type: huma.TypeString}},
-		"Set-Cookie":          {Description: "The cookie of the session", Schema: &huma.Schema{Type: huma.TypeString}},
+		"ETag":                {Description: "Revision number of the configuration; absent for data stored beside it", Schema: &huma.Schema{Type: huma.TypeString}},
+		"Retry-After":         {Description: "Number of seconds to wait", Schema: &huma.Schema{Type: huma.TypeInteger}},
+		"Idempotent-Replayed": {Description: "true if this is the response to an earlier request with the same Idempotency-Key", Schema: &huma.Schema{Type: huma.TypeString}},
+		"Set-Cookie":          {Description: "Session cookie", Schema: &huma.Schema{Type: huma.TypeString}},
 		"Content-Disposition": {Description: "Name of the file", Schema: &huma.Schema{Type: huma.TypeString}},
 		"Content-Length":      {Description: "Bytes of the file", Schema: &huma.Schema{Type: huma.TypeInteger}},
 	}
@@ -83,9 +83,9 @@ func downloadHeaders() map[string]*huma.Param {
 func SecuritySchemes() map[string]*huma.SecurityScheme {
 	return map[string]*huma.SecurityScheme{
 		"key":            {Type: "apiKey", In: "header", Name: "ZAPI_KEY", Description: "An API key"},
-		"keyAlternative": {Type: "apiKey", In: "header", Name: "ZAPI-KEY", Description: "An API key, in the spelling of the family's command line"},
-		"session":        {Type: "apiKey", In: "cookie", Name: "CGISESSID", Description: "A session that was begun with POST /session"},
-		"password":       {Type: "http", Scheme: "basic", Description: "Name and password of a user, to begin a session"},
+		"keyAlternative": {Type: "apiKey", In: "header", Name: "ZAPI-KEY", Description: "API key, in the spelling of the compatible command line"},
+		"session":        {Type: "apiKey", In: "cookie", Name: "CGISESSID", Description: "Session created with POST /session"},
+		"password":       {Type: "http", Scheme: "basic", Description: "Name and password of a user, to create a session"},
 	}
 }
 

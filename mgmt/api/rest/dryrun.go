@@ -14,42 +14,42 @@ const dryRun = "dry_run"
 // DryRun is the result of a dry run.
 type DryRun struct {
 	DryRun     string         `json:"dry_run" enum:"true"`
-	Diff       string         `json:"diff" doc:"Unified difference of the documents; blank when the configuration stays as it is. For a certificate that is replaced, the difference of its names"`
-	Deletions  []DeletionItem `json:"deletions" doc:"Objects that would be deleted; what belongs to them is not listed"`
-	Impact     []ImpactItem   `json:"impact" doc:"What it would cost traffic"`
-	Warnings   []string       `json:"warnings" doc:"What would be allowed but could not work"`
-	Details    []WarningItem  `json:"warning_details" doc:"The same warnings, in the same order, each with the object and the field that it is about"`
-	TakesOver  []string       `json:"takes_over,omitempty" doc:"Those of the warnings that are about ports of this machine, e.g. of ssh or of the API, which a farm takes over: they cannot be reached there while it runs"`
-	NeedsForce string         `json:"needs_force,omitempty" enum:"true" doc:"The change is refused unless it is sent with force=true, which accepts the warnings"`
+	Diff       string         `json:"diff" doc:"Unified diff of the documents; empty if the configuration does not change. For a replaced certificate, the diff of its names"`
+	Deletions  []DeletionItem `json:"deletions" doc:"Objects that would be deleted, without the objects they contain"`
+	Impact     []ImpactItem   `json:"impact" doc:"Expected impact on traffic"`
+	Warnings   []string       `json:"warnings" doc:"Settings that would be allowed but could not work"`
+	Details    []WarningItem  `json:"warning_details" doc:"The same warnings in the same order, each with its object and field"`
+	TakesOver  []string       `json:"takes_over,omitempty" doc:"Warnings about ports of this machine (e.g. of ssh or the API) that a farm takes over; they are unreachable while the farm runs"`
+	NeedsForce string         `json:"needs_force,omitempty" enum:"true" doc:"The change is rejected unless sent with force=true, which accepts the warnings"`
 }
 
 // WarningItem is a warning, and what it is about.
 type WarningItem struct {
-	Object  string `json:"object,omitempty" doc:"The object, as errors name it; nothing for the whole configuration"`
-	Field   string `json:"field,omitempty" doc:"Its field; nothing for all of it"`
+	Object  string `json:"object,omitempty" doc:"Object, as named in errors; absent for the whole configuration"`
+	Field   string `json:"field,omitempty" doc:"Field; absent for the whole object"`
 	Message string `json:"message"`
 }
 
 // ImpactItem is the cost of a change for the traffic of one farm.
 type ImpactItem struct {
 	Farm     string        `json:"farm"`
-	Cost     validate.Cost `json:"cost" enum:"connections,restart,traffic,cut" doc:"connections: new ones only have it; restart: the farm opens at another place, and clients come anew; traffic: all that the farm carries; cut: the connections and sessions of backends"`
-	Fields   []string      `json:"fields" doc:"Fields whose change costs it"`
-	Backends []string      `json:"backends,omitempty" doc:"Backends whose connections end"`
+	Cost     validate.Cost `json:"cost" enum:"connections,restart,traffic,cut" doc:"connections: applies only to new connections; restart: the listener restarts and clients must reconnect; traffic: affects all traffic of the farm; cut: closes connections and sessions of backends"`
+	Fields   []string      `json:"fields" doc:"Fields whose change has this impact"`
+	Backends []string      `json:"backends,omitempty" doc:"Backends whose connections are closed"`
 	Carried
 }
 
 // DeletionItem is an object that a change deletes, and its current traffic.
 type DeletionItem struct {
 	Kind string `json:"kind" enum:"farm,service,backend,zone,records,check,alias"`
-	Name string `json:"name" doc:"Its name, with the farm it belongs to"`
+	Name string `json:"name" doc:"Name, including the farm it belongs to"`
 	Carried
 }
 
 // Carried is the current traffic of a farm or backend; zero if unknown.
 type Carried struct {
-	Connections uint64  `json:"connections,omitempty" doc:"Connections open now; of a backend, exchanges"`
-	Rate        float64 `json:"requests_per_second,omitempty" doc:"Requests per second now; of an l4xnat farm, connections"`
+	Connections uint64  `json:"connections,omitempty" doc:"Open connections; for a backend, requests in flight"`
+	Rate        float64 `json:"requests_per_second,omitempty" doc:"Requests per second now; for an l4xnat farm, connections"`
 }
 
 // noLoad is a Load without data.

@@ -22,13 +22,13 @@ var ErrConfigFile = errors.New("the configuration file cannot be read")
 // ErrorBody is the body of every rejection.
 type ErrorBody struct {
 	// Description names the operation, Message the problem.
-	Description string `json:"description" doc:"What was being done"`
+	Description string `json:"description" doc:"Operation in progress"`
 	Error       string `json:"error" enum:"true" doc:"Always \"true\""`
-	Message     string `json:"message" doc:"What is wrong, and what is allowed"`
-	Details     string `json:"details,omitempty" doc:"More about it, where clients know the message by heart"`
-	Code        string `json:"code,omitempty" enum:"confirm_session,force" doc:"What the client can do about it: confirm_session is POST /session/confirm, then the same request again; force is the same request with the parameter force=true, which accepts what the message says"`
-	Field       string `json:"field,omitempty" doc:"Of the body, the field that is wrong, where it is one"`
-	Write       *int   `json:"write,omitempty" doc:"Of a transaction, which of its writes was refused: its position, from 0 on"`
+	Message     string `json:"message" doc:"Problem and allowed values"`
+	Details     string `json:"details,omitempty" doc:"Further details, for clients that match the message literally"`
+	Code        string `json:"code,omitempty" enum:"confirm_session,force" doc:"Remedy for the client: confirm_session: send POST /session/confirm, then repeat the request; force: repeat the request with force=true, which accepts the stated consequence"`
+	Field       string `json:"field,omitempty" doc:"Name of the invalid field in the body, if applicable"`
+	Write       *int   `json:"write,omitempty" doc:"Position (from 0) of the rejected write in a transaction"`
 }
 
 // Rejection is an error with a status. Its message is for the client; the cause is only

@@ -21,9 +21,9 @@ type field struct {
 
 func (f field) about() string {
 	if f.exact {
-		return "Only those whose " + f.name + " is this"
+		return "Only entries with this " + f.name
 	}
-	return "Only those whose " + f.name + " has this in it"
+	return "Only entries whose " + f.name + " contains this text"
 }
 
 // Shaped is an item with several variants.

@@ -12,7 +12,7 @@ import (
 type List[T any] struct {
 	Description string `json:"description"`
 	Params      []T    `json:"params"`
-	Total       *int   `json:"total,omitempty" doc:"Where limit or offset was sent: how many there are that match"`
+	Total       *int   `json:"total,omitempty" doc:"Total number of matches, if limit or offset was sent"`
 
 	n    int
 	item func(int) T
@@ -117,8 +117,8 @@ func choose[T any](n int, item func(int) T, wanted []filter, from, to int) (item
 // by Pick. Operations that return a List already have this.
 func (o *Operation) Pages(item reflect.Type) *Operation {
 	o.paged = true
-	return o.Filters(item).With("limit", "How many to list at most, 1 to 10000; all when not sent").
-		With("offset", "How many to leave out at the beginning")
+	return o.Filters(item).With("limit", "Maximum number of entries, 1 to 10000; defaults to all").
+		With("offset", "Number of entries to skip")
 }
 
 // Filters declares the item type of the response, whose fields are filters.

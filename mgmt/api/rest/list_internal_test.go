@@ -109,9 +109,9 @@ func TestFieldsThatAreShownAreFilters(t *testing.T) {
 		names = append(names, q.name+": "+q.description)
 	}
 	want := []string{
-		"name: Only those whose name has this in it", "thingname: Only those whose thingname has this in it", "state: Only those whose state is this", "switch: Only those whose switch is this",
-		"number: Only those whose number is this", "tags: Only those whose tags has this in it", "at: Only those whose at has this in it",
-		"limit: How many to list at most, 1 to 10000; all when not sent", "offset: How many to leave out at the beginning",
+		"name: Only entries whose name contains this text", "thingname: Only entries whose thingname contains this text", "state: Only entries with this state", "switch: Only entries with this switch",
+		"number: Only entries with this number", "tags: Only entries whose tags contains this text", "at: Only entries whose at contains this text",
+		"limit: Maximum number of entries, 1 to 10000; defaults to all", "offset: Number of entries to skip",
 	}
 	if !slices.Equal(names, want) {
 		t.Errorf("%q", names)

@@ -58,12 +58,12 @@ func (o *Operation) rights() map[string]any {
 }
 
 func (o *Operation) told() string {
-	text := fmt.Sprintf("Needs the permission %q.", o.Needs)
+	text := fmt.Sprintf("Requires the permission %q.", o.Needs)
 	if o.Whole() {
-		text += " Only for users who see all farms."
+		text += " Only for users with access to all farms."
 	}
 	if o.page != nil {
-		text += " A browser that is refused (Accept: text/html) is shown a page."
+		text += " A rejected browser (Accept: text/html) gets an error page."
 	}
 	return text
 }
@@ -203,7 +203,7 @@ func (o *Operation) describeTrial(schemas huma.Registry, at *huma.Operation) {
 	trial := schemas.Schema(reflect.TypeFor[Object[DryRun]](), true, "")
 	tried := at.Responses["200"]
 	if tried == nil {
-		at.Responses["200"] = &huma.Response{Description: "Only tried (dry_run)", Headers: map[string]*huma.Param{"ETag": {Ref: headerRef + "ETag"}},
+		at.Responses["200"] = &huma.Response{Description: "Dry run", Headers: map[string]*huma.Param{"ETag": {Ref: headerRef + "ETag"}},
 			Content: map[string]*huma.MediaType{"application/json": {Schema: trial}}}
 		return
 	}

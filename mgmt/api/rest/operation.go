@@ -107,7 +107,7 @@ func Op[O any](method, path string, needs rbac.Permission, summary string, handl
 		o.Pages(l.of())
 	}
 	if o.Changes() {
-		o.With(dryRun, "true to see what would be changed, and what that would cost traffic")
+		o.With(dryRun, "true to show the changes and their impact on traffic without applying them")
 	}
 	return answeredBy(o, func() huma.Operation { return o.documented(jsonContent) }, handler)
 }
@@ -183,9 +183,9 @@ func (o *Operation) TakesDocument() *Operation {
 // part of a transaction.
 func (o *Operation) Edits() *Operation {
 	o.edits = true
-	return o.With(confirmQuery, "Time, as 5m: the change goes back by itself unless it is confirmed within it").
-		With(guardQuery, "Conditions, as errors<1%,p99<200ms,backends_up>=2: the change goes back by itself when one is broken, otherwise it is confirmed").
-		With(windowQuery, "How long the guard watches, 10m when not given")
+	return o.With(confirmQuery, "Time limit, e.g. 5m: the change is reverted automatically unless confirmed in time").
+		With(guardQuery, "Conditions, e.g. errors<1%,p99<200ms,backends_up>=2: the change is reverted automatically if one is violated, otherwise confirmed").
+		With(windowQuery, "Duration of the guard; defaults to 10m")
 }
 
 // forceQuery is the query parameter that forces a change.
@@ -194,7 +194,7 @@ const forceQuery = "force"
 // Forces declares that the operation may break resolvers' trust in a signed zone. It is
 // rejected in that case, unless forced.
 func (o *Operation) Forces() *Operation {
-	return o.With(forceQuery, "true to change a signed zone although resolvers reject its names afterwards, because the parent zone has DS records for other keys")
+	return o.With(forceQuery, "true to change a signed zone even if resolvers then reject its names because the parent zone has DS records for other keys")
 }
 
 // ForcedIf declares that the operation is rejected in some cases unless forced. meaning

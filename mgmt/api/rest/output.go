@@ -8,12 +8,12 @@ import (
 // output is a response. Its tags describe it in the document.
 type output[O any] struct {
 	Status      int
-	ETag        string `header:"ETag" doc:"Number of the configuration's revision; of what is kept beside it, a revision of its own"`
+	ETag        string `header:"ETag" doc:"Revision number of the configuration; data stored beside it has its own revision"`
 	ContentType string `header:"Content-Type" hidden:"true"`
 	Disposition string `header:"Content-Disposition" hidden:"true"`
 	Cookie      string `header:"Set-Cookie" hidden:"true"`
 	Location    string `header:"Location" hidden:"true"`
-	Confirm     string `header:"Confirm-Before" doc:"Until when the change has to be confirmed, or is watched by its guard; then it goes back, or is confirmed"`
+	Confirm     string `header:"Confirm-Before" doc:"End of the confirmation period or guard; the change is then reverted or confirmed"`
 	Body        O
 }
 

@@ -16,7 +16,7 @@ import (
 func (s *Resource) changeOperations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Get, "/changes", rbac.HistoryShow, "List the changes since a revision", s.listChanges).CutsItself().
-			With("since", "Only revisions with a higher number").With("limit", "How many, 50 when not given"),
+			With("since", "Only revisions with a higher number").With("limit", "Maximum number of entries; defaults to 50"),
 		rest.Stream("/changes/stream", rbac.Open, "Watch changes and states", "Changes as they happen",
 			"an event called revision is a change of the configuration, one called pending a change that became pending or no longer is, and one called status a farm whose status is another one; the first ones tell how things are", s.watchChanges),
 	}

@@ -28,15 +28,15 @@ func (s *Resource) exportConfig(c *rest.Call) ([]byte, error) {
 
 // Applied is the actual or hypothetical effect of a document.
 type Applied struct {
-	Revision  uint64              `json:"revision" doc:"Revision in force now"`
+	Revision  uint64              `json:"revision" doc:"Active revision"`
 	Unchanged string              `json:"unchanged" enum:"true,false"`
 	DryRun    string              `json:"dry_run" enum:"true,false"`
-	Diff      string              `json:"diff" doc:"Unified difference of the documents"`
-	Deletions []rest.DeletionItem `json:"deletions" doc:"Objects that are deleted, or would be; what belongs to them is not listed"`
-	Impact    []rest.ImpactItem   `json:"impact" doc:"What it costs traffic, or would"`
-	Warnings  []string            `json:"warnings" doc:"What is allowed but cannot work"`
-	TakesOver []string            `json:"takes_over,omitempty" doc:"Those of the warnings that are about ports of this machine, e.g. of ssh or of the API, which a farm takes over: they cannot be reached there while it runs"`
-	Problems  []string            `json:"problems" doc:"Farms that do not run, and why"`
+	Diff      string              `json:"diff" doc:"Unified diff of the documents"`
+	Deletions []rest.DeletionItem `json:"deletions" doc:"Objects that are or would be deleted, without the objects they contain"`
+	Impact    []rest.ImpactItem   `json:"impact" doc:"Actual or expected impact on traffic"`
+	Warnings  []string            `json:"warnings" doc:"Settings that are allowed but cannot work"`
+	TakesOver []string            `json:"takes_over,omitempty" doc:"Warnings about ports of this machine (e.g. of ssh or the API) that a farm takes over; they are unreachable while the farm runs"`
+	Problems  []string            `json:"problems" doc:"Farms that are not running, with the reason"`
 }
 
 // applied returns the response to a change of the configuration.
@@ -164,18 +164,18 @@ func (s *Resource) reloadConfig(c *rest.Call) (rest.Object[Applied], error) {
 }
 
 func (s *Resource) configOperations() []*rest.Operation {
-	const dryRun, comment = "true to see the difference only", "Why the change is made; kept in the history"
-	const merge = "true for a document that holds a part: other farms and checks stay"
+	const dryRun, comment = "true to only show the difference", "Reason for the change, shown in the history"
+	const merge = "true for a partial document: other farms and checks remain"
 	return []*rest.Operation{
 		rest.Raw(rest.Get, "/config", rbac.ConfigShow, "Export the configuration", s.exportConfig).With("format", "yaml (default) or json"),
 		rest.Op(rest.Put, "/config", rbac.ConfigApply, "Apply a document", s.applyConfig).TakesDocument().With("dry_run", dryRun).With("comment", comment).With("merge", merge).Edits().Forces(),
 		rest.Op(rest.Post, "/config", rbac.ConfigApply, "Apply a document", s.applyConfig).TakesDocument().With("dry_run", dryRun).With("comment", comment).With("merge", merge).Edits().Forces(),
 		rest.Op(rest.Post, "/config/reload", rbac.ConfigApply, "Apply the configuration file again", s.reloadConfig).Edits().Alone(),
 		rest.Op(rest.Get, "/history", rbac.HistoryShow, "List the revisions of the configuration", s.listHistory).CutsItself().
-			With("limit", "How many, 50 when not given").With("before", "Only revisions with a lower number"),
+			With("limit", "Maximum number of entries; defaults to 50").With("before", "Only revisions with a lower number"),
 		rest.Op(rest.Get, "/history/{revision}", rbac.HistoryShow, "Get a revision", s.getRevision),
 		rest.Op(rest.Get, "/history/{revision}/diff", rbac.HistoryShow, "Compare two revisions", s.diffRevision).
-			With("from", "The revision to compare with, or a tag; the one before when not given"),
-		rest.Op(rest.Post, "/history/rollback", rbac.HistoryRollback, "Go back to a revision", s.rollback).Body(rollbackFields{}).Refers().Edits().Forces(),
+			With("from", "Revision or tag to compare with; defaults to the previous revision"),
+		rest.Op(rest.Post, "/history/rollback", rbac.HistoryRollback, "Restore a revision", s.rollback).Body(rollbackFields{}).Refers().Edits().Forces(),
 	}
 }

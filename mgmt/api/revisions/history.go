@@ -30,11 +30,11 @@ type RevisionView struct {
 	Author  string    `json:"author"`
 	Source  string    `json:"source"`
 	Comment string    `json:"comment"`
-	Tags    []string  `json:"tags,omitempty" doc:"Its names; a revision with one is kept"`
-	Diff    string    `json:"diff,omitempty" doc:"Unified difference to the revision before"`
+	Tags    []string  `json:"tags,omitempty" doc:"Tags of the revision; a tagged revision is never discarded"`
+	Diff    string    `json:"diff,omitempty" doc:"Unified diff to the previous revision"`
 
-	DiffOmitted bool   `json:"diff_omitted,omitempty" doc:"There is a difference, which cannot be shown any more"`
-	DiffNote    string `json:"diff_note,omitempty" doc:"Why it cannot be shown"`
+	DiffOmitted bool   `json:"diff_omitted,omitempty" doc:"There is a difference, but it can no longer be shown"`
+	DiffNote    string `json:"diff_note,omitempty" doc:"Reason why it cannot be shown"`
 }
 
 func revisionView(r store.Revision) RevisionView {
@@ -123,7 +123,7 @@ func (s *Resource) getRevision(c *rest.Call) (rest.Object[RevisionView], error) 
 type DiffView struct {
 	From uint64 `json:"from"`
 	To   uint64 `json:"to"`
-	Diff string `json:"diff" doc:"Unified difference of the documents, empty when they are equal"`
+	Diff string `json:"diff" doc:"Unified diff of the documents; empty if they are equal"`
 }
 
 // diffRevision compares a revision with its predecessor or with the revision from.
@@ -154,7 +154,7 @@ type rollbackFields struct{}
 // Params lists the fields for help responses and OpenAPI.
 func (rollbackFields) Params() []validate.Param {
 	return []validate.Param{{Name: "revision", Format: "string", Options: []string{"non_blank", "required"},
-		Description: "Revision whose content becomes the newest one: its number, or a tag."}}
+		Description: "Revision to restore as the latest one: its number or a tag."}}
 }
 
 func (s *Resource) rollback(c *rest.Call) (rest.Object[Applied], error) {

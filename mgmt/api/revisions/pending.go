@@ -15,31 +15,31 @@ import (
 // PendingView describes the change that is reverted unless it is confirmed.
 type PendingView struct {
 	Pending  string    `json:"pending" enum:"true,false"`
-	Revision uint64    `json:"revision,omitempty" doc:"The change; it is in force"`
-	Base     uint64    `json:"base,omitempty" doc:"The revision that comes back"`
+	Revision uint64    `json:"revision,omitempty" doc:"Change, already in effect"`
+	Base     uint64    `json:"base,omitempty" doc:"Revision to be restored"`
 	Author   string    `json:"author,omitempty"`
 	Source   string    `json:"source,omitempty"`
 	Comment  string    `json:"comment,omitempty"`
-	Farms    []string  `json:"farms,omitempty" doc:"Those it touches"`
+	Farms    []string  `json:"farms,omitempty" doc:"Affected objects"`
 	Since    time.Time `json:"since,omitzero"`
-	Until    time.Time `json:"until,omitzero" doc:"When it goes back or, with a guard, is confirmed"`
-	Left     int64     `json:"left,omitempty" doc:"Seconds until then"`
-	Guard    string    `json:"guard,omitempty" doc:"The conditions of its guard; missing when somebody has to confirm it"`
-	Measured []string  `json:"measured,omitempty" doc:"What its guard has found of each condition"`
-	Problem  string    `json:"problem,omitempty" doc:"Why it could not go back yet"`
+	Until    time.Time `json:"until,omitzero" doc:"Time of the automatic revert or, with a guard, confirmation"`
+	Left     int64     `json:"left,omitempty" doc:"Remaining seconds"`
+	Guard    string    `json:"guard,omitempty" doc:"Conditions of its guard; absent if it needs confirmation"`
+	Measured []string  `json:"measured,omitempty" doc:"Current result of each guard condition"`
+	Problem  string    `json:"problem,omitempty" doc:"Reason why it has not been reverted yet"`
 	// Last is the outcome of the previous one.
-	Last *EndedView `json:"last,omitempty" doc:"What became of the last one since mgmt was started"`
+	Last *EndedView `json:"last,omitempty" doc:"Result of the last attempt since mgmt started"`
 }
 
 // EndedView is the outcome of a pending change.
 type EndedView struct {
 	Revision uint64    `json:"revision"`
 	Outcome  string    `json:"outcome" enum:"confirmed,taken back,went back"`
-	Reason   string    `json:"reason,omitempty" doc:"Why it went back, or what its guard measured"`
+	Reason   string    `json:"reason,omitempty" doc:"Reason for the revert, or measurements of the guard"`
 	Author   string    `json:"author"`
 	Source   string    `json:"source"`
 	At       time.Time `json:"at"`
-	Now      uint64    `json:"now" doc:"The revision in force since"`
+	Now      uint64    `json:"now" doc:"Revision in effect since then"`
 }
 
 // pendingView describes the pending change as far as the caller may see it.
@@ -139,9 +139,9 @@ func (s *Resource) takeBack(c *rest.Call) (rest.Object[PendingView], error) {
 
 func (s *Resource) pendingOperations() []*rest.Operation {
 	return []*rest.Operation{
-		rest.Op(rest.Post, "/transactions", rbac.Open, "Make several changes as one", s.transact).Body(transactionFields{}).Refers().Edits().Forces().Alone(),
-		rest.Op(rest.Get, "/pending", rbac.Open, "Get the change that is pending", s.getPending),
-		rest.Op(rest.Delete, "/pending", rbac.Open, "Take the pending change back", s.takeBack),
+		rest.Op(rest.Post, "/transactions", rbac.Open, "Apply several changes as one transaction", s.transact).Body(transactionFields{}).Refers().Edits().Forces().Alone(),
+		rest.Op(rest.Get, "/pending", rbac.Open, "Get the pending change", s.getPending),
+		rest.Op(rest.Delete, "/pending", rbac.Open, "Revert the pending change", s.takeBack),
 		rest.Op(rest.Post, "/history/{revision}/confirm", rbac.Open, "Confirm the pending change", s.confirm),
 	}
 }

@@ -15,7 +15,7 @@ import (
 type TagView struct {
 	Name     string    `json:"name"`
 	Revision uint64    `json:"revision"`
-	Time     time.Time `json:"time" doc:"When it was given"`
+	Time     time.Time `json:"time" doc:"Time it was added"`
 	Author   string    `json:"author"`
 	Comment  string    `json:"comment"`
 }
@@ -36,9 +36,9 @@ type tagFields struct{}
 // Params lists the fields for help responses and OpenAPI.
 func (tagFields) Params() []validate.Param {
 	return []validate.Param{
-		{Name: "name", Format: "string", Options: []string{"non_blank", "required"}, Description: "A letter, then letters, digits and . _ -, at most 64 in all."},
-		{Name: "revision", Format: "integer", Interval: "1,", Description: "The revision; the newest when not sent."},
-		{Name: "comment", Format: "string", Description: "What it is for."},
+		{Name: "name", Format: "string", Options: []string{"non_blank", "required"}, Description: "Name of the tag: starts with a letter, followed by letters, digits and . _ -, at most 64 characters."},
+		{Name: "revision", Format: "integer", Interval: "1,", Description: "Revision to tag; defaults to the latest."},
+		{Name: "comment", Format: "string", Description: "Purpose."},
 	}
 }
 
@@ -142,7 +142,7 @@ func tagsOf(tags []store.Tag, revision uint64) (out []string) {
 func (s *Resource) tagOperations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Get, "/history/tags", rbac.HistoryShow, "List the tags of revisions", s.listTags),
-		rest.Op(rest.Post, "/history/tags", rbac.HistoryRollback, "Give a revision a tag", s.addTag).Body(tagFields{}).Refers().Created(),
+		rest.Op(rest.Post, "/history/tags", rbac.HistoryRollback, "Tag a revision", s.addTag).Body(tagFields{}).Refers().Created(),
 		rest.Op(rest.Delete, "/history/tags/{tag}", rbac.HistoryRollback, "Delete a tag", s.deleteTag),
 	}
 }

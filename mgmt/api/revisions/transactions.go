@@ -40,7 +40,7 @@ type WriteAnswer struct {
 	Method string `json:"method"`
 	Path   string `json:"path"`
 	Status int    `json:"status"`
-	Body   any    `json:"body" doc:"As it is alone; states are those before the transaction is in force"`
+	Body   any    `json:"body" doc:"Response to the write on its own; states are those before the transaction is applied"`
 }
 
 // Transacted is the result of a transaction.
@@ -56,8 +56,8 @@ type transactionFields struct{}
 func (transactionFields) Params() []validate.Param {
 	return []validate.Param{
 		{Name: "writes", Format: "object", Options: []string{"non_blank", "required", "list"},
-			Description: fmt.Sprintf("At most %d changes of the configuration, made in this order: objects with method (POST, PUT or DELETE), path and body, as each call has them alone.", maxWrites)},
-		{Name: "comment", Format: "string", Description: "Why; kept in the history. A list of what is done when not sent."},
+			Description: fmt.Sprintf("Up to %d configuration changes, applied in this order: objects with the method (POST, PUT or DELETE), path and body of the individual API call.", maxWrites)},
+		{Name: "comment", Format: "string", Description: "Reason for the change, shown in the history; defaults to a list of the changes."},
 	}
 }
 

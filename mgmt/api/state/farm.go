@@ -7,20 +7,20 @@ import (
 // FarmItem is a short description of a farm.
 type FarmItem struct {
 	FarmName string       `json:"farmname" filter:"name"`
-	Profile  farm.Profile `json:"profile" doc:"https for an http farm whose listener speaks TLS"`
+	Profile  farm.Profile `json:"profile" doc:"https for an http farm with a TLS listener"`
 	Status   farm.Status  `json:"status"`
 	FarmState
 	VIP   string `json:"vip"`
-	VPort string `json:"vport" doc:"A text in lists, of an http farm too: clients of the family read nothing else there"`
+	VPort string `json:"vport" doc:"Text in lists, also for http farms, as compatible clients expect"`
 	// Comment and Tags are set by operators.
-	Comment string   `json:"comment,omitempty" doc:"What the farm is for, in words of its people"`
-	Tags    []string `json:"tags,omitempty" filter:"tag" doc:"Words by which lists show some of the farms"`
+	Comment string   `json:"comment,omitempty" doc:"Description of the farm (free text)"`
+	Tags    []string `json:"tags,omitempty" filter:"tag" doc:"Tags for filtering lists of farms"`
 }
 
 // FarmLine is a farm in the list and in the status of the appliance.
 type FarmLine struct {
 	FarmItem
-	Problem string `json:"problem,omitempty" doc:"Why the farm does not run: what keeps it from running, or why its last start was refused"`
+	Problem string `json:"problem,omitempty" doc:"Reason why the farm is not running, or why its last start failed"`
 }
 
 func (m *Moment) item(f *farm.Farm, status farm.Status) FarmItem {

@@ -17,14 +17,14 @@ type Resolved interface {
 
 // Resolution describes how a backend got its address from a host name.
 type Resolution struct {
-	Resolve   string     `json:"resolve" enum:"first,all,srv" doc:"What the name stands for"`
+	Resolve   string     `json:"resolve" enum:"first,all,srv" doc:"Resolution of the name"`
 	Name      string     `json:"name"`
-	Of        *int       `json:"of,omitempty" doc:"Number of the backend whose name gave this one: it is changed there"`
-	Addresses []string   `json:"addresses" doc:"That are in use"`
-	Told      *time.Time `json:"told,omitempty" doc:"When the name server told them last; absent when nobody did since the start"`
-	Age       *int64     `json:"age,omitempty" doc:"Seconds since then"`
-	TTL       *int64     `json:"ttl,omitempty" doc:"Seconds for which the name server says that they hold"`
-	Problem   string     `json:"problem,omitempty" doc:"Why the name is not resolved at the moment; the last addresses are kept"`
+	Of        *int       `json:"of,omitempty" doc:"Number of the backend whose host name resolved to this one; change it there"`
+	Addresses []string   `json:"addresses" doc:"Number in use"`
+	Told      *time.Time `json:"told,omitempty" doc:"Time of the last successful resolution; absent if none since startup"`
+	Age       *int64     `json:"age,omitempty" doc:"Seconds elapsed since then"`
+	TTL       *int64     `json:"ttl,omitempty" doc:"TTL from the name server, in seconds"`
+	Problem   string     `json:"problem,omitempty" doc:"Reason why the name cannot be resolved at the moment; the last addresses are kept"`
 }
 
 // Resolution returns that of a backend with a host name, nil for others.

@@ -29,9 +29,9 @@ type Session struct {
 	ID          int     `json:"id" doc:"Number of the backend in its service or farm"`
 	Session     string  `json:"session"`
 	BackendIP   string  `json:"backend_ip"`
-	BackendPort *uint16 `json:"backend_port" doc:"null for a backend of an l4xnat farm that keeps the client's port"`
+	BackendPort *uint16 `json:"backend_port" doc:"null if a backend of an l4xnat farm keeps the client's port"`
 	Service     string  `json:"service,omitempty" doc:"Absent in l4xnat farms"`
 	// TTL is nil for static sessions.
-	TTL  *string `json:"ttl" doc:"Time left when it is not used again, like 54m5s; null when it is static"`
+	TTL  *string `json:"ttl" doc:"Remaining time if unused, e.g. 54m5s; null for a static session"`
 	Type string  `json:"type" enum:"static,dynamic"`
 }

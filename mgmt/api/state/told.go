@@ -7,23 +7,23 @@ import (
 
 // FarmState splits the status of a farm into its independent parts.
 type FarmState struct {
-	Configured  string `json:"configured" enum:"up,down" doc:"What was ordered: down once it was stopped"`
-	Maintenance string `json:"maintenance" enum:"none,some,all" doc:"How many of its backends an operator took out"`
-	Actual      string `json:"actual" enum:"up,outdated,down" doc:"What is: up where clients are taken, outdated where that is by an older configuration"`
+	Configured  string `json:"configured" enum:"up,down" doc:"Configured status: down after it was stopped"`
+	Maintenance string `json:"maintenance" enum:"none,some,all" doc:"Number of backends in maintenance"`
+	Actual      string `json:"actual" enum:"up,outdated,down" doc:"Actual status: up if clients are accepted, outdated if an older configuration is in use"`
 }
 
 // ServiceState does so for a service.
 type ServiceState struct {
-	Configured  string `json:"configured" enum:"up,down" doc:"What was ordered: down once its farm was stopped"`
-	Maintenance string `json:"maintenance" enum:"none,some,all" doc:"How many of its backends an operator took out"`
-	Actual      string `json:"actual" enum:"up,down" doc:"What is: up where a backend may be used, or the service answers itself"`
+	Configured  string `json:"configured" enum:"up,down" doc:"Configured status: down after its farm was stopped"`
+	Maintenance string `json:"maintenance" enum:"none,some,all" doc:"Number of backends in maintenance"`
+	Actual      string `json:"actual" enum:"up,down" doc:"Actual status: up if a backend can be used or the service responds itself"`
 }
 
 // BackendState does so for a backend.
 type BackendState struct {
-	Configured  string `json:"configured" enum:"up,down" doc:"What was ordered: down once its farm was stopped"`
-	Maintenance string `json:"maintenance" enum:"none,drain,cut" doc:"How an operator took it out"`
-	Actual      string `json:"actual" enum:"up,down,ejected,undefined" doc:"What is known of it, in maintenance or not; undefined where nobody has asked it yet"`
+	Configured  string `json:"configured" enum:"up,down" doc:"Configured status: down after its farm was stopped"`
+	Maintenance string `json:"maintenance" enum:"none,drain,cut" doc:"Maintenance mode set by an operator"`
+	Actual      string `json:"actual" enum:"up,down,ejected,undefined" doc:"Health status, regardless of maintenance; undefined before the first check"`
 }
 
 // FarmState returns the state of a farm.

@@ -28,7 +28,7 @@ func aliasOperations() (out []*rest.Operation) {
 
 // AliasView is the alias of an address or interface.
 type AliasView struct {
-	ID    string `json:"id" doc:"An address, or the name of an interface"`
+	ID    string `json:"id" doc:"Address or interface name"`
 	Alias string `json:"alias"`
 }
 

@@ -20,9 +20,9 @@ func (s *Resource) auditOperations() []*rest.Operation {
 		return nil
 	}
 	return []*rest.Operation{
-		rest.Op(rest.Get, "/audit", rbac.LogShow, "List who wrote or was refused", s.listAudit).CutsItself().
-			With("limit", "How many, 50 when not given").With("before", "Only calls with a lower number"),
-		rest.File(rest.Get, "/audit/export", rbac.LogDownload, "Download who wrote or was refused", rest.DownloadType, s.exportAudit),
+		rest.Op(rest.Get, "/audit", rbac.LogShow, "List the audit log", s.listAudit).CutsItself().
+			With("limit", "Maximum number of entries; defaults to 50").With("before", "Only entries with a lower number"),
+		rest.File(rest.Get, "/audit/export", rbac.LogDownload, "Download the audit log", rest.DownloadType, s.exportAudit),
 	}
 }
 

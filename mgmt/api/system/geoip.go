@@ -35,24 +35,24 @@ func (s *Resource) geoipOperations() []*rest.Operation {
 	}
 	const path = "/system/geoip"
 	return []*rest.Operation{
-		rest.Op(rest.Get, path, rbac.SystemMenu, "Get what is known of the GeoIP database", s.getGeoIP),
+		rest.Op(rest.Get, path, rbac.SystemMenu, "Get the GeoIP database", s.getGeoIP),
 		rest.Op(rest.Put, path, rbac.SystemModify, "Upload a GeoIP database in the MaxMind DB format", s.uploadGeoIP).TakesFile(mmdbTypes),
 		rest.Op(rest.Delete, path, rbac.SystemModify, "Delete the GeoIP database", s.deleteGeoIP),
-		rest.Op(rest.Get, path+"/{address}", rbac.SystemMenu, "Get where an address is", s.findPlace),
+		rest.Op(rest.Get, path+"/{address}", rbac.SystemMenu, "Look up the location of an address", s.findPlace),
 	}
 }
 
 // GeoIPView describes the location database.
 type GeoIPView struct {
-	Installed   string `json:"installed" enum:"true,false" doc:"Whether there is one"`
-	Kind        string `json:"kind,omitempty" doc:"What it calls itself"`
-	Built       string `json:"built,omitempty" doc:"When its maker made it"`
-	Uploaded    string `json:"uploaded,omitempty" doc:"When it was uploaded"`
-	By          string `json:"by,omitempty" doc:"Who uploaded it"`
-	Countries   int    `json:"countries_known,omitempty" doc:"How many countries its nets are in"`
-	Nets4       int    `json:"nets_ipv4,omitempty" doc:"How many nets of IPv4 it tells apart"`
-	Nets6       int    `json:"nets_ipv6,omitempty" doc:"How many nets of IPv6 it tells apart"`
-	Coordinates string `json:"has_coordinates,omitempty" enum:"true,false" doc:"Whether it has coordinates, which algorithm nearest needs"`
+	Installed   string `json:"installed" enum:"true,false" doc:"true if one exists"`
+	Kind        string `json:"kind,omitempty" doc:"Reported name"`
+	Built       string `json:"built,omitempty" doc:"Build time of the database"`
+	Uploaded    string `json:"uploaded,omitempty" doc:"Upload time"`
+	By          string `json:"by,omitempty" doc:"User who uploaded it"`
+	Countries   int    `json:"countries_known,omitempty" doc:"Number of countries in the database"`
+	Nets4       int    `json:"nets_ipv4,omitempty" doc:"Number of IPv4 networks in the database"`
+	Nets6       int    `json:"nets_ipv6,omitempty" doc:"Number of IPv6 networks in the database"`
+	Coordinates string `json:"has_coordinates,omitempty" enum:"true,false" doc:"true if it contains coordinates, which algorithm nearest needs"`
 }
 
 func viewGeoIP(i geoip.Info) GeoIPView {
@@ -122,11 +122,11 @@ func placesUsed(cfg *farm.Config) string {
 // PlaceView is the location of an address.
 type PlaceView struct {
 	Address     string `json:"address"`
-	Known       string `json:"known" enum:"true,false" doc:"Whether the database knows anything of it"`
+	Known       string `json:"known" enum:"true,false" doc:"true if the database contains the address"`
 	Country     string `json:"country,omitempty" doc:"ISO 3166-1"`
 	Continent   string `json:"continent,omitempty" enum:"AF,AN,AS,EU,NA,OC,SA" doc:"Africa, Antarctica, Asia, Europe, North America, Oceania, South America"`
 	Coordinates string `json:"coordinates,omitempty" doc:"Latitude and longitude in degrees"`
-	Net         string `json:"net" doc:"All of it is there"`
+	Net         string `json:"net" doc:"The capture is complete"`
 }
 
 func (s *Resource) findPlace(c *rest.Call) (rest.Object[PlaceView], error) {

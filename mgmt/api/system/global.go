@@ -35,19 +35,19 @@ func Names(s Settings) []string {
 
 // GlobalSettings holds settings of the appliance outside of the configuration.
 type GlobalSettings struct {
-	Names []string `json:"api_names" doc:"Names by which browsers may reach the API, besides those of its certificate and of the host"`
+	Names []string `json:"api_names" doc:"Additional host names that browsers may use for the API, besides those of its certificate and of the machine"`
 	// MinTTL and MaxTTL bound the TTL of a host name's address.
-	MinTTL int64 `json:"resolve_min_ttl" doc:"Seconds for which the address of a backend's host name is believed at least, whatever the name server says"`
-	MaxTTL int64 `json:"resolve_max_ttl" doc:"Seconds for which it is believed at most"`
+	MinTTL int64 `json:"resolve_min_ttl" doc:"Minimum TTL used for the address of a backend's host name, in seconds"`
+	MaxTTL int64 `json:"resolve_max_ttl" doc:"Maximum TTL used, in seconds"`
 	// GoneTime is the delay after which the last addresses of a name without addresses are
 	// withdrawn.
-	GoneTime int64 `json:"resolve_gone_time" doc:"Seconds a name may be without addresses until gslb services no longer answer with its last ones"`
+	GoneTime int64 `json:"resolve_gone_time" doc:"Time in seconds after which gslb services stop returning the last known addresses of a name that no longer resolves"`
 	// Life is the idle timeout of login sessions.
-	Life int64 `json:"session_timeout" doc:"Minutes for which people stay logged in without a request"`
+	Life int64 `json:"session_timeout" doc:"Session idle timeout, in minutes"`
 	// LogLevel is nil if the start-up setting applies.
-	LogLevel  *string `json:"log_level" doc:"How much mgmt logs; null: as much as SLUICE_LOG says"`
-	OrderTime int64   `json:"le_renewal_timeout" doc:"Seconds the order or renewal of one certificate may take, besides the wait for DNS records"`
-	Develops  string  `json:"cors_devel_mode" enum:"true,false" doc:"Whether pages on the machine of who is logged in may use the API with the cookie of a session"`
+	LogLevel  *string `json:"log_level" doc:"Log level of mgmt; null uses SLUICE_LOG"`
+	OrderTime int64   `json:"le_renewal_timeout" doc:"Timeout for ordering or renewing a certificate, in seconds, not counting the wait for DNS records"`
+	Develops  string  `json:"cors_devel_mode" enum:"true,false" doc:"true if pages on the machine of a logged-in user may use the API with a session cookie"`
 	Fixed
 }
 

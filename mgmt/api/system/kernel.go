@@ -22,7 +22,7 @@ type Kernel interface {
 type KernelObject struct {
 	Kind   string `json:"kind" doc:"table, address, sysctl, firewall, listener, …"`
 	Name   string `json:"name"`
-	Detail string `json:"detail,omitempty" doc:"What it is for, what was there before"`
+	Detail string `json:"detail,omitempty" doc:"Purpose, or description of the previous state"`
 }
 
 func (s *Resource) kernelOperations() []*rest.Operation {
@@ -30,8 +30,8 @@ func (s *Resource) kernelOperations() []*rest.Operation {
 		return nil
 	}
 	return []*rest.Operation{
-		rest.Op(rest.Get, "/system/kernel", rbac.SystemMenu, "List what the appliance has set in the kernel", s.listKernel).OfAll(),
-		rest.Op(rest.Post, "/system/kernel/clean", rbac.RootOnly, "Remove what the appliance has set in the kernel", s.cleanKernel),
+		rest.Op(rest.Get, "/system/kernel", rbac.SystemMenu, "List kernel settings made by the appliance", s.listKernel).OfAll(),
+		rest.Op(rest.Post, "/system/kernel/clean", rbac.RootOnly, "Remove kernel settings made by the appliance", s.cleanKernel),
 	}
 }
 

@@ -30,7 +30,7 @@ type languageFields struct{}
 
 // Params are the fields of the body.
 func (languageFields) Params() []validate.Param {
-	return []validate.Param{{Name: "language", PossibleValues: Languages(), Options: []string{"non_blank", "required"}, Description: "Language of the web interface. Messages of the API and the command line are English."}}
+	return []validate.Param{{Name: "language", PossibleValues: Languages(), Options: []string{"non_blank", "required"}, Description: "Language of the web interface. The API and the command line always use English."}}
 }
 
 func (s *Resource) language() string {

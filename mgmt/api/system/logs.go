@@ -32,7 +32,7 @@ func (s *Resource) logOperations() []*rest.Operation {
 // LogItem is a log file.
 type LogItem struct {
 	File string `json:"file"`
-	Date string `json:"date" doc:"When it was last written to"`
+	Date string `json:"date" doc:"Time of the last write"`
 	Size int64  `json:"size" doc:"Bytes"`
 }
 
@@ -61,7 +61,7 @@ func (s *Resource) logIDs(c *rest.Call) IDs {
 // LogLines are lines of a log.
 type LogLines struct {
 	Description string   `json:"description"`
-	Log         []string `json:"log" doc:"The newest first"`
+	Log         []string `json:"log" doc:"Newest first"`
 }
 
 func (s *Resource) lastLines(c *rest.Call) (LogLines, error) {

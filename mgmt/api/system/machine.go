@@ -32,29 +32,29 @@ type Machine struct {
 
 // Timekeeping describes the time service and its accuracy.
 type Timekeeping struct {
-	Service      string   `json:"service" doc:"chrony, systemd-timesyncd or empty: nothing that can be set"`
+	Service      string   `json:"service" doc:"Time service: chrony or systemd-timesyncd; empty if none can be configured"`
 	Synchronised string   `json:"synchronised" enum:"true,false,unknown"`
-	Offset       *float64 `json:"offset,omitempty" doc:"Seconds by which the clock is ahead of its source"`
-	Source       string   `json:"source,omitempty" doc:"Where the time comes from"`
+	Offset       *float64 `json:"offset,omitempty" doc:"Offset of the clock from its source, in seconds; positive if ahead"`
+	Source       string   `json:"source,omitempty" doc:"Time source"`
 }
 
 // SyslogServer describes the delivery to a remote syslog server.
 type SyslogServer struct {
 	Server        string     `json:"server"`
-	Sent          uint64     `json:"sent" doc:"Messages that were sent"`
-	Waiting       int        `json:"waiting" doc:"Messages that wait, as for a server that is away"`
-	Dropped       uint64     `json:"dropped" doc:"Messages that were dropped, because too many waited"`
-	Reconnects    uint64     `json:"reconnects" doc:"How often a connection ended and another one was made"`
-	Problem       string     `json:"problem,omitempty" doc:"Why it does not take messages now"`
-	LastError     string     `json:"last_error,omitempty" doc:"What went wrong last"`
-	LastErrorTime *time.Time `json:"last_error_time,omitempty" doc:"When that was"`
+	Sent          uint64     `json:"sent" doc:"Messages sent"`
+	Waiting       int        `json:"waiting" doc:"Queued messages, e.g. while a server is unreachable"`
+	Dropped       uint64     `json:"dropped" doc:"Messages dropped because the queue was full"`
+	Reconnects    uint64     `json:"reconnects" doc:"Number of reconnects"`
+	Problem       string     `json:"problem,omitempty" doc:"Reason why it does not accept messages now"`
+	LastError     string     `json:"last_error,omitempty" doc:"Last error"`
+	LastErrorTime *time.Time `json:"last_error_time,omitempty" doc:"Time of that event"`
 }
 
 // Unsettled describes the difference between settings and the machine.
 type Unsettled struct {
-	Configured string `json:"configured" enum:"up,down,unset" doc:"What was ordered: unset leaves what the machine has"`
-	Actual     string `json:"actual" enum:"up,down,unknown" doc:"What is: up where the settings are in force, unknown where nothing was ordered"`
-	Problem    string `json:"problem,omitempty" doc:"What of this is not in force, and why"`
+	Configured string `json:"configured" enum:"up,down,unset" doc:"Configured value; unset keeps the machine's setting"`
+	Actual     string `json:"actual" enum:"up,down,unknown" doc:"Actual status: up if the settings are applied, unknown if none are configured"`
+	Problem    string `json:"problem,omitempty" doc:"Settings that are not applied, with reasons"`
 }
 
 func (u *Unsettled) tell(of Unsettled) { *u = of }
@@ -122,8 +122,8 @@ func order(section string, of *farm.System) string {
 type (
 	dnsView struct {
 		Unsettled
-		InForce   []string `json:"in_force" doc:"Name servers the machine asks now"`
-		ManagedBy string   `json:"managed_by,omitempty" doc:"Who else writes the name servers of the machine"`
+		InForce   []string `json:"in_force" doc:"Name servers in use on the machine"`
+		ManagedBy string   `json:"managed_by,omitempty" doc:"Other program that manages the name servers of the machine"`
 	}
 	ntpView struct {
 		Unsettled
@@ -132,16 +132,16 @@ type (
 	sshView  struct{ Unsettled }
 	snmpView struct {
 		Unsettled
-		Agent string `json:"agent,omitempty" doc:"What became of the subagent for farms"`
+		Agent string `json:"agent,omitempty" doc:"Status of the SNMP subagent for farms"`
 	}
 	httpView struct {
 		Unsettled
-		Listens string `json:"listens,omitempty" doc:"Where the API listens on the network now"`
+		Listens string `json:"listens,omitempty" doc:"Current listen address of the API"`
 	}
 	proxyView  struct{ Unsettled }
 	syslogView struct {
 		Unsettled
-		Delivery []SyslogServer `json:"delivery" doc:"What became of messages to each server, since mgmt was started or the server was set"`
+		Delivery []SyslogServer `json:"delivery" doc:"Delivery counters per server, since mgmt started or the server was configured"`
 	}
 )
 

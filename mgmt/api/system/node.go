@@ -15,7 +15,7 @@ const logLevel, orderTime, develops = "log_level", "le_renewal_timeout", "cors_d
 // Fixed holds settings of the family that have a fixed value here.
 type Fixed struct {
 	StopGrace  int64  `json:"http_farm_stop_grace_time" doc:"Always 30: each farm has its own grace"`
-	SIP        string `json:"l4xnat_sip_params" doc:"Always empty: the kernel takes them from /etc/modprobe.d"`
+	SIP        string `json:"l4xnat_sip_params" doc:"Always empty: the kernel reads them from /etc/modprobe.d"`
 	Announces  string `json:"arp_announce" enum:"false" doc:"Always false: see the fields of a change"`
 	Sync       string `json:"ssyncd" enum:"false" doc:"Always false: see the fields of a change"`
 	Duplicated string `json:"duplicated_network" enum:"false" doc:"Always false: see the fields of a change"`

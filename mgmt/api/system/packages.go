@@ -18,24 +18,24 @@ func (s *Resource) packageOperations() []*rest.Operation {
 	if s.deps.Packages == nil {
 		return nil
 	}
-	return []*rest.Operation{rest.Op(rest.Get, "/system/packages", rbac.SystemMenu, "Get which updates the system knows of", s.getPackages)}
+	return []*rest.Operation{rest.Op(rest.Get, "/system/packages", rbac.SystemMenu, "Get the available system updates", s.getPackages)}
 }
 
 // PackagesView lists the available updates.
 type PackagesView struct {
 	Message  string          `json:"message"`
-	Checked  string          `json:"last_check" doc:"When the lists were fetched that the system looks into; blank when that is not known"`
+	Checked  string          `json:"last_check" doc:"Time the package lists were fetched; empty if unknown"`
 	Status   packages.Status `json:"status" enum:"Updated,Updates available,unknown"`
-	Number   int             `json:"number" doc:"How many packages would be updated"`
+	Number   int             `json:"number" doc:"Number of packages to update"`
 	Packages []PackageView   `json:"packages"`
 }
 
 // PackageView is one update.
 type PackageView struct {
 	Name     string `json:"name"`
-	From     string `json:"from" doc:"Version that is installed; blank for a package that would be new"`
+	From     string `json:"from" doc:"Installed version; empty for a new package"`
 	To       string `json:"to"`
-	Security string `json:"security" enum:"true,false" doc:"Whether it comes from a source of security updates"`
+	Security string `json:"security" enum:"true,false" doc:"true if it is a security update"`
 }
 
 // packagesTime bounds the search for updates.

@@ -35,7 +35,7 @@ func (s *Resource) systemOperations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Get, "/schema", rbac.Open, "Get the schema of everything that can be configured", s.getSchema),
 		rest.Op(rest.Get, "/system/version", rbac.Open, "Get the versions", s.version),
-		rest.Op(rest.Get, "/system/info", rbac.Open, "Get what clients adapt to", s.info),
+		rest.Op(rest.Get, "/system/info", rbac.Open, "Get the capabilities of the API", s.info),
 		rest.Op(rest.Get, "/system/global", rbac.SystemMenu, "Get the settings of the appliance", s.getGlobal).Of(s.global),
 		rest.Op(rest.Post, "/system/global", rbac.SystemModify, "Change the settings of the appliance", s.setGlobal).Body(&validate.GlobalSettings).Of(s.global),
 		rest.Op(rest.Put, "/system/global", rbac.SystemModify, "Change the settings of the appliance", s.setGlobal).Body(&validate.GlobalSettings).Of(s.global),
@@ -47,7 +47,7 @@ func (s *Resource) systemOperations() []*rest.Operation {
 type VersionView struct {
 	Kernel    string `json:"kernel_version"`
 	Sluice    string `json:"sluice_version"`
-	Family    string `json:"zevenet_version" doc:"The same, under the key clients of the family read"`
+	Family    string `json:"zevenet_version" doc:"The same value under the key for compatible clients"`
 	Hostname  string `json:"hostname"`
 	Date      string `json:"system_date"`
 	Appliance string `json:"appliance_version"`
@@ -70,13 +70,13 @@ func (s *Resource) versions() VersionView {
 type InfoView struct {
 	VersionView
 	User      string   `json:"user"`
-	AllFarms  string   `json:"all_farms" enum:"true,false" doc:"Whether the user sees all farms, which some operations require"`
-	Supported []string `json:"supported_zapi_versions" doc:"Generations of the API that are served"`
+	AllFarms  string   `json:"all_farms" enum:"true,false" doc:"true if the user has access to all farms, which some operations require"`
+	Supported []string `json:"supported_zapi_versions" doc:"Supported API generations"`
 	Last      string   `json:"last_zapi_version"`
 	Edition   string   `json:"edition" enum:"enterprise,community"`
 	Language  string   `json:"language"`
 	Platform  string   `json:"platform"`
-	Life      int64    `json:"session_timeout" doc:"Minutes for which people stay logged in without a request"`
+	Life      int64    `json:"session_timeout" doc:"Session idle timeout, in minutes"`
 }
 
 func (s *Resource) info(c *rest.Call) (rest.Object[InfoView], error) {
@@ -89,12 +89,12 @@ func (s *Resource) info(c *rest.Call) (rest.Object[InfoView], error) {
 // StatusView is the status of the whole appliance.
 type StatusView struct {
 	Version  string           `json:"version"`
-	Started  time.Time        `json:"started" doc:"When mgmt was started"`
+	Started  time.Time        `json:"started" doc:"Start time of mgmt"`
 	Revision uint64           `json:"revision" doc:"Revision of the stored configuration"`
-	Settled  string           `json:"settled" enum:"true,false" doc:"Whether the engine runs that revision"`
-	Problems []string         `json:"problems" doc:"What is wrong with the appliance itself, and which settings of the machine are not in force, and why"`
+	Settled  string           `json:"settled" enum:"true,false" doc:"true if the engine runs that revision"`
+	Problems []string         `json:"problems" doc:"Problems of the appliance itself and machine settings that are not applied, with reasons"`
 	Engine   state.Engine     `json:"engine"`
-	Pending  *PendingChange   `json:"pending,omitempty" doc:"The change that goes back by itself unless it is confirmed"`
+	Pending  *PendingChange   `json:"pending,omitempty" doc:"Change that is reverted automatically unless confirmed"`
 	Roles    []Role           `json:"roles"`
 	Farms    []state.FarmLine `json:"farms"`
 }
@@ -102,10 +102,10 @@ type StatusView struct {
 // PendingChange describes a pending change in that status.
 type PendingChange struct {
 	Revision uint64    `json:"revision"`
-	Author   string    `json:"author,omitempty" doc:"Who did it; missing, as the guard is, for callers who do not see all farms"`
+	Author   string    `json:"author,omitempty" doc:"User who did it; absent, like the guard, for callers without access to all farms"`
 	Until    time.Time `json:"until"`
-	Left     int64     `json:"left" doc:"Seconds until then"`
-	Guard    string    `json:"guard,omitempty" doc:"What its guard watches, which confirms it then; missing when it goes back then"`
+	Left     int64     `json:"left" doc:"Remaining seconds"`
+	Guard    string    `json:"guard,omitempty" doc:"Guard conditions; the guard confirms the change at the end. Absent if the change is reverted instead"`
 }
 
 func (s *Resource) pending(c *rest.Call) *PendingChange {

@@ -29,10 +29,10 @@ func (s *Resource) Operations() []*rest.Operation {
 		return nil
 	}
 	return []*rest.Operation{
-		rest.Op(rest.Get, "/timeline", rbac.Open, "List what happened, the newest last", s.list).
-			With("since", "Begin: how far back, such as 15m, 6h or 7d, or a time as 2026-11-23T12:00:00Z; 1h when not given").
-			With("order", "newest: the newest first, so that limit keeps these; the newest last when not sent").
-			With("until", "End, as 2026-11-23T12:00:00Z, now when not given"),
+		rest.Op(rest.Get, "/timeline", rbac.Open, "List events, newest last", s.list).
+			With("since", "Start: an age, e.g. 15m, 6h or 7d, or a time, e.g. 2026-11-23T12:00:00Z; defaults to 1h").
+			With("order", "newest: newest entries first, so that limit returns these; defaults to newest last").
+			With("until", "End time, e.g. 2026-11-23T12:00:00Z; defaults to now"),
 	}
 }
 

@@ -43,14 +43,14 @@ type Connection struct {
 	Farm        string `json:"farm"`
 	ID          int    `json:"id" doc:"Number of the backend in the farm"`
 	Protocol    string `json:"protocol"`
-	State       string `json:"state" doc:"The protocol's own, like established and syn_sent; replied and unreplied where it has none"`
+	State       string `json:"state" doc:"Protocol state, e.g. established or syn_sent; replied or unreplied if the protocol has none"`
 	Client      string `json:"client"`
 	ClientPort  uint16 `json:"client_port"`
 	VIP         string `json:"vip"`
 	VPort       uint16 `json:"vport"`
 	BackendIP   string `json:"backend_ip"`
 	BackendPort uint16 `json:"backend_port"`
-	Timeout     uint32 `json:"timeout" doc:"Seconds it lives without another packet"`
+	Timeout     uint32 `json:"timeout" doc:"Remaining lifetime without another packet, in seconds"`
 	PacketsIn   uint64 `json:"packets_in" doc:"From the client; 0 when packets are not counted"`
 	BytesIn     uint64 `json:"bytes_in"`
 	PacketsOut  uint64 `json:"packets_out" doc:"To the client"`
@@ -60,18 +60,18 @@ type Connection struct {
 // ConnectionList is the response about connections.
 type ConnectionList struct {
 	rest.List[Connection]
-	Total   int    `json:"total_connections" doc:"All there are; with filters those that match among the first ones (1000 of the engine, 16000 of the kernel). At most 1000 are listed"`
-	Warning string `json:"warning,omitempty" doc:"What is not known at the moment"`
+	Total   int    `json:"total_connections" doc:"Total number; with filters, matches among the first 1000 (engine) or 16000 (kernel). At most 1000 are listed"`
+	Warning string `json:"warning,omitempty" doc:"Unknown information at the moment"`
 }
 
 func (s *Resource) connectionOperations() []*rest.Operation {
 	if s.deps.Tracked == nil && s.deps.Forwarded == nil {
 		return nil
 	}
-	const which, backend = "Only those of this l4xnat farm", "Only those to this backend, by its number; with farm"
+	const which, backend = "Only connections of this l4xnat farm", "Only connections to this backend (number); requires farm"
 	return []*rest.Operation{
 		rest.Op(rest.Get, "/connections", rbac.Open, "List the connections of l4xnat farms", s.listConnections).CutsItself().
-			With("farm", which).With("backend", backend).With("limit", "How many to list at most, 1 to 1000; 1000 when not sent"),
+			With("farm", which).With("backend", backend).With("limit", "Maximum number of entries, 1 to 1000; defaults to 1000"),
 		rest.Op(rest.Delete, "/connections", rbac.FarmMaintenance, "End the connections of l4xnat farms", s.flushConnections).
 			With("farm", which).With("backend", backend).Refers(),
 	}

@@ -22,45 +22,45 @@ const (
 
 func (s *Resource) questionOperations() []*rest.Operation {
 	return []*rest.Operation{
-		rest.Op(rest.Get, "/farms/{farm}/questions", rbac.TraceShow, "Count the questions of a farm for some seconds", s.countQuestions).
-			With("seconds", fmt.Sprintf("For how many seconds questions are counted, at most %d; %d when not given", longestCount, countTime)).
-			With("most", fmt.Sprintf("How many names, clients, codes and services are told, at most %d; %d when not given", mostQuestions, topQuestions)),
+		rest.Op(rest.Get, "/farms/{farm}/questions", rbac.TraceShow, "Count the queries of a farm for some seconds", s.countQuestions).
+			With("seconds", fmt.Sprintf("Duration of the count in seconds, at most %d; defaults to %d", longestCount, countTime)).
+			With("most", fmt.Sprintf("Maximum number of names, clients, codes and services to return, at most %d; defaults to %d", mostQuestions, topQuestions)),
 	}
 }
 
 // Questions summarises the queries to a gslb farm in a period, most frequent first.
 type Questions struct {
-	Seconds   float64         `json:"seconds" doc:"For how long questions were counted"`
-	Questions uint64          `json:"questions" doc:"Questions that were answered meanwhile"`
-	Names     []AskedName     `json:"names" doc:"What was asked for, the most frequent first"`
-	Clients   []AskingClient  `json:"clients" doc:"Who asked, the most frequent first"`
-	Codes     []CountedCode   `json:"rcodes" doc:"How questions ended"`
-	Services  []CountedChoice `json:"services" doc:"The services that chose answers"`
+	Seconds   float64         `json:"seconds" doc:"Duration of the count"`
+	Questions uint64          `json:"questions" doc:"Queries answered in that period"`
+	Names     []AskedName     `json:"names" doc:"Queried names, most frequent first"`
+	Clients   []AskingClient  `json:"clients" doc:"Clients, most frequent first"`
+	Codes     []CountedCode   `json:"rcodes" doc:"Response codes"`
+	Services  []CountedChoice `json:"services" doc:"Services that chose responses"`
 }
 
 // AskedName is a name and type with the number of its queries.
 type AskedName struct {
-	Name  string `json:"name" doc:"With a dot at its end"`
+	Name  string `json:"name" doc:"Name with a trailing dot"`
 	Type  string `json:"type"`
-	Times uint64 `json:"times" doc:"How often it was asked for"`
+	Times uint64 `json:"times" doc:"Number of queries for it"`
 }
 
 // AskingClient is a client with the number of its queries.
 type AskingClient struct {
-	Client string `json:"client" doc:"Its address; that of a resolver, as a rule"`
-	Times  uint64 `json:"times" doc:"How often it asked"`
+	Client string `json:"client" doc:"Client address, usually that of a resolver"`
+	Times  uint64 `json:"times" doc:"Number of its queries"`
 }
 
 // CountedCode is a response code with the number of its responses.
 type CountedCode struct {
 	Code  string `json:"rcode" doc:"NOERROR, NXDOMAIN, REFUSED and so on"`
-	Times uint64 `json:"times" doc:"Answers with the code"`
+	Times uint64 `json:"times" doc:"Responses with the code"`
 }
 
 // CountedChoice is a service with the number of its selections.
 type CountedChoice struct {
 	Service string `json:"service"`
-	Times   uint64 `json:"times" doc:"Answers it chose"`
+	Times   uint64 `json:"times" doc:"Responses chosen by the service"`
 }
 
 // countQuestions counts for the requested time, or until the client disconnects.

@@ -22,8 +22,8 @@ type sessionFields struct{}
 func (sessionFields) Params() []validate.Param {
 	return []validate.Param{
 		{Name: "id", Options: []string{"required", "non_blank"}, Description: "Number of the backend in its service or farm."},
-		{Name: "session", Options: []string{"required", "non_blank"}, Description: "What the client is recognised by: its address, cookie, header, parameter or user; of an l4xnat farm what its persistence says, like 192.0.2.7 . 4022 for srcip_srcport."},
-		{Name: "ttl", Format: "integer", Interval: "1,", Description: "Seconds the session lives when it is not used, at most what the farm or service says; static and for ever when not sent."},
+		{Name: "session", Options: []string{"required", "non_blank"}, Description: "Client identity: address, cookie, header, parameter or user; for an l4xnat farm according to its persistence, e.g. 192.0.2.7 . 4022 for srcip_srcport."},
+		{Name: "ttl", Format: "integer", Interval: "1,", Description: "Lifetime of the session when idle, in seconds, at most the setting of the farm or service; without it the session is static and never expires."},
 	}
 }
 

@@ -57,11 +57,11 @@ func (s *Resource) sessionsOf(group, whose string) []*rest.Operation {
 	all := group + "/sessions"
 	return []*rest.Operation{
 		rest.Op(rest.Get, all, rbac.Open, "List the sessions of "+whose, s.listSessions).CutsItself().
-			With("limit", "How many to list at most, 1 to 1000; 1000 when not sent").
-			With("session", "Only this one"),
+			With("limit", "Maximum number of entries, 1 to 1000; defaults to 1000").
+			With("session", "Only this session"),
 		rest.Op(rest.Post, all, rbac.FarmModify, "Create a session of "+whose, s.createSession).Body(sessionFields{}).Created().Edits(),
 		rest.Op(rest.Delete, all, rbac.FarmModify, "Delete all dynamic sessions of "+whose, s.flushSessions).
-			With("session", "Only this one, static or not: for sessions that cannot stand in a path").Edits(),
+			With("session", "Only this session, static or not; for sessions that cannot be part of a path").Edits(),
 		rest.Op(rest.Delete, all+"/{session}", rbac.FarmModify, "Delete a session of "+whose, s.deleteSession).Edits(),
 	}
 }
@@ -69,7 +69,7 @@ func (s *Resource) sessionsOf(group, whose string) []*rest.Operation {
 // SessionList is the response about the sessions of a group.
 type SessionList struct {
 	rest.List[state.Session]
-	Total int `json:"total_sessions" doc:"All there are; with filters those that match among the first 16000. At most 1000 are listed, static ones first"`
+	Total int `json:"total_sessions" doc:"Total number; with filters, matches among the first 16000. At most 1000 are listed, static sessions first"`
 }
 
 func (s *Resource) listSessions(c *rest.Call) (SessionList, error) {

@@ -15,10 +15,10 @@ import (
 const missedEvery = time.Second
 
 func (s *Resource) traceOperations() []*rest.Operation {
-	o := rest.Stream("/farms/{farm}/trace", rbac.TraceShow, "Watch the exchanges of a farm", "Exchanges as they end",
+	o := rest.Stream("/farms/{farm}/trace", rbac.TraceShow, "Watch the requests of a farm", "Exchanges as they end",
 		"each exchange is an event whose data is an object, as a line of an access log; an event called missed tells how many were not shown", s.traceFarm)
 	for _, name := range accesslog.Conditions() {
-		o.With(name, "Only exchanges with this "+name)
+		o.With(name, "Only requests with this "+name)
 	}
 	return []*rest.Operation{o}
 }

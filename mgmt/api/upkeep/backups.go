@@ -37,12 +37,12 @@ func (s *Resource) backupOperations() []*rest.Operation {
 // BackupItem describes a backup.
 type BackupItem struct {
 	Name      string `json:"name"`
-	Date      string `json:"date" doc:"When it was made"`
-	Version   string `json:"version" doc:"The release that made it"`
-	Hostname  string `json:"hostname" doc:"The node it is of"`
+	Date      string `json:"date" doc:"Creation time"`
+	Version   string `json:"version" doc:"Release that created it"`
+	Hostname  string `json:"hostname" doc:"Node that created it"`
 	Size      int64  `json:"size" doc:"Bytes"`
-	Encrypted string `json:"encrypted" enum:"true,false" doc:"Whether its passphrase is needed; without one it can be restored on its node only"`
-	Problem   string `json:"problem,omitempty" doc:"Why it cannot be used"`
+	Encrypted string `json:"encrypted" enum:"true,false" doc:"true if it is encrypted with a passphrase; otherwise it can only be restored on its node"`
+	Problem   string `json:"problem,omitempty" doc:"Reason why it cannot be used"`
 }
 
 func item(v backup.View) BackupItem {
@@ -86,8 +86,8 @@ type backupFields struct{}
 // Params lists the fields for help responses and OpenAPI.
 func (backupFields) Params() []validate.Param {
 	return []validate.Param{
-		rest.Needed("name", "What it is called: letters, digits, _ and -."),
-		rest.Optional("passphrase", "Encrypts it, 12 bytes at least, and lets it be restored on another node too. Without one its private keys stay sealed for this node."),
+		rest.Needed("name", "Name: letters, digits, _ and -."),
+		rest.Optional("passphrase", "Password to encrypt the backup, at least 12 bytes, which allows restoring it on another node. Without it, private keys stay encrypted for this node."),
 	}
 }
 
@@ -173,18 +173,18 @@ type applyFields struct{}
 // Params lists the fields for help responses and OpenAPI.
 func (applyFields) Params() []validate.Param {
 	return []validate.Param{
-		{Name: "action", PossibleValues: []string{"apply"}, Options: []string{"non_blank", "required"}, Description: "apply restores it: everything is as it was then, in one step. What was there before is kept as the backup " + backup.Before + "."},
-		{Name: "force", PossibleValues: []string{"true", "false"}, Description: "true takes a backup of another release, and one after which resolvers reject a signed zone."},
-		{Name: "system", PossibleValues: []string{"true", "false"}, Description: "false leaves the settings of this machine as they are (system: of documents, which are name servers, time, sshd, SNMP, proxy, syslog, where the API listens, and aliases), as when the backup is of another machine. Unset means true."},
-		rest.Optional("passphrase", "The one it was encrypted with."),
+		{Name: "action", PossibleValues: []string{"apply"}, Options: []string{"non_blank", "required"}, Description: "Action: apply restores the backup completely in one step. The previous state is saved as the backup " + backup.Before + "."},
+		{Name: "force", PossibleValues: []string{"true", "false"}, Description: "Restore even if the backup is of another release or resolvers would reject a signed zone afterwards."},
+		{Name: "system", PossibleValues: []string{"true", "false"}, Description: "Set to false to keep this machine's settings (system: in documents: name servers, time, sshd, SNMP, proxy, syslog, API listener and aliases), e.g. for a backup of another machine. Defaults to true."},
+		rest.Optional("passphrase", "Password that encrypted the backup."),
 	}
 }
 
 // Restored is the result of a restoration.
 type Restored struct {
 	Revision uint64 `json:"revision"`
-	Diff     string `json:"diff" doc:"What it changed in the document"`
-	Before   string `json:"before" doc:"The backup of what was there before"`
+	Diff     string `json:"diff" doc:"Changes in the document"`
+	Before   string `json:"before" doc:"Backup of the previous state"`
 }
 
 func (s *Resource) applyBackup(c *rest.Call) (rest.Object[Restored], error) {

@@ -16,16 +16,16 @@ type factoryFields struct{}
 // Params lists the fields for help responses and OpenAPI.
 func (factoryFields) Params() []validate.Param {
 	return []validate.Param{
-		{Name: "force", PossibleValues: []string{"true"}, Options: []string{"non_blank", "required"}, Description: "true: all farms, the history, certificates, users and settings are to go."},
-		{Name: "remove_backups", PossibleValues: []string{"true", "false"}, Description: "true deletes all backups as well. Otherwise there is one more, of what there was."},
-		rest.Optional("interface", "The interface that is kept. Addresses of interfaces stay as they are, whichever is named."),
+		{Name: "force", PossibleValues: []string{"true"}, Options: []string{"non_blank", "required"}, Description: "Confirmation with true: delete all farms, the history, certificates, users and settings."},
+		{Name: "remove_backups", PossibleValues: []string{"true", "false"}, Description: "Also delete all backups. Otherwise a backup of the current state is added."},
+		rest.Optional("interface", "Interface to keep. Addresses of all interfaces remain unchanged."),
 	}
 }
 
 // Reset is the result of a factory reset.
 type Reset struct {
 	Revision uint64 `json:"revision"`
-	Before   string `json:"before,omitempty" doc:"The backup of what was there before"`
+	Before   string `json:"before,omitempty" doc:"Backup of the previous state"`
 }
 
 func (s *Resource) factory(c *rest.Call) (rest.Object[Reset], error) {

@@ -20,7 +20,7 @@ func (s *Resource) supportOperations() []*rest.Operation {
 		return nil
 	}
 	return []*rest.Operation{
-		rest.Long(rest.Get, "/system/supportsave", rbac.SupportsaveDownload, "Download what support needs", s.supportsave),
+		rest.Long(rest.Get, "/system/supportsave", rbac.SupportsaveDownload, "Download a diagnostics archive", s.supportsave),
 	}
 }
 
@@ -60,14 +60,14 @@ func (s *Resource) scriptOperations() []*rest.Operation {
 // ScriptItem describes an event script.
 type ScriptItem struct {
 	Name    string      `json:"name"`
-	Event   string      `json:"event" doc:"What it hears of, or any"`
-	Problem string      `json:"problem,omitempty" doc:"Why it is not called"`
+	Event   string      `json:"event" doc:"Events to report, or any"`
+	Problem string      `json:"problem,omitempty" doc:"Reason why it is not called"`
 	Running string      `json:"running" enum:"true,false"`
-	Waiting int         `json:"waiting" doc:"Events it is still to be called for"`
-	Dropped int         `json:"dropped" doc:"Events it was not told of, because so many waited"`
+	Waiting int         `json:"waiting" doc:"Events still queued for the script"`
+	Dropped int         `json:"dropped" doc:"Events dropped because the queue was full"`
 	Calls   int         `json:"calls" doc:"Since mgmt started"`
 	Failed  int         `json:"failed"`
-	Runs    []ScriptRun `json:"runs" doc:"The last ones, the newest first"`
+	Runs    []ScriptRun `json:"runs" doc:"Most recent entries, newest first"`
 }
 
 // ScriptRun is one run of a script.
@@ -76,14 +76,14 @@ type ScriptRun struct {
 	Time    time.Time `json:"time"`
 	Seconds float64   `json:"seconds"`
 	Failure string    `json:"failure,omitempty"`
-	Output  string    `json:"output" doc:"The beginning of what it printed"`
+	Output  string    `json:"output" doc:"Beginning of its output"`
 }
 
 // ScriptList is the response about scripts.
 type ScriptList struct {
 	Description string       `json:"description"`
 	Params      []ScriptItem `json:"params"`
-	Dropped     int          `json:"dropped" doc:"Events no script was told of, because too many came at once"`
+	Dropped     int          `json:"dropped" doc:"Events dropped for all scripts because too many occurred at once"`
 }
 
 func (s *Resource) listScripts(c *rest.Call) (ScriptList, error) {
