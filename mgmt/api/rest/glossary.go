@@ -51,7 +51,7 @@ func queryParameter(q query) *huma.Param {
 
 // isTime reports whether a parameter is a time or an age. A parameter of the same name
 // counts revisions elsewhere.
-func isTime(q query) bool { return strings.HasPrefix(q.description, "Begin: ") }
+func isTime(q query) bool { return strings.HasPrefix(q.description, "Start: an age") }
 
 var numericQueries = map[string]bool{"limit": true, "offset": true, "before": true, "since": true, "seconds": true, "most": true}
 
