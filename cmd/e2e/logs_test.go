@@ -32,7 +32,7 @@ func TestLogsShowTheAccessLogOfAFarm(t *testing.T) {
 		if out := a.must("logs", "shop", "-n", "1"); strings.Count(out, "\n") != 1 {
 			t.Errorf("one line: %q", out)
 		}
-		if out, code := a.run("logs"); code != 1 || !strings.Contains(out, "it was started from") {
+		if out, code := a.run("logs"); code != 1 || !strings.Contains(out, "that started it") {
 			t.Errorf("the log of an appliance that writes to a pipe: %d %s", code, out)
 		}
 	})

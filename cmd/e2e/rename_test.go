@@ -61,7 +61,7 @@ func TestARunningFarmIsRenamedUnderItsTraffic(t *testing.T) {
 		}
 		whole(ask("/"))
 		pending := ask("/slow")
-		if out := a.must("farm", "rename", "shop", "store"); !strings.Contains(out, "called store now") {
+		if out := a.must("farm", "rename", "shop", "store"); !strings.Contains(out, "has been renamed to store") {
 			t.Errorf("it says %q", out)
 		}
 		close(half)
