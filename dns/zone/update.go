@@ -328,11 +328,11 @@ func (u *update) removals() bool {
 			continue
 		}
 		m.gone = true
-		name := string(m.name[1+int(m.name[0]):])
-		if p := above[name]; p != nil {
+		name := m.name[1+int(m.name[0]):]
+		if p := above[string(name)]; p != nil {
 			p.count--
 		}
-		if p := u.names[name]; p != nil && isWildcard(m.name) {
+		if p := u.names[string(name)]; p != nil && isWildcard(m.name) {
 			p.flags &^= hasWildcard
 			p.to = nil
 		}
