@@ -249,8 +249,8 @@ task(
     await page.goto(`${base}farms/shop/services/all`);
     await page.getByRole('heading', { level: 2, name: 'all' }).waitFor();
     await page.getByText('0 Einstellungen geändert').waitFor();
-    assert.equal(await page.getByText('Places in the queue').count(), 0);
+    assert.equal(await page.getByText('Queue length').count(), 0);
     release();
-    await page.getByLabel('Plätze in der Warteschlange').waitFor();
+    await page.getByLabel('Länge der Warteschlange').waitFor();
   },
 );

@@ -338,7 +338,7 @@ task('the documentation of the API finds an operation, and has its call', async 
   await visit(page, 'apidocs');
   await page.getByLabel('Find an operation or a field').fill('health check run');
   await page.getByRole('link', { name: /\/monitoring\/fg\/\{check\}\/run/ }).click();
-  await page.getByRole('heading', { level: 1, name: 'Try a health check on a server' }).waitFor();
+  await page.getByRole('heading', { level: 1, name: 'Test a health check against a server' }).waitFor();
   await page.getByText(/curl -k -X POST .*"host":"10\.0\.0\.11"/).waitFor();
   await page.getByRole('row', { name: /^port/ }).first().getByText('1…65535').waitFor();
 });
