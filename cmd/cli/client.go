@@ -91,8 +91,9 @@ func defaultData(root bool) string {
 // timeout bounds one request. A change may wait 20 s for the engine.
 const timeout = 60 * time.Second
 
-// maxAnswer bounds the bytes read of a response.
-const maxAnswer = 64 << 20
+// maxAnswer bounds the bytes of a response. The export of a zone of a million records has
+// about 100 MiB.
+var maxAnswer = 1 << 30
 
 // answer is a response.
 type answer struct {
@@ -155,9 +156,9 @@ func (c *client) exchange(ctx context.Context, r request) (answer, error) {
 		return answer{}, c.explain(err)
 	}
 	defer resp.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	raw, err := readAnswer(resp.Body)
 	if err != nil {
-		return answer{}, fmt.Errorf("read the response: %w", err)
+		return answer{}, err
 	}
 	if resp.StatusCode >= 300 {
 		return answer{}, refused(resp.StatusCode, raw, c.apiKey() != "")
@@ -168,6 +169,19 @@ func (c *client) exchange(ctx context.Context, r request) (answer, error) {
 		c.made = nameOfNew(a)
 	}
 	return a, nil
+}
+
+// readAnswer reads a whole response. One that is too long is an error, because the
+// beginning of a document or backup looks like the whole.
+func readAnswer(body io.Reader) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(body, int64(maxAnswer)+1))
+	if err == nil && len(raw) > maxAnswer {
+		err = fmt.Errorf("it has more than %d bytes", maxAnswer)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the response: %w", err)
+	}
+	return raw, nil
 }
 
 func (c *client) setHeaders(req *http.Request, r request) {

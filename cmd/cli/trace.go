@@ -127,9 +127,9 @@ func (c *client) stream(ctx context.Context, path string, query url.Values, use 
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode >= 300 {
-		raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+		raw, err := readAnswer(resp.Body)
 		if err != nil {
-			return fmt.Errorf("read the response: %w", err)
+			return err
 		}
 		return refused(resp.StatusCode, raw, c.apiKey() != "")
 	}
