@@ -77,8 +77,7 @@ func TestOtherFarmsSeeEachOfTheseSettings(t *testing.T) {
 	}
 }
 
-// What is not in a farm concerns all farms: settings of the machine, checks, the number of
-// farms and backends.
+// Settings of the machine, checks, and the numbers of farms and backends concern all farms.
 func TestNotAlike(t *testing.T) {
 	cfg := &farm.Config{Farms: three()}
 	whole := func() *verdict {
