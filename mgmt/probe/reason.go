@@ -27,15 +27,18 @@ func Reason(err error) string {
 		return "the server reset the connection"
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.Is(err, syscall.ETIMEDOUT):
 		return "no answer in time"
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), strings.HasSuffix(err.Error(), neverOpened):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), hasClosed(err.Error()):
 		return closed(err)
 	}
 	return Line(err.Error())
 }
 
-// neverOpened is the text of the error for an HTTP/2 connection that the server closed
-// before its first frame. net/http has no error value for it.
-const neverOpened = "http2: client conn could not be established"
+// hasClosed recognises errors of net/http without an exported value: the server closed an
+// HTTP/2 connection before its first frame, or an HTTP/1 connection before the request
+// was written.
+func hasClosed(text string) bool {
+	return strings.HasSuffix(text, "http2: client conn could not be established") || strings.HasSuffix(text, "http: server closed idle connection")
+}
 
 // closed keeps the part of the error that a check wrote before the EOF.
 func closed(err error) string {
