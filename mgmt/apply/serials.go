@@ -29,6 +29,9 @@ func (a *Applier) giveNumbers(old, cfg *farm.Config) {
 	for i := range cfg.Farms {
 		if g := cfg.Farms[i].Zones(); g != nil {
 			before := zones[cfg.Farms[i].ID]
+			if g == before {
+				continue // shared: its zones have their numbers
+			}
 			a.goOn(old, g, before)
 			g.Follow(before, a.firstSerial())
 		}
@@ -42,9 +45,6 @@ func (a *Applier) giveNumbers(old, cfg *farm.Config) {
 
 // goOn has zones that are new in a farm go on behind the last serial they had.
 func (a *Applier) goOn(old *farm.Config, g, before *farm.GSLB) {
-	if g == before {
-		return
-	}
 	var last map[string]uint32
 	there := zonesNamed(before)
 	for i := range g.Zones {

@@ -3,6 +3,7 @@ package apply
 import (
 	"net/netip"
 	"reflect"
+	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -103,9 +104,14 @@ func complete(f *farm.Farm) bool {
 	return true
 }
 
-// settled reports whether a change of another farm leaves all of a farm as it is, which
-// the keys of zones are not for ever.
-func settled(f *farm.Farm) bool { return f.Zones() == nil && complete(f) }
+// settled reports whether a change of another farm leaves all of a farm unchanged. Keys of
+// zones are created and retired at every change.
+func settled(f *farm.Farm) bool {
+	if g := f.Zones(); g != nil && slices.ContainsFunc(g.Zones, func(z farm.Zone) bool { return z.Signing != "" || len(z.Keys) > 0 }) {
+		return false
+	}
+	return complete(f)
+}
 
 // unshared returns the positions of the farms of cfg that old does not have as they are.
 // Farms that are shared have all their numbers, and no parts. Beside itself none of a

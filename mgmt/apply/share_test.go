@@ -60,18 +60,20 @@ func TestACopyTakesNothingFromTheConfigurationInForce(t *testing.T) {
 // A change of one farm copies that one, and what something is given to without being
 // asked: addresses of names, keys of zones.
 func TestAChangeOfOneFarmCopiesNoOther(t *testing.T) {
-	h := newHouse(t)
+	h := newHouse(t, apply.WithSecrets(newSalted("here")))
 	h.name("app.example", "127.0.0.9")
 	named := shop("named", 83)
 	named.HTTP.Services[0].Backends[0].Host = "app.example"
 	zones := farm.Farm{Name: "zones", Profile: farm.ProfileGSLB, VIP: named.VIP, VPort: 84, Global: &farm.GSLB{Zones: []farm.Zone{{Name: "example.com", NameServer: "ns1",
 		Records: []farm.Record{{Name: "@", Type: "NS", Data: "ns1"}, {Name: "ns1", Type: "A", Data: "192.0.2.1"}}}}}}
-	for _, f := range []farm.Farm{shop("one", 81), shop("two", 82), named, zones} {
+	signed := zones.Clone()
+	signed.Name, signed.VPort, signed.Global.Zones[0].Signing = "signed", 85, farm.SignEd25519
+	for _, f := range []farm.Farm{shop("one", 81), shop("two", 82), named, zones, signed} {
 		h.must(add(f))
 	}
 	before, _ := h.Current()
 	r, err := h.ChangeFarm(t.Context(), root, "test", 0, "two", func(cfg *farm.Config) error {
-		for i, want := range []bool{true, false, false, false} {
+		for i, want := range []bool{true, false, false, true, false} {
 			if shared := cfg.Farms[i] == before.Farms[i]; shared != want {
 				t.Errorf("farm %s is shared: %t", cfg.Farms[i].Name, shared)
 			}

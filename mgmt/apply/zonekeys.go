@@ -16,7 +16,7 @@ import (
 func (a *Applier) keepZoneKeys(old, cfg *farm.Config) error {
 	now := a.clock()
 	return eachZone(old, cfg, func(f *farm.Farm, z, was *farm.Zone, wasIn *farm.GSLB) error {
-		if was != nil && len(z.Keys) == 0 {
+		if was != nil && len(z.Keys) == 0 && len(was.Keys) > 0 {
 			z.Keys = was.Keys
 		}
 		if was != nil {
