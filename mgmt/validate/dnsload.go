@@ -2,6 +2,7 @@ package validate
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -48,4 +49,9 @@ func silentBackends(cfg *farm.Config, s *farm.DNSService) (out []string) {
 		}
 	}
 	return out
+}
+
+// sameDNSServices compares what loadWarnings reads.
+func sameDNSServices(was, f *farm.Farm) bool {
+	return (was.Global == nil) == (f.Global == nil) && (f.Global == nil || reflect.DeepEqual(was.Global.Services, f.Global.Services))
 }

@@ -1,0 +1,192 @@
+package validate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/rdata"
+)
+
+// checkRecords checks the rules of records, single and combined. For example, a CNAME must
+// be alone at its name (RFC 1034 §3.6.2), and a service provides all addresses of a name.
+func checkRecords(f *farm.Farm, z *farm.Zone, path string, yield func(Error) bool) bool {
+	if n := len(z.Records); n > MaxRecords {
+		return yield(Error{path, "resources", fmt.Sprintf("resources: at most %d are possible in a zone, got %d", MaxRecords, n)})
+	}
+	return CheckRecords(f, z, func(i int, err Error) bool {
+		err.Path = RecordPath(f.Name, z.Name, recordNumber(&z.Records[i], i))
+		return yield(err)
+	})
+}
+
+// CheckRecords checks the records of a zone and yields each violation with its position.
+func CheckRecords(f *farm.Farm, z *farm.Zone, yield func(position int, err Error) bool) bool {
+	at := make(map[string]atName, len(z.Records))
+	for i := range z.Records {
+		r := &z.Records[i]
+		err := CheckRecord(f, z, r)
+		if err == nil {
+			key := strings.ToLower(r.Name)
+			n := at[key]
+			if err = n.beside(r); err == nil {
+				n.add(r)
+				n.size += uint32(len(r.Data) + len(r.Name) + len(z.Name) + recordHead)
+			}
+			if n.size > maxSet && !n.told && setSize(z, r) > maxSet {
+				n.told = true
+				err = &Error{"", "rdata", fmt.Sprintf("rdata: the records %s %s are more than %d bytes together, which no answer has room for; spread them over several names", r.Name, r.Type, maxSet)}
+			}
+			at[key] = n
+		}
+		if err != nil && !yield(i, *err) {
+			return false
+		}
+	}
+	return true
+}
+
+// atName is the state of a name while records are checked.
+type atName struct {
+	kinds uint8
+	told  bool
+	size  uint32            // upper bound of its records' size, as text
+	types []farm.RecordType // of its record sets except the first
+	first farm.RecordType
+}
+
+// add adds a record of the name.
+func (n *atName) add(r *farm.Record) {
+	n.kinds |= kindOf(r)
+	switch {
+	case n.first == "":
+		n.first = r.Type
+	case n.first != r.Type && !slices.Contains(n.types, r.Type):
+		n.types = append(n.types, r.Type)
+	}
+}
+
+// beside explains why a record conflicts with others of its name.
+func (n *atName) beside(r *farm.Record) *Error {
+	if len(n.types) >= maxTypes-1 && n.first != r.Type && !slices.Contains(n.types, r.Type) {
+		return &Error{"", "type", fmt.Sprintf("type: a name may have records of at most %d types, and %s has that many; spread them over several names", maxTypes, r.Name)}
+	}
+	return beside(r, n.kinds)
+}
+
+const (
+	// maxSet bounds the size of a record set. It must fit into a message of 64 KiB with the
+	// overhead of transfers and signatures.
+	maxSet = 60_000
+	// maxTypes bounds the types of a name, as a denial of existence lists them.
+	maxTypes   = 64
+	recordHead = 12
+)
+
+// setSize returns the size of the record set of r in a transfer.
+func setSize(z *farm.Zone, r *farm.Record) (size uint32) {
+	for i := range z.Records {
+		o := &z.Records[i]
+		if o.Type != r.Type || !strings.EqualFold(o.Name, r.Name) {
+			continue
+		}
+		data, _ := rdata.Pack(o.Type, o.Data, z.Name)
+		size += uint32(len(data) + len(o.Name) + len(z.Name) + recordHead)
+	}
+	return size
+}
+
+// CheckRecordsAlone is CheckRecords for a zone without a farm. All services count as
+// existing.
+func CheckRecordsAlone(z *farm.Zone, yield func(position int, err Error) bool) bool {
+	f := farm.Farm{Profile: farm.ProfileGSLB, Global: farm.DefaultGSLB()}
+	told := map[int]bool{} // a remaining ALIAS violates the rules of types, too
+	MakeAliases(f.Global, z, func(i int, err Error) bool {
+		told[i] = true
+		return yield(i, err)
+	})
+	for i := range z.Records {
+		if r := &z.Records[i]; r.Type == farm.RecordDYNA && f.Global.Service(r.Data) == nil {
+			f.Global.Services = append(f.Global.Services, farm.DNSService{Name: r.Data})
+		}
+	}
+	return CheckRecords(&f, z, func(i int, err Error) bool { return told[i] || yield(i, err) })
+}
+
+func recordNumber(r *farm.Record, position int) int {
+	if r.ID != 0 {
+		return int(r.ID) - 1
+	}
+	return position
+}
+
+// Kinds of records at a name.
+const (
+	holdsCNAME = 1 << iota
+	holdsAddress
+	holdsService
+	holdsOther
+	holdsDNAME
+	holdsServer // NS records
+)
+
+func kindOf(r *farm.Record) uint8 {
+	switch r.Type {
+	case "CNAME":
+		return holdsCNAME
+	case "A", "AAAA":
+		return holdsAddress
+	case farm.RecordDYNA:
+		return holdsService
+	case "DNAME":
+		return holdsDNAME
+	case "NS":
+		return holdsServer
+	}
+	return holdsOther
+}
+
+// beside explains why a record conflicts with the existing kinds of its name.
+func beside(r *farm.Record, has uint8) *Error {
+	kind := kindOf(r)
+	switch {
+	case kind == holdsCNAME && has != 0, has&holdsCNAME != 0:
+		return &Error{"", "type", fmt.Sprintf("type CNAME must be alone at its name, and %s has other records; remove these, or write the addresses", r.Name)}
+	case kind == holdsDNAME && has&holdsDNAME != 0:
+		return &Error{"", "type", fmt.Sprintf("type DNAME is possible once at a name, and %s has one already", r.Name)}
+	case r.Name != "@" && (kind == holdsDNAME && has&holdsServer != 0 || kind == holdsServer && has&holdsDNAME != 0):
+		return &Error{"", "type", fmt.Sprintf("type DNAME cannot be beside NS at %s: the name is either redirected or delegated", r.Name)}
+	case kind == holdsService && has&(holdsAddress|holdsService) != 0, has&holdsService != 0 && kind == holdsAddress:
+		return &Error{"", "type", fmt.Sprintf("type DYNA gives all addresses of its name, and %s has others; remove these, or add them to the service", r.Name)}
+	}
+	return nil
+}
+
+// CheckRecord checks the rules of one record.
+func CheckRecord(f *farm.Farm, z *farm.Zone, r *farm.Record) *Error {
+	for err := range verified(&RecordDocument, r) {
+		return &err
+	}
+	if r.Type == farm.RecordDYNA {
+		if f.Global.Service(r.Data) == nil {
+			return &Error{"", "rdata", fmt.Sprintf("rdata: there is no service %s in the farm %s; create it first", show(r.Data), f.Name)}
+		}
+		return nil
+	}
+	if r.Type == "SOA" && r.Name != "@" {
+		return &Error{"", "rname", fmt.Sprintf("rname must be @ for SOA, got %s", show(r.Name))}
+	}
+	if r.Type == "CNAME" && r.Name == "@" {
+		return &Error{"", "type", "type CNAME is not possible for @, which has the zone's own records"}
+	}
+	if _, err := rdata.Check(r.Type, r.Data, z.Name); err != nil {
+		why := ""
+		if errors.Is(err, rdata.ErrComment) || errors.Is(err, rdata.ErrUnsound) {
+			why = ": " + err.Error()
+		}
+		return &Error{"", "rdata", fmt.Sprintf("rdata must be %s for %s, got %s%s", rdata.Shape(r.Type), r.Type, show(r.Data), why)}
+	}
+	return nil
+}
