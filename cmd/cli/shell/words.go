@@ -94,7 +94,7 @@ func texts(words []word) []string {
 	return out
 }
 
-// Quote writes a word so that split, and sh, read it as it is.
+// Quote returns a word in the form that split, and sh, read back unchanged.
 func Quote(text string) string {
 	if text != "" && strings.Trim(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=,@%+^") == "" {
 		return text
