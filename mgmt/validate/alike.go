@@ -34,7 +34,7 @@ func (v *verdict) isAlike(cfg *farm.Config, at []int32) bool {
 // several farms read: checkTogether, checkBetween, checkOwn, checkLogFiles, checkLinks,
 // ownWarnings and warningsBetween.
 func sameToOthers(was, f *farm.Farm) bool {
-	return was.Name == f.Name && was.Profile == f.Profile && was.SettingsProfile() == f.SettingsProfile() &&
+	return was.Name == f.Name && was.Profile == f.Profile &&
 		was.VIP == f.VIP && was.Stopped == f.Stopped && was.InKernel() == f.InKernel() && was.Carries() == f.Carries() &&
 		slices.Equal(was.VPorts(), f.VPorts()) && slices.Equal(was.Transports(), f.Transports()) &&
 		(was.Zones() == nil) == (f.Zones() == nil) && sameLog(was, f) && sameGroups(was, f) && sameL4(was, f) && sameDNSServices(was, f)

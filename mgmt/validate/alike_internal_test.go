@@ -57,6 +57,7 @@ func TestOtherFarmsSeeEachOfTheseSettings(t *testing.T) {
 		"backends":          {mail, func(f *farm.Farm) { f.L4.Backends = append(f.L4.Backends, f.L4.Backends[0]) }},
 		"DNS service":       {names, func(f *farm.Farm) { f.Global.Services[0].Port++ }},
 		"DNS backend":       {names, func(f *farm.Farm) { f.Global.Services[0].Backends[0].Addr = other }},
+		"DNS over TLS":      {names, func(f *farm.Farm) { f.Global.TLS = &farm.TLS{} }},
 		"zones":             {names, func(f *farm.Farm) { f.Global = nil }},
 	} {
 		was := three()[c.of]
