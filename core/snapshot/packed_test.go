@@ -8,8 +8,11 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/fxamacker/cbor/v2"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/shm"
@@ -196,6 +199,37 @@ func TestRunsThatAreWrongAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// A run that no zone has is refused: it would be memory that nothing accounts for.
+func TestARunThatNoZoneHasIsRefused(t *testing.T) {
+	one := &farm.Config{Farms: []farm.Farm{names(1, 2000)}}
+	two := &farm.Config{Farms: []farm.Farm{one.Farms[0].Clone()}}
+	two.Farms[0].Global.Zones[0].Records[1999].Name = "other"
+	whole, follows := bodies(t, one, two)
+	var body map[uint64]any
+	if err := cbor.Unmarshal(follows, &body); err != nil {
+		t.Fatal(err)
+	}
+	part := body[partsKey].([]any)[0].(map[any]any)
+	part[uint64(runsKey)] = append(part[uint64(runsKey)].([]any), farm.AppendPacked(nil, one.Farms[0].Global.Zones[0].Records[:1]))
+	more, err := cbor.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r snapshot.Reader
+	if _, _, err := r.Decode(snapshot.Frame(1, whole)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := r.Decode(snapshot.FrameFollowing(2, more)); !errors.Is(err, snapshot.ErrBody) || !strings.Contains(err.Error(), "1 runs of records are in no zone") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// Names of the fields of a body that follows (following.go).
+const (
+	partsKey = 3
+	runsKey  = 4
+)
 
 // FuzzPackedFollowing feeds its input as the body of a snapshot that follows one with a
 // large zone.
