@@ -211,7 +211,8 @@ func TestARunThatNoZoneHasIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	part := body[partsKey].([]any)[0].(map[any]any)
-	part[uint64(runsKey)] = append(part[uint64(runsKey)].([]any), farm.AppendPacked(nil, one.Farms[0].Global.Zones[0].Records[:1]))
+	first := farm.AppendPacked(nil, one.Farms[0].Global.Zones[0].Records[:1])
+	part[uint64(runsKey)] = append(part[uint64(runsKey)].([]any), first)
 	more, err := cbor.Marshal(body)
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +221,8 @@ func TestARunThatNoZoneHasIsRefused(t *testing.T) {
 	if _, _, err := r.Decode(snapshot.Frame(1, whole)); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := r.Decode(snapshot.FrameFollowing(2, more)); !errors.Is(err, snapshot.ErrBody) || !strings.Contains(err.Error(), "1 runs of records are in no zone") {
+	_, _, err = r.Decode(snapshot.FrameFollowing(2, more))
+	if !errors.Is(err, snapshot.ErrBody) || !strings.Contains(err.Error(), "1 runs of records are in no zone") {
 		t.Errorf("got %v", err)
 	}
 }
