@@ -7,8 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/netip"
+	"runtime"
 	"slices"
-	"unsafe"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/rdata"
@@ -26,11 +27,11 @@ const unboundTTL = math.MaxUint32
 // owned is a name while zones are compiled.
 type owned struct {
 	name  []byte
-	zone  int
 	sets  []*rrset
-	flags byte
 	other *owned
+	zone  int32
 	at    node
+	flags byte
 }
 
 type rrset struct {
@@ -40,23 +41,24 @@ type rrset struct {
 }
 
 type compiler struct {
-	farm  *farm.GSLB
-	zones []Zone
-	names map[string]*owned
-	all   []*owned // in the order they came: beside each other in memory, too
+	farm    *farm.GSLB
+	workers int // goroutines that parse records and lay names out
+	zones   []Zone
+	names   index    // of positions in all, see lookup
+	all     []*owned // in the order they came: beside each other in memory, too
+	last    *owned   // the last name that another one was found right below
+	fetched uint32   // of no meaning: it has the slots of a batch read
 	// apexes are the zones by their names: what is below one belongs to it.
 	apexes map[string]int
 	apex   [][]byte // the names, by the position of the zone
 
 	// Values lie beside each other: one by one, a million records would keep the
 	// collector busy for as long as everything else takes.
-	unpacked []farm.Record
-	hashes   []uint32 // of the names of the records of a list
-	lists    [][]list
-	owners   slab[owned]
-	sets     slab[rrset]
-	setsOf   slab[*rrset]
-	records  slab[[]byte]
+	lists   [][]list
+	owners  slab[owned]
+	sets    slab[rrset]
+	setsOf  slab[*rrset]
+	records slab[[]byte]
 }
 
 // slab hands out values that lie beside each other, twice as many at a time as before.
@@ -77,9 +79,11 @@ func (s *slab[T]) one(v T) []T {
 	return out
 }
 
-// Compile makes the table of a farm. What is wrong with it is told with the zone and
-// the record.
-func Compile(g *farm.GSLB) (*Table, error) {
+// Compile makes the table of a farm, with all processors if it is large. What is wrong with
+// it is told with the zone and the record.
+func Compile(g *farm.GSLB) (*Table, error) { return compile(g, runtime.GOMAXPROCS(0)) }
+
+func compile(g *farm.GSLB, workers int) (*Table, error) {
 	c, err := newCompiler(g)
 	if err != nil {
 		return nil, err
@@ -88,7 +92,7 @@ func Compile(g *farm.GSLB) (*Table, error) {
 	for i := range g.Zones {
 		records += len(g.Zones[i].Records) + len(g.Zones[i].Packed)*farm.PackedRun
 	}
-	c.names, c.all = make(map[string]*owned, records), make([]*owned, 0, records)
+	c.workers, c.names, c.all = workers, newIndex(records), make([]*owned, 0, records)
 	for i := range g.Zones {
 		if err := c.zone(i, &g.Zones[i]); err != nil {
 			return nil, fmt.Errorf("zone %q: %w", g.Zones[i].Name, err)
@@ -121,21 +125,12 @@ func (c *compiler) zone(i int, z *farm.Zone) error {
 	c.zones = append(c.zones, Zone{Name: z.Name, Serial: z.Serial, length: len(apex), parent: noParent})
 	o := c.name(apex, i)
 	o.flags |= isApex
-	o.zone = i                                                                // the zone above may have named it, for its signer
+	o.zone = int32(i)                                                         // the zone above may have named it, for its signer
 	if above := c.above(i); above >= 0 && c.farm.Zones[above].Signing != "" { // it names the zone's keys
 		c.name(apex[1+int(apex[0]):], above).flags |= hasBelow
 	}
-	c.lists = append(c.lists, nil)
-	for _, run := range z.Packed {
-		c.unpacked, _ = farm.Unpack(c.unpacked[:0], run)
-		c.hashes = make([]uint32, 0, len(c.unpacked))
-		if err := c.listed(i, z, c.unpacked); err != nil {
-			return err
-		}
-		c.lists[i] = append(c.lists[i], list{run, c.hashes})
-	}
-	c.hashes = nil // the last list keeps them
-	if err := c.listed(i, z, z.Records); err != nil {
+	c.lists = append(c.lists, make([]list, len(z.Packed)))
+	if err := c.parse(i, z); err != nil {
 		return err
 	}
 	if err := c.soa(i, z); err != nil {
@@ -144,53 +139,53 @@ func (c *compiler) zone(i int, z *farm.Zone) error {
 	return c.keys(i, z)
 }
 
-// listed puts records to their names.
-func (c *compiler) listed(i int, z *farm.Zone, records []farm.Record) error {
-	for j := range records {
-		if err := c.record(i, z, &records[j]); err != nil {
-			return fmt.Errorf("record %d (%s %s): %w", int(records[j].ID)-1, records[j].Name, records[j].Type, err)
+// listed puts the records of a batch to their names.
+func (c *compiler) listed(i int, b *batch) error {
+	if b.at < len(c.lists[i]) {
+		c.lists[i][b.at] = list{b.run, b.hashes}
+	}
+	// The slots are far apart in memory. Read in a row, they come from it at the same time.
+	for _, h := range b.hashes {
+		c.fetched += c.names.slot(mixed(h)).at
+	}
+	for j := range b.records {
+		if err := c.record(i, b.hashes[j], &b.records[j]); err != nil {
+			return b.failed(j, err)
 		}
 	}
-	return nil
+	return b.err
 }
 
 // record puts one record to its name. What lies in a zone below this one that is ours
 // too belongs to that, all but the delegation's signer.
-func (c *compiler) record(i int, z *farm.Zone, r *farm.Record) error {
-	name, err := c.nameOf(i, z, r.Name)
-	if err != nil {
-		return err
-	}
-	c.hashes = append(c.hashes, hashOf(name))
-	kind, ttl, data, err := c.data(z, r)
-	if err != nil {
-		return err
-	}
-	switch owner := c.owner(name); {
-	case !under(name, c.apex[i]):
+func (c *compiler) record(i int, hash uint32, r *parsed) error {
+	switch owner := c.owner(r.name); {
+	case !under(r.name, c.apex[i]):
 		return errors.New("it is not in the zone")
 	case owner == i:
-	case kind != wire.TypeNS && kind != wire.TypeDS || !bytes.Equal(name, c.apex[owner]):
+	case r.kind != wire.TypeNS && r.kind != wire.TypeDS || !bytes.Equal(r.name, c.apex[owner]):
 		return nil
 	default:
 		// The names above a delegation are in this zone. A zone below that is not delegated
 		// says nothing of this one.
-		if c.name(name[1+int(name[0]):], i).flags |= hasBelow; kind == wire.TypeNS {
+		if c.name(r.name[1+int(r.name[0]):], i).flags |= hasBelow; r.kind == wire.TypeNS {
 			return nil
 		}
 	}
-	c.add(c.name(name, i), kind, ttl, data)
+	c.add(c.hashed(r.name, hash, i), r.kind, r.ttl, r.data)
 	return nil
 }
 
 // nameOf is rdata.Name of a name in a zone, which takes a tenth of the time for a host
-// name as nearly all are: labels of lower-case letters, digits, "-" and "_".
-func (c *compiler) nameOf(i int, z *farm.Zone, text string) ([]byte, error) {
+// name as nearly all are: labels of lower-case letters, digits, "-" and "_". The result may
+// lie in m.
+func (c *compiler) nameOf(m *memory, i int, z *farm.Zone, text string) ([]byte, error) {
 	apex := c.apex[i]
-	if len(text)+1+len(apex) > wire.MaxName {
+	size := len(text) + 1 + len(apex)
+	if size > wire.MaxName {
 		return rdata.Name(text, z.Name)
 	}
-	name := append(make([]byte, 0, len(text)+1+len(apex)), 0)
+	name := append(m.room(size), 0)
 	label := 0 // where its length lies
 	for k := 0; k < len(text); k++ {
 		switch b := text[k]; {
@@ -209,15 +204,22 @@ func (c *compiler) nameOf(i int, z *farm.Zone, text string) ([]byte, error) {
 		return rdata.Name(text, z.Name)
 	}
 	name[label] = byte(last)
-	return append(name, apex...), nil
+	return m.take(append(name, apex...)), nil
 }
 
 // maxLabel is how long a label may be (RFC 1035 §2.3.4).
 const maxLabel = 63
 
-// data returns what a record of a zone is in messages.
-func (c *compiler) data(z *farm.Zone, r *farm.Record) (kind uint16, ttl uint32, data []byte, err error) {
-	kind, ttl = rdata.Code(r.Type), uint32(r.EffectiveTTL(z))
+// data returns what a record of a zone is in messages. The data may lie in m.
+func (c *compiler) data(m *memory, z *farm.Zone, r *farm.Record) (kind uint16, ttl uint32, data []byte, err error) {
+	ttl = uint32(r.EffectiveTTL(z))
+	if r.Type == "A" { // most records are, and need no canonical form
+		if addr, err := netip.ParseAddr(r.Data); err == nil && addr.Is4() {
+			four := addr.As4()
+			return wire.TypeA, ttl, m.take(append(m.room(len(four)), four[:]...)), nil
+		}
+	}
+	kind = rdata.Code(r.Type)
 	if r.Type == farm.RecordDYNA {
 		at := slices.IndexFunc(c.farm.Services, func(s farm.DNSService) bool { return s.Name == r.Data })
 		if at < 0 {
@@ -298,7 +300,7 @@ func (c *compiler) above(i int) int {
 // a signed zone is signed, as it would tell the parent elsewhere (CDS).
 func (c *compiler) parents() {
 	for i := range c.zones {
-		z, o := &c.zones[i], c.names[string(c.apex[i])]
+		z, o := &c.zones[i], c.lookup(c.apex[i])
 		if z.parent = c.above(i); z.parent == noParent || z.keys == nil || o.has(wire.TypeDS) {
 			continue
 		}
@@ -310,20 +312,53 @@ func (c *compiler) parents() {
 	}
 }
 
+// lookup returns the entry of a name, or nil.
+func (c *compiler) lookup(name []byte) *owned {
+	if len(c.names.pages) == 0 {
+		return nil
+	}
+	return c.find(name, hashOf(name))
+}
+
+func (c *compiler) find(name []byte, hash uint32) *owned {
+	for i := mixed(hash); ; i++ {
+		s := c.names.slot(i)
+		if s.at == 0 {
+			return nil
+		}
+		if s.hash == hash {
+			if o := c.all[s.at-1]; bytes.Equal(o.name, name) {
+				return o
+			}
+		}
+	}
+}
+
 // name is the entry of a name; the names between it and the apex get one as well
 // (empty non-terminals, RFC 4592 §2.2.2).
-func (c *compiler) name(name []byte, zone int) *owned {
-	o := c.names[string(name)]
+func (c *compiler) name(name []byte, zone int) *owned { return c.hashed(name, hashOf(name), zone) }
+
+// hashed is name for a name whose hash is known.
+func (c *compiler) hashed(name []byte, hash uint32, zone int) *owned {
+	o := c.find(name, hash)
 	if o != nil {
 		return o
 	}
-	o = &c.owners.one(owned{name: name, zone: zone})[0]
-	c.names[unsafe.String(&name[0], len(name))] = o // nobody changes it
+	o = &c.owners.one(owned{name: name, zone: int32(zone)})[0]
 	c.all = append(c.all, o)
+	if c.names.full(1) { // names above others make more than there are records
+		c.names = c.reindexed()
+	} else {
+		c.names.add(hash, node(len(c.all)))
+	}
 	if len(name) > len(c.apex[zone]) {
-		above := c.name(name[1+int(name[0]):], zone)
+		above := c.last
+		if up := name[1+int(name[0]):]; above == nil || !bytes.Equal(above.name, up) {
+			above = c.name(up, zone)
+			c.last = above
+		}
 		above.flags |= hasBelow
-		if name[0] == 1 && name[1] == '*' {
+		if isWildcard(name) {
 			above.flags |= hasWildcard
 			above.other = o
 		}
@@ -331,9 +366,18 @@ func (c *compiler) name(name []byte, zone int) *owned {
 	return o
 }
 
+// reindexed returns an index of all names with room for as many more.
+func (c *compiler) reindexed() index {
+	x := newIndex(2 * len(c.all))
+	for i, o := range c.all {
+		x.add(hashOf(o.name), node(i+1))
+	}
+	return x
+}
+
 // soa takes the SOA record of a zone, or makes it one.
 func (c *compiler) soa(i int, z *farm.Zone) error {
-	o := c.names[string(c.apex[i])]
+	o := c.lookup(c.apex[i])
 	at := slices.IndexFunc(o.sets, func(s *rrset) bool { return s.kind == wire.TypeSOA })
 	if at < 0 {
 		server := cmp.Or(z.NameServer, "@")
@@ -385,7 +429,7 @@ func (c *compiler) delegations() {
 
 // cut is the highest name at or above one, in its zone, that is delegated or redirected.
 func (c *compiler) cut(o *owned) (cut *owned) {
-	for at := o; ; at = c.names[string(at.name[1+int(at.name[0]):])] {
+	for at := o; ; at = c.lookup(at.name[1+int(at.name[0]):]) {
 		if at.flags&(isCut|isRedirected) != 0 {
 			cut = at
 		}

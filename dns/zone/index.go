@@ -23,7 +23,7 @@ const nameless = 1
 
 // newIndex returns an index for so many names and a few more.
 func newIndex(names int) index {
-	slots := max(1<<bits.Len(uint(max(1, names*3/2))), len(page{}))
+	slots := slotsFor(names)
 	x := index{pages: make([]*page, slots>>pageBits), mask: uint32(slots - 1)}
 	all := make([]page, len(x.pages)) // beside each other
 	for i := range x.pages {
@@ -31,6 +31,8 @@ func newIndex(names int) index {
 	}
 	return x
 }
+
+func slotsFor(names int) int { return max(1<<bits.Len(uint(max(1, names*3/2))), len(page{})) }
 
 func (x *index) slot(i uint32) *slot {
 	i &= x.mask

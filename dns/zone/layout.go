@@ -3,42 +3,119 @@ package zone
 import (
 	"bytes"
 	"encoding/binary"
+	"runtime"
 	"slices"
+	"sort"
+	"sync"
+	"sync/atomic"
 
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
+// namesOfPart is how many names a worker lays out at a time.
+const namesOfPart = 4096
+
 // table lays the names out, those of a zone beside each other.
 func (c *compiler) table() *Table {
-	names := c.all
-	slices.SortFunc(names, func(a, b *owned) int {
-		if a.zone != b.zone {
-			return a.zone - b.zone
+	names := c.sorted()
+	parts := slices.Collect(slices.Chunk(names, namesOfPart))
+	ends := make([]int, len(parts)) // where the next part begins
+	c.each(len(parts), func(k int) {
+		for _, o := range parts[k] {
+			ends[k] += o.size()
 		}
-		return bytes.Compare(a.name, b.name)
 	})
 	size := nodesAt
-	for _, o := range names {
-		o.at = node(size)
-		size += o.size()
+	for k := range ends {
+		size += ends[k]
+		ends[k] = size
 	}
-	for _, o := range names {
-		z := &c.zones[o.zone]
-		if z.first == 0 {
-			z.first = o.at
+	c.each(len(parts), func(k int) {
+		at := ends[k]
+		for _, o := range slices.Backward(parts[k]) {
+			at -= o.size()
+			o.at = node(at)
 		}
-		z.end = o.at + node(o.size())
-	}
-	t := &Table{names: make([]byte, nodesAt, size+spare(size)), zones: c.zones, index: newIndex(len(names)), lists: c.lists, arena: &arena{used: size}}
-	for _, o := range names {
-		c.write(t, o)
-		t.index.add(hashOf(o.name), o.at)
-	}
+	})
+	c.bounds(names)
+	t := &Table{names: make([]byte, size, size+spare(size)), zones: c.zones, lists: c.lists, arena: &arena{used: size}}
+	c.each(len(parts), func(k int) {
+		from := int(parts[k][0].at)
+		b := t.names[from:from:ends[k]]
+		for _, o := range parts[k] {
+			b = c.appendNode(b, o)
+		}
+	})
 	for i := range t.zones {
 		z := &t.zones[i]
-		z.apex = c.names[string(c.apex[i])].at
+		z.apex = c.lookup(c.apex[i]).at
 	}
+	t.index = c.index()
 	return t
+}
+
+// each calls do for 0 … n-1, by the workers.
+func (c *compiler) each(n int, do func(k int)) {
+	var next atomic.Int64
+	work := func() {
+		for k := int(next.Add(1)) - 1; k < n; k = int(next.Add(1)) - 1 {
+			do(k)
+			runtime.Gosched() // event loops need the processor in between
+		}
+	}
+	var running sync.WaitGroup
+	for range min(c.workers, n) - 1 {
+		running.Go(work)
+	}
+	work()
+	running.Wait()
+}
+
+// sorted returns the names by zone and name.
+func (c *compiler) sorted() []*owned {
+	order := func(a, b *owned) int {
+		if a.zone != b.zone {
+			return int(a.zone - b.zone)
+		}
+		return bytes.Compare(a.name, b.name)
+	}
+	if slices.IsSortedFunc(c.all, order) {
+		return c.all
+	}
+	return slices.SortedFunc(slices.Values(c.all), order)
+}
+
+// bounds notes where the names of each zone lie.
+func (c *compiler) bounds(names []*owned) {
+	for len(names) > 0 {
+		zone := names[0].zone
+		n := sort.Search(len(names), func(k int) bool { return names[k].zone != zone })
+		last := names[n-1]
+		c.zones[zone].first, c.zones[zone].end = names[0].at, last.at+node(last.size())
+		names = names[n:]
+	}
+}
+
+// index returns the index of the nodes: that of the names, which is gone then, or a smaller
+// one if there are fewer names than records.
+func (c *compiler) index() index {
+	if slotsFor(len(c.all)) != len(c.names.pages)<<pageBits {
+		x := newIndex(len(c.all))
+		for _, o := range c.all {
+			x.add(hashOf(o.name), o.at)
+		}
+		return x
+	}
+	x := c.names
+	c.names = index{}
+	c.each(len(x.pages), func(k int) {
+		for i := range x.pages[k] {
+			if s := &x.pages[k][i]; s.at != 0 {
+				s.at = uint32(c.all[s.at-1].at)
+			}
+		}
+	})
+	return x
 }
 
 func (o *owned) size() int {
@@ -52,12 +129,12 @@ func (o *owned) size() int {
 	return n
 }
 
-func (c *compiler) write(t *Table, o *owned) {
+func (c *compiler) appendNode(b []byte, o *owned) []byte {
 	var other node
 	if o.other != nil {
 		other = o.other.at
 	}
-	t.names = c.appendSets(appendHead(t.names, o.name, o.flags, o.zone, other), o)
+	return c.appendSets(appendHead(b, o.name, o.flags, int(o.zone), other), o)
 }
 
 // nodesAt is where the first node lies: behind nameless.
@@ -97,7 +174,7 @@ func (c *compiler) appendRecord(b []byte, kind uint16, data, apex []byte) []byte
 	name, zoneAt, target := none, none, uint32(0)
 	if at := nameIn(kind); at >= 0 {
 		name, zoneAt = at, wireSuffix(data[at:], apex)
-		if o := c.names[lowered(nameOf(data[at:]))]; o != nil && kind != wire.TypeCNAME && kind != wire.TypePTR && !o.isHidden() {
+		if o := c.lookup(wire.AppendLower(nil, nameOf(data[at:]))); o != nil && kind != wire.TypeCNAME && kind != wire.TypePTR && !o.isHidden() {
 			target = uint32(o.at)
 		}
 	}
@@ -147,5 +224,3 @@ func wireSuffix(name, apex []byte) int {
 	}
 	return none
 }
-
-func lowered(name []byte) string { return string(wire.AppendLower(nil, name)) }

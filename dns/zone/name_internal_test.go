@@ -32,7 +32,7 @@ func FuzzNameOf(f *testing.F) {
 			return
 		}
 		want, wrong := rdata.Name(text, of)
-		got, err := c.nameOf(0, &z, text)
+		got, err := c.nameOf(&memory{}, 0, &z, text)
 		if (wrong == nil) != (err == nil) || err == nil && !bytes.Equal(got, want) {
 			t.Errorf("%q in %q is %q (%v), want %q (%v)", text, of, got, err, want, wrong)
 		}

@@ -24,7 +24,7 @@ func (c *compiler) keys(i int, z *farm.Zone) error {
 	for _, k := range keys.Published {
 		sets[1].records, sets[2].records = append(sets[1].records, k.DNSKEY), append(sets[2].records, k.CDS)
 	}
-	apex := c.names[string(c.apex[i])]
+	apex := c.lookup(c.apex[i])
 	for _, s := range sets {
 		s.ttl = uint32(z.EffectiveTTL())
 		apex.sets = append(apex.sets, s)

@@ -36,10 +36,12 @@ type changed struct {
 // update is a table that follows another one.
 type update struct {
 	*compiler
-	before *Table
-	names  map[string]*changed
-	again  []map[string]bool // the names whose records changed, by zone
-	below  []bool            // zones that another zone of the farm is below
+	before   *Table
+	names    map[string]*changed
+	again    []map[string]bool // the names whose records changed, by zone
+	below    []bool            // zones that another zone of the farm is below
+	memory   memory
+	unpacked []farm.Record
 }
 
 // Update returns the table of now, where was is what t was compiled from. It shares all but
@@ -144,7 +146,7 @@ func (u *update) records() bool {
 		for name := range u.again[i] {
 			o, m := found[name], u.names[name]
 			if m.sets = []byte{0}; o != nil {
-				o.zone = i
+				o.zone = int32(i)
 				m.sets = u.appendSets(nil, o)
 			}
 		}
@@ -169,13 +171,13 @@ func (u *update) find(i int, z *farm.Zone) (found map[string]*owned, ok bool) {
 		if err != nil || !u.again[i][string(name)] {
 			return err == nil
 		}
-		kind, ttl, data, err := u.data(z, r)
+		kind, ttl, data, err := u.data(&u.memory, z, r)
 		if err != nil {
 			return false
 		}
 		o := found[string(name)]
 		if o == nil {
-			o = &owned{name: name, zone: i}
+			o = &owned{name: name, zone: int32(i)}
 			found[string(name)] = o
 		}
 		u.add(o, kind, ttl, data)
@@ -216,9 +218,10 @@ func (u *update) find(i int, z *farm.Zone) (found map[string]*owned, ok bool) {
 // hashesOf returns the hashes of the names of a run.
 func (c *compiler) hashesOf(i int, z *farm.Zone, run string) (hashes []uint32, ok bool) {
 	list, _ := farm.Unpack(nil, run)
+	m := &memory{}
 	hashes = make([]uint32, len(list))
 	for k := range list {
-		name, err := c.nameOf(i, z, list[k].Name)
+		name, err := c.nameOf(m, i, z, list[k].Name)
 		if err != nil {
 			return nil, false
 		}
