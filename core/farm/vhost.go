@@ -4,7 +4,8 @@ import "strings"
 
 // IsHostName reports whether the host pattern of a service is a plain name, optionally with
 // a port, and no regex except "\." and "\-". Such a pattern must match the whole host.
-// Others match a prefix, and so does a pattern that ends within a name ("www\.").
+// Others match a prefix, and so does a pattern that ends within a name ("www\.", "www.").
+// A name of several labels may end in a dot ("www.example.com."), as in the DNS.
 func IsHostName(pattern string) bool {
 	for i := 0; i < len(pattern); i++ {
 		c := pattern[i]
@@ -16,15 +17,24 @@ func IsHostName(pattern string) bool {
 			return false
 		}
 	}
-	return pattern != "" && !strings.ContainsRune(".-:", rune(pattern[len(pattern)-1]))
+	if rest, is := strings.CutSuffix(pattern, "."); is && strings.Contains(rest, ".") {
+		pattern = rest
+	}
+	return pattern != "" && !strings.ContainsRune(`.-:\`, rune(pattern[len(pattern)-1]))
 }
 
 // HostPattern returns the regex to which a pattern of a service for hosts amounts. A name
 // matches the whole host. Hosts are compared without the dot that may end them, so a dot
-// at the end of a pattern ("\.$") is left out: it would never match.
+// at the end of a name ("www.example.com.", "www.example.com.:8443") or of a pattern
+// ("\.$") is left out: it would never match.
 func HostPattern(pattern string) string {
 	if IsHostName(pattern) {
-		return pattern + "$"
+		name, port, has := strings.Cut(pattern, ":")
+		name = strings.TrimSuffix(strings.TrimSuffix(name, "."), `\`)
+		if has {
+			name += ":" + port
+		}
+		return name + "$"
 	}
 	if rest, is := strings.CutSuffix(pattern, `\.$`); is && !strings.HasSuffix(rest, `\`) {
 		return rest + "$"

@@ -29,6 +29,8 @@ func TestFirstMatchingRuleInOrderWins(t *testing.T) {
 		route.Rule{Host: `port\.com:8080$`},
 		route.Rule{URL: `^/app/`},
 		route.Rule{Host: `dot\.com\.$`},
+		route.Rule{Host: `name.org.:81`},
+		route.Rule{Host: `name.org.`},
 	)
 	for _, c := range []struct {
 		host, target string
@@ -37,6 +39,11 @@ func TestFirstMatchingRuleInOrderWins(t *testing.T) {
 		{"dot.com", "/", 8},
 		{"dot.com:80", "/", 8},
 		{"dot.com.au", "/", -1},
+		{"name.org", "/", 10},
+		{"name.org:80", "/", 10},
+		{"name.org:81", "/", 9},
+		{"name.org.uk", "/", -1},
+		{"name.orgy", "/", -1},
 		{"www.a.com", "/x", 0},
 		{"www.a.com:8080", "/x", 0},
 		{"www.a.com.evil", "/x", -1},

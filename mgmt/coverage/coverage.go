@@ -132,7 +132,7 @@ func Host(s *farm.Service) (host string, one bool) {
 // matching returns the names that an expression for hosts matches. For a wildcard it tries
 // some names.
 func matching(vhost string, names []string) []string {
-	re, err := regexp.Compile("(?i)^(?:" + vhost + ")")
+	re, err := regexp.Compile("(?i)^(?:" + farm.HostPattern(vhost) + ")")
 	if err != nil {
 		return nil
 	}

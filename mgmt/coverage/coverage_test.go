@@ -49,6 +49,7 @@ func TestWhoLosesNames(t *testing.T) {
 		{"one host", tls("f", shop, `a\.test`, "b.test:8443", "c.test"), []string{"a.test", "b.test"}, []string{"d.test"}, []string{"a.test (service s0 of farm f)", "b.test (service s1 of farm f)"}},
 		{"a host of a wildcard", tls("f", shop, "a.test", "b.test"), []string{"*.test"}, []string{"b.test"}, []string{"a.test (service s0 of farm f)"}},
 		{"an expression", tls("f", shop, `(a|b)\.test$`, `x\.example$`), []string{"a.test", "*.test"}, []string{"c.test"}, []string{"a.test, *.test (service s0 of farm f)"}},
+		{"a host with a final dot", tls("f", shop, "a.test.", `b\.test\.$`), []string{"a.test", "b.test"}, []string{"c.test"}, []string{"a.test (service s0 of farm f)", "b.test (service s1 of farm f)"}},
 		{"no service matches", tls("f", shop, "c.test", `c\.`), []string{"a.test"}, []string{"b.test"}, nil},
 		{"another certificate of the farm", tls("f", []string{"shop.pem", "other.pem"}, ""), []string{"a.test", "b.test"}, []string{"c.test"}, []string{"a.test (service s0 of farm f)"}},
 		{"another wildcard of the farm", tls("f", []string{"wild.pem", "shop.pem"}, ""), []string{"a.test", "b.test"}, []string{"c.test"}, nil},

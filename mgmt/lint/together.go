@@ -162,8 +162,8 @@ func union(of kind, all []expression) expression {
 			return e
 		}
 		text, flags := e.text, syntax.Perl
-		if e.kind == host && farm.IsHostName(text) {
-			text += "$"
+		if e.kind == host {
+			text = farm.HostPattern(text)
 		}
 		if e.kind == pathAnyCase {
 			flags |= syntax.FoldCase

@@ -19,6 +19,7 @@ func TestServicesAreComparedWithSeveralBeforeThem(t *testing.T) {
 	}{
 		"two hosts":               {[]farm.Service{{Name: "a", VHost: `a\.example`}, {Name: "b", VHost: `b\.example`}, {Name: "c", VHost: either}}, []string{"service-shadowed c a, b"}},
 		"two hosts with paths":    {[]farm.Service{{Name: "a", VHost: `a\.example`, URL: "^/"}, {Name: "b", VHost: `b\.example`, URL: "^/"}, {Name: "c", VHost: either, URL: "^/shop"}}, []string{"service-shadowed c a, b"}},
+		"two hosts with a dot":    {[]farm.Service{{Name: "a", VHost: `a\.example.`}, {Name: "b", VHost: `b\.example\.$`}, {Name: "c", VHost: either}}, []string{"service-shadowed c a, b"}},
 		"a third host":            {[]farm.Service{{Name: "a", VHost: `a\.example`}, {Name: "b", VHost: `b\.example`}, {Name: "c", VHost: `[abc]\.example$`}}, nil},
 		"one that is not needed":  {[]farm.Service{{Name: "a", VHost: `a\.example`}, {Name: "x", VHost: `a\.example`, URL: "^/x"}, {Name: "b", VHost: `b\.example`}, {Name: "c", VHost: either}}, []string{"service-shadowed x a", "service-shadowed c a, b"}},
 		"two paths":               {[]farm.Service{{Name: "a", URL: "^/a"}, {Name: "b", URL: "^/b"}, {Name: "c", URL: "^/[ab]"}}, []string{"service-shadowed c a, b"}},
