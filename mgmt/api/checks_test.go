@@ -143,7 +143,34 @@ func TestEveryWayToLinkACheckReportsThatItCannotAsk(t *testing.T) {
 	reports("a document", a.must(200, "PUT", "/config", linked, "Content-Type", "application/yaml"), "params.warnings")
 	a.must(200, "PUT", web, `{"farmguardian":""}`)
 	reports("a rollback", a.must(200, "POST", "/history/rollback", `{"revision":`+revision+`}`), "params.warnings")
+	a.must(200, "PUT", "/farms/shop/actions", `{"action":"stop"}`)
+	reports("a start", a.must(200, "PUT", "/farms/shop/actions", `{"action":"start"}`), "warning")
+	a.must(201, "POST", "/system/backup", `{"name":"linked"}`)
+	a.must(200, "PUT", web, `{"farmguardian":""}`)
+	restored := a.must(200, "POST", "/system/backup/linked/actions", `{"action":"apply"}`)
+	reports("a restore", restored, "warning")
+	reports("a restore, as a list", restored, "params.warnings")
 	reports("a copy of a farm", a.must(201, "POST", "/farms", `{"farmname":"other","profile":"http","copy_from":"shop","vip":"192.0.2.10","vport":81}`), "warning")
+}
+
+// So does the way of generations before 3.2, whose checks are fields of farms and services.
+func TestGeneration3ReportsACheckThatCannotAsk(t *testing.T) {
+	w := &incapable{}
+	a := newAppliance(t, watched(&watchman{}), func(d *api.Deps) { d.Guardian = w })
+	a.shop(1)
+	a.dns(1)
+	for _, c := range []struct{ path, check, service string }{{"/farms/shop/fg", "shop_web_fg", `"service":"web",`}, {"/farms/dns/fg", "dns_fg", ""}} {
+		w.check = c.check
+		for _, body := range []string{`"fgenabled":"true","fgscript":"check_ping -H HOST"}`, `"fgscript":"check_ping -H HOST -p 2"}`} {
+			text := fmt.Sprint(a.old("PUT", c.path, "{"+c.service+body).at("warning"))
+			if !strings.HasPrefix(text, "the check "+c.check+" cannot ask backend") || !strings.HasSuffix(text, "no ping is possible here") {
+				t.Errorf("%s %s: %q", c.path, body, text)
+			}
+		}
+		if text := a.old("PUT", c.path, "{"+c.service+`"fgtimecheck":9}`).at("warning"); text != nil {
+			t.Errorf("%s: an interval: %v", c.path, text)
+		}
+	}
 }
 
 // Linking a check that cannot run reports the reason at once.

@@ -163,8 +163,26 @@ func (c *call) guardAnswer(g farm.Group, service string, rec *recorded) {
 		state := map[any]string{"true": "enabled", "false": "disabled"}[now["fgenabled"]]
 		out := map[string]any{"description": "Modify farm guardian", "params": now, "success": "true",
 			"message": fmt.Sprintf("The farm guardian of %s is %s.", g, state)}
+		if text := warning(g.Farm.Name, sourceOf(cfg, g), params["warnings"]); text != "" {
+			out["warning"] = text
+		}
 		c.reply(http.StatusOK, out)
 	}
+}
+
+// warning returns those warnings of a transaction that concern a farm or a check, e.g. that
+// the check cannot run here.
+func warning(farmName, check string, of any) string {
+	var out []string
+	texts, _ := of.([]any)
+	for _, text := range texts {
+		text, _ := text.(string)
+		path, message, _ := strings.Cut(text, ": ")
+		if strings.HasPrefix(path+" ", validate.FarmPath(farmName)+" ") || path == validate.CheckPath(check) {
+			out = append(out, message)
+		}
+	}
+	return strings.Join(out, "; ")
 }
 
 // inOldWords removes the position in the transaction from a message and uses the old field

@@ -23,14 +23,15 @@ type linked struct {
 }
 
 // linkedBy returns the groups whose backends a change from before to after lets a check
-// probe for the first time, or with another command.
+// probe for the first time, again after a stop of the farm, or with another command.
 func linkedBy(before, after *farm.Config) (out []linked) {
 	type key struct {
 		farm  uint32
 		group string
 	}
-	checks, commands := map[key]string{}, map[string]string{}
+	checks, commands, stopped := map[key]string{}, map[string]string{}, map[uint32]bool{}
 	for i := range before.Farms {
+		stopped[before.Farms[i].ID] = before.Farms[i].Stopped
 		for _, g := range before.Farms[i].Groups() {
 			checks[key{g.Farm.ID, g.Name()}] = g.CheckedBy()
 		}
@@ -49,7 +50,7 @@ func linkedBy(before, after *farm.Config) (out []linked) {
 			check, _ := validate.CheckNamed(after, name)
 			command, known := commands[name]
 			switch {
-			case before.Farm(f.Name) == nil:
+			case before.Farm(f.Name) == nil || stopped[f.ID]:
 				out = append(out, linked{g, validate.FarmPath(f.Name)})
 			case !there || was != name:
 				out = append(out, linked{g, validate.LinkPath(g)})

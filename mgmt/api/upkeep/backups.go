@@ -185,6 +185,8 @@ type Restored struct {
 	Revision uint64 `json:"revision"`
 	Diff     string `json:"diff" doc:"Changes in the document"`
 	Before   string `json:"before" doc:"Backup of the previous state"`
+	// Warnings are those of the configuration, e.g. of checks that cannot run here.
+	Warnings []string `json:"warnings" doc:"Settings that are allowed but cannot work"`
 }
 
 func (s *Resource) applyBackup(c *rest.Call) (rest.Object[Restored], error) {
@@ -218,10 +220,16 @@ func (s *Resource) applyBackup(c *rest.Call) (rest.Object[Restored], error) {
 	if wrong := new(backup.Error); errors.As(err, &wrong) || errors.Is(err, backup.ErrNone) || errors.Is(err, backup.ErrFull) {
 		return none, refused(err)
 	}
-	if _, err = c.Keep(done.Result, err, 0); err != nil {
+	kept, err := c.Keep(done.Result, err, 0)
+	if err != nil {
 		return none, err
 	}
 	s.restart()
-	return rest.Object[Restored]{Description: c.Summary(), Params: Restored{done.Revision.Number, done.Diff, done.Before},
-		Message: "The backup " + r.Name + " has been restored. Log-ins end now, and the API is away for a moment.", Warning: strings.Join(done.Left, " ")}, nil
+	warnings := make([]string, len(kept.Warnings))
+	for i := range kept.Warnings {
+		warnings[i] = kept.Warnings[i].Error()
+	}
+	return rest.Object[Restored]{Description: c.Summary(), Params: Restored{done.Revision.Number, done.Diff, done.Before, warnings},
+		Message: "The backup " + r.Name + " has been restored. Log-ins end now, and the API is away for a moment.",
+		Warning: strings.Join(append(done.Left, warnings...), " ")}, nil
 }
