@@ -35,10 +35,9 @@ func (r *running) listen(l net.Listener) {
 	}
 	before := r.network
 	srv := r.server.httpServer()
-	srv.TLSConfig = r.config
 	r.network = srv
 	go func() {
-		err := srv.ServeTLS(gated(l), "", "")
+		err := srv.Serve(newSecured(gated(l), r.config))
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.network == srv { // otherwise it was stopped on purpose

@@ -94,6 +94,30 @@ func TestServeOnTheLocalSocketAndOverTLS(t *testing.T) {
 	}
 }
 
+// A browser at an address that cannot be parsed gets to a page of the GUI. Other clients
+// and other methods get a plain 400.
+func TestAMalformedAddressOfThePagesLeadsToThem(t *testing.T) {
+	_, address, _, _ := serve(t, newAppliance(t))
+	for request, want := range map[string]string{
+		"GET /gui/farms/%E0%A4%A":     "302 Found",
+		"GET /gui/%":                  "302 Found",
+		"GET /gui/farms/%E0%A4":       "401 ", // without pages
+		"GET /api/v4.0/farms/%E0%A4%": "400 Bad Request",
+		"POST /gui/farms/%E0%A4%A":    "400 Bad Request",
+	} {
+		c, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(c, request+" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+		answer, err := io.ReadAll(c)
+		c.Close()
+		if text := string(answer); err != nil || !strings.HasPrefix(text, "HTTP/1.1 "+want) || strings.Contains(text, "\r\nLocation: /gui/no-such-page\r\n") != strings.HasPrefix(want, "302") {
+			t.Errorf("%s: %v %q", request, err, text)
+		}
+	}
+}
+
 func TestServeTellsWhenAListenerFails(t *testing.T) {
 	a := newAppliance(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
