@@ -37,8 +37,12 @@ const (
 func (l *lookout) until(ctx context.Context, records []txt) (missing string, err error) {
 	l.udp, l.tcp = dns.Client{Timeout: askTime}, dns.Client{Net: "tcp", Timeout: askTime}
 	for {
-		if missing, err = l.all(ctx, records); err == nil {
+		record, failure := l.all(ctx, records)
+		if failure == nil {
 			return "", nil
+		}
+		if err == nil || ctx.Err() == nil { // an attempt that the deadline ends shows nothing new
+			missing, err = record, failure
 		}
 		select {
 		case <-ctx.Done():

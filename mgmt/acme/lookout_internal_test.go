@@ -33,7 +33,7 @@ func TestARecordIsLookedForAtTheServersOfItsZone(t *testing.T) {
 	}
 	put("v1")
 	put("other")
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if missing, err := look.until(ctx, records); err == nil || missing != records[1].name || !strings.Contains(err.Error(), "does not have it yet") {
 		t.Errorf("%s: %v", missing, err)
@@ -43,12 +43,12 @@ func TestARecordIsLookedForAtTheServersOfItsZone(t *testing.T) {
 		t.Errorf("%s: %v", missing, err)
 	}
 	names.Alias("_acme-challenge.loop.sluice.test", "_acme-challenge.loop.sluice.test")
-	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if _, err := look.until(ctx, []txt{{"", "_acme-challenge.loop.sluice.test", "v"}}); err == nil || !strings.Contains(err.Error(), "without end") {
 		t.Errorf("a loop of aliases: %v", err)
 	}
-	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if _, err := look.until(ctx, []txt{{"", "_acme-challenge.nobody.example", "v"}}); err == nil || !strings.Contains(err.Error(), "dns_servers") {
 		t.Errorf("without a zone: %v", err)
@@ -209,5 +209,23 @@ func TestTheResolversAreThoseOfTheSystem(t *testing.T) {
 	}
 	if got, err := systemResolvers(file + ".none"); err == nil || !strings.Contains(err.Error(), "no resolvers: set dns_servers") {
 		t.Errorf("no file: %v, %v", got, err)
+	}
+}
+
+// The time may end during a query, whose failure would say nothing about the record.
+func TestTheLastWholeCheckGivesTheReason(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int32
+	addr := dnstest.Serve(t, func(_ string, w dns.ResponseWriter, q *dns.Msg) {
+		if asked.Add(1) == 1 {
+			_ = w.WriteMsg(new(dns.Msg).SetReply(q))
+		}
+	})
+	look := &lookout{servers: []string{addr}}
+	ctx, cancel := context.WithTimeout(t.Context(), lookPause+time.Second)
+	defer cancel()
+	missing, err := look.until(ctx, []txt{{"sluice.test", "_acme-challenge.sluice.test", "v"}})
+	if err == nil || missing != "_acme-challenge.sluice.test" || !strings.Contains(err.Error(), "does not have it yet") || asked.Load() < 2 {
+		t.Errorf("after %d queries: %s: %v", asked.Load(), missing, err)
 	}
 }
