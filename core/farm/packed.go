@@ -38,6 +38,16 @@ func Unpack(list []Record, run string) (_ []Record, ok bool) {
 	return list, true
 }
 
+// CountPacked returns how many records a packed run has, and false where Unpack does.
+func CountPacked(run string) (n int, ok bool) {
+	for ; len(run) > 0; n++ {
+		if _, run, ok = unpackOne(run); !ok || n == PackedRun {
+			return n, false
+		}
+	}
+	return n, true
+}
+
 // unpackOne returns the first record of a packed run, and the run behind it.
 func unpackOne(run string) (r Record, rest string, ok bool) {
 	id, rest, ok := uvarint32(run)

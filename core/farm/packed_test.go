@@ -1,6 +1,7 @@
 package farm_test
 
 import (
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -77,4 +78,27 @@ func FuzzUnpack(f *testing.F) {
 			t.Fatalf("%t: %+v, not %+v", ok, again, list)
 		}
 	})
+}
+
+// CountPacked agrees with Unpack, whatever the run is.
+func TestCountPackedAgreesWithUnpack(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 3))
+	for range 2000 {
+		list := make([]farm.Record, random.IntN(4))
+		if random.IntN(100) == 0 {
+			list = make([]farm.Record, farm.PackedRun-1+random.IntN(3))
+		}
+		for i := range list {
+			list[i] = farm.Record{ID: random.Uint32(), Name: strings.Repeat("a", random.IntN(200)), Type: "A", Data: "192.0.2.1"}
+		}
+		run := farm.AppendPacked(nil, list)
+		if len(run) > 0 && random.IntN(2) == 0 {
+			run[random.IntN(len(run))] = byte(random.Uint32())
+			run = run[:random.IntN(len(run)+1)]
+		}
+		all, want := farm.Unpack(nil, string(run))
+		if n, ok := farm.CountPacked(string(run)); ok != want || ok && n != len(all) {
+			t.Fatalf("%q: got %d, %t, want %d, %t", run, n, ok, len(all), want)
+		}
+	}
 }

@@ -17,11 +17,15 @@ const (
 	fixed = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_SEAL
 )
 
-// Sealed returns a memfd with a copy of data that cannot be modified or resized. The
-// name appears in /proc only. The descriptor is closed on exec; the caller must close
+// Sealed returns a memfd with a copy of data, one part behind the other, that cannot be
+// modified or resized. The name appears in /proc only. The descriptor is closed on exec; the caller must close
 // it. Empty data fails with ErrEmpty.
-func Sealed(name string, data []byte) (*os.File, error) {
-	if len(data) == 0 {
+func Sealed(name string, data ...[]byte) (*os.File, error) {
+	size := 0
+	for _, b := range data {
+		size += len(b)
+	}
+	if size == 0 {
 		return nil, fmt.Errorf("sealed memory %q: %w", name, ErrEmpty)
 	}
 	f, err := create(name)
@@ -30,9 +34,11 @@ func Sealed(name string, data []byte) (*os.File, error) {
 	}
 	// write(2) avoids a writable mapping, with which the kernel would refuse
 	// F_SEAL_WRITE.
-	if _, err := f.Write(data); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("sealed memory %q: write %d bytes: %w", name, len(data), err)
+	for _, b := range data {
+		if _, err := f.Write(b); err != nil {
+			f.Close()
+			return nil, fmt.Errorf("sealed memory %q: write %d bytes: %w", name, size, err)
+		}
 	}
 	return finish(f, name, frozen)
 }

@@ -15,7 +15,7 @@ import (
 
 func TestSealedMemoryCannotBeWrittenOrTruncated(t *testing.T) {
 	data := bytes.Repeat([]byte("sluice"), 5000)
-	f, err := shm.Sealed("test", data)
+	f, err := shm.Sealed("test", data[:100], nil, data[100:])
 	closing(t, f, err)
 
 	if _, err := f.WriteAt([]byte("x"), 0); !errors.Is(err, syscall.EPERM) {

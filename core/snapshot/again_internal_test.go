@@ -47,7 +47,7 @@ func TestDifferencesThatMakeAnotherConfigurationAreRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := r.decode(whole); err != nil {
+	if _, _, err := r.decode(slices.Concat(whole...)); err != nil {
 		t.Fatal(err)
 	}
 	w.last = *first
@@ -61,7 +61,7 @@ func TestDifferencesThatMakeAnotherConfigurationAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := r.last
-	if _, _, err := r.decode(b); !errors.Is(err, ErrChecksum) || r.last != before {
+	if _, _, err := r.decode(slices.Concat(b...)); !errors.Is(err, ErrChecksum) || r.last != before {
 		t.Errorf("got %v, kept: %t", err, r.last == before)
 	}
 }

@@ -151,8 +151,10 @@ func (r *Reader) whole(content []byte) (*farm.Config, *read, error) {
 	next.rest.Farms, next.farms = nil, make([]*entry, len(farms))
 	known, records := r.known(), limit{size: len(content)}
 	for i, b := range farms {
-		if next.farms[i] = known[sha256.Sum256(b)]; next.farms[i] != nil {
-			continue
+		if len(known) > 0 {
+			if next.farms[i] = known[sha256.Sum256(b)]; next.farms[i] != nil {
+				continue
+			}
 		}
 		var err error
 		if next.farms[i], err = decodeFarm(b); err != nil {
@@ -190,8 +192,12 @@ func (r *Reader) known() map[digest]*entry {
 
 // decodeFarm decodes a farm with all that it has.
 func decodeFarm(b raw) (*entry, error) {
-	e, err := decodeHead(b)
-	if err == nil && hasPacked(&e.farm) {
+	e, err := decodeEntry(b)
+	switch {
+	case err != nil:
+	case !hasPacked(&e.farm):
+		e.digest = sha256.Sum256(b)
+	default:
 		if err = e.identify(); err != nil {
 			err = fmt.Errorf("%w: %w", ErrBody, err)
 		}
@@ -201,7 +207,16 @@ func decodeFarm(b raw) (*entry, error) {
 
 // decodeHead decodes a farm, whose packed records may be named by digests.
 func decodeHead(b raw) (*entry, error) {
-	e := &entry{digest: sha256.Sum256(b), size: len(b), elements: elements(b)}
+	e, err := decodeEntry(b)
+	if err == nil {
+		e.digest = sha256.Sum256(b)
+	}
+	return e, err
+}
+
+// decodeEntry decodes a farm without its digest.
+func decodeEntry(b raw) (*entry, error) {
+	e := &entry{size: len(b), elements: elements(b)}
 	if err := (&limit{elements: e.elements, size: e.size}).check(); err != nil {
 		return nil, err
 	}

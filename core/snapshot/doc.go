@@ -31,8 +31,8 @@
 // digest of such a farm is that of its head. So a changed record costs both sides the hash
 // of one run and of the list of digests, and yet two farms with one digest are equal: the
 // digest is the root of a hash tree over all records in their order. Where one run ends and
-// the next one begins is the writer's choice. It keeps no bytes of runs: a whole snapshot
-// packs the records again.
+// the next one begins is the writer's choice. It keeps no bytes of runs once they are
+// published: another whole snapshot packs the records again.
 //
 // The body is decoded strictly: unknown or doubled names, tags, indefinite
 // lengths and more depth or elements than a configuration can have are

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -48,7 +49,8 @@ func Encode(generation uint64, cfg *farm.Config) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return next.whole(rest)
+	all, err := next.whole(rest)
+	return slices.Concat(all...), err
 }
 
 // farmsName is the first name in the encoding of a configuration, a text of five bytes
@@ -65,63 +67,71 @@ func Publish(generation uint64, cfg *farm.Config) (*os.File, error) {
 	return new(Writer).Publish(generation, cfg, 0)
 }
 
-// whole returns the bytes of the snapshot with all of its farms.
-func (w *written) whole(rest []byte) ([]byte, error) {
-	size := headerSize + len(rest) + 8
-	for _, e := range w.entries {
-		size += len(e.encoded) // more follows where it is that of a head
-	}
-	b := append(make([]byte, headerSize, size), rest[:farmsAt]...)
+// whole returns the bytes of the snapshot with all of its farms, in pieces: a large zone is
+// not copied.
+func (w *written) whole(rest []byte) ([][]byte, error) {
+	first := append(make([]byte, headerSize, headerSize+len(rest)), rest[:farmsAt]...)
 	if w.farms == nil {
-		b = append(b, rest[farmsAt])
+		first = append(first, rest[farmsAt])
 	} else {
-		b = append(b, listHead(len(w.farms))...)
+		first = append(first, listHead(len(w.farms))...)
 	}
+	all := [][]byte{first}
 	for _, e := range w.entries {
 		encoded, err := e.full()
 		if err != nil {
 			return nil, fmt.Errorf("encode generation %d: %w: %w", w.generation, ErrBody, err)
 		}
-		b = append(b, encoded...)
+		all = append(all, encoded...)
 	}
-	return seal(w.generation, kindWhole, append(b, rest[farmsAt+1:]...))
+	return seal(w.generation, kindWhole, append(all, rest[farmsAt+1:]))
 }
 
-// seal completes the header of b.
-func seal(generation uint64, kind uint32, b []byte) ([]byte, error) {
-	if n := len(b) - headerSize; n > maxBody {
+// seal completes the header, which the first of the pieces begins with.
+func seal(generation uint64, kind uint32, all [][]byte) ([][]byte, error) {
+	n := -headerSize
+	for _, b := range all {
+		n += len(b)
+	}
+	if n > maxBody {
 		return nil, fmt.Errorf("%w: %d MiB, at most %d are possible; have fewer farms, or fewer records in their zones", ErrTooLarge, (n+1<<20-1)>>20, maxBody>>20)
 	}
+	b := all[0]
 	copy(b, magic)
 	binary.LittleEndian.PutUint32(b[8:], Layout)
 	binary.LittleEndian.PutUint32(b[kindAt:], kind)
 	binary.LittleEndian.PutUint64(b[16:], generation)
-	binary.LittleEndian.PutUint64(b[24:], uint64(len(b)-headerSize))
-	sum := checksum(b)
+	binary.LittleEndian.PutUint64(b[24:], uint64(n))
+	sum := checksum(all...)
 	copy(b[sumAt:headerSize], sum[:])
-	return b, nil
+	return all, nil
 }
 
 // checksum covers everything but itself, so that a flipped bit of the
-// generation is found too.
-func checksum(b []byte) (sum [sha256.Size]byte) {
+// generation is found too. The header lies in the first piece.
+func checksum(all ...[]byte) (sum [sha256.Size]byte) {
 	h := sha256.New()
-	h.Write(b[:sumAt])
-	h.Write(b[headerSize:])
+	h.Write(all[0][:sumAt])
+	h.Write(all[0][headerSize:])
+	for _, b := range all[1:] {
+		h.Write(b)
+	}
 	h.Sum(sum[:0])
 	return sum
 }
 
-// listHead is the head of a list (RFC 8949 §3.1).
-func listHead(n int) []byte {
-	const list = 4 << 5
+// listHead returns the head of a list, textHead that of a text (RFC 8949 §3.1).
+func listHead(n int) []byte { return itemHead(4<<5, n) }
+func textHead(n int) []byte { return itemHead(3<<5, n) }
+
+func itemHead(major byte, n int) []byte {
 	switch {
 	case n < 24:
-		return []byte{list | byte(n)}
+		return []byte{major | byte(n)}
 	case n <= math.MaxUint8:
-		return []byte{list | 24, byte(n)}
+		return []byte{major | 24, byte(n)}
 	case n <= math.MaxUint16:
-		return binary.BigEndian.AppendUint16([]byte{list | 25}, uint16(n))
+		return binary.BigEndian.AppendUint16([]byte{major | 25}, uint16(n))
 	}
-	return binary.BigEndian.AppendUint32([]byte{list | 26}, uint32(n))
+	return binary.BigEndian.AppendUint32([]byte{major | 26}, uint32(n))
 }

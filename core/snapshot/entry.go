@@ -13,14 +13,14 @@ type digest [sha256.Size]byte
 // stays.
 type entry struct {
 	farm     farm.Farm
-	digest   digest   // of its encoding, or that of its head if it has runs
-	encoded  []byte   // what digest is of; nil in a reader
-	runs     [][]run  // of the records of each zone; nil if none has any
-	fresh    [][]byte // the runs that the entry before does not have, until they are published
-	size     int      // of its encoding, in bytes
-	elements uint64   // of all lists in it; a reader bounds them
-	records  uint64   // in runs; a reader bounds them
-	numbers  *numbers // nil before it was checked
+	digest   digest            // of its encoding, or that of its head if it has runs
+	encoded  []byte            // what digest is of; nil in a reader
+	runs     [][]run           // of the records of each zone; nil if none has any
+	fresh    map[digest][]byte // the runs that the entry before does not have, until they are published
+	size     int               // of its encoding, in bytes
+	elements uint64            // of all lists in it; a reader bounds them
+	records  uint64            // in runs; a reader bounds them
+	numbers  *numbers          // nil before it was checked
 }
 
 // sumOf returns the digest of a configuration: its farms in order, and the rest.

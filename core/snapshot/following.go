@@ -28,13 +28,13 @@ type part struct {
 }
 
 // after encodes the snapshot as differences from base.
-func (w *written) after(base *written, rest []byte) ([]byte, error) {
+func (w *written) after(base *written, rest []byte) ([][]byte, error) {
 	f := following{Base: base.sum[:], Sum: w.sum[:]}
 	for i, at := range w.at {
 		if at < 0 {
 			p, e := part{Farm: w.entries[i].encoded}, w.entries[i]
 			if e.runs != nil {
-				p.First, p.Runs = uint32(max(0, base.position(i, e.farm.ID))), e.fresh
+				p.First, p.Runs = uint32(max(0, base.position(i, e.farm.ID))), inOrder(e.runs, e.fresh)
 			}
 			f.Parts = append(f.Parts, p)
 			continue
@@ -52,7 +52,7 @@ func (w *written) after(base *written, rest []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode generation %d: %w: %w", w.generation, ErrBody, err)
 	}
-	return seal(w.generation, kindFollows, append(make([]byte, headerSize), body...))
+	return seal(w.generation, kindFollows, [][]byte{make([]byte, headerSize), body})
 }
 
 // follow applies the body to the last snapshot.

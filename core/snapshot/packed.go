@@ -1,9 +1,14 @@
 package snapshot
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -35,14 +40,14 @@ func hasPacked(f *farm.Farm) bool {
 
 // splitZones returns the runs of the records of each zone: those of a farm before as far as its
 // zones have the same records, and fresh ones. before may be nil.
-func splitZones(f *farm.Farm, before *entry) (zones [][]run, fresh map[digest]string) {
-	zones, fresh = make([][]run, len(f.Global.Zones)), map[digest]string{}
+func splitZones(f *farm.Farm, before *entry) (zones [][]run, fresh map[digest][]byte) {
+	zones, fresh = make([][]run, len(f.Global.Zones)), map[digest][]byte{}
 	for i := range f.Global.Zones {
 		z := &f.Global.Zones[i]
 		for _, packed := range z.Packed { // the configuration comes from a reader
 			r := run{digest: sha256.Sum256([]byte(packed))}
 			zones[i] = append(zones[i], r)
-			fresh[r.digest] = packed
+			fresh[r.digest] = []byte(packed)
 		}
 		if len(z.Records) >= packFrom {
 			old, runs := before.zone(i, z.Name)
@@ -73,8 +78,9 @@ func (e *entry) zone(at int, name string) ([]farm.Record, []run) {
 
 // splitRecords returns the runs of records: those of old whose records follow each other in
 // records as well, and fresh ones between them.
-func splitRecords(old []farm.Record, runs []run, records []farm.Record, fresh map[digest]string) (out []run) {
+func splitRecords(old []farm.Record, runs []run, records []farm.Record, fresh map[digest][]byte) []run {
 	equal := farm.AlignRecords(old, records)
+	var d division
 	from, at := 0, 0 // where the next run begins, in records and in old
 	for _, r := range runs {
 		for len(equal) > 0 && equal[0].Old+equal[0].Length < at+r.count {
@@ -82,40 +88,91 @@ func splitRecords(old []farm.Record, runs []run, records []farm.Record, fresh ma
 		}
 		if len(equal) > 0 && equal[0].Old <= at {
 			now := equal[0].New + at - equal[0].Old
-			out, from = append(pack(out, records, from, now, fresh), r), now+r.count
+			d.divide(from, now)
+			d.runs, from = append(d.runs, r), now+r.count
 		}
 		at += r.count
 	}
-	return pack(out, records, from, len(records), fresh)
+	d.divide(from, len(records))
+	d.pack(records, fresh)
+	return d.runs
 }
 
-// pack appends the runs of records[from:to], which follow those of out. Runs before them
+// division is how records are divided into runs.
+type division struct {
+	runs    []run
+	missing []span // runs that are not packed yet
+}
+
+// span is a run of records[from:].
+type span struct{ run, from int }
+
+// divide appends the runs of records[from:to], which follow the others. Runs before them
 // that are short become part of the first one.
-func pack(out []run, records []farm.Record, from, to int, fresh map[digest]string) []run {
+func (d *division) divide(from, to int) {
 	if from == to {
-		return out
+		return
 	}
-	for n := len(out); n > 0 && out[n-1].count+to-from <= farm.PackedRun; n-- {
-		from, out = from-out[n-1].count, out[:n-1]
+	for n := len(d.runs); n > 0 && d.runs[n-1].count+to-from <= farm.PackedRun; n-- {
+		from, d.runs = from-d.runs[n-1].count, d.runs[:n-1]
 	}
-	var b []byte
+	for n := len(d.missing); n > 0 && d.missing[n-1].run >= len(d.runs); n-- {
+		d.missing = d.missing[:n-1]
+	}
 	for from < to {
 		n := min(to-from, farm.PackedRun)
-		b = farm.AppendPacked(b[:0], records[from:from+n])
-		r := run{sha256.Sum256(b), n}
-		fresh[r.digest] = string(b)
-		out, from = append(out, r), from+n
+		d.missing = append(d.missing, span{len(d.runs), from})
+		d.runs, from = append(d.runs, run{count: n}), from+n
 	}
-	return out
 }
 
-// used returns the fresh runs that zones have, in their order.
-func used(zones [][]run, fresh map[digest]string) (texts [][]byte) {
+// pack packs the runs that are missing.
+func (d *division) pack(records []farm.Record, fresh map[digest][]byte) {
+	texts := make([][]byte, len(d.missing))
+	each(len(texts), func(k int) {
+		r := &d.runs[d.missing[k].run]
+		texts[k] = packRun(records[d.missing[k].from:][:r.count])
+		r.digest = sha256.Sum256(texts[k])
+	})
+	for k, text := range texts {
+		fresh[d.runs[d.missing[k].run].digest] = text
+	}
+}
+
+// packRun returns the packed form of records, which is as long as its memory.
+func packRun(records []farm.Record) []byte {
+	space := scratch.Get().(*[]byte)
+	defer scratch.Put(space)
+	*space = farm.AppendPacked((*space)[:0], records)
+	return bytes.Clone(*space)
+}
+
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
+
+// each calls do for 0 … n-1, on all processors: a zone of a million records is most of a
+// start.
+func each(n int, do func(k int)) {
+	var next atomic.Int64
+	work := func() {
+		for k := int(next.Add(1)) - 1; k < n; k = int(next.Add(1)) - 1 {
+			do(k)
+		}
+	}
+	var running sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) - 1 {
+		running.Go(work)
+	}
+	work()
+	running.Wait()
+}
+
+// inOrder returns the fresh runs in the order of the zones, each once.
+func inOrder(zones [][]run, fresh map[digest][]byte) (texts [][]byte) {
+	taken := make(map[digest]bool, len(fresh))
 	for _, runs := range zones {
 		for _, r := range runs {
-			if text, is := fresh[r.digest]; is {
-				texts = append(texts, []byte(text))
-				delete(fresh, r.digest)
+			if text, is := fresh[r.digest]; is && !taken[r.digest] {
+				texts, taken[r.digest] = append(texts, text), true
 			}
 		}
 	}
@@ -147,40 +204,84 @@ func headOf(f *farm.Farm, zones [][]run) *farm.Farm {
 	})
 }
 
-// full returns the encoding of a farm with all of its runs.
-func (e *entry) full() ([]byte, error) {
+// full returns the encoding of a farm with all of its runs, in pieces.
+func (e *entry) full() ([][]byte, error) {
 	if e.runs == nil {
-		return e.encoded, nil
+		return [][]byte{e.encoded}, nil
 	}
-	return encoding.Marshal(withPacked(&e.farm, e.runs, func(zone int, of []run) (texts []string) {
-		z := &e.farm.Global.Zones[zone]
-		if len(z.Packed) > 0 {
-			return z.Packed
-		}
+	return unfold(e.encoded, e.runs, e.packed())
+}
+
+// packed returns the texts of the runs of all zones. Those that were published are packed
+// again.
+func (e *entry) packed() [][]byte {
+	var all [][]byte
+	var missing []func() []byte
+	var at []int
+	for i, runs := range e.runs {
+		z := &e.farm.Global.Zones[i]
 		records := z.Records
-		for _, r := range of {
-			texts = append(texts, string(farm.AppendPacked(nil, records[:r.count])))
-			records = records[r.count:]
+		for j, r := range runs {
+			text, is := e.fresh[r.digest]
+			switch {
+			case is:
+			case len(z.Packed) > 0:
+				text = []byte(z.Packed[j])
+			default:
+				of := records[:r.count]
+				missing, at = append(missing, func() []byte { return packRun(of) }), append(at, len(all))
+			}
+			all = append(all, text)
+			if len(z.Packed) == 0 {
+				records = records[r.count:]
+			}
 		}
-		return texts
-	}))
+	}
+	each(len(missing), func(k int) { all[at[k]] = missing[k]() })
+	return all
+}
+
+// unfold returns the encoding of a head with the texts of the runs in place of their digests.
+func unfold(encoded []byte, runs [][]run, texts [][]byte) (all [][]byte, err error) {
+	sums := slices.Concat(runs...)
+	from := 0 // what is not in all yet
+	for b := encoded; len(b) > 0 && len(texts) > 0; {
+		major, n, rest := head(b)
+		if major == 2 || major == 3 {
+			if major == 3 && n == sha256.Size && string(rest[:n]) == string(sums[0].digest[:]) {
+				at := len(encoded) - len(b)
+				all = append(all, encoded[from:at:at], textHead(len(texts[0])), texts[0])
+				from = len(encoded) - len(rest) + sha256.Size
+				sums, texts = sums[1:], texts[1:]
+			}
+			rest = rest[n:]
+		}
+		b = rest
+	}
+	if len(texts) > 0 {
+		return nil, fmt.Errorf("the digests of %d runs of records are not in the encoding", len(texts))
+	}
+	return append(all, encoded[from:]), nil
 }
 
 // identify completes an entry that was decoded from all bytes of a farm: its digest is
 // the one that follow knows it by.
 func (e *entry) identify() error {
-	e.runs = make([][]run, len(e.farm.Global.Zones))
-	var list []farm.Record
-	for i := range e.farm.Global.Zones {
-		z := &e.farm.Global.Zones[i]
-		for _, packed := range z.Packed {
-			r, err := runOf(packed, &list)
-			if err != nil {
-				return fmt.Errorf("zone %q: %w", z.Name, err)
+	zones := e.farm.Global.Zones
+	e.runs = make([][]run, len(zones))
+	for i := range zones {
+		runs, errs := make([]run, len(zones[i].Packed)), make([]error, len(zones[i].Packed))
+		each(len(runs), func(j int) { runs[j], errs[j] = runOf(zones[i].Packed[j]) })
+		for j := range runs {
+			if errs[j] != nil {
+				return fmt.Errorf("zone %q: %w", zones[i].Name, errs[j])
 			}
-			e.runs[i], e.records = append(e.runs[i], r), e.records+uint64(r.count)
+			e.records += uint64(runs[j].count)
 		}
-		if err := unmixed(z); err != nil {
+		if len(runs) > 0 {
+			e.runs[i] = runs
+		}
+		if err := unmixed(&zones[i]); err != nil {
 			return err
 		}
 	}
@@ -197,13 +298,13 @@ func unmixed(z *farm.Zone) error {
 	return nil
 }
 
-// runOf checks that a text is a packed run. It unpacks it into list.
-func runOf(packed string, list *[]farm.Record) (run, error) {
-	var ok bool
-	if *list, ok = farm.Unpack((*list)[:0], packed); !ok || len(*list) == 0 {
+// runOf checks that a text is a packed run.
+func runOf(packed string) (run, error) {
+	n, ok := farm.CountPacked(packed)
+	if !ok || n == 0 {
 		return run{}, fmt.Errorf("a packed run of %d bytes is none", len(packed))
 	}
-	return run{sha256.Sum256([]byte(packed)), len(*list)}, nil
+	return run{sha256.Sum256([]byte(packed)), n}, nil
 }
 
 // resolve replaces the digests of runs in the farm of an entry that was decoded from a
@@ -211,10 +312,9 @@ func runOf(packed string, list *[]farm.Record) (run, error) {
 func (e *entry) resolve(base *entry, fresh [][]byte) error {
 	known := base.texts()
 	unused := make(map[digest]bool, len(fresh))
-	var list []farm.Record
 	for _, b := range fresh {
 		text := string(b)
-		r, err := runOf(text, &list)
+		r, err := runOf(text)
 		if err != nil {
 			return err
 		}

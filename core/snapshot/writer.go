@@ -43,17 +43,17 @@ func (w *Writer) Publish(generation uint64, cfg *farm.Config, base uint64) (*os.
 	last := w.last
 	w.last = *next
 	defer w.last.forget()
-	var b []byte
+	var all [][]byte
 	if base != 0 && base == last.generation && len(last.farms) > 0 && len(next.farms) > 0 {
-		b, err = next.after(&last, rest)
+		all, err = next.after(&last, rest)
 	} else {
-		b, err = next.whole(rest)
+		all, err = next.whole(rest)
 	}
 	if err != nil {
 		w.last.generation = 0 // nobody gets it
 		return nil, err
 	}
-	f, err := shm.Sealed("sluice-snapshot", b)
+	f, err := shm.Sealed("sluice-snapshot", all...)
 	if err != nil {
 		w.last.generation = 0
 		return nil, fmt.Errorf("publish generation %d: %w", generation, err)
@@ -114,9 +114,8 @@ func (w *Writer) encode(generation uint64, cfg *farm.Config) (next *written, res
 func (w *Writer) entry(at int, f *farm.Farm) (*entry, error) {
 	e, encode := &entry{farm: *f}, f
 	if hasPacked(f) {
-		var fresh map[digest]string
-		e.runs, fresh = splitZones(f, w.last.entry(at, f.ID))
-		e.fresh, encode = used(e.runs, fresh), headOf(f, e.runs)
+		e.runs, e.fresh = splitZones(f, w.last.entry(at, f.ID))
+		encode = headOf(f, e.runs)
 	}
 	b, err := encoding.Marshal(encode)
 	e.digest, e.encoded, e.size = sha256.Sum256(b), b, len(b)

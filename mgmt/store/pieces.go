@@ -76,11 +76,13 @@ func readChunk(record []byte, into []farm.Record) error {
 	if !intact(record) {
 		return errRecord
 	}
-	plain, err := expand(record[sumSize:], maxRecord)
+	x := expanders.Get().(*expander)
+	defer expanders.Put(x)
+	plain, err := x.expand(record[sumSize:], maxRecord)
 	if err != nil {
 		return err
 	}
-	var item zoneItem
+	var item zoneItem // it has copies of the texts
 	if err := unpacking.Unmarshal(plain, &item); err != nil {
 		return fmt.Errorf("decode records: %w", err)
 	}

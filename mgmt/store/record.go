@@ -87,15 +87,36 @@ func unseal(b []byte, value any) error {
 
 // expand takes back the compression of a record that had at most so many bytes.
 func expand(b []byte, most int64) ([]byte, error) {
-	var plain bytes.Buffer
-	plain.Grow(min(4*len(b), int(most)) + bytes.MinRead)
-	if _, err := plain.ReadFrom(io.LimitReader(flate.NewReader(bytes.NewReader(b)), most+1)); err != nil {
+	var x expander
+	x.plain.Grow(min(4*len(b), int(most)) + bytes.MinRead)
+	return x.expand(b, most)
+}
+
+// expander expands one record after the other in the same memory.
+type expander struct {
+	flate io.ReadCloser
+	plain bytes.Buffer
+}
+
+// expanders are kept: each has tables of some ten kilobytes, and a large zone is a thousand
+// records.
+var expanders = sync.Pool{New: func() any { return new(expander) }}
+
+// expand is the function expand. The result is valid until the next one.
+func (x *expander) expand(b []byte, most int64) ([]byte, error) {
+	if x.flate == nil {
+		x.flate = flate.NewReader(bytes.NewReader(b))
+	} else if err := x.flate.(flate.Resetter).Reset(bytes.NewReader(b), nil); err != nil {
 		return nil, fmt.Errorf("expand record: %w", err)
 	}
-	if int64(plain.Len()) > most {
+	x.plain.Reset()
+	if _, err := x.plain.ReadFrom(io.LimitReader(x.flate, most+1)); err != nil {
+		return nil, fmt.Errorf("expand record: %w", err)
+	}
+	if int64(x.plain.Len()) > most {
 		return nil, fmt.Errorf("record expands to more than %d bytes", most)
 	}
-	return plain.Bytes(), nil
+	return x.plain.Bytes(), nil
 }
 
 // numberKey orders like the number.
