@@ -18,20 +18,23 @@ import (
 // backends are skipped without a query. netd removes the note of a backend with room within
 // a tenth of a second (kernel.Reconciler), so a note is never trusted for long.
 //
-//	farmN ──► spreadN: choose, skip @full ──► tryN: over? missedN, else note the last, deliver
+//	farmN ──► spreadN: choose, skip @full ──► tryN, doubtN: over? missedN, else note the last, deliver
 //	                        all are @full ──► fullN ──► roomN for each but the last: room? deliver
-//	                                                    finalN for the last: room? deliver, else refuse
+//	                                                    finalN, againN for the last: room? deliver, else refuse
 //
 // Before a client is refused because of notes, each backend is queried (roomN). These
 // queries are counted in another set (@probed), so that a client that goes to the second
-// backend does not occupy a slot of the first in @over. Only the backend about to get the
-// connection is queried in @over, which decides: a connection refused or dropped then is
-// counted nowhere.
+// backend does not occupy a slot of the first in @over. Only the backend about to get or
+// refuse the connection is queried in @over: a connection refused or dropped then is counted
+// nowhere.
 //
-// The last backend is queried in @over only (finalN). A query notices closed connections
-// with a delay of up to one tick of the kernel's clock, and with two queries both would have
-// to notice at the same time. With one query, as many clients are admitted as by a plain ct
-// count rule.
+// Both sets count every connection that a backend gets, so it has room if one of them says
+// so (doubtN, againN). A set may count too many: it removes closed and refused connections
+// only at the first query in a tick of the kernel's clock, and after 64 further ones
+// (CONNCOUNT_GC_MAX_COLLECT of nf_conncount.c; kernels before 2026 remove 8 in a tick at
+// most). If one set had to confirm the other, both would have to be up to date at the same
+// time, and clients that connect without pause would be admitted half as often as by a plain
+// ct count rule.
 //
 // A note may be missing, e.g. when two packets take the last slot at the same time. The
 // later packet is dropped if another backend may have room (missedN): the client repeats
@@ -191,20 +194,22 @@ func (b *bounded) deliver(before ...string) []string {
 	return slices.Concat(before, b.learn(), []string{"jump deliver" + b.family.digit, "goto refuse"})
 }
 
-// try delivers to a backend without a note if it has room.
+// try delivers to a backend without a note if it has room by one of the counts.
 func (b *bounded) try() {
-	b.add("try", b.deliver("ct mark @over goto "+b.name("missed"), "ct mark @limited "+noteFull, "ct mark @probed")...)
+	b.add("try", b.deliver("ct mark @over goto "+b.name("doubt"), "ct mark @limited "+noteFull, "ct mark @probed")...)
+	b.add("doubt", b.deliver("ct mark @probed goto "+b.name("missed"), "ct mark @limited "+noteFull)...)
 }
 
 // room delivers to a noted backend if it has room, otherwise it returns. If room is left
 // after that, the note is removed.
 func (b *bounded) room() {
+	left := []string{"ct mark @limited goto " + b.name("last"), "delete @full { ct mark }"}
+	with := func(count ...string) []string { return b.deliver(append(count, left...)...) }
 	b.add("last", b.deliver(noteFull)...)
-	b.add("room", b.deliver("ct mark @held return", "ct mark @probed return", "ct mark @over goto refuse",
-		"ct mark @limited goto "+b.name("last"), "delete @full { ct mark }")...)
+	b.add("room", with("ct mark @held return", "ct mark @probed return", "ct mark @over")...)
 	if len(b.chosen) > 0 {
-		b.add("final", b.deliver("ct mark @held goto refuse", "ct mark @over goto refuse", "ct mark @probed",
-			"ct mark @limited goto "+b.name("last"), "delete @full { ct mark }")...)
+		b.add("final", with("ct mark @held goto refuse", "ct mark @over goto "+b.name("again"), "ct mark @probed")...)
+		b.add("again", with("ct mark @probed goto refuse")...)
 	}
 }
 
