@@ -2,9 +2,7 @@ package guardian
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -68,15 +66,17 @@ type Guardian struct {
 	turns   atomic.Uint64 // grows when results of Verdicts may change
 	follows atomic.Bool   // some backend follows farms of this appliance
 
-	mu      sync.Mutex
-	seen    *farm.Config // by the last Set
-	tasks   map[key]*task
-	of      map[uint32]*task // by backend
-	unasked []uint32         // backends without a task
-	// unable holds the reason for those of unasked that have a linked check.
-	unable map[uint32]string
-	first  []*task       // tasks of a start, until all of them have a state
-	known  chan struct{} // closed when all of first have a state
+	mu    sync.Mutex
+	seen  *farm.Config // by the last Set
+	tasks map[key]*task
+	of    map[uint32]*task // by backend
+	// unasked are the backends without a task, with the reason for those that have a linked
+	// check, else "". left are those that the last Set removed.
+	unasked map[uint32]string
+	left    []uint32
+	broken  bool          // the command of some check cannot be read
+	first   []*task       // tasks of a start, until all of them have a state
+	known   chan struct{} // closed when all of first have a state
 
 	remembered map[string]Verdict // by Task
 	waiting    queue
@@ -113,7 +113,7 @@ func New(ctx context.Context, o Options) *Guardian {
 	for _, v := range o.Remembered {
 		remembered[v.Task] = v
 	}
-	return &Guardian{options: o, ctx: ctx, remembered: remembered, tasks: map[key]*task{}, of: map[uint32]*task{}, counts: map[string]Count{},
+	return &Guardian{options: o, ctx: ctx, remembered: remembered, tasks: map[key]*task{}, of: map[uint32]*task{}, unasked: map[uint32]string{}, counts: map[string]Count{},
 		waiting: queue{first: byTime}, ready: queue{first: byPriority}, wake: make(chan struct{}, 1), known: make(chan struct{})}
 }
 
@@ -121,156 +121,6 @@ func New(ctx context.Context, o Options) *Guardian {
 func (g *Guardian) Wait() {
 	<-g.ctx.Done()
 	g.finished.Wait()
-}
-
-// Set sets the configuration, which determines the tasks. A task that was needed before
-// continues, with the new settings of its check. The first Set takes over the content of
-// the health table, which an earlier guardian wrote.
-func (g *Guardian) Set(cfg *farm.Config) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if cfg == g.seen || g.ctx.Err() != nil {
-		return
-	}
-	first := g.seen == nil
-	g.seen = cfg
-	g.moved.Add(1)
-	wanted := wantedBy(cfg, g.options.Farm != nil)
-	for k, t := range g.tasks {
-		if wanted.tasks[k] == nil {
-			g.end(t)
-		}
-	}
-	now, fresh := time.Now(), 0
-	follows := false
-	before := g.of
-	g.of = make(map[uint32]*task, len(wanted.tasks))
-	for k, w := range wanted.tasks {
-		t := g.tasks[k]
-		if t == nil {
-			var err error
-			if t, err = g.begin(k, w, first); err != nil {
-				for _, u := range w.users {
-					wanted.cannot(u.id, fmt.Sprintf("cannot be asked: the command of check %s cannot be read: %v", k.check, err))
-				}
-				continue
-			}
-			fresh++
-		}
-		g.keep(t, w, now)
-		follows = follows || t.ours != nil
-	}
-	g.follows.Store(follows)
-	g.spread(now, fresh, first)
-	for id := range before { // the number may be reused for another backend
-		if g.of[id] == nil {
-			wanted.unasked = append(wanted.unasked, id)
-		}
-	}
-	g.unasked, g.unable = wanted.unasked, wanted.unable
-	g.clearUnasked(now)
-	g.turns.Add(1)
-	g.awaitFirst(first)
-	g.forget()
-	g.poke()
-}
-
-// begin makes a task. The error is the reason why its command cannot be read.
-func (g *Guardian) begin(k key, w *wantedTask, first bool) (*task, error) {
-	t := &task{key: k, at: -1, soon: true, inherits: first}
-	if w.ours == nil {
-		p, err := g.options.Parse(k.command)
-		if err != nil {
-			g.options.Log.Warn("backends are not asked", "check", k.check, "reason", err)
-			return nil, err
-		}
-		t.probe = p
-	}
-	if first || w.ours != nil {
-		for _, u := range w.users {
-			slot := g.options.Table.Slot(u.id)
-			t.verdict = max(t.verdict, slot.Guardian())
-			if slot.Unable() {
-				t.unable = "could not be asked before mgmt was started"
-			}
-		}
-		t.latency = remembered(g.options.Table, w.users)
-	}
-	if first && t.verdict == health.Undefined {
-		g.recall(t)
-	}
-	if w.ours != nil {
-		t.latency = here
-	}
-	g.tasks[k] = t
-	return t, nil
-}
-
-// clearUnasked writes that the state of backends without a task is unknown, or that no
-// state is possible.
-func (g *Guardian) clearUnasked(now time.Time) {
-	for _, id := range g.unasked {
-		word := health.Undefined
-		if g.unable[id] != "" {
-			word = health.Unable
-		}
-		g.options.Table.SetGuardian(id, word, now)
-		g.options.Table.Slot(id).SetLatency(0)
-		g.options.Table.ForgetLoad(id)
-	}
-}
-
-// keep updates the users and settings of a task.
-func (g *Guardian) keep(t *task, w *wantedTask, now time.Time) {
-	if sooner := interval(&w.settings) < interval(&t.settings); sooner && t.at >= 0 && !t.due.IsZero() {
-		if due := now.Add(interval(&w.settings)); due.Before(t.due) {
-			g.waiting.drop(t)
-			t.due = due
-			g.waiting.put(t)
-		}
-	}
-	t.users, t.settings, t.ours = w.users, w.settings, w.ours
-	for _, u := range t.users {
-		g.of[u.id] = t
-		g.options.Table.SetGuardian(u.id, t.word(), now)
-	}
-	g.note(t)
-}
-
-// spread sets the time of new tasks: apart from each other, within one interval.
-func (g *Guardian) spread(now time.Time, fresh int, first bool) {
-	distance := apart
-	if first {
-		distance = apartAtStart
-	}
-	for _, t := range g.tasks {
-		if t.due.IsZero() && t.ours == nil {
-			within := min(interval(&t.settings), time.Duration(fresh)*distance)
-			t.due = now.Add(rand.N(within))
-			g.waiting.put(t)
-		}
-	}
-}
-
-// end removes a task. The result of a running probe is ignored.
-func (g *Guardian) end(t *task) {
-	t.gone = true
-	g.waiting.drop(t)
-	g.ready.drop(t)
-	delete(g.tasks, t.key)
-}
-
-// forget removes the counts of checks that no task uses any longer.
-func (g *Guardian) forget() {
-	used := map[string]bool{}
-	for k := range g.tasks {
-		used[k.check] = true
-	}
-	for name := range g.counts {
-		if !used[name] {
-			delete(g.counts, name)
-		}
-	}
 }
 
 // poke makes the loop look again, and starts it with the first task. g.mu is held.

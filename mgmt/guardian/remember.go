@@ -114,7 +114,12 @@ func (g *Guardian) Reconcile() (wrong int) {
 		}
 		g.note(t)
 	}
-	g.clearUnasked(now)
+	for id, reason := range g.unasked {
+		g.clear(id, reason, now)
+	}
+	for _, id := range g.left {
+		g.clear(id, "", now)
+	}
 	if wrong > 0 {
 		g.options.Log.Warn("the health table did not have the verdicts of checks; they are written again", "backends", wrong)
 	}

@@ -58,7 +58,7 @@ func (g *Guardian) Why(backend uint32) string {
 	t := g.of[backend]
 	switch {
 	case t == nil:
-		return g.unable[backend]
+		return g.unasked[backend]
 	case t.verdict != health.Down:
 		return t.inability()
 	case t.ours != nil && t.why == "":

@@ -18,25 +18,19 @@ type wantedTask struct {
 
 // wanted holds the tasks that a configuration needs.
 type wanted struct {
-	tasks   map[key]*wantedTask
-	unasked []uint32 // backends without a task
-	// unable holds the reason for those of unasked that have a linked check.
-	unable map[uint32]string
+	tasks map[key]*wantedTask
+	// unasked are the backends without a task. The value is the reason for those that have a
+	// linked check, else "".
+	unasked map[uint32]string
 }
 
-// cannot adds a backend whose linked check cannot probe it.
-func (w *wanted) cannot(id uint32, reason string) {
-	w.unasked = append(w.unasked, id)
-	w.unable[id] = reason
-}
-
-// wantedBy returns the tasks of a configuration. Backends that get no clients have no task:
+// wantedBy returns the tasks of some farms of a configuration. Backends that get no clients have no task:
 // those in maintenance, of stopped farms, or without an address. A backend with the address
 // of a farm follows that farm if known.
-func wantedBy(cfg *farm.Config, known bool) wanted {
-	out := wanted{tasks: map[key]*wantedTask{}, unable: map[uint32]string{}}
-	for i := range cfg.Farms {
-		for _, g := range cfg.Farms[i].Groups() {
+func wantedBy(cfg *farm.Config, farms []farm.Farm, known bool) wanted {
+	out := wanted{tasks: map[key]*wantedTask{}, unasked: map[uint32]string{}}
+	for i := range farms {
+		for _, g := range farms[i].Groups() {
 			builtIn, at := g.BuiltIn()
 			name := cmp.Or(g.CheckedBy(), builtIn)
 			c, is := validate.CheckNamed(cfg, name)
@@ -46,14 +40,14 @@ func wantedBy(cfg *farm.Config, known bool) wanted {
 				b := &list[k]
 				switch {
 				case idle || !asked(b):
-					out.unasked = append(out.unasked, b.ID)
+					out.unasked[b.ID] = ""
 				case known && out.follow(cfg, g, b, at):
 				case !is:
-					out.cannot(b.ID, "cannot be asked: there is no check "+name)
+					out.unasked[b.ID] = "cannot be asked: there is no check " + name
 				case c.Command == "":
-					out.cannot(b.ID, "cannot be asked: check "+name+" has no command")
+					out.unasked[b.ID] = "cannot be asked: check " + name + " has no command"
 				case !port(g, b, c.Command):
-					out.cannot(b.ID, "cannot be asked: check "+name+" needs a port, and the farm has every port: write one in the command instead of PORT")
+					out.unasked[b.ID] = "cannot be asked: check " + name + " needs a port, and the farm has every port: write one in the command instead of PORT"
 				default:
 					out.add(cfg, g, b, c)
 				}
