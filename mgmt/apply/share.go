@@ -28,23 +28,8 @@ func share(old, cfg *farm.Config) {
 // apart are the farms of both that the other does not have: a change asks for the names
 // of no other.
 func apart(old, cfg *farm.Config) (was, is *farm.Config) {
-	was, is = &farm.Config{}, &farm.Config{}
-	before := make(map[uint32]*farm.Farm, len(old.Farms))
-	for i := range old.Farms {
-		before[old.Farms[i].ID] = &old.Farms[i]
-	}
-	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		if other := before[f.ID]; other != nil && *other == *f {
-			delete(before, f.ID)
-		} else {
-			is.Farms = append(is.Farms, *f)
-		}
-	}
-	for _, f := range before {
-		was.Farms = append(was.Farms, *f)
-	}
-	return was, is
+	gone, came := farm.Apart(old.Farms, cfg.Farms)
+	return &farm.Config{Farms: gone}, &farm.Config{Farms: came}
 }
 
 // equal is reflect.DeepEqual of two farms. Most of what a farm is are backends, and nearly

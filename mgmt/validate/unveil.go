@@ -12,17 +12,15 @@ import (
 // applying a document that was shown with masks keeps the credentials. A mask without a
 // unique original is rejected.
 func Unveil(old, cfg *farm.Config) error {
-	before := map[uint32]*farm.Farm{}
-	for i := range old.Farms {
-		before[old.Farms[i].ID] = &old.Farms[i]
+	was, is := farm.Apart(old.Farms, cfg.Farms) // others are shared, and thus unchanged
+	before := make(map[uint32]*farm.Farm, len(was))
+	for i := range was {
+		before[was[i].ID] = &was[i]
 	}
 	delete(before, 0)
-	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		if was := before[f.ID]; was == nil || *was != *f { // otherwise shared, and thus unchanged
-			if err := unveilFarm(was, f); err != nil {
-				return err
-			}
+	for i := range is {
+		if err := unveilFarm(before[is[i].ID], &is[i]); err != nil {
+			return err
 		}
 	}
 	return unveilChecks(old, cfg)

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -23,24 +24,34 @@ type linked struct {
 }
 
 // linkedBy returns the groups whose backends a change from before to after lets a check
-// probe for the first time, again after a stop of the farm, or with another command.
-func linkedBy(before, after *farm.Config) (out []linked) {
+// probe for the first time, again after a stop of the farm, or with another command. Unless
+// checks changed, it looks at changed farms only.
+func linkedBy(before, after *farm.Config) []linked {
+	if !slices.Equal(before.Checks, after.Checks) {
+		return linkedIn(before, after, before.Farms, after.Farms)
+	}
+	was, is := farm.Apart(before.Farms, after.Farms)
+	return linkedIn(before, after, was, is)
+}
+
+// linkedIn is linkedBy for some farms of the configurations.
+func linkedIn(before, after *farm.Config, was, is []farm.Farm) (out []linked) {
 	type key struct {
 		farm  uint32
 		group string
 	}
 	checks, commands, stopped := map[key]string{}, map[string]string{}, map[uint32]bool{}
-	for i := range before.Farms {
-		stopped[before.Farms[i].ID] = before.Farms[i].Stopped
-		for _, g := range before.Farms[i].Groups() {
+	for i := range was {
+		stopped[was[i].ID] = was[i].Stopped
+		for _, g := range was[i].Groups() {
 			checks[key{g.Farm.ID, g.Name()}] = g.CheckedBy()
 		}
 	}
 	for i := range before.Checks {
 		commands[before.Checks[i].Name] = before.Checks[i].Command
 	}
-	for i := range after.Farms {
-		f := &after.Farms[i]
+	for i := range is {
+		f := &is[i]
 		for _, g := range f.Groups() {
 			name := g.CheckedBy()
 			if name == "" || f.Stopped {
