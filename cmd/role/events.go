@@ -19,16 +19,16 @@ import (
 	"github.com/sluicelb/sluice/mgmt/notify"
 )
 
-// statesMark is comparable. While it is unchanged, so are the states of farms and backends.
+// statesMark is comparable. While it is unchanged, so are the states of farms and backends,
+// except those of farms that the configuration changed.
 type statesMark struct {
-	cfg       *farm.Config
 	connected bool
 	standing  apply.Standing
 	moved     uint64
 }
 
-func (m *manager) statesMark(cfg *farm.Config) statesMark {
-	return statesMark{cfg, m.publisher.State().Connected, m.applier.Standing(),
+func (m *manager) statesMark() statesMark {
+	return statesMark{m.publisher.State().Connected, m.applier.Standing(),
 		m.health.Version() + m.watch.moved.Load() + m.watch.silent.Moved() + m.guardian.Moved()}
 }
 

@@ -106,10 +106,10 @@ func TestALookKeepsWhatChanged(t *testing.T) {
 	f.Name = "shop"
 	h.give(t, f)
 	cfg, _ := h.applier.Current()
-	h.lookStates(cfg, h.statesMark(cfg), time.Now())
+	h.lookStates(cfg, h.statesMark(), time.Now())
 	id := cfg.Farms[0].HTTP.Services[0].Backends[0].ID
 	h.manager.health.SetPassive(id, health.Down, time.Now())
-	h.lookStates(cfg, h.statesMark(cfg), time.Now())
+	h.lookStates(cfg, h.statesMark(), time.Now())
 	if got := h.happened(t); !strings.HasPrefix(got, "health shop 0 (127.0.0.1:8081) is down") {
 		t.Errorf("%s", got)
 	}

@@ -117,7 +117,7 @@ func (w *watch) lookSoon(m *manager, now time.Time) (next time.Duration) {
 func (w *watch) lookHealth(m *manager, now time.Time) {
 	m.lookFarms()
 	cfg, _ := m.applier.Current()
-	if mark := m.statesMark(cfg); mark != w.mark || w.turn == 0 {
+	if mark := m.statesMark(); mark != w.mark || w.turn == 0 {
 		w.mark = mark
 		w.turn++
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -48,7 +49,9 @@ func (a *Applier) acknowledged(out Outcome) {
 	if problems == nil {
 		problems = map[uint32]string{}
 	}
-	a.problems.Store(&problems)
+	if !maps.Equal(problems, *a.problems.Load()) { // otherwise the Standing is the same
+		a.problems.Store(&problems)
+	}
 	a.absent.Store(&out.Absent)
 	a.inSync.Store(true)
 }

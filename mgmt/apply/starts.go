@@ -2,6 +2,7 @@ package apply
 
 import (
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -94,5 +95,7 @@ func (a *Applier) remember(tried starts, err error) {
 			kept[f.ID] = was
 		}
 	}
-	a.refused.Store(&kept)
+	if !maps.Equal(kept, *a.refused.Load()) { // otherwise the Standing is the same
+		a.refused.Store(&kept)
+	}
 }

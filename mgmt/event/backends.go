@@ -25,16 +25,22 @@ type Backends struct {
 }
 
 // Look returns the changes since the last call; the first call only records the states. The
-// version grows with every change of Known, so a call without a change costs nothing.
+// version grows with every change of Known, so a call without a change costs nothing, and
+// after a change of the configuration alone only changed farms are looked at.
 func (b *Backends) Look(cfg *farm.Config, version uint64, known Known, at time.Time) []Event {
 	if cfg == b.cfg && version == b.version {
 		return nil
 	}
-	before := b.down
-	b.cfg, b.version, b.down = cfg, version, make(map[uint32]bool, len(before))
+	scope, first := farmstate.Whole(cfg), b.down == nil
+	if !first && version == b.version {
+		scope = farmstate.Changed(b.cfg, cfg)
+	}
+	b.cfg, b.version = cfg, version
+	var before map[uint32]bool
+	before, b.down = farmstate.OfBackends(&scope, b.down)
 	var events []Event
-	for i := range cfg.Farms {
-		for _, g := range cfg.Farms[i].Groups() {
+	for i := range scope.Farms {
+		for _, g := range scope.Farms[i].Groups() {
 			for k := range g.Backends() {
 				id := g.Backends()[k].ID
 				was := before[id]
@@ -43,7 +49,7 @@ func (b *Backends) Look(cfg *farm.Config, version uint64, known Known, at time.T
 					down = was // the reported state stays
 				}
 				b.down[id] = down
-				if down != was && before != nil {
+				if down != was && !first {
 					events = append(events, OfBackend(g, k, down, known.why(id), at))
 				}
 			}

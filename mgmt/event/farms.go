@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
 // Farms finds farms whose status changed. The zero value is ready for the first Look.
@@ -14,16 +15,22 @@ type Farms struct {
 }
 
 // Look returns the changes since the last call; the first call only records the states. The
-// version grows with every change of Known, so a call without a change costs nothing.
+// version grows with every change of Known, so a call without a change costs nothing, and
+// after a change of the configuration alone only changed farms are looked at.
 func (s *Farms) Look(cfg *farm.Config, version uint64, known Known, at time.Time) []Event {
 	if cfg == s.cfg && version == s.version {
 		return nil
 	}
-	before := s.status
-	s.cfg, s.version, s.status = cfg, version, make(map[uint32]farm.Status, len(cfg.Farms))
+	scope, first := farmstate.Whole(cfg), s.status == nil
+	if !first && version == s.version {
+		scope = farmstate.Changed(s.cfg, cfg)
+	}
+	s.cfg, s.version = cfg, version
+	var before map[uint32]farm.Status
+	before, s.status = farmstate.OfFarms(&scope, s.status)
 	var events []Event
-	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
+	for i := range scope.Farms {
+		f := &scope.Farms[i]
 		was, had := before[f.ID]
 		if !had {
 			was = farm.StatusUp
@@ -35,7 +42,7 @@ func (s *Farms) Look(cfg *farm.Config, version uint64, known Known, at time.Time
 			}
 			continue
 		}
-		if s.status[f.ID] = status; status != was && before != nil {
+		if s.status[f.ID] = status; status != was && !first {
 			events = append(events, OfFarm(f, status, was, why, at))
 		}
 	}

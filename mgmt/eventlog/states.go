@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
 // mostChanges is how many changes of one backend are stored in an hour: a backend that
@@ -26,6 +27,7 @@ type Known struct {
 
 // States finds status changes. The zero value is ready for the first Look.
 type States struct {
+	cfg      *farm.Config
 	mark     any
 	last     time.Time
 	backends map[uint32]bool // whether it is down; undefined is not
@@ -40,44 +42,52 @@ type often struct {
 }
 
 // Look returns the changes since the last call; the first call only records the states.
-// While mark does not change a call costs nothing.
+// mark changes with Known. While neither it nor cfg changes, a call costs nothing; if only cfg
+// does, changed farms are looked at.
 func (s *States) Look(cfg *farm.Config, mark any, now time.Time, known Known) (list []Event) {
-	if s.backends != nil && mark == s.mark {
-		s.last = now
-		return nil
+	scope, first := farmstate.Whole(cfg), s.backends == nil
+	if !first && mark == s.mark {
+		if cfg == s.cfg {
+			s.last = now
+			return nil
+		}
+		scope = farmstate.Changed(s.cfg, cfg)
 	}
-	down, farms := make(map[uint32]bool, len(s.backends)), make(map[uint32]farm.Status, len(s.farms))
-	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
+	var farms map[uint32]farm.Status
+	var backends map[uint32]bool
+	farms, s.farms = farmstate.OfFarms(&scope, s.farms)
+	backends, s.backends = farmstate.OfBackends(&scope, s.backends)
+	for i := range scope.Farms {
+		f := &scope.Farms[i]
 		for _, g := range f.Groups() {
 			for k := range g.Backends() {
-				list = s.backend(list, g, k, now, known, down)
+				list = s.backend(list, g, k, now, known, backends, first)
 			}
 		}
 		status, why := known.Farm(f)
-		farms[f.ID] = status
-		if was, had := s.farms[f.ID]; had && was != status {
+		s.farms[f.ID] = status
+		if was, had := farms[f.ID]; had && was != status {
 			list = append(list, ofFarm(f, status, why, now))
 		}
 	}
-	if s.backends == nil {
+	if first {
 		list = nil
 	}
 	for id := range s.often {
-		if _, there := down[id]; !there {
+		if _, there := s.backends[id]; !there {
 			delete(s.often, id)
 		}
 	}
-	s.mark, s.last, s.backends, s.farms = mark, now, down, farms
+	s.cfg, s.mark, s.last = cfg, mark, now
 	return list
 }
 
 // backend adds the change of a backend. A backend that is not in use, or in maintenance,
 // keeps its state.
-func (s *States) backend(list []Event, g farm.Group, position int, now time.Time, known Known, down map[uint32]bool) []Event {
+func (s *States) backend(list []Event, g farm.Group, position int, now time.Time, known Known, before map[uint32]bool, first bool) []Event {
 	b := &g.Backends()[position]
-	was, had := s.backends[b.ID]
-	if down[b.ID] = was; g.Farm.Stopped || g.Redirects() || b.Left {
+	was, had := before[b.ID]
+	if s.backends[b.ID] = was; g.Farm.Stopped || g.Redirects() || b.Left {
 		return list
 	}
 	status := known.Backend(g, position)
@@ -85,7 +95,7 @@ func (s *States) backend(list []Event, g farm.Group, position int, now time.Time
 	if status == farm.StatusMaintenance || is == was {
 		return list
 	}
-	if down[b.ID] = is; s.backends == nil || !had && !is {
+	if s.backends[b.ID] = is; first || !had && !is {
 		return list
 	}
 	n := s.count(b.ID, now)

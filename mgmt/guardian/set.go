@@ -20,29 +20,32 @@ func (g *Guardian) Set(cfg *farm.Config) {
 		return
 	}
 	first := g.seen == nil
-	was, is := g.apart(cfg)
+	was, is, all := g.apart(cfg)
 	g.seen, g.broken = cfg, false
-	g.moved.Add(1)
 	now := time.Now()
-	ids, tasks := g.withdraw(was)
+	before, tasks := g.withdraw(was)
 	wanted := wantedBy(cfg, is, g.options.Farm != nil)
 	g.spread(now, g.use(&wanted, now, first), first)
 	g.endUnused(tasks)
-	g.leave(ids, wanted.unasked, now)
+	g.leave(before, wanted.unasked, now)
+	if all || g.reasonsChanged(before, &wanted) {
+		g.moved.Add(1)
+	}
 	g.turns.Add(1)
 	g.awaitFirst(first)
 	g.poke()
 }
 
 // apart returns the farms of the previous configuration whose tasks may change, and those of
-// cfg whose tasks are needed instead. Groups that may follow other farms depend on all farms.
-func (g *Guardian) apart(cfg *farm.Config) (was, is []farm.Farm) {
+// cfg whose tasks are needed instead. all is true if that is every farm. Groups that may
+// follow other farms depend on all farms.
+func (g *Guardian) apart(cfg *farm.Config) (was, is []farm.Farm, all bool) {
 	if g.seen == nil {
-		return nil, cfg.Farms
+		return nil, cfg.Farms, true
 	}
 	before := g.seen
 	if g.broken || !slices.Equal(before.Checks, cfg.Checks) || !slices.Equal(before.System.Aliases.Backends, cfg.System.Aliases.Backends) {
-		return before.Farms, cfg.Farms
+		return before.Farms, cfg.Farms, true
 	}
 	at := farm.Align(before.Farms, cfg.Farms)
 	for i, k := range at {
@@ -56,17 +59,24 @@ func (g *Guardian) apart(cfg *farm.Config) (was, is []farm.Farm) {
 	for _, k := range farm.Gone(before.Farms, at) {
 		was = append(was, before.Farms[k])
 	}
-	return was, is
+	return was, is, false
 }
 
-// withdraw removes the backends of farms from their tasks, and returns both.
-func (g *Guardian) withdraw(farms []farm.Farm) (ids map[uint32]bool, tasks map[*task]bool) {
-	ids, tasks = map[uint32]bool{}, map[*task]bool{}
+// place is the task of a backend or, without one, the reason why a linked check has none.
+type place struct {
+	*task
+	unable string
+}
+
+// withdraw removes the backends of farms from their tasks. It returns the place of each, by
+// ID, and the tasks.
+func (g *Guardian) withdraw(farms []farm.Farm) (places map[uint32]place, tasks map[*task]bool) {
+	places, tasks = map[uint32]place{}, map[*task]bool{}
 	for i := range farms {
 		for _, group := range farms[i].Groups() {
 			for _, b := range group.Backends() {
-				ids[b.ID] = true
-				if t := g.of[b.ID]; t != nil {
+				t := g.of[b.ID]
+				if places[b.ID] = (place{t, g.unasked[b.ID]}); t != nil {
 					tasks[t] = true
 				}
 				delete(g.of, b.ID)
@@ -75,9 +85,32 @@ func (g *Guardian) withdraw(farms []farm.Farm) (ids map[uint32]bool, tasks map[*
 		}
 	}
 	for t := range tasks {
-		t.users = slices.DeleteFunc(t.users, func(u user) bool { return ids[u.id] })
+		t.users = slices.DeleteFunc(t.users, func(u user) bool { _, is := places[u.id]; return is })
 	}
-	return ids, tasks
+	return places, tasks
+}
+
+// reasonsChanged reports whether the result of Why may differ for some backend that was
+// withdrawn or is wanted.
+func (g *Guardian) reasonsChanged(before map[uint32]place, wanted *wanted) bool {
+	for id, was := range before {
+		if was != (place{g.of[id], g.unasked[id]}) {
+			return true
+		}
+	}
+	for id, reason := range wanted.unasked {
+		if _, had := before[id]; !had && reason != "" {
+			return true
+		}
+	}
+	for _, w := range wanted.tasks {
+		for _, u := range w.users {
+			if _, had := before[u.id]; !had {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // use adds the wanted users to tasks, and returns the tasks it made for them.
@@ -183,7 +216,7 @@ func (g *Guardian) endUnused(tasks map[*task]bool) {
 
 // leave sets the new backends without a task, and which of the withdrawn ones are gone: their
 // numbers may be reused for other backends.
-func (g *Guardian) leave(withdrawn map[uint32]bool, unasked map[uint32]string, now time.Time) {
+func (g *Guardian) leave(withdrawn map[uint32]place, unasked map[uint32]string, now time.Time) {
 	g.left = g.left[:0]
 	for id := range withdrawn {
 		if _, is := unasked[id]; !is && g.of[id] == nil {

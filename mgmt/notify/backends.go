@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/event"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
 // Known reports the current state of backends and farms. Since returns the time of the last
@@ -27,25 +28,32 @@ type states struct {
 
 // LookBackends detects backends and farms that went down or came up, and sends
 // notifications that are due. The first call only records the state. version grows with
-// every change of known, so a call is cheap while it and the configuration are unchanged.
+// every change of known, so a call is cheap while it and the configuration are unchanged. If
+// only the configuration changes, changed farms are looked at.
 func (m *Manager) LookBackends(cfg *farm.Config, version uint64, known Known) {
 	s, now := &m.states, m.options.Now()
 	due := !s.again.IsZero() && (!now.Before(s.again) || now.Before(s.last)) // the clock may have been set back
-	if cfg != s.cfg || version != s.version || due {
-		s.cfg, s.version = cfg, version
-		m.lookAll(cfg, known, now)
+	switch {
+	case version != s.version || due || s.backends == nil:
+		s.again = time.Time{}
+		m.lookIn(farmstate.Whole(cfg), known, now)
+	case cfg != s.cfg:
+		m.lookIn(farmstate.Changed(s.cfg, cfg), known, now)
 	}
+	s.cfg, s.version = cfg, version
 	s.last = now
 	m.sendDigests(now)
 }
 
-func (m *Manager) lookAll(cfg *farm.Config, known Known, now time.Time) {
+func (m *Manager) lookIn(scope farmstate.Scope, known Known, now time.Time) {
 	s := &m.states
 	l := look{known: known, first: s.backends == nil, lasts: time.Duration(m.Settings().Backends.Seconds()) * time.Second, last: s.last, now: now}
-	backends, farms := s.backends, s.farms
-	s.backends, s.farms, s.again = make(map[uint32]*state[bool], len(backends)), make(map[uint32]*state[farm.Status], len(farms)), time.Time{}
-	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
+	var backends map[uint32]*state[bool]
+	var farms map[uint32]*state[farm.Status]
+	backends, s.backends = farmstate.OfBackends(&scope, s.backends)
+	farms, s.farms = farmstate.OfFarms(&scope, s.farms)
+	for i := range scope.Farms {
+		f := &scope.Farms[i]
 		var list []Happening
 		since := now // the earliest change in it since the last look
 		for _, g := range f.Groups() {

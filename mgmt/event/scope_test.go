@@ -1,0 +1,69 @@
+package event_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/farm/changetest"
+	"github.com/sluicelb/sluice/mgmt/event"
+)
+
+// healthOf and statusOf depend on nothing but the configuration, so they are the same for
+// unchanged farms.
+func healthOf(id uint32) farm.Status {
+	if id%3 == 0 {
+		return farm.StatusDown
+	}
+	return farm.StatusUp
+}
+
+func statusOf(f *farm.Farm) (farm.Status, string) {
+	return []farm.Status{farm.StatusUp, farm.StatusProblem, farm.StatusDown}[f.VPort%3], "reason"
+}
+
+// With an unchanged version only changed farms are looked at. The events must be those of a
+// look at all farms.
+func TestEventsOfChangedFarmsAreThoseOfAll(t *testing.T) {
+	known, at := event.Known{Health: healthOf, Farm: statusOf}, time.Unix(1, 0)
+	for seed := range uint64(20) {
+		var backends, allBackends event.Backends
+		var farms, allFarms event.Farms
+		for i, cfg := range changetest.Configs(seed, 60) {
+			whole := uint64(i + 1)
+			if got, want := said(backends.Look(cfg, 1, known, at)), said(allBackends.Look(cfg, whole, known, at)); !slices.Equal(got, want) {
+				t.Fatalf("seed %d, change %d: backends: got %v, want %v", seed, i, got, want)
+			}
+			if got, want := said(farms.Look(cfg, 1, known, at)), said(allFarms.Look(cfg, whole, known, at)); !slices.Equal(got, want) {
+				t.Fatalf("seed %d, change %d: farms: got %v, want %v", seed, i, got, want)
+			}
+		}
+	}
+}
+
+func said(events []event.Event) (out []string) {
+	for _, e := range events {
+		out = append(out, fmt.Sprint(e))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Warnings of kernel farms change without a new version.
+func TestKernelFarmsAreLookedAtAfterAnyChange(t *testing.T) {
+	status := farm.StatusUp
+	known := event.Known{Farm: func(*farm.Farm) (farm.Status, string) { return status, "" }}
+	kernel := farm.Farm{ID: 1, Name: "relay", Profile: farm.ProfileL4, L4: &farm.L4{Backends: []farm.Backend{{ID: 1, Host: "10.0.0.1"}}}}
+	kernel.L4.NAT = farm.NATMasquerade
+	if !kernel.InKernel() {
+		t.Fatal("the farm is not in the kernel")
+	}
+	var farms event.Farms
+	farms.Look(&farm.Config{Farms: []farm.Farm{kernel}}, 1, known, time.Unix(1, 0))
+	status = farm.StatusProblem
+	if got := farms.Look(&farm.Config{Farms: []farm.Farm{kernel}}, 1, known, time.Unix(1, 0)); len(got) != 1 {
+		t.Errorf("events: %v", got)
+	}
+}
