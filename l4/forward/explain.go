@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/balance"
@@ -129,7 +130,7 @@ func (x *explainer) run(t tuple, name string) {
 	g := &f.group
 	if f.names != nil {
 		x.SNI = explain.Clip(name)
-		if named := f.names.find(appendLower(nil, []byte(name))); named != nil {
+		if named := f.names.find(appendLower(nil, []byte(strings.TrimSuffix(name, ".")))); named != nil {
 			g = named
 			x.step(stepName, true, "the backends for this name")
 		} else {

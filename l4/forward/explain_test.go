@@ -116,7 +116,9 @@ func TestExplanationsNameEveryStep(t *testing.T) {
 		"room for one": {func(l *farm.L4) { l.MaxConnections = 1 }, nil, "", 0, "clients: 0 of 1; backends: ", ""},
 		"no room": {func(l *farm.L4) { l.MaxConnections = 1 }, func(a *appliance, f farm.Farm) { line(a.t, a.dial(f)) }, "", -1,
 			"clients: 1 of 1: others are refused", ""},
-		"its name":     {func(l *farm.L4) { l.Backends[1].ServerNames = []string{"shop.example"} }, nil, "SHOP.example", 1, "server-name: the backends for this name; backends: ", ""},
+		"its name": {func(l *farm.L4) { l.Backends[1].ServerNames = []string{"shop.example"} }, nil, "SHOP.example", 1, "server-name: the backends for this name; backends: ", ""},
+		"its name with a final dot": {func(l *farm.L4) { l.Backends[1].ServerNames = []string{"shop.example"} }, nil, "shop.example.", 1,
+			"server-name: the backends for this name; backends: ", ""},
 		"another name": {func(l *farm.L4) { l.Backends[0].ServerNames = []string{"shop.example"} }, nil, "example", 1, "server-name: no backend is for this name: those without names; backends: ", ""},
 		"all are down": {nil, func(a *appliance, _ farm.Farm) {
 			a.health.SetGuardian(1, health.Down, time.Now())

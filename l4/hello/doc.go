@@ -1,10 +1,9 @@
-// Package hello finds the name a TLS client asks for (server_name, RFC 6066
-// section 3) in the first bytes of its connection, without ending TLS: the bytes
-// are looked at where they are and go on to whoever does.
+// Package hello finds the host name (server_name, RFC 6066 section 3) in the first bytes of
+// a TLS connection. It does not terminate TLS: the bytes stay where they are and are
+// forwarded unchanged.
 //
-// The ClientHello is read as crypto/tls reads it, as far as its frame goes:
-// records, the message, and the list of extensions have to be exact, whatever
-// they are split into. What is in extensions other than server_name does not
-// matter, those nobody knows (GREASE) included; of an encrypted ClientHello the
-// outer name counts, which is what it is there for.
+// It is as strict as crypto/tls about the records, the message and the list of extensions,
+// in any number of records. It ignores the contents of other extensions, including unknown
+// ones (GREASE, RFC 8701). Of an encrypted ClientHello it finds the outer name, which is
+// meant for this use.
 package hello

@@ -6,12 +6,11 @@ import (
 )
 
 const (
-	// Most is the longest ClientHello there can be, in bytes, every list in it as
-	// long as its length field can say (RFC 8446, section 4.1.2); those of browsers
-	// have two thousand.
+	// Most is the length of the longest valid ClientHello, in bytes: each list has the
+	// maximum of its length field (RFC 8446, section 4.1.2). Browsers send about 2,000.
 	Most = 2 + 32 + 1 + 32 + 2 + 65534 + 1 + 255 + 2 + 65535
-	// Window is how many bytes of a connection have to be shown to Name at most:
-	// the message in as many as 64 records.
+	// Window is the maximum number of bytes that Name needs: the longest message in 64
+	// records.
 	Window = 4 + Most + 64*recordHead
 
 	recordHead = 5
@@ -22,20 +21,19 @@ const (
 )
 
 var (
-	// ErrNoTLS means that the connection does not begin like one of TLS.
+	// ErrNoTLS means that the first byte is not that of a TLS handshake record.
 	ErrNoTLS = errors.New("not TLS")
-	// ErrMalformed means that it does, but no right ClientHello follows.
+	// ErrMalformed means that a handshake record has no valid ClientHello.
 	ErrMalformed = errors.New("malformed ClientHello")
-	// ErrLong means that the ClientHello has more than Most bytes, or came in too
-	// many pieces.
+	// ErrLong means that the ClientHello has more than Most bytes or too many records.
 	ErrLong = errors.New("ClientHello too long")
 )
 
-// Name reads the name from b, all that has come of a connection so far; space
-// is for a message that came in several records and grows. As long as done is
-// false, and the error nil, there has to be more. A client that asks for no name
-// has an empty one. The name points into b or space and is as the client wrote
-// it.
+// Name returns the host name in b, which holds all bytes of a connection so far. Without
+// an error, done is false while the ClientHello is incomplete. The name is empty if the
+// client sends none. It has the case of the client but no final dot, which clients must
+// not send but some do. It shares the memory of b, or of space, which grows to hold a
+// message of several records. Errors: ErrNoTLS, ErrMalformed, ErrLong.
 func Name(b []byte, space *[]byte) (name []byte, done bool, err error) {
 	short := len(b) < Window
 	*space = (*space)[:0]
@@ -50,7 +48,7 @@ func Name(b []byte, space *[]byte) (name []byte, done bool, err error) {
 		if len(b) < recordHead {
 			return nil, false, more(short)
 		}
-		if b[1] >= 0x10 { // as crypto/tls: no version is that high, so this is something else
+		if b[1] >= 0x10 { // crypto/tls does the same: TLS has no such version
 			return nil, false, not(first)
 		}
 		n := int(binary.BigEndian.Uint16(b[3:]))
@@ -61,7 +59,7 @@ func Name(b []byte, space *[]byte) (name []byte, done bool, err error) {
 		if first {
 			message = part
 		} else {
-			if len(*space) == 0 { // the second record: the first has to move
+			if len(*space) == 0 { // the second record
 				*space = append(*space, message...)
 			}
 			*space = append(*space, part...)
@@ -80,8 +78,8 @@ func Name(b []byte, space *[]byte) (name []byte, done bool, err error) {
 	}
 }
 
-// Needs tells how many bytes there have to be before Name can find more in them
-// than in b, of which it wanted more: the whole of a record, or its head.
+// Needs returns the number of bytes with which another call of Name is worthwhile after
+// it found b incomplete: the end of a record, or of its header.
 func Needs(b []byte) int {
 	at := 0
 	for {
@@ -109,7 +107,7 @@ func not(first bool) error {
 	return ErrMalformed
 }
 
-// cut takes the frame off a message, of which b may be a part.
+// cut returns the body of a handshake message. whole is false if b lacks a part of it.
 func cut(b []byte) (body []byte, whole bool, err error) {
 	if len(b) > 0 && b[0] != clientHi {
 		return nil, false, ErrMalformed
@@ -127,10 +125,11 @@ func cut(b []byte) (body []byte, whole bool, err error) {
 	return b[4 : 4+n], true, nil
 }
 
-// read finds the name in the body of a ClientHello (RFC 8446, section 4.1.2):
+// read returns the name in the body of a ClientHello (RFC 8446, section 4.1.2). A number
+// is a field's size in bytes, <n> a list behind a length of n bytes:
 //
-//	version 2, random 32, session id <1>, cipher suites <2>, compression <1>,
-//	extensions <2>, which may be missing before TLS 1.3
+//	version 2, random 32, session ID <1>, cipher suites <2>, compression <1>,
+//	extensions <2>, optional before TLS 1.3
 func read(body []byte) (name []byte, done bool, err error) {
 	s := text(body)
 	ok := s.skip(34) && s.skipList(1)
@@ -153,7 +152,7 @@ func read(body []byte) (name []byte, done bool, err error) {
 	return name, true, nil
 }
 
-// find goes through all extensions: none may come twice.
+// find returns the name in the extensions. A repeated extension is an error.
 func find(extensions text) (name []byte, ok bool) {
 	var seen [1 << 16 / 64]uint64
 	for len(extensions) > 0 {
@@ -175,8 +174,7 @@ func find(extensions text) (name []byte, ok bool) {
 	return name, true
 }
 
-// names takes the one host name of the extension. A name with a dot at its end
-// is refused, as the RFC has it.
+// names returns the only host name of the extension, without a final dot.
 func names(data text) (name []byte, ok bool) {
 	list, ok := data.list(2)
 	if !ok || len(list) == 0 || len(data) != 0 {
@@ -194,7 +192,10 @@ func names(data text) (name []byte, ok bool) {
 		if kind != serverName {
 			continue
 		}
-		if name != nil || one[len(one)-1] == '.' {
+		if one[len(one)-1] == '.' {
+			one = one[:len(one)-1]
+		}
+		if name != nil || len(one) == 0 {
 			return nil, false
 		}
 		name = one

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/l4/hello"
 )
 
-// said is what crypto/tls says as a client that asks for a name.
+// said returns the ClientHello of crypto/tls for a name.
 func said(t testing.TB, name string, edit func(c *tls.Config)) []byte {
 	t.Helper()
 	a, b := net.Pipe()
@@ -38,7 +38,7 @@ func said(t testing.TB, name string, edit func(c *tls.Config)) []byte {
 	return append(head, rest...)
 }
 
-// split puts the message of a record into records of n bytes each.
+// split distributes the message of a record over records of n bytes each.
 func split(record []byte, n int) (out []byte) {
 	for body := record[5:]; len(body) > 0; {
 		part := body[:min(n, len(body))]
@@ -86,7 +86,7 @@ func TestClientMayAskForNoName(t *testing.T) {
 	if got != "" || !done || err != nil {
 		t.Errorf("%q %v %v", got, done, err)
 	}
-	// A client of old: no extensions at all.
+	// Old clients send no list of extensions.
 	old := append([]byte{3, 1}, make([]byte, 32)...)
 	old = append(old, 0, 0, 2, 0, 47, 1, 0)
 	if got, done, err := name(record(old)); got != "" || !done || err != nil {
@@ -94,13 +94,13 @@ func TestClientMayAskForNoName(t *testing.T) {
 	}
 }
 
-// record makes a ClientHello of its body.
+// record returns the record of a ClientHello with this body.
 func record(body []byte) []byte {
 	message := append([]byte{1, 0, byte(len(body) >> 8), byte(len(body))}, body...)
 	return append([]byte{22, 3, 1, byte(len(message) >> 8), byte(len(message))}, message...)
 }
 
-// with makes a ClientHello with these extensions.
+// with returns a ClientHello with these extensions.
 func with(extensions ...[]byte) []byte {
 	all := bytes.Join(extensions, nil)
 	body := append([]byte{3, 3}, make([]byte, 32)...)
@@ -112,7 +112,7 @@ func extension(kind uint16, data ...byte) []byte {
 	return append([]byte{byte(kind >> 8), byte(kind), byte(len(data) >> 8), byte(len(data))}, data...)
 }
 
-// sni is the extension with these entries of a type and a name.
+// sni returns the extension with these entries: a byte for the type, then the name.
 func sni(entries ...string) []byte {
 	var list []byte
 	for _, e := range entries {
@@ -132,7 +132,15 @@ func TestExtensionsNobodyKnowsDoNotMatter(t *testing.T) {
 	}
 }
 
-// largest is the longest ClientHello there can be.
+func TestAFinalDotIsNoPartOfTheName(t *testing.T) {
+	for given, want := range map[string]string{"host.example.": "host.example", "a.": "a", "a..": "a."} {
+		if got, done, err := name(with(sni("\x00" + given))); got != want || !done || err != nil {
+			t.Errorf("%q: got %q, %v, %v, want %q", given, got, done, err, want)
+		}
+	}
+}
+
+// largest returns the longest valid ClientHello.
 func largest(name string) []byte {
 	asked := sni("\x00" + name)
 	body := append([]byte{3, 3}, make([]byte, 32)...)
@@ -207,7 +215,8 @@ func TestWhatIsNoHelloIsRefused(t *testing.T) {
 		"two names":          {with(sni("\x00a", "\x00b")), hello.ErrMalformed},
 		"name twice":         {with(sni("\x00a"), sni("\x00b")), hello.ErrMalformed},
 		"grease twice":       {with(extension(0x1a1a), sni("\x00a"), extension(0x1a1a)), hello.ErrMalformed},
-		"dot at the end":     {with(sni("\x00a.")), hello.ErrMalformed},
+		"only a dot":         {with(sni("\x00.")), hello.ErrMalformed},
+		"two names, one dot": {with(sni("\x00a.", "\x00b")), hello.ErrMalformed},
 		"empty name":         {with(sni("\x00")), hello.ErrMalformed},
 		"empty list":         {with(extension(0, 0, 0)), hello.ErrMalformed},
 		"bytes after a list": {with(extension(0, 0, 4, 0, 0, 1, 'a', 0)), hello.ErrMalformed},
@@ -227,14 +236,14 @@ func TestWhatIsNoHelloIsRefused(t *testing.T) {
 	}
 }
 
-// Wherever a part of a hello ends before the length in front of it, the hello is
-// refused, and never read as one that asks for nothing.
+// A list that ends before its length is malformed, and never the same as a hello without a
+// name.
 func TestPartsThatAreCutShortAreRefused(t *testing.T) {
 	all := append(extension(0x1a1a, 1, 2), sni("\x07other", "\x00host")...)
 	body := with(all)[9:]
 	for n := range len(body) {
 		got, done, err := name(record(body[:n]))
-		if n == 41 { // no extensions: a client of old
+		if n == 41 { // no extensions, like old clients
 			if got != "" || !done || err != nil {
 				t.Errorf("without extensions: %q, %v, %v", got, done, err)
 			}
@@ -299,8 +308,8 @@ func (*one) SetDeadline(time.Time) error      { return nil }
 func (*one) SetReadDeadline(time.Time) error  { return nil }
 func (*one) SetWriteDeadline(time.Time) error { return nil }
 
-// server is the name crypto/tls reads in b as a server; ok says that it came as
-// far as that.
+// server returns the name that a server of crypto/tls finds in b. ok is false if it found
+// no valid ClientHello.
 func server(b []byte) (name string, ok bool) {
 	config := &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
 		name, ok = h.ServerName, true
@@ -310,9 +319,8 @@ func server(b []byte) (name string, ok bool) {
 	return name, ok
 }
 
-// FuzzName: whenever crypto/tls reads a ClientHello, the same name is read here.
-// The other way round not all that is read here is good enough for it: it looks
-// into the other extensions too.
+// FuzzName expects the name that crypto/tls finds. crypto/tls rejects more hellos: it also
+// parses the other extensions, and accepts no final dot.
 func FuzzName(f *testing.F) {
 	f.Add(said(f, "www.example.com", nil))
 	f.Add(said(f, "", nil))

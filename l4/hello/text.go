@@ -1,6 +1,6 @@
 package hello
 
-// text is what is left of bytes that are read from the front.
+// text is the unread rest of a message.
 type text []byte
 
 func (t *text) skip(n int) bool {
@@ -11,7 +11,7 @@ func (t *text) skip(n int) bool {
 	return true
 }
 
-// number takes a number of 1 or 2 bytes.
+// number reads a big-endian number of 1 or 2 bytes.
 func (t *text) number(size int) (n int, ok bool) {
 	if len(*t) < size {
 		return 0, false
@@ -23,7 +23,7 @@ func (t *text) number(size int) (n int, ok bool) {
 	return n, true
 }
 
-// list takes bytes with their length, a number of that size, in front.
+// list reads bytes behind their length, which is a number of size bytes.
 func (t *text) list(size int) (text, bool) {
 	n, ok := t.number(size)
 	if !ok || len(*t) < n {
