@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// besides is what resources of the API may import of it besides the kit, each for
-// a reason that points one way.
+// besides lists imports between resources of the API. Each has a reason, and none has a
+// counterpart in the other direction.
 var besides = map[string][]string{
 	"mgmt/api/farms":   {"mgmt/api/certificates"}, // farms name certificates
 	"mgmt/api/numbers": {"mgmt/api/farms"},        // statistics are listed as farms are
 }
 
-// A resource that knew another one could not be read, or taken away, alone.
+// A resource that imports another one can be neither read nor removed alone.
 func TestResourcesOfTheAPIKnowTheKitOnly(t *testing.T) {
 	const api, kit, state = "mgmt/api", "mgmt/api/rest", "mgmt/api/state"
 	resources := 0

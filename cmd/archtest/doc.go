@@ -1,4 +1,3 @@
-// Package archtest holds the tests that keep the shape of the house: who may
-// import whom, and which package is the one door to a dependency. There is
-// nothing in it to import.
+// Package archtest tests the structure of the code: the imports between packages, and the
+// package that is the only door to a dependency. It exports nothing.
 package archtest

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// text is a file of the house, by its path from the top.
+// text returns a file of the repository.
 func text(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile("../../" + name)
@@ -89,7 +89,7 @@ func TestFoldersListsPackages(t *testing.T) {
 	}
 }
 
-// What can be made is found by who types make.
+// A target is listed by `make help`, which plain `make` prints.
 func TestEveryTargetIsInMakeHelp(t *testing.T) {
 	makefile := text(t, "Makefile")
 	_, targets, _ := strings.Cut(makefile, "\n.PHONY:")

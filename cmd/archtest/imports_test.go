@@ -11,8 +11,8 @@ import (
 
 const module = "github.com/sluicelb/sluice/"
 
-// pkg is what `go list -json` says about a package of ours. Path is without
-// the module; Imports are those of the program, TestImports those of its tests.
+// pkg is a package of this module in the output of `go list -json`. Imports holds the
+// imports of the program, TestImports those of the tests.
 type pkg struct {
 	ImportPath   string
 	Doc          string
@@ -46,7 +46,7 @@ func packages(t *testing.T) []pkg {
 			t.Fatal(err)
 		}
 		if within(p.path(), []string{"bin"}) {
-			continue // build output, not part of the house
+			continue // build output, not part of the repository
 		}
 		all = append(all, p)
 	}
@@ -56,8 +56,8 @@ func packages(t *testing.T) []pkg {
 	return all
 }
 
-// within reports whether path is one of the folders or below one. A folder
-// that ends in "!" stands for itself alone.
+// within reports whether path is one of the folders or below one. A folder that ends in
+// "!" does not include folders below it.
 func within(path string, folders []string) bool {
 	for _, f := range folders {
 		if only, ok := strings.CutSuffix(f, "!"); ok {
@@ -73,8 +73,8 @@ func within(path string, folders []string) bool {
 	return false
 }
 
-// rule says what of ours the packages of a folder may import. The first rule
-// whose folder fits counts, so the narrow ones come first.
+// rule lists the packages of this module that those in a folder may import. The first
+// matching rule applies.
 type rule struct {
 	folder string
 	may    []string
@@ -145,8 +145,8 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 }
 
-// family is the package itself with what lies below it; a helper for tests
-// (stats/statstest) belongs to the family of its parent.
+// family returns the package whose subtree path may import without a rule: itself, or the
+// parent of a test helper (stats/statstest).
 func family(path string) []string {
 	if strings.HasSuffix(path, "test") {
 		return []string{path[:strings.LastIndex(path, "/")]}
@@ -163,7 +163,7 @@ func ruleFor(path string) *rule {
 	return nil
 }
 
-// door names the packages that alone may import a dependency.
+// door lists the only packages that may import a dependency.
 type door struct {
 	dependency string
 	folders    []string
@@ -250,8 +250,8 @@ func TestEachDependencyHasItsDoor(t *testing.T) {
 	}
 }
 
-// testHelper reports whether path is a package for tests (looptest, l7test),
-// which may use what tests may.
+// testHelper reports whether path is a package for tests (looptest, l7test), which has the
+// imports of tests.
 func testHelper(path string, d door) bool { return strings.HasSuffix(path, "test") && !d.testsToo }
 
 func allowed(d door) string {
@@ -261,7 +261,7 @@ func allowed(d door) string {
 	return strings.Join(d.folders, ", ")
 }
 
-// A dependency that nobody has thought about is a decision nobody has made.
+// Each dependency is a decision, with a line in the table.
 func TestEveryDependencyIsKnown(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, imported := range p.Imports {

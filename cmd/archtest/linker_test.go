@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Who executes templates calls methods by names the linker does not know, so it
-// keeps all there are: 5 MB of program, which four processes have in memory.
+// Templates call methods by name. The linker therefore keeps all methods if any template is
+// executed: 5 MB more in each of four processes.
 func TestProgramExecutesNoTemplates(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")

@@ -14,15 +14,15 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// ofProfiles is code of one profile: what a profile says of its farms stands
-// there, and everybody else asks it. Files called http…, l4…, dns… and …profile.go are
-// that, too, in the folders of manners.
+// ofProfiles lists the folders with code of a single profile. Other code uses the
+// descriptors of profiles. In the folders of manners, only files named http…, l4…, dns… and
+// …profile.go belong to a profile.
 var (
 	ofProfiles = []string{"core/farm", "l7", "l4", "dns", "bench"}
 	manners    = []string{"mgmt/api", "mgmt/document", "mgmt/validate"}
 )
 
-// reaching are the other files that may know a profile, each with why.
+// reaching lists other files that may depend on a profile, with the reason.
 var reaching = map[string]string{
 	"sysnet/host/need.go":     "what the machine needs is asked for farms the packet filter carries, which are l4xnat farms",
 	"core/snapshot/packed.go": "records of zones travel in packed runs, and only gslb farms have zones",
@@ -36,8 +36,8 @@ func mayKnowProfiles(path string) bool {
 	return within(dir, ofProfiles) || own && within(dir, manners) || reaching[path] != ""
 }
 
-// Another profile is made by descriptors alone if nobody beside them asks which
-// one a farm has.
+// Descriptors are all that a new profile needs as long as no other code depends on the
+// profile of a farm.
 func TestNobodySwitchesOnTheProfile(t *testing.T) {
 	seen, unused := 0, map[string]bool{}
 	for path := range reaching {
@@ -76,7 +76,7 @@ func TestNobodySwitchesOnTheProfile(t *testing.T) {
 	}
 }
 
-// settings are the members of a farm that one profile alone has.
+// settings lists the fields of a farm that belong to one profile.
 var settings = func() (names []string) {
 	for _, member := range reflect.VisibleFields(reflect.TypeFor[farm.Farm]()) {
 		if member.Type.Kind() == reflect.Pointer {
@@ -86,14 +86,14 @@ var settings = func() (names []string) {
 	return names
 }()
 
-// isProfile reports whether a name of core/farm is that of a profile. https is a
-// word, no farm has it.
+// isProfile reports whether a constant of core/farm is a profile. https is only a word of
+// the API.
 func isProfile(name string) bool {
 	of, is := strings.CutPrefix(name, "Profile")
 	return is && of != "" && of != "s" && of != "HTTPS"
 }
 
-// profileSwitches finds where code depends on what the profile of a farm is.
+// profileSwitches returns the expressions that depend on the profile of a farm.
 func profileSwitches(f *ast.File) map[token.Pos]string {
 	out := map[token.Pos]string{}
 	ast.Inspect(f, func(n ast.Node) bool {
@@ -120,8 +120,8 @@ func profileSwitches(f *ast.File) map[token.Pos]string {
 	return out
 }
 
-// asksProfile reports whether an expression is called a profile: a member, a
-// variable, an index, or a conversion of one.
+// asksProfile reports whether an expression has the name of a profile: a field, a variable,
+// an index, or a conversion of one.
 func asksProfile(e ast.Expr) bool {
 	named := func(s string) bool { return strings.HasSuffix(strings.ToLower(s), "profile") }
 	switch e := e.(type) {
@@ -146,7 +146,7 @@ func isText(e ast.Expr, text string) bool {
 	return is && b.Kind == token.STRING && strings.Trim(b.Value, "\"`") == text
 }
 
-// What the rule has to find is what stood here before there was one.
+// These expressions existed before the rule.
 func TestSwitchesOnTheProfileAreFound(t *testing.T) {
 	for source, want := range map[string]int{
 		`f.HTTP != nil`:                             1,

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What only tests use is no part of the program: not the packages that help
-// them, not the bench, not the libraries of the standard library for them.
+// The program links no code for tests: no test helpers, no benchmarks, and no packages of
+// the standard library for tests.
 func TestProgramHoldsNoCodeForTests(t *testing.T) {
 	cmd := exec.Command("go", "list", "-pgo=off", "-deps", "./cmd/sluice")
 	cmd.Dir = "../.."
