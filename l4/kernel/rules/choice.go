@@ -26,7 +26,7 @@ func (g *compiledFarm) body(persist *persistence) []string {
 	}
 	out = append(out, g.helpers()...)
 	if g.limited() {
-		return append(out, (&bounded{g, chosen, persist}).body()...)
+		return append(out, (&bounded{g, g.withSpares(), persist}).body()...)
 	}
 	deliver := "jump deliver" + g.family.digit
 	if persist != nil {
@@ -44,7 +44,7 @@ func (g *compiledFarm) body(persist *persistence) []string {
 
 // choose returns the rules that set the mark of one of the backends.
 func (g *compiledFarm) choose(chosen []*State) []string {
-	if len(chosen) == 1 {
+	if len(chosen) == 1 || g.l4.Algorithm == farm.L4Priority {
 		return []string{"ct mark set " + MarkText(chosen[0].ID)}
 	}
 	by, shares := "", g.shares(chosen)

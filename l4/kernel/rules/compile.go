@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -146,6 +147,21 @@ func (g *compiledFarm) chosen() []*State {
 		if g.states[i].Chosen {
 			out = append(out, &g.states[i])
 		}
+	}
+	return out
+}
+
+// withSpares returns the backends new clients may get if others are full. Those of algorithm
+// prio are in the order in which they are used.
+func (g *compiledFarm) withSpares() []*State {
+	out := g.chosen()
+	for i := range g.states {
+		if g.states[i].Spare {
+			out = append(out, &g.states[i])
+		}
+	}
+	if g.l4.Algorithm == farm.L4Priority {
+		slices.SortStableFunc(out, func(a, b *State) int { return cmp.Compare(a.EffectivePriority(), b.EffectivePriority()) })
 	}
 	return out
 }

@@ -35,6 +35,7 @@ type State struct {
 	*farm.Backend
 	Known  bool // usable by sessions: up, or draining
 	Chosen bool // usable by new clients
+	Spare  bool // usable by new clients if the chosen one is full; only with algorithm prio
 	Down   bool // by health, in maintenance or not
 }
 
@@ -66,7 +67,8 @@ func (in *Input) States(l *farm.L4) []State {
 	return out
 }
 
-// onlyFirst leaves one backend chosen: the first one with the best priority.
+// onlyFirst leaves one backend chosen: the first one with the best priority. The others are
+// spare.
 func onlyFirst(list []State) {
 	best := -1
 	for i := range list {
@@ -75,6 +77,6 @@ func onlyFirst(list []State) {
 		}
 	}
 	for i := range list {
-		list[i].Chosen = i == best
+		list[i].Chosen, list[i].Spare = i == best, list[i].Chosen && i != best
 	}
 }
