@@ -127,12 +127,16 @@ type Zone struct {
 	// Serial is the serial of the SOA record. It rises with every change of the zone.
 	Serial uint32 `json:"serial,omitempty"`
 	// TTL is the default of records; 0 means DefaultZoneTTL, NoTTL zero.
-	TTL     Seconds  `json:"ttl,omitempty"`
+	TTL Seconds `json:"ttl,omitempty"`
+	// Records holds the records of a small zone. Use All and the methods beside it to read
+	// those of any zone.
 	Records []Record `json:"records,omitempty"`
-	// Packed holds the records of a large zone in an engine, which has no Records then: runs
-	// of at most PackedRun of them, see AppendPacked. Successive configurations share the
-	// runs that did not change. mgmt never has it.
+	// Packed holds the records of a large zone, which has no Records then: runs of at most
+	// PackedRun of them, see AppendPacked. Successive configurations share the runs that did
+	// not change. Pack makes them.
 	Packed []string `json:"-" cbor:"packed,omitempty"`
+	// facts describes the runs of Packed in mgmt.
+	facts []*Run
 	// LastRecord is the highest ID a record was given, also one that is gone.
 	LastRecord uint32 `json:"last_record,omitempty"`
 	// Signing is the DNSSEC algorithm. Keys are generated when it is first set, and kept if
@@ -257,16 +261,6 @@ func (z *Zone) Qualify(relative string) string {
 // RootZone is the name of the DNS root, the only one with a trailing dot.
 const RootZone = "."
 
-// Record returns the record with the API's number, or nil.
-func (z *Zone) Record(number int) *Record {
-	for i := range z.Records {
-		if int(z.Records[i].ID)-1 == number {
-			return &z.Records[i]
-		}
-	}
-	return nil
-}
-
 // Zone returns the zone of that name, or nil.
 func (d *GSLB) Zone(name string) *Zone {
 	for i := range d.Zones {
@@ -290,8 +284,11 @@ func (d *GSLB) Service(name string) *DNSService {
 // UsedBy returns the zones with a record that uses the service.
 func (d *GSLB) UsedBy(service string) (zones []string) {
 	for i := range d.Zones {
-		if slices.ContainsFunc(d.Zones[i].Records, func(r Record) bool { return r.Type == RecordDYNA && r.Data == service }) {
-			zones = append(zones, d.Zones[i].Name)
+		for _, r := range d.Zones[i].OfType(RecordDYNA) {
+			if r.Data == service {
+				zones = append(zones, d.Zones[i].Name)
+				break
+			}
 		}
 	}
 	return zones
@@ -335,13 +332,13 @@ func (f *Farm) WithZones(zones []Zone) Farm {
 	return out
 }
 
-// Records is how many records the zones of a farm have. Packed ones count as one run each.
+// Records is how many records the zones of a farm have.
 func (f *Farm) Records() (n int) {
 	if f.Global == nil {
 		return 0
 	}
 	for i := range f.Global.Zones {
-		n += len(f.Global.Zones[i].Records) + len(f.Global.Zones[i].Packed)
+		n += f.Global.Zones[i].Len()
 	}
 	return n
 }

@@ -93,8 +93,8 @@ func (z *Zone) Activate(at int, now time.Time) {
 // signatures of a key may be used.
 func (z *Zone) LongestTTL(g *GSLB) Seconds {
 	longest := z.EffectiveTTL()
-	for i := range z.Records {
-		longest = max(longest, z.Records[i].EffectiveTTL(z))
+	for _, r := range z.All() {
+		longest = max(longest, r.EffectiveTTL(z))
 	}
 	for i := range g.Services {
 		longest = max(longest, g.Services[i].EffectiveTTL())

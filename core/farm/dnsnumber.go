@@ -1,6 +1,7 @@
 package farm
 
 import (
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,7 +10,8 @@ import (
 // Follow assigns numbers to zones and records without one, and serials to zones. A serial
 // stays if no answer changed, otherwise it is incremented; a new zone gets first. before
 // holds the previous settings, or nil. A newer serial in the zone or its SOA record is used.
-// Existing values are not written, because others may read them.
+// Existing values are not written, because others may read them. Zones with many records are
+// packed.
 func (g *GSLB) Follow(before *GSLB, first uint32) {
 	if before == nil {
 		before = &GSLB{}
@@ -76,27 +78,49 @@ func (z *Zone) follow(was *Zone, first uint32) {
 	if z.Serial != serial {
 		z.Serial = serial
 	}
+	z.Pack(was)
 }
 
 // soaSerial returns the serial of the zone's SOA record, or 0 without one.
 func (z *Zone) soaSerial() uint32 {
-	at := slices.IndexFunc(z.Records, func(r Record) bool { return r.Type == "SOA" })
-	if at < 0 {
-		return 0
+	for _, r := range z.OfType("SOA") {
+		words := strings.Fields(strings.NewReplacer("(", " ", ")", " ").Replace(r.Data))
+		if len(words) < 3 {
+			return 0
+		}
+		serial, _ := strconv.ParseUint(words[2], 10, 32)
+		return uint32(serial)
 	}
-	words := strings.Fields(strings.NewReplacer("(", " ", ")", " ").Replace(z.Records[at].Data))
-	if len(words) < 3 {
-		return 0
-	}
-	serial, _ := strconv.ParseUint(words[2], 10, 32)
-	return uint32(serial)
+	return 0
 }
 
 // answersAs reports whether both zones give the same answers.
 func (z *Zone) answersAs(o *Zone) bool {
-	return z.Name == o.Name && z.NameServer == o.NameServer && z.TTL == o.TTL && z.Signing == o.Signing && slices.EqualFunc(z.Keys, o.Keys, sameKey) && slices.EqualFunc(z.Records, o.Records, func(a, b Record) bool {
-		return a.Name == b.Name && a.Type == b.Type && a.TTL == b.TTL && a.Data == b.Data
-	})
+	return z.Name == o.Name && z.NameServer == o.NameServer && z.TTL == o.TTL && z.Signing == o.Signing && slices.EqualFunc(z.Keys, o.Keys, sameKey) && z.sameAnswers(o)
+}
+
+// sameAnswers reports whether both zones have the same records in the same order, regardless
+// of numbers and comments.
+func (z *Zone) sameAnswers(o *Zone) bool {
+	n := z.Len()
+	if n != o.Len() {
+		return false
+	}
+	i, j := 0, 0
+	for _, run := range append(AlignZones(o, z), RecordRun{n, n, 0}) {
+		if run.Old != run.New { // the same number of records at other positions
+			return slices.EqualFunc(z.Unpacked(), o.Unpacked(), sameAnswer)
+		}
+		if !slices.EqualFunc(o.Slice(i, run.Old), z.Slice(j, run.New), sameAnswer) {
+			return false
+		}
+		i, j = run.Old+run.Length, run.New+run.Length
+	}
+	return true
+}
+
+func sameAnswer(a, b Record) bool {
+	return a.Name == b.Name && a.Type == b.Type && a.TTL == b.TTL && a.Data == b.Data
 }
 
 // sameKey reports whether both keys give the same answers. Observations of the parent zone
@@ -109,17 +133,32 @@ func sameKey(a, b ZoneKey) bool {
 // number assigns records without a number that of the same previous record, or the next one.
 // Of two records with the same number the second gets a new one.
 func (z *Zone) number(was *Zone) {
-	if was != nil && len(z.Records) > 0 && len(was.Records) > 0 && &z.Records[0] == &was.Records[0] && len(z.Records) == len(was.Records) && z.LastRecord == was.LastRecord {
-		return // the same list
+	if was != nil && (z.sharesRecords(was) && z.LastRecord == was.LastRecord || z.numberRuns(was)) {
+		return
 	}
+	z.Unpack()
 	last := z.LastRecord
 	if was != nil {
 		last = max(last, was.LastRecord)
 	}
 	taken := make(map[uint32]bool, len(z.Records))
-	var without []*Record
-	for i := range z.Records {
-		r := &z.Records[i]
+	without := numberless(z.Records, taken)
+	for id := range taken {
+		last = max(last, id)
+	}
+	z.setLastRecord(giveIDs(without, was.numbersOf(without), taken, last))
+}
+
+// sharesRecords reports whether two zones have one list of records that is not packed.
+func (z *Zone) sharesRecords(o *Zone) bool {
+	return len(z.Packed)+len(o.Packed) == 0 && len(z.Records) > 0 && len(z.Records) == len(o.Records) && &z.Records[0] == &o.Records[0]
+}
+
+// numberless returns the records without a number, and adds the numbers of the others to
+// taken. A record with a number that is taken loses it.
+func numberless(records []Record, taken map[uint32]bool) (without []*Record) {
+	for i := range records {
+		r := &records[i]
 		if r.ID != 0 && taken[r.ID] {
 			r.ID = 0
 		}
@@ -127,18 +166,28 @@ func (z *Zone) number(was *Zone) {
 			without = append(without, r)
 			continue
 		}
-		taken[r.ID], last = true, max(last, r.ID)
+		taken[r.ID] = true
 	}
-	known := was.numbersOf(without)
+	return without
+}
+
+// giveIDs gives records the numbers that equal ones had, as far as these are not taken, or
+// those after last. It returns the last one.
+func giveIDs(without []*Record, known map[string][]uint32, taken map[uint32]bool, last uint32) uint32 {
 	for _, r := range without {
-		if ids := slices.DeleteFunc(known[r.Key()], func(id uint32) bool { return taken[id] }); len(ids) > 0 {
-			r.ID = ids[0]
+		ids := known[r.Key()]
+		if at := slices.IndexFunc(ids, func(id uint32) bool { return id != 0 && !taken[id] }); at >= 0 {
+			r.ID = ids[at]
 		} else {
 			last++
 			r.ID = last
 		}
 		taken[r.ID] = true
 	}
+	return last
+}
+
+func (z *Zone) setLastRecord(last uint32) {
 	if z.LastRecord != last {
 		z.LastRecord = last
 	}
@@ -150,13 +199,18 @@ func (z *Zone) numbersOf(records []*Record) map[string][]uint32 {
 	if z == nil || len(records) == 0 {
 		return nil
 	}
-	names := make(map[string]bool, len(records))
-	for _, r := range records {
+	return numbersIn(z.All(), records)
+}
+
+// numbersIn returns the numbers of those of some records that have the names of others.
+func numbersIn(some iter.Seq2[int, Record], others []*Record) map[string][]uint32 {
+	names := make(map[string]bool, len(others))
+	for _, r := range others {
 		names[strings.ToLower(r.Name)] = true
 	}
 	known := map[string][]uint32{}
-	for i := range z.Records {
-		if r := &z.Records[i]; names[strings.ToLower(r.Name)] {
+	for _, r := range some {
+		if names[strings.ToLower(r.Name)] {
 			k := r.Key()
 			known[k] = append(known[k], r.ID)
 		}
@@ -171,10 +225,8 @@ func (g *GSLB) numbered() bool {
 		if z.ID == 0 || z.ID > g.LastZone {
 			return false
 		}
-		for j := range z.Records {
-			if id := z.Records[j].ID; id == 0 || id > z.LastRecord {
-				return false
-			}
+		if !z.numberedRuns() || slices.ContainsFunc(z.Records, func(r Record) bool { return r.ID == 0 || r.ID > z.LastRecord }) {
+			return false
 		}
 	}
 	return true

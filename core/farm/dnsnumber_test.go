@@ -90,10 +90,21 @@ func TestNumbersOfRecordsAreGivenOnce(t *testing.T) {
 	if z := twice.Zones[0]; z.Records[1].ID != 3 || z.Records[2].ID != 4 {
 		t.Errorf("%+v", z)
 	}
-	if got := z(twice).Record(3); got == nil || got.ID != 4 || z(twice).Record(9) != nil {
-		t.Errorf("%+v", got)
+	pair := farm.Record{Name: "twice", Type: "A", Data: "192.0.2.1"}
+	g = numbered(nil, func(g *farm.GSLB) {
+		g.Zones = []farm.Zone{{Name: "example.com", Records: []farm.Record{pair, pair, pair}}}
+	})
+	lost := numbered(g, func(g *farm.GSLB) { g.Zones[0].Records[1].ID, g.Zones[0].Records[2].ID = 0, 0 })
+	if r := z(lost).Records; r[1].ID != 2 || r[2].ID != 3 {
+		t.Errorf("equal records get %d and %d", r[1].ID, r[2].ID)
 	}
-	gone := numbered(g, func(g *farm.GSLB) { g.Zones = nil })
+	if at, r := z(twice).Find(3); at != 2 || r.ID != 4 {
+		t.Errorf("number 3 is %+v at %d", r, at)
+	}
+	if at, _ := z(twice).Find(9); at != -1 {
+		t.Errorf("number 9 is at %d", at)
+	}
+	gone := numbered(again, func(g *farm.GSLB) { g.Zones = nil })
 	if back := numbered(gone, func(g *farm.GSLB) { g.Zones = []farm.Zone{farm.NewZone("example.net")} }); back.Zones[0].ID != 2 {
 		t.Errorf("a deleted zone's number comes back: %d", back.Zones[0].ID)
 	}

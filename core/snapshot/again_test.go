@@ -39,7 +39,7 @@ func load(t *testing.T, w *snapshot.Writer, r *snapshot.Reader, cfg *farm.Config
 	}
 	defer f.Close()
 	_, back, err := r.Load(f)
-	if err != nil || !reflect.DeepEqual(unpacked(back), cfg) {
+	if err != nil || !reflect.DeepEqual(unpacked(back), unpacked(cfg)) {
 		t.Fatalf("%v: came back as %+v", err, back)
 	}
 	return back
@@ -53,8 +53,7 @@ func unpacked(cfg *farm.Config) *farm.Config {
 		if f := &out.Farms[i]; f.Records() > 0 {
 			f.OwnZones()
 			for j := range f.Global.Zones {
-				z := &f.Global.Zones[j]
-				z.Records, z.Packed = z.Unpacked(), nil
+				f.Global.Zones[j].Unpack()
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -44,22 +45,47 @@ func splitZones(f *farm.Farm, before *entry) (zones [][]run, fresh map[digest][]
 	zones, fresh = make([][]run, len(f.Global.Zones)), map[digest][]byte{}
 	for i := range f.Global.Zones {
 		z := &f.Global.Zones[i]
-		for _, packed := range z.Packed { // the configuration comes from a reader
-			r := run{digest: sha256.Sum256([]byte(packed))}
-			zones[i] = append(zones[i], r)
-			fresh[r.digest] = []byte(packed)
-		}
-		if len(z.Records) >= packFrom {
-			old, runs := before.zone(i, z.Name)
-			zones[i] = splitRecords(old, runs, z.Records, fresh)
+		was, runs := before.zone(i, z.Name)
+		switch {
+		case len(z.Packed) > 0:
+			zones[i] = splitPacked(was, runs, z.Packed, fresh)
+		case len(z.Records) >= packFrom && was != nil && len(was.Packed) == 0:
+			zones[i] = splitRecords(was.Records, runs, z.Records, fresh)
+		case len(z.Records) >= packFrom:
+			zones[i] = splitRecords(nil, nil, z.Records, fresh)
 		}
 	}
 	return zones, fresh
 }
 
-// zone returns the records of the zone with a name, and their runs. It is expected at a
+// splitPacked returns the runs of packed records. The digests of those that a zone before has
+// are known.
+func splitPacked(was *farm.Zone, runs []run, packed []string, fresh map[digest][]byte) []run {
+	out := make([]run, len(packed))
+	var missing []int
+	if was == nil || len(runs) != len(was.Packed) {
+		was = &farm.Zone{}
+	}
+	for k, m := range farm.SameRuns(was.Packed, packed) {
+		if m < 0 {
+			missing = append(missing, k)
+		} else {
+			out[k] = runs[m]
+		}
+	}
+	each(len(missing), func(i int) { out[missing[i]].digest = sha256.Sum256(bytesOf(packed[missing[i]])) })
+	for _, k := range missing {
+		fresh[out[k].digest] = bytesOf(packed[k])
+	}
+	return out
+}
+
+// bytesOf returns the bytes of a text, which are not copied and must not be changed.
+func bytesOf(text string) []byte { return unsafe.Slice(unsafe.StringData(text), len(text)) }
+
+// zone returns the zone with a name, and the runs of its records. It is expected at a
 // position.
-func (e *entry) zone(at int, name string) ([]farm.Record, []run) {
+func (e *entry) zone(at int, name string) (*farm.Zone, []run) {
 	if e == nil || e.farm.Global == nil || len(e.runs) != len(e.farm.Global.Zones) {
 		return nil, nil
 	}
@@ -70,10 +96,10 @@ func (e *entry) zone(at int, name string) ([]farm.Record, []run) {
 			at++
 		}
 	}
-	if at == len(zones) || len(zones[at].Packed) > 0 {
+	if at == len(zones) {
 		return nil, nil
 	}
-	return zones[at].Records, e.runs[at]
+	return &zones[at], e.runs[at]
 }
 
 // splitRecords returns the runs of records: those of old whose records follow each other in
@@ -226,7 +252,7 @@ func (e *entry) packed() [][]byte {
 			switch {
 			case is:
 			case len(z.Packed) > 0:
-				text = []byte(z.Packed[j])
+				text = bytesOf(z.Packed[j])
 			default:
 				of := records[:r.count]
 				missing, at = append(missing, func() []byte { return packRun(of) }), append(at, len(all))

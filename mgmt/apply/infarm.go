@@ -20,8 +20,8 @@ func DelegationIn(g *farm.GSLB, z *farm.Zone, now time.Time) (out resolve.Delega
 	ttl := parent.EffectiveTTL()
 	out.Parent, out.DS = parent.Name, WrittenDS(parent, z.Name)
 	name := below(parent, z.Name)
-	for i := range parent.Records {
-		if r := &parent.Records[i]; r.Type == "DS" && strings.EqualFold(r.Name, name) {
+	for _, r := range parent.OfType("DS") {
+		if strings.EqualFold(r.Name, name) {
 			ttl = max(ttl, r.EffectiveTTL(parent))
 		}
 	}
@@ -43,8 +43,8 @@ func DelegationIn(g *farm.GSLB, z *farm.Zone, now time.Time) (out resolve.Delega
 // WrittenDS are the data of the DS records a zone was given for one below it.
 func WrittenDS(parent *farm.Zone, zone string) (out []string) {
 	name := below(parent, zone)
-	for i := range parent.Records {
-		if r := &parent.Records[i]; r.Type == "DS" && strings.EqualFold(r.Name, name) {
+	for _, r := range parent.OfType("DS") {
+		if strings.EqualFold(r.Name, name) {
 			out = append(out, r.Data)
 		}
 	}

@@ -19,7 +19,7 @@ func writeNames(w writer, f *farm.Farm, _ given) {
 	objects(w, "zones", f.Global.Zones, func(z *farm.Zone) {
 		fields(w, validate.ZoneDocument.Given(z))
 		objects(w, "keys", z.Keys, func(k *farm.ZoneKey) { fields(w, validate.ZoneKeyDocument.Given(k)) })
-		objects(w, "resources", z.Records, func(r *farm.Record) { fields(w, validate.RecordDocument.Given(r)) })
+		objects(w, "resources", z.Unpacked(), func(r *farm.Record) { fields(w, validate.RecordDocument.Given(r)) })
 	})
 }
 

@@ -66,31 +66,42 @@ func (e *elided) farm(old, now *farm.Farm) {
 	for i := range now.Zones().Zones {
 		z := &now.Zones().Zones[i]
 		if was := old.Zones().Zone(z.Name); was != nil {
-			was.Records, z.Records = e.records(was.Records, z.Records)
+			a, b := e.records(was, z)
+			was.SetRecords(a)
+			z.SetRecords(b)
 		}
 	}
 	e.made[*old], e.made[*now] = true, true
 }
 
-// records returns both lists without the runs they share.
-func (e *elided) records(old, now []farm.Record) (a, b []farm.Record) {
+// records returns the records of both zones without the runs they share.
+func (e *elided) records(old, now *farm.Zone) (a, b []farm.Record) {
 	from := farm.RecordRun{}
-	for _, run := range farm.AlignRecords(old, now) {
+	for _, run := range farm.AlignZones(old, now) {
 		if run.Length < shortestRun {
 			continue
 		}
 		mark := farm.Record{Name: markName + strconv.Itoa(len(e.skipped))}
 		first, last := aroundMark, run.Length-aroundMark
-		a = append(append(a, old[from.Old:run.Old+first]...), mark)
-		b = append(append(b, now[from.New:run.New+first]...), mark)
-		lines := -markLines
-		for i := run.New + first; i < run.New+last; i++ {
-			lines += linesOfRecord(&now[i])
-		}
-		e.skipped = append(e.skipped, lines)
+		a = append(append(a, old.Slice(from.Old, run.Old+first)...), mark)
+		b = append(append(b, now.Slice(from.New, run.New+first)...), mark)
+		e.skipped = append(e.skipped, linesOfRecords(now, run.New+first, run.New+last)-markLines)
 		from = farm.RecordRun{Old: run.Old + last, New: run.New + last}
 	}
-	return append(a, old[from.Old:]...), append(b, now[from.New:]...)
+	return append(a, old.Slice(from.Old, old.Len())...), append(b, now.Slice(from.New, now.Len())...)
+}
+
+// linesOfRecords is how many lines the records of a zone from one up to another one have in
+// a document.
+func linesOfRecords(z *farm.Zone, from, to int) (n int) {
+	optional, multiline := z.OptionalFields(from, to)
+	if !multiline {
+		return markLines*(to-from) + optional
+	}
+	for _, r := range z.Slice(from, to) {
+		n += linesOfRecord(&r)
+	}
+	return n
 }
 
 // linesOfRecord is how many lines a record has in a document.

@@ -23,6 +23,11 @@ func large() farm.Farm {
 func edited(r *rand.Rand, cfg *farm.Config) *farm.Config {
 	next := cfg.Clone()
 	z := &next.Farms[len(next.Farms)-1].Global.Zones[1]
+	was := *z
+	z.Unpack()
+	if r.IntN(3) > 0 {
+		defer func() { z.Pack(&was) }()
+	}
 	for range 1 + r.IntN(4) {
 		at := r.IntN(len(z.Records))
 		if r.IntN(4) == 0 {

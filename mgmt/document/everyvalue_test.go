@@ -154,6 +154,9 @@ func shape(out map[string]bool, t reflect.Type) {
 		return
 	}
 	for i := range t.NumField() {
+		if !t.Field(i).IsExported() {
+			continue // it follows from the others
+		}
 		out[t.Name()+"."+t.Field(i).Name] = true
 		shape(out, t.Field(i).Type)
 	}

@@ -175,10 +175,10 @@ func countLines(f *farm.Farm) (n int) {
 		short.OwnZones()
 		for i := range short.Zones().Zones {
 			z := &short.Zones().Zones[i]
-			for k := 1; k < len(z.Records); k++ {
-				n += linesOfRecord(&z.Records[k])
+			if all := z.Len(); all > 0 {
+				n += linesOfRecords(z, 1, all)
+				z.SetRecords(z.Slice(0, 1))
 			}
-			z.Records = z.Records[:min(1, len(z.Records))]
 		}
 		f = &short
 	}

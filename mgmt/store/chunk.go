@@ -31,11 +31,18 @@ func (c chunk) appendTo(records []farm.Record) ([]farm.Record, error) {
 	return records, nil
 }
 
-// into writes the records of the chunk, of which there must be as many as into has room for.
-func (c chunk) into(records []farm.Record) error {
-	all, err := c.appendTo(records[:0:len(records)])
-	if err == nil && len(all) != len(records) {
-		err = errChunk
+// runs returns the runs of the chunk, which must have so many records.
+func (c chunk) runs(records int) ([]*farm.Run, error) {
+	runs := make([]*farm.Run, len(c))
+	for i, text := range c {
+		var ok bool
+		if runs[i], ok = farm.ReadRun(text); !ok {
+			return nil, errChunk
+		}
+		records -= runs[i].Len()
 	}
-	return err
+	if records != 0 {
+		return nil, errChunk
+	}
+	return runs, nil
 }

@@ -26,7 +26,7 @@ func zonesOf(f *farm.Farm) []farm.Zone {
 func bare(f *farm.Farm) farm.Farm {
 	zones := slices.Clone(zonesOf(f))
 	for i := range zones {
-		zones[i].Records = nil
+		zones[i].SetRecords(nil)
 	}
 	return f.WithZones(zones)
 }
@@ -104,10 +104,10 @@ func (s *farmStep) follow(was, now *farm.Farm) {
 			continue
 		}
 		taken[k] = true
-		runs := farm.AlignRecords(before[k].Records, after[i].Records)
+		runs := farm.AlignZones(&before[k], &after[i])
 		s.zones[i].runs = runs
-		n := len(after[i].Records)
-		same := n == len(before[k].Records) && (n == 0 || len(runs) == 1 && runs[0].Length == n)
+		n := after[i].Len()
+		same := n == before[k].Len() && (n == 0 || len(runs) == 1 && runs[0].Length == n)
 		s.equal = s.equal && same && k == i
 	}
 	s.equal = s.equal && reflect.DeepEqual(bare(was), bare(now))
@@ -138,8 +138,8 @@ func (c *comparison) keepRecords() bool {
 			if zone.was != z {
 				return false
 			}
-			n := len(zonesOf(&c.new.Farms[step.at])[z].Records)
-			if n != len(zonesOf(&c.old.Farms[step.was])[z].Records) || n > 0 && (len(zone.runs) != 1 || zone.runs[0].Length != n) {
+			n := zonesOf(&c.new.Farms[step.at])[z].Len()
+			if n != zonesOf(&c.old.Farms[step.was])[z].Len() || n > 0 && (len(zone.runs) != 1 || zone.runs[0].Length != n) {
 				return false
 			}
 		}

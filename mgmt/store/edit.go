@@ -35,12 +35,12 @@ type recordCut struct {
 	records  []farm.Record
 }
 
-// cutsBetween returns what makes new of the old list of so many records, of which runs stay.
-func cutsBetween(old int, new []farm.Record, runs []farm.RecordRun) (cuts []recordCut, fresh int) {
+// cutsBetween returns what makes new of a zone with so many records, of which runs stay.
+func cutsBetween(old int, new *farm.Zone, runs []farm.RecordRun) (cuts []recordCut, fresh int) {
 	i, j := 0, 0
-	for _, run := range append(slices.Clip(runs), farm.RecordRun{Old: old, New: len(new)}) {
+	for _, run := range append(slices.Clip(runs), farm.RecordRun{Old: old, New: new.Len()}) {
 		if run.Old > i || run.New > j {
-			cuts = append(cuts, recordCut{i, run.Old - i, new[j:run.New]})
+			cuts = append(cuts, recordCut{i, run.Old - i, new.Slice(j, run.New)})
 			fresh += run.New - j
 		}
 		i, j = run.Old+run.Length, run.New+run.Length
@@ -140,15 +140,15 @@ func (c *change) put(f, was *farm.Farm, zones []zoneStep) {
 	short := bare(f)
 	var edits []zoneEdit
 	for z, step := range zones {
-		records := zonesOf(f)[z].Records
+		zone := &zonesOf(f)[z]
 		if step.was >= 0 {
-			cuts, fresh := cutsBetween(len(zonesOf(was)[step.was].Records), records, step.runs)
-			if fresh <= len(records)/2 {
+			cuts, fresh := cutsBetween(zonesOf(was)[step.was].Len(), zone, step.runs)
+			if fresh <= zone.Len()/2 {
 				edits = append(edits, zoneEdit{z, step.was, cuts})
 				continue
 			}
 		}
-		zonesOf(&short)[z].Records = records
+		zonesOf(&short)[z].ShareRecords(zone)
 	}
 	c.Farms = append(c.Farms, short)
 	c.edit(f.ID, edits...)
@@ -181,11 +181,14 @@ func (c *change) edited(f *farm.Farm, before *farm.Farm, inPlace bool) (*farm.Fa
 		if e.zone >= len(zones) || e.base >= len(old) {
 			return nil, fmt.Errorf("farm %d: %w", f.ID, errEdit)
 		}
-		records, err := e.applyTo(old[e.base].Records, inPlace)
+		records, err := e.applyTo(old[e.base].Unpacked(), inPlace)
 		if err != nil {
 			return nil, fmt.Errorf("farm %d: %w", f.ID, err)
 		}
-		zones[e.zone].Records = records
+		if len(records) == 0 {
+			records = nil // as in every other zone without records
+		}
+		zones[e.zone].SetRecords(records)
 	}
 	out := f.WithZones(zones)
 	return &out, nil

@@ -182,7 +182,7 @@ func (w *partWriter) putZones(f *farm.Farm, step *farmStep, was, now *heldFarm) 
 			k := step.zones[i].was
 			old, runs, kept[k] = was.zones[k], step.zones[i].runs, true
 		}
-		chunks, err := w.putZone(f.ID, zonesOf(f)[i].Records, old, runs, next)
+		chunks, err := w.putZone(f.ID, &zonesOf(f)[i], old, runs, next)
 		if err != nil {
 			return err
 		}
@@ -210,15 +210,15 @@ func (w *partWriter) putZones(f *farm.Farm, step *farmStep, was, now *heldFarm) 
 	return w.zones.Put(chunkKey(f.ID, 0), record)
 }
 
-func (w *partWriter) putZone(id uint32, records []farm.Record, old []heldChunk, runs []farm.RecordRun, next func() uint32) ([]heldChunk, error) {
-	d := divide(old, runs, len(records), next)
+func (w *partWriter) putZone(id uint32, zone *farm.Zone, old []heldChunk, runs []farm.RecordRun, next func() uint32) ([]heldChunk, error) {
+	d := divide(old, runs, zone.Len(), next)
 	for _, chunk := range d.gone {
 		if err := w.zones.Delete(chunkKey(id, chunk)); err != nil {
 			return nil, err
 		}
 	}
 	for _, span := range d.fresh {
-		record, err := chunkPiece(records[span.from:span.to])
+		record, err := chunkPiece(zone.Slice(span.from, span.to))
 		if err != nil {
 			return nil, err
 		}

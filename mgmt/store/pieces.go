@@ -71,25 +71,25 @@ func chunkPiece(records []farm.Record) ([]byte, error) {
 	return pieceRecord(plain), nil
 }
 
-// readChunk reads what chunkPiece made, which is as many records as into has room for.
-func readChunk(record []byte, into []farm.Record) error {
+// readChunk reads what chunkPiece made of so many records.
+func readChunk(record []byte, records int) ([]*farm.Run, error) {
 	if !intact(record) {
-		return errRecord
+		return nil, errRecord
 	}
 	x := expanders.Get().(*expander)
 	defer expanders.Put(x)
 	plain, err := x.expand(record[sumSize:], maxRecord)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var item zoneItem // it has copies of the texts
 	if err := unpacking.Unmarshal(plain, &item); err != nil {
-		return fmt.Errorf("decode records: %w", err)
+		return nil, fmt.Errorf("decode records: %w", err)
 	}
 	if item.Records == nil {
-		return errChunk
+		return nil, errChunk
 	}
-	return item.Records.into(into)
+	return item.Records.runs(records)
 }
 
 // manifestRecord returns the record of a manifest.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -69,6 +70,7 @@ type partReader struct {
 	farms []farm.Farm
 	parts []heldFarm
 	size  int64
+	zones []*zoneRuns
 }
 
 func (r *partReader) readFarms(list sums) error {
@@ -125,7 +127,20 @@ func (r *partReader) readZones(list sums) error {
 		}
 		jobs = append(jobs, more...)
 	}
-	return each(len(jobs), func(i int) error { return jobs[i]() })
+	err := each(len(jobs), func(i int) error { return jobs[i]() })
+	if err != nil {
+		return err
+	}
+	for _, of := range r.zones {
+		of.zone.SetRuns(slices.Concat(of.chunks...))
+	}
+	return nil
+}
+
+// zoneRuns is a zone with the runs of its chunks.
+type zoneRuns struct {
+	zone   *farm.Zone
+	chunks [][]*farm.Run
 }
 
 // chunks returns the jobs that fill the zones of a farm.
@@ -140,13 +155,11 @@ func (r *partReader) chunks(id uint32, zones []farm.Zone, held [][]heldChunk) (j
 		if n == 0 {
 			continue
 		}
-		zones[i].Records = make([]farm.Record, n)
-		from := 0
-		for _, c := range held[i] {
-			into := zones[i].Records[from:][:c.count]
-			from += int(c.count)
-			jobs = append(jobs, func() error {
-				if err := readChunk(r.find(zonesBucket, chunkKey(id, c.id), c.sum), into); err != nil {
+		of := &zoneRuns{zone: &zones[i], chunks: make([][]*farm.Run, len(held[i]))}
+		r.zones = append(r.zones, of)
+		for k, c := range held[i] {
+			jobs = append(jobs, func() (err error) {
+				if of.chunks[k], err = readChunk(r.find(zonesBucket, chunkKey(id, c.id), c.sum), int(c.count)); err != nil {
 					return fmt.Errorf("chunk %d of the records of farm %d: %w", c.id, id, err)
 				}
 				return nil

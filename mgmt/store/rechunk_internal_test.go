@@ -140,12 +140,13 @@ func TestAChunkHoldsEverythingOfARecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back := make([]farm.Record, len(records))
-		if err := readChunk(sealed, back); err != nil || !slices.Equal(back, records) {
+		var back farm.Zone
+		runs, err := readChunk(sealed, len(records))
+		if back.SetRuns(runs); err != nil || !slices.Equal(back.Unpacked(), records) {
 			t.Errorf("%d records: %v", len(records), err)
 		}
 		for _, wrong := range []int{0, len(records) - 1, len(records) + 1} {
-			if err := readChunk(sealed, make([]farm.Record, wrong)); err == nil {
+			if _, err := readChunk(sealed, wrong); err == nil {
 				t.Errorf("%d records are read as %d", len(records), wrong)
 			}
 		}
@@ -163,7 +164,7 @@ func TestAnEditOfAZoneMakesTheNewRecords(t *testing.T) {
 	old := recordList(3000)
 	for round := range 100 {
 		next := e.edit(old)
-		cuts, _ := cutsBetween(len(old), next, farm.AlignRecords(old, next))
+		cuts, _ := cutsBetween(len(old), &farm.Zone{Records: next}, farm.AlignRecords(old, next))
 		plain, err := plainItem((&zoneEdit{2, 4, cuts}).item())
 		if err != nil {
 			t.Fatal(err)

@@ -152,14 +152,12 @@ func (s *sealer) large(f *farm.Farm, edits []zoneEdit) error {
 		}
 	}
 	for i := range zonesOf(f) {
-		records := zonesOf(f)[i].Records
-		zone := uint32(i + 1)
-		for len(records) > 0 {
-			n := min(len(records), chunkTarget)
-			if err := s.item(&zoneItem{Zone: zone, Records: chunkOf(records[:n])}); err != nil {
+		zone := &zonesOf(f)[i]
+		for at, n := 0, zone.Len(); at < n; at += chunkTarget {
+			records := zone.Slice(at, min(n, at+chunkTarget))
+			if err := s.item(&zoneItem{Zone: uint32(i + 1), Records: chunkOf(records)}); err != nil {
 				return err
 			}
-			records = records[n:]
 		}
 	}
 	return nil

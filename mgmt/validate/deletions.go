@@ -103,7 +103,7 @@ func deletedZones(old, next *farm.Farm) (out []Deletion) {
 			out = append(out, Deletion{Kind: DeletedZone, Name: of, Farm: old})
 			continue
 		}
-		if n := deletedRecords(z.Records, stays.Records); n > 0 {
+		if n := deletedRecords(z, stays); n > 0 {
 			out = append(out, Deletion{Kind: DeletedRecords, Name: strconv.Itoa(n) + " of zone " + of, Farm: old})
 		}
 	}
@@ -112,23 +112,24 @@ func deletedZones(old, next *farm.Farm) (out []Deletion) {
 
 // deletedRecords counts the record sets (name and type) that lose records. A record
 // replaced by another one counts as a change.
-func deletedRecords(old, next []farm.Record) (n int) {
+func deletedRecords(old, next *farm.Zone) (n int) {
 	type set struct {
 		name string
 		kind farm.RecordType
 	}
-	if len(old) > 0 && len(old) == len(next) && &old[0] == &next[0] {
-		return 0 // shared slice
-	}
-	left := map[set]int{}
-	for i := range next {
-		left[set{next[i].Name, next[i].Type}]++
-	}
-	for i := range old {
-		at := set{old[i].Name, old[i].Type}
-		if left[at]--; left[at] < 0 {
-			n++
+	left := map[set]int{} // new records of each set less those that are gone
+	i, j := 0, 0
+	for _, run := range append(farm.AlignZones(old, next), farm.RecordRun{Old: old.Len(), New: next.Len()}) {
+		for _, r := range next.Slice(j, run.New) {
+			left[set{r.Name, r.Type}]++
 		}
+		for _, r := range old.Slice(i, run.Old) {
+			left[set{r.Name, r.Type}]--
+		}
+		i, j = run.Old+run.Length, run.New+run.Length
+	}
+	for _, more := range left {
+		n += max(0, -more)
 	}
 	return n
 }

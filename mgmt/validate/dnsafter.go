@@ -1,6 +1,8 @@
 package validate
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -19,7 +21,7 @@ func withoutSound(f *farm.Farm, before *farm.GSLB) *farm.Farm {
 	out := f
 	for i := range f.Global.Zones {
 		z := &f.Global.Zones[i]
-		if len(z.Records) < manyRecords || !staysSound(f, z, before.Zone(z.Name)) {
+		if z.Len() < manyRecords || !staysSound(f, z, before.Zone(z.Name)) {
 			continue
 		}
 		if out == f {
@@ -27,7 +29,7 @@ func withoutSound(f *farm.Farm, before *farm.GSLB) *farm.Farm {
 			part.OwnZones()
 			out = &part
 		}
-		out.Global.Zones[i].Records = nil
+		out.Global.Zones[i].SetRecords(nil)
 	}
 	return out
 }
@@ -36,41 +38,54 @@ func withoutSound(f *farm.Farm, before *farm.GSLB) *farm.Farm {
 // are. It checks the changed records and all records of the same names. Removing a record
 // violates no rule.
 func staysSound(f *farm.Farm, z, was *farm.Zone) bool {
-	if was == nil || len(z.Records) > MaxRecords {
+	n := z.Len()
+	if was == nil || n > MaxRecords {
 		return false
 	}
-	changed, lengths := map[string]bool{}, [256]bool{}
+	changed := map[string]bool{}
 	next := 0
 	note := func(records []farm.Record) bool {
 		for i := range records {
 			r := &records[i]
-			if len(changed) > len(z.Records)/8 {
+			if len(changed) > n/8 {
 				return false
 			}
-			name := strings.ToLower(r.Name)
-			changed[name], lengths[uint8(len(name))] = true, true
+			changed[strings.ToLower(r.Name)] = true
 		}
 		return true
 	}
-	for _, run := range farm.AlignRecords(was.Records, z.Records) {
-		if !note(z.Records[next:run.New]) {
+	for _, run := range farm.AlignZones(was, z) {
+		if !note(z.Slice(next, run.New)) {
 			return false
 		}
 		next = run.New + run.Length
 	}
-	if !note(z.Records[next:]) {
+	if !note(z.Slice(next, n)) {
 		return false
 	}
-	part := *z
-	part.Records = nil
-	for i := range z.Records {
-		r := &z.Records[i]
-		if r.Type == farm.RecordDYNA && f.Global.Service(r.Data) == nil {
+	for _, r := range z.OfType(farm.RecordDYNA) {
+		if f.Global.Service(r.Data) == nil {
 			return false // the service was deleted
 		}
-		if lengths[uint8(len(r.Name))] && changed[strings.ToLower(r.Name)] {
-			part.Records = append(part.Records, *r)
+	}
+	part := *z
+	part.SetRecords(recordsNamed(z, changed))
+	return CheckRecords(f, &part, func(int, Error) bool { return false })
+}
+
+// fewNames is up to how many names are looked up one by one.
+const fewNames = 100
+
+// recordsNamed returns the records of a zone that have one of some names, which are in lower case.
+func recordsNamed(z *farm.Zone, names map[string]bool) (out []farm.Record) {
+	some := z.All()
+	if len(names) <= fewNames {
+		some = z.MayBeNamed(slices.Collect(maps.Keys(names))...)
+	}
+	for _, r := range some {
+		if names[strings.ToLower(r.Name)] {
+			out = append(out, r)
 		}
 	}
-	return CheckRecords(f, &part, func(int, Error) bool { return false })
+	return out
 }

@@ -33,6 +33,8 @@ func TestZonesThatWereCheckedAreJudgedAsOthers(t *testing.T) {
 		next := cfg.Clone()
 		g := next.Farms[0].Global
 		z := &g.Zones[0]
+		was := *z
+		z.Unpack()
 		at := random.IntN(len(z.Records))
 		name := []string{"alias", "SHOP", "h3", "moved", "ALIAS", "new", "h1400", "@", "a b"}[random.IntN(9)]
 		added := func(kind farm.RecordType, data string) {
@@ -58,6 +60,9 @@ func TestZonesThatWereCheckedAreJudgedAsOthers(t *testing.T) {
 			z.Records = append(z.Records[:at:at], z.Records[at+1:]...)
 		default:
 			g.Services[0].Name = []string{"web", "other"}[random.IntN(2)]
+		}
+		if random.IntN(3) > 0 {
+			z.Pack(&was)
 		}
 		_, got := checked.Config(next)
 		want := validate.Rules{}.Config(next)

@@ -13,20 +13,21 @@ import (
 // checkRecords checks the rules of records, single and combined. For example, a CNAME must
 // be alone at its name (RFC 1034 §3.6.2), and a service provides all addresses of a name.
 func checkRecords(f *farm.Farm, z *farm.Zone, path string, yield func(Error) bool) bool {
-	if n := len(z.Records); n > MaxRecords {
+	if n := z.Len(); n > MaxRecords {
 		return yield(Error{path, "resources", fmt.Sprintf("resources: at most %d are possible in a zone, got %d", MaxRecords, n)})
 	}
 	return CheckRecords(f, z, func(i int, err Error) bool {
-		err.Path = RecordPath(f.Name, z.Name, recordNumber(&z.Records[i], i))
+		r := z.At(i)
+		err.Path = RecordPath(f.Name, z.Name, recordNumber(&r, i))
 		return yield(err)
 	})
 }
 
 // CheckRecords checks the records of a zone and yields each violation with its position.
 func CheckRecords(f *farm.Farm, z *farm.Zone, yield func(position int, err Error) bool) bool {
-	at := make(map[string]atName, len(z.Records))
-	for i := range z.Records {
-		r := &z.Records[i]
+	at := make(map[string]atName, z.Len())
+	for i, r := range z.All() {
+		r := &r
 		err := CheckRecord(f, z, r)
 		if err == nil {
 			key := strings.ToLower(r.Name)
@@ -87,8 +88,7 @@ const (
 
 // setSize returns the size of the record set of r in a transfer.
 func setSize(z *farm.Zone, r *farm.Record) (size uint32) {
-	for i := range z.Records {
-		o := &z.Records[i]
+	for _, o := range z.MayBeNamed(r.Name) {
 		if o.Type != r.Type || !strings.EqualFold(o.Name, r.Name) {
 			continue
 		}

@@ -3,6 +3,7 @@ package validate
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"net/netip"
 	"regexp"
@@ -275,19 +276,20 @@ func ZoneWarning(g *farm.GSLB, z *farm.Zone) string {
 	if z.Signing != "" && len(g.Transfers) > 0 {
 		return fmt.Sprintf("zone %s: it is signed as it is asked for, so nobody may copy it (transfer_from)", z.Name)
 	}
-	if at := slices.IndexFunc(z.Records, isChosen); at >= 0 && len(g.Transfers) > 0 {
-		return fmt.Sprintf("zone %s: secondaries (transfer_from) copy the addresses that services choose at that moment, as those of %s, and keep them until the zone itself is changed, whatever becomes of the backends", z.Name, z.Records[at].Name)
+	for _, r := range z.OfType(farm.RecordDYNA) {
+		if len(g.Transfers) > 0 {
+			return fmt.Sprintf("zone %s: secondaries (transfer_from) copy the addresses that services choose at that moment, as those of %s, and keep them until the zone itself is changed, whatever becomes of the backends", z.Name, r.Name)
+		}
+		break
 	}
 	return NameServerWarning(z)
 }
 
-func isChosen(r farm.Record) bool { return r.Type == farm.RecordDYNA }
-
 // NameServerWarning names a name server of a zone that cannot be found, or returns "".
 func NameServerWarning(z *farm.Zone) string {
 	servers := []string{cmp.Or(z.NameServer, "ns1")}
-	for i := range z.Records {
-		if r := &z.Records[i]; r.Type == "NS" && r.Name == "@" {
+	for _, r := range z.OfType("NS") {
+		if r.Name == "@" {
 			servers = append(servers, r.Data)
 		}
 	}
@@ -304,8 +306,7 @@ func NameServerWarning(z *farm.Zone) string {
 		}
 		ours, without[relative] = append(ours, server{name, relative}), true
 	}
-	for i := range z.Records {
-		r := &z.Records[i]
+	for _, r := range z.MayBeNamed(slices.Collect(maps.Keys(without))...) {
 		if (r.Type == "A" || r.Type == "AAAA" || r.Type == farm.RecordDYNA) && r.Data != "0.0.0.0" && r.Data != "::" {
 			delete(without, strings.ToLower(r.Name))
 		}

@@ -21,18 +21,16 @@ func Text(g *farm.GSLB, z *farm.Zone) []byte {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "$ORIGIN %s\n$TTL %d\n", z.FQDN(), z.EffectiveTTL())
 	own := false
-	for i := range z.Records {
-		if r := &z.Records[i]; r.Type == "SOA" {
-			own = true
-			write(&out, g, z, r, withSerial(r.Data, z.Serial))
-		}
+	for _, r := range z.OfType("SOA") {
+		own = true
+		write(&out, g, z, &r, withSerial(r.Data, z.Serial))
 	}
 	if !own {
 		fmt.Fprintf(&out, "@\tIN\tSOA\t%s %s %d %d %d %d %d\n", cmp.Or(z.NameServer, "@"), mailboxName, z.Serial, timesSOA[0], timesSOA[1], timesSOA[2], timesSOA[3])
 	}
-	for i := range z.Records {
-		if r := &z.Records[i]; r.Type != "SOA" {
-			write(&out, g, z, r, r.Data)
+	for _, r := range z.All() {
+		if r.Type != "SOA" {
+			write(&out, g, z, &r, r.Data)
 		}
 	}
 	return out.Bytes()

@@ -87,9 +87,9 @@ func (s *Resource) changeRecords(c *rest.Call) (rest.Object[RecordsChanged], err
 	if err != nil {
 		return none, err
 	}
-	out := RecordsChanged{Zone: name, Serial: now.Serial, Records: len(now.Records), Added: []int{}, Changed: len(asked.change), Deleted: len(asked.gone)}
-	for i := len(now.Records) - len(asked.add); i < len(now.Records); i++ {
-		out.Added = append(out.Added, int(now.Records[i].ID)-1)
+	out := RecordsChanged{Zone: name, Serial: now.Serial, Records: now.Len(), Added: []int{}, Changed: len(asked.change), Deleted: len(asked.gone)}
+	for _, r := range now.Slice(now.Len()-len(asked.add), now.Len()) {
+		out.Added = append(out.Added, int(r.ID)-1)
 	}
 	return rest.Object[RecordsChanged]{Description: fmt.Sprintf("Change resources of zone %s of farm %s", name, farmName), Params: out,
 		Message: fmt.Sprintf("The records of zone %s have been changed: %d added, %d changed, %d deleted.", name, len(out.Added), out.Changed, out.Deleted),
@@ -187,6 +187,7 @@ func idOf(n json.Number) (int, error) {
 // edit applies the whole change to a zone, or reports the invalid items.
 func (b *bulk) edit(f *farm.Farm, z *farm.Zone) error {
 	var wrong refusals
+	z.Unpack()
 	items := make([]string, len(z.Records)) // the item of the body for each record
 	at := make(map[int]int, len(z.Records))
 	for i := range z.Records {

@@ -79,7 +79,7 @@ func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
 	if err != nil {
 		return none, err
 	}
-	out.Serial, out.Records = now.Serial, len(now.Records)
+	out.Serial, out.Records = now.Serial, now.Len()
 	return rest.Object[ZoneImport]{Description: fmt.Sprintf("Import zone %s of farm %s", name, farmName), Params: out,
 		Message: fmt.Sprintf("The zone %s has been imported: it has %d records.", name, out.Records),
 		Status:  s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(f.Zones(), now)}, nil
@@ -101,33 +101,36 @@ func makeAliases(f *farm.Farm, read *zonefile.Read) (out []zonefile.Problem) {
 func takeFile(z *farm.Zone, read *zonefile.Read, add bool) (lines []int) {
 	if !add {
 		of := &read.Zone
-		z.Records, z.TTL = slices.Clone(of.Records), of.TTL
+		z.SetRecords(slices.Clone(of.Records))
+		z.TTL = of.TTL
 		if of.NameServer != "" {
 			z.NameServer, z.Serial = of.NameServer, of.Serial
 		}
 		return read.Lines
 	}
-	lines = make([]int, len(z.Records))
+	lines = make([]int, z.Len())
 	there := map[string]bool{}
-	for i := range z.Records {
-		there[z.Records[i].Key()] = true
+	for _, r := range z.All() {
+		there[r.Key()] = true
 	}
+	var added []farm.Record
 	for i, r := range read.Zone.Records {
 		if k := r.Key(); r.Type != "SOA" && !there[k] {
 			if r.TTL == 0 && read.Zone.TTL != z.TTL { // make the implied TTL explicit
 				r.TTL = farm.StoredTTL(read.Zone.EffectiveTTL())
 			}
 			there[k] = true
-			z.Records, lines = append(z.Records, r), append(lines, read.Lines[i])
+			added, lines = append(added, r), append(lines, read.Lines[i])
 		}
 	}
+	z.Append(added...)
 	return lines
 }
 
 // brokenRules returns the violations of record rules, with the lines of the file.
 func brokenRules(f *farm.Farm, z *farm.Zone, lines []int) (out []zonefile.Problem) {
 	validate.CheckRecords(f, z, func(i int, err validate.Error) bool {
-		if z.Records[i].Type != farm.RecordALIAS { // makeAliases reports these
+		if z.At(i).Type != farm.RecordALIAS { // makeAliases reports these
 			out = append(out, zonefile.Problem{Line: lines[i], Text: err.Message})
 		}
 		return true

@@ -138,9 +138,9 @@ func recordView(z *farm.Zone, r *farm.Record) RecordView {
 }
 
 func recordViews(z *farm.Zone) []RecordView {
-	out := make([]RecordView, len(z.Records))
-	for i := range z.Records {
-		out[i] = recordView(z, &z.Records[i])
+	out := make([]RecordView, z.Len())
+	for i, r := range z.All() {
+		out[i] = recordView(z, &r)
 	}
 	return out
 }

@@ -92,7 +92,10 @@ func zone(c *rest.Call) (*farm.Farm, *farm.Zone, error) {
 func record(c *rest.Call, z *farm.Zone) (int, error) {
 	id := c.Param("resource")
 	n, err := strconv.Atoi(id)
-	at := slices.IndexFunc(z.Records, func(r farm.Record) bool { return err == nil && int(r.ID)-1 == n })
+	at := -1
+	if err == nil && n >= 0 {
+		at, _ = z.Find(n)
+	}
 	if at < 0 {
 		return 0, rest.NotFound("the resource %s does not exist in the zone %s", rest.Quote(id), z.Name)
 	}
@@ -245,7 +248,8 @@ func (s *Resource) listRecords(c *rest.Call) (rest.List[RecordView], error) {
 	if err != nil {
 		return rest.List[RecordView]{}, err
 	}
-	return rest.ListOf("List the resources of zone "+z.Name, len(z.Records), func(i int) RecordView { return recordView(z, &z.Records[i]) }), nil
+	views := recordViews(z)
+	return rest.ListOf("List the resources of zone "+z.Name, len(views), func(i int) RecordView { return views[i] }), nil
 }
 
 func (s *Resource) createRecord(c *rest.Call) (rest.Object[RecordView], error) {
@@ -275,20 +279,20 @@ func (s *Resource) createRecord(c *rest.Call) (rest.Object[RecordView], error) {
 		if err := notThere(z, &created, -1); err != nil {
 			return err
 		}
-		z.Records = append(z.Records, created)
+		z.Append(created)
 		return nil
 	})
 	if err != nil {
 		return none, err
 	}
 	f, now, err := findZone(c.Config, farmName, name)
-	if err != nil || len(now.Records) == 0 {
+	if err != nil || now.Len() == 0 {
 		return none, err
 	}
-	added := &now.Records[len(now.Records)-1]
+	added := now.At(now.Len() - 1)
 	return rest.Object[RecordView]{
-		Description: fmt.Sprintf("New resource of zone %s of farm %s", name, farmName), Params: recordView(now, added),
-		Message: addedRecord(values.Get("type").Text(), added, name), Status: s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(f.Zones(), now),
+		Description: fmt.Sprintf("New resource of zone %s of farm %s", name, farmName), Params: recordView(now, &added),
+		Message: addedRecord(values.Get("type").Text(), &added, name), Status: s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(f.Zones(), now),
 	}, nil
 }
 
@@ -320,8 +324,8 @@ func notThere(z *farm.Zone, r *farm.Record, of int) error {
 	if err != nil {
 		return nil // validation reports the error
 	}
-	for i := range z.Records {
-		if other := &z.Records[i]; i != of && other.Type == r.Type && sameName(z, other.Name, name) && sameData(z, other, r) {
+	for i, other := range z.MayBeNamed(r.Name) {
+		if i != of && other.Type == r.Type && sameName(z, other.Name, name) && sameData(z, &other, r) {
 			return rest.BadRequest("the zone %s has this record already: %s %s %s (resource %d)", z.Name, other.Name, other.Type, other.Data, other.ID-1)
 		}
 	}
@@ -375,13 +379,15 @@ func (s *Resource) updateRecord(c *rest.Call) (rest.Changed, error) {
 		if err != nil {
 			return err
 		}
-		if err := values.Apply(&z.Records[at]); err != nil {
+		changed := z.At(at)
+		if err := values.Apply(&changed); err != nil {
 			return err
 		}
-		if err := answeredBy(f, z, &z.Records[at]); err != nil {
+		if err := answeredBy(f, z, &changed); err != nil {
 			return err
 		}
-		return notThere(z, &z.Records[at], at)
+		z.Set(at, changed)
+		return notThere(z, &changed, at)
 	})
 	if err != nil {
 		return rest.Changed{}, err
@@ -409,7 +415,7 @@ func (s *Resource) deleteRecord(c *rest.Call) (rest.Done, error) {
 		if err != nil {
 			return err
 		}
-		z.Records = slices.Delete(z.Records, at, at+1)
+		z.Delete(at)
 		return nil
 	})
 	if err != nil {

@@ -1,0 +1,82 @@
+package farm
+
+// AlignZones is AlignRecords of the records of two zones. Runs that both share are not
+// unpacked, so that it costs as much as what differs.
+func AlignZones(old, now *Zone) (runs []RecordRun) {
+	if len(old.Packed) == 0 && len(now.Packed) == 0 {
+		return AlignRecords(old.Records, now.Records)
+	}
+	i, j := 0, 0      // the runs where the next difference begins
+	oldAt, at := 0, 0 // their first records
+	differ := func(toOld, toNow int) {
+		a, b := old.unpackRuns(&i, toOld), now.unpackRuns(&j, toNow)
+		for _, run := range AlignRecords(a, b) {
+			runs = appendRun(runs, RecordRun{oldAt + run.Old, at + run.New, run.Length})
+		}
+		oldAt, at = oldAt+len(a), at+len(b)
+	}
+	for k, m := range SameRuns(old.Packed, now.Packed) {
+		if m < i {
+			continue
+		}
+		differ(m, k)
+		n := now.factsAt(k).count
+		runs = appendRun(runs, RecordRun{oldAt, at, n})
+		oldAt, at, i, j = oldAt+n, at+n, i+1, j+1
+	}
+	differ(len(old.Packed)+1, len(now.Packed)+1) // with those that are not packed
+	return runs
+}
+
+// appendRun appends a run, or extends the last one.
+func appendRun(runs []RecordRun, run RecordRun) []RecordRun {
+	if n := len(runs) - 1; n >= 0 && runs[n].Old+runs[n].Length == run.Old && runs[n].New+runs[n].Length == run.New {
+		runs[n].Length += run.Length
+		return runs
+	}
+	return append(runs, run)
+}
+
+// unpackRuns returns the records of the runs from one up to another, which from becomes. The
+// run after the last one is the list of records that are not packed.
+func (z *Zone) unpackRuns(from *int, to int) (list []Record) {
+	for ; *from < to; *from++ {
+		if *from < len(z.Packed) {
+			list, _ = Unpack(list, z.Packed[*from])
+		} else if list == nil {
+			list = z.Records
+		} else {
+			list = append(list, z.Records...)
+		}
+	}
+	return list
+}
+
+// SameRuns returns for each run of now the position of the same one in old, or -1. Runs that
+// share their memory are compared in no time.
+func SameRuns(old, now []string) []int {
+	at := make([]int, len(now))
+	begin, end := 0, 0
+	for begin < min(len(old), len(now)) && old[begin] == now[begin] {
+		at[begin] = begin
+		begin++
+	}
+	for end < min(len(old), len(now))-begin && old[len(old)-1-end] == now[len(now)-1-end] {
+		end++
+		at[len(now)-end] = len(old) - end
+	}
+	var known map[string]int // by the text: few are left
+	for k := begin; k < len(now)-end; k++ {
+		if known == nil {
+			known = make(map[string]int, len(old)-begin-end)
+			for i := len(old) - end - 1; i >= begin; i-- {
+				known[old[i]] = i
+			}
+		}
+		at[k] = -1
+		if i, is := known[now[k]]; is {
+			at[k] = i
+		}
+	}
+	return at
+}

@@ -1,0 +1,126 @@
+package farm
+
+import "slices"
+
+// Edits of the records of a zone. One of a packed zone packs one run anew, and leaves all
+// others as they are.
+
+// SetRecords makes a list the records of the zone, not packed.
+func (z *Zone) SetRecords(list []Record) { z.Records, z.Packed, z.facts = list, nil, nil }
+
+// ShareRecords gives the zone the records of another one.
+func (z *Zone) ShareRecords(from *Zone) {
+	z.Records, z.Packed, z.facts = from.Records, from.Packed, from.facts
+}
+
+// Append adds records after all others.
+func (z *Zone) Append(records ...Record) {
+	if len(z.Packed) == 0 {
+		z.Records = append(z.Records, records...)
+		return
+	}
+	last := len(z.Packed) - 1
+	if f := z.factsAt(last); f.count+len(records) <= PackedRun {
+		list, _ := Unpack(make([]Record, 0, PackedRun), f.text)
+		z.setRuns(last, last+1, runOf(append(list, records...)))
+		return
+	}
+	z.setRuns(last+1, last+1, runsOf(records)...)
+}
+
+// Set replaces the record at a position.
+func (z *Zone) Set(i int, r Record) {
+	if len(z.Packed) == 0 {
+		z.Records[i] = r
+		return
+	}
+	k, first := z.runAt(i)
+	list, _ := Unpack(nil, z.Packed[k])
+	list[i-first] = r
+	z.setRuns(k, k+1, runOf(list))
+}
+
+// Delete removes the record at a position.
+func (z *Zone) Delete(i int) {
+	if len(z.Packed) == 0 {
+		z.Records = slices.Delete(z.Records, i, i+1)
+		return
+	}
+	k, first := z.runAt(i)
+	list, _ := Unpack(nil, z.Packed[k])
+	list = slices.Delete(list, i-first, i-first+1)
+	switch next := k + 1; {
+	case len(list) == 0:
+		z.setRuns(k, next)
+	case next < len(z.Packed) && len(list)+z.factsAt(next).count <= PackedRun/2: // so that runs do not become many
+		list, _ = Unpack(list, z.Packed[next])
+		z.setRuns(k, next+1, runOf(list))
+	default:
+		z.setRuns(k, next, runOf(list))
+	}
+}
+
+// runAt returns the run with the record at a position, and the position of its first one.
+func (z *Zone) runAt(i int) (k, first int) {
+	for ; first+z.factsAt(k).count <= i; k++ {
+		first += z.factsAt(k).count
+	}
+	return k, first
+}
+
+// Unpack makes the records of the zone a list of its own in Records, for edits of many. Pack
+// finds the runs of those that stay.
+func (z *Zone) Unpack() {
+	if len(z.Packed) > 0 {
+		z.SetRecords(z.Unpacked())
+	}
+}
+
+// Pack packs the records of a zone with many, and unpacks those of one with few. Where they
+// are those of was, nil for none, the zone shares its runs.
+func (z *Zone) Pack(was *Zone) {
+	n := z.Len()
+	switch {
+	case n < PackFrom:
+		z.Unpack()
+	case len(z.Records) > 0:
+		z.takeRuns(repacked(was, z.Unpacked()))
+	}
+}
+
+// repacked returns the runs of records: those of a zone before whose records follow each
+// other here as well, and fresh ones between them.
+func repacked(was *Zone, records []Record) (out []*Run) {
+	if was == nil || len(was.Packed) == 0 {
+		return runsOf(records)
+	}
+	from := 0 // of the records that are in no run yet
+	fill := func(to int) {
+		for n := len(out); n > 0 && from < to && out[n-1].count+to-from <= PackedRun; n-- {
+			from, out = from-out[n-1].count, out[:n-1] // short ones become part of the next
+		}
+		out, from = append(out, runsOf(records[from:to])...), to
+	}
+	equal, at := AlignRecords(was.Unpacked(), records), 0
+	for k := range was.Packed {
+		f := was.factsAt(k)
+		for len(equal) > 0 && equal[0].Old+equal[0].Length < at+f.count {
+			equal = equal[1:]
+		}
+		if len(equal) > 0 && equal[0].Old <= at {
+			fill(equal[0].New + at - equal[0].Old)
+			out, from = append(out, f), from+f.count
+		}
+		at += f.count
+	}
+	fill(len(records))
+	return out
+}
+
+// runsOf packs records in runs.
+func runsOf(records []Record) (out []*Run) {
+	for run := range slices.Chunk(records, PackedRun) {
+		out = append(out, runOf(run))
+	}
+	return out
+}

@@ -1,0 +1,135 @@
+package farm
+
+import (
+	"iter"
+	"slices"
+)
+
+// The records of a zone are either in Records or, if they are many, in Packed. All access
+// outside this package is through these methods.
+
+// Len returns the number of records.
+func (z *Zone) Len() int {
+	n := len(z.Records)
+	for k := range z.Packed {
+		n += z.factsAt(k).count
+	}
+	return n
+}
+
+// All yields every record with its position.
+func (z *Zone) All() iter.Seq2[int, Record] {
+	return z.runs(func(*Run) bool { return true })
+}
+
+// runs yields the records of the runs for which wanted is true, and all that are not packed.
+func (z *Zone) runs(wanted func(*Run) bool) iter.Seq2[int, Record] {
+	return func(yield func(int, Record) bool) {
+		at := 0
+		for k := range z.Packed {
+			f := z.factsAt(k)
+			if !wanted(f) {
+				at += f.count
+				continue
+			}
+			for run := f.text; len(run) > 0; at++ {
+				var r Record
+				if r, run, _ = unpackOne(run); !yield(at, r) {
+					return
+				}
+			}
+		}
+		for i := range z.Records {
+			if !yield(at+i, z.Records[i]) {
+				return
+			}
+		}
+	}
+}
+
+// OfType yields the records of some types.
+func (z *Zone) OfType(types ...RecordType) iter.Seq2[int, Record] {
+	some := z.runs(func(f *Run) bool {
+		return slices.ContainsFunc(types, func(t RecordType) bool { return slices.Contains(f.types, t) })
+	})
+	return func(yield func(int, Record) bool) {
+		for i, r := range some {
+			if slices.Contains(types, r.Type) && !yield(i, r) {
+				return
+			}
+		}
+	}
+}
+
+// MayBeNamed yields all records that have one of the names, however these are written, and
+// others: the caller has to compare.
+func (z *Zone) MayBeNamed(names ...string) iter.Seq2[int, Record] {
+	hashes := make([]uint64, 0, len(names))
+	for _, name := range names {
+		h, plain := nameHash(name)
+		if !plain {
+			return z.All()
+		}
+		hashes = append(hashes, h)
+	}
+	return z.runs(func(f *Run) bool { return slices.ContainsFunc(hashes, f.names.may) })
+}
+
+// Find returns the record with the API's number, and its position; -1 if there is none.
+func (z *Zone) Find(number int) (at int, r Record) {
+	id := uint32(number + 1)
+	for at, r = range z.runs(func(f *Run) bool { return f.low <= id && id <= f.high }) {
+		if int(r.ID)-1 == number {
+			return at, r
+		}
+	}
+	return -1, Record{}
+}
+
+// At returns the record at a position.
+func (z *Zone) At(i int) Record { return z.Slice(i, i+1)[0] }
+
+// Slice returns the records from one position up to another one. They must not be changed.
+func (z *Zone) Slice(from, to int) []Record {
+	if len(z.Packed) == 0 {
+		return z.Records[from:to:to]
+	}
+	list := make([]Record, 0, to-from)
+	at := 0
+	for k := 0; k < len(z.Packed) && at < to; k++ {
+		f := z.factsAt(k)
+		if at+f.count <= from {
+			at += f.count
+			continue
+		}
+		for run := f.text; len(run) > 0 && at < to; at++ {
+			var r Record
+			if r, run, _ = unpackOne(run); at >= from {
+				list = append(list, r)
+			}
+		}
+	}
+	return list
+}
+
+// OptionalFields returns how many TTLs and comments the records from one position up to
+// another one have, and whether a text of them may have several lines.
+func (z *Zone) OptionalFields(from, to int) (n int, multiline bool) {
+	count := func(f *Run) { n, multiline = n+f.ttls+f.comments, multiline || f.multiline }
+	if len(z.Packed) == 0 {
+		count(factsOf("", z.Records[from:to]))
+		return n, multiline
+	}
+	at := 0
+	for k := 0; k < len(z.Packed) && at < to; k++ {
+		f := z.factsAt(k)
+		switch end := at + f.count; {
+		case from <= at && end <= to:
+			count(f)
+		case from < end:
+			count(factsOf("", z.Slice(max(from, at), min(to, end))))
+		}
+		at += f.count
+	}
+	return n, multiline
+}
