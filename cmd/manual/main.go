@@ -1,6 +1,6 @@
-// Command manual writes what is installed beside the program: the manual pages and
-// the completion of shells. It is run when the program is built, so that this fits it
-// and who installs needs nothing else.
+// Command manual writes the manual pages and shell completions that are installed with the
+// program. The build runs it, so that they match the program and the installation needs no
+// further tool.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 	version := flag.String("version", cli.Version, "version in the pages")
 	date := flag.String("date", time.Now().Format(time.DateOnly), "date in the pages, YYYY-MM-DD")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: manual [-version V] [-date DAY] DIR\n\nwrites below DIR what belongs below /usr/share")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: manual [-version V] [-date DAY] DIR\n\nwrites the manual pages and completions below DIR, laid out as below /usr/share")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-// write writes all of it below dir.
+// write writes the manual pages and completions below dir.
 func write(dir, version string, day time.Time) error {
 	root := cli.Root(appliance.Commands()...)
 	cli.ForManual(root)
@@ -65,7 +65,8 @@ func write(dir, version string, day time.Time) error {
 	return nil
 }
 
-// pages writes the pages of all commands (section 8) and of documents (section 5).
+// pages writes the pages of all commands (section 8) and of the configuration document
+// (section 5).
 func pages(root *cobra.Command, dir string, header doc.GenManHeader) error {
 	for section, command := range map[string]*cobra.Command{"8": root, "5": cli.DocumentPage()} {
 		folder := filepath.Join(dir, "man"+section)
@@ -81,20 +82,20 @@ func pages(root *cobra.Command, dir string, header doc.GenManHeader) error {
 	return nil
 }
 
-// completions are the scripts for shells by where they lie below the folder
-// for shared files, in which each shell looks for them.
+// completions maps the path of each shell's completion script, below the folder for shared
+// files, to the function that writes it.
 var completions = map[string]func(root *cobra.Command, file string) error{
 	"bash-completion/completions/sluice":    func(c *cobra.Command, file string) error { return c.GenBashCompletionFileV2(file, true) },
 	"zsh/vendor-completions/_sluice":        func(c *cobra.Command, file string) error { return c.GenZshCompletionFile(file) },
 	"fish/vendor_completions.d/sluice.fish": func(c *cobra.Command, file string) error { return c.GenFishCompletionFile(file, true) },
 }
 
-// guideText is the guide by task, in markdown, without the line that titles a page.
+// guideText is the guide in Markdown, without the title line of the page.
 //
 //go:embed guide.md
 var guideText string
 
-// guide writes the guide, sluice-guide(7).
+// guide writes the guide as sluice-guide(7).
 func guide(dir string, header doc.GenManHeader) error {
 	folder := filepath.Join(dir, "man7")
 	if err := os.MkdirAll(folder, 0o755); err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// This test binary is also the command, when it has its name.
+// The test binary acts as the command if it is called by its name.
 func TestMain(m *testing.M) {
 	if os.Args[0] == "manual" {
 		main()
@@ -112,7 +112,7 @@ func manual(t *testing.T) map[string]string {
 	return pages
 }
 
-// terms are the fields a page explains, in their order.
+// terms returns the fields that a page explains, in order.
 func terms(page string) (out []string) {
 	for _, m := range regexp.MustCompile(`(?m)^\.TP\n\\fB(.*)\\fP`).FindAllStringSubmatch(page, -1) {
 		out = append(out, strings.ReplaceAll(m[1], `\`, ""))
@@ -120,15 +120,15 @@ func terms(page string) (out []string) {
 	return out
 }
 
-// plainText is a page without the marks of troff.
+// plainText returns a page without troff markup.
 func plainText(page string) string {
 	page = regexp.MustCompile(`(?m)^\.(nf|fi|RS|RE|EX|EE|PP|TP|SH|br).*$`).ReplaceAllString(page, " ")
 	page = strings.NewReplacer(`\fB`, "", `\fI`, "", `\fP`, "", `\fR`, "", `\-`, "-", `\&`, "", `\\`, `\`, `\e`, `\`, "\n", " ", `\[la]`, "<", `\[ra]`, ">", `\(aq`, "'", `\(dq`, `"`, `\(ti`, "~", `\(ha`, "^").Replace(page)
 	return strings.Join(strings.Fields(page), " ")
 }
 
-// No sign of a flag's text, or of what a command says of itself, may get lost on its way
-// through markdown: <1% looked like HTML, and two words_with_bars like emphasis.
+// Markdown must not swallow characters of help texts: <1% looked like HTML, and two
+// words_with_underscores like emphasis.
 func TestPagesLoseNoSignOfTheHelp(t *testing.T) {
 	pages := manual(t)
 	root, shown := cli.Root(appliance.Commands()...), cli.Root(appliance.Commands()...)
@@ -170,7 +170,7 @@ func TestPagesLoseNoSignOfTheHelp(t *testing.T) {
 	}
 }
 
-// pageWidth is how long lines of a page on a terminal of 80 columns are.
+// pageWidth is the line length of a page on a terminal of 80 columns.
 const pageWidth = 71
 
 func TestManualPagesExplainEverySettingOnceAndInALine(t *testing.T) {
