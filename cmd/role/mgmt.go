@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -235,7 +236,14 @@ func (p *process) mgmt(ctx context.Context) error {
 		Open: func(k farm.TransferKey) (farm.TransferKey, error) { return apply.OpenTransferKey(book, k) }})
 	running.Go(m.secondaries.Wait)
 	m.published = make(chan struct{})
-	published := sync.OnceFunc(func() { started(); m.inForce() })
+	published := sync.OnceFunc(func() {
+		started()
+		m.inForce()
+		running.Go(func() {
+			m.applier.CheckCurrent()
+			debug.FreeOSMemory()
+		})
+	})
 	running.Go(func() {
 		m.awaitVerdicts(ctx)
 		m.publisher.Run(ctx, func(ctx context.Context) error {

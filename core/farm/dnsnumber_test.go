@@ -98,6 +98,11 @@ func TestNumbersOfRecordsAreGivenOnce(t *testing.T) {
 	if r := z(lost).Records; r[1].ID != 2 || r[2].ID != 3 {
 		t.Errorf("equal records get %d and %d", r[1].ID, r[2].ID)
 	}
+	older := &farm.GSLB{Zones: []farm.Zone{{Name: "example.com", Records: []farm.Record{pair, {ID: 5, Name: "x"}}}}}
+	first := &farm.GSLB{Zones: []farm.Zone{{Name: "example.com", Records: []farm.Record{pair, pair}}}}
+	if first.Follow(older, 1); z(first).Records[0].ID != 1 || z(first).Records[1].ID != 2 {
+		t.Errorf("beside a zone without numbers: %+v", z(first).Records)
+	}
 	if at, r := z(twice).Find(3); at != 2 || r.ID != 4 {
 		t.Errorf("number 3 is %+v at %d", r, at)
 	}

@@ -270,11 +270,19 @@ func TestPackedRecordsAreNumberedAsAList(t *testing.T) {
 		}
 		before := &farm.GSLB{Zones: []farm.Zone{*packedZone(list)}, LastZone: 1}
 		before.Zones[0].ID, before.Zones[0].Serial = 1, 7
+		if random.IntN(4) == 0 {
+			before.Zones[0].LastRecord = 0
+		}
 		f := farm.Farm{Global: before}
 		next := slices.Clone(list)
 		quick := f.Clone().Global
 		for range random.IntN(4) {
 			next = edit(random, &quick.Zones[0], next)
+		}
+		if runs := quick.Zones[0].Packed; random.IntN(3) == 0 && len(runs) > 1 { // the first ones in another order, or twice
+			z := farm.Zone{Packed: []string{runs[1], runs[random.IntN(2)]}}
+			z.Packed = append(z.Packed, runs[2:]...)
+			quick.Zones[0].Packed, next = z.Packed, z.Unpacked()
 		}
 		whole, plain := f.Clone().Global, f.Clone().Global
 		whole.Zones[0].SetRecords(slices.Clone(next))

@@ -121,6 +121,11 @@ func (a *Applier) Republish(ctx context.Context) (Outcome, error) {
 	return a.republish(ctx, a.now.Load().cfg)
 }
 
+// CheckCurrent checks the configuration in force, so that the next change has to check only
+// what it changes: a zone of a million records takes a second. It does not wait for changes,
+// nor do they wait for it.
+func (a *Applier) CheckCurrent() { _, _ = a.checked.Config(a.now.Load().cfg) }
+
 func (a *Applier) republish(ctx context.Context, cfg *farm.Config) (Outcome, error) {
 	out, err := a.publish(ctx, cfg)
 	if err != nil {

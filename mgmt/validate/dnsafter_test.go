@@ -4,11 +4,67 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
+
+// Records among many others break the rules that they break alone.
+func TestRecordsAmongManyAreJudgedAsAlone(t *testing.T) {
+	random := rand.New(rand.NewPCG(15, 16))
+	f := farm.Farm{ID: 1, Name: "names", Profile: farm.ProfileGSLB, Global: &farm.GSLB{Services: []farm.DNSService{{ID: 1, Name: "web"}}}}
+	broken := 0
+	for range 100 {
+		var few []farm.Record
+		for range 2 + random.IntN(6) {
+			r := farm.Record{ID: uint32(1 + len(few)), Name: []string{"a", "A", "b", "@"}[random.IntN(4)], Type: "A", Data: "192.0.2.1"}
+			switch random.IntN(5) {
+			case 0:
+				r.Type, r.Data = "CNAME", "c"
+			case 1:
+				r.Type, r.Data = farm.RecordDYNA, "web"
+			case 2:
+				r.Type, r.Data = "TXT", `"`+strings.Repeat("x", 200)+`"`+strings.Repeat(` "`+strings.Repeat("x", 250)+`"`, 100)
+			}
+			few = append(few, r)
+		}
+		among := farm.Zone{Name: "example.com"}
+		for i := range 3000 {
+			among.Records = append(among.Records, farm.Record{ID: uint32(100 + i), Name: fmt.Sprint("h", i), Type: "A", Data: "192.0.2.1"})
+		}
+		for _, r := range few {
+			at := random.IntN(len(among.Records) + 1)
+			among.Records = slices.Insert(among.Records, at, r)
+		}
+		alone := farm.Zone{Name: "example.com"}
+		for _, r := range among.Records {
+			if r.ID < 100 {
+				alone.Records = append(alone.Records, r)
+			}
+		}
+		if random.IntN(2) == 0 {
+			among.Pack(nil)
+		}
+		problems := func(z *farm.Zone) (out []string) {
+			validate.CheckRecords(&f, z, func(i int, err validate.Error) bool {
+				out = append(out, fmt.Sprint(z.At(i).ID, err.Message))
+				return true
+			})
+			return out
+		}
+		got, want := problems(&among), problems(&alone)
+		if !slices.Equal(got, want) {
+			t.Fatalf("problems among many: %q, alone: %q", got, want)
+		}
+		broken += len(want)
+	}
+	if broken < 50 {
+		t.Errorf("%d rules are broken", broken)
+	}
+}
 
 // Incremental checks give the same results as full ones, even for rules that involve
 // unchanged records.

@@ -25,13 +25,19 @@ func checkRecords(f *farm.Farm, z *farm.Zone, path string, yield func(Error) boo
 
 // CheckRecords checks the records of a zone and yields each violation with its position.
 func CheckRecords(f *farm.Farm, z *farm.Zone, yield func(position int, err Error) bool) bool {
-	at := make(map[string]atName, z.Len())
-	for i, r := range z.All() {
-		r := &r
+	at := map[string]atName{} // of names that several records may have
+	several := repeatedNames(z)
+	r := new(farm.Record)
+	for i, one := range z.All() {
+		*r = one
 		err := CheckRecord(f, z, r)
 		if err == nil {
 			key := strings.ToLower(r.Name)
-			n := at[key]
+			repeated := several.has(key)
+			var n atName
+			if repeated {
+				n = at[key]
+			}
 			if err = n.beside(r); err == nil {
 				n.add(r)
 				n.size += uint32(len(r.Data) + len(r.Name) + len(z.Name) + recordHead)
@@ -40,7 +46,9 @@ func CheckRecords(f *farm.Farm, z *farm.Zone, yield func(position int, err Error
 				n.told = true
 				err = &Error{"", "rdata", fmt.Sprintf("rdata: the records %s %s are more than %d bytes together, which no answer has room for; spread them over several names", r.Name, r.Type, maxSet)}
 			}
-			at[key] = n
+			if repeated {
+				at[key] = n
+			}
 		}
 		if err != nil && !yield(i, *err) {
 			return false

@@ -1,0 +1,47 @@
+package validate
+
+import (
+	"hash/maphash"
+	"math/bits"
+	"strings"
+
+	"github.com/sluicelb/sluice/core/farm"
+)
+
+// nameSet holds the names that several records of a zone have, and one in 16 of the others:
+// the state of a million names takes 300 bytes each, and most names have one record. Its nil
+// value holds all names.
+type nameSet struct {
+	seed  maphash.Seed
+	again []uint64 // a bit for each hash, a power of two of them
+}
+
+// repeatedNames returns the names that several records of a zone have, in lower case.
+func repeatedNames(z *farm.Zone) *nameSet {
+	n := z.Len()
+	if n < manyRecords {
+		return nil
+	}
+	words := 1 << bits.Len(uint(n/4)) // 16 to 32 bits for each record
+	s, seen := &nameSet{maphash.MakeSeed(), make([]uint64, words)}, make([]uint64, words)
+	for _, r := range z.All() {
+		word, bit := s.at(strings.ToLower(r.Name))
+		s.again[word] |= seen[word] & bit
+		seen[word] |= bit
+	}
+	return s
+}
+
+func (s *nameSet) at(name string) (word int, bit uint64) {
+	h := maphash.String(s.seed, name)
+	return int(h >> 6 & uint64(len(s.again)-1)), 1 << (h & 63)
+}
+
+// has reports whether several records may have the name.
+func (s *nameSet) has(name string) bool {
+	if s == nil {
+		return true
+	}
+	word, bit := s.at(name)
+	return s.again[word]&bit != 0
+}
