@@ -37,6 +37,22 @@ func overTCP() farm.Farm {
 	return f
 }
 
+// A farm whose address is gone, or there again, says so within a second.
+func TestTheAddressesOfFarmsAreLookedAtSoon(t *testing.T) {
+	h := newHouse(t, nil)
+	f, now := carried()[0], time.Now()
+	for i, vip := range []string{"192.0.2.77", "127.0.0.1", "192.0.2.77"} {
+		f.VIP = netip.MustParseAddr(vip)
+		h.give(t, f)
+		cfg, _ := h.applier.Current()
+		h.watch.lookSoon(h.manager, now)
+		if is := h.watch.unreachable(&cfg.Farms[0]); (is == "") != f.VIP.IsLoopback() {
+			t.Errorf("look %d at %s: %q", i, vip, is)
+		}
+		now = now.Add(500 * time.Millisecond)
+	}
+}
+
 // The effect of a failed backend on a farm's address is known at the next quick look, long
 // before the next health look.
 func TestNamesFollowAFarmOfTheApplianceSoon(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,14 +16,15 @@ import (
 	"github.com/sluicelb/sluice/sysnet/addr"
 )
 
-// watchLook is the interval of checks for unreported problems of farms. healthLook is that
-// of health states, which costs nothing while they are unchanged. followLook is that of
-// backend changes if names are answered with addresses of this appliance's farms, so that
-// answers follow at once.
+// watchLook is the interval of checks for unreported problems of farms. addressLook is that
+// of their addresses. healthLook is that of health states, which costs nothing while they
+// are unchanged. followLook is that of backend changes if names are answered with addresses
+// of this appliance's farms, so that answers follow at once.
 const (
-	watchLook  = 2 * time.Second
-	healthLook = 250 * time.Millisecond
-	followLook = 20 * time.Millisecond
+	watchLook   = 2 * time.Second
+	addressLook = 500 * time.Millisecond
+	healthLook  = 250 * time.Millisecond
+	followLook  = 20 * time.Millisecond
 )
 
 // watch finds what keeps running farms from serving: an address removed from its interface,
@@ -40,6 +42,7 @@ type watch struct {
 
 	engine time.Time // start time of the engine at the previous look
 
+	placed  time.Time // time of the previous check of addresses
 	looked  time.Time // time of the previous health look
 	version uint64    // version of the health table then
 
@@ -79,9 +82,6 @@ func (w *watch) run(ctx context.Context, m *manager) {
 // look checks everything once.
 func (w *watch) look(ctx context.Context, m *manager) {
 	cfg, _ := m.applier.Current()
-	if all, err := addr.List(); err == nil {
-		w.addresses(cfg, all)
-	}
 	w.engineEvents(m, m.engineStarted())
 	w.answers(cfg, m)
 	w.limitEvents(cfg, m, time.Now())
@@ -95,9 +95,16 @@ func (w *watch) look(ctx context.Context, m *manager) {
 	w.looks++
 }
 
-// lookSoon performs a health look if it is due, or if names follow a change. It returns the
-// time until the next call.
+// lookSoon checks addresses and health if that is due, or if names follow a change. It
+// returns the time until the next call.
 func (w *watch) lookSoon(m *manager, now time.Time) (next time.Duration) {
+	if now.Sub(w.placed) >= addressLook {
+		w.placed = now
+		cfg, _ := m.applier.Current()
+		if all, err := addr.List(); err == nil {
+			w.addresses(cfg, all)
+		}
+	}
 	version := m.health.Version()
 	switch {
 	case now.Sub(w.looked) >= healthLook:
@@ -134,13 +141,19 @@ func (w *watch) lookHealth(m *manager, now time.Time) {
 
 // addresses finds the engine farms whose address is missing on this machine.
 func (w *watch) addresses(cfg *farm.Config, all []addr.Local) {
-	now := map[uint32]string{}
+	now, reached := map[uint32]string{}, map[netip.Addr]error{}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		if f.Stopped || f.InKernel() {
 			continue
 		}
-		if err := addr.Reached(all, f.VIP.Unmap()); err != nil {
+		vip := f.VIP.Unmap()
+		err, known := reached[vip]
+		if !known {
+			err = addr.Reached(all, vip)
+			reached[vip] = err
+		}
+		if err != nil {
 			now[f.ID] = err.Error()
 		}
 	}

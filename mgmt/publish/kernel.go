@@ -27,6 +27,8 @@ const (
 	kernelTime = 25 * time.Second
 	// kernelAskTime bounds a look at what is carried.
 	kernelAskTime = 2 * time.Second
+	// strayAskTime is shorter: who asks also notices the end of the engine.
+	strayAskTime = 500 * time.Millisecond
 )
 
 // carried is what netd was told to have the kernel carry.
@@ -146,7 +148,7 @@ func (p *Publisher) strayed(ctx context.Context) bool {
 	if !now.known {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(ctx, kernelAskTime)
+	ctx, cancel := context.WithTimeout(ctx, strayAskTime)
 	defer cancel()
 	state, err := p.options.Kernel.KernelState(ctx)
 	if err != nil || (state.Generation == now.state.Generation && maps.Equal(state.Problems, now.state.Problems)) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -195,6 +196,21 @@ func TestANewNetdIsToldAndRecoveryIsNoticed(t *testing.T) {
 	k.set(func() { k.problems = map[uint32]string{99: "no address"} })
 	k.set(func() { k.state.Problems = k.problems }) // it failed meanwhile
 	until(t, "a new problem is published", func() bool { return len(k.lives()) == 3 })
+}
+
+func TestANewProblemOfTheKernelShowsWithinASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // time passes only while everybody waits
+		_, k, _ := withKernel(t, mixed("web"))
+		until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })
+		for i, problems := range []map[uint32]string{{99: "no address"}, nil} {
+			at := time.Now()
+			k.set(func() { k.problems, k.state.Problems = problems, problems })
+			until(t, "it is published", func() bool { return len(k.lives()) == 2+i })
+			if took := time.Since(at); took > time.Second/2 {
+				t.Errorf("published after %v", took)
+			}
+		}
+	})
 }
 
 func TestWhatIsCheckedBeforehandReachesNeitherKernelNorEngine(t *testing.T) {

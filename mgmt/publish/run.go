@@ -23,7 +23,8 @@ const (
 	// stopPause is how long an end of the engine may come before that of mgmt
 	// when both were told to end.
 	stopPause = 500 * time.Millisecond
-	// addressPause is how often it is looked whether an address has come that farms wait for.
+	// addressPause is how often is looked whether an address came that farms wait for, and
+	// whether kernel farms lost or regained theirs, so that both show within a second.
 	addressPause = 300 * time.Millisecond
 )
 
@@ -77,13 +78,13 @@ func (p *Publisher) serve(ctx context.Context, engine Engine, republish func(con
 			})
 			return
 		case <-address.C:
-			if err == nil && p.arrived() && p.available(ctx) {
+			if err == nil && (p.arrived() && p.available(ctx) || p.strayed(ctx)) {
 				try()
 			}
 		case <-retry.C:
 			p.regain(ctx)
 			p.copyHeld(ctx)
-			if err != nil || p.available(ctx) || p.strayed(ctx) {
+			if err != nil || p.available(ctx) {
 				try()
 			}
 		}
