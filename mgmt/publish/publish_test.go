@@ -174,6 +174,13 @@ type netd struct {
 	adopted int
 	away    bool
 	stuck   error // why nothing can be closed
+	starts  uint64
+}
+
+func (n *netd) Connection(context.Context) uint64 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.starts
 }
 
 func (n *netd) Open(_ context.Context, key string, count int) ([]*os.File, error) {

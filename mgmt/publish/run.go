@@ -23,8 +23,8 @@ const (
 	// stopPause is how long an end of the engine may come before that of mgmt
 	// when both were told to end.
 	stopPause = 500 * time.Millisecond
-	// addressPause is how often is looked whether an address came that farms wait for, and
-	// whether kernel farms lost or regained theirs, so that both show within a second.
+	// addressPause is how often is looked whether an address came that farms wait for, whether
+	// kernel farms lost or regained theirs, and whether netd was started anew.
 	addressPause = 300 * time.Millisecond
 )
 
@@ -62,6 +62,9 @@ func (p *Publisher) serve(ctx context.Context, engine Engine, republish func(con
 		}
 	}
 	try()
+	p.copyHeld(ctx)
+	netd := p.options.Netd.Connection(ctx)
+	p.regain(ctx) // netd may have been started anew before
 	retry, address := time.NewTicker(retryPause), time.NewTicker(addressPause)
 	defer retry.Stop()
 	defer address.Stop()
@@ -78,6 +81,10 @@ func (p *Publisher) serve(ctx context.Context, engine Engine, republish func(con
 			})
 			return
 		case <-address.C:
+			if now := p.options.Netd.Connection(ctx); now != netd {
+				netd = now
+				p.regain(ctx)
+			}
 			if err == nil && (p.arrived() && p.available(ctx) || p.strayed(ctx)) {
 				try()
 			}

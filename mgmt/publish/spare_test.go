@@ -3,6 +3,7 @@ package publish_test
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sluicelb/sluice/sysnet/ctl"
@@ -13,6 +14,7 @@ func (n *netd) forgets() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.held, n.adopted = nil, 0
+	n.starts++
 }
 
 func (n *netd) regained() int {
@@ -54,6 +56,35 @@ func TestANetdThatWasStartedAnewGetsItsSocketsBack(t *testing.T) {
 	})
 	other.netd.forgets()
 	eventually(t, func() bool { return other.netd.regained() > 0 })
+}
+
+// Neither a new netd nor a new mgmt takes long to have the sockets: the engine may die next.
+func TestCopiesOfSocketsAreMadeWithinASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // time passes only while everybody waits
+		b := newBench(t, config(a))
+		engine := newEngine()
+		engine.listeners = []string{"tcp/" + a}
+		b.netd.held = []string{"tcp/" + a}
+		begun := time.Now()
+		b.start(t, engine)
+		eventually(t, func() bool {
+			b.netd.mu.Lock()
+			defer b.netd.mu.Unlock()
+			return b.netd.asked > 0
+		})
+		if took := time.Since(begun); took > time.Second/2 {
+			t.Errorf("mgmt has copies after %v", took)
+		}
+		synctest.Wait()
+		for range 3 {
+			begun = time.Now()
+			b.netd.forgets()
+			eventually(t, func() bool { return b.netd.regained() > 0 })
+			if took := time.Since(begun); took > time.Second/2 {
+				t.Errorf("netd has copies after %v", took)
+			}
+		}
+	})
 }
 
 func sameKeys(x, y []string) bool {

@@ -8,7 +8,10 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/sluicelb/sluice/core/shm"
 )
@@ -21,10 +24,11 @@ const callTimeout = 5 * time.Second
 // waits in the backlog until the new netd replies or the context ends. A Client is safe
 // for concurrent use; calls are serialized.
 type Client struct {
-	path string
-	mu   sync.Mutex
-	conn *net.UnixConn
-	buf  []byte
+	path  string
+	mu    sync.Mutex
+	conn  *net.UnixConn
+	buf   []byte
+	dials atomic.Uint64 // connections so far
 }
 
 // NewClient returns a client of the netd that listens on the unix socket path.
@@ -93,6 +97,48 @@ func (c *Client) hangup() {
 	}
 }
 
+func (c *Client) connect(ctx context.Context) error {
+	if c.conn != nil {
+		return nil
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unixpacket", c.path)
+	if err != nil {
+		return err
+	}
+	c.conn = conn.(*net.UnixConn)
+	c.dials.Add(1)
+	return nil
+}
+
+// Connection returns the number of the connection to netd. It grows when netd was restarted,
+// which costs one system call to find out. While a call is in progress it returns the
+// previous number.
+func (c *Client) Connection(ctx context.Context) uint64 {
+	if c.mu.TryLock() {
+		defer c.mu.Unlock()
+		if c.conn != nil && ended(c.conn) {
+			c.hangup()
+		}
+		_ = c.connect(ctx) // the next call says why not
+	}
+	return c.dials.Load()
+}
+
+// ended reports whether the other end closed the connection.
+func ended(conn *net.UnixConn) bool {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return true
+	}
+	is := true
+	err = raw.Control(func(fd uintptr) {
+		_, _, failed := unix.Recvfrom(int(fd), make([]byte, 1), unix.MSG_PEEK|unix.MSG_DONTWAIT)
+		is = failed != unix.EAGAIN && failed != unix.EINTR // no message comes unasked
+	})
+	return is || err != nil
+}
+
 // call sends one request with callTimeout. Every operation is idempotent, so a broken
 // connection is replaced and the request repeated once.
 func (c *Client) call(ctx context.Context, r Request) (Reply, []*os.File, error) {
@@ -128,13 +174,8 @@ func (c *Client) try(ctx context.Context, r Request, attached []*os.File) (reply
 			c.hangup()
 		}
 	}()
-	if c.conn == nil {
-		var d net.Dialer
-		conn, err := d.DialContext(ctx, "unixpacket", c.path)
-		if err != nil {
-			return reply, nil, err
-		}
-		c.conn = conn.(*net.UnixConn)
+	if err := c.connect(ctx); err != nil {
+		return reply, nil, err
 	}
 	conn := c.conn
 	if deadline, ok := ctx.Deadline(); ok {
