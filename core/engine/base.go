@@ -62,7 +62,7 @@ func (b *Base[W]) Listens(at farm.Listener) bool {
 func (b *Base[W]) Unserved(cfg *farm.Config) []int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.served.unserved(cfg.Farms)
+	return b.served.unserved(cfg)
 }
 
 // Sockets returns duplicates of the engine's listening sockets of a key, one per loop, to

@@ -74,7 +74,7 @@ func (b *Base[W]) Prepare(generation uint64, cfg *farm.Config) (Plan, error) {
 // handles. Farms already served in this form are not computed again.
 func (b *Base[W]) needed(cfg *farm.Config) [][]marks.Kind {
 	kinds := make([][]marks.Kind, len(cfg.Farms))
-	for i, at := range farm.Align(b.served.farms, cfg.Farms) {
+	for i, at := range cfg.AlignedWith(b.served.farms) {
 		if at >= 0 {
 			kinds[i] = b.served.kinds[at]
 		} else if f := &cfg.Farms[i]; b.Profile.Handles(f) {
@@ -131,7 +131,9 @@ func (p *plan[W]) Commit(opened map[string][]*os.File) (problems map[uint32]stri
 	}
 	// Waits: a farm may be started again at once, and then its port is not over.
 	over := b.ports.Over()
-	b.ports.OnLoops(func(w W) { w.Reconcile(over) })
+	if !moves.none() || len(over) > 0 {
+		b.ports.OnLoops(func(w W) { w.Reconcile(over) })
+	}
 	t.Used(p.cfg)
 	b.Prober.Retain(t.Reached, fresh)
 	b.Marks.Keep(t.Kinds())

@@ -55,6 +55,9 @@ func (s *served) follow(t Table) (m moves) {
 	return m
 }
 
+// none reports whether the table has the same farms, on the same ports, as the one before.
+func (m *moves) none() bool { return !m.all && len(m.came) == 0 && len(m.left) == 0 }
+
 // leave removes a farm and returns its listeners.
 func (s *served) leave(id uint32) []farm.Listener {
 	list := s.listeners[id]
@@ -80,9 +83,9 @@ func (s *served) take(came map[uint32][]farm.Listener) {
 }
 
 // unserved returns the positions of farms not served in this form.
-func (s *served) unserved(farms []farm.Farm) (positions []int) {
-	for i, at := range farm.Align(s.farms, farms) {
-		if at < 0 || s.failed[farms[i].ID] {
+func (s *served) unserved(cfg *farm.Config) (positions []int) {
+	for i, at := range cfg.AlignedWith(s.farms) {
+		if at < 0 || s.failed[cfg.Farms[i].ID] {
 			positions = append(positions, i)
 		}
 	}

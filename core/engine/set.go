@@ -111,12 +111,17 @@ func (s Set) handAt(l farm.Listener, opened map[string][]*os.File) {
 	}
 }
 
-// Listeners returns those of all engines.
+// Listeners returns the sorted keys of the sockets of all engines.
 func (s Set) Listeners() (keys []string) {
 	for _, e := range s {
-		keys = append(keys, e.Listeners()...)
+		switch own := e.Listeners(); { // sorted
+		case len(keys) == 0:
+			keys = slices.Clip(own) // belongs to the engine
+		case len(own) > 0:
+			keys = append(keys, own...)
+			slices.Sort(keys)
+		}
 	}
-	slices.Sort(keys)
 	return slices.Compact(keys)
 }
 

@@ -31,6 +31,27 @@ func Align(before, now []Farm) []int32 {
 	return at
 }
 
+// alignment is a result of Align.
+type alignment struct {
+	before, now []Farm
+	at          []int32
+}
+
+// AlignedWith is Align(before, c.Farms) for several callers with the same lists, which costs
+// one comparison for all of them. It must not be called concurrently. Neither the lists nor
+// the result may be modified.
+func (c *Config) AlignedWith(before []Farm) []int32 {
+	if c.aligned == nil || !sameList(c.aligned.before, before) || !sameList(c.aligned.now, c.Farms) {
+		c.aligned = &alignment{before, c.Farms, Align(before, c.Farms)}
+	}
+	return c.aligned.at
+}
+
+// sameList reports whether a and b are the same memory.
+func sameList(a, b []Farm) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
+
 // Apart returns the farms of each list that have no equal in the other (see Align), in
 // order. A changed farm is in both results.
 func Apart(before, now []Farm) (was, is []Farm) {

@@ -18,6 +18,8 @@ type Config struct {
 	// list of checks.
 	Checks       []Check `json:"checks,omitempty" cbor:"-"`
 	ChecksUnsaid bool    `json:"-" cbor:"-"`
+
+	aligned *alignment // the last result of AlignedWith
 }
 
 // Farm is a load-balanced service: a VIP and a virtual port with backends.

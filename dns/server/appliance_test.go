@@ -53,7 +53,7 @@ func newAppliance(t testing.TB, loops int, g *farm.GSLB, before ...func(*applian
 func (a *appliance) publish(farms ...farm.Farm) {
 	a.t.Helper()
 	a.gen++
-	problems, err := a.engine.Publish(a.gen, &farm.Config{Farms: farms}, a.Files)
+	problems, err := a.engine.Publish(a.gen, (&farm.Config{Farms: farms}).Clone(), a.Files) // tests change their farms later
 	if err != nil {
 		a.t.Fatal(err)
 	}

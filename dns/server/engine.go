@@ -27,7 +27,10 @@ type Engine struct {
 	secret   [2]uint64 // of cookies
 	tls      *tlsconf.Store
 	places   atomic.Pointer[geoip.Table]
-	log      *slog.Logger
+	// unsettled: a table was compiled that is not in use, because it is new, was refused or
+	// lacks a farm.
+	unsettled bool
+	log       *slog.Logger
 }
 
 // New returns an engine without farms. Each loop counts in the shard of its position.
@@ -75,7 +78,12 @@ func (e *Engine) Empty() engine.Table { return &table{engine: e, generation: e.G
 
 // Compile implements engine.Profile.
 func (e *Engine) Compile(generation uint64, _ bool, cfg *farm.Config, _ map[marks.Kind]error) (engine.Table, map[uint32]error) {
-	return e.compile(generation, cfg)
+	if t := e.reuse(generation, cfg); t != nil {
+		return t, nil
+	}
+	t, problems := e.compile(generation, cfg)
+	e.unsettled, t.lacking = true, len(problems) > 0
+	return t, problems
 }
 
 // RunsFarm implements engine.Engine.

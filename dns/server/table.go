@@ -34,7 +34,12 @@ type table struct {
 	byName     map[string]*farmTable // for queries by HTTPS
 	ports      []*farmTable          // by port number
 	backends   map[uint32]*revive.Backend
-	build      *tlsconf.Build // made the TLS configurations
+	build      *tlsconf.Build // made the TLS configurations; nil if there are none
+	sources    []farm.Farm    // of the configuration, never modified
+	places     *geoip.Table   // client locations, or nil
+	reused     bool           // it has the farms of the table before
+	lacking    bool           // some farm did not compile
+	bound      bool           // some farm has a TLS configuration, which also depends on certificates
 }
 
 // farmTable is one farm.
@@ -81,6 +86,20 @@ func newRegistry() *registry {
 	return r
 }
 
+// reuse returns the current table with another generation if all gslb farms of cfg are those
+// it was compiled from, else nil.
+func (e *Engine) reuse(generation uint64, cfg *farm.Config) *table {
+	before := e.table.Load()
+	if before.generation == 0 || before.bound || e.unsettled || before.places != e.places.Load() ||
+		engine.Changed(cfg, before.sources, func(f *farm.Farm) bool { return f.Global != nil }) {
+		return nil
+	}
+	t := *before
+	t.generation, t.sources, t.reused, t.build = generation, cfg.Farms, true, nil
+	t.ports = slices.Clone(before.ports) // Bind may modify it
+	return &t
+}
+
 // compile makes the table of a configuration. A farm that does not compile is left out
 // and named in problems. Of zones only what changed is compiled again: one of a million
 // records takes a second.
@@ -88,11 +107,13 @@ func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint3
 	t := &table{engine: e, generation: generation, byID: map[uint32]*farmTable{}, byName: map[string]*farmTable{}, backends: map[uint32]*revive.Backend{}, build: e.tls.Begin(cfg)}
 	problems := map[uint32]error{}
 	before := e.table.Load()
+	t.sources, t.places = cfg.Farms, e.places.Load()
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		if f.Stopped || f.Global == nil {
 			continue
 		}
+		t.bound = t.bound || f.Global.TLS != nil
 		ft, err := e.compileFarm(t.build, f, before.byID[f.ID])
 		if err != nil {
 			problems[f.ID] = fmt.Errorf("farm %q: %w", f.Name, err)
@@ -185,11 +206,21 @@ func (t *table) Listeners() map[uint32][]farm.Listener {
 // Reached implements engine.Table.
 func (t *table) Reached(id uint32) *revive.Backend { return t.backends[id] }
 
-// Fresh implements engine.Table: all of them.
-func (t *table) Fresh() []*revive.Backend { return slices.Collect(maps.Values(t.backends)) }
+// Fresh implements engine.Table: all of them, unless the table is reused.
+func (t *table) Fresh() []*revive.Backend {
+	if t.reused {
+		return nil
+	}
+	return slices.Collect(maps.Values(t.backends))
+}
 
-// Changes implements engine.Table: unknown.
-func (t *table) Changes() *engine.Changes { return nil }
+// Changes implements engine.Table: unknown, unless the table is reused.
+func (t *table) Changes() *engine.Changes {
+	if t.reused {
+		return engine.NoChanges()
+	}
+	return nil
+}
 
 // Kinds implements engine.Table.
 func (t *table) Kinds() []marks.Kind { return nil }
@@ -207,9 +238,15 @@ func (t *table) Use() {
 
 // Used implements engine.Table.
 func (t *table) Used(cfg *farm.Config) {
+	if t.reused {
+		return
+	}
 	there := map[uint32]bool{}
 	for i := range cfg.Farms {
-		there[cfg.Farms[i].ID] = cfg.Farms[i].Global != nil
+		if cfg.Farms[i].Global != nil {
+			there[cfg.Farms[i].ID] = true
+		}
 	}
 	t.engine.registry.farms.RetainIn(there)
+	t.engine.unsettled = t.lacking
 }

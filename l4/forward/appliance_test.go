@@ -89,7 +89,7 @@ func (a *appliance) publish(farms ...farm.Farm) {
 	a.t.Helper()
 	a.gen++
 	a.published = farms
-	problems, err := a.engine.Publish(a.gen, &farm.Config{Farms: farms}, a.Files)
+	problems, err := a.engine.Publish(a.gen, (&farm.Config{Farms: farms}).Clone(), a.Files) // tests change their farms later
 	if err != nil {
 		a.t.Fatal(err)
 	}

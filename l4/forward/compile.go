@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
@@ -18,10 +19,23 @@ const second = int64(time.Second)
 
 func nanos(s farm.Seconds) int64 { return int64(s) * second }
 
+// reuse returns the current table with another generation if all l4xnat farms of cfg are
+// those it was compiled from, else nil.
+func (e *Engine) reuse(generation uint64, cfg *farm.Config, missing map[marks.Kind]error) *table {
+	before := e.table.Load()
+	if before.generation == 0 || e.unsettled || len(missing) > 0 || engine.Changed(cfg, before.sources, func(f *farm.Farm) bool { return f.L4 != nil }) {
+		return nil
+	}
+	t := *before
+	t.generation, t.sources, t.reused = generation, cfg.Farms, true
+	t.ports = slices.Clone(before.ports) // Bind may modify it
+	return &t
+}
+
 // compile compiles a configuration. Farms that do not compile or lack required sockets are
 // omitted and returned in problems.
 func (e *Engine) compile(generation uint64, cfg *farm.Config, missing map[marks.Kind]error) (*table, map[uint32]error) {
-	t := &table{generation: generation, byID: map[uint32]*farmTable{}, backends: map[uint32]*backend{}}
+	t := &table{generation: generation, byID: map[uint32]*farmTable{}, backends: map[uint32]*backend{}, sources: cfg.Farms}
 	problems := map[uint32]error{}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]

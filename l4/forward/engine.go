@@ -22,8 +22,11 @@ const cut = farm.MaintenanceCut
 // farms.
 type Engine struct {
 	engine.Base[*worker]
-	table      atomic.Pointer[table]
-	registry   *registry
+	table    atomic.Pointer[table]
+	registry *registry
+	// unsettled: a table was compiled that is not in use, because it is new, was refused or
+	// lacks a farm.
+	unsettled  bool
 	log        *slog.Logger
 	rejections *rejection.Log
 	classes    []int         // position of each rejection class in the segment
@@ -127,7 +130,11 @@ type compiled struct {
 
 // Compile implements engine.Profile.
 func (e *Engine) Compile(generation uint64, _ bool, cfg *farm.Config, missing map[marks.Kind]error) (engine.Table, map[uint32]error) {
+	if t := e.reuse(generation, cfg, missing); t != nil {
+		return compiled{t, e}, nil
+	}
 	t, problems := e.compile(generation, cfg, missing)
+	e.unsettled, t.lacking = true, len(problems) > 0
 	return compiled{t, e}, problems
 }
 
@@ -151,6 +158,9 @@ func (c compiled) Behind(p *port) (is bool, grace time.Duration) {
 func (c compiled) Use() {
 	e, t := c.engine, c.table
 	before := e.table.Swap(t)
+	if t.reused {
+		return
+	}
 	t.dropCut(before)
 	for _, b := range t.backends { // after the swap: refusals from now on separate the port in t
 		for _, port := range e.Prober.Refused(b.id) {
@@ -161,4 +171,9 @@ func (c compiled) Use() {
 }
 
 // Used implements engine.Table.
-func (c compiled) Used(cfg *farm.Config) { c.engine.registry.retain(cfg) }
+func (c compiled) Used(cfg *farm.Config) {
+	if !c.reused {
+		c.engine.registry.retain(cfg)
+		c.engine.unsettled = c.lacking
+	}
+}

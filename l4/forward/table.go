@@ -21,6 +21,9 @@ type table struct {
 	ports      []*farmTable // by port number; nil without a farm
 	byID       map[uint32]*farmTable
 	backends   map[uint32]*backend
+	sources    []farm.Farm // of the configuration, never modified
+	reused     bool        // it has the farms of the table before
+	lacking    bool        // some farm did not compile
 }
 
 // farmTable is one compiled farm.
@@ -135,11 +138,20 @@ func (t *table) Reached(id uint32) *revive.Backend {
 	return nil
 }
 
-// Changes returns nil: each table is compiled from scratch.
-func (t *table) Changes() *engine.Changes { return nil }
+// Changes returns nil, unless the table is reused: each other table is compiled from scratch.
+func (t *table) Changes() *engine.Changes {
+	if t.reused {
+		return engine.NoChanges()
+	}
+	return nil
+}
 
-// Fresh returns all backends: each table is compiled from scratch.
+// Fresh returns all backends, unless the table is reused: each other table is compiled from
+// scratch.
 func (t *table) Fresh() []*revive.Backend {
+	if t.reused {
+		return nil
+	}
 	all := make([]*revive.Backend, 0, len(t.backends))
 	for _, b := range t.backends {
 		all = append(all, &b.reach)

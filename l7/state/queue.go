@@ -13,7 +13,8 @@ import (
 // release checks the count afterwards, so one of them sees the other. A turn that ends for
 // any reason is passed on if there is more room.
 type Queue struct {
-	count       atomic.Int64 // see Len
+	count       atomic.Int64  // see Len
+	waiting     *atomic.Int64 // total of all queues, or nil; increased first
 	mu          sync.Mutex
 	first, last *Waiting
 }
@@ -32,7 +33,15 @@ type Waiting struct {
 func (q *Queue) Len() int64 { return q.count.Load() }
 
 // Done removes a waiter that has a backend or left from the count.
-func (q *Queue) Done() { q.count.Add(-1) }
+func (q *Queue) Done() { q.counted(-1) }
+
+// counted adds n waiters.
+func (q *Queue) counted(n int64) {
+	if q.waiting != nil {
+		q.waiting.Add(n)
+	}
+	q.count.Add(n)
+}
 
 // Released reports that there may be room.
 func (q *Queue) Released() {
@@ -62,7 +71,7 @@ func (q *Queue) Join(wt *Waiting, limit int64, front bool) bool {
 	if q.count.Load() >= limit {
 		return false
 	}
-	q.count.Add(1)
+	q.counted(1)
 	q.add(wt, front)
 	return true
 }

@@ -3,6 +3,7 @@ package state
 import (
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
@@ -22,14 +23,16 @@ type Registry struct {
 	Spent        lasting.Map[uint32, []Spent] // by service, one per loop
 	memory       *session.Memory              // shared memory for sessions; nil: private memory
 
-	known    []farm.Farm // farms of the current configuration, never modified
-	compiled int         // tables compiled since then
-	waited   []uint32    // deleted services with waiting exchanges
+	waiting  atomic.Int64 // exchanges in all Queues
+	known    []farm.Farm  // farms of the current configuration, never modified
+	compiled int          // tables compiled since then
+	waited   []uint32     // deleted services with waiting exchanges
 }
 
 // New returns a registry for engines with that many loops.
 func New(loops int) *Registry {
 	r := &Registry{}
+	r.Queues.Make = func(uint32) *Queue { return &Queue{waiting: &r.waiting} }
 	r.Sessions.Make = func(of SessionsOf) *session.Kept { return session.NewKept(r.memory, of.Owner()) }
 	r.Sessions.Gone = func(k *session.Kept) { k.Release() }
 	r.Rates.Make = func(RateID) *ratelimit.Table { return ratelimit.NewTable() }
@@ -48,7 +51,11 @@ func (r *Registry) Open() {
 
 // Stir wakes the first waiter of every queue, because room may appear or become impossible
 // without the end of an exchange.
-func (r *Registry) Stir() { r.Queues.Each((*Queue).Released) }
+func (r *Registry) Stir() {
+	if r.waiting.Load() != 0 {
+		r.Queues.Each((*Queue).Released)
+	}
+}
 
 // Compiling announces the compilation of a table, which may request state that no
 // configuration will keep.
@@ -66,7 +73,7 @@ func (r *Registry) Retain(cfg *farm.Config) {
 		r.known = []farm.Farm{}
 	}
 	wanted, left := numbers{}, numbers{}
-	at := farm.Align(before, cfg.Farms)
+	at := cfg.AlignedWith(before)
 	for i := range cfg.Farms {
 		if !followed || at[i] < 0 {
 			wanted.add(&cfg.Farms[i])

@@ -1,7 +1,10 @@
 package table
 
 import (
+	"slices"
+
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
@@ -35,4 +38,17 @@ func sameTLS(build *tlsconf.Build, was *Farm, f *farm.Farm) bool {
 		}
 	}
 	return true
+}
+
+// usesTLS reports whether a farm has TLS configurations.
+func usesTLS(f *farm.Farm) bool {
+	return f.HTTP.TLS != nil || slices.ContainsFunc(f.HTTP.Services, func(s farm.Service) bool { return s.TLS != nil })
+}
+
+// marked returns 1 if backends of the farm need marked sockets, else 0.
+func (f *Farm) marked() int {
+	if slices.ContainsFunc(f.kinds, func(k marks.Kind) bool { return k.Mark != 0 }) {
+		return 1
+	}
+	return 0
 }

@@ -41,18 +41,21 @@ func (c *Compiler) CompileAfter(before *Table, generation uint64, first bool, cf
 		before = &Table{}
 	}
 	build := c.tls.Begin(cfg)
-	t := &Table{Generation: generation, Build: build, sources: cfg.Farms, compiled: make([]*Farm, len(cfg.Farms))}
+	t := &Table{Generation: generation, Build: build, sources: cfg.Farms, compiled: make([]*Farm, len(cfg.Farms)), plain: make([]bool, len(cfg.Farms)), marked: before.marked}
 	problems := map[uint32]error{}
 	asked := newChallenges(cfg)
 	kept := make([]bool, len(before.compiled)) // reused farms
-	for i, at := range farm.Align(before.sources, cfg.Farms) {
+	for i, at := range cfg.AlignedWith(before.sources) {
 		f := &cfg.Farms[i]
 		if f.Stopped || f.Profile != farm.ProfileHTTP {
 			continue
 		}
 		var err error
 		var ft *Farm
-		if at >= 0 {
+		switch {
+		case at >= 0 && before.plain[at] && asked == nil:
+			ft = before.compiled[at]
+		case at >= 0:
 			ft = again(before.compiled[at], build, asked, f)
 		}
 		taken := ft != nil
@@ -70,14 +73,16 @@ func (c *Compiler) CompileAfter(before *Table, generation uint64, first bool, cf
 		}
 		t.compiled[i] = ft
 		if taken {
-			kept[at] = true
+			kept[at], t.plain[i] = true, before.plain[at]
 		} else {
-			t.Fresh = append(t.Fresh, ft)
+			t.Fresh, t.plain[i] = append(t.Fresh, ft), asked == nil && !usesTLS(f)
+			t.marked += ft.marked()
 		}
 	}
 	for at, ft := range before.compiled {
 		if ft != nil && !kept[at] {
 			t.left = append(t.left, ft)
+			t.marked -= ft.marked()
 		}
 	}
 	t.follow(before)

@@ -26,6 +26,11 @@ func shown(t *table.Table, at map[farm.Listener]*ports.Port) (list []string) {
 			list = append(list, fmt.Sprintf("port %s: %d %s %t", l.Key(), f.ID, f.Name, t.Farms[f.ID] == f))
 		}
 	}
+	for _, k := range t.Kinds() {
+		if k.Mark != 0 {
+			list = append(list, fmt.Sprint("kind ", k))
+		}
+	}
 	slices.Sort(list)
 	return append(list, fmt.Sprint(t.Backends.Len()))
 }
@@ -62,7 +67,7 @@ func TestATableThatFollowsIsTheWhole(t *testing.T) {
 		for range rapid.IntRange(1, 15).Draw(rt, "changes") {
 			next := slices.Clone(farms)
 			one := func() *farm.Farm { return &next[rapid.IntRange(0, len(next)-1).Draw(rt, "which")] }
-			kind := rapid.SampledFrom([]string{"create", "create", "delete", "port", "swap ports", "stop", "name", "backend", "order", "bad", "handover"}).Draw(rt, "kind")
+			kind := rapid.SampledFrom([]string{"create", "create", "delete", "port", "swap ports", "stop", "name", "backend", "mark", "order", "bad", "handover"}).Draw(rt, "kind")
 			if len(next) == 0 {
 				kind = "create"
 			}
@@ -87,6 +92,10 @@ func TestATableThatFollowsIsTheWhole(t *testing.T) {
 				f := one()
 				*f = f.Clone()
 				f.HTTP.Services[0].Backends[0].Port++
+			case "mark":
+				f := one()
+				*f = f.Clone()
+				f.HTTP.Services[0].Backends[0].Mark ^= 7
 			case "order":
 				a, b := one(), one()
 				*a, *b = *b, *a

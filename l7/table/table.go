@@ -25,6 +25,8 @@ type Table struct {
 	left     []*Farm     // farms of the previous table that were removed or changed
 	sources  []farm.Farm // of the configuration, never modified
 	compiled []*Farm     // compiled form of each source; nil if it does not run
+	plain    []bool      // whether it is valid as long as its source is: no TLS, no challenges
+	marked   int         // number of farms with marked sockets
 }
 
 // Bind assigns a farm to a port. The table must not be in use yet.
@@ -75,6 +77,9 @@ func (t *Table) Reached(id uint32) *revive.Backend {
 
 // Kinds returns the kinds of marked sockets required by the backends.
 func (t *Table) Kinds() (kinds []marks.Kind) {
+	if t.marked == 0 {
+		return nil
+	}
 	for _, f := range t.Farms {
 		kinds = append(kinds, f.kinds...)
 	}

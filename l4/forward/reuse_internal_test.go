@@ -1,0 +1,134 @@
+package forward
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/sluicelb/sluice/core/engine"
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/marks"
+)
+
+// relay returns an l4xnat farm in userspace with a random backend.
+func relay(r *rand.Rand, id uint32) farm.Farm {
+	l := farm.DefaultL4()
+	l.ID, l.DataPath, l.Ports = id, farm.DataPathUserspace, []farm.PortRange{{First: uint16(id), Last: uint16(id)}}
+	l.Backends = []farm.Backend{{ID: id*10 + uint32(r.IntN(3)), Addr: netip.MustParseAddr("192.0.2.1"), Port: uint16(80 + r.IntN(3))}}
+	return farm.Farm{ID: id, Name: fmt.Sprint("relay", id), Profile: farm.ProfileL4, VIP: netip.MustParseAddr("192.0.2.9"), Stopped: r.IntN(4) == 0, L4: l}
+}
+
+func site(r *rand.Rand, id uint32) farm.Farm {
+	return farm.Farm{ID: id, Name: fmt.Sprint("site", r.IntN(9)), Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{}}
+}
+
+func describe(t *table) (out []string) {
+	for id, f := range t.byID {
+		out = append(out, fmt.Sprint("farm ", id, " ", f.name, " ", f.listeners))
+	}
+	for id, b := range t.backends {
+		out = append(out, fmt.Sprint("backend ", id, " ", b.addr))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func reusingEngine(t *testing.T) *Engine {
+	healthTable, err := health.OpenTable(make([]byte, health.TableSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &Engine{Base: engine.Base[*worker]{Health: healthTable}, registry: newRegistry()}
+	e.table.Store(&table{})
+	return e
+}
+
+// take puts the table of a configuration into use.
+func (e *Engine) take(generation uint64, cfg *farm.Config) *table {
+	c, _ := e.Compile(generation, false, cfg, nil)
+	t := c.(compiled).table
+	e.table.Store(t)
+	c.Used(cfg)
+	return t
+}
+
+// A table is reused while all l4xnat farms stay. It must be the table of the configuration.
+func TestReusedTablesAreThoseOfTheConfiguration(t *testing.T) {
+	r := rand.New(rand.NewPCG(64, 2))
+	e := reusingEngine(t)
+	cfg := &farm.Config{Farms: []farm.Farm{site(r, 1), relay(r, 2), site(r, 3), relay(r, 4)}}
+	reused := 0
+	for generation := range uint64(300) {
+		next := &farm.Config{Farms: slices.Clone(cfg.Farms)}
+		switch at := r.IntN(len(next.Farms)); r.IntN(6) {
+		case 0:
+			next.Farms[at] = relay(r, next.Farms[at].ID)
+		case 1:
+			next.Farms[at].Stopped = !next.Farms[at].Stopped
+		case 2:
+			next.Farms = slices.Insert(next.Farms, at, relay(r, 10+uint32(generation)))
+		case 3:
+			if len(next.Farms) > 4 {
+				next.Farms = slices.Delete(next.Farms, at, at+1)
+			}
+		case 4:
+			next.Farms[0], next.Farms[at] = next.Farms[at], next.Farms[0]
+		default:
+			next.Farms[at] = site(r, next.Farms[at].ID)
+		}
+		cfg = next
+		got := e.take(generation+1, cfg)
+		want, _ := e.compile(generation+1, cfg, nil)
+		if !slices.Equal(describe(got), describe(want)) || got.generation != generation+1 {
+			t.Fatalf("generation %d, reused %t: got %v, want %v", got.generation, got.reused, describe(got), describe(want))
+		}
+		if got.reused {
+			reused++
+		}
+	}
+	if reused < 30 {
+		t.Errorf("%d tables were reused", reused)
+	}
+}
+
+// A table without a farm that lacks its mark is not reused, nor one while a refused table may
+// have left state behind.
+func TestTablesThatLackFarmsAreNotReused(t *testing.T) {
+	r := rand.New(rand.NewPCG(64, 3))
+	one := relay(r, 1)
+	one.Stopped = false
+	one.L4.Mark = 7
+	cfg := &farm.Config{Farms: []farm.Farm{one}}
+	e := reusingEngine(t)
+	kind := marks.Of(&one, &one.L4.Backends[0])
+	c, problems := e.Compile(1, true, cfg, map[marks.Kind]error{kind: errors.New("no socket")})
+	e.table.Store(c.(compiled).table)
+	c.Used(cfg)
+	if len(problems) != 1 {
+		t.Fatalf("problems: %v", problems)
+	}
+	if got := e.take(2, cfg); len(got.byID) != 1 {
+		t.Error("the farm is missing once there are sockets")
+	}
+	if got := e.take(3, cfg); !got.reused {
+		t.Error("the table is not reused")
+	}
+	refused := &farm.Config{Farms: []farm.Farm{one, relay(r, 2)}}
+	refused.Farms[1].Stopped, refused.Farms[1].L4.Algorithm = false, farm.L4LeastConn
+	if _, problems := e.Compile(4, false, refused, nil); len(problems) != 0 {
+		t.Fatal(problems)
+	}
+	e.take(5, cfg)
+	id := refused.Farms[1].L4.Backends[0].ID
+	if e.registry.loads.Has(id) != nil {
+		t.Error("state of the refused farm stays")
+	}
+	if len(slices.Collect(maps.Keys(e.table.Load().byID))) != 1 {
+		t.Error("the farm is missing")
+	}
+}
