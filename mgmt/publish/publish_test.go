@@ -335,6 +335,30 @@ func config(addrs ...string) *farm.Config {
 
 const a, b2, c3 = "127.0.0.1:8001", "127.0.0.1:8002", "127.0.0.1:8003"
 
+// An engine that dies during a publication, which may wait for the next one, holds up nothing.
+func TestTheNextEngineIsGreetedDuringAPublication(t *testing.T) {
+	b := newBench(t, config(a))
+	first, second := newEngine(), newEngine()
+	var once sync.Once
+	b.mu.Lock()
+	b.complete = func(cfg *farm.Config) (*farm.Config, map[uint32]string) {
+		once.Do(func() {
+			b.engines <- second
+			_ = first.Close()
+			for end := time.Now().Add(5 * time.Second); len(b.engines) > 0; time.Sleep(time.Millisecond) {
+				if time.Now().After(end) {
+					t.Error("the next engine waits for the publication")
+					break
+				}
+			}
+		})
+		return cfg, nil
+	}
+	b.mu.Unlock()
+	b.engines <- first
+	eventually(t, func() bool { return len(second.lives()) > 0 })
+}
+
 func TestNewEngineGetsTheConfigurationAtOnce(t *testing.T) {
 	b := newBench(t, config(a, b2))
 	first := b.start(t, newEngine())

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/sluicelb/sluice/core/link"
@@ -32,6 +33,8 @@ const (
 // which must publish the configuration in force, whenever a new engine is
 // there, and when an address that could not be opened has become available.
 func (p *Publisher) Run(ctx context.Context, republish func(context.Context) error) {
+	var publications sync.WaitGroup
+	defer publications.Wait()
 	defer p.spares.retain(nil) // before the engine has ended: clients are refused then
 	for ctx.Err() == nil {
 		engine, err := p.dial(ctx)
@@ -41,7 +44,8 @@ func (p *Publisher) Run(ctx context.Context, republish func(context.Context) err
 			continue
 		}
 		p.attach(engine)
-		p.serve(ctx, engine, republish)
+		p.serve(ctx, engine, &publications, republish)
+		p.gone(ctx)
 		p.detach(engine)
 		_ = engine.Close()
 	}
@@ -53,11 +57,21 @@ func (p *Publisher) dial(ctx context.Context) (Engine, error) {
 	return p.options.Dial(ctx)
 }
 
-// serve stays with one engine until its connection ends.
-func (p *Publisher) serve(ctx context.Context, engine Engine, republish func(context.Context) error) {
+// serve stays with one engine until its connection ends. A publication in progress does not
+// hold it up then: it may be waiting for the next engine.
+func (p *Publisher) serve(ctx context.Context, engine Engine, publications *sync.WaitGroup, republish func(context.Context) error) {
+	ctx, cancel := untilDone(ctx, engine)
+	defer cancel()
 	var err error
 	try := func() {
-		if err = republish(ctx); err != nil && ctx.Err() == nil {
+		done := make(chan error, 1)
+		publications.Go(func() { done <- republish(ctx) })
+		select {
+		case err = <-done:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil && ctx.Err() == nil {
 			p.options.Log.Warn("configuration not published, trying again", "error", err)
 		}
 	}
@@ -71,14 +85,6 @@ func (p *Publisher) serve(ctx context.Context, engine Engine, republish func(con
 	for {
 		select {
 		case <-ctx.Done():
-			return
-		case <-engine.Done():
-			// Both end when the appliance stops, and either may be first.
-			time.AfterFunc(stopPause, func() {
-				if ctx.Err() == nil {
-					p.options.Log.Warn("engine is gone")
-				}
-			})
 			return
 		case <-address.C:
 			if now := p.options.Netd.Connection(ctx); now != netd {
@@ -96,6 +102,28 @@ func (p *Publisher) serve(ctx context.Context, engine Engine, republish func(con
 			}
 		}
 	}
+}
+
+// untilDone returns a context that ends with the connection to the engine.
+func untilDone(ctx context.Context, engine Engine) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-engine.Done():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// gone reports the end of an engine, unless the appliance stops: then either may end first.
+func (p *Publisher) gone(ctx context.Context) {
+	time.AfterFunc(stopPause, func() {
+		if ctx.Err() == nil {
+			p.options.Log.Warn("engine is gone")
+		}
+	})
 }
 
 // arrived reports whether this machine has an address of one of the sockets that could not
