@@ -28,7 +28,7 @@ const client = new QueryClient({
   defaultOptions: {
     // Always: a browser that believes it is offline holds calls back, and makes a change that was meant for now when it believes otherwise.
     mutations: { networkMode: 'always' },
-    queries: { networkMode: 'always', retry: (count, error) => !(error instanceof Refused && error.status > 0) && count < 3, staleTime: 2_000 },
+    queries: { networkMode: 'always', refetchOnReconnect: (query) => query.state.status === 'error', retry: (count, error) => !(error instanceof Refused && error.status > 0) && count < 3, staleTime: 2_000 },
   },
 });
 

@@ -17,9 +17,12 @@ export function useLive(on: boolean) {
   const client = useQueryClient();
   useEffect(() => {
     if (!on) return;
-    const listener = new Listener((keys) => {
-      for (const queryKey of keys) void client.invalidateQueries({ queryKey });
-    });
+    const listener = new Listener(
+      (keys) => {
+        for (const queryKey of keys) void client.invalidateQueries({ queryKey });
+      },
+      () => void client.invalidateQueries({ predicate: (query) => query.state.status === 'error' }),
+    );
     const look = () => (document.hidden ? listener.close() : listener.open());
     look();
     document.addEventListener('visibilitychange', look);
@@ -30,14 +33,20 @@ export function useLive(on: boolean) {
   }, [on, client]);
 }
 
-/** Listener hears of changes while it is open, and of all that may have changed when it is opened again. */
-class Listener {
+/**
+ * Listener hears of changes while it is open. When a stream begins after another one, also of all that may have changed
+ * between them; queries that failed meanwhile are sent again. A browser opens a broken stream again without a word.
+ */
+export class Listener {
   private source?: EventSource;
   private waiting?: ReturnType<typeof setTimeout>;
   private readonly keys = new Map<string, string[]>();
   private before = false;
 
-  constructor(private readonly changed: (keys: string[][]) => void) {}
+  constructor(
+    private readonly changed: (keys: string[][]) => void,
+    private readonly back: () => void,
+  ) {}
 
   open() {
     if (this.source) return;
@@ -45,8 +54,15 @@ class Listener {
     this.waiting = undefined;
     this.source = new EventSource('/api/v4.0/changes/stream');
     for (const [event, keys] of Object.entries(byEvent)) this.source.addEventListener(event, () => this.note(keys));
+    this.source.onopen = () => this.begun();
     this.source.onerror = () => this.retry();
-    if (this.before) this.note(Object.values(byEvent).flat());
+  }
+
+  private begun() {
+    if (this.before) {
+      this.note(Object.values(byEvent).flat());
+      this.back();
+    }
     this.before = true;
   }
 
