@@ -91,12 +91,14 @@ async function look(page, name, width, themes) {
     found.push(...(await audit(page, `${name}, ${colorScheme}`)));
     await picture(page, `${name}-${colorScheme}-${width}`);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name} is wider than the screen`);
+    const cut = await page.evaluate(() => [...document.querySelectorAll('.mantine-Badge-label, .mantine-Button-label')].filter((e) => e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent));
+    assert.deepEqual(cut, [], `${name}: texts that are cut off`);
   }
   return found;
 }
 
-/** Makes a test of every page, in each of the themes, in a browser as wide as that. */
-export function everyPage(width, themes) {
+/** Makes a test of every page, in each of the themes, in a browser as wide as that and in a language. */
+export function everyPage(width, themes, language = 'en') {
   let browser;
   before(async () => {
     browser = await launch();
@@ -110,6 +112,7 @@ export function everyPage(width, themes) {
     await page.getByLabel('User').waitFor();
     const found = await look(page, 'sign-in', width, themes);
     await signIn(page, 'ann');
+    await page.evaluate((code) => localStorage.setItem('sluice.language', code), language);
     for (const [name, path] of Object.entries(pages)) {
       await visit(page, path);
       found.push(...(await look(page, name, width, themes)));

@@ -1,11 +1,11 @@
-// Every page on a telephone. It has the colours of a wide one: the dark theme is there
+// Every page on a telephone, in the language whose texts are longest. It has the colours of a wide one: the dark theme is there
 // for who wants its pictures.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { everyPage } from './everypage.mjs';
 import { launch, open, picture, signIn } from './harness.mjs';
 
-everyPage(390, process.env.GUI_SHOTS ? ['light', 'dark'] : ['light']);
+everyPage(390, process.env.GUI_SHOTS ? ['light', 'dark'] : ['light'], 'fr');
 
 let browser;
 before(async () => {
