@@ -101,6 +101,23 @@ task(
   { meant: [/ERR_INTERNET_DISCONNECTED|ERR_NETWORK/] },
 );
 
+task(
+  'what could not be asked for without a network comes when it is back',
+  async (page) => {
+    await page.route('**/api/v4.0/changes/stream', (route) => route.abort()); // events are not needed for it
+    await visit(page, 'timeline');
+    await page.context().setOffline(true);
+    await page.getByText('1 week', { exact: true }).click();
+    const said = page.getByRole('main').getByRole('alert').filter({ hasText: 'The appliance does not answer' });
+    await said.waitFor();
+    await page.context().setOffline(false);
+    await said.waitFor({ state: 'detached' });
+    await page.getByText('create farm shop').first().waitFor();
+  },
+  'ann',
+  { meant: [/ERR_INTERNET_DISCONNECTED|ERR_NETWORK|ERR_FAILED/] },
+);
+
 stranger('the sign-in loads what it needs, and the pages come while somebody types', async (page) => {
   const loaded = [];
   page.on('response', (r) => /\/assets\/.*\.js$/.test(r.url()) && loaded.push(r));
@@ -167,6 +184,14 @@ task(
     await page.unroute('**/api/v4.0/farms/shop');
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('heading', { level: 2, name: 'all' }).waitFor();
+    await refusing(page, '**/api/v4.0/system/notifications/kinds');
+    await visit(page, 'notifications');
+    const told = page.getByRole('region', { name: 'Which event goes which way' });
+    await told.getByRole('alert').filter({ hasText: 'it broke' }).waitFor();
+    assert.equal(await told.getByRole('table').count(), 0);
+    await refusing(page, '**/api/v4.0/system/notifications/alerts/backends');
+    await button(page, 'Settings: backends').click();
+    await page.getByRole('dialog').getByRole('alert').filter({ hasText: 'it broke' }).waitFor();
     await refusing(page, /\/(status|lint|timeline)(\?|$)/);
     await visit(page, '');
     await page.getByRole('region', { name: 'Needs a hand' }).getByRole('alert').filter({ hasText: 'it broke' }).waitFor();

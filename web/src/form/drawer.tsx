@@ -8,21 +8,22 @@ import { Drawer } from '../ui/dialog';
 import { Gone } from '../ui/gone';
 import { Problem } from '../ui/problem';
 
-type Props = Omit<FormProps, 'schema'> & { schema?: FormProps['schema']; title: string; close: () => void; /** What was edited and no longer exists: somebody else deleted it. */ gone?: string };
+type Props = Omit<FormProps, 'schema'> & { schema?: FormProps['schema']; title: string; close: () => void; /** What was edited and no longer exists: somebody else deleted it. */ gone?: string; /** What is edited, if the form asks for it. */ of?: Query };
+type Query = { error: unknown; isFetching: boolean; refetch: () => unknown };
 
 /** FormDrawer is a form beside the page; it waits for its schema. */
-export function FormDrawer({ title, close, schema, gone, ...form }: Props) {
+export function FormDrawer({ title, close, schema, gone, of, ...form }: Props) {
   const { t } = useTranslation();
   return (
     <Drawer opened onClose={close} position="right" size="lg" title={title} closeButtonProps={{ 'aria-label': t('palette.close') }}>
-      {gone !== undefined ? <Gone text={t('form.gone', { name: gone })} /> : schema ? <SchemaForm {...form} schema={schema} done={(body) => (close(), form.done?.(body))} /> : <Waiting />}
+      {gone !== undefined ? <Gone text={t('form.gone', { name: gone })} /> : schema ? <SchemaForm {...form} schema={schema} done={(body) => (close(), form.done?.(body))} /> : <Waiting of={of} />}
     </Drawer>
   );
 }
 
-/** Waiting stands where there is no schema yet. It says why when the appliance does not give it. */
-function Waiting() {
-  const asked = [useQuery({ ...queries.schemas, enabled: false }), useQuery({ ...openapi, enabled: false })];
-  const failed = asked.find((q) => q.error && !q.isFetching);
+/** Waiting stands where there is no schema or object yet. It says why when the appliance does not give it. */
+function Waiting({ of }: { of?: Query }) {
+  const asked: (Query | undefined)[] = [of, useQuery({ ...queries.schemas, enabled: false }), useQuery({ ...openapi, enabled: false })];
+  const failed = asked.find((q) => q?.error && !q.isFetching);
   return failed ? <Problem error={failed.error} again={() => void failed.refetch()} /> : <Loader size="sm" aria-label="…" />;
 }

@@ -19,11 +19,12 @@ export type WithSettings = keyof typeof settingsOf;
 /** AlertForm changes how operators are told of something. */
 export function AlertForm({ alert, close }: { alert: WithSettings; close: () => void }) {
   const { t } = useTranslation();
-  const seen = {
-    backends: useQuery(notifications.backends).data,
-    cluster: useQuery(notifications.cluster).data,
-    interfaces: useQuery(notifications.interfaces).data,
+  const asked = {
+    backends: useQuery({ ...notifications.backends, enabled: alert === 'backends' }),
+    cluster: useQuery({ ...notifications.cluster, enabled: alert === 'cluster' }),
+    interfaces: useQuery({ ...notifications.interfaces, enabled: alert === 'interfaces' }),
   }[alert];
+  const seen = asked.data;
   const schema = dressed(useBody('put', `/system/notifications/alerts/${alert}`), settingsOf[alert], (key) => t(`way_field.${key}`));
   const title = t('notice.edit', { name: alert });
   return (
@@ -31,6 +32,7 @@ export function AlertForm({ alert, close }: { alert: WithSettings; close: () => 
       title={title}
       close={close}
       id={`alert ${alert}`}
+      of={asked}
       schema={seen && schema}
       when="update"
       seen={seen ?? {}}

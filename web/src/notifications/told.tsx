@@ -1,17 +1,28 @@
 import { Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { Asked } from '../ui/asked';
 import { Wide } from '../ui/wide';
-import { notifications } from './queries';
+import { notifications, type Alert, type Kind } from './queries';
 import { told, type Way } from './way';
 
 const signs = { all: '✓', some: '(✓)', none: '–' };
 
 /** Told is which kinds of events go which way. */
 export function Told({ ways }: { ways: Way[] }) {
+  const kinds = useQuery(notifications.kinds);
+  const alerts = useQuery(notifications.alerts);
+  const error = kinds.error ?? alerts.error;
+  const data = kinds.data && alerts.data && { kinds: kinds.data, alerts: alerts.data };
+  return (
+    <Asked of={{ data, error, refetch: () => [kinds, alerts].forEach((q) => void q.refetch()) }}>
+      {({ kinds, alerts }) => <Signs ways={ways} kinds={kinds} alerts={alerts} />}
+    </Asked>
+  );
+}
+
+function Signs({ ways, kinds, alerts }: { ways: Way[]; kinds: Kind[]; alerts: Alert[] }) {
   const { t } = useTranslation();
-  const kinds = useQuery(notifications.kinds).data ?? [];
-  const alerts = useQuery(notifications.alerts).data ?? [];
   return (
     <>
       <Text size="sm" c="dimmed" mb="xs">
