@@ -86,7 +86,7 @@ const Longest = time.Minute
 
 // While covers the time in which a process reads a configuration file, described by the
 // results of Stat. It ends when done is called, and after Longest. For a large file the
-// collector runs a quarter as often, because most new objects survive and each collection
+// collector runs a tenth as often, because most new objects survive and each collection
 // scans all of them. Garbage is freed one second after the end. Otherwise the heap could
 // grow to twice its size.
 func While(file os.FileInfo, err error) (done func()) {
@@ -105,7 +105,7 @@ func While(file os.FileInfo, err error) (done func()) {
 	}
 }
 
-const seldom = 400
+const seldom = 1000
 
 func ownProgram() []span {
 	maps, err := os.ReadFile("/proc/self/maps")
