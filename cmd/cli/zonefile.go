@@ -51,7 +51,7 @@ The serial is never lower than that of the file, so secondaries follow. A record
 		if *add {
 			query.Set("add", "true")
 		}
-		a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: path, query: query, body: content, files: args[2:], kind: "text/dns"})
+		a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: path, query: query, body: content, files: args[2:], kind: "text/dns", wait: carryTime})
 		return c.sayOrDiffer(cmd, a, err, *dryRun)
 	}
 	return cmd

@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/link"
@@ -43,7 +44,12 @@ func (p *Publisher) handAfter(ctx context.Context, base, generation uint64, cfg 
 	}
 	defer file.Close()
 	p.options.Page.SetPublished(generation)
-	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
+	patience := engineTimeout
+	if info, err := file.Stat(); err == nil && info.Size() >= 1<<20 {
+		patience += time.Duration(info.Size()>>20) * timePerMiB
+		ctx = context.WithoutCancel(ctx) // callers expect what a small one takes
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	ack, err := engine.Publish(ctx, file, ls.opened)
 	if err == nil && ack.Refused == "" && ack.Generation != generation {

@@ -81,9 +81,12 @@ type Options struct {
 	Log   *slog.Logger
 }
 
-// How long a publication waits for each of its partners.
+// How long a publication waits for each of its partners. An engine gets timePerMiB on top
+// for each MiB of its snapshot: a zone of a million records has 30, and takes it a second of
+// CPU time, which is much longer on a busy machine.
 const (
 	engineTimeout = 5 * time.Second
+	timePerMiB    = time.Second
 	tidyTimeout   = time.Second
 )
 

@@ -38,6 +38,7 @@ type engine struct {
 	listeners  []string
 	refuse     string
 	mute       bool              // never answers
+	until      time.Time         // deadline of the last publication
 	behind     uint64            // its answers are for a generation so far back
 	problems   map[uint32]string // nil: what its sockets tell
 	sessions   *keeper           // nil: as many as are asked for
@@ -64,6 +65,7 @@ func (e *engine) Close() error          { e.once.Do(func() { close(e.done) }); r
 func (e *engine) Publish(ctx context.Context, file *os.File, opened map[string][]*os.File) (link.Ack, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.until, _ = ctx.Deadline()
 	generation, cfg, err := e.reader.Load(file)
 	if errors.Is(err, snapshot.ErrBase) {
 		e.whole++
@@ -475,6 +477,32 @@ func TestSilentEngineIsLeftAndTheNextOneRepublished(t *testing.T) {
 	next := b.start(t, newEngine())
 	if got := next.lives()[0].Farms[0].AddrPort().String(); got != a {
 		t.Errorf("the next engine got %s, want what was in force before", got)
+	}
+}
+
+// An engine has the more time for a snapshot the larger that is, whatever time the caller has
+// for a small one.
+func TestALargeSnapshotHasMoreTime(t *testing.T) {
+	b := newBench(t, config(a))
+	e := b.start(t, newEngine())
+	until := func(cfg *farm.Config) time.Duration {
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		begun := time.Now()
+		if _, err := b.Publish(ctx, cfg); err != nil {
+			t.Fatal(err)
+		}
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return e.until.Sub(begun)
+	}
+	if got := until(config(b2)); got > 4*time.Second {
+		t.Errorf("a small snapshot has %v, want what the caller has, 4s", got)
+	}
+	large := config(a)
+	large.Certificates = append(large.Certificates, farm.Certificate{Name: "large", Chain: [][]byte{make([]byte, 3<<20)}})
+	if got := until(large); got < 8*time.Second {
+		t.Errorf("a snapshot of 3 MiB has %v, want 5s and 3s", got)
 	}
 }
 
