@@ -20,12 +20,19 @@ import (
 // canned is an appliance with fixed responses by path. It returns its data directory.
 func canned(t *testing.T, answers map[string]string) string {
 	t.Helper()
+	return cannedFor(t, answers, func(*http.Request) {})
+}
+
+// cannedFor is canned that passes each request to asked.
+func cannedFor(t *testing.T, answers map[string]string, asked func(*http.Request)) string {
+	t.Helper()
 	data := dataDirectory(t)
 	ln, err := net.Listen("unix", filepath.Join(data, cli.Socket))
 	if err != nil {
 		t.Fatal(err)
 	}
 	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked(r)
 		text, ok := answers[strings.TrimPrefix(r.URL.Path, "/api/v4.0")]
 		if !ok {
 			w.WriteHeader(http.StatusNotFound)

@@ -302,6 +302,16 @@ func (c *client) get(ctx context.Context, path string) (answer, error) {
 	return c.do(ctx, request{method: http.MethodGet, path: path})
 }
 
+// brief is get of a farm or of zones without the records of zones, unless the response
+// itself is printed (--json).
+func (c *client) brief(ctx context.Context, path string) (answer, error) {
+	r := request{method: http.MethodGet, path: path}
+	if !c.json {
+		r.query = url.Values{"records": {"count"}}
+	}
+	return c.do(ctx, r)
+}
+
 // send sends fields with a method.
 func (c *client) send(ctx context.Context, method, path string, fields map[string]any) (answer, error) {
 	body, err := json.Marshal(fields)

@@ -134,7 +134,7 @@ func (c *client) aboutFarm(show func(cmd *cobra.Command, f farmDetails) error) f
 		if err != nil {
 			return err
 		}
-		a, err := c.get(cmd.Context(), path)
+		a, err := c.brief(cmd.Context(), path)
 		if err != nil || c.json {
 			return c.orJSON(cmd, a, err)
 		}
@@ -254,7 +254,7 @@ func (c *client) settingOf(ctx context.Context, farm, name string) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	a, err := c.get(ctx, path)
+	a, err := c.brief(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ func (c *client) accessLog(ctx context.Context, farm string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	a, err := c.get(ctx, path)
+	a, err := c.brief(ctx, path)
 	if err != nil {
 		return "", err
 	}

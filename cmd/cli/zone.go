@@ -30,7 +30,7 @@ func (c *client) zoneList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a, err := c.get(cmd.Context(), path)
+			a, err := c.brief(cmd.Context(), path)
 			if err != nil || c.json {
 				return c.orJSON(cmd, a, err)
 			}
@@ -38,7 +38,7 @@ func (c *client) zoneList() *cobra.Command {
 				Params []struct {
 					ID, DefNameSV string
 					Serial, TTL   uint32
-					Resources     []struct{}
+					Records       int `json:"record_count"`
 				}
 			}
 			if err := a.into(&body); err != nil {
@@ -46,7 +46,7 @@ func (c *client) zoneList() *cobra.Command {
 			}
 			s := show.NewSheet("ZONE", "NAME SERVER", "SERIAL", "TTL", "RECORDS")
 			for _, z := range body.Params {
-				s.Add(z.ID, z.DefNameSV, z.Serial, z.TTL, len(z.Resources))
+				s.Add(z.ID, z.DefNameSV, z.Serial, z.TTL, z.Records)
 			}
 			return c.print(cmd, s)
 		},

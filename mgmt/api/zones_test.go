@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -116,4 +117,41 @@ func TestACreatedZoneTellsItsSerial(t *testing.T) {
 		t.Error(fresh.raw)
 	}
 	a.must(200, "GET", "/farms/names/zones/new.example", "").want(t, "params.serial", 3000000000)
+}
+
+// Records can be left out of zones: what is left is their number, which a response with
+// records has as well.
+func TestRecordsOfZonesCanBeCountedOnly(t *testing.T) {
+	a := newAppliance(t)
+	a.gslb()
+	a.must(201, "POST", "/farms/names/zones", `{"id":"counted.test"}`)
+	for _, name := range []string{"one", "two"} {
+		a.must(201, "POST", "/farms/names/zones/counted.test/resources", `{"rname":"`+name+`","type":"A","rdata":"192.0.2.1"}`)
+	}
+	for path, list := range map[string]bool{"/farms/names": true, "/farms/names/zones": true, "/farms/names/zones/counted.test": false} {
+		all := a.must(200, "GET", path, "").raw
+		counted := a.must(200, "GET", path+"?records=count", "").raw
+		if !strings.Contains(all, `"record_count": 4`) || !strings.Contains(all, `"rname": "two"`) {
+			t.Errorf("%s: %s", path, all)
+		}
+		if a.must(200, "GET", path+"?records=all", "").raw != all {
+			t.Errorf("%s: records=all is not the default", path)
+		}
+		if !strings.Contains(counted, `"record_count": 4`) || strings.Contains(counted, "rname") || strings.Contains(counted, "resources") {
+			t.Errorf("%s with records=count: %s", path, counted)
+		}
+		if r := a.must(400, "GET", path+"?records=some", ""); !strings.Contains(r.raw, "allowed are all and count") {
+			t.Errorf("%s with records=some: %s", path, r.raw)
+		}
+		if filtered := path + "?records=count&record_count=4"; list && path != "/farms/names" && !strings.Contains(a.must(200, "GET", filtered, "").raw, "counted.test") {
+			t.Errorf("%s does not find the zone", filtered)
+		}
+	}
+	// An empty zone has a list, as the family has it.
+	for _, r := range a.must(200, "GET", "/farms/names/zones/counted.test/resources", "").at("params").([]any) {
+		a.must(200, "DELETE", fmt.Sprint("/farms/names/zones/counted.test/resources/", r.(map[string]any)["id"]), "")
+	}
+	if r := a.must(200, "GET", "/farms/names/zones/counted.test", ""); !strings.Contains(r.raw, `"resources": []`) || !strings.Contains(r.raw, `"record_count": 0`) {
+		t.Error(r.raw)
+	}
 }

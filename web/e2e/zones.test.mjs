@@ -153,7 +153,7 @@ task('a service chooses among its backends, and is explained', async (page) => {
   await answers('shop.example.com', ['127.0.0.1']);
 
   await visit(page, 'farms/names/services/shop');
-  assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'shop.example.com');
+  await page.getByLabel('Name', { exact: true }).and(page.locator('[value="shop.example.com"]')).waitFor(); // the example is asked for
   await page.getByRole('combobox', { name: 'Client or its net' }).fill('everywhere');
   await button(page, 'Explain').click();
   await page.getByText(/is no address and no net/).waitFor();

@@ -19,13 +19,13 @@ func (dnsFarms) words() []farm.Profile { return []farm.Profile{farm.ProfileGSLB}
 
 func (dnsFarms) module() Module { return GSLB }
 
-func (dnsFarms) details(s *Resource, known *farm.Aliases, description string, f *farm.Farm) any {
+func (dnsFarms) details(s *Resource, known *farm.Aliases, description string, f *farm.Farm, of detail) any {
 	out := DNSFarmDetails{Description: description, Params: s.dnsFarmView(f), Services: []DNSServiceView{}, Zones: []ZoneView{}, IPDS: noIPDS()}
 	for _, g := range f.Groups() {
 		out.Services = append(out.Services, s.dnsServiceView(known, g))
 	}
 	for i := range f.Zones().Zones {
-		out.Zones = append(out.Zones, zoneView(&f.Zones().Zones[i]))
+		out.Zones = append(out.Zones, zoneView(&f.Zones().Zones[i], of))
 	}
 	return out
 }

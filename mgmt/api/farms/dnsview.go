@@ -108,17 +108,48 @@ func (s *Resource) dnsBackendView(known *farm.Aliases, g farm.Group, i int) DNSB
 type ZoneView = rest.View[aboutZone]
 
 type aboutZone struct {
-	ID        string        `json:"id" doc:"Domain"`
-	Keys      []ZoneKeyView `json:"keys" doc:"Current, previous and future signing keys"`
-	Resources []RecordView  `json:"resources"`
+	ID    string        `json:"id" doc:"Domain"`
+	Keys  []ZoneKeyView `json:"keys" doc:"Current, previous and future signing keys"`
+	Count int           `json:"record_count" doc:"Number of records"`
+	// Resources is nil if the records are only counted.
+	Resources []RecordView `json:"resources,omitzero" doc:"Records, in order; absent with records=count"`
 }
 
 func (aboutZone) Table() (string, []validate.Answered) {
 	return "ZoneView", validate.ZoneUpdate.Answers()
 }
 
-func zoneView(z *farm.Zone) ZoneView {
-	return ZoneView{Fields: validate.ZoneUpdate.Answer(z), About: aboutZone{ID: z.Name, Keys: keyViews(z), Resources: recordViews(z)}}
+func zoneView(z *farm.Zone, of detail) ZoneView {
+	v := ZoneView{Fields: validate.ZoneUpdate.Answer(z), About: aboutZone{ID: z.Name, Keys: keyViews(z), Count: len(z.Records)}}
+	if of == everything {
+		v.About.Resources = recordViews(z)
+	}
+	return v
+}
+
+// detail is how much a response says of zones.
+type detail int
+
+const (
+	everything     detail = iota
+	recordsCounted        // without records: a zone may have a million
+)
+
+// recordsQuery is the query parameter for the detail of zones.
+const (
+	recordsQuery = "records"
+	aboutRecords = "count leaves out the records of zones (resources) and keeps their number (record_count); the default is all"
+)
+
+func detailOf(c *rest.Call) (detail, error) {
+	switch v := c.Query(recordsQuery); v {
+	case "", "all":
+		return everything, nil
+	case "count":
+		return recordsCounted, nil
+	default:
+		return everything, rest.BadRequest("%s: %q is not allowed, allowed are all and count", recordsQuery, v)
+	}
 }
 
 // RecordView describes a record.

@@ -23,9 +23,9 @@ func (s *Resource) zoneOperations() []*rest.Operation {
 		resources = one + "/resources"
 	)
 	return []*rest.Operation{
-		rest.Op(rest.Get, all, rbac.Open, "List the zones of a farm", s.listZones),
+		rest.Op(rest.Get, all, rbac.Open, "List the zones of a farm", s.listZones).With(recordsQuery, aboutRecords),
 		rest.Op(rest.Post, all, rbac.FarmModify, "Create a zone", s.createZone).Body(&validate.ZoneCreate).Created().Edits(),
-		rest.Op(rest.Get, one, rbac.Open, "Get a zone", s.getZone),
+		rest.Op(rest.Get, one, rbac.Open, "Get a zone", s.getZone).With(recordsQuery, aboutRecords),
 		rest.Op(rest.Put, one, rbac.FarmModify, "Modify a zone", s.updateZone).Body(&validate.ZoneUpdate).Edits().Forces(),
 		rest.Op(rest.Delete, one, rbac.FarmModify, "Delete a zone", s.deleteZone).Edits().Forces(),
 		rest.Op(rest.Get, resources, rbac.Open, "List the resources of a zone", s.listRecords),
@@ -111,7 +111,11 @@ func (s *Resource) listZones(c *rest.Call) (rest.List[ZoneView], error) {
 	if err != nil {
 		return rest.List[ZoneView]{}, err
 	}
-	return rest.ListOf("List the zones of farm "+f.Name, len(g.Zones), func(i int) ZoneView { return zoneView(&g.Zones[i]) }), nil
+	of, err := detailOf(c)
+	if err != nil {
+		return rest.List[ZoneView]{}, err
+	}
+	return rest.ListOf("List the zones of farm "+f.Name, len(g.Zones), func(i int) ZoneView { return zoneView(&g.Zones[i], of) }), nil
 }
 
 func (s *Resource) getZone(c *rest.Call) (rest.Object[ZoneView], error) {
@@ -119,7 +123,11 @@ func (s *Resource) getZone(c *rest.Call) (rest.Object[ZoneView], error) {
 	if err != nil {
 		return rest.Object[ZoneView]{}, err
 	}
-	return rest.Object[ZoneView]{Description: fmt.Sprintf("Get zone %s of farm %s", z.Name, f.Name), Params: zoneView(z)}, nil
+	of, err := detailOf(c)
+	if err != nil {
+		return rest.Object[ZoneView]{}, err
+	}
+	return rest.Object[ZoneView]{Description: fmt.Sprintf("Get zone %s of farm %s", z.Name, f.Name), Params: zoneView(z, of)}, nil
 }
 
 func (s *Resource) createZone(c *rest.Call) (rest.Changed, error) {

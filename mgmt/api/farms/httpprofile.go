@@ -19,7 +19,7 @@ func (httpFarms) words() []farm.Profile { return []farm.Profile{farm.ProfileHTTP
 
 func (httpFarms) module() Module { return LSLB }
 
-func (httpFarms) details(s *Resource, known *farm.Aliases, description string, f *farm.Farm) any {
+func (httpFarms) details(s *Resource, known *farm.Aliases, description string, f *farm.Farm, of detail) any {
 	out := FarmDetails{Description: description, Params: s.farmView(f), Services: []ServiceView{}, IPDS: noIPDS()}
 	for _, g := range f.Groups() {
 		out.Services = append(out.Services, s.serviceView(known, g))

@@ -18,7 +18,7 @@ func (l4Farms) words() []farm.Profile { return []farm.Profile{farm.ProfileL4} }
 
 func (l4Farms) module() Module { return LSLB }
 
-func (l4Farms) details(s *Resource, known *farm.Aliases, description string, f *farm.Farm) any {
+func (l4Farms) details(s *Resource, known *farm.Aliases, description string, f *farm.Farm, of detail) any {
 	out := L4FarmDetails{Description: description, Params: s.l4FarmView(f), Backends: []L4BackendView{}, IPDS: noIPDS()}
 	g := f.Own()
 	for i := range g.Backends() {
@@ -29,7 +29,7 @@ func (l4Farms) details(s *Resource, known *farm.Aliases, description string, f *
 
 // summary returns the details, as there is nothing to omit.
 func (p l4Farms) summary(s *Resource, known *farm.Aliases, description string, f *farm.Farm) any {
-	return p.details(s, known, description, f)
+	return p.details(s, known, description, f, everything)
 }
 
 func (l4Farms) shapes() (details, summary reflect.Type) {

@@ -79,7 +79,7 @@ func (s *Resource) farmOperations() []*rest.Operation {
 		rest.Op(rest.Get, "/farms/modules/lslb", rbac.Open, "List the farms of the LSLB module", s.farmsOf(LSLB)),
 		rest.Op(rest.Get, "/farms/modules/gslb", rbac.Open, "List the farms of the GSLB module", s.farmsOf(GSLB)),
 		rest.Op(rest.Get, "/farms/modules/dslb", rbac.Open, "List the farms of the DSLB module", s.farmsOf(DSLB)),
-		rest.Op(rest.Get, "/farms/{farm}", rbac.Open, "Get a farm", s.getFarm),
+		rest.Op(rest.Get, "/farms/{farm}", rbac.Open, "Get a farm", s.getFarm).With(recordsQuery, aboutRecords),
 		rest.Op(rest.Put, "/farms/{farm}", rbac.FarmModify, "Modify a farm", s.updateFarm).Body(farmFields{}).Edits(),
 		rest.Op(rest.Delete, "/farms/{farm}", rbac.FarmDelete, "Delete a farm", s.deleteFarm).Edits().Forces(),
 		rest.Op(rest.Get, "/farms/{farm}/summary", rbac.Open, "Get the summary of a farm", s.getFarmSummary),

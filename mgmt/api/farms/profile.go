@@ -23,7 +23,7 @@ type profile interface {
 	module() Module
 	// details and summary return the responses for a farm, shapes their types. known holds
 	// the aliases visible to the caller.
-	details(s *Resource, known *farm.Aliases, description string, f *farm.Farm) any
+	details(s *Resource, known *farm.Aliases, description string, f *farm.Farm, of detail) any
 	summary(s *Resource, known *farm.Aliases, description string, f *farm.Farm) any
 	shapes() (details, summary reflect.Type)
 	// services returns the services of the profile, or nil if backends belong to the farm.

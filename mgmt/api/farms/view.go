@@ -74,7 +74,11 @@ func (s *Resource) getFarm(c *rest.Call) (details, error) {
 	if err != nil {
 		return details{}, err
 	}
-	return details{ProfileOf(f).details(s, state.Aliases(c), "Get farm "+f.Name, f)}, nil
+	of, err := detailOf(c)
+	if err != nil {
+		return details{}, err
+	}
+	return details{ProfileOf(f).details(s, state.Aliases(c), "Get farm "+f.Name, f, of)}, nil
 }
 
 // ServiceName is a service in a summary.

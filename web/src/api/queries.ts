@@ -9,7 +9,7 @@ import type { components } from './schema';
 /** A service: one requests go to, or one that chooses addresses of names. */
 export type Service = components['schemas']['ServiceView'] | components['schemas']['DNSServiceView'];
 
-/** A farm of any profile: its settings, and what it has of services, zones and backends of its own. */
+/** A farm of any profile: its settings, and what it has of services, zones (without records) and backends of its own. */
 export type FarmObject = { params: Seen; services: Service[]; zones: components['schemas']['ZoneView'][]; backends: components['schemas']['L4BackendView'][] };
 
 /** A part of the past: how far back, or from when to when. */
@@ -54,7 +54,7 @@ export const queries = {
     queryOptions({
       queryKey: ['farm', farm],
       queryFn: async (): Promise<FarmObject> => {
-        const { params, ...rest } = await body(api.GET('/farms/{farm}', { params: { path: { farm } } }));
+        const { params, ...rest } = await body(api.GET('/farms/{farm}', { params: { path: { farm }, query: { records: 'count' } } }));
         return { params, services: 'services' in rest ? rest.services : [], zones: 'zones' in rest ? rest.zones : [], backends: 'backends' in rest ? rest.backends : [] };
       },
     }),

@@ -60,7 +60,7 @@ export function ZoneList() {
               { head: t('zones.server'), cell: (z) => z.defnamesv },
               { head: t('zones.serial'), cell: (z) => z.serial, number: true },
               { head: t('zones.ttl'), cell: (z) => `${z.ttl} s`, number: true },
-              { head: t('zones.records'), cell: (z) => z.resources.length, number: true },
+              { head: t('zones.records'), cell: (z) => z.record_count, number: true },
             ]}
             actions={(z) => (
               <>

@@ -2,14 +2,14 @@ import { Autocomplete, Button, Card, Code, Group, List, Loader, Stack, Text, Tex
 import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
-import { api, body } from '../api/client';
+import { api, body, request } from '../api/client';
 import { queries } from '../api/queries';
 import type { components } from '../api/schema';
 import { DataTable } from '../ui/data-table';
 import { duration } from '../ui/numbers';
 import { Problem } from '../ui/problem';
 import { State } from '../ui/state';
-import type { Zone } from './types';
+import type { Record, ZoneAlone } from './types';
 import { wrongField } from './wrong';
 
 type Explained = components['schemas']['Explanation'];
@@ -27,7 +27,8 @@ export function Passport({ farm, service }: { farm: string; service?: string }) 
   const nets = [...new Set(object?.services.flatMap((s) => ('algorithm' in s && (!service || s.id === service) ? s.backends.flatMap((b) => b.nets) : [])))];
   const [typed, type] = useState<Partial<Question>>({});
   const [asked, ask] = useState<Question & { at: number }>();
-  const question: Question = { name: exampleOf(zones, service), type: 'A', from: '', ...typed };
+  const example = useQuery({ queryKey: ['example', farm, service, zones.map((z) => [z.id, z.serial])], queryFn: () => exampleOf(farm, zones, service), enabled: zones.length > 0 }).data;
+  const question: Question = { name: example ?? zones[0]?.id ?? '', type: 'A', from: '', ...typed };
   const said = useQuery({
     queryKey: ['passport', farm, asked],
     queryFn: () => body(api.POST('/farms/{farm}/explain', { params: { path: { farm } }, body: sentOf(asked ?? question) })),
@@ -67,13 +68,17 @@ export function Passport({ farm, service }: { farm: string; service?: string }) 
   );
 }
 
+/** Zones with more records are not searched for an example. */
+const searched = 10_000;
+
 /** A name worth asking for: one that is answered by the service, or by any, or a zone. */
-function exampleOf(zones: Zone[], service?: string): string {
-  for (const z of zones) {
-    const r = z.resources.find((one) => one.type === 'DYNA' && (!service || one.rdata === service));
+async function exampleOf(farm: string, zones: ZoneAlone[], service?: string): Promise<string> {
+  for (const z of zones.filter((one) => one.record_count <= searched)) {
+    const { params } = (await body(request('GET', ['farms', farm, 'zones', z.id, 'resources'], undefined, { type: 'DYNA' }))) as { params: Record[] };
+    const r = params.find((one) => !service || one.rdata === service);
     if (r) return r.rname === '@' ? z.id : `${r.rname.replace(/^\*/, 'any')}.${z.id}`;
   }
-  return zones[0]?.id ?? '';
+  return zones[0].id;
 }
 
 /** What is left out has a default there. */
