@@ -1,6 +1,9 @@
 package farm
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // Edits of the records of a zone. One of a packed zone packs one run anew, and leaves all
 // others as they are.
@@ -15,7 +18,10 @@ func (z *Zone) ShareRecords(from *Zone) {
 
 // Append adds records after all others.
 func (z *Zone) Append(records ...Record) {
-	if len(z.Packed) == 0 {
+	switch {
+	case len(records) == 0:
+		return
+	case len(z.Packed) == 0:
 		z.Records = append(z.Records, records...)
 		return
 	}
@@ -123,4 +129,41 @@ func runsOf(records []Record) (out []*Run) {
 		out = append(out, runOf(run))
 	}
 	return out
+}
+
+// Edit replaces records and removes others, all by their positions before.
+func (z *Zone) Edit(set map[int]Record, gone map[int]bool) {
+	positions := slices.Sorted(maps.Keys(set))
+	positions = append(positions, slices.Collect(maps.Keys(gone))...)
+	slices.Sort(positions)
+	edited := func(list []Record, first int) []Record {
+		out := make([]Record, 0, len(list))
+		for i, r := range list {
+			if now, is := set[first+i]; is {
+				r = now
+			}
+			if !gone[first+i] {
+				out = append(out, r)
+			}
+		}
+		return out
+	}
+	if len(z.Packed) == 0 {
+		z.Records = edited(z.Records, 0)
+		return
+	}
+	var runs []*Run
+	first := 0
+	for k := range z.Packed {
+		f := z.factsAt(k)
+		n, _ := slices.BinarySearch(positions, first+f.count)
+		if n > 0 {
+			list, _ := Unpack(nil, f.text)
+			runs = append(runs, runsOf(edited(list, first))...)
+		} else {
+			runs = append(runs, f)
+		}
+		positions, first = positions[n:], first+f.count
+	}
+	z.takeRuns(runs)
 }

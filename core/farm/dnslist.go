@@ -86,6 +86,22 @@ func (z *Zone) Find(number int) (at int, r Record) {
 	return -1, Record{}
 }
 
+// Positions returns the positions of the records with some of the API's numbers, by number.
+func (z *Zone) Positions(numbers []int) map[int]int {
+	sorted := slices.Sorted(slices.Values(numbers))
+	some := z.runs(func(f *Run) bool {
+		k, _ := slices.BinarySearch(sorted, int(f.low)-1)
+		return k < len(sorted) && sorted[k] <= int(f.high)-1
+	})
+	at := make(map[int]int, len(numbers))
+	for i, r := range some {
+		if _, is := slices.BinarySearch(sorted, int(r.ID)-1); is {
+			at[int(r.ID)-1] = i
+		}
+	}
+	return at
+}
+
 // At returns the record at a position.
 func (z *Zone) At(i int) Record { return z.Slice(i, i+1)[0] }
 

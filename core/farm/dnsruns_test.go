@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -63,7 +64,7 @@ func edit(random *rand.Rand, z *farm.Zone, list []farm.Record) []farm.Record {
 	if len(list) > 0 {
 		at = random.IntN(len(list))
 	}
-	switch n := random.IntN(8); {
+	switch n := random.IntN(9); {
 	case n < 2 || len(list) == 0:
 		r := someRecord(random)
 		z.Append(r)
@@ -80,6 +81,21 @@ func edit(random *rand.Rand, z *farm.Zone, list []farm.Record) []farm.Record {
 			z.Delete(at)
 			list = slices.Delete(list, at, at+1)
 		}
+	case n == 8: // several at once
+		set, gone, next := map[int]farm.Record{}, map[int]bool{}, []farm.Record(nil)
+		for i, r := range list {
+			switch random.IntN(2000) {
+			case 0:
+				r.Data = "192.0.2.9"
+				set[i] = r
+			case 1:
+				gone[i] = true
+				continue
+			}
+			next = append(next, r)
+		}
+		z.Edit(set, gone)
+		return next
 	case n == 4:
 		z.Delete(at)
 		list = slices.Delete(list, at, at+1)
@@ -144,6 +160,9 @@ func same(t *testing.T, z *farm.Zone, list []farm.Record) {
 			t.Fatalf("%d of %d records are named %s", len(got), len(want), r.Name)
 		}
 		if first := slices.IndexFunc(list, func(of farm.Record) bool { return of.ID == r.ID }); r.ID != 0 {
+			if k, is := z.Positions([]int{1 << 30, int(r.ID) - 1})[int(r.ID)-1]; !is || list[k].ID != r.ID {
+				t.Fatalf("number %d is at %d", r.ID-1, k)
+			}
 			if k, got := z.Find(int(r.ID) - 1); k != first || got != list[first] {
 				t.Fatalf("number %d is %+v at %d, not at %d", r.ID-1, got, k, first)
 			}
@@ -257,6 +276,25 @@ func TestRunsOfRecordsThatStayAreShared(t *testing.T) {
 	}
 	if got := now.Unpacked(); shared < 17 || !slices.Equal(got, want) {
 		t.Errorf("%d of %d runs are shared", shared, len(now.Packed))
+	}
+}
+
+// A change of few records reads few of them, also where it moves others.
+func TestAFewChangesReadFewRecords(t *testing.T) {
+	list := manyRecords(rand.New(rand.NewPCG(17, 18)), 50*farm.PackedRun)
+	before := &farm.GSLB{Zones: []farm.Zone{*packedZone(list)}}
+	before.Zones[0].ID = 1
+	f := farm.Farm{Global: before}
+	now := f.Clone().Global
+	z := &now.Zones[0]
+	z.Delete(20 * farm.PackedRun)
+	z.Append(farm.Record{Name: "new", Type: "A", Data: "192.0.2.1"})
+	var start, end runtime.MemStats
+	runtime.ReadMemStats(&start)
+	now.Follow(before, 1)
+	runtime.ReadMemStats(&end)
+	if got := end.TotalAlloc - start.TotalAlloc; got > 2<<20 {
+		t.Errorf("%d bytes are used for %d records", got, len(list))
 	}
 }
 

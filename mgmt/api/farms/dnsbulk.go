@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -187,12 +188,9 @@ func idOf(n json.Number) (int, error) {
 // edit applies the whole change to a zone, or reports the invalid items.
 func (b *bulk) edit(f *farm.Farm, z *farm.Zone) error {
 	var wrong refusals
-	z.Unpack()
-	items := make([]string, len(z.Records)) // the item of the body for each record
-	at := make(map[int]int, len(z.Records))
-	for i := range z.Records {
-		at[int(z.Records[i].ID)-1] = i
-	}
+	was := *z
+	at := z.Positions(b.numbers())
+	items := map[int]string{} // the item of the body for each position
 	claim := func(id int, item string) (position int, is bool) {
 		position, is = at[id]
 		switch {
@@ -206,33 +204,49 @@ func (b *bulk) edit(f *farm.Farm, z *farm.Zone) error {
 		}
 		return position, is
 	}
+	changed, gone := map[int]farm.Record{}, map[int]bool{}
 	for i, one := range b.change {
 		if p, is := claim(one.id, itemOf("change", i)); is {
-			wrong.note(items[p], setRecord(f, z, &z.Records[p], one.values))
+			r := z.At(p)
+			wrong.note(items[p], setRecord(f, z, &r, one.values))
+			changed[p] = r
 		}
 	}
-	gone := map[int]bool{}
 	for i, id := range b.gone {
 		if p, is := claim(id, itemOf("delete", i)); is {
 			gone[p] = true
 		}
 	}
-	z.Records, items = without(z.Records, gone), without(items, gone)
+	z.Edit(changed, gone)
+	left := z.Len()
+	added := make([]farm.Record, len(b.add))
 	for i, values := range b.add {
-		var added farm.Record
-		wrong.note(itemOf("resources", i), setRecord(f, z, &added, values))
-		z.Records, items = append(z.Records, added), append(items, itemOf("resources", i))
+		wrong.note(itemOf("resources", i), setRecord(f, z, &added[i], values))
 	}
+	z.Append(added...)
 	if len(wrong.texts) == 0 {
-		validate.CheckRecords(f, z, func(i int, err validate.Error) bool {
-			item := items[i]
-			if item == "" {
-				item = fmt.Sprintf("resource %d", z.Records[i].ID-1)
+		itemAt := without(items, gone)
+		validate.CheckEdited(f, &was, z, func(i int, err validate.Error) bool {
+			item := itemAt[i]
+			switch {
+			case i >= left:
+				item = itemOf("resources", i-left)
+			case item == "":
+				item = fmt.Sprintf("resource %d", z.At(i).ID-1)
 			}
 			return wrong.note(item, &err)
 		})
 	}
 	return wrong.rejection()
+}
+
+// numbers returns the numbers of the records to change and to delete.
+func (b *bulk) numbers() []int {
+	out := slices.Clone(b.gone)
+	for _, one := range b.change {
+		out = append(out, one.id)
+	}
+	return out
 }
 
 // setRecord changes a record to the values of the body. The rules of the whole zone are
@@ -251,10 +265,16 @@ func setRecord(f *farm.Farm, z *farm.Zone, r *farm.Record, values validate.Value
 	return nil
 }
 
-// without returns a list without the given positions.
-func without[T any](list []T, gone map[int]bool) []T {
-	i := -1
-	return slices.DeleteFunc(list, func(T) bool { i++; return gone[i] })
+// without returns the items by the positions after records are gone.
+func without(items map[int]string, gone map[int]bool) map[int]string {
+	removed := slices.Sorted(maps.Keys(gone))
+	out := make(map[int]string, len(items))
+	for p, item := range items {
+		if before, is := slices.BinarySearch(removed, p); !is {
+			out[p-before] = item
+		}
+	}
+	return out
 }
 
 // refusals collects the errors of the items of a body.

@@ -2,6 +2,7 @@ package farms
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -67,9 +68,14 @@ func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
 			return err
 		}
 		taken := read
+		var was *farm.Zone // whose records are still there
+		if add {
+			before := *z
+			was = &before
+		}
 		problems := append(slices.Clone(read.Problems), makeAliases(f, &taken)...)
 		lines := takeFile(z, &taken, add)
-		return refusedFile(append(problems, brokenRules(f, z, lines)...), read.More)
+		return refusedFile(append(problems, brokenRules(f, was, z, lines)...), read.More)
 	})
 	if err != nil {
 		return none, err
@@ -96,8 +102,8 @@ func makeAliases(f *farm.Farm, read *zonefile.Read) (out []zonefile.Problem) {
 	return out
 }
 
-// takeFile imports the records of a file into a zone. It returns the line of each record of
-// the zone, 0 for those that existed before.
+// takeFile imports the records of a file into a zone. It returns the lines of the last records
+// of the zone; others existed before.
 func takeFile(z *farm.Zone, read *zonefile.Read, add bool) (lines []int) {
 	if !add {
 		of := &read.Zone
@@ -108,9 +114,8 @@ func takeFile(z *farm.Zone, read *zonefile.Read, add bool) (lines []int) {
 		}
 		return read.Lines
 	}
-	lines = make([]int, z.Len())
 	there := map[string]bool{}
-	for _, r := range z.All() {
+	for _, r := range namedAs(z, read.Zone.Records) {
 		there[r.Key()] = true
 	}
 	var added []farm.Record
@@ -127,11 +132,32 @@ func takeFile(z *farm.Zone, read *zonefile.Read, add bool) (lines []int) {
 	return lines
 }
 
-// brokenRules returns the violations of record rules, with the lines of the file.
-func brokenRules(f *farm.Farm, z *farm.Zone, lines []int) (out []zonefile.Problem) {
-	validate.CheckRecords(f, z, func(i int, err validate.Error) bool {
+// fewRecords is up to how many records are looked up in a zone instead of reading all of it.
+const fewRecords = 1000
+
+// namedAs yields the records of a zone that have the name of one in a list, and others.
+func namedAs(z *farm.Zone, list []farm.Record) iter.Seq2[int, farm.Record] {
+	if len(list) > fewRecords {
+		return z.All()
+	}
+	names := make([]string, len(list))
+	for i := range list {
+		names[i] = list[i].Name
+	}
+	return z.MayBeNamed(names...)
+}
+
+// brokenRules returns the violations of record rules by a zone, of which the last records
+// come from a file with these lines. was is the zone before they were added, or nil.
+func brokenRules(f *farm.Farm, was, z *farm.Zone, lines []int) (out []zonefile.Problem) {
+	first := z.Len() - len(lines)
+	validate.CheckEdited(f, was, z, func(i int, err validate.Error) bool {
 		if z.At(i).Type != farm.RecordALIAS { // makeAliases reports these
-			out = append(out, zonefile.Problem{Line: lines[i], Text: err.Message})
+			line := 0
+			if i >= first {
+				line = lines[i-first]
+			}
+			out = append(out, zonefile.Problem{Line: line, Text: err.Message})
 		}
 		return true
 	})
