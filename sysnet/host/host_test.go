@@ -345,6 +345,30 @@ func TestWarningOfAFirewallIsOfTheFarmsItDrops(t *testing.T) {
 	}
 }
 
+// Packets of stateless_dnat to backends do not pass the firewall.
+func TestARuleAgainstABackendConcernsFarmsThatPassTheFirewall(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	journal := machine(t)
+	sysnettest.Run(t, "table inet strict {\n chain forward { type filter hook forward priority 0; ip daddr 198.51.100.0/24 drop; }\n}", "nft", "-f", "-")
+	h := host.New(journal, quiet)
+	defer h.Close()
+	var farms []farm.Farm
+	for i, nat := range []farm.NATType{farm.NATMasquerade, farm.NATTarget, farm.NATStateless} {
+		f := l4(nat, "192.0.2.1")
+		f.ID = uint32(i + 1)
+		f.L4.Backends = []farm.Backend{{ID: f.ID, Addr: netip.MustParseAddr("198.51.100.7"), Port: 8080}}
+		farms = append(farms, f)
+	}
+	h.Prepare(t.Context(), farms)
+	for i := range farms {
+		if w := h.Warnings(&farms[i]); (len(w) == 0) != (farms[i].L4.NAT == farm.NATStateless) {
+			t.Errorf("%s: %q", farms[i].L4.NAT, w)
+		}
+	}
+}
+
 func TestFirewallsThatKeepClientsAwayAreTold(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return

@@ -46,10 +46,11 @@ func needOf(farms []farm.Farm) need {
 }
 
 // destinationsOf returns the backends to which packets of the farms are forwarded, by farm.
+// Requests of stateless_dnat leave at the interface where they arrive, before the firewall.
 func destinationsOf(farms []farm.Farm) map[uint32][]firewall.Destination {
 	out := map[uint32][]firewall.Destination{}
 	for i := range farms {
-		if f := &farms[i]; f.Filtered() && !f.Transparent() {
+		if f := &farms[i]; f.Filtered() && !f.Transparent() && f.L4.NAT != farm.NATStateless {
 			out[f.ID] = destinations(f)
 		}
 	}
@@ -67,7 +68,7 @@ func destinations(f *farm.Farm) (out []firewall.Destination) {
 			port = ports[0].First
 		}
 		for _, t := range f.L4.Protocol.Transports() {
-			out = append(out, firewall.Destination{Marked: f.L4.NAT == farm.NATStateless, Protocol: string(t), Addr: netip.AddrPortFrom(b.Addr.Unmap(), port)})
+			out = append(out, firewall.Destination{Protocol: string(t), Addr: netip.AddrPortFrom(b.Addr.Unmap(), port)})
 		}
 	}
 	return out
