@@ -53,7 +53,8 @@ func newAppliance(t testing.TB, loops int, g *farm.GSLB, before ...func(*applian
 func (a *appliance) publish(farms ...farm.Farm) {
 	a.t.Helper()
 	a.gen++
-	problems, err := a.engine.Publish(a.gen, (&farm.Config{Farms: farms}).Clone(), a.Files) // tests change their farms later
+	cfg := &farm.Config{Farms: farms}
+	problems, err := a.engine.Publish(a.gen, cfg.Clone(), a.Files) // tests change their farms later
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -89,7 +89,8 @@ func (a *appliance) publish(farms ...farm.Farm) {
 	a.t.Helper()
 	a.gen++
 	a.published = farms
-	problems, err := a.engine.Publish(a.gen, (&farm.Config{Farms: farms}).Clone(), a.Files) // tests change their farms later
+	cfg := &farm.Config{Farms: farms}
+	problems, err := a.engine.Publish(a.gen, cfg.Clone(), a.Files) // tests change their farms later
 	if err != nil {
 		a.t.Fatal(err)
 	}

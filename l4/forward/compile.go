@@ -23,7 +23,8 @@ func nanos(s farm.Seconds) int64 { return int64(s) * second }
 // those it was compiled from, else nil.
 func (e *Engine) reuse(generation uint64, cfg *farm.Config, missing map[marks.Kind]error) *table {
 	before := e.table.Load()
-	if before.generation == 0 || e.unsettled || len(missing) > 0 || engine.Changed(cfg, before.sources, func(f *farm.Farm) bool { return f.L4 != nil }) {
+	isL4 := func(f *farm.Farm) bool { return f.L4 != nil }
+	if before.generation == 0 || e.unsettled || len(missing) > 0 || engine.Changed(cfg, before.sources, isL4) {
 		return nil
 	}
 	t := *before

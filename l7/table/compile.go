@@ -41,7 +41,8 @@ func (c *Compiler) CompileAfter(before *Table, generation uint64, first bool, cf
 		before = &Table{}
 	}
 	build := c.tls.Begin(cfg)
-	t := &Table{Generation: generation, Build: build, sources: cfg.Farms, compiled: make([]*Farm, len(cfg.Farms)), plain: make([]bool, len(cfg.Farms)), marked: before.marked}
+	t := &Table{Generation: generation, Build: build, sources: cfg.Farms, marked: before.marked}
+	t.compiled, t.plain = make([]*Farm, len(cfg.Farms)), make([]bool, len(cfg.Farms))
 	problems := map[uint32]error{}
 	asked := newChallenges(cfg)
 	kept := make([]bool, len(before.compiled)) // reused farms

@@ -98,7 +98,7 @@ func settled(f *farm.Farm) bool {
 	return complete(f)
 }
 
-// unshared returns the positions of the farms of cfg that old does not have as they are.
+// unshared returns the positions of cfg's farms that are new or changed since old.
 // Farms that are shared have all their numbers, and no parts. Beside itself none of a
 // configuration is shared.
 func unshared(old, cfg *farm.Config) (positions []int) {

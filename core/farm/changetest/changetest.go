@@ -79,8 +79,9 @@ func (g *generator) change(was *farm.Config) *farm.Config {
 		cfg.Farms = append(cfg.Farms, f)
 	case what == 5: // maintenance of one farm, which keeps the rest
 		cfg.Farms[at] = cfg.Farms[at].Clone()
-		for i := range cfg.Farms[at].HTTP.Services[0].Backends {
-			cfg.Farms[at].HTTP.Services[0].Backends[i].Maintenance = []farm.Maintenance{farm.MaintenanceOff, farm.MaintenanceCut}[g.IntN(2)]
+		list := cfg.Farms[at].HTTP.Services[0].Backends
+		for i := range list {
+			list[i].Maintenance = []farm.Maintenance{farm.MaintenanceOff, farm.MaintenanceCut}[g.IntN(2)]
 		}
 	default:
 		cfg.Farms[at] = g.farm(cfg.Farms[at].ID)
