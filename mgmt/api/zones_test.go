@@ -155,3 +155,22 @@ func TestRecordsOfZonesCanBeCountedOnly(t *testing.T) {
 		t.Error(r.raw)
 	}
 }
+
+// The records of a large zone are packed, and are counted as others are.
+func TestRecordsOfLargeZonesAreCounted(t *testing.T) {
+	a := newAppliance(t)
+	a.gslb()
+	var file strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&file, "h%d 60 A 192.0.2.1\n", i)
+	}
+	a.must(200, "POST", "/farms/names/zones/example.com/import", file.String(), "Content-Type", "text/dns")
+	if len(a.config().Farms[0].Global.Zones[0].Packed) == 0 {
+		t.Fatal("the records of the zone are not packed")
+	}
+	for _, query := range []string{"", "?records=count"} {
+		if r := a.must(200, "GET", "/farms/names/zones/example.com"+query, ""); r.at("params.record_count") != 3000.0 {
+			t.Errorf("%q: %v records, want 3000", query, r.at("params.record_count"))
+		}
+	}
+}

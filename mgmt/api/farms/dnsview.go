@@ -120,7 +120,7 @@ func (aboutZone) Table() (string, []validate.Answered) {
 }
 
 func zoneView(z *farm.Zone, of detail) ZoneView {
-	v := ZoneView{Fields: validate.ZoneUpdate.Answer(z), About: aboutZone{ID: z.Name, Keys: keyViews(z), Count: len(z.Records)}}
+	v := ZoneView{Fields: validate.ZoneUpdate.Answer(z), About: aboutZone{ID: z.Name, Keys: keyViews(z), Count: z.Len()}}
 	if of == everything {
 		v.About.Resources = recordViews(z)
 	}
