@@ -78,16 +78,25 @@ async function tagged(call: Promise<Answer<unknown>>) {
 /** Until when a change is on trial: a time in which somebody confirms it, or conditions that must hold. */
 export type Trial = { confirm?: string; guard?: string };
 
-/** Makes the change; one on trial goes back by itself. It gives the revision that is the newest then. */
-export async function applyChange(change: Change, trial: Trial, match?: string, force = false): Promise<number> {
-  const { tag } = await tagged(
+/** Makes the change; one on trial goes back by itself. It gives the revision that is the newest then, and the warnings that came with it. */
+export async function applyChange(change: Change, trial: Trial, match?: string, force = false): Promise<{ revision: number; warnings: string[] }> {
+  const { answer, tag } = await tagged(
     change.send({ ...trial, ...forcing(force) }, match).then((answer) => {
       if (answer.response.ok) noteWrite(change.parts, answer.response);
       return answer;
     }),
   );
-  return Number(/^"(\d+)"$/.exec(tag ?? '')?.[1]);
+  return { revision: Number(/^"(\d+)"$/.exec(tag ?? '')?.[1]), warnings: warningsOf(answer) };
 }
+
+/** The warnings of an answer: that of an object has them in one text, that of a transaction as a list. */
+function warningsOf(answer: unknown): string[] {
+  const { warning, params } = (answer ?? {}) as { warning?: string; params?: { warnings?: string[] | null } };
+  return [...(warning ? warning.split('; ') : []), ...(Array.isArray(params?.warnings) ? params.warnings : [])];
+}
+
+/** Warnings that the preview could not know, e.g. that a health check cannot run here. */
+export const unforeseen = (warnings: string[], previewed: string[]) => warnings.filter((w) => !previewed.some((p) => p.includes(w)));
 
 export function call(method: string, parts: (string | number)[], sent?: object): string {
   const data = sent ? ` -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(sent))}` : '';

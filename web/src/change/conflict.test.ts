@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { forgetTags, noteTag, tagOf } from '../api/tags';
-import { applyChange, isConflict, tryChange, write } from './change';
+import { applyChange, isConflict, tryChange, unforeseen, write } from './change';
 
 vi.stubGlobal('location', { origin: 'https://appliance' });
 
@@ -28,7 +28,7 @@ describe('a change of what a page shows', () => {
     shown('"7.a"');
     const change = write('x', 'x', 'DELETE', ['farms', 'shop', 'addheader', 0]);
     const tried = await tryChange(change);
-    expect([tried.changed, tried.diff, await applyChange(change, {}, tried.match)]).toEqual([false, 'of 7', 8]);
+    expect([tried.changed, tried.diff, (await applyChange(change, {}, tried.match)).revision]).toEqual([false, 'of 7', 8]);
     expect(sent).toEqual(['DELETE ?dry_run=true "7.a"', 'DELETE  "7.a"']);
     expect(tagOf(['farms', 'shop'])).toBe('"8.0"');
   });
@@ -45,4 +45,14 @@ describe('a change of what a page shows', () => {
     const error: unknown = await applyChange(change, {}, tried.match).catch((e: unknown) => e);
     expect([isConflict(error), revision]).toEqual([true, 8]);
   });
+});
+
+describe('what is saved but cannot work', () => {
+  const answering = (answer: object) => ({ ...write('x', 'x', 'PUT', ['farms', 'shop']), send: async () => ({ data: answer, response: new Response(null, { headers: { ETag: '"8"' } }) }) as never });
+  it('is in the answer about an object, and in that of a transaction', async () => {
+    expect(await applyChange(answering({ warning: 'a cannot work; b neither' }), {})).toEqual({ revision: 8, warnings: ['a cannot work', 'b neither'] });
+    expect((await applyChange(answering({ params: { warnings: ['farm "shop": c'] } }), {})).warnings).toEqual(['farm "shop": c']);
+    expect((await applyChange(answering({ params: {} }), {})).warnings).toEqual([]);
+  });
+  it('is said after a change unless the preview said it', () => expect(unforeseen(['a', 'b'], ['farm "shop": a'])).toEqual(['b']));
 });

@@ -4,8 +4,8 @@ import { useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMay } from '../session/may';
 import { Problem } from '../ui/problem';
-import { done } from '../ui/notify';
-import { applyChange, forced, isConflict, isForceable, tryChange, type Change, type Trial } from './change';
+import { done, warned } from '../ui/notify';
+import { applyChange, forced, isConflict, isForceable, tryChange, unforeseen, type Change, type Trial } from './change';
 import { Diff } from './diff';
 import { TrialInput } from './trial';
 import { offerUndo } from './undo';
@@ -29,11 +29,13 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
       again();
       void trial.refetch();
     },
-    onSuccess: (revision) => {
+    onSuccess: ({ revision, warnings }) => {
       const message = t(on.guard ? 'change.done_guarded' : on.confirm ? 'change.done_unconfirmed' : 'change.done', { what: change.title });
       const goesBack = change.says === undefined && !change.beside && trial.data?.diff && !on.confirm && !on.guard && may('history.rollback');
       if (goesBack && revision > 1) offerUndo(message, revision, again);
       else done(message);
+      const unknown = unforeseen(warnings, trial.data?.warnings ?? []);
+      if (unknown.length > 0) warned(unknown.join('; '));
       close();
       after?.();
       again();

@@ -7,6 +7,11 @@ export function done(message: string) {
   notifications.show({ message, color: 'green', closeButtonProps: { 'aria-label': i18next.t('palette.close') } });
 }
 
+/** Says what was saved but cannot work, in the appliance's words, until it is read. */
+export function warned(message: string) {
+  notifications.show({ message, color: 'orange', autoClose: false, closeButtonProps: { 'aria-label': i18next.t('palette.close') } });
+}
+
 /** Says why something was refused, in the appliance's words, until it is read. */
 export function failed(error: unknown) {
   notifications.show({
