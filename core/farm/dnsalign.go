@@ -4,9 +4,9 @@ package farm
 // other.
 type RecordRun struct{ Old, New, Length int }
 
-// AlignRecords returns the runs of equal records of two lists in their order. What both
-// begin and end with is always found. Other records are found again by their numbers, which
-// rise in a zone: where they do not, runs may be missed, but what is in one is equal.
+// AlignRecords returns the runs of equal records of two lists in their order. It always
+// finds the common beginning and end. In between it follows the numbers of records, which
+// rise in a zone. If they do not rise, runs may be missing, but each one returned is right.
 func AlignRecords(old, now []Record) (runs []RecordRun) {
 	begin := equalRecords(old, now)
 	end := 0

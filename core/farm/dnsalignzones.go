@@ -1,7 +1,7 @@
 package farm
 
-// AlignZones is AlignRecords of the records of two zones. Runs that both share are not
-// unpacked, so that it costs as much as what differs.
+// AlignZones is AlignRecords of the records of two zones. It does not unpack runs that both
+// share, so its cost depends on the difference only.
 func AlignZones(old, now *Zone) (runs []RecordRun) {
 	if len(old.Packed) == 0 && len(now.Packed) == 0 {
 		return AlignRecords(old.Records, now.Records)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Edits of the records of a zone. One of a packed zone packs one run anew, and leaves all
-// others as they are.
+// Edits of the records of a zone. An edit of a packed zone replaces one run and keeps all
+// others.
 
 // SetRecords makes a list the records of the zone, not packed.
 func (z *Zone) SetRecords(list []Record) { z.Records, z.Packed, z.facts = list, nil, nil }
@@ -82,8 +82,8 @@ func (z *Zone) Unpack() {
 	}
 }
 
-// Pack packs the records of a zone with many, and unpacks those of one with few. Where they
-// are those of was, nil for none, the zone shares its runs.
+// Pack packs the records of a large zone and unpacks those of a small one. The zone shares
+// the runs of was, which may be nil, where their records are equal.
 func (z *Zone) Pack(was *Zone) {
 	n := z.Len()
 	switch {
@@ -94,8 +94,8 @@ func (z *Zone) Pack(was *Zone) {
 	}
 }
 
-// repacked returns the runs of records: those of a zone before whose records follow each
-// other here as well, and fresh ones between them.
+// repacked packs records into runs. It reuses the runs of was whose records are consecutive
+// here, and makes new ones for the records between them.
 func repacked(was *Zone, records []Record) (out []*Run) {
 	if was == nil || len(was.Packed) == 0 {
 		return runsOf(records)

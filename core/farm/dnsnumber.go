@@ -96,7 +96,8 @@ func (z *Zone) soaSerial() uint32 {
 
 // answersAs reports whether both zones give the same answers.
 func (z *Zone) answersAs(o *Zone) bool {
-	return z.Name == o.Name && z.NameServer == o.NameServer && z.TTL == o.TTL && z.Signing == o.Signing && slices.EqualFunc(z.Keys, o.Keys, sameKey) && z.sameAnswers(o)
+	return z.Name == o.Name && z.NameServer == o.NameServer && z.TTL == o.TTL && z.Signing == o.Signing &&
+		slices.EqualFunc(z.Keys, o.Keys, sameKey) && z.sameAnswers(o)
 }
 
 // sameAnswers reports whether both zones have the same records in the same order, regardless
@@ -110,7 +111,8 @@ func (z *Zone) sameAnswers(o *Zone) bool {
 	for _, run := range append(AlignZones(o, z), RecordRun{n, n, 0}) {
 		if run.Old != run.New { // other positions: the next records tell in nearly all cases
 			next := min(n, max(run.Old, run.New)+1)
-			return slices.EqualFunc(z.Slice(i, next), o.Slice(i, next), sameAnswer) && slices.EqualFunc(z.Unpacked(), o.Unpacked(), sameAnswer)
+			return slices.EqualFunc(z.Slice(i, next), o.Slice(i, next), sameAnswer) &&
+				slices.EqualFunc(z.Unpacked(), o.Unpacked(), sameAnswer)
 		}
 		if !slices.EqualFunc(o.Slice(i, run.Old), z.Slice(j, run.New), sameAnswer) {
 			return false
@@ -203,7 +205,8 @@ func (z *Zone) numbersOf(records []*Record) map[string][]uint32 {
 	return numbersIn(z.All(), records)
 }
 
-// numbersIn returns the numbers of those of some records that have the names of others.
+// numbersIn returns the numbers of some records by their keys, as far as one of others has
+// the same name.
 func numbersIn(some iter.Seq2[int, Record], others []*Record) map[string][]uint32 {
 	names := make(map[string]bool, len(others))
 	for _, r := range others {

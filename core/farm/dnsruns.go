@@ -34,7 +34,7 @@ func ReadRun(text string) (*Run, bool) {
 // Len returns the number of its records.
 func (r *Run) Len() int { return r.count }
 
-// SetRuns makes the records of some runs those of the zone.
+// SetRuns replaces the records of the zone by those of runs.
 func (z *Zone) SetRuns(runs []*Run) {
 	z.takeRuns(runs)
 	z.Pack(nil)
@@ -76,8 +76,8 @@ func (z *Zone) factsAt(k int) *Run {
 	return factsOf(z.Packed[k], list)
 }
 
-// setRuns replaces runs[from:to] of a packed zone. The lists are new ones: others may share
-// those of before.
+// setRuns replaces runs[from:to] of a packed zone. It makes new lists, because other zones
+// may share the previous ones.
 func (z *Zone) setRuns(from, to int, runs ...*Run) {
 	facts := make([]*Run, 0, len(z.Packed)+len(runs)-(to-from))
 	for k := range from {

@@ -207,7 +207,7 @@ func TestANameIsFoundHoweverItIsWritten(t *testing.T) {
 	}
 }
 
-// Most runs are not read for a name they do not have.
+// A search for a name skips most runs that lack it.
 func TestASearchReadsFewRuns(t *testing.T) {
 	list := make([]farm.Record, 200*farm.PackedRun)
 	for i := range list {
@@ -298,7 +298,7 @@ func TestAFewChangesReadFewRecords(t *testing.T) {
 	}
 }
 
-// The numbers and the serial of a packed zone are those of the same zone that is not packed.
+// A packed zone gets the same numbers and serial as an unpacked one.
 func TestPackedRecordsAreNumberedAsAList(t *testing.T) {
 	random := rand.New(rand.NewPCG(13, 14))
 	for range 40 {

@@ -5,13 +5,12 @@ import (
 	"math"
 )
 
-// PackedRun is how many records a packed run has at most.
+// PackedRun is the maximum number of records in a packed run.
 const PackedRun = 1024
 
-// AppendPacked appends records in packed form, of which Zone.Packed consists. Each record
-// is its ID and its TTL as uvarints (encoding/binary), then its type, name, data and
-// comment, each as the uvarint of its length and its bytes. It takes about a quarter of
-// the memory of a Record, and no pointer.
+// AppendPacked appends records in the packed form of Zone.Packed: the ID and the TTL as
+// uvarints (encoding/binary), then type, name, data and comment, each as the uvarint of its
+// length and its bytes. It needs about a quarter of the memory of a Record and no pointers.
 func AppendPacked(b []byte, records []Record) []byte {
 	for i := range records {
 		r := &records[i]

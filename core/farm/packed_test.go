@@ -62,8 +62,7 @@ func TestARunThatIsCutOrTooLongIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzUnpack feeds its input as a packed run: whatever is taken is the same when it is
-// packed again.
+// FuzzUnpack expects equal records after another round of packing.
 func FuzzUnpack(f *testing.F) {
 	f.Add(string(farm.AppendPacked(nil, packedRecords()[:3])))
 	f.Add("\x01\x00\x01A\x00\x00\x00")
@@ -80,7 +79,7 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// CountPacked agrees with Unpack, whatever the run is.
+// CountPacked and Unpack agree about every input.
 func TestCountPackedAgreesWithUnpack(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 3))
 	for range 2000 {

@@ -23,10 +23,9 @@ func IsHostName(pattern string) bool {
 	return pattern != "" && !strings.ContainsRune(`.-:\`, rune(pattern[len(pattern)-1]))
 }
 
-// HostPattern returns the regex to which a pattern of a service for hosts amounts. A name
-// matches the whole host. Hosts are compared without the dot that may end them, so a dot
-// at the end of a name ("www.example.com.", "www.example.com.:8443") or of a pattern
-// ("\.$") is left out: it would never match.
+// HostPattern returns the regex for a host pattern of a service. A name matches the whole
+// host. Hosts are compared without a final dot. A final dot of a name ("www.example.com.",
+// "www.example.com.:8443") or of a pattern ("\.$") would never match, so it is removed.
 func HostPattern(pattern string) string {
 	if IsHostName(pattern) {
 		name, port, has := strings.Cut(pattern, ":")

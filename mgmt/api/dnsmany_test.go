@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Records of a zone with many are changed as those of a small one.
+// Changes of records work the same in large and small zones.
 func TestRecordsAmongManyAreChanged(t *testing.T) {
 	a := zoned(t)
 	var file strings.Builder

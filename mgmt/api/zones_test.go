@@ -119,8 +119,7 @@ func TestACreatedZoneTellsItsSerial(t *testing.T) {
 	a.must(200, "GET", "/farms/names/zones/new.example", "").want(t, "params.serial", 3000000000)
 }
 
-// Records can be left out of zones: what is left is their number, which a response with
-// records has as well.
+// Clients can request the number of records without the records.
 func TestRecordsOfZonesCanBeCountedOnly(t *testing.T) {
 	a := newAppliance(t)
 	a.gslb()

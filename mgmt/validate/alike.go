@@ -9,9 +9,9 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// isAlike reports whether a configuration differs from that of the verdict in nothing that
-// concerns more than one farm: no rule between farms, about checks or about the machine
-// can be broken then, and the warnings about those are the same. at is what Align found.
+// isAlike reports whether all differences to the configuration of the verdict concern single
+// farms. The results of the rules between farms, about checks and about the machine are then
+// the same. at is the result of Align.
 func (v *verdict) isAlike(cfg *farm.Config, at []int32) bool {
 	if !v.whole || len(v.farms) != len(cfg.Farms) || !reflect.DeepEqual(v.system, cfg.System) || !reflect.DeepEqual(v.checks, cfg.Checks) {
 		return false

@@ -8,9 +8,9 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// nameSet holds the names that several records of a zone have, and one in 16 of the others:
-// the state of a million names takes 300 bytes each, and most names have one record. Its nil
-// value holds all names.
+// nameSet holds the names that several records of a zone have. It also contains one in 16 of
+// the other names, because it is a set of hashes. The state of a name takes 300 bytes, and
+// most names have a single record. The nil set holds all names.
 type nameSet struct {
 	seed  maphash.Seed
 	again []uint64 // a bit for each hash, a power of two of them

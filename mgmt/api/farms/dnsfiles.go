@@ -147,8 +147,8 @@ func namedAs(z *farm.Zone, list []farm.Record) iter.Seq2[int, farm.Record] {
 	return z.MayBeNamed(names...)
 }
 
-// brokenRules returns the violations of record rules by a zone, of which the last records
-// come from a file with these lines. was is the zone before they were added, or nil.
+// brokenRules returns the violations of record rules by a zone whose last records come from
+// these lines of a file. was is the zone before their addition, or nil.
 func brokenRules(f *farm.Farm, was, z *farm.Zone, lines []int) (out []zonefile.Problem) {
 	first := z.Len() - len(lines)
 	validate.CheckEdited(f, was, z, func(i int, err validate.Error) bool {

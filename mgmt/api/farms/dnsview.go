@@ -127,7 +127,7 @@ func zoneView(z *farm.Zone, of detail) ZoneView {
 	return v
 }
 
-// detail is how much a response says of zones.
+// detail is the detail in which a response describes zones.
 type detail int
 
 const (

@@ -130,8 +130,8 @@ func (s *Resource) downloadBackup(c *rest.Call) (rest.Streamed, error) {
 	return rest.Download(f, size, name+".tar.gz"), nil
 }
 
-// mayRead refuses an archive with credentials of rules and checks to callers from whom
-// these are hidden. An archive encrypted with another user's passphrase reveals nothing to
+// mayRead refuses an archive with credentials of rules and checks if the API hides these
+// from the caller. An archive encrypted with another user's passphrase reveals nothing to
 // the caller.
 func mayRead(c *rest.Call, v backup.View) error {
 	if c.Veil() == (validate.Veil{}) || v.Manifest.Encrypted && !c.By.May(rbac.BackupCreate) {
