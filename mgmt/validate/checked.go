@@ -3,6 +3,7 @@ package validate
 import (
 	"net/netip"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -15,6 +16,7 @@ import (
 type Checked struct {
 	Rules Rules
 	last  atomic.Pointer[verdict]
+	first sync.Mutex // held by a check until there is a verdict
 }
 
 // verdict holds the results for a valid configuration.
@@ -45,6 +47,10 @@ func (c *Checked) Unfinished(cfg *farm.Config) ([]Error, error) {
 }
 
 func (c *Checked) check(rules Rules, cfg *farm.Config) ([]Error, error) {
+	if c.last.Load() == nil { // a second check waits for what the first one finds out
+		c.first.Lock()
+		defer c.first.Unlock()
+	}
 	local, before := rules.local(), c.last.Load()
 	if before == nil || !slices.Equal(before.local, local) {
 		before = &verdict{}

@@ -4,13 +4,46 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
+
+// A change during the first check of a large zone does not check all of it, too.
+func TestTheFirstCheckIsMadeOnce(t *testing.T) {
+	z := farm.Zone{ID: 1, Name: "big.example"}
+	for i := range 30_000 {
+		z.Records = append(z.Records, farm.Record{ID: uint32(i + 1), Name: fmt.Sprint("h", i), Type: "A", Data: "192.0.2.1"})
+	}
+	z.Pack(nil)
+	cfg := &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "names", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("192.0.2.53"), VPort: 53, Global: &farm.GSLB{Zones: []farm.Zone{z}}}}}
+	next := cfg.Clone()
+	next.Farms[0].Global.Zones[0].Append(farm.Record{ID: 30_001, Name: "new", Type: "A", Data: "192.0.2.1"})
+	allocations := func(configs ...*farm.Config) uint64 {
+		var checked validate.Checked
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var wait sync.WaitGroup
+		for _, cfg := range configs {
+			wait.Go(func() {
+				if _, err := checked.Config(cfg); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		runtime.ReadMemStats(&after)
+		return after.Mallocs - before.Mallocs
+	}
+	if one, both := allocations(cfg), allocations(cfg, next); both > one*3/2 {
+		t.Errorf("%d allocations for two checks at once, %d for one", both, one)
+	}
+}
 
 // Records among many others break the rules that they break alone.
 func TestRecordsAmongManyAreJudgedAsAlone(t *testing.T) {
