@@ -158,6 +158,7 @@ task('the timeline and the history go back page by page', async (page) => {
   await button(page, 'Older').waitFor({ state: 'detached' });
   await visit(page, 'history');
   await button(page, 'Older revisions').click();
+  await page.locator('table[aria-rowcount="201"]').waitFor();
   await button(page, 'Older revisions').click();
   await button(page, 'Older revisions').waitFor({ state: 'detached' });
   await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));

@@ -19,7 +19,8 @@ export function useLive(on: boolean) {
     if (!on) return;
     const listener = new Listener(
       (keys) => {
-        for (const queryKey of keys) void client.invalidateQueries({ queryKey });
+        // A second request for the history would cancel that for its next page.
+        for (const queryKey of keys) void client.invalidateQueries({ queryKey }, { cancelRefetch: queryKey[0] !== 'history' });
       },
       () => void client.invalidateQueries({ predicate: (query) => query.state.status === 'error' }),
     );
