@@ -35,9 +35,10 @@ func (r *running) listen(l net.Listener) {
 	}
 	before := r.network
 	srv := r.server.httpServer()
+	srv.TLSConfig = r.config
 	r.network = srv
 	go func() {
-		err := srv.Serve(newSecured(gated(l), r.config))
+		err := srv.ServeTLS(gated(l), "", "")
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.network == srv { // otherwise it was stopped on purpose

@@ -94,26 +94,25 @@ func TestServeOnTheLocalSocketAndOverTLS(t *testing.T) {
 	}
 }
 
-// A browser at an address that cannot be parsed gets to a page of the GUI. Other clients
-// and other methods get a plain 400.
-func TestAMalformedAddressOfThePagesLeadsToThem(t *testing.T) {
-	_, address, _, _ := serve(t, newAppliance(t))
-	for request, want := range map[string]string{
-		"GET /gui/farms/%E0%A4%A":     "302 Found",
-		"GET /gui/%":                  "302 Found",
-		"GET /gui/farms/%E0%A4":       "401 ", // without pages
-		"GET /api/v4.0/farms/%E0%A4%": "400 Bad Request",
-		"POST /gui/farms/%E0%A4%A":    "400 Bad Request",
+// Cookies and headers depend on whether a request came over TLS (http.Request.TLS).
+func TestRequestsOverTLSAreMarkedAsSuch(t *testing.T) {
+	socket, address, _, _ := serve(t, newAppliance(t))
+	for base, c := range map[string]struct {
+		over *http.Transport
+		want string
+	}{
+		"https://" + address: {&http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, "max-age=31536000"},
+		"http://local":       {&http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return net.Dial("unix", socket) }}, ""},
 	} {
-		c, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
+		defer c.over.CloseIdleConnections()
+		r, _ := http.NewRequest(http.MethodGet, base+api.Base+"/farms", nil)
+		resp, err := c.over.RoundTrip(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		io.WriteString(c, request+" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
-		answer, err := io.ReadAll(c)
-		c.Close()
-		if text := string(answer); err != nil || !strings.HasPrefix(text, "HTTP/1.1 "+want) || strings.Contains(text, "\r\nLocation: /gui/no-such-page\r\n") != strings.HasPrefix(want, "302") {
-			t.Errorf("%s: %v %q", request, err, text)
+		resp.Body.Close()
+		if got := resp.Header.Get("Strict-Transport-Security"); got != c.want {
+			t.Errorf("%s: got Strict-Transport-Security %q, want %q", base, got, c.want)
 		}
 	}
 }
