@@ -218,13 +218,31 @@ func withPacked(f *farm.Farm, zones [][]run, texts func(zone int, of []run) []st
 	return &out
 }
 
+// digestMark begins the digest of a run in a head. No UTF-8 text has this byte, so no name or
+// comment of a configuration can be taken for a digest.
+const (
+	digestMark = "\xff"
+	digestSize = len(digestMark) + sha256.Size
+)
+
+// text returns the digest as it stands in a head.
+func (d digest) text() string { return digestMark + string(d[:]) }
+
+// digestOf is the inverse of text.
+func digestOf(text string) (d digest, ok bool) {
+	if len(text) != digestSize || text[:len(digestMark)] != digestMark {
+		return d, false
+	}
+	return digest([]byte(text[len(digestMark):])), true
+}
+
 // headOf returns f with the digests of the runs in place of these. Its encoding is what
 // follow has of a farm, and its digest is that of the farm: it stands for all of its bytes.
 func headOf(f *farm.Farm, zones [][]run) *farm.Farm {
 	return withPacked(f, zones, func(_ int, of []run) []string {
 		texts := make([]string, len(of))
 		for i := range of {
-			texts[i] = string(of[i].digest[:])
+			texts[i] = of[i].digest.text()
 		}
 		return texts
 	})
@@ -274,10 +292,10 @@ func unfold(encoded []byte, runs [][]run, texts [][]byte) (all [][]byte, err err
 	for b := encoded; len(b) > 0 && len(texts) > 0; {
 		major, n, rest := head(b)
 		if major == 2 || major == 3 {
-			if major == 3 && n == sha256.Size && string(rest[:n]) == string(sums[0].digest[:]) {
+			if major == 3 && n == uint64(digestSize) && string(rest[:n]) == sums[0].digest.text() {
 				at := len(encoded) - len(b)
 				all = append(all, encoded[from:at:at], textHead(len(texts[0])), texts[0])
-				from = len(encoded) - len(rest) + sha256.Size
+				from = len(encoded) - len(rest) + digestSize
 				sums, texts = sums[1:], texts[1:]
 			}
 			rest = rest[n:]
@@ -354,10 +372,10 @@ func (e *entry) resolve(base *entry, fresh [][]byte) error {
 		z := &e.farm.Global.Zones[i]
 		e.runs[i] = make([]run, len(z.Packed))
 		for j, name := range z.Packed {
-			if len(name) != sha256.Size {
-				return fmt.Errorf("zone %q: a digest of %d bytes", z.Name, len(name))
+			d, is := digestOf(name)
+			if !is {
+				return fmt.Errorf("zone %q: %d bytes are no digest", z.Name, len(name))
 			}
-			d := digest([]byte(name))
 			of, is := known[d]
 			if !is {
 				return fmt.Errorf("zone %q: packed run %d is not here", z.Name, j)

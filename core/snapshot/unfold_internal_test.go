@@ -82,3 +82,27 @@ func TestShortRunsBecomePartOfTheNextOne(t *testing.T) {
 		t.Errorf("got the runs %+v, of which %+v are missing; want one of 40 records, which is missing", d.runs, d.missing)
 	}
 }
+
+// Whoever writes a record can compute the digests of runs.
+func TestNoTextIsTakenForADigest(t *testing.T) {
+	f := largeFarm(1, 1025)
+	e, err := new(Writer).entry(0, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := e.runs[1][0].digest
+	f.Global.Zones[0].Records[0].Comment = string(d[:])
+	b, err := Encode(1, &farm.Config{Farms: []farm.Farm{*f}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, cfg, err := Decode(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range f.Global.Zones {
+		if got, want := cfg.Farms[0].Global.Zones[i].Unpacked(), f.Global.Zones[i].Records; !slices.Equal(got, want) {
+			t.Errorf("zone %d: got %d records, the first with comment %q, want %d", i, len(got), got[0].Comment, len(want))
+		}
+	}
+}
