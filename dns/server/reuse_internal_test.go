@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/farm/changetest"
 	"github.com/sluicelb/sluice/core/geoip"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/stats"
@@ -29,10 +30,6 @@ func nameFarm(r *rand.Rand, id uint32) farm.Farm {
 	s := farm.DNSService{ID: id, Name: "s", Backends: []farm.Backend{{ID: id*10 + uint32(r.IntN(3)), Addr: netip.MustParseAddr("192.0.2.1"), Port: uint16(80 + r.IntN(3))}}}
 	return farm.Farm{ID: id, Name: fmt.Sprint("names", id), Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("192.0.2.9"), VPort: 53, Stopped: r.IntN(4) == 0,
 		Global: &farm.GSLB{Zones: []farm.Zone{z}, Services: []farm.DNSService{s}}}
-}
-
-func site(r *rand.Rand, id uint32) farm.Farm {
-	return farm.Farm{ID: id, Name: fmt.Sprint("site", r.IntN(9)), Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{}}
 }
 
 func describe(t *table) (out []string) {
@@ -62,29 +59,10 @@ func (e *Engine) take(t *testing.T, generation uint64, cfg *farm.Config) *table 
 
 // A table is reused while all gslb farms stay. It must be the table of the configuration.
 func TestReusedTablesAreThoseOfTheConfiguration(t *testing.T) {
-	r := rand.New(rand.NewPCG(64, 2))
 	e := reusingEngine(t)
-	cfg := &farm.Config{Farms: []farm.Farm{site(r, 1), nameFarm(r, 2), site(r, 3), nameFarm(r, 4)}}
 	reused := 0
-	for generation := range uint64(300) {
-		next := &farm.Config{Farms: slices.Clone(cfg.Farms)}
-		switch at := r.IntN(len(next.Farms)); r.IntN(6) {
-		case 0:
-			next.Farms[at] = nameFarm(r, next.Farms[at].ID)
-		case 1:
-			next.Farms[at].Stopped = !next.Farms[at].Stopped
-		case 2:
-			next.Farms = slices.Insert(next.Farms, at, nameFarm(r, 10+uint32(generation)))
-		case 3:
-			if len(next.Farms) > 4 {
-				next.Farms = slices.Delete(next.Farms, at, at+1)
-			}
-		case 4:
-			next.Farms[0], next.Farms[at] = next.Farms[at], next.Farms[0]
-		default:
-			next.Farms[at] = site(r, next.Farms[at].ID)
-		}
-		cfg = next
+	for i, cfg := range changetest.Mixed(2, 300, nameFarm) {
+		generation := uint64(i)
 		got := e.take(t, generation+1, cfg)
 		want, _ := e.compile(generation+1, cfg)
 		if !slices.Equal(describe(got), describe(want)) || got.generation != generation+1 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/farm/changetest"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/marks"
 )
@@ -21,10 +22,6 @@ func relay(r *rand.Rand, id uint32) farm.Farm {
 	l.ID, l.DataPath, l.Ports = id, farm.DataPathUserspace, []farm.PortRange{{First: uint16(id), Last: uint16(id)}}
 	l.Backends = []farm.Backend{{ID: id*10 + uint32(r.IntN(3)), Addr: netip.MustParseAddr("192.0.2.1"), Port: uint16(80 + r.IntN(3))}}
 	return farm.Farm{ID: id, Name: fmt.Sprint("relay", id), Profile: farm.ProfileL4, VIP: netip.MustParseAddr("192.0.2.9"), Stopped: r.IntN(4) == 0, L4: l}
-}
-
-func site(r *rand.Rand, id uint32) farm.Farm {
-	return farm.Farm{ID: id, Name: fmt.Sprint("site", r.IntN(9)), Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{}}
 }
 
 func describe(t *table) (out []string) {
@@ -59,29 +56,10 @@ func (e *Engine) take(generation uint64, cfg *farm.Config) *table {
 
 // A table is reused while all l4xnat farms stay. It must be the table of the configuration.
 func TestReusedTablesAreThoseOfTheConfiguration(t *testing.T) {
-	r := rand.New(rand.NewPCG(64, 2))
 	e := reusingEngine(t)
-	cfg := &farm.Config{Farms: []farm.Farm{site(r, 1), relay(r, 2), site(r, 3), relay(r, 4)}}
 	reused := 0
-	for generation := range uint64(300) {
-		next := &farm.Config{Farms: slices.Clone(cfg.Farms)}
-		switch at := r.IntN(len(next.Farms)); r.IntN(6) {
-		case 0:
-			next.Farms[at] = relay(r, next.Farms[at].ID)
-		case 1:
-			next.Farms[at].Stopped = !next.Farms[at].Stopped
-		case 2:
-			next.Farms = slices.Insert(next.Farms, at, relay(r, 10+uint32(generation)))
-		case 3:
-			if len(next.Farms) > 4 {
-				next.Farms = slices.Delete(next.Farms, at, at+1)
-			}
-		case 4:
-			next.Farms[0], next.Farms[at] = next.Farms[at], next.Farms[0]
-		default:
-			next.Farms[at] = site(r, next.Farms[at].ID)
-		}
-		cfg = next
+	for i, cfg := range changetest.Mixed(2, 300, relay) {
+		generation := uint64(i)
 		got := e.take(generation+1, cfg)
 		want, _ := e.compile(generation+1, cfg, nil)
 		if !slices.Equal(describe(got), describe(want)) || got.generation != generation+1 {

@@ -26,6 +26,37 @@ func Configs(seed uint64, n int) []*farm.Config {
 	return list
 }
 
+// Mixed returns n configurations of farms made by own and of http farms without services,
+// each with a random change of the previous one.
+func Mixed(seed uint64, n int, own func(r *rand.Rand, id uint32) farm.Farm) []*farm.Config {
+	r := rand.New(rand.NewPCG(seed, 64))
+	site := func(id uint32) farm.Farm {
+		return farm.Farm{ID: id, Name: fmt.Sprint("site", r.IntN(9)), Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{}}
+	}
+	list := []*farm.Config{{Farms: []farm.Farm{site(1), own(r, 2), site(3), own(r, 4)}}}
+	for len(list) < n {
+		next := &farm.Config{Farms: slices.Clone(list[len(list)-1].Farms)}
+		switch at := r.IntN(len(next.Farms)); r.IntN(6) {
+		case 0:
+			next.Farms[at] = own(r, next.Farms[at].ID)
+		case 1:
+			next.Farms[at].Stopped = !next.Farms[at].Stopped
+		case 2:
+			next.Farms = slices.Insert(next.Farms, at, own(r, 10+uint32(len(list))))
+		case 3:
+			if len(next.Farms) > 4 {
+				next.Farms = slices.Delete(next.Farms, at, at+1)
+			}
+		case 4:
+			next.Farms[0], next.Farms[at] = next.Farms[at], next.Farms[0]
+		default:
+			next.Farms[at] = site(next.Farms[at].ID)
+		}
+		list = append(list, next)
+	}
+	return list
+}
+
 type generator struct {
 	*rand.Rand
 	last uint32 // ID
