@@ -41,7 +41,7 @@ func (l *lookout) until(ctx context.Context, records []txt) (missing string, err
 		if failure == nil {
 			return "", nil
 		}
-		if err == nil || ctx.Err() == nil { // an attempt that the deadline ends shows nothing new
+		if err == nil || !over(ctx) { // an attempt that the deadline ends shows nothing new
 			missing, err = record, failure
 		}
 		select {
@@ -50,6 +50,13 @@ func (l *lookout) until(ctx context.Context, records []txt) (missing string, err
 		case <-time.After(lookPause):
 		}
 	}
+}
+
+// over reports whether ctx has ended or its deadline has passed. Connections time out at the
+// deadline, which may be noticed before the end of ctx.
+func over(ctx context.Context) bool {
+	deadline, has := ctx.Deadline()
+	return ctx.Err() != nil || has && !time.Now().Before(deadline)
 }
 
 func (l *lookout) all(ctx context.Context, records []txt) (missing string, err error) {
