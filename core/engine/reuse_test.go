@@ -27,7 +27,8 @@ func TestChangedLooksAtFarmsOfItsKindOnly(t *testing.T) {
 		"one becomes another":    {[]farm.Farm{a}, []farm.Farm{other(1)}, true},
 		"another becomes of its": {[]farm.Farm{other(1)}, []farm.Farm{a}, true},
 	} {
-		if got := engine.Changed(&farm.Config{Farms: c.now}, c.before, func(f *farm.Farm) bool { return f.L4 != nil }); got != c.want {
+		is := func(f *farm.Farm) bool { return f.L4 != nil }
+		if got := engine.Changed(&farm.Config{Farms: c.now}, c.before, is); got != c.want {
 			t.Errorf("%s: got %t, want %t", name, got, c.want)
 		}
 	}

@@ -61,8 +61,8 @@ func (z *Zone) OfType(types ...RecordType) iter.Seq2[int, Record] {
 	}
 }
 
-// MayBeNamed yields all records that have one of the names, however these are written, and
-// others: the caller has to compare.
+// MayBeNamed yields all records with one of the names, in any spelling, and possibly others:
+// the caller has to compare.
 func (z *Zone) MayBeNamed(names ...string) iter.Seq2[int, Record] {
 	hashes := make([]uint64, 0, len(names))
 	for _, name := range names {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// PackFrom is how many records a zone has at least whose records mgmt keeps packed.
+// PackFrom is the minimum number of records of a zone that mgmt keeps packed.
 const PackFrom = PackedRun + 1
 
-// Run is a packed run with a description, so that a search unpacks only the runs that may hold what
-// it looks for. It is immutable and shared by successive versions of a zone.
+// Run is a packed run with a description, so that a search unpacks only runs with possible
+// matches. It is immutable and shared by successive versions of a zone.
 type Run struct {
 	text      string
 	count     int    // of its records
@@ -34,7 +34,7 @@ func ReadRun(text string) (*Run, bool) {
 // Len returns the number of its records.
 func (r *Run) Len() int { return r.count }
 
-// SetRuns replaces the records of the zone by those of runs.
+// SetRuns replaces the records of the zone by the records of runs.
 func (z *Zone) SetRuns(runs []*Run) {
 	z.takeRuns(runs)
 	z.Pack(nil)
@@ -90,7 +90,7 @@ func (z *Zone) setRuns(from, to int, runs ...*Run) {
 	z.takeRuns(facts)
 }
 
-// takeRuns makes runs all the records of the zone.
+// takeRuns replaces all records of the zone by the records of runs.
 func (z *Zone) takeRuns(runs []*Run) {
 	z.Records, z.facts, z.Packed = nil, runs, make([]string, len(runs))
 	for k, f := range runs {

@@ -26,12 +26,12 @@
 // it makes the configuration that was written or is refused. The first snapshot for an
 // engine is whole, and so is the one after a refusal.
 //
-// A farm that changed and has packed records is written as its head: the farm with the
-// SHA-256 of each run in place of the run, behind a byte that no text has, and the runs that
-// its base does not have. The
-// digest of such a farm is that of its head. So a changed record costs both sides the hash
-// of one run and of the list of digests, and yet two farms with one digest are equal: the
-// digest is the root of a hash tree over all records in their order. Where one run ends and
+// A farm that changed and has packed records is written as its head, with the runs that its
+// base does not have. The head has the SHA-256 of each run in its place, behind a byte that
+// is in no configured text. The digest of such a farm is that of its head. So a changed
+// record costs both sides the hash of one run and of the list of digests, and yet two farms
+// with one digest are equal: the digest is the root of a hash tree over all records in their
+// order. Where one run ends and
 // the next one begins is the writer's choice. It keeps no bytes of runs once they are
 // published: another whole snapshot packs the records again.
 //

@@ -39,8 +39,8 @@ func hasPacked(f *farm.Farm) bool {
 	return false
 }
 
-// splitZones returns the runs of the records of each zone: those of a farm before as far as its
-// zones have the same records, and fresh ones. before may be nil.
+// splitZones divides the records of each zone into runs. It reuses runs of before, which may
+// be nil, where the records are the same, and makes fresh ones elsewhere.
 func splitZones(f *farm.Farm, before *entry) (zones [][]run, fresh map[digest][]byte) {
 	zones, fresh = make([][]run, len(f.Global.Zones)), map[digest][]byte{}
 	for i := range f.Global.Zones {
@@ -80,7 +80,7 @@ func splitPacked(was *farm.Zone, runs []run, packed []string, fresh map[digest][
 	return out
 }
 
-// bytesOf returns the bytes of a text, which are not copied and must not be changed.
+// bytesOf returns the memory of a text, which is read-only.
 func bytesOf(text string) []byte { return unsafe.Slice(unsafe.StringData(text), len(text)) }
 
 // zone returns the zone with a name, and the runs of its records. It is expected at a
@@ -102,8 +102,8 @@ func (e *entry) zone(at int, name string) (*farm.Zone, []run) {
 	return &zones[at], e.runs[at]
 }
 
-// splitRecords returns the runs of records: those of old whose records follow each other in
-// records as well, and fresh ones between them.
+// splitRecords divides records into runs. It reuses runs of old whose records are consecutive
+// here, and makes fresh ones between them.
 func splitRecords(old []farm.Record, runs []run, records []farm.Record, fresh map[digest][]byte) []run {
 	equal := farm.AlignRecords(old, records)
 	var d division
@@ -225,7 +225,7 @@ const (
 	digestSize = len(digestMark) + sha256.Size
 )
 
-// text returns the digest as it stands in a head.
+// text returns the form of the digest in a head.
 func (d digest) text() string { return digestMark + string(d[:]) }
 
 // digestOf is the inverse of text.
@@ -308,8 +308,8 @@ func unfold(encoded []byte, runs [][]run, texts [][]byte) (all [][]byte, err err
 	return append(all, encoded[from:]), nil
 }
 
-// identify completes an entry that was decoded from all bytes of a farm: its digest is
-// the one that follow knows it by.
+// identify completes an entry that was decoded from all bytes of a farm. It sets the digest
+// that a later snapshot refers to.
 func (e *entry) identify() error {
 	zones := e.farm.Global.Zones
 	e.runs = make([][]run, len(zones))

@@ -60,7 +60,7 @@ func TestPiecesAreTheEncodingOfTheLibrary(t *testing.T) {
 	}
 }
 
-// A digest that is not in the encoding is an error, not a farm without that run.
+// A digest missing from the encoding is an error.
 func TestEveryDigestMustBeInTheEncoding(t *testing.T) {
 	e, err := new(Writer).entry(0, largeFarm(3000))
 	if err != nil {
@@ -83,7 +83,7 @@ func TestShortRunsBecomePartOfTheNextOne(t *testing.T) {
 	}
 }
 
-// Whoever writes a record can compute the digests of runs.
+// The author of a record can compute the digests of runs.
 func TestNoTextIsTakenForADigest(t *testing.T) {
 	f := largeFarm(1, 1025)
 	e, err := new(Writer).entry(0, f)

@@ -9,13 +9,15 @@ import (
 )
 
 func site(id uint32, backend uint32) farm.Farm {
-	return farm.Farm{ID: id, Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{Services: []farm.Service{{ID: id, Backends: []farm.Backend{{ID: backend}}}}}}
+	service := farm.Service{ID: id, Backends: []farm.Backend{{ID: backend}}}
+	return farm.Farm{ID: id, Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{Services: []farm.Service{service}}}
 }
 
 // Changed farms and kernel farms are in the scope, and the states of all others still hold.
 func TestScopeOfAChange(t *testing.T) {
 	same, gone, changed := site(1, 11), site(2, 12), site(3, 13)
-	kernel := farm.Farm{ID: 4, Profile: farm.ProfileL4, L4: &farm.L4{NAT: farm.NATMasquerade, Backends: []farm.Backend{{ID: 14}}}}
+	kernel := farm.Farm{ID: 4, Profile: farm.ProfileL4}
+	kernel.L4 = &farm.L4{NAT: farm.NATMasquerade, Backends: []farm.Backend{{ID: 14}}}
 	if !kernel.InKernel() {
 		t.Fatal("the farm is not in the kernel")
 	}
@@ -37,7 +39,8 @@ func TestScopeOfAChange(t *testing.T) {
 		t.Errorf("backends: got %v before, %v that hold", before, rest)
 	}
 	whole := farmstate.Whole(&farm.Config{Farms: []farm.Farm{same}})
-	if before, rest := farmstate.OfFarms(&whole, map[uint32]bool{1: true}); !before[1] || len(rest) != 0 || len(whole.Farms) != 1 {
+	before, rest = farmstate.OfFarms(&whole, map[uint32]bool{1: true})
+	if !before[1] || len(rest) != 0 || len(whole.Farms) != 1 {
 		t.Errorf("all: got %v before, %v that hold", before, rest)
 	}
 }

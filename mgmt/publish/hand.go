@@ -47,7 +47,7 @@ func (p *Publisher) handAfter(ctx context.Context, base, generation uint64, cfg 
 	patience := engineTimeout
 	if info, err := file.Stat(); err == nil && info.Size() >= 1<<20 {
 		patience += time.Duration(info.Size()>>20) * timePerMiB
-		ctx = context.WithoutCancel(ctx) // callers expect what a small one takes
+		ctx = context.WithoutCancel(ctx) // the deadlines of callers suit small snapshots
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

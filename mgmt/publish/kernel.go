@@ -27,7 +27,7 @@ const (
 	kernelTime = 25 * time.Second
 	// kernelAskTime bounds a look at what is carried.
 	kernelAskTime = 2 * time.Second
-	// strayAskTime is shorter: who asks also notices the end of the engine.
+	// strayAskTime is shorter, because the caller also has to notice the end of the engine.
 	strayAskTime = 500 * time.Millisecond
 )
 

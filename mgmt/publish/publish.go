@@ -42,7 +42,7 @@ type Opener interface {
 	// Probe returns why Open would be refused, nil if it would not be.
 	Probe(ctx context.Context, key string) error
 	List(ctx context.Context) ([]string, error)
-	// Connection returns a number that grows when netd was started anew.
+	// Connection returns a number that grows with each restart of netd.
 	Connection(ctx context.Context) uint64
 	// Adopt gives back sockets that were opened in an earlier life.
 	Adopt(ctx context.Context, key string, fds []int) error

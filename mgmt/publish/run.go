@@ -24,8 +24,8 @@ const (
 	// stopPause is how long an end of the engine may come before that of mgmt
 	// when both were told to end.
 	stopPause = 500 * time.Millisecond
-	// addressPause is how often is looked whether an address came that farms wait for, whether
-	// kernel farms lost or regained theirs, and whether netd was started anew.
+	// addressPause is the interval of checks for new addresses of waiting farms, for lost or
+	// regained ones of kernel farms, and for a restart of netd.
 	addressPause = 300 * time.Millisecond
 )
 
@@ -78,7 +78,7 @@ func (p *Publisher) serve(ctx context.Context, engine Engine, publications *sync
 	try()
 	p.copyHeld(ctx)
 	netd := p.options.Netd.Connection(ctx)
-	p.regain(ctx) // netd may have been started anew before
+	p.regain(ctx) // from a netd that was restarted before
 	retry, address := time.NewTicker(retryPause), time.NewTicker(addressPause)
 	defer retry.Stop()
 	defer address.Stop()
