@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -235,17 +236,9 @@ func (d *DB) Read(name string, from, to, now time.Time, series ...string) (Point
 	case err != nil:
 		return Points{}, disk.Explain(d.dir, err)
 	}
-	archive := finest(from, now)
+	archive, first, last := rows(from, to, now)
 	r := Resolutions[archive]
-	first, last := r.number(from), r.number(to)
-	if last < first {
-		last = first
-	}
-	if last-first >= int64(r.Rows) {
-		first = last - int64(r.Rows) + 1
-	}
-	first = max(first, 1)
-	values, err := o.file.points(archive, series, first, max(first, last))
+	values, err := o.file.points(archive, series, first, last)
 	if err != nil {
 		return Points{}, disk.Explain(d.dir, err)
 	}
@@ -253,6 +246,34 @@ func (d *DB) Read(name string, from, to, now time.Time, series ...string) (Point
 		values = unended(values)
 	}
 	return Points{Start: r.at(first), Step: r.Step, Values: values}, nil
+}
+
+// Unknown returns the points that Read returns for an object without known values.
+func Unknown(from, to, now time.Time, series int) Points {
+	archive, first, last := rows(from, to, now)
+	r := Resolutions[archive]
+	values := make([][]float64, series)
+	for i := range values {
+		values[i] = slices.Repeat([]float64{math.NaN()}, int(last-first)+1)
+	}
+	if last > first && last == r.number(now) {
+		values = unended(values)
+	}
+	return Points{Start: r.at(first), Step: r.Step, Values: values}
+}
+
+// rows returns the finest archive that covers a period at now, and the numbers of its
+// first and last rows in the period.
+func rows(from, to, now time.Time) (archive int, first, last int64) {
+	archive = finest(from, now)
+	r := Resolutions[archive]
+	first, last = r.number(from), r.number(to)
+	last = max(first, last)
+	if last-first >= int64(r.Rows) {
+		first = last - int64(r.Rows) + 1
+	}
+	first = max(first, 1)
+	return archive, first, max(first, last)
 }
 
 // unended removes the last row if all its values are unknown, because its period has not

@@ -80,6 +80,21 @@ func TestValuesAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
+func TestUnknownHasTheRowsOfAnObjectWithoutValues(t *testing.T) {
+	db := openDB(t, t.TempDir())
+	write(db, noon, 1, func(int) float64 { return 1 }, "other")
+	now := noon.Add(400*24*time.Hour + 7*time.Second)
+	for _, at := range []struct{ from, to time.Time }{
+		{now.Add(-time.Hour), now}, {now.Add(-time.Hour), now.Add(-time.Minute)}, {now.Add(-7 * 24 * time.Hour), now},
+		{now, now}, {now.Add(-900 * 24 * time.Hour), now}, {now, now.Add(-time.Hour)}, {time.Unix(-5, 0), time.Unix(-1, 0)},
+	} {
+		want, got := read(t, db, at.from, at.to, now, "a", "b"), timeseries.Unknown(at.from, at.to, now, 2)
+		if !got.Start.Equal(want.Start) || got.Step != want.Step || len(got.Values) != 2 || shown(got.Values[1]) != shown(want.Values[1]) || shown(got.Values[0]) != shown(want.Values[0]) {
+			t.Errorf("from %v to %v: %v, every %v, %d values; want %v, every %v, %d values", at.from, at.to, got.Start, got.Step, len(got.Values[0]), want.Start, want.Step, len(want.Values[0]))
+		}
+	}
+}
+
 // The current period has no value yet. That is not a gap.
 func TestWhatHasNotEndedIsLeftOut(t *testing.T) {
 	db := openDB(t, t.TempDir())

@@ -3,7 +3,6 @@ package numbers
 import (
 	"errors"
 	"math"
-	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -132,12 +131,12 @@ func item(s recorder.Series, values []float64) SeriesItem {
 	return out
 }
 
-// points reads series of an object. Missing data is neither the caller's error nor an
-// internal one.
+// points reads series of an object. All values of an object without records are unknown,
+// as in the first seconds of a farm.
 func (s *Resource) points(object string, at span, names []string) (timeseries.Points, error) {
 	p, err := s.deps.Numbers.Read(object, at.from, at.to, at.now, names...)
 	if errors.Is(err, timeseries.ErrNone) {
-		return p, &rest.Rejection{Status: http.StatusBadRequest, Message: "there are no numbers of it yet: they are written every 5 seconds", Cause: err}
+		return timeseries.Unknown(at.from, at.to, at.now, len(names)), nil
 	}
 	return p, err
 }

@@ -29,7 +29,8 @@ export function Chart({ title, start, step, lines, before, marks, zoom, write }:
   const place = useRef<HTMLDivElement>(null);
   const dark = useComputedColorScheme('light') === 'dark';
   const first = Date.parse(start) / 1000;
-  const length = lines[0]?.values?.length ?? 0;
+  const known = [...lines, ...before].some((l) => l.values?.some((v) => v !== null));
+  const length = known ? (lines[0]?.values?.length ?? 0) : 0;
   useEffect(() => {
     if (!place.current || width === 0 || length === 0) return;
     const ink = dark ? '#c9c9c9' : '#495057';
