@@ -45,7 +45,7 @@ func (s *side) wake(table string) {
 	}
 	s.awake = table
 	var text strings.Builder
-	for _, other := range []string{ours, hand, handAgain, counting} {
+	for _, other := range []string{ours, hand, handAgain, counting, each, sum} {
 		if other != table {
 			fmt.Fprintf(&text, "add table %s { flags dormant; }\n", other)
 		}
