@@ -19,7 +19,7 @@ import (
 // well: what the newest lost is taken from there, and revisions from any page. The newest
 // configuration that is intact becomes the current one.
 func (s *Store) salvage(file *boltfile.File, why error) error {
-	v := &salvaged{file: file, layout: schemaVersion, parts: map[string]held{}, sequences: map[string]uint64{}}
+	v := &salvaged{file: file, layout: schemaVersion, parts: map[string]held{}, older: map[string]bool{}, sequences: map[string]uint64{}}
 	if !v.collect() {
 		return fmt.Errorf("%w: %w", ErrCorrupt, why)
 	}
@@ -36,6 +36,9 @@ type salvaged struct {
 	parts     map[string]held
 	sequences map[string]uint64
 	lost      []string
+	// older are the parts that the root page of the newest transaction does not name, because
+	// it is damaged. They are read as earlier transactions left them.
+	older map[string]bool
 	// pieces are the parts of current configurations, by checksum.
 	pieces map[digest][]byte
 	// now is the newest configuration. kept: its record may stay, in a layout of one record.
@@ -85,6 +88,11 @@ func (v *salvaged) trees() (out []*boltfile.Tree) {
 	}
 	if len(out) == 2 && len(out[0].Buckets) >= len(buckets) {
 		return out
+	}
+	if len(out) > 0 {
+		for _, name := range buckets {
+			v.older[string(name)] = out[0].Fault() != nil && out[0].Buckets[string(name)] == nil
+		}
 	}
 	known := func(name []byte) bool {
 		return slices.ContainsFunc(buckets, func(b []byte) bool { return string(b) == string(name) })
@@ -139,14 +147,26 @@ func (v *salvaged) part(name string, trees []*boltfile.Tree) (part held, sure bo
 		}
 		sure = sure || !b.Broken
 	}
-	if !sure && name == string(revisionsBucket) {
-		v.file.Leaves(func(key, value []byte) {
-			if k, good := identity(name, boltfile.Record{Key: key, Value: value}); good && part[k] == nil {
-				part[k] = value
-			}
-		})
+	if name == string(revisionsBucket) && (!sure || v.older[name]) {
+		v.gather(part, sure)
 	}
 	return part, sure
+}
+
+// gather adds revisions from all pages. If sure, only those that are newer than all of part:
+// older ones were deleted.
+func (v *salvaged) gather(part held, sure bool) {
+	newest := highestOf(part)
+	v.file.Leaves(func(key, value []byte) {
+		k, good := identity(string(revisionsBucket), boltfile.Record{Key: key, Value: value})
+		if !good || part[k] != nil {
+			return
+		}
+		if n, err := keyNumber([]byte(k)); sure && (err != nil || n <= newest) {
+			return
+		}
+		part[k] = value
+	})
 }
 
 // identity returns the key of a record, which it says itself in most parts, and whether it is
@@ -381,6 +401,9 @@ func (v *salvaged) report(name string, sure bool) {
 	}
 	if name == string(revisionsBucket) {
 		return
+	}
+	if sure && v.older[name] {
+		v.lost = append(v.lost, "perhaps the last change of "+words[1])
 	}
 	keys := make([]string, 0, len(part))
 	for k, record := range part {

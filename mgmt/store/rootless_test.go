@@ -1,0 +1,71 @@
+package store_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/store"
+)
+
+// rootless is a content whose newest transaction lost its root page, which names its parts.
+func rootless(content []byte) []byte {
+	out := bytes.Clone(content)
+	word := func(at int) uint64 { return binary.LittleEndian.Uint64(out[at:]) }
+	head := 0
+	if word(4096+64) > word(64) { // the number of the transaction
+		head = 4096
+	}
+	root := int(word(head+32)) * 4096
+	clear(out[root : root+4096])
+	return out
+}
+
+// The root page of the last change is lost. A revision is found without it, and what cannot
+// be found is reported.
+func TestTheLastChangeIsFoundOrReportedWithoutItsRootPage(t *testing.T) {
+	content, _ := healthy(t)
+	last := func(change func(*store.Store) error) []byte {
+		dir := place(t, content)
+		s := open(t, dir)
+		if err := change(s); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		changed, err := os.ReadFile(filepath.Join(dir, store.FileName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rootless(changed)
+	}
+	for name, c := range map[string]struct {
+		spoiled  []byte
+		revision int
+		lost     string
+	}{
+		"revision": {last(func(s *store.Store) error { commit(t, s, 41); return nil }), 41, "perhaps"},
+		"key":      {last(func(s *store.Store) error { _, _, err := s.CreateKey("more", ""); return err }), 40, "perhaps the last change of API keys"},
+		"certificate": {last(func(s *store.Store) error {
+			return s.ChangeCertificates([]store.Certificate{certificate("new.pem", 1)})
+		}), 40, "perhaps the last change of certificates"},
+		"setting": {last(func(s *store.Store) error { return s.SetSetting("language", "de") }), 40, "perhaps the last change of settings"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, place(t, c.spoiled))
+			cfg, rev := s.Current()
+			if rev.Number != uint64(c.revision) || !reflect.DeepEqual(cfg, numbered(c.revision)) {
+				t.Errorf("revision %d is in force", rev.Number)
+			}
+			if d := s.Repaired(); d == nil || !strings.Contains(d.String(), c.lost) {
+				t.Errorf("reported %v", d)
+			}
+			if got := commit(t, s, 50); got.Number != uint64(c.revision)+1 {
+				t.Errorf("the next revision is %d", got.Number)
+			}
+		})
+	}
+}
