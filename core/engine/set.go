@@ -57,13 +57,12 @@ func (s Set) Generation() uint64 { return s[0].Generation() }
 // Publish puts a configuration into use for all engines or, with an error, for none:
 // problems are found before the first engine changes. opened holds one listening socket per
 // loop for each address no engine has. Sockets of addresses that move between engines are
-// added to it, and the caller owns all of them. The result holds farms that are not served
-// correctly, by number.
+// added to it, and the caller owns all of them. cfg and everything it refers to must not
+// change any more. The result holds farms that are not served correctly, by number.
 func (s Set) Publish(generation uint64, cfg *farm.Config, opened map[string][]*os.File) (problems map[uint32]string, err error) {
 	if held := s.Generation(); generation <= held {
 		return nil, fmt.Errorf("generation %d is not newer than %d, which is in use", generation, held)
 	}
-	cfg = owned(cfg)
 	s.hand(cfg, opened)
 	plans := make([]Plan, 0, len(s))
 	for _, e := range s {

@@ -16,6 +16,7 @@ import (
 type Client struct {
 	wire    *wire
 	hello   Hello
+	held    []string      // listeners of the last Hello or Ack; used by the reader
 	turn    chan struct{} // one token: the right to publish
 	asking  chan struct{} // one token, held until a question is answered
 	writing chan struct{} // one token: the right to send a message
@@ -47,7 +48,7 @@ func Dial(ctx context.Context, path string) (*Client, error) {
 		conn.Close()
 		return nil, fmt.Errorf("dial engine at %s: %w", path, err)
 	}
-	c.hello = *hello
+	c.hello, c.held = *hello, hello.Listeners
 	go c.listen()
 	return c, nil
 }
@@ -155,6 +156,10 @@ func (c *Client) listen() {
 		closeAll(files)
 		switch {
 		case len(files) == 0 && m.Ack != nil && c.expect(false):
+			if m.Same {
+				m.Ack.Listeners = c.held
+			}
+			c.held = m.Ack.Listeners
 			c.acks <- *m.Ack // has room: one publication, one Ack
 		case len(files) == 0 && m.Answer != nil && c.answered(m.Answer):
 		default:

@@ -31,6 +31,9 @@ func EncodedAck(a Ack) []byte {
 	return b
 }
 
+// EncodedSameAck returns the body of an Ack with the same listeners as before.
+func EncodedSameAck(a Ack) []byte { return mustEncode(&message{Ack: &a, Same: true}) }
+
 // EncodedHello returns the body of a Hello.
 func EncodedHello(h Hello) []byte {
 	b, err := encode(&message{Hello: &h})

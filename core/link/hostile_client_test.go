@@ -221,7 +221,7 @@ func TestEachPublicationHasExactlyOneAnswer(t *testing.T) {
 	buf := make([]byte, shm.MaxMessage)
 	for i := range 3 {
 		n, files, err := shm.Receive(conn, buf)
-		if err != nil || len(files) != 0 || !bytes.Equal(buf[:n], frame(0, link.EncodedAck(link.Ack{Generation: 1}))) {
+		if err != nil || len(files) != 0 || !bytes.Equal(buf[:n], frame(0, link.EncodedSameAck(link.Ack{Generation: 1}))) {
 			t.Fatalf("answer %d: %x, %d files, %v", i, buf[:n], len(files), err)
 		}
 	}

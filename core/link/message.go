@@ -43,13 +43,17 @@ type Ack struct {
 	Listeners []string `cbor:"4,keyasint,omitempty"`
 }
 
-// message is one message of the channel. Exactly one field is set.
+// message is one message of the channel. Exactly one of the pointers is set.
 type message struct {
 	Hello   *Hello       `cbor:"1,keyasint,omitempty"`
 	Publish *publication `cbor:"2,keyasint,omitempty"`
 	Ack     *Ack         `cbor:"3,keyasint,omitempty"`
 	Ask     *question    `cbor:"4,keyasint,omitempty"`
 	Answer  *answer      `cbor:"5,keyasint,omitempty"`
+	// Same means that the engine holds the listeners of its last Hello or Ack on this
+	// connection. The Ack then has no list: there may be thousands of keys, and most
+	// changes leave them alone.
+	Same bool `cbor:"6,keyasint,omitempty"`
 }
 
 // publication describes the attached descriptors: first the snapshot, then the
@@ -102,7 +106,7 @@ var decoding = func() cbor.DecMode {
 
 func encode(m *message) ([]byte, error) {
 	if m.Ack != nil {
-		m = &message{Ack: m.Ack.clipped()}
+		m = &message{Ack: m.Ack.clipped(), Same: m.Same}
 	}
 	b, err := encoding.Marshal(m)
 	if err != nil {
@@ -128,6 +132,9 @@ func decode(b []byte) (*message, error) {
 	}
 	if set != 1 {
 		return nil, fmt.Errorf("%w: it is %d kinds of message at once", ErrProtocol, set)
+	}
+	if m.Same && (m.Ack == nil || len(m.Ack.Listeners) > 0) {
+		return nil, fmt.Errorf("%w: listeners that are the same are in an ack without a list", ErrProtocol)
 	}
 	if m.Hello != nil && !writable(m.Hello.Started) {
 		return nil, fmt.Errorf("%w: its start lies in the year %d", ErrProtocol, m.Hello.Started.Year())

@@ -57,6 +57,25 @@ func TestSnapshotAndListenersArriveUnderTheirKeys(t *testing.T) {
 	}
 }
 
+func TestListenersOfEachAckArriveAlsoIfTheyAreTheSame(t *testing.T) {
+	lists := [][]string{{"a", "b"}, {"a", "b"}, {"a", "c"}, {"a", "c"}, nil, nil, {"a", "c"}}
+	next := 0
+	e := &engine{hello: link.Hello{Listeners: lists[0]}, answer: func([]byte, map[string][]*os.File) link.Ack {
+		next++
+		return link.Ack{Listeners: lists[next-1]}
+	}}
+	path := serve(t, e)
+	for range 2 { // a new connection knows no earlier list
+		next = 0
+		c := dial(t, path)
+		for i, want := range lists {
+			if got := publish(t, c, "x", nil).Listeners; !reflect.DeepEqual(got, want) {
+				t.Errorf("ack %d: %q, want %q", i, got, want)
+			}
+		}
+	}
+}
+
 func contents(files []*os.File) string {
 	var all strings.Builder
 	for _, f := range files {

@@ -116,6 +116,7 @@ type connection struct {
 	// asked holds the next question while the previous one is being answered.
 	asked chan question
 	done  chan struct{}
+	held  []string // listeners of the last Hello or Ack sent
 }
 
 func begin(c *net.UnixConn, h Handler) *connection {
@@ -156,6 +157,7 @@ func (s *connection) serve() error {
 	if err := s.write(&message{Hello: &hello}); err != nil {
 		return fmt.Errorf("send hello: %w", err)
 	}
+	s.held = hello.Listeners
 	for {
 		m, files, err := s.wire.read()
 		if err != nil {
@@ -189,7 +191,12 @@ func (s *connection) publication(p *publication, files []*os.File) error {
 		return err
 	}
 	ack := s.publish(snapshot, opened)
-	if err := s.write(&message{Ack: &ack}); err != nil {
+	m := &message{Ack: &ack, Same: slices.Equal(ack.Listeners, s.held)}
+	s.held = ack.Listeners
+	if m.Same {
+		ack.Listeners = nil
+	}
+	if err := s.write(m); err != nil {
 		return fmt.Errorf("send ack of generation %d: %w", ack.Generation, err)
 	}
 	return nil

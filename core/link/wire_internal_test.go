@@ -37,6 +37,49 @@ func ends(t *testing.T) (here, there *net.UnixConn) {
 	return conns[0], conns[1]
 }
 
+// An Ack does not repeat thousands of keys after a change that leaves them alone.
+func TestTheSameListenersAreNotSentAgain(t *testing.T) {
+	held := []string{strings.Repeat("k", 1000)}
+	for _, c := range []struct {
+		before, now []string
+		long        bool
+	}{{held, held, false}, {nil, held, true}, {held, []string{held[0], "b"}, true}} {
+		here, there := ends(t)
+		s := &connection{wire: newWire(here), h: acking{ack: Ack{Listeners: c.now}}, held: c.before}
+		null, err := os.Open(os.DevNull)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.publication(&publication{}, []*os.File{null}); err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 4000)
+		if n, err := there.Read(b); err != nil || (n > 1000) != c.long {
+			t.Errorf("an ack of %d bytes, %v", n, err)
+		}
+	}
+}
+
+func TestOnlyAnAckWithoutListenersHasTheSame(t *testing.T) {
+	for _, m := range []*message{{Ack: &Ack{Listeners: []string{"k"}}, Same: true}, {Hello: &Hello{}, Same: true}, {Answer: &answer{}, Same: true}} {
+		b, err := encoding.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := decode(b); !errors.Is(err, ErrProtocol) {
+			t.Errorf("%x: %v", b, err)
+		}
+	}
+}
+
+// acking is a handler of publications.
+type acking struct {
+	Handler
+	ack Ack
+}
+
+func (a acking) Publish(*os.File, map[string][]*os.File) Ack { return a.ack }
+
 // Each further frame must contain bytes or descriptors.
 func TestFramesMakeAMessage(t *testing.T) {
 	null, err := os.Open(os.DevNull)
