@@ -9,8 +9,9 @@ import (
 // of them: the caller must cover the target. For every user, group and role that a change
 // affects, the caller must see all farms and interfaces that it sees, and hold every
 // permission that it has. This must be true before and after the change. In addition, a
-// caller that does not see all farms may change only the own group, its users and its role.
-// Root covers everything, and only root covers root.
+// caller that does not see all farms may change only the own group, its users and its role,
+// and may not add users to it: the caller could set their credentials and let them go
+// again, to a group with more rights. Root covers everything, and only root covers root.
 type Caller struct {
 	Name  string
 	Farms []uint32 // all existing farms
@@ -33,7 +34,7 @@ func (c *Caller) covers(now, next *state) error {
 		return nil
 	}
 	check := coverage{who: who, now: now, next: next, farms: c.Farms, all: who.SeesAll(slices.Values(c.Farms))}
-	for _, step := range []func() error{check.settings, check.roles, check.groups, check.users} {
+	for _, step := range []func() error{check.settings, check.roles, check.users, check.groups} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -96,11 +97,26 @@ func (c *coverage) groups() error {
 		if !c.all && name != c.who.Group() {
 			return c.beyond("the group " + name)
 		}
+		if !c.all && after != nil {
+			if err := c.joins(before, after); err != nil {
+				return err
+			}
+		}
 		if err := c.group(c.now, before, "the group "+name); err != nil {
 			return err
 		}
 		if err := c.group(c.next, after, "the group "+name); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// joins refuses users who were in no group or another one before.
+func (c *coverage) joins(before, after *Group) error {
+	for _, user := range after.Users {
+		if before == nil || !slices.Contains(before.Users, user) {
+			return c.beyond("the user " + user)
 		}
 	}
 	return nil
