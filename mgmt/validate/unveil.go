@@ -36,11 +36,14 @@ type hidden struct {
 func unveilFarm(was, f *farm.Farm) error {
 	var veiled []*string
 	var keys []string
+	var named []bool // it is clear that the mask stands for a credential
 	known := map[string]*hidden{}
 	eachHidable(f, func(of string, at *string, by func(string) string) {
-		if isVeiled(*at, by) || strings.Contains(*at, probe.Hidden) && checkPattern(*at) != "" && checkVeiled(*at) == "" && isPattern(of) {
+		masked := strings.Contains(*at, probe.Hidden) && checkPattern(*at) != "" && checkVeiled(*at) == "" && isPattern(of)
+		if masked || isVeiled(*at, by, opaqueCredential) {
 			key := of + "\x00" + *at
 			veiled, keys = append(veiled, at), append(keys, key)
+			named = append(named, masked || isVeiled(*at, by, namedCredential))
 			known[key] = &hidden{}
 		}
 	})
@@ -59,6 +62,9 @@ func unveilFarm(was, f *farm.Farm) error {
 	}
 	next := map[string]int{}
 	for i, at := range veiled {
+		if len(known[keys[i]].texts) == 0 && !named[i] {
+			continue // three asterisks
+		}
 		text, err := known[keys[i]].text(next[keys[i]])
 		if err != nil {
 			list, _, _ := strings.Cut(keys[i], "\x00")
@@ -93,9 +99,16 @@ func (h *hidden) text(at int) (string, error) {
 	return h.texts[at], nil
 }
 
-// isVeiled reports whether a text contains the mask where by would put it.
-func isVeiled(text string, by func(string) string) bool {
-	const credential = "hidden-credential"
+// Placeholders of masked credentials. The first is masked only after a name or scheme, the
+// second everywhere (isOpaque).
+const (
+	namedCredential  = "hidden-credential"
+	opaqueCredential = "hidden-credential-00"
+)
+
+// isVeiled reports whether a text contains the mask where by would put it for this
+// credential.
+func isVeiled(text string, by func(string) string, credential string) bool {
 	return strings.Contains(text, probe.Hidden) && !strings.Contains(by(strings.ReplaceAll(text, probe.Hidden, credential)), credential)
 }
 
@@ -113,7 +126,7 @@ func unveilChecks(old, cfg *farm.Config) error {
 		case c.Command == was:
 		case was != "" && (c.Command == hideSent(was) || c.Command == probe.Masked(was)):
 			c.Command = was
-		case isVeiled(c.Command, hideSent):
+		case isVeiled(c.Command, hideSent, namedCredential):
 			return &Error{Path: CheckPath(c.Name), Field: "command", Message: fmt.Sprintf("command has %s for what is hidden and is not that of before: send what it stands for", probe.Hidden)}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/probe"
@@ -19,19 +20,27 @@ type Veil struct {
 }
 
 // veils holds the regexes of a Veil, compiled on demand.
-var veils = sync.OnceValue(func() (v struct{ name, scheme, query, sent, line, replaced *regexp.Regexp }) {
-	const credential = `(?:authorization|authenticat|cookie|key|token|secret|passw|passphrase|pwd|credential|signature|session|jwt|bearer|\bauth|auth\b)`
+var veils = sync.OnceValue(func() (v struct{ name, scheme, query, named, user, opaque, sent, line, replaced *regexp.Regexp }) {
+	const credential = `(?:authorization|authenticat|cookie|key|token|secret|passw|passphrase|pwd|credential|signature|session|jwt|bearer|vault|csrf|\bauth|auth\b|\b(?:otp|totp|pin|sid|sig|nonce)\b)`
 	v.name = regexp.MustCompile(`(?i)` + credential)
 	v.scheme = regexp.MustCompile(`(?i)\b(basic|bearer|digest|negotiate|ntlm|token|apikey)(\\s[+*]?|\s)+\S.*`)
 	v.query = regexp.MustCompile(`(?i)([?&][^=&\s]*` + credential + `[^=&\s]*=)[^&\s"']+`)
-	v.sent = regexp.MustCompile(`(^|\s)(-s|--send|--string|-P|--post|-k|--header|-E|--escape-send|-a|--authorization)([\s=]+|)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"']\S*)`)
+	v.named = regexp.MustCompile(`(?i)(^|[\s;,"'])([^=:&\s;,"']*` + credential + `[^=:&\s;,"']*\s*[=:]\s*)[^&\s;,"']+`)
+	v.user = regexp.MustCompile(`(://[^/\s:@"']*:)[^/\s@"']+@`)
+	v.opaque = regexp.MustCompile(`[A-Za-z0-9_+=~-]{16,}`)
+	// -E has no value; -s follows it, or is in the same word.
+	v.sent = regexp.MustCompile(`(^|\s)(-E?s|--send|--string|-q|--quit|-P|--post|-k|--header|-a|--authorization)([\s=]+|)("(?:[^"\\]|\\.)*"|'[^']*'|[^\s"']\S*)`)
 	v.line = regexp.MustCompile(`(?i)^([+ -]?\s*(?:-\s+)?(?:(?:header|pattern):\s*)?["']?)([^:"']*` + credential + `[^:"']*)(:|\\x3a)(.*)$`)
 	v.replaced = regexp.MustCompile(`^([+ -]?\s*(?:-\s+)?(?:match|replace|command):\s*)(.+)$`)
 	return v
 })
 
-// credentialFields matches document fields in a diff that look like header names.
-var credentialFields = regexp.MustCompile(`^[+ -]?\s*(?:-\s+)?[a-z0-9_]+:`)
+// credentialFields matches document fields in a diff that look like header names,
+// headerFields those that contain header lines.
+var (
+	credentialFields = regexp.MustCompile(`^[+ -]?\s*(?:-\s+)?[a-z0-9_]+:`)
+	headerFields     = regexp.MustCompile(`^[+ -]?\s*(?:-\s+)?(?:header|pattern):`)
+)
 
 // hideLine masks the value of a header line, or of a regex for one, if the name indicates a
 // credential.
@@ -46,15 +55,44 @@ func hideLine(text string) string {
 	return name + ":" + hideValue(value)
 }
 
-// hideValue masks credentials that are recognisable by their form, in any header.
+// hideValue masks credentials that are recognisable by their form, in any header. Long
+// words of letters and digits count as credentials.
 func hideValue(text string) string {
-	text = veils().scheme.ReplaceAllString(text, "$1 "+probe.Hidden)
+	text = veils().named.ReplaceAllString(hideForm(text), "${1}${2}"+probe.Hidden)
+	return veils().opaque.ReplaceAllStringFunc(text, func(word string) string {
+		if isOpaque(word) {
+			return probe.Hidden
+		}
+		return word
+	})
+}
+
+// hideForm masks credentials after the name of their scheme, and those in URLs.
+func hideForm(text string) string {
+	return hideURL(veils().scheme.ReplaceAllString(text, "$1 "+probe.Hidden))
+}
+
+// hideURL masks the password and the credentials in the query of URLs.
+func hideURL(text string) string {
+	text = veils().user.ReplaceAllString(text, "${1}"+probe.Hidden+"@")
 	return veils().query.ReplaceAllString(text, "${1}"+probe.Hidden)
+}
+
+// isOpaque reports whether a word has letters and at least two digits, as keys and tokens
+// without a name do.
+func isOpaque(word string) bool {
+	digits := strings.Count(strings.Map(func(r rune) rune {
+		if r >= '0' && r <= '9' {
+			return '0'
+		}
+		return r
+	}, word), "0")
+	return digits >= 2 && strings.ContainsFunc(word, unicode.IsLetter)
 }
 
 // hideSent masks the data sent by a check command.
 func hideSent(command string) string {
-	return veils().sent.ReplaceAllString(probe.Masked(command), "${1}${2} "+probe.Hidden)
+	return hideURL(veils().sent.ReplaceAllString(probe.Masked(command), "${1}${2} "+probe.Hidden))
 }
 
 // Apply returns cfg with credentials masked, or cfg itself if there are none.
@@ -175,7 +213,10 @@ func hideDiffLine(line string) string {
 	if m := veils().replaced.FindStringSubmatch(line); m != nil {
 		return m[1] + probe.Hidden
 	}
-	if m := veils().line.FindStringSubmatch(line); m != nil && (!credentialFields.MatchString(line) || strings.Contains(m[1], "header:") || strings.Contains(m[1], "pattern:")) {
+	if credentialFields.MatchString(line) && !headerFields.MatchString(line) {
+		return hideForm(line)
+	}
+	if m := veils().line.FindStringSubmatch(line); m != nil {
 		return m[1] + m[2] + m[3] + " " + probe.Hidden
 	}
 	return hideValue(line)
