@@ -147,3 +147,27 @@ func excerpt(raw string) string {
 	text, _ := json.Marshal(raw[max(0, at-300):min(len(raw), at+100)])
 	return string(text)
 }
+
+// A permission for operations on all farms reveals nothing to callers who do not see them
+// all, because they may not use it.
+func TestCredentialsAreSealedForWhoMayNotUseThePermission(t *testing.T) {
+	a := divided(t)
+	a.must(201, "POST", "/farms/shop/addheader", `{"header":"Authorization: Basic `+planted+`"}`)
+	a.must(201, "POST", hooks, `{"name":"ops","url":"https://hooks.example.com/in?token=`+planted+`","secret":"hunter2-hunter2-hunter2"}`)
+	may := map[rbac.Permission]bool{rbac.FarmModify: false, rbac.FarmCreate: false, rbac.ConfigApply: true, rbac.NotificationShow: true, rbac.NotificationModify: true}
+	if _, err := a.users.ChangeRole("ops", may); err != nil {
+		t.Fatal(err)
+	}
+	paths := []string{"/farms/shop", "/farms/shop/addheader", hooks, hooks + "/ops"}
+	for _, path := range paths {
+		if r := a.as("GET", path, ""); r.status != 200 || shows(r.raw) {
+			t.Errorf("%s: %d %s", path, r.status, excerpt(r.raw))
+		}
+	}
+	a.must(200, "PUT", "/rbac/groups/team", `{"all_farms":"true"}`)
+	for _, path := range paths {
+		if r := a.as("GET", path, ""); !shows(r.raw) {
+			t.Errorf("%s hides it from who may change it: %s", path, r.raw)
+		}
+	}
+}

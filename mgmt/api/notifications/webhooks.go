@@ -44,7 +44,7 @@ type WebhookView struct {
 // shownURL returns the URL as the caller may see it. The part after the host may contain a
 // token, which only callers who may change it see.
 func shownURL(c *rest.Call, text string) string {
-	if c.By.Who.May(rbac.NotificationModify) {
+	if c.MayOfAll(rbac.NotificationModify) {
 		return text
 	}
 	return maskedURL(text)

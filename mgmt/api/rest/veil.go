@@ -8,11 +8,19 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Veil returns which credentials are hidden from the caller.
+// Veil returns which credentials are hidden from the caller, i.e. those that the caller may
+// not change.
 func (c *Call) Veil() validate.Veil {
-	all := c.By.Who.May(rbac.ConfigApply)
-	return validate.Veil{Headers: !all && !c.By.Who.May(rbac.FarmModify), Checks: !all && !c.By.Who.May(rbac.FarmguardianModify)}
+	v := validate.Veil{Headers: !c.By.Who.May(rbac.FarmModify), Checks: !c.By.Who.May(rbac.FarmguardianModify)}
+	if v != (validate.Veil{}) && c.MayOfAll(rbac.ConfigApply) {
+		return validate.Veil{}
+	}
+	return v
 }
+
+// MayOfAll reports whether the caller may do something that concerns all farms: the
+// permission does not suffice for callers who do not see all of them.
+func (c *Call) MayOfAll(p rbac.Permission) bool { return c.By.Who.May(p) && c.SeesAll() }
 
 // veiled caches the current configuration as shown, by the kinds of hidden credentials.
 type veiled struct {
