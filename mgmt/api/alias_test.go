@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -81,5 +82,25 @@ func TestAliasesAreForThoseWhoMay(t *testing.T) {
 		if got := a.as("DELETE", "/aliases/interfaces/eth0", "").status; got != role.remove {
 			t.Errorf("%s deletes an alias: %d", role.name, got)
 		}
+	}
+}
+
+// Aliases of addresses of farms that the caller does not see are not listed.
+func TestAliasesOfOtherGroupsAreNotListed(t *testing.T) {
+	a := divided(t)
+	a.must(201, "POST", "/farms/theirs/services", `{"id":"web"}`)
+	a.must(201, "POST", "/farms/theirs/services/web/backends", `{"ip":"192.0.2.77","port":80}`)
+	addr := a.must(200, "GET", "/farms/shop/services/web/backends", "").at("params.0.ip").(string)
+	a.must(201, "POST", "/aliases/backends", `{"id":"`+addr+`","alias":"ours"}`)
+	a.must(201, "POST", "/aliases/backends", `{"id":"192.0.2.77","alias":"hidden"}`)
+	if err := a.users.GiveRole("team", "administration"); err != nil {
+		t.Fatal(err)
+	}
+	if r := a.as("GET", "/aliases/backends", ""); r.status != 200 || strings.Contains(r.raw, "hidden") || strings.Contains(r.raw, "192.0.2.77") || !strings.Contains(r.raw, "ours") {
+		t.Errorf("listed: %s", r.raw)
+	}
+	a.must(200, "PUT", "/rbac/groups/team", `{"all_farms":"true"}`)
+	if r := a.as("GET", "/aliases/backends", ""); !strings.Contains(r.raw, "hidden") {
+		t.Errorf("listed to who sees all farms: %s", r.raw)
 	}
 }

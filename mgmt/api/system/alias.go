@@ -34,7 +34,29 @@ type AliasView struct {
 
 func (a aliases) all(c *rest.Call) (rest.List[AliasView], error) {
 	list := *a.List(&c.Config.System.Aliases)
+	if a.AliasKind == validate.BackendAliases && !c.SeesAll() {
+		list = ofFarms(list, c.Farms())
+	}
 	return rest.ListOf(c.Summary(), len(list), func(i int) AliasView { return AliasView(list[i]) }), nil
+}
+
+// ofFarms returns the aliases of addresses of backends of farms: others name backends of
+// farms that the caller does not see.
+func ofFarms(list []farm.Alias, farms []farm.Farm) (out []farm.Alias) {
+	seen := map[string]bool{}
+	for i := range farms {
+		for _, g := range farms[i].Groups() {
+			for _, b := range g.Backends() {
+				seen[b.Addr.String()] = true
+			}
+		}
+	}
+	for _, alias := range list {
+		if seen[alias.ID] {
+			out = append(out, alias)
+		}
+	}
+	return out
 }
 
 func (a aliases) create(c *rest.Call) (rest.Object[AliasView], error) {
