@@ -144,7 +144,7 @@ func (c *Conn) connect() error {
 func (c *Conn) dial(network string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), dialTime)
 	defer cancel()
-	conn, err := new(net.Dialer).DialContext(ctx, network, c.target.Address)
+	conn, err := c.target.dialer().DialContext(ctx, network, c.target.Address)
 	if err != nil {
 		return err
 	}

@@ -50,6 +50,17 @@ func to(protocol Protocol, address string) Target {
 	return Target{Protocol: protocol, Address: address}
 }
 
+// A user who may change one farm chooses its target, so no metadata service is one.
+func TestNoMessageIsSentToAMetadataService(t *testing.T) {
+	for _, target := range []Target{to(UDP, "169.254.169.254:514"), to(TCP, "[fd00:ec2::254]:80"), to(TLS, "[64:ff9b::a9fe:a9fe]:443")} {
+		c := NewConn(target, time.Now)
+		if err := one(c, "x"); err == nil || !strings.Contains(err.Error(), "no server is there") && !strings.Contains(err.Error(), "it is not asked") {
+			t.Errorf("%s: %v", target, err)
+		}
+		c.Close()
+	}
+}
+
 func TestPausesGrowToTheirBound(t *testing.T) {
 	now := time.Unix(1000, 0)
 	c := NewConn(to(TCP, "127.0.0.1:1"), func() time.Time { return now })

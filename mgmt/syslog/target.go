@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
 // Protocol is the transport of messages.
@@ -61,6 +63,15 @@ func ParseTarget(text string) (Target, error) {
 		return Target{Protocol: Unix, Address: u.Path}, nil
 	}
 	return Target{}, fmt.Errorf("%q is none of udp://host:port, tcp://host:port and unix:///path", text)
+}
+
+// dialer returns the dialer of the target. It refuses addresses without servers, e.g. those
+// of cloud metadata services: targets of farms are set by users who may change one farm.
+func (t Target) dialer() *net.Dialer {
+	if t.Protocol == Unix {
+		return new(net.Dialer)
+	}
+	return outbound.Guard(outbound.Reachable).Dialer(net.Dialer{})
 }
 
 // networks returns the networks to try in order.

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	gomail "github.com/wneessen/go-mail"
+
+	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
 // dialer connects once and always closes the connection. The library leaks connections that
@@ -22,7 +24,7 @@ type dialer struct {
 }
 
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := new(net.Dialer).DialContext(ctx, network, address)
+	conn, err := outbound.Guard(outbound.Reachable).Dialer(net.Dialer{}).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}

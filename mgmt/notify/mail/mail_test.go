@@ -174,6 +174,7 @@ func TestAServerThatIsAwayOrSilentOrTalksCostsLittle(t *testing.T) {
 		want   string
 	}{
 		"away":    {mail.Server{Host: "127.0.0.1", Port: 1}, "connection refused"},
+		"barred":  {mail.Server{Host: "169.254.169.254", Port: 25}, "no server is there"},
 		"nowhere": {mail.Server{Host: "no-such-host.invalid", Port: 25}, "no-such-host.invalid"},
 		"talks":   {of(mailtest.New(t, mailtest.Options{Answer: func(c string) string { return map[bool]string{true: long}[strings.HasPrefix(c, "EHLO")] }})), "says more than mail servers do"},
 		"refuses": {of(mailtest.New(t, mailtest.Options{Answer: func(c string) string { return map[bool]string{true: "554 not you"}[c == "CONNECT"] }})), `554 "not you"`},
