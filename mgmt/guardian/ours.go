@@ -1,7 +1,6 @@
 package guardian
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -105,13 +104,15 @@ func (g *Guardian) ours() (cfg *farm.Config, out []*farm.Farm) {
 	return g.seen, out
 }
 
-// downFor returns the reason why a farm serves no clients, "" if it does.
+// downFor returns the reason why a farm serves no clients, "" if it does. It contains
+// nothing of the farm but its status, because users of the backend may not see the farm.
 func (g *Guardian) downFor(f *farm.Farm) string {
-	switch status, why := g.options.Farm(f); {
+	const at = "is at the address of a farm that is "
+	switch status, _ := g.options.Farm(f); {
 	case f.Stopped:
-		return fmt.Sprintf("farm %s is stopped", f.Name)
+		return at + "stopped"
 	case status == farm.StatusDown, status == farm.StatusCritical:
-		return fmt.Sprintf("farm %s is %s: %s", f.Name, status, why)
+		return at + string(status)
 	}
 	return ""
 }

@@ -108,9 +108,9 @@ func TestWhoHasTheAddressOfAFarmIsAsTheFarm(t *testing.T) {
 			why    string
 		}{
 			{farm.StatusUp, health.Up, ""},
-			{farm.StatusDown, health.Down, "is at the address of a farm: farm shop is down: so it is"},
+			{farm.StatusDown, health.Down, "is at the address of a farm that is down"},
 			{farm.StatusProblem, health.Up, ""},
-			{farm.StatusCritical, health.Down, "is at the address of a farm: farm shop is critical: so it is"},
+			{farm.StatusCritical, health.Down, "is at the address of a farm that is critical"},
 			{farm.StatusNeededRestart, health.Up, ""},
 			{farm.StatusMaintenance, health.Up, ""},
 		} {
@@ -170,7 +170,7 @@ func TestOneOfSeveralFarmsOfAnAddressIsEnough(t *testing.T) {
 		green.Stopped = true
 		h.Set(config(alive(), blue, green, n))
 		h.LookFarms()
-		if got := h.table.Slot(1).Guardian(); got != health.Down || !strings.Contains(h.Why(1), "farm blue is stopped") {
+		if got := h.table.Slot(1).Guardian(); got != health.Down || !strings.Contains(h.Why(1), "a farm that is stopped") {
 			t.Errorf("%v: %s", got, h.Why(1))
 		}
 	})

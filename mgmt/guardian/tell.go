@@ -64,7 +64,7 @@ func (g *Guardian) Why(backend uint32) string {
 	case t.ours != nil && t.why == "":
 		return "was down before mgmt was started"
 	case t.ours != nil:
-		return "is at the address of a farm: " + t.why
+		return t.why
 	case t.why == "":
 		return fmt.Sprintf("failed check %s before mgmt was started", t.check)
 	}
