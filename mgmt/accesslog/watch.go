@@ -12,7 +12,7 @@ import (
 
 const (
 	// MaxWatchers is how many watchers there may be at the same time, over all farms.
-	MaxWatchers = 16
+	MaxWatchers = 48
 	// watchRate is how many lines a watcher gets in a second at most. watchQueue is how
 	// many may wait for it.
 	watchRate  = 500

@@ -161,7 +161,7 @@ func TestWatchersOfChangesAreBounded(t *testing.T) {
 	srv := httptest.NewServer(a.server.Handler())
 	t.Cleanup(srv.Close) // runs after the subscribers have left
 	var leave []func()
-	for range 16 {
+	for range 256 {
 		_, status, end := following(t, srv.URL, a.key)
 		if leave = append(leave, end); status != 200 {
 			t.Fatalf("status %d", status)

@@ -7,9 +7,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// Seats bounds the number of concurrent streams of a kind. One user other than root gets at
-// most a quarter, and a quarter is reserved for root, so nobody can lock others out. Use a
-// pointer to it.
+// Seats bounds the number of concurrent streams of a kind. A quarter is reserved for root. Of
+// the others, each user gets at most half as many as are still free, so that users who hold
+// many leave some for those who come later. Use a pointer to it.
 type Seats struct {
 	// Most is the total; set it before use.
 	Most int
@@ -22,7 +22,7 @@ type Seats struct {
 func (c *Call) Seat(in *Seats) (leave func(), err error) {
 	user := c.By.Who.Name()
 	if !in.take(user) {
-		return nil, Refuse(http.StatusServiceUnavailable, "too many streams are open: %d at most, and %d of one user; wait until one has ended", in.Most, in.Most/4)
+		return nil, Refuse(http.StatusServiceUnavailable, "too many streams are open: %d at most, and one user may open half as many as are free; wait until one has ended", in.Most)
 	}
 	return sync.OnceFunc(func() { in.leave(user) }), nil
 }
@@ -34,8 +34,8 @@ func (s *Seats) take(user string) bool {
 	for _, n := range s.taken {
 		all += n
 	}
-	others := all - s.taken[rbac.Root]
-	if all >= s.Most || user != rbac.Root && (s.taken[user] >= s.Most/4 || others >= s.Most-s.Most/4) {
+	free := s.Most - s.Most/4 - (all - s.taken[rbac.Root])
+	if all >= s.Most || user != rbac.Root && 2*s.taken[user] >= free {
 		return false
 	}
 	if s.taken == nil {

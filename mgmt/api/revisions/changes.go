@@ -62,9 +62,10 @@ func (s *Resource) after(since uint64) ([]store.Revision, error) {
 	return s.deps.History.History(int(min(newest[0].Number-since, math.MaxInt)), newest[0].Number+1)
 }
 
-// Limits of watching: each watcher checks the status of all its farms once a second.
+// Limits of watching. Each open page of the GUI is a watcher, which looks for changes every
+// changeEvery.
 const (
-	maxChangeWatchers = 16
+	maxChangeWatchers = 256
 	changeEvery       = time.Second
 )
 
@@ -98,6 +99,8 @@ type changeWatch struct {
 	pending  *apply.Pending
 	ended    *apply.Ended
 	known    map[string]ChangedStatus
+	seen     *moment // of known
+	sight    any     // of the caller, for known
 }
 
 func (w *changeWatch) run() {
@@ -156,12 +159,16 @@ func (w *changeWatch) trial() bool {
 
 // states sends the farms whose status changed.
 func (w *changeWatch) states() bool {
+	moment, sight := w.s.statuses.read(w.Config), w.By.Who.Sight()
+	if moment == w.seen && sight == w.sight {
+		return true
+	}
+	w.seen, w.sight = moment, sight
 	now := map[string]ChangedStatus{}
-	farms, board := w.Farms(), w.s.deps.State.Now()
-	for i := range farms {
-		f := &farms[i]
-		status, problem := board.Look(f)
-		now[f.Name] = ChangedStatus{Farm: f.Name, Status: status, Problem: problem}
+	for id, status := range moment.farm {
+		if w.By.Who.MayFarm(id) {
+			now[status.Farm] = status
+		}
 	}
 	for name, status := range now {
 		if w.known[name] != status && !w.event("status", status) {

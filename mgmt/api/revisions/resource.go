@@ -53,11 +53,13 @@ type Applier interface {
 type Resource struct {
 	deps     Deps
 	watchers rest.Seats
+	statuses statuses
 }
 
 // New returns the resource over deps.
 func New(deps Deps) *Resource {
-	return &Resource{deps: deps, watchers: rest.Seats{Most: maxChangeWatchers}}
+	look := func() func(*farm.Farm) (farm.Status, string) { return deps.State.Now().Look }
+	return &Resource{deps: deps, watchers: rest.Seats{Most: maxChangeWatchers}, statuses: statuses{look: look, now: time.Now}}
 }
 
 // Operations returns the operations of the resource.
