@@ -8,92 +8,92 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// Services choose addresses.
+// Services choose the addresses that an answer contains.
 type Services interface {
-	// Choose writes into p the addresses of one version that a service, by its
-	// position, has for who asks.
+	// Choose writes the addresses of one family for the client of q into p. service is a
+	// position in the services of the farm; v6 selects IPv6.
 	Choose(service int, q *wire.Query, v6 bool, p *Pick)
 }
 
-// MaxPicks bounds the addresses of an answer.
+// MaxPicks is the maximum number of addresses in an answer.
 const MaxPicks = 64
 
-// Pick is what a service chose.
+// Pick holds the addresses that a service chose.
 type Pick struct {
-	Addresses [MaxPicks][16]byte // of IPv4 the first four bytes
+	Addresses [MaxPicks][16]byte // an IPv4 address has the first four bytes
 	Count     int
 	TTL       uint32
-	// Scope is how many bits of the client's net the choice depends on.
+	// Scope is the number of bits of the client's subnet that the choice depends on.
 	Scope uint8
-	// Fail says that the question is not to be answered: nothing works.
+	// Fail requests SERVFAIL because no backend is usable.
 	Fail bool
-	// Unknown says that there is no address only because no probe has a result yet.
+	// Unknown means that there are no addresses because no probe has a result yet.
 	Unknown bool
 }
 
 func (p *Pick) reset() { p.Count, p.TTL, p.Scope, p.Fail, p.Unknown = 0, 0, 0, false, false }
 
-// maxChain bounds how many CNAMEs an answer follows.
+// maxChain is the maximum number of names that an answer visits through CNAMEs.
 const maxChain = 8
 
-// Step is what an answer was made of, for who asks why (see Trail).
+// Step is one step of an answer, for the explanation of the answer (see Answerer.Trail).
 type Step struct {
 	Zone    string
-	Name    []byte // the name it is known by, *.… for a wildcard
-	Type    string // of the set
-	Service int    // its position, -1 for none
+	Name    []byte // the name in the table, *.… for a wildcard
+	Type    string // of the record set
+	Service int    // position of the service, -1 for none
 }
 
-// Answerer answers from one table at a time. It belongs to one loop.
+// Answerer answers questions from one table at a time. It belongs to one event loop.
 type Answerer struct {
 	Services Services
-	// Trail is told each step, unless it is nil.
+	// Trail is called for each step of an answer unless it is nil.
 	Trail func(Step)
-	// Signer signs what comes from zones that are signed, for who asks for it.
+	// Signer signs records of signed zones if the client sets the DO bit.
 	Signer sign.Signer
 
 	pick   Pick
-	sorted [MaxPicks][16]byte // its addresses
-	data   []byte             // of a record that is made
-	zone   []byte             // the name of the one that was answered from last
-	places [maxPlaces]place   // names in the answer whose addresses are of use
+	sorted [MaxPicks][16]byte // pick.Addresses, sorted
+	data   []byte             // of a generated record
+	zone   []byte             // apex of the zone that answered last
+	places [maxPlaces]place   // names in the answer that additional looks up
 	placed int
-	chain  [maxChain][wire.MaxName]byte // the names CNAMEs led to
-	been   [maxChain][]byte             // the names records were looked for of
+	chain  [maxChain][wire.MaxName]byte // names that CNAMEs led to
+	been   [maxChain][]byte             // names visited by the current answer
 	starts [wire.MaxLabels + 1]uint8
 }
 
-// maxPlaces bounds these: records of so many names lie in the first 16 KiB of a message,
-// where pointers lead (RFC 1035 §4.1.4).
+// maxPlaces bounds Answerer.places. About as many names fit into the first 16 KiB of a
+// message, the range of compression pointers (RFC 1035 §4.1.4).
 const maxPlaces = 32
 
-// place is a name in a message, and what the table has of it.
+// place is the offset of a name in a message and the node of the name.
 type place struct {
 	at     int
 	target node
 }
 
-// asked is a question on its way through a table: the name that is looked for, and
-// where it, and that of its zone, lie in the message.
+// asked is the state of a question: the name looked up now, and the offsets of that name
+// and its zone in the message.
 type asked struct {
 	t    *Table
 	q    *wire.Query
 	r    *wire.Reply
 	name []byte
-	// owner is where the name lies in the message; inMessage says that the name
-	// there is written out, so that its zone lies behind it.
+	// owner is the offset of the name in the message. inMessage reports whether the name
+	// there is uncompressed, so that its zone's name is a suffix of it.
 	owner     int
 	inMessage bool
-	// synthesized says that the zone does not have the name itself.
+	// synthesized reports whether the name itself does not exist in the zone.
 	synthesized bool
-	// depth is how many CNAMEs led to the name.
+	// depth is the number of CNAMEs followed so far.
 	depth int
-	// cut is the name the client is sent on from, 0 where it is not.
+	// cut is the delegated name of a referral, 0 for none.
 	cut node
 }
 
-// Answer answers a question of class IN. It reports false when no zone of the table
-// has the name.
+// Answer answers a question of class IN. It reports false if no zone of the table contains
+// the name.
 func (a *Answerer) Answer(t *Table, q *wire.Query, r *wire.Reply) bool {
 	for i := 0; i <= q.Labels(); i++ {
 		a.starts[i] = uint8(q.Label(i))
@@ -111,7 +111,7 @@ func (a *Answerer) Answer(t *Table, q *wire.Query, r *wire.Reply) bool {
 			break
 		}
 		if f = t.lookup(next, &a.starts, labels); f.node == 0 {
-			break // the rest is somebody else's
+			break // outside the farm's zones
 		}
 		x.name = next
 	}
@@ -121,8 +121,8 @@ func (a *Answerer) Answer(t *Table, q *wire.Query, r *wire.Reply) bool {
 	return true
 }
 
-// wasAt reports whether a name is among those that were come by so far: CNAMEs that lead
-// back there are a loop, and their records no answer a second time.
+// wasAt reports whether the answer already visited name. A CNAME to such a name is a loop,
+// and its records must not be added twice.
 func (a *Answerer) wasAt(name []byte, depth int) bool {
 	for _, been := range a.been[:depth+1] {
 		if bytes.Equal(been, name) {
@@ -132,11 +132,11 @@ func (a *Answerer) wasAt(name []byte, depth int) bool {
 	return false
 }
 
-// Zone is the name of the zone the last answer came from, as messages have it.
+// Zone returns the apex of the zone that gave the last answer, in wire format.
 func (a *Answerer) Zone() []byte { return a.zone }
 
-// step answers what is known of one name. It returns the name the answer goes on with,
-// nil when it is complete.
+// step answers for one name. It returns the next name to visit, or nil if the answer is
+// complete.
 func (a *Answerer) step(x *asked, f found) (next []byte, labels int) {
 	t, n := x.t, f.node
 	flags := t.flags(n)
@@ -173,7 +173,7 @@ func (a *Answerer) step(x *asked, f found) (next []byte, labels int) {
 	return a.fromNode(x, n)
 }
 
-// fromNode answers with the sets of a name.
+// fromNode answers with the record sets of n.
 func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 	kind := x.q.Type
 	switch kind {
@@ -194,7 +194,7 @@ func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 			return nil, 0
 		}
 	}
-	if s, ok := x.t.find(n, kind); ok && kind != KindDYNA { // which no message has
+	if s, ok := x.t.find(n, kind); ok && kind != KindDYNA { // KindDYNA is internal
 		a.tell(x, n, kind, -1)
 		a.put(x, wire.Answer, s, x.t.zoneOf(n), x.name)
 		return nil, 0
@@ -213,8 +213,8 @@ func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 	return a.goOn(x, at, data[:binary.LittleEndian.Uint16(s.list)])
 }
 
-// goOn is the next step of an answer: the name of a CNAME record, which lies in the message
-// there.
+// goOn makes the target of a CNAME record the current name. at is the offset of target in
+// the message.
 func (a *Answerer) goOn(x *asked, at int, target []byte) (next []byte, labels int) {
 	x.owner, x.inMessage = at, false
 	name := wire.AppendLower(a.chain[x.depth][:0], target)
@@ -227,15 +227,15 @@ func (a *Answerer) goOn(x *asked, at int, target []byte) (next []byte, labels in
 	}
 }
 
-// tell tells the trail.
+// tell reports a step to Trail.
 func (a *Answerer) tell(x *asked, n node, kind uint16, service int) {
 	if a.Trail != nil {
 		a.Trail(Step{Zone: x.t.zoneOf(n).Name, Name: x.t.name(n), Type: kindText(kind), Service: service})
 	}
 }
 
-// put appends a set to a section, with the signatures of an owner of that name unless it is
-// nil. It reports false, with the message truncated, when that does not fit.
+// put appends a set to a section. It also appends its signatures for owner, unless owner
+// is nil. If they do not fit, it truncates the message and reports false.
 func (a *Answerer) put(x *asked, s wire.Section, of set, z *Zone, owner []byte) bool {
 	if !a.append(x, s, of, z) || owner != nil && x.signs(z) && !a.signSet(x, s, of, z, owner, x.purpose()) {
 		x.r.Truncate(x.q)
@@ -244,7 +244,7 @@ func (a *Answerer) put(x *asked, s wire.Section, of set, z *Zone, owner []byte) 
 	return true
 }
 
-// append appends the records of a set, all or none.
+// append appends the records of a set if all of them fit, and reports whether they did.
 func (a *Answerer) append(x *asked, s wire.Section, of set, z *Zone) bool {
 	mark, zoneAt := x.r.Mark(), x.zoneAt(z)
 	for {
@@ -278,8 +278,8 @@ func (a *Answerer) append(x *asked, s wire.Section, of set, z *Zone) bool {
 	}
 }
 
-// zoneAt is where the name of a zone lies in the message, 0 where it does not: it is
-// the end of the question, if that is what is answered.
+// zoneAt returns the offset of the zone's name at the end of the question name, or 0 if
+// the question is not in the zone.
 func (x *asked) zoneAt(z *Zone) int {
 	if x.q.Labels() == 0 || len(x.q.Name()) < z.length || string(x.q.Name()[len(x.q.Name())-z.length:]) != string(x.t.name(z.apex)) {
 		return 0
@@ -287,7 +287,8 @@ func (x *asked) zoneAt(z *Zone) int {
 	return wire.HeaderSize + len(x.q.Name()) - z.length
 }
 
-// putSOA appends an SOA record, both of whose names may end with the zone's.
+// putSOA appends an SOA record. It compresses both names in its data if they end with the
+// name of the zone.
 func putSOA(x *asked, z *Zone, ttl uint32, data []byte, owner uint16, zoneAt int) {
 	x.r.Record(owner, wire.TypeSOA, ttl, 0)
 	begin := len(x.r.Msg)
@@ -308,8 +309,8 @@ func putSOA(x *asked, z *Zone, ttl uint32, data []byte, owner uint16, zoneAt int
 	binary.BigEndian.PutUint16(x.r.Msg[begin-2:], uint16(len(x.r.Msg)-begin))
 }
 
-// negative says that a name has nothing of the type: the zone's SOA record tells how long
-// that holds (RFC 2308).
+// negative answers NODATA: the name has no records of the type. The TTL is that of the
+// zone's SOA record (RFC 2308).
 func (a *Answerer) negative(x *asked, n node) {
 	z := a.nothing(x, n)
 	a.soa(x, z, z.soaTTL)
@@ -318,14 +319,15 @@ func (a *Answerer) negative(x *asked, n node) {
 	}
 }
 
-// missing says that there is no such name; n is the closest there is. Who validates is told
-// by a record (RFC 9824 §3.2), and by the code as well if it understands both (§5.1).
+// missing answers that the name does not exist; n is its closest existing ancestor. A
+// validating client gets an NXNAME record (RFC 9824 §3.2), and NXDOMAIN only if it sets
+// the CO flag (§5.1).
 func (a *Answerer) missing(x *asked, n node) {
 	z := a.nothing(x, n)
 	x.r.NoName = true
 	if x.signs(z) && x.q.Type == wire.TypeNSEC {
-		// The record is the answer: BIND refuses a denial that consists of the set that
-		// was asked for.
+		// The NSEC record is the answer: BIND rejects a denial whose only record is of the
+		// requested type.
 		a.deny(x, wire.Answer, z, x.name, x.owner, nowhere, z.soaTTL)
 		return
 	}
@@ -335,12 +337,12 @@ func (a *Answerer) missing(x *asked, n node) {
 	a.soa(x, z, z.soaTTL)
 	if x.signs(z) && !x.r.TC {
 		has := nowhere
-		has.remove(x.q.Type) // else who validates takes the denial for one of a name that has it
+		has.remove(x.q.Type) // otherwise validators read the denial as proof that the type exists
 		a.deny(x, wire.Authority, z, x.name, x.owner, has, z.soaTTL)
 	}
 }
 
-// nothing tells the trail that it ends, and returns the zone where it does.
+// nothing reports a step that found no set to Trail and returns the zone of n.
 func (a *Answerer) nothing(x *asked, n node) *Zone {
 	z := x.t.zoneOf(n)
 	if a.Trail != nil {
@@ -349,7 +351,7 @@ func (a *Answerer) nothing(x *asked, n node) *Zone {
 	return z
 }
 
-// soa puts the SOA record of a zone into the authority section.
+// soa appends the SOA record of a zone to the authority section.
 func (a *Answerer) soa(x *asked, z *Zone, ttl uint32) {
 	at := x.zoneAt(z)
 	if !x.r.Fits(wire.RecordSize + z.length + len(z.soa)) {
@@ -374,7 +376,7 @@ func (a *Answerer) soa(x *asked, z *Zone, ttl uint32) {
 	}
 }
 
-// putWhole appends the SOA record of a zone whose name is nowhere in the message.
+// putWhole appends the SOA record of a zone whose name does not occur in the message.
 func putWhole(x *asked, z *Zone, ttl uint32) {
 	x.r.Msg = append(x.r.Msg, x.t.name(z.apex)...)
 	x.r.Msg = append(x.r.Msg, 0, byte(wire.TypeSOA), 0, byte(wire.ClassIN), byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl))
@@ -382,7 +384,7 @@ func putWhole(x *asked, z *Zone, ttl uint32) {
 	x.r.Msg = append(x.r.Msg, z.soa...)
 }
 
-// any answers a question for everything with next to nothing (RFC 8482 §4.2).
+// any answers a question of type ANY with one HINFO record (RFC 8482 §4.2).
 func (a *Answerer) any(x *asked, z *Zone) {
 	const data, ttl = "\x07RFC8482\x00", 3600
 	if !x.r.Fits(wire.RecordSize + len(data)) {
@@ -402,8 +404,8 @@ func (a *Answerer) any(x *asked, z *Zone) {
 	}
 }
 
-// placeOf is where the name of a node above the question lies in the message, 0 when
-// it is not there.
+// placeOf returns the offset of the name of n, an ancestor of the current name, in the
+// message. It returns 0 if the name is not there.
 func (x *asked) placeOf(n node) int {
 	name, q := x.t.name(n), x.q.Name()
 	if !x.inMessage || len(name) > len(q) {
@@ -412,7 +414,7 @@ func (x *asked) placeOf(n node) int {
 	return wire.HeaderSize + len(q) - len(name)
 }
 
-// dynamic answers with what a service chooses.
+// dynamic answers with the addresses that a service chooses.
 func (a *Answerer) dynamic(x *asked, n node, of set) {
 	rec, _ := of.next()
 	service, p := int(binary.LittleEndian.Uint16(rec.data)), &a.pick

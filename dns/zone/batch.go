@@ -9,37 +9,37 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// batch is consecutive records of a zone in the form of messages.
+// batch holds consecutive records of a zone in wire format.
 type batch struct {
 	at      int    // position in the zone
-	run     string // the records packed; empty unless they are
+	run     string // the packed run, empty if the records are not packed
 	list    []farm.Record
 	records []parsed
-	space   []farm.Record // list, if it was packed
-	hashes  []uint32      // of their names; never used again by another batch
-	err     error         // of the record after these, which has no such form
+	space   []farm.Record // memory for list if it was packed
+	hashes  []uint32      // of the names; not reused, because the table keeps them
+	err     error         // of the first record that could not be parsed
 }
 
-// parsed is a record in the form of messages.
+// parsed is a record in wire format.
 type parsed struct {
 	name, data []byte
 	ttl        uint32
 	kind       uint16
 }
 
-// failed returns the error of a record of the batch.
+// failed adds the record at position j of the batch to err.
 func (b *batch) failed(j int, err error) error {
 	r := &b.list[j]
 	return fmt.Errorf("record %d (%s %s): %w", int(r.ID)-1, r.Name, r.Type, err)
 }
 
-// memory hands out bytes that lie beside each other.
+// memory allocates adjacent byte slices from large blocks.
 type memory struct {
 	free []byte
 	size int
 }
 
-// room returns an empty slice with room for n bytes, which take uses up.
+// room returns an empty slice with capacity n. take marks the part in use.
 func (m *memory) room(n int) []byte {
 	if cap(m.free) < n {
 		m.size = min(max(512, 2*m.size), 32<<10)
@@ -48,18 +48,18 @@ func (m *memory) room(n int) []byte {
 	return m.free[:0:n]
 }
 
-// take returns b, which lies in the room.
+// take reserves b, which was appended to the result of room, and returns it.
 func (m *memory) take(b []byte) []byte {
 	m.free = m.free[len(b):len(b):cap(m.free)]
 	return b[:len(b):len(b)]
 }
 
-// ahead is how many batches for each worker may wait until those before them are joined.
+// ahead is the maximum number of parsed batches per worker that wait for earlier ones.
 const ahead = 4
 
-// parse parses the records of a zone and puts them to their names. Workers parse, and this
-// goroutine puts the batches to their names in order, so that the result does not depend on
-// the number of workers.
+// parse adds the records of a zone to their names. Workers parse batches, and this
+// goroutine adds the batches in order, so the result does not depend on the number of
+// workers.
 func (c *compiler) parse(i int, z *farm.Zone) error {
 	count := len(z.Packed) + (len(z.Records)+farm.PackedRun-1)/farm.PackedRun
 	workers := min(c.workers, count)
@@ -87,14 +87,14 @@ func (c *compiler) parse(i int, z *farm.Zone) error {
 	for range workers {
 		running.Go(func() {
 			m := &memory{}
-			for b := range free { // before its number: the least number never waits for a batch
+			for b := range free { // taken first, so that the lowest number never waits for a batch
 				at := int(next.Add(1)) - 1
 				if at >= count {
 					return
 				}
 				c.parseBatch(m, i, z, at, b)
 				ready[at] <- b
-				runtime.Gosched() // event loops need the processor in between
+				runtime.Gosched() // let event loops run
 			}
 		})
 	}
@@ -109,7 +109,7 @@ func (c *compiler) parse(i int, z *farm.Zone) error {
 	return nil
 }
 
-// parseBatch parses the records of the zone at a position, into a batch that is free.
+// parseBatch parses the batch at position at of the zone into b.
 func (c *compiler) parseBatch(m *memory, i int, z *farm.Zone, at int, b *batch) {
 	if b.at, b.run, b.err = at, "", nil; at < len(z.Packed) {
 		b.run = z.Packed[at]

@@ -7,23 +7,24 @@ import (
 	"github.com/sluicelb/sluice/core/rdata"
 )
 
-// list is a packed run of records of a zone, and the hashes of their names.
+// list is a packed run of a zone's records and the hashes of their names.
 type list struct {
 	run    string
 	hashes []uint32
 }
 
-// maxChanged is how many names Update takes at most: with more, most of a table is another.
+// maxChanged is the maximum number of changed names that Update handles.
 const maxChanged = 4096
 
-// SameZones reports whether two farms have the same zones, and services in the same places.
+// SameZones reports whether two farms have equal zones, and equal service names in the
+// same order.
 func SameZones(a, b *farm.GSLB) bool {
 	return sameFrame(a, b) && slices.EqualFunc(a.Zones, b.Zones, func(x, y farm.Zone) bool {
 		return x.Serial == y.Serial && slices.Equal(x.Packed, y.Packed) && slices.Equal(x.Records, y.Records)
 	})
 }
 
-// sameFrame is SameZones for all but records and serials.
+// sameFrame is like SameZones but ignores records and serials.
 func sameFrame(a, b *farm.GSLB) bool {
 	return slices.EqualFunc(a.Services, b.Services, func(x, y farm.DNSService) bool { return x.Name == y.Name }) &&
 		slices.EqualFunc(a.Zones, b.Zones, func(x, y farm.Zone) bool {
@@ -31,8 +32,8 @@ func sameFrame(a, b *farm.GSLB) bool {
 		})
 }
 
-// changedNames returns the names of a zone whose records differ; false: they are too many,
-// or no names.
+// changedNames returns the names, in wire format, whose records differ. It reports false
+// if there are more than maxChanged or one is invalid.
 func changedNames(was, now *farm.Zone) (names map[string]bool, ok bool) {
 	names = map[string]bool{}
 	differ := func(old, list []farm.Record) bool {
@@ -71,11 +72,11 @@ func unpacked(list []farm.Record, runs []string) []farm.Record {
 	return list
 }
 
-// difference is where one list of runs has some, and another one others.
+// difference is a section of two lists of runs where they differ.
 type difference struct{ old, now []string }
 
-// differences returns those of two lists: what is between runs that both have, in their
-// order. Runs that stay share their memory, so that comparing them costs next to nothing.
+// differences returns the sections between the runs that both lists have, in order.
+// Unchanged runs share memory, so comparing them is cheap.
 func differences(old, now []string) (out []difference) {
 	for len(old) > 0 && len(now) > 0 && old[0] == now[0] {
 		old, now = old[1:], now[1:]
@@ -87,7 +88,7 @@ func differences(old, now []string) (out []difference) {
 	for i := len(old) - 1; i >= 0; i-- {
 		at[old[i]] = i
 	}
-	i, j := 0, 0 // where the difference begins
+	i, j := 0, 0 // start of the difference
 	note := func(toOld, toNow int) {
 		if i < toOld || j < toNow {
 			out = append(out, difference{old[i:toOld], now[j:toNow]})

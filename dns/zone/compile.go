@@ -16,15 +16,15 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// KindDYNA is the number of sets a service answers. It is one of those no message has
-// (RFC 6895 §3.1).
+// KindDYNA is the type of sets whose addresses a service chooses. Messages never contain
+// this type (reserved, RFC 6895 §3.1).
 const KindDYNA uint16 = 65535
 
-// unboundTTL is the time to live of a set of KindDYNA that has none of its own: that of
-// the service applies.
+// unboundTTL is the TTL of a KindDYNA set without a TTL of its own. The service's TTL
+// applies.
 const unboundTTL = math.MaxUint32
 
-// owned is a name while zones are compiled.
+// owned is a name during compilation.
 type owned struct {
 	name  []byte
 	sets  []*rrset
@@ -44,16 +44,16 @@ type compiler struct {
 	farm    *farm.GSLB
 	workers int // goroutines that parse records and lay names out
 	zones   []Zone
-	names   index    // of positions in all, see lookup
-	all     []*owned // in the order they came: beside each other in memory, too
-	last    *owned   // the last name that another one was found right below
-	fetched uint32   // of no meaning: it has the slots of a batch read
-	// apexes are the zones by their names: what is below one belongs to it.
+	names   index    // of positions in all plus 1, see find
+	all     []*owned // in order of creation, adjacent in memory
+	last    *owned   // the parent that hashed found last
+	fetched uint32   // only forces the memory reads in listed
+	// apexes maps the apex of each zone to the zone's position.
 	apexes map[string]int
-	apex   [][]byte // the names, by the position of the zone
+	apex   [][]byte // the apexes by zone position
 
-	// Values lie beside each other: one by one, a million records would keep the
-	// collector busy for as long as everything else takes.
+	// Values are allocated in slabs. A million separate allocations would keep the garbage
+	// collector busy for as long as the rest of the compilation.
 	lists   [][]list
 	owners  slab[owned]
 	sets    slab[rrset]
@@ -61,13 +61,14 @@ type compiler struct {
 	records slab[[]byte]
 }
 
-// slab hands out values that lie beside each other, twice as many at a time as before.
+// slab allocates adjacent values. Each block is twice as large as the previous one, up to
+// 4096 values.
 type slab[T any] struct {
 	free []T
 	size int
 }
 
-// one returns a slice of a single value, to which others can be appended.
+// one returns a slice that holds only v and has no spare capacity.
 func (s *slab[T]) one(v T) []T {
 	if len(s.free) == 0 {
 		s.size = min(max(8, 2*s.size), 4096)
@@ -79,8 +80,8 @@ func (s *slab[T]) one(v T) []T {
 	return out
 }
 
-// Compile makes the table of a farm, with all processors if it is large. What is wrong with
-// it is told with the zone and the record.
+// Compile returns the table of a farm. It uses GOMAXPROCS workers if the farm is large.
+// Errors name the zone and the record.
 func Compile(g *farm.GSLB) (*Table, error) { return compile(g, runtime.GOMAXPROCS(0)) }
 
 func compile(g *farm.GSLB, workers int) (*Table, error) {
@@ -103,7 +104,7 @@ func compile(g *farm.GSLB, workers int) (*Table, error) {
 	return c.table(), nil
 }
 
-// newCompiler returns a compiler that knows the zones of a farm by their names alone.
+// newCompiler returns a compiler that knows only the apexes of the zones.
 func newCompiler(g *farm.GSLB) (*compiler, error) {
 	c := &compiler{farm: g, apexes: map[string]int{}}
 	for i := range g.Zones {
@@ -125,8 +126,8 @@ func (c *compiler) zone(i int, z *farm.Zone) error {
 	c.zones = append(c.zones, Zone{Name: z.Name, Serial: z.Serial, length: len(apex), parent: noParent})
 	o := c.name(apex, i)
 	o.flags |= isApex
-	o.zone = int32(i)                                                         // the zone above may have named it, for its signer
-	if above := c.above(i); above >= 0 && c.farm.Zones[above].Signing != "" { // it names the zone's keys
+	o.zone = int32(i)                                                         // the parent may have created it for a DS record
+	if above := c.above(i); above >= 0 && c.farm.Zones[above].Signing != "" { // the zone above has the DS records
 		c.name(apex[1+int(apex[0]):], above).flags |= hasBelow
 	}
 	c.lists = append(c.lists, make([]list, len(z.Packed)))
@@ -139,12 +140,13 @@ func (c *compiler) zone(i int, z *farm.Zone) error {
 	return c.keys(i, z)
 }
 
-// listed puts the records of a batch to their names.
+// listed adds the records of a batch to their names.
 func (c *compiler) listed(i int, b *batch) error {
 	if b.at < len(c.lists[i]) {
 		c.lists[i][b.at] = list{b.run, b.hashes}
 	}
-	// The slots are far apart in memory. Read in a row, they come from it at the same time.
+	// The slots are far apart in memory. Reading them in a loop of their own lets the
+	// processor overlap the cache misses.
 	for _, h := range b.hashes {
 		c.fetched += c.names.slot(mixed(h)).at
 	}
@@ -156,8 +158,8 @@ func (c *compiler) listed(i int, b *batch) error {
 	return b.err
 }
 
-// record puts one record to its name. What lies in a zone below this one that is ours
-// too belongs to that, all but the delegation's signer.
+// record adds one record to its name. A name in a child zone of the farm belongs to that
+// zone. Only the DS set at the child's apex belongs to this zone.
 func (c *compiler) record(i int, hash uint32, r *parsed) error {
 	switch owner := c.owner(r.name); {
 	case !under(r.name, c.apex[i]):
@@ -166,8 +168,8 @@ func (c *compiler) record(i int, hash uint32, r *parsed) error {
 	case r.kind != wire.TypeNS && r.kind != wire.TypeDS || !bytes.Equal(r.name, c.apex[owner]):
 		return nil
 	default:
-		// The names above a delegation are in this zone. A zone below that is not delegated
-		// says nothing of this one.
+		// The ancestors of a delegated child zone are names of this zone. A child zone
+		// without a delegation adds no names here.
 		if c.name(r.name[1+int(r.name[0]):], i).flags |= hasBelow; r.kind == wire.TypeNS {
 			return nil
 		}
@@ -176,9 +178,9 @@ func (c *compiler) record(i int, hash uint32, r *parsed) error {
 	return nil
 }
 
-// nameOf is rdata.Name of a name in a zone, which takes a tenth of the time for a host
-// name as nearly all are: labels of lower-case letters, digits, "-" and "_". The result may
-// lie in m.
+// nameOf returns rdata.Name of a name in zone i. It has a fast path for names of
+// lower-case letters, digits, "-" and "_", which takes a tenth of the time. The result may
+// use the memory of m.
 func (c *compiler) nameOf(m *memory, i int, z *farm.Zone, text string) ([]byte, error) {
 	apex := c.apex[i]
 	size := len(text) + 1 + len(apex)
@@ -186,7 +188,7 @@ func (c *compiler) nameOf(m *memory, i int, z *farm.Zone, text string) ([]byte, 
 		return rdata.Name(text, z.Name)
 	}
 	name := append(m.room(size), 0)
-	label := 0 // where its length lies
+	label := 0 // offset of the length of the label
 	for k := 0; k < len(text); k++ {
 		switch b := text[k]; {
 		case b >= 'a' && b <= 'z' || b >= '0' && b <= '9' || b == '-' || b == '_':
@@ -200,20 +202,21 @@ func (c *compiler) nameOf(m *memory, i int, z *farm.Zone, text string) ([]byte, 
 		}
 	}
 	last := len(name) - label - 1
-	if last == 0 || last > maxLabel { // empty, or with a dot at its end
+	if last == 0 || last > maxLabel { // empty, or a trailing dot
 		return rdata.Name(text, z.Name)
 	}
 	name[label] = byte(last)
 	return m.take(append(name, apex...)), nil
 }
 
-// maxLabel is how long a label may be (RFC 1035 §2.3.4).
+// maxLabel is the maximum length of a label (RFC 1035 §2.3.4).
 const maxLabel = 63
 
-// data returns what a record of a zone is in messages. The data may lie in m.
+// data returns the type, TTL and wire-format data of a record. The data may use the memory
+// of m.
 func (c *compiler) data(m *memory, z *farm.Zone, r *farm.Record) (kind uint16, ttl uint32, data []byte, err error) {
 	ttl = uint32(r.EffectiveTTL(z))
-	if r.Type == "A" { // most records are, and need no canonical form
+	if r.Type == "A" { // the most frequent type; needs no canonical form
 		if addr, err := netip.ParseAddr(r.Data); err == nil && addr.Is4() {
 			four := addr.As4()
 			return wire.TypeA, ttl, m.take(append(m.room(len(four)), four[:]...)), nil
@@ -238,11 +241,11 @@ func (c *compiler) data(m *memory, z *farm.Zone, r *farm.Record) (kind uint16, t
 	return kind, ttl, data, nil
 }
 
-// add adds a record to those of a name.
+// add adds a record to the sets of o. It ignores duplicates.
 func (c *compiler) add(o *owned, kind uint16, ttl uint32, data []byte) {
 	for _, s := range o.sets {
 		if s.kind == kind {
-			s.ttl = min(s.ttl, ttl) // those of a set are one (RFC 2181 §5.2)
+			s.ttl = min(s.ttl, ttl) // one TTL per set (RFC 2181 §5.2)
 			if !slices.ContainsFunc(s.records, func(d []byte) bool { return bytes.Equal(d, data) }) {
 				s.records = append(s.records, data)
 			}
@@ -257,7 +260,7 @@ func (c *compiler) add(o *owned, kind uint16, ttl uint32, data []byte) {
 	}
 }
 
-// under reports whether a name is that of the zone or ends with it.
+// under reports whether name equals apex or is below it.
 func under(name, apex []byte) bool {
 	for at := 0; ; at += 1 + int(name[at]) {
 		if bytes.Equal(name[at:], apex) {
@@ -269,7 +272,8 @@ func under(name, apex []byte) bool {
 	}
 }
 
-// owner is the zone a name belongs to: the one with the longest name.
+// owner returns the position of the zone that contains name: the one with the longest
+// apex. It returns -1 if there is none.
 func (c *compiler) owner(name []byte) int {
 	if len(c.apex) == 1 {
 		if under(name, c.apex[0]) {
@@ -287,7 +291,8 @@ func (c *compiler) owner(name []byte) int {
 	}
 }
 
-// above is the zone of the farm that a zone is delegated from, -1 when that is elsewhere.
+// above returns the zone of the farm that contains the parent name of zone i's apex, or
+// -1.
 func (c *compiler) above(i int) int {
 	apex := c.apex[i]
 	if apex[0] == 0 {
@@ -296,8 +301,8 @@ func (c *compiler) above(i int) int {
 	return c.owner(apex[1+int(apex[0]):])
 }
 
-// parents has the zones of the farm know the one above them. That one tells by whose keys
-// a signed zone is signed, as it would tell the parent elsewhere (CDS).
+// parents sets the parent of each zone. It adds the DS set of a signed zone unless the
+// parent has one. Parents outside the farm learn the same data from the CDS records.
 func (c *compiler) parents() {
 	for i := range c.zones {
 		z, o := &c.zones[i], c.lookup(c.apex[i])
@@ -334,11 +339,11 @@ func (c *compiler) find(name []byte, hash uint32) *owned {
 	}
 }
 
-// name is the entry of a name; the names between it and the apex get one as well
-// (empty non-terminals, RFC 4592 §2.2.2).
+// name returns the entry of a name and creates it if necessary. The names between it and
+// the apex also get entries (empty non-terminals, RFC 4592 §2.2.2).
 func (c *compiler) name(name []byte, zone int) *owned { return c.hashed(name, hashOf(name), zone) }
 
-// hashed is name for a name whose hash is known.
+// hashed is like name for a name whose hash is known.
 func (c *compiler) hashed(name []byte, hash uint32, zone int) *owned {
 	o := c.find(name, hash)
 	if o != nil {
@@ -346,7 +351,7 @@ func (c *compiler) hashed(name []byte, hash uint32, zone int) *owned {
 	}
 	o = &c.owners.one(owned{name: name, zone: int32(zone)})[0]
 	c.all = append(c.all, o)
-	if c.names.full(1) { // names above others make more than there are records
+	if c.names.full(1) { // empty non-terminals can make more names than records
 		c.names = c.reindexed()
 	} else {
 		c.names.add(hash, node(len(c.all)))
@@ -375,7 +380,7 @@ func (c *compiler) reindexed() index {
 	return x
 }
 
-// soa takes the SOA record of a zone, or makes it one.
+// soa stores the SOA record of a zone and generates one if the zone has none.
 func (c *compiler) soa(i int, z *farm.Zone) error {
 	o := c.lookup(c.apex[i])
 	at := slices.IndexFunc(o.sets, func(s *rrset) bool { return s.kind == wire.TypeSOA })
@@ -396,7 +401,8 @@ func (c *compiler) soa(i int, z *farm.Zone) error {
 		return errors.New("it has several SOA records")
 	}
 	data := s.records[0]
-	// The serial is the zone's: it rises with every change.
+	// The zone's serial increases with every change. A record with a higher serial keeps
+	// it.
 	binary.BigEndian.PutUint32(data[len(data)-20:], max(z.Serial, binary.BigEndian.Uint32(data[len(data)-20:])))
 	of := &c.zones[i]
 	of.Serial = binary.BigEndian.Uint32(data[len(data)-20:])
@@ -404,8 +410,8 @@ func (c *compiler) soa(i int, z *farm.Zone) error {
 	return nil
 }
 
-// delegations marks the names zones are cut at, those whose names below are redirected,
-// and those below.
+// delegations marks the delegated names, the names with a DNAME record, and all names
+// below either.
 func (c *compiler) delegations() {
 	some := false
 	for _, o := range c.all {
@@ -427,7 +433,8 @@ func (c *compiler) delegations() {
 	}
 }
 
-// cut is the highest name at or above one, in its zone, that is delegated or redirected.
+// cut returns the highest name of the zone, from o upwards, that is delegated or has a
+// DNAME record. It returns nil if there is none.
 func (c *compiler) cut(o *owned) (cut *owned) {
 	for at := o; ; at = c.lookup(at.name[1+int(at.name[0]):]) {
 		if at.flags&(isCut|isRedirected) != 0 {

@@ -2,30 +2,30 @@ package zone
 
 import "math/bits"
 
-// index finds nodes by the hashes of their names. It consists of pages, so that tables that
-// differ in a few names share most of it.
+// index finds nodes by the hashes of their names. It consists of pages, so that tables
+// with few differences share most pages.
 type index struct {
 	pages []*page
-	mask  uint32 // of the positions of slots
-	used  int    // slots that are not free
+	mask  uint32 // for slot positions
+	used  int    // slots in use, including nameless ones
 }
 
 const pageBits = 8
 
 type page [1 << pageBits]slot
 
-// slot is where a name lies that has this hash. One with at 0 is free; a name that is gone
-// leaves one with at nameless.
+// slot is a name's hash and the offset of its node. A free slot has at 0. The slot of a
+// removed name has at nameless.
 type slot struct{ hash, at uint32 }
 
-// nameless is a node whose name is that of none.
+// nameless is the offset of a node without a name. It matches no lookup.
 const nameless = 1
 
-// newIndex returns an index for so many names and a few more.
+// newIndex returns an index with spare slots for the given number of names.
 func newIndex(names int) index {
 	slots := slotsFor(names)
 	x := index{pages: make([]*page, slots>>pageBits), mask: uint32(slots - 1)}
-	all := make([]page, len(x.pages)) // beside each other
+	all := make([]page, len(x.pages)) // adjacent in memory
 	for i := range x.pages {
 		x.pages[i] = &all[i]
 	}
@@ -39,7 +39,7 @@ func (x *index) slot(i uint32) *slot {
 	return &x.pages[i>>pageBits][i%uint32(len(page{}))]
 }
 
-// add adds a node that is not there.
+// add adds a node that is not in the index.
 func (x *index) add(hash uint32, n node) {
 	for i := mixed(hash); ; i++ {
 		if s := x.slot(i); s.at == 0 {
@@ -50,13 +50,13 @@ func (x *index) add(hash uint32, n node) {
 	}
 }
 
-// full reports whether so many more names are too many: searches would become long.
+// full reports whether adding more names would make searches too long.
 func (x *index) full(more int) bool { return x.used+more > int(x.mask)*7/8 }
 
-// editor changes a copy of an index, which shares the pages that stay as they are.
+// editor changes a copy of an index. Unchanged pages remain shared.
 type editor struct {
 	index
-	own map[uint32]bool // pages that are not shared
+	own map[uint32]bool // pages that the copy does not share
 }
 
 func (x *index) edit() *editor {
@@ -65,8 +65,8 @@ func (x *index) edit() *editor {
 	return e
 }
 
-// put puts another node in the place of one, which is 0 for a name that is new; with
-// nameless the name is gone.
+// put replaces the node before with now. before is 0 for a new name. now is nameless for a
+// removed name.
 func (e *editor) put(hash uint32, before, now node) {
 	i := mixed(hash)
 	for e.slot(i).at != uint32(before) || before != 0 && e.slot(i).hash != hash {

@@ -12,14 +12,14 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// namesOfPart is how many names a worker lays out at a time.
+// namesOfPart is the number of names that a worker lays out at a time.
 const namesOfPart = 4096
 
-// table lays the names out, those of a zone beside each other.
+// table returns the table. The nodes of a zone are adjacent.
 func (c *compiler) table() *Table {
 	names := c.sorted()
 	parts := slices.Collect(slices.Chunk(names, namesOfPart))
-	ends := make([]int, len(parts)) // where the next part begins
+	ends := make([]int, len(parts)) // first the size of each part, then its end
 	c.each(len(parts), func(k int) {
 		for _, o := range parts[k] {
 			ends[k] += o.size()
@@ -54,13 +54,13 @@ func (c *compiler) table() *Table {
 	return t
 }
 
-// each calls do for 0 … n-1, by the workers.
+// each calls do for 0 … n-1, using up to c.workers goroutines.
 func (c *compiler) each(n int, do func(k int)) {
 	var next atomic.Int64
 	work := func() {
 		for k := int(next.Add(1)) - 1; k < n; k = int(next.Add(1)) - 1 {
 			do(k)
-			runtime.Gosched() // event loops need the processor in between
+			runtime.Gosched() // let event loops run
 		}
 	}
 	var running sync.WaitGroup
@@ -71,7 +71,7 @@ func (c *compiler) each(n int, do func(k int)) {
 	running.Wait()
 }
 
-// sorted returns the names by zone and name.
+// sorted returns the names sorted by zone, then by name.
 func (c *compiler) sorted() []*owned {
 	order := func(a, b *owned) int {
 		if a.zone != b.zone {
@@ -85,7 +85,7 @@ func (c *compiler) sorted() []*owned {
 	return slices.SortedFunc(slices.Values(c.all), order)
 }
 
-// bounds notes where the names of each zone lie.
+// bounds sets where the names of each zone begin and end.
 func (c *compiler) bounds(names []*owned) {
 	for len(names) > 0 {
 		zone := names[0].zone
@@ -96,8 +96,8 @@ func (c *compiler) bounds(names []*owned) {
 	}
 }
 
-// index returns the index of the nodes: that of the names, which is gone then, or a smaller
-// one if there are fewer names than records.
+// index returns the index of the nodes. It reuses c.names if that has the right size,
+// which is not so if there are far fewer names than records.
 func (c *compiler) index() index {
 	if slotsFor(len(c.all)) != len(c.names.pages)<<pageBits {
 		x := newIndex(len(c.all))
@@ -137,10 +137,10 @@ func (c *compiler) appendNode(b []byte, o *owned) []byte {
 	return c.appendSets(appendHead(b, o.name, o.flags, int(o.zone), other), o)
 }
 
-// nodesAt is where the first node lies: behind nameless.
+// nodesAt is the offset of the first node, after nameless.
 const nodesAt = 2
 
-// appendHead appends a node as far as its sets.
+// appendHead appends a node without its sets.
 func appendHead(b, name []byte, flags byte, zone int, other node) []byte {
 	b = append(b, byte(len(name)))
 	b = append(append(b, name...), flags)
@@ -148,7 +148,7 @@ func appendHead(b, name []byte, flags byte, zone int, other node) []byte {
 	return binary.LittleEndian.AppendUint32(b, uint32(other))
 }
 
-// appendSets appends the number of the sets of a name, and these.
+// appendSets appends the number of sets of a name and the sets.
 func (c *compiler) appendSets(b []byte, o *owned) []byte {
 	b = append(b, byte(len(o.sets)))
 	apex := c.apex[o.zone]
@@ -159,7 +159,7 @@ func (c *compiler) appendSets(b []byte, o *owned) []byte {
 		length := len(b)
 		b = append(b, 0, 0, 0, 0)
 		if c.zones[o.zone].keys != nil {
-			slices.SortFunc(s.records, bytes.Compare) // as they are signed (RFC 4034 §6.3)
+			slices.SortFunc(s.records, bytes.Compare) // canonical order for signing (RFC 4034 §6.3)
 		}
 		for _, data := range s.records {
 			b = c.appendRecord(b, s.kind, data, apex)
@@ -169,7 +169,6 @@ func (c *compiler) appendSets(b []byte, o *owned) []byte {
 	return b
 }
 
-// appendRecord appends one record.
 func (c *compiler) appendRecord(b []byte, kind uint16, data, apex []byte) []byte {
 	name, zoneAt, target := none, none, uint32(0)
 	if at := nameIn(kind); at >= 0 {
@@ -184,11 +183,11 @@ func (c *compiler) appendRecord(b []byte, kind uint16, data, apex []byte) []byte
 	return append(b, data...)
 }
 
-// isHidden reports whether a name is below one with a DNAME record: what it has itself is
-// never answered.
+// isHidden reports whether the name is below a DNAME record. Its own records are never in
+// answers.
 func (o *owned) isHidden() bool { return o.flags&isBelow != 0 && o.other.flags&isRedirected != 0 }
 
-// nameOf is the name data begin with.
+// nameOf returns the name, in wire format, at the start of data.
 func nameOf(data []byte) []byte {
 	end := 0
 	for data[end] != 0 {
@@ -197,8 +196,8 @@ func nameOf(data []byte) []byte {
 	return data[:end+1]
 }
 
-// nameIn is where data of a type have a name that clients ask for next, -1 where they have
-// none. That of most types is their end.
+// nameIn returns the offset in record data of a name that clients query next, or -1 for
+// types without one.
 func nameIn(kind uint16) int {
 	switch kind {
 	case wire.TypeNS, wire.TypeCNAME, wire.TypePTR:
@@ -211,11 +210,12 @@ func nameIn(kind uint16) int {
 	return -1
 }
 
-// compressed reports whether names in data of the type may be (RFC 3597 §4): those of
-// the first types there were.
+// compressed reports whether names in the data of a type may be compressed, which only the
+// types of RFC 1035 allow (RFC 3597 §4).
 func compressed(kind uint16) bool { return kind <= wire.TypeMX }
 
-// wireSuffix is where in a name that of its zone begins, none where it does not.
+// wireSuffix returns the offset in name where apex begins, or none if name is not in the
+// zone.
 func wireSuffix(name, apex []byte) int {
 	for at := 0; name[at] != 0; at += 1 + int(name[at]) {
 		if len(name)-at >= len(apex) && wire.EqualName(name[at:at+len(apex)], apex) {

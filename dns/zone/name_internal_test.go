@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/rdata"
 )
 
-// nameTexts are names as zones have them, and some that are none.
+// nameTexts returns names as users write them, valid and invalid.
 func nameTexts() []string {
 	long := strings.Repeat("a", 63)
 	return []string{
@@ -19,7 +19,7 @@ func nameTexts() []string {
 	}
 }
 
-// The short way to a name leads to the same one.
+// FuzzNameOf checks that the fast path of nameOf agrees with rdata.Name.
 func FuzzNameOf(f *testing.F) {
 	for _, text := range nameTexts() {
 		f.Add(text, "example.com")

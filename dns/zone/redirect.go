@@ -2,8 +2,8 @@ package zone
 
 import "github.com/sluicelb/sluice/dns/wire"
 
-// redirect answers for a name below one with a DNAME record: with that record, and a CNAME
-// that is made of it (RFC 6672 §3.2). It returns the name the answer goes on with.
+// redirect answers for a name below a DNAME record with that record and a synthesized
+// CNAME (RFC 6672 §3.2). It returns the next name to visit, or nil.
 func (a *Answerer) redirect(x *asked, n node) (next []byte, labels int) {
 	s, _ := x.t.find(n, wire.TypeDNAME)
 	of := s
@@ -34,8 +34,7 @@ func (a *Answerer) redirect(x *asked, n node) (next []byte, labels int) {
 	return a.goOn(x, at, a.data)
 }
 
-// putDNAME appends the record of a name above the question, with its signatures, reporting
-// whether they fit.
+// putDNAME appends the DNAME record of n and its signatures, and reports whether they fit.
 func (a *Answerer) putDNAME(x *asked, n node, s set, data []byte) bool {
 	name, z := x.t.name(n), x.t.zoneOf(n)
 	if !x.r.Fits(len(name) + wire.RecordSize + len(data)) {
@@ -51,7 +50,7 @@ func (a *Answerer) putDNAME(x *asked, n node, s set, data []byte) bool {
 		x.owner = len(x.r.Msg)
 		whole(x.r, wire.Answer, name, wire.TypeDNAME, s.ttl, data)
 	}
-	x.synthesized = false // the record itself is there
+	x.synthesized = false // the DNAME record exists
 	if x.signs(z) && !a.signSet(x, wire.Answer, s, z, name, x.purpose()) {
 		x.r.Truncate(x.q)
 		return false

@@ -5,7 +5,7 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// refer sends the client on to the servers of a delegated name.
+// refer answers with a referral to the name servers of a delegated name.
 func (a *Answerer) refer(x *asked, cut node) {
 	s, _ := x.t.find(cut, wire.TypeNS)
 	if x.r.Count(wire.Answer) == 0 {
@@ -35,7 +35,8 @@ func (a *Answerer) refer(x *asked, cut node) {
 	a.deny(x, wire.Authority, z, name, x.owner, has, z.soaTTL)
 }
 
-// referWhole is refer for a name that is nowhere in the message: a chain led to it.
+// referWhole is like refer for a name that is not in the message because a CNAME chain led
+// to it.
 func (a *Answerer) referWhole(x *asked, cut node, s set) {
 	name := x.t.name(cut)
 	for {
@@ -55,9 +56,9 @@ func (a *Answerer) referWhole(x *asked, cut node, s set) {
 	}
 }
 
-// additional appends the addresses of names in the answer that are known, as far as
-// they fit. Without those of servers below the delegated name nobody gets to them: where
-// they do not fit the client asks again by TCP (RFC 9471 §3.1).
+// additional appends the known addresses of names in the answer, as far as they fit. If
+// glue does not fit, it sets TC and the client retries over TCP, because the servers
+// cannot be reached without it (RFC 9471 §3.1).
 func (a *Answerer) additional(x *asked) {
 	for i := range a.placed {
 		if x.isGlue(a.places[i].target) && !a.addresses(x, a.places[i]) {
@@ -72,10 +73,10 @@ func (a *Answerer) additional(x *asked) {
 	}
 }
 
-// isGlue reports whether a name is at or below the one the client is sent on from.
+// isGlue reports whether a name is at or below the delegated name of the referral.
 func (x *asked) isGlue(n node) bool { return x.cut != 0 && under(x.t.name(n), x.t.name(x.cut)) }
 
-// addresses appends the addresses of a name, reporting whether they fit.
+// addresses appends the addresses of a name and reports whether they fit.
 func (a *Answerer) addresses(x *asked, p place) bool {
 	x.owner = p.at
 	for _, kind := range [...]uint16{wire.TypeA, wire.TypeAAAA} {
@@ -90,7 +91,7 @@ func (a *Answerer) addresses(x *asked, p place) bool {
 		if x.signs(z) && x.t.flags(p.target)&(isBelow|isCut) == 0 {
 			mark := x.r.Mark()
 			if !a.signSet(x, wire.Additional, s, z, x.t.name(p.target), sign.Existing) {
-				x.r.Back(mark) // what is not asked for may go without (RFC 4035 §3.1.1)
+				x.r.Back(mark) // additional records may be unsigned (RFC 4035 §3.1.1)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// keys puts the keys of a zone that is signed to its name.
+// keys adds the DNSKEY, CDNSKEY and CDS sets of a signed zone to its apex.
 func (c *compiler) keys(i int, z *farm.Zone) error {
 	keys, err := sign.Open(z, c.apex[i])
 	if keys == nil || err != nil {
@@ -32,8 +32,8 @@ func (c *compiler) keys(i int, z *farm.Zone) error {
 	return nil
 }
 
-// canonical puts the names in data of a type into lower case, in place (RFC 4034 §6.2,
-// RFC 6840 §5.1): that is what is signed.
+// canonical converts the names in record data to lower case, in place. Signatures cover
+// this form (RFC 4034 §6.2, RFC 6840 §5.1).
 func canonical(kind uint16, data []byte) []byte {
 	names := data[len(data):]
 	switch kind {
@@ -55,7 +55,7 @@ func canonical(kind uint16, data []byte) []byte {
 	return data
 }
 
-// purpose is what signatures for the name are for.
+// purpose returns the purpose of signatures for the current name.
 func (x *asked) purpose() sign.Purpose {
 	switch {
 	case !x.synthesized:
@@ -66,10 +66,11 @@ func (x *asked) purpose() sign.Purpose {
 	return sign.SynthesizedUnverified
 }
 
-// signs reports whether what comes from a zone is to be signed.
+// signs reports whether records of z must be signed for this client.
 func (x *asked) signs(z *Zone) bool { return x.q.DO && z.keys != nil }
 
-// signSet appends the signatures of a set of the table, whose owner is that name.
+// signSet appends the signatures of a set of the table for that owner name. It reports
+// whether they fit.
 func (a *Answerer) signSet(x *asked, s wire.Section, of set, z *Zone, owner []byte, purpose sign.Purpose) bool {
 	a.Signer.Set(z.keys, owner, of.kind, of.ttl)
 	for {
@@ -81,7 +82,8 @@ func (a *Answerer) signSet(x *asked, s wire.Section, of set, z *Zone, owner []by
 	}
 }
 
-// signatures appends those of the set the signer was given, reporting whether they fit.
+// signatures appends the signatures of the set that was passed to Signer, and reports
+// whether they fit.
 func (a *Answerer) signatures(x *asked, s wire.Section, z *Zone, kind uint16, ttl uint32, owner int, of sign.Purpose) bool {
 	return a.Signer.Sign(z.keys, kind, of, func(data []byte) bool {
 		if !x.r.Fits(wire.RecordSize + len(data)) {
@@ -94,11 +96,12 @@ func (a *Answerer) signatures(x *asked, s wire.Section, z *Zone, kind uint16, tt
 	})
 }
 
-// signChosen appends the signatures of the addresses a service chose.
+// signChosen appends the signatures of the addresses that a service chose, and reports
+// whether they fit.
 func (a *Answerer) signChosen(x *asked, z *Zone, ttl uint32, size int) bool {
 	p := &a.pick
 	sorted := a.sorted[:0]
-	for i := range p.Count { // few: sorted as they come
+	for i := range p.Count { // insertion sort, as there are few
 		at := len(sorted)
 		sorted = append(sorted, p.Addresses[i])
 		for ; at > 0 && bytes.Compare(sorted[at-1][:], sorted[at][:]) > 0; at-- {
@@ -112,7 +115,8 @@ func (a *Answerer) signChosen(x *asked, z *Zone, ttl uint32, size int) bool {
 	return a.signatures(x, wire.Answer, z, x.q.Type, ttl, x.owner, x.purpose())
 }
 
-// signer answers who signs a zone, for which the one above it is asked (RFC 4035 §3.1.4.1).
+// signer answers a DS question at the apex of n's zone from the parent zone (RFC 4035
+// §3.1.4.1).
 func (a *Answerer) signer(x *asked, n node) {
 	z := &x.t.zones[x.t.zoneOf(n).parent]
 	a.zone = x.t.name(z.apex)
@@ -131,9 +135,9 @@ func (a *Answerer) signer(x *asked, n node) {
 	}
 }
 
-// proof answers a question for records that come with those of other types: a zone that is
-// signed has them at every name, also beside a CNAME, which is not followed (RFC 4035 §2.5).
-// Of signatures those of one set are enough (as of everything, RFC 8482 §4.1).
+// proof answers a question of type NSEC or RRSIG. A signed zone has both at every name,
+// also beside a CNAME, which is not followed (RFC 4035 §2.5). For RRSIG the signatures of
+// one set are enough, as for ANY (RFC 8482 §4.1).
 func (a *Answerer) proof(x *asked, n node) {
 	z := x.t.zoneOf(n)
 	if z.keys == nil {
@@ -157,14 +161,14 @@ func (a *Answerer) proof(x *asked, n node) {
 	}
 }
 
-// signedSet is the first set of a name that its zone signs as it is; there is none where a
-// service chooses, and between names.
+// signedSet returns the first set of a name that the zone signs unchanged. Empty
+// non-terminals and names with only addresses of a service have none.
 func (t *Table) signedSet(n node) (s set, ok bool) {
 	rest := t.rest(n)
 	sets, rest := rest[7], rest[nodeHead:]
 	for ; sets > 0; sets-- {
 		kind := binary.LittleEndian.Uint16(rest)
-		if kind != KindDYNA && kind != wire.TypeDS { // which is the parent's
+		if kind != KindDYNA && kind != wire.TypeDS { // the parent signs DS
 			return t.find(n, kind)
 		}
 		rest = rest[setHead+binary.LittleEndian.Uint32(rest[8:]):]
@@ -172,15 +176,15 @@ func (t *Table) signedSet(n node) (s set, ok bool) {
 	return set{}, false
 }
 
-// types are types of records: those of the first two windows of 256 (RFC 4034 §4.1.2), and
-// others by their numbers, in ascending order.
+// types is a set of record types. low is a bitmap of the first two windows of 256 types
+// (RFC 4034 §4.1.2). high lists all others in ascending order.
 type types struct {
 	low   [2][32]byte
 	high  [maxHigh]uint16
 	count int
 }
 
-// maxHigh is more than a name has, see maxTypes in mgmt/validate.
+// maxHigh exceeds the number of types that a name may have (maxTypes in mgmt/validate).
 const maxHigh = 64
 
 func (t *types) add(kind uint16) {
@@ -210,7 +214,7 @@ func (t *types) remove(kind uint16) {
 	}
 }
 
-// append appends the types as NSEC records have them.
+// append appends the types in the format of NSEC records.
 func (t *types) append(to []byte) []byte {
 	for window := range t.low {
 		to = appendWindow(to, byte(window), &t.low[window])
@@ -233,8 +237,8 @@ func appendWindow(to []byte, window byte, all *[32]byte) []byte {
 	return append(append(to, window, byte(len(bits))), bits...)
 }
 
-// typesAt are the types of a name: where it is delegated, those this side has; of a zone,
-// those it has itself.
+// typesAt returns the types of a name. At a delegation these are NS and DS only. An apex
+// does not include DS, which belongs to the parent.
 func (t *Table) typesAt(n node) (out types) {
 	cut, apex := t.flags(n)&isCut != 0, t.flags(n)&isApex != 0
 	rest := t.rest(n)
@@ -253,16 +257,16 @@ func (t *Table) typesAt(n node) (out types) {
 	return out
 }
 
-// existing are the types to say a name has that has none of the type that is asked for.
+// existing returns the types for a denial of x.q.Type at an existing name.
 func (x *asked) existing(n node) types {
 	out := x.t.typesAt(n)
-	out.remove(x.q.Type) // those of a service are not always there
+	out.remove(x.q.Type) // a service may have no addresses of the type
 	out.add(wire.TypeRRSIG)
 	out.add(wire.TypeNSEC)
 	return out
 }
 
-// nowhere are the types of a name that is not there (RFC 9824 §3.2).
+// nowhere holds the types in the denial of a missing name (RFC 9824 §3.2).
 var nowhere = func() (out types) {
 	out.add(wire.TypeRRSIG)
 	out.add(wire.TypeNSEC)
@@ -270,8 +274,8 @@ var nowhere = func() (out types) {
 	return out
 }()
 
-// deny appends the record that says which types a name has, and its signatures (RFC 9824
-// §3). The owner lies in the message at that place.
+// deny appends an NSEC record with the types of a name, and its signatures (RFC 9824 §3).
+// owner is the offset of the name in the message.
 func (a *Answerer) deny(x *asked, s wire.Section, z *Zone, name []byte, owner int, has types, ttl uint32) {
 	a.data = has.append(appendNext(a.data[:0], name))
 	if !x.r.Fits(wire.RecordSize + len(a.data)) {
@@ -284,7 +288,7 @@ func (a *Answerer) deny(x *asked, s wire.Section, z *Zone, name []byte, owner in
 	a.signDenial(x, s, z, name, owner, ttl)
 }
 
-// signDenial appends the signatures of the record that a.data has the data of.
+// signDenial appends the signatures of the NSEC record whose data is a.data.
 func (a *Answerer) signDenial(x *asked, s wire.Section, z *Zone, name []byte, owner int, ttl uint32) {
 	a.Signer.Set(z.keys, name, wire.TypeNSEC, ttl)
 	a.Signer.Record(name, wire.TypeNSEC, ttl, a.data)
@@ -293,12 +297,12 @@ func (a *Answerer) signDenial(x *asked, s wire.Section, z *Zone, name []byte, ow
 	}
 }
 
-// appendNext appends the name that follows one: nothing is between them (RFC 4471 §3.1.2).
+// appendNext appends the immediate successor of name in canonical order (RFC 4471 §3.1.2).
 func appendNext(to, name []byte) []byte {
 	if len(name)+2 <= wire.MaxName {
 		return append(append(to, 1, 0), name...)
 	}
-	// There is no room for a label before it: the next is its first label raised.
+	// There is no room for another label, so the first label is incremented.
 	begin := len(to)
 	to = append(to, name...)
 	for at := begin + int(to[begin]); at > begin; at-- {

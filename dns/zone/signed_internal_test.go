@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// What is signed has names in lower case, and everything else as it is.
+// canonical changes only the case of names.
 func TestOnlyNamesAreInLowerCase(t *testing.T) {
 	for text, want := range map[string]string{
 		"NS NS1.Example.": "ns1.example.", "CNAME WWW.Example.": "www.example.", "PTR WWW.Example.": "www.example.", "MX 66 MAIL.Example.": "66 mail.example.",
@@ -33,7 +33,8 @@ func TestOnlyNamesAreInLowerCase(t *testing.T) {
 	}
 }
 
-// Between a name and the next there is no other (RFC 4034 §6.1: a label before is later).
+// appendNext returns the immediate successor: a name with one more label sorts later (RFC
+// 4034 §6.1).
 func TestNothingIsBetweenANameAndTheNext(t *testing.T) {
 	label := func(n int, fill byte) []byte { return append([]byte{byte(n)}, bytes.Repeat([]byte{fill}, n)...) }
 	long := func(first []byte) []byte {
@@ -46,7 +47,7 @@ func TestNothingIsBetweenANameAndTheNext(t *testing.T) {
 	for name, want := range map[string][]byte{
 		"\x03www\x00":                      []byte("\x01\x00\x03www\x00"),
 		string(long(label(3, 'a'))):        long([]byte("\x03aab")),
-		string(long([]byte("\x03aa@"))):    long([]byte("\x03aa[")), // upper case is no case of its own
+		string(long([]byte("\x03aa@"))):    long([]byte("\x03aa[")), // canonical form has no upper case
 		string(long([]byte("\x03aa\xff"))): long([]byte("\x03ab\x00")),
 	} {
 		if got := appendNext(nil, []byte(name)); !bytes.Equal(got, want) {
@@ -58,7 +59,7 @@ func TestNothingIsBetweenANameAndTheNext(t *testing.T) {
 	}
 }
 
-// The example of RFC 4034 §4.3, and types of other windows.
+// Tests the example of RFC 4034 §4.3 and types of other windows.
 func TestTypesAreWrittenAsNSECRecordsHaveThem(t *testing.T) {
 	var has types
 	for _, kind := range []uint16{wire.TypeA, wire.TypeMX, wire.TypeRRSIG, wire.TypeNSEC, 1234} {
@@ -83,6 +84,6 @@ func TestTypesAreWrittenAsNSECRecordsHaveThem(t *testing.T) {
 		t.Errorf("without them: %s", got)
 	}
 	for kind := range uint16(100) {
-		has.add(1000 + kind) // more than there can be are left out
+		has.add(1000 + kind) // types beyond maxHigh are ignored
 	}
 }

@@ -9,62 +9,62 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// Table is the zones of a farm, compiled. Nothing of it changes.
+// Table holds the compiled zones of a farm. It is immutable.
 type Table struct {
 	index index
-	// names holds what belongs to each name (see node). Nothing is at 0, and nameless at 1.
+	// names holds the nodes (see node). Offset 0 is unused; nameless is at 1.
 	names []byte
 	zones []Zone
 
-	// edits is where in names the nodes of Update begin, 0 for none. Nodes that they
-	// replace, or that are gone, lie in names still, but not in the index.
+	// edits is the offset in names where the nodes added by Update begin, 0 for none.
+	// Replaced and removed nodes remain in names but not in the index.
 	edits node
-	lists [][]list // of the records of each zone
+	lists [][]list // of each zone, the packed runs of records
 	arena *arena
 }
 
-// Zone is what answers need of a zone as a whole.
+// Zone holds the data of a zone that answers need.
 type Zone struct {
-	Name   string // without a dot at its end
+	Name   string // without a trailing dot
 	Serial uint32
 	apex   node
-	// first and end are where its names lie.
+	// first and end delimit the zone's nodes.
 	first, end node
-	ownTTL     uint32 // of its SOA record
-	length     int    // of its name in messages
-	soa        []byte // the data of its SOA record
-	soaTTL     uint32 // of negative answers (RFC 2308 §5)
+	ownTTL     uint32 // of the SOA record
+	length     int    // of the apex in wire format
+	soa        []byte // data of the SOA record
+	soaTTL     uint32 // for negative answers (RFC 2308 §5)
 	keys       *sign.Keys
-	parent     int // the zone of the farm it is delegated from, noParent when that is elsewhere
+	parent     int // position of the parent zone in this farm, or noParent
 }
 
 const noParent = -1
 
-// Zones are those of the table.
+// Zones returns the zones of the table.
 func (t *Table) Zones() []Zone { return t.zones }
 
-// node is where a name lies in Table.names:
+// node is the offset of a name in Table.names:
 //
 //	length 1, name in lower case, flags 1, zone 2, other node 4, number of sets 1, sets
 type node uint32
 
-// Bits of a name.
+// Flags of a node.
 const (
-	isCut       = 1 << iota // delegated: it has NS records and is no apex
-	isBelow                 // below such a name, or below one that is redirected
-	hasWildcard             // the other node is *.name
+	isCut       = 1 << iota // delegated: has NS records and is not an apex
+	isBelow                 // below a delegated name or a DNAME record
+	hasWildcard             // other is the node of *.name
 	isApex
-	isRedirected // names below it are others: it has a DNAME record (RFC 6672)
-	hasBelow     // there are, or were, names below it in its zone
+	isRedirected // has a DNAME record (RFC 6672)
+	hasBelow     // has, or had, names below it in its zone
 )
 
-// set is the records of a name that have one type:
+// set holds the records of one type at a name:
 //
-//	type 2, time to live 4, count 2, length of what follows 4, records
+//	type 2, TTL 4, count 2, length of the records 4, records
 //
-// and each record, whose data may end with a name:
+// A record, whose data may end with a name:
 //
-//	length 2, where a name begins 1 (none), where in it the zone's 1 (none), its node 4, data
+//	length 2, offset of the name 1 (or none), offset of the zone in that name 1 (or none), node of the name 4, data
 //
 // The data of DYNA is the position of a service, 2 bytes.
 type set struct {
@@ -80,8 +80,8 @@ const (
 	recordHead = 8
 )
 
-// hash is that of a name, from its end on: those of the names above it come up on
-// the way.
+// hashStart and hashStep are the parameters of FNV-1a. Names are hashed from their end, so
+// that hashing a name also yields the hashes of its ancestors.
 const hashStart, hashStep = uint32(2166136261), uint32(16777619)
 
 func hashOf(name []byte) uint32 {
@@ -92,7 +92,7 @@ func hashOf(name []byte) uint32 {
 	return h
 }
 
-// at finds a name whose hash is known, 0 when it is not in the table.
+// at returns the node of a name with a known hash, or 0 if the table does not have it.
 func (t *Table) at(name []byte, hash uint32) node {
 	for i := mixed(hash); ; i++ {
 		s := t.index.slot(i)
@@ -105,10 +105,10 @@ func (t *Table) at(name []byte, hash uint32) node {
 	}
 }
 
-// mixed spreads what is in the upper bits of a hash.
+// mixed folds the upper bits of a hash into the lower ones, which select the slot.
 func mixed(h uint32) uint32 { return h ^ h>>15 }
 
-// name is that of a node.
+// name returns the name of n in wire format.
 func (t *Table) name(n node) []byte {
 	return t.names[n+1:][:t.names[n]]
 }
@@ -119,8 +119,8 @@ func (t *Table) flags(n node) byte { return t.rest(n)[0] }
 
 func (t *Table) zoneOf(n node) *Zone { return &t.zones[binary.LittleEndian.Uint16(t.rest(n)[1:])] }
 
-// other is the node a name refers to: of a name with a wildcard that, of one that is
-// delegated, or below it, the delegated one.
+// other returns the node that n refers to: the wildcard below n, or the delegated or
+// redirected name above n.
 func (t *Table) other(n node) node {
 	other := node(binary.LittleEndian.Uint32(t.rest(n)[3:]))
 	if t.edits == 0 {
@@ -129,14 +129,14 @@ func (t *Table) other(n node) node {
 	return t.current(other)
 }
 
-// current returns the node that a name has now, 0 for none.
+// current returns the node that the name of n has now, 0 for none.
 func (t *Table) current(n node) node {
 	name := t.name(n)
 	return t.at(name, hashOf(name))
 }
 
-// targetOf returns the node of the name in a record of a set, 0 where there is none, or
-// where clients find it without being told its addresses.
+// targetOf returns the node of the name in a record. It returns 0 if the name is missing
+// from the table or clients do not need its addresses.
 func (t *Table) targetOf(kind uint16, r *record) node {
 	if t.edits == 0 {
 		return r.target
@@ -153,10 +153,9 @@ func (t *Table) targetOf(kind uint16, r *record) node {
 	return n
 }
 
-const nodeHead = 8 // behind the name
+const nodeHead = 8 // after the name
 
-// find is the set of one type, or of CNAME where there is none and a type is asked
-// for that follows it.
+// find returns the set of one type at n.
 func (t *Table) find(n node, kind uint16) (s set, ok bool) {
 	rest := t.rest(n)
 	sets, rest := rest[7], rest[nodeHead:]
@@ -170,10 +169,10 @@ func (t *Table) find(n node, kind uint16) (s set, ok bool) {
 	return set{}, false
 }
 
-// record is one of a set.
+// record is a record of a set.
 type record struct {
 	data         []byte
-	name, zoneAt int // none: -1
+	name, zoneAt int // offsets in data, -1 for none
 	target       node
 }
 
@@ -193,14 +192,15 @@ func (s *set) next() (r record, ok bool) {
 	return r, true
 }
 
-// found is what a table knows of a name.
+// found is the result of a lookup.
 type found struct {
-	node  node // of the name, or the closest one above it
+	node  node // of the name or its closest existing ancestor
 	exact bool
-	above int // how many labels of the name are not in the node's
+	above int // number of labels of the name that node lacks
 }
 
-// lookup finds a name: the labels begin in it where starts says.
+// lookup finds a name or its closest existing ancestor. starts holds the offsets of its
+// labels.
 func (t *Table) lookup(name []byte, starts *[wire.MaxLabels + 1]uint8, labels int) (f found) {
 	var hashes [wire.MaxLabels + 1]uint32
 	h, i := hashStart, len(name)-1
@@ -218,7 +218,7 @@ func (t *Table) lookup(name []byte, starts *[wire.MaxLabels + 1]uint8, labels in
 	return found{}
 }
 
-// kindText is what a type is called.
+// kindText returns the name of a record type.
 func kindText(kind uint16) string {
 	if kind == KindDYNA {
 		return "DYNA"

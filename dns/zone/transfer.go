@@ -6,19 +6,19 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// Cursor is how far a zone has been sent to a secondary.
+// Cursor is the progress of a zone transfer to a secondary.
 type Cursor struct {
 	table *Table
 	zone  *Zone
-	// at is the name that is next, 0 before the first SOA record, and set the position
-	// of the next of its sets.
+	// at is the next name, 0 before the first SOA record. set is the position of the next
+	// set of that name.
 	at, end node
 	set     int
 	alone   bool
 }
 
-// Transfer is a cursor at the beginning of the zone of that name. A zone that is signed is
-// not copied: its signatures are made as they are asked for.
+// Transfer returns a cursor at the beginning of the zone with that name. It reports false
+// for a signed zone, because signatures are made only for answers.
 func (t *Table) Transfer(name []byte) (c Cursor, is bool) {
 	n := t.at(name, hashOf(name))
 	if n == 0 || t.flags(n)&isApex == 0 || t.zoneOf(n).keys != nil {
@@ -28,19 +28,19 @@ func (t *Table) Transfer(name []byte) (c Cursor, is bool) {
 	return Cursor{table: t, zone: z, end: z.end}, true
 }
 
-// Serial is that of the zone.
+// Serial returns the serial of the zone.
 func (c Cursor) Serial() uint32 { return c.zone.Serial }
 
-// SerialAlone is a cursor that sends nothing but the SOA record: the secondary has the
-// zone as it is.
+// SerialAlone returns a cursor that sends only the SOA record, for a secondary that is up
+// to date.
 func (c Cursor) SerialAlone() Cursor {
 	c.alone = true
 	return c
 }
 
-// Current answers who asks by UDP what changed in a zone with its SOA record alone: the
-// secondary has the zone as it is, or comes for it by TCP (RFC 1995 §2). It reports false
-// when there is no zone of the name to copy.
+// Current answers an IXFR question over UDP with only the SOA record. A secondary that is
+// not up to date then retries over TCP (RFC 1995 §2). Current reports false if no zone of
+// that name can be transferred.
 func (a *Answerer) Current(t *Table, q *wire.Query, r *wire.Reply) bool {
 	c, is := t.Transfer(q.Name())
 	if !is {
@@ -56,10 +56,10 @@ func (a *Answerer) Current(t *Table, q *wire.Query, r *wire.Reply) bool {
 }
 
 // Transfer appends records of the zone until the message is full, and reports whether
-// there are more. The first and the last is the SOA record (RFC 5936 §2.2).
+// there are more. The SOA record comes first and last (RFC 5936 §2.2).
 func (a *Answerer) Transfer(c *Cursor, q *wire.Query, r *wire.Reply) (more bool) {
 	x := asked{t: c.table, q: q, r: r, name: q.Name(), owner: wire.HeaderSize, inMessage: true}
-	a.placed = maxPlaces // no addresses are added
+	a.placed = maxPlaces // full, so that append records no names for additional
 	if c.at == 0 {
 		a.transferSOA(&x, c)
 		if c.alone {
@@ -80,8 +80,8 @@ func (a *Answerer) Transfer(c *Cursor, q *wire.Query, r *wire.Reply) (more bool)
 	return false
 }
 
-// next moves the cursor to the next name of the zone, unless it is at one, and reports
-// false behind the last one. Those that Update added lie behind all others.
+// next moves the cursor forward to a current name of the zone, starting at c.at, and
+// reports false at the end. The names that Update added follow all others.
 func (c *Cursor) next() bool {
 	t := c.table
 	for {
@@ -103,7 +103,7 @@ func (a *Answerer) transferSOA(x *asked, c *Cursor) {
 	x.r.Added(wire.Answer, 1)
 }
 
-// transferName appends the sets of a name that are left, reporting whether all fitted.
+// transferName appends the remaining sets of a name and reports whether all fitted.
 func (a *Answerer) transferName(x *asked, c *Cursor) bool {
 	rest := x.t.rest(c.at)
 	sets, rest := int(rest[7]), rest[nodeHead:]
@@ -122,8 +122,8 @@ func (a *Answerer) transferName(x *asked, c *Cursor) bool {
 	return true
 }
 
-// transferSet appends a set whose owner is written out. A set longer than a message of
-// its own is left out: no answer can have it either.
+// transferSet appends a set with an uncompressed owner name. It skips a set that is too
+// large for an empty message, because it is too large for any answer.
 func (a *Answerer) transferSet(x *asked, c *Cursor, s set) bool {
 	name := x.t.name(c.at)
 	if s.kind == KindDYNA {
@@ -139,7 +139,8 @@ func (a *Answerer) transferSet(x *asked, c *Cursor, s set) bool {
 	return true
 }
 
-// wholeSet appends the records of a set with their owner written out, all or none.
+// wholeSet appends the records of a set with uncompressed owner names if all of them fit,
+// and reports whether they did.
 func wholeSet(r *wire.Reply, name []byte, s set) bool {
 	mark := r.Mark()
 	for {
@@ -155,8 +156,8 @@ func wholeSet(r *wire.Reply, name []byte, s set) bool {
 	}
 }
 
-// roomy gives a message that is still empty all the room there may be by TCP, and reports
-// whether it is empty.
+// roomy extends an empty message to the maximum size over TCP, and reports whether it is
+// empty.
 func (x *asked) roomy() bool {
 	empty := x.r.Count(wire.Answer) == 0
 	if empty {
@@ -165,10 +166,10 @@ func (x *asked) roomy() bool {
 	return empty
 }
 
-// optionsAtMost is more than EDNS takes behind the records.
+// optionsAtMost is an upper bound for the size of the EDNS record.
 const optionsAtMost = 512
 
-// whole appends a record with its owner written out.
+// whole appends a record with an uncompressed owner name.
 func whole(r *wire.Reply, s wire.Section, name []byte, kind uint16, ttl uint32, data []byte) {
 	r.Msg = append(r.Msg, name...)
 	r.Msg = append(r.Msg, byte(kind>>8), byte(kind), 0, byte(wire.ClassIN), byte(ttl>>24), byte(ttl>>16), byte(ttl>>8), byte(ttl))
@@ -177,7 +178,7 @@ func whole(r *wire.Reply, s wire.Section, name []byte, kind uint16, ttl uint32, 
 	r.Added(s, 1)
 }
 
-// transferChosen appends what a service would answer the secondary just now.
+// transferChosen appends the addresses that a service currently chooses for the secondary.
 func (a *Answerer) transferChosen(x *asked, name []byte, of set) bool {
 	rec, _ := of.next()
 	service := int(binary.LittleEndian.Uint16(rec.data))
@@ -196,7 +197,7 @@ func (a *Answerer) transferChosen(x *asked, name []byte, of set) bool {
 	return true
 }
 
-// size is how many bytes a node takes.
+// size returns the number of bytes of a node.
 func (t *Table) size(n node) int {
 	size := 1 + int(t.names[n]) + nodeHead
 	rest := t.rest(n)

@@ -12,44 +12,46 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// arena is the memory of the names of a table and of those that Update made of it.
+// arena is the memory for names that a table shares with the tables that Update made from
+// it.
 type arena struct{ used int }
 
-// spare is how much memory for later nodes a table has whose nodes take size bytes. Nobody
-// touches it before, so it takes none.
+// spare returns the number of extra bytes to allocate for later nodes if the nodes take
+// size bytes. The kernel provides physical memory only on first use.
 func spare(size int) int { return min(64<<10+size/8, 1<<32-1-size) }
 
-// node of a name that Update changes.
+// changed is a name that Update changes.
 type changed struct {
 	name   []byte
 	zone   int
-	before node // in the table before, 0 for none
+	before node // in the previous table, 0 for none
 	now    node
 	flags  byte
 	other  node
-	to     *changed // whose node other is, unless that stays
-	sets   []byte   // with their number
-	count  int      // of the names below it that the scan found
+	to     *changed // its node becomes other; nil keeps other
+	sets   []byte   // encoded, including their number
+	count  int      // of names below it, see count
 	gone   bool
 }
 
-// update is a table that follows another one.
+// update is the state of Table.Update.
 type update struct {
 	*compiler
 	before   *Table
 	names    map[string]*changed
-	again    []map[string]bool // the names whose records changed, by zone
-	below    []bool            // zones that another zone of the farm is below
+	again    []map[string]bool // changed names by zone
+	below    []bool            // whether the farm has a zone below this one
 	memory   memory
 	unpacked []farm.Record
 }
 
-// Update returns the table of now, where was is what t was compiled from. It shares all but
-// the names that changed with t, which stays as it is; each takes new memory. nil: too much
-// changed, or something that names depend on without saying so, and Compile has to do it.
+// Update returns the table of now; was is the farm that t was compiled from. The new table
+// shares everything but the changed names with t, and t does not change. Update returns
+// nil if Compile is needed: too much changed, the memory is full, or the edit affects
+// names that it does not list.
 //
-// The table answers as one of Compile does, and takes a little longer where names refer to
-// others: these are looked up.
+// The new table gives the same answers as one made by Compile. Names in records are looked
+// up by each answer, which takes slightly longer.
 func (t *Table) Update(was, now *farm.GSLB) *Table {
 	if !sameFrame(was, now) || t.arena == nil || t.arena.used != len(t.names) {
 		return nil
@@ -78,8 +80,8 @@ func (t *Table) Update(was, now *farm.GSLB) *Table {
 	return u.table()
 }
 
-// takes reports whether the names of a zone that changed are of the kind that Update takes,
-// and puts them on the list.
+// takes adds the changed names of zone i to u.names. It reports false if Update cannot
+// handle one: the apex, a name outside the zone, or a name of a zone below.
 func (u *update) takes(i int) bool {
 	for name := range u.again[i] {
 		if name := []byte(name); !under(name, u.apex[i]) || u.owner(name) != i || len(name) == len(u.apex[i]) {
@@ -90,7 +92,8 @@ func (u *update) takes(i int) bool {
 	return len(u.names) <= maxChanged
 }
 
-// change returns the entry of a name that changes: as it was, or without sets.
+// change returns the entry of a name. A new entry starts as a copy of the node in the
+// previous table, or without sets.
 func (u *update) change(name []byte, zone int) *changed {
 	m := u.names[string(name)]
 	if m == nil {
@@ -105,8 +108,8 @@ func (u *update) change(name []byte, zone int) *changed {
 	return m
 }
 
-// serial gives the zone another serial. It reports false if that is not the zone's alone: a
-// record has it.
+// serial sets the serial of zone i. It reports false if the serial decreases, because the
+// serial in the table may come from an SOA record that the user wrote.
 func (u *update) serial(i int, was, now uint32) bool {
 	z := &u.zones[i]
 	at := len(z.soa) - 20
@@ -131,8 +134,8 @@ func (u *update) serial(i int, was, now uint32) bool {
 	return false
 }
 
-// records gives the names that changed their records, in the order of their zone, and makes
-// those above them that are new.
+// records sets the new sets of the changed names, zone by zone, and creates missing names
+// above them.
 func (u *update) records() bool {
 	u.lists = slices.Clone(u.before.lists)
 	for i := range u.farm.Zones {
@@ -159,7 +162,7 @@ func (u *update) records() bool {
 	return true
 }
 
-// find collects the records of the names of a zone that changed.
+// find collects the records of the changed names of a zone.
 func (u *update) find(i int, z *farm.Zone) (found map[string]*owned, ok bool) {
 	hashes := make(map[uint32]bool, len(u.again[i]))
 	for name := range u.again[i] {
@@ -188,7 +191,7 @@ func (u *update) find(i int, z *farm.Zone) (found map[string]*owned, ok bool) {
 			return nil, false
 		}
 	}
-	known := make(map[*byte][]uint32, len(u.before.lists[i])) // by memory: their texts are long
+	known := make(map[*byte][]uint32, len(u.before.lists[i])) // by address, as comparing the texts would be slow
 	for _, l := range u.before.lists[i] {
 		known[unsafe.StringData(l.run)] = l.hashes
 	}
@@ -215,7 +218,7 @@ func (u *update) find(i int, z *farm.Zone) (found map[string]*owned, ok bool) {
 	return found, true
 }
 
-// hashesOf returns the hashes of the names of a run.
+// hashesOf returns the hashes of the names in a packed run.
 func (c *compiler) hashesOf(i int, z *farm.Zone, run string) (hashes []uint32, ok bool) {
 	list, _ := farm.Unpack(nil, run)
 	m := &memory{}
@@ -239,8 +242,8 @@ func anyOf(set map[uint32]bool, hashes []uint32) bool {
 	return slices.ContainsFunc(hashes, func(h uint32) bool { return set[h] })
 }
 
-// link makes the names above one that is new, as far as there are none, and has the one
-// above it know that there is one below.
+// link creates the missing names above a new name and sets hasBelow or hasWildcard of its
+// parent.
 func (u *update) link(m *changed) {
 	name := m.name[1+int(m.name[0]):]
 	flags := byte(hasBelow)
@@ -265,7 +268,8 @@ func (u *update) link(m *changed) {
 
 func isWildcard(name []byte) bool { return name[0] == 1 && name[1] == '*' }
 
-// removals finds names that are gone: those without records that none is below.
+// removals marks the names left without records and without names below them. It reports
+// false if that cannot be decided because another zone of the farm is below.
 func (u *update) removals() bool {
 	var empty []*changed
 	for i := range u.again {
@@ -278,7 +282,7 @@ func (u *update) removals() bool {
 	if len(empty) == 0 {
 		return true
 	}
-	// Names above that have no records are gone if no other name is below them.
+	// Ancestors without records are also gone if their last child is.
 	above := map[string]*changed{}
 	scan := false
 	for _, m := range empty {
@@ -291,7 +295,7 @@ func (u *update) removals() bool {
 				if n == 0 {
 					break
 				}
-				if isWildcard(m.name) { // it may lose its wildcard
+				if isWildcard(m.name) { // the parent may lose its wildcard
 					u.change(name, m.zone)
 				} else if rest := u.before.rest(n); rest[nodeHead-1] > 0 || rest[0]&isApex != 0 {
 					break
@@ -307,7 +311,7 @@ func (u *update) removals() bool {
 	if scan {
 		for _, m := range above {
 			if u.below[m.zone] {
-				return false // names of zones below keep those above them
+				return false // names of zones below keep their ancestors in existence
 			}
 		}
 		u.count(above)
@@ -319,7 +323,7 @@ func (u *update) removals() bool {
 			}
 		}
 	}
-	// From the longest name on: one that is gone may take the one above it along.
+	// Longest names first, because a removed name may also remove its parent.
 	list := make([]*changed, 0, len(above))
 	for _, m := range above {
 		list = append(list, m)
@@ -343,7 +347,7 @@ func (u *update) removals() bool {
 	return true
 }
 
-// count counts the names that are right below some, in the table before.
+// count counts the children that each name of above has in the previous table.
 func (u *update) count(above map[string]*changed) {
 	t := u.before
 	for n := node(nodesAt); n < node(len(t.names)); n += node(t.size(n)) {
@@ -357,8 +361,8 @@ func (u *update) count(above map[string]*changed) {
 	}
 }
 
-// marks completes the flags of the names, and the nodes they refer to. It reports false if
-// names that stay are below one that begins or ends to be delegated or redirected.
+// marks completes the flags and other nodes of the changed names. It reports false if a
+// name with names below it gains or loses a delegation or DNAME record.
 func (u *update) marks() bool {
 	const structure = isCut | isRedirected
 	for _, m := range u.names {
@@ -394,14 +398,15 @@ func (u *update) marks() bool {
 	return true
 }
 
-// refer makes the node of a name the other one of m.
+// refer sets the node that m refers to.
 func (m *changed) refer(u *update, name []byte) {
 	if m.to = u.names[string(name)]; m.to == nil {
 		m.other = u.before.at(name, hashOf(name))
 	}
 }
 
-// cutOf returns the highest name above m, in its zone, that is delegated or redirected.
+// cutOf returns the highest name of the zone above m that is delegated or has a DNAME
+// record, or nil.
 func (u *update) cutOf(m *changed) (cut []byte) {
 	for name := m.name; len(name) > len(u.apex[m.zone]); {
 		name = name[1+int(name[0]):]
@@ -418,7 +423,7 @@ func (u *update) cutOf(m *changed) (cut []byte) {
 	return cut
 }
 
-// has reports whether there is a set of a type.
+// has reports whether encoded sets include one of the type.
 func has(sets []byte, kind uint16) bool {
 	for n, rest := sets[0], sets[1:]; n > 0; n-- {
 		if binary.LittleEndian.Uint16(rest) == kind {
@@ -429,7 +434,8 @@ func has(sets []byte, kind uint16) bool {
 	return false
 }
 
-// table lays the nodes of the names that changed out behind the others.
+// table appends the nodes of the changed names and returns the new table, or nil if the
+// memory or the index is full.
 func (u *update) table() *Table {
 	t, size := u.before, len(u.before.names)
 	list := make([]*changed, 0, len(u.names))

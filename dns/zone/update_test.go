@@ -15,7 +15,8 @@ import (
 	"github.com/sluicelb/sluice/dns/zone"
 )
 
-// addresses are services: each has an address that says which one it is.
+// addresses implements zone.Services. The address that a service chooses identifies the
+// service.
 type addresses struct{}
 
 func (addresses) Choose(service int, _ *wire.Query, v6 bool, p *zone.Pick) {
@@ -23,13 +24,13 @@ func (addresses) Choose(service int, _ *wire.Query, v6 bool, p *zone.Pick) {
 	p.Addresses[0] = [16]byte{192, 0, 2, byte(service), 15: 1}
 }
 
-// labels are those of all names here, few so that names meet.
+// labels are the labels of all names in these tests, few so that names collide.
 var labels = []string{"a", "b", "*", "cc"}
 
-// known are the names that every made, by the number of zones, which are always the same.
+// known caches the results of every by number of zones.
 var known = map[int][][]byte{}
 
-// every are all names of up to three labels, and their combinations with each zone.
+// every returns all names of up to three labels, alone and below each zone.
 func every(zones []farm.Zone) (names [][]byte) {
 	if names = known[len(zones)]; names != nil {
 		return names
@@ -63,7 +64,7 @@ func every(zones []farm.Zone) (names [][]byte) {
 
 var kinds = []uint16{wire.TypeA, wire.TypeAAAA, wire.TypeNS, wire.TypeCNAME, wire.TypeMX, wire.TypeSRV, wire.TypeDS, wire.TypeSOA, wire.TypeDNAME, wire.TypeANY, wire.TypeNSEC, wire.TypeRRSIG, wire.TypeDNSKEY, 16}
 
-// asker asks a table, in memory of its own.
+// asker answers from a table and has its own message buffer.
 type asker struct {
 	*zone.Table
 	a     *zone.Answerer
@@ -80,7 +81,7 @@ func ask(t *zone.Table) *asker {
 	return k
 }
 
-// begin makes another answerer, which has signed nothing yet.
+// begin creates a new answerer, which has no cached signatures.
 func (k *asker) begin() {
 	k.a = &zone.Answerer{Services: addresses{}, Trail: func(s zone.Step) {
 		k.trail = append(append(append(append(k.trail, s.Zone...), s.Name...), s.Type...), byte(s.Service))
@@ -88,8 +89,8 @@ func (k *asker) begin() {
 	k.a.Signer.Now = func() int64 { return 1_700_000_000 }
 }
 
-// answer returns the whole answer to a question, in a message without bound, and how it
-// came about. It is valid until the next one.
+// answer returns the complete answer to a question and its trail. The message has no size
+// limit. Both results are valid until the next call.
 func (k *asker) answer(name []byte, kind uint16, do bool) (msg, trail []byte) {
 	k.msg = append(append(k.msg[:0], make([]byte, 12)...), name...)
 	k.msg[5], k.trail = 1, k.trail[:0]
@@ -111,8 +112,8 @@ func (k *asker) answer(name []byte, kind uint16, do bool) (msg, trail []byte) {
 	return k.r.End(&k.q, &wire.Server{}), k.trail
 }
 
-// copyOf returns the records of a transfer, sorted: a table that was updated has its names
-// in another order.
+// copyOf returns the records of a transfer, sorted, because an updated table has another
+// order of names.
 func copyOf(t *zone.Table, apex []byte) string {
 	c, is := t.Transfer(apex)
 	if !is {
@@ -138,10 +139,10 @@ func copyOf(t *zone.Table, apex []byte) string {
 	return ends + strings.Join(all, "\n")
 }
 
-// world is a farm whose zones change.
+// world is a farm with randomly changing zones.
 type world struct {
 	random *rand.Rand
-	next   uint32 // the ID of the next record
+	next   uint32 // ID of the next record
 	runs   map[string]string
 	packed bool
 }
@@ -165,7 +166,8 @@ func (w *world) record() farm.Record {
 		target += ".other."
 	}
 	type form struct{ kind, data string }
-	// Most records are of hosts: what is delegated, or redirected, is compiled anew more often.
+	// Most records are addresses, because delegations and DNAME records require Compile
+	// more often.
 	forms := []form{{"MX", "10 " + target}, {"SRV", "1 2 3 " + target}, {"CNAME", target}, {"DYNA", fmt.Sprint("s", w.random.IntN(2))}, {"NS", target}, {"DNAME", target}, {"DS", "1 13 2 " + strings.Repeat("ab", 32)}, {"TXT", "x"}}
 	one := form{"A", fmt.Sprint("192.0.2.", w.random.IntN(4))}
 	if w.random.IntN(2) == 0 {
@@ -175,7 +177,7 @@ func (w *world) record() farm.Record {
 	return r
 }
 
-// pack returns a zone as an engine has it. Runs that stay share their memory.
+// pack packs the records of a zone like an engine. Unchanged runs share memory.
 func (w *world) pack(z farm.Zone) farm.Zone {
 	if !w.packed {
 		return z
@@ -203,7 +205,7 @@ func (w *world) farm(zones []farm.Zone) *farm.GSLB {
 	return g
 }
 
-// zones returns those of a farm: one may be below another one, or be signed.
+// zones returns the zones of a farm, where one may be below another or signed.
 func (w *world) zones(t *testing.T) (zones []farm.Zone) {
 	for i, name := range []string{"example", "a.example", "other"} {
 		if i == 1 && w.random.IntN(3) > 0 {
@@ -259,7 +261,7 @@ func (w *world) edit(zones []farm.Zone) []farm.Zone {
 	return zones
 }
 
-// alike fails unless two tables answer alike.
+// alike fails the test unless two tables give the same answers.
 func alike(t *testing.T, got, want *zone.Table, zones []farm.Zone) {
 	t.Helper()
 	one, other := ask(got), ask(want)
@@ -309,7 +311,8 @@ func compiled(t *testing.T, g *farm.GSLB) *zone.Table {
 	return table
 }
 
-// follow changes a world so often, and returns how many tables followed the one before.
+// follow edits a world the given number of times and returns how many tables came from
+// Update.
 func (w *world) follow(t *testing.T, times int) (followed int) {
 	zones := w.zones(t)
 	was := w.farm(zones)
@@ -325,14 +328,14 @@ func (w *world) follow(t *testing.T, times int) (followed int) {
 		}
 		followed++
 		alike(t, table, fresh, zones)
-		if w.random.IntN(5) == 0 { // the one before answers as it did
+		if w.random.IntN(5) == 0 { // the previous table answers as before
 			alike(t, before, compiled(t, old), old.Zones)
 		}
 	}
 	return followed
 }
 
-// A table that followed others through any changes answers as one that is compiled.
+// A table after many updates answers like a compiled one.
 func TestATableThatFollowsAnswersAsACompiledOne(t *testing.T) {
 	followed, all := 0, 0
 	rounds := 8
@@ -349,7 +352,7 @@ func TestATableThatFollowsAnswersAsACompiledOne(t *testing.T) {
 	}
 }
 
-// large returns a farm with a zone of so many records.
+// large returns a farm with one zone of that many records.
 func large(records int) *farm.GSLB {
 	z := farm.Zone{Name: "example", Serial: 1}
 	for i := range records {
@@ -367,7 +370,7 @@ func packed(z farm.Zone) farm.Zone {
 	return z
 }
 
-// with returns a farm with one more record, and another serial.
+// with returns a farm with one more record and a higher serial.
 func with(g *farm.GSLB, r farm.Record) *farm.GSLB {
 	next := &farm.GSLB{Zones: slices.Clone(g.Zones)}
 	z := &next.Zones[0]
@@ -376,7 +379,7 @@ func with(g *farm.GSLB, r farm.Record) *farm.GSLB {
 	return next
 }
 
-// Tables follow each other until there is no room for one more, or too much changes at once.
+// Update succeeds until the spare memory is full or too many names change at once.
 func TestTablesFollowUntilTheirMemoryIsFull(t *testing.T) {
 	g := large(20)
 	table, followed := compiled(t, g), 0
@@ -409,7 +412,7 @@ func TestTablesFollowUntilTheirMemoryIsFull(t *testing.T) {
 	}
 }
 
-// A name that others refer to is another one where it changed: no answer allocates for that.
+// Looking up a changed name that other records refer to does not allocate.
 func TestAnAnswerOfATableThatFollowsAllocatesNothing(t *testing.T) {
 	g := large(200)
 	z := &g.Zones[0]
@@ -435,7 +438,7 @@ func TestAnAnswerOfATableThatFollowsAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkUpdate says what a record more costs in a zone of a million.
+// BenchmarkUpdate measures adding one record to a zone of a million.
 func BenchmarkUpdate(b *testing.B) {
 	g := large(1_000_000)
 	table, err := zone.Compile(g)
@@ -453,7 +456,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// FuzzUpdate draws its changes from a seed.
+// FuzzUpdate derives random changes from a seed.
 func FuzzUpdate(f *testing.F) {
 	for seed := range uint64(4) {
 		f.Add(seed, seed%2 == 0)

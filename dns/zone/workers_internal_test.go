@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// manyRecords returns records of few names, some of them below each other, in packed runs of
-// a few, or as a list.
+// manyRecords returns a zone whose records share few names, some below others, as short
+// packed runs or as a list.
 func manyRecords(random *rand.Rand, packed bool) farm.Zone {
 	z := farm.Zone{Name: "example", Serial: 1, NameServer: "a"}
 	labels := []string{"a", "b", "*", "cc", "d"}
@@ -39,7 +39,7 @@ func manyRecords(random *rand.Rand, packed bool) farm.Zone {
 	return z
 }
 
-// The table is the same to the byte, whatever the number of goroutines that made it.
+// The number of workers does not affect the bytes of the table.
 func TestWorkersMakeTheSameTable(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for round := range 8 {
@@ -60,7 +60,7 @@ func TestWorkersMakeTheSameTable(t *testing.T) {
 	}
 }
 
-// The error is that of the first record that is wrong, also if workers come upon others.
+// The error belongs to the first invalid record, even if workers find others first.
 func TestWorkersReportTheFirstError(t *testing.T) {
 	for _, packed := range []bool{true, false} {
 		g := &farm.GSLB{Zones: []farm.Zone{{Name: "example", Serial: 1}}}
@@ -87,7 +87,7 @@ func TestWorkersReportTheFirstError(t *testing.T) {
 	}
 }
 
-// Names above others make more names than there are records: the index grows.
+// Empty non-terminals can outnumber the records, which makes the index grow.
 func TestNamesAboveOthersGrowTheIndex(t *testing.T) {
 	g := &farm.GSLB{Zones: []farm.Zone{{Name: "example", Serial: 1}}}
 	for i := range 400 {
