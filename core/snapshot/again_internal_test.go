@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// A farm that stays is encoded once, and one that is gone is forgotten.
+// Unchanged farms are encoded once, and removed farms are forgotten.
 func TestFarmsThatStayAreEncodedOnce(t *testing.T) {
 	var w Writer
 	cfg := &farm.Config{Farms: []farm.Farm{{ID: 1, HTTP: farm.DefaultHTTP()}, {ID: 2, HTTP: farm.DefaultHTTP()}}}

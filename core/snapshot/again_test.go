@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
-// numbered are valid farms with these numbers.
+// numbered returns valid farms with these IDs.
 func numbered(ids ...uint32) *farm.Config {
 	cfg := &farm.Config{Farms: []farm.Farm{}}
 	for _, id := range ids {
@@ -30,7 +30,7 @@ func numbered(ids ...uint32) *farm.Config {
 	return cfg
 }
 
-// load has a reader load what a writer publishes.
+// load publishes cfg with w and returns the configuration that r loads.
 func load(t *testing.T, w *snapshot.Writer, r *snapshot.Reader, cfg *farm.Config) *farm.Config {
 	t.Helper()
 	f, err := w.Publish(1, cfg, 0)
@@ -60,7 +60,7 @@ func unpacked(cfg *farm.Config) *farm.Config {
 	return &out
 }
 
-// Large farms are known again, too, and one that differs in a single byte is another one.
+// Large unchanged farms are also recognized. A farm that differs in one byte is decoded.
 func TestLargeFarmsThatStayAreDecodedOnce(t *testing.T) {
 	var w snapshot.Writer
 	var r snapshot.Reader
@@ -99,7 +99,7 @@ func TestFarmsThatStayAreDecodedOnce(t *testing.T) {
 	}
 }
 
-// A snapshot that was refused is nothing to go on from, and does not take away what was.
+// A refused snapshot does not replace the base of the next one.
 func TestARefusedSnapshotIsNotRemembered(t *testing.T) {
 	var w snapshot.Writer
 	var r snapshot.Reader
@@ -120,7 +120,8 @@ func TestARefusedSnapshotIsNotRemembered(t *testing.T) {
 	}
 }
 
-// What is put together of parts is the encoding of the whole: old engines read it.
+// The pieces of a snapshot form the encoding of the whole configuration, which older
+// engines read.
 func TestASnapshotIsEncodedAsAWhole(t *testing.T) {
 	mode, err := cbor.EncOptions{BinaryMarshaler: cbor.BinaryMarshalerByteString}.EncMode()
 	if err != nil {
@@ -141,8 +142,8 @@ func TestASnapshotIsEncodedAsAWhole(t *testing.T) {
 	check(&farm.Config{Authorities: []farm.Authority{{Name: "a"}}})
 }
 
-// Farms that were checked before are looked at for their numbers alone: what else takes
-// one of these is found, and said as if all were checked anew.
+// Only the IDs of known farms are checked again. A duplicate ID gives the same error as a
+// check of everything.
 func TestANumberThatAKnownFarmHasIsRefusedToOthers(t *testing.T) {
 	for name, take := range map[string]func(f *farm.Farm){
 		"farm":    func(f *farm.Farm) { f.ID = 1 },
@@ -171,7 +172,7 @@ func TestANumberThatAKnownFarmHasIsRefusedToOthers(t *testing.T) {
 			if (err == nil) != (want == nil) || err != nil && !strings.HasSuffix(err.Error(), want.Error()) {
 				t.Errorf("%s, last %t: %v, want %v", name, last, err, want)
 			}
-			load(t, &w, &r, cfg) // nothing was lost
+			load(t, &w, &r, cfg) // the state is intact
 		}
 	}
 }

@@ -22,11 +22,11 @@ func (c *census) check(cfg *farm.Config, next []*entry) error {
 	for _, e := range came {
 		if e.numbers == nil {
 			if numbers.farm(&e.farm); len(numbers.problems) > 0 {
-				return Check(cfg) // which finds all of them
+				return Check(cfg) // finds all problems
 			}
 			e.numbers = numbersOf(&e.farm)
 		} else if !numbers.take(e.farm.ID, e.numbers) {
-			return Check(cfg) // which says whose they are
+			return Check(cfg) // names the other user of the ID
 		}
 	}
 	*c = census{next, numbers}

@@ -9,14 +9,13 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// maxProblems bounds what Check reports; the first ones tell enough.
+// maxProblems is the maximum number of problems that Check reports.
 const maxProblems = 8
 
-// Check tells whether an engine can carry cfg: whatever shared tables are
-// indexed by and sockets are opened with is there, in range and unique. The
-// rules of the specification are mgmt's (it enforces far more); these are what
-// an engine's memory safety and bookkeeping rest on, so an engine checks them
-// itself. The error wraps ErrConfig and names the first problems.
+// Check reports whether an engine can run cfg: IDs that index shared tables are present,
+// in range and unique, and the addresses and ports of sockets are valid. Engines call it
+// themselves because their memory safety depends on it. mgmt enforces the other rules of
+// the specification. The error wraps ErrConfig and names the first problems.
 func Check(cfg *farm.Config) error {
 	c := newChecker()
 	for i := range cfg.Farms {
@@ -37,7 +36,7 @@ func newChecker() *checker {
 	return &checker{farms: ids{max: farm.MaxFarmID}, services: ids{max: 1<<32 - 1}, backends: ids{max: farm.MaxBackendID}}
 }
 
-// numbers are those of what a farm has.
+// numbers holds the IDs of a farm's services and backends.
 type numbers struct{ services, backends []uint32 }
 
 func numbersOf(f *farm.Farm) *numbers {
@@ -51,7 +50,7 @@ func numbersOf(f *farm.Farm) *numbers {
 	return n
 }
 
-// take takes the numbers of a farm that is fit otherwise; false: another has one of them.
+// take adds the IDs of a valid farm. It reports false if another farm uses one of them.
 func (c *checker) take(id uint32, n *numbers) bool {
 	if c.farms.take(id) != nil {
 		return false
@@ -69,7 +68,7 @@ func (c *checker) take(id uint32, n *numbers) bool {
 	return true
 }
 
-// release gives back what take took.
+// release removes the IDs that take added.
 func (c *checker) release(id uint32, n *numbers) {
 	c.farms.seen.Take(id)
 	for _, id := range n.services {
@@ -106,8 +105,8 @@ func (c *checker) farm(f *farm.Farm) {
 	}
 }
 
-// ports checks what both data paths rest on: the ports are apart, so that a
-// packet belongs to one of them.
+// ports checks that the port ranges are disjoint and ascending, so that a packet belongs
+// to at most one. Both data paths rely on this.
 func (c *checker) ports(f *farm.Farm) {
 	ports, last := f.VPorts(), uint16(0)
 	if len(ports) > farm.MaxPortRanges {
@@ -126,8 +125,9 @@ func (c *checker) ports(f *farm.Farm) {
 	}
 }
 
-// group checks the backends of a group. One is of the VIP's family unless the
-// engine connects anew, and has a port unless it may keep the client's.
+// group checks the backends of a group. A backend must have the VIP's address family
+// unless the engine opens its own connections. It must have a port unless it may use the
+// client's.
 func (c *checker) group(g farm.Group) {
 	where := place{g}
 	if err := c.services.take(g.ID()); err != nil {
@@ -149,11 +149,11 @@ func (c *checker) group(g farm.Group) {
 	}
 }
 
-// place is where a problem is. It is put into words when there is one: an engine checks
-// all farms with every change of one.
+// place is the location of a problem. String builds its text on demand, because every
+// change checks farms and problems are rare.
 type place struct{ of farm.Group }
 
-// String says where.
+// String returns the names of the farm and the service.
 func (p place) String() string {
 	if p.of.OfService() {
 		return fmt.Sprintf("farm %q: service %q", p.of.Farm.Name, p.of.Name())
@@ -166,7 +166,7 @@ func (c *checker) backend(where place, position int, b *farm.Backend) {
 		c.fail("%s: backend at position %d: %w", where, position, err)
 	}
 	if !b.Addr.IsValid() && b.Maintenance == farm.MaintenanceCut {
-		return // its name has no address: nobody is sent there
+		return // the host name did not resolve, so the backend gets no traffic
 	}
 	if !reachable(b.Addr) {
 		c.fail("%s: backend %d (%s): address %s cannot be connected to", where, b.ID, b.Host, b.Addr)
@@ -177,7 +177,7 @@ func reachable(a netip.Addr) bool {
 	return a.IsValid() && !a.IsUnspecified() && !a.IsMulticast()
 }
 
-// ids remembers which numbers were taken.
+// ids is a set of used IDs from 1 to max.
 type ids struct {
 	max  uint32
 	seen farm.IDSet

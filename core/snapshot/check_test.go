@@ -12,7 +12,7 @@ import (
 
 func TestCheckRefusesWhatNoEngineCanCarry(t *testing.T) {
 	backend := func(c *farm.Config) *farm.Backend { return &c.Farms[0].HTTP.Services[0].Backends[0] }
-	l4 := func(c *farm.Config) *farm.L4 { // in place of the second farm
+	l4 := func(c *farm.Config) *farm.L4 { // replaces the second farm
 		if f := &c.Farms[1]; f.L4 == nil {
 			f.Profile, f.HTTP, f.L4 = farm.ProfileL4, nil, farm.DefaultL4()
 			f.L4.ID = 77
@@ -72,7 +72,7 @@ func TestCheckAcceptsACompleteConfiguration(t *testing.T) {
 	largest.Farms[0].HTTP.Services[1].ID = 1<<32 - 1
 	l4 := farm.DefaultL4()
 	l4.ID = 77
-	for i := range uint16(farm.MaxPortRanges) { // each begins where the one before ends
+	for i := range uint16(farm.MaxPortRanges) { // adjacent ranges
 		l4.Ports = append(l4.Ports, farm.PortRange{First: 2*i + 1, Last: 2*i + 2})
 	}
 	largest.Farms[1].Profile, largest.Farms[1].HTTP, largest.Farms[1].L4 = farm.ProfileL4, nil, l4

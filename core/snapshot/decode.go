@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// maxDepth is what a configuration needs: config, farms, farm, settings,
-	// services, service, backends, backend, its lists.
+	// maxDepth is the depth of a configuration: config, farms, farm, settings, services,
+	// service, backends, backend, and the lists of a backend.
 	maxDepth = 9
-	// maxElements bounds the elements of all arrays together, so that a small
-	// body cannot claim memory for millions of farms. Every ID in use makes
-	// about 70,000; the rest is room for services that only redirect. Records come
-	// on top: there may be one for every recordSize bytes, which is the least
-	// that one takes. maxList is as many as a zone may have.
+	// maxElements bounds the elements of all arrays together, so that a small body cannot
+	// claim memory for millions of farms. A configuration that uses every ID has about
+	// 70,000. The remainder allows for services that only redirect. Another element is
+	// allowed per recordSize bytes, the minimum size of a record. maxList is the maximum
+	// number of records in a zone.
 	maxElements = 1 << 18
 	recordSize  = 20
 	maxList     = 1 << 21
-	// maxNames is more than any struct of the configuration has fields.
+	// maxNames exceeds the number of fields of every struct in the configuration.
 	maxNames = 64
 )
 
@@ -36,38 +36,37 @@ var decoding = func() cbor.DecMode {
 		TagsMd:            cbor.TagsForbidden,
 		ExtraReturnErrors: cbor.ExtraDecErrorUnknownField,
 		FieldNameMatching: cbor.FieldNameMatchingCaseSensitive,
-		// Texts are carried as the store has them; an engine never needs them
-		// to be valid UTF-8, and a byte that is not must not stop a reload.
+		// Engines do not require valid UTF-8, so an invalid byte in the store must not
+		// prevent a reload.
 		UTF8:             cbor.UTF8DecodeInvalid,
 		MaxNestedLevels:  maxDepth,
 		MaxArrayElements: maxList,
 		MaxMapPairs:      maxNames,
 	}.DecMode()
 	if err != nil {
-		panic(err) // start-up: the options are constant
+		panic(err) // at start-up; the options are constant
 	}
 	return mode
 }()
 
-// Decode returns the generation and the configuration in b, which it neither
-// keeps nor changes. It verifies the encoding, not the meaning: see Check.
-// Errors: ErrTruncated, ErrMagic, ErrLayout, ErrChecksum, ErrBody. No input
-// makes it panic, and none takes more memory than a small multiple of a full
-// configuration.
+// Decode returns the generation and the configuration in b. It does not keep or change b.
+// It verifies the encoding; Check verifies the contents. The errors are ErrTruncated,
+// ErrMagic, ErrLayout, ErrChecksum and ErrBody. No input causes a panic or takes more
+// memory than a small multiple of the largest configuration.
 func Decode(b []byte) (generation uint64, cfg *farm.Config, err error) {
 	return new(Reader).decode(b)
 }
 
-// Reader decodes one snapshot after the other, of which most farms are as they were:
-// what has the same bytes is the farm it was, in the same place (farm.Farm is comparable).
-// So nobody may change what it returned. The zero value knows nothing. One goroutine
-// uses it at a time.
+// Reader decodes successive snapshots. A farm whose bytes did not change has the same
+// memory in both results, so callers can detect changes by comparing farm.Farm values.
+// Callers must not modify the results. The zero value has no previous snapshot. Reader is
+// not safe for concurrent use.
 type Reader struct {
-	last   *read // nil: nothing, or a snapshot that none can follow
+	last   *read // the base for the next snapshot, nil for none
 	census census
 }
 
-// read is a snapshot that was decoded.
+// read is a decoded snapshot.
 type read struct {
 	farms      []*entry
 	rest       body // without farms
@@ -75,7 +74,7 @@ type read struct {
 	sum        digest
 }
 
-// config is what the snapshot says.
+// config returns the configuration of the snapshot.
 func (r *read) config() *farm.Config {
 	cfg := &farm.Config{Farms: make([]farm.Farm, len(r.farms)), Certificates: r.rest.Certificates, Authorities: r.rest.Authorities, Challenges: r.rest.Challenges}
 	for i, e := range r.farms {
@@ -92,7 +91,7 @@ type body struct {
 	Challenges   []farm.Challenge   `json:"challenges,omitempty"`
 }
 
-// raw is a part of the body, which is valid for as long as that is.
+// raw is an encoded part of the body. It shares memory with the body.
 type raw []byte
 
 // UnmarshalCBOR implements cbor.Unmarshaler.
@@ -131,8 +130,8 @@ func (r *Reader) whole(content []byte) (*farm.Config, *read, error) {
 	if len(content) == 0 {
 		return fail(io.EOF)
 	}
-	// Unmarshal looks whether all of it is well-formed before it makes anything of it;
-	// what is not may be counted wrong here, and is refused there.
+	// Unmarshal refuses a malformed body before it decodes anything. Counts of elements in
+	// such a body may therefore be wrong here.
 	if major := content[0] >> 5; major != 5 { // null would decode to "no farms"
 		return fail(fmt.Errorf("it is no map but CBOR type %d", major))
 	}
@@ -178,7 +177,7 @@ func (r *Reader) whole(content []byte) (*farm.Config, *read, error) {
 	return cfg, next, nil
 }
 
-// known are the farms of the last snapshot.
+// known returns the farms of the last snapshot by digest.
 func (r *Reader) known() map[digest]*entry {
 	if r.last == nil {
 		return nil
@@ -190,7 +189,7 @@ func (r *Reader) known() map[digest]*entry {
 	return known
 }
 
-// decodeFarm decodes a farm with all that it has.
+// decodeFarm decodes a complete farm.
 func decodeFarm(b raw) (*entry, error) {
 	e, err := decodeEntry(b)
 	switch {
@@ -205,7 +204,7 @@ func decodeFarm(b raw) (*entry, error) {
 	return e, err
 }
 
-// decodeHead decodes a farm, whose packed records may be named by digests.
+// decodeHead decodes a farm whose packed records may be replaced by digests.
 func decodeHead(b raw) (*entry, error) {
 	e, err := decodeEntry(b)
 	if err == nil {
@@ -214,7 +213,7 @@ func decodeHead(b raw) (*entry, error) {
 	return e, err
 }
 
-// decodeEntry decodes a farm without its digest.
+// decodeEntry decodes a farm and does not set its digest.
 func decodeEntry(b raw) (*entry, error) {
 	e := &entry{size: len(b), elements: elements(b)}
 	if err := (&limit{elements: e.elements, size: e.size}).check(); err != nil {
@@ -226,15 +225,14 @@ func decodeEntry(b raw) (*entry, error) {
 	return e, nil
 }
 
-// limit bounds what farms take: the elements of their lists, by how many bytes there are,
-// and their packed records.
+// limit counts the list elements, bytes and packed records of farms and bounds them.
 type limit struct {
 	elements uint64
 	size     int
 	records  uint64
 }
 
-// add counts farms; the error says that there are too many elements.
+// add adds farms. It returns an error if a limit is exceeded.
 func (l *limit) add(farms ...*entry) error {
 	for _, e := range farms {
 		l.elements, l.size, l.records = l.elements+1+e.elements, l.size+e.size, l.records+e.records
@@ -252,10 +250,10 @@ func (l *limit) check() error {
 	return nil
 }
 
-// verify checks the header in the order in which its parts can be trusted,
-// and returns the body.
+// verify checks the header and returns the body. Each check relies only on the fields
+// checked before it.
 func verify(b []byte) (body []byte, err error) {
-	// Foreign bytes are called that even when they are short.
+	// Foreign data gets ErrMagic even if it is short.
 	if n := min(len(b), len(magic)); string(b[:n]) != magic[:n] {
 		return nil, fmt.Errorf("%w: it starts with %q, not with %q", ErrMagic, b[:n], magic)
 	}
@@ -266,7 +264,7 @@ func verify(b []byte) (body []byte, err error) {
 		return nil, fmt.Errorf("%w: it has layout version %d, this program reads version %d: run the same release on both sides", ErrLayout, got, Layout)
 	}
 	length := binary.LittleEndian.Uint64(b[24:])
-	if length > maxBody { // before the checksum reads it all
+	if length > maxBody { // before the checksum reads the body
 		return nil, fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrBody, length, maxBody)
 	}
 	if have := uint64(len(b) - headerSize); have != length {
@@ -278,15 +276,14 @@ func verify(b []byte) (body []byte, err error) {
 	return b[headerSize:], nil
 }
 
-// Load maps the sealed memory of f, decodes it and checks the configuration.
-// The caller still owns f. Errors: shm.ErrNotSealed, those of Decode, and
-// ErrConfig.
+// Load maps the sealed memory of f, decodes it and checks the configuration. The caller
+// still owns f. The errors are shm.ErrNotSealed, the errors of Decode, and ErrConfig.
 func Load(f *os.File) (generation uint64, cfg *farm.Config, err error) {
 	return new(Reader).Load(f)
 }
 
-// Load is the function Load, also of snapshots that follow the one that was loaded last
-// (ErrBase if it follows another one).
+// Load is like the function Load. It also accepts snapshots that follow the last loaded
+// one, and returns ErrBase if a snapshot has another base.
 func (r *Reader) Load(f *os.File) (generation uint64, cfg *farm.Config, err error) {
 	m, err := shm.MapSealed(f)
 	if err != nil {
@@ -305,17 +302,16 @@ func (r *Reader) Load(f *os.File) (generation uint64, cfg *farm.Config, err erro
 	return generation, cfg, nil
 }
 
-// elements returns the number of elements of all arrays in b together, which
-// must be one well-formed CBOR item without indefinite lengths (RFC 8949 §3).
-// The library bounds each array; only the sum bounds the memory a body takes,
-// because one byte of it can stand for a whole struct.
+// elements returns the total number of elements of all arrays in b. b must be one
+// well-formed CBOR item without indefinite lengths (RFC 8949 §3). The library bounds each
+// array separately. Memory depends on the sum, because one byte can encode a whole struct.
 func elements(b []byte) (n uint64) {
 	for len(b) > 0 {
 		major, arg, rest := head(b)
 		switch major {
-		case 2, 3: // byte and text strings: arg bytes follow
+		case 2, 3: // byte and text strings of arg bytes
 			rest = rest[min(arg, uint64(len(rest))):]
-		case 4: // arg elements follow, which are heads of their own
+		case 4: // arg elements follow, each with its own head
 			n += arg
 		}
 		b = rest
@@ -323,10 +319,9 @@ func elements(b []byte) (n uint64) {
 	return n
 }
 
-// split takes the farms out of a body: rest is the body with an empty list in their
-// place, which the library looks at as a whole. It looks at farms one by one then, and at
-// none whose bytes it has seen before: most of a body is these. Where the farms are not
-// found, as in what is not well-formed, rest is all there is. n is elements.
+// split separates the farms from a body, so that farms with known bytes need no decoding.
+// rest is the body with an empty list of farms. If content is malformed or has no farms,
+// farms is nil and rest is content. n is the number of elements in content.
 func split(content []byte) (farms []raw, rest []byte, n uint64) {
 	if len(content) <= farmsAt || string(content[1:farmsAt]) != farmsName {
 		return nil, content, elements(content)
@@ -349,9 +344,9 @@ func split(content []byte) (farms []raw, rest []byte, n uint64) {
 	return farms, rest, n
 }
 
-// itemSize is the length of the first item of b, and how many elements its arrays have;
-// 0 when it is not whole, or has parts that bodies do not have: tags, and what is of
-// indefinite length.
+// itemSize returns the length of the first item of b and the number of elements of its
+// arrays. It returns 0 if the item is incomplete, or contains tags or indefinite lengths,
+// which a body never has.
 func itemSize(b []byte) (size int, n uint64) {
 	whole := len(b)
 	for items := uint64(1); items > 0; items-- {
@@ -365,7 +360,7 @@ func itemSize(b []byte) (size int, n uint64) {
 		case major == 2 || major == 3:
 			rest = rest[arg:]
 		case major == 4:
-			items += min(arg, uint64(whole)) // more than there are is found at the end
+			items += min(arg, uint64(whole)) // a count that is too large fails at the end of b
 			n += arg
 		case major == 5:
 			items += 2 * min(arg, uint64(whole))
@@ -375,7 +370,8 @@ func itemSize(b []byte) (size int, n uint64) {
 	return whole - len(b), n
 }
 
-// head splits the first item head off b, which is not empty.
+// head decodes the item head at the start of b, which must not be empty. rest is nil if
+// the head is malformed.
 func head(b []byte) (major byte, arg uint64, rest []byte) {
 	major, low := b[0]>>5, b[0]&0x1f
 	b = b[1:]
@@ -383,7 +379,7 @@ func head(b []byte) (major byte, arg uint64, rest []byte) {
 		return major, uint64(low), b
 	}
 	size := 1 << min(low-24, 3) // 24 … 27: 1, 2, 4 or 8 bytes follow
-	if len(b) < size {          // not well-formed
+	if len(b) < size {          // malformed
 		return major, 0, nil
 	}
 	var wide [8]byte

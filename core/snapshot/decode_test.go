@@ -57,7 +57,7 @@ func TestDecodeReturnsWhatWasEncoded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		clear(b) // what was decoded must not live in the bytes
+		clear(b) // the result must not share memory with b
 		if gotGeneration != generation || !reflect.DeepEqual(got, cfg) {
 			t.Fatalf("generation %d: got %d and %+v, want %+v", generation, gotGeneration, got, cfg)
 		}
@@ -93,7 +93,7 @@ func TestEveryFlippedBitIsFound(t *testing.T) {
 	}
 }
 
-// flipError is what a change of the byte at that offset must be called.
+// flipError returns the expected error if the byte at offset changes.
 func flipError(offset int) error {
 	switch {
 	case offset < 8:
@@ -147,7 +147,7 @@ func TestBodyThatIsNoConfigurationIsRefused(t *testing.T) {
 	}
 }
 
-// badBodies are CBOR bodies under a correct header that must be refused.
+// badBodies returns CBOR bodies that must be refused despite a correct header.
 func badBodies() map[string][]byte {
 	text := func(s string) []byte { return append([]byte{0x60 + byte(len(s))}, s...) }
 	farms := append([]byte{0xa1}, text("farms")...)
@@ -178,8 +178,8 @@ func badBodies() map[string][]byte {
 	}
 }
 
-// most is how many elements of a byte each a list may have in a body with so many bytes
-// before it.
+// most returns the maximum number of one-byte elements of a list that follows before
+// bytes.
 func most(before int) int {
 	n := snapshot.MaxElements
 	for n+1 <= snapshot.MaxElements+(before+len(list(0))+n+1)/snapshot.RecordSize {
@@ -199,8 +199,8 @@ func TestElementsAreCountedUpToTheirLimit(t *testing.T) {
 	}
 }
 
-// RFC 8949, section 3: the low five bits of a head are its argument up to 23, or say
-// how many bytes of it follow.
+// The low five bits of a head are the argument up to 23, otherwise the number of its bytes
+// (RFC 8949 §3).
 func TestElementsOfAllListsAreCounted(t *testing.T) {
 	for _, c := range []struct {
 		body string
@@ -218,7 +218,7 @@ func TestElementsOfAllListsAreCounted(t *testing.T) {
 	}
 }
 
-// manyServices stays below the limit of each list, but not of all together.
+// manyServices returns a body that exceeds only the limit for all lists together.
 func manyServices(text func(string) []byte) []byte {
 	const perFarm, farms = 1 << 15, 9
 	body := append(append([]byte{0xa1}, text("farms")...), list(farms)...)

@@ -1,47 +1,45 @@
-// Package snapshot carries one immutable configuration, a generation, from
-// mgmt to the engines.
+// Package snapshot transfers immutable configurations, called generations, from mgmt to
+// the engines.
 //
-// The way of a generation: mgmt calls Publish, which checks the configuration,
-// encodes it and freezes the bytes in sealed memory; the descriptor goes to
-// the engine over the control connection; the engine calls Load, which
-// verifies, decodes and checks again. What Load returned refers to nothing in
-// the shared memory.
+// mgmt calls Publish, which checks the configuration, encodes it and writes the bytes to
+// sealed memory. The engine receives the descriptor over the control connection and calls
+// Load, which verifies, decodes and checks again. The result of Load does not refer to the
+// shared memory.
 //
-// A snapshot is a header and a CBOR body; all numbers are little-endian:
+// A snapshot is a header and a CBOR body. All numbers are little-endian:
 //
 //	0   magic "SLUICE\x00S"
-//	8   layout version, 4 bytes; the whole header but the magic belongs to it
+//	8   layout version, 4 bytes; covers the whole header except the magic
 //	12  kind, 4 bytes: 0 whole, 1 follows
 //	16  generation, 8 bytes
 //	24  length of the body in bytes, 8 bytes
 //	32  SHA-256 of the header up to here followed by the body
-//	64  body: the CBOR map of a farm.Config, names as in its json tags
+//	64  body: the CBOR map of a farm.Config, with the names of its json tags
 //
-// Records of zones with at least packFrom of them are packed (farm.AppendPacked), in runs.
-// An engine keeps them in this form and in one piece each: a Record of its own would take
-// four times the memory.
+// The records of a zone with at least packFrom records are packed in runs
+// (farm.AppendPacked). An engine keeps each run as one string. Separate Record values
+// would take four times the memory.
 //
-// The body of a snapshot that follows another one says which farms of that stay, and has
-// the others (following). Both are named by digests over all farms and all else, so that
-// it makes the configuration that was written or is refused. The first snapshot for an
-// engine is whole, and so is the one after a refusal.
+// The body of a snapshot of kind "follows" lists the farms that stay and contains the
+// others (see following). Digests identify the base and the result, so the snapshot either
+// yields the written configuration or is refused. The first snapshot for an engine, and
+// the next one after a refusal, are whole.
 //
-// A farm that changed and has packed records is written as its head, with the runs that its
-// base does not have. The head has the SHA-256 of each run in its place, behind a byte that
-// is in no configured text. The digest of such a farm is that of its head. So a changed
-// record costs both sides the hash of one run and of the list of digests, and yet two farms
-// with one digest are equal: the digest is the root of a hash tree over all records in their
-// order. Where one run ends and
-// the next one begins is the writer's choice. It keeps no bytes of runs once they are
-// published: another whole snapshot packs the records again.
+// A changed farm with packed records is written as its head plus the runs that its base
+// lacks. The head contains the SHA-256 of each run instead of the run, after a byte that
+// no configured text contains. The digest of the farm is the digest of its head. A changed
+// record therefore costs both sides the hash of one run and of the list of digests. The
+// digest is the root of a hash tree over all records in order, so farms with the same
+// digest are equal. The writer decides where runs begin and end. It drops the bytes of
+// published runs and packs the records again for another whole snapshot.
 //
-// The body is decoded strictly: unknown or doubled names, tags, indefinite
-// lengths and more depth or elements than a configuration can have are
-// refused. An engine therefore never runs half of what mgmt meant; a change of
-// the farm types is a new Layout.
+// The body is decoded strictly. The decoder refuses unknown or duplicate names, tags,
+// indefinite lengths, and more depth or elements than a configuration can have. An engine
+// therefore never runs a partly understood configuration. A change of the farm types
+// changes Layout.
 //
-// Page is the small page of shared memory in which both sides tell which
-// generation is published, acknowledged and refused.
+// Page is a small page of shared memory with the published, acknowledged and refused
+// generations.
 //
-// The functions may be called from any goroutine.
+// All functions may be called from any goroutine.
 package snapshot

@@ -16,20 +16,21 @@ import (
 const (
 	magic      = "SLUICE\x00S"
 	headerSize = 64
-	kindAt     = 12 // where the kind lies
-	sumAt      = 32 // where the checksum lies, and how much of the header it covers
+	kindAt     = 12 // offset of the kind
+	sumAt      = 32 // offset of the checksum; it covers the header up to here
 
 	kindWhole   = 0
 	kindFollows = 1
 
-	// maxBody bounds the body. Every backend ID in use with long names takes about 20 MiB,
-	// a zone with as many records as it may have 90.
+	// maxBody is the maximum size of a body. A configuration that uses every backend ID
+	// with long names takes about 20 MiB. A zone with the maximum number of records takes
+	// 90 MiB.
 	maxBody = 128 << 20
 )
 
-// encoding writes the same bytes for the same configuration: struct fields in
-// their order, and the configuration has no maps. Addresses go as the bytes of
-// their MarshalBinary, which keeps zones and the IPv4-in-IPv6 form.
+// encoding is deterministic: struct fields keep their order, and the configuration
+// contains no maps. Addresses are encoded by MarshalBinary, which preserves zones and the
+// IPv4-mapped IPv6 form.
 var encoding = func() cbor.EncMode {
 	mode, err := cbor.EncOptions{
 		BinaryMarshaler: cbor.BinaryMarshalerByteString,
@@ -37,13 +38,13 @@ var encoding = func() cbor.EncMode {
 		TagsMd:          cbor.TagsForbidden,
 	}.EncMode()
 	if err != nil {
-		panic(err) // start-up: the options are constant
+		panic(err) // at start-up; the options are constant
 	}
 	return mode
 }()
 
-// Encode returns cfg as the bytes of a whole snapshot of that generation. It does
-// not check cfg; one that is too large is refused (ErrTooLarge).
+// Encode returns a whole snapshot of cfg. It does not check cfg. It returns ErrTooLarge if
+// the body would exceed maxBody.
 func Encode(generation uint64, cfg *farm.Config) ([]byte, error) {
 	next, rest, err := new(Writer).encode(generation, cfg)
 	if err != nil {
@@ -53,22 +54,20 @@ func Encode(generation uint64, cfg *farm.Config) ([]byte, error) {
 	return slices.Concat(all...), err
 }
 
-// farmsName is the first name in the encoding of a configuration, a text of five bytes
-// (RFC 8949 §3.1), and farmsAt where the list of farms lies: behind that and the head of
-// the map.
+// farmsName is the encoding of the first name of a configuration (RFC 8949 §3.1). farmsAt
+// is the offset of the list of farms, which follows the map head and farmsName.
 const (
 	farmsName = "\x65farms"
 	farmsAt   = 1 + len(farmsName)
 )
 
-// Publish checks and encodes cfg and returns the descriptor of sealed memory
-// that holds the whole snapshot, to be sent to the engines and closed by the caller.
+// Publish checks and encodes cfg and returns sealed memory with the whole snapshot. The
+// caller sends it to the engines and closes it.
 func Publish(generation uint64, cfg *farm.Config) (*os.File, error) {
 	return new(Writer).Publish(generation, cfg, 0)
 }
 
-// whole returns the bytes of the snapshot with all of its farms, in pieces: a large zone is
-// not copied.
+// whole returns the whole snapshot in pieces, so that large zones are not copied.
 func (w *written) whole(rest []byte) ([][]byte, error) {
 	first := append(make([]byte, headerSize, headerSize+len(rest)), rest[:farmsAt]...)
 	if w.farms == nil {
@@ -87,7 +86,7 @@ func (w *written) whole(rest []byte) ([][]byte, error) {
 	return seal(w.generation, kindWhole, append(all, rest[farmsAt+1:]))
 }
 
-// seal completes the header, which the first of the pieces begins with.
+// seal completes the header at the start of the first piece.
 func seal(generation uint64, kind uint32, all [][]byte) ([][]byte, error) {
 	n := -headerSize
 	for _, b := range all {
@@ -107,8 +106,8 @@ func seal(generation uint64, kind uint32, all [][]byte) ([][]byte, error) {
 	return all, nil
 }
 
-// checksum covers everything but itself, so that a flipped bit of the
-// generation is found too. The header lies in the first piece.
+// checksum hashes everything except itself, including the generation. The header is in the
+// first piece.
 func checksum(all ...[]byte) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	h.Write(all[0][:sumAt])
@@ -120,7 +119,7 @@ func checksum(all ...[]byte) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// listHead returns the head of a list, textHead that of a text (RFC 8949 §3.1).
+// listHead and textHead return the head of a list and of a text (RFC 8949 §3.1).
 func listHead(n int) []byte { return itemHead(4<<5, n) }
 func textHead(n int) []byte { return itemHead(3<<5, n) }
 

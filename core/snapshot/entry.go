@@ -9,21 +9,22 @@ import (
 // digest identifies a farm, or the rest of a snapshot.
 type digest [sha256.Size]byte
 
-// entry is a farm of a snapshot. Writer and reader keep the same entry while the farm
-// stays.
+// entry is a farm of a snapshot. Successive snapshots share the entries of unchanged
+// farms.
 type entry struct {
 	farm     farm.Farm
-	digest   digest            // of its encoding, or that of its head if it has runs
-	encoded  []byte            // what digest is of; nil in a reader
-	runs     [][]run           // of the records of each zone; nil if none has any
-	fresh    map[digest][]byte // the runs that the entry before does not have, until they are published
-	size     int               // of its encoding, in bytes
-	elements uint64            // of all lists in it; a reader bounds them
-	records  uint64            // in runs; a reader bounds them
-	numbers  *numbers          // nil before it was checked
+	digest   digest            // of its encoding, or of its head if it has runs
+	encoded  []byte            // the bytes that digest covers; nil in a reader
+	runs     [][]run           // of the records by zone; nil if no zone is packed
+	fresh    map[digest][]byte // the runs that the previous entry lacks, until they are published
+	size     int               // of the encoding in bytes
+	elements uint64            // of all lists, bounded by a reader
+	records  uint64            // in runs, bounded by a reader
+	numbers  *numbers          // nil until the farm is checked
 }
 
-// sumOf returns the digest of a configuration: its farms in order, and the rest.
+// sumOf returns the digest of a configuration from the digests of its farms, in order, and
+// of the rest.
 func sumOf(rest digest, farms []*entry) (sum digest) {
 	h := sha256.New()
 	h.Write(rest[:])
@@ -34,8 +35,8 @@ func sumOf(rest digest, farms []*entry) (sum digest) {
 	return sum
 }
 
-// between returns the entries that are missing in now, and those that are new. An entry
-// that appears more often than before is new as well.
+// between returns the entries that now lacks and the entries that are new. If an entry
+// occurs more often than before, the extra occurrences are new.
 func between(before, now []*entry) (went, came []*entry) {
 	for len(before) > 0 && len(now) > 0 && before[0] == now[0] {
 		before, now = before[1:], now[1:]

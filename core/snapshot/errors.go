@@ -2,30 +2,29 @@ package snapshot
 
 import "errors"
 
-// Why a snapshot is refused; each comes wrapped with the particulars. After
-// any of them the engine keeps the generation it has.
+// The reasons for which a snapshot is refused. Errors wrap them and add details. The
+// engine keeps its current generation after any of them.
 var (
-	// ErrTruncated occurs when there are fewer or more bytes than the header
-	// says, or not even a header.
+	// ErrTruncated occurs if the length differs from the header, or the header is
+	// incomplete.
 	ErrTruncated = errors.New("snapshot has the wrong length")
-	// ErrMagic occurs when the bytes are no snapshot at all.
+	// ErrMagic occurs if the data is not a snapshot.
 	ErrMagic = errors.New("not a snapshot")
-	// ErrLayout occurs when the writer uses another layout version: programs of
-	// different releases run side by side.
+	// ErrLayout occurs if the writer uses another layout version, because programs of
+	// different releases run together.
 	ErrLayout = errors.New("snapshot layout not supported")
-	// ErrChecksum occurs when a bit changed after the snapshot was encoded.
+	// ErrChecksum occurs if a bit changed after encoding.
 	ErrChecksum = errors.New("snapshot checksum does not match")
-	// ErrBody occurs when the body is not the configuration this layout
-	// describes, or is larger than any configuration can be.
+	// ErrBody occurs if the body does not match this layout or exceeds the limits of a
+	// configuration.
 	ErrBody = errors.New("snapshot body not understood")
-	// ErrTooLarge occurs when a configuration is more than an engine takes.
+	// ErrTooLarge occurs if a configuration exceeds the size that engines accept.
 	ErrTooLarge = errors.New("it is too large")
-	// ErrConfig occurs when the configuration is well encoded but no engine can
-	// carry it; see Check.
+	// ErrConfig occurs if Check rejects a correctly encoded configuration.
 	ErrConfig = errors.New("configuration cannot be carried")
-	// ErrBase occurs when a snapshot says what differs from one that was not read last:
-	// the writer has to send a whole one.
+	// ErrBase occurs if the reader did not read the base of a snapshot last. The writer
+	// must then send a whole snapshot.
 	ErrBase = errors.New("snapshot follows one that is not here")
-	// ErrPage occurs when memory does not hold a control page of this layout.
+	// ErrPage occurs if memory does not contain a control page of this layout.
 	ErrPage = errors.New("no control page")
 )

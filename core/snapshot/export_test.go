@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Frame puts a correct header before any body.
+// Frame returns body after a correct header.
 func Frame(generation uint64, body []byte) []byte {
 	b := append(make([]byte, headerSize), body...)
 	copy(b, magic)
@@ -17,7 +17,7 @@ func Frame(generation uint64, body []byte) []byte {
 	return b
 }
 
-// FrameFollowing is Frame of a body that follows another snapshot.
+// FrameFollowing is like Frame for a body that follows another snapshot.
 func FrameFollowing(generation uint64, body []byte) []byte {
 	b := Frame(generation, body)
 	binary.LittleEndian.PutUint32(b[kindAt:], kindFollows)
@@ -25,16 +25,16 @@ func FrameFollowing(generation uint64, body []byte) []byte {
 	return b
 }
 
-// Decode is Load of bytes, without the check.
+// Decode is like Load for bytes, without the check.
 func (r *Reader) Decode(b []byte) (uint64, *farm.Config, error) { return r.decode(b) }
 
-// Reseal makes the checksum of a changed snapshot right again.
+// Reseal corrects the checksum of a changed snapshot.
 func Reseal(b []byte) {
 	sum := checksum(b)
 	copy(b[sumAt:headerSize], sum[:])
 }
 
-// Elements is how many elements the lists of a body have together.
+// Elements returns the total number of elements of all lists in a body.
 func Elements(body []byte) uint64 { return elements(body) }
 
 const (

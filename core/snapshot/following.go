@@ -7,8 +7,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// following is the body of a snapshot that holds the differences from its base. The sums
-// of both prove that the result is the written configuration.
+// following is the body of a snapshot that contains the differences from its base. The
+// digests of base and result prove that the result is the written configuration.
 type following struct {
 	Base  []byte `cbor:"1,keyasint"`
 	Sum   []byte `cbor:"2,keyasint"`
@@ -17,9 +17,9 @@ type following struct {
 	Rest []byte `cbor:"4,keyasint,omitempty"`
 }
 
-// part stands for Count farms of the base from First, or for one new farm. Of a farm with
-// packed records Farm is the head: each run of them is named by its digest. The run is one
-// of the farm First of the base, or one of Runs.
+// part stands for Count farms of the base from position First, or for one new farm. If the
+// farm has packed records, Farm is its head, which contains a digest for each run. Each
+// run is in the farm at position First of the base or in Runs.
 type part struct {
 	First uint32   `cbor:"1,keyasint,omitempty"`
 	Count uint32   `cbor:"2,keyasint,omitempty"`

@@ -16,15 +16,15 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
-// pair is a writer and the reader of what it publishes.
+// pair is a writer and a reader of its snapshots.
 type pair struct {
 	writer     snapshot.Writer
 	reader     snapshot.Reader
 	generation uint64
-	read       uint64 // the generation that the reader read last, 0 for none
+	read       uint64 // the last generation of the reader, 0 for none
 }
 
-// publish publishes cfg and has it read.
+// publish publishes cfg and returns the configuration that the reader loads.
 func (p *pair) publish(cfg *farm.Config) (back *farm.Config, size int64, err error) {
 	p.generation++
 	f, err := p.writer.Publish(p.generation, cfg, p.read)
@@ -47,7 +47,7 @@ func (p *pair) publish(cfg *farm.Config) (back *farm.Config, size int64, err err
 	return back, info.Size(), err
 }
 
-// changed draws another configuration of the same kind: farms that stay are shared.
+// changed draws a changed configuration. Unchanged farms are shared.
 func changed(t *rapid.T, cfg *farm.Config, fresh *uint32) *farm.Config {
 	next := &farm.Config{Farms: slices.Clone(cfg.Farms), Certificates: cfg.Certificates, Challenges: cfg.Challenges, Authorities: cfg.Authorities}
 	position := func(name string) int { return rapid.IntRange(0, len(next.Farms)-1).Draw(t, name) }
@@ -80,19 +80,19 @@ func changed(t *rapid.T, cfg *farm.Config, fresh *uint32) *farm.Config {
 		next.Certificates = []farm.Certificate{{Name: "shop", Key: rapid.SliceOfN(rapid.Byte(), 1, 3).Draw(t, "key")}}
 	case "challenge":
 		next.Challenges = orNil(make([]farm.Challenge, rapid.IntRange(0, 2).Draw(t, "challenges")))
-	case "copy": // equal, but elsewhere
+	case "copy": // equal, but in other memory
 		change(func(*farm.Farm) {})
 	case "stop":
 		i := position("stopped")
 		next.Farms[i].Stopped = !next.Farms[i].Stopped
-	case "twice": // is refused
+	case "twice": // must be refused
 		next.Farms = append(next.Farms, next.Farms[position("doubled")])
 	}
 	return next
 }
 
-// Whatever changed since the snapshot before, what is read is what was written, and what a
-// reader makes of the whole; farms that stayed are the same in memory.
+// After any change, the reader has the written configuration, equal to that of a whole
+// snapshot. Unchanged farms keep their memory.
 func TestASnapshotThatFollowsIsTheWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var p pair
@@ -133,7 +133,7 @@ func TestASnapshotThatFollowsIsTheWhole(t *testing.T) {
 				}
 			}
 			cfg, before = next, back
-			if rapid.IntRange(0, 9).Draw(t, "restart") == 0 { // another engine
+			if rapid.IntRange(0, 9).Draw(t, "restart") == 0 { // a new engine
 				p.reader, p.read = snapshot.Reader{}, 0
 				if before, _, err = p.publish(cfg); err != nil {
 					t.Fatal(err)
@@ -156,14 +156,14 @@ func TestASnapshotThatFollowsHasOnlyWhatChanged(t *testing.T) {
 	if _, size, err := p.publish(cfg); err != nil || size > whole/3 {
 		t.Errorf("one of nine farms takes %d bytes, all take %d: %v", size, whole, err)
 	}
-	p.read = 0 // the engine is another one
+	p.read = 0 // a new engine
 	p.reader = snapshot.Reader{}
 	if _, size, err := p.publish(cfg); err != nil || size < whole*9/10 {
 		t.Errorf("the whole takes %d bytes, took %d: %v", size, whole, err)
 	}
 }
 
-// A reader that read something else refuses what follows, and goes on with the next whole.
+// A reader refuses a snapshot with another base and accepts the next whole one.
 func TestASnapshotIsRefusedWhereItFollowsNothing(t *testing.T) {
 	var w snapshot.Writer
 	publish := func(cfg *farm.Config, generation, base uint64) *os.File {
@@ -194,7 +194,7 @@ func TestASnapshotIsRefusedWhereItFollowsNothing(t *testing.T) {
 	}
 }
 
-// FuzzFollowing feeds its input as the body of a snapshot that follows another one.
+// FuzzFollowing uses its input as the body of a snapshot that follows another one.
 func FuzzFollowing(f *testing.F) {
 	base := numbered(1, 2, 3)
 	for _, farms := range [][]farm.Farm{base.Farms[:1], numbered(4).Farms, slices.Concat(numbered(7).Farms, base.Farms[2:], base.Farms[:1])} {

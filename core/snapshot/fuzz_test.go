@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
-// FuzzDecode feeds its input as a whole snapshot and, under a correct header,
-// as the body of one, so that mutations reach the decoder behind the checksum.
+// FuzzDecode uses its input as a whole snapshot, and as a body under a correct header so
+// that mutations get past the checksum.
 func FuzzDecode(f *testing.F) {
 	valid := encoded(f, 7, example())
 	f.Add(valid)
@@ -23,7 +23,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(flipped)
 	}
 	for _, body := range badBodies() {
-		if len(body) < 4096 { // the large ones only slow mutation down
+		if len(body) < 4096 { // large ones only slow down mutation
 			f.Add(body)
 		}
 	}
@@ -33,8 +33,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// survives fails unless b is refused with a known reason or says the same
-// after another round.
+// survives fails the test unless b is refused with a known error or yields a configuration
+// that survives another round.
 func survives(t *testing.T, b []byte) {
 	t.Helper()
 	generation, cfg, err := snapshot.Decode(b)

@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// anyConfig draws configurations with every field set somehow, valid or not:
-// the encoding must carry them all.
+// anyConfig draws configurations with arbitrary values in every field. The encoding must
+// preserve invalid ones too.
 func anyConfig() *rapid.Generator[*farm.Config] {
 	return rapid.Custom(func(t *rapid.T) *farm.Config {
 		return &farm.Config{Farms: rapid.SliceOfN(anyFarm(), 0, 3).Draw(t, "farms")}
@@ -104,7 +104,7 @@ func anyBackend() *rapid.Generator[farm.Backend] {
 	})
 }
 
-// anyAddr draws IPv4, IPv6 with and without a zone, IPv4 in IPv6, and none.
+// anyAddr draws IPv4, IPv6 with and without a zone, IPv4-mapped and invalid addresses.
 func anyAddr() *rapid.Generator[netip.Addr] {
 	four := rapid.Custom(func(t *rapid.T) netip.Addr {
 		return netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "v4")))
@@ -117,7 +117,7 @@ func anyAddr() *rapid.Generator[netip.Addr] {
 	return rapid.OneOf(four, six, mapped, rapid.Just(netip.Addr{}))
 }
 
-// anyText draws texts and, now and then, bytes that are no UTF-8.
+// anyText draws texts, some of them invalid UTF-8.
 func anyText() *rapid.Generator[string] {
 	bytes := rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 20), func(b []byte) string { return string(b) })
 	return rapid.OneOf(rapid.String(), bytes)
@@ -127,7 +127,7 @@ func anySeconds(t *rapid.T) farm.Seconds {
 	return farm.Seconds(rapid.Uint32().Draw(t, "seconds"))
 }
 
-// orNil makes an empty list nil, as the configuration's omitempty does.
+// orNil returns nil for an empty list, like omitempty.
 func orNil[T any](list []T) []T {
 	if len(list) == 0 {
 		return nil

@@ -1,6 +1,6 @@
 //go:build !race
 
-// They share no memory, and with the race detector take a quarter of a minute.
+// Goroutines of these tests share no memory. With the race detector they would take 15 s.
 
 package snapshot_test
 
@@ -61,7 +61,7 @@ func TestTheLargestBodyIsEncodedAndOneByteMoreIsNot(t *testing.T) {
 		}
 		return len(b) - snapshot.HeaderSize
 	}
-	const long = 1 << 20 // as long as the largest, so its length is written in as many bytes
+	const long = 1 << 20 // its length takes as many bytes as that of the largest text
 	fits := long + snapshot.MaxBody - body(long)
 	if n := body(fits); n != snapshot.MaxBody {
 		t.Errorf("a body of %d bytes, want %d", n, snapshot.MaxBody)

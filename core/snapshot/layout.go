@@ -10,12 +10,11 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// header counts how often the header of a snapshot changed its form.
+// header is the version of the header format.
 const header = 3
 
-// Layout is the version of the format this program writes and the only one it
-// reads. It is a sum over the farm types a snapshot carries, so that two programs
-// never misread each other and nobody has to remember that they would.
+// Layout is the format version that this program writes and the only one it reads. It is a
+// hash of the farm types in a snapshot, so a change of a type always changes it.
 var Layout = layoutOf(reflect.TypeFor[farm.Config]())
 
 func layoutOf(t reflect.Type) uint32 {
@@ -25,13 +24,13 @@ func layoutOf(t reflect.Type) uint32 {
 	return sum.Sum32()
 }
 
-// describe writes what the encoding of a type follows from: kinds, and of structs
-// the names and types of what they have.
+// describe writes the properties of a type that determine its encoding: kinds, and the
+// names and types of struct fields.
 func describe(out io.Writer, t reflect.Type) {
 	fmt.Fprint(out, t.Kind())
 	switch kind := t.Kind(); {
 	case t == reflect.TypeFor[netip.Addr](), t == reflect.TypeFor[netip.Prefix]():
-		fmt.Fprint(out, t) // written by themselves
+		fmt.Fprint(out, t) // have an encoding of their own
 	case kind == reflect.Slice, kind == reflect.Pointer:
 		describe(out, t.Elem())
 	case kind == reflect.Struct:

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Who changes a type that snapshots carry has changed their layout: otherwise two
-// releases would misread each other.
+// A change of a type in snapshots must change Layout, otherwise releases would misread
+// each other.
 func TestLayoutStandsForTheShapeOfTheTypes(t *testing.T) {
 	type part struct{ A uint8 }
 	type other struct{ A uint16 }

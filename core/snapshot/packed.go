@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// packFrom is how many records a zone has at least whose records are packed.
+	// packFrom is the minimum number of records of a packed zone.
 	packFrom = 128
-	// maxPacked bounds the packed records of all zones together.
+	// maxPacked is the maximum number of packed records in all zones together.
 	maxPacked = 1 << 22
 )
 
@@ -39,8 +39,8 @@ func hasPacked(f *farm.Farm) bool {
 	return false
 }
 
-// splitZones divides the records of each zone into runs. It reuses runs of before, which may
-// be nil, where the records are the same, and makes fresh ones elsewhere.
+// splitZones divides the records of each zone into runs. It reuses the runs of before for
+// unchanged records and returns the others in fresh. before may be nil.
 func splitZones(f *farm.Farm, before *entry) (zones [][]run, fresh map[digest][]byte) {
 	zones, fresh = make([][]run, len(f.Global.Zones)), map[digest][]byte{}
 	for i := range f.Global.Zones {
@@ -58,8 +58,8 @@ func splitZones(f *farm.Farm, before *entry) (zones [][]run, fresh map[digest][]
 	return zones, fresh
 }
 
-// splitPacked returns the runs of packed records. The digests of those that a zone before has
-// are known.
+// splitPacked returns the runs of packed records. Runs that was contains keep their known
+// digests.
 func splitPacked(was *farm.Zone, runs []run, packed []string, fresh map[digest][]byte) []run {
 	out := make([]run, len(packed))
 	var missing []int
@@ -80,11 +80,11 @@ func splitPacked(was *farm.Zone, runs []run, packed []string, fresh map[digest][
 	return out
 }
 
-// bytesOf returns the memory of a text, which is read-only.
+// bytesOf returns the read-only memory of a text.
 func bytesOf(text string) []byte { return unsafe.Slice(unsafe.StringData(text), len(text)) }
 
-// zone returns the zone with a name, and the runs of its records. It is expected at a
-// position.
+// zone returns the zone with a name and the runs of its records. It looks at position at
+// first.
 func (e *entry) zone(at int, name string) (*farm.Zone, []run) {
 	if e == nil || e.farm.Global == nil || len(e.runs) != len(e.farm.Global.Zones) {
 		return nil, nil
@@ -102,12 +102,12 @@ func (e *entry) zone(at int, name string) (*farm.Zone, []run) {
 	return &zones[at], e.runs[at]
 }
 
-// splitRecords divides records into runs. It reuses runs of old whose records are consecutive
-// here, and makes fresh ones between them.
+// splitRecords divides records into runs. It reuses runs of old whose records are
+// consecutive in records, and adds fresh runs between them.
 func splitRecords(old []farm.Record, runs []run, records []farm.Record, fresh map[digest][]byte) []run {
 	equal := farm.AlignRecords(old, records)
 	var d division
-	from, at := 0, 0 // where the next run begins, in records and in old
+	from, at := 0, 0 // start of the next run in records and in old
 	for _, r := range runs {
 		for len(equal) > 0 && equal[0].Old+equal[0].Length < at+r.count {
 			equal = equal[1:]
@@ -124,7 +124,7 @@ func splitRecords(old []farm.Record, runs []run, records []farm.Record, fresh ma
 	return d.runs
 }
 
-// division is how records are divided into runs.
+// division is the state of dividing records into runs.
 type division struct {
 	runs    []run
 	missing []span // runs that are not packed yet
@@ -133,8 +133,8 @@ type division struct {
 // span is a run of records[from:].
 type span struct{ run, from int }
 
-// divide appends the runs of records[from:to], which follow the others. Runs before them
-// that are short become part of the first one.
+// divide appends runs for records[from:to], which follow the existing runs. It merges
+// short preceding runs into the first new one.
 func (d *division) divide(from, to int) {
 	if from == to {
 		return
@@ -152,7 +152,7 @@ func (d *division) divide(from, to int) {
 	}
 }
 
-// pack packs the runs that are missing.
+// pack packs the missing runs.
 func (d *division) pack(records []farm.Record, fresh map[digest][]byte) {
 	texts := make([][]byte, len(d.missing))
 	each(len(texts), func(k int) {
@@ -165,7 +165,7 @@ func (d *division) pack(records []farm.Record, fresh map[digest][]byte) {
 	}
 }
 
-// packRun returns the packed form of records, which is as long as its memory.
+// packRun returns the packed form of records without spare capacity.
 func packRun(records []farm.Record) []byte {
 	space := scratch.Get().(*[]byte)
 	defer scratch.Put(space)
@@ -175,8 +175,8 @@ func packRun(records []farm.Record) []byte {
 
 var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
-// each calls do for 0 … n-1, on all processors: a zone of a million records is most of a
-// start.
+// each calls do for 0 … n-1 on all processors, because packing a million records would
+// take most of a start.
 func each(n int, do func(k int)) {
 	var next atomic.Int64
 	work := func() {
@@ -192,7 +192,7 @@ func each(n int, do func(k int)) {
 	running.Wait()
 }
 
-// inOrder returns the fresh runs in the order of the zones, each once.
+// inOrder returns each fresh run once, in the order of the zones.
 func inOrder(zones [][]run, fresh map[digest][]byte) (texts [][]byte) {
 	taken := make(map[digest]bool, len(fresh))
 	for _, runs := range zones {
@@ -205,8 +205,8 @@ func inOrder(zones [][]run, fresh map[digest][]byte) (texts [][]byte) {
 	return texts
 }
 
-// withPacked returns f with the packed records of each zone, as texts says, in place of
-// its records.
+// withPacked returns a copy of f in which the packed records from texts replace the
+// records of each zone.
 func withPacked(f *farm.Farm, zones [][]run, texts func(zone int, of []run) []string) *farm.Farm {
 	out := *f
 	out.OwnZones()
@@ -218,14 +218,14 @@ func withPacked(f *farm.Farm, zones [][]run, texts func(zone int, of []run) []st
 	return &out
 }
 
-// digestMark begins the digest of a run in a head. No UTF-8 text has this byte, so no name or
-// comment of a configuration can be taken for a digest.
+// digestMark precedes the digest of a run in a head. The byte never occurs in UTF-8, so a
+// name or comment of a configuration cannot look like a digest.
 const (
 	digestMark = "\xff"
 	digestSize = len(digestMark) + sha256.Size
 )
 
-// text returns the form of the digest in a head.
+// text returns the form of d in a head.
 func (d digest) text() string { return digestMark + string(d[:]) }
 
 // digestOf is the inverse of text.
@@ -236,8 +236,8 @@ func digestOf(text string) (d digest, ok bool) {
 	return digest([]byte(text[len(digestMark):])), true
 }
 
-// headOf returns f with the digests of the runs in place of these. Its encoding is what
-// follow has of a farm, and its digest is that of the farm: it stands for all of its bytes.
+// headOf returns f with digests instead of its runs. Snapshots that follow contain the
+// encoding of the head. Its digest identifies the whole farm.
 func headOf(f *farm.Farm, zones [][]run) *farm.Farm {
 	return withPacked(f, zones, func(_ int, of []run) []string {
 		texts := make([]string, len(of))
@@ -248,7 +248,7 @@ func headOf(f *farm.Farm, zones [][]run) *farm.Farm {
 	})
 }
 
-// full returns the encoding of a farm with all of its runs, in pieces.
+// full returns the encoding of a farm with all runs, in pieces.
 func (e *entry) full() ([][]byte, error) {
 	if e.runs == nil {
 		return [][]byte{e.encoded}, nil
@@ -256,8 +256,7 @@ func (e *entry) full() ([][]byte, error) {
 	return unfold(e.encoded, e.runs, e.packed())
 }
 
-// packed returns the texts of the runs of all zones. Those that were published are packed
-// again.
+// packed returns the texts of the runs of all zones. It packs published runs again.
 func (e *entry) packed() [][]byte {
 	var all [][]byte
 	var missing []func() []byte
@@ -285,10 +284,10 @@ func (e *entry) packed() [][]byte {
 	return all
 }
 
-// unfold returns the encoding of a head with the texts of the runs in place of their digests.
+// unfold returns the encoding of a head with runs instead of their digests, in pieces.
 func unfold(encoded []byte, runs [][]run, texts [][]byte) (all [][]byte, err error) {
 	sums := slices.Concat(runs...)
-	from := 0 // what is not in all yet
+	from := 0 // start of the bytes that all lacks
 	for b := encoded; len(b) > 0 && len(texts) > 0; {
 		major, n, rest := head(b)
 		if major == 2 || major == 3 {
@@ -308,7 +307,7 @@ func unfold(encoded []byte, runs [][]run, texts [][]byte) (all [][]byte, err err
 	return append(all, encoded[from:]), nil
 }
 
-// identify completes an entry that was decoded from all bytes of a farm. It sets the digest
+// identify completes an entry that was decoded from a complete farm. It sets the digest
 // that a later snapshot refers to.
 func (e *entry) identify() error {
 	zones := e.farm.Global.Zones
@@ -334,7 +333,7 @@ func (e *entry) identify() error {
 	return err
 }
 
-// unmixed returns an error for a zone that has packed records and others.
+// unmixed returns an error if a zone has both packed and unpacked records.
 func unmixed(z *farm.Zone) error {
 	if len(z.Packed) > 0 && len(z.Records) > 0 {
 		return fmt.Errorf("zone %q has packed records and others", z.Name)
@@ -342,7 +341,7 @@ func unmixed(z *farm.Zone) error {
 	return nil
 }
 
-// runOf checks that a text is a packed run.
+// runOf returns the run of a packed text, or an error if the text is invalid.
 func runOf(packed string) (run, error) {
 	n, ok := farm.CountPacked(packed)
 	if !ok || n == 0 {
@@ -351,8 +350,8 @@ func runOf(packed string) (run, error) {
 	return run{sha256.Sum256([]byte(packed)), n}, nil
 }
 
-// resolve replaces the digests of runs in the farm of an entry that was decoded from a
-// head: by runs of base, and by fresh ones, all of which have to be in use.
+// resolve replaces the digests in a farm decoded from a head by runs of base or fresh. It
+// returns an error if a fresh run is unused.
 func (e *entry) resolve(base *entry, fresh [][]byte) error {
 	known := base.texts()
 	unused := make(map[digest]bool, len(fresh))
@@ -394,13 +393,13 @@ func (e *entry) resolve(base *entry, fresh [][]byte) error {
 	return nil
 }
 
-// packed is the text of a run that was checked, and how many records it has.
+// packed is the text of a checked run and its number of records.
 type packed struct {
 	text  string
 	count int
 }
 
-// texts returns the runs of a farm by their digests.
+// texts returns the runs of a farm by digest.
 func (e *entry) texts() map[digest]packed {
 	texts := map[digest]packed{}
 	if e == nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
-// names returns a gslb farm with zones of so many records.
+// names returns a gslb farm whose zones have that many records.
 func names(id uint32, sizes ...int) farm.Farm {
 	g := &farm.GSLB{}
 	for i, n := range sizes {
@@ -32,7 +32,7 @@ func names(id uint32, sizes ...int) farm.Farm {
 	return farm.Farm{ID: id, Name: fmt.Sprint("names", id), Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("192.0.2.1"), VPort: 53, Global: g}
 }
 
-// edited returns cfg with a few changes of the zones of its farms.
+// edited returns cfg with a few random changes of the farms' zones.
 func edited(random *rand.Rand, cfg *farm.Config) *farm.Config {
 	next := &farm.Config{Farms: slices.Clone(cfg.Farms)}
 	f := &next.Farms[random.IntN(len(next.Farms))]
@@ -44,7 +44,7 @@ func edited(random *rand.Rand, cfg *farm.Config) *farm.Config {
 	z.SetRecords(slices.Clone(z.Unpacked()))
 	if random.IntN(2) == 0 {
 		defer func() {
-			for i := range zones { // it may have moved
+			for i := range zones { // the position may differ
 				if zones[i].ID == was.ID {
 					zones[i].Pack(&was)
 				}
@@ -76,7 +76,7 @@ func edited(random *rand.Rand, cfg *farm.Config) *farm.Config {
 			}
 		case 7:
 			z.Name += "x"
-		case 8: // a copy with nothing changed
+		case 8: // an equal copy
 		}
 	}
 	if random.IntN(5) == 0 {
@@ -85,8 +85,9 @@ func edited(random *rand.Rand, cfg *farm.Config) *farm.Config {
 	return next
 }
 
-// Whatever changes in large zones, what follows makes what was written; and that is what
-// the whole makes, and has the same digests: the next one follows either.
+// After any change in large zones, the reader has the written configuration. A whole
+// snapshot yields the same configuration and the same digests, so the next one can follow
+// either.
 func TestEditsOfLargeZonesFollow(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for range 40 {
@@ -108,7 +109,7 @@ func TestEditsOfLargeZonesFollow(t *testing.T) {
 			if _, third, err := snapshot.Decode(again); err != nil || !reflect.DeepEqual(third, back) {
 				t.Fatalf("%v: what was read is not what is read again", err)
 			}
-			if random.IntN(4) == 0 { // an engine that restarted has the whole, and goes on from it
+			if random.IntN(4) == 0 { // a new engine reads a whole snapshot and continues from there
 				p.reader, p.read = snapshot.Reader{}, 0
 				if back, _, err = p.publish(cfg); err != nil || !reflect.DeepEqual(unpacked(back), unpacked(cfg)) {
 					t.Fatalf("%v: the whole came back as another one", err)
@@ -118,7 +119,7 @@ func TestEditsOfLargeZonesFollow(t *testing.T) {
 	}
 }
 
-// A changed record takes the room of one run, and the other runs stay in their place.
+// A changed record adds one run to the snapshot, and the other runs keep their memory.
 func TestAChangedRecordTakesOneRun(t *testing.T) {
 	const records = 100_000
 	var p pair
@@ -159,8 +160,8 @@ func TestAChangedRecordTakesOneRun(t *testing.T) {
 	}
 }
 
-// bodies returns the bodies of the snapshots of two configurations, the second of which
-// follows the first one.
+// bodies returns the bodies of a whole snapshot of one and of a snapshot of two that
+// follows it.
 func bodies(t testing.TB, one, two *farm.Config) (whole, follows []byte) {
 	var w snapshot.Writer
 	body := func(generation, base uint64, cfg *farm.Config) []byte {
@@ -179,7 +180,7 @@ func bodies(t testing.TB, one, two *farm.Config) (whole, follows []byte) {
 	return body(1, 0, one), body(2, 1, two)
 }
 
-// Runs that are no records, or not those that were written, are refused.
+// Runs that contain no records, or differ from the written ones, are refused.
 func TestRunsThatAreWrongAreRefused(t *testing.T) {
 	one := &farm.Config{Farms: []farm.Farm{names(1, 2000)}}
 	two := &farm.Config{Farms: []farm.Farm{one.Farms[0].Clone()}}
@@ -210,7 +211,7 @@ func TestRunsThatAreWrongAreRefused(t *testing.T) {
 	}
 }
 
-// A run that no zone has is refused: it would be memory that nothing accounts for.
+// A run that no zone uses is refused, because its memory would be unaccounted for.
 func TestARunThatNoZoneHasIsRefused(t *testing.T) {
 	one := &farm.Config{Farms: []farm.Farm{names(1, 2000)}}
 	two := &farm.Config{Farms: []farm.Farm{one.Farms[0].Clone()}}
@@ -237,14 +238,14 @@ func TestARunThatNoZoneHasIsRefused(t *testing.T) {
 	}
 }
 
-// Names of the fields of a body that follows (following.go).
+// The keys of the fields in a body that follows (following.go).
 const (
 	partsKey = 3
 	runsKey  = 4
 )
 
-// FuzzPackedFollowing feeds its input as the body of a snapshot that follows one with a
-// large zone.
+// FuzzPackedFollowing uses its input as the body of a snapshot whose base has a large
+// zone.
 func FuzzPackedFollowing(f *testing.F) {
 	base := &farm.Config{Farms: []farm.Farm{names(1, 130), names(2, 3)}}
 	for i := range 3 {

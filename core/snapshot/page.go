@@ -16,18 +16,18 @@ const (
 	pageLayout = 2
 )
 
-// MaxLoops bounds the loops of an engine that can answer.
+// MaxLoops is the maximum number of event loops whose liveness the page tracks.
 const MaxLoops = 64
 
-// Page is the control page: which generation is where, and whether the engine
-// and each of its loops are alive. It is never made, only found in shared memory by OpenPage. All
-// methods are atomic and may be called from any goroutine of any process that
-// maps the page, as long as it is mapped. Setters belong to one side each.
+// Page is the control page. It holds the state of generations and shows whether the engine
+// and each event loop are alive. OpenPage places it in shared memory. All methods are
+// atomic and may be called from any goroutine of any process while the page is mapped.
+// Each setter belongs to one side.
 //
 //	0    magic, layout
-//	64   mgmt's words: published
-//	128  the engine's words: acknowledged, refused, asked, pid, start, loops
-//	192  how often each loop answered, 64 bits each
+//	64   written by mgmt: published
+//	128  written by the engine: acknowledged, refused, asked, pid, start, loops
+//	192  the last request that each loop answered, 64 bits each
 type Page struct {
 	_ shm.Header
 	_ [48]byte
@@ -46,9 +46,9 @@ type Page struct {
 	answered [MaxLoops]atomic.Uint64
 }
 
-// OpenPage returns the control page in mem, at least PageSize bytes of shared
-// memory mapped for writing. Zeroed memory is a page on which nothing was
-// published. Anything else is refused with ErrPage.
+// OpenPage returns the control page in mem, which must be at least PageSize bytes of
+// writable shared memory. Zeroed memory is an empty page. Any other content returns
+// ErrPage.
 func OpenPage(mem []byte) (*Page, error) {
 	p, err := shm.Create[Page](mem, pageMagic, pageLayout)
 	if err != nil {
@@ -57,27 +57,26 @@ func OpenPage(mem []byte) (*Page, error) {
 	return p, nil
 }
 
-// Published returns the generation mgmt published last; 0 is none.
+// Published returns the generation that mgmt published last, 0 for none.
 func (p *Page) Published() uint64 { return p.published.Load() }
 
-// SetPublished is called by mgmt after it handed a snapshot over.
+// SetPublished is called by mgmt after it sent a snapshot.
 func (p *Page) SetPublished(generation uint64) { p.published.Store(generation) }
 
-// Acknowledged returns the generation the engine runs; 0 is none.
+// Acknowledged returns the generation that the engine runs, 0 for none.
 func (p *Page) Acknowledged() uint64 { return p.acknowledged.Load() }
 
-// SetAcknowledged is called by the engine after every loop uses the generation.
+// SetAcknowledged is called by the engine once every loop uses the generation.
 func (p *Page) SetAcknowledged(generation uint64) { p.acknowledged.Store(generation) }
 
-// Refused returns the generation the engine refused last; 0 is none.
+// Refused returns the generation that the engine refused last, 0 for none.
 func (p *Page) Refused() uint64 { return p.refused.Load() }
 
-// SetRefused is called by the engine when it keeps its old generation instead.
+// SetRefused is called by the engine if it keeps its previous generation.
 func (p *Page) SetRefused(generation uint64) { p.refused.Store(generation) }
 
-// StartEngine is called by an engine that took the page over: it clears what
-// its predecessor left, and sets its process id, its start and how many loops it
-// runs, at most MaxLoops.
+// StartEngine is called by a new engine. It clears the values of its predecessor and sets
+// process ID, start time and number of loops, at most MaxLoops.
 func (p *Page) StartEngine(pid, loops int, now time.Time) {
 	p.enginePID.Store(0)
 	p.acknowledged.Store(0)
@@ -91,26 +90,26 @@ func (p *Page) StartEngine(pid, loops int, now time.Time) {
 	p.enginePID.Store(int64(pid))
 }
 
-// EnginePID returns the process id of the engine; 0 when none has started.
+// EnginePID returns the process ID of the engine, 0 if none has started.
 func (p *Page) EnginePID() int { return int(p.enginePID.Load()) }
 
-// StartedAt returns when that engine started; the zero time when none has.
+// StartedAt returns the start time of the engine, the zero time if none has started.
 func (p *Page) StartedAt() time.Time { return at(p.startedAt.Load()) }
 
-// Ask is called by the engine every second: it says that the process goes on,
-// and that its loops have to answer once more.
+// Ask is called by the engine every second. It shows that the process is alive and
+// requests another answer of each loop.
 func (p *Page) Ask() { p.asked.Add(1) }
 
-// Asked tells how often the loops were asked.
+// Asked returns the number of requests so far.
 func (p *Page) Asked() uint64 { return p.asked.Load() }
 
-// Answer is called on a loop: it has answered whatever was asked so far.
+// Answer is called on a loop and answers all requests so far.
 func (p *Page) Answer(loop int) { p.answered[loop].Store(p.asked.Load()) }
 
-// Answered tells how far each loop has answered, in an engine that started.
+// Answered returns the last request that a loop answered.
 func (p *Page) Answered(loop int) uint64 { return p.answered[loop].Load() }
 
-// Loops is how many loops the engine runs; 0 when none has started.
+// Loops returns the number of loops of the engine, 0 if none has started.
 func (p *Page) Loops() int { return int(min(p.loops.Load(), MaxLoops)) }
 
 func at(nanos int64) time.Time {

@@ -64,7 +64,7 @@ func TestOpenPageRefusesWhatIsNoPage(t *testing.T) {
 	if _, err := snapshot.OpenPage(other); err != nil {
 		t.Fatal(err)
 	}
-	if got := *(*[2]uint64)(unsafe.Pointer(&other[0])); got != [2]uint64{0x534c435452504147, 2} { // what another release knows it by
+	if got := *(*[2]uint64)(unsafe.Pointer(&other[0])); got != [2]uint64{0x534c435452504147, 2} { // other releases identify the page by these
 		t.Errorf("it begins with %#x", got)
 	}
 	other[8] = 99

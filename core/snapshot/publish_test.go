@@ -41,7 +41,7 @@ func TestLoadRefusesMemoryThatCanChange(t *testing.T) {
 	}
 }
 
-// An engine does not rely on mgmt having checked.
+// An engine checks the configuration even though mgmt has.
 func TestLoadChecksTheConfigurationItself(t *testing.T) {
 	cfg := example()
 	cfg.Farms[0].ID = 1 << 20

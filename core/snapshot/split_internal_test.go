@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// whole decodes a body as the library does, all of it at once.
+// whole decodes a body in one call of the library.
 func whole(content []byte) (*farm.Config, error) {
 	var parts body
 	if err := decoding.Unmarshal(content, &parts); err != nil {
@@ -28,7 +28,7 @@ func whole(content []byte) (*farm.Config, error) {
 	return cfg, nil
 }
 
-// framed puts a header before a body.
+// framed returns content after a header.
 func framed(content []byte) []byte {
 	b, err := Encode(1, &farm.Config{})
 	if err != nil {
@@ -43,7 +43,7 @@ func framed(content []byte) []byte {
 	return b
 }
 
-// FuzzPartsAreTheWhole holds what is decoded farm by farm against the library's own way.
+// FuzzPartsAreTheWhole compares decoding by farm with decoding in one call.
 func FuzzPartsAreTheWhole(f *testing.F) {
 	one := farm.Farm{ID: 1, Name: "shop", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("192.0.2.1"), VPort: 80, HTTP: farm.DefaultHTTP()}
 	one.HTTP.Services = []farm.Service{{ID: 1, Name: "all", Backends: []farm.Backend{{ID: 1, Host: "192.0.2.9", Addr: netip.MustParseAddr("192.0.2.9"), Port: 80}}}}
@@ -64,7 +64,7 @@ func FuzzPartsAreTheWhole(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		if len(content) == 0 || content[0]>>5 != 5 || elements(content) > maxElements {
-			return // Decode refuses it before
+			return // Decode refuses it earlier
 		}
 		want, wrong := whole(content)
 		_, got, err := Decode(framed(content))

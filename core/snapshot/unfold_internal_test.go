@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// largeFarm returns a gslb farm whose zones have so many records. Some of its runs are equal.
+// largeFarm returns a gslb farm whose zones have that many records. Some runs are equal.
 func largeFarm(sizes ...int) *farm.Farm {
 	g := &farm.GSLB{}
 	for i, n := range sizes {
@@ -24,8 +24,7 @@ func largeFarm(sizes ...int) *farm.Farm {
 	return &farm.Farm{ID: 1, Name: "names", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("192.0.2.1"), VPort: 53, Global: g}
 }
 
-// The pieces of a farm are its encoding by the library, before its runs were published and
-// after it.
+// The pieces of a farm equal its encoding by the library, before and after publication.
 func TestPiecesAreTheEncodingOfTheLibrary(t *testing.T) {
 	for _, sizes := range [][]int{{128}, {127, 128, 3}, {1024, 0, 1025}, {5000, 2048, 5001}} {
 		f := largeFarm(sizes...)
@@ -60,7 +59,7 @@ func TestPiecesAreTheEncodingOfTheLibrary(t *testing.T) {
 	}
 }
 
-// A digest missing from the encoding is an error.
+// A digest that is missing from the encoding is an error.
 func TestEveryDigestMustBeInTheEncoding(t *testing.T) {
 	e, err := new(Writer).entry(0, largeFarm(3000))
 	if err != nil {
@@ -72,18 +71,19 @@ func TestEveryDigestMustBeInTheEncoding(t *testing.T) {
 	}
 }
 
-// A run that becomes part of the next one is not packed for itself.
+// A run that becomes part of the next one is not packed separately.
 func TestShortRunsBecomePartOfTheNextOne(t *testing.T) {
 	var d division
 	d.divide(0, 10)
-	d.runs = append(d.runs, run{count: 20}) // one that stays
+	d.runs = append(d.runs, run{count: 20}) // an existing run
 	d.divide(30, 40)
 	if want := []span{{0, 0}}; len(d.runs) != 1 || d.runs[0].count != 40 || !slices.Equal(d.missing, want) {
 		t.Errorf("got the runs %+v, of which %+v are missing; want one of 40 records, which is missing", d.runs, d.missing)
 	}
 }
 
-// The author of a record can compute the digests of runs.
+// Authors of records can compute the digests of runs, so a text must not pass for a
+// digest.
 func TestNoTextIsTakenForADigest(t *testing.T) {
 	f := largeFarm(1, 1025)
 	e, err := new(Writer).entry(0, f)

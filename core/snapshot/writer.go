@@ -10,10 +10,10 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// Writer encodes successive configurations. Farms with unchanged memory (farm.Align) must
-// not be modified; they are neither checked nor encoded again, and a snapshot omits them
-// if its reader has them. The zero value has no previous configuration. It is not safe for
-// concurrent use.
+// Writer encodes successive configurations. It neither checks nor encodes farms again that
+// share memory with the previous ones (farm.Align), so callers must not modify them. A
+// snapshot omits them if its reader has them. The zero value has no previous
+// configuration. Writer is not safe for concurrent use.
 type Writer struct {
 	last   written
 	census census
@@ -24,14 +24,14 @@ type written struct {
 	generation uint64
 	farms      []farm.Farm
 	entries    []*entry // of the farms
-	at         []int32  // positions of the farms in the one before, -1 for none
-	rest       digest   // of all else, which has private keys and is not kept
+	at         []int32  // positions of the farms in the previous configuration, -1 for none
+	rest       digest   // of everything else, which has private keys and is not kept
 	sum        digest
 }
 
 // Publish checks and encodes cfg and returns sealed memory with the snapshot. The caller
 // sends it to the engine and closes it. base is the generation that the engine read last,
-// or 0. If this writer published base last, the snapshot holds only the differences.
+// or 0. If this writer published base last, the snapshot contains only the differences.
 func (w *Writer) Publish(generation uint64, cfg *farm.Config, base uint64) (*os.File, error) {
 	next, rest, err := w.encode(generation, cfg)
 	if err != nil {
@@ -50,7 +50,7 @@ func (w *Writer) Publish(generation uint64, cfg *farm.Config, base uint64) (*os.
 		all, err = next.whole(rest)
 	}
 	if err != nil {
-		w.last.generation = 0 // nobody gets it
+		w.last.generation = 0 // it was not published, so it cannot be a base
 		return nil, err
 	}
 	f, err := shm.Sealed("sluice-snapshot", all...)
@@ -61,7 +61,7 @@ func (w *Writer) Publish(generation uint64, cfg *farm.Config, base uint64) (*os.
 	return f, nil
 }
 
-// forget drops the runs that were published.
+// forget drops the bytes of published runs.
 func (w *written) forget() {
 	for _, e := range w.entries {
 		e.fresh = nil
@@ -80,7 +80,7 @@ func (w *Writer) encode(generation uint64, cfg *farm.Config) (next *written, res
 	}
 	next = &written{generation: generation, farms: slices.Clone(cfg.Farms), entries: make([]*entry, len(cfg.Farms)), rest: sha256.Sum256(rest[farmsAt+1:])}
 	next.at = farm.Align(w.last.farms, cfg.Farms)
-	var known map[digest]int32 // positions, made once farms are not in their places
+	var known map[digest]int32 // built if a farm is not at its previous position
 	for i, at := range next.at {
 		if at >= 0 {
 			next.entries[i] = w.last.entries[at]
@@ -99,9 +99,9 @@ func (w *Writer) encode(generation uint64, cfg *farm.Config) (next *written, res
 			}
 			at, is = known[e.digest]
 		}
-		if is { // a copy, or with a change that no engine is told of
+		if is { // an equal copy, or a change that snapshots omit
 			next.at[i], e = at, w.last.entries[at]
-			e.farm = cfg.Farms[i] // so that the memory of the other is not kept
+			e.farm = cfg.Farms[i] // releases the memory of the previous one
 		}
 		next.entries[i] = e
 	}
@@ -109,8 +109,8 @@ func (w *Writer) encode(generation uint64, cfg *farm.Config) (next *written, res
 	return next, rest, nil
 }
 
-// entry encodes a farm that is new, or differs from the one of that ID in the last
-// configuration. It is expected there at a position.
+// entry encodes a farm that is new or may have changed. Its previous version is expected
+// at position at.
 func (w *Writer) entry(at int, f *farm.Farm) (*entry, error) {
 	e, encode := &entry{farm: *f}, f
 	if hasPacked(f) {
@@ -122,7 +122,7 @@ func (w *Writer) entry(at int, f *farm.Farm) (*entry, error) {
 	return e, err
 }
 
-// entry returns the farm with an ID, or nil.
+// entry returns the farm with an ID, or nil. It looks at position at first.
 func (w *written) entry(at int, id uint32) *entry {
 	if at = w.position(at, id); at < 0 {
 		return nil
@@ -130,7 +130,7 @@ func (w *written) entry(at int, id uint32) *entry {
 	return w.entries[at]
 }
 
-// position returns the index of the farm with an ID, which is expected at a position, or -1.
+// position returns the index of the farm with an ID, or -1. It looks at position at first.
 func (w *written) position(at int, id uint32) int {
 	if at < len(w.farms) && w.farms[at].ID == id {
 		return at
@@ -138,7 +138,7 @@ func (w *written) position(at int, id uint32) int {
 	return slices.IndexFunc(w.farms, func(f farm.Farm) bool { return f.ID == id })
 }
 
-// positions returns the index of each farm by the digest of its encoding.
+// positions returns the index of each farm by digest.
 func (w *written) positions() map[digest]int32 {
 	at := make(map[digest]int32, len(w.entries))
 	for i, e := range w.entries {
