@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
-// split returns the farms the kernel carries, and those of the engine that need rules of the
-// kernel.
+// split returns the farms that the kernel carries, and the engine's transparent farms,
+// which also need kernel rules.
 func split(cfg *farm.Config) (carried, transparent []farm.Farm) {
 	for i := range cfg.Farms {
 		switch f := &cfg.Farms[i]; {
@@ -25,7 +25,7 @@ func split(cfg *farm.Config) (carried, transparent []farm.Farm) {
 	return carried, transparent
 }
 
-// input returns the compiler's input for these farms in the current state.
+// input returns the input of the compiler for these farms in the current state.
 func (k *Reconciler) input(farms, transparent []farm.Farm, wire *seen) *rules.Input {
 	in := &rules.Input{Farms: farms, Weights: k.weights, Hold: len(k.graced) > 0, Transparent: transparent, Flushed: k.flushedNow(), Cut: k.cutNow()}
 	if b := k.options.Health; b != nil {
@@ -120,8 +120,8 @@ func (k *Reconciler) name(id uint32) string {
 }
 
 // Check returns the farms of cfg that could not be carried, with the reasons, by ID. A
-// change refused for such a reason never takes effect and ends no connection. Problems that
-// only appear when rules are loaded are not found.
+// change refused for such a reason leaves all connections intact. Check misses problems
+// that only appear when rules are loaded.
 func (k *Reconciler) Check(ctx context.Context, cfg *farm.Config) map[uint32]string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -19,9 +19,10 @@ type Connections interface {
 	Count(ctx context.Context) (map[uint32]conntrack.Counts, error)
 	// CountOnly counts the connections to some backends, by mark.
 	CountOnly(ctx context.Context, backends map[uint32]bool) (map[uint32]conntrack.Counts, error)
-	// Flush deletes the connections to the backends meant reports, and notifies both ends.
+	// Flush deletes the connections to backends for which meant is true, and notifies both
+	// ends.
 	Flush(ctx context.Context, meant func(backend uint32) bool) error
-	// FlushUDP deletes UDP flows to the backends meant reports.
+	// FlushUDP deletes the UDP flows to backends for which meant is true.
 	FlushUDP(ctx context.Context, meant func(backend uint32) bool) error
 }
 
@@ -56,8 +57,8 @@ type graced struct {
 	until    time.Time
 }
 
-// entitled returns the backends whose connections may continue: those of running farms, also
-// in maintenance, except cut ones.
+// entitled returns the backends whose connections may continue: all backends of running
+// farms except cut ones.
 func entitled(farms []farm.Farm) map[uint32]bool {
 	out := map[uint32]bool{}
 	for i := range farms {
@@ -184,7 +185,7 @@ func (k *Reconciler) endGrace(ctx context.Context, at time.Time) bool {
 	return true
 }
 
-// flush deletes the connections to the backends meant reports.
+// flush deletes the connections to backends for which meant is true.
 func (k *Reconciler) flush(ctx context.Context, meant func(backend uint32) bool) {
 	err := k.options.Connections.Flush(ctx, meant)
 	switch {

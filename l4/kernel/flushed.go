@@ -70,8 +70,8 @@ func (k *Reconciler) cutNow() map[uint32]bool {
 	return maps.Clone(k.cut)
 }
 
-// forgetFlushed removes expired records of flushed connections and those of deleted farms.
-// It reports whether a record of an existing farm expired.
+// forgetFlushed removes expired records of flushed connections and the records of deleted
+// farms. It reports whether a record of an existing farm expired.
 func (k *Reconciler) forgetFlushed(at time.Time) (over bool) {
 	there := map[uint32]bool{}
 	for i := range k.farms {

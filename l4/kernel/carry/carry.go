@@ -15,9 +15,9 @@ import (
 // maxRefused is how often the kernel may refuse farms before all are given up.
 const maxRefused = 16
 
-// Most calls try until all farms are carried except those the kernel refuses, which are
-// returned as problems. try returns the farms whose rules were refused, with the reasons, or
-// none if that is unknown.
+// Most repeats try without the refused farms until it succeeds. It returns the reasons of
+// all farms that are left out. The argument try returns the farms whose rules the kernel
+// refused, with the reasons, or none if they are unknown.
 func Most(in *rules.Input, log *slog.Logger, try func(left *rules.Input) (problems, refused map[uint32]string, err error)) (map[uint32]string, error) {
 	left, reasons := able(in)
 	for round := 0; ; round++ {

@@ -88,7 +88,7 @@ func TestWhatNobodyIsToldToBeRefusedForIsTheFilters(t *testing.T) {
 	}
 }
 
-// Farms the compiler does not know are not passed to it.
+// Farms with values outside the model are not tried.
 func TestFarmsThatAreNotPlainAreNotTried(t *testing.T) {
 	farms := numbered(1, 2, 3)
 	farms[1].L4.Algorithm = "wishes"

@@ -83,8 +83,8 @@ func (x *index) owner(value []byte) owner {
 	return x.owners[binary.NativeEndian.Uint32(value)]
 }
 
-// relayed returns the error to send on, or false if it concerns no farm of packet modes. It
-// does not block.
+// relayed returns the error to forward, or false if it concerns no farm of packet modes.
+// It does not block.
 func (x *index) relayed(m *icmp.Message, look lookup) (relayed, bool) {
 	if m.To == m.Src.Addr() {
 		if e, ok := x.toBackend(m, look); ok {
@@ -140,8 +140,9 @@ func (x *index) ofFlow(f *farm.Farm, m *icmp.Message, look lookup) (e relayed, f
 	return e, true
 }
 
-// toClient handles an error about a packet sent to a backend of a farm with stateless_dnat:
-// it goes to the client, rewritten to what the client sent to the VIP.
+// toClient handles an error about a packet sent to a backend of a farm with
+// stateless_dnat. The error goes to the client and contains the packet that the client
+// sent to the VIP.
 func (x *index) toClient(m *icmp.Message, look lookup) (e relayed, found bool) {
 	if !x.answering[m.Dst.Addr()] || rules.Transport(m.Protocol) == "" {
 		return e, false

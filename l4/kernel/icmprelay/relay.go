@@ -32,9 +32,9 @@ type Relay struct {
 // New returns a relay without farms.
 func New(log *slog.Logger) *Relay { return &Relay{log: log, woken: make(chan struct{}, 1)} }
 
-// Follow sets the farms whose errors are forwarded: those of packet modes that run without a
-// problem. wire finds their backends and is nil without such farms. The farms must not be
-// changed afterwards. Follow is safe for concurrent use.
+// Follow sets the farms. Errors are forwarded for running farms of packet modes without a
+// problem. wire finds their backends and may be nil if there are none. The farms must not
+// be changed afterwards. Follow is safe for concurrent use.
 func (r *Relay) Follow(farms []farm.Farm, problems map[uint32]string, wire rules.Wire) {
 	if wire == nil {
 		r.farms.Store(nil)
@@ -114,14 +114,15 @@ func (b *budget) take(now time.Time) bool {
 	return b.taken <= perSecond
 }
 
-// relayed is an error in the form it is sent on.
+// relayed is a rewritten error and its next hop.
 type relayed struct {
 	packet []byte
 	// hop is the next hop; without a MAC the packet is routed.
 	hop neigh.NextHop
 }
 
-// send sends the error on. A lost error is repeated for the sender's next packet.
+// send forwards the error. If it is lost, the next packet of the sender causes another
+// one.
 func (e *relayed) send(l *icmp.Listener) {
 	if e.hop.MAC == (neigh.MAC{}) {
 		_ = l.Send(e.packet)

@@ -65,7 +65,8 @@ func (n *Filter) Carry(ctx context.Context, in *rules.Input) (problems map[uint3
 	return problems, err
 }
 
-// untouched reports whether existing rules can only be those of an earlier process.
+// untouched reports whether this process has never changed rules, so that existing ones
+// are from an earlier process.
 func (n *Filter) untouched() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -10,8 +10,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/route"
 )
 
-// base adds the base chains. They contain only what the farms need, and nothing without a
-// farm.
+// base adds the base chains. They contain only the parts that some farm needs.
 func (c *compiler) base() {
 	if !c.used.any && !c.in.Hold {
 		return
@@ -28,7 +27,8 @@ func (c *compiler) base() {
 		chain("traffic", "type filter hook prerouting priority -99; policy accept;", c.traffic()...)
 	}
 	if c.used.refresh {
-		// Before addresses are rewritten: keys are those of the client.
+		// Before addresses are rewritten, because keys use the addresses that the client
+		// sends.
 		chain("sessions", "type filter hook prerouting priority -150; policy accept;", others(), "ct direction original ct mark vmap @refresh")
 	}
 	chain("refuse", "", "meta l4proto tcp reject with tcp reset", "reject with icmpx type port-unreachable")
@@ -94,13 +94,13 @@ func (c *compiler) deliver(f *family) (out []string) {
 // others accepts packets of other connections after one comparison.
 func others() string { return isOurs("ct mark", "!=") + " accept" }
 
-// sources rewrites the source of delivered packets. Without such farms its chain does not
-// exist, because it costs every new connection as much as a rule. Marks of others are in no
+// sources rewrites the source of delivered packets. The chain exists only if a farm needs
+// it, because it costs every new connection as much as a rule. Marks of others are in no
 // set, so a single lookup is enough.
 //
-// The kernel tracks connections only while some rule needs that, and only tracked ones reach
-// the chains above. If nothing is counted because no farm has a backend, a rule without
-// effect enables tracking.
+// The kernel tracks connections only while some rule needs that, and only tracked ones
+// reach the chains above. Usually the counting rules need it. They are absent if no farm
+// has a backend, and then a rule with no other effect enables tracking.
 func (c *compiler) sources() (out []string) {
 	if !c.has("traffic") {
 		out = append(out, others())

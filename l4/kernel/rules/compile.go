@@ -70,7 +70,7 @@ type compiler struct {
 type features struct {
 	any, marks, refresh bool
 	families            map[*family]bool
-	// transports holds those of farms that rewrite ports.
+	// transports holds the protocols of farms that rewrite ports.
 	transports map[farm.L4Protocol]bool
 	// retries are the families and protocols of farms that may drop a first packet.
 	retries map[*family]map[farm.L4Protocol]bool

@@ -23,6 +23,6 @@
 // Farms with NAT type dsr and stateless_dnat are in the table netdev sluice: their packets
 // are taken on arrival, before the chains above, see Netdev.
 //
-// A new connection that no backend can take is refused, and never passed to programs of this
-// machine.
+// If no backend can take a new connection, it is refused. Programs of this machine never
+// receive it.
 package rules

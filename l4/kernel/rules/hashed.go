@@ -14,8 +14,9 @@ import (
 // value. So sessions by IPv6 address and port are keyed by a hash, and a second set holds
 // the keys for display. Two clients with the same hash share only a backend.
 
-// Parameters of the hash. It is smaller than every mark, so a hash not found in a map of
-// marks matches nothing.
+// Parameters of the hash. The hash is stored in the mark for the lookup of a session and
+// stays there if the lookup fails. It is smaller than every backend mark, so it then
+// matches none of them.
 const (
 	hashSeed    = 0x5c
 	hashModulus = uint64(claim.FirstMark)

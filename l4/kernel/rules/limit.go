@@ -11,12 +11,12 @@ import (
 
 // # Connection limits
 //
-// The kernel counts connections (ct count) in a set that keeps the tuples of the connections
-// it was queried for. Closed connections are dropped at the next query. A query also counts:
-// a connection queried for one backend and sent to another occupies the first for its whole
-// life. Therefore the last connection a backend may have marks it as full (@full), and such
-// backends are skipped without a query. netd removes the note of a backend with room within
-// a tenth of a second (kernel.Reconciler), so a note is never trusted for long.
+// The kernel counts connections (ct count) in a set that keeps the tuples of the
+// connections it was queried for. Closed connections are dropped at the next query. A
+// query also counts: a connection queried for one backend and sent to another occupies the
+// first for its whole life. Therefore the last connection a backend may have marks it as
+// full (@full), and such backends are skipped without a query. A note is short-lived:
+// within a tenth of a second kernel.Reconciler removes it if the backend has room.
 //
 //	farmN ──► spreadN: choose, skip @full ──► tryN, doubtN: over? missedN, else note the last, deliver
 //	                        all are @full ──► fullN ──► roomN for each but the last: room? deliver
@@ -29,17 +29,17 @@ import (
 // nowhere.
 //
 // Both sets count every connection that a backend gets, so it has room if one of them says
-// so (doubtN, againN). A set may count too many: it removes closed and refused connections
+// so (doubtN, againN). A set may count too many. It removes closed and refused connections
 // only at the first query in a tick of the kernel's clock, and after 64 further ones
-// (CONNCOUNT_GC_MAX_COLLECT of nf_conncount.c; kernels before 2026 remove 8 in a tick at
-// most). If one set had to confirm the other, both would have to be up to date at the same
-// time, and clients that connect without pause would be admitted half as often as by a plain
-// ct count rule.
+// (CONNCOUNT_GC_MAX_COLLECT of nf_conncount.c). Kernels before 2026 remove at most 8 in a
+// tick. Requiring both sets to agree would need both to be up to date at the same time.
+// Clients that connect without pause would then be admitted half as often as by a plain ct
+// count rule.
 //
 // A note may be missing, e.g. when two packets take the last slot at the same time. The
-// later packet is dropped if another backend may have room (missedN): the client repeats
-// it, and by then the note exists. retry.go keeps the repeated packet from occupying a slot
-// of the first backend.
+// later packet is dropped if another backend may have room (missedN). The client repeats
+// it, and by then the note exists. The rules of retry.go keep the repeated packet from
+// occupying a slot of the first backend.
 //
 // Adding a note may fail, and then the rest of the rule is not evaluated. It fails when the
 // set is full, and for a while after many notes of one backend within a second
@@ -72,9 +72,9 @@ func (g *compiledFarm) limit(mark string, most uint32) {
 	g.count("limited", mark, most-1)
 }
 
-// count counts connections of that mark. A lookup in the set matches if there are more than
-// most. The set has no size and is not dynamic, otherwise the kernel would remove elements
-// without connections.
+// count counts connections of that mark. A lookup in the set matches if there are more
+// than most. The set has neither a size nor the flag dynamic, because the kernel removes
+// elements without connections from such sets.
 func (g *compiledFarm) count(set, mark string, most uint32) {
 	g.set(set, "mark", "", "ct count over 1; ", mark, nft.Element{State: fmt.Sprintf("ct count over %d", most)})
 }
@@ -91,8 +91,8 @@ type Counted struct {
 	// Full holds the backends at their limit, Room those below it. Nothing is known about
 	// others.
 	Full, Room map[uint32]bool
-	// Held holds backends in Full some of whose connections the kernel did not count. It
-	// must not admit connections by its own count.
+	// Held holds the backends in Full that have connections unknown to the kernel's count.
+	// The kernel must not admit connections by that count.
 	Held map[uint32]bool
 }
 

@@ -24,8 +24,8 @@ func MarkText(backend uint32) string { return nft.Mark(Mark(backend)) }
 // farmMark returns a mark used to count a farm's connections. No backend has it.
 func farmMark(farm uint32) uint32 { return claim.Own().Mark() | 0xf0000 | farm }
 
-// isOurs returns a comparison of a mark, "ct mark" or "meta mark", with those of this
-// instance.
+// isOurs returns a comparison that tests whether a mark belongs to this instance. mark is
+// "ct mark" or "meta mark"; op is "==" or "!=".
 func isOurs(mark, op string) string {
 	return fmt.Sprintf("%s & %#x %s %#x", mark, claim.OwnMask, op, claim.Own().Mark())
 }

@@ -13,8 +13,8 @@ import (
 type Wire interface {
 	// NextHop returns the next hop of a backend, or false while it is being resolved.
 	NextHop(addr netip.Addr) (neigh.NextHop, bool)
-	// Devices returns the interfaces packets for a VIP may arrive on, none if this machine
-	// does not have the VIP.
+	// Devices returns the interfaces on which packets for a VIP may arrive. The list is
+	// empty if the VIP is on another machine.
 	Devices(vip netip.Addr) []string
 }
 

@@ -17,9 +17,10 @@ import (
 //	vips4|6      mark → VIP, in the table inet
 //	vports       mark → virtual port, for farms with one port that backends rewrite; in inet too
 //
-// Address and port are rewritten when the reply leaves: a packet from a local address would
-// not be routed, and an ICMP error about a too large one must contain what the backend sent.
-// With several ports the virtual port is only known on arrival, and rewritten there.
+// Address and port are rewritten when the reply leaves, because a packet from a local
+// address would not be routed. An ICMP error about a reply that is too large must also
+// contain the packet that the backend sent. With several ports the virtual port is only
+// known on arrival, and rewritten there.
 
 // forth returns the rules a packet to the backend passes before its destination address is
 // rewritten.

@@ -41,7 +41,7 @@ func direct(edit func(f *farm.Farm)) farm.Farm {
 	})
 }
 
-// An interface name that nft cannot parse does not affect the rules of other farms.
+// Rules leave out interface names that nft cannot parse, and keep other unusual names.
 func TestInterfacesWithStrangeNamesSpoilNoRules(t *testing.T) {
 	wire := onWire().(hops)
 	wire.devices = []string{"eth0", `back\slash`, "semi;{"}
