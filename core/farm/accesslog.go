@@ -107,7 +107,7 @@ const (
 	LogFarm       LogField = "farm"        // name
 	LogService    LogField = "service"     // name
 	LogBackend    LogField = "backend"     // address and port
-	LogClient     LogField = "client"      // address; behind a trusted peer that of the original client
+	LogClient     LogField = "client"      // address; of the original client if the peer is trusted
 	LogClientPort LogField = "client_port" // port
 	LogMethod     LogField = "method"
 	LogHost       LogField = "host"     // canonical

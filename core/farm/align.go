@@ -37,9 +37,9 @@ type alignment struct {
 	at          []int32
 }
 
-// AlignedWith is Align(before, c.Farms) for several callers with the same lists, which costs
-// one comparison for all of them. It must not be called concurrently. Neither the lists nor
-// the result may be modified.
+// AlignedWith returns Align(before, c.Farms). It keeps the last result, so several callers
+// with the same lists cost one comparison. It must not be called concurrently. Neither the
+// lists nor the result may be modified.
 func (c *Config) AlignedWith(before []Farm) []int32 {
 	if c.aligned == nil || !sameList(c.aligned.before, before) || !sameList(c.aligned.now, c.Farms) {
 		c.aligned = &alignment{before, c.Farms, Align(before, c.Farms)}
@@ -52,8 +52,8 @@ func sameList(a, b []Farm) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// Apart returns the farms of each list that have no equal in the other (see Align), in
-// order. A changed farm is in both results.
+// Apart returns the farms that are in only one of the lists (see Align), in order. A
+// changed farm is in both results.
 func Apart(before, now []Farm) (was, is []Farm) {
 	at := Align(before, now)
 	for i, k := range at {
@@ -67,7 +67,7 @@ func Apart(before, now []Farm) (was, is []Farm) {
 	return was, is
 }
 
-// Gone returns the positions in before that Align did not find.
+// Gone returns the positions in before that at, a result of Align, does not contain.
 func Gone(before []Farm, at []int32) (gone []int32) {
 	stayed := make([]bool, len(before))
 	for _, k := range at {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// alignedAnew is Align by its definition.
+// alignedAnew returns the result of Align by its definition.
 func alignedAnew(before, now []farm.Farm) []int32 {
 	at := make([]int32, len(now))
 	for i := range now {

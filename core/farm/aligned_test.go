@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm/changetest"
 )
 
-// AlignedWith remembers its result for the same lists only.
+// AlignedWith reuses its result only for the same lists.
 func TestAlignedWithIsAlign(t *testing.T) {
 	configs := changetest.Configs(1, 30)
 	for i, before := range configs {

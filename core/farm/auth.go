@@ -32,8 +32,8 @@ func NewAuthUser(name, hash, password string) AuthUser {
 	return AuthUser{Name: name, Hash: hash, plain: password}
 }
 
-// Keep restores the hash before if same reports that it fits the new password: another hash
-// of the same password would be a change without effect.
+// Keep restores the hash before if same reports that it matches the new password. Another
+// hash of the same password would be a change without effect.
 func (u *AuthUser) Keep(before string, same func(hash, password string) bool) {
 	if u.plain != "" && same(before, u.plain) {
 		u.Hash = before
@@ -71,8 +71,8 @@ const (
 	DefaultRealm = "Restricted"
 )
 
-// Format writes only the name, whatever the verb, so that a configuration in a message does
-// not reveal hashes.
+// Format ignores the verb and writes only the name, so that a configuration in a message
+// does not reveal hashes.
 func (u AuthUser) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "user %q", u.Name) }
 
 // Format is the same for keys.

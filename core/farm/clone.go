@@ -5,8 +5,8 @@ import "slices"
 // Clone returns a deep copy that shares only the immutable bytes of certificates.
 func (c *Config) Clone() *Config { return c.CloneWith(func(*Farm) bool { return true }) }
 
-// CloneWith is Clone, but farms for which change returns false are shared with c and must
-// not be changed in either.
+// CloneWith is like Clone, but shares the farms for which change returns false. They must
+// not be modified in either copy.
 func (c *Config) CloneWith(change func(*Farm) bool) *Config {
 	out := &Config{Farms: slices.Clone(c.Farms), Certificates: slices.Clone(c.Certificates), Authorities: slices.Clone(c.Authorities),
 		Challenges: slices.Clone(c.Challenges), System: c.System.Clone(), SystemUnsaid: c.SystemUnsaid,

@@ -24,9 +24,9 @@ type GSLB struct {
 	ServerVersion string `json:"server_version,omitempty"`
 	NSID          string `json:"nsid,omitempty"`
 	// QueryRate limits the queries per second of a client net (/24 of IPv4, /56 of IPv6),
-	// AnswerRate those with the same answer; 0 means no limit. Of answers above AnswerRate
-	// every Slip-th is sent truncated, so that clients with a spoofed address can use TCP; 0
-	// means DefaultSlip.
+	// AnswerRate those with the same answer; 0 means no limit. Above AnswerRate every
+	// Slip-th answer is sent truncated, so that clients whose address is spoofed can use
+	// TCP; 0 means DefaultSlip.
 	QueryRate  uint32 `json:"query_rate,omitempty"`
 	AnswerRate uint32 `json:"answer_rate,omitempty"`
 	Slip       uint8  `json:"slip,omitempty"`
@@ -61,8 +61,8 @@ type DNSService struct {
 	// of a check that replaces it.
 	Port  uint16 `json:"deftcpport,omitempty"`
 	Check string `json:"farmguardian,omitempty"`
-	// TTL is the time to live of answers, DegradedTTL that while a backend is down; 0 means
-	// DefaultDNSTTL, and TTL. NoTTL is a TTL of zero.
+	// TTL is the TTL of answers; 0 means DefaultDNSTTL. DegradedTTL applies while a
+	// backend is down; 0 means TTL. NoTTL is a TTL of zero.
 	TTL         Seconds `json:"ttl,omitempty"`
 	DegradedTTL Seconds `json:"degraded_ttl,omitempty"`
 	// Answers is the maximum number of addresses in an answer; 0 means all working ones with
@@ -88,7 +88,7 @@ const (
 	DNSPriority   DNSAlgorithm = "prio"       // the best working one
 	DNSWeight     DNSAlgorithm = "weight"     // at random, by weight
 	DNSHash       DNSAlgorithm = "hash"       // constant for a client net
-	DNSGeo        DNSAlgorithm = "geo"        // by the client's net, country or continent, else those without
+	DNSGeo        DNSAlgorithm = "geo"        // by client net, country or continent; else backends without any
 	DNSNearest    DNSAlgorithm = "nearest"    // nearest to the client in kilometres
 	DNSFastest    DNSAlgorithm = "fastest"    // lowest latency of checks
 	DNSLoad       DNSAlgorithm = "load"       // lowest load
@@ -128,23 +128,23 @@ type Zone struct {
 	Serial uint32 `json:"serial,omitempty"`
 	// TTL is the default of records; 0 means DefaultZoneTTL, NoTTL zero.
 	TTL Seconds `json:"ttl,omitempty"`
-	// Records holds the records of a small zone. Use All and the methods beside it to read
-	// those of any zone.
+	// Records holds the records of a small zone. Use All and related methods to read the
+	// records of any zone.
 	Records []Record `json:"records,omitempty"`
-	// Packed holds the records of a large zone, which has no Records then: runs of at most
-	// PackedRun of them, see AppendPacked. Successive configurations share the runs that did
-	// not change. Pack makes them.
+	// Packed holds the records of a large zone instead of Records. Each element is a run
+	// of at most PackedRun records, see AppendPacked. Successive configurations share
+	// unchanged runs. Pack creates runs.
 	Packed []string `json:"-" cbor:"packed,omitempty"`
 	// facts describes the runs of Packed in mgmt.
 	facts []*Run
-	// LastRecord is the highest ID a record was given, also one that is gone.
+	// LastRecord is the highest record ID assigned so far, including deleted records.
 	LastRecord uint32 `json:"last_record,omitempty"`
 	// Signing is the DNSSEC algorithm. Keys are generated when it is first set, and kept if
 	// it is unset.
 	Signing SigningAlgorithm `json:"dnssec,omitempty"`
 	Keys    []ZoneKey        `json:"keys,omitempty"`
-	// Held holds former, longer TTLs of answers that resolvers may still use, KeysHeld those
-	// of the DNSKEY set.
+	// Held holds former, longer TTLs of answers that resolvers may still use. KeysHeld
+	// does the same for the DNSKEY set.
 	Held     HeldTTL `json:"held,omitzero"`
 	KeysHeld HeldTTL `json:"keys_held,omitzero"`
 	// KeyDays is the age in days at which the next key is generated automatically; 0 means
@@ -159,7 +159,7 @@ type Record struct {
 	// Name is relative to the zone; "@" is the zone itself.
 	Name string     `json:"name"`
 	Type RecordType `json:"type"`
-	// TTL is 0 if that of the zone or service applies. NoTTL is a TTL of zero.
+	// TTL is 0 if the TTL of the zone or service applies. NoTTL is a TTL of zero.
 	TTL Seconds `json:"ttl,omitempty"`
 	// Data is the value in master file syntax; names in it are relative to the zone unless
 	// they end with a dot. For DYNA it is the name of a service.
@@ -173,12 +173,12 @@ type RecordType string
 // RecordDYNA is a record whose addresses a service of the farm chooses.
 const RecordDYNA RecordType = "DYNA"
 
-// RecordALIAS gives a name, also that of the zone, the addresses of another one. It is never
-// stored: Alias converts it to DYNA.
+// RecordALIAS gives a name the addresses of another name and is allowed at the apex. It is
+// never stored: Alias converts it to DYNA.
 const RecordALIAS RecordType = "ALIAS"
 
-// RecordTypes lists the types with names, first those of Zevenet. Others are written by
-// number, as TYPE65534 (RFC 3597).
+// RecordTypes lists the types with names, Zevenet's first. Others are written by number,
+// e.g. TYPE65534 (RFC 3597).
 func RecordTypes() []RecordType {
 	return []RecordType{
 		"A", "AAAA", "NS", "CNAME", RecordDYNA, "MX", "SRV", "TXT", "PTR", "NAPTR", "SOA", "CAA", "TLSA", "SVCB", "HTTPS", "DS",
@@ -217,7 +217,7 @@ func NewZone(name string) Zone {
 // Continents returns the codes of all continents.
 func Continents() []string { return []string{"AF", "AN", "AS", "EU", "NA", "OC", "SA"} }
 
-// ParseCoordinates parses a latitude and a longitude in degrees, as "48.14,11.58".
+// ParseCoordinates parses a latitude and a longitude in degrees, e.g. "48.14,11.58".
 func ParseCoordinates(text string) (latitude, longitude float64, err error) {
 	north, east, _ := strings.Cut(text, ",")
 	latitude, err = strconv.ParseFloat(strings.TrimSpace(north), 64)
@@ -307,7 +307,7 @@ func (c *Config) RenameDNSFarm(from, to string) {
 }
 
 // ChoosesByPlace returns the first service of the farm that uses client locations, or nil.
-// With measured only those count that use distances.
+// With measured it considers only services that use distances.
 func (f *Farm) ChoosesByPlace(measured bool) *DNSService {
 	if f.Global == nil {
 		return nil
@@ -324,15 +324,15 @@ func (f *Farm) ChoosesByPlace(measured bool) *DNSService {
 // Zones returns the settings of a gslb farm, or nil.
 func (f *Farm) Zones() *GSLB { return f.Global }
 
-// WithZones returns a copy of a farm that answers for zones, which has these instead. It
-// shares all other settings with f.
+// WithZones returns a copy of a gslb farm with other zones. It shares all other settings
+// with f.
 func (f *Farm) WithZones(zones []Zone) Farm {
 	out, global := *f, *f.Global
 	global.Zones, out.Global = zones, &global
 	return out
 }
 
-// Records is how many records the zones of a farm have.
+// Records returns the number of records in the zones of the farm.
 func (f *Farm) Records() (n int) {
 	if f.Global == nil {
 		return 0

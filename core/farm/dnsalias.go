@@ -23,7 +23,7 @@ func (d *GSLB) Alias(z *Zone, r *Record) {
 }
 
 // AliasOf returns the target name, with a trailing dot, of a service made by Alias. It
-// returns false for other services, and for those changed to do more.
+// returns false for other services, and for services that were changed to do more.
 func (d *GSLB) AliasOf(service string) (target string, is bool) {
 	s := d.Service(service)
 	if s == nil || len(s.Backends) == 0 || s.Backends[0].Resolve != ResolveAll ||

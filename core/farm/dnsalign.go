@@ -5,8 +5,9 @@ package farm
 type RecordRun struct{ Old, New, Length int }
 
 // AlignRecords returns the runs of equal records of two lists in their order. It always
-// finds the common beginning and end. In between it follows the numbers of records, which
-// rise in a zone. If they do not rise, runs may be missing, but each one returned is right.
+// finds the common beginning and end. In between it compares the IDs of records, which
+// normally increase in a zone. If they do not, runs may be missing, but each returned run
+// is correct.
 func AlignRecords(old, now []Record) (runs []RecordRun) {
 	begin := equalRecords(old, now)
 	end := 0
@@ -41,7 +42,7 @@ func AlignRecords(old, now []Record) (runs []RecordRun) {
 	return runs
 }
 
-// equalRecords returns how many records both lists begin with.
+// equalRecords returns the length of the common prefix of both lists.
 func equalRecords(a, b []Record) (n int) {
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++

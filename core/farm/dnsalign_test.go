@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Records in a run are equal, runs follow the order of both lists, and every record that was
-// neither changed nor removed is in a run.
+// Records in a run are equal, and runs follow the order of both lists. Every unchanged
+// record is in a run.
 func TestRecordsOfTwoListsAreAligned(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -51,8 +51,8 @@ func TestRecordsOfTwoListsAreAligned(t *testing.T) {
 	}
 }
 
-// A record that is inserted or removed anywhere is all that two lists differ in, also where
-// numbers do not rise.
+// If one record is inserted or removed anywhere, the lists differ only in that record,
+// even if IDs do not increase.
 func TestOneRecordLessIsAlignedWithoutNumbers(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 200 {

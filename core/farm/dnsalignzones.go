@@ -1,12 +1,12 @@
 package farm
 
-// AlignZones is AlignRecords of the records of two zones. It does not unpack runs that both
-// share, so its cost depends on the difference only.
+// AlignZones returns AlignRecords of the records of two zones. It does not unpack shared
+// runs, so its cost depends only on the difference.
 func AlignZones(old, now *Zone) (runs []RecordRun) {
 	if len(old.Packed) == 0 && len(now.Packed) == 0 {
 		return AlignRecords(old.Records, now.Records)
 	}
-	i, j := 0, 0      // the runs where the next difference begins
+	i, j := 0, 0      // the runs at the start of the next difference
 	oldAt, at := 0, 0 // their first records
 	differ := func(toOld, toNow int) {
 		a, b := old.unpackRuns(&i, toOld), now.unpackRuns(&j, toNow)
@@ -24,7 +24,7 @@ func AlignZones(old, now *Zone) (runs []RecordRun) {
 		runs = appendRun(runs, RecordRun{oldAt, at, n})
 		oldAt, at, i, j = oldAt+n, at+n, i+1, j+1
 	}
-	differ(len(old.Packed)+1, len(now.Packed)+1) // with those that are not packed
+	differ(len(old.Packed)+1, len(now.Packed)+1) // including the unpacked records
 	return runs
 }
 
@@ -37,8 +37,8 @@ func appendRun(runs []RecordRun, run RecordRun) []RecordRun {
 	return append(runs, run)
 }
 
-// unpackRuns returns the records of the runs from one up to another, which from becomes. The
-// run after the last one is the list of records that are not packed.
+// unpackRuns returns the records of the runs *from … to-1 and sets *from to to. The run
+// after the last packed one is the list of unpacked records.
 func (z *Zone) unpackRuns(from *int, to int) (list []Record) {
 	for ; *from < to; *from++ {
 		if *from < len(z.Packed) {
@@ -52,8 +52,8 @@ func (z *Zone) unpackRuns(from *int, to int) (list []Record) {
 	return list
 }
 
-// SameRuns returns for each run of now the position of the same one in old, or -1. Runs that
-// share their memory are compared in no time.
+// SameRuns returns for each run of now the position of the same one in old, or -1. Runs
+// that share memory are compared without reading them.
 func SameRuns(old, now []string) []int {
 	at := make([]int, len(now))
 	begin, end := 0, 0
@@ -65,7 +65,7 @@ func SameRuns(old, now []string) []int {
 		end++
 		at[len(now)-end] = len(old) - end
 	}
-	var known map[string]int // by the text: few are left
+	var known map[string]int // by text, for the few remaining runs
 	for k := begin; k < len(now)-end; k++ {
 		if known == nil {
 			known = make(map[string]int, len(old)-begin-end)

@@ -8,10 +8,11 @@ import (
 // Edits of the records of a zone. An edit of a packed zone replaces one run and keeps all
 // others.
 
-// SetRecords makes a list the records of the zone, not packed.
+// SetRecords replaces the records of the zone by an unpacked list.
 func (z *Zone) SetRecords(list []Record) { z.Records, z.Packed, z.facts = list, nil, nil }
 
-// ShareRecords gives the zone the records of another one.
+// ShareRecords replaces the records of the zone by the records of another zone and shares
+// their memory.
 func (z *Zone) ShareRecords(from *Zone) {
 	z.Records, z.Packed, z.facts = from.Records, from.Packed, from.facts
 }
@@ -58,7 +59,7 @@ func (z *Zone) Delete(i int) {
 	switch next := k + 1; {
 	case len(list) == 0:
 		z.setRuns(k, next)
-	case next < len(z.Packed) && len(list)+z.factsAt(next).count <= PackedRun/2: // so that runs do not become many
+	case next < len(z.Packed) && len(list)+z.factsAt(next).count <= PackedRun/2: // limits the number of runs
 		list, _ = Unpack(list, z.Packed[next])
 		z.setRuns(k, next+1, runOf(list))
 	default:
@@ -74,16 +75,16 @@ func (z *Zone) runAt(i int) (k, first int) {
 	return k, first
 }
 
-// Unpack makes the records of the zone a list of its own in Records, for edits of many. Pack
-// finds the runs of those that stay.
+// Unpack moves the records of the zone to a new list in Records, for edits of many
+// records. Pack then reuses the runs of unchanged records.
 func (z *Zone) Unpack() {
 	if len(z.Packed) > 0 {
 		z.SetRecords(z.Unpacked())
 	}
 }
 
-// Pack packs the records of a large zone and unpacks those of a small one. The zone shares
-// the runs of was, which may be nil, where their records are equal.
+// Pack packs the records of a large zone and unpacks a small zone. It reuses the runs of
+// was with equal records. was may be nil.
 func (z *Zone) Pack(was *Zone) {
 	n := z.Len()
 	switch {
@@ -94,16 +95,16 @@ func (z *Zone) Pack(was *Zone) {
 	}
 }
 
-// repacked packs records into runs. It reuses the runs of was whose records are consecutive
-// here, and makes new ones for the records between them.
+// repacked packs records into runs. It reuses the runs of was whose records are
+// consecutive in records, and packs the records between them into new runs.
 func repacked(was *Zone, records []Record) (out []*Run) {
 	if was == nil || len(was.Packed) == 0 {
 		return runsOf(records)
 	}
-	from := 0 // of the records that are in no run yet
+	from := 0 // start of the records without a run
 	fill := func(to int) {
 		for n := len(out); n > 0 && from < to && out[n-1].count+to-from <= PackedRun; n-- {
-			from, out = from-out[n-1].count, out[:n-1] // short ones become part of the next
+			from, out = from-out[n-1].count, out[:n-1] // merge short runs into the next one
 		}
 		out, from = append(out, runsOf(records[from:to])...), to
 	}
@@ -131,7 +132,7 @@ func runsOf(records []Record) (out []*Run) {
 	return out
 }
 
-// Edit replaces records and removes others, all by their positions before.
+// Edit replaces and removes records. Positions refer to the records before the edit.
 func (z *Zone) Edit(set map[int]Record, gone map[int]bool) {
 	positions := slices.Sorted(maps.Keys(set))
 	positions = append(positions, slices.Collect(maps.Keys(gone))...)

@@ -23,8 +23,7 @@ func (h HeldTTL) Lowered(from, to Seconds, now time.Time) HeldTTL {
 	return HeldTTL{max(h.TTL, from), max(h.Until, until)}
 }
 
-// Gone returns when answers received at a time or before have expired everywhere; ttl is the
-// current TTL.
+// Gone returns when all answers received up to since have expired. ttl is the current TTL.
 func (h HeldTTL) Gone(since int64, ttl Seconds) time.Time {
 	return time.Unix(max(since+int64(ttl), min(since+int64(h.TTL), h.Until)), 0)
 }

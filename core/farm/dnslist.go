@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// The records of a zone are either in Records or, if they are many, in Packed. All access
-// outside this package is through these methods.
+// The records of a zone are either in Records or, if they are many, in Packed. Other
+// packages use these methods for all access.
 
 // Len returns the number of records.
 func (z *Zone) Len() int {
@@ -22,7 +22,7 @@ func (z *Zone) All() iter.Seq2[int, Record] {
 	return z.runs(func(*Run) bool { return true })
 }
 
-// runs yields the records of the runs for which wanted is true, and all that are not packed.
+// runs yields the records of the runs for which wanted is true, and all unpacked records.
 func (z *Zone) runs(wanted func(*Run) bool) iter.Seq2[int, Record] {
 	return func(yield func(int, Record) bool) {
 		at := 0
@@ -61,8 +61,8 @@ func (z *Zone) OfType(types ...RecordType) iter.Seq2[int, Record] {
 	}
 }
 
-// MayBeNamed yields all records with one of the names, in any spelling, and possibly others:
-// the caller has to compare.
+// MayBeNamed yields all records with one of the names, in any spelling. It may yield other
+// records too, so the caller must compare names.
 func (z *Zone) MayBeNamed(names ...string) iter.Seq2[int, Record] {
 	hashes := make([]uint64, 0, len(names))
 	for _, name := range names {
@@ -86,7 +86,7 @@ func (z *Zone) Find(number int) (at int, r Record) {
 	return -1, Record{}
 }
 
-// Positions returns the positions of the records with some of the API's numbers, by number.
+// Positions returns the positions of the records with the given API numbers, by number.
 func (z *Zone) Positions(numbers []int) map[int]int {
 	sorted := slices.Sorted(slices.Values(numbers))
 	some := z.runs(func(f *Run) bool {
@@ -105,7 +105,7 @@ func (z *Zone) Positions(numbers []int) map[int]int {
 // At returns the record at a position.
 func (z *Zone) At(i int) Record { return z.Slice(i, i+1)[0] }
 
-// Slice returns the records from one position up to another one. They must not be changed.
+// Slice returns the records from position from to to-1. The caller must not modify them.
 func (z *Zone) Slice(from, to int) []Record {
 	if len(z.Packed) == 0 {
 		return z.Records[from:to:to]
@@ -128,8 +128,8 @@ func (z *Zone) Slice(from, to int) []Record {
 	return list
 }
 
-// OptionalFields returns how many TTLs and comments the records from one position up to
-// another one have, and whether a text of them may have several lines.
+// OptionalFields returns the number of TTLs and comments of the records from position from
+// to to-1, and whether some text may have several lines.
 func (z *Zone) OptionalFields(from, to int) (n int, multiline bool) {
 	count := func(f *Run) { n, multiline = n+f.ttls+f.comments, multiline || f.multiline }
 	if len(z.Packed) == 0 {

@@ -133,8 +133,9 @@ func sameKey(a, b ZoneKey) bool {
 	return a == b
 }
 
-// number assigns records without a number that of the same previous record, or the next one.
-// Of two records with the same number the second gets a new one.
+// number assigns a number to each record without one: the number of the same previous
+// record, or the next free one. If two records have the same number, the second gets a new
+// one.
 func (z *Zone) number(was *Zone) {
 	if was != nil && (z.sharesRecords(was) && z.LastRecord == was.LastRecord || z.numberRuns(was)) {
 		return
@@ -152,13 +153,13 @@ func (z *Zone) number(was *Zone) {
 	z.setLastRecord(giveIDs(without, was.numbersOf(without), taken, last))
 }
 
-// sharesRecords reports whether two zones have one list of records that is not packed.
+// sharesRecords reports whether two zones share one unpacked list of records.
 func (z *Zone) sharesRecords(o *Zone) bool {
 	return len(z.Packed)+len(o.Packed) == 0 && len(z.Records) > 0 && len(z.Records) == len(o.Records) && &z.Records[0] == &o.Records[0]
 }
 
 // numberless returns the records without a number, and adds the numbers of the others to
-// taken. A record with a number that is taken loses it.
+// taken. A record with a taken number loses it.
 func numberless(records []Record, taken map[uint32]bool) (without []*Record) {
 	for i := range records {
 		r := &records[i]
@@ -174,8 +175,8 @@ func numberless(records []Record, taken map[uint32]bool) (without []*Record) {
 	return without
 }
 
-// giveIDs gives records the numbers that equal ones had, as far as these are not taken, or
-// those after last. It returns the last one.
+// giveIDs assigns each record a free number of an equal record in known, or the next
+// number after last. It returns the highest number.
 func giveIDs(without []*Record, known map[string][]uint32, taken map[uint32]bool, last uint32) uint32 {
 	for _, r := range without {
 		ids := known[r.Key()]
@@ -205,8 +206,8 @@ func (z *Zone) numbersOf(records []*Record) map[string][]uint32 {
 	return numbersIn(z.All(), records)
 }
 
-// numbersIn returns the numbers of some records by their keys, as far as one of others has
-// the same name.
+// numbersIn returns the numbers of the records in some, by key. It skips names that no
+// record of others has.
 func numbersIn(some iter.Seq2[int, Record], others []*Record) map[string][]uint32 {
 	names := make(map[string]bool, len(others))
 	for _, r := range others {

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// numberRuns is number for a packed zone that has most runs of another version of itself:
-// only the records of the other runs are looked at. It reports false, without a change, if
-// that is not enough.
+// numberRuns is like number for a packed zone that shares most runs with its previous
+// version was. It reads only the records of the other runs. If that is insufficient, it
+// changes nothing and reports false.
 func (z *Zone) numberRuns(was *Zone) bool {
 	if len(z.Packed) == 0 || len(was.Packed) == 0 || len(z.Records)+len(was.Records) > 0 {
 		return false
@@ -48,7 +48,7 @@ func (z *Zone) numberRuns(was *Zone) bool {
 	return true
 }
 
-// without returns a zone with the runs that do not stay.
+// without returns a zone with the runs for which stays is false.
 func (z *Zone) without(stays []bool) *Zone {
 	out := &Zone{}
 	for k, is := range stays {
@@ -59,8 +59,8 @@ func (z *Zone) without(stays []bool) *Zone {
 	return out
 }
 
-// freshRecords returns the records of the runs that at has no partner for, by run. taken is
-// for their numbers.
+// freshRecords returns the records, by run, of the runs for which at is negative. taken is
+// an empty map for their numbers.
 func (z *Zone) freshRecords(at []int) (fresh [][]Record, taken map[uint32]bool) {
 	fresh, taken = make([][]Record, len(at)), map[uint32]bool{}
 	for k, m := range at {
@@ -71,7 +71,8 @@ func (z *Zone) freshRecords(at []int) (fresh [][]Record, taken map[uint32]bool) 
 	return fresh, taken
 }
 
-// hasAny reports whether a record of the run has one of some numbers, which are also sorted.
+// hasAny reports whether a record of the run has one of the numbers. sorted holds the same
+// numbers in ascending order.
 func (f *Run) hasAny(numbers map[uint32]bool, sorted []uint32) bool {
 	if at, _ := slices.BinarySearch(sorted, f.low); at == len(sorted) || sorted[at] > f.high {
 		return false

@@ -13,16 +13,16 @@ const PackFrom = PackedRun + 1
 type Run struct {
 	text      string
 	count     int    // of its records
-	low, high uint32 // least and highest ID; low is 0 if a record has none
+	low, high uint32 // lowest and highest ID; low is 0 if a record has none
 	types     []RecordType
 	names     nameFilter
-	// ttls and comments are how many records have these fields. multiline says that a text
-	// has several lines.
+	// ttls and comments are the numbers of records with these fields. multiline reports
+	// whether some text has several lines.
 	ttls, comments int
 	multiline      bool
 }
 
-// ReadRun returns the run with a text, and false if that is no packed run of records.
+// ReadRun returns the run with that text, or false if the text is not a packed run.
 func ReadRun(text string) (*Run, bool) {
 	list, ok := Unpack(nil, text)
 	if !ok || len(list) == 0 {
@@ -31,7 +31,7 @@ func ReadRun(text string) (*Run, bool) {
 	return factsOf(text, list), true
 }
 
-// Len returns the number of its records.
+// Len returns the number of records in the run.
 func (r *Run) Len() int { return r.count }
 
 // SetRuns replaces the records of the zone by the records of runs.
@@ -40,7 +40,7 @@ func (z *Zone) SetRuns(runs []*Run) {
 	z.Pack(nil)
 }
 
-// factsOf describes the run with that text, which holds these records.
+// factsOf returns the run with that text and these records.
 func factsOf(text string, records []Record) *Run {
 	f := &Run{text: text, count: len(records), names: newNameFilter(len(records))}
 	for i := range records {
@@ -49,7 +49,7 @@ func factsOf(text string, records []Record) *Run {
 			f.low = r.ID
 		}
 		if !slices.Contains(f.types, r.Type) {
-			f.types = append(f.types, RecordType(strings.Clone(string(r.Type)))) // it may share the memory of another run
+			f.types = append(f.types, RecordType(strings.Clone(string(r.Type)))) // frees the memory of the other run
 		}
 		f.names.add(r.Name)
 		if r.TTL != 0 {
@@ -63,11 +63,11 @@ func factsOf(text string, records []Record) *Run {
 	return f
 }
 
-// runOf packs records, which are at most PackedRun.
+// runOf packs at most PackedRun records.
 func runOf(records []Record) *Run { return factsOf(string(AppendPacked(nil, records)), records) }
 
-// factsAt returns the description of a run. Zones that mgmt packed have them; an engine
-// needs none.
+// factsAt returns the run at position k. Only zones packed by mgmt store descriptions; for
+// others it computes one.
 func (z *Zone) factsAt(k int) *Run {
 	if k < len(z.facts) && z.facts[k].text == z.Packed[k] {
 		return z.facts[k]
@@ -98,11 +98,11 @@ func (z *Zone) takeRuns(runs []*Run) {
 	}
 }
 
-// nameFilter is a Bloom filter of the names in a run: 0.5 % of the names that are not in it
-// seem to be. Names with escapes, those with a dot at the end and those outside ASCII can be
-// written in other ways: a filter that has one rules out no name.
+// nameFilter is a Bloom filter of the names in a run, with 0.5 % false positives. Names
+// with escapes, a trailing dot or non-ASCII characters have several spellings. A filter
+// that contains one matches every name.
 type nameFilter struct {
-	bits []uint64 // a power of two of them
+	bits []uint64 // the length is a power of two
 	all  bool
 }
 
@@ -128,8 +128,8 @@ func (f *nameFilter) add(name string) {
 	}
 }
 
-// may reports whether a record whose name is equal to the name with that hash may be in the
-// run, whichever way it is written.
+// may reports whether the run may contain a record, in any spelling, whose name has that
+// hash.
 func (f *nameFilter) may(h uint64) bool {
 	for range 3 {
 		at := h & uint64(len(f.bits)*64-1)
@@ -141,8 +141,8 @@ func (f *nameFilter) may(h uint64) bool {
 	return true
 }
 
-// nameHash returns the hash of a name regardless of case (FNV-1a with a final mix). plain is
-// false for names that can be written in other ways.
+// nameHash returns the hash of a name regardless of case (FNV-1a with a final mix). plain
+// is false for names with several spellings.
 func nameHash(name string) (h uint64, plain bool) {
 	h, plain = 14695981039346656037, !strings.HasSuffix(name, ".")
 	for i := range len(name) {

@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// manyRecords returns n records with names, types and optional fields that repeat here and
-// there. Their numbers rise.
+// manyRecords returns n records with increasing numbers, some with equal names, types and
+// optional fields.
 func manyRecords(random *rand.Rand, n int) []farm.Record {
 	list := make([]farm.Record, n)
 	for i := range list {
@@ -121,7 +121,7 @@ func edit(random *rand.Rand, z *farm.Zone, list []farm.Record) []farm.Record {
 	return list
 }
 
-// Every method of a zone finds the same in packed records as a walk of the list.
+// Every method of a packed zone gives the same result as a scan of the list.
 func TestPackedRecordsAreEditedAndFoundAsAList(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 8 {
@@ -190,7 +190,7 @@ func same(t *testing.T, z *farm.Zone, list []farm.Record) {
 	}
 }
 
-// A name that may be written in another way is found in each of them.
+// A name with several spellings is found by each of them.
 func TestANameIsFoundHoweverItIsWritten(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for _, name := range []string{"H9999", `\104\057999`, "h9999.example.com.", "ä9999"} {
@@ -219,8 +219,8 @@ func TestASearchReadsFewRuns(t *testing.T) {
 	}
 }
 
-// Zones are aligned as their lists are: records in a run are equal, and all others are new,
-// gone or changed.
+// Zones are aligned like their lists: records in a run are equal, and all others are new,
+// deleted or changed.
 func TestPackedZonesAreAligned(t *testing.T) {
 	random := rand.New(rand.NewPCG(9, 10))
 	for range 30 {
@@ -257,7 +257,7 @@ func TestPackedZonesAreAligned(t *testing.T) {
 	}
 }
 
-// A zone that is packed again shares the runs of what stays.
+// A zone that is packed again shares the runs of unchanged records.
 func TestRunsOfRecordsThatStayAreShared(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	list := manyRecords(random, 20*farm.PackedRun)
@@ -279,7 +279,7 @@ func TestRunsOfRecordsThatStayAreShared(t *testing.T) {
 	}
 }
 
-// A change of few records reads few of them, also where it moves others.
+// A change of few records reads few records, even if others move.
 func TestAFewChangesReadFewRecords(t *testing.T) {
 	list := manyRecords(rand.New(rand.NewPCG(17, 18)), 50*farm.PackedRun)
 	before := &farm.GSLB{Zones: []farm.Zone{*packedZone(list)}}

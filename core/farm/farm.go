@@ -165,8 +165,8 @@ type Service struct {
 	HeadDeny    []string `json:"headdeny,omitempty"`
 	// IgnoreCase applies to URL, as does the farm's.
 	IgnoreCase bool `json:"ignorecase,omitempty"`
-	// HeaderRules are applied before those of the farm. If both add a header the service's
-	// is used.
+	// HeaderRules are applied before the farm's. If both add a header the service's is
+	// used.
 	HeaderRules
 	Rewrites []URLRewrite `json:"rewriteurl,omitempty"`
 	// RewriteLocation overrides the farm's unless empty.

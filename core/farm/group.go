@@ -4,9 +4,8 @@ import (
 	"math"
 )
 
-// Group is a set of backends that share traffic: those of a service, or of a farm without
-// services. It refers to the farm and changes it. The zero Group has no backends and cannot
-// get any.
+// Group is a set of backends that share traffic: the backends of a service, or of a farm
+// without services. It refers to the farm and changes it. The zero Group is always empty.
 type Group struct {
 	Farm *Farm
 	// Service is nil unless the group is a service of an http farm.

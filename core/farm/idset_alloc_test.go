@@ -8,7 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// An engine checks all farms with every change, and mgmt looks up each of their IDs.
+// Every change makes the engine check all farms and mgmt look up all IDs, so sets of these
+// IDs must be cheap.
 func TestIDsOfFarmsAndBackendsNeedNoMap(t *testing.T) {
 	for ids, want := range map[uint32]float64{256: 1, 1024: 3, farm.MaxBackendID + 1: 9} { // capacity doubles
 		if n := testing.AllocsPerRun(10, func() {

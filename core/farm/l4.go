@@ -43,9 +43,9 @@ type L4 struct {
 	// StopGrace is how long connections may continue after the farm was stopped; 0 means
 	// none: a stop flushes connections (contract, module l4xnat).
 	StopGrace Seconds `json:"grace,omitempty"`
-	// Responses is the number of datagrams from the backend per client datagram after which
-	// a flow is over: 1 for DNS, 0 for one-way streams like syslog. nil means that only
-	// IdleTimeout ends it. UDP in userspace.
+	// Responses is the number of datagrams from the backend per client datagram after
+	// which a flow is over: 1 for DNS, 0 for one-way streams like syslog. A nil value
+	// means that only IdleTimeout ends it. UDP in userspace.
 	Responses *uint16 `json:"responses,omitempty"`
 	// QUIC keeps migrating clients on their backend by QUIC connection IDs (RFC 9000 §5.1).
 	// UDP in userspace.

@@ -7,7 +7,7 @@ type L4Protocol string
 const (
 	L4TCP       L4Protocol = "tcp"
 	L4UDP       L4Protocol = "udp"
-	L4TCPUDP    L4Protocol = "tcp_udp" // both, as for DNS
+	L4TCPUDP    L4Protocol = "tcp_udp" // both, e.g. for DNS
 	L4SCTP      L4Protocol = "sctp"
 	L4All       L4Protocol = "all" // every protocol, all ports
 	L4SIP       L4Protocol = "sip"

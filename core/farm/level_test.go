@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The numbers of unusable backends are those of priority 1, 2, 3 and so on.
+// unusable holds the number of unusable backends with priority 1, 2, 3 and so on.
 func TestLevelsAreThoseOfTheContract(t *testing.T) {
 	for _, c := range []struct {
 		name     string

@@ -1,9 +1,9 @@
 package farm
 
-// Memo remembers a value that follows from a farm alone, for each farm of a configuration.
-// The next configuration costs a comparison of each farm, and a computation for those that
-// changed. A farm is recognised as by Align: nobody may change its settings any more. The
-// zero value remembers nothing. A Memo must not be used concurrently.
+// Memo caches a value that depends only on a farm, for each farm of a configuration. The
+// next configuration costs one comparison per farm and one computation per changed farm.
+// Farms are compared by Align, so their settings must not be modified. The zero value is
+// empty. A Memo must not be used concurrently.
 type Memo[T any] struct {
 	farms  []Farm
 	values []T
@@ -20,7 +20,7 @@ func (m *Memo[T]) Of(farms []Farm, value func(*Farm) T) []T {
 		}
 	}
 	m.farms = append(m.farms[:0], farms...) // a copy: callers may change fields of the list's farms
-	clear(m.farms[len(farms):cap(m.farms)]) // settings of farms that are gone
+	clear(m.farms[len(farms):cap(m.farms)]) // releases the settings of removed farms
 	m.values = append(m.values[:0], values...)
 	clear(m.values[len(values):cap(m.values)])
 	return values

@@ -1,10 +1,10 @@
 package farm
 
 // The API identifies a backend by a number that stays the same as long as the backend
-// exists, and that is never given to another backend of its group. So a number noted earlier
-// never refers to another backend. The first is 0. (The contract uses positions in services,
-// and the next free number in l4xnat farms, where a delete could reassign a number.) Slots
-// hold these numbers.
+// exists. It is never reused in the group, so an old number never refers to another
+// backend. The first is 0. (The contract uses positions in services, and the next free
+// number in l4xnat farms, where a delete could reassign a number.) Slots hold these
+// numbers.
 
 // Number returns the number of the backend at that position. If two have the same slot, use
 // Numbers.
@@ -48,8 +48,8 @@ func (g Group) Numbers() []int {
 	return out
 }
 
-// GiveNumbers assigns the next numbers to backends without one. Of two with the same number
-// the second gets a new one.
+// GiveNumbers assigns the next numbers to backends without one. If two have the same
+// number, the second gets a new one.
 func (g Group) GiveNumbers() {
 	list := g.Backends()
 	if list == nil {
@@ -116,7 +116,7 @@ func (g Group) Add(b Backend) (position int) {
 	list := append(g.Backends(), b)
 	at := len(list) - 1
 	for ; at > 0 && list[at-1].Of != 0; at-- {
-		list[at-1], list[at] = list[at], list[at-1] // those made from names stay last
+		list[at-1], list[at] = list[at], list[at-1] // backends made from names stay last
 	}
 	g.SetBackends(list)
 	g.GiveNumbers()

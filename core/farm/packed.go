@@ -8,9 +8,10 @@ import (
 // PackedRun is the maximum number of records in a packed run.
 const PackedRun = 1024
 
-// AppendPacked appends records in the packed form of Zone.Packed: the ID and the TTL as
-// uvarints (encoding/binary), then type, name, data and comment, each as the uvarint of its
-// length and its bytes. It needs about a quarter of the memory of a Record and no pointers.
+// AppendPacked appends records in the packed form of Zone.Packed. A record is its ID and
+// TTL as uvarints (encoding/binary), then type, name, data and comment. Each of these is a
+// uvarint length and its bytes. The packed form needs about a quarter of the memory of
+// Record values and has no pointers.
 func AppendPacked(b []byte, records []Record) []byte {
 	for i := range records {
 		r := &records[i]
@@ -25,7 +26,7 @@ func AppendPacked(b []byte, records []Record) []byte {
 }
 
 // Unpack appends the records of a packed run to list. Their texts share the memory of run.
-// It reports false if run has a part that is no record, or more than PackedRun records.
+// It reports false if run is malformed or has more than PackedRun records.
 func Unpack(list []Record, run string) (_ []Record, ok bool) {
 	for n := 0; len(run) > 0; n++ {
 		var r Record
@@ -37,7 +38,7 @@ func Unpack(list []Record, run string) (_ []Record, ok bool) {
 	return list, true
 }
 
-// CountPacked returns how many records a packed run has, and false where Unpack does.
+// CountPacked returns the number of records in a packed run, or false if Unpack would.
 func CountPacked(run string) (n int, ok bool) {
 	for ; len(run) > 0; n++ {
 		if _, run, ok = unpackOne(run); !ok || n == PackedRun {
@@ -47,7 +48,7 @@ func CountPacked(run string) (n int, ok bool) {
 	return n, true
 }
 
-// unpackOne returns the first record of a packed run, and the run behind it.
+// unpackOne returns the first record of a packed run and the remaining run.
 func unpackOne(run string) (r Record, rest string, ok bool) {
 	id, rest, ok := uvarint32(run)
 	if !ok {
@@ -68,7 +69,7 @@ func unpackOne(run string) (r Record, rest string, ok bool) {
 	return Record{ID: id, TTL: Seconds(ttl), Type: RecordType(texts[0]), Name: texts[1], Data: texts[2], Comment: texts[3]}, rest, true
 }
 
-// uvarint32 is binary.Uvarint of a string, for numbers of 32 bits.
+// uvarint32 is like binary.Uvarint for strings and 32-bit numbers.
 func uvarint32(s string) (v uint32, rest string, ok bool) {
 	var all uint64
 	for i := 0; i < len(s) && i < binary.MaxVarintLen32; i++ {
@@ -80,7 +81,7 @@ func uvarint32(s string) (v uint32, rest string, ok bool) {
 	return 0, s, false
 }
 
-// Unpacked returns the records of the zone, whether they are packed or not.
+// Unpacked returns the records of the zone, packed or not.
 func (z *Zone) Unpacked() []Record {
 	if len(z.Packed) == 0 {
 		return z.Records

@@ -9,7 +9,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// packedRecords have every field set and unset, and sizes around those of a uvarint's bytes.
+// packedRecords returns records with every field set and unset, and lengths near the
+// limits of one-byte and two-byte uvarints.
 func packedRecords() []farm.Record {
 	return []farm.Record{
 		{ID: 1, Name: "@", Type: "NS", Data: "ns1"},
@@ -35,7 +36,7 @@ func TestPackedRecordsAreThoseThatWerePacked(t *testing.T) {
 	if all := z.Unpacked(); &all[0] != &want[0] {
 		t.Error("records that are not packed were copied")
 	}
-	// Every field has to be packed: one that was added to the type is missing above.
+	// Every field must be packed. If this fails, a new field is missing above.
 	if n := reflect.TypeFor[farm.Record]().NumField(); n != 6 {
 		t.Errorf("a record has %d fields, of which 6 are packed", n)
 	}

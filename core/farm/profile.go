@@ -129,8 +129,8 @@ func (f *Farm) Groups() []Group {
 	return nil
 }
 
-// Own returns the group of a farm with its own backends. If backends belong to services it
-// has none and cannot get any.
+// Own returns the group of a farm with its own backends. If backends belong to services
+// the group is always empty.
 func (f *Farm) Own() Group {
 	g := Group{Farm: f}
 	if d := f.settings(); d != nil {
@@ -346,9 +346,9 @@ type Listener struct {
 // Key returns the listener's name in netd, mgmt and engine: "tcp/192.0.2.1:80".
 func (l Listener) Key() string { return string(l.Transport) + "/" + l.Addr.String() }
 
-// Listeners returns the listeners the engine needs for the farm: one for each transport of
-// each virtual port, or none if it does not carry the farm. The caller must check whether
-// the farm is stopped.
+// Listeners returns the listeners of a farm in the engine: one for each transport of each
+// virtual port. It returns nil for other farms. The caller must check whether the farm is
+// stopped.
 func (f *Farm) Listeners() (list []Listener) {
 	if !f.InEngine() {
 		return nil

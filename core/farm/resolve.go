@@ -64,16 +64,15 @@ func (g Group) only(fits func(b *Backend) bool) (out []Backend) {
 	return out
 }
 
-// Usable returns the configuration as engines may have it: backends without an
-// address are out of use. It is a copy when there are such, which shares the farms that
-// have none.
+// Usable returns the configuration for engines, in which backends without an address are
+// out of use. If there are any, it returns a copy that shares all other farms.
 func (c *Config) Usable() *Config { return new(Usable).Of(c) }
 
-// Usable returns what Config.Usable does of successive configurations, and looks only at
-// the farms that changed. It must not be used concurrently.
+// Usable computes Config.Usable for successive configurations and examines only changed
+// farms. It must not be used concurrently.
 type Usable struct{ reached Memo[bool] }
 
-// Of returns the configuration as engines may have it.
+// Of returns c.Usable().
 func (u *Usable) Of(c *Config) *Config {
 	out := c
 	for i, reached := range u.reached.Of(c.Farms, (*Farm).reached) {

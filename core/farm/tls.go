@@ -110,7 +110,8 @@ type Authority struct {
 	Revoked      [][]byte `json:"revoked,omitempty"` // CRLs, DER
 }
 
-// CipherPreset names a set of TLS 1.0 to 1.2 cipher suites; those of TLS 1.3 are fixed.
+// CipherPreset names a set of TLS 1.0 to 1.2 cipher suites. The suites of TLS 1.3 are
+// fixed.
 type CipherPreset string
 
 // The presets; the zero value acts as CiphersAll.
@@ -154,8 +155,8 @@ const (
 // Verifies lists the methods.
 func Verifies() []Verify { return []Verify{VerifyNone, VerifySystem, VerifyCA} }
 
-// Format writes only the name, whatever the verb, so that a configuration in a message or
-// log line does not reveal private keys.
+// Format ignores the verb and writes only the name, so that a configuration in a message
+// or log line does not reveal private keys.
 func (c Certificate) Format(f fmt.State, _ rune) { fmt.Fprintf(f, "certificate %q", c.Name) }
 
 // MarshalJSON omits the private key for the same reason. Snapshots do not use JSON.

@@ -2,10 +2,11 @@ package farm
 
 import "strings"
 
-// IsHostName reports whether the host pattern of a service is a plain name, optionally with
-// a port, and no regex except "\." and "\-". Such a pattern must match the whole host.
-// Others match a prefix, and so does a pattern that ends within a name ("www\.", "www.").
-// A name of several labels may end in a dot ("www.example.com."), as in the DNS.
+// IsHostName reports whether the host pattern of a service is a plain name, optionally
+// with a port. It may contain the escapes "\." and "\-". Such a pattern must match the
+// whole host. Others match a prefix, and so does a pattern that ends within a name
+// ("www\.", "www."). A name of several labels may end in a dot ("www.example.com."), as in
+// the DNS.
 func IsHostName(pattern string) bool {
 	for i := 0; i < len(pattern); i++ {
 		c := pattern[i]

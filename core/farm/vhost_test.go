@@ -19,8 +19,8 @@ func TestHostNamesAreToldFromPatterns(t *testing.T) {
 	}
 }
 
-// A dot at the end of a host never comes to a pattern, so one that demands it means the
-// same as without.
+// Hosts are matched without a final dot, so HostPattern drops a final dot that a pattern
+// requires.
 func TestHostPatternsEndWithoutTheFinalDot(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"www.example.com": "www.example.com$", `www\.example\.com`: `www\.example\.com$`, `www\.example\.com\.$`: `www\.example\.com$`, `.*\.example\.com\.$`: `.*\.example\.com$`,

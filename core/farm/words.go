@@ -155,7 +155,7 @@ const (
 	BackendHTTP2 BackendProtocol = "h2"
 )
 
-// BackendProtocols lists them, the default first.
+// BackendProtocols lists the protocols, the default first.
 func BackendProtocols() []BackendProtocol { return []BackendProtocol{BackendHTTP1, BackendHTTP2} }
 
 // Multiplexed reports whether the backends use HTTP/2, so that exchanges share connections.

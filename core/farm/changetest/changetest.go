@@ -11,8 +11,9 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Configs returns n configurations, each with a random change of the previous one. Farms
-// without a change share their settings. Farms and backends appear, move, change and vanish.
+// Configs returns n configurations, each with a random change of the previous one.
+// Unchanged farms share their settings. Farms and backends appear, move, change and
+// vanish.
 func Configs(seed uint64, n int) []*farm.Config {
 	g := generator{Rand: rand.New(rand.NewPCG(seed, 64))}
 	first := &farm.Config{}
