@@ -49,7 +49,7 @@ func factsOf(text string, records []Record) *Run {
 			f.low = r.ID
 		}
 		if !slices.Contains(f.types, r.Type) {
-			f.types = append(f.types, RecordType(strings.Clone(string(r.Type)))) // frees the memory of the other run
+			f.types = append(f.types, RecordType(strings.Clone(string(r.Type)))) // a clone does not retain the run
 		}
 		f.names.add(r.Name)
 		if r.TTL != 0 {

@@ -47,8 +47,8 @@ type Page struct {
 }
 
 // OpenPage returns the control page in mem, which must be at least PageSize bytes of
-// writable shared memory. Zeroed memory is an empty page. Any other content returns
-// ErrPage.
+// writable shared memory. Zeroed memory is an empty page. Memory with other contents than
+// a page of this layout returns ErrPage.
 func OpenPage(mem []byte) (*Page, error) {
 	p, err := shm.Create[Page](mem, pageMagic, pageLayout)
 	if err != nil {

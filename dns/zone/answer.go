@@ -63,8 +63,8 @@ type Answerer struct {
 	starts [wire.MaxLabels + 1]uint8
 }
 
-// maxPlaces bounds Answerer.places. About as many names fit into the first 16 KiB of a
-// message, the range of compression pointers (RFC 1035 §4.1.4).
+// maxPlaces bounds Answerer.places. The records of that many names fit into the first 16
+// KiB of a message, so compression pointers can reach the names (RFC 1035 §4.1.4).
 const maxPlaces = 32
 
 // place is the offset of a name in a message and the node of the name.
