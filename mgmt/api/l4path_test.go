@@ -16,6 +16,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/system"
 	"github.com/sluicelb/sluice/mgmt/api/traffic"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/sysnet/conntrack"
 )
 
 // tracked returns one connection per requested backend.
@@ -27,6 +28,9 @@ type tracked struct {
 }
 
 func (k *tracked) Connections(_ context.Context, backends []uint32, limit int) (list []traffic.Tracked, total int, err error) {
+	if limit > conntrack.MaxListed {
+		return nil, 0, fmt.Errorf("limit %d", limit) // as netd does
+	}
 	if backends == nil {
 		backends = k.all
 	}
@@ -91,6 +95,7 @@ func TestConnectionsAreListedAndEndedByWhoCarriesThem(t *testing.T) {
 	}
 	a.must(200, "GET", "/connections?farm=dns&limit=1", "").want(t, "total_connections", 2)
 	a.must(200, "GET", "/connections?farm=dns&backend=1", "").want(t, "params.0.id", 1)
+	a.must(200, "GET", "/connections?client_port=4001", "").want(t, "total_connections", 1)
 	for query, texts := range map[string][]string{"farm=shop": {"shop", "of profile http", "sluice stats shop"}, "backend=1": {"farm"}, "limit=0": {"limit"}, "from=x": {"from"}} {
 		a.do("GET", "/connections?"+query, "").refused(t, 400, texts...)
 	}

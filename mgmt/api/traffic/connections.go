@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/sysnet/conntrack"
 )
 
 // ConnectionTable holds the connections of l4xnat farms of one data path. It returns
@@ -60,7 +61,7 @@ type Connection struct {
 // ConnectionList is the response about connections.
 type ConnectionList struct {
 	rest.List[Connection]
-	Total   int    `json:"total_connections" doc:"Total number; with filters, matches among the first 1000 (engine) or 16000 (kernel). At most 1000 are listed"`
+	Total   int    `json:"total_connections" doc:"Total number; with filters, matches among the first 1000 (engine) or 10000 (kernel). At most 1000 are listed"`
 	Warning string `json:"warning,omitempty" doc:"Unknown information at the moment"`
 }
 
@@ -193,7 +194,7 @@ func (s *Resource) listConnections(c *rest.Call) (ConnectionList, error) {
 	}
 	most := int(limit)
 	if c.Filtered() {
-		most = maxSearched
+		most = conntrack.MaxListed
 	}
 	out := ConnectionList{List: rest.NewList[Connection]("List the connections of "+which.name, nil)}
 	out.Warning, err = s.paths(which, func(t ConnectionTable, backends []uint32) error {
