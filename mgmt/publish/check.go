@@ -9,10 +9,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// Check implements apply.Checker. Farms of the kernel are changed before the
-// engine is asked, and what is taken from one ends connections: a change of
-// theirs that would be refused for what can be known now is not begun. Listeners
-// that are opened here wait for the publication that follows.
+// Check implements apply.Checker. Kernel farms change before the engine decides, and removing
+// rules ends connections. So a change of kernel farms whose refusal can be predicted is not
+// started. Listeners opened here are kept for the publication that follows.
 func (p *Publisher) Check(ctx context.Context, cfg *farm.Config, judge func(apply.Outcome) error) error {
 	select {
 	case p.turn <- struct{}{}:
@@ -32,7 +31,7 @@ func (p *Publisher) Check(ctx context.Context, cfg *farm.Config, judge func(appl
 	defer ls.close()
 	state, err := told(ctx, now.state.Generation, farms, p.options.Kernel.KernelCheck)
 	if err != nil {
-		return nil // the publication will tell
+		return nil // the publication reports the error
 	}
 	ls.addKernel(cfg, state.Problems)
 	maps.Copy(ls.problems, problems)

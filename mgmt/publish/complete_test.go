@@ -9,7 +9,7 @@ import (
 
 const secret = "the private key of fa"
 
-// withKey adds a certificate and takes the second farm out.
+// withKey returns a copy of cfg with a certificate and with the second farm stopped.
 func withKey(cfg *farm.Config) (*farm.Config, map[uint32]string) {
 	out := cfg.Clone()
 	out.Certificates = []farm.Certificate{{Name: "a.pem", Chain: [][]byte{{1}}, Key: []byte(secret)}}

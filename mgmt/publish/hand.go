@@ -10,16 +10,16 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// reading is the generation that an engine read last and acknowledged: the next snapshot
-// only says what has changed since.
+// reading is the last generation that an engine read and acknowledged. The next snapshot
+// contains only the changes since then.
 type reading struct {
 	engine     Engine
 	generation uint64
 }
 
-// hand gives the snapshot and the sockets to the engine. After an error it is
-// not known what the engine runs, so the connection is ended: the next one
-// begins with a republication.
+// hand sends the snapshot and the sockets to the engine. After an error the engine's
+// configuration is unknown, so the connection is closed and the next one starts with a
+// republication.
 func (p *Publisher) hand(ctx context.Context, engine Engine, generation uint64, cfg *farm.Config, ls *listeners) (link.Ack, error) {
 	if p.read.engine != engine {
 		p.read = reading{engine: engine}
@@ -35,7 +35,7 @@ func (p *Publisher) hand(ctx context.Context, engine Engine, generation uint64, 
 	return ack, err
 }
 
-// handAfter is hand of a snapshot that follows base, of a whole one if that is 0.
+// handAfter sends a snapshot that is relative to generation base, or a whole one if base is 0.
 func (p *Publisher) handAfter(ctx context.Context, base, generation uint64, cfg *farm.Config, ls *listeners) (link.Ack, error) {
 	engine := p.read.engine
 	file, err := p.writer.Publish(generation, cfg, base)

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
-// many are farms of which one can change.
+// many returns a configuration with 53 farms.
 func many() *farm.Config {
 	cfg := config(a, b2, c3)
 	for i := range uint32(50) {
@@ -19,14 +19,14 @@ func many() *farm.Config {
 	return cfg
 }
 
-// renamed is cfg with another name for its first farm.
+// renamed returns cfg with another name for its first farm.
 func renamed(cfg *farm.Config, name string) *farm.Config {
 	next := &farm.Config{Farms: slices.Clone(cfg.Farms)}
 	next.Farms[0].Name = name
 	return next
 }
 
-// An engine that has the snapshot before gets what changed, any other the whole.
+// The engine gets a difference if it has the previous snapshot, else the whole configuration.
 func TestAnEngineGetsWhatChanged(t *testing.T) {
 	cfg := many()
 	b := newBench(t, cfg)
@@ -49,7 +49,7 @@ func TestAnEngineGetsWhatChanged(t *testing.T) {
 	publish("one")
 	publish("two")
 	e.mu.Lock()
-	e.reader = snapshot.Reader{} // it has lost what it had read
+	e.reader = snapshot.Reader{} // it has lost its state
 	e.mu.Unlock()
 	publish("three")
 	publish("four")

@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// Kernel carries farms by rules of the packet filter; *ctl.Client is one.
+// Kernel installs farms as packet filter rules; *ctl.Client implements it.
 type Kernel interface {
 	KernelApply(ctx context.Context, snapshot *os.File) (ctl.KernelState, error)
 	KernelCheck(ctx context.Context, snapshot *os.File) (ctl.KernelState, error)
@@ -25,23 +25,22 @@ type Kernel interface {
 const (
 	// kernelTime bounds a change of rules; ten thousand backends take a second.
 	kernelTime = 25 * time.Second
-	// kernelAskTime bounds a look at what is carried.
+	// kernelAskTime bounds a query of the installed farms.
 	kernelAskTime = 2 * time.Second
-	// strayAskTime is shorter, because the caller also has to notice the end of the engine.
+	// strayAskTime is shorter because the caller must also notice the end of the engine.
 	strayAskTime = 500 * time.Millisecond
 )
 
-// carried is what netd was told to have the kernel carry.
+// carried is the state that netd was last asked to install in the kernel.
 type carried struct {
 	farms []farm.Farm
-	// known is false while it is not known what netd does: at the beginning,
-	// and after an error.
+	// known is false while the state of netd is unknown: at the start and after an error.
 	known bool
 	state ctl.KernelState
 }
 
-// carry has netd make the kernel carry the kernel farms of cfg, unless it does
-// already. What comes back are farms that are not carried, by ID.
+// carry has netd install the kernel farms of cfg unless they are already installed. It returns
+// the problems of farms that could not be installed, by farm ID.
 func (p *Publisher) carry(ctx context.Context, generation uint64, cfg *farm.Config) map[uint32]string {
 	farms := ofKernel(cfg)
 	p.mu.Lock()
@@ -64,8 +63,8 @@ func (p *Publisher) carry(ctx context.Context, generation uint64, cfg *farm.Conf
 	return problems
 }
 
-// ofKernel are the farms netd is told of: of transparent ones it leads answers
-// to the engine.
+// ofKernel returns the farms that netd needs: kernel farms, and transparent ones, whose return
+// traffic netd routes to the engine.
 func ofKernel(cfg *farm.Config) (farms []farm.Farm) {
 	for i := range cfg.Farms {
 		if cfg.Farms[i].InKernel() || cfg.Farms[i].Transparent() {
@@ -75,7 +74,7 @@ func ofKernel(cfg *farm.Config) (farms []farm.Farm) {
 	return farms
 }
 
-// reached leaves out the backends without an address: there is no rule for them.
+// reached returns f without the backends that have no address: no rule is possible for them.
 func reached(f farm.Farm) farm.Farm {
 	unknown := func(b farm.Backend) bool { return !b.Addr.IsValid() }
 	if slices.ContainsFunc(f.Own().Backends(), unknown) {
@@ -85,7 +84,7 @@ func reached(f farm.Farm) farm.Farm {
 	return f
 }
 
-// stillCarried reports whether netd has the kernel carry what it was told.
+// stillCarried reports whether netd still has the farms of now installed.
 func (p *Publisher) stillCarried(ctx context.Context, now carried) bool {
 	if !now.known || len(now.farms) == 0 {
 		return now.known
@@ -96,7 +95,7 @@ func (p *Publisher) stillCarried(ctx context.Context, now carried) bool {
 	return err == nil && state.Generation == now.state.Generation && maps.Equal(state.Problems, now.state.Problems)
 }
 
-// failAll makes err the problem of every farm that is to run.
+// failAll returns err as the problem of every started kernel farm.
 func failAll(farms []farm.Farm, err error) map[uint32]string {
 	reason := err.Error()
 	var refused *ctl.Error
@@ -135,9 +134,8 @@ func told(ctx context.Context, generation uint64, farms []farm.Farm, ask func(co
 	return ask(ctx, file)
 }
 
-// strayed reports whether netd carries other farms than it was told to, because
-// it is a new one, or carries more or fewer of them than it did. The
-// publication that follows tells it again.
+// strayed reports whether netd has other farms installed than expected: because it restarted,
+// or because its list of problems changed. The caller then publishes again.
 func (p *Publisher) strayed(ctx context.Context) bool {
 	p.mu.Lock()
 	now := p.kernel

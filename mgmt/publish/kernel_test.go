@@ -19,17 +19,17 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// kernel carries whatever it is given, unless told not to.
+// kernel is a Kernel that accepts all farms unless its fields say otherwise.
 type kernel struct {
 	mu    sync.Mutex
 	state ctl.KernelState
 	given []*farm.Config
-	// problems are what it answers with, away is why it does not.
+	// problems are returned with each state; away is the error of every call.
 	problems map[uint32]string
 	away     error
-	asked    int    // what it carries
-	behind   uint64 // its answers are for a generation so far back
-	// hangs and hangsAsked: it does not answer until who asks gives up.
+	asked    int    // number of calls of KernelState
+	behind   uint64 // subtracted from the generation in replies
+	// hangs and hangsAsked make KernelApply and KernelState block until their context ends.
 	hangs, hangsAsked bool
 }
 
@@ -89,7 +89,7 @@ func (k *kernel) lives() []*farm.Config {
 	return append([]*farm.Config(nil), k.given...)
 }
 
-// mixed is a farm of the engine and one of the kernel.
+// mixed returns a configuration with one engine farm and one kernel farm.
 func mixed(name string) *farm.Config {
 	l := farm.DefaultL4()
 	l.ID, l.NAT, l.Ports = 9, farm.NATTarget, []farm.PortRange{{First: 80, Last: 80}}
@@ -162,7 +162,7 @@ func TestProblemsOfTheKernelAreProblemsOfFarms(t *testing.T) {
 		t.Errorf("the engine got %d configurations, want all", n)
 	}
 	told := len(k.lives())
-	k.set(func() { k.away, k.problems, k.state = nil, nil, ctl.KernelState{} }) // a new one, which knows nothing
+	k.set(func() { k.away, k.problems, k.state = nil, nil, ctl.KernelState{} }) // a new netd without state
 	if out, err := b.Publish(context.Background(), mixed("b")); err != nil || len(out.FarmErrors) != 0 || len(k.lives()) == told {
 		t.Errorf("once it is there again: %+v, %v", out, err)
 	}
@@ -180,7 +180,7 @@ func TestARejectionOfTheEngineIsFollowedByTheOldFarmsOfTheKernel(t *testing.T) {
 	e.mu.Lock()
 	e.refuse = ""
 	e.mu.Unlock()
-	if _, err := b.Publish(context.Background(), mixed("old")); err != nil { // as apply does
+	if _, err := b.Publish(context.Background(), mixed("old")); err != nil { // as mgmt/apply does
 		t.Fatal(err)
 	}
 	if list := k.lives(); list[len(list)-1].Farms[0].Name != "old" {
@@ -194,12 +194,12 @@ func TestANewNetdIsToldAndRecoveryIsNoticed(t *testing.T) {
 	k.set(func() { k.state = ctl.KernelState{} }) // netd was restarted
 	until(t, "the kernel was told again", func() bool { return len(k.lives()) == 2 })
 	k.set(func() { k.problems = map[uint32]string{99: "no address"} })
-	k.set(func() { k.state.Problems = k.problems }) // it failed meanwhile
+	k.set(func() { k.state.Problems = k.problems }) // a farm failed since then
 	until(t, "a new problem is published", func() bool { return len(k.lives()) == 3 })
 }
 
 func TestANewProblemOfTheKernelShowsWithinASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // time passes only while everybody waits
+	synctest.Test(t, func(t *testing.T) { // time advances only while all goroutines wait
 		_, k, _ := withKernel(t, mixed("web"))
 		until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })
 		for i, problems := range []map[uint32]string{{99: "no address"}, nil} {
@@ -256,7 +256,7 @@ func TestTheKernelGetsNoBackendWithoutAnAddress(t *testing.T) {
 	}
 }
 
-// A farm in the kernel whose address this machine does not have lacks nothing else.
+// A kernel farm whose only problem is a missing local address is reported as absent.
 func TestAFarmOfTheKernelWithoutItsAddressIsAbsent(t *testing.T) {
 	b, k, _ := withKernel(t, mixed("web"))
 	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })

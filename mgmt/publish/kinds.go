@@ -7,9 +7,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// leave lets netd make sockets of the given kinds, and still those of the
-// configuration in force: the engine may keep to that, and asks for them until it
-// has the other.
+// leave permits the given kinds of sockets to netd in addition to those of the configuration in
+// force. The engine may keep the old configuration and requests its kinds until it has the new
+// one.
 func (p *Publisher) leave(kinds []marks.Kind) error {
 	if err := p.setKinds(slices.Concat(p.inForce(), kinds)); err != nil {
 		return &apply.Refused{Reason: err.Error()}
@@ -17,14 +17,14 @@ func (p *Publisher) leave(kinds []marks.Kind) error {
 	return nil
 }
 
-// inForce are the kinds of the configuration in force.
+// inForce returns the kinds of the configuration in force.
 func (p *Publisher) inForce() []marks.Kind {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.kinds
 }
 
-// takeBack leaves netd the kinds of the configuration in force.
+// takeBack records kinds as those in force and permits only these to netd.
 func (p *Publisher) takeBack(kinds []marks.Kind) {
 	p.mu.Lock()
 	p.kinds = kinds
@@ -32,7 +32,7 @@ func (p *Publisher) takeBack(kinds []marks.Kind) {
 	p.restore()
 }
 
-// restore makes the kinds those of the configuration in force, and no others.
+// restore permits netd only the kinds of the configuration in force.
 func (p *Publisher) restore() {
 	if err := p.setKinds(p.inForce()); err != nil {
 		p.options.Log.Error("sockets with a mark that no farm needs can be had still", "error", err)

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/publish"
 )
 
-// marked is a configuration whose farms need sockets with these marks.
+// marked returns a configuration whose farms need sockets with these marks.
 func marked(values ...uint32) *farm.Config {
 	cfg := config(a, b2, c3)
 	cfg.Farms = cfg.Farms[:len(values)]
@@ -32,7 +32,7 @@ func kindsMemory(t *testing.T) *marks.Published {
 	return p
 }
 
-// lists fails unless these marks, and no others, are published.
+// lists fails unless exactly these marks are published.
 func lists(t *testing.T, when string, p *marks.Published, want ...uint32) {
 	t.Helper()
 	kinds, _, ok := p.List()
@@ -89,8 +89,7 @@ func TestNetdHasLeaveForTheMarksOfFarmsInForce(t *testing.T) {
 	lists(t, "the last farm is gone", p)
 }
 
-// What the engine runs is not known when it did not answer, nor to a mgmt that
-// was just started.
+// The engine's configuration is unknown after a missing reply, and to a mgmt that just started.
 func TestMarksStayWhileItIsNotKnownWhatTheEngineRuns(t *testing.T) {
 	p := kindsMemory(t)
 	b := newBench(t, marked(7), func(o *publish.Options) { o.Kinds = p })

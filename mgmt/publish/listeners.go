@@ -11,22 +11,22 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// listeners is what one publication found out about sockets.
+// listeners is the state of the sockets during one publication.
 type listeners struct {
-	needed keySet // what the configuration needs
-	before keySet // what the engine held before
+	needed keySet // keys that the configuration needs
+	before keySet // keys that the engine held before
 	opened map[string][]*os.File
-	// problems are the farms of which an address could not be opened, missing
-	// the keys of these.
+	// problems has the reason why an address could not be opened, by farm ID; missing has the
+	// keys of these addresses.
 	problems map[uint32]string
 	missing  []string
-	// absent are the farms of which an address is none of this machine now, and nothing
-	// else is wrong.
+	// absent has the farms whose only problem is an address that this machine does not have
+	// now.
 	absent map[uint32]bool
 }
 
-// listeners opens what cfg needs and the engine does not hold. What cannot be
-// opened becomes a problem of its farm.
+// listeners opens the sockets that cfg needs and the engine lacks. A failure becomes a problem
+// of the farm.
 func (p *Publisher) listeners(ctx context.Context, cfg *farm.Config, all []needs) *listeners {
 	ls := &listeners{opened: map[string][]*os.File{}, problems: map[uint32]string{}, absent: map[uint32]bool{}}
 	ls.needed = p.needed.of(keysOf(all))
@@ -38,7 +38,7 @@ func (p *Publisher) listeners(ctx context.Context, cfg *farm.Config, all []needs
 		return ls // the engine holds all of them
 	}
 	regained := false
-	away := "" // why netd cannot be asked; asking for each farm would add up the waiting
+	away := "" // why netd is unreachable; a query for each farm would add up the timeouts
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
 		for k, l := range all[i].listeners {
@@ -50,7 +50,7 @@ func (p *Publisher) listeners(ctx context.Context, cfg *farm.Config, all []needs
 				ls.fail(f, l, away)
 				continue
 			}
-			if !regained { // netd opens none of which it is not known that they are ours
+			if !regained { // netd does not open an address while it does not know that the existing sockets are ours
 				p.regain(ctx)
 				regained = true
 			}
@@ -72,7 +72,7 @@ func (p *Publisher) listeners(ctx context.Context, cfg *farm.Config, all []needs
 	return ls
 }
 
-// addPlaces adds the table of places, unless the engine has it.
+// addPlaces adds the GeoIP table unless the engine has it.
 func (p *Publisher) addPlaces(ls *listeners) {
 	if p.options.Places == nil || ls.before.has[p.options.Places.Key()] {
 		return
@@ -85,8 +85,7 @@ func (p *Publisher) addPlaces(ls *listeners) {
 	ls.opened[key] = []*os.File{file}
 }
 
-// fail makes an address that could not be opened a problem of its farm: the
-// first is told.
+// fail records an address that could not be opened. The farm's problem is the first reason.
 func (ls *listeners) fail(f *farm.Farm, l farm.Listener, reason string) {
 	if ls.problems[f.ID] == "" {
 		ls.problems[f.ID] = reason
@@ -94,8 +93,7 @@ func (ls *listeners) fail(f *farm.Farm, l farm.Listener, reason string) {
 	ls.missing = append(ls.missing, l.Key())
 }
 
-// close closes this process's copies of the sockets; netd and the engine have
-// theirs.
+// close closes this process's copies of the sockets; netd and the engine keep theirs.
 func (ls *listeners) close() {
 	for _, files := range ls.opened {
 		for _, f := range files {
@@ -104,8 +102,8 @@ func (ls *listeners) close() {
 	}
 }
 
-// addKernel adds the problems of farms in the kernel, and notes those that only lack their
-// address: netd tells that in these words (sysnet/host).
+// addKernel adds the problems of kernel farms and records those that lack only their address.
+// These are recognised by the text of addr.Find, which netd reports (sysnet/host).
 func (ls *listeners) addKernel(cfg *farm.Config, problems map[uint32]string) {
 	if len(problems) == 0 {
 		return
@@ -113,7 +111,7 @@ func (ls *listeners) addKernel(cfg *farm.Config, problems map[uint32]string) {
 	maps.Copy(ls.problems, problems)
 	locals, err := addr.List()
 	if err != nil {
-		return // they are problems like others
+		return // treat them like other problems
 	}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]

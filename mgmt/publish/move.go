@@ -9,24 +9,24 @@ import (
 	"github.com/sluicelb/sluice/core/link"
 )
 
-// SessionStore keeps persistence sessions by the number of their group; the
-// engine and netd are one each.
+// SessionStore stores persistence sessions by group ID; the engine and netd implement it.
 type SessionStore interface {
 	Sessions(ctx context.Context, service uint32, limit int) (total int, list []link.Session, err error)
 	ChangeSessions(ctx context.Context, change link.SessionChange) (changed int, err error)
 }
 
-// moveTime bounds how long a publication is held up by the sessions of one farm.
+// moveTime bounds the delay of a publication by the sessions of one farm.
 const moveTime = 2 * time.Second
 
-// keeping says whether engine or kernel keeps the sessions of a group, and by what.
+// keeping is the component that stores the sessions of a group (engine or kernel), and their
+// key.
 type keeping struct {
 	kernel bool
 	by     string
 }
 
-// keepings are those of the groups of cfg whose farms run, by number. Services
-// are not among them: no other data path than the engine has any.
+// keepings returns the keeping of each group of the started farms, by group ID. HTTP services
+// are left out because only the engine handles them.
 func keepings(cfg *farm.Config) map[uint32]keeping {
 	out := map[uint32]keeping{}
 	for i := range cfg.Farms {
@@ -41,18 +41,18 @@ func keepings(cfg *farm.Config) map[uint32]keeping {
 	return out
 }
 
-// move is the sessions of a farm that goes from one data path to another.
+// move holds the sessions of a farm that changes its data path.
 type move struct {
 	service uint32
 	to      SessionStore
 	list    []link.Session
-	// replace: the engine keeps those of farms it does not carry, and what became
-	// of them in the kernel counts, if the list is all of that.
+	// replace removes the receiver's sessions first. The engine still has sessions from before
+	// the kernel took the farm over; the complete list of the kernel replaces them.
 	replace bool
 }
 
-// pack takes the sessions of farms that another data path carries from now on,
-// before it does. Whose cannot be had begin anew.
+// pack reads the sessions of farms that change their data path, before the change. If the read
+// fails, the farm starts without sessions.
 func (p *Publisher) pack(ctx context.Context, engine Engine, cfg *farm.Config) (moves []move) {
 	if p.options.KernelSessions == nil {
 		return nil
@@ -83,7 +83,7 @@ func (p *Publisher) pack(ctx context.Context, engine Engine, cfg *farm.Config) (
 	return moves
 }
 
-// unpack gives the sessions to the engine or kernel that carries their farms now.
+// unpack sends the sessions to the new data path of their farms.
 func (p *Publisher) unpack(ctx context.Context, moves []move) {
 	for _, m := range moves {
 		learning, cancel := context.WithTimeout(ctx, moveTime)

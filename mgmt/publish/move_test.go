@@ -17,13 +17,13 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// keeper keeps sessions and notes what it is asked for.
+// keeper is a SessionStore that records its calls.
 type keeper struct {
 	mu    sync.Mutex
 	list  []link.Session
-	more  int // beyond those it lists
+	more  int // sessions beyond those in list
 	fails error
-	hangs bool // until who asks gives up
+	hangs bool // Sessions blocks until its context ends
 	notes []string
 	when  func() string
 }
@@ -53,7 +53,7 @@ func (k *keeper) ChangeSessions(_ context.Context, c link.SessionChange) (int, e
 	return len(c.List), k.fails
 }
 
-// kept is a farm of the kernel, or of the engine, with sessions.
+// kept returns a configuration with sessions on a kernel farm, or the same farm in the engine.
 func kept(inKernel bool, change func(f *farm.Farm)) *farm.Config {
 	cfg := mixed("web")
 	f := &cfg.Farms[1]
@@ -67,8 +67,8 @@ func kept(inKernel bool, change func(f *farm.Farm)) *farm.Config {
 	return cfg
 }
 
-// Clients stay on their backends when another data path carries their farm: who
-// carried it is asked before it ends to, and who carries it is told after it began.
+// Clients stay on their backends when the data path of their farm changes: sessions are read
+// from the old path before the switch and written to the new one afterwards.
 func TestSessionsGoAlongWithAFarm(t *testing.T) {
 	learned := func(n int) (list []link.Session) {
 		for range n {
@@ -135,7 +135,7 @@ func TestSessionsGoAlongWithAFarm(t *testing.T) {
 	}
 }
 
-// Whoever is asked and does not answer holds a publication up for a while only.
+// A partner that does not reply delays a publication only for a bounded time.
 func TestWhoHangsHoldsNobodyUpForLong(t *testing.T) {
 	for what, c := range map[string]struct {
 		hang          func(k *kernel, inEngine *keeper)
@@ -164,7 +164,7 @@ func TestWhoHangsHoldsNobodyUpForLong(t *testing.T) {
 	}
 }
 
-// Who cannot reach an engine tries again soon, and not all the time.
+// An unreachable engine is dialled again soon, but not in a busy loop.
 func TestAnEngineIsDialledUntilItIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dials atomic.Int32
@@ -190,8 +190,8 @@ func TestAnEngineIsDialledUntilItIsThere(t *testing.T) {
 	})
 }
 
-// At rest nobody is told anything; what changed elsewhere is noticed, and what
-// failed is tried again.
+// Without a change nothing is published again; external changes are noticed and failures
+// retried.
 func TestWithoutNeedNothingIsPublishedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, k, e := withKernel(t, mixed("web"))

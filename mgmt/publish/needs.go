@@ -7,11 +7,11 @@ import (
 	"github.com/sluicelb/sluice/core/marks"
 )
 
-// needs is what one farm needs from netd. It follows from the farm alone.
+// needs is what one farm needs from netd. It depends only on the farm.
 type needs struct {
 	listeners []farm.Listener
 	keys      []string     // of listeners
-	kinds     []marks.Kind // of the sockets that the engine cannot make
+	kinds     []marks.Kind // of the sockets with a mark, which the engine cannot create
 }
 
 func needsOf(f *farm.Farm) (n needs) {
@@ -44,8 +44,8 @@ func kindsOf(all []needs) (kinds []marks.Kind) {
 	return kinds
 }
 
-// keySet is a set of keys of listeners that nobody changes. Equal versions mean equal sets;
-// a set without a version is equal to none.
+// keySet is an immutable set of listener keys. Equal versions mean equal sets; a set with
+// version 0 equals none.
 type keySet struct {
 	has     map[string]bool
 	version uint64
@@ -61,14 +61,14 @@ func (k keySet) covers(other keySet) bool {
 	return true
 }
 
-// keySets makes the sets of successive lists of keys. Mostly a list has the same keys as
-// the one before, and gets the same set.
+// keySets builds the sets of successive key lists. A list with the same keys as the previous
+// one gets the same set.
 type keySets struct {
 	last [][]string
 	set  keySet
 }
 
-// of returns the set of all keys of the lists, which nobody changes any more.
+// of returns the immutable set of all keys of the lists.
 func (k *keySets) of(lists [][]string) keySet {
 	if k.set.version != 0 && slices.EqualFunc(k.last, lists, slices.Equal[[]string]) {
 		return k.set
@@ -82,9 +82,9 @@ func (k *keySets) of(lists [][]string) keySet {
 	return k.set
 }
 
-// sockets is the state of listening sockets after a publication that left nothing to be
-// opened or closed. While it stays the same, netd is not asked.
+// sockets is the state of listening sockets after a publication that left nothing to open or
+// close. While it stays the same, netd is not queried.
 type sockets struct {
-	needed, held uint64 // versions of the sets of keys that farms need and the engine holds
+	needed, held uint64 // versions of the key sets that farms need and that the engine holds
 	opened       uint64 // the number of sockets opened so far
 }

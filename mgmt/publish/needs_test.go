@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// movedOnce returns the configuration after a random change of one farm, which gets
-// settings of its own.
+// movedOnce returns a copy of cfg after a random change of one farm, which gets its own
+// settings.
 func movedOnce(r *rand.Rand, cfg *farm.Config) *farm.Config {
 	next := &farm.Config{Farms: slices.Clone(cfg.Farms)}
 	i := r.IntN(len(next.Farms))
@@ -42,7 +42,7 @@ func movedOnce(r *rand.Rand, cfg *farm.Config) *farm.Config {
 	return next
 }
 
-// keysWithout returns the keys that running farms need, in order, but for the broken ones.
+// keysWithout returns the sorted keys that started farms need, without the broken ones.
 func keysWithout(cfg *farm.Config, broken map[string]error) []string {
 	all := map[string]bool{}
 	for i := range cfg.Farms {
@@ -57,9 +57,9 @@ func keysWithout(cfg *farm.Config, broken map[string]error) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// After each of many changes, engine and netd have exactly the sockets that the whole
-// configuration needs, although only changed farms are looked at, addresses come and go,
-// and netd sometimes closes nothing.
+// After each of many changes, engine and netd have exactly the sockets of the whole
+// configuration, although only changed farms are examined. Meanwhile addresses come and go, and
+// netd sometimes fails to close sockets.
 func TestSuccessivePublicationsLeaveTheSocketsOfTheWholeConfiguration(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	cfg := marked(0, 0, 0)
@@ -69,7 +69,7 @@ func TestSuccessivePublicationsLeaveTheSocketsOfTheWholeConfiguration(t *testing
 	for range 2000 {
 		cfg = movedOnce(r, cfg)
 		b.mu.Lock()
-		b.current = cfg // Run publishes it again when an address is there
+		b.current = cfg // Run publishes it again when an address appears
 		b.mu.Unlock()
 		b.netd.mu.Lock()
 		b.netd.stuck = nil
@@ -90,7 +90,7 @@ func TestSuccessivePublicationsLeaveTheSocketsOfTheWholeConfiguration(t *testing
 		e.mu.Unlock()
 		want := keysWithout(cfg, broken)
 		held := slices.Sorted(slices.Values(b.netd.keys()))
-		// A socket from before an address broke is still in use.
+		// A socket opened before its address broke is still in use.
 		missing := func(key string) bool { return !slices.Contains(got, key) }
 		if slices.ContainsFunc(want, missing) || len(broken) == 0 && !slices.Equal(got, want) {
 			t.Fatalf("the engine has %v, want %v", got, want)

@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// Probe implements apply.Prober: netd tries to bind each address of a farm that the
-// engine does not listen on.
+// Probe implements apply.Prober: netd tries to bind each address of f that the engine does not
+// already listen on.
 func (p *Publisher) Probe(ctx context.Context, f *farm.Farm) (problem string, absent bool) {
 	for _, l := range f.Listeners() {
 		if p.has(l.Key()) {
@@ -20,7 +20,7 @@ func (p *Publisher) Probe(ctx context.Context, f *farm.Farm) (problem string, ab
 		switch {
 		case err == nil:
 		case !errors.As(err, &refused):
-			return "", false // netd is away: the change itself will tell
+			return "", false // netd is unreachable: the change itself reports it
 		case refused.Code != ctl.CodeNotLocal:
 			return refused.Text, false
 		case problem == "":
@@ -30,7 +30,7 @@ func (p *Publisher) Probe(ctx context.Context, f *farm.Farm) (problem string, ab
 	return problem, absent
 }
 
-// has reports whether the engine listens on a key.
+// has reports whether the engine listens on key.
 func (p *Publisher) has(key string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// Engine is one connection to an engine; *link.Client is one.
+// Engine is one connection to an engine; *link.Client implements it.
 type Engine interface {
 	Hello() link.Hello
 	Publish(ctx context.Context, snapshot *os.File, opened map[string][]*os.File) (link.Ack, error)
@@ -35,62 +35,61 @@ type Engine interface {
 	Close() error
 }
 
-// Opener opens listeners; *ctl.Client is one.
+// Opener opens listeners; *ctl.Client implements it.
 type Opener interface {
 	Open(ctx context.Context, key string, count int) ([]*os.File, error)
 	Close(ctx context.Context, key string) error
-	// Probe returns why Open would be refused, nil if it would not be.
+	// Probe returns the error that Open would return, or nil.
 	Probe(ctx context.Context, key string) error
 	List(ctx context.Context) ([]string, error)
 	// Connection returns a number that grows with each restart of netd.
 	Connection(ctx context.Context) uint64
-	// Adopt gives back sockets that were opened in an earlier life.
+	// Adopt returns sockets to netd that it opened before its restart.
 	Adopt(ctx context.Context, key string, fds []int) error
 }
 
-// Places is the sealed memory of a table of places, by the name that tells it from others;
-// *geoip.Store is one.
+// Places is the GeoIP table in sealed memory and the key that identifies its version;
+// *geoip.Store implements it.
 type Places interface {
 	Key() string
 	Memory() (key string, file *os.File, err error)
 }
 
-// Options is what a Publisher works with; all fields but Kernel, KernelSessions,
-// Complete, Places and Kinds must be set.
+// Options are the dependencies of a Publisher. Kernel, KernelSessions, Complete, Places and
+// Kinds are optional.
 type Options struct {
-	// Dial connects to the engine and returns when it has greeted.
+	// Dial connects to the engine and returns after its greeting.
 	Dial func(ctx context.Context) (Engine, error)
 	Netd Opener
-	// Kernel carries the farms that are the kernel's; without it they have a
-	// problem.
+	// Kernel installs kernel farms; with nil these farms have a problem.
 	Kernel Kernel
-	// KernelSessions are those of its farms; without it a farm that goes from one
-	// data path to another begins without sessions.
+	// KernelSessions stores the sessions of kernel farms. With nil, a farm that changes its
+	// data path starts without sessions.
 	KernelSessions SessionStore
-	// Complete makes what is published of a configuration: a copy that holds
-	// the certificates and authorities its farms name. A farm that cannot run
-	// without one that is missing is stopped in the copy, and the second result
-	// tells why by farm ID. nil publishes the configuration as it is.
+	// Complete returns the copy of a configuration that is published: it includes the
+	// certificates and authorities that farms name. A farm that needs a missing one is stopped
+	// in the copy. The second result has the reason by farm ID. With nil the configuration is
+	// published unchanged.
 	Complete func(cfg *farm.Config) (*farm.Config, map[uint32]string)
 	Page     *snapshot.Page
-	// Places is the table of places the engine is to have; nil gives it none.
+	// Places is the GeoIP table for the engine; nil means none.
 	Places Places
-	// Kinds is where netd reads which sockets with a mark farms need; nil when
-	// nobody makes any.
+	// Kinds is the shared memory from which netd reads the permitted kinds of sockets with a
+	// mark; nil if no such sockets are created.
 	Kinds *marks.Published
 	Log   *slog.Logger
 }
 
-// How long a publication waits for each of its partners. An engine gets timePerMiB on top
-// for each MiB of its snapshot: a zone of a million records has 30, and takes it a second of
-// CPU time, which is much longer on a busy machine.
+// Timeouts of a publication for each partner. An engine gets timePerMiB more for each MiB of
+// its snapshot. A zone with a million records has 30 MiB and takes a second of CPU time, much
+// longer on a busy machine.
 const (
 	engineTimeout = 5 * time.Second
 	timePerMiB    = time.Second
 	tidyTimeout   = time.Second
 )
 
-// Publisher publishes configurations; make it with New.
+// Publisher publishes configurations; create it with New.
 type Publisher struct {
 	options Options
 	turn    chan struct{} // holds one token during a publication
@@ -99,50 +98,49 @@ type Publisher struct {
 	needs   farm.Memo[needs]
 	needed  keySets
 	tidied  sockets
-	opened  atomic.Uint64 // how many sockets netd was asked for
+	opened  atomic.Uint64 // number of sockets requested from netd
 	spares  spares
 
-	mu       sync.Mutex // guards what follows
-	engine   Engine     // nil while there is none
+	mu       sync.Mutex // guards the fields below
+	engine   Engine     // nil while none is connected
 	hello    link.Hello
-	attached chan struct{}      // closed when engine is set, renewed when it goes
-	holds    keySet             // listeners the engine has
-	held     keySets            // makes holds
+	attached chan struct{}      // closed when engine is set, replaced when it disconnects
+	holds    keySet             // listeners of the engine
+	held     keySets            // builds holds
 	number   uint64             // last generation used
 	problems map[uint32]string  // of the last acknowledged publication
-	pending  []string           // keys that could not be opened then
-	kernel   carried            // what netd was told
+	pending  []string           // keys that could not be opened in it
+	kernel   carried            // last state requested from netd
 	keeps    map[uint32]keeping // of the last acknowledged publication
 	kinds    []marks.Kind       // of it too
 }
 
-// New returns a Publisher without an engine; start Run to get one.
+// New returns a Publisher without an engine; Run connects to one.
 func New(o Options) *Publisher {
 	p := &Publisher{options: o, turn: make(chan struct{}, 1), attached: make(chan struct{})}
 	if o.Kinds != nil {
-		p.kinds, _, _ = o.Kinds.List() // of the mgmt before this one, which the engine goes by still
+		p.kinds, _, _ = o.Kinds.List() // those of the previous mgmt, which the engine still uses
 	}
 	return p
 }
 
-// State is what is known of the engine.
+// State is the known state of the engine.
 type State struct {
 	Connected bool
 	// Hello is the engine's last greeting, the zero value before the first.
 	Hello link.Hello
 }
 
-// State returns the state of the connection. It never waits.
+// State returns the state of the connection. It never blocks.
 func (p *Publisher) State() State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return State{Connected: p.engine != nil, Hello: p.hello}
 }
 
-// Sessions asks the engine for the persistence sessions of a service, as
-// link.Client.Sessions does. Any goroutine may ask at any time; nobody who
-// publishes waits for it. apply.ErrUnavailable while there is no engine: it is
-// not waited for.
+// Sessions returns the persistence sessions of a service from the engine
+// (link.Client.Sessions). It is safe for concurrent use and does not delay publications.
+// Without an engine it returns apply.ErrUnavailable at once.
 func (p *Publisher) Sessions(ctx context.Context, service uint32, limit int) (total int, list []link.Session, err error) {
 	engine, err := p.present()
 	if err != nil {
@@ -151,8 +149,8 @@ func (p *Publisher) Sessions(ctx context.Context, service uint32, limit int) (to
 	return engine.Sessions(ctx, service, limit)
 }
 
-// Session asks the engine for the session of one key, under the terms of
-// Sessions.
+// Session returns the session of one key from the engine. See Sessions for concurrency and
+// errors.
 func (p *Publisher) Session(ctx context.Context, service uint32, key []byte) (s link.Session, ok bool, err error) {
 	engine, err := p.present()
 	if err != nil {
@@ -161,8 +159,8 @@ func (p *Publisher) Session(ctx context.Context, service uint32, key []byte) (s 
 	return engine.Session(ctx, service, key)
 }
 
-// ChangeSessions has the engine change sessions, as link.Client.ChangeSessions
-// does, under the terms of Sessions.
+// ChangeSessions changes sessions in the engine (link.Client.ChangeSessions). See Sessions for
+// concurrency and errors.
 func (p *Publisher) ChangeSessions(ctx context.Context, change link.SessionChange) (changed int, err error) {
 	engine, err := p.present()
 	if err != nil {
@@ -171,8 +169,8 @@ func (p *Publisher) ChangeSessions(ctx context.Context, change link.SessionChang
 	return engine.ChangeSessions(ctx, change)
 }
 
-// Explain asks the engine what would become of a request, as
-// link.Client.Explain does, under the terms of Sessions.
+// Explain returns the engine's decision for a request without sending it (link.Client.Explain).
+// See Sessions for concurrency and errors.
 func (p *Publisher) Explain(ctx context.Context, q explain.Question) (*explain.Explanation, error) {
 	engine, err := p.present()
 	if err != nil {
@@ -181,8 +179,8 @@ func (p *Publisher) Explain(ctx context.Context, q explain.Question) (*explain.E
 	return engine.Explain(ctx, q)
 }
 
-// Connections asks the engine for connections of l4xnat farms, as
-// link.Client.Connections does, under the terms of Sessions.
+// Connections returns connections of l4xnat farms from the engine (link.Client.Connections).
+// See Sessions for concurrency and errors.
 func (p *Publisher) Connections(ctx context.Context, backends []uint32, limit int) (total int, list []link.Connection, err error) {
 	engine, err := p.present()
 	if err != nil {
@@ -191,8 +189,8 @@ func (p *Publisher) Connections(ctx context.Context, backends []uint32, limit in
 	return engine.Connections(ctx, backends, limit)
 }
 
-// EndConnections has the engine end connections of l4xnat farms, as
-// link.Client.EndConnections does, under the terms of Sessions.
+// EndConnections ends connections of l4xnat farms (link.Client.EndConnections). See Sessions
+// for concurrency and errors.
 func (p *Publisher) EndConnections(ctx context.Context, backends []uint32) (ended int, err error) {
 	engine, err := p.present()
 	if err != nil {
@@ -201,7 +199,7 @@ func (p *Publisher) EndConnections(ctx context.Context, backends []uint32) (ende
 	return engine.EndConnections(ctx, backends)
 }
 
-// Stacks asks what the engine is doing, under the terms of Sessions.
+// Stacks returns the goroutine stacks of the engine. See Sessions for concurrency and errors.
 func (p *Publisher) Stacks(ctx context.Context) (text string, err error) {
 	engine, err := p.present()
 	if err != nil {
@@ -210,7 +208,7 @@ func (p *Publisher) Stacks(ctx context.Context) (text string, err error) {
 	return engine.Stacks(ctx)
 }
 
-// present is the engine, if there is one now.
+// present returns the connected engine, else apply.ErrUnavailable.
 func (p *Publisher) present() (Engine, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -257,7 +255,7 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 		return apply.Outcome{}, &apply.Refused{Reason: "the engine refused the configuration: " + ack.Refused, Farms: ack.Farms}
 	}
 	for id, problem := range ack.Farms {
-		if ls.problems[id] == "" { // the cause is known here, the engine sees only that sockets are missing
+		if ls.problems[id] == "" { // netd knows the cause, the engine only that sockets are missing
 			ls.problems[id] = problem
 		}
 	}
@@ -268,8 +266,8 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 	return apply.Outcome{Generation: generation, FarmErrors: ls.problems, Absent: ls.absent}, nil
 }
 
-// complete adds the certificates. The result holds private keys: it goes into
-// the sealed memory for the engine and nowhere else.
+// complete returns cfg with its certificates. The result holds private keys: it goes only into
+// the sealed memory for the engine.
 func (p *Publisher) complete(cfg *farm.Config) (*farm.Config, map[uint32]string) {
 	if p.options.Complete == nil {
 		return cfg, nil
@@ -277,7 +275,7 @@ func (p *Publisher) complete(cfg *farm.Config) (*farm.Config, map[uint32]string)
 	return p.options.Complete(cfg)
 }
 
-// await returns the engine, waiting a while for one that is being restarted.
+// await returns the engine; it waits up to engineTimeout for one that restarts.
 func (p *Publisher) await(ctx context.Context) (Engine, error) {
 	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
 	defer cancel()
@@ -296,7 +294,7 @@ func (p *Publisher) await(ctx context.Context) (Engine, error) {
 	}
 }
 
-// next is the number after the highest one known here or to the engine.
+// next returns the generation after the highest one known here or to the engine.
 func (p *Publisher) next() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -304,7 +302,7 @@ func (p *Publisher) next() uint64 {
 	return p.number
 }
 
-// commit keeps what the acknowledged publication left behind.
+// commit records the state after an acknowledged publication and logs new problems of farms.
 func (p *Publisher) commit(cfg *farm.Config, ls *listeners, ack link.Ack) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -322,12 +320,12 @@ func (p *Publisher) commit(cfg *farm.Config, ls *listeners, ack link.Ack) {
 
 // open has netd open the sockets of a key.
 func (p *Publisher) open(ctx context.Context, key string, count int) ([]*os.File, error) {
-	defer p.opened.Add(1) // afterwards: a list that lacks them is older than the number
+	defer p.opened.Add(1) // afterwards: a list without them is older than the number
 	return p.options.Netd.Open(ctx, key, count)
 }
 
-// tidyAfter closes what no farm needs after a publication was acknowledged. Nothing is to
-// be done if farms need what they needed after the last time, and no sockets were opened.
+// tidyAfter closes the sockets that no farm needs after an acknowledged publication. It does
+// nothing if the needs are the same as the last time and no sockets were opened.
 func (p *Publisher) tidyAfter(ctx context.Context, ls *listeners) {
 	p.mu.Lock()
 	holds := p.holds
@@ -343,7 +341,7 @@ func (p *Publisher) tidyAfter(ctx context.Context, ls *listeners) {
 	}
 }
 
-// tidy makes netd close what is not among needed, and reports whether that is done.
+// tidy has netd close all sockets that are not in needed, and reports success.
 func (p *Publisher) tidy(ctx context.Context, needed map[string]bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, tidyTimeout)
 	defer cancel()

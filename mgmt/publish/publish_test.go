@@ -28,25 +28,25 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// engine is one life of an engine that takes everything, unless told not to.
+// engine is one run of an engine that accepts everything unless its fields say otherwise.
 type engine struct {
 	mu         sync.Mutex
 	reader     snapshot.Reader
-	whole      int     // how often it asked for a whole snapshot
+	whole      int     // how often it requested a whole snapshot
 	sizes      []int64 // of the snapshots it read
 	generation uint64
 	listeners  []string
 	refuse     string
-	mute       bool              // never answers
+	mute       bool              // never replies
 	until      time.Time         // deadline of the last publication
-	behind     uint64            // its answers are for a generation so far back
-	problems   map[uint32]string // nil: what its sockets tell
-	sessions   *keeper           // nil: as many as are asked for
-	during     func()            // called while it takes a publication
+	behind     uint64            // subtracted from the generation in replies
+	problems   map[uint32]string // nil: derived from its sockets
+	sessions   *keeper           // nil: returns as many as requested
+	during     func()            // called during a publication
 	published  []*farm.Config
-	places     []string   // the table of places it has
-	cameTables int        // how many came
-	got        [][]string // keys that came with each publication
+	places     []string   // key of its GeoIP table
+	cameTables int        // number of tables received
+	got        [][]string // keys received with each publication
 	done       chan struct{}
 	once       sync.Once
 }
@@ -166,16 +166,16 @@ func (e *engine) lives() []*farm.Config {
 	return slices.Clone(e.published)
 }
 
-// netd opens every address but those it was told not to.
+// netd opens every address except the broken ones.
 type netd struct {
 	mu     sync.Mutex
 	held   []string
 	broken map[string]error
 	asked  int
-	// adopted is how many sockets it got back.
+	// adopted is the number of sockets it got back.
 	adopted int
 	away    bool
-	stuck   error // why nothing can be closed
+	stuck   error // error of Close
 	starts  uint64
 }
 
@@ -248,13 +248,13 @@ func (n *netd) List(context.Context) ([]string, error) {
 
 func (n *netd) keys() []string { k, _ := n.List(context.Background()); return k }
 
-// bench is a publisher with its partners; engines are the lives to come.
+// bench is a Publisher with its partners; engines are the next ones to connect.
 type bench struct {
 	*publish.Publisher
 	netd    *netd
 	page    *snapshot.Page
 	engines chan *engine
-	// current is what republish publishes.
+	// current is the configuration that republish publishes.
 	mu       sync.Mutex
 	current  *farm.Config
 	complete func(*farm.Config) (*farm.Config, map[uint32]string)
@@ -337,7 +337,8 @@ func config(addrs ...string) *farm.Config {
 
 const a, b2, c3 = "127.0.0.1:8001", "127.0.0.1:8002", "127.0.0.1:8003"
 
-// An engine that dies during a publication, which may wait for the next one, holds up nothing.
+// A connected engine that dies during a publication does not delay the next one, which that
+// publication may be waiting for.
 func TestTheNextEngineIsGreetedDuringAPublication(t *testing.T) {
 	b := newBench(t, config(a))
 	first, second := newEngine(), newEngine()
@@ -480,8 +481,7 @@ func TestSilentEngineIsLeftAndTheNextOneRepublished(t *testing.T) {
 	}
 }
 
-// An engine has the more time for a snapshot the larger that is, whatever time the caller has
-// for a small one.
+// A larger snapshot has more time, even if the caller's deadline suits a small one.
 func TestALargeSnapshotHasMoreTime(t *testing.T) {
 	b := newBench(t, config(a))
 	e := b.start(t, newEngine())
@@ -571,7 +571,7 @@ func TestNoDescriptorIsLeftBehind(t *testing.T) {
 	b, _, _ := withKernel(t, mixed("web"))
 	before := descriptors(t)
 	for i := range 20 {
-		cfg := mixed([]string{"a", "b", "c"}[i%3]) // so that the kernel is told, too
+		cfg := mixed([]string{"a", "b", "c"}[i%3]) // so that the kernel farm changes, too
 		cfg.Farms[0] = config([]string{a, b2, c3}[i%3]).Farms[0]
 		if _, err := b.Publish(t.Context(), cfg); err != nil {
 			t.Fatal(err)
@@ -613,7 +613,7 @@ func TestVirtualPortsOfDatagramsHaveKeysOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Engine and mgmt are told to end at the same time.
+// Engine and mgmt get the signal to stop at the same time.
 func TestAnEngineThatEndsWithTheApplianceIsNoWarning(t *testing.T) {
 	for name, c := range map[string]struct{ stopped, warned bool }{"with it": {true, false}, "alone": {false, true}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -657,7 +657,7 @@ func TestAnEngineThatEndsWithTheApplianceIsNoWarning(t *testing.T) {
 	}
 }
 
-// tables are what tells where addresses are: a file, by a name.
+// tables is a Places with one table under a settable key.
 type tables struct {
 	mu  sync.Mutex
 	key string
@@ -676,7 +676,8 @@ func (s *tables) Memory() (string, *os.File, error) {
 	return s.key, f, err
 }
 
-// An engine gets a table of places once, a new one when there is, and each life of it its own.
+// Each engine gets a GeoIP table once, and again after the table changed or the engine
+// restarted.
 func TestAnEngineGetsPlacesThatItDoesNotHave(t *testing.T) {
 	of := &tables{key: "geoip/1"}
 	b := newBench(t, config(a), func(o *publish.Options) { o.Places = of })
@@ -702,7 +703,7 @@ func TestAnEngineGetsPlacesThatItDoesNotHave(t *testing.T) {
 	of.mu.Lock()
 	of.key, of.err = "geoip/3", errors.New("no memory")
 	of.mu.Unlock()
-	publishing(2) // and the change is in force all the same
+	publishing(2) // and the change is still in force
 	if !strings.Contains(b.log.String(), "the engine does not get the GeoIP database") {
 		t.Errorf("%s", b.log.String())
 	}

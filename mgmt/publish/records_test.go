@@ -1,6 +1,6 @@
 //go:build !race
 
-// It shares no memory, and with the race detector takes half a minute.
+// The test has no shared memory, and takes half a minute with the race detector.
 
 package publish_test
 
@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// What validation allows reaches the engine: a zone with as many records as it may have.
+// A zone with the maximum number of records that validation allows fits into a snapshot.
 func TestAsManyRecordsAsAZoneMayHaveFitASnapshot(t *testing.T) {
 	zone := farm.Zone{Name: "example.com", Records: make([]farm.Record, validate.MaxRecords)}
 	for i := range zone.Records {

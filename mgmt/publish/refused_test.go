@@ -17,7 +17,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// manyMarks is a configuration that needs so many sockets with a mark of its own.
+// manyMarks returns a configuration that needs count sockets with different marks.
 func manyMarks(count int) *farm.Config {
 	cfg := marked(1)
 	list := make([]farm.Backend, count)
@@ -28,7 +28,7 @@ func manyMarks(count int) *farm.Config {
 	return cfg
 }
 
-// What is refused reaches neither engine nor netd, and the marks in force stay.
+// A refused configuration reaches neither engine nor netd, and the marks in force stay.
 func TestWhatCannotBeWrittenDownIsRefused(t *testing.T) {
 	twice := config(b2, c3)
 	twice.Farms[1].ID = twice.Farms[0].ID
@@ -58,7 +58,7 @@ func TestWhatCannotBeWrittenDownIsRefused(t *testing.T) {
 	}
 }
 
-// A publication under way is waited for, and by nobody who has gone.
+// A publication waits for the one in progress unless its context has ended.
 func TestPublicationsWaitForEachOther(t *testing.T) {
 	b, k, e := withKernel(t, mixed("web"))
 	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 && len(e.lives()) == 1 })
@@ -99,7 +99,7 @@ func TestAnEngineThatAnswersForAnotherGenerationIsLeft(t *testing.T) {
 	<-e.Done()
 }
 
-// The engine's word is told where nothing else is known.
+// A problem reported by the engine is used if no other cause is known.
 func TestProblemsOnlyTheEngineKnowsAreTold(t *testing.T) {
 	b := newBench(t, config(a))
 	e := b.start(t, newEngine())
@@ -136,8 +136,7 @@ func TestListenersThatStayOpenAreLogged(t *testing.T) {
 	}
 }
 
-// Without netd farms of the kernel have a problem, those of the engine run, and
-// stopped ones need nobody.
+// Without netd only started kernel farms have a problem; engine farms run.
 func TestWithoutNetdOnlyFarmsOfTheKernelHaveAProblem(t *testing.T) {
 	b := newBench(t, config(a), func(o *publish.Options) { o.Complete = nil })
 	b.start(t, newEngine())
@@ -178,8 +177,8 @@ func TestAChangeOfTheKernelThatIsApprovedBeforehandPasses(t *testing.T) {
 	}
 }
 
-// A check tells of each farm what is known beforehand, whoever knows it, and opens
-// nothing that stays open.
+// A check reports the known problems of each farm from all sources, and leaves no new socket
+// open.
 func TestACheckTellsAllThatIsKnownAndLeavesNothing(t *testing.T) {
 	b, k, _ := withKernel(t, mixed("web"))
 	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 && len(b.netd.keys()) == 1 })
@@ -209,7 +208,7 @@ func TestACheckTellsAllThatIsKnownAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// Nothing is judged beforehand while it is not known what is in force.
+// Check does not judge while the configuration in force is unknown.
 func TestNothingIsCheckedWithoutAnEngineOrAfterAnError(t *testing.T) {
 	b, k, e := withKernel(t, mixed("web"))
 	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 && b.page.Published() == 1 })
@@ -250,7 +249,7 @@ func TestAPublicationWaitsForAnEngineThatIsStarted(t *testing.T) {
 	})
 }
 
-// With no farm of the kernel in force netd is told once and not asked again.
+// If no kernel farm is in force, netd gets the empty list once and is not queried again.
 func TestNetdIsNotAskedAboutNothing(t *testing.T) {
 	b, k, _ := withKernel(t, config(a))
 	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })

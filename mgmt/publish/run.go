@@ -14,28 +14,27 @@ import (
 )
 
 const (
-	// dialPause is between attempts to reach an engine. The socket's listener
-	// belongs to the supervisor, so a dial mostly waits for the next engine
-	// instead of failing.
+	// dialPause is the time between attempts to reach an engine. The supervisor owns the
+	// listening socket, so a dial usually waits for the next engine instead of failing.
 	dialPause   = 50 * time.Millisecond
 	dialTimeout = 10 * time.Second
-	// retryPause is how often addresses that could not be opened are tried.
+	// retryPause is the retry interval for addresses that could not be opened.
 	retryPause = 2 * time.Second
-	// stopPause is how long an end of the engine may come before that of mgmt
-	// when both were told to end.
+	// stopPause is the tolerance between the end of the engine and of mgmt when both were
+	// stopped.
 	stopPause = 500 * time.Millisecond
 	// addressPause is the interval of checks for new addresses of waiting farms, for lost or
 	// regained ones of kernel farms, and for a restart of netd.
 	addressPause = 300 * time.Millisecond
 )
 
-// Run keeps the connection to the engine until ctx ends. It calls republish,
-// which must publish the configuration in force, whenever a new engine is
-// there, and when an address that could not be opened has become available.
+// Run keeps the connection to the engine until ctx ends. It calls republish, which must publish
+// the configuration in force, for each new engine, and when an address that could not be opened
+// has become available.
 func (p *Publisher) Run(ctx context.Context, republish func(context.Context) error) {
 	var publications sync.WaitGroup
 	defer publications.Wait()
-	defer p.spares.retain(nil) // before the engine has ended: clients are refused then
+	defer p.spares.retain(nil) // before the engine ends, so that clients are refused then
 	for ctx.Err() == nil {
 		engine, err := p.dial(ctx)
 		if err != nil {
@@ -57,8 +56,8 @@ func (p *Publisher) dial(ctx context.Context) (Engine, error) {
 	return p.options.Dial(ctx)
 }
 
-// serve stays with one engine until its connection ends. A publication in progress does not
-// hold it up then: it may be waiting for the next engine.
+// serve handles one engine until its connection ends. It does not wait for a publication in
+// progress then, as that may be waiting for the next engine.
 func (p *Publisher) serve(ctx context.Context, engine Engine, publications *sync.WaitGroup, republish func(context.Context) error) {
 	ctx, cancel := untilDone(ctx, engine)
 	defer cancel()
@@ -78,7 +77,7 @@ func (p *Publisher) serve(ctx context.Context, engine Engine, publications *sync
 	try()
 	p.copyHeld(ctx)
 	netd := p.options.Netd.Connection(ctx)
-	p.regain(ctx) // from a netd that was restarted before
+	p.regain(ctx) // netd may have restarted before
 	retry, address := time.NewTicker(retryPause), time.NewTicker(addressPause)
 	defer retry.Stop()
 	defer address.Stop()
@@ -117,7 +116,7 @@ func untilDone(ctx context.Context, engine Engine) (context.Context, context.Can
 	return ctx, cancel
 }
 
-// gone reports the end of an engine, unless the appliance stops: then either may end first.
+// gone logs the end of an engine unless the appliance stops: then either may end first.
 func (p *Publisher) gone(ctx context.Context) {
 	time.AfterFunc(stopPause, func() {
 		if ctx.Err() == nil {
@@ -126,8 +125,8 @@ func (p *Publisher) gone(ctx context.Context) {
 	})
 }
 
-// arrived reports whether this machine has an address of one of the sockets that could not
-// be opened. Costs nothing while all could.
+// arrived reports whether this machine has an address of one of the sockets that could not be
+// opened. It returns early if there are none.
 func (p *Publisher) arrived() bool {
 	p.mu.Lock()
 	pending := p.pending
@@ -137,7 +136,7 @@ func (p *Publisher) arrived() bool {
 	}
 	list, err := net.InterfaceAddrs()
 	if err != nil {
-		return false // the next retry tells
+		return false // the next retry reports it
 	}
 	here := map[netip.Addr]bool{}
 	for _, a := range list {
@@ -153,8 +152,8 @@ func (p *Publisher) arrived() bool {
 	})
 }
 
-// available reports whether an address that could not be opened can be now.
-// netd keeps it open; the publication that follows gets the same sockets.
+// available reports whether an address that could not be opened can be opened now. netd keeps
+// it open, and the publication that follows gets the same sockets.
 func (p *Publisher) available(ctx context.Context) bool {
 	p.mu.Lock()
 	pending, loops := p.pending, p.hello.Loops

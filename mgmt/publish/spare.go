@@ -10,10 +10,10 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// spares are this process's copies of the engine's listening sockets. netd has copies, too,
-// so that no client is refused while the engine is started anew; a netd that was itself
-// started anew gets its copies back from here. They are bare descriptors: the runtime would
-// wake this process for every client.
+// spares are this process's copies of the engine's listening sockets. There are copies in netd,
+// too, so that clients are not refused while the engine restarts. A restarted netd gets its
+// copies back from here. They are bare descriptors because the runtime would wake this process
+// for every client.
 type spares struct {
 	mu   sync.Mutex
 	held map[string][]int
@@ -47,14 +47,14 @@ func (s *spares) has(key string) bool {
 	return s.held[key] != nil
 }
 
-// none reports whether there are no copies.
+// none reports whether s is empty.
 func (s *spares) none() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.held) == 0
 }
 
-// retain closes the copies of all keys but these.
+// retain closes the copies of all keys that are not in needed.
 func (s *spares) retain(needed map[string]bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,8 +66,8 @@ func (s *spares) retain(needed map[string]bool) {
 	}
 }
 
-// give calls do with the copies of all keys but these, until one fails, and returns how many
-// did not.
+// give calls do with the copies of all keys that are not in but, until one call fails. It
+// returns the number of calls that succeeded.
 func (s *spares) give(but map[string]bool, do func(key string, fds []int) error) (given int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,7 @@ func (s *spares) give(but map[string]bool, do func(key string, fds []int) error)
 	return given, nil
 }
 
-// regain gives netd the sockets it does not have any more.
+// regain returns to netd the sockets it has lost.
 func (p *Publisher) regain(ctx context.Context) {
 	if p.spares.none() {
 		return
@@ -92,13 +92,13 @@ func (p *Publisher) regain(ctx context.Context) {
 	defer cancel()
 	list, err := p.options.Netd.List(ctx)
 	if err != nil {
-		return // it is asked again soon
+		return // it is retried soon
 	}
 	given, err := p.spares.give(setOf(list), func(key string, fds []int) error { return p.options.Netd.Adopt(ctx, key, fds) })
 	if err != nil {
 		p.options.Log.Warn("netd does not take back its listening sockets", "error", err)
 		if refused, is := errors.AsType[*ctl.Error](err); is && refused != nil {
-			p.spares.retain(nil) // netd is to open others when they are needed: ours would be in its way
+			p.spares.retain(nil) // netd must open others when needed, and ours would block the address
 		}
 	}
 	if given > 0 {
@@ -107,7 +107,7 @@ func (p *Publisher) regain(ctx context.Context) {
 	}
 }
 
-// copyHeld copies the sockets of an engine that had them before this process was started.
+// copyHeld copies the sockets of an engine that had them before this process started.
 func (p *Publisher) copyHeld(ctx context.Context) {
 	p.mu.Lock()
 	loops, lacking := p.hello.Loops, []string(nil)
@@ -118,13 +118,13 @@ func (p *Publisher) copyHeld(ctx context.Context) {
 	}
 	p.mu.Unlock()
 	for _, key := range lacking {
-		files, err := p.open(ctx, key, loops) // those it has; no others can be opened
+		files, err := p.open(ctx, key, loops) // netd returns the existing ones; others cannot be opened
 		if err == nil {
 			p.copy(key, files)
 		}
 		closeAll(files)
 		if err != nil {
-			return // netd is away, or has lost them: the next engine gets others
+			return // netd is unreachable or has lost them: the next engine gets others
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// forgets is a netd that was started anew.
+// forgets simulates a restart of netd.
 func (n *netd) forgets() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -23,8 +23,8 @@ func (n *netd) regained() int {
 	return n.adopted
 }
 
-// A netd that was started anew gets the sockets of the engine back: of the addresses that
-// are in use, also when the engine dies at once, and when mgmt was started after it.
+// A restarted netd gets the engine's sockets back for the addresses in use. This also holds if
+// the engine dies at once, and if mgmt started after the engine.
 func TestANetdThatWasStartedAnewGetsItsSocketsBack(t *testing.T) {
 	b := newBench(t, config(a, b2))
 	e := b.start(t, newEngine())
@@ -58,9 +58,9 @@ func TestANetdThatWasStartedAnewGetsItsSocketsBack(t *testing.T) {
 	eventually(t, func() bool { return other.netd.regained() > 0 })
 }
 
-// Neither a new netd nor a new mgmt takes long to have the sockets: the engine may die next.
+// A new netd or mgmt has the sockets within half a second, as the engine may die next.
 func TestCopiesOfSocketsAreMadeWithinASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // time passes only while everybody waits
+	synctest.Test(t, func(t *testing.T) { // time advances only while all goroutines wait
 		b := newBench(t, config(a))
 		engine := newEngine()
 		engine.listeners = []string{"tcp/" + a}
@@ -93,8 +93,8 @@ func sameKeys(x, y []string) bool {
 	return slices.Equal(x, y)
 }
 
-// A farm whose address this machine does not have is no reason to refuse anything, and
-// runs within a second of the address being there.
+// A farm whose address this machine lacks does not cause a refusal, and starts within a second
+// of the address appearing.
 func TestAFarmRunsSoonAfterItsAddressIsThere(t *testing.T) {
 	b := newBench(t, config(a))
 	e := b.start(t, newEngine())
