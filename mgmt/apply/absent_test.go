@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// A standby, or a restore on another node, has farms whose address is elsewhere now: they are
-// accepted and are down, and nothing else of the change is held up.
+// A standby, or a restore on another node, has farms whose address is elsewhere. They are
+// accepted and down, and do not block the rest of the change.
 func TestAFarmWithoutItsAddressIsAccepted(t *testing.T) {
 	h := newHouse(t)
 	absent := true
@@ -34,13 +34,13 @@ func TestAFarmWithoutItsAddressIsAccepted(t *testing.T) {
 	if r = h.must(add(shop("third", 8091))); len(r.Warnings) != 0 {
 		t.Errorf("a change of another farm: %+v", r.Warnings)
 	}
-	absent = false // a port that is taken is refused as ever
+	absent = false // a port in use is still refused
 	if _, err := h.Change(context.Background(), root, "", 0, func(c *farm.Config) error { c.Farm("far").VPort = 8099; return nil }); err == nil {
 		t.Error("another problem is accepted")
 	}
 }
 
-// A change of farms in the kernel is judged before it begins, by the same rule.
+// The same rule applies to the check of kernel farms before a change.
 func TestAFarmWithoutItsAddressIsAcceptedBeforehand(t *testing.T) {
 	h := newHouse(t)
 	c := &checker{Publisher: h.pub, problems: map[uint32]string{1: "no interface of this machine has the address 192.0.2.1"}, absent: map[uint32]bool{1: true}}

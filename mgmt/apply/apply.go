@@ -17,154 +17,151 @@ import (
 
 // Publisher brings a whole configuration to the engines and netd.
 type Publisher interface {
-	// Publish returns once the configuration is in force or refused. The
-	// configuration is read-only, also afterwards. It must return soon after
-	// ctx ends. Errors: *Refused when someone said no and the configuration
-	// before it is in force; ErrUnavailable when the engine was not reached; any other
-	// error means that it is not known which configuration is in force.
+	// Publish returns when the configuration is in force or refused, and soon after ctx ends.
+	// cfg is read-only, also afterwards. The error is *Refused if a partner refused and the
+	// previous configuration is in force, and ErrUnavailable if the engine was not reached.
+	// After any other error the configuration in force is unknown.
 	Publish(ctx context.Context, cfg *farm.Config) (Outcome, error)
 }
 
-// Checker is a Publisher that can tell beforehand what farms would not run.
+// Checker is a Publisher that can predict the problems of farms.
 type Checker interface {
-	// Check calls judge with the problems of farms that are known before anything
-	// is changed, and returns its error. After an error, or if judge is not called,
-	// everything is as it was.
+	// Check calls judge with the problems of farms that are known before anything changes, and
+	// returns its error. If it returns an error or skips judge, nothing has changed.
 	Check(ctx context.Context, cfg *farm.Config, judge func(Outcome) error) error
 }
 
-// Prober is a Publisher that can tell whether a farm could listen, and opens nothing.
+// Prober is a Publisher that can test whether a farm could listen, without opening sockets.
 type Prober interface {
-	// Probe returns why a farm could not listen now, blank if it could or that cannot be
-	// found out. absent: all it lacks is an address of this machine.
+	// Probe returns the reason why a farm cannot listen now, or "" if it can or the reason is
+	// unknown. absent means that only the address is missing on this machine.
 	Probe(ctx context.Context, f *farm.Farm) (problem string, absent bool)
 }
 
-// Outcome is what became of a publication that was acknowledged.
+// Outcome is the result of an acknowledged publication.
 type Outcome struct {
 	Generation uint64
-	// FarmErrors holds, by farm ID, why single farms do not run; one bad farm
-	// never stops the others.
+	// FarmErrors has the problems of farms that do not run, by farm ID. One farm's problem does
+	// not affect the others.
 	FarmErrors map[uint32]string
-	// Absent are those of them that only lack their address: a standby has it later. They
-	// begin to run when it appears.
+	// Absent are the farms of FarmErrors that lack only their address, e.g. on a standby. They
+	// start when it appears.
 	Absent map[uint32]bool
 }
 
-// Author is who changes something and through which door (api, cli, file …).
+// Author is the user who makes a change, and the interface: api, cli, file …
 type Author struct{ Name, Source string }
 
-// Result is what a change did.
+// Result is the result of a change.
 type Result struct {
 	Config   *farm.Config   // in force now; read-only
 	Revision store.Revision // the newest; without Diff
-	// Unchanged says that the document was already what the change wants;
-	// nothing was published and no revision was written.
+	// Unchanged means that the change makes no difference: nothing was published or written.
 	Unchanged bool
-	// Diff is the unified difference of the documents.
+	// Diff is the unified diff of the documents.
 	Diff string
-	// Warnings are about what is allowed but cannot work.
+	// Warnings are about settings that are allowed but cannot work.
 	Warnings []validate.Error
-	// Takeovers are those of them about ports of this machine that a farm takes from now on.
+	// Takeovers are the Warnings about ports of this machine that a farm takes over.
 	Takeovers []validate.Error
 	// FarmErrors are the problems of the farms after the publication.
 	FarmErrors map[uint32]string
-	// Absent are those of them that run as soon as this machine has their address.
+	// Absent are the farms of FarmErrors that start once this machine has their address.
 	Absent map[uint32]bool
-	// Pending is set when the change goes back by itself unless it is confirmed.
+	// Pending is set if the change is reverted unless it is confirmed.
 	Pending *Pending
 
-	found     map[resolve.Question][]resolve.Target // of names that were asked for
-	unsettled bool                                  // the machine is to be told
+	found     map[resolve.Question][]resolve.Target // targets of the names that were resolved
+	unsettled bool                                  // Settle is due
 }
 
-// Applier is the one writer of a store. Its methods may be called by many
-// goroutines.
+// Applier is the only writer of a store. Its methods are safe for concurrent use.
 type Applier struct {
 	store     *store.Store
 	pub       Publisher
 	rules     validate.Rules
-	listeners func() ([]Listener, error) // nil: not known
+	listeners func() ([]Listener, error) // nil: unknown
 	names     Names
 	log       *slog.Logger
-	busy      func(backend uint32) bool // nil: not known
+	busy      func(backend uint32) bool // reports open connections; nil: unknown
 	file      func() string             // nil: there is none
 	timeout   time.Duration             // of one publication
 	told      func(old, now *farm.Config, rev store.Revision)
 	clock     func() time.Time
 	onEnded   func(Ended)
-	// references is nil when every name is believed.
+	// references is nil if names are not checked.
 	references References
-	secrets    Secrets // nil: none are taken
-	// delegation is nil when no parent zone is asked.
+	secrets    Secrets // nil: secrets are refused
+	// delegation queries the parent zone; nil disables these queries.
 	delegation func(ctx context.Context, zone string) (resolve.Delegation, error)
 	machines   []Machine
 
 	turn     chan struct{} // holds one token while a change is written
-	settling chan struct{} // holds one token while the machine is told
+	settling chan struct{} // holds one token during Settle
 	now      atomic.Pointer[state]
 	problems atomic.Pointer[map[uint32]string]
-	absent   atomic.Pointer[map[uint32]bool] // of problems
+	absent   atomic.Pointer[map[uint32]bool] // the farms of problems that lack only their address
 	refused  atomic.Pointer[map[uint32]refusedStart]
-	// unsettled is what the machine is not, by section of its settings.
+	// unsettled has the machine settings that could not be applied, by section.
 	unsettled atomic.Pointer[map[string]string]
 	inSync    atomic.Bool
 	pending   atomic.Pointer[Pending]
 	ended     atomic.Pointer[Ended]
 	signal    chan struct{} // holds one token after pending changed
 
-	// back is the way back of the pending change, under the turn to write; nil: not read.
+	// back is the effect of the pending change, guarded by turn; nil means not loaded yet.
 	back *wayBack
 
-	settled settledFarms // under the turn to write
+	settled settledFarms // guarded by turn
 
-	// What RefreshNames remembers, under the turn to write: since when parts have
-	// been draining, by ID, and why addresses of names are not taken.
+	// State of RefreshNames, guarded by turn: the time since when parts have been draining, by
+	// ID, and the reasons why addresses of names are not used.
 	left     map[uint32]time.Time
 	badNames map[resolve.Question]string
 
 	versions versions
 
-	// What is remembered of farms that stay as they are (share).
-	usable  farm.Usable // under the turn to write
+	// Caches of farms that did not change (share).
+	usable  farm.Usable // guarded by turn
 	checked validate.Checked
 	texts   document.Texts
 }
 
-// state is the configuration in force. It may know newer addresses of host
-// names than the revision in the store.
+// state is the configuration in force. It may have newer addresses of host names than the
+// revision in the store.
 type state struct {
 	cfg *farm.Config
 	rev store.Revision
 }
 
-// Option changes how an Applier works.
+// Option configures an Applier.
 type Option func(*Applier)
 
-// WithRules sets the rules; the default is all of them with this machine's networks.
+// WithRules sets the rules; the default is all rules with this machine's networks.
 func WithRules(r validate.Rules) Option { return func(a *Applier) { a.rules = r } }
 
-// WithNames sets what knows backend names; by default the system is asked.
+// WithNames sets the resolver of backend names; the default is the system's resolver.
 func WithNames(n Names) Option { return func(a *Applier) { a.names = n } }
 
-// WithFile sets what returns the path of the file that replaces the configuration at the
-// next start or reload; "" if there is none. Each other change warns of that.
+// WithFile sets a function that returns the path of the file that replaces the configuration at
+// the next start or reload, or "" if there is none. With a file, any other change warns of
+// this.
 func WithFile(path func() string) Option { return func(a *Applier) { a.file = path } }
 
-// WithBusy sets what tells whether connections to a backend are open: one whose
-// address left its name is kept for these.
+// WithBusy sets a function that reports open connections to a backend. A backend whose address
+// disappeared from its name is kept while it has connections.
 func WithBusy(busy func(backend uint32) bool) Option { return func(a *Applier) { a.busy = busy } }
 
-// WithLog sets where is said what no change asked for; nowhere by default.
+// WithLog sets the log for events that no caller requested; the default discards them.
 func WithLog(log *slog.Logger) Option { return func(a *Applier) { a.log = log } }
 
-// WithTimeout bounds each publication; the default is 10 s. A change that fails
-// takes at most twice as long: the old configuration is published again.
+// WithTimeout sets the limit of each publication; the default is 20 s. A failed change takes at
+// most twice as long because the old configuration is published again.
 func WithTimeout(d time.Duration) Option { return func(a *Applier) { a.timeout = d } }
 
-// WithTold sets who is told of every change that is in force and stored: the
-// configuration before, the one now, both read-only, and its revision. It is called
-// while no other change is written, and must return at once.
+// WithTold sets a function that is called for each change in force and stored. Its arguments
+// are the previous and the new configuration, both read-only, and the revision. It runs under
+// the write lock and must return at once.
 func WithTold(told func(old, now *farm.Config, rev store.Revision)) Option {
 	return func(a *Applier) { a.told = told }
 }
@@ -172,12 +169,12 @@ func WithTold(told func(old, now *farm.Config, rev store.Revision)) Option {
 // WithClock sets the clock; the default is time.Now.
 func WithClock(now func() time.Time) Option { return func(a *Applier) { a.clock = now } }
 
-// WithEnded sets what is told when a pending change was confirmed or went back.
-// It must not wait for other changes.
+// WithEnded sets a function that is called when a pending change was confirmed or reverted. It
+// must not wait for other changes.
 func WithEnded(tell func(Ended)) Option { return func(a *Applier) { a.onEnded = tell } }
 
-// New returns an Applier with the store's current configuration. It publishes
-// nothing by itself: call Republish when the engine is there.
+// New returns an Applier with the store's current configuration. It does not publish: call
+// Republish when the engine is connected.
 func New(st *store.Store, pub Publisher, options ...Option) *Applier {
 	a := &Applier{store: st, pub: pub, timeout: 20 * time.Second, turn: make(chan struct{}, 1), settling: make(chan struct{}, 1),
 		told: func(old, now *farm.Config, rev store.Revision) {}, rules: validate.Rules{Prefixes: validate.SystemPrefixes}, log: slog.New(slog.DiscardHandler),
@@ -190,7 +187,7 @@ func New(st *store.Store, pub Publisher, options ...Option) *Applier {
 	a.checked.Rules = a.rules
 	a.sealHistory()
 	cfg, rev := st.Current()
-	cfg = cfg.CloneWith(func(f *farm.Farm) bool { return !f.Numbered() }) // an older one may have none
+	cfg = cfg.CloneWith(func(f *farm.Farm) bool { return !f.Numbered() }) // an older release stored no numbers
 	a.giveNumbers(cfg, cfg)
 	a.versions = versions{start: rev.Number, of: map[uint32]uint64{}}
 	a.now.Store(&state{cfg, rev})
@@ -202,40 +199,39 @@ func New(st *store.Store, pub Publisher, options ...Option) *Applier {
 	return a
 }
 
-// Current returns the configuration in force, read-only and shared, and its
-// revision. It never waits.
+// Current returns the configuration in force, read-only and shared, and its revision. It never
+// blocks.
 func (a *Applier) Current() (*farm.Config, store.Revision) {
 	now := a.now.Load()
 	return now.cfg, now.rev
 }
 
-// Problems returns why single farms do not run, by farm ID, as of the last
-// publication.
+// Problems returns the reasons why farms do not run, by farm ID, as of the last publication.
 func (a *Applier) Problems() map[uint32]string { return maps.Clone(*a.problems.Load()) }
 
-// Standing is what is known of the farms in force besides their configuration. It is
-// comparable: another one after every change of Problems, RefusedStarts or InSync.
+// Standing is the state of the farms in force besides their configuration. It is comparable and
+// differs after each change of Problems, RefusedStarts or InSync.
 type Standing struct {
 	problems *map[uint32]string
 	refused  *map[uint32]refusedStart
 	inSync   bool
 }
 
-// InSync is what Applier.InSync was.
+// InSync returns Applier.InSync as of that time.
 func (s Standing) InSync() bool { return s.inSync }
 
-// Standing returns what is known now. It never waits.
+// Standing returns the current state. It never blocks.
 func (a *Applier) Standing() Standing {
 	return Standing{a.problems.Load(), a.refused.Load(), a.inSync.Load()}
 }
 
-// InSync reports whether the engines acknowledged the current configuration
-// last. While it is false, Republish is due.
+// InSync reports whether the engines acknowledged the current configuration last. While it is
+// false, Republish is due.
 func (a *Applier) InSync() bool { return a.inSync.Load() }
 
 // lock waits for the turn to write.
 func (a *Applier) lock(ctx context.Context) error {
-	if DraftOf(ctx) != nil { // whose transaction has the turn
+	if DraftOf(ctx) != nil { // its transaction has the turn
 		return fmt.Errorf("what was asked for %w", ErrNoConfiguration)
 	}
 	select {

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var root = apply.Author{Name: "root", Source: "cli"}
 
-// house is an applier with everything around it.
+// house is an Applier with its dependencies.
 type house struct {
 	*apply.Applier
 	t     *testing.T
@@ -54,7 +54,7 @@ func newHouse(t *testing.T, options ...apply.Option) *house {
 
 func (h *house) name(host, addrs string) { h.names.Set(host, addrs) }
 
-// shop is a farm with one service and one backend.
+// shop returns a farm with one service and one backend.
 func shop(name string, vport uint16) farm.Farm {
 	d := farm.DefaultHTTP()
 	d.Services = []farm.Service{{Name: "web", Backends: []farm.Backend{{Host: "127.0.0.1", Port: 8081}}}}
@@ -74,7 +74,7 @@ func (h *house) must(edit func(*farm.Config) error) apply.Result {
 	return r
 }
 
-// moment is everything a refused change must leave as it was.
+// moment is the state that a refused change must not alter.
 type moment struct {
 	current *farm.Config
 	number  uint64
@@ -215,7 +215,7 @@ func TestAFailedCommitBringsTheOldConfigurationBack(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
 	before := text(t, h.pub.InForce())
-	h.store.Close() // no commit succeeds any more
+	h.store.Close() // every commit fails from now on
 	_, err := h.Change(context.Background(), root, "", 0, add(shop("b", 8082)))
 	if err == nil {
 		t.Fatal("a change without a store was accepted")
@@ -231,7 +231,7 @@ func TestAFailedCommitBringsTheOldConfigurationBack(t *testing.T) {
 	}
 }
 
-// What the store cannot keep nobody gets to see.
+// The store is checked before a change is published.
 func TestAChangeTheStoreCannotTakeIsNotPublished(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
@@ -251,7 +251,7 @@ func TestAChangeTheStoreCannotTakeIsNotPublished(t *testing.T) {
 	if _, err := h.Change(context.Background(), root, "", 0, add(shop("b", 8082))); err == nil {
 		t.Fatal("a damaged store took a change")
 	}
-	published := h.pub.Published() // the first one was only found out by writing
+	published := h.pub.Published() // only the write of the first one detected the damage
 	if _, err := h.Change(context.Background(), root, "", 0, add(shop("b", 8082))); !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("refused with %v", err)
 	}

@@ -15,18 +15,18 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// MaxComment is the longest comment of a change, in bytes.
+// MaxComment is the maximum length of a change's comment, in bytes.
 const MaxComment = 1024
 
-// Change applies edit to a copy of the current configuration and makes the
-// result the current one. edit may return any error, which Change returns as
-// it is; new objects have ID 0, and an ID that no object of the current
-// configuration has, or that is used twice, counts as 0. expect is the
-// revision the caller saw, 0 for any (ErrConflict). ctx bounds the wait for
-// other changes and for names; once the engines were told, the change is
-// finished whatever becomes of ctx. With DryRun it ends before that, and the
-// result says what would have been. OnTrial it goes back by itself unless it is
-// confirmed. A change of what another one touched that is pending is refused (*PendingError).
+// Change applies edit to a copy of the current configuration and makes the result the current
+// one. Errors of edit are returned unchanged. New objects have ID 0. An ID that is used twice
+// or does not exist in the current configuration counts as 0. The argument expect is the
+// revision that the caller saw, or 0 for any; a mismatch returns ErrConflict.
+//
+// ctx bounds the wait for other changes and for names. Once the engines have the change, it is
+// completed even if ctx ends. With DryRun Change stops before that, and the result shows the
+// effects. With OnTrial the change is reverted unless it is confirmed. A change of objects that
+// a pending change touched is refused (*PendingError).
 func (a *Applier) Change(ctx context.Context, by Author, comment string, expect uint64, edit func(*farm.Config) error) (Result, error) {
 	if err := checkComment(comment); err != nil {
 		return Result{}, err
@@ -37,8 +37,8 @@ func (a *Applier) Change(ctx context.Context, by Author, comment string, expect 
 	return a.change(ctx, by, func() string { return comment }, expect, (*farm.Config).Clone, edit)
 }
 
-// ChangeFarm is Change for an edit that changes nothing of other farms than the one of
-// that name: these need no copy, which is most of what a change of one among many costs.
+// ChangeFarm is Change for an edit that only changes the named farm. Other farms are not
+// copied, which is most of the cost of a change of one among many farms.
 func (a *Applier) ChangeFarm(ctx context.Context, by Author, comment string, expect uint64, name string, edit func(*farm.Config) error) (Result, error) {
 	if DraftOf(ctx) != nil {
 		return a.Change(ctx, by, comment, expect, edit)
@@ -48,7 +48,7 @@ func (a *Applier) ChangeFarm(ctx context.Context, by Author, comment string, exp
 	}
 	copied := func(cfg *farm.Config) *farm.Config {
 		settled, next := a.settled.of(cfg), 0
-		return cfg.CloneWith(func(f *farm.Farm) bool { // is asked of each, in their order
+		return cfg.CloneWith(func(f *farm.Farm) bool { // called for each farm in order
 			next++
 			return f.Name == name || !settled[next-1]
 		})
@@ -56,8 +56,8 @@ func (a *Applier) ChangeFarm(ctx context.Context, by Author, comment string, exp
 	return a.change(ctx, by, func() string { return comment }, expect, copied, edit)
 }
 
-// change is Change; comment is asked for after the edit of what copied makes of the
-// configuration.
+// change implements Change. copied makes the copy that edit modifies; comment is called after
+// edit.
 func (a *Applier) change(ctx context.Context, by Author, comment func() string, expect uint64, copied func(*farm.Config) *farm.Config, edit func(*farm.Config) error) (r Result, err error) {
 	if err := a.lock(ctx); err != nil {
 		return Result{}, err
@@ -83,7 +83,7 @@ func (a *Applier) change(ctx context.Context, by Author, comment func() string, 
 		r.Warnings = append(r.Warnings, a.overruled(ctx)...)
 	}
 	back := false
-	if err == nil && (!r.Unchanged || onTrial(ctx)) { // the time of what is pending stays
+	if err == nil && (!r.Unchanged || onTrial(ctx)) { // an unchanged pending change keeps its deadline
 		back, err = a.whilePending(ctx, old.cfg, cfg)
 	}
 	if err == nil && isDryRun(ctx) {
@@ -96,14 +96,14 @@ func (a *Applier) change(ctx context.Context, by Author, comment func() string, 
 		err = cmp.Or(err, ErrDryRun)
 	}
 	if err == nil && r.Unchanged && len(a.Unsettled()) > 0 {
-		r.unsettled = true // who sends it again tries it again
+		r.unsettled = true // sending it again retries it
 	}
 	if err != nil || r.Unchanged {
 		r.Revision = old.rev
 		return r, err
 	}
 	var trial *Pending
-	diff := r.Diff // numbers that are given later are in no document
+	diff := r.Diff // IDs given later are in no document
 	r, err = a.carryOut(ctx, old, r, keeping{
 		undo: func() {},
 		ready: func(cfg *farm.Config) (err error) {
@@ -124,15 +124,15 @@ func (a *Applier) change(ctx context.Context, by Author, comment func() string, 
 	return r, err
 }
 
-// keeping makes what was published last, or takes back what was prepared for it.
+// keeping has the functions that persist or revert a publication.
 type keeping struct {
-	names bool // what farms name changes as well, so that all of them may fail
+	names bool // the objects that farms name change as well, so that any farm may fail
 	undo  func()
-	ready func(*farm.Config) error // asked last before anything is published; nil: it is
+	ready func(*farm.Config) error // called last before the publication; nil: always ready
 	keep  func(*farm.Config) (store.Revision, error)
 }
 
-// prepare checks and completes cfg, everything but the IDs, and compares it.
+// prepare checks and completes cfg except for the IDs, and compares it with old.
 func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, error) {
 	r, err := a.complete(ctx, old, cfg, false)
 	if err != nil {
@@ -147,14 +147,14 @@ func (a *Applier) prepare(ctx context.Context, old, cfg *farm.Config) (Result, e
 	return r, err
 }
 
-// complete checks and completes cfg, everything but the IDs. An unfinished one is that of a
-// transaction of which more writes follow.
+// complete checks and completes cfg except for the IDs. unfinished means that cfg belongs to a
+// transaction with more writes to come.
 func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config, unfinished bool) (Result, error) {
 	rules, check := a.rules, a.checked.Config
 	if unfinished {
 		rules.Unfinished, check = true, a.checked.Unfinished
 	}
-	for _, i := range unshared(old, cfg) { // shared ones have forgotten theirs
+	for _, i := range unshared(old, cfg) { // shared ones have none
 		cfg.Farms[i].ForgetPasswords()
 	}
 	withoutParts(old, cfg)
@@ -191,7 +191,7 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config, unfinishe
 	if err != nil {
 		return Result{}, err
 	}
-	if len(found) > 0 { // the addresses must keep the rules too
+	if len(found) > 0 { // the rules apply to the addresses, too
 		if err := rules.Config(cfg); err != nil {
 			return Result{}, err
 		}
@@ -205,11 +205,10 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config, unfinishe
 	return Result{Config: cfg, Warnings: all, Takeovers: takeovers(old, cfg, all), found: found}, nil
 }
 
-// carryOut publishes a prepared configuration and keeps it, or leaves the old one in
-// force. The machine is told last.
+// carryOut publishes a prepared configuration and keeps it, or leaves the old one in force.
 func (a *Applier) carryOut(ctx context.Context, old *state, r Result, k keeping) (Result, error) {
 	cfg := r.Config
-	if err := a.store.Ready(); err != nil { // before anybody sees it: what is refused changes nothing
+	if err := a.store.Ready(); err != nil { // before the publication: a refusal changes nothing
 		return Result{}, err
 	}
 	if err := a.store.GiveIDs(cfg); err != nil {
@@ -231,7 +230,7 @@ func (a *Applier) carryOut(ctx context.Context, old *state, r Result, k keeping)
 	return a.putInForce(ctx, old, r, k)
 }
 
-// putInForce is what is left when everything of cfg has its number.
+// putInForce publishes and keeps a configuration whose objects all have IDs.
 func (a *Applier) putInForce(ctx context.Context, old *state, r Result, k keeping) (Result, error) {
 	cfg := r.Config
 	out, restore, err := a.bring(ctx, old.cfg, cfg, k)
@@ -244,7 +243,7 @@ func (a *Applier) putInForce(ctx context.Context, old *state, r Result, k keepin
 	}
 	rev.Diff = ""
 	a.keepSerials(old.cfg, cfg)
-	a.versions.note(old.cfg, cfg, rev.Number) // before: a reader of the new state finds it
+	a.versions.note(old.cfg, cfg, rev.Number) // before a.now: its readers find the version
 	a.now.Store(&state{cfg, rev})
 	if out != nil {
 		a.acknowledged(*out)
@@ -256,8 +255,7 @@ func (a *Applier) putInForce(ctx context.Context, old *state, r Result, k keepin
 	return r, nil
 }
 
-// bring publishes what the engines are to know of a change. restore takes it back;
-// out is nil when they are to know nothing.
+// bring publishes a change if it concerns the engines, else out is nil. restore reverts it.
 func (a *Applier) bring(ctx context.Context, old, cfg *farm.Config, k keeping) (out *Outcome, restore func(cause error) error, err error) {
 	if !k.names && reflect.DeepEqual(old.Farms, cfg.Farms) {
 		return nil, func(cause error) error { return cause }, nil
@@ -282,8 +280,8 @@ func (a *Applier) bring(ctx context.Context, old, cfg *farm.Config, k keeping) (
 	return &published, restore, nil
 }
 
-// Replace makes cfg, which has no IDs yet, the configuration: what is in both
-// keeps its ID, its connections and its sessions. cfg itself is not changed.
+// Replace makes cfg, which has no IDs yet, the configuration. Objects that exist in both keep
+// their ID, connections and sessions. cfg is not modified.
 func (a *Applier) Replace(ctx context.Context, by Author, comment string, expect uint64, cfg *farm.Config) (Result, error) {
 	return a.Change(withDocument(ctx), by, comment, expect, func(now *farm.Config) error {
 		next := cfg.Clone()
@@ -293,7 +291,7 @@ func (a *Applier) Replace(ctx context.Context, by Author, comment string, expect
 	})
 }
 
-// Merge is Replace with a part of the configuration, whose rest stays as it is then.
+// Merge is Replace with a part of the configuration; the rest stays unchanged.
 func (a *Applier) Merge(ctx context.Context, by Author, comment string, expect uint64, part *farm.Config) (Result, error) {
 	return a.Change(ctx, by, comment, expect, func(now *farm.Config) error {
 		next := document.Merge(now, part)
@@ -303,8 +301,8 @@ func (a *Applier) Merge(ctx context.Context, by Author, comment string, expect u
 	})
 }
 
-// Plan tells what Replace would do, without doing it: the same checks, the
-// difference and the warnings.
+// Plan returns the result of a Replace without doing it: the same checks, the diff and the
+// warnings.
 func (a *Applier) Plan(ctx context.Context, cfg *farm.Config) (Result, error) {
 	if d := DraftOf(ctx); d != nil {
 		return d.Plan(ctx, cfg)
@@ -320,9 +318,9 @@ func (a *Applier) Plan(ctx context.Context, cfg *farm.Config) (Result, error) {
 	return r, err
 }
 
-// Rollback writes a new revision with the content of an older one. What is
-// still there keeps its ID, also under another name. An empty comment says
-// which revision it was.
+// Rollback writes a new revision with the content of an older one. Objects that still exist
+// keep their ID, also under another name. An empty comment is replaced by the number of the
+// revision.
 func (a *Applier) Rollback(ctx context.Context, by Author, comment string, expect, number uint64) (Result, error) {
 	cfg, _, err := a.store.Get(number)
 	if err != nil {
@@ -341,9 +339,9 @@ func checkComment(s string) error {
 	return &validate.Error{Field: "comment", Message: fmt.Sprintf("comment must be a text of at most %d bytes, got %d", MaxComment, len(s))}
 }
 
-// dropForeignIDs sets to 0 every ID of a changed farm of cfg that no changed farm of old
-// has, and the second and later use of one: a copied farm must not share the counters and
-// sessions of the original.
+// dropForeignIDs sets an ID of a changed farm of cfg to 0 if no changed farm of old has it, or
+// if an earlier object has used it. A copied farm must not share the counters and sessions of
+// the original.
 func dropForeignIDs(old, cfg *farm.Config) {
 	var known [3]farm.IDSet
 	for _, k := range unshared(cfg, old) {
@@ -358,15 +356,15 @@ func dropForeignIDs(old, cfg *farm.Config) {
 	}
 }
 
-// eachIDIn is eachID of all farms.
+// eachIDIn calls eachID for all farms.
 func eachIDIn(cfg *farm.Config, do func(kind int, id *uint32)) {
 	for i := range cfg.Farms {
 		eachID(&cfg.Farms[i], do)
 	}
 }
 
-// eachID calls do for the IDs of a farm (kind 0), of its services or
-// groups (1) and backends (2).
+// eachID calls do for the IDs of a farm (kind 0), of its services or groups (1) and of its
+// backends (2).
 func eachID(f *farm.Farm, do func(kind int, id *uint32)) {
 	do(0, &f.ID)
 	for _, g := range f.Groups() {
@@ -377,14 +375,14 @@ func eachID(f *farm.Farm, do func(kind int, id *uint32)) {
 	}
 }
 
-// ErrDryRun ends a change that was only to be tried: everything was checked that can
-// be without doing it, and nothing was done.
+// ErrDryRun ends a dry run: all checks passed that are possible without the change, and nothing
+// was changed.
 var ErrDryRun = errors.New("only tried: nothing was changed")
 
 type dryRun struct{}
 
-// DryRun makes changes with this context end before anything happens, with ErrDryRun;
-// what is wrong with them is said as ever.
+// DryRun returns a context whose changes stop before they take effect, with ErrDryRun. Faults
+// are reported as usual.
 func DryRun(ctx context.Context) context.Context { return context.WithValue(ctx, dryRun{}, true) }
 
 func isDryRun(ctx context.Context) bool { return ctx.Value(dryRun{}) != nil }

@@ -10,15 +10,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Passwords within the commands of checks are sealed word by word: what is kept, shown
-// and compared has a token in place of each, which is opened when a probe is made of the
-// command, and nowhere else.
+// Passwords in the commands of checks are sealed word by word. Commands are stored, shown and
+// compared with a token for each password. The token is only opened to create a probe.
 
-// commandPurpose is what a secret of a command is sealed for: no other program is given it.
+// commandPurpose returns the purpose of a command's secret: only the same program can open it.
 func commandPurpose(program string) string { return "check " + program + " command" }
 
-// sealCommands leaves no password in the commands of cfg. One that is the same as before
-// keeps its token, so that the document stays the same, too.
+// sealCommands seals all passwords in the commands of cfg. An unchanged password keeps its
+// token, so that the document does not change.
 func (a *Applier) sealCommands(old, cfg *farm.Config) error {
 	for i := range cfg.Checks {
 		c := &cfg.Checks[i]
@@ -45,8 +44,7 @@ func (a *Applier) sealedCommand(before, command string) (string, error) {
 	return a.sealedWith(tokens(before), command)
 }
 
-// sealedWith is a command with its passwords sealed, those that are known by the tokens
-// they have.
+// sealedWith returns a command with its passwords sealed. Known passwords keep their tokens.
 func (a *Applier) sealedWith(known map[string][]farm.Secret, command string) (string, error) {
 	return probe.Sealed(command, func(program, secret string) (string, error) {
 		sealed, err := a.sealed(commandPurpose(program), known[program], farm.Secret(secret))
@@ -60,7 +58,7 @@ func (a *Applier) sealedWith(known map[string][]farm.Secret, command string) (st
 	})
 }
 
-// tokens are the secrets of a command as they stand in it, by the program they are for.
+// tokens returns the secrets of a command, as written in it, by program.
 func tokens(command string) map[string][]farm.Secret {
 	out := map[string][]farm.Secret{}
 	_, _ = probe.Sealed(command, func(program, secret string) (string, error) {
@@ -70,8 +68,7 @@ func tokens(command string) map[string][]farm.Secret {
 	return out
 }
 
-// SameCommand reports whether two commands ask the same, however their passwords are
-// written.
+// SameCommand reports whether two commands are equal apart from the form of their passwords.
 func SameCommand(s Secrets, a, b string) bool {
 	if a == b {
 		return true
@@ -87,7 +84,7 @@ func opened(s Secrets, command string) (string, error) {
 	})
 }
 
-// ParseCommand makes the probe of a command whose passwords may be sealed.
+// ParseCommand returns the probe for a command whose passwords may be sealed.
 func ParseCommand(s Secrets, command string) (probe.Probe, error) {
 	return probe.ParseSealed(command, func(program, secret string) (string, error) {
 		plain, err := Reveal(s, commandPurpose(program), farm.Secret(secret))
@@ -98,12 +95,12 @@ func ParseCommand(s Secrets, command string) (probe.Probe, error) {
 	})
 }
 
-// rewritten is the document that says that no revision has a password in a command.
+// rewritten is the document that marks that no revision has an unsealed password in a command.
 const rewritten = store.HistoryPrefix + "commands-sealed"
 
-// sealHistory seals what a release wrote that sealed no passwords of commands: those in
-// force and in older revisions. One that is the same in several gets the same token, so
-// that their differences stay what they were.
+// sealHistory seals the passwords of commands that an older release stored unsealed, in the
+// current and in older revisions. Equal commands get equal tokens, so that the diffs of the
+// revisions stay correct.
 func (a *Applier) sealHistory() {
 	if a.secrets == nil {
 		return
@@ -131,7 +128,7 @@ func (a *Applier) sealHistory() {
 	}
 }
 
-// sealOld is the command of a check of a release before. One that cannot be sealed stays.
+// sealOld returns the sealed command of an older release, or the same command if sealing fails.
 func (a *Applier) sealOld(known map[string][]farm.Secret, c *farm.Check) string {
 	command, err := a.sealedWith(known, c.Command)
 	if err == nil && len(command) > validate.MaxCommand {

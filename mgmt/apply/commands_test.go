@@ -19,7 +19,7 @@ import (
 
 func init() { all.Use() }
 
-// check makes or changes a check.
+// check adds or changes a check.
 func check(name, command string) func(*farm.Config) error {
 	return func(c *farm.Config) error {
 		if at := farm.CheckAt(c.Checks, name); at >= 0 {
@@ -31,7 +31,7 @@ func check(name, command string) func(*farm.Config) error {
 	}
 }
 
-// salted is a vault whose seals differ each time, as those of the node key do.
+// salted is a vault whose seals differ each time, like seals by the node key.
 type salted struct {
 	vault
 	times *atomic.Int32
@@ -61,7 +61,7 @@ func TestPasswordsOfCommandsAreKeptSealed(t *testing.T) {
 	if token.ReplaceAllString(kept, "TOKEN") != "check_mysql -H HOST -u mon -p TOKEN" || strings.Contains(r.Diff, "s3cret") || !strings.Contains(r.Diff, kept) {
 		t.Errorf("kept %s, difference\n%s", kept, r.Diff)
 	}
-	// Sent as it was read, and with the password itself, it is no change.
+	// Sending the stored form or the password itself again is no change.
 	for _, again := range []string{kept, "check_mysql -H HOST -u mon -p s3cret"} {
 		if r := h.must(check("db", again)); !r.Unchanged {
 			t.Errorf("%s again is a change:\n%s", again, r.Diff)
@@ -78,7 +78,7 @@ func TestPasswordsOfCommandsAreKeptSealed(t *testing.T) {
 	if again, err := h.Replace(t.Context(), root, "", 0, cfg); err != nil || !again.Unchanged {
 		t.Errorf("what was exported, applied: %v\n%s", err, again.Diff)
 	}
-	// Another password alone is a change to see; another option keeps the token.
+	// Another password alone is a visible change; another option keeps the token.
 	r = h.must(check("db", "check_mysql -H HOST -u mon -p other"))
 	if now := r.Config.Checks[0].Command; r.Unchanged || now == kept || !strings.Contains(r.Diff, "-    command: \""+kept) || !strings.Contains(r.Diff, "+    command: \""+now) || strings.Contains(r.Diff, "other") || apply.SameCommand(v, kept, now) {
 		t.Errorf("another password is %s, difference\n%s", now, r.Diff)
@@ -87,7 +87,7 @@ func TestPasswordsOfCommandsAreKeptSealed(t *testing.T) {
 	if r = h.must(check("db", "check_mysql -H HOST -u mon -d x -p other")); r.Config.Checks[0].Command != strings.Replace(now, "-p", "-d x -p", 1) {
 		t.Errorf("with another option it is %s, was %s", r.Config.Checks[0].Command, now)
 	}
-	// A copy has the token, too, and the revision before comes back with its own.
+	// A copy has the token, too, and a rollback restores the token of its revision.
 	if r = h.must(check("copy", now)); r.Config.Checks[1].Command != now {
 		t.Errorf("the copy is %s", r.Config.Checks[1].Command)
 	}
@@ -123,14 +123,14 @@ func TestCommandsWhosePasswordsCannotBeKeptAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// One that was sealed with a key that is gone stops no other change.
+	// A password that was sealed with a lost key does not block other changes.
 	later := apply.New(h.store, h.pub, apply.WithSecrets(newSalted("there")), apply.WithNames(&h.names), apply.WithRules(validate.Rules{}))
 	if _, err := later.Change(t.Context(), root, "", 0, check("other", "check_tcp -H HOST -p PORT")); err != nil {
 		t.Error(err)
 	}
 }
 
-// A release before kept commands as they were written.
+// Older releases stored commands without sealing.
 func TestPasswordsOfAnEarlierReleaseAreSealedAtTheStart(t *testing.T) {
 	dir := t.TempDir()
 	st, err := store.Open(dir)
@@ -153,12 +153,12 @@ func TestPasswordsOfAnEarlierReleaseAreSealedAtTheStart(t *testing.T) {
 		}
 	}
 	commit(check("db", "check_mysql -H HOST -p s3cret"))                                          // 1
-	commit(check("web", "check_tcp -H HOST -p PORT"))                                             // 2: beside it
+	commit(check("web", "check_tcp -H HOST -p PORT"))                                             // 2: another check
 	commit(func(c *farm.Config) error { c.Checks[0].Interval = 3; return nil })                   // 3
-	commit(check("db", "check_mysql -H HOST -p 's3cret two'"))                                    // 4: the password alone
-	commit(func(c *farm.Config) error { c.System.NTP.Server = "ntp.example"; return nil })        // 5: checks stay, and lie around the change
+	commit(check("db", "check_mysql -H HOST -p 's3cret two'"))                                    // 4: only the password
+	commit(func(c *farm.Config) error { c.System.NTP.Server = "ntp.example"; return nil })        // 5: checks are context
 	commit(func(c *farm.Config) error { c.Farms = append(c.Farms, shop("a", 8080)); return nil }) // 6
-	commit(check("db", "check_mysql -H HOST -d x -p 's3cret two'"))                               // 7: beside the password
+	commit(check("db", "check_mysql -H HOST -d x -p 's3cret two'"))                               // 7: beside it
 	before, _ := st.Current()
 	log := &logtest.Log{}
 	v := newSalted("here")

@@ -8,8 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The first change after a start checks the records that it changes, not those of a whole
-// zone, once the configuration in force was checked.
+// After CheckCurrent, the first change after a start checks only the records that it changes.
 func TestTheFirstChangeChecksWhatItChanges(t *testing.T) {
 	const records = 50_000
 	h := newHouse(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// namesOf is a gslb farm with a service for all addresses of a name.
+// namesOf returns a gslb farm with a service for all addresses of a name.
 func namesOf(host string, more ...farm.Backend) farm.Farm {
 	return farm.Farm{Name: "names", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("127.0.0.1"), VPort: 5353, Global: &farm.GSLB{
 		Services: []farm.DNSService{{Name: "web", Algorithm: farm.DNSRoundRobin, Backends: append([]farm.Backend{{Host: host, Resolve: farm.ResolveAll}}, more...)}}}}
@@ -24,7 +24,8 @@ func addresses(format string, from, n int) string {
 	return strings.Join(list, ",")
 }
 
-// inUse counts the addresses of the service: those in use of each version, and those that left.
+// inUse counts the addresses of the service: those in use of each IP version, and those that
+// left.
 func inUse(cfg *farm.Config) (v4, v6, left int) {
 	for _, b := range group(cfg).Backends() {
 		switch {
@@ -55,8 +56,8 @@ func (h *house) refresh() {
 	}
 }
 
-// Answers have addresses of both versions, whatever the vip is. A set may change as a whole:
-// addresses that left take no place, and what does not fit is left out.
+// Answers use addresses of both IP versions, regardless of the vip's. A set may change as a
+// whole: addresses that left do not count, and excess ones are left out.
 func TestAServiceHasAllAddressesOfANameThatFit(t *testing.T) {
 	h := newHouse(t)
 	h.name("all.example", addresses("10.0.0.%d", 1, 40)+","+addresses("2001:db8::%x", 1, 40))
@@ -76,7 +77,7 @@ func TestAServiceHasAllAddressesOfANameThatFit(t *testing.T) {
 	}
 }
 
-// A name that stands for one server may have addresses no server can have.
+// Addresses that no server can have are skipped for a name that stands for one server.
 func TestABackendHasAnAddressOfItsNameThatKeepsTheRules(t *testing.T) {
 	h := newHouse(t)
 	h.name("one.example", "0.0.0.0,10.0.0.7,224.0.0.1")
@@ -99,7 +100,7 @@ func TestABackendHasAnAddressOfItsNameThatKeepsTheRules(t *testing.T) {
 	want("only bad ones", "10.0.0.9")
 }
 
-// The last addresses of a name that is gone may be somebody else's one day.
+// The last addresses of a name that no longer exists may belong to somebody else one day.
 func TestAddressesOfANameThatIsGoneForLongAreWithdrawn(t *testing.T) {
 	h := newHouse(t)
 	h.name("all.example", "10.0.0.1,2001:db8::1")

@@ -12,29 +12,27 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// Draft is the configuration within a transaction: each change of it sees what
-// those before did, and is checked as if it were alone, but for what farms must be to each
-// other: that is checked once, at the end. Only the last one is
-// published. Changes reach it directly or through an Applier (InDraft). It is used by
-// one goroutine.
+// Draft is the configuration within a transaction. Each change sees the result of the previous
+// ones and is checked individually. Rules between farms are checked once at the end, and only
+// the final configuration is published. Changes reach the draft directly or through an Applier
+// (InDraft). A Draft is not safe for concurrent use.
 type Draft struct {
 	applier *Applier
 	rev     store.Revision
-	cfg     *farm.Config // read-only: each change makes another one
+	cfg     *farm.Config // read-only: each change replaces it
 	did     []string
-	known   uint32    // the highest ID of a farm that was there before
+	known   uint32    // the highest ID of a farm that existed before
 	last    [3]uint32 // the highest IDs so far, by kind
 	later   []func(*farm.Config)
 }
 
-// ErrNoConfiguration: what was asked for within a transaction is no change of the
+// ErrNoConfiguration reports an operation within a transaction that does not change the
 // configuration.
 var ErrNoConfiguration = errors.New("is no change of the configuration, so no transaction can have it")
 
-// Transact makes the changes do makes of the draft one change: all of them or none,
-// one revision, one publication. Errors of do are returned as they are. A blank
-// comment lists what was done. While do runs nobody else changes anything; it must
-// not call the Applier.
+// Transact applies the changes that do makes to the draft as one change: one revision and one
+// publication, or none. Errors of do are returned unchanged. A blank comment is replaced by a
+// list of the changes. do runs under the write lock and must not call the Applier.
 func (a *Applier) Transact(ctx context.Context, by Author, comment string, expect uint64, do func(*Draft) error) (Result, error) {
 	if err := checkComment(comment); err != nil {
 		return Result{}, err
@@ -64,11 +62,11 @@ func (a *Applier) Transact(ctx context.Context, by Author, comment string, expec
 	return r, err
 }
 
-// Current returns the draft as it is, read-only, and the revision it is based on.
+// Current returns the draft, read-only, and the revision it is based on.
 func (d *Draft) Current() (*farm.Config, store.Revision) { return d.cfg, d.rev }
 
-// Change is Applier.Change on the draft. Who and what is expected were said to the
-// transaction.
+// Change is Applier.Change on the draft. It ignores author and expected revision, which belong
+// to the transaction.
 func (d *Draft) Change(ctx context.Context, _ Author, comment string, _ uint64, edit func(*farm.Config) error) (Result, error) {
 	next := d.cfg.Clone()
 	if err := edit(next); err != nil {
@@ -89,8 +87,8 @@ func (d *Draft) Change(ctx context.Context, _ Author, comment string, _ uint64, 
 	return r, nil
 }
 
-// giveIDs tells what is new apart until the transaction ends: only then do
-// objects get the IDs they keep.
+// giveIDs gives temporary IDs to new objects, so that they can be distinguished. The final IDs
+// are given at the end of the transaction.
 func (d *Draft) giveIDs(cfg *farm.Config) {
 	eachIDIn(cfg, func(kind int, id *uint32) {
 		if *id == 0 {
@@ -112,7 +110,7 @@ func (d *Draft) Plan(ctx context.Context, cfg *farm.Config) (Result, error) {
 	return r, err
 }
 
-// Restart starts a farm that is stopped; of one that runs it is no change.
+// Restart starts a stopped farm; for a running one it returns ErrNoConfiguration.
 func (d *Draft) Restart(ctx context.Context, by Author, name string) (Result, error) {
 	f := d.cfg.Farm(name)
 	switch {
@@ -127,29 +125,28 @@ func (d *Draft) Restart(ctx context.Context, by Author, name string) (Result, er
 	})
 }
 
-// Made reports whether a farm was made in the draft.
+// Made reports whether a farm was created in the draft.
 func (d *Draft) Made(farmID uint32) bool { return farmID > d.known }
 
-// Later has something done once the transaction is in force, with the configuration
-// that is then.
+// Later calls do once the transaction is in force, with the resulting configuration.
 func (d *Draft) Later(do func(*farm.Config)) { d.later = append(d.later, do) }
 
 type draftKey struct{}
 
-// InDraft makes changes with this context those of a draft: an Applier then neither
-// waits for its turn nor publishes anything. What is no change of the configuration is
-// refused with ErrNoConfiguration.
+// InDraft returns a context whose changes apply to d: an Applier then neither waits for the
+// turn nor publishes. Operations that do not change the configuration return
+// ErrNoConfiguration.
 func InDraft(ctx context.Context, d *Draft) context.Context {
 	return context.WithValue(ctx, draftKey{}, d)
 }
 
-// DraftOf is the draft of a context, nil without one.
+// DraftOf returns the draft of a context, or nil.
 func DraftOf(ctx context.Context) *Draft {
 	d, _ := ctx.Value(draftKey{}).(*Draft)
 	return d
 }
 
-// CurrentIn is Current, and the draft's where the context has one.
+// CurrentIn returns the draft of ctx if there is one, else Current.
 func (a *Applier) CurrentIn(ctx context.Context) (*farm.Config, store.Revision) {
 	if d := DraftOf(ctx); d != nil {
 		return d.Current()

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// steps makes changes of a draft one after the other.
+// steps applies edits to a draft one after another.
 func steps(edits ...func(*farm.Config) error) func(*apply.Draft) error {
 	return func(d *apply.Draft) error {
 		for i, edit := range edits {
@@ -39,7 +39,7 @@ func TestATransactionIsOneRevisionAndOnePublication(t *testing.T) {
 			return nil
 		},
 		func(c *farm.Config) error { c.Farms[0].VPort = 8079; return nil },
-		func(c *farm.Config) error { c.Farms = append(c.Farms, shop("c", 8080)); return nil }, // free since the step before
+		func(c *farm.Config) error { c.Farms = append(c.Farms, shop("c", 8080)); return nil }, // released by the step before
 	))
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestATransactionIsAllOrNothing(t *testing.T) {
 		if now := h.moment(); now != was {
 			t.Errorf("%s: something changed: %+v, was %+v", name, now, was)
 		}
-		h.must(add(shop("next", 8090))) // nothing is kept locked
+		h.must(add(shop("next", 8090))) // no lock is left behind
 	}
 }
 
@@ -204,7 +204,7 @@ func TestADraftHasWhatAnApplierHas(t *testing.T) {
 	}
 }
 
-// Farms may swap what only one of them can have: the transaction is checked as a whole.
+// Farms may swap unique settings, because the transaction is checked as a whole.
 func TestATransactionIsCheckedAsAWhole(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))

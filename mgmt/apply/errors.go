@@ -9,28 +9,27 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// The errors a caller may want to tell apart, besides *validate.Error (400) and
-// *Refused (409). Whatever the error, nothing was changed.
+// Errors that callers may distinguish, besides *validate.Error (400) and *Refused (409). After
+// each of them, nothing has changed.
 var (
-	// ErrNotFound: the farm or revision the call is about does not exist (404).
+	// ErrNotFound: the farm or revision does not exist (404).
 	ErrNotFound = store.ErrNotFound
-	// ErrConflict: the configuration is not the one the caller expected (412).
+	// ErrConflict: the configuration has changed since the caller read it (412).
 	ErrConflict = errors.New("the configuration was changed meanwhile")
-	// ErrUnavailable: the engine or netd could not be asked or did not answer
-	// in time (503); the change may be tried again.
+	// ErrUnavailable: the engine or netd was unreachable or timed out (503); the change may be
+	// retried.
 	ErrUnavailable = errors.New("the engine is not available")
 )
 
-// Refused is the answer of an engine or of netd that said no (409): it runs
-// the configuration before the change.
+// Refused is a refusal by an engine or by netd (409), which keeps the previous configuration.
 type Refused struct {
-	// Reason says who refused what and why.
+	// Reason names the component, the refused object and the cause.
 	Reason string
-	// Farms holds the reasons by farm ID when single farms were the cause.
+	// Farms has the reasons by farm ID if individual farms were the cause.
 	Farms map[uint32]string
 }
 
-// Error returns the reason, or the farms' reasons when there is no other.
+// Error returns the reason, or the farms' reasons if there is none.
 func (r *Refused) Error() string {
 	if r.Reason != "" {
 		return r.Reason

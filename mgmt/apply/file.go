@@ -9,10 +9,10 @@ import (
 
 type fromFile struct{}
 
-// FromFile marks the changes under ctx as made by reading the file of WithFile.
+// FromFile marks the changes under ctx as read from the file of WithFile.
 func FromFile(ctx context.Context) context.Context { return context.WithValue(ctx, fromFile{}, true) }
 
-// overruled warns that a change is lost when the configuration file is read again.
+// overruled warns that the next read of the configuration file discards a change.
 func (a *Applier) overruled(ctx context.Context) []validate.Error {
 	if a.file == nil || ctx.Value(fromFile{}) != nil {
 		return nil

@@ -11,27 +11,25 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Rules of the kernel take packets before any socket sees them. So nothing would
-// say that a farm takes the port of another program, as it does for farms in
-// userspace, whose sockets cannot be opened then (contract: the collision check
-// counts user-space listeners, SCTP excepted).
+// Rules of the kernel get packets before any socket. So a kernel farm could take the port of
+// another program without an error, unlike a farm in userspace, whose sockets cannot be opened
+// then. Contract: the collision check counts user-space listeners, SCTP excepted.
 
-// Listener is a socket of this machine that waits for clients.
+// Listener is a listening socket of this machine.
 type Listener struct {
 	UDP  bool
 	Addr netip.AddrPort
 }
 
-// WithListeners sets what lists the sockets of this machine that wait for
-// clients, ours included; without it farms of the kernel take what they want.
+// WithListeners sets a function that lists the listening sockets of this machine, ours
+// included. Without it kernel farms are not checked for collisions.
 func WithListeners(list func() ([]Listener, error)) Option {
 	return func(a *Applier) { a.listeners = list }
 }
 
-// checkForeign refuses farms the kernel is to carry from now on, or on another
-// address or port, that would take what another program listens on. A program
-// that listens on every address, or a farm that takes every one, is a warning:
-// all other addresses are left to the program, or that is what was asked for.
+// checkForeign refuses kernel farms that are new or moved and would take the address and port
+// of another program's listener. If the program or the farm uses all addresses, it returns a
+// warning instead: the program keeps its other addresses, or the operator wants the takeover.
 func (a *Applier) checkForeign(old, cfg *farm.Config) (warnings []validate.Error, err error) {
 	fresh := newlyTaken(old, cfg)
 	if a.listeners == nil || len(fresh) == 0 {
@@ -39,7 +37,7 @@ func (a *Applier) checkForeign(old, cfg *farm.Config) (warnings []validate.Error
 	}
 	list, err := a.listeners()
 	if err != nil {
-		return nil, nil // unknown is no reason to refuse
+		return nil, nil // do not refuse if the listeners are unknown
 	}
 	list = slices.DeleteFunc(slices.Clone(list), func(l Listener) bool { return a.ours(old, l) })
 	for _, f := range fresh {
@@ -53,7 +51,7 @@ func (a *Applier) checkForeign(old, cfg *farm.Config) (warnings []validate.Error
 					"vip and vport must not be what another program listens on, %s, got %s: its clients would come to the farm; use another vip or port, or stop that program",
 					l, validate.ProfileOf(f).ListensOn(f))}
 			}
-			if !l.UDP && !slices.Contains(taken, l) { // of UDP many are no servers
+			if !l.UDP && !slices.Contains(taken, l) { // many UDP sockets are not servers
 				taken = append(taken, l)
 			}
 		}
@@ -64,11 +62,11 @@ func (a *Applier) checkForeign(old, cfg *farm.Config) (warnings []validate.Error
 	return warnings, nil
 }
 
-// mostTaken is how many sockets a warning names.
+// mostTaken is the maximum number of sockets that a warning names.
 const mostTaken = 8
 
-// unreachable is the warning of a farm that takes what comes to some listeners. It names
-// each of them, and ssh by its name: whoever administers the machine may come by it.
+// unreachable returns the warning about a farm that takes the traffic of listeners. It names
+// each of them and marks ssh, which the administrator of the machine may depend on.
 func unreachable(f *farm.Farm, taken []Listener, ssh uint16) string {
 	slices.SortFunc(taken, func(a, b Listener) int { return cmp.Compare(a.Addr.Port(), b.Addr.Port()) })
 	var names []string
@@ -77,7 +75,7 @@ func unreachable(f *farm.Farm, taken []Listener, ssh uint16) string {
 		if p := l.Addr.Port(); p == 22 || p == ssh {
 			name += " (ssh)"
 		}
-		if !slices.Contains(names, name) { // of both IP versions
+		if !slices.Contains(names, name) { // the same for both IP versions
 			names = append(names, name)
 		}
 	}
@@ -90,8 +88,8 @@ func unreachable(f *farm.Farm, taken []Listener, ssh uint16) string {
 	return fmt.Sprintf("vport: other programs listen on %s; on %s they cannot be reached while the farm runs", strings.Join(names, ", "), f.VIP)
 }
 
-// takeovers returns those of the warnings that are about ports of this machine which a farm
-// takes from now on: of other programs, or of the API. No other warning is about vport.
+// takeovers returns the warnings about ports of other programs or of the API that a farm takes
+// from now on. No other warning is about vport.
 func takeovers(old, cfg *farm.Config, warnings []validate.Error) (out []validate.Error) {
 	fresh := newlyTaken(old, cfg)
 	for _, w := range warnings {
@@ -102,8 +100,8 @@ func takeovers(old, cfg *farm.Config, warnings []validate.Error) (out []validate
 	return out
 }
 
-// newlyTaken are the farms of cfg the kernel is to carry that take something
-// the farm of old they were did not.
+// newlyTaken returns the running kernel farms of cfg whose address or ports are new compared to
+// old.
 func newlyTaken(old, cfg *farm.Config) (out []*farm.Farm) {
 	before := map[uint32]*farm.Farm{}
 	for i := range old.Farms {
@@ -126,7 +124,7 @@ func newlyTaken(old, cfg *farm.Config) (out []*farm.Farm) {
 
 func runsInKernel(f *farm.Farm) bool { return f.InKernel() && !f.Stopped && f.VIP.IsValid() }
 
-// ours reports whether a listener is that of a farm in userspace, or the API's.
+// ours reports whether a listener belongs to a userspace farm or to the API.
 func (a *Applier) ours(old *farm.Config, l Listener) bool {
 	if !l.UDP && slices.Contains(a.rules.OwnOf(&old.System), l.Addr) {
 		return true
@@ -139,11 +137,10 @@ func (a *Applier) ours(old *farm.Config, l Listener) bool {
 	return false
 }
 
-// takes reports whether the farm takes what comes to the listener, on one
-// address at least.
+// takes reports whether the farm takes the traffic of the listener on at least one address.
 func takes(f *farm.Farm, l Listener) bool {
 	at := l.Addr.Addr()
-	if at != f.VIP && at.Is4() != f.VIP.Is4() && !(at.IsUnspecified() && at.Is6()) { // :: takes IPv4 too
+	if at != f.VIP && at.Is4() != f.VIP.Is4() && !(at.IsUnspecified() && at.Is6()) { // :: accepts IPv4, too
 		return false
 	}
 	return (at == f.VIP || at.IsUnspecified() || f.VIP.IsUnspecified()) && f.Takes(transportOf(l), l.Addr.Port())
@@ -156,7 +153,7 @@ func transportOf(l Listener) farm.L4Protocol {
 	return farm.L4TCP
 }
 
-// String is "tcp 10.0.0.1:22", for messages.
+// String returns e.g. "tcp 10.0.0.1:22", for messages.
 func (l Listener) String() string {
 	if l.Addr.Addr().IsUnspecified() {
 		return fmt.Sprintf("%s port %d of every address", transportOf(l), l.Addr.Port())

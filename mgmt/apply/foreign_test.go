@@ -49,7 +49,7 @@ func TestFarmsOfTheKernelDoNotTakeWhatOthersListenOn(t *testing.T) {
 			f := kernelFarm("k", "127.0.0.1", farm.L4TCP, 85)
 			f.L4.DataPath = farm.DataPathUserspace
 			return f
-		}(), "", ""}, // opening its socket tells
+		}(), "", ""}, // opening its socket detects this
 	} {
 		h := newHouse(t, apply.WithRules(validate.Rules{}), apply.WithListeners(func() ([]apply.Listener, error) { return []apply.Listener{c.there}, nil }))
 		r, err := h.Change(context.Background(), root, "", 0, add(c.farm))
@@ -66,8 +66,8 @@ func TestFarmsOfTheKernelDoNotTakeWhatOthersListenOn(t *testing.T) {
 	}
 }
 
-// ofPorts are the warnings about ports: farms of these tests have no checks and loopback
-// addresses, of which others warn.
+// ofPorts returns the warnings about ports. The farms of these tests also cause warnings
+// because they have no checks and use loopback addresses.
 func ofPorts(warnings []validate.Error) []validate.Error {
 	return slices.DeleteFunc(slices.Clone(warnings), func(w validate.Error) bool { return w.Field != "vport" })
 }
@@ -82,7 +82,7 @@ func TestOwnListenersAreNotForeignAndLaterOnesStopNothing(t *testing.T) {
 	there = []apply.Listener{{Addr: netip.MustParseAddrPort("127.0.0.1:85")}, {Addr: api}} // the engine's, and ours
 	h.must(func(c *farm.Config) error { c.Farm("k").L4.DataPath = farm.DataPathKernel; return nil })
 	there = append(there, apply.Listener{Addr: netip.MustParseAddrPort("127.0.0.1:86")})
-	h.must(func(c *farm.Config) error { c.Farm("k").L4.TTL = 9; return nil }) // what runs goes on, whatever came
+	h.must(func(c *farm.Config) error { c.Farm("k").L4.TTL = 9; return nil }) // new listeners do not affect it
 	move := func(c *farm.Config) error { c.Farm("k").L4.Ports[0] = farm.PortRange{First: 86, Last: 86}; return nil }
 	if _, err := h.Change(context.Background(), root, "", 0, move); err == nil {
 		t.Error("moved to the port of another program")
@@ -91,7 +91,7 @@ func TestOwnListenersAreNotForeignAndLaterOnesStopNothing(t *testing.T) {
 		return func(c *farm.Config) error { c.Farm("k").Stopped = stopped; return nil }
 	}
 	h.must(stop(true))
-	if _, err := h.Change(context.Background(), root, "", 0, stop(false)); err == nil { // 85 is nobody's of ours by now
+	if _, err := h.Change(context.Background(), root, "", 0, stop(false)); err == nil { // port 85 no longer belongs to us
 		t.Error("started on the port of another program")
 	}
 	there = []apply.Listener{{Addr: netip.MustParseAddrPort("0.0.0.0:22")}, {Addr: netip.MustParseAddrPort("0.0.0.0:23")}, {Addr: netip.MustParseAddrPort("127.0.0.2:24")}}

@@ -9,9 +9,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/resolve"
 )
 
-// DelegationIn is what a zone of the same farm says of the keys of one below it: its own DS
-// records, or else those of all keys that do not retire (see dns/zone). False where the
-// zone above is elsewhere. Its time to live is the longest one resolvers may go by.
+// DelegationIn returns the delegation of z by its parent zone in the same farm. It has the DS
+// records written in the parent, else one for each key of z that is not retired (see dns/zone).
+// It returns false if the parent is elsewhere. TTL is the longest one that resolvers may still
+// use.
 func DelegationIn(g *farm.GSLB, z *farm.Zone, now time.Time) (out resolve.Delegation, is bool) {
 	parent := Above(g, z.Name)
 	if parent == nil {
@@ -40,7 +41,7 @@ func DelegationIn(g *farm.GSLB, z *farm.Zone, now time.Time) (out resolve.Delega
 	return out, true
 }
 
-// WrittenDS are the data of the DS records a zone was given for one below it.
+// WrittenDS returns the data of the DS records written in a parent zone for a child zone.
 func WrittenDS(parent *farm.Zone, zone string) (out []string) {
 	name := below(parent, zone)
 	for _, r := range parent.OfType("DS") {
@@ -51,12 +52,12 @@ func WrittenDS(parent *farm.Zone, zone string) (out []string) {
 	return out
 }
 
-// below is the name of a zone in the one above it.
+// below returns the name of a zone relative to its parent.
 func below(parent *farm.Zone, zone string) string {
 	return strings.TrimSuffix(zone+".", "."+strings.TrimPrefix(parent.FQDN(), "."))
 }
 
-// Above is the zone of the farm a name is delegated from, nil when that is elsewhere.
+// Above returns the closest zone of the farm above a name, or nil if there is none.
 func Above(g *farm.GSLB, name string) *farm.Zone {
 	for name != farm.RootZone {
 		_, rest, is := strings.Cut(name, ".")

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// relay is an l4xnat farm with one backend.
+// relay returns an l4xnat farm with one backend.
 func relay(name string, ports ...uint16) farm.Farm {
 	l := farm.DefaultL4()
 	for _, p := range ports {
@@ -59,7 +59,7 @@ func TestAnL4FarmHasNumbersOfItsOwnAndKeepsThem(t *testing.T) {
 func TestACopyOfAnL4FarmSharesNoNumber(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(relay("a", 5000)))
-	h.must(func(c *farm.Config) error { // one that forgot to strip them
+	h.must(func(c *farm.Config) error { // an edit that did not strip them
 		twin := c.Farms[0].Clone()
 		twin.Name, twin.L4.Ports[0] = "b", farm.PortRange{First: 5001, Last: 5001}
 		c.Farms = append(c.Farms, twin)
@@ -103,7 +103,7 @@ func TestNamesOfBackendsOfL4FarmsAreResolved(t *testing.T) {
 	if n, err := h.RefreshNames(context.Background()); n != 1 || err != nil || addr() != "10.0.0.8" {
 		t.Errorf("%d %v, it is %s", n, err, addr())
 	}
-	// A name that leads to the farm itself must not get into force.
+	// A name that points to the farm itself must not come into force.
 	h.name("db.example", "127.0.0.1")
 	if n, _ := h.RefreshNames(context.Background()); addr() != "10.0.0.8" {
 		t.Errorf("%d changed, it is %s", n, addr())
@@ -169,7 +169,7 @@ func TestARefusedStartOfAnL4FarmIsForgottenWithItsPorts(t *testing.T) {
 	h.wantRejections("after a move", nil)
 }
 
-// A farm whose problem is older may be edited; one that moved must run.
+// A farm with an older problem may be edited; a farm that moved must run.
 func TestAProblemOfAnL4FarmIsJudgedByWhatItListensOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit    func(*farm.L4)

@@ -17,11 +17,11 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// note is one change a writer was told is made: steps on the number each farm shows.
+// note is one acknowledged change: steps added to the number of each farm.
 type note struct {
 	revision uint64
 	steps    []step
-	seen     uint64 // the revision it expected; 0: any
+	seen     uint64 // the expected revision; 0: any
 }
 
 type step struct {
@@ -37,7 +37,8 @@ func (s step) edit(c *farm.Config) error {
 
 func shown(f *farm.Farm) int { n, _ := strconv.Atoi(f.HTTP.Error503); return n }
 
-// writers change two farms in every way there is, and note what each was told. floor is the highest revision anybody was told of.
+// writers change two farms in all possible ways and record the results. floor is the highest
+// acknowledged revision.
 type writers struct {
 	*house
 	mu    sync.Mutex
@@ -64,7 +65,7 @@ func (w *writers) told(n note, floor uint64) {
 
 var errStop = errors.New("stop here")
 
-// one makes one change.
+// one makes one random change.
 func (w *writers) one(r *rand.Rand) {
 	ctx, floor := context.Background(), w.floor.Load()
 	s := step{[]string{"a", "b"}[r.IntN(2)], 1 + r.IntN(1000)}
@@ -75,7 +76,7 @@ func (w *writers) one(r *rand.Rand) {
 		} else {
 			w.told(note{revision: result.Revision.Number, steps: []step{s}}, floor)
 		}
-	case 2: // read, compute, and write what was computed, only if nobody wrote meanwhile
+	case 2: // compare and swap: write a computed value unless somebody wrote meanwhile
 		cfg, rev := w.Current()
 		if rev.Number < floor {
 			w.t.Errorf("revision %d is read after %d was known", rev.Number, floor)
@@ -102,7 +103,7 @@ func (w *writers) one(r *rand.Rand) {
 		} else {
 			w.told(note{revision: result.Revision.Number, steps: both}, floor)
 		}
-	case 4: // is refused half-way
+	case 4: // fails half-way
 		_, err := w.Transact(ctx, root, "", 0, func(d *apply.Draft) error {
 			_, err := d.Change(ctx, root, "", 0, s.edit)
 			return errors.Join(err, errStop)
@@ -117,9 +118,9 @@ func (w *writers) one(r *rand.Rand) {
 	}
 }
 
-// Each revision is exactly one change somebody was told of, in an order in which all
-// changes could have been made one after the other; who was told before somebody
-// else began comes first, and no change is lost to who had read before it.
+// The history is linearisable. Each revision is exactly one acknowledged change, and a change
+// acknowledged before another one began precedes it. No change is lost to a writer that had
+// read an older revision.
 func TestAHundredWritersAtOnceMakeOneHistory(t *testing.T) {
 	w := &writers{house: newHouse(t)}
 	w.must(func(c *farm.Config) error { c.Farms = []farm.Farm{shop("a", 8080), shop("b", 8090)}; return nil })
@@ -165,7 +166,7 @@ func TestAHundredWritersAtOnceMakeOneHistory(t *testing.T) {
 	checkDiffs(t, w.store, rev.Number)
 }
 
-// checkDiffs: what a revision says it changed is what it changed.
+// checkDiffs fails unless the stored diff of each revision is its actual difference.
 func checkDiffs(t *testing.T, s *store.Store, last uint64) {
 	t.Helper()
 	history, err := s.History(1000, 0)

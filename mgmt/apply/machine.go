@@ -11,32 +11,30 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// The settings of the machine go another way than farms: no engine has them. They
-// are kept first and brought to the machine then, and again at every start. What
-// was not possible there is a warning of the change and a problem until it is
-// settled; the change stays.
+// Settings of the machine do not go to the engines. They are stored first and applied to the
+// machine afterwards, and again at every start. A failure is a warning of the change and a
+// problem until it is resolved; the change stays.
 
-// Machine is who does what settings of the machine say.
+// Machine applies settings of the machine.
 type Machine interface {
-	// Check tells before anything is changed what cannot be meant, as an address
-	// this machine does not have, by a *validate.Error. Only what differs between the
-	// two is to be judged.
+	// Check returns a *validate.Error for settings that cannot work, e.g. an address this
+	// machine does not have. It runs before anything changes and judges only differences
+	// between old and new.
 	Check(ctx context.Context, old, new *farm.System) error
-	// Settle makes the machine what the settings say, whatever it was before, and
-	// returns what was not possible by section. It returns soon after ctx ends, and is
-	// not called while it runs.
+	// Settle applies the settings, regardless of the previous state, and returns the failures
+	// by section. It returns soon after ctx ends. Calls do not overlap.
 	Settle(ctx context.Context, s *farm.System) (problems map[string]string)
 }
 
-// WithMachine adds who does what settings of the machine say, one after the other.
+// WithMachine adds Machines, which are called one after another.
 func WithMachine(m ...Machine) Option {
 	return func(a *Applier) { a.machines = append(a.machines, m...) }
 }
 
-// settleTime bounds what one change does to the machine.
+// settleTime is the time limit for applying one change to the machine.
 const settleTime = 20 * time.Second
 
-// checkMachine refuses what cannot be meant.
+// checkMachine refuses settings that the machine cannot have.
 func (a *Applier) checkMachine(ctx context.Context, old, cfg *farm.Config) error {
 	if sameSystem(old, cfg) {
 		return nil
@@ -49,15 +47,15 @@ func (a *Applier) checkMachine(ctx context.Context, old, cfg *farm.Config) error
 	return nil
 }
 
-// sameSystem reports whether the machine is to be the same; it does not know aliases.
+// sameSystem reports whether the settings of the machine are equal; aliases do not concern it.
 func sameSystem(a, b *farm.Config) bool {
 	x, y := a.System, b.System
 	x.Aliases, y.Aliases = farm.Aliases{}, farm.Aliases{}
 	return reflect.DeepEqual(&x, &y)
 }
 
-// release gives the turn back and tells the machine what the change led to: an
-// engine that comes back meanwhile waits for no service.
+// release ends the turn and then applies the change to the machine. A reconnecting engine does
+// not have to wait for system services.
 func (a *Applier) release(ctx context.Context, r *Result, err *error) {
 	a.unlock()
 	if *err == nil && r.unsettled {
@@ -65,8 +63,8 @@ func (a *Applier) release(ctx context.Context, r *Result, err *error) {
 	}
 }
 
-// Settle brings the settings in force to the machine, at start and after a change,
-// and returns what was not possible. A caller who went away does not end it.
+// Settle applies the settings in force to the machine, at start and after a change, and returns
+// the failures. It continues if ctx is cancelled.
 func (a *Applier) Settle(ctx context.Context) []validate.Error {
 	a.settling <- struct{}{}
 	defer func() { <-a.settling }()
@@ -86,8 +84,8 @@ func (a *Applier) Settle(ctx context.Context) []validate.Error {
 	return a.Unsettled()
 }
 
-// Unsettled is what of the settings of the machine is not what they say, section by
-// section. It never waits.
+// Unsettled returns the settings of the machine that could not be applied, by section. It never
+// blocks.
 func (a *Applier) Unsettled() (out []validate.Error) {
 	problems := *a.unsettled.Load()
 	for _, section := range slices.Sorted(maps.Keys(problems)) {

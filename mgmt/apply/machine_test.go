@@ -14,12 +14,12 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// machine is one that notes what it is told.
+// machine is a Machine that records its calls.
 type machine struct {
 	refuse   error
 	problems map[string]string
 	settled  []farm.System
-	ended    bool // the context it was given last
+	ended    bool // the last context was cancelled or unbounded
 }
 
 func (m *machine) Check(_ context.Context, old, new *farm.System) error {
@@ -83,7 +83,7 @@ func TestADocumentOfFarmsAloneLeavesTheMachineAsItIs(t *testing.T) {
 	}
 }
 
-// Aliases are configuration, and nothing the machine has to be made of.
+// Aliases are configuration but do not concern the machine.
 func TestAliasesAreKeptAndToldToNobody(t *testing.T) {
 	m := &machine{}
 	h := newHouse(t, apply.WithMachine(m))
@@ -150,7 +150,7 @@ func TestWhatTheMachineCannotDoIsAWarningAndAProblem(t *testing.T) {
 	}
 }
 
-// slow is a machine that takes its time.
+// slow is a Machine that blocks.
 type slow struct{ begun, goOn chan struct{} }
 
 func (slow) Check(context.Context, *farm.System, *farm.System) error { return nil }
@@ -161,7 +161,7 @@ func (s slow) Settle(context.Context, *farm.System) map[string]string {
 	return nil
 }
 
-// An engine that comes back gets its farms whatever the machine does.
+// An engine that reconnects gets its farms even while the machine is busy.
 func TestASlowMachineHoldsUpNoEngine(t *testing.T) {
 	s := slow{make(chan struct{}), make(chan struct{})}
 	h := newHouse(t, apply.WithMachine(s))
@@ -180,8 +180,8 @@ func TestASlowMachineHoldsUpNoEngine(t *testing.T) {
 	}
 }
 
-// A change of farms and of the machine is one: when the engines refuse it, the machine
-// hears nothing.
+// A change of farms and of the machine is one change: if the engines refuse it, the machine is
+// not called.
 func TestTheMachineHearsOfWhatIsKeptOnly(t *testing.T) {
 	m := &machine{}
 	h := newHouse(t, apply.WithMachine(m))
@@ -192,7 +192,7 @@ func TestTheMachineHearsOfWhatIsKeptOnly(t *testing.T) {
 	}
 }
 
-// vault seals with a word: it is told from others, and opens for its purpose only.
+// vault seals with a word: another word or purpose does not open the seal.
 type vault struct{ word string }
 
 func (v vault) SealSecret(purpose string, plain []byte) ([]byte, error) {
@@ -266,7 +266,7 @@ func TestSecretsOfOthersAreRefused(t *testing.T) {
 	}
 }
 
-// One that was sealed with a key that is gone stops no other change.
+// A secret that was sealed with a lost key does not block other changes.
 func TestAnOldSecretStopsNoOtherChange(t *testing.T) {
 	h := newHouse(t, apply.WithSecrets(vault{"here"}))
 	h.must(community("letmein"))

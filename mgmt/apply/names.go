@@ -15,27 +15,27 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// resolveTimeout bounds how long one change waits for all its names together;
-// resolveAtOnce how many are asked for at the same time.
+// resolveTimeout is the limit of one change for all its names, resolveAtOnce the number of
+// concurrent queries.
 const (
 	resolveTimeout = 5 * time.Second
 	resolveAtOnce  = 16
 )
 
-// Names knows the addresses of host names; *resolve.Follower does.
+// Names returns the addresses of host names; *resolve.Follower implements it.
 type Names interface {
-	// Ask returns what a name leads to, asking if that is not known.
+	// Ask returns the targets of a name and queries it if they are unknown.
 	Ask(ctx context.Context, q resolve.Question) ([]resolve.Target, error)
-	// Look tells what is known; false when the name was never asked for.
+	// Look returns the known state; false if the name was never queried.
 	Look(q resolve.Question) (resolve.State, bool)
 }
 
-// QuestionOf is what the name of a backend is asked by.
+// QuestionOf returns the query for the name of a backend.
 func QuestionOf(b *farm.Backend) resolve.Question {
 	return resolve.Question{Name: b.Host, Service: b.Resolve == farm.ResolveService}
 }
 
-// NamesOf lists the names a configuration depends on, each once.
+// NamesOf returns the names in a configuration without duplicates.
 func NamesOf(cfg *farm.Config) (out []resolve.Question) {
 	seen := map[resolve.Question]bool{}
 	for p := range backends(cfg) {
@@ -46,7 +46,7 @@ func NamesOf(cfg *farm.Config) (out []resolve.Question) {
 	return out
 }
 
-// backendAt is a backend, by its position in a group.
+// backendAt is a backend by its position in a group.
 type backendAt struct {
 	group farm.Group
 	index int
@@ -54,8 +54,8 @@ type backendAt struct {
 
 func (p backendAt) backend() *farm.Backend { return &p.group.Backends()[p.index] }
 
-// backends are all of a configuration. They are no list: a change walks through them
-// several times, and lists of ten thousand would be most of what it leaves to be collected.
+// backends iterates over all backends of cfg. It is no slice because a change iterates several
+// times, and slices of ten thousand backends would dominate its garbage.
 func backends(cfg *farm.Config) iter.Seq[backendAt] {
 	all := make([]int, len(cfg.Farms))
 	for i := range all {
@@ -64,7 +64,7 @@ func backends(cfg *farm.Config) iter.Seq[backendAt] {
 	return backendsAt(cfg, all)
 }
 
-// backendsAt are the backends of the farms at these positions.
+// backendsAt iterates over the backends of the farms at these positions.
 func backendsAt(cfg *farm.Config, farms []int) iter.Seq[backendAt] {
 	return func(yield func(backendAt) bool) {
 		for _, i := range farms {
@@ -79,13 +79,14 @@ func backendsAt(cfg *farm.Config, farms []int) iter.Seq[backendAt] {
 	}
 }
 
-// resolveNew fills the addresses of cfg, which has no parts: literal ones by
-// themselves, names that are new or changed by asking. Names that stayed keep
-// their address. A name that does not exist is refused where it stands for one
-// server, unless it is in a document: all else of that would be refused with it. What
-// else has no address is a warning: the backend is there, not used, until it has one.
+// resolveNew sets the addresses of cfg, which has no parts. Literal addresses are parsed, new
+// or changed names are queried, and other names keep their address.
+//
+// A name that does not exist is refused if its backend stands for one server, except in a
+// document, which would be refused as a whole. Other names without an address cause a warning;
+// their backend is not used until it has one.
 func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found map[resolve.Question][]resolve.Target, warnings []validate.Error, err error) {
-	before := map[uint32]*farm.Backend{} // those with a name: nobody asks for others
+	before := map[uint32]*farm.Backend{} // only backends with a name
 	for p := range backends(old) {
 		if b := p.backend(); b.Named() {
 			before[b.ID] = b
@@ -95,7 +96,7 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found 
 	for p := range backends(cfg) {
 		b := p.backend()
 		if !b.Named() {
-			if addr, _ := netip.ParseAddr(b.Host); b.Addr != addr { // a shared one is not written
+			if addr, _ := netip.ParseAddr(b.Host); b.Addr != addr { // a shared one must not be written
 				b.Addr = addr
 			}
 			continue
@@ -132,7 +133,7 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found 
 	return found, warnings, nil
 }
 
-// ask resolves the names of backends, each once; errors are by position.
+// ask resolves the names of backends, each once. The errors are in the order of list.
 func (a *Applier) ask(ctx context.Context, list []backendAt) (map[resolve.Question][]resolve.Target, []error) {
 	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
@@ -166,13 +167,13 @@ func (a *Applier) ask(ctx context.Context, list []backendAt) (map[resolve.Questi
 
 var errVersion = errors.New("it has no address of the IP version of the vip")
 
-// unanswered reports whether the resolver, and not the name, is the cause.
+// unanswered reports whether the resolver failed, rather than the name.
 func unanswered(err error) bool {
 	return !errors.Is(err, resolve.ErrNoName) && !errors.Is(err, resolve.ErrNoAddress) && !errors.Is(err, errVersion)
 }
 
-// fitting are the targets of the VIP's IP version, or of the other one when there
-// is none and the farm takes either: a server that has both counts once.
+// fitting returns the targets of the VIP's IP version. If there are none and the farm accepts
+// either, it returns the others. So a server with both versions counts once.
 func fitting(targets []resolve.Target, f *farm.Farm) []resolve.Target {
 	var fit, other []resolve.Target
 	for _, t := range targets {
@@ -191,8 +192,8 @@ func fitting(targets []resolve.Target, f *farm.Farm) []resolve.Target {
 	return fit
 }
 
-// servers are the targets that make parts: farms that name addresses to clients have use
-// for those of both versions.
+// servers returns the targets that become parts. gslb farms use the addresses of both IP
+// versions.
 func servers(targets []resolve.Target, f *farm.Farm) []resolve.Target {
 	if f.Carries() != farm.TrafficQueries {
 		return fitting(targets, f)
@@ -200,9 +201,9 @@ func servers(targets []resolve.Target, f *farm.Farm) []resolve.Target {
 	return slices.DeleteFunc(slices.Clone(targets), func(t resolve.Target) bool { return t.Addr.Zone() != "" })
 }
 
-// choose takes one address of a backend's name: the one known before if it is still there,
-// else the lowest, whatever order the name server likes today. Addresses that break a rule
-// are taken only where the name has no others: then the rule says what is wrong.
+// choose returns one address of a backend's name: the previous one if it still exists, else the
+// lowest, independent of the order of the response. Addresses that break a rule are used only
+// if there are no others; the rule then reports the fault.
 func (a *Applier) choose(targets []resolve.Target, of *farm.Backend, f *farm.Farm) (netip.Addr, error) {
 	fit := fitting(targets, f)
 	if len(fit) == 0 {
@@ -231,7 +232,7 @@ func reason(err error) string {
 
 type ofDocument struct{}
 
-// withDocument marks a change as one to a document.
+// withDocument marks a change as that of a whole document.
 func withDocument(ctx context.Context) context.Context {
 	return context.WithValue(ctx, ofDocument{}, true)
 }

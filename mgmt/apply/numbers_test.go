@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Whoever noted a number must not hit another backend with it later: after a
-// delete, a restart, a document or a rollback.
+// A noted number must never hit another backend later: not after a delete, a restart, a
+// document or a rollback.
 func TestNumbersOfDeletedBackendsAreNotGivenAgain(t *testing.T) {
 	for name, first := range map[string]farm.Farm{"service": shop("a", 8080), "l4xnat": relay("a", 5000)} {
 		t.Run(name, func(t *testing.T) {
@@ -43,13 +43,13 @@ func TestNumbersOfDeletedBackendsAreNotGivenAgain(t *testing.T) {
 			two := h.must(of(1)).Revision.Number
 			want(0, 1)
 			h.must(deleteLast)
-			h.Applier = apply.New(h.store, h.pub, apply.WithRules(validate.Rules{})) // started again
+			h.Applier = apply.New(h.store, h.pub, apply.WithRules(validate.Rules{})) // restart
 			h.must(of(2))
 			want(0, 2)
 			cfg, _ := h.Current()
 			h.must(deleteLast)
 			doc := cfg.Clone()
-			document.StripIDs(doc.Farm("a")) // a document holds no number
+			document.StripIDs(doc.Farm("a")) // a document has no numbers
 			doc.Farms[0].Groups()[0].SetBackends([]farm.Backend{{Host: "127.0.0.1", Port: 8081}, {Host: "127.0.0.1", Port: 3}})
 			if _, err := h.Replace(context.Background(), root, "", 0, doc); err != nil {
 				t.Fatal(err)
@@ -63,8 +63,7 @@ func TestNumbersOfDeletedBackendsAreNotGivenAgain(t *testing.T) {
 	}
 }
 
-// A copy is another farm: it begins at 0.
-// A store that an older release wrote has no numbers.
+// A store written by an older release has no numbers.
 func TestBackendsOfAnOlderStoreAreNumbered(t *testing.T) {
 	h := newHouse(t)
 	f := shop("a", 8080)
@@ -77,7 +76,7 @@ func TestBackendsOfAnOlderStoreAreNumbered(t *testing.T) {
 		t.Fatal(err)
 	}
 	now, _ := apply.New(h.store, h.pub).Current()
-	if g := now.Farms[0].Groups()[0]; *g.LastSlotAt() != 2 || g.Backends()[1].Slot != 2 { // they stay when others go
+	if g := now.Farms[0].Groups()[0]; *g.LastSlotAt() != 2 || g.Backends()[1].Slot != 2 { // unaffected by deletions
 		t.Errorf("numbers of %+v up to %d", g.Backends(), *g.LastSlotAt())
 	}
 	if f.HTTP.Services[0].Backends[1].Slot != 0 {

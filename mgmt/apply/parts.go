@@ -12,20 +12,19 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// A backend that Spreads stands for several servers: each address of its name is
-// a backend of its own, a part. Parts have numbers, health, counters and sessions
-// as others do, and follow the settings of the backend they are of. They are in no
-// document. One whose address the name does not have any more drains: it gets
-// nobody new, and is removed when nothing is left of it.
+// A backend that Spreads stands for several servers: each address of its name becomes a
+// separate backend, a part. Parts have IDs, health, counters and sessions like others and
+// follow the settings of their backend. They are in no document. A part whose address
+// disappears from the name drains: it gets no new clients, and is removed when its connections
+// have ended.
 
 const (
-	// leastDrain and mostDrain bound how long a part that left is kept.
+	// leastDrain and mostDrain limit the time for which a part that left is kept.
 	leastDrain = 10 * time.Second
 	mostDrain  = time.Hour
 )
 
-// withoutParts removes the parts of cfg: they are made anew from those of the
-// configuration before.
+// withoutParts removes the parts of changed farms in cfg; addParts recreates them from old.
 func withoutParts(old, cfg *farm.Config) {
 	for _, i := range unshared(old, cfg) {
 		for _, g := range cfg.Farms[i].Groups() {
@@ -36,8 +35,8 @@ func withoutParts(old, cfg *farm.Config) {
 	}
 }
 
-// addParts gives every backend of cfg that Spreads its parts: for the targets
-// found, else those it had in old. The backends of cfg have their IDs.
+// addParts adds the parts of each backend of cfg that Spreads: for the targets in found, else
+// those it had in old. The backends of cfg already have IDs.
 func (a *Applier) addParts(old, cfg *farm.Config, found map[resolve.Question][]resolve.Target) {
 	had := map[uint32][]farm.Backend{}
 	for p := range backendsAt(old, unshared(cfg, old)) {
@@ -65,7 +64,7 @@ func (a *Applier) addParts(old, cfg *farm.Config, found map[resolve.Question][]r
 	}
 }
 
-// targetsOf are the targets parts were made of.
+// targetsOf returns the targets from which parts were created, without those that left.
 func targetsOf(parts []farm.Backend, of farm.Resolve) (out []resolve.Target) {
 	for i := range parts {
 		if b := &parts[i]; !b.Left {
@@ -79,9 +78,9 @@ func targetsOf(parts []farm.Backend, of farm.Resolve) (out []resolve.Target) {
 	return out
 }
 
-// spread replaces the parts of a backend: those that stay keep their number, and
-// those whose address left stay to drain. An address another backend of the group
-// has already makes none, nor does one that breaks a rule, or for which there is no room.
+// spread replaces the parts of a backend. Parts that stay keep their ID, and parts whose
+// address disappeared drain. There is no part for an address that another backend of the group
+// has, that breaks a rule, or that exceeds the limit.
 func (a *Applier) spread(g farm.Group, of *farm.Backend, had []farm.Backend, targets []resolve.Target) {
 	taken := map[netip.AddrPort]bool{}
 	list := slices.DeleteFunc(slices.Clone(g.Backends()), func(b farm.Backend) bool { return b.Of == of.ID })
@@ -124,8 +123,8 @@ func (a *Applier) spread(g farm.Group, of *farm.Backend, had []farm.Backend, tar
 	g.SetBackends(inOrder(list))
 }
 
-// Unused are the addresses of a name that no backend of the group stands for: there was no
-// room for them, or they break a rule. A backend that stands for one server has none.
+// Unused returns the addresses of a name that no backend of the group uses, because they break
+// a rule or exceed the limit. It is empty for a backend that stands for one server.
 func Unused(g farm.Group, of *farm.Backend, targets []resolve.Target) (out []string) {
 	if !of.Spreads() {
 		return nil
@@ -148,8 +147,8 @@ func Unused(g farm.Group, of *farm.Backend, targets []resolve.Target) (out []str
 	return out
 }
 
-// roomFor returns a function that takes a place for an address, false where none is left.
-// Only services of gslb farms have a bound; parts that left need no place.
+// roomFor returns a function that reserves a place for an address, or returns false if none is
+// left. Only services of gslb farms have a limit; parts that left do not count.
 func roomFor(f *farm.Farm, list []farm.Backend) func(netip.Addr) bool {
 	if f.Carries() != farm.TrafficQueries {
 		return func(netip.Addr) bool { return true }
@@ -169,7 +168,7 @@ func roomFor(f *farm.Farm, list []farm.Backend) func(netip.Addr) bool {
 	}
 }
 
-// mayServe reports whether the address of a part breaks no rule.
+// mayServe reports whether the rules allow the address of a part.
 func (a *Applier) mayServe(f *farm.Farm, b *farm.Backend) bool {
 	problem := a.rules.Server(f, b)
 	if problem != nil {
@@ -178,8 +177,8 @@ func (a *Applier) mayServe(f *farm.Farm, b *farm.Backend) bool {
 	return problem == nil
 }
 
-// inOrder has the configured backends as they were, then the parts: those of one
-// together, by address.
+// inOrder returns the configured backends in their order, then the parts grouped by backend and
+// sorted by address.
 func inOrder(list []farm.Backend) []farm.Backend {
 	at := map[uint32]int{}
 	for i := range list {
@@ -201,8 +200,8 @@ func inOrder(list []farm.Backend) []farm.Backend {
 	return list
 }
 
-// sharesOf brings the weights of SRV records, 0 to 65535, into those of backends:
-// among the servers of one priority, as they are meant.
+// sharesOf maps the weights of SRV records, 0 to 65535, to weights of backends, 1 to 9. They
+// are relative within one priority (RFC 2782).
 func sharesOf(targets []resolve.Target) func(resolve.Target) uint8 {
 	most := map[uint16]uint16{}
 	for _, t := range targets {
@@ -216,8 +215,8 @@ func sharesOf(targets []resolve.Target) func(resolve.Target) uint8 {
 	}
 }
 
-// ranksOf brings their priorities into those of backends: the order is kept, the
-// ninth and all after it are one.
+// ranksOf maps the priorities of SRV records to priorities 1 to 9 of backends, in the same
+// order. The ninth and all later ones become 9.
 func ranksOf(targets []resolve.Target) func(resolve.Target) uint8 {
 	var all []uint16
 	for _, t := range targets {

@@ -21,7 +21,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// spreading is a farm whose backend stands for all addresses of a name.
+// spreading returns a farm with a backend that stands for all addresses of a name.
 func spreading(as farm.Resolve, host string) farm.Farm {
 	f := shop("a", 8080)
 	f.HTTP.Services[0].Backends = []farm.Backend{{Host: host, Port: 8081, Weight: 3, Resolve: as}, {Host: "10.9.9.9", Port: 8081}}
@@ -30,8 +30,8 @@ func spreading(as farm.Resolve, host string) farm.Farm {
 
 func group(cfg *farm.Config) farm.Group { return cfg.Farms[0].Groups()[0] }
 
-// parts are the backends made of names: "address:port weight/priority ID" and
-// whether they drain.
+// parts returns the parts as "address:port weight/priority", followed by the maintenance mode
+// of those that left.
 func parts(cfg *farm.Config) (out []string) {
 	for _, b := range group(cfg).Backends() {
 		if b.Of != 0 {
@@ -45,7 +45,7 @@ func parts(cfg *farm.Config) (out []string) {
 	return out
 }
 
-// idOf is the ID of the part at an address.
+// idOf returns the ID of the part with an address.
 func idOf(cfg *farm.Config, addr string) uint32 {
 	for _, b := range group(cfg).Backends() {
 		if b.Of != 0 && b.Addr == netip.MustParseAddr(addr) {
@@ -89,7 +89,7 @@ func TestEveryAddressOfANameIsABackend(t *testing.T) {
 		h := newHouse(t, apply.WithBusy(func(id uint32) bool { return busy.Load() == id }))
 		h.name("db.example", "10.0.0.2,10.0.0.1,2001:db8::1,10.9.9.9")
 		r := h.must(add(spreading(farm.ResolveAll, "db.example")))
-		want(t, r.Config, "10.0.0.1:8081 3/0", "10.0.0.2:8081 3/0") // 10.9.9.9 is there already, and the VIP is of IPv4
+		want(t, r.Config, "10.0.0.1:8081 3/0", "10.0.0.2:8081 3/0") // 10.9.9.9 is another backend, and the VIP is IPv4
 		if strings.Contains(r.Diff, "10.0.0.1") || !strings.Contains(r.Diff, "resolve: all") {
 			t.Errorf("the document:\n%s", r.Diff)
 		}
@@ -103,7 +103,8 @@ func TestEveryAddressOfANameIsABackend(t *testing.T) {
 		h.refreshed(0)
 		published := h.pub.Published()
 
-		// One goes, one comes: who stays keeps its ID, who goes drains.
+		// One address leaves and one is new: a part that stays keeps its ID, and a part that
+		// left drains.
 		h.name("db.example", "10.0.0.2,10.0.0.3")
 		cfg := h.refreshed(2)
 		want(t, cfg, "10.0.0.1:8081 3/0 drain", "10.0.0.2:8081 3/0", "10.0.0.3:8081 3/0")
@@ -119,7 +120,7 @@ func TestEveryAddressOfANameIsABackend(t *testing.T) {
 		busy.Store(0)
 		want(t, h.refreshed(1), "10.0.0.2:8081 3/0", "10.0.0.3:8081 3/0")
 
-		// What connections hold is given up at last.
+		// Even a part with open connections is removed after an hour.
 		h.name("db.example", "10.0.0.2")
 		cfg = h.refreshed(1)
 		busy.Store(idOf(cfg, "10.0.0.3"))
@@ -128,7 +129,7 @@ func TestEveryAddressOfANameIsABackend(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		want(t, h.refreshed(1), "10.0.0.2:8081 3/0")
 
-		// One that comes back while it drains is used again.
+		// An address that returns while its part drains is used again.
 		h.name("db.example", "10.0.0.2,10.0.0.4")
 		four := idOf(h.refreshed(1), "10.0.0.4")
 		h.name("db.example", "10.0.0.2")
@@ -139,7 +140,7 @@ func TestEveryAddressOfANameIsABackend(t *testing.T) {
 		}
 		want(t, cfg, "10.0.0.2:8081 3/0", "10.0.0.4:8081 3/0")
 
-		// One that nobody uses drains for ten seconds.
+		// A part without connections drains for ten seconds.
 		h.name("db.example", "10.0.0.2")
 		h.refreshed(1)
 		time.Sleep(9 * time.Second)
@@ -149,7 +150,7 @@ func TestEveryAddressOfANameIsABackend(t *testing.T) {
 		h.name("db.example", "10.0.0.2,10.0.0.4")
 		cfg = h.refreshed(1)
 
-		// The name is gone, or nobody answers: nothing changes.
+		// The addresses stay if the name does not exist or cannot be resolved.
 		h.name("db.example", "")
 		h.refreshed(0)
 		h.names.Fail(errors.New("name server 10.0.0.53:53: it answers SERVFAIL"))
@@ -172,7 +173,7 @@ func TestPartsFollowTheirBackend(t *testing.T) {
 	if b := group(cfg).Parts(group(cfg).Backends()[0].ID); len(b) != 2 || b[0].Weight != 7 || b[1].Maintenance != farm.MaintenanceCut || b[0].ID != one {
 		t.Errorf("%+v", b)
 	}
-	// A new backend stands before them, and their IDs stay.
+	// A new backend comes before the parts, and their IDs stay.
 	cfg = h.must(func(c *farm.Config) error {
 		if at := group(c).Add(farm.Backend{Host: "10.0.0.7", Port: 80}); at != 2 {
 			t.Errorf("added at %d", at)
@@ -182,7 +183,7 @@ func TestPartsFollowTheirBackend(t *testing.T) {
 	if idOf(cfg, "10.0.0.1") != one || len(group(cfg).Configured()) != 3 {
 		t.Errorf("%+v", group(cfg).Backends())
 	}
-	// One that drains is cut with them.
+	// A draining part follows a cut of its backend.
 	h.names.Fail(nil)
 	h.name("db.example", "10.0.0.2")
 	cfg = h.refreshed(1)
@@ -192,19 +193,20 @@ func TestPartsFollowTheirBackend(t *testing.T) {
 	want(t, cfg, "10.0.0.1:8081 7/0 drain", "10.0.0.2:8081 7/0")
 	h.name("db.example", "10.0.0.1,10.0.0.2")
 	cfg = h.refreshed(1)
-	// A document has none of them, and changes nothing when it is applied again.
+	// A document has no parts, and applying it again is not a change.
 	exported, err := h.Replace(context.Background(), root, "", 0, &farm.Config{Farms: []farm.Farm{cfg.Farms[0].Clone()}})
 	if err != nil || !exported.Unchanged {
 		t.Errorf("%v %+v", err, exported.Diff)
 	}
-	// With the backend go its parts.
+	// Deleting a backend deletes its parts.
 	cfg = h.must(func(c *farm.Config) error { g := group(c); g.SetBackends(g.Backends()[1:]); return nil }).Config
 	if len(parts(cfg)) != 0 || len(group(cfg).Backends()) != 2 {
 		t.Errorf("%+v", group(cfg).Backends())
 	}
 }
 
-// The address a copy comes with is that of the one server it stood for.
+// A copied backend has the address of one server; if it now stands for several, its name is
+// queried.
 func TestACopyThatStandsForSeveralIsAskedFor(t *testing.T) {
 	h := newHouse(t)
 	h.name("db.example", "10.0.0.1,10.0.0.2")
@@ -237,7 +239,7 @@ func TestServiceRecordsGivePortsAndShares(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	h.refreshed(0)
-	h.names.Fail(errors.New("nobody answers")) // they are kept as they are
+	h.names.Fail(errors.New("nobody answers")) // the parts stay
 	cfg = h.must(func(c *farm.Config) error { group(c).Backends()[1].Weight = 5; return nil }).Config
 	want(t, cfg, "10.0.0.1:8080 9/1", "10.0.0.2:8081 3/1", "10.0.0.3:8082 1/2")
 	h.names.Fail(nil)
@@ -245,7 +247,7 @@ func TestServiceRecordsGivePortsAndShares(t *testing.T) {
 	want(t, h.refreshed(3), "10.0.0.1:8080 9/1 drain", "10.0.0.1:8085 5/1", "10.0.0.2:8081 4/1", "10.0.0.3:8082 1/2 drain")
 }
 
-// The weights of an SRV record are shares among servers of one priority (RFC 2782).
+// The weights of SRV records are shares among the servers of one priority (RFC 2782).
 func TestSharesOfServiceRecordsAreThoseOfTheirPriority(t *testing.T) {
 	h := newHouse(t)
 	q := resolve.Question{Name: "_http._tcp.example", Service: true}
@@ -282,7 +284,7 @@ func TestNamesNobodyTellsOfDoNotStopAFarm(t *testing.T) {
 	if cfg := h.refreshed(1); addr(cfg) != "10.0.0.1" || group(h.pub.InForce()).Backends()[0].Maintenance != farm.MaintenanceOff {
 		t.Errorf("%+v", group(cfg).Backends())
 	}
-	// A name that is not there yet is one of no servers, not a mistake.
+	// A name that does not exist yet is accepted as a set of zero servers.
 	if r := h.must(add(func() farm.Farm {
 		f := spreading(farm.ResolveAll, "later.example")
 		f.Name, f.VPort = "b", 8090
@@ -319,12 +321,12 @@ func TestAddressesOutliveARestart(t *testing.T) {
 	if _, err := h.Republish(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	now := h.refreshed(0) // nothing is known of the name yet
+	now := h.refreshed(0) // the name is not resolved yet
 	_, rev := h.Current()
 	if rev.Number != 1 || idOf(now, "10.0.0.3") != three || idOf(now, "10.0.0.1") == 0 {
 		t.Errorf("revision %d: %q", rev.Number, parts(now))
 	}
-	// An ID that was given is not given again.
+	// IDs are never reused.
 	later.Fail(nil)
 	later.Set("db.example", "10.0.0.2,10.0.0.3,10.0.0.4")
 	if four := idOf(h.refreshed(1), "10.0.0.4"); four <= three {

@@ -14,40 +14,42 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// Pending is a change in force that goes back by itself unless it is confirmed.
-// There is one at most. It is stored in one step with its revision, so that
-// neither is ever there without the other. Other changes of what it did not touch go on.
+// Pending is a change in force that is reverted unless it is confirmed. At most one exists. It
+// is stored in the same transaction as its revision. Changes of other objects are still
+// possible.
 type Pending struct {
-	// Revision is the change, Base the one before: what it touched comes back.
+	// Revision is the change, Base the revision before it, to which the changed objects are
+	// reverted.
 	Revision uint64    `json:"revision"`
 	Base     uint64    `json:"base"`
 	By       Author    `json:"by"`
 	Comment  string    `json:"comment,omitempty"`
 	Since    time.Time `json:"since"`
-	// Until is when it goes back, or, with a guard, when it is confirmed.
+	// Until is the time when it is reverted, or, with a guard, confirmed.
 	Until time.Time     `json:"until"`
 	Wait  time.Duration `json:"wait"`
-	// Farms are those it touches.
+	// Farms are the names of the changed farms.
 	Farms []string `json:"farms"`
-	// Guard is what Trial.Guard returned; nil: somebody has to confirm it.
+	// Guard is the result of Trial.Guard; nil means that a user must confirm.
 	Guard json.RawMessage `json:"guard,omitempty"`
 }
 
-// PendingError: a change waits for its confirmation, and keeps the farms it touched as they
-// are, but for what leads back, starts, stops and maintenance (409). Otherwise going back
-// would take changes of others with it, or mix the two.
+// PendingError reports that a pending change blocks this one (409). The farms it touched must
+// not change, except by a revert, starts, stops and maintenance. Otherwise the revert would
+// also discard changes of others or mix the two.
 type PendingError struct {
 	Pending
-	// Left is how long it still waits.
+	// Left is the time left until the pending change ends.
 	Left time.Duration
-	// Reason is why this change stands in the way; nil: it changes what is pending.
+	// Reason is why this change would prevent the revert; nil means that it edits the pending
+	// change.
 	Reason error
 }
 
-// Error says who waits, for how long, and what to do.
+// Error names the author, the time left and the remedy.
 func (e *PendingError) Error() string { return e.text(" of " + e.By.Name) }
 
-// Anonymous is Error without the author, for callers who may not know who that is.
+// Anonymous is Error without the author, for callers who may not see it.
 func (e *PendingError) Anonymous() string { return e.text("") }
 
 func (e *PendingError) text(author string) string {
@@ -63,43 +65,42 @@ func (e *PendingError) text(author string) string {
 	return text
 }
 
-// ErrNotPending: the change is not pending, or not any more (409).
+// ErrNotPending: the change is not pending (409).
 var ErrNotPending = errors.New("is not pending")
 
 // Outcomes of a pending change.
 const (
 	Confirmed = "confirmed"
-	TakenBack = "taken back" // by somebody
-	WentBack  = "went back"  // by itself
+	TakenBack = "taken back" // by a user
+	WentBack  = "went back"  // automatically
 )
 
-// Ended is what became of a pending change.
+// Ended is the end of a pending change.
 type Ended struct {
 	Pending
 	Outcome string
-	// Reason is why it went back, or what its guard measured.
+	// Reason is why it was reverted, or the measurements of its guard.
 	Reason string
-	Author Author // who confirmed it or took it back; of what ended by itself, who made it
+	Author Author // who confirmed or reverted it; if automatic, its author
 	At     time.Time
-	// Now is the revision in force since.
+	// Now is the revision in force afterwards.
 	Now uint64
 }
 
-// Pending returns the pending change, nil when there is none. It never waits.
+// Pending returns the pending change, or nil. It never blocks.
 func (a *Applier) Pending() *Pending { return a.pending.Load() }
 
-// LastEnded returns what became of the last pending change since the start, nil
-// when there was none.
+// LastEnded returns the end of the last pending change since the start, or nil.
 func (a *Applier) LastEnded() *Ended { return a.ended.Load() }
 
-// PendingChanged has a token after a change became pending or no longer is.
+// PendingChanged receives a token after a change became pending or ended.
 func (a *Applier) PendingChanged() <-chan struct{} { return a.signal }
 
-// pendingDocument is the document it is kept in.
+// pendingDocument is the document that stores the pending change.
 const pendingDocument = store.HistoryPrefix + "pending"
 
-// documents are what is written with a revision: the change it is, or, when it leads back,
-// that none is pending any more.
+// documents returns the documents to write with a revision: the new pending change, or its
+// deletion if the revision reverts it.
 func (a *Applier) documents(next *Pending, back bool) map[string]any {
 	switch {
 	case next != nil:
@@ -112,8 +113,8 @@ func (a *Applier) documents(next *Pending, back bool) map[string]any {
 	return nil
 }
 
-// begin notes that a revision was written: next is pending now, and when it leads back,
-// what was pending was taken back with it.
+// begin records that a revision was written. next becomes pending; back means that the revision
+// reverts the pending change.
 func (a *Applier) begin(next *Pending, back bool, by Author, rev store.Revision) {
 	if was := a.pending.Load(); was != nil && back {
 		a.end(Ended{Pending: *was, Outcome: TakenBack, Author: by, Now: rev.Number})
@@ -144,8 +145,8 @@ func (a *Applier) tell() {
 	}
 }
 
-// whilePending refuses a change of what another one touched that is pending, and one that
-// would stand in its way back. back: this change leads back itself.
+// whilePending refuses a change of objects that the pending change touched, and one that would
+// prevent its revert. back means that the change itself is that revert.
 func (a *Applier) whilePending(ctx context.Context, old, cfg *farm.Config) (back bool, err error) {
 	p := a.pending.Load()
 	if p == nil {
@@ -172,7 +173,7 @@ func (a *Applier) whilePending(ctx context.Context, old, cfg *farm.Config) (back
 	return false, nil
 }
 
-// pendingError is the answer to changes while one is pending, nil while none is.
+// pendingError returns a PendingError while a change is pending, else nil.
 func (a *Applier) pendingError() error { return a.inTheWay(nil) }
 
 func (a *Applier) inTheWay(reason error) error {
@@ -182,8 +183,8 @@ func (a *Applier) inTheWay(reason error) error {
 	return nil
 }
 
-// Confirm keeps the pending change for good. revision names it; ErrNotPending when
-// it is another one. reason is what a guard measured, blank when somebody says so.
+// Confirm keeps the pending change. It returns ErrNotPending if revision is not the pending
+// one. reason has the measurements of a guard and is blank if a user confirms.
 func (a *Applier) Confirm(ctx context.Context, by Author, revision uint64, reason string) error {
 	if err := a.lock(ctx); err != nil {
 		return err
@@ -210,17 +211,16 @@ func (a *Applier) pendingAt(revision uint64) (*Pending, error) {
 	return nil, fmt.Errorf("revision %d %w", revision, ErrNotPending)
 }
 
-// GoBack brings the configuration before the pending change into force again, as a
-// new revision. The rules are not asked: it was in force, and what is wrong with a
-// farm of it is no reason to keep a change nobody confirmed. source is what
-// decided that, reason why.
+// GoBack reverts the pending change with a new revision. The rules do not apply: that
+// configuration was in force, and a fault in it must not preserve an unconfirmed change. source
+// is the component that decided, reason its reason.
 func (a *Applier) GoBack(ctx context.Context, revision uint64, source, reason string) error {
 	return a.goBack(ctx, revision, func(p *Pending) Ended {
 		return Ended{Pending: *p, Outcome: WentBack, Reason: reason, Author: Author{Name: p.By.Name, Source: source}}
 	})
 }
 
-// TakeBack is GoBack for somebody who does not want to wait.
+// TakeBack reverts the pending change on request of a user.
 func (a *Applier) TakeBack(ctx context.Context, by Author, revision uint64) (Result, error) {
 	err := a.goBack(ctx, revision, func(p *Pending) Ended {
 		return Ended{Pending: *p, Outcome: TakenBack, Reason: TakenBack, Author: by}
@@ -268,7 +268,7 @@ func (a *Applier) goBack(ctx context.Context, revision uint64, how func(*Pending
 	return nil
 }
 
-// before is cfg without what the pending change did, with the IDs of cfg.
+// before returns cfg without the pending change, with the IDs of cfg.
 func (a *Applier) before(p *Pending, cfg *farm.Config) (*farm.Config, error) {
 	w, err := a.wayBackOf(p)
 	if err != nil {
@@ -284,7 +284,7 @@ func (a *Applier) before(p *Pending, cfg *farm.Config) (*farm.Config, error) {
 	return next, a.store.GiveIDs(next)
 }
 
-// goneBack writes the revision with which a pending change ends.
+// goneBack writes the revision that reverts a pending change.
 func (a *Applier) goneBack(e Ended, next *farm.Config) (store.Revision, error) {
 	comment := cut(fmt.Sprintf("%s: back to revision %d", e.Reason, e.Base))
 	rev, err := a.store.Commit(next, store.Meta{Author: e.Author.Name, Source: e.Author.Source, Comment: comment, Time: a.clock(), Documents: map[string]any{pendingDocument: nil}})
@@ -300,15 +300,14 @@ func (a *Applier) goneBack(e Ended, next *farm.Config) (store.Revision, error) {
 	return rev, nil
 }
 
-// NotConfirmed is the reason of a change whose time was over, TimerSource what
-// decided that.
+// NotConfirmed is the reason of a revert after the timeout, TimerSource its source.
 const (
 	NotConfirmed = "not confirmed"
 	TimerSource  = "confirm"
 )
 
-// loadPending reads the pending change. One whose time ended while nobody was here
-// goes back before anything is published.
+// loadPending reads the pending change. If its time ended while the process was down, it is
+// reverted before anything is published.
 func (a *Applier) loadPending() {
 	var p Pending
 	found, err := a.store.ReadDocument(pendingDocument, &p)
@@ -319,15 +318,14 @@ func (a *Applier) loadPending() {
 		return
 	case !found:
 		return
-	case !a.hasRevisions(&p, now.rev.Number): // of a store that was put together by hand
+	case !a.hasRevisions(&p, now.rev.Number): // a store that was assembled by hand
 		a.log.Warn("a pending change is forgotten: it or the one before is not in the history", "revision", p.Revision, "newest", now.rev.Number)
 		if err := a.store.DeleteDocument(pendingDocument); err != nil {
 			a.log.Error("the pending change cannot be deleted", "error", err)
 		}
 		return
 	}
-	// By the clock of now, which may have been set since: nothing is on trial for longer
-	// than it was asked for.
+	// The clock may have been set meanwhile: a trial must not last longer than requested.
 	p.Until = a.clock().Add(min(p.Until.Sub(a.clock()), p.Wait))
 	a.pending.Store(&p)
 	a.tell()
@@ -338,18 +336,18 @@ func (a *Applier) loadPending() {
 	if err == nil {
 		_, err = a.goneBack(Ended{Pending: p, Outcome: WentBack, Reason: NotConfirmed, Author: Author{Name: p.By.Name, Source: TimerSource}}, next)
 	}
-	if err != nil { // who watches it tries again
+	if err != nil { // mgmt/trial retries
 		a.log.Error("a change that was not confirmed could not go back yet", "revision", p.Revision, "error", err)
 	}
 }
 
-// hasRevisions reports whether a pending change can go back.
+// hasRevisions reports whether a pending change can be reverted.
 func (a *Applier) hasRevisions(p *Pending, newest uint64) bool {
 	_, err := a.wayBackOf(p)
 	return p.Base < p.Revision && p.Revision <= newest && !errors.Is(err, store.ErrNotFound)
 }
 
-// cut bounds a comment that was made of texts of others.
+// cut limits a generated comment to MaxComment bytes.
 func cut(text string) string {
 	if len(text) <= MaxComment {
 		return text

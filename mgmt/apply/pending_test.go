@@ -17,7 +17,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// watch is a clock a test sets.
+// watch is a settable clock.
 type watch struct {
 	mu sync.Mutex
 	at time.Time
@@ -45,7 +45,7 @@ func port(name string, vport uint16) func(*farm.Config) error {
 	return func(c *farm.Config) error { c.Farm(name).VPort = vport; return nil }
 }
 
-// again opens the store of a house anew, as a process that was killed would.
+// again reopens the store of a house, like a process after a kill.
 func (h *house) again(options ...apply.Option) *house {
 	h.t.Helper()
 	if err := h.store.Close(); err != nil {
@@ -266,8 +266,7 @@ func TestAPendingChangeSurvivesItsProcess(t *testing.T) {
 	}
 }
 
-// A clock that is set while nobody is here neither holds a change on trial for longer
-// than was asked for, nor keeps it from going back.
+// A clock change while the process is down neither extends a trial nor prevents its revert.
 func TestAPendingChangeOutlivesAClockThatIsSet(t *testing.T) {
 	const day = 24 * time.Hour
 	for jump, left := range map[time.Duration]time.Duration{-day: 10 * time.Minute, -time.Minute: 10 * time.Minute, time.Minute: 9 * time.Minute} {
@@ -327,7 +326,7 @@ func TestWhatCannotGoBackYetStaysPending(t *testing.T) {
 	if now := h.moment(); now != was {
 		t.Errorf("something changed: %+v, was %+v", now, was)
 	}
-	// A farm that does not run any more is no reason to keep the change.
+	// The revert succeeds even if a farm no longer runs.
 	h.pub.Answer(func(c *farm.Config) (apply.Outcome, error) {
 		return apply.Outcome{FarmErrors: map[uint32]string{c.Farms[0].ID: "address in use"}}, nil
 	})

@@ -6,19 +6,19 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Permit reports why the author of a change may not make it; nil permits it. before is
-// the configuration in force, after the edited copy. Neither is changed.
+// Permit returns an error if the author may not make a change, else nil. before is the
+// configuration in force, after the edited copy. Neither may be modified.
 type Permit func(before, after *farm.Config) error
 
 type permitKey struct{}
 
-// WithPermit makes every change with this context ask permit once it is edited,
-// whatever kind of change it is: of a draft, a document, a rollback or a restoration.
+// WithPermit returns a context whose changes call permit after the edit. This covers drafts,
+// documents, rollbacks and restorations, too.
 func WithPermit(ctx context.Context, permit Permit) context.Context {
 	return context.WithValue(ctx, permitKey{}, permit)
 }
 
-// permitted returns the error of the permit of a context, if it has one.
+// permitted calls the permit of ctx, if there is one.
 func permitted(ctx context.Context, before, after *farm.Config) error {
 	if permit, is := ctx.Value(permitKey{}).(Permit); is {
 		return permit(before, after)

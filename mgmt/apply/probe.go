@@ -8,9 +8,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// probe refuses a change that is only tried as judge would refuse it: an address and port
-// that a farm is to get must be free. A farm whose address this machine does not have is
-// a warning. Farms that listen where they did are not asked about.
+// probe refuses a dry run as judge would refuse the change: a new address and port of a farm
+// must be free. A farm whose address this machine does not have causes a warning. Farms that
+// keep their listeners are skipped.
 func (a *Applier) probe(ctx context.Context, old, cfg *farm.Config) (warnings []validate.Error, err error) {
 	p, able := a.pub.(Prober)
 	if !able {
@@ -39,7 +39,7 @@ func (a *Applier) probe(ctx context.Context, old, cfg *farm.Config) (warnings []
 	return warnings, nil
 }
 
-// waits warns of a farm that is down until this machine has its address.
+// waits returns the warning about a farm that is down until this machine has its address.
 func waits(f *farm.Farm, problem string) validate.Error {
 	return validate.Error{Path: validate.FarmPath(f.Name), Field: "vip", Message: problem + "; the farm is down until one has it"}
 }

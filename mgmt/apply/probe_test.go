@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// prober is an engine beside a machine on which some ports are taken.
+// prober is an engine on a machine with some ports in use.
 type prober struct {
 	applytest.Publisher
 	taken  map[uint16]string

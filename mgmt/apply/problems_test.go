@@ -27,7 +27,7 @@ func named(host string) farm.Farm {
 
 func addr(c *farm.Config) string { return c.Farms[0].HTTP.Services[0].Backends[0].Addr.String() }
 
-// taken answers that a farm's port is in use.
+// taken returns an outcome in which the farm's port is in use.
 func taken(name string) func(*farm.Config) (apply.Outcome, error) {
 	return func(c *farm.Config) (apply.Outcome, error) {
 		if f := c.Farm(name); f != nil && !f.Stopped {
@@ -86,7 +86,7 @@ func TestRestartClosesTheListenerAndOpensItAgain(t *testing.T) {
 	}
 	gone, cancel := context.WithCancel(context.Background())
 	cancel()
-	for range 4 { // the turn may be had by chance
+	for range 4 { // the turn may be taken by chance
 		if _, err = h.Restart(gone, root, "a"); err != nil && !errors.Is(err, apply.ErrUnavailable) {
 			t.Errorf("for nobody: %v", err)
 		}
@@ -116,7 +116,7 @@ func TestRestartClosesTheListenerAndOpensItAgain(t *testing.T) {
 	}
 }
 
-// A configuration that could not be carried is refused before it ends connections.
+// checker is a Checker with fixed problems.
 type checker struct {
 	*applytest.Publisher
 	problems map[uint32]string
@@ -142,13 +142,13 @@ func TestWhatIsKnownBeforehandIsRefusedBeforehand(t *testing.T) {
 		if _, err := h.Change(t.Context(), root, "", 0, add(shop("b", 8082))); !isRefused(err, "the kernel has no room") || h.pub.Published() != published {
 			t.Errorf("%v, published %d times, %d before", err, h.pub.Published(), published)
 		}
-		c.hangs = true // then the publication tells
+		c.hangs = true // then the publication reports it
 		began := time.Now()
 		if h.must(add(shop("c", 8083))); time.Since(began) > 25*time.Second {
 			t.Errorf("a check that hangs takes %v", time.Since(began))
 		}
-		// Unless told otherwise a publication takes twenty seconds at most, and so does
-		// the one of what was before.
+		// By default a publication takes at most 20 s, and so does restoring the previous
+		// configuration.
 		c.hangs = false
 		stop := make(chan struct{})
 		h.pub.Answer(func(*farm.Config) (apply.Outcome, error) { <-stop; return apply.Outcome{}, nil })
@@ -170,7 +170,7 @@ func TestARejectionNamesItsFarms(t *testing.T) {
 	}
 }
 
-// With a grace connections would go on: the farm runs again before it is over.
+// A grace would keep the connections, as the farm runs again before it ends.
 func TestRestartGivesConnectionsOfLayer4NoGrace(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(relay("a", 8080)))
@@ -188,7 +188,7 @@ func TestRestartGivesConnectionsOfLayer4NoGrace(t *testing.T) {
 	}
 }
 
-// A name that does not exist costs a document nothing but that backend.
+// In a document, a name that does not exist only disables its backend.
 func TestADocumentWithANameThatDoesNotExistIsApplied(t *testing.T) {
 	h := newHouse(t)
 	cfg := &farm.Config{}
@@ -296,8 +296,8 @@ func TestNamesAreRefreshedWithoutARevision(t *testing.T) {
 	}
 }
 
-// One name that breaks a rule does not keep others from their addresses, and a
-// store that takes nothing none from the engine.
+// A name that breaks a rule does not keep others from their addresses. A store that fails does
+// not keep them from the engine.
 func TestEachNameIsRefreshedByItself(t *testing.T) {
 	log := &logtest.Log{}
 	h := newHouse(t, apply.WithLog(slog.New(slog.NewTextHandler(log, nil))))
@@ -324,7 +324,7 @@ func TestEachNameIsRefreshedByItself(t *testing.T) {
 
 func TestMoreFarmsThanNumbersAreRefused(t *testing.T) {
 	h := newHouse(t)
-	h.must(add(shop("a", 8080))) // whose number is not free before it is gone
+	h.must(add(shop("a", 8080))) // its number stays reserved until it is deleted
 	_, err := h.Change(context.Background(), root, "", 0, func(c *farm.Config) error {
 		c.Farms = nil
 		for i := range farm.MaxFarmID {
@@ -339,7 +339,7 @@ func TestMoreFarmsThanNumbersAreRefused(t *testing.T) {
 	}
 }
 
-// More names than are asked for at once are asked for all the same.
+// More names than resolveAtOnce are resolved.
 func TestManyNamesAreResolved(t *testing.T) {
 	h := newHouse(t)
 	f := shop("a", 8080)
@@ -421,7 +421,7 @@ func TestAnAddressAmongSeveralStays(t *testing.T) {
 	if n, err := h.RefreshNames(context.Background()); n != 0 || err != nil {
 		t.Errorf("%d addresses changed (%v), though the known one is still there", n, err)
 	}
-	h.name("local.example", "fe80::1%eth0,2001:db8::7") // an address of one link leads nowhere from here
+	h.name("local.example", "fe80::1%eth0,2001:db8::7") // a link-local address of an interface is not usable
 	six := named("local.example")
 	six.Name, six.VIP = "six", netip.MustParseAddr("::1")
 	if r := h.must(add(six)); r.Config.Farm("six").HTTP.Services[0].Backends[0].Addr != netip.MustParseAddr("2001:db8::7") {

@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// publish asks the engines once. A caller who went away does not cancel it: the
-// engines may have taken the configuration already.
+// publish publishes cfg once. Cancelling ctx does not stop it, as the engines may already have
+// the configuration.
 func (a *Applier) publish(ctx context.Context, cfg *farm.Config) (Outcome, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.timeout)
 	defer cancel()
@@ -27,8 +27,7 @@ func (a *Applier) publish(ctx context.Context, cfg *farm.Config) (Outcome, error
 	return out, fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// check refuses a change beforehand if that is possible: what was never in force
-// has ended no connection.
+// check refuses a change before the publication if possible, so that it ends no connections.
 func (a *Applier) check(ctx context.Context, old, cfg *farm.Config) error {
 	c, able := a.pub.(Checker)
 	if !able {
@@ -38,12 +37,12 @@ func (a *Applier) check(ctx context.Context, old, cfg *farm.Config) error {
 	defer cancel()
 	err := c.Check(ctx, a.usable.Of(cfg), func(out Outcome) error { return a.judge(old, cfg, out) })
 	if ctx.Err() != nil {
-		return nil // the publication will tell
+		return nil // the publication reports it
 	}
 	return err
 }
 
-// acknowledged remembers that the current configuration is in force.
+// acknowledged records that the current configuration is in force.
 func (a *Applier) acknowledged(out Outcome) {
 	problems := out.FarmErrors
 	if problems == nil {
@@ -56,9 +55,9 @@ func (a *Applier) acknowledged(out Outcome) {
 	a.inSync.Store(true)
 }
 
-// restore publishes the old configuration again after a change failed for
-// cause, which it returns: also after a rejection, because netd may have opened
-// what the engine then did not want.
+// restore publishes the old configuration after a change failed for cause, and returns cause.
+// It also does so after a refusal, because netd may have opened sockets that the engine
+// refused.
 func (a *Applier) restore(ctx context.Context, old *farm.Config, cause error) error {
 	out, err := a.publish(ctx, old)
 	if err != nil {
@@ -69,10 +68,9 @@ func (a *Applier) restore(ctx context.Context, old *farm.Config, cause error) er
 	return cause
 }
 
-// judge refuses a publication in which a farm that was changed does not run:
-// whoever starts or creates a farm wants to know that its port is taken. A
-// farm nobody touched, or one whose problem is older than this change, does
-// not stop the change, nor does one whose address this machine does not have now.
+// judge refuses a publication in which a changed farm does not run: a user who starts or
+// creates a farm must know that its port is in use. Unchanged farms, older problems and missing
+// addresses do not block the change.
 func (a *Applier) judge(old, cfg *farm.Config, out Outcome) error {
 	if len(out.FarmErrors) == 0 {
 		return nil
@@ -105,14 +103,14 @@ func (a *Applier) judge(old, cfg *farm.Config, out Outcome) error {
 	return &Refused{Reason: reason, Farms: bad}
 }
 
-// sameListener reports whether what lets clients reach a farm did not change.
+// sameListener reports whether the addresses and ports of a farm are unchanged.
 func sameListener(a, b *farm.Farm) bool {
 	return a.VIP == b.VIP && a.PortsText() == b.PortsText() && a.Stopped == b.Stopped && a.SettingsProfile() == b.SettingsProfile() && a.Reach() == b.Reach()
 }
 
-// Republish publishes the current configuration again: at start, after an
-// engine or netd came back, and while InSync is false. Host names keep their
-// last known addresses, so that traffic never waits for a name server.
+// Republish publishes the current configuration again: at start, after a restart of an engine
+// or netd, and while InSync is false. Host names keep their last addresses, so that traffic
+// does not depend on a name server.
 func (a *Applier) Republish(ctx context.Context) (Outcome, error) {
 	if err := a.lock(ctx); err != nil {
 		return Outcome{}, err
@@ -121,9 +119,8 @@ func (a *Applier) Republish(ctx context.Context) (Outcome, error) {
 	return a.republish(ctx, a.now.Load().cfg)
 }
 
-// CheckCurrent checks the configuration in force, so that the next change has to check only
-// what it changes: a zone of a million records takes a second. It does not wait for changes,
-// nor do they wait for it.
+// CheckCurrent checks the configuration in force, so that the next change checks only its own
+// differences: a zone with a million records takes a second. It runs concurrently with changes.
 func (a *Applier) CheckCurrent() { _, _ = a.checked.Config(a.now.Load().cfg) }
 
 func (a *Applier) republish(ctx context.Context, cfg *farm.Config) (Outcome, error) {
@@ -136,11 +133,10 @@ func (a *Applier) republish(ctx context.Context, cfg *farm.Config) (Outcome, err
 	return out, nil
 }
 
-// Restart closes and opens the listener of a farm again; a stopped farm is
-// started, which is a revision. It ends the connections of layer 4 at once,
-// whatever grace a stop would give them: with a grace they would never end,
-// because the farm runs again. Exchanges of http farms that are under way finish.
-// ErrNotFound when there is no such farm.
+// Restart closes and reopens the listener of a farm; a stopped farm is started, which writes a
+// revision. Connections of layer 4 end at once despite a stop grace: with it they would never
+// end because the farm runs again. Running exchanges of http farms finish. It returns
+// ErrNotFound if the farm does not exist.
 func (a *Applier) Restart(ctx context.Context, by Author, name string) (Result, error) {
 	if d := DraftOf(ctx); d != nil {
 		return d.Restart(ctx, by, name)
@@ -167,7 +163,7 @@ func (a *Applier) Restart(ctx context.Context, by Author, name string) (Result, 
 	}
 	f.StopAtOnce()
 	if isDryRun(ctx) {
-		return Result{Config: without, Revision: now.rev}, ErrDryRun // what it carries ends
+		return Result{Config: without, Revision: now.rev}, ErrDryRun // a real restart ends its connections
 	}
 	if _, err := a.publish(ctx, without); err != nil {
 		return Result{}, a.restore(ctx, now.cfg, err)
@@ -182,7 +178,7 @@ func (a *Applier) Restart(ctx context.Context, by Author, name string) (Result, 
 	return Result{Config: now.cfg, Revision: now.rev, Unchanged: true, FarmErrors: out.FarmErrors, Absent: out.Absent}, nil
 }
 
-// warnAbsent says which farms a change has wait for their address.
+// warnAbsent returns warnings about the changed farms that wait for their address.
 func warnAbsent(old, cfg *farm.Config, out Outcome) (warnings []validate.Error) {
 	if len(out.Absent) == 0 {
 		return nil

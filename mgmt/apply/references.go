@@ -8,17 +8,15 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// References tells whether what a configuration only names is there:
-// certificates and authorities. *certs.Book is one.
+// References checks the certificates and authorities that a configuration names; *certs.Book
+// implements it.
 type References interface {
-	// Check returns *validate.Error for the first name in cfg that does not
-	// exist or cannot be used. What old names too is not judged again: one
-	// broken certificate must not stop every other change.
+	// Check returns a *validate.Error for the first missing or unusable name in cfg. Names that
+	// old also has are skipped: one broken certificate must not block all other changes.
 	Check(old, cfg *farm.Config) error
 }
 
-// WithReferences sets what knows the certificates a configuration names; the default
-// believes every name.
+// WithReferences sets the check of names of certificates; by default names are not checked.
 func WithReferences(r References) Option { return func(a *Applier) { a.references = r } }
 
 func (a *Applier) checkReferences(old, cfg *farm.Config) error {
@@ -28,23 +26,23 @@ func (a *Applier) checkReferences(old, cfg *farm.Config) error {
 	return a.references.Check(old, cfg)
 }
 
-// Renewal is a change of what the configuration names, as a certificate that
-// is replaced. It was prepared and is not in force yet.
+// Renewal is a prepared change of an object that the configuration names, e.g. a new
+// certificate.
 type Renewal struct {
-	// Farms are the IDs of the running farms it reaches; without any, nothing
-	// is published.
+	// Farms are the IDs of the running farms that use it; without any, the publication is
+	// skipped.
 	Farms []uint32
-	// Swap puts the new in the place publications take it from, Undo the old.
+	// Swap makes publications use the new object, Undo the old one.
 	Swap, Undo func()
-	// Keep makes the new last. When it fails, everything must be as it was.
+	// Keep persists the new object. If it fails, it must leave everything unchanged.
 	Keep func() error
 }
 
-// Renew carries out a Renewal like a change: published, acknowledged, kept, or
-// the old is published again. No revision is written, because the document
-// stays the same. prepare is called while no other change is written, with the
-// configuration in force, read-only; its error is returned as it is. What is
-// in use cannot change between prepare and Keep. Errors are those of Change.
+// Renew carries out a Renewal like a change: it is published, acknowledged and kept, or the old
+// state is published again. It writes no revision, as the document stays the same. prepare runs
+// under the write lock with the configuration in force, read-only; its error is returned
+// unchanged. The use of objects cannot change between prepare and Keep. It returns the same
+// errors as Change.
 func (a *Applier) Renew(ctx context.Context, prepare func(*farm.Config) (Renewal, error)) error {
 	if err := a.lock(ctx); err != nil {
 		return err
@@ -81,8 +79,7 @@ func (a *Applier) Renew(ctx context.Context, prepare func(*farm.Config) (Renewal
 	return nil
 }
 
-// judgeRenewal refuses a renewal after which one of its farms does not run
-// that did before.
+// judgeRenewal refuses a renewal if one of its farms ran before and does not run now.
 func (a *Applier) judgeRenewal(cfg *farm.Config, farms []uint32, out Outcome) error {
 	known := *a.problems.Load()
 	bad := map[uint32]string{}

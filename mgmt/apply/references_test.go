@@ -12,12 +12,12 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// shelf is what a configuration may name, and the content behind a name.
+// shelf holds the names that exist, and the content behind a name.
 type shelf struct {
 	has     []string
-	content string // swapped by renewals
+	content string // set by renewals
 	kept    string
-	full    error // what keeping fails with
+	full    error // error of Keep
 }
 
 func (s *shelf) Check(old, cfg *farm.Config) error {

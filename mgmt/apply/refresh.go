@@ -11,12 +11,11 @@ import (
 	"github.com/sluicelb/sluice/mgmt/resolve"
 )
 
-// RefreshNames brings what is known of host names into force, and removes parts
-// that left and have drained. A name that does not resolve keeps its addresses,
-// and so does one whose new ones would break a rule. No revision is written: the
-// document stays the same, but the store keeps the addresses for the next start.
-// It returns how many backends changed, came or went; on an error they are in
-// force only after the next publication.
+// RefreshNames puts new addresses of host names into force and removes parts that have drained.
+// A name keeps its addresses if it does not resolve or if the new ones would break a rule. No
+// revision is written, as the document stays the same, but the store keeps the addresses for
+// the next start. It returns the number of backends that changed, came or went. After an error
+// they are in force only after the next publication.
 func (a *Applier) RefreshNames(ctx context.Context) (changed int, err error) {
 	if len(NamesOf(a.now.Load().cfg)) == 0 {
 		return 0, nil
@@ -44,8 +43,8 @@ func (a *Applier) RefreshNames(ctx context.Context) (changed int, err error) {
 	return changed, err
 }
 
-// withNames is cfg with the addresses that are known now; cfg itself when these
-// are the same. When they break a rule together it is looked for the name that does.
+// withNames returns cfg with the addresses known now, or cfg itself if they are the same. If
+// they break a rule together, it applies each name separately and skips the bad ones.
 func (a *Applier) withNames(cfg *farm.Config) *farm.Config {
 	known := map[resolve.Question][]resolve.Target{}
 	for _, q := range NamesOf(cfg) {
@@ -71,8 +70,8 @@ func (a *Applier) withNames(cfg *farm.Config) *farm.Config {
 	return cfg
 }
 
-// refreshed is a copy of cfg in which the given names have these addresses, or
-// cfg when nothing changed. The error is the rule that would be broken.
+// refreshed returns a copy of cfg with these targets of names, or cfg itself if nothing
+// changed. The error is the rule that would be broken.
 func (a *Applier) refreshed(cfg *farm.Config, known map[resolve.Question][]resolve.Target) (*farm.Config, error) {
 	next := cfg.Clone()
 	for i := range next.Farms {
@@ -104,8 +103,8 @@ func (a *Applier) refreshed(cfg *farm.Config, known map[resolve.Question][]resol
 	return next, a.rules.Config(next)
 }
 
-// withdrawn reports whether a backend of a gslb farm stands for a name that has had no
-// address for so long that its last ones may belong to somebody else by now.
+// withdrawn reports whether the name of a gslb farm's backend has had no address for so long
+// that its last ones may belong to somebody else.
 func (a *Applier) withdrawn(f *farm.Farm, b *farm.Backend) bool {
 	if f.Carries() != farm.TrafficQueries {
 		return false
@@ -114,7 +113,7 @@ func (a *Applier) withdrawn(f *farm.Farm, b *farm.Backend) bool {
 	return known && state.Withdrawn
 }
 
-// notDrained leaves out the parts that left and of which nothing is left.
+// notDrained returns the parts that have not left or still have connections.
 func (a *Applier) notDrained(parts []farm.Backend) (out []farm.Backend) {
 	for _, b := range parts {
 		since, known := a.left[b.ID]
@@ -126,7 +125,7 @@ func (a *Applier) notDrained(parts []farm.Backend) (out []farm.Backend) {
 	return out
 }
 
-// noteLeft remembers since when parts of cfg have been draining.
+// noteLeft records since when parts of cfg have been draining.
 func (a *Applier) noteLeft(cfg *farm.Config) {
 	before := a.left
 	a.left = map[uint32]time.Time{}
@@ -140,7 +139,7 @@ func (a *Applier) noteLeft(cfg *farm.Config) {
 	}
 }
 
-// refuseName says, once, that addresses of a name are not taken.
+// refuseName logs once that the addresses of a name are not used.
 func (a *Applier) refuseName(q resolve.Question, err error) {
 	if a.badNames[q] == err.Error() {
 		return
@@ -149,7 +148,7 @@ func (a *Applier) refuseName(q resolve.Question, err error) {
 	a.log.Warn("addresses of a name are not used, those before are kept", "name", q.Name, "reason", err)
 }
 
-// different counts the backends that are not the same in both.
+// different counts the backends that differ between both.
 func different(old, cfg *farm.Config) (n int) {
 	before := map[uint32]farm.Backend{}
 	for p := range backends(old) {

@@ -8,23 +8,22 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// Restoration replaces the configuration together with what it names and with what
-// lies beside it.
+// Restoration replaces the configuration together with the objects it names and other state in
+// the store.
 type Restoration struct {
-	// Config has no IDs; it is not changed.
+	// Config has no IDs and stays unmodified.
 	Config *farm.Config
-	// Swap puts certificates and the like in the place publications take them from,
-	// Undo the old ones, also a second time.
+	// Swap makes publications use the new certificates and the like, Undo the old ones. Undo
+	// may be called twice.
 	Swap, Undo func()
-	// Keep makes all of it last, with cfg as the next revision. When it fails,
-	// everything must be as it was.
+	// Keep persists everything, with cfg as the next revision. If it fails, it must leave
+	// everything unchanged.
 	Keep func(cfg *farm.Config, meta store.Meta) (store.Revision, error)
 }
 
-// Restore carries out a Restoration as one change: checked, published, acknowledged and
-// kept, or everything is as it was. It is a revision even if the document stays the
-// same. With DryRun it ends before anything is
-// published. Errors are those of Change.
+// Restore carries out a Restoration as one change: it is checked, published, acknowledged and
+// kept, or nothing changes. It writes a revision even if the document stays the same. With
+// DryRun it stops before the publication. It returns the same errors as Change.
 func (a *Applier) Restore(ctx context.Context, by Author, comment string, r Restoration) (result Result, err error) {
 	if err := checkComment(comment); err != nil {
 		return Result{}, err

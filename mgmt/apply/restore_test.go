@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// restoring is a restoration and what becomes of it.
+// restoring is a Restoration that records its steps.
 type restoring struct {
 	apply.Restoration
 	steps []string
@@ -53,7 +53,7 @@ func TestARestorationIsOneRevision(t *testing.T) {
 	if text(t, h.pub.InForce()) != text(t, now) {
 		t.Error("another configuration is in force")
 	}
-	// The document may be what it was; what it names is not.
+	// The document may be equal while the objects it names differ.
 	published := h.pub.Published()
 	r = h.restoring(shop("a", 8080), shop("b", 8090))
 	if got, err = h.Restore(t.Context(), root, "again", r.Restoration); err != nil || got.Revision.Number != 3 || h.pub.Published() != published+1 {

@@ -9,18 +9,18 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Secrets seals what the settings of the machine need to have again as it was;
-// *certs.Book is one.
+// Secrets seals secrets in the settings of the machine, which must be readable again;
+// *certs.Book implements it.
 type Secrets interface {
 	SealSecret(purpose string, plain []byte) ([]byte, error)
 	OpenSecret(purpose string, sealed []byte) ([]byte, error)
 }
 
-// WithSecrets sets what seals secrets; without it they are refused.
+// WithSecrets sets the Secrets; without them, secrets are refused.
 func WithSecrets(s Secrets) Option { return func(a *Applier) { a.secrets = s } }
 
-// sealSecrets leaves nothing in cfg that others could read. One that is the same as
-// before stays as it is, so that the document does, too.
+// sealSecrets seals all plain secrets in cfg. An unchanged secret keeps its seal, so that the
+// document does not change.
 func (a *Applier) sealSecrets(old, cfg *farm.System) error {
 	before := old.Secrets()
 	for i, secret := range cfg.Secrets() {
@@ -39,7 +39,8 @@ func (a *Applier) sealSecrets(old, cfg *farm.System) error {
 
 var errForeignSecret = errors.New("was sealed by another appliance, or for something else, and cannot be read here: send the secret itself")
 
-// sealed is a secret sealed: one of those before, if it is the same.
+// sealed returns the sealed form of secret: one of before if the content is equal, else a new
+// one.
 func (a *Applier) sealed(purpose string, before []farm.Secret, secret farm.Secret) (farm.Secret, error) {
 	if a.secrets == nil {
 		return "", errors.New("cannot be kept: there is nothing to seal it with")
@@ -57,7 +58,7 @@ func (a *Applier) sealed(purpose string, before []farm.Secret, secret farm.Secre
 		}
 	}
 	if plain != string(secret) {
-		return secret, nil // sealed here, earlier
+		return secret, nil // sealed here earlier
 	}
 	b, err := a.secrets.SealSecret(purpose, []byte(plain))
 	if err != nil {
@@ -66,8 +67,8 @@ func (a *Applier) sealed(purpose string, before []farm.Secret, secret farm.Secre
 	return farm.NewSealedSecret(base64.RawURLEncoding.EncodeToString(b)), nil
 }
 
-// Reveal opens a secret of the settings of the machine. One that is not sealed is
-// the default of its field, which everybody knows.
+// Reveal opens a secret of the settings of the machine. An unsealed one is the public default
+// of its field.
 func Reveal(s Secrets, purpose string, secret farm.Secret) (string, error) {
 	text, is := secret.Sealed()
 	if !is {

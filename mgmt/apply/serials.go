@@ -7,18 +7,18 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Secondaries take a zone only with a newer serial (RFC 1982). So serials never decrease: a new
-// zone begins with the time, in seconds since 1970, and one that was there before, in another
-// farm or deleted, goes on behind its last serial.
+// Secondaries only accept a zone with a newer serial (RFC 1982), so serials never decrease. The
+// serial of a new zone is the time in seconds since 1970. A zone that existed before, in
+// another farm or deleted, continues after its last serial.
 
-// serialSetting is where the serials of deleted zones are kept.
+// serialSetting is the setting that stores the serials of deleted zones.
 const serialSetting = "zones.serials"
 
-// firstSerial is that of a zone that was never there.
+// firstSerial returns the serial of a zone that never existed before.
 func (a *Applier) firstSerial() uint32 { return uint32(a.clock().Unix()) }
 
-// giveNumbers gives backends and records the numbers they are called by, and zones
-// their serials. old is the configuration before.
+// giveNumbers gives numbers to backends and records, and serials to zones. old is the previous
+// configuration.
 func (a *Applier) giveNumbers(old, cfg *farm.Config) {
 	zones := map[uint32]*farm.GSLB{}
 	for i := range old.Farms {
@@ -43,7 +43,7 @@ func (a *Applier) giveNumbers(old, cfg *farm.Config) {
 	}
 }
 
-// goOn has zones that are new in a farm go on behind the last serial they had.
+// goOn makes zones that are new in a farm continue after their last serial.
 func (a *Applier) goOn(old *farm.Config, g, before *farm.GSLB) {
 	var last map[string]uint32
 	there := zonesNamed(before)
@@ -61,7 +61,7 @@ func (a *Applier) goOn(old *farm.Config, g, before *farm.GSLB) {
 	}
 }
 
-// zonesNamed are the zones of settings, which may be nil, by their names.
+// zonesNamed returns the zones of g by name; g may be nil.
 func zonesNamed(g *farm.GSLB) map[string]*farm.Zone {
 	if g == nil {
 		return nil
@@ -73,7 +73,7 @@ func zonesNamed(g *farm.GSLB) map[string]*farm.Zone {
 	return out
 }
 
-// lastSerials are those of the zones of a configuration, and of deleted ones.
+// lastSerials returns the last serials of the zones of cfg and of deleted ones, by zone.
 func (a *Applier) lastSerials(cfg *farm.Config) map[string]uint32 {
 	out := a.deletedSerials()
 	for i := range cfg.Farms {
@@ -102,8 +102,8 @@ func (a *Applier) deletedSerials() map[string]uint32 {
 	return out
 }
 
-// keepSerials keeps the serials of zones that a change deleted, as long as those of new zones
-// are not newer.
+// keepSerials stores the serials of zones that a change deleted, as long as the serials of new
+// zones are not newer.
 func (a *Applier) keepSerials(old, cfg *farm.Config) {
 	kept := a.deletedSerials()
 	next := maps.Clone(kept)
@@ -140,7 +140,7 @@ func (a *Applier) keepSerials(old, cfg *farm.Config) {
 	}
 }
 
-// shares reports whether a configuration has the same zones of a farm.
+// shares reports whether cfg shares the zones of a farm.
 func shares(cfg *farm.Config, f *farm.Farm) bool {
 	is := farmAt(cfg, f.ID)
 	return is != nil && is.Zones() == f.Zones()

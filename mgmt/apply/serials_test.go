@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/document"
 )
 
-// A serial begins with the time and never decreases, whatever becomes of its zone.
+// A serial starts with the time and never decreases, even if its zone is deleted or moved.
 func TestSerialsNeverDecrease(t *testing.T) {
 	const begin = 1_800_000_000
 	now := time.Unix(begin, 0)

@@ -8,10 +8,10 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// share gives cfg the farms of old that an edit left as they were, in the place of
-// copies of them. Whoever works on a configuration knows those again by where they lie
-// (farm.Farm is comparable), so that a change costs as much as what it changes: rules,
-// documents, snapshots, revisions. Neither may be changed any more.
+// share replaces the unchanged farms of cfg with the same farms of old. Other code recognises
+// an unchanged farm by its pointers (farm.Farm is comparable), so that the cost of rules,
+// documents, snapshots and revisions depends only on the changed farms. Afterwards neither
+// configuration may be modified.
 func share(old, cfg *farm.Config) {
 	before := make(map[uint32]*farm.Farm, len(old.Farms))
 	for i := range old.Farms {
@@ -25,16 +25,16 @@ func share(old, cfg *farm.Config) {
 	}
 }
 
-// apart are the farms of both that the other does not have: a change asks for the names
-// of no other.
+// apart returns the farms of each configuration that the other does not have; only these have
+// names to resolve.
 func apart(old, cfg *farm.Config) (was, is *farm.Config) {
 	gone, came := farm.Apart(old.Farms, cfg.Farms)
 	return &farm.Config{Farms: gone}, &farm.Config{Farms: came}
 }
 
-// equal is reflect.DeepEqual of two farms. Most of what a farm is are backends, and nearly
-// all of these are as they were: they are compared first, as what they are, which takes a
-// tenth of the time. What reflect.DeepEqual finds at the same place it does not look into.
+// equal is a faster reflect.DeepEqual of two farms. Backends are most of a farm and usually
+// unchanged, so they are compared first by their own method, in a tenth of the time. Then
+// reflect.DeepEqual skips them because they are the same slices.
 func equal(was, f *farm.Farm) bool {
 	before, now := was.Groups(), f.Groups()
 	if len(before) != len(now) {
@@ -69,8 +69,8 @@ func sameBackends(before, now []farm.Backend) bool {
 	return true
 }
 
-// complete reports whether nothing is left to be given to a farm: it and all in it have
-// their IDs, and no backend has a name, whose addresses come and go.
+// complete reports whether a farm is final: all objects have IDs, and no backend has a host
+// name, whose addresses may change.
 func complete(f *farm.Farm) bool {
 	if f.ID == 0 {
 		return false
@@ -89,8 +89,8 @@ func complete(f *farm.Farm) bool {
 	return true
 }
 
-// settled reports whether a change of another farm leaves all of a farm unchanged. Keys of
-// zones are created and retired at every change.
+// settled reports whether a change of another farm cannot change this one. Keys of zones are
+// created and retired at every change.
 func settled(f *farm.Farm) bool {
 	if g := f.Zones(); g != nil && slices.ContainsFunc(g.Zones, func(z farm.Zone) bool { return z.Signing != "" || len(z.Keys) > 0 }) {
 		return false
@@ -98,9 +98,8 @@ func settled(f *farm.Farm) bool {
 	return complete(f)
 }
 
-// unshared returns the positions of cfg's farms that are new or changed since old.
-// Farms that are shared have all their numbers, and no parts. Beside itself none of a
-// configuration is shared.
+// unshared returns the positions of the farms of cfg that are new or changed since old. Shared
+// farms have all their numbers and no parts. If old is cfg, it returns all positions.
 func unshared(old, cfg *farm.Config) (positions []int) {
 	var before []farm.Farm
 	if old != cfg {
@@ -114,14 +113,14 @@ func unshared(old, cfg *farm.Config) (positions []int) {
 	return positions
 }
 
-// settledFarms remembers which farms of a configuration are settled: most of those of the
-// next one are the same.
+// settledFarms caches which farms of a configuration are settled; most are the same in the
+// next.
 type settledFarms struct {
 	farms []farm.Farm
 	are   []bool
 }
 
-// of returns for each farm of cfg, which nobody changes, whether it is settled.
+// of returns for each farm of cfg whether it is settled. cfg must not be modified afterwards.
 func (s *settledFarms) of(cfg *farm.Config) []bool {
 	are := make([]bool, len(cfg.Farms))
 	for i, at := range farm.Align(s.farms, cfg.Farms) {

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// A farm to which something is given yet is written, so nobody else may have it.
+// A farm that is not final will still be written, so it must not be shared.
 func TestAFarmIsSharedOnceNothingIsLeftToBeGivenToIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		lacks  func(f *farm.Farm, s *farm.Service, b *farm.Backend)

@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// What is not changed is shared with the configuration before, and so is what was found
-// out about it; what may still be written is not.
+// Unchanged farms are shared with the previous configuration, including cached results; farms
+// that may still be written are not.
 func TestAChangeSharesTheFarmsItLeavesAsTheyAre(t *testing.T) {
 	h := newHouse(t)
 	h.name("app.example", "127.0.0.9")
@@ -35,8 +35,8 @@ func TestAChangeSharesTheFarmsItLeavesAsTheyAre(t *testing.T) {
 	}
 }
 
-// A copy of a farm that comes first has the number of the original, which is given
-// another one: not in the configuration that is in force.
+// A copy before the original has its IDs and gets new ones, without an effect on the
+// configuration in force.
 func TestACopyTakesNothingFromTheConfigurationInForce(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("one", 81)))
@@ -57,8 +57,8 @@ func TestACopyTakesNothingFromTheConfigurationInForce(t *testing.T) {
 	}
 }
 
-// A change of one farm copies that one, and what something is given to without being
-// asked: addresses of names, keys of zones.
+// ChangeFarm copies the farm, and those that may change automatically: by addresses of names
+// and keys of zones.
 func TestAChangeOfOneFarmCopiesNoOther(t *testing.T) {
 	h := newHouse(t, apply.WithSecrets(newSalted("here")))
 	h.name("app.example", "127.0.0.9")

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// oneFarm returns a change at random of the farm of that name, which may break rules.
+// oneFarm returns a random change of the named farm, which may break rules.
 func oneFarm(random *rand.Rand, name string) func(cfg *farm.Config) error {
 	kind, n := random.IntN(10), random.IntN(9)
 	return func(cfg *farm.Config) error {
@@ -27,7 +27,7 @@ func oneFarm(random *rand.Rand, name string) func(cfg *farm.Config) error {
 		case 1:
 			f.Name += "x"
 		case 2:
-			f.VPort = uint16(100 + n) // another farm may have it
+			f.VPort = uint16(100 + n) // possibly the port of another farm
 		case 3:
 			f.Stopped = !f.Stopped
 		case 4:
@@ -37,9 +37,9 @@ func oneFarm(random *rand.Rand, name string) func(cfg *farm.Config) error {
 		case 5:
 			s.Backends = s.Backends[:len(s.Backends)-min(1, len(s.Backends)-1)]
 		case 6:
-			s.Backends[0].Priority = uint8(n) // some make a warning
+			s.Backends[0].Priority = uint8(n) // some values cause a warning
 		case 7:
-			twin := f.Clone() // with the numbers of the original
+			twin := f.Clone() // with the IDs of the original
 			twin.Name, twin.VPort = name+"-twin", uint16(200+n)
 			cfg.Farms = append(cfg.Farms, twin)
 		case 8:
@@ -51,8 +51,7 @@ func oneFarm(random *rand.Rand, name string) func(cfg *farm.Config) error {
 	}
 }
 
-// A change that copies one farm ends as one that copies all: in the same configuration, with
-// the same numbers, warnings and refusals.
+// ChangeFarm and Change have the same result: configuration, IDs, warnings and refusals.
 func TestAChangeOfOneFarmIsAChangeOfTheWhole(t *testing.T) {
 	one, whole := newHouse(t), newHouse(t)
 	one.name("app.example", "127.0.0.9")

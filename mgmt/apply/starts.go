@@ -9,13 +9,12 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// A start that is refused leaves the farm as it was: stopped, without a
-// problem. Who asked for it is told why; who looks later at a farm that is down
-// would not know. So the reason is remembered until the farm starts, gets
-// another address or is gone. It is not stored: what refused a start may have
-// ended with the process that was asked.
+// A refused start leaves the farm stopped and without a problem. The caller gets the reason,
+// but a later reader of the farm's state would not see it. So the reason is kept until the farm
+// starts, gets another address or is deleted. It is not stored, because the cause may end with
+// the process.
 
-// refusedStart is why a farm could not be started, and the address it had.
+// refusedStart is the reason why a farm could not be started, and its address at that time.
 type refusedStart struct {
 	addr   string
 	reason string
@@ -23,8 +22,8 @@ type refusedStart struct {
 
 func address(f *farm.Farm) string { return f.VIP.String() + " " + f.PortsText() }
 
-// RefusedStarts returns why the last start of farms that are stopped was
-// refused, by farm ID. It never waits.
+// RefusedStarts returns the reasons why the last start of stopped farms was refused, by farm
+// ID. It never blocks.
 func (a *Applier) RefusedStarts() map[uint32]string {
 	reasons := map[uint32]string{}
 	for id, r := range *a.refused.Load() {
@@ -33,11 +32,11 @@ func (a *Applier) RefusedStarts() map[uint32]string {
 	return reasons
 }
 
-// starts are the stopped farms a change would start.
+// starts are the stopped farms that a change starts.
 type starts struct {
 	ids []uint32
-	// alone: the change is the start of one farm and nothing else, so whatever
-	// stands in its way stands in the way of the start.
+	// alone means that the change is only the start of one farm, so any error is the reason of
+	// its refused start.
 	alone bool
 }
 
@@ -63,8 +62,7 @@ func startsOf(old, cfg *farm.Config) starts {
 	return s
 }
 
-// reason says why the farm was not started; empty when it was not tried, or
-// something else was the cause.
+// reason returns why the farm was not started, or "" if that was not the cause of err.
 func (s starts) reason(id uint32, err error) string {
 	if err == nil || !slices.Contains(s.ids, id) {
 		return ""
@@ -79,8 +77,8 @@ func (s starts) reason(id uint32, err error) string {
 	return ""
 }
 
-// remember notes what became of the starts of a change and forgets what no
-// longer matters. The turn to write is the caller's.
+// remember records the refused starts of a change and removes those that no longer apply. The
+// caller holds the turn to write.
 func (a *Applier) remember(tried starts, err error) {
 	known, kept := *a.refused.Load(), map[uint32]refusedStart{}
 	cfg := a.now.Load().cfg

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// stopped adds a farm that is stopped.
+// stopped adds a stopped farm.
 func stopped(name string, port uint16) func(*farm.Config) error {
 	f := shop(name, port)
 	f.Stopped = true
@@ -26,7 +26,7 @@ func started(names ...string) func(*farm.Config) error {
 	}
 }
 
-// rejections are the farms whose last start was refused, by name.
+// rejections returns the reasons of refused starts by farm name.
 func (h *house) rejections() map[string]string {
 	byName := map[string]string{}
 	cfg, _ := h.Current()

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// Who wants to know hears of what is in force and stored, and of nothing else.
+// The callback of WithTold runs only for changes in force and stored.
 func TestChangesThatAreInForceAreTold(t *testing.T) {
 	var heard []string
 	h := newHouse(t, apply.WithTold(func(old, now *farm.Config, rev store.Revision) {

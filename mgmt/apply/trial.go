@@ -12,37 +12,36 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// LeastTrial and MostTrial bound how long a change may wait.
+// LeastTrial and MostTrial limit the time until a trial ends.
 const (
 	LeastTrial = time.Second
 	MostTrial  = 24 * time.Hour
 )
 
-// Trial is what a change asks for that is to go back by itself.
+// Trial configures a change that is reverted automatically.
 type Trial struct {
-	// Wait is how long it stays without being confirmed.
+	// Wait is the time after which it is reverted unless confirmed.
 	Wait time.Duration
-	// Guard returns what is to be kept of the guard that watches it, as JSON, or why
-	// it cannot be watched. It is asked before the change is carried out, with the
-	// farms it touches; those that are new have an ID unless it is a dry run. nil:
-	// somebody confirms it.
+	// Guard returns the JSON state of the guard that watches the change, or the reason why it
+	// cannot watch it. It runs before the change, with the names of the changed farms; new
+	// farms have an ID unless it is a dry run. nil means that a user must confirm.
 	Guard func(cfg *farm.Config, touched []string) (json.RawMessage, error)
 }
 
 type trialKey struct{}
 
-// OnTrial makes changes with this context go back by themselves.
+// OnTrial returns a context whose changes are reverted unless confirmed.
 func OnTrial(ctx context.Context, t Trial) context.Context {
 	return context.WithValue(ctx, trialKey{}, t)
 }
 
 func onTrial(ctx context.Context) bool { return ctx.Value(trialKey{}) != nil }
 
-// trialOf is the pending change a change would become, without its revision; nil
-// when it does not go back by itself.
+// trialOf returns the Pending that a change becomes, without its revision, or nil if ctx has no
+// trial.
 func (a *Applier) trialOf(ctx context.Context, by Author, comment string, old *state, cfg *farm.Config) (*Pending, error) {
 	t, asked := ctx.Value(trialKey{}).(Trial)
-	if !asked || a.pending.Load() != nil { // with one, this is the way back
+	if !asked || a.pending.Load() != nil { // while one is pending, this change reverts it
 		return nil, nil
 	}
 	if t.Wait < LeastTrial || t.Wait > MostTrial {
@@ -57,7 +56,7 @@ func (a *Applier) trialOf(ctx context.Context, by Author, comment string, old *s
 	return p, err
 }
 
-// touchedBy names the farms of cfg that are new or others than in old.
+// touchedBy returns the names of the farms of cfg that are new or changed.
 func touchedBy(old, cfg *farm.Config) []string {
 	out := []string{}
 	for i := range cfg.Farms {

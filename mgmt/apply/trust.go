@@ -14,21 +14,22 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// A resolver that validates rejects a zone that is not signed by a key that the DS records of
-// its parent zone name. A change that leads to that is refused unless it is forced.
+// A validating resolver rejects a zone that is not signed by a key in the DS records of its
+// parent zone. A change with that effect is refused unless it is forced.
 
-// WithDelegation sets what asks the servers of the zone above a zone for its DS records;
-// without it nobody is asked.
+// WithDelegation sets a function that queries the servers of a zone's parent for its DS
+// records; without it there are no queries.
 func WithDelegation(ask func(ctx context.Context, zone string) (resolve.Delegation, error)) Option {
 	return func(a *Applier) { a.delegation = ask }
 }
 
 type forced struct{}
 
-// Force makes changes with this context happen although resolvers may reject a zone afterwards.
+// Force returns a context whose changes are applied even if resolvers may reject a zone
+// afterwards.
 func Force(ctx context.Context) context.Context { return context.WithValue(ctx, forced{}, true) }
 
-// Forceable is the refusal of a change that happens if it is forced.
+// Forceable is the refusal of a change that Force permits.
 type Forceable struct{ Reason error }
 
 // Error returns the reason.
@@ -39,17 +40,17 @@ func (e *Forceable) Unwrap() error { return e.Reason }
 
 func isForced(ctx context.Context) bool { return ctx.Value(forced{}) != nil }
 
-// resigned is a signed zone that a change deletes, unsigns, or whose keys it changes.
+// resigned is a signed zone that a change deletes or unsigns, or whose keys it changes.
 type resigned struct {
 	farm string
 	was  *farm.Zone
-	// is is the zone after the change, nil when it is gone; in are the settings of its farm
-	// then, nil when that has no zones.
+	// is is the zone after the change, nil if deleted; in are the settings of its farm
+	// afterwards, nil if that has no zones.
 	is *farm.Zone
 	in *farm.GSLB
 }
 
-// signer is the key that signs after the change, nil when nothing does.
+// signer returns the key that signs after the change, nil if none does.
 func (r *resigned) signer() *farm.ZoneKey {
 	if r.is == nil || r.is.Signing == "" {
 		return nil
@@ -69,8 +70,8 @@ func (r *resigned) refused(format string, args ...any) error {
 		Message: what + fmt.Sprintf(format, args...) + " (--force, or force=true in the API, does it nevertheless)"}}
 }
 
-// guardTrust refuses a change after which resolvers may reject a zone. Warnings are about
-// zones whose parent could not be asked.
+// guardTrust refuses a change after which resolvers may reject a zone. Warnings concern zones
+// whose parent could not be queried.
 func (a *Applier) guardTrust(ctx context.Context, old, cfg *farm.Config) ([]validate.Error, error) {
 	if isForced(ctx) {
 		return nil, nil
@@ -94,8 +95,8 @@ func (a *Applier) guardTrust(ctx context.Context, old, cfg *farm.Config) ([]vali
 	return a.trustedElsewhere(ctx, elsewhere)
 }
 
-// resignedOf are the zones of old that are signed, and of which a change does more than
-// change records.
+// resignedOf returns the signed zones of old that a change deletes or unsigns, or whose keys it
+// changes.
 func resignedOf(old, cfg *farm.Config) (out []resigned) {
 	for i := range old.Farms {
 		f := &old.Farms[i]
@@ -128,7 +129,8 @@ func resignedOf(old, cfg *farm.Config) (out []resigned) {
 	return out
 }
 
-// movedTo finds a zone in any farm.
+// movedTo returns the zone of that name in any farm and the settings of the farm, else nil and
+// in.
 func movedTo(cfg *farm.Config, zone string, in *farm.GSLB) (*farm.Zone, *farm.GSLB) {
 	for i := range cfg.Farms {
 		if g := cfg.Farms[i].Zones(); g != nil {
@@ -140,7 +142,7 @@ func movedTo(cfg *farm.Config, zone string, in *farm.GSLB) (*farm.Zone, *farm.GS
 	return nil, in
 }
 
-// keepsKeys refuses a change that deletes a key whose signatures resolvers may still hold.
+// keepsKeys refuses a change that deletes a key whose signatures resolvers may still cache.
 func (a *Applier) keepsKeys(r *resigned) error {
 	if r.signer() == nil {
 		return nil
@@ -162,15 +164,15 @@ func (a *Applier) keepsKeys(r *resigned) error {
 	return nil
 }
 
-// trustedInFarm refuses a change where a zone of the same farm, which is signed, has DS records
-// for the zone, or has just had them. It reports whether the parent zone is one of the farm.
+// trustedInFarm refuses a change if a signed zone of the same farm has DS records for the zone,
+// or had them until recently. It reports whether the parent zone belongs to the farm.
 func (a *Applier) trustedInFarm(r *resigned) (inFarm bool, err error) {
 	if r.in == nil {
 		return false, nil
 	}
 	parent := Above(r.in, r.was.Name)
 	if parent == nil || parent.Signing == "" {
-		return parent != nil, nil // nobody validates below a zone that is not signed
+		return parent != nil, nil // an unsigned parent zone has no chain of trust
 	}
 	now := a.clock()
 	if written := WrittenDS(parent, r.was.Name); len(written) > 0 {
@@ -191,7 +193,7 @@ func (a *Applier) trustedInFarm(r *resigned) (inFarm bool, err error) {
 	return true, nil
 }
 
-// trustedElsewhere asks the parent zones of all, at the same time.
+// trustedElsewhere queries the parent zones of all zones concurrently.
 func (a *Applier) trustedElsewhere(ctx context.Context, list []resigned) (warnings []validate.Error, err error) {
 	if a.delegation == nil || len(list) == 0 {
 		return nil, nil
@@ -221,8 +223,8 @@ func (a *Applier) trustedElsewhere(ctx context.Context, list []resigned) (warnin
 	return warnings, nil
 }
 
-// judge refuses a change where the parent zone has DS records, and none of them is for the
-// key that signs after it.
+// judge refuses a change if the parent zone has DS records, but none for the key that signs
+// afterwards.
 func (r *resigned) judge(above resolve.Delegation) error {
 	signer := r.signer()
 	if len(above.DS) == 0 || signer != nil && slices.ContainsFunc(above.DS, func(ds string) bool { return rdata.IsDS(r.was.Name, signer.Algorithm, signer.Public, ds) }) {

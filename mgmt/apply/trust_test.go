@@ -28,10 +28,10 @@ func (r *registry) ask(_ context.Context, zone string) (resolve.Delegation, erro
 	return resolve.Delegation{Parent: "com.", DS: r.ds, TTL: 2 * day}, r.fails
 }
 
-// dsOf is the DS record of a key of example.com.
+// dsOf returns the DS record of a key of example.com.
 func dsOf(k farm.ZoneKey) string { return rdata.KeyOf("example.com", k.Algorithm, k.Public).DS }
 
-// trustHouse is a signed house whose parent zone has the DS record of its key, and a clock.
+// trustHouse returns a signedHouse whose parent zone has the DS record of its key, and a clock.
 func trustHouse(t *testing.T) (h *house, parent *registry, now *time.Time) {
 	t.Helper()
 	parent, now = &registry{}, new(time.Unix(1_800_000_000, 0))
@@ -44,7 +44,8 @@ func (h *house) tries(ctx context.Context, edit func(*farm.Config)) (apply.Resul
 	return h.Change(apply.DryRun(ctx), root, "test", 0, func(c *farm.Config) error { edit(c); return nil })
 }
 
-// wantTrust wants a change to be refused for a reason, and to be possible when it is forced.
+// wantTrust fails unless an edit is refused with refusal ("": permitted), and permitted if
+// forced.
 func (h *house) wantTrust(what, refusal string, edit func(*farm.Config)) {
 	h.t.Helper()
 	_, err := h.tries(h.t.Context(), edit)
@@ -63,7 +64,7 @@ func unsign(c *farm.Config)     { zone(c).Signing = "" }
 func deleteZone(c *farm.Config) { c.Farms[0].Global.Zones = nil }
 func deleteFarm(c *farm.Config) { c.Farms = nil }
 
-// newKey gives the zone another key that signs, and none of before.
+// newKey replaces the keys of the zone with a new active one.
 func newKey(c *farm.Config) {
 	k, _ := apply.NewZoneKey(farm.SignEd25519, farm.KeyActive, time.Unix(1_800_000_000, 0))
 	zone(c).Keys = []farm.ZoneKey{k}
@@ -99,8 +100,8 @@ func TestAZoneWhoseKeyTheParentNamesStaysSigned(t *testing.T) {
 	}
 }
 
-// The next key signs only when the parent zone names it, and the one before stays as long as
-// somebody may hold what it signed, at the time to live of then.
+// The next key signs only once the parent zone has its DS record. The previous one stays as
+// long as its signatures may be cached, with the TTL of that time.
 func TestKeysChangeByTheLongestTimeToLiveThatIsHeld(t *testing.T) {
 	h, parent, now := trustHouse(t)
 	h.must(func(c *farm.Config) error { zone(c).TTL = 7 * 86400; return nil })
@@ -141,7 +142,7 @@ func TestKeysChangeByTheLongestTimeToLiveThatIsHeld(t *testing.T) {
 	again(1, "when none is")
 }
 
-// A zone above in the same farm has the DS record automatically, as long as the zone is signed.
+// A signed parent zone in the same farm has the DS record automatically.
 func TestAZoneBelowASignedOneOfTheFarmStaysSigned(t *testing.T) {
 	h, parent, now := trustHouse(t)
 	child := farm.NewZone("eu.example.com")

@@ -6,16 +6,16 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// versions holds, by farm ID, the revision that changed a farm last. It begins at the
-// revision in force when the Applier starts: which of the older ones changed a farm is
-// not known, so all of them count as older.
+// versions holds the last revision that changed each farm, by farm ID. It starts with the
+// revision in force at the start of the Applier; older changes of a farm are unknown and count
+// as that revision.
 type versions struct {
 	mu    sync.RWMutex
 	start uint64
 	of    map[uint32]uint64
 }
 
-// note records the farms that a revision added or changed, and forgets deleted ones.
+// note records the farms that a revision added or changed, and removes deleted ones.
 func (v *versions) note(old, now *farm.Config, revision uint64) {
 	was, is := apart(old, now)
 	if len(was.Farms) == 0 && len(is.Farms) == 0 {
@@ -39,13 +39,13 @@ func (v *versions) note(old, now *farm.Config, revision uint64) {
 	}
 }
 
-// last returns the revision that changed a farm last.
+// last returns the last revision that changed a farm.
 func (v *versions) last(id uint32) uint64 {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	return max(v.start, v.of[id])
 }
 
-// FarmRevision returns the number of the revision that changed a farm last. Changes
-// before the Applier started count as the revision in force at its start.
+// FarmRevision returns the number of the last revision that changed a farm. Changes before the
+// start of the Applier count as the revision in force at its start.
 func (a *Applier) FarmRevision(id uint32) uint64 { return a.versions.last(id) }

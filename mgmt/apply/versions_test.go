@@ -6,8 +6,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The revision of a farm is that of its own last change, also of a farm whose host names
-// keep it from being shared.
+// The revision of a farm is that of its own last change, even for a farm that is never shared
+// because of host names.
 func TestAFarmHasTheRevisionThatChangedItLast(t *testing.T) {
 	h := newHouse(t)
 	h.name("app.example", "127.0.0.9")

@@ -9,20 +9,20 @@ import (
 	"github.com/sluicelb/sluice/mgmt/document"
 )
 
-// wayBack is what a pending change changed. Going back merges three configurations: the
-// parts it touched are as they were before it, all others as they are by now. Of farms
-// that it touched, what was started, stopped or put into maintenance since stays so.
+// wayBack is the effect of a pending change. A revert merges three configurations: changed
+// parts return to their state before it, all others keep their current state. In changed farms,
+// later starts, stops and maintenance are kept.
 type wayBack struct {
 	revision    uint64
 	base, after *farm.Config
-	farms       map[uint32]bool // touched ones, by stable number
+	farms       map[uint32]bool // changed ones, by ID
 	names       map[string]bool // theirs, before and after
-	checks      map[string]bool // touched ones
-	// system and aliases: whether it touched the settings of the machine, and aliases.
+	checks      map[string]bool // changed ones
+	// system and aliases report whether it changed the settings of the machine, and aliases.
 	system, aliases bool
 }
 
-// wayBackOf reads what a pending change touched. The turn to write is the caller's.
+// wayBackOf loads the effect of a pending change. The caller holds the turn to write.
 func (a *Applier) wayBackOf(p *Pending) (*wayBack, error) {
 	if a.back != nil && a.back.revision == p.Revision {
 		return a.back, nil
@@ -80,7 +80,7 @@ func farmAt(cfg *farm.Config, id uint32) *farm.Farm {
 	return nil
 }
 
-// sameFarm compares what documents say of farms: addresses of host names come and go.
+// sameFarm compares the documents of farms, without the addresses of host names.
 func sameFarm(a, b *farm.Farm) bool {
 	return *a == *b || reflect.DeepEqual(a, b) || document.Diff(&farm.Config{Farms: []farm.Farm{*a}}, &farm.Config{Farms: []farm.Farm{*b}}) == ""
 }
@@ -93,8 +93,8 @@ func sameCheck(a, b *farm.Config, name string) bool {
 	return reflect.DeepEqual(a.Checks[was], b.Checks[is])
 }
 
-// blocks reports whether a change of other parts, from now to cfg, has to wait: it changes
-// a part that the pending change touched, by more than a start, a stop or maintenance.
+// blocks reports whether a change from now to cfg must wait: it changes a part that the pending
+// change touched, by more than a start, a stop or maintenance.
 func (w *wayBack) blocks(now, cfg *farm.Config) bool {
 	for name := range w.names {
 		was, is := now.Farm(name), cfg.Farm(name)
@@ -110,8 +110,7 @@ func (w *wayBack) blocks(now, cfg *farm.Config) bool {
 	return w.system && !sameSystem(now, cfg) || w.aliases && !sameAliases(now, cfg)
 }
 
-// onlyOperated reports whether a farm is the same but for what operators start, stop and
-// put into maintenance.
+// onlyOperated reports whether a farm differs only by starts, stops and maintenance.
 func onlyOperated(was, is *farm.Farm) bool {
 	if was.ID != is.ID {
 		return false
@@ -141,7 +140,7 @@ func maintenanceOf(f *farm.Farm) map[uint32]farm.Maintenance {
 	return out
 }
 
-// merged is the configuration without the pending change.
+// merged returns now without the pending change.
 func (w *wayBack) merged(now *farm.Config) *farm.Config {
 	next := now.Clone()
 	known := farm.IDSet{}
@@ -174,7 +173,8 @@ func (w *wayBack) merged(now *farm.Config) *farm.Config {
 	return next
 }
 
-// operated is a farm as it was before the pending change, with what operators did since.
+// operated returns a farm from before the pending change, with the later starts, stops and
+// maintenance.
 func (w *wayBack) operated(f, now *farm.Farm) farm.Farm {
 	out, after := f.Clone(), farmAt(w.after, f.ID)
 	if now == nil || after == nil {

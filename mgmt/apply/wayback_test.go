@@ -15,15 +15,15 @@ func backend(c *farm.Config, name string, at int) *farm.Backend {
 	return &c.Farm(name).HTTP.Services[0].Backends[at]
 }
 
-// twoBackends is a farm with two.
+// twoBackends returns a farm with two backends.
 func twoBackends(name string, vport uint16) farm.Farm {
 	f := shop(name, vport)
 	f.HTTP.Services[0].Backends = append(f.HTTP.Services[0].Backends, farm.Backend{Host: "127.0.0.1", Port: 8082})
 	return f
 }
 
-// A pending change keeps the parts that it touched; everything else goes on, and is still
-// there when it goes back, also after a restart.
+// A pending change blocks only the parts that it changed. Other changes are possible and
+// survive its revert, also after a restart.
 func TestAPendingChangeGoesBackAlone(t *testing.T) {
 	clock := newWatch()
 	for _, restart := range []bool{false, true} {
@@ -45,11 +45,11 @@ func TestAPendingChangeGoesBackAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// What others do meanwhile.
+		// Changes of others meanwhile.
 		h.must(port("other", 8061))
 		h.must(add(shop("new", 8040)))
 		h.must(func(c *farm.Config) error { c.Checks[1].Interval = 7; return nil })
-		// Operation goes on with all farms.
+		// Starts, stops and maintenance are possible for all farms.
 		h.must(func(c *farm.Config) error { backend(c, "a", 1).Maintenance = farm.MaintenanceDrain; return nil })
 		h.must(func(c *farm.Config) error { backend(c, "a", 0).Maintenance = farm.MaintenanceCut; return nil })
 		h.must(func(c *farm.Config) error { backend(c, "a", 0).Maintenance = ""; return nil })
@@ -98,7 +98,7 @@ func TestAPendingChangeGoesBackAlone(t *testing.T) {
 	}
 }
 
-// Undoing what it touched ends a pending change, also among changes of others.
+// Undoing its edits by hand ends a pending change, even after changes of others.
 func TestAPendingChangeIsTakenBackByHand(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
@@ -118,7 +118,7 @@ func TestAPendingChangeIsTakenBackByHand(t *testing.T) {
 	}
 }
 
-// A change that would stand in the way back says so.
+// A change that would prevent the revert is refused with that reason.
 func TestNothingStandsInTheWayBack(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))

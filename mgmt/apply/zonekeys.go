@@ -10,9 +10,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// keepZoneKeys gives the zones of cfg that name no keys those they had, and a key to each
-// that is to be signed and has none. What a retired key signed is kept nowhere after a
-// while: it goes then.
+// keepZoneKeys keeps the keys of a zone if cfg names none, and creates a key for a signed zone
+// that has none. It deletes a retired key when its signatures are no longer cached anywhere.
 func (a *Applier) keepZoneKeys(old, cfg *farm.Config) error {
 	now := a.clock()
 	return eachZone(old, cfg, func(f *farm.Farm, z, was *farm.Zone, wasIn *farm.GSLB) error {
@@ -40,14 +39,13 @@ func (a *Applier) keepZoneKeys(old, cfg *farm.Config) error {
 		if err != nil {
 			return err
 		}
-		z.Keys = []farm.ZoneKey{k} // nobody trusts those of another algorithm
+		z.Keys = []farm.ZoneKey{k} // nobody trusts keys of another algorithm
 		return nil
 	})
 }
 
-// followTTLs has a zone remember the longer times to live it had. One that was not signed has
-// none that matter, and its records are many. What is there already is not written: others
-// may read it.
+// followTTLs records the longer TTLs that a zone had. An unsigned zone has none that matter,
+// and its records are many. Equal values are not written because others may read them.
 func followTTLs(g *farm.GSLB, z, was *farm.Zone, wasIn *farm.GSLB, now time.Time) {
 	next := *z
 	next.Held, next.KeysHeld = was.Held, was.KeysHeld
@@ -59,27 +57,27 @@ func followTTLs(g *farm.GSLB, z, was *farm.Zone, wasIn *farm.GSLB, now time.Time
 	}
 }
 
-// keptElsewhere is how long after their time answers are still kept somewhere.
+// keptElsewhere is the margin for caches that keep answers longer than their TTL.
 const keptElsewhere = time.Hour
 
-// over reports whether nothing that a retired key signed is kept anywhere.
+// over reports whether the signatures of a retired key are no longer cached anywhere.
 func over(f *farm.Farm, z *farm.Zone, k *farm.ZoneKey, now time.Time) bool {
 	return k.State == farm.KeyRetired && now.After(z.Forgotten(f.Zones(), k.Since).Add(keptElsewhere))
 }
 
-// HasSpentKey reports whether a key of the zone goes with the next change.
+// HasSpentKey reports whether the next change deletes a key of the zone.
 func HasSpentKey(f *farm.Farm, z *farm.Zone, now time.Time) bool {
 	return slices.ContainsFunc(z.Keys, func(k farm.ZoneKey) bool { return over(f, z, &k, now) })
 }
 
-// NewZoneKey makes a key in that state.
+// NewZoneKey returns a new key in the given state.
 func NewZoneKey(algorithm farm.SigningAlgorithm, state farm.KeyState, now time.Time) (farm.ZoneKey, error) {
 	public, private, err := rdata.NewKey(algorithm)
 	return farm.ZoneKey{Algorithm: algorithm, State: state, Since: now.Unix(), Public: public, Private: farm.Secret(private)}, err
 }
 
-// eachZone calls each with every zone of cfg, and what it was in which settings of old, nil for
-// none.
+// eachZone calls each for every zone of cfg, with the zone and its settings in old (nil if
+// there are none).
 func eachZone(old, cfg *farm.Config, each func(f *farm.Farm, z, was *farm.Zone, wasIn *farm.GSLB) error) error {
 	before := map[uint32]*farm.GSLB{}
 	for i := range old.Farms {
@@ -105,10 +103,10 @@ func eachZone(old, cfg *farm.Config, each func(f *farm.Farm, z, was *farm.Zone, 
 	return nil
 }
 
-// keyPurpose is what a private key is sealed for: with no other public key it opens.
+// keyPurpose returns the purpose of a private key's seal, which binds it to the public key.
 func keyPurpose(k *farm.ZoneKey) string { return farm.SecretZoneKey + " " + k.Public }
 
-// sealZoneKeys leaves no private key in cfg that others could read.
+// sealZoneKeys seals all plain private keys in cfg.
 func (a *Applier) sealZoneKeys(old, cfg *farm.Config) error {
 	return eachZone(old, cfg, func(f *farm.Farm, z, was *farm.Zone, _ *farm.GSLB) error {
 		for i := range z.Keys {
@@ -131,10 +129,10 @@ func (a *Applier) sealZoneKeys(old, cfg *farm.Config) error {
 	})
 }
 
-// transferPurpose is what the secret of a key is sealed for.
+// transferPurpose returns the purpose of the seal of a transfer key's secret.
 func transferPurpose(k *farm.TransferKey) string { return farm.SecretTransferKey + " " + k.Name }
 
-// sealTransferKeys leaves no secret in cfg that farms share with secondaries.
+// sealTransferKeys seals the secrets in cfg that farms share with secondaries.
 func (a *Applier) sealTransferKeys(old, cfg *farm.Config) error {
 	before := map[string][]farm.Secret{}
 	for i := range old.Farms {
@@ -164,7 +162,7 @@ func (a *Applier) sealTransferKeys(old, cfg *farm.Config) error {
 	return nil
 }
 
-// OpenTransferKey is a key with its secret as it was given.
+// OpenTransferKey returns k with its plain secret.
 func OpenTransferKey(s Secrets, k farm.TransferKey) (farm.TransferKey, error) {
 	plain, err := Reveal(s, transferPurpose(&k), k.Secret)
 	if err != nil {
@@ -174,9 +172,9 @@ func OpenTransferKey(s Secrets, k farm.TransferKey) (farm.TransferKey, error) {
 	return k, nil
 }
 
-// OpenZoneKeys opens, in a configuration for the engine, the private keys of zones that are
-// signed, and the keys farms share with secondaries. Farms one of whose keys does not open
-// are stopped there, and named with why: nobody would believe their answers.
+// OpenZoneKeys opens the private keys of signed zones and the transfer keys in a configuration
+// for the engine. A farm with a key that does not open is stopped, as its answers would be
+// rejected, and problems gets the reason by farm ID.
 func OpenZoneKeys(s Secrets, cfg *farm.Config, problems map[uint32]string) {
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]

@@ -15,17 +15,17 @@ import (
 	"github.com/sluicelb/sluice/mgmt/document"
 )
 
-// names is a farm with a zone that is signed.
+// names returns a farm with a signed zone.
 func names() farm.Farm {
 	z := farm.NewZone("example.com")
 	z.Signing = farm.SignEd25519
 	return farm.Farm{Name: "names", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("127.0.0.1"), VPort: 5300, Global: &farm.GSLB{Zones: []farm.Zone{z}}}
 }
 
-// zone is the zone of the one farm of a configuration, to be changed.
+// zone returns the zone of the first farm, to be changed.
 func zone(c *farm.Config) *farm.Zone { return &c.Farms[0].Global.Zones[0] }
 
-// signedHouse is a house with that farm.
+// signedHouse returns a house with that farm.
 func signedHouse(t *testing.T, options ...apply.Option) *house {
 	t.Helper()
 	h := newHouse(t, append([]apply.Option{apply.WithSecrets(newSalted("here"))}, options...)...)
@@ -54,7 +54,7 @@ func TestAZoneThatIsSignedGetsAKeyThatIsSealed(t *testing.T) {
 	}
 }
 
-// A document from elsewhere names no keys: the zone keeps those it has, and is as it was.
+// A document that names no keys leaves the zone and its keys unchanged.
 func TestAZoneKeepsItsKeysWhenADocumentNamesNone(t *testing.T) {
 	h := signedHouse(t)
 	before := h.moment()
@@ -72,7 +72,7 @@ func TestAZoneKeepsItsKeysWhenADocumentNamesNone(t *testing.T) {
 	}
 }
 
-// Serials rise with what is answered: with keys too, and not without a change of them.
+// Serials rise with the answers: a change of keys counts, a change of something else does not.
 func TestTheSerialRisesWithTheKeys(t *testing.T) {
 	h := signedHouse(t)
 	serial := func() uint32 {
@@ -119,14 +119,14 @@ func TestTheAlgorithmChangesOnlyWhenNothingIsSigned(t *testing.T) {
 	}
 }
 
-// A key that signs no more goes once nothing it signed is kept anywhere, and not before.
+// A retired key is deleted only once its signatures are no longer cached.
 func TestARetiredKeyGoesInTime(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	h := signedHouse(t, apply.WithClock(func() time.Time { return now }))
 	h.must(func(c *farm.Config) error {
 		k, err := apply.NewZoneKey(farm.SignEd25519, farm.KeyRetired, now)
 		zone(c).Keys = append(slices.Clone(zone(c).Keys), k)
-		zone(c).Records[1].TTL = 7200 // the longest there is
+		zone(c).Records[1].TTL = 7200 // the longest TTL
 		return err
 	})
 	touch := func() int {
@@ -147,7 +147,7 @@ func TestARetiredKeyGoesInTime(t *testing.T) {
 	}
 }
 
-// The engine alone is given keys that are open, and none of a zone that is not signed.
+// Only the engine gets plain keys, and only for signed zones.
 func TestTheEngineIsGivenOpenKeys(t *testing.T) {
 	h := signedHouse(t)
 	cfg, _ := h.Current()
@@ -174,7 +174,8 @@ func TestTheEngineIsGivenOpenKeys(t *testing.T) {
 	}
 }
 
-// A key another appliance sealed cannot sign: the farm does not run, and says why.
+// A key sealed by another appliance cannot sign: the farm does not run, and its problem says
+// why.
 func TestAKeyThatDoesNotOpenStopsTheFarm(t *testing.T) {
 	h := signedHouse(t)
 	cfg, _ := h.Current()
@@ -192,8 +193,8 @@ func TestAKeyThatDoesNotOpenStopsTheFarm(t *testing.T) {
 	}
 }
 
-// Keys that farms share with secondaries are sealed, stay as they are while they are the
-// same, and are open for the engine alone.
+// The secrets shared with secondaries are sealed, keep their seals while unchanged, and are
+// plain only for the engine.
 func TestKeysOfSecondariesAreSealed(t *testing.T) {
 	const plain = farm.Secret("MDEyMzQ1Njc4OWFiY2RlZg==")
 	h := signedHouse(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/resolve"
 )
 
-// Names implements apply.Names: what it knows is what tests set. The zero value
-// knows no name. Safe for use by many goroutines.
+// Names implements apply.Names with the data that tests set. The zero value knows no name. It
+// is safe for concurrent use.
 type Names struct {
 	mu    sync.Mutex
 	known map[resolve.Question]resolve.State
@@ -19,8 +19,8 @@ type Names struct {
 	asked map[string]int
 }
 
-// Set gives a name addresses, as "10.0.0.1,10.0.0.2"; none makes it one that does
-// not exist, which keeps what was known as resolve.Follower does.
+// Set sets the addresses of a name, e.g. "10.0.0.1,10.0.0.2". With "" the name does not exist,
+// and Look still returns the previous targets, like resolve.Follower.
 func (n *Names) Set(name, addrs string) {
 	var targets []resolve.Target
 	for text := range strings.SplitSeq(addrs, ",") {
@@ -31,7 +31,7 @@ func (n *Names) Set(name, addrs string) {
 	n.Serve(resolve.Question{Name: name}, targets...)
 }
 
-// Serve gives a question its targets.
+// Serve sets the targets of a question.
 func (n *Names) Serve(q resolve.Question, targets ...resolve.Target) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -47,7 +47,7 @@ func (n *Names) Serve(q resolve.Question, targets ...resolve.Target) {
 	n.known[q] = resolve.State{Targets: targets, Answered: time.Now(), TTL: time.Minute}
 }
 
-// Withdraw says that a name has had no address for too long.
+// Withdraw marks a name as having had no address for too long.
 func (n *Names) Withdraw(name string) {
 	n.Set(name, "")
 	n.mu.Lock()
@@ -60,10 +60,10 @@ func (n *Names) Withdraw(name string) {
 // Fail makes every question fail with err; nil ends that.
 func (n *Names) Fail(err error) { n.mu.Lock(); n.err = err; n.mu.Unlock() }
 
-// Asked is how often a name was asked for.
+// Asked returns how often Ask was called for a name.
 func (n *Names) Asked(name string) int { n.mu.Lock(); defer n.mu.Unlock(); return n.asked[name] }
 
-// Ask answers what was set.
+// Ask returns the targets set.
 func (n *Names) Ask(_ context.Context, q resolve.Question) ([]resolve.Target, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -81,7 +81,7 @@ func (n *Names) Ask(_ context.Context, q resolve.Question) ([]resolve.Target, er
 	return s.Targets, nil
 }
 
-// Look tells what was set.
+// Look returns the state set.
 func (n *Names) Look(q resolve.Question) (resolve.State, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

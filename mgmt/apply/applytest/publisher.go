@@ -1,5 +1,5 @@
-// Package applytest is an engine for tests of everything above mgmt/apply: it
-// keeps what was published and refuses, fails or stays silent on command.
+// Package applytest provides an engine for tests of code above mgmt/apply. It records
+// publications and refuses, fails or blocks on command.
 package applytest
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// Publisher implements apply.Publisher. The zero value takes everything. Safe
-// for use by many goroutines.
+// Publisher implements apply.Publisher. The zero value accepts everything. It is safe for
+// concurrent use.
 type Publisher struct {
 	mu         sync.Mutex
 	inForce    *farm.Config
@@ -20,16 +20,16 @@ type Publisher struct {
 	generation uint64
 }
 
-// Answer sets what decides about the configurations to come; nil takes them
-// all. A configuration is in force when the error is nil.
+// Answer sets the function that decides about configurations; nil accepts all. A configuration
+// is in force if the error is nil.
 func (p *Publisher) Answer(decide func(*farm.Config) (apply.Outcome, error)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.answer = decide
 }
 
-// Publish asks the decision and counts. Calls may overlap; a decision that
-// blocks should watch its own channel, ctx ends the wait either way.
+// Publish calls the decision and counts. Calls may overlap. A decision that blocks should watch
+// a channel of its own; ctx ends the wait in any case.
 func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcome, error) {
 	p.mu.Lock()
 	decide := p.answer
@@ -60,14 +60,14 @@ func (p *Publisher) Publish(ctx context.Context, cfg *farm.Config) (apply.Outcom
 	return out, nil
 }
 
-// InForce returns the configuration taken last, nil before the first.
+// InForce returns the last accepted configuration, nil before the first.
 func (p *Publisher) InForce() *farm.Config {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.inForce
 }
 
-// Published returns how often Publish was called.
+// Published returns the number of calls of Publish.
 func (p *Publisher) Published() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
