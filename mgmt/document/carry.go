@@ -10,15 +10,15 @@ import (
 	"github.com/sluicelb/sluice/core/password"
 )
 
-// Carry gives the objects of new the IDs of the same objects in old, and the
-// resolved addresses and numbers of backends that go with them: a farm is the same when it has the
-// same name, a service when it has the same name in the same farm, a backend
-// when it has the same host and port in the same service or l4xnat farm. What
-// is not in old has ID 0 afterwards, unless it already had the number of an
-// object of old that nothing else took: then it is that object, renamed. A user
-// whose password is still the one of before keeps its hash; the passwords
-// themselves are forgotten. Where the document says nothing about the machine, or
-// has no list of checks, these are those of before.
+// Carry copies the IDs of old to the same objects of new, including resolved addresses and
+// backend numbers. Farms are the same if their names are equal, and services if their names are
+// equal in the same farm. Backends are the same if host and port are equal in the same service
+// or l4xnat farm.
+//
+// An object that is not in old gets ID 0. If it has the ID of an old object without another
+// match, it counts as that object, renamed. A user whose password is unchanged keeps its hash;
+// the passwords themselves are removed. If the document omits the settings of the machine or
+// the list of checks, the old ones are kept.
 func Carry(old, new *farm.Config) {
 	defer new.ForgetPasswords()
 	if new.SystemUnsaid {
@@ -40,7 +40,7 @@ func Carry(old, new *farm.Config) {
 				carryUsers(was.Service, is.Service)
 			}
 			if slices.ContainsFunc(is.Backends(), func(b farm.Backend) bool { return b.Of != 0 }) {
-				is.SetBackends(is.Configured()) // the others follow from these
+				is.SetBackends(is.Configured()) // the parts follow from these
 			}
 			pair(before, pointers(is.Backends()), func(was, is *farm.Backend) {
 				is.Slot = 0
@@ -53,8 +53,7 @@ func Carry(old, new *farm.Config) {
 	})
 }
 
-// StripIDs makes f a farm no store has seen, for copies: its backends have no
-// numbers yet.
+// StripIDs removes all IDs and backend numbers of f, for copies.
 func StripIDs(f *farm.Farm) {
 	f.ID = 0
 	for _, g := range f.Groups() {
@@ -66,7 +65,7 @@ func StripIDs(f *farm.Farm) {
 	}
 }
 
-// carryUsers keeps the hashes of passwords that did not change.
+// carryUsers keeps the hashes of unchanged passwords.
 func carryUsers(was, is *farm.Service) {
 	if was == nil || is == nil || was.Auth == nil || is.Auth == nil {
 		return
@@ -81,7 +80,7 @@ func carryUsers(was, is *farm.Service) {
 	}
 }
 
-// carryAddr keeps the last known address of a name that did not change.
+// carryAddr keeps the last known address of an unchanged name.
 func carryAddr(was, is *farm.Backend) {
 	if was != nil && was.Host == is.Host && was.Addr.IsValid() {
 		is.Addr = was.Addr
@@ -91,8 +90,8 @@ func carryAddr(was, is *farm.Backend) {
 	}
 }
 
-// pair matches new objects with old ones, first by key, then by ID, gives
-// them the old ID and calls matched for each new one (was nil: not matched).
+// pair matches new objects with old ones, first by key, then by ID, and gives them the old ID.
+// It calls matched for each new object; was is nil if there is no match.
 func pair[T object](old, new []T, matched func(was, is T)) {
 	byKey := make(map[string]T, len(old))
 	byID := make(map[uint32]T, len(old))
@@ -153,7 +152,7 @@ func key[T object](o T) string {
 
 func farms(c *farm.Config) []*farm.Farm { return pointers(c.Farms) }
 
-// group is the backends of a service or of an l4xnat farm, which has one.
+// group is the backends of a service or of an l4xnat farm, which has one group.
 type group struct{ farm.Group }
 
 func groups(f *farm.Farm) []*group {

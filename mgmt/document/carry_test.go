@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/document"
 )
 
-// tree writes a configuration as name=ID, nested.
+// tree formats a configuration as nested name=ID.
 func tree(c *farm.Config) string {
 	out := ""
 	for _, f := range c.Farms {
@@ -59,7 +59,7 @@ func TestARenamedObjectKeepsItsIDUnlessTheNameIsTaken(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	next = old()
-	next.Farms[0].Name, next.Farms[1].Name = "b", "c" // 1 is called b now, which was 2
+	next.Farms[0].Name, next.Farms[1].Name = "b", "c" // the old name of 2
 	document.Carry(old(), next)
 	if next.Farms[0].ID != 2 || next.Farms[1].ID != 0 {
 		t.Errorf("got %s", tree(next))
@@ -85,7 +85,7 @@ func TestKnownAddressesAreCarried(t *testing.T) {
 	}
 }
 
-// Backends made of the addresses of a name are in no document, and made anew.
+// Backends created for the addresses of a name are in no document and are recreated.
 func TestPartsAreNeitherWrittenNorCarried(t *testing.T) {
 	const text = "farms: [{name: a, profile: http, vip: 127.0.0.1, vport: 80, services: [{name: s, backends: [{ip: db.example, port: 80, resolve: all}]}]}]"
 	cfg, err := document.Decode([]byte(text))
@@ -108,7 +108,7 @@ func TestPartsAreNeitherWrittenNorCarried(t *testing.T) {
 	}
 }
 
-// What is written is read the same by every YAML library.
+// Every YAML library reads the written texts in the same way.
 func TestTextsAreWrittenAsSimplyAsTheyMayBe(t *testing.T) {
 	cfg, err := document.Decode([]byte(small))
 	if err != nil {

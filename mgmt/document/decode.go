@@ -13,14 +13,13 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// MaxSize is the largest document that is read, in bytes. The largest possible
-// configuration (every backend number in use) fits.
+// MaxSize is the maximum size of a document in bytes. The largest possible configuration, with
+// every backend number in use, fits.
 const MaxSize = 16 << 20
 
-// Decode reads a YAML or JSON document. IDs and resolved addresses of names
-// stay unset. Every value was checked by its own rule; rules between values,
-// objects and farms are for [validate.Rules], or use Load. An error is one
-// *Error or several of them joined.
+// Decode reads a YAML or JSON document. IDs and resolved addresses of names stay unset. Each
+// value is checked by its own rule; rules between values, objects and farms are left to
+// [validate.Rules] or Load. The error is an *Error or several of them joined.
 func Decode(b []byte) (*farm.Config, error) {
 	d, err := decode(b, false)
 	if err != nil {
@@ -29,9 +28,8 @@ func Decode(b []byte) (*farm.Config, error) {
 	return d.result()
 }
 
-// Load is Decode with all rules, whose errors get their position in the document. Those
-// about an object with a wrong value, or below it, are left out: they would
-// follow from it.
+// Load is Decode with all rules; their errors get their position in the document. Errors about
+// an object with a wrong value, or below it, are omitted because they are consequences.
 func Load(b []byte, rules validate.Rules) (*farm.Config, error) {
 	d, err := decode(b, false)
 	if err != nil {
@@ -40,8 +38,8 @@ func Load(b []byte, rules validate.Rules) (*farm.Config, error) {
 	return d.checked(rules, d.cfg)
 }
 
-// LoadPart is Load of a document that holds a part of a configuration, whose rest is that
-// of another one: the rules hold for what Merge makes of them. It returns the part.
+// LoadPart is Load for a document with a part of a configuration; of is the rest. The rules
+// apply to the result of Merge. It returns the part.
 func LoadPart(b []byte, rules validate.Rules, of *farm.Config) (*farm.Config, error) {
 	d, err := decode(b, true)
 	if err != nil {
@@ -50,7 +48,7 @@ func LoadPart(b []byte, rules validate.Rules, of *farm.Config) (*farm.Config, er
 	return d.checked(rules, Merge(of, d.cfg))
 }
 
-// checked adds what is wrong with a whole configuration to what is wrong with its values.
+// checked adds the errors of the whole configuration to the errors of its values.
 func (d *decoder) checked(rules validate.Rules, whole *farm.Config) (*farm.Config, error) {
 	broken := rules.All(whole)
 	for i := range broken {
@@ -61,17 +59,17 @@ func (d *decoder) checked(rules validate.Rules, whole *farm.Config) (*farm.Confi
 	return d.result()
 }
 
-// decoder walks a tree and remembers where each object and field was.
+// decoder walks a tree and records the position of each object and field.
 type decoder struct {
 	cfg       *farm.Config
 	found     problems
-	positions map[string]*node // path, or path and field joined by a NUL
+	positions map[string]*node // by path, or by path and field joined by a NUL
 	broken    []string         // paths of the objects with a wrong value
 	hasFarms  bool             // a document has a list of farms, which may be empty
 }
 
-// decode reads the documents of a stream as one: their lists are joined. A part need not
-// have a list of farms.
+// decode reads the documents of a stream as one, with joined lists. A part may omit the list of
+// farms.
 func decode(b []byte, part bool) (*decoder, error) {
 	roots, err := parse(b)
 	if err != nil {
@@ -101,8 +99,7 @@ func (d *decoder) result() (*farm.Config, error) {
 	return d.cfg, nil
 }
 
-// follows reports whether the object at path, or one it belongs to, has a wrong
-// value.
+// follows reports whether the object at path or one of its parents has a wrong value.
 func (d *decoder) follows(path string) bool {
 	return slices.ContainsFunc(d.broken, func(of string) bool {
 		rest, below := strings.CutPrefix(path, of)
@@ -110,10 +107,10 @@ func (d *decoder) follows(path string) bool {
 	})
 }
 
-// mark begins files some editors of Windows write. It stands for nothing.
+// mark is the byte order mark, which some Windows editors write. It is skipped.
 const mark = "\ufeff"
 
-// parse reads each document of a stream that holds something.
+// parse reads each document of a stream that is not empty.
 func parse(b []byte) (roots []*node, err error) {
 	if len(b) > MaxSize {
 		return nil, fmt.Errorf("the document has %d bytes, at most %d are read", len(b), MaxSize)
@@ -146,8 +143,8 @@ func parseOne(b []byte) (*node, error) {
 	return parseYAML(string(b))
 }
 
-// documents splits a stream at its lines of three dashes, and yields each document with
-// the number of lines before it.
+// documents splits a stream at lines of three dashes and yields each document with the number
+// of lines before it.
 func documents(b []byte) iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		start, lines, line := 0, 0, 0
@@ -168,7 +165,7 @@ func documents(b []byte) iter.Seq2[int, []byte] {
 	}
 }
 
-// isBlank reports whether there is nothing but blanks and a comment.
+// isBlank reports whether rest is only white space and a comment.
 func isBlank(rest []byte) bool {
 	trimmed := bytes.TrimSpace(rest)
 	return len(trimmed) == 0 || trimmed[0] == '#' && len(rest) > 0 && rest[0] != '#'
@@ -203,8 +200,8 @@ func (d *decoder) document(root *node) {
 	}
 }
 
-// system decodes the settings of the machine. A document of farms alone leaves them
-// as they are; where there is a system, what it does not name is set no more.
+// system decodes the settings of the machine. A document without them leaves them unchanged; if
+// it has a system, settings that it omits get their defaults.
 func (d *decoder) system(n *node) {
 	if n == nil || n.kind == null {
 		return
@@ -227,7 +224,7 @@ func (d *decoder) system(n *node) {
 	}
 }
 
-// checks decodes the list of checks. A document without one leaves them as they are.
+// checks decodes the list of checks. A document without one leaves them unchanged.
 func (d *decoder) checks(n *node) {
 	if n == nil || n.kind == null {
 		return
@@ -252,8 +249,8 @@ func (d *decoder) farm(n *node, position int) {
 	d.keep(f)
 }
 
-// keep takes a farm whose name and profile are known. The rules may then say
-// more of it than that one of its values is wrong.
+// keep adds a farm whose name and profile are known, so that the rules can find more errors
+// than its wrong values.
 func (d *decoder) keep(f farm.Farm) {
 	if f.Name != "" && f.Profile != "" {
 		d.cfg.Farms = append(d.cfg.Farms, f)
@@ -273,7 +270,7 @@ func (d *decoder) service(n *node, f *farm.Farm, position int) {
 	}
 }
 
-// backends decodes those of a group, which is the object at path.
+// backends decodes the backends of a group, which is the object at path.
 func backends(d *decoder, lists map[string]*node, path string, of farm.Group, table *validate.Table[farm.Backend]) []farm.Backend {
 	var out []farm.Backend
 	for i, item := range d.items(lists["backends"], path, "backends") {
@@ -284,8 +281,8 @@ func backends(d *decoder, lists map[string]*node, path string, of farm.Group, ta
 	return out
 }
 
-// rules decodes one list of rules of the object at path. Farms and services
-// have those that documents write as objects under the same name.
+// rules decodes one list of rules of the object at path. Farms and services have the same name
+// for lists that documents write as objects.
 func rules[T comparable](d *decoder, lists map[string]*node, path string, kind *validate.RuleList[T], to *[]T) {
 	for i, item := range d.items(lists[kind.Service], path, kind.Service) {
 		var rule T
@@ -294,8 +291,8 @@ func rules[T comparable](d *decoder, lists map[string]*node, path string, kind *
 	}
 }
 
-// fill decodes the mapping n into an object of one table, as far as its values
-// are right; inner names the lists of objects below it, which it returns.
+// fill decodes the valid values of the mapping n into an object of a table. inner names the
+// lists of objects below it, which it returns.
 func fill[T any](d *decoder, n *node, path string, table *validate.Table[T], to *T, inner ...string) map[string]*node {
 	d.positions[path] = n
 	before := len(d.found)
@@ -312,15 +309,14 @@ func fill[T any](d *decoder, n *node, path string, table *validate.Table[T], to 
 	return o.lists
 }
 
-// mapped is a mapping, split into the values a table decodes and the inner
-// lists. Both are nil when it is none.
+// mapped is a mapping, split into the values that a table decodes and the inner lists. Both are
+// nil if the node is no mapping.
 type mapped struct {
 	body  map[string]any
 	lists map[string]*node
 }
 
-// object splits a mapping. Unknown and duplicate keys are reported here, each
-// at its own position.
+// object splits a mapping. It reports unknown and duplicate keys at their own positions.
 func (d *decoder) object(n *node, path string, names, inner []string) mapped {
 	if n.kind != mapping {
 		d.found.add(n, &validate.Error{Path: path, Message: "must be an object with fields, got " + n.kind.String()})
@@ -360,7 +356,7 @@ func (d *decoder) items(n *node, path, name string) []*node {
 	return n.items
 }
 
-// position finds where an error belongs: the field, else its object.
+// position returns the position of an error: its field, else its object.
 func (d *decoder) position(e *validate.Error) *node {
 	if n := d.positions[positionKey(e.Path, e.Field)]; n != nil {
 		return n
@@ -373,8 +369,7 @@ func (d *decoder) position(e *validate.Error) *node {
 
 func positionKey(path, field string) string { return path + "\x00" + field }
 
-// textOf is what a mapping says of itself under a key: its name, for paths, or
-// its profile.
+// textOf returns the text of a mapping under a key, e.g. its name or profile, or otherwise.
 func textOf(n *node, key, otherwise string) string {
 	for _, e := range n.entries {
 		if e.key == key && e.value.kind == scalar && e.value.text != "" {

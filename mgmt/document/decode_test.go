@@ -71,7 +71,7 @@ func TestJSONIsReadToo(t *testing.T) {
 	}
 }
 
-// 5 and 5.0 are one number.
+// 5 and 5.0 are the same number.
 func TestNumbersMayBeWrittenWithAPoint(t *testing.T) {
 	for _, text := range []string{
 		"farms:\n- {name: a, profile: http, vip: \"::1\", vport: 80.0, contimeout: 5.0, error503: 1.0}\n",
@@ -81,13 +81,13 @@ func TestNumbersMayBeWrittenWithAPoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f := cfg.Farms[0]; f.VPort != 80 || f.HTTP.ConnectTimeout != 5 || f.HTTP.Error503 != "1.0" { // a text stays as it is
+		if f := cfg.Farms[0]; f.VPort != 80 || f.HTTP.ConnectTimeout != 5 || f.HTTP.Error503 != "1.0" { // text is unchanged
 			t.Errorf("%s: %+v %+v", text, f, f.HTTP)
 		}
 	}
 }
 
-// Editors of Windows write a mark before a text; positions are those people see.
+// Windows editors write a byte order mark before a text; it does not count as a column.
 func TestAMarkBeforeADocumentStandsForNothing(t *testing.T) {
 	const mark = "\ufeff"
 	for _, text := range []string{small, `{"farms": []}`, ""} {
@@ -104,7 +104,7 @@ func TestAMarkBeforeADocumentStandsForNothing(t *testing.T) {
 	}
 }
 
-// farmOf is a document of one farm with lines added to it.
+// farmOf returns a document with one farm and additional lines.
 func farmOf(lines ...string) string {
 	return "farms:\n- name: a\n  profile: http\n  vip: 127.0.0.1\n  vport: 80\n" + strings.Join(lines, "\n") + "\n"
 }
@@ -261,7 +261,7 @@ func TestHostileDocumentsAreRefusedSoon(t *testing.T) {
 	}
 }
 
-// What is as large as documents may be is read.
+// Documents at the limits are read.
 func TestTheBoundsOfDocumentsAreMet(t *testing.T) {
 	nested := func(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
 	fields := func(count int) string {
@@ -272,7 +272,7 @@ func TestTheBoundsOfDocumentsAreMet(t *testing.T) {
 		return out.String()
 	}
 	flow := func(count int) string { return "{" + strings.ReplaceAll(fields(count), "\n", ", ") + "}" }
-	entries := "farms:\n" + strings.Repeat("- name: a\n", 200) // each is an object of its own
+	entries := "farms:\n" + strings.Repeat("- name: a\n", 200) // each is a separate object
 	for name, c := range map[string]struct{ text, want string }{
 		"large":                      {`{"farms": []` + strings.Repeat(" ", document.MaxSize-13) + "}", ""},
 		"too large":                  {`{"farms": []` + strings.Repeat(" ", document.MaxSize-12) + "}", "the document has 16777217 bytes, at most 16777216 are read"},

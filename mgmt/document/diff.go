@@ -7,12 +7,12 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// context is how many equal lines surround a change.
+// context is the number of equal lines around a change.
 const context = 3
 
-// Diff returns the difference of two documents as unified text without file
-// names and colours, "" when they are equal. Each hunk's head names the farm
-// it is in: "@@ -12,7 +12,8 @@ farm shop", or "system". Of secrets it shows that they changed.
+// Diff returns the unified diff of two documents without file names and colours, or "" if they
+// are equal. The head of each hunk names its farm, e.g. "@@ -12,7 +12,8 @@ farm shop", or
+// "system". For secrets it only shows that they changed.
 func Diff(old, now *farm.Config) string {
 	return new(Texts).Diff(old, now)
 }
@@ -21,13 +21,13 @@ func splitLines(b []byte) []string {
 	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
 }
 
-// unified is the difference of two documents with their marks, false where one of these is
-// in it.
+// unified returns the diff of two documents with marks. It returns false if a hunk contains a
+// mark.
 func unified(a, b []string, inA, inB marks) (text string, whole bool) {
 	var out strings.Builder
 	edits := compare(a, b)
 	for len(edits) > 0 {
-		// One hunk holds the edits whose surroundings touch.
+		// One hunk holds the edits whose contexts touch.
 		n := 1
 		for n < len(edits) && edits[n].a-edits[n-1].aEnd <= 2*context {
 			n++
@@ -48,8 +48,7 @@ func writeHunk(out *strings.Builder, a, b []string, inA, inB marks, edits []edit
 	if inA.within(start, end) || inB.within(bStart, bEnd) {
 		return false
 	}
-	// None is empty: a document has one line at least, and changes are shown with the lines
-	// around them.
+	// No range is empty: a document has at least one line, and changes have context.
 	fmt.Fprintf(out, "@@ -%s +%s @@%s\n", inA.span(start, end), inB.span(bStart, bEnd), farmAt(b, first.b))
 	at := start
 	for _, e := range edits {
@@ -70,8 +69,7 @@ func write(out *strings.Builder, sign string, lines []string) {
 	}
 }
 
-// farmAt names the farm or check line i of a document belongs to, or the settings of
-// the machine.
+// farmAt returns the head text for line i: its farm or check, or the settings of the machine.
 func farmAt(lines []string, i int) string {
 	of := ""
 	for i = min(i, len(lines)-1); i >= 0; i-- {
@@ -93,16 +91,16 @@ func farmAt(lines []string, i int) string {
 	return ""
 }
 
-// edit says that lines a … aEnd of the old text became b … bEnd of the new.
+// edit replaces lines a … aEnd of the old text with b … bEnd of the new one.
 type edit struct{ a, aEnd, b, bEnd int }
 
-// maxEdits bounds the search for the shortest difference, whose memory grows
-// with its square (16 MiB here). Texts further apart are shown as replaced in
-// one piece between their common start and end.
+// maxEdits limits the search for the shortest diff, whose memory grows with its square (16 MiB
+// here). Texts with more differences are shown as replaced in one piece between their common
+// start and end.
 const maxEdits = 2000
 
-// compare finds the edits from a to b after setting their common start and
-// end aside (Myers, An O(ND) Difference Algorithm, 1986).
+// compare returns the edits from a to b. It skips the common start and end and uses Myers'
+// O(ND) algorithm (1986).
 func compare(a, b []string) []edit {
 	start := 0
 	for start < len(a) && start < len(b) && a[start] == b[start] {
@@ -123,8 +121,8 @@ func compare(a, b []string) []edit {
 	return backtrack(trace, aEnd-start, bEnd-start, start)
 }
 
-// search returns the furthest reaching points of each number of edits: row d
-// holds x of diagonals -d … d. nil when more than maxEdits are needed.
+// search returns the furthest reaching points for each number of edits: row d has the x of
+// diagonals -d … d. It returns nil if more than maxEdits are needed.
 func search(a, b []string) [][]int32 {
 	var trace [][]int32
 	for d := 0; d <= min(len(a)+len(b), maxEdits); d++ {
@@ -149,8 +147,8 @@ func search(a, b []string) [][]int32 {
 	return nil
 }
 
-// step is where diagonal k starts with d edits, from the row of d-1: one down
-// from diagonal k+1 (a line came) or one right from k-1 (a line went).
+// step returns where diagonal k starts with d edits, from the row of d-1. It is one down from
+// diagonal k+1 (an inserted line) or one right from k-1 (a deleted line).
 func step(before []int32, d, k int) int {
 	if isDown(before, d, k) {
 		return int(before[k+1+d-1])

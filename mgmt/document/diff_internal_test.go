@@ -8,11 +8,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// patch applies a unified difference, checking every line it touches.
+// patch applies a unified diff and checks every line.
 func patch(t interface{ Fatalf(string, ...any) }, old []string, diff string) []string {
 	var out []string
 	at := 0
-	var oldEnd, newEnd int // where the hunk ends, as its head says
+	var oldEnd, newEnd int // the end of the hunk according to its head
 	ended := func() {
 		if oldEnd != 0 && (at != oldEnd || len(out) != newEnd) {
 			t.Fatalf("the hunk ends at lines %d and %d, its head says %d and %d", at, len(out), oldEnd, newEnd)
@@ -74,7 +74,7 @@ func TestADifferenceIsAsShortAsItCanBe(t *testing.T) {
 	})
 }
 
-// common is the length of the longest common subsequence, the slow and sure way.
+// common returns the length of the longest common subsequence by the simple algorithm.
 func common(a, b []string) int {
 	table := make([][]int, len(a)+1)
 	for i := range table {

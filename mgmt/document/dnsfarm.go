@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// writeNames writes services and zones of a gslb farm.
+// writeNames writes the services and zones of a gslb farm.
 func writeNames(w writer, f *farm.Farm, _ given) {
 	if f.Global == nil {
 		return
@@ -23,7 +23,7 @@ func writeNames(w writer, f *farm.Farm, _ given) {
 	})
 }
 
-// objects writes a list of objects, unless there are none.
+// objects writes a list of objects if there are any.
 func objects[T any](w writer, name string, list []T, each func(*T)) {
 	if len(list) == 0 {
 		return
@@ -37,9 +37,9 @@ func objects[T any](w writer, name string, list []T, each func(*T)) {
 	w.close()
 }
 
-// readNames reads what writeNames writes.
+// readNames reads the services and zones of a gslb farm.
 func readNames(d *decoder, lists map[string]*node, path string, f *farm.Farm) {
-	if f.Global == nil { // its profile is wrong, but what it holds is looked at
+	if f.Global == nil { // decode the rest despite the wrong profile
 		f.Global = &farm.GSLB{}
 	}
 	for i, item := range d.items(lists["services"], path, "services") {

@@ -1,5 +1,5 @@
-// Package document reads and writes the configuration as people see it: the
-// YAML (or JSON) file of apply and export, and the difference of two of them.
+// Package document reads and writes the YAML or JSON documents of a configuration and compares
+// them. Documents are the format of apply, export and diff.
 //
 //	system:
 //	  dns:
@@ -30,18 +30,16 @@
 //	    backends:
 //	      - ip: 192.0.2.31
 //
-// Secrets of the settings of the machine are in it sealed: only the appliance that
-// wrote it can read them.
+// Secrets in the settings of the machine are sealed: only the appliance that wrote a document
+// can read them.
 //
-// A document holds no numbers the appliance gave (IDs, resolved addresses) and
-// leaves out what has its default, so the same configuration always has the
-// same document, and applying an exported document changes nothing. The field
-// names and their rules are those of mgmt/validate. What is one text in a list
-// (certificates, headers to add) is written as such, rules with several fields
-// as objects.
+// A document contains no numbers given by the appliance (IDs, resolved addresses) and omits
+// defaults. So equal configurations have equal documents, and applying an exported document
+// changes nothing. mgmt/validate defines the field names and rules. A list whose items are one
+// text each (certificates, headers to add) is written as texts, rules with several fields as
+// objects.
 //
-// Decoding is strict: unknown and duplicate keys, anchors, aliases, tags and
-// several documents in one file are refused, with line and column. It never
-// panics and its work is bounded by the size of the input, which is bounded
-// itself. Everything is safe for use by many goroutines at once.
+// Decoding is strict. Unknown and duplicate keys, anchors, aliases, tags and several documents
+// in one file are refused, with line and column. It never panics, and its work is bounded by
+// the size of the input, which is limited. The package is safe for concurrent use.
 package document

@@ -11,34 +11,34 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// The document of a zone of a million records has three million lines, of which a change
-// touches a few. Long runs of records that both configurations have are left out of both
-// documents before these are written and compared: a mark stands for each run, which is a
-// record no zone can have. The heads of hunks count the lines the marks stand for.
+// The document of a zone with a million records has three million lines, and a change affects a
+// few. So long runs of records that both configurations have are removed from both documents
+// before these are written and compared. A mark, which is an impossible record, replaces each
+// run. The heads of hunks count the lines that the marks replace.
 
 const (
-	// manyRecords is how many records a farm has whose document is not kept.
+	// manyRecords is the number of records above which a farm's lines are not cached.
 	manyRecords = 10_000
-	// aroundMark is how many records of a run are written on each side of its mark: their
-	// lines are more than the context of a hunk.
+	// aroundMark is the number of records of a run that are written on each side of its mark.
+	// They have more lines than the context of a hunk.
 	aroundMark = context
-	// shortestRun is how many records a run has for which a mark stands.
+	// shortestRun is the minimum number of records of a run that is replaced by a mark.
 	shortestRun = 16 * aroundMark
-	// markLines is how many lines a mark has: those of its name, type and data.
+	// markLines is the number of lines of a mark: name, type and data.
 	markLines = 3
 
 	markName = "\x00run"
 	markLine = `- rname: "\x00run`
 )
 
-// elided is a pair of configurations without the runs they share.
+// elided is a pair of configurations without their shared runs.
 type elided struct {
 	old, now *farm.Config
-	made     map[farm.Farm]bool // the farms in which marks may be
-	skipped  []int              // how many lines each mark stands for, besides its own
+	made     map[farm.Farm]bool // the farms that may have marks
+	skipped  []int              // lines that each mark replaces, besides its own
 }
 
-// elide leaves the runs out of the farms with many records. nil: there are none.
+// elide removes the shared runs of farms with many records. It returns nil if there are none.
 func elide(old, now *farm.Config) *elided {
 	var e *elided
 	for i := range now.Farms {
@@ -74,7 +74,7 @@ func (e *elided) farm(old, now *farm.Farm) {
 	e.made[*old], e.made[*now] = true, true
 }
 
-// records returns the records of both zones without the runs they share.
+// records returns the records of both zones without the shared runs.
 func (e *elided) records(old, now *farm.Zone) (a, b []farm.Record) {
 	from := farm.RecordRun{}
 	for _, run := range farm.AlignZones(old, now) {
@@ -91,8 +91,7 @@ func (e *elided) records(old, now *farm.Zone) (a, b []farm.Record) {
 	return append(a, old.Slice(from.Old, old.Len())...), append(b, now.Slice(from.New, now.Len())...)
 }
 
-// linesOfRecords is how many lines the records of a zone from one up to another one have in
-// a document.
+// linesOfRecords returns the number of document lines of the records from … to of a zone.
 func linesOfRecords(z *farm.Zone, from, to int) (n int) {
 	optional, multiline := z.OptionalFields(from, to)
 	if !multiline {
@@ -104,10 +103,10 @@ func linesOfRecords(z *farm.Zone, from, to int) (n int) {
 	return n
 }
 
-// linesOfRecord is how many lines a record has in a document.
+// linesOfRecord returns the number of document lines of a record.
 func linesOfRecord(r *farm.Record) int {
 	if strings.Contains(r.Name, "\n") || strings.Contains(r.Data, "\n") || strings.Contains(r.Comment, "\n") {
-		w := &yamlWriter{} // texts of several lines
+		w := &yamlWriter{} // multi-line texts
 		w.open("resources", false)
 		w.item()
 		fields(w, validate.RecordDocument.Given(r))
@@ -124,8 +123,8 @@ func linesOfRecord(r *farm.Record) int {
 	return n
 }
 
-// marks are the lines of a document at which a mark begins, with how many lines it stands
-// for besides its own.
+// marks are the lines of a document at which marks begin, and the number of lines that each
+// replaces besides its own.
 type marks []struct{ at, skipped int }
 
 func (e *elided) marks(lines []string) (all marks) {
@@ -134,14 +133,14 @@ func (e *elided) marks(lines []string) (all marks) {
 	}
 	for i, line := range lines {
 		if _, number, is := strings.Cut(line, markLine); is {
-			n, _ := strconv.Atoi(strings.TrimSuffix(number, `"`)) // nothing else begins so
+			n, _ := strconv.Atoi(strings.TrimSuffix(number, `"`)) // no other line has this form
 			all = append(all, struct{ at, skipped int }{i, e.skipped[n]})
 		}
 	}
 	return all
 }
 
-// before is how many lines the marks before a line stand for.
+// before returns the number of lines that the marks before a line replace.
 func (m marks) before(line int) (n int) {
 	for _, one := range m {
 		if one.at >= line {
@@ -152,7 +151,7 @@ func (m marks) before(line int) (n int) {
 	return n
 }
 
-// within reports whether a mark, or a part of one, is among lines.
+// within reports whether a mark or a part of one is among the lines.
 func (m marks) within(start, end int) bool {
 	for _, one := range m {
 		if one.at < end && one.at+markLines > start {
@@ -162,7 +161,7 @@ func (m marks) within(start, end int) bool {
 	return false
 }
 
-// span is a range in a hunk's head, counted with the lines marks stand for.
+// span returns a range in a hunk's head, including the lines that marks replace.
 func (m marks) span(start, end int) string {
 	return fmt.Sprintf("%d,%d", start+m.before(start)+1, end-start)
 }

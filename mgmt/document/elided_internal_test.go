@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// large is a farm with a zone whose document is not kept.
+// large returns a farm with a zone whose lines are not cached.
 func large() farm.Farm {
 	z := farm.Zone{ID: 1, Name: "big.example", LastRecord: manyRecords + 500}
 	for i := range manyRecords + 500 {
@@ -19,7 +19,7 @@ func large() farm.Farm {
 	return farm.Farm{ID: 1, Name: "names", Profile: farm.ProfileGSLB, VPort: 53, Global: &farm.GSLB{Zones: []farm.Zone{{ID: 2, Name: "small.example"}, z}}}
 }
 
-// edited is a configuration with some records of its large zone changed at random.
+// edited returns a configuration with random changes in its large zone.
 func edited(r *rand.Rand, cfg *farm.Config) *farm.Config {
 	next := cfg.Clone()
 	z := &next.Farms[len(next.Farms)-1].Global.Zones[1]
@@ -55,8 +55,8 @@ func edited(r *rand.Rand, cfg *farm.Config) *farm.Config {
 	return next
 }
 
-// The difference of zones of which most is left out turns the lines of one document into
-// those of the other, with the numbers of their lines.
+// A diff of zones with marks turns the lines of one document into the other, with the right
+// line numbers.
 func TestDifferencesOfLargeZonesAreThoseOfDocuments(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 9))
 	var texts Texts
@@ -83,7 +83,7 @@ func TestDifferencesOfLargeZonesAreThoseOfDocuments(t *testing.T) {
 	}
 }
 
-// A mark stands for as many lines as its records have, whatever these hold.
+// A mark counts as many lines as its records have, for any content.
 func TestLinesOfRecordsAreCounted(t *testing.T) {
 	for _, ttl := range []farm.Seconds{0, 60, farm.NoTTL} {
 		for _, text := range []string{"", "x", "a\nb", "\"q\" # c", ": -", "\x00run0", strings.Repeat("long ", 60)} {

@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// writer receives a configuration in document order. Objects are the items of
-// the list opened last, or have a name.
+// writer receives a configuration in document order. Objects are items of the last opened list,
+// or have a name.
 type writer interface {
 	open(list string, empty bool)
 	item()
@@ -22,9 +22,9 @@ type writer interface {
 	leave() // an object with a name
 }
 
-// Encode writes the canonical YAML document: fields in the order of the
-// tables, what has its default left out. Decode gives back the same
-// configuration, IDs and resolved addresses of names excepted.
+// Encode writes the canonical YAML document: fields in the order of the tables, without
+// defaults. Decode returns the same configuration except for IDs and resolved addresses of
+// names.
 func Encode(cfg *farm.Config) ([]byte, error) {
 	w := &yamlWriter{}
 	walk(cfg, w, openly)
@@ -40,7 +40,7 @@ func EncodeJSON(cfg *farm.Config) ([]byte, error) {
 	return w.out.Bytes(), nil
 }
 
-// Shown is Encode with secrets as they may be shown.
+// Shown is Encode with masked secrets.
 func Shown(cfg *farm.Config) []byte { return encodeShown(cfg) }
 
 func encodeShown(cfg *farm.Config) []byte {
@@ -56,14 +56,14 @@ func Equal(a, b *farm.Config) bool {
 	return bytes.Equal(x, y)
 }
 
-// given is what is written of a service itself, and of a section of the settings
-// of the machine: both hold secrets.
+// given returns the fields written for a service and for a section of the settings of the
+// machine. Both hold secrets.
 type given struct {
 	service func(*farm.Service) iter.Seq2[string, validate.Value]
 	section func(*validate.Table[farm.System], *farm.System) iter.Seq2[string, validate.Value]
 }
 
-// shown has secrets as they may be shown, openly writes what there is.
+// shown masks secrets, openly writes them.
 var shown = given{validate.ServiceDocument.Shown, (*validate.Table[farm.System]).Shown}
 var openly = given{validate.ServiceDocument.Given, (*validate.Table[farm.System]).Given}
 
@@ -102,7 +102,7 @@ func walkBackends(list []farm.Backend, w writer, table *validate.Table[farm.Back
 	w.open("backends", false)
 	for i := range list {
 		if list[i].Of != 0 {
-			continue // made of another one's name
+			continue // a part of another backend
 		}
 		w.item()
 		fields(w, table.Given(&list[i]))
@@ -111,7 +111,7 @@ func walkBackends(list []farm.Backend, w writer, table *validate.Table[farm.Back
 	w.close()
 }
 
-// walkRules writes a list of rules, unless there are none.
+// walkRules writes a list of rules if there are any.
 func walkRules[T any](w writer, name string, table *validate.Table[T], rules []T) {
 	if len(rules) == 0 {
 		return
@@ -131,7 +131,7 @@ func fields(w writer, given iter.Seq2[string, validate.Value]) {
 	}
 }
 
-// walkChecks writes the checks, unless there are none.
+// walkChecks writes the checks if there are any.
 func walkChecks(list []farm.Check, w writer) {
 	if len(list) == 0 {
 		return
@@ -145,7 +145,7 @@ func walkChecks(list []farm.Check, w writer) {
 	w.close()
 }
 
-// walkSystem writes the sections that set something.
+// walkSystem writes the sections with settings.
 func walkSystem(s *farm.System, w writer, of given) {
 	begun := false
 	for i := range validate.Sections {
@@ -213,7 +213,7 @@ func (w *yamlWriter) field(name string, v validate.Value) {
 	w.out.WriteByte('\n')
 }
 
-// texts writes a list of texts, one in a line.
+// texts writes a list of texts, one per line.
 func (w *yamlWriter) texts(items []string) {
 	if len(items) == 0 {
 		w.out.WriteString(" []")

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Error is one problem of a document and where it is.
+// Error is one problem of a document and its position.
 type Error struct {
-	Line, Column int // from 1; 0 when the position is not known
+	Line, Column int // from 1; 0 if the position is unknown
 	Err          error
 }
 
@@ -24,10 +24,10 @@ func (e *Error) Error() string {
 // Unwrap returns the problem, often a *validate.Error.
 func (e *Error) Unwrap() error { return e.Err }
 
-// maxProblems bounds how many problems of one document are reported together.
+// maxProblems is the maximum number of reported problems of a document.
 const maxProblems = 100
 
-// problems collects what is wrong with a document.
+// problems collects the errors of a document.
 type problems []error
 
 func (p *problems) add(n *node, err error) {
@@ -38,7 +38,7 @@ func (p *problems) addf(n *node, format string, args ...any) {
 	p.add(n, fmt.Errorf(format, args...))
 }
 
-// err is the problems in the order of their positions, nil for none.
+// err returns the problems sorted by position, or nil.
 func (p problems) err() error {
 	if len(p) == 0 {
 		return nil
@@ -54,14 +54,14 @@ func (p problems) err() error {
 	return p
 }
 
-// Error is a line for each problem.
+// Error returns one line per problem.
 func (p problems) Error() string { return errors.Join(p...).Error() }
 
 // Unwrap returns the problems.
 func (p problems) Unwrap() []error { return p }
 
-// Problems are what Decode or Load found, one by one; an error of anything else
-// is the only one.
+// Problems returns the individual problems that Decode or Load found; for another error it
+// returns only that.
 func Problems(err error) []error {
 	if several, ok := errors.AsType[problems](err); ok {
 		return several

@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files of this package anew")
 
-// everything is a configuration in which fields of every kind have another value
-// than a new object has, and those that need others have them.
+// everything returns a configuration in which fields of every kind differ from their defaults,
+// together with the fields they require.
 func everything() *farm.Config {
 	rules := func(of string) farm.HeaderRules {
 		return farm.HeaderRules{
@@ -106,12 +106,12 @@ func everything() *farm.Config {
 		l4("dns", "10.0.0.5", &farm.L4{Ports: []farm.PortRange{{First: 53, Last: 53}}, Protocol: farm.L4UDP, NAT: farm.NATMasquerade, Algorithm: farm.L4Weight, TTL: farm.DefaultL4TTL,
 			Responses: &responses, QUIC: true, Backends: []farm.Backend{{Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 5353}, {Host: "pool.example.com", Resolve: farm.ResolveAll}}}),
 		{Name: "names", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("10.0.0.5"), VPort: 5300, Global: names()},
-		{Name: "secure", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("10.0.0.5"), VPort: 8443, Stopped: true, HTTP: doh}, // apart: it is nothing without the one above
+		{Name: "secure", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("10.0.0.5"), VPort: 8443, Stopped: true, HTTP: doh}, // separate: it needs the farm above
 		l4("rest", "2001:db8::5", &farm.L4{Protocol: farm.L4All, NAT: farm.NATDirect, Algorithm: farm.L4HashDst, TTL: farm.DefaultL4TTL, DataPath: farm.DataPathKernel}),
 	}}
 }
 
-// names are settings of a gslb farm with everything set.
+// names returns gslb settings with all fields set.
 func names() *farm.GSLB {
 	addr, dot := netip.MustParseAddr, farm.DefaultTLS()
 	dot.Certificates = []string{"shop.pem", "ns1.pem"}
@@ -159,8 +159,8 @@ func TestEverythingComesBackAsItWent(t *testing.T) {
 	}
 }
 
-// Snapshots and the store carry every word too; of the machine's settings an engine
-// learns nothing.
+// Snapshots and the store also keep every field; engines do not get the settings of the
+// machine.
 func TestEverythingSurvivesSnapshotAndStore(t *testing.T) {
 	cfg := everything()
 	image, err := snapshot.Encode(1, cfg)
@@ -189,8 +189,8 @@ func TestEverythingSurvivesSnapshotAndStore(t *testing.T) {
 	}
 }
 
-// What was never set is never written: the documents of farms that existed
-// before there was a field are the same afterwards.
+// Unset fields are omitted, so that a new field does not change the documents of existing
+// farms.
 func TestWhatIsUnsetIsLeftOut(t *testing.T) {
 	h := farm.DefaultHTTP()
 	h.Services = []farm.Service{{Name: "web", Backends: []farm.Backend{{Host: "10.0.0.1", Port: 80}}}}

@@ -1,6 +1,6 @@
 //go:build !race
 
-// They share no memory, and with the race detector take half a minute.
+// The tests share no memory and take half a minute with the race detector.
 
 package document_test
 
@@ -20,10 +20,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// tried are values of every kind a rule may ask for.
+// tried has values of every kind that a rule may require.
 var tried = []any{true, false, 7, 1700, "a", "a.pem", "/x", "^/x", "X-A", "10.0.0.9", "a.example", "https://a.example/", []any{"10.0.0.0/8"}, []any{"a.example"}, []any{"text/css"}, nil}
 
-// beside is what the schema says a field needs: the values of other fields.
+// beside returns the values of other fields that a field requires according to the schema.
 func beside(object, name string) map[string]any {
 	out := map[string]any{}
 	properties := validate.Schema()["$defs"].(map[string]any)[object].(map[string]any)["properties"].(map[string]any)
@@ -37,9 +37,9 @@ func beside(object, name string) map[string]any {
 	return out
 }
 
-// variants are a farm with one field of a table changed at a time, to every value
-// that may be sent for it there, and what it needs with it. Each is a valid
-// configuration. object is what the schema calls those of the table.
+// variants returns copies of a farm with one field of a table changed to each permitted value,
+// together with the fields it requires. Each is a valid configuration. object is the name of
+// the table in the schema.
 func variants[T any](object string, table *validate.Table[T], one farm.Farm, of func(*farm.Farm) *T) (out []*farm.Config) {
 	for _, p := range table.Params() {
 		values := tried
@@ -71,8 +71,8 @@ func variants[T any](object string, table *validate.Table[T], one farm.Farm, of 
 	return out
 }
 
-// smallest is a farm of a profile that everything has none of: made of what its
-// creation requires, with a backend.
+// smallest returns a farm of a profile that everything lacks, with the fields required at its
+// creation and a backend.
 func smallest(p farm.Profile) (f farm.Farm) {
 	required := map[string]any{"farmname": "small", "profile": string(p), "vip": "10.0.0.6", "vport": "80"}
 	if !slices.Contains(validate.ProfileNamed(p).Farm().Create.Names(), "vport") {
@@ -91,8 +91,8 @@ func smallest(p farm.Profile) (f farm.Farm) {
 	return f
 }
 
-// everyValue is everything with each field changed: it follows from the rules, so
-// that a new one is tried without a word here.
+// everyValue is everything with each field changed. It is derived from the rules, so that new
+// fields are tested automatically.
 var everyValue = sync.OnceValue(func() []*farm.Config {
 	out := []*farm.Config{everything()}
 	farms := everything().Farms
@@ -117,21 +117,21 @@ var everyValue = sync.OnceValue(func() []*farm.Config {
 	return out
 })
 
-// A field no configuration here has would not be tried below. Where the rule of a
-// new one allows none of the values tried, everything needs it.
+// Each field must be set in some configuration, else the tests below would miss it. If the rule
+// of a new field permits none of the tried values, add it to everything.
 func TestEverythingIsEverything(t *testing.T) {
 	missing := map[string]bool{}
 	shape(missing, reflect.TypeFor[farm.Farm]())
 	shape(missing, reflect.TypeFor[farm.System]())
 	shape(missing, reflect.TypeFor[farm.Check]())
-	for _, name := range []string{"ID", "Slot", "LastSlot", "Of", "Left", "LastZone", "LastRecord", "Serial", "Zone.Packed", "Zone.Held", "Zone.KeysHeld", "HeldTTL.TTL", "HeldTTL.Until"} { // numbers, the engine's form of records, and what is remembered of earlier settings, are in no document
+	for _, name := range []string{"ID", "Slot", "LastSlot", "Of", "Left", "LastZone", "LastRecord", "Serial", "Zone.Packed", "Zone.Held", "Zone.KeysHeld", "HeldTTL.TTL", "HeldTTL.Until"} { // numbers, the engine's form of records and state from earlier settings are in no document
 		for of := range missing {
 			if strings.HasSuffix("."+of, "."+name) {
 				delete(missing, of)
 			}
 		}
 	}
-	delete(missing, "TLS.DisableTLS12") // not beside DisableTLS13: see TestWhatIsUnsetIsLeftOut
+	delete(missing, "TLS.DisableTLS12") // excludes DisableTLS13: see TestWhatIsUnsetIsLeftOut
 	for _, cfg := range everyValue() {
 		strike(missing, reflect.ValueOf(cfg.System))
 		strike(missing, reflect.ValueOf(cfg.Checks))
@@ -144,8 +144,8 @@ func TestEverythingIsEverything(t *testing.T) {
 	}
 }
 
-// shape notes the members of a type of core/farm, as "HTTP.Mark"; strike takes
-// out those that are set in a value.
+// shape records the members of a type of core/farm, e.g. "HTTP.Mark"; strike removes those that
+// are set in a value.
 func shape(out map[string]bool, t reflect.Type) {
 	for t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -155,7 +155,7 @@ func shape(out map[string]bool, t reflect.Type) {
 	}
 	for i := range t.NumField() {
 		if !t.Field(i).IsExported() {
-			continue // it follows from the others
+			continue // derived from the others
 		}
 		out[t.Name()+"."+t.Field(i).Name] = true
 		shape(out, t.Field(i).Type)
@@ -192,13 +192,13 @@ func TestEveryValueComesBackAsItWent(t *testing.T) {
 		}
 		back, err := document.Load(text, validate.Rules{})
 		was, _ := json.Marshal(cfg)
-		if is, _ := json.Marshal(back); err != nil || !bytes.Equal(was, is) { // as records: an empty list is none
+		if is, _ := json.Marshal(back); err != nil || !bytes.Equal(was, is) { // as records: an empty list equals none
 			t.Errorf("%v, came back changed:\n%s\n%s", err, was, is)
 		}
 	}
 }
 
-// Null resets every setting that says so, whatever it was set to, and so does its default.
+// Null resets each setting that permits it from any value, and so does its default.
 func TestNullResetsWhatSaysSo(t *testing.T) {
 	tried := map[string]bool{} // each value once: most farms differ in one field
 	for _, cfg := range everyValue() {
@@ -231,7 +231,7 @@ func resets[T any](t *testing.T, tried map[string]bool, table *validate.Table[T]
 		var to any
 		if slices.Contains(p.Options, "non_blank") && !slices.Contains(p.Options, "null") {
 			if to = p.Plain.Default; to == nil {
-				continue // it says nothing of the kind
+				continue // it has no default
 			}
 		}
 		f := one.Clone()
@@ -241,7 +241,7 @@ func resets[T any](t *testing.T, tried map[string]bool, table *validate.Table[T]
 			continue
 		}
 		if sent.Apply(of(&f)) != nil {
-			continue // another field needs it
+			continue // another field requires it
 		}
 		for name, v := range table.Given(of(&f)) {
 			if name == p.Name && v.Any() != to {

@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// FuzzYAML feeds the decoder anything: it ends, never panics, and what it accepts
-// has a canonical document that says the same.
+// FuzzYAML decodes any input: it terminates without a panic, and an accepted input has an
+// equivalent canonical document.
 func FuzzYAML(f *testing.F) {
 	seeds, err := filepath.Glob("testdata/seed/*")
 	if err != nil || len(seeds) == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// jsonReader reads a JSON document into nodes: JSON is nearly YAML, but its
-// files may be indented with tabs and its errors deserve their position.
+// jsonReader reads a JSON document into nodes. JSON is nearly YAML, but its files may be
+// indented with tabs, and its errors should have their position.
 type jsonReader struct {
 	in    *json.Decoder
 	text  []byte
@@ -98,8 +98,8 @@ func (r *jsonReader) end() error {
 	return nil
 }
 
-// unreadable returns the error of a token that cannot be read. The text and place of an early
-// end are ours, because they differ between releases of Go.
+// unreadable returns the error of a token that cannot be read. It has its own text and position
+// for an early end, because these differ between releases of Go.
 func (r *jsonReader) unreadable(err error) error {
 	syntax, ok := errors.AsType[*json.SyntaxError](err)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || ok && syntax.Error() == "unexpected end of JSON input" {
@@ -108,12 +108,12 @@ func (r *jsonReader) unreadable(err error) error {
 	return r.errorf("the JSON cannot be read: %v", err)
 }
 
-// here is the position right after the last token: its last byte.
+// here returns the position of the last byte of the last token.
 func (r *jsonReader) here() *node {
 	return r.at(int(r.in.InputOffset()) - 1)
 }
 
-// at is the position of the byte at an offset.
+// at returns the position of the byte at an offset.
 func (r *jsonReader) at(offset int) *node {
 	offset = max(0, offset)
 	line := sort.SearchInts(r.lines, offset+1) - 1

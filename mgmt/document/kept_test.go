@@ -1,6 +1,6 @@
 //go:build !race
 
-// It is about hashes, which take ten times as long with the race detector.
+// The tests compute hashes, which take ten times as long with the race detector.
 
 package document_test
 
@@ -12,8 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/document"
 )
 
-// Every hash of a password has a salt of its own: a document that is applied
-// again must not be a change because of that.
+// Every password hash has its own salt; it must not make a reapplied document a change.
 func TestPasswordsThatDidNotChangeKeepTheirHash(t *testing.T) {
 	const text = "farms: [{name: a, profile: http, vip: 127.0.0.1, vport: 80, services: [{name: s, auth_users: ['ali:%s', 'bo:tea']}]}]"
 	read := func(secret string) *farm.Config {

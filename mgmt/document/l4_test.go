@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// l4Configs draws l4xnat farms that keep every rule.
+// l4Configs draws valid l4xnat farms.
 func l4Configs() *rapid.Generator[*farm.Config] {
 	return rapid.Custom(func(t *rapid.T) *farm.Config {
 		c := &farm.Config{}
@@ -92,7 +92,7 @@ func (d drawn) backends(l *farm.L4, farmNumber int) {
 	}
 }
 
-// userspace draws what only one data path can do, and the data path.
+// userspace draws the data path, and settings that only one of them supports.
 func (d drawn) userspace(l *farm.L4) {
 	if l.NotUserspace() != "" {
 		l.DataPath = rapid.SampledFrom([]farm.DataPath{"", farm.DataPathKernel}).Draw(d.T, "datapath")
@@ -142,7 +142,7 @@ func TestL4FarmsComeBackAsTheyWent(t *testing.T) {
 	}
 }
 
-// What was carried, given numbers and encoded is what an engine takes.
+// Farms keep their IDs through a document, and the snapshot accepts the result.
 func TestL4FarmsKeepTheirNumbersThroughDocuments(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := l4Configs().Draw(t, "config")
@@ -170,7 +170,7 @@ func TestL4FarmsKeepTheirNumbersThroughDocuments(t *testing.T) {
 	})
 }
 
-// number gives every object a number of its own.
+// number gives every object a unique ID.
 func number(c *farm.Config) {
 	next := uint32(0)
 	for i := range c.Farms {

@@ -6,10 +6,9 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Merge returns a configuration with a part of it replaced: farms and checks of the part
-// take the place of those of the same name, others stay, and what is new comes last. The
-// settings of the machine are replaced as a whole where the part has them. Neither is
-// changed.
+// Merge returns old with a part replaced. Farms and checks of part replace old ones with the
+// same name, others stay, and new ones are appended. The settings of the machine are replaced
+// as a whole if part has them. The arguments are not modified.
 func Merge(old, part *farm.Config) *farm.Config {
 	out, part := old.Clone(), part.Clone()
 	out.Farms = merged(out.Farms, part.Farms, func(f *farm.Farm) string { return f.Name })
@@ -20,8 +19,8 @@ func Merge(old, part *farm.Config) *farm.Config {
 	return out
 }
 
-// merged puts each item of part in the place of the one of the same name, or at the end. A
-// name that part has twice is twice in the result, so that the rules refuse it.
+// merged replaces items of list by items of part with the same name, and appends the others. A
+// name that occurs twice in part also occurs twice in the result, so that the rules refuse it.
 func merged[T any](list, part []T, name func(*T) string) []T {
 	free := make(map[string]int, len(list))
 	for i := range list {

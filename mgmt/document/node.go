@@ -1,6 +1,6 @@
 package document
 
-// node is one value of a document with its position, whatever syntax it came in.
+// node is one value of a document with its position, independent of the syntax.
 type node struct {
 	kind         nodeKind
 	line, column int
@@ -24,9 +24,8 @@ const (
 	list
 )
 
-// raw returns the value as mgmt/validate takes it: a text or a list of texts.
-// Numbers and truth values stay text: the rule of the field says how to read
-// it. What nests deeper is no value and comes out empty.
+// raw returns the value for mgmt/validate: a text or a list of texts. Numbers and booleans stay
+// text, as the rule of the field parses them. Deeper nesting is invalid and comes out empty.
 func (n *node) raw() any {
 	switch n.kind {
 	case scalar:
@@ -46,7 +45,7 @@ func (n *node) raw() any {
 	return nil
 }
 
-// down moves the positions of a node and all below it by some lines.
+// down moves the positions of a node and its descendants by some lines.
 func (n *node) down(lines int) {
 	if n == nil || lines == 0 {
 		return

@@ -5,12 +5,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// profile is how documents have the farms of one profile: what follows their
-// fields, which are those of the table of the profile. A new one is a line in
-// profiles.
+// profile describes the documents of farms of one profile: the lists after the fields of its
+// table. A new profile is a line in profiles.
 type profile struct {
-	// lists names what follows the fields of a farm; write writes it, and read
-	// takes it from a document.
+	// lists names the lists after the fields of a farm; write writes and read decodes them.
 	lists []string
 	write func(w writer, f *farm.Farm, of given)
 	read  func(d *decoder, lists map[string]*node, path string, f *farm.Farm)
@@ -39,7 +37,7 @@ func writeServices(w writer, f *farm.Farm, of given) {
 }
 
 func readServices(d *decoder, lists map[string]*node, path string, f *farm.Farm) {
-	if f.HTTP == nil { // its profile is wrong, but what it holds is looked at
+	if f.HTTP == nil { // decode the rest despite the wrong profile
 		f.HTTP = &farm.HTTP{}
 	}
 	rules(d, lists, path, &validate.ReplaceRequest, &f.HTTP.ReplaceRequest)
@@ -49,7 +47,7 @@ func readServices(d *decoder, lists map[string]*node, path string, f *farm.Farm)
 	}
 }
 
-// writeOwnBackends and readOwnBackends are for farms whose backends are theirs.
+// writeOwnBackends and readOwnBackends handle farms that have backends without services.
 func writeOwnBackends(w writer, f *farm.Farm, _ given) {
 	walkBackends(f.Own().Backends(), w, validate.ProfileOf(f).Backend().Document)
 }

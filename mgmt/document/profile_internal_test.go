@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Without its part of a document a profile would have no backends in it.
+// A profile without its part of a document would lose its backends.
 func TestEveryProfileHasItsPartOfADocument(t *testing.T) {
 	for _, name := range farm.Profiles() {
 		if p := profiles[name]; len(p.lists) == 0 || p.write == nil || p.read == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// texts are what an operator may write into an error text: everything.
+// texts draws error texts of all kinds.
 func texts() *rapid.Generator[string] {
 	return rapid.OneOf(
 		rapid.String(),
@@ -87,7 +87,7 @@ func deref(c *farm.Config) []any {
 	return out
 }
 
-// large is a configuration of 1000 farms with 10 backends each.
+// large returns a configuration of 1000 farms with 10 backends each.
 func large() *farm.Config {
 	c := &farm.Config{}
 	for i := range 1000 {

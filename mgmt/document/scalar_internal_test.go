@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is plain is as a pattern says, for all short texts of characters that matter.
+// isPlain equals a regular expression for all short texts of relevant characters.
 func TestPlainTextsAreThoseOfAPattern(t *testing.T) {
 	plain := regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./%+~-]*(:[A-Za-z0-9_./%+~-]+)*$`)
 	const letters = "aZ@[`{0/:9_.~ -\n\xc3"

@@ -8,17 +8,17 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Texts compares successive configurations as Diff does. Farms at the start and the end that
-// both configurations share (farm.Farm is comparable) are neither written nor compared, so
-// a change of one farm costs the lines of that farm and its neighbours. The zero value is
-// ready for use; any goroutine may call its methods.
+// Texts compares successive configurations like Diff. Farms that both share at the start and
+// the end (farm.Farm is comparable) are neither written nor compared. So a change of one farm
+// costs only the lines of that farm and its neighbours. The zero value is ready for use.
+// Methods are safe for concurrent use.
 type Texts struct {
 	mu     sync.Mutex
-	farms  map[farm.Farm][]string // the lines of the last comparison, but for large farms
-	counts farm.Memo[*int]        // of lines, which precede a change; nil: not counted
+	farms  map[farm.Farm][]string // the lines of the last comparison, without large farms
+	counts farm.Memo[*int]        // of lines, for line numbers of changes; nil: not counted
 }
 
-// Diff returns what the function Diff does.
+// Diff returns the same as the function Diff.
 func (t *Texts) Diff(old, now *farm.Config) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -34,8 +34,8 @@ func (t *Texts) Diff(old, now *farm.Config) string {
 	return text
 }
 
-// comparison is one call of Diff. Of the farms that both configurations share at the start
-// and the end, old and now have those of which a hunk may show lines.
+// comparison is one call of Diff. Of the farms that both configurations share at the start and
+// the end, old and now keep only those that may be context of a hunk.
 type comparison struct {
 	*Texts
 	used          map[farm.Farm][]string // the lines that the next comparison may need
@@ -44,7 +44,7 @@ type comparison struct {
 	skipped       int // lines of the farms left out at the start
 }
 
-// narrow sets what is to be compared. It returns false if there is no difference.
+// narrow selects the farms to compare. It returns false if there is no difference.
 func (c *comparison) narrow(old, now *farm.Config) bool {
 	c.oldHead, c.head = headLines(old), headLines(now)
 	a, b := old.Farms, now.Farms
@@ -59,7 +59,7 @@ func (c *comparison) narrow(old, now *farm.Config) bool {
 	switch {
 	case sameHead && sameFarms:
 		return false
-	case sameFarms: // what follows the head is shown after its last change
+	case sameFarms: // the first farms are context of the head's last change
 		start, end = 0, len(a)
 	case !sameHead:
 		start, end = 0, 0
@@ -77,7 +77,7 @@ func (c *comparison) narrow(old, now *farm.Config) bool {
 	return true
 }
 
-// diff returns the difference, or false where a mark is in it.
+// diff returns the difference, or false if a hunk contains a mark.
 func (c *comparison) diff(e *elided) (text string, whole bool) {
 	old, now := c.old, c.now
 	if e != nil {
@@ -97,12 +97,12 @@ func headLines(cfg *farm.Config) []string {
 	head.Farms = nil
 	lines := splitLines(encodeShown(&head))
 	if len(cfg.Farms) > 0 {
-		lines[len(lines)-1] = "farms:" // there are some
+		lines[len(lines)-1] = "farms:" // the list is not empty
 	}
 	return lines
 }
 
-// atLeast returns a number of lines that a farm has: all, or enough for each hunk.
+// atLeast returns a lower bound of a farm's lines: exact, or enough for any hunk.
 func (c *comparison) atLeast(f *farm.Farm) int {
 	if isLarge(f) {
 		return context + markLines
@@ -150,13 +150,13 @@ func (c *comparison) linesOf(f *farm.Farm) []string {
 	return lines
 }
 
-// isLarge reports whether the lines of a farm are not kept: they are several times as large
-// as the farm.
+// isLarge reports whether the lines of a farm are not cached, because they are several times as
+// large as the farm.
 func isLarge(f *farm.Farm) bool { return f.Records() >= manyRecords }
 
 func writtenLines(f *farm.Farm) []string { return splitLines(written(f)) }
 
-// recordText is about as long as the text of most records, in bytes.
+// recordText is the approximate length of a record's text in bytes.
 const recordText = 96
 
 // written returns the text of a farm in a document.
@@ -167,8 +167,8 @@ func written(f *farm.Farm) []byte {
 	return w.out.Bytes()
 }
 
-// countLines returns the number of lines of a farm in a document. Records are not written
-// for that: there may be a million.
+// countLines returns the number of lines of a farm in a document. It does not write the records
+// because there may be a million.
 func countLines(f *farm.Farm) (n int) {
 	if isLarge(f) {
 		short := *f

@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The lines of a farm that stays are written once; only those of changed farms and their
-// neighbours are kept.
+// The lines of an unchanged farm are written once. Only the lines of changed farms and their
+// neighbours are cached.
 func TestLinesAreKeptOfChangedFarmsAndNeighbours(t *testing.T) {
 	var texts Texts
 	cfg := &farm.Config{}
@@ -38,8 +38,7 @@ func TestLinesAreKeptOfChangedFarmsAndNeighbours(t *testing.T) {
 	}
 }
 
-// Farms whose lines are left out are counted, however large they are and whatever is in
-// their records.
+// The lines of farms that are left out are counted correctly for any size and content.
 func TestLinesOfFarmsAreCounted(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 9))
 	cfg := &farm.Config{Farms: []farm.Farm{large()}}
@@ -54,7 +53,7 @@ func TestLinesOfFarmsAreCounted(t *testing.T) {
 	}
 }
 
-// The lines of a large farm are not kept.
+// The lines of a large farm are not cached.
 func TestLinesOfLargeFarmsAreNotKept(t *testing.T) {
 	var texts Texts
 	f := large()

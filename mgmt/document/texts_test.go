@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/document"
 )
 
-// The difference of configurations of which most is known is that of their documents: it
-// turns the lines of the one into those of the other.
+// The diff of configurations with shared farms equals the diff of their whole documents and
+// turns one into the other.
 func TestDifferencesOfFarmsThatStayAreThoseOfDocuments(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	var texts document.Texts
@@ -51,7 +51,7 @@ func TestDifferencesOfFarmsThatStayAreThoseOfDocuments(t *testing.T) {
 	}
 }
 
-// patched applies a unified difference.
+// patched applies a unified diff.
 func patched(text, diff string) string {
 	lines, out, at := strings.SplitAfter(text, "\n"), "", 0
 	for line := range strings.SplitAfterSeq(diff, "\n") {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// A document is what people read and keep: all of it is as it was meant.
+// A document is written exactly as expected.
 func TestDocumentsAreWrittenWhole(t *testing.T) {
 	h := farm.DefaultHTTP()
 	h.TLS = farm.DefaultTLS()
@@ -137,7 +137,7 @@ func TestDocumentsAreWrittenWhole(t *testing.T) {
 	}
 }
 
-// A problem is told where it is, to the letter.
+// Problems have their exact position.
 func TestPlacesOfProblemsAreExact(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"farms":`:              `line 1, column 9: the JSON ends too early`,

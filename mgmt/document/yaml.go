@@ -11,12 +11,12 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// maxDepth bounds how deep collections nest. A document needs six levels; the
-// parser recurses, so the bound is checked on the tokens, before it runs.
+// maxDepth is the maximum nesting of collections. A document needs six levels. The parser
+// recurses, so the limit is checked on the tokens, before it runs.
 const maxDepth = 16
 
-// parseYAML reads one YAML document; nil when it holds nothing. A panic of the
-// YAML library is a broken document to us, not the end of the process.
+// parseYAML reads one YAML document; it returns nil if that is empty. A panic of the YAML
+// library becomes an error.
 func parseYAML(text string) (root *node, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -45,8 +45,7 @@ func parseYAML(text string) (root *node, err error) {
 	return root, nil
 }
 
-// checkTokens refuses the syntax we have no use for, what nests too deep, and
-// objects with too many fields.
+// checkTokens refuses unsupported syntax, deep nesting, and objects with too many fields.
 func checkTokens(tokens token.Tokens) error {
 	size := shape{fields: map[int]int{}}
 	for _, t := range tokens {
@@ -73,18 +72,18 @@ var unsupported = map[token.Type]string{
 	token.MappingKeyType: "explicit keys (?)",
 }
 
-// maxFields bounds the fields of one object: the parser's work grows with the
+// maxFields is the maximum number of fields of an object: the parser's work grows with the
 // square of their number. A farm has fewer than seventy.
 const maxFields = 100
 
-// shape measures a document as its tokens go by.
+// shape measures a document while its tokens pass.
 type shape struct {
 	flow   int               // open brackets and braces
 	inFlow [maxDepth + 1]int // fields of the innermost one of each
 	fields map[int]int       // of block objects, by the column of their keys
 	most   int               // of one object so far
 	line   int
-	nested int // list entries and keys on this line outside of brackets
+	nested int // list entries and keys on this line outside brackets
 }
 
 func (s *shape) add(t *token.Token) {
@@ -130,7 +129,7 @@ func (s *shape) isTooDeep(t *token.Token) bool {
 	return s.flow > maxDepth || s.nested > maxDepth || indented
 }
 
-// fromAST turns the library's tree into ours.
+// fromAST converts the library's tree.
 func fromAST(n ast.Node) (*node, error) {
 	out := &node{}
 	if t := n.GetToken(); t != nil && t.Position != nil {
