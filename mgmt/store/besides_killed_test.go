@@ -12,17 +12,16 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// besides is what lies beside the configuration: users, sealed secrets and the like are
-// documents.
+// besides is a document next to the configuration, like users or sealed secrets.
 type besides struct {
 	Number int
-	Noise  string // over many pages
+	Noise  string // spans many pages
 }
 
 func besidesOf(n int) besides { return besides{n, strings.Repeat(strconv.Itoa(n)+" ", 3000)} }
 
-// besidesForever writes a document, a setting, a key and a tag again and again, each
-// with the number of the turn.
+// besidesForever writes a document, a setting, a key and a tag in a loop, each with the number
+// of the round.
 func besidesForever(dir string) {
 	s, err := store.Open(dir)
 	check(err)
@@ -47,15 +46,14 @@ func besidesForever(dir string) {
 			check(err)
 		}
 		if n > 1 {
-			_ = s.DeleteTag("turn-" + strconv.Itoa(n-1)) // it is there, or went in an earlier life
+			_ = s.DeleteTag("turn-" + strconv.Itoa(n-1)) // it may be gone since an earlier life
 		}
 		check(s.WriteDocument("rbac", besidesOf(n)))
 		fmt.Println("done", n)
 	}
 }
 
-// Whenever mgmt is killed, what was acknowledged is there, and what is there is whole:
-// of documents, settings, keys and tags alike.
+// After a kill of mgmt, acknowledged documents, settings, keys and tags exist and are complete.
 func TestNoKillLosesWhatLiesBesideTheConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	last := 0

@@ -7,9 +7,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Certificate is a certificate with its private key, or a CSR with the key it
-// was made for. Certificates belong to the node: they are in no revision, no
-// document and no export.
+// Certificate is a certificate with its private key, or a CSR with the key it was created for.
+// Certificates belong to the node: they are in no revision, document or export.
 type Certificate struct {
 	// Name is unique: "shop.pem" for a certificate, "shop.csr" for a CSR.
 	Name string `json:"name"`
@@ -17,19 +16,18 @@ type Certificate struct {
 	Chain [][]byte `json:"chain,omitempty"`
 	// Request is the CSR, DER; empty in a certificate.
 	Request []byte `json:"request,omitempty"`
-	// Key is the private key as mgmt/certs sealed it: the store never sees one
-	// that can be read.
+	// Key is the private key, sealed by mgmt/certs. The store never has it in plain form.
 	Key []byte `json:"key"`
 	// Staple is the last good OCSP response, DER.
 	Staple []byte    `json:"staple,omitempty"`
 	Added  time.Time `json:"added"`
 	Author string    `json:"author"`
-	// Previous is the certificate that this one replaced, without its own Previous and
-	// staple; nil if there is none.
+	// Previous is the certificate that this one replaced, without its own Previous and staple,
+	// or nil.
 	Previous *Certificate `json:"previous,omitempty"`
 }
 
-// Authority is a list of certification authorities and of what they revoked.
+// Authority is a list of certification authorities and their revocations.
 type Authority struct {
 	Name         string    `json:"name"`
 	Certificates [][]byte  `json:"certificates"`      // DER
@@ -38,12 +36,12 @@ type Authority struct {
 	Author       string    `json:"author"`
 }
 
-// Certificates reads all certificates and CSRs, by name.
+// Certificates returns all certificates and CSRs, sorted by name.
 func (s *Store) Certificates() ([]Certificate, error) {
 	return readAll[Certificate](s, certificatesBucket)
 }
 
-// Authorities reads all lists of authorities, by name.
+// Authorities returns all lists of authorities, sorted by name.
 func (s *Store) Authorities() ([]Authority, error) {
 	return readAll[Authority](s, authoritiesBucket)
 }
@@ -63,8 +61,8 @@ func readAll[T any](s *Store, bucket []byte) ([]T, error) {
 	return out, err
 }
 
-// ChangeCertificates writes and removes in one step that was synced to disk
-// when it returns: after an error everything is as it was.
+// ChangeCertificates writes and removes certificates in one synced transaction. After an error
+// nothing has changed.
 func (s *Store) ChangeCertificates(put []Certificate, remove ...string) error {
 	return s.changeNamed(certificatesBucket, remove, func(b *bolt.Bucket) error {
 		for i := range put {
@@ -81,8 +79,7 @@ func (s *Store) PutAuthority(a Authority) error {
 	return s.changeNamed(authoritiesBucket, nil, func(b *bolt.Bucket) error { return putRecord(b, []byte(a.Name), &a) })
 }
 
-// DeleteAuthority removes a list of authorities; one that is not there is no
-// error.
+// DeleteAuthority removes a list of authorities; a missing one is no error.
 func (s *Store) DeleteAuthority(name string) error {
 	return s.changeNamed(authoritiesBucket, []string{name}, func(*bolt.Bucket) error { return nil })
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// certificate is one whose content tells which number it is.
+// certificate returns a certificate whose content identifies n.
 func certificate(name string, n int) store.Certificate {
 	return store.Certificate{Name: name, Chain: [][]byte{bytes.Repeat([]byte{byte(n)}, 900), {1, 2, byte(n)}},
 		Key: bytes.Repeat([]byte{byte(n), 7}, 700), Staple: []byte{byte(n)}, Added: time.Unix(int64(n), 0).UTC(), Author: fmt.Sprint("author ", n)}
@@ -68,7 +68,7 @@ func TestAChangeOfCertificatesIsWholeOrNothing(t *testing.T) {
 	if err := s.ChangeCertificates([]store.Certificate{certificate("shop.pem", 1)}); err != nil {
 		t.Fatal(err)
 	}
-	err := s.ChangeCertificates([]store.Certificate{certificate("new.pem", 2), {Name: ""}}, "shop.pem") // bbolt takes no empty key
+	err := s.ChangeCertificates([]store.Certificate{certificate("new.pem", 2), {Name: ""}}, "shop.pem") // bbolt rejects it
 	if err == nil || errors.Is(err, store.ErrDiskFailed) {
 		t.Fatalf("a certificate without a name: %v", err)
 	}
@@ -120,7 +120,7 @@ func replaceForever(dir string) {
 func TestNoKillLosesAnAcknowledgedCertificate(t *testing.T) {
 	dir := t.TempDir()
 	last := 0
-	const least, most = 12, 200 // kills: more where writing takes longer than most lives
+	const least, most = 12, 200 // kills: more if a write takes longer than most lives
 	for kill := 0; kill < least || last < least && kill < most; kill++ {
 		cmd := child("certificates", dir)
 		out, err := cmd.StdoutPipe()
@@ -143,7 +143,7 @@ func TestNoKillLosesAnAcknowledgedCertificate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = cmd.Wait() // killed, as asked
+		_ = cmd.Wait() // killed on purpose
 		tried, done := number(t, first), last
 		for line := range strings.Lines(string(rest)) {
 			if !strings.HasSuffix(line, "\n") {

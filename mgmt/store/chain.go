@@ -8,11 +8,11 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// keyframeEvery is how often a revision holds the whole configuration. More
-// often costs space, more rarely costs time to read an old one.
+// keyframeEvery is the interval of revisions with the whole configuration. A smaller one costs
+// space, a larger one costs time to read an old revision.
 const keyframeEvery = 128
 
-// entry is one revision as it lies on disk (packed.go).
+// entry is one revision as stored on disk (packed.go).
 type entry struct {
 	Revision
 	Change change `json:"change"`
@@ -20,20 +20,20 @@ type entry struct {
 
 // change turns one configuration into the next.
 type change struct {
-	// Whole says that Farms is the complete configuration.
+	// Whole means that Farms is the complete configuration.
 	Whole bool `json:"whole,omitempty"`
 	// Farms holds the new and the changed farms.
 	Farms []farm.Farm `json:"farms,omitempty"`
 	// Order holds the farm IDs in their new order, valid only if Reordered.
 	Order     []uint32 `json:"order,omitempty"`
 	Reordered bool     `json:"reordered,omitempty"`
-	// System holds the settings of the machine where they changed, and if Whole.
+	// System holds the settings of the machine if they changed or Whole is set.
 	System *farm.System `json:"system,omitempty"`
-	// Checks holds all of them where one changed, and if Whole.
+	// Checks holds all checks if one changed or Whole is set.
 	Checks *[]farm.Check `json:"checks,omitempty"`
 
-	// edits make zones of Farms, by farm ID, whose records Farms does not have. They are
-	// items of their own on disk.
+	// edits create the records of zones that Farms omits, by farm ID. On disk they are separate
+	// items.
 	edits map[uint32][]zoneEdit
 }
 
@@ -43,11 +43,10 @@ type snapshot struct {
 	Config *farm.Config
 }
 
-// entry is the snapshot as it lies on disk.
+// entry returns the snapshot as stored on disk.
 func (s *snapshot) entry() *entry { return &entry{s.Revision, whole(s.Config)} }
 
-// changeBetween finds what turns old into new. Every farm must have an ID of
-// its own.
+// changeBetween returns the change from old to new. Farms must have unique IDs.
 func changeBetween(old, new *farm.Config) change {
 	steps := compare(old, new)
 	for i := range steps.changed {
@@ -88,13 +87,13 @@ func (steps *comparison) change() change {
 	return c
 }
 
-// whole is the change that turns everything into cfg.
+// whole returns the change that turns any configuration into cfg.
 func whole(cfg *farm.Config) change {
 	return change{Whole: true, Farms: cfg.Farms, System: &cfg.System, Checks: saidChecks(cfg)}
 }
 
-// saidChecks are those of a configuration as a change holds them: none are an empty list,
-// since no list at all says that they stay as they are.
+// saidChecks returns the checks for a change. An empty configuration gives an empty list, since
+// nil means that the checks stay unchanged.
 func saidChecks(cfg *farm.Config) *[]farm.Check {
 	checks := cfg.Checks
 	if checks == nil {
@@ -103,18 +102,18 @@ func saidChecks(cfg *farm.Config) *[]farm.Check {
 	return &checks
 }
 
-// applyTo returns the configuration after the change; old is not touched, but
-// shares the farms that did not change.
+// applyTo returns the configuration after the change. old is not modified, but shares the
+// unchanged farms.
 func (c *change) applyTo(old *farm.Config) (*farm.Config, error) { return c.apply(old, false) }
 
-// apply is applyTo; in place the records of old may change, which nobody uses any more.
+// apply implements applyTo; inPlace permits it to modify records of old that nobody else uses.
 func (c *change) apply(old *farm.Config, inPlace bool) (*farm.Config, error) {
 	system := old.System
 	switch {
 	case c.System != nil:
 		system = *c.System
 	case c.Whole:
-		system = farm.System{} // of before there were any
+		system = farm.System{} // written before these settings existed
 	}
 	checks := old.Checks
 	switch {
@@ -172,11 +171,11 @@ func (c *change) apply(old *farm.Config, inPlace bool) (*farm.Config, error) {
 	return out, nil
 }
 
-// records are those of a bucket, by key.
+// records are the records of a bucket, by key.
 type records interface{ Get(key []byte) []byte }
 
-// read rebuilds the configuration of a revision: back to the last whole one,
-// then forward change by change.
+// read returns the configuration of a revision. It goes back to the last whole one and applies
+// the changes since then.
 func read(revisions records, number uint64) (*farm.Config, Revision, error) {
 	var chain []entry
 	for n := number; ; n-- {

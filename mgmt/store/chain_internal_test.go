@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// farmsOf are farms by their letters, each with the letter's number; a capital is
-// the same farm after a change.
+// farmsOf returns farms by their letters, with IDs from 1 for "a". A capital is the same farm
+// after a change.
 func farmsOf(letters string) *farm.Config {
 	cfg := &farm.Config{}
 	for _, c := range letters {
@@ -34,7 +34,7 @@ func lettersOf(cfg *farm.Config) (out string) {
 	return out
 }
 
-// sealed is a revision in its record, compressed as one.
+// sealed returns the record of a revision, compressed as a whole.
 func sealed(t *testing.T, e *entry) []byte {
 	t.Helper()
 	record, err := sealRevision(e, nil)
@@ -44,7 +44,7 @@ func sealed(t *testing.T, e *entry) []byte {
 	return record
 }
 
-// sequence is a record of items that need not be a revision.
+// sequence returns a record of items that need not be a revision.
 func sequence(t *testing.T, items ...any) []byte {
 	t.Helper()
 	out := bytes.NewBuffer(make([]byte, sumSize))
@@ -61,7 +61,7 @@ func sequence(t *testing.T, items ...any) []byte {
 	return summed(out.Bytes())
 }
 
-// A revision holds what changed, and the order only if that did.
+// A revision holds the changes, and the order only if it changed.
 func TestAChangeHoldsWhatChanged(t *testing.T) {
 	for _, c := range []struct{ old, new, farms, order string }{
 		{"", "", "", "-"}, {"abc", "abc", "", "-"}, {"abc", "aBc", "B", "-"}, {"abc", "acb", "", "acb"}, {"abc", "ab", "", "ab"}, {"abc", "", "", ""},
@@ -93,7 +93,7 @@ func TestAChangeHoldsWhatChanged(t *testing.T) {
 	}
 }
 
-// Settings of the machine are in a revision where they changed, and in whole ones.
+// A revision holds the settings of the machine if they changed or it is whole.
 func TestAChangeHoldsSettingsOfTheMachine(t *testing.T) {
 	with := func(server string) *farm.Config {
 		cfg := farmsOf("a")
@@ -133,13 +133,13 @@ func TestAChangeHoldsSettingsOfTheMachine(t *testing.T) {
 			}
 		}
 	}
-	before := change{Whole: true, Farms: farmsOf("a").Farms} // of a release without such settings
+	before := change{Whole: true, Farms: farmsOf("a").Farms} // from a release without such settings
 	if back, err := before.applyTo(with("x")); err != nil || back.System.NTP.Server != "" {
 		t.Errorf("%+v, %v", back, err)
 	}
 }
 
-// A difference that is long is not stored: it is made when it is asked for.
+// A long difference is not stored; Diff computes it on demand.
 func TestALongDifferenceIsNotStored(t *testing.T) {
 	s, err := Open(t.TempDir())
 	if err != nil {
@@ -169,7 +169,7 @@ func TestALongDifferenceIsNotStored(t *testing.T) {
 	}
 }
 
-// said is a configuration that says so many bytes.
+// said returns a configuration with n bytes of text.
 func said(n int) *farm.Config {
 	cfg := farmsOf("a")
 	cfg.Farms[0].HTTP = farm.DefaultHTTP()
@@ -177,7 +177,7 @@ func said(n int) *farm.Config {
 	return cfg
 }
 
-// Of a revision with a tag those before it go, of which its difference could be made.
+// A tagged revision outlives the previous ones, from which its difference could be computed.
 func TestALongDifferenceIsStoredWithATag(t *testing.T) {
 	s, err := Open(t.TempDir())
 	if err != nil {
@@ -218,7 +218,7 @@ func TestALongDifferenceIsStoredWithATag(t *testing.T) {
 			t.Errorf("revision %d: %v, a difference of %d bytes, omitted: %t", number, err, len(rev.Diff), rev.DiffOmitted)
 		}
 	}
-	if diff, err := s.Diff(0, 1); err != nil || diff != diffs[1] { // revision 0 is always there
+	if diff, err := s.Diff(0, 1); err != nil || diff != diffs[1] { // revision 0 always exists
 		t.Errorf("the difference of the first: %d bytes, %v", len(diff), err)
 	}
 	if _, err := s.Diff(1, 2); err != nil { // it has a tag
@@ -240,7 +240,7 @@ func TestALongDifferenceIsStoredWithATag(t *testing.T) {
 	}
 }
 
-// What layout 4 stored stays stored when the revision is written as CBOR.
+// A difference stored by layout 4 stays stored if the revision is rewritten as CBOR.
 func TestADifferenceOfLayout4IsKeptWithATag(t *testing.T) {
 	s, err := Open(t.TempDir())
 	if err != nil {
@@ -261,7 +261,7 @@ func TestADifferenceOfLayout4IsKeptWithATag(t *testing.T) {
 	}
 }
 
-// What is whole by its checksum and yet no revision is a damaged store.
+// A record with a valid checksum that is no revision means a damaged store.
 func TestARevisionThatDoesNotFitIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		third []byte
@@ -339,7 +339,7 @@ func TestRecordsAreReadAsTheyWereSealed(t *testing.T) {
 	}
 }
 
-// IDs go round: after the highest the lowest that is free.
+// IDs wrap around: after the highest comes the lowest free one.
 func TestCursorsGoRoundAndStopWhenAllAreTaken(t *testing.T) {
 	last := maxIDs[farmKind]
 	for _, c := range []struct {

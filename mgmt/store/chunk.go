@@ -19,8 +19,7 @@ func chunkOf(records []farm.Record) (c chunk) {
 	return c
 }
 
-// appendTo appends the records of the chunk to a list. Their texts share the memory of the
-// chunk.
+// appendTo appends the records of the chunk to a list. Their texts share the chunk's memory.
 func (c chunk) appendTo(records []farm.Record) ([]farm.Record, error) {
 	for _, run := range c {
 		var ok bool
@@ -31,7 +30,7 @@ func (c chunk) appendTo(records []farm.Record) ([]farm.Record, error) {
 	return records, nil
 }
 
-// runs returns the runs of the chunk, which must have so many records.
+// runs returns the runs of the chunk, which must have that number of records.
 func (c chunk) runs(records int) ([]*farm.Run, error) {
 	runs := make([]*farm.Run, len(c))
 	for i, text := range c {

@@ -14,10 +14,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// The processor time says more than the time on a machine that does other things as well.
-// The confirmation of the disk is left out.
+// Processor time is more reliable than elapsed time on a machine with other load. It excludes
+// the sync of the disk.
 
-// large is a configuration of 1000 farms with 10 backends each.
+// large returns a configuration of 1000 farms with 10 backends each.
 func large() *farm.Config {
 	c := &farm.Config{}
 	for i := range 1000 {
@@ -34,7 +34,7 @@ func large() *farm.Config {
 	return c
 }
 
-// cpu is the processor time of the process.
+// cpu returns the processor time of the process.
 func cpu() time.Duration {
 	var use syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &use)
@@ -45,7 +45,7 @@ func reportCPU(b *testing.B, spent time.Duration) {
 	b.ReportMetric(spent.Seconds()*1000/float64(b.N), "cpu-ms/op")
 }
 
-// A change of one backend of one of 1,000 farms.
+// One backend of one of 1,000 farms changes.
 func BenchmarkCommitOfOneFarmOfAThousand(b *testing.B) {
 	s := open(b, b.TempDir())
 	s.Unsynced()
@@ -69,7 +69,7 @@ func BenchmarkCommitOfOneFarmOfAThousand(b *testing.B) {
 	reportCPU(b, cpu()-began)
 }
 
-// zoneOf is a farm with a zone of so many records.
+// zoneOf returns a farm with a zone of that many records.
 func zoneOf(records int) *farm.Config {
 	z := farm.Zone{ID: 1, Name: "example.com", NameServer: "ns", Records: make([]farm.Record, records)}
 	for i := range z.Records {
@@ -78,7 +78,7 @@ func zoneOf(records int) *farm.Config {
 	return &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "dns", Profile: farm.ProfileGSLB, Global: &farm.GSLB{Zones: []farm.Zone{z}}}}}
 }
 
-// withRecord is the configuration after a change of one record of its zone.
+// withRecord returns the configuration after a change of one record of its zone.
 func withRecord(cfg *farm.Config, at int, data string) *farm.Config {
 	next := *cfg
 	next.Farms = append([]farm.Farm(nil), cfg.Farms...)

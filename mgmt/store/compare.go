@@ -7,14 +7,14 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// largeFarm is how many records make a farm a large one, of which records are stored in
-// chunks and changes of them as edits.
+// largeFarm is the number of records above which a farm is large: its records are stored in
+// chunks, and their changes as edits.
 const largeFarm = 1024
 
 // isLarge reports whether a farm is stored in chunks.
 func isLarge(f *farm.Farm) bool { return f.Records() > largeFarm }
 
-// zonesOf returns the zones of a farm, none if it has no such settings.
+// zonesOf returns the zones of a farm, nil if it has no such settings.
 func zonesOf(f *farm.Farm) []farm.Zone {
 	if f.Zones() == nil {
 		return nil
@@ -22,7 +22,7 @@ func zonesOf(f *farm.Farm) []farm.Zone {
 	return f.Zones().Zones
 }
 
-// bare returns a farm with zones without the records of these.
+// bare returns a farm whose zones have no records.
 func bare(f *farm.Farm) farm.Farm {
 	zones := slices.Clone(zonesOf(f))
 	for i := range zones {
@@ -31,28 +31,28 @@ func bare(f *farm.Farm) farm.Farm {
 	return f.WithZones(zones)
 }
 
-// comparison says which farms of a configuration differ from those of the one before. It is
-// made once for a commit: it walks the records of changed zones.
+// comparison holds the differing farms of two successive configurations. It is computed once
+// per commit because it walks the records of changed zones.
 type comparison struct {
 	old, new *farm.Config
-	at       []int32 // position in old of each farm that shares its settings, -1 of others
+	at       []int32 // position in old of each farm that shares its settings, else -1
 	changed  []farmStep
 }
 
-// farmStep leads to one farm that does not share its settings with one before.
+// farmStep describes a farm that does not share its settings with the previous configuration.
 type farmStep struct {
-	at, was int        // positions in the new list and in the old one, where -1: it is new
-	equal   bool       // nevertheless
+	at, was int        // positions in the new and the old list; was is -1 for a new farm
+	equal   bool       // equal in spite of that
 	zones   []zoneStep // of the new farm, if both are large
 }
 
-// zoneStep leads to one zone.
+// zoneStep describes one zone of the new farm.
 type zoneStep struct {
-	was  int // position of the zone in the farm before, -1: it is new
+	was  int // position of the zone in the old farm, -1 for a new zone
 	runs []farm.RecordRun
 }
 
-// compare compares two configurations. Every farm must have an ID of its own.
+// compare compares two configurations. Farms must have unique IDs.
 func compare(old, new *farm.Config) *comparison {
 	c := &comparison{old: old, new: new, at: farm.Align(old.Farms, new.Farms)}
 	var positions map[uint32]int
@@ -83,7 +83,7 @@ func compare(old, new *farm.Config) *comparison {
 	return c
 }
 
-// follow compares a farm with itself before.
+// follow compares a farm with its previous state.
 func (s *farmStep) follow(was, now *farm.Farm) {
 	if !isLarge(was) || !isLarge(now) {
 		s.equal = reflect.DeepEqual(was, now)
@@ -113,8 +113,8 @@ func (s *farmStep) follow(was, now *farm.Farm) {
 	s.equal = s.equal && reflect.DeepEqual(bare(was), bare(now))
 }
 
-// zoneBefore returns the position of a zone among those before, -1 if there is none. Most
-// keep their place.
+// zoneBefore returns the position of a zone in the old farm, -1 if it is new. Most zones keep
+// their position.
 func zoneBefore(before []farm.Zone, z *farm.Zone, at int) int {
 	same := func(k int) bool {
 		return before[k].ID == z.ID && (z.ID != 0 || before[k].Name == z.Name)
@@ -130,7 +130,7 @@ func zoneBefore(before []farm.Zone, z *farm.Zone, at int) int {
 	return -1
 }
 
-// keepRecords reports whether all records of large farms are as they were.
+// keepRecords reports whether all records of large farms are unchanged.
 func (c *comparison) keepRecords() bool {
 	for i := range c.changed {
 		step := &c.changed[i]

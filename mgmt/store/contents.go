@@ -11,14 +11,14 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Contents is everything a store holds beside the configuration and its history.
-// Documents of the history (HistoryPrefix) belong to that, and are not among them.
+// Contents is all data of a store besides the configuration and its history. Documents of the
+// history (HistoryPrefix) are not included.
 type Contents struct {
 	Certificates []Certificate   `json:"certificates,omitempty"`
 	Authorities  []Authority     `json:"authorities,omitempty"`
 	Keys         []StoredKey     `json:"keys,omitempty"`
 	Settings     []StoredSetting `json:"settings,omitempty"`
-	// Documents are as their packages encoded them.
+	// Documents are in the encoding of their packages.
 	Documents []StoredDocument `json:"documents,omitempty"`
 }
 
@@ -37,7 +37,7 @@ type StoredDocument struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// Whole reads everything but the history, as of one instant.
+// Whole returns everything except the history, as of one instant.
 func (s *Store) Whole() (*farm.Config, Revision, Contents, error) {
 	var c Contents
 	now := &snapshot{Config: &farm.Config{}}
@@ -85,10 +85,9 @@ func eachRecord[T any](tx *bolt.Tx, bucket []byte, do func(name []byte, value T)
 	})
 }
 
-// Restore is Commit that replaces everything else by contents in the same step: after
-// it, or after the machine died in it, all is new or all is as it was. With forget
-// the history before it is gone, and its documents are. What other packages have read
-// is not read anew.
+// Restore is a Commit that also replaces all other data by contents in the same transaction.
+// After an error or a crash either everything is new or nothing has changed. forget deletes the
+// previous history and its documents. Other packages do not reread data that they have loaded.
 func (s *Store) Restore(cfg *farm.Config, meta Meta, contents Contents, forget bool) (Revision, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -101,7 +100,7 @@ func (s *Store) Restore(cfg *farm.Config, meta Meta, contents Contents, forget b
 		case err != nil:
 			return err
 		case !forget:
-			delete(history, damageDocument) // what was lost is there again
+			delete(history, damageDocument) // the lost data is restored
 			return history.put(tx)
 		}
 		return deleteBefore(tx.Bucket(revisionsBucket), ^uint64(0), nil)
@@ -115,7 +114,7 @@ func (s *Store) Restore(cfg *farm.Config, meta Meta, contents Contents, forget b
 	return rev, err
 }
 
-// put makes the contents those of the store.
+// put replaces the contents of the store.
 func (c *Contents) put(tx *bolt.Tx) error {
 	sequence := tx.Bucket(keysBucket).Sequence()
 	for _, name := range [][]byte{certificatesBucket, authoritiesBucket, keysBucket, settingsBucket, documentsBucket} {
@@ -134,7 +133,7 @@ func (c *Contents) put(tx *bolt.Tx) error {
 			return err
 		}
 	}
-	if err := keys.SetSequence(sequence); err != nil { // a number means one key for ever
+	if err := keys.SetSequence(sequence); err != nil { // a number identifies one key for ever
 		return err
 	}
 	for i := range c.Certificates {
@@ -163,8 +162,8 @@ func (c *Contents) put(tx *bolt.Tx) error {
 	return nil
 }
 
-// HistoryPrefix begins the names of documents that are about revisions of this store:
-// no backup has them, and none replaces them.
+// HistoryPrefix begins the names of documents about revisions of this store. They are neither
+// backed up nor replaced by a backup.
 const HistoryPrefix = "history-"
 
 func ofHistory(name string) bool { return strings.HasPrefix(name, HistoryPrefix) }

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// contents is what tells which restoration it is of.
+// contents returns data that identifies restoration n.
 func contents(n int) store.Contents {
 	return store.Contents{
 		Certificates: []store.Certificate{certificate("shop.pem", n)},
@@ -69,7 +69,7 @@ func TestARestorationThatCannotBeWrittenChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := contents(2)
-	bad.Settings = append(bad.Settings, store.StoredSetting{}) // bbolt takes no empty name
+	bad.Settings = append(bad.Settings, store.StoredSetting{}) // bbolt accepts no empty name
 	if _, err := s.Restore(numbered(2), store.Meta{}, bad, true); err == nil || errors.Is(err, store.ErrDiskFailed) {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestARestorationThatCannotBeWrittenChangesNothing(t *testing.T) {
 	}
 }
 
-// What is forgotten cannot be gone back to, and what follows can be read without it.
+// A forgotten revision cannot be read, and the following ones are readable without it.
 func TestAHistoryIsForgottenOnWish(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

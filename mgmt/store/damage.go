@@ -17,27 +17,26 @@ import (
 	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
-// Damage is damage of the file that was found when it was opened, and repaired.
+// Damage is damage of the file that was found and repaired while the store was opened.
 type Damage struct {
 	Time time.Time `json:"time"`
-	// File is the damaged file, in the data directory. The damage counts as settled when
-	// it is gone.
+	// File is the damaged file, in the data directory. Its removal settles the damage.
 	File string `json:"file"`
-	// Reason is the first fault that was found.
+	// Reason is the first fault found.
 	Reason string `json:"reason"`
-	// Lost is what could not be read; nothing if all could.
+	// Lost lists the unreadable data; it is empty if everything was read.
 	Lost []string `json:"lost,omitempty"`
 }
 
-// damageDocument is the document the damages are in: about this file, so in no backup.
+// damageDocument is the document with the damages. It concerns this file, so backups omit it.
 const damageDocument = HistoryPrefix + "damage"
 
-// maxAside bounds how many damaged files are kept: a failing disk may make one at every
-// start.
+// maxAside is the maximum number of damaged files that are kept: a failing disk may cause one
+// at every start.
 const maxAside = 3
 
-// Damages returns the damages that are not settled, the oldest first: a restored backup
-// settles all, and an operator each by removing its file.
+// Damages returns the unsettled damages, oldest first. A restored backup settles all; an
+// operator settles one by removing its file.
 func (s *Store) Damages() []Damage {
 	all := s.damages.Load()
 	if all == nil {
@@ -49,7 +48,7 @@ func (s *Store) Damages() []Damage {
 	})
 }
 
-// loadDamages reads them. What cannot be read is not worth an error.
+// loadDamages reads the damages. An unreadable list is ignored.
 func (s *Store) loadDamages(tx *bolt.Tx) {
 	var all []Damage
 	if record := tx.Bucket(documentsBucket).Get([]byte(damageDocument)); record != nil && unseal(record, &all) != nil {
@@ -58,10 +57,10 @@ func (s *Store) loadDamages(tx *bolt.Tx) {
 	s.damages.Store(&all)
 }
 
-// Repaired returns the damage that was found as this store was opened, nil if there was none.
+// Repaired returns the damage found while this store was opened, or nil.
 func (s *Store) Repaired() *Damage { return s.repaired }
 
-// String says what happened and what to do, in one paragraph.
+// String returns the event and its remedy in one paragraph.
 func (d Damage) String() string {
 	lost := "Nothing is lost."
 	if len(d.Lost) > 0 {
@@ -71,12 +70,12 @@ func (d Damage) String() string {
 		d.Time.Format(time.RFC3339), d.Reason, lost, d.File)
 }
 
-// replace writes what was salvaged as a new file in the place of the damaged one, which
-// gets another name. The caller holds the lock of that.
+// replace writes the salvaged data to a new file that replaces the damaged one, which is
+// renamed. The caller holds the lock of the damaged file.
 func (s *Store) replace(v *salvaged, d Damage) error {
 	d.File = s.asideName(d.Time)
 	made := fmt.Sprintf("%s.%d.new", s.path, os.Getpid())
-	_ = os.Remove(made) // of a process that had our number and died
+	_ = os.Remove(made) // left by a process with our PID that died
 	defer os.Remove(made)
 	db, err := bolt.Open(made, 0o600, &bolt.Options{Timeout: lockWait})
 	if err != nil {
@@ -144,7 +143,7 @@ func (v *salvaged) write(tx *bolt.Tx, d Damage) error {
 			}
 		}
 		sequence := v.sequences[string(name)]
-		if string(name) == string(keysBucket) { // a number means one key for ever
+		if string(name) == string(keysBucket) { // a number identifies one key for ever
 			sequence = max(sequence, highestOf(part))
 		}
 		if err := b.SetSequence(sequence); err != nil {
@@ -169,8 +168,8 @@ func (v *salvaged) write(tx *bolt.Tx, d Damage) error {
 	return writeSummary(tx)
 }
 
-// settleCurrent leaves the record of the newest revision, in layouts that have one. In this
-// one all parts are written again.
+// settleCurrent keeps only the record of the newest revision, in layouts that have one. In this
+// layout all parts are written again.
 func (v *salvaged) settleCurrent() error {
 	current := v.parts[string(currentBucket)]
 	if v.layout == schemaVersion {
@@ -192,7 +191,7 @@ func (v *salvaged) settleCurrent() error {
 	return nil
 }
 
-// newest is the record of the newest revision in the layout of the file.
+// newest returns the record of the newest revision in the layout of the file.
 func (v *salvaged) newest() ([]byte, error) {
 	if v.layout < 5 {
 		return seal(&wholeRevision{v.now.Revision, v.now.Config})

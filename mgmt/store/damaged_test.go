@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// healthy is the content of a store with something of everything, and its revisions.
+// healthy returns the content of a store with data of every kind, and its number of revisions.
 func healthy(t *testing.T) (content []byte, revisions int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -42,7 +42,7 @@ func healthy(t *testing.T) (content []byte, revisions int) {
 	return content, 40
 }
 
-// with is a store's content after a change of its buckets.
+// with returns a store's content after a change of its buckets.
 func with(t *testing.T, content []byte, change func(*bolt.Tx) error) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), store.FileName)
@@ -57,7 +57,7 @@ func with(t *testing.T, content []byte, change func(*bolt.Tx) error) []byte {
 	return changed
 }
 
-// without is a content with a record damaged wherever it lies.
+// without returns a content with all copies of a record damaged.
 func without(t *testing.T, content []byte, bucket string, key []byte) []byte {
 	t.Helper()
 	var record []byte
@@ -75,10 +75,10 @@ func without(t *testing.T, content []byte, bucket string, key []byte) []byte {
 
 func numberKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// place makes a data directory with a store of that content.
+// place creates a data directory with a store of that content.
 func place(t *testing.T, content []byte) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "sluice-test-") // many are made: in memory, where there is such a place
+	dir, err := os.MkdirTemp("/dev/shm", "sluice-test-") // in memory if possible, as there are many
 	if err != nil {
 		dir = t.TempDir()
 	}
@@ -131,7 +131,7 @@ func TestAFileThatIsNoStoreIsNamedWithWhatToDo(t *testing.T) {
 	}
 }
 
-// everything is all that a store holds, but its damages.
+// everything is all data of a store, without its damages.
 type everything struct {
 	Config    *farm.Config
 	Revision  store.Revision
@@ -152,7 +152,7 @@ func allOf(t *testing.T, s *store.Store) (all everything) {
 	}
 	all.Revisions = map[uint64]*farm.Config{}
 	for _, n := range []uint64{20, 32, 40} { // these are built on all others
-		all.Revisions[n], _, _ = s.Get(n) // what is lost is nil
+		all.Revisions[n], _, _ = s.Get(n) // nil if lost
 	}
 	if all.Tags, err = s.Tags(); err != nil {
 		t.Fatal(err)
@@ -179,7 +179,7 @@ func TestADamagedStoreOpensWithWhatIsLeft(t *testing.T) {
 		spoiled  []byte
 		revision uint64 // the newest one; its configuration is that of revision config
 		config   int
-		lost     []string // in the report; none: nothing is lost
+		lost     []string // in the report; nil: nothing is lost
 	}{
 		"first head":            {zeroed(0, 4096), 40, 40, nil},
 		"second head":           {zeroed(4096, 8192), 40, 40, nil},
@@ -240,8 +240,8 @@ func TestADamagedStoreOpensWithWhatIsLeft(t *testing.T) {
 	}
 }
 
-// TestAnyByteMayBeDamaged flips one byte anywhere in the file. The store opens, soon, and is
-// the same as before or says what is lost.
+// TestAnyByteMayBeDamaged flips one byte anywhere in the file. The store opens within a second,
+// and is the same as before or reports the loss.
 func TestAnyByteMayBeDamaged(t *testing.T) {
 	content, _ := healthy(t)
 	want := allOf(t, open(t, place(t, content)))
@@ -272,7 +272,8 @@ func TestAnyByteMayBeDamaged(t *testing.T) {
 	t.Logf("500 files: %d were damaged, %d lost something", repaired, lost)
 }
 
-// A file that was cut off anywhere opens, or is refused: never a panic, never nothing said.
+// A file that was truncated anywhere opens or is refused. It never panics or loses data
+// silently.
 func TestAFileThatWasCutOffOpensOrIsRefused(t *testing.T) {
 	content, _ := healthy(t)
 	want := allOf(t, open(t, place(t, content)))
@@ -374,9 +375,9 @@ func TestARecordExpandsOnlySoFar(t *testing.T) {
 	}
 }
 
-// TestNoDamageEndsTheProcess flips several bytes anywhere in the file: the store opens
-// with the right content, or says that it is damaged. Never a panic, never a
-// fault, never another configuration.
+// TestNoDamageEndsTheProcess flips several bytes anywhere in the file. The store opens with the
+// right content or reports the damage. It never panics, faults or returns another
+// configuration.
 func TestNoDamageEndsTheProcess(t *testing.T) {
 	content, revisions := healthy(t)
 	source := rand.New(rand.NewPCG(1, 2))
@@ -418,7 +419,7 @@ func TestADirectoryThatCannotBeWrittenIsNamed(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if os.Geteuid() == 0 {
-		return // root may write everywhere; the read-only file system is tried below
+		return // root may write everywhere; TestAFullOrReadOnlyDiskKeepsTheOldState covers read-only disks
 	}
 	dir := t.TempDir()
 	if err := os.Chmod(dir, 0o500); err != nil {

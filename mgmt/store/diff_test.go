@@ -8,8 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// Who knows the difference already need not have it made again; for others the store
-// compares.
+// A caller that knows the difference can pass it; otherwise the store computes it.
 func TestARevisionHasItsDifference(t *testing.T) {
 	s, err := store.Open(t.TempDir())
 	if err != nil {

@@ -7,11 +7,10 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Documents are values of other packages, each whole under one name: who may do
-// what, settings of services. Like keys they are no part of the configuration.
+// Documents are values of other packages, each stored under one name, e.g. permissions or
+// settings of services. Like keys they are not part of the configuration.
 
-// ReadDocument reads the document of that name into a value; false when it was
-// never written.
+// ReadDocument reads the named document into a value; it returns false if it was never written.
 func (s *Store) ReadDocument(name string, into any) (found bool, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		record := tx.Bucket(documentsBucket).Get([]byte(name))
@@ -30,17 +29,17 @@ func (s *Store) ReadDocument(name string, into any) (found bool, err error) {
 	return found, nil
 }
 
-// WriteDocument writes a document, which was synced to disk when it returns.
+// WriteDocument writes a document and returns after it is synced to disk.
 func (s *Store) WriteDocument(name string, value any) error {
 	return s.changeNamed(documentsBucket, nil, func(b *bolt.Bucket) error { return putRecord(b, []byte(name), value) })
 }
 
-// DeleteDocument removes a document; one that is not there is no error.
+// DeleteDocument removes a document; a missing one is no error.
 func (s *Store) DeleteDocument(name string) error {
 	return s.changeNamed(documentsBucket, []string{name}, func(*bolt.Bucket) error { return nil })
 }
 
-// putDocuments writes documents in a step of something else; nil removes one.
+// putDocuments writes documents within another transaction; nil removes one.
 func putDocuments(tx *bolt.Tx, values map[string]any) error {
 	b := tx.Bucket(documentsBucket)
 	for name, value := range values {

@@ -9,33 +9,34 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// zoneItem is an item of a revision after a large farm, about one of its zones. One that
-// names no zone goes on with the zone of the item before it.
+// zoneItem is an item of a revision after a large farm, about one of its zones. An item that
+// names no zone continues the zone of the previous item.
 type zoneItem struct {
 	// Zone is 1 + the position of the zone in the farm.
 	Zone uint32 `cbor:"1,keyasint,omitempty"`
-	// Base is 1 + the position of the zone in the farm of the revision before; its records
-	// are edited. 0: Records are those of the zone, or some more of them.
+	// Base is 1 + the position of the zone in the previous revision of the farm, whose records
+	// are edited. If it is 0, Records are the zone's records or more of them.
 	Base uint32 `cbor:"2,keyasint,omitempty"`
-	// Cuts holds position in the records before, number of those that go, and number of
-	// those that come from Records, as unsigned varints.
+	// Cuts holds triples of unsigned varints: position in the old records, number of removed
+	// records, and number of new ones from Records.
 	Cuts    []byte `cbor:"3,keyasint,omitempty"`
 	Records chunk  `cbor:"4,keyasint,omitempty"`
 }
 
-// zoneEdit makes the records of a zone of those it had in the revision before.
+// zoneEdit creates the records of a zone from its records in the previous revision.
 type zoneEdit struct {
 	zone, base int // positions in the farm and in the farm before
 	cuts       []recordCut
 }
 
-// recordCut puts records in the place of gone others.
+// recordCut replaces gone records by others.
 type recordCut struct {
 	at, gone int // position in the old list, number
 	records  []farm.Record
 }
 
-// cutsBetween returns what makes new of a zone with so many records, of which runs stay.
+// cutsBetween returns the cuts that turn a zone with that many old records into new; runs stay.
+// fresh is the number of new records.
 func cutsBetween(old int, new *farm.Zone, runs []farm.RecordRun) (cuts []recordCut, fresh int) {
 	i, j := 0, 0
 	for _, run := range append(slices.Clip(runs), farm.RecordRun{Old: old, New: new.Len()}) {
@@ -50,10 +51,10 @@ func cutsBetween(old int, new *farm.Zone, runs []farm.RecordRun) (cuts []recordC
 
 var errEdit = errors.New("an edit of records does not fit the zone")
 
-// fewCuts is up to how many cuts are made one by one, each of which moves all records after it.
+// fewCuts is the number of cuts up to which each is done separately, moving all later records.
 const fewCuts = 8
 
-// applyTo returns the records after the edit. In place it may use the memory of old.
+// applyTo returns the records after the edit. inPlace permits it to reuse the memory of old.
 func (e *zoneEdit) applyTo(old []farm.Record, inPlace bool) ([]farm.Record, error) {
 	size, end, same := len(old), 0, true
 	for _, c := range e.cuts {
@@ -85,7 +86,7 @@ func (e *zoneEdit) applyTo(old []farm.Record, inPlace bool) ([]farm.Record, erro
 	return append(out, old[end:]...), nil
 }
 
-// item returns the edit as it is stored.
+// item returns the edit in its stored form.
 func (e *zoneEdit) item() *zoneItem {
 	i := &zoneItem{Zone: uint32(e.zone + 1), Base: uint32(e.base + 1)}
 	var records []farm.Record
@@ -101,7 +102,7 @@ func (e *zoneEdit) item() *zoneItem {
 	return i
 }
 
-// edit returns the edit that an item is.
+// edit returns the edit of an item.
 func (i *zoneItem) edit() (zoneEdit, error) {
 	e := zoneEdit{zone: int(i.Zone) - 1, base: int(i.Base) - 1}
 	records, err := i.Records.appendTo(nil)
@@ -130,8 +131,7 @@ func (i *zoneItem) edit() (zoneEdit, error) {
 	return e, nil
 }
 
-// put adds a farm to the change that one of the farms before leads to: as it is, or with
-// edits of its zones where these are shorter.
+// put adds a farm to the change: as a whole, or with edits of its zones if these are shorter.
 func (c *change) put(f, was *farm.Farm, zones []zoneStep) {
 	if zones == nil {
 		c.Farms = append(c.Farms, *f)
@@ -165,8 +165,8 @@ func (c *change) edit(id uint32, edits ...zoneEdit) {
 	c.edits[id] = append(c.edits[id], edits...)
 }
 
-// edited returns a farm of the change with the records its edits make; before are the farms
-// of the revision before.
+// edited returns a farm of the change with the records created by its edits; before is the
+// previous revision of the farm.
 func (c *change) edited(f *farm.Farm, before *farm.Farm, inPlace bool) (*farm.Farm, error) {
 	edits := c.edits[f.ID]
 	if edits == nil {

@@ -15,16 +15,16 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store/boltfile"
 )
 
-// examine looks at every page and record of the file before bbolt opens it: damage shows
-// when the appliance starts, not when somebody needs an old revision, and bbolt never sees
-// it. A damaged file is set aside, and one with all that could be read takes its place.
-// Files that are not ours, or too new, are left to whoever reads them next.
+// examine checks every page and record of the file before bbolt opens it. So damage shows when
+// the appliance starts, not when an old revision is needed, and bbolt never sees it. A damaged
+// file is set aside and replaced by one with all readable data. Files of other programs and of
+// newer releases are left to later checks.
 func (s *Store) examine() error {
 	f, err := lockFile(s.path)
 	if err != nil {
 		return err
 	}
-	defer f.Close() // which gives the lock back
+	defer f.Close() // this releases the lock
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
 		return err
@@ -45,7 +45,7 @@ func (s *Store) examine() error {
 	return s.salvage(file, err)
 }
 
-// lockFile opens the file with the lock that bbolt takes.
+// lockFile opens the file with the same lock as bbolt.
 func lockFile(path string) (*os.File, error) {
 	for until := time.Now().Add(lockWait); ; time.Sleep(lockWait / 20) {
 		f, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -72,7 +72,7 @@ func isAt(f *os.File, path string) bool {
 	return err == nil && err2 == nil && os.SameFile(mine, now)
 }
 
-// checkTree returns which part of a sound file is damaged.
+// checkTree returns the first damaged part of a sound file as an error.
 func checkTree(t *boltfile.Tree) error {
 	meta := t.Buckets[string(metaBucket)]
 	if meta == nil {
@@ -83,7 +83,7 @@ func checkTree(t *boltfile.Tree) error {
 	case version == 0:
 		return errors.New("its layout version cannot be read")
 	case version == 1, version > schemaVersion:
-		return nil // without checksums; not ours to read
+		return nil // without checksums, or unknown to this release
 	}
 	if version == schemaVersion {
 		for _, name := range buckets {
@@ -114,8 +114,8 @@ func checkTree(t *boltfile.Tree) error {
 	return err
 }
 
-// checkParts returns which part of the current configuration is missing. The manifest and
-// the indexes are read, not the parts they name.
+// checkParts returns an error for a missing part of the current configuration. It reads the
+// manifest and the indexes, but not the parts they name.
 func checkParts(t *boltfile.Tree) error {
 	records := t.Buckets[string(currentBucket)].Records
 	if len(records) == 0 {
@@ -171,7 +171,7 @@ func isNumbered(name string) bool {
 	return slices.ContainsFunc(numbered, func(n []byte) bool { return string(n) == name })
 }
 
-// shownKey is a key as people read it.
+// shownKey returns a key in readable form.
 func shownKey(name string, key []byte) string {
 	if n, err := keyNumber(key); err == nil && isNumbered(name) {
 		return strconv.FormatUint(n, 10)
@@ -185,7 +185,7 @@ func shownKey(name string, key []byte) string {
 // held are records by key.
 type held map[string][]byte
 
-// Get makes it records.
+// Get implements records.
 func (h held) Get(key []byte) []byte { return h[string(key)] }
 
 func recordsOf(b *boltfile.Bucket) held {
@@ -196,7 +196,7 @@ func recordsOf(b *boltfile.Bucket) held {
 	return out
 }
 
-// layoutOf is the layout a file has; 0 if that cannot be read.
+// layoutOf returns the layout of a file, 0 if it is unreadable.
 func layoutOf(meta records) int {
 	version, err := strconv.Atoi(string(meta.Get(schemaKey)))
 	if err != nil || version < 1 {

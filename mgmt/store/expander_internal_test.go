@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// An expander that met a damaged record, or one that is too large, expands the next one.
+// An expander works again after a damaged or too large record.
 func TestAnExpanderIsUsedAgain(t *testing.T) {
 	texts := []string{"", "short", strings.Repeat("a long text, ", 5000)}
 	var x expander

@@ -9,17 +9,17 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Expand is what takes back the compression of a record.
+// Expand decompresses a record.
 var Expand = expand
 
-// Keep sets how many revisions stay, so that a test need not write a thousand,
-// and says how many it was.
+// Keep sets the number of kept revisions, so that a test need not write a thousand, and returns
+// the old value.
 func (s *Store) Keep(n uint64) (was uint64) {
 	was, s.keep = s.keep, n
 	return was
 }
 
-// WithCursors sets the IDs given last.
+// WithCursors sets the last IDs given.
 func (s *Store) WithCursors(farm, service, backend uint32) {
 	s.cursors = cursors{farm, service, backend}
 }
@@ -27,7 +27,7 @@ func (s *Store) WithCursors(farm, service, backend uint32) {
 // Unsynced makes writes fast and unsafe, for tests of many revisions.
 func (s *Store) Unsynced() { s.db.NoSync = true }
 
-// Fail is a change that fails where revision number would have been written.
+// Fail runs a change that fails as if it wrote revision number.
 func (s *Store) Fail(number uint64) error {
 	return s.update(number, func(*bolt.Tx) error { return syscall.EIO })
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// TestAFullOrReadOnlyDiskKeepsTheOldState runs in a child with a mount name
-// space of its own, on a small file system.
+// TestAFullOrReadOnlyDiskKeepsTheOldState runs in a child with its own mount namespace, on a
+// small file system.
 func TestAFullOrReadOnlyDiskKeepsTheOldState(t *testing.T) {
 	cmd := child("full", t.TempDir())
 	cmd.Stderr = nil
@@ -41,7 +41,7 @@ func TestAFullOrReadOnlyDiskKeepsTheOldState(t *testing.T) {
 
 func isExit(err error) bool { _, ok := err.(*exec.ExitError); return ok }
 
-// fillDisk is the child: it ends with status 0 when everything held.
+// fillDisk is the child: it exits with status 0 on success.
 func fillDisk(dir string) {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		fmt.Println("skip:", err)
@@ -89,7 +89,7 @@ func fillDisk(dir string) {
 	os.Exit(0)
 }
 
-// copiesOrNothing opens a store of layout 4 where its copy has no room.
+// copiesOrNothing opens a store of layout 4 without room for its copy.
 func copiesOrNothing(dir string) {
 	dir = filepath.Join(dir, "old")
 	check(os.Mkdir(dir, 0o700))
@@ -116,7 +116,7 @@ func copiesOrNothing(dir string) {
 	}
 }
 
-// used is how many bytes of a file system are.
+// used returns the number of used bytes of a file system.
 func used(dir string) int {
 	var fs syscall.Statfs_t
 	check(syscall.Statfs(dir, &fs))

@@ -73,7 +73,7 @@ func TestAHeadExpandsToNoMoreThanARecordMay(t *testing.T) {
 	}
 }
 
-// Of a revision of layout 4 the change is not read either.
+// The change of a revision of layout 4 is not read either.
 func TestTheHeadOfARevisionOfLayout4IsRead(t *testing.T) {
 	var heads headReader
 	want := Revision{Number: 7, Time: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Author: `ann "}`, Comment: `"change":1`}

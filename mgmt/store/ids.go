@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The kinds of objects that have IDs; their names are the keys on disk. The
-// group of backends of an l4xnat farm has one of the numbers of services.
+// The kinds of objects that have IDs. Their names are the keys on disk. The group of backends
+// of an l4xnat farm has an ID of the kind service.
 const (
 	farmKind = iota
 	serviceKind
@@ -25,10 +25,9 @@ var (
 	maxIDs    = [kinds]uint32{farm.MaxFarmID, math.MaxUint32, farm.MaxBackendID}
 )
 
-// cursors are the IDs given last, by kind. They only move forward and start
-// again at 1 after the highest, so a number comes back only after every other
-// one was used: who still holds an old one (a counter, a session) has time to
-// notice.
+// cursors are the last IDs given, by kind. They only increase and restart at 1 after the
+// highest, so an ID is reused only after all others. Holders of an old one (a counter, a
+// session) have time to notice.
 type cursors [kinds]uint32
 
 func (c *cursors) load(meta records) error {
@@ -54,9 +53,9 @@ func (c *cursors) save(meta *bolt.Bucket) error {
 	return nil
 }
 
-// GiveIDs fills every zero ID of cfg with a number no object of cfg and of the
-// current configuration has. The numbers are not given again while the store
-// is open even when cfg is never committed; Commit makes that last.
+// GiveIDs gives every object of cfg without an ID one that neither cfg nor the current
+// configuration has. IDs are not reused while the store is open, even if cfg is never
+// committed; Commit stores the cursors.
 func (s *Store) GiveIDs(cfg *farm.Config) error {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -75,7 +74,7 @@ func (s *Store) GiveIDs(cfg *farm.Config) error {
 	})
 }
 
-// haveIDs reports whether everything in cfg has its number. All that current has does.
+// haveIDs reports whether all objects of cfg have IDs. Those of current do.
 func haveIDs(current, cfg *farm.Config) bool {
 	for i, at := range farm.Align(current.Farms, cfg.Farms) {
 		if at < 0 && eachIDOf(&cfg.Farms[i], func(_ int, id *uint32) error {
@@ -92,7 +91,7 @@ func haveIDs(current, cfg *farm.Config) bool {
 
 var errNoID = errors.New("it has no number yet")
 
-// next moves a cursor to the next number that is not live, and makes it live.
+// next moves a cursor to the next free ID and marks it as live.
 func (c *cursors) next(kind int, live map[uint32]bool) (uint32, error) {
 	for range len(live) + 1 {
 		if c[kind] >= maxIDs[kind] {
@@ -120,7 +119,7 @@ func liveIDs(configs ...*farm.Config) [kinds]map[uint32]bool {
 	return live
 }
 
-// eachID calls do for every ID; kind is one of the kinds.
+// eachID calls do for every ID with its kind.
 func eachID(cfg *farm.Config, do func(kind int, id *uint32) error) error {
 	for i := range cfg.Farms {
 		if err := eachIDOf(&cfg.Farms[i], do); err != nil {
@@ -130,7 +129,7 @@ func eachID(cfg *farm.Config, do func(kind int, id *uint32) error) error {
 	return nil
 }
 
-// eachIDOf is eachID of one farm.
+// eachIDOf calls do for every ID of one farm.
 func eachIDOf(f *farm.Farm, do func(kind int, id *uint32) error) error {
 	if err := do(farmKind, &f.ID); err != nil {
 		return err
@@ -148,8 +147,8 @@ func eachIDOf(f *farm.Farm, do func(kind int, id *uint32) error) error {
 	return nil
 }
 
-// checkIDs is checkIDs of the new configuration after one that passed it. If each farm keeps its place
-// and has no ID that it did not have before, all IDs are still unique.
+// checkIDs is the function checkIDs for the new configuration, given that the old one passed
+// it. If each farm keeps its place and has no new ID, all IDs are still unique.
 func (steps *comparison) checkIDs() error {
 	for i := range steps.new.Farms {
 		if len(steps.old.Farms) != len(steps.new.Farms) || steps.old.Farms[i].ID != steps.new.Farms[i].ID {
@@ -165,7 +164,7 @@ func (steps *comparison) checkIDs() error {
 	return nil
 }
 
-// keepsIDs reports whether every ID of a farm is unique in it, and one it had before.
+// keepsIDs reports whether every ID of a farm is unique in it and existed before.
 func keepsIDs(was, now *farm.Farm) bool {
 	var had [kinds]map[uint32]bool
 	_ = eachIDOf(was, func(kind int, id *uint32) error {
@@ -184,7 +183,7 @@ func keepsIDs(was, now *farm.Farm) bool {
 	}) == nil
 }
 
-// checkIDs refuses a configuration whose objects cannot be told apart.
+// checkIDs refuses a configuration with missing, repeated or too high IDs.
 func checkIDs(cfg *farm.Config) error {
 	var seen [kinds]farm.IDSet
 	return eachID(cfg, func(kind int, id *uint32) error {

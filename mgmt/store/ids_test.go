@@ -36,7 +36,7 @@ func TestIDsAreGivenOnceAndInOrder(t *testing.T) {
 	}
 	s.Close()
 	s = open(t, dir)
-	if _, err := s.Commit(farms(), store.Meta{}); err != nil { // the farm is deleted
+	if _, err := s.Commit(farms(), store.Meta{}); err != nil { // deletes the farm
 		t.Fatal(err)
 	}
 	if id := give(t, s, farms(0)); id != 4 {

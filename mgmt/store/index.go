@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// The index of a large farm is a list with one text per zone: ID, number of records and
-// size of each chunk as unsigned varints, and its checksum.
+// The index of a large farm is a list with one text per zone. For each chunk it has ID, number
+// of records and size as unsigned varints, and the checksum.
 
 var errIndex = errors.New("the index of a farm's records is damaged")
 

@@ -10,9 +10,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Key describes an API key. The key itself is not kept, only its SHA-256: it
-// is random and long enough (40 of 62 characters, 238 bits) that guessing it
-// from the hash is hopeless, so a slow hash would only slow every request.
+// Key describes an API key. Only the SHA-256 of its secret is stored. The secret is random and
+// so long (40 of 62 characters, 238 bits) that it cannot be guessed from the hash. A slow hash
+// would only slow down every request.
 type Key struct {
 	ID      uint64    `json:"id"`
 	User    string    `json:"user"`
@@ -30,7 +30,7 @@ const KeyLength = 40
 
 const keyAlphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-// CreateKey makes an API key of a user. The secret is returned this once.
+// CreateKey creates an API key for a user. The secret is returned only here.
 func (s *Store) CreateKey(user, comment string) (secret string, key Key, err error) {
 	secret = randomText(KeyLength)
 	hash := sha256.Sum256([]byte(secret))
@@ -47,14 +47,14 @@ func (s *Store) CreateKey(user, comment string) (secret string, key Key, err err
 	return secret, e.Key, nil
 }
 
-// randomText draws letters and digits without favouring any: bytes beyond the
-// last whole multiple of the alphabet are thrown away.
+// randomText returns uniformly random letters and digits: it discards bytes beyond the last
+// whole multiple of the alphabet.
 func randomText(n int) string {
 	const limit = 256 - 256%len(keyAlphabet)
 	out := make([]byte, 0, n)
 	for len(out) < n {
 		var buf [64]byte
-		_, _ = rand.Read(buf[:]) // never fails, by its documentation
+		_, _ = rand.Read(buf[:]) // documented never to fail
 		for _, b := range buf {
 			if int(b) < limit && len(out) < n {
 				out = append(out, keyAlphabet[int(b)%len(keyAlphabet)])
@@ -64,9 +64,8 @@ func randomText(n int) string {
 	return string(out)
 }
 
-// FindKey returns the key this is the secret of. It compares with every key
-// and always takes the same time for the same number of keys. Costs no disk
-// access.
+// FindKey returns the key with this secret. It compares all keys, so its time depends only on
+// their number. It does not access the disk.
 func (s *Store) FindKey(secret string) (Key, bool) {
 	hash := sha256.Sum256([]byte(secret))
 	keys := *s.keys.Load()
@@ -80,7 +79,7 @@ func (s *Store) FindKey(secret string) (Key, bool) {
 	return keys[found].Key, true
 }
 
-// Keys lists the keys by ID.
+// Keys returns the keys, sorted by ID.
 func (s *Store) Keys() []Key {
 	keys := *s.keys.Load()
 	out := make([]Key, len(keys))
@@ -90,7 +89,7 @@ func (s *Store) Keys() []Key {
 	return out
 }
 
-// DeleteKey removes a key at once; ErrNotFound when there is none.
+// DeleteKey removes a key at once; ErrNotFound if it does not exist.
 func (s *Store) DeleteKey(id uint64) error {
 	err := s.changeKeys(func(b *bolt.Bucket) error {
 		if b.Get(numberKey(id)) == nil {

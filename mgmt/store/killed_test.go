@@ -17,7 +17,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// childEnv tells the re-executed test binary which part to play, and where.
+// childEnv holds the role and directory of the re-executed test binary.
 const childEnv = "STORE_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -46,7 +46,7 @@ func child(role, dir string) *exec.Cmd {
 	return cmd
 }
 
-// writeForever commits revision after revision and says so before and after.
+// writeForever commits revision after revision and prints a line before and after each.
 func writeForever(dir string) {
 	s, err := store.Open(dir)
 	if err != nil {
@@ -64,7 +64,7 @@ func writeForever(dir string) {
 	}
 }
 
-// killable is numbered with enough text that a commit spans many pages.
+// killable is numbered with so much text that a commit spans many pages.
 func killable(n int) *farm.Config {
 	c := numbered(n)
 	source := rand.New(rand.NewPCG(uint64(n), 1))
@@ -110,8 +110,8 @@ func TestNoKillLosesAnAcknowledgedRevision(t *testing.T) {
 	}
 }
 
-// killAWriter starts a writer, kills it at a random instant and returns the
-// last revision it started and the last one it finished.
+// killAWriter starts a writer, kills it at a random instant, and returns the last revision it
+// started and the last one it finished.
 func killAWriter(t *testing.T, dir string, kill int) (tried, done int) {
 	t.Helper()
 	return killAChild(t, "writer", dir, kill)
@@ -130,7 +130,7 @@ func killAChild(t *testing.T, role, dir string, kill int) (tried, done int) {
 	}
 	lines := bufio.NewReader(out)
 	start, commit := time.Now(), 20*time.Millisecond
-	if kill%4 != 0 { // every fourth is killed while it starts, too
+	if kill%4 != 0 { // every fourth is killed while it starts
 		for range 1 + rand.IntN(6) {
 			line, err := lines.ReadString('\n')
 			if err != nil {
@@ -152,7 +152,7 @@ func killAChild(t *testing.T, role, dir string, kill int) (tried, done int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // killed, as asked
+	_ = cmd.Wait() // killed on purpose
 	for line := range strings.Lines(string(rest)) {
 		if !strings.HasSuffix(line, "\n") {
 			break // cut off by the kill
@@ -176,7 +176,7 @@ func number(t *testing.T, line string) int {
 	return n
 }
 
-// contiguous checks that the history has every revision up to n, each readable.
+// contiguous checks that the history has every revision up to n and that they are readable.
 func contiguous(t *testing.T, s *store.Store, n int) {
 	t.Helper()
 	history, err := s.History(n+1, 0)

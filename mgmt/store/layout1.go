@@ -9,20 +9,20 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Layout 1 kept the whole configuration with every revision, as plain JSON
-// without a checksum, and neither keys nor settings:
+// Layout 1 stored the whole configuration with every revision, as plain JSON without a
+// checksum, and neither keys nor settings:
 //
-//	meta       schema → "1"; farm, service, backend → the ID given last
+//	meta       schema → "1"; farm, service, backend → the last ID given
 //	revisions  number → JSON of wholeRevision
 //
-// A thousand revisions of a thousand farms would be more than a gigabyte.
+// A thousand revisions of a thousand farms would need more than a gigabyte.
 
 type wholeRevision struct {
 	Revision
 	Config *farm.Config `json:"config"`
 }
 
-// wholeToChanges turns layout 1 into layout 2.
+// wholeToChanges migrates layout 1 to layout 2.
 func wholeToChanges(tx *bolt.Tx) error {
 	old := tx.Bucket(revisionsBucket)
 	if old == nil {

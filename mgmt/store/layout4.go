@@ -10,18 +10,17 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Layout 4 kept revisions as JSON, as other records are: the newest one as a
-// wholeRevision, others as an entry. Those stay as they are, are read when somebody asks
-// for one, and go when they are old: to write a thousand of them anew would keep the
-// appliance from starting for minutes. One that is written again, since it gets a tag,
-// becomes CBOR.
+// Layout 4 stored revisions as JSON like other records: the newest as a wholeRevision, others
+// as an entry. These stay unchanged, are read on demand, and are deleted when they are old.
+// Rewriting a thousand of them would delay the start by minutes. One that is rewritten because
+// it gets a tag becomes CBOR.
 
-// isJSON tells by its first byte what a revision is: an object of JSON begins with a brace,
-// a map of CBOR, which every other one begins with, with 0xa0 to 0xbf.
+// isJSON reports whether a revision is JSON by its first byte: an object begins with a brace.
+// CBOR revisions begin with a map, 0xa0 to 0xbf.
 func isJSON(plain []byte) bool { return len(plain) > 0 && plain[0] == '{' }
 
-// newestToCBOR turns layout 4 into layout 5: the newest revision is read at every start,
-// and a million records of a zone as JSON take longer than everything else it does.
+// newestToCBOR migrates layout 4 to layout 5. The newest revision is read at every start, and a
+// million records of a zone take longest as JSON.
 func newestToCBOR(tx *bolt.Tx) error {
 	current := tx.Bucket(currentBucket)
 	k, record := current.Cursor().Last()
@@ -42,10 +41,10 @@ func newestToCBOR(tx *bolt.Tx) error {
 	return putRevision(current, &entry{now.Revision, whole(now.Config)})
 }
 
-// headOfJSON reads what stands before the difference and the change: differences were
-// stored however long they are.
+// headOfJSON reads the fields before the difference and the change, as stored differences may
+// be long.
 func headOfJSON(from io.Reader, into *Revision) error {
-	var plain bytes.Buffer // what was expanded so far
+	var plain bytes.Buffer // the expanded data so far
 	members := json.NewDecoder(io.TeeReader(from, &plain))
 	if _, err := members.Token(); err != nil { // the brace
 		return err

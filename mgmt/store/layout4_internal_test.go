@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// plainRecord is a record of any content, with its right checksum.
+// plainRecord returns a record of any content with a valid checksum.
 func plainRecord(content string) []byte {
 	out := bytes.NewBuffer(make([]byte, sumSize))
 	c := compress(out)
@@ -26,7 +26,7 @@ func plainRecord(content string) []byte {
 	return summed(out.Bytes())
 }
 
-// A revision nobody can read is no reason not to start, nor not to list the others.
+// An unreadable revision prevents neither the start nor the list of the others.
 func TestAnOldRevisionThatCannotBeReadConcernsThatOne(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir)
@@ -82,8 +82,7 @@ func TestAnOldRevisionThatCannotBeReadConcernsThatOne(t *testing.T) {
 	}
 }
 
-// A copy that cannot be written to its end, and one of a process that was killed, are gone;
-// one that was whole stays.
+// An incomplete copy, or that of a killed process, is removed; a complete one stays.
 func TestTheCopyBeforeAMigrationIsWholeOrNone(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, FileName+".layout4")

@@ -8,11 +8,11 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Layout 5 kept the current configuration in one record, a revision that is whole. A change
-// of one farm, or of one record of a zone, wrote all of it. Its revisions stay as they are:
-// they had no edits of zones, and every 32nd of them is whole.
+// Layout 5 stored the current configuration in one record, as a whole revision. So a change of
+// one farm or one record of a zone wrote all of it. Its revisions stay unchanged: they have no
+// edits of zones, and every 32nd is whole.
 
-// newestToParts turns layout 5 into layout 6.
+// newestToParts migrates layout 5 to layout 6.
 func newestToParts(tx *bolt.Tx) error {
 	if err := createBuckets(tx); err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// ofLayout5 is revision n of testdata/layout5.db, which a release of that layout wrote: from
-// 35 on with a zone of 1,500 records, 36 with settings of the machine, a check and notes.
+// ofLayout5 returns revision n of testdata/layout5.db, which a release of that layout wrote.
+// From 35 on it has a zone of 1,500 records; 36 has settings of the machine, a check and notes.
 func ofLayout5(n int) *farm.Config {
 	cfg := numbered(n)
 	if n < 35 {
@@ -64,7 +64,7 @@ func TestAFileOfLayout5IsMigratedOnce(t *testing.T) {
 	}
 }
 
-// Revisions of layout 5 are followed by those of this one, and go when they are old.
+// Revisions of layout 5 coexist with new ones, and are deleted when they are old.
 func TestRevisionsOfLayout5LiveBesideNewOnes(t *testing.T) {
 	s := open(t, placeStore(t, "testdata/layout5.db"))
 	s.Unsynced()
@@ -82,7 +82,7 @@ func TestRevisionsOfLayout5LiveBesideNewOnes(t *testing.T) {
 			}
 		}
 	}
-	if cfg, _, err := s.Get(7); err != nil || !sameConfig(cfg, ofLayout5(7)) { // with a tag
+	if cfg, _, err := s.Get(7); err != nil || !sameConfig(cfg, ofLayout5(7)) { // it has a tag
 		t.Error(err)
 	}
 	if _, _, err := s.Get(100); !errors.Is(err, store.ErrNotFound) {
@@ -106,7 +106,7 @@ func TestADamagedLayout5IsRepairedAndMigrated(t *testing.T) {
 	}
 }
 
-// sameConfig reports whether two configurations are equal, with packed records or without.
+// sameConfig reports whether two configurations are equal, with records packed or not.
 func sameConfig(a, b *farm.Config) bool {
 	plain := func(cfg *farm.Config) *farm.Config {
 		out := cfg.Clone()

@@ -13,26 +13,25 @@ import (
 	"github.com/sluicelb/sluice/mgmt/disk"
 )
 
-// schemaVersion is the layout this release reads and writes.
+// schemaVersion is the layout that this release reads and writes.
 const schemaVersion = 6
 
-// Layout is the layout of what a Store keeps, of which a newer release may have a newer one.
+// Layout is the layout of a Store's data; a newer release may have a newer one.
 const Layout = schemaVersion
 
 var schemaKey = []byte("schema")
 
-// migrations[v] turns layout v into v+1 within one transaction. A layout that
-// was ever released keeps its migration, and its test a file of that layout.
+// migrations[v] migrates layout v to v+1 in one transaction. Every released layout keeps its
+// migration, and a file of that layout for the test.
 var migrations = map[int]func(*bolt.Tx) error{
 	1: wholeToChanges,
 	2: createBuckets, // layout 3 is layout 2 with certificates and authorities
 	3: createBuckets, // layout 4 is layout 3 with documents
-	4: newestToCBOR,  // other revisions stay as they are
-	5: newestToParts, // revisions stay as they are
+	4: newestToCBOR,  // other revisions stay unchanged
+	5: newestToParts, // revisions stay unchanged
 }
 
-// migrate brings the file to schemaVersion: all steps in one transaction, and
-// only after a copy of the file was made beside it.
+// migrate migrates the file to schemaVersion in one transaction, after copying the file.
 func (s *Store) migrate() error {
 	version, err := s.schema()
 	if err != nil {
@@ -61,13 +60,13 @@ func (s *Store) migrate() error {
 	})
 }
 
-// copyOf is where the copy of a file of an older layout is.
+// copyOf returns the path of the copy of a file of an older layout.
 func copyOf(path string, layout int) string { return fmt.Sprintf("%s.layout%d", path, layout) }
 
-// keepCopy writes a copy under a name for good, or leaves what has that name as it is. A
-// process that died while it wrote one left a file as large as the store.
+// keepCopy writes a copy under a name, or leaves an existing file unchanged on errors. It
+// removes unfinished copies of processes that died, which may be as large as the store.
 func keepCopy(name string, fill func(io.Writer) error) error {
-	folder, unfinished := filepath.Dir(name), "."+filepath.Base(name)+"." // of package disk
+	folder, unfinished := filepath.Dir(name), "."+filepath.Base(name)+"." // named by package disk
 	files, err := os.ReadDir(folder)
 	if err != nil {
 		return err
@@ -82,7 +81,7 @@ func keepCopy(name string, fill func(io.Writer) error) error {
 	return disk.ReplaceFrom(name, fill)
 }
 
-// schema reads the layout version.
+// schema returns the layout version.
 func (s *Store) schema() (int, error) {
 	version := 0
 	err := s.db.View(func(tx *bolt.Tx) error {

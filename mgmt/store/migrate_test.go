@@ -28,7 +28,7 @@ const (
 	layout1Count = 40
 )
 
-// writeLayout1 writes a file as layout 1 was (see layout1.go).
+// writeLayout1 writes a file of layout 1 (see layout1.go).
 func writeLayout1(t *testing.T, path string) {
 	t.Helper()
 	db, err := bolt.Open(path, 0o600, &bolt.Options{PageSize: 4096})
@@ -157,7 +157,7 @@ func TestABrokenLayout1StaysAsItWas(t *testing.T) {
 		dir := placeStore(t, layout1)
 		path := filepath.Join(dir, store.FileName)
 		edit(t, path, c.spoil)
-		if c.want == syscall.EEXIST { // something is where the copy would be
+		if c.want == syscall.EEXIST { // another file is in the place of the copy
 			if err := os.Mkdir(path+".layout1", 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -208,8 +208,8 @@ func edit(t *testing.T, path string, change func(*bolt.Tx) error) {
 	}
 }
 
-// Layout 4 had its revisions as JSON: forty of them, one with settings of the machine, a
-// check and notes, and a tag.
+// Layout 4 had JSON revisions: forty of them, one with settings of the machine, a check and
+// notes, and a tag.
 func TestRevisionsOfLayout4AreRead(t *testing.T) {
 	dir := placeStore(t, "testdata/layout4.db")
 	want := func(n int) *farm.Config {
@@ -260,7 +260,7 @@ func TestABrokenLayout4IsRepairedAndMigrated(t *testing.T) {
 	}
 }
 
-// recordsOf are the values of a bucket by their numbers.
+// recordsOf returns the values of a bucket by number.
 func recordsOf(t *testing.T, dir, bucket string) map[uint64][]byte {
 	t.Helper()
 	out := map[uint64][]byte{}
@@ -273,7 +273,7 @@ func recordsOf(t *testing.T, dir, bucket string) map[uint64][]byte {
 	return out
 }
 
-// To write all revisions of a large store anew takes minutes at a start.
+// Rewriting all revisions of a large store would take minutes at a start.
 func TestRevisionsOfLayout4StayAsTheyAre(t *testing.T) {
 	dir := placeStore(t, "testdata/layout4.db")
 	before, newest := recordsOf(t, dir, "revisions"), recordsOf(t, dir, "current")
@@ -287,7 +287,7 @@ func TestRevisionsOfLayout4StayAsTheyAre(t *testing.T) {
 	}
 }
 
-// Everything that is done with revisions is done with those of layout 4 beside new ones.
+// All operations on revisions also work for layout 4 next to new ones.
 func TestRevisionsOfLayout4LiveBesideNewOnes(t *testing.T) {
 	dir := placeStore(t, "testdata/layout4.db")
 	s := open(t, dir)
@@ -306,7 +306,7 @@ func TestRevisionsOfLayout4LiveBesideNewOnes(t *testing.T) {
 	for i, r := range list {
 		n := 50 - i
 		_, got, err := s.Get(uint64(n))
-		if n <= 40 && n != 38 { // which became a new one
+		if n <= 40 && n != 38 { // 38 became a new one
 			r.Diff, r.DiffOmitted = got.Diff, !r.DiffOmitted
 		}
 		if err != nil || !reflect.DeepEqual(got, r) || r.Number != uint64(n) || r.Diff == "" || !strings.HasPrefix(r.Comment, "change ") {

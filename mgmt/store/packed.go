@@ -14,14 +14,14 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// A revision is, compressed in its record, a sequence of CBOR items (RFC 8742): what
-// describes it, what it changes but the farms, and then those farms, one by one. After a
-// large farm there are items with the records of its zones, in chunks or as edits of the
-// revision before (zoneItem). Names of fields are those JSON would have; fields that a newer
-// release wrote are ignored. Revisions of layout 4 are JSON as a whole (layout4.go).
+// A revision is a compressed sequence of CBOR items (RFC 8742) in a record: its head, its
+// change without the farms, and these farms, one by one. A large farm is followed by items with
+// the records of its zones, in chunks or as edits of the previous revision (zoneItem). Field
+// names are the same as in JSON; fields written by a newer release are ignored. Revisions of
+// layout 4 are JSON as a whole (layout4.go).
 
-// storedFarm is a farm as it lies in a revision. Notes are for people: no engine gets them
-// in its snapshot, so that the CBOR of a farm is without.
+// storedFarm is a farm as stored in a revision. Notes are separate because engines do not get
+// them, so the CBOR of a farm omits them.
 type storedFarm struct {
 	_    struct{} `cbor:",toarray"`
 	Farm *farm.Farm
@@ -50,7 +50,7 @@ var (
 	}()
 	unpacking = func() cbor.DecMode {
 		mode, err := cbor.DecOptions{
-			// What was taken once must be read again, whatever its texts are.
+			// Accepted data must be readable again, for any text.
 			UTF8:             cbor.UTF8DecodeInvalid,
 			MaxArrayElements: maxRecord,
 		}.DecMode()
@@ -61,7 +61,7 @@ var (
 	}()
 )
 
-// putRevision writes one under its number that was written before, or is to be kept.
+// putRevision rewrites a revision, or writes one that is to be kept.
 func putRevision(b *bolt.Bucket, e *entry) error {
 	e.shorten(maxKeptDiff)
 	record, err := sealRevision(e, nil)
@@ -71,7 +71,7 @@ func putRevision(b *bolt.Bucket, e *entry) error {
 	return b.Put(numberKey(e.Number), record)
 }
 
-// unsealRevision reads one from its record.
+// unsealRevision reads a revision from its record.
 func unsealRevision(record []byte, e *entry) error {
 	if !intact(record) {
 		return errRecord
@@ -103,10 +103,10 @@ func unsealRevision(record []byte, e *entry) error {
 // itemReader reads the items of a revision that follow its change.
 type itemReader struct {
 	change *change
-	zone   int // 1 + position of the last one in its farm; 0 before the first
+	zone   int // 1 + position of the last zone in its farm; 0 before the first
 }
 
-// read reads a farm, or an item about the last one, and returns what follows.
+// read reads a farm, or an item about the last farm, and returns the rest.
 func (r *itemReader) read(rest []byte) ([]byte, error) {
 	if !isMap(rest) {
 		var stored storedFarm
@@ -129,10 +129,11 @@ func (r *itemReader) read(rest []byte) ([]byte, error) {
 	return rest, r.take(&item)
 }
 
-// isMap tells a zoneItem by its first byte from a storedFarm, which is an array.
+// isMap tells a zoneItem, which is a map, from a storedFarm, which is an array, by the first
+// byte.
 func isMap(plain []byte) bool { return plain[0]>>5 == 5 }
 
-// take takes an item about the last farm.
+// take handles an item about the last farm.
 func (r *itemReader) take(item *zoneItem) error {
 	if item.Zone != 0 {
 		r.zone = int(item.Zone)
@@ -161,9 +162,8 @@ func (r *itemReader) take(item *zoneItem) error {
 	return err
 }
 
-// headReader reads what describes revisions: of those that hold a whole configuration no
-// more is expanded than that. Its zero value is ready; it is no slower for many than for
-// one.
+// headReader reads the heads of revisions without expanding the rest of a whole configuration.
+// The zero value is ready, and reading many heads is efficient.
 type headReader struct {
 	flate io.ReadCloser
 }
@@ -175,7 +175,7 @@ func (h *headReader) read(record []byte, into *Revision) error {
 	return h.head(bytes.NewReader(record[sumSize:]), maxRecord, into)
 }
 
-// head reads it from what was compressed, of which so many bytes are expanded at most.
+// head reads the head from compressed data; most limits the number of expanded bytes.
 func (h *headReader) head(compressed *bytes.Reader, most int64, into *Revision) error {
 	if h.flate == nil {
 		h.flate = flate.NewReader(compressed)
@@ -183,7 +183,7 @@ func (h *headReader) head(compressed *bytes.Reader, most int64, into *Revision) 
 		return fmt.Errorf("decode revision: %w", err)
 	}
 	plain := bufio.NewReader(io.LimitReader(h.flate, most))
-	first, _ := plain.Peek(1) // what was wrong is said again when it is read
+	first, _ := plain.Peek(1) // the decoder reports the error
 	decode := unpacking.NewDecoder(plain).Decode
 	if isJSON(first) {
 		decode = func(any) error { return headOfJSON(plain, into) }

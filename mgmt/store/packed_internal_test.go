@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// fill gives everything that can be stored in a value another value than its zero one.
+// fill sets everything in a value that can be stored to non-zero values.
 func fill(t *testing.T, v reflect.Value) {
 	t.Helper()
 	switch at := v.Addr().Interface().(type) {
@@ -61,7 +61,7 @@ func fill(t *testing.T, v reflect.Value) {
 	}
 }
 
-// Whatever a configuration says is kept: fields that engines do not get are, too.
+// All of a configuration is stored, including fields that engines do not get.
 func TestEverythingInAConfigurationIsKept(t *testing.T) {
 	cfg := farm.Config{}
 	for _, part := range []any{&cfg.Farms, &cfg.System, &cfg.Checks} {
@@ -81,7 +81,7 @@ func TestEverythingInAConfigurationIsKept(t *testing.T) {
 	}
 }
 
-// A newer release may have written what this one does not know.
+// Fields written by a newer release are ignored.
 func TestWhatANewerReleaseWroteIsPassedOver(t *testing.T) {
 	record := sequence(t, map[string]any{"number": 3, "author": "ann", "mood": "good"}, map[string]any{"whole": true, "weather": []int{1}},
 		[]any{map[string]any{"id": 5, "name": "shop", "colour": "red"}, map[string]any{"comment": "ours"}})
@@ -94,7 +94,7 @@ func TestWhatANewerReleaseWroteIsPassedOver(t *testing.T) {
 	}
 }
 
-// Layout 4 with a newest revision that has no configuration was damaged.
+// In layout 4 a newest revision without a configuration means damage.
 func TestTheNewestRevisionOfLayout4HasAConfiguration(t *testing.T) {
 	s, err := Open(t.TempDir())
 	if err != nil {

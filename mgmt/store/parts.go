@@ -10,23 +10,22 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// The current configuration lies in parts, so that a change writes what it changes. The
-// manifest names each part with its checksum: parts of different transactions never become
-// one configuration, whatever a damaged file has left of them.
+// The current configuration is stored in parts, so that a change writes only changed ones. The
+// manifest names each part with its checksum. So parts of different transactions are never
+// mixed into one configuration, even in a damaged file.
 //
 //	current  number → manifest
 //	farms    farm ID (4 bytes) → the farm, without records if it is large
 //	zones    ID of a large farm, chunk ID (4 bytes each) → chunk; chunk 0 is the index
 //
-// Farms and chunks are the same items as in a revision (packed.go), which takes them over.
+// Farms and chunks have the same encoding as in a revision (packed.go), which reuses them.
 
-// manifest is all of the current configuration but its farms. In its record it follows
-// Revision.
+// manifest is the current configuration without its farms. In its record it follows Revision.
 type manifest struct {
 	System *farm.System  `json:"system"`
 	Checks *[]farm.Check `json:"checks"`
 	// Farms holds ID (4 bytes) and checksum of each farm in the order of the configuration,
-	// Indexes the same of the index of each large one.
+	// Indexes the same for the index of each large one.
 	Farms   []byte `json:"farms"`
 	Indexes []byte `json:"indexes,omitempty"`
 }
@@ -39,7 +38,7 @@ func digestOf(record []byte) (d digest) {
 	return d
 }
 
-// sums are IDs with checksums, as a manifest has them.
+// sums are IDs with checksums, as in a manifest.
 type sums []byte
 
 const sumsEntry = 4 + sumSize
@@ -76,15 +75,15 @@ func chunkKey(farm, chunk uint32) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, farm), chunk)
 }
 
-// partWriter writes the current configuration in the place of the one before.
+// partWriter replaces the current configuration by a new one.
 type partWriter struct {
 	tx           *bolt.Tx
 	farms, zones *bolt.Bucket
 	was, now     heldParts
 }
 
-// putParts writes a configuration and returns its parts. was are those of the one before,
-// which steps begins with.
+// putParts writes a configuration and returns its parts. was are the parts of the previous one,
+// steps is the comparison with it.
 func putParts(tx *bolt.Tx, now *snapshot, was heldParts, steps *comparison) (heldParts, error) {
 	w := &partWriter{tx: tx, farms: tx.Bucket(farmsBucket), zones: tx.Bucket(zonesBucket), was: was}
 	w.now.farms = make([]heldFarm, len(now.Config.Farms))
@@ -121,7 +120,7 @@ func (w *partWriter) removeGone(steps *comparison) error {
 	return nil
 }
 
-// removeChunks deletes the chunks and the index of a farm that is large no longer.
+// removeChunks deletes the chunks and the index of a farm that is no longer large.
 func (w *partWriter) removeChunks(id uint32, zones [][]heldChunk) error {
 	if zones == nil {
 		return nil
@@ -135,7 +134,7 @@ func (w *partWriter) removeChunks(id uint32, zones [][]heldChunk) error {
 	return err
 }
 
-// put writes one farm that shares its settings with none before.
+// put writes one farm that does not share its settings with the previous configuration.
 func (w *partWriter) put(f *farm.Farm, step *farmStep) error {
 	var was heldFarm
 	if step.was >= 0 {
@@ -164,7 +163,7 @@ func (w *partWriter) put(f *farm.Farm, step *farmStep) error {
 	return err
 }
 
-// putZones writes the chunks of a large farm that changed, and the index.
+// putZones writes the changed chunks of a large farm, and the index.
 func (w *partWriter) putZones(f *farm.Farm, step *farmStep, was, now *heldFarm) error {
 	last := uint32(0)
 	for _, chunks := range was.zones {

@@ -16,12 +16,12 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// zoned is a farm with zones.
+// zoned returns a farm with zones.
 func zoned(id uint32, zones ...farm.Zone) farm.Farm {
 	return farm.Farm{ID: id, Name: fmt.Sprint("dns", id), Profile: farm.ProfileGSLB, Global: &farm.GSLB{Zones: zones}}
 }
 
-// sameConfigs reports whether two configurations are equal, with packed records or without.
+// sameConfigs reports whether two configurations are equal, with records packed or not.
 func sameConfigs(a, b *farm.Config) bool { return reflect.DeepEqual(unpacked(a), unpacked(b)) }
 
 // unpacked returns a configuration without packed records.
@@ -39,7 +39,7 @@ func unpacked(cfg *farm.Config) *farm.Config {
 	return &out
 }
 
-// mutate returns another configuration, which shares what did not change.
+// mutate returns another configuration, which shares the unchanged farms.
 func (e *editor) mutate(cfg *farm.Config) *farm.Config {
 	next := *cfg
 	next.Farms = slices.Clone(cfg.Farms)
@@ -62,7 +62,7 @@ func (e *editor) mutate(cfg *farm.Config) *farm.Config {
 		global.Zones = slices.Clone(global.Zones)
 		e.zones(&global)
 	}
-	for _, f := range next.Farms { // an empty list comes back as none
+	for _, f := range next.Farms { // an empty list is read back as nil
 		if len(f.Global.Zones) == 0 {
 			f.Global.Zones = nil
 		}
@@ -97,7 +97,7 @@ func (e *editor) zones(g *farm.GSLB) {
 	}
 }
 
-// partsLeft are those on disk that the current configuration does not name, or that are missing.
+// partsLeft returns the parts on disk that are missing or not in the current configuration.
 func partsLeft(t *testing.T, s *Store) (wrong []string) {
 	t.Helper()
 	now, _ := s.Current()
@@ -141,8 +141,8 @@ func partsLeft(t *testing.T, s *Store) (wrong []string) {
 	return wrong
 }
 
-// Whatever changes: the current configuration and every revision are those that were
-// committed, and no part is left.
+// After any change the current configuration and every revision equal the committed ones, and
+// no unused part is left.
 func TestPartsFollowEveryChange(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir)
@@ -210,7 +210,7 @@ func TestPartsFollowEveryChange(t *testing.T) {
 	s.Close()
 }
 
-// Revisions of large farms are edits of those before, whose records no amendment may change.
+// Later revisions edit the records of large farms, so an amendment must not change them.
 func TestAnAmendmentKeepsRecords(t *testing.T) {
 	s := reopened(t, t.TempDir())
 	cfg := &farm.Config{Farms: []farm.Farm{zoned(1, farm.Zone{ID: 1, Name: "a", Records: recordList(3000)})}}
@@ -231,7 +231,7 @@ func TestAnAmendmentKeepsRecords(t *testing.T) {
 	}
 }
 
-// partRecords are the records of the buckets with parts.
+// partRecords returns the records of the buckets with parts.
 func partRecords(t *testing.T, s *Store) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
@@ -260,7 +260,7 @@ func differing(a, b map[string][]byte) (n int) {
 	return n
 }
 
-// A commit writes what changed: a farm of many, a chunk of a large zone.
+// A commit writes only changed parts: one farm of many, one chunk of a large zone.
 func TestACommitWritesThePartsThatChanged(t *testing.T) {
 	s, err := Open(t.TempDir())
 	if err != nil {
@@ -292,7 +292,7 @@ func TestACommitWritesThePartsThatChanged(t *testing.T) {
 	}{
 		"a farm":  {1, func(c *farm.Config) { c.Farms[7] = c.Farms[7].Clone(); c.Farms[7].Stopped = !c.Farms[7].Stopped }},
 		"nothing": {0, func(c *farm.Config) { c.Farms[0] = c.Farms[0].Clone(); c.Farms[9] = c.Farms[9].Clone() }},
-		"a record": {3, func(c *farm.Config) { // the farm has the serial; its index and a chunk
+		"a record": {3, func(c *farm.Config) { // the farm, which has the serial, its index and a chunk
 			c.Farms[0] = c.Farms[0].Clone()
 			c.Farms[0].Global.Zones[0].Serial++
 			c.Farms[0].Global.Zones[0].Records[40_000].Data = "x"
@@ -313,8 +313,8 @@ func TestACommitWritesThePartsThatChanged(t *testing.T) {
 	}
 }
 
-// Farms and chunks of a whole revision are those of the current configuration. One that the
-// disk damaged meanwhile is encoded again.
+// A whole revision reuses the farms and chunks of the current configuration. A part that the
+// disk has damaged meanwhile is encoded again.
 func TestARevisionTakesOverIntactPieces(t *testing.T) {
 	for _, spoil := range []bool{false, true} {
 		s, err := Open(t.TempDir())
@@ -345,8 +345,8 @@ func TestARevisionTakesOverIntactPieces(t *testing.T) {
 	}
 }
 
-// Any byte of a file with chunks may be damaged: the configuration is the same, or the loss
-// is reported. Parts of two transactions never become one configuration.
+// After damage of any byte of a file with chunks, the configuration is the same or the loss is
+// reported. Parts of two transactions are never mixed into one configuration.
 func TestAnyByteOfAPartMayBeDamaged(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir)
@@ -376,7 +376,7 @@ func TestAnyByteOfAPartMayBeDamaged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var parts [][2]int // where parts lie in the file, with their keys
+	var parts [][2]int // the positions of parts in the file, with their keys
 	record := func(r []byte) {
 		if at := bytes.Index(content, r); at > 0 {
 			parts = append(parts, [2]int{at - 8, at + len(r)})
@@ -428,7 +428,8 @@ func reopened(t *testing.T, dir string) *Store {
 	return s
 }
 
-// Without the revision before, the newest configuration is of one transaction or none.
+// Even without the previous revision, the newest configuration is of one transaction or
+// missing.
 func TestPartsOfTwoTransactionsAreNotMixed(t *testing.T) {
 	s := reopened(t, t.TempDir())
 	one, two := farmsOf("ab"), farmsOf("aB")
@@ -459,7 +460,7 @@ func TestPartsOfTwoTransactionsAreNotMixed(t *testing.T) {
 	}
 }
 
-// Keys have no checksum: a part under another one, in a sound file, is found by its own.
+// Keys have no checksum: a part under a wrong key in a sound file is found by its own checksum.
 func TestAPartUnderAnotherKeyIsRepaired(t *testing.T) {
 	for _, bucket := range partBuckets {
 		dir := t.TempDir()

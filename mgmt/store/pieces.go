@@ -8,15 +8,14 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// A piece is an item compressed by itself: a farm, or a chunk of records. A DEFLATE stream
-// may be put together of pieces, since each ends with a whole byte and refers to nothing
-// before it. So a revision takes over the pieces of the current configuration instead of
-// encoding them again.
+// A piece is an item compressed separately: a farm, or a chunk of records. Pieces can be joined
+// to a DEFLATE stream because each ends with a whole byte and does not refer to earlier data.
+// So a revision reuses the pieces of the current configuration instead of encoding them again.
 
-// pieceEnd makes a stream of a piece: a last block that is empty.
+// pieceEnd turns a piece into a stream: it is an empty last block.
 const pieceEnd = "\x01\x00\x00\xff\xff"
 
-// pieceRecord returns the record of an item, of which pieceOf is the piece.
+// pieceRecord returns the record of items, from which pieceOf returns the piece.
 func pieceRecord(items ...[]byte) []byte {
 	out := bytes.NewBuffer(make([]byte, sumSize, sumSize+len(items[0])/2))
 	c := compress(out)
@@ -29,7 +28,7 @@ func pieceRecord(items ...[]byte) []byte {
 	return summed(out.Bytes())
 }
 
-// pieceOf returns the piece in a record, nil if it is none.
+// pieceOf returns the piece in a record, or nil.
 func pieceOf(record []byte) []byte {
 	if len(record) < sumSize || !bytes.HasSuffix(record[sumSize:], []byte(pieceEnd)) {
 		return nil
@@ -46,7 +45,7 @@ func farmPiece(f *farm.Farm) ([]byte, error) {
 	return pieceRecord(plain), nil
 }
 
-// readFarm reads what farmPiece made.
+// readFarm reads a record of farmPiece.
 func readFarm(record []byte) (*farm.Farm, error) {
 	if !intact(record) {
 		return nil, errRecord
@@ -71,7 +70,7 @@ func chunkPiece(records []farm.Record) ([]byte, error) {
 	return pieceRecord(plain), nil
 }
 
-// readChunk reads what chunkPiece made of so many records.
+// readChunk reads a record of chunkPiece with that number of records.
 func readChunk(record []byte, records int) ([]*farm.Run, error) {
 	if !intact(record) {
 		return nil, errRecord
@@ -82,7 +81,7 @@ func readChunk(record []byte, records int) ([]*farm.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	var item zoneItem // it has copies of the texts
+	var item zoneItem // it copies the texts
 	if err := unpacking.Unmarshal(plain, &item); err != nil {
 		return nil, fmt.Errorf("decode records: %w", err)
 	}
@@ -105,7 +104,7 @@ func manifestRecord(rev *Revision, m *manifest) ([]byte, error) {
 	return pieceRecord(head, rest), nil
 }
 
-// readManifest reads what manifestRecord made.
+// readManifest reads a record of manifestRecord.
 func readManifest(record []byte) (rev Revision, m manifest, err error) {
 	if !intact(record) {
 		return rev, m, errRecord
@@ -122,11 +121,11 @@ func readManifest(record []byte) (rev Revision, m manifest, err error) {
 	return rev, m, nil
 }
 
-// compressor writes a stream of DEFLATE.
+// compressor writes a DEFLATE stream.
 type compressor struct {
 	out  *bytes.Buffer
 	w    *flate.Writer
-	open bool // something was written that is not flushed
+	open bool // data was written but not flushed
 }
 
 func compress(out *bytes.Buffer) *compressor {
@@ -136,11 +135,11 @@ func compress(out *bytes.Buffer) *compressor {
 }
 
 func (c *compressor) write(plain []byte) {
-	_, _ = c.w.Write(plain) // a buffer takes everything
+	_, _ = c.w.Write(plain) // a buffer does not fail
 	c.open = true
 }
 
-// insert puts a piece into the stream. What comes behind it refers to nothing before it.
+// insert adds a piece to the stream. Later data does not refer to anything before it.
 func (c *compressor) insert(piece []byte) {
 	if c.open {
 		_ = c.w.Flush()

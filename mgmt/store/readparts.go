@@ -13,12 +13,12 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// partFinder returns the part with a key and a checksum, nil if there is none.
+// partFinder returns the part with a key and a checksum, or nil.
 type partFinder func(bucket, key []byte, sum digest) []byte
 
 // partsOf finds parts in a transaction. Their content is not checked yet.
 func partsOf(tx *bolt.Tx) partFinder {
-	farms, zones := tx.Bucket(farmsBucket), tx.Bucket(zonesBucket) // Tx.Bucket is for one goroutine
+	farms, zones := tx.Bucket(farmsBucket), tx.Bucket(zonesBucket) // Tx.Bucket is not safe for concurrent use
 	return func(bucket, key []byte, sum digest) []byte {
 		of := farms
 		if &bucket[0] == &zonesBucket[0] {
@@ -31,7 +31,7 @@ func partsOf(tx *bolt.Tx) partFinder {
 	}
 }
 
-// readCurrent reads the current configuration, an empty one before the first change.
+// readCurrent reads the current configuration, which is empty before the first change.
 func readCurrent(tx *bolt.Tx) (*snapshot, heldParts, error) {
 	_, record := tx.Bucket(currentBucket).Cursor().Last()
 	if record == nil {
@@ -63,8 +63,7 @@ func readParts(record []byte, find partFinder) (*snapshot, heldParts, error) {
 	return &snapshot{now, cfg}, r.held(), err
 }
 
-// partReader reads parts with all processors: a zone of a million records takes most of the
-// start.
+// partReader reads parts on all processors: a zone with a million records dominates the start.
 type partReader struct {
 	find  partFinder
 	farms []farm.Farm
@@ -93,7 +92,7 @@ func (r *partReader) readFarms(list sums) error {
 	})
 }
 
-// readZones reads the records of large farms, whose indexes are given.
+// readZones reads the records of large farms; list has their indexes.
 func (r *partReader) readZones(list sums) error {
 	if len(list)%sumsEntry != 0 {
 		return errors.New("the list of indexes is cut off")
@@ -102,7 +101,7 @@ func (r *partReader) readZones(list sums) error {
 	next := 0
 	for k := range list.len() {
 		id, sum := list.at(k)
-		for next < len(r.farms) && r.farms[next].ID != id { // both lists have one order
+		for next < len(r.farms) && r.farms[next].ID != id { // both lists have the same order
 			next++
 		}
 		if next == len(r.farms) || r.farms[next].Zones() == nil {
@@ -143,7 +142,7 @@ type zoneRuns struct {
 	chunks [][]*farm.Run
 }
 
-// chunks returns the jobs that fill the zones of a farm.
+// chunks returns the jobs that read the records of a farm's zones.
 func (r *partReader) chunks(id uint32, zones []farm.Zone, held [][]heldChunk) (jobs []func() error, err error) {
 	for i := range zones {
 		n := 0
@@ -182,8 +181,8 @@ func (r *partReader) held() heldParts {
 	return out
 }
 
-// each calls do for 0 … n-1 on all processors, and returns the error of the least one that
-// failed. A fault of the file's mapping becomes an error in each of them (contained).
+// each calls do for 0 … n-1 on all processors and returns the error with the lowest index. A
+// memory fault of the file's mapping becomes an error of its call (contained).
 func each(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var next atomic.Int64

@@ -2,8 +2,8 @@ package store
 
 import "github.com/sluicelb/sluice/core/farm"
 
-// The records of a chunk are chunkTarget when a list is divided. Edits make it shorter
-// or longer within the other two bounds.
+// Sizes of chunks in records. A divided list has chunks of about chunkTarget. Edits make them
+// shorter or longer within the other two bounds.
 const (
 	chunkLeast  = 256
 	chunkTarget = 1024
@@ -12,7 +12,7 @@ const (
 
 // heldChunk describes a chunk of the current configuration on disk.
 type heldChunk struct {
-	id    uint32 // unique in its farm, from 1 on
+	id    uint32 // unique in its farm, from 1
 	count uint32 // of records
 	size  uint32 // of its record on disk, in bytes
 	sum   digest
@@ -21,17 +21,17 @@ type heldChunk struct {
 // division is the new division of a zone into chunks.
 type division struct {
 	chunks []heldChunk
-	fresh  []span   // those to write
-	gone   []uint32 // IDs that are no longer in use
+	fresh  []span   // chunks to write
+	gone   []uint32 // IDs no longer in use
 }
 
 // span is the part of a list of records that a chunk holds.
 type span struct{ chunk, from, to int }
 
-// divide divides n records into chunks. runs are the runs of equal records of the list that
-// old divides and of the new one. A chunk whose records lie in one run stays as it is,
-// wherever the run moved to. Records between such chunks form new chunks with the IDs of
-// those that were there; id gives further ones.
+// divide divides n records into chunks. runs are the runs of equal records of the list that old
+// divides and the new one. A chunk whose records are all in one run stays unchanged, even if it
+// moved. Records between such chunks form new chunks, which reuse the IDs of replaced ones; id
+// returns further IDs.
 func divide(old []heldChunk, runs []farm.RecordRun, n int, id func() uint32) division {
 	d := divider{id: id}
 	from, run := 0, 0
@@ -46,7 +46,7 @@ func divide(old []heldChunk, runs []farm.RecordRun, n int, id func() uint32) div
 		}
 		from = to
 		if !same || at > d.end && at-d.end < chunkLeast && len(d.out.chunks) == 0 {
-			d.ids = append(d.ids, c.id) // too few records before the first one: it takes them in
+			d.ids = append(d.ids, c.id) // too few records before the first one: merge them
 			continue
 		}
 		d.close(at)
@@ -56,11 +56,11 @@ func divide(old []heldChunk, runs []farm.RecordRun, n int, id func() uint32) div
 	return d.out
 }
 
-// divider makes a division from left to right.
+// divider builds a division from left to right.
 type divider struct {
 	out division
 	ids []uint32 // of old chunks since the last one that stays
-	end int      // of the new list, as far as it is divided
+	end int      // of the divided part of the new list
 	id  func() uint32
 }
 
@@ -69,7 +69,7 @@ func (d *divider) keep(c heldChunk) {
 	d.end += int(c.count)
 }
 
-// close divides the records up to an end into new chunks. The last chunk takes in a few.
+// close divides the records up to end into new chunks. It merges a few into the last chunk.
 func (d *divider) close(end int) {
 	from := d.end
 	if last := len(d.out.chunks) - 1; end > from && end-from < chunkLeast && last >= 0 {

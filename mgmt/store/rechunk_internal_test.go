@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// recordList are so many records.
+// recordList returns n records.
 func recordList(n int) []farm.Record {
 	out := make([]farm.Record, n)
 	for i := range out {
@@ -100,7 +100,7 @@ func TestChunksFollowEveryEdit(t *testing.T) {
 	}
 }
 
-// One record that comes, goes or changes concerns one chunk, or two.
+// A record that is inserted, deleted or changed affects one or two chunks.
 func TestAnEditOfARecordConcernsItsChunk(t *testing.T) {
 	records := recordList(20_000)
 	last := uint32(0)
@@ -202,7 +202,7 @@ func TestAnEditOfAZoneMakesTheNewRecords(t *testing.T) {
 	}
 }
 
-// Records that come one by one before all others do not leave chunks of one record each.
+// Records that are inserted one by one at the start do not create chunks of one record each.
 func TestRecordsAtTheBeginningShareAChunk(t *testing.T) {
 	last := uint32(0)
 	id := func() uint32 { last++; return last }

@@ -14,14 +14,14 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// A record is the first 8 bytes of the SHA-256 of what follows, then JSON
-// compressed with DEFLATE. bbolt checks only its two meta pages: without the
-// checksum a flipped bit would come back as another configuration.
+// A record is the first 8 bytes of the SHA-256 of its data, then the data: JSON compressed with
+// DEFLATE. bbolt checks only its two meta pages. Without the checksum a flipped bit could
+// return another configuration.
 
 const sumSize = 8
 
-// maxRecord bounds what one record may expand to: far above the largest
-// configuration, far below what a crafted file could ask for.
+// maxRecord is the maximum expanded size of a record: far above the largest configuration, and
+// far below the demands of a crafted file.
 const maxRecord = 1 << 28
 
 var errRecord = errors.New("record does not match its checksum")
@@ -35,25 +35,25 @@ func seal(value any) ([]byte, error) {
 	w := writers.Get().(*flate.Writer)
 	defer writers.Put(w)
 	w.Reset(out)
-	_, _ = w.Write(plain) // a buffer takes everything
+	_, _ = w.Write(plain) // a buffer does not fail
 	_ = w.Close()
 	return summed(out.Bytes()), nil
 }
 
-// writers are kept: each has tables of more than half a megabyte.
+// writers are pooled because each has tables of more than half a megabyte.
 var writers = sync.Pool{New: func() any {
-	w, _ := flate.NewWriter(nil, flate.BestSpeed) // fails for levels that are none
+	w, _ := flate.NewWriter(nil, flate.BestSpeed) // fails only for invalid levels
 	return w
 }}
 
-// summed writes the sum into the room before the content of a record.
+// summed writes the checksum into the space before the content of a record.
 func summed(record []byte) []byte {
 	sum := sha256.Sum256(record[sumSize:])
 	copy(record, sum[:sumSize])
 	return record
 }
 
-// putRecord seals a value and puts it under a key.
+// putRecord seals a value and stores it under a key.
 func putRecord(b *bolt.Bucket, key []byte, value any) error {
 	record, err := seal(value)
 	if err != nil {
@@ -62,7 +62,7 @@ func putRecord(b *bolt.Bucket, key []byte, value any) error {
 	return b.Put(key, record)
 }
 
-// intact reports whether a record is what was written, without expanding it.
+// intact reports whether a record matches its checksum, without expanding it.
 func intact(b []byte) bool {
 	if len(b) < sumSize {
 		return false
@@ -85,24 +85,24 @@ func unseal(b []byte, value any) error {
 	return nil
 }
 
-// expand takes back the compression of a record that had at most so many bytes.
+// expand decompresses a record of at most that many bytes.
 func expand(b []byte, most int64) ([]byte, error) {
 	var x expander
 	x.plain.Grow(min(4*len(b), int(most)) + bytes.MinRead)
 	return x.expand(b, most)
 }
 
-// expander expands one record after the other in the same memory.
+// expander expands one record after another in the same memory.
 type expander struct {
 	flate io.ReadCloser
 	plain bytes.Buffer
 }
 
-// expanders are kept: each has tables of some ten kilobytes, and a large zone is a thousand
+// expanders are pooled: each has tables of about ten kilobytes, and a large zone has a thousand
 // records.
 var expanders = sync.Pool{New: func() any { return new(expander) }}
 
-// expand is the function expand. The result is valid until the next one.
+// expand is the function expand. The result is valid until the next call.
 func (x *expander) expand(b []byte, most int64) ([]byte, error) {
 	if x.flate == nil {
 		x.flate = flate.NewReader(bytes.NewReader(b))
@@ -119,7 +119,7 @@ func (x *expander) expand(b []byte, most int64) ([]byte, error) {
 	return x.plain.Bytes(), nil
 }
 
-// numberKey orders like the number.
+// numberKey returns a key that sorts like the number.
 func numberKey(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 func keyNumber(b []byte) (uint64, error) {

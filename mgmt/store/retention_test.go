@@ -12,7 +12,7 @@ func TestOldRevisionsGoAndTheKeptOnesStayReadable(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	s.Unsynced()
-	const keep, last, first = 40, 333, 257 // 294 is built on what 257 holds whole
+	const keep, last, first = 40, 333, 257 // 294 is built on 257, which is whole
 	if was := s.Keep(keep); was != 1000 {
 		t.Errorf("%d revisions would be kept", was)
 	}

@@ -19,55 +19,54 @@ type Revision struct {
 	Number uint64    `json:"number"`
 	Time   time.Time `json:"time"`
 	Author string    `json:"author"`
-	// Source is the door the change came through: api, cli, file …
+	// Source is the interface of the change: api, cli, file …
 	Source  string `json:"source"`
 	Comment string `json:"comment,omitempty"`
-	// Diff is the unified difference of the document to the revision before.
+	// Diff is the unified diff of the document to the previous revision.
 	Diff string `json:"diff,omitempty"`
-	// DiffOmitted says that Diff is not stored because it is long. Store.Diff makes it, as
-	// long as the revision before is kept. In a list it says that Get may have it.
+	// DiffOmitted means that Diff is too long to be stored. Store.Diff computes it while the
+	// previous revision is kept. In a list it means that Get may have it.
 	DiffOmitted bool `json:"diff_omitted,omitempty"`
 }
 
-// maxDiff is how long a difference is stored, in bytes. That of a zone of a million records is
-// longer than the zone. maxKeptDiff is that of revisions that have a tag, of which there are
-// few: those before them go.
+// maxDiff is the maximum length of a stored difference in bytes; for a zone with a million
+// records it would be longer than the zone. For revisions with a tag, which are few and lose
+// their predecessors, the limit is maxKeptDiff.
 const (
 	maxDiff     = 1 << 20
 	maxKeptDiff = 16 << 20
 )
 
-// shorten omits a difference that is longer than so many bytes.
+// shorten omits a difference of more than most bytes.
 func (r *Revision) shorten(most int) {
 	if len(r.Diff) > most {
 		r.Diff, r.DiffOmitted = "", true
 	}
 }
 
-// Meta is what the author of a change says about it.
+// Meta is the author's information about a change.
 type Meta struct {
 	Author, Source, Comment string
-	// Time is when it was made; zero means now.
+	// Time is the time of the change; zero means now.
 	Time time.Time
-	// Diff is the difference of the documents to the revision before, for who knows
-	// it already: it takes long for many farms. "" has the store compare.
+	// Diff is the difference to the previous revision if the caller knows it, because computing
+	// it takes long for many farms. With "" the store computes it.
 	Diff string
-	// Documents are written in the same step, by name; nil removes one.
+	// Documents are written in the same transaction, by name; nil removes one.
 	Documents map[string]any
 }
 
-// Commit writes cfg as the next revision and makes it the current one. It
-// returns after the disk confirmed; on an error the store is as it was, except
-// for ErrDiskFailed. Every object must have its ID (GiveIDs). cfg belongs to
-// the store afterwards and must not be changed.
+// Commit writes cfg as the next revision and makes it the current one. It returns after the
+// disk confirmed. After an error nothing has changed, except for ErrDiskFailed. Every object
+// must have its ID (GiveIDs). cfg belongs to the store afterwards and must not be modified.
 func (s *Store) Commit(cfg *farm.Config, meta Meta) (Revision, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
 	return s.commit(cfg, meta, false, func(tx *bolt.Tx) error { return putDocuments(tx, meta.Documents) })
 }
 
-// commit does also first, in the same transaction; the caller holds s.write. anew is
-// for a revision that is to be read without those before it.
+// commit runs also first in the same transaction; the caller holds s.write. anew writes a whole
+// revision that is readable without its predecessors.
 func (s *Store) commit(cfg *farm.Config, meta Meta, anew bool, also func(*bolt.Tx) error) (Revision, error) {
 	if len(cfg.Certificates) > 0 || len(cfg.Authorities) > 0 {
 		return Revision{}, errors.New("a revision holds no certificates: they belong into snapshots only")
@@ -93,7 +92,7 @@ func (s *Store) commit(cfg *farm.Config, meta Meta, anew bool, also func(*bolt.T
 		e.Change = steps.change()
 	}
 	now := &snapshot{Revision: rev, Config: cfg}
-	now.Diff = "" // it lies in the revision, Current has no use for it
+	now.Diff = "" // it is in the revision, and Current does not return it
 	var parts heldParts
 	err := s.update(rev.Number, func(tx *bolt.Tx) (err error) {
 		if err := also(tx); err != nil {
@@ -110,8 +109,8 @@ func (s *Store) commit(cfg *farm.Config, meta Meta, anew bool, also func(*bolt.T
 	return rev, nil
 }
 
-// Ready returns why the disk could not take a revision now, as far as it tells
-// beforehand. Who asks before a change is carried out does not have to take it back.
+// Ready returns an error if the disk cannot take a revision now, as far as that can be
+// predicted. A caller that checks it before a change need not revert the change.
 func (s *Store) Ready() error {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -123,7 +122,7 @@ func (s *Store) Ready() error {
 		free = int64(tx.DB().Stats().FreePageN) * int64(tx.DB().Info().PageSize)
 		return nil
 	}) != nil {
-		return nil // the write will fail with the reason
+		return nil // the write will report the reason
 	}
 	if err := disk.Room(s.name, uint64(max(0, need-free))); err != nil {
 		return fmt.Errorf("write revision %d to %s: %w", s.current.Load().Number+1, s.name, err)
@@ -132,16 +131,16 @@ func (s *Store) Ready() error {
 }
 
 const (
-	// copies is how many times the size of the newest revision the next one may
-	// need: it may be larger, and what is replaced is given back afterwards.
+	// copies is the space that the next revision may need, as a multiple of the newest one's
+	// size. It may be larger, and replaced pages are freed afterwards.
 	copies = 4
-	// headRoom is what lies around it, in bytes.
+	// headRoom is the overhead in bytes.
 	headRoom = 128 << 10
 )
 
-// Amend keeps cfg as what the newest revision is now: it has the same document,
-// and knows other addresses of names. Records of large farms must be the same: later revisions
-// edit them. cfg belongs to the store afterwards.
+// Amend replaces the configuration of the newest revision by cfg, which has the same document
+// but other addresses of names. Records of large farms must be the same, because later
+// revisions edit them. cfg belongs to the store afterwards.
 func (s *Store) Amend(cfg *farm.Config) error {
 	if err := checkIDs(cfg); err != nil {
 		return err
@@ -192,8 +191,8 @@ func (s *Store) put(tx *bolt.Tx, e *entry, now *snapshot, steps *comparison) (he
 	return parts, s.prune(tx, revisions, e.Number)
 }
 
-// prune removes what is older than the kept revisions, up to the whole
-// configuration the oldest kept one is built on. Revisions with a tag stay.
+// prune removes revisions older than the kept ones, up to the whole configuration on which the
+// oldest kept one is built. Revisions with a tag stay.
 func (s *Store) prune(tx *bolt.Tx, revisions *bolt.Bucket, newest uint64) error {
 	if newest <= s.keep {
 		return nil
@@ -206,8 +205,8 @@ func (s *Store) prune(tx *bolt.Tx, revisions *bolt.Bucket, newest uint64) error 
 	return deleteBefore(revisions, oldest-(oldest-1)%keyframeEvery, tags.at)
 }
 
-// deleteBefore removes the entries with numbers below n, but those that are kept;
-// nil: none is.
+// deleteBefore removes the entries with numbers below n for which kept returns false; nil
+// removes all.
 func deleteBefore(b *bolt.Bucket, n uint64, kept func(uint64) bool) error {
 	var gone [][]byte
 	c := b.Cursor()
@@ -226,9 +225,9 @@ func deleteBefore(b *bolt.Bucket, n uint64, kept func(uint64) bool) error {
 	return nil
 }
 
-// update runs one synced transaction. number is the revision it writes, 0 for
-// none: when the transaction failed and the file shows it nevertheless, the
-// disk took the pages but did not confirm them, and nothing is sure any more.
+// update runs one synced transaction. number is the revision it writes, 0 for none. If the
+// transaction failed but the file shows the revision, the disk accepted the pages without
+// confirming them, and the state is unknown.
 func (s *Store) update(number uint64, change func(*bolt.Tx) error) error {
 	if s.failed != nil {
 		return s.failed
@@ -244,7 +243,7 @@ func (s *Store) update(number uint64, change func(*bolt.Tx) error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, errTorn): // bbolt keeps its locks, another change would wait for ever
+	case errors.Is(err, errTorn): // bbolt keeps its locks, and another change would block for ever
 		s.failed = s.whileOpen(err)
 		return s.failed
 	}
@@ -260,10 +259,10 @@ func (s *Store) update(number uint64, change func(*bolt.Tx) error) error {
 	return disk.Explain(s.name, err)
 }
 
-// History returns at most limit revisions with a number below before (0: from
-// the newest on), newest first. Older ones than the kept thousand are gone, but
-// those with a tag. Differences that are long are left out (Get has them), and those of
-// layout 4 are, of which nobody knows how long they are.
+// History returns at most limit revisions with a number below before (0: from the newest on),
+// newest first. Older ones than the kept thousand are deleted unless they have a tag. Long
+// differences are omitted (see Get), and so are all differences of layout 4, whose length is
+// unknown.
 func (s *Store) History(limit int, before uint64) ([]Revision, error) {
 	var out []Revision
 	var heads headReader
@@ -274,7 +273,7 @@ func (s *Store) History(limit int, before uint64) ([]Revision, error) {
 			if at, _ := c.Seek(numberKey(before)); at != nil {
 				k, v = c.Prev()
 			} else {
-				k, v = c.Last() // Seek left the last place
+				k, v = c.Last() // Seek left the last position
 			}
 		}
 		for ; k != nil && len(out) < limit; k, v = c.Prev() {
@@ -290,8 +289,8 @@ func (s *Store) History(limit int, before uint64) ([]Revision, error) {
 	return out, err
 }
 
-// Get returns one kept revision and its configuration; ErrNotFound when it
-// never was or is no longer kept. Number 0 is the empty configuration.
+// Get returns a kept revision and its configuration, or ErrNotFound. Number 0 is the empty
+// configuration.
 func (s *Store) Get(number uint64) (*farm.Config, Revision, error) {
 	if number == 0 {
 		return &farm.Config{}, Revision{}, nil
@@ -306,8 +305,8 @@ func (s *Store) Get(number uint64) (*farm.Config, Revision, error) {
 	return cfg, rev, s.unread(err)
 }
 
-// unread says what to do about an error of reading a revision: one whose checksum is right
-// and that cannot be read says nothing about others.
+// unread adds the remedy to an error of reading a revision. A revision with a valid checksum
+// that is unreadable does not affect others.
 func (s *Store) unread(err error) error {
 	switch {
 	case err == nil, errors.Is(err, ErrNotFound), errors.Is(err, errTorn), errors.Is(err, bolterrors.ErrDatabaseNotOpen):
@@ -318,7 +317,7 @@ func (s *Store) unread(err error) error {
 	return &unreadable{s.name, err}
 }
 
-// unreadable is the error of a revision that cannot be read while others can. It is
+// unreadable is the error of a revision that is unreadable while others are not. It is
 // ErrCorrupt.
 type unreadable struct {
 	path string
@@ -332,7 +331,7 @@ func (e *unreadable) Error() string {
 
 func (e *unreadable) Unwrap() []error { return []error{ErrCorrupt, e.err} }
 
-// Diff returns the unified difference of the documents of two revisions.
+// Diff returns the unified diff of the documents of two revisions.
 func (s *Store) Diff(a, b uint64) (string, error) {
 	old, _, err := s.Get(a)
 	if err != nil {

@@ -14,12 +14,11 @@ import (
 	"github.com/sluicelb/sluice/mgmt/document"
 )
 
-// RewriteChecks has edit change the checks of the configuration in force and of every
-// revision that is kept, in one step and in place: no revision comes of it, and the
-// differences that are kept with revisions are made anew. It is for what must not have
-// been written, passwords in commands. A document of that name says that it was done, and
-// has it done once; n is how many revisions it changed. The file may hold what stood there
-// until its pages are used again.
+// RewriteChecks applies edit to the checks of the current configuration and of every kept
+// revision, in one transaction and in place. It writes no revision and recomputes the stored
+// differences. Its purpose is the removal of passwords from commands. The document named done
+// marks it as done, so that it runs once. n is the number of changed revisions. Free pages of
+// the file may hold the old data until they are reused.
 func (s *Store) RewriteChecks(done string, edit func([]farm.Check) error) (n int, err error) {
 	s.write.Lock()
 	defer s.write.Unlock()
@@ -55,16 +54,16 @@ func (s *Store) RewriteChecks(done string, edit func([]farm.Check) error) (n int
 	return n, nil
 }
 
-// rewriter changes one revision after the other, the oldest first.
+// rewriter changes one revision after another, oldest first.
 type rewriter struct {
 	revisions *bolt.Bucket
 	edit      func([]farm.Check) error
 	changed   int
-	// last is the configuration of the revision before, as it is now, and its number; nil
-	// where that is not kept.
+	// last is the rewritten configuration of the previous revision, number its number; nil if
+	// that is not kept.
 	last   *farm.Config
 	number uint64
-	dirty  bool // the checks of that one were changed, or of this one
+	dirty  bool // the checks of that one or of this one were changed
 }
 
 func (w *rewriter) all() error {
@@ -120,7 +119,7 @@ func (w *rewriter) one(k []byte) error {
 	return putRevision(w.revisions, &e)
 }
 
-// configuration is that of a revision, nil where it is built on one that is not kept.
+// configuration returns the configuration of a revision, nil if it is built on one not kept.
 func (w *rewriter) configuration(e *entry, follows bool) (*farm.Config, error) {
 	switch {
 	case e.Change.Whole:
@@ -138,8 +137,7 @@ func (w *rewriter) configuration(e *entry, follows bool) (*farm.Config, error) {
 // commandField begins the line of a command in a document.
 const commandField = "command: "
 
-// hidden is a difference to a revision nobody has any more without the commands that edit
-// would change.
+// hidden masks the commands that edit would change in a difference to a deleted revision.
 func (w *rewriter) hidden(diff string) (string, error) {
 	lines := strings.SplitAfter(diff, "\n")
 	for i, line := range lines {
@@ -159,8 +157,8 @@ func (w *rewriter) hidden(diff string) (string, error) {
 	return strings.Join(lines, ""), nil
 }
 
-// plainText is what a text of one line says as documents have it: in double quotes, or as
-// it is.
+// plainText returns the text of a one-line YAML scalar in a document: in double quotes or
+// plain.
 func plainText(yaml string) string {
 	if text, err := strconv.Unquote(yaml); err == nil {
 		return text

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// veiled writes commands anew that begin with "secret".
+// veiled returns an edit that rewrites commands beginning with "secret".
 func veiled(times *int) func([]farm.Check) error {
 	return func(list []farm.Check) error {
 		*times++
@@ -31,7 +31,7 @@ func TestCommandsAreRewrittenInEveryRevisionThatIsKept(t *testing.T) {
 	const described = "see command: secret of the house"
 	commands := func(n int) *farm.Config {
 		one := "secret 'it''s'"
-		if n >= 129 { // the oldest that is kept
+		if n >= 129 { // the oldest one kept
 			one = "secret \\b"
 		}
 		plain := "plain a"
@@ -43,7 +43,7 @@ func TestCommandsAreRewrittenInEveryRevisionThatIsKept(t *testing.T) {
 		if n >= 132 {
 			c.System.NTP.Server = "ntp.example"
 		}
-		if n >= 133 { // checks stay as they are
+		if n >= 133 { // checks stay unchanged
 			c.Checks[0].Interval, c.System.NTP.Server = 132, "ntp2.example"
 		}
 		if n >= 134 {
@@ -117,7 +117,7 @@ func TestAStoreWithoutSuchCommandsIsNotChanged(t *testing.T) {
 	}
 }
 
-// The first revision of all is made of nothing, so its difference is known as well.
+// The first revision follows the empty configuration, so its difference is known as well.
 func TestTheFirstRevisionIsRewrittenWithItsDifference(t *testing.T) {
 	s := open(t, t.TempDir())
 	far := []farm.Check{{Name: "first", Command: "plain a", Description: "see command: secret manual"}}
@@ -125,7 +125,7 @@ func TestTheFirstRevisionIsRewrittenWithItsDifference(t *testing.T) {
 		far = append(far, farm.Check{Name: name, Command: "plain a"})
 	}
 	far = append(far, farm.Check{Name: "last", Command: "secret z"})
-	for n := range 3 { // the second and third say nothing of the command, but have it
+	for n := range 3 { // the second and third have the command, but not in their difference
 		far[0].Interval = farm.Seconds(10 + n)
 		if _, err := s.Commit(&farm.Config{Checks: slices.Clone(far)}, store.Meta{}); err != nil {
 			t.Fatal(err)
@@ -145,7 +145,7 @@ func TestTheFirstRevisionIsRewrittenWithItsDifference(t *testing.T) {
 	}
 }
 
-// What stands in an older revision only is as good a reason to change nothing.
+// An error in an older revision also prevents all changes.
 func TestAnEditThatFailsForOneRevisionChangesNone(t *testing.T) {
 	s := open(t, t.TempDir())
 	for _, command := range []string{"secret a", "bad", "secret b"} {
@@ -171,7 +171,7 @@ func TestAnEditThatFailsForOneRevisionChangesNone(t *testing.T) {
 	if cfg, _ := s.Current(); cfg.Checks[0].Command != "secret b" {
 		t.Errorf("in force is %+v", cfg)
 	}
-	if n, err := s.RewriteChecks("done", edit); n != 3 || err != nil { // it was not done yet
+	if n, err := s.RewriteChecks("done", edit); n != 3 || err != nil { // it is not done yet
 		t.Errorf("%d are changed, %v", n, err)
 	}
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// rootless is a content whose newest transaction lost its root page, which names its parts.
+// rootless returns a content whose newest transaction lost its root page with the list of
+// parts.
 func rootless(content []byte) []byte {
 	out := bytes.Clone(content)
 	word := func(at int) uint64 { return binary.LittleEndian.Uint64(out[at:]) }
@@ -25,8 +26,8 @@ func rootless(content []byte) []byte {
 	return out
 }
 
-// The root page of the last change is lost. A revision is found without it, and what cannot
-// be found is reported.
+// If the root page of the last change is lost, a revision is found without it, and other losses
+// are reported.
 func TestTheLastChangeIsFoundOrReportedWithoutItsRootPage(t *testing.T) {
 	content, _ := healthy(t)
 	last := func(change func(*store.Store) error) []byte {

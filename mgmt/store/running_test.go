@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// A file that is damaged while the appliance runs must neither stop what it can do
-// without the file, nor hold up who changes something.
+// Damage of the file at run time affects only operations that need the file, and does not block
+// callers that make changes.
 func TestAFileThatIsDamagedWhileItIsOpenIsNamedWithWhatToDo(t *testing.T) {
 	for name, spoil := range map[string]func(f *os.File, size int64) error{
 		"overwritten": func(f *os.File, size int64) error {
@@ -55,7 +55,7 @@ func TestAFileThatIsDamagedWhileItIsOpenIsNamedWithWhatToDo(t *testing.T) {
 	}
 }
 
-// useDamaged does everything with a store of three revisions whose file is damaged.
+// useDamaged runs all operations on a store of three revisions with a damaged file.
 func useDamaged(t *testing.T, s *store.Store, path string) {
 	says := func(what string, err error) {
 		t.Helper()

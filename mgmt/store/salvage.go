@@ -13,11 +13,11 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store/boltfile"
 )
 
-// salvage makes a new file of all that can be read of a damaged one.
+// salvage creates a new file from all readable data of a damaged one.
 //
-// bbolt copies what it changes, so that the file of a transaction holds the one before it as
-// well: what the newest lost is taken from there, and revisions from any page. The newest
-// configuration that is intact becomes the current one.
+// bbolt copies pages before it changes them, so the file also holds the previous transaction.
+// Data lost in the newest is taken from there, and revisions from any page. The newest intact
+// configuration becomes the current one.
 func (s *Store) salvage(file *boltfile.File, why error) error {
 	v := &salvaged{file: file, layout: schemaVersion, parts: map[string]held{}, older: map[string]bool{}, sequences: map[string]uint64{}}
 	if !v.collect() {
@@ -29,24 +29,25 @@ func (s *Store) salvage(file *boltfile.File, why error) error {
 	return s.replace(v, Damage{Time: time.Now().UTC().Truncate(time.Second), Reason: why.Error(), Lost: v.lost})
 }
 
-// salvaged is what was read of a damaged file.
+// salvaged is the data read from a damaged file.
 type salvaged struct {
 	file      *boltfile.File
 	layout    int
 	parts     map[string]held
 	sequences map[string]uint64
 	lost      []string
-	// older are the parts that the root page of the newest transaction does not name, because
-	// it is damaged. They are read as earlier transactions left them.
+	// older are the parts that the damaged root page of the newest transaction does not name.
+	// They are read from earlier transactions.
 	older map[string]bool
 	// pieces are the parts of current configurations, by checksum.
 	pieces map[digest][]byte
-	// now is the newest configuration. kept: its record may stay, in a layout of one record.
+	// now is the newest configuration. kept means that its record may stay, in a layout of one
+	// record.
 	now  *snapshot
 	kept bool
 }
 
-// collect reads the parts, and reports whether there are any of a store that has checksums.
+// collect reads the parts and reports whether they belong to a store with checksums.
 func (v *salvaged) collect() bool {
 	trees := v.trees()
 	found, sure := 0, map[string]bool{}
@@ -81,7 +82,7 @@ func (v *salvaged) collect() bool {
 	return v.layout > 1
 }
 
-// trees are those of the transactions the file may still hold, the newest first.
+// trees returns the trees of the transactions the file may still hold, newest first.
 func (v *salvaged) trees() (out []*boltfile.Tree) {
 	for _, head := range v.file.Heads() {
 		out = append(out, v.file.Read(head))
@@ -106,7 +107,7 @@ func (v *salvaged) trees() (out []*boltfile.Tree) {
 	return out
 }
 
-// txOf is the number of a transaction by its head, or by its summary; 0 without both.
+// txOf returns the number of a transaction from its head or its summary, else 0.
 func txOf(t *boltfile.Tree) uint64 {
 	if sum, err := summaryOf(t); t.Tx == 0 && err == nil && sum != nil {
 		return sum.Tx
@@ -114,7 +115,7 @@ func txOf(t *boltfile.Tree) uint64 {
 	return t.Tx
 }
 
-// newestOf is the number of the newest revision that is intact in a tree.
+// newestOf returns the number of the newest intact revision in a tree.
 func newestOf(t *boltfile.Tree) (newest uint64) {
 	if b := t.Buckets[string(currentBucket)]; b != nil {
 		for _, r := range b.Records {
@@ -126,8 +127,8 @@ func newestOf(t *boltfile.Tree) (newest uint64) {
 	return newest
 }
 
-// part merges a bucket of several trees: of each record the newest that is intact. One whose
-// value is nil is there, but damaged. sure says that there are no others.
+// part merges a bucket of several trees and takes the newest intact version of each record. A
+// nil value is a damaged record. sure means that there are no other records.
 func (v *salvaged) part(name string, trees []*boltfile.Tree) (part held, sure bool) {
 	part = held{}
 	for _, t := range trees {
@@ -153,8 +154,8 @@ func (v *salvaged) part(name string, trees []*boltfile.Tree) (part held, sure bo
 	return part, sure
 }
 
-// gather adds revisions from all pages. If sure, only those that are newer than all of part:
-// older ones were deleted.
+// gather adds revisions from all pages. If sure, it adds only those newer than all of part,
+// since older ones were deleted.
 func (v *salvaged) gather(part held, sure bool) {
 	newest := highestOf(part)
 	v.file.Leaves(func(key, value []byte) {
@@ -169,8 +170,8 @@ func (v *salvaged) gather(part held, sure bool) {
 	})
 }
 
-// identity returns the key of a record, which it says itself in most parts, and whether it is
-// intact.
+// identity returns the key of a record, which most records contain themselves, and whether the
+// record is intact.
 func identity(name string, r boltfile.Record) (key string, good bool) {
 	key = string(r.Key)
 	if name == string(metaBucket) || name == string(settingsBucket) {
@@ -207,7 +208,7 @@ func identity(name string, r boltfile.Record) (key string, good bool) {
 	return key, true
 }
 
-// settle finds the newest configuration that can be read, and puts the history in order.
+// settle finds the newest readable configuration and cleans up the history.
 func (v *salvaged) settle() error {
 	current, revisions := v.parts[string(currentBucket)], v.parts[string(revisionsBucket)]
 	v.dropUnlikely(current, revisions)
@@ -237,8 +238,8 @@ func (v *salvaged) settle() error {
 	return v.standAlone()
 }
 
-// dropUnlikely removes damaged records with numbers far above those of all intact ones: the
-// number itself was damaged, and the newest revision cannot be that far ahead.
+// dropUnlikely removes damaged records with numbers far above all intact ones: the number
+// itself was damaged, as the newest revision cannot be that far ahead.
 func (v *salvaged) dropUnlikely(current, revisions held) {
 	most := uint64(len(current) + len(revisions))
 	for _, part := range []held{current, revisions} {
@@ -271,11 +272,11 @@ func highestOf(part held) (highest uint64) {
 	return highest
 }
 
-// repairSource is the source of revisions that salvage made.
+// repairSource is the source of revisions created by salvage.
 const repairSource = "repair"
 
-// rollBack makes a revision of the newest configuration that can be read, after all that
-// cannot: no number means two configurations.
+// rollBack makes the newest readable configuration a revision after all unreadable ones, so
+// that no number has two configurations.
 func (v *salvaged) rollBack(highest uint64) {
 	was := v.now.Number
 	gone := plural("revision", "revisions", was+1, highest)
@@ -295,8 +296,8 @@ func plural(one, many string, from, to uint64) string {
 	return fmt.Sprintf("%s %d to %d", many, from, to)
 }
 
-// standAlone writes the newest revision as a whole one if it cannot be read otherwise: those
-// after it are built on it.
+// standAlone rewrites the newest revision as a whole one if it is not readable otherwise, since
+// later ones are built on it.
 func (v *salvaged) standAlone() error {
 	revisions := v.parts[string(revisionsBucket)]
 	key := string(numberKey(v.now.Number))
@@ -318,7 +319,7 @@ func (v *salvaged) standAlone() error {
 	return err
 }
 
-// reportRevisions says which ones are lost but the newest, and takes the damaged ones away.
+// reportRevisions reports the lost revisions except the newest, and removes damaged ones.
 func (v *salvaged) reportRevisions() {
 	revisions := v.parts[string(revisionsBucket)]
 	numbers := make([]uint64, 0, len(revisions))
@@ -358,7 +359,7 @@ func (v *salvaged) reportRevisions() {
 	}
 }
 
-// listed names numbers, runs of them by their ends.
+// listed formats numbers, with runs as ranges.
 func listed(one, many string, numbers []uint64) string {
 	var runs []string
 	for i := 0; i < len(numbers); {
@@ -379,7 +380,7 @@ func listed(one, many string, numbers []uint64) string {
 	return one + " " + strings.Join(runs, ", ")
 }
 
-// partNames are the parts as people know them: one, and several.
+// partNames are the readable names of parts: singular and plural.
 var partNames = map[string][2]string{
 	string(keysBucket):         {"the API key", "API keys"},
 	string(certificatesBucket): {"the certificate", "certificates"},
@@ -389,7 +390,7 @@ var partNames = map[string][2]string{
 	string(revisionsBucket):    {"revision", "revisions"},
 }
 
-// report says what of a part is lost, and takes it away. Revisions are reported later.
+// report reports the lost records of a part and removes them. Revisions are reported later.
 func (v *salvaged) report(name string, sure bool) {
 	part := v.parts[name]
 	words, is := partNames[name]
@@ -418,7 +419,7 @@ func (v *salvaged) report(name string, sure bool) {
 	}
 }
 
-// readNewest reads the current configuration of this layout or one before.
+// readNewest reads the current configuration of this or an earlier layout.
 func (v *salvaged) readNewest(record []byte) (*snapshot, error) {
 	if v.layout == schemaVersion {
 		now, _, err := readParts(record, func(_, _ []byte, sum digest) []byte { return v.pieces[sum] })
@@ -435,8 +436,8 @@ func (v *salvaged) readNewest(record []byte) (*snapshot, error) {
 	return nil, err
 }
 
-// piecesIn returns all parts of current configurations that are intact. Each is found by its
-// checksum, whatever became of its key, or in which transaction it was written.
+// piecesIn returns all intact parts of current configurations by checksum, regardless of their
+// keys and transactions.
 func piecesIn(trees []*boltfile.Tree) map[digest][]byte {
 	out := map[digest][]byte{}
 	for _, t := range trees {
@@ -463,7 +464,7 @@ func numberOf(record []byte) (uint64, bool) {
 	return rev.Number, err == nil
 }
 
-// cursorsOf are the IDs given last: as they were written, or as the configuration has them.
+// cursorsOf returns the last IDs given: the stored ones, or the highest of the configuration.
 func (v *salvaged) cursorsOf() (c cursors) {
 	for kind, name := range kindNames {
 		if value := v.parts[string(metaBucket)][name]; len(value) == 4 && binary.BigEndian.Uint32(value) <= maxIDs[kind] {

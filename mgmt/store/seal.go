@@ -9,19 +9,19 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// takenOver is up to how many changed farms a revision takes over their pieces. More are
-// compressed together: many farms that are alike take less room so, and they are kept for a
-// thousand revisions. Large farms are always taken over.
+// takenOver is the number of changed farms up to which a revision reuses their pieces. More
+// farms are compressed together, because similar farms need less space then and revisions are
+// kept for long. Large farms are always reused.
 const takenOver = 4
 
-// partPieces gives the pieces of farms of the current configuration.
+// partPieces returns the pieces of farms of the current configuration.
 type partPieces struct {
 	farms, zones *bolt.Bucket
 	parts        heldParts
 	position     map[uint32]int // by farm ID
 }
 
-// piecesOf are those of a configuration that putParts wrote in the transaction.
+// piecesOf returns the pieces of a configuration that putParts wrote in the transaction.
 func piecesOf(tx *bolt.Tx, parts heldParts, steps *comparison, all bool) *partPieces {
 	p := &partPieces{farms: tx.Bucket(farmsBucket), zones: tx.Bucket(zonesBucket), parts: parts, position: map[uint32]int{}}
 	if all {
@@ -37,7 +37,7 @@ func piecesOf(tx *bolt.Tx, parts heldParts, steps *comparison, all bool) *partPi
 	return p
 }
 
-// held describes a farm of the current configuration; nil if there is no such farm.
+// held returns the description of a farm of the current configuration, or nil.
 func (p *partPieces) held(id uint32) *heldFarm {
 	if p == nil {
 		return nil
@@ -49,8 +49,8 @@ func (p *partPieces) held(id uint32) *heldFarm {
 	return &p.parts.farms[at]
 }
 
-// pieces returns the piece of a farm and then those of each of its zones. It returns nil if
-// one is not as it was written: the disk damaged it, but not the farm in memory.
+// pieces returns the piece of a farm, followed by the pieces of each zone. It returns nil if
+// the disk has damaged one, which does not affect the farm in memory.
 func (p *partPieces) pieces(id uint32, held *heldFarm) [][][]byte {
 	ok := true
 	piece := func(record []byte, sum digest) []byte {
@@ -71,8 +71,8 @@ func (p *partPieces) pieces(id uint32, held *heldFarm) [][][]byte {
 	return out
 }
 
-// sealRevision makes the record of a revision. Its farms are encoded, or taken over from
-// the current configuration, nil for none.
+// sealRevision returns the record of a revision. Its farms are encoded, or reused from current,
+// which may be nil.
 func sealRevision(e *entry, current *partPieces) ([]byte, error) {
 	head, err := plainHead(&e.Revision)
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *sealer) farm(f *farm.Farm, edits []zoneEdit) error {
 	return err
 }
 
-// takeOver inserts the pieces of a farm, and the zones before those of their chunks.
+// takeOver inserts the pieces of a farm, with an item for each zone before its chunks.
 func (s *sealer) takeOver(pieces [][][]byte) error {
 	for zone, of := range pieces { // the first is the farm itself
 		if zone > 0 && len(of) > 0 {
@@ -138,7 +138,7 @@ func (s *sealer) takeOver(pieces [][][]byte) error {
 	return nil
 }
 
-// large writes a farm and then its zones, those with an edit as that.
+// large writes a farm and then its zones, edited ones as edits.
 func (s *sealer) large(f *farm.Farm, edits []zoneEdit) error {
 	short := bare(f)
 	plain, err := plainFarm(&short)
@@ -172,7 +172,7 @@ func (s *sealer) item(item *zoneItem) error {
 }
 
 func plainHead(r *Revision) ([]byte, error) {
-	if _, err := r.Time.MarshalText(); err != nil { // it could not be read
+	if _, err := r.Time.MarshalText(); err != nil { // such a time could not be read
 		return nil, fmt.Errorf("encode revision: %w", err)
 	}
 	head, err := packing.Marshal(r)

@@ -6,9 +6,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Setting returns a setting of this node; false when it was never set.
+// Setting returns a setting of this node; false if it was never set.
 func (s *Store) Setting(name string) (value string, ok bool) {
-	_ = s.view(func(tx *bolt.Tx) error { // fails only once the store is closed or damaged
+	_ = s.view(func(tx *bolt.Tx) error { // fails only if the store is closed or damaged
 		v := tx.Bucket(settingsBucket).Get([]byte(name))
 		value, ok = string(v), v != nil
 		return nil
@@ -16,8 +16,8 @@ func (s *Store) Setting(name string) (value string, ok bool) {
 	return value, ok
 }
 
-// SetSetting keeps a setting of this node; an empty value is a value. Settings
-// are no part of the configuration: they have no revision and are not exported.
+// SetSetting stores a setting of this node; an empty value is valid. Settings are separate from
+// the configuration: they are neither in revisions nor exported.
 func (s *Store) SetSetting(name, value string) error {
 	s.write.Lock()
 	defer s.write.Unlock()

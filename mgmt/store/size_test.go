@@ -1,6 +1,6 @@
 //go:build !race
 
-// It shares no memory, and with the race detector takes a quarter of a minute.
+// The test shares no memory and takes 15 s with the race detector.
 
 package store_test
 

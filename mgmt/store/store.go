@@ -22,7 +22,7 @@ import (
 // FileName is the name of the file in the data directory.
 const FileName = "store.db"
 
-// lockWait is how long Open waits for another process that is just ending.
+// lockWait is the time for which Open waits for another process that is ending.
 const lockWait = time.Second
 
 var (
@@ -40,8 +40,8 @@ var (
 	documentsBucket    = []byte("documents")
 )
 
-// buckets are all parts a store has; in numbered and named ones every value is
-// a record, the keys are numbers or names.
+// buckets are all parts of a store. In numbered and named ones every value is a record, and the
+// keys are numbers or names.
 var (
 	numbered = [][]byte{currentBucket, revisionsBucket, keysBucket}
 	named    = [][]byte{certificatesBucket, authoritiesBucket, documentsBucket}
@@ -55,12 +55,12 @@ var (
 type Store struct {
 	db   *bolt.DB
 	path string
-	name string // path as people know it, who are not where this process is
+	name string // absolute path for messages
 
-	// keep is how many revisions stay at least.
+	// keep is the minimum number of kept revisions.
 	keep uint64
 
-	// write is held over everything that changes the file or the cursors.
+	// write guards all changes of the file and the cursors.
 	write   sync.Mutex
 	failed  error // ErrDiskFailed, or errTorn in a change, once it happened
 	cursors cursors
@@ -69,14 +69,13 @@ type Store struct {
 	current atomic.Pointer[snapshot]
 	keys    atomic.Pointer[[]keyEntry]
 	damages atomic.Pointer[[]Damage]
-	// repaired is the damage this process found, nil if it found none.
+	// repaired is the damage found by this process, or nil.
 	repaired *Damage
 }
 
-// Open opens the store in dir, creating both when they do not exist and
-// migrating an older file (a copy of which stays beside it). A damaged one is repaired
-// (Repaired, Damages). Errors are
-// ErrLocked, ErrCorrupt, ErrNewer, or what the file system said.
+// Open opens the store in dir. It creates both if necessary, migrates an older file and keeps a
+// copy of it, and repairs a damaged one (Repaired, Damages). Errors are ErrLocked, ErrCorrupt,
+// ErrNewer, or from the file system.
 func Open(dir string) (*Store, error) {
 	dir = filepath.Clean(dir)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -93,9 +92,9 @@ func Open(dir string) (*Store, error) {
 	return s, nil
 }
 
-// open opens the file, or makes it, and reads what is in it.
+// open opens or creates the file and loads its content.
 func (s *Store) open() error {
-	var file *os.File // bbolt's, which it forgets when it panics
+	var file *os.File // bbolt's file, which it does not close if it panics
 	err := contained(func() (err error) {
 		if err := createFile(s.path); err != nil {
 			return err
@@ -121,9 +120,8 @@ func (s *Store) open() error {
 	return err
 }
 
-// giveUp gives the lock back; the reason for it is the error to tell. When
-// bbolt panicked while it opened the file, its mapping stays and would keep
-// the lock beyond the descriptor.
+// giveUp releases the lock; errors are ignored because the caller has one. If bbolt panicked
+// while opening the file, its mapping stays and would keep the lock beyond the descriptor.
 func (s *Store) giveUp(file *os.File) {
 	if s.db != nil {
 		_ = s.db.Close()
@@ -133,15 +131,15 @@ func (s *Store) giveUp(file *os.File) {
 	}
 }
 
-// createFile makes an empty store unless there is a file already. It is made
-// complete under another name and then linked, so that no instant has half a
-// file and two processes cannot both create it.
+// createFile creates an empty store unless there is a file. It writes the file under another
+// name and links it. So the file is always complete, and only one of two processes can create
+// it.
 func createFile(path string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	made := fmt.Sprintf("%s.%d.new", path, os.Getpid())
-	_ = os.Remove(made) // of a process that had our number and died
+	_ = os.Remove(made) // left by a process with our PID that died
 	defer os.Remove(made)
 	db, err := bolt.Open(made, 0o600, &bolt.Options{Timeout: lockWait})
 	if err != nil {
@@ -185,10 +183,10 @@ func (s *Store) loadCurrent(tx *bolt.Tx) error {
 	return nil
 }
 
-// damages are what bbolt says of a file that is none of its own, or no longer.
+// damages are bbolt's errors for an invalid file.
 var damages = []error{bolterrors.ErrInvalid, bolterrors.ErrChecksum, bolterrors.ErrVersionMismatch, bolterrors.ErrInvalidMapping}
 
-// explain says what an error of Open means to the operator.
+// explain adds the remedy to an error of Open.
 func (s *Store) explain(err error) error {
 	path := s.name
 	switch {
@@ -205,8 +203,8 @@ func (s *Store) explain(err error) error {
 	return damaged(path, err)
 }
 
-// instead says what there is to begin with when the file is of no use: the newest copy a
-// migration left that this release can read.
+// instead returns the alternative to an unusable file: the newest copy of a migration that this
+// release can read, or an empty configuration.
 func (s *Store) instead() string {
 	for layout := schemaVersion; layout > 0; layout-- {
 		if _, err := os.Stat(copyOf(s.path, layout)); err == nil {
@@ -216,24 +214,23 @@ func (s *Store) instead() string {
 	return "an empty configuration"
 }
 
-// damaged says what to do about ErrCorrupt.
+// damaged adds the remedy to ErrCorrupt.
 func damaged(path string, err error) error {
 	return fmt.Errorf("%s: %w: restore the file from a backup, or move it away and apply an exported configuration", path, err)
 }
 
-// Close waits for a change being written and releases the file. The last
-// configuration stays readable through Current.
+// Close waits for a change in progress and releases the file. Current stays usable.
 func (s *Store) Close() error {
 	s.write.Lock()
 	defer s.write.Unlock()
 	if errors.Is(s.failed, errTorn) {
-		return nil // bbolt still holds the lock Close waits for; the file goes with the process
+		return nil // bbolt holds the lock that Close needs; the process end releases the file
 	}
 	return s.db.Close()
 }
 
-// Current returns the newest configuration and its revision; revision 0 is the
-// empty configuration before the first change. Costs no disk access.
+// Current returns the newest configuration and its revision; revision 0 is the empty
+// configuration before the first change. It does not access the disk.
 func (s *Store) Current() (*farm.Config, Revision) {
 	now := s.current.Load()
 	return now.Config, now.Revision

@@ -26,7 +26,7 @@ func open(t testing.TB, dir string) *store.Store {
 	return s
 }
 
-// numbered is a configuration that tells which revision it is.
+// numbered returns a configuration that identifies revision n.
 func numbered(n int) *farm.Config {
 	addr := netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)})
 	// The recorded stores were written when this was the default.
@@ -47,7 +47,7 @@ func numbered(n int) *farm.Config {
 	return c
 }
 
-// made is when a numbered revision was made, where clocks are an hour ahead.
+// made returns the time of a numbered revision, in a time zone an hour ahead of UTC.
 func made(n int) time.Time {
 	return time.Unix(int64(n), 0).In(time.FixedZone("", 3600))
 }
@@ -64,7 +64,7 @@ func commit(t *testing.T, s *store.Store, n int) store.Revision {
 func TestEveryRevisionIsReadBack(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	const last = 70 // beyond two whole revisions
+	const last = 70 // all except the first are changes
 	for n := 1; n <= last; n++ {
 		if rev := commit(t, s, n); rev.Number != uint64(n) || rev.Diff == "" {
 			t.Fatalf("revision %d: %+v", n, rev)
@@ -148,7 +148,7 @@ func TestTheFileIsPrivateAndItsDirectoryIsMade(t *testing.T) {
 			t.Fatalf("%s: %v %v", name, info.Mode(), err)
 		}
 	}
-	// A process of our number died when it had begun to make one.
+	// A process with our PID died while it created one.
 	left := t.TempDir()
 	if err := os.WriteFile(filepath.Join(left, fmt.Sprintf("%s.%d.new", store.FileName, os.Getpid())), []byte("half a file"), 0o600); err != nil {
 		t.Fatal(err)
@@ -194,7 +194,8 @@ func TestAnAmendedRevisionKeepsItsNumber(t *testing.T) {
 	}
 }
 
-// What the disk took and did not confirm may be gone tomorrow: nothing is built on it.
+// The store accepts no changes after a write that the disk did not confirm, as its data may be
+// lost.
 func TestARevisionTheDiskDidNotConfirmIsTheLast(t *testing.T) {
 	s := open(t, t.TempDir())
 	commit(t, s, 1)

@@ -12,10 +12,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store/boltfile"
 )
 
-// summary repeats, in a record, what has no checksum of its own: settings, the meta part,
-// and the names of documents. Every transaction writes it with its own number. One with
-// another number was written by a release that does not know it, or before a migration, and
-// says nothing.
+// summary repeats the data without checksums in a record: settings, the meta part, and the
+// names of documents. Every transaction writes it with its own number. One with another number
+// is ignored: it is from before a migration, or an older release wrote the transaction.
 type summary struct {
 	Tx       uint64            `json:"tx"`
 	Layout   int               `json:"layout"`
@@ -39,10 +38,10 @@ func writeSummary(tx *bolt.Tx) error {
 	return putRecord(meta, summaryKey, &sum)
 }
 
-// checksum is that of a record, as a text; of one that has none it is empty.
+// checksum returns the checksum of a record as hex; it is empty for an empty record.
 func checksum(record []byte) string { return hex.EncodeToString(record[:min(sumSize, len(record))]) }
 
-// summaryOf reads the one of a tree: nil if there is none, or one of another transaction.
+// summaryOf returns the summary of a tree: nil if there is none, or one of another transaction.
 func summaryOf(t *boltfile.Tree) (*summary, error) {
 	meta := t.Buckets[string(metaBucket)]
 	if meta == nil {
@@ -62,7 +61,7 @@ func summaryOf(t *boltfile.Tree) (*summary, error) {
 	return &sum, nil
 }
 
-// check compares it with what the tree has.
+// check compares the summary with the tree.
 func (s *summary) check(t *boltfile.Tree) error {
 	meta := recordsOf(t.Buckets[string(metaBucket)])
 	var c cursors
@@ -88,8 +87,8 @@ func (s *summary) check(t *boltfile.Tree) error {
 	return nil
 }
 
-// mend puts right what has no checksum of its own. Documents that are in no part of the file
-// stay as damaged.
+// mend restores the data without checksums. Documents that are nowhere in the file stay
+// damaged.
 func (s *summary) mend(parts map[string]held) {
 	meta := parts[string(metaBucket)]
 	meta[string(schemaKey)] = []byte(strconv.Itoa(s.Layout))
@@ -107,7 +106,7 @@ func (s *summary) mend(parts map[string]held) {
 	}
 	for name, sum := range s.Documents {
 		if documents[name] = bySum[sum]; documents[name] == nil {
-			documents[name] = was[name] // of an older transaction
+			documents[name] = was[name] // from an older transaction
 		}
 	}
 	parts[string(documentsBucket)] = documents

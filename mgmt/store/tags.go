@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/document"
 )
 
-// Tag is a name of a revision. A revision with one is kept, however many follow.
+// Tag is a name of a revision. A revision with a tag is kept for any number of later ones.
 type Tag struct {
 	Name     string    `json:"name"`
 	Revision uint64    `json:"revision"`
@@ -22,21 +22,21 @@ type Tag struct {
 	Comment  string    `json:"comment,omitempty"`
 }
 
-// MaxTags bounds the tags: each may keep a whole configuration.
+// MaxTags is the maximum number of tags: each may keep a whole configuration.
 const MaxTags = 100
 
 // The errors of tags, besides ErrNotFound.
 var (
 	// ErrTagged: another revision has that name.
 	ErrTagged = errors.New("the tag exists already")
-	// ErrTooManyTags: MaxTags are there.
+	// ErrTooManyTags: there are MaxTags already.
 	ErrTooManyTags = fmt.Errorf("there are %d tags already", MaxTags)
 )
 
-// tagsDocument is the document the tags are in.
+// tagsDocument is the document that stores the tags.
 const tagsDocument = HistoryPrefix + "tags"
 
-// tags are all of them, by name.
+// tags are all tags by name.
 type tags map[string]Tag
 
 func readTags(tx *bolt.Tx) (tags, error) {
@@ -61,7 +61,7 @@ func (t tags) at(number uint64) bool {
 	return false
 }
 
-// Tags lists the tags, those of the newest revisions first.
+// Tags returns the tags in descending order of revisions, then of times.
 func (s *Store) Tags() ([]Tag, error) {
 	var all tags
 	err := s.view(func(tx *bolt.Tx) (err error) {
@@ -79,10 +79,9 @@ func (s *Store) Tags() ([]Tag, error) {
 	}), err
 }
 
-// AddTag gives a kept revision a name. Errors are ErrNotFound, ErrTagged,
-// ErrTooManyTags, or the disk's. From then on the revision holds the whole
-// configuration, and its difference up to maxKeptDiff, so that it needs none of
-// those before it.
+// AddTag gives a kept revision a name. From then on the revision holds the whole configuration,
+// and its difference up to maxKeptDiff, so that it does not depend on earlier ones. Errors are
+// ErrNotFound, ErrTagged, ErrTooManyTags, or from the disk.
 func (s *Store) AddTag(t Tag) error {
 	return s.changeTags(func(revisions *bolt.Bucket, all tags) error {
 		if was, taken := all[t.Name]; taken {
@@ -103,8 +102,9 @@ func (s *Store) AddTag(t Tag) error {
 	})
 }
 
-// differenceTo makes the difference that was not stored; omitted where the revision before
-// is not there, or cannot be read, or is number 0, which is always there.
+// differenceTo returns a difference that was not stored. It is omitted if the previous revision
+// is missing or unreadable. Revision 0 counts as missing because Diff can always compute from
+// it.
 func differenceTo(cfg *farm.Config, revisions records, before uint64) (diff string, omitted bool) {
 	old, _, err := read(revisions, before)
 	if err != nil {
@@ -113,8 +113,8 @@ func differenceTo(cfg *farm.Config, revisions records, before uint64) (diff stri
 	return document.Diff(old, cfg), false
 }
 
-// DeleteTag takes the name from a revision, which may go with the next change
-// when it is old. ErrNotFound when there is no such tag.
+// DeleteTag removes the name from a revision, which the next change may delete if it is old. It
+// returns ErrNotFound if there is no such tag.
 func (s *Store) DeleteTag(name string) error {
 	return s.changeTags(func(_ *bolt.Bucket, all tags) error {
 		if _, there := all[name]; !there {

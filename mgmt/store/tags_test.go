@@ -140,7 +140,7 @@ func TestADocumentIsWrittenWithItsRevisionOrNotAtAll(t *testing.T) {
 	if err := with(1, map[string]any{"a": paper{Title: "first"}, "b": paper{Title: "other"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := with(2, map[string]any{"a": paper{Title: "second"}, "": paper{}}); err == nil { // bbolt takes no empty key
+	if err := with(2, map[string]any{"a": paper{Title: "second"}, "": paper{}}); err == nil { // bbolt accepts no empty key
 		t.Fatal("a document without a name was written")
 	}
 	if err := with(2, map[string]any{"a": func() {}}); err == nil {

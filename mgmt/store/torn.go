@@ -9,11 +9,11 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// errTorn is ErrCorrupt that shows in the file itself, not in a record: bbolt
-// asserts with panics, and reading past the end of a mapped file is a fault.
+// errTorn is an ErrCorrupt of the file itself, not of a record: bbolt asserts with panics, and
+// reading past the end of a mapped file is a memory fault.
 var errTorn = fmt.Errorf("%w: pages of the file are not what they should be", ErrCorrupt)
 
-// contained runs work on the file and returns what a damaged file does to it as
+// contained runs work on the file and returns panics and memory faults of a damaged file as
 // errTorn.
 func contained(work func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
@@ -23,19 +23,19 @@ func contained(work func() error) (err error) {
 			return
 		}
 		err = errTorn
-		if _, fault := p.(runtime.Error); !fault { // which would tell nobody more
+		if _, fault := p.(runtime.Error); !fault { // its text would not help
 			err = fmt.Errorf("%w: %v", errTorn, p)
 		}
 	}()
 	return work()
 }
 
-// view runs one reading transaction.
+// view runs one read transaction.
 func (s *Store) view(read func(*bolt.Tx) error) error {
 	return s.whileOpen(contained(func() error { return s.db.View(read) }))
 }
 
-// whileOpen says what to do about a file that was damaged after it was opened.
+// whileOpen adds the remedy for a file that was damaged after it was opened.
 func (s *Store) whileOpen(err error) error {
 	if !errors.Is(err, errTorn) {
 		return err

@@ -11,31 +11,31 @@ import (
 type File struct {
 	b        []byte
 	pageSize uint64
-	heads    []Root // those that are intact, the newest first
+	heads    []Root // the intact ones, newest first
 }
 
-// Root is where a transaction begins.
+// Root is the start of a transaction.
 type Root struct {
-	// Tx is its number; 0 of one that no head names.
+	// Tx is the number of the transaction; 0 if no head names it.
 	Tx    uint64
 	page  uint64
-	free  uint64 // page of the list of free ones
-	pages uint64 // how many there are
+	free  uint64 // first page of the free list
+	pages uint64 // number of pages
 }
 
-// The layout of a head: a page header, then magic 4, version 4, page size 4, flags 4, root
-// page 8, root sequence 8, free list 8, pages 8, transaction 8, checksum 8.
+// The layout of a head, with sizes in bytes: page header 16, magic 4, version 4, page size 4,
+// flags 4, root page 8, root sequence 8, free list 8, pages 8, transaction 8, checksum 8.
 const (
 	headSize = headerSize + 64
 	magic    = 0xED0CDAED
 	version  = 2
 )
 
-// New takes the content of a file.
+// New returns the File with this content.
 func New(b []byte) *File {
 	f := &File{b: b, pageSize: uint64(os.Getpagesize())}
 	size, found := pageSizeOf(b, 0)
-	for at := 1024; !found && at <= 1<<24; at *= 2 { // the first head is lost: where the second is
+	for at := 1024; !found && at <= 1<<24; at *= 2 { // the first head is lost: search the second
 		size, found = pageSizeOf(b, at)
 	}
 	if found {
@@ -71,11 +71,11 @@ func readHead(b []byte, at uint64) (Root, bool) {
 	return Root{Tx: order.Uint64(head[48:]), page: order.Uint64(head[16:]), free: order.Uint64(head[32:]), pages: order.Uint64(head[40:])}, true
 }
 
-// Heads returns where the last two transactions begin, the newest first: fewer where a head
-// is damaged, which may be that of the newest.
+// Heads returns the roots of the last two transactions, newest first. A damaged head is
+// missing, which may be that of the newest.
 func (f *File) Heads() []Root { return f.heads }
 
-// at returns the file from the beginning of a page on; nil where it has no such page.
+// at returns the file from the start of a page, nil if the page does not exist.
 func (f *File) at(id uint64) []byte {
 	if id >= uint64(len(f.b))/f.pageSize+1 || id*f.pageSize >= uint64(len(f.b)) {
 		return nil
@@ -83,8 +83,8 @@ func (f *File) at(id uint64) []byte {
 	return f.b[id*f.pageSize:]
 }
 
-// Roots looks on all pages for those that hold nothing but buckets, of which known tells
-// the names. At least three of them make a root. Most belong to transactions that are over.
+// Roots returns the pages with at least three buckets whose names are known. Most belong to old
+// transactions.
 func (f *File) Roots(known func(name []byte) bool) (out []Root) {
 	pages := uint64(len(f.b)) / f.pageSize
 	for id := uint64(2); id < pages; id++ {
@@ -101,7 +101,7 @@ func (f *File) Roots(known func(name []byte) bool) (out []Root) {
 	return out
 }
 
-// Leaves calls do with the keys and values of all pages, also of those not in use.
+// Leaves calls do for the keys and values of all pages, including unused ones.
 func (f *File) Leaves(do func(key, value []byte)) {
 	for id := uint64(2); id < uint64(len(f.b))/f.pageSize; id++ {
 		for _, e := range f.leaf(id).elements {
@@ -112,7 +112,7 @@ func (f *File) Leaves(do func(key, value []byte)) {
 	}
 }
 
-// leaf reads a page that says it is one, or that is one but for its header.
+// leaf parses a page that is marked as a leaf, or looks like one except for its header.
 func (f *File) leaf(id uint64) page {
 	b := f.at(id)
 	if len(b) < headerSize || order.Uint16(b[8:]) != leafPage && order.Uint64(b) != id {
@@ -124,7 +124,7 @@ func (f *File) leaf(id uint64) page {
 	return page{}
 }
 
-// Sound returns why bbolt must not be let at the file; nil if it may be.
+// Sound returns the tree, and an error if bbolt must not open the file.
 func (f *File) Sound() (*Tree, error) {
 	if len(f.heads) < 2 {
 		return nil, fmt.Errorf("%d of the two heads of the file are damaged", 2-len(f.heads))
@@ -139,7 +139,7 @@ func (f *File) Sound() (*Tree, error) {
 	return t, f.checkFree(f.heads[0], t)
 }
 
-// checkFree looks for pages that are in use and in the list of free ones: bbolt would
+// checkFree returns an error if pages are both in use and in the free list: bbolt would
 // overwrite them.
 func (f *File) checkFree(r Root, t *Tree) error {
 	b := f.at(r.free)

@@ -11,8 +11,8 @@ import (
 //	branch   position 4, key size 4, page 8
 //	leaf     flags 4, position 4, key size 4, value size 4
 //
-// Positions count from the element itself. Keys and values lie one behind the other in the
-// order of the elements, without gaps: that is what tells damaged elements apart.
+// Positions count from the element itself. Keys and values are stored in the order of the
+// elements without gaps, which reveals damaged elements.
 const (
 	headerSize  = 16
 	elementSize = 16
@@ -26,25 +26,25 @@ const (
 
 var order = binary.NativeEndian
 
-// element is one of a page.
+// element is one element of a page.
 type element struct {
 	key, value []byte
 	bucket     bool
 	child      uint64
-	// sound: its position and sizes fit those of its neighbours.
+	// sound means that its position and sizes fit its neighbours.
 	sound bool
 }
 
-// page is what was read of one.
+// page is the parsed content of a page.
 type page struct {
 	leaf     bool
 	elements []element
-	end      uint64 // of its last byte in use, from its first
+	end      uint64 // offset after the last byte in use
 	fault    string // "" if there is none
 }
 
-// parse reads the page that begins b, which may be longer. inline is for the page of a small
-// bucket, which ends with b and has no number.
+// parse parses the page at the start of b, which may be longer. inline is for the page of a
+// small bucket, which ends with b and has no number.
 func parse(b []byte, id uint64, inline bool) page {
 	if len(b) < headerSize {
 		return page{fault: "it is cut off"}
@@ -62,7 +62,7 @@ func parse(b []byte, id uint64, inline bool) page {
 	if is.fault == "" {
 		return is
 	}
-	// One field of the header is wrong: the elements tell what it was.
+	// One field of the header is wrong: the elements show which value it had.
 	best := is
 	for _, leaf := range []bool{true, false} {
 		for _, n := range []int{count, counted(b, leaf)} {
@@ -75,7 +75,7 @@ func parse(b []byte, id uint64, inline bool) page {
 	return best
 }
 
-// counted is how many elements there are by where the bytes of the first one begin.
+// counted returns the number of elements, derived from the position of the first one's data.
 func counted(b []byte, leaf bool) int {
 	at := headerSize
 	if leaf {
@@ -87,7 +87,7 @@ func counted(b []byte, leaf bool) int {
 	return int(min(order.Uint32(b[at:])/elementSize, 1<<16))
 }
 
-// worth is how many elements make sense, less those that do not.
+// worth returns the number of sound elements minus the others.
 func (p *page) worth() (n int) {
 	for i := range p.elements {
 		if p.elements[i].sound {
@@ -99,7 +99,7 @@ func (p *page) worth() (n int) {
 	return n
 }
 
-// guess reads so many elements of a kind.
+// guess parses count elements of a kind.
 func guess(b []byte, leaf bool, count int, inline bool) page {
 	p := page{leaf: leaf, end: headerSize}
 	first := headerSize + elementSize*count
@@ -129,8 +129,8 @@ func guess(b []byte, leaf bool, count int, inline bool) page {
 	return p
 }
 
-// read reads an element and says from where to where its bytes are; those of one that
-// cannot be are nil.
+// read parses an element and returns the range of its bytes. Key and value are nil if the range
+// is invalid.
 func (e *element) read(b []byte, at int, leaf bool) (from, to int) {
 	field := func(i int) uint64 { return uint64(order.Uint32(b[at+4*i:])) }
 	position, ksize, vsize := field(0), field(1), uint64(0)

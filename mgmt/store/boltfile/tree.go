@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Tree is what can be read of one transaction.
+// Tree is the readable content of one transaction.
 type Tree struct {
 	// Tx is the number of the transaction, 0 if no head has it.
 	Tx      uint64
@@ -13,25 +13,25 @@ type Tree struct {
 
 	file  *File
 	pages uint64
-	used  []uint64 // bits of pages
+	used  []uint64 // one bit per page
 	fault error    // the first one
 }
 
-// Bucket is what can be read of one.
+// Bucket is the readable content of a bucket.
 type Bucket struct {
 	Sequence uint64
-	Records  []Record // by key, if Broken is false
-	// Broken: there may have been others, which cannot be reached, or keys may be others.
+	Records  []Record // sorted by key unless Broken
+	// Broken means that records may be missing or have wrong keys.
 	Broken bool
 }
 
-// Record is a key with its value. They lie in the file.
+// Record is a key with its value; both are slices of the file.
 type Record struct{ Key, Value []byte }
 
-// maxDepth of a tree is far above that of any file.
+// maxDepth is far above the depth of any file.
 const maxDepth = 16
 
-// Read reads the buckets of a transaction.
+// Read returns the buckets of a transaction.
 func (f *File) Read(r Root) *Tree {
 	pages := min(r.pages, uint64(len(f.b))/f.pageSize+1)
 	t := &Tree{Tx: r.Tx, Buckets: map[string]*Bucket{}, file: f, pages: pages, used: make([]uint64, pages/64+1)}
@@ -46,10 +46,10 @@ func (f *File) Read(r Root) *Tree {
 	return t
 }
 
-// Fault returns the first fault of the tree, nil if it has none.
+// Fault returns the first fault of the tree, or nil.
 func (t *Tree) Fault() error { return t.fault }
 
-// broken notes a fault of a bucket.
+// broken records a fault of a bucket.
 func (t *Tree) broken(b *Bucket, format string, args ...any) {
 	b.Broken = true
 	if t.fault == nil {
@@ -57,7 +57,7 @@ func (t *Tree) broken(b *Bucket, format string, args ...any) {
 	}
 }
 
-// use marks pages as in use; false if one was, or is none.
+// use marks pages as in use; it returns false if one is marked already or does not exist.
 func (t *Tree) use(id, n uint64) bool {
 	if id < 2 || n > t.pages || id > t.pages-n {
 		return false
@@ -101,8 +101,7 @@ func (t *Tree) bucket(e element) {
 	t.elements(b, p, nil, nil, record)
 }
 
-// walk reads the page and those below it. Their keys are from low on and below high; nil:
-// there is no such bound.
+// walk reads a page and those below it. Their keys are in [low, high); nil means no bound.
 func (t *Tree) walk(b *Bucket, id uint64, low, high []byte, depth int, do func(element)) {
 	raw := t.file.at(id)
 	if raw == nil || depth == 0 || id < 2 {
@@ -123,7 +122,7 @@ func (t *Tree) walk(b *Bucket, id uint64, low, high []byte, depth int, do func(e
 	}
 	if !t.use(id, span) {
 		t.broken(b, "page %d is in use twice", id)
-		if !t.use(id, 1) { // it was read, perhaps by a page above it
+		if !t.use(id, 1) { // it was read already, perhaps by a page above it
 			return
 		}
 	}
@@ -143,7 +142,7 @@ func (t *Tree) walk(b *Bucket, id uint64, low, high []byte, depth int, do func(e
 	}
 }
 
-// elements hands out those of a leaf, and checks their order.
+// elements calls do for the elements of a leaf and checks their order.
 func (t *Tree) elements(b *Bucket, p page, low, high []byte, do func(element)) {
 	before := low
 	for i, e := range p.elements {
