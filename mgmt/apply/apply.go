@@ -18,8 +18,8 @@ import (
 // Publisher brings a whole configuration to the engines and netd.
 type Publisher interface {
 	// Publish returns when the configuration is in force or refused, and soon after ctx ends.
-	// cfg is read-only, also afterwards. The error is *Refused if a partner refused and the
-	// previous configuration is in force, and ErrUnavailable if the engine was not reached.
+	// cfg is read-only, also afterwards. The error is *Refused if an engine or netd refused and
+	// the previous configuration is in force, and ErrUnavailable if the engine was not reached.
 	// After any other error the configuration in force is unknown.
 	Publish(ctx context.Context, cfg *farm.Config) (Outcome, error)
 }

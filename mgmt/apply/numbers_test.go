@@ -90,6 +90,7 @@ func TestBackendsOfAnOlderStoreAreNumbered(t *testing.T) {
 	}
 }
 
+// A copy is another farm, so the numbers of its backends start at 0.
 func TestACopyNumbersItsBackendsAnew(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))

@@ -326,7 +326,7 @@ func TestAddressesOutliveARestart(t *testing.T) {
 	if rev.Number != 1 || idOf(now, "10.0.0.3") != three || idOf(now, "10.0.0.1") == 0 {
 		t.Errorf("revision %d: %q", rev.Number, parts(now))
 	}
-	// IDs are never reused.
+	// IDs are not reused after a restart.
 	later.Fail(nil)
 	later.Set("db.example", "10.0.0.2,10.0.0.3,10.0.0.4")
 	if four := idOf(h.refreshed(1), "10.0.0.4"); four <= three {

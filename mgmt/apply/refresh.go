@@ -113,7 +113,8 @@ func (a *Applier) withdrawn(f *farm.Farm, b *farm.Backend) bool {
 	return known && state.Withdrawn
 }
 
-// notDrained returns the parts that have not left or still have connections.
+// notDrained returns the parts that have not left, that left less than leastDrain ago, or that
+// have connections and left less than mostDrain ago.
 func (a *Applier) notDrained(parts []farm.Backend) (out []farm.Backend) {
 	for _, b := range parts {
 		since, known := a.left[b.ID]

@@ -39,7 +39,8 @@
 // text each (certificates, headers to add) is written as texts, rules with several fields as
 // objects.
 //
-// Decoding is strict. Unknown and duplicate keys, anchors, aliases, tags and several documents
-// in one file are refused, with line and column. It never panics, and its work is bounded by
-// the size of the input, which is limited. The package is safe for concurrent use.
+// Decoding is strict. Unknown and duplicate keys, anchors, aliases and tags are refused, with
+// line and column. The documents of a stream (separated by ---) are read as one, with joined
+// lists. It never panics, and its work is bounded by the size of the input, which is limited.
+// The package is safe for concurrent use.
 package document

@@ -17,7 +17,7 @@ import (
 // run. The heads of hunks count the lines that the marks replace.
 
 const (
-	// manyRecords is the number of records above which a farm's lines are not cached.
+	// manyRecords is the number of records from which a farm's lines are not cached.
 	manyRecords = 10_000
 	// aroundMark is the number of records of a run that are written on each side of its mark.
 	// They have more lines than the context of a hunk.

@@ -15,7 +15,7 @@ import (
 type Texts struct {
 	mu     sync.Mutex
 	farms  map[farm.Farm][]string // the lines of the last comparison, without large farms
-	counts farm.Memo[*int]        // of lines, for line numbers of changes; nil: not counted
+	counts farm.Memo[*int]        // numbers of lines, for the heads of hunks; 0: not counted yet
 }
 
 // Diff returns the same as the function Diff.

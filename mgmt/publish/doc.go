@@ -15,7 +15,8 @@
 //
 // An address that no interface has, or a port that is in use, is a problem of its farm and is
 // reported in the Outcome. mgmt/apply decides whether it refuses a change. Run retries such
-// addresses every few seconds, so a farm starts automatically when its address appears.
+// addresses every two seconds, and soon after this machine gets one. So a farm starts
+// automatically when its address appears.
 //
 // # Kernel farms
 //
