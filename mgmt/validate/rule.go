@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -171,6 +172,9 @@ func (r *rule) verifyText(path, s string) *Error {
 	if r.pattern != nil && !r.pattern.MatchString(s) {
 		return r.refuse(path, r.shown(s))
 	}
+	if r.pattern == nil && r.check == nil && strings.IndexFunc(s, unwritable) >= 0 {
+		return r.errorf(path, "must be a text without control characters, got %s: only tabs and line ends are allowed", r.show(s))
+	}
 	if r.check == nil {
 		return nil
 	}
@@ -178,6 +182,12 @@ func (r *rule) verifyText(path, s string) *Error {
 		return r.errorf(path, "must be %s, got %s: %s", r.allowed(), r.show(s), problem)
 	}
 	return nil
+}
+
+// unwritable reports whether a character cannot be part of a free text: programs that show
+// the text may end it there, or change the terminal.
+func unwritable(c rune) bool {
+	return unicode.IsControl(c) && c != '\t' && c != '\n' && c != '\r'
 }
 
 // verifyList checks each item, uniqueness and the number of items.
