@@ -134,7 +134,7 @@ func (s *States) count(backend uint32, now time.Time) int {
 
 // ofFarm returns the event of a farm with another status.
 func ofFarm(f *farm.Farm, status farm.Status, why string, now time.Time) Event {
-	e := Event{Time: now, Kind: Health, Severity: Warning, Farms: []uint32{f.ID}, Farm: f.Name, Text: "the farm is " + string(status)}
+	e := Event{Time: now, Kind: Health, Severity: Warning, Farms: []uint32{f.ID}, Farm: f.Name, Text: "the farm " + becomes(status)}
 	switch {
 	case status == farm.StatusUp, status == farm.StatusMaintenance, f.Stopped:
 		e.Severity = Info
@@ -145,6 +145,19 @@ func ofFarm(f *farm.Farm, status farm.Status, why string, now time.Time) Event {
 		e.Text += ": " + why
 	}
 	return e
+}
+
+// becomes returns what a farm with a new status is or has.
+func becomes(status farm.Status) string {
+	switch status {
+	case farm.StatusMaintenance:
+		return "is in maintenance"
+	case farm.StatusProblem:
+		return "has a problem"
+	case farm.StatusNeededRestart:
+		return "needs a restart"
+	}
+	return "is " + string(status)
 }
 
 // About returns an event of a kind about the backend at a position.

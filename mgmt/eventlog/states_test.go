@@ -85,9 +85,30 @@ func TestChangesOfHealthAreEvents(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	h.health[1], h.status = farm.StatusUp, farm.StatusProblem
-	want(t, "up", h.look(), "health info [7] web 0 (10.0.0.1:80) is up again\nhealth warning [7]   the farm is problem: no backend is up")
+	want(t, "up", h.look(), "health info [7] web 0 (10.0.0.1:80) is up again\nhealth warning [7]   the farm has a problem: no backend is up")
 	h.health[1], h.health[2] = farm.StatusUndefined, farm.StatusUp
 	want(t, "undefined is no change", h.look(), "health info [7] web 1 (10.0.0.2:80) is up again")
+}
+
+// A status that is a noun or a verb is no adjective: the text is a sentence.
+func TestTheStatusOfAFarmIsASentence(t *testing.T) {
+	h := newHouse()
+	h.look()
+	for _, c := range []struct {
+		status farm.Status
+		want   string
+	}{
+		{farm.StatusProblem, "warning [7]   the farm has a problem"},
+		{farm.StatusNeededRestart, "warning [7]   the farm needs a restart"},
+		{farm.StatusMaintenance, "info [7]   the farm is in maintenance"},
+		{farm.StatusDown, "error [7]   the farm is down"},
+		{farm.StatusUp, "info [7]   the farm is up"},
+	} {
+		h.status = c.status
+		if got := said(h.look()); !strings.HasPrefix(got, "health "+c.want) {
+			t.Errorf("%s: %s", c.status, got)
+		}
+	}
 }
 
 func TestAnOlderChangeHasTheTimeOfTheLook(t *testing.T) {
