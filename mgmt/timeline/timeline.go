@@ -25,15 +25,6 @@ func Kinds() []Kind {
 	return []Kind{Kind(eventlog.Health), Kind(eventlog.Maintenance), Kind(eventlog.Revision), Kind(eventlog.Confirmed), Kind(eventlog.Certificate), Kind(eventlog.Limit), Kind(eventlog.List), Kind(eventlog.Engine), Kind(eventlog.Appliance), Latency, Errors}
 }
 
-// KindsText lists them in one text.
-func KindsText() string {
-	var all []string
-	for _, k := range Kinds() {
-		all = append(all, string(k))
-	}
-	return named(all)
-}
-
 // IsStep reports whether a kind is found in numbers.
 func (k Kind) IsStep() bool { return k == Latency || k == Errors }
 

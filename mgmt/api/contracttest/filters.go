@@ -145,7 +145,8 @@ func (o *Operation) selectsParts(name string) bool {
 	return false
 }
 
-// samples returns values of a field in the rows, in query notation: whole, and a substring.
+// samples returns values of a field in the rows, in query notation: whole, in upper case, and
+// a substring.
 func samples(rows []map[string]any, name string, parts bool) (out []string) {
 	for _, row := range rows {
 		for _, value := range leaves(row[name]) {
@@ -153,11 +154,14 @@ func samples(rows []map[string]any, name string, parts bool) (out []string) {
 			if parts && len(value) > 3 {
 				out = append(out, value[1:len(value)-1])
 			}
+			if name != "session" { // clients' own keys, compared byte by byte
+				out = append(out, strings.ToUpper(value))
+			}
 		}
 	}
 	slices.Sort(out)
 	out = slices.Compact(out)
-	return slices.DeleteFunc(out[:min(len(out), 12)], func(v string) bool { return v == "" })
+	return slices.DeleteFunc(out[:min(len(out), 16)], func(v string) bool { return v == "" })
 }
 
 // leaves returns the strings, numbers and booleans nested in a value.
@@ -182,7 +186,7 @@ func leaves(v any) (out []string) {
 func shows(v any, want string, parts bool) bool {
 	switch v := v.(type) {
 	case string:
-		return v == want || parts && strings.Contains(strings.ToLower(v), strings.ToLower(want))
+		return strings.EqualFold(v, want) || parts && strings.Contains(strings.ToLower(v), strings.ToLower(want))
 	case []any:
 		return slices.ContainsFunc(v, func(one any) bool { return shows(one, want, parts) })
 	case map[string]any:
@@ -195,7 +199,7 @@ func shows(v any, want string, parts bool) bool {
 	case json.Number:
 		return sameNumber(v, want)
 	}
-	return v != nil && fmt.Sprint(v) == want
+	return v != nil && strings.EqualFold(fmt.Sprint(v), want)
 }
 
 func sameNumber(v json.Number, want string) bool {

@@ -142,14 +142,11 @@ const (
 )
 
 func detailOf(c *rest.Call) (detail, error) {
-	switch v := c.Query(recordsQuery); v {
-	case "", "all":
-		return everything, nil
-	case "count":
+	v, err := rest.OneOf(c, recordsQuery, []string{"all", "count"})
+	if err == nil && v == "count" {
 		return recordsCounted, nil
-	default:
-		return everything, rest.BadRequest("%s: %q is not allowed, allowed are all and count", recordsQuery, v)
 	}
+	return everything, err
 }
 
 // RecordView describes a record.

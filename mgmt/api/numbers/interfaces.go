@@ -48,9 +48,8 @@ type Link struct {
 
 func (s *Resource) interfaceStatistics(c *rest.Call) (rest.Object[LinkStatistics], error) {
 	out := LinkStatistics{NIC: []LinkUse{}, Bond: []BondUse{}}
-	status := c.Query("status")
-	if status != "" && status != upDown(true) && status != upDown(false) {
-		return rest.Object[LinkStatistics]{}, rest.BadRequest("status: %s is not allowed, allowed are up and down", rest.Quote(status))
+	if _, err := rest.OneOf(c, "status", []string{upDown(true), upDown(false)}); err != nil {
+		return rest.Object[LinkStatistics]{}, err
 	}
 	carried, links := map[string]usage.Interface{}, s.deps.Links()
 	for _, i := range s.deps.Usage().Interfaces {

@@ -153,12 +153,11 @@ func (s *Resource) statisticsOf(of farms.Module) func(*rest.Call) (AllStatistics
 // statistics returns those of the matching farms that the caller sees and that meant
 // selects.
 func (s *Resource) statistics(c *rest.Call, meant func(*farm.Farm) bool) (AllStatistics, error) {
-	only, status := farm.Profile(c.Query("profile")), farm.Status(c.Query("status"))
-	if status != "" && !slices.Contains(farmStatuses, status) {
-		return AllStatistics{}, rest.BadRequest("status: %s is not allowed, allowed are %s", rest.Quote(string(status)), listed(farmStatuses))
+	if _, err := rest.OneOf(c, "status", farmStatuses); err != nil {
+		return AllStatistics{}, err
 	}
-	if allowed := farms.ProfileWords(); only != "" && !slices.Contains(allowed, only) {
-		return AllStatistics{}, rest.BadRequest("profile: %s is not allowed, allowed are %s", rest.Quote(string(only)), listed(allowed))
+	if _, err := rest.OneOf(c, "profile", farms.ProfileWords()); err != nil {
+		return AllStatistics{}, err
 	}
 	var shown []farm.Farm
 	for _, f := range c.Farms() {
@@ -171,15 +170,6 @@ func (s *Resource) statistics(c *rest.Call, meant func(*farm.Farm) bool) (AllSta
 	var err error
 	out.Farms, out.Total, err = rest.Pick(c, len(shown), func(i int) FarmStatistics { return s.farmStatistics(t, &shown[i]) })
 	return out, err
-}
-
-// listed joins the words of an enumeration.
-func listed[W ~string](words []W) string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = string(w)
-	}
-	return strings.Join(out, ", ")
 }
 
 func (s *Resource) farmStatistics(t tally, f *farm.Farm) FarmStatistics {

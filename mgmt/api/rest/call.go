@@ -86,6 +86,33 @@ func (c *Call) Flag(name string) (bool, error) {
 	}
 }
 
+// OneOf returns a query parameter that is one of words, regardless of case, or "" if it was
+// not sent.
+func OneOf[W ~string](c *Call, name string, words []W) (W, error) {
+	v := c.Query(name)
+	if v == "" {
+		return "", nil
+	}
+	for _, w := range words {
+		if strings.EqualFold(string(w), v) {
+			return w, nil
+		}
+	}
+	return "", BadRequest("%s: %s is not allowed, allowed are %s", name, Quote(v), listed(words))
+}
+
+// listed joins the words of an enumeration.
+func listed[W ~string](words []W) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = string(w)
+	}
+	if len(out) == 2 {
+		return out[0] + " and " + out[1]
+	}
+	return strings.Join(out, ", ")
+}
+
 // Number returns a numeric query parameter from low to high, or fallback if it was not
 // sent.
 func (c *Call) Number(name string, fallback, low, high uint64) (uint64, error) {

@@ -11,8 +11,8 @@ import (
 )
 
 // field is a filter field of a list: any field that a response shows. Texts and times match
-// by substring, ignoring case. Enumerations and numbers must match exactly. A list or an
-// object matches if any value in it matches.
+// by substring. Enumerations and numbers must match as a whole. Case is ignored. A list or
+// an object matches if any value in it matches.
 type field struct {
 	name  string
 	exact bool
@@ -80,7 +80,7 @@ func fieldsOfStruct(t reflect.Type) []field {
 	return out
 }
 
-// wholeKind reports whether values of a type must match exactly.
+// wholeKind reports whether values of a type must match as a whole.
 func wholeKind(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer:
@@ -128,11 +128,11 @@ func equal(v reflect.Value, want string, exact bool) bool {
 		return false
 	case reflect.String:
 		if exact {
-			return v.String() == want
+			return strings.EqualFold(v.String(), want)
 		}
 		return strings.Contains(strings.ToLower(v.String()), strings.ToLower(want))
 	case reflect.Bool:
-		return strconv.FormatBool(v.Bool()) == want
+		return strings.EqualFold(strconv.FormatBool(v.Bool()), want)
 	case reflect.Float32, reflect.Float64:
 		number, err := strconv.ParseFloat(want, 64)
 		return err == nil && v.Float() == number

@@ -57,6 +57,8 @@ func TestListsAreHadInPartsAndByField(t *testing.T) {
 		{"state=upper", []string{"3", "13"}, -1},
 		{"state=up&limit=1", []string{"0"}, 13},
 		{"state=pp", nil, -1},
+		{"state=Upper", []string{"3", "13"}, -1},
+		{"switch=TRUE&limit=1&offset=1", []string{"13"}, 2},
 		{"switch=true&limit=1&offset=1", []string{"13"}, 2},
 		{"switch=tru", nil, -1},
 		{"number=13", []string{"13"}, -1},
@@ -144,7 +146,7 @@ func TestFiltersFindTheFieldsOfTables(t *testing.T) {
 		{View[aboutThing]{About: aboutThing{2}, Fields: map[string]any{"alias": nil, "mode": "ab", "weight": 1}}},
 		{thing{Name: "three"}},
 	}
-	for query, want := range map[string]int{"id=2": 1, "alias=front": 0, "mode=a": 0, "mode=ab": 1, "weight=1": 1, "name=re": 2} {
+	for query, want := range map[string]int{"id=2": 1, "alias=front": 0, "mode=a": 0, "mode=ab": 1, "mode=AB": 1, "weight=1": 1, "name=re": 2} {
 		items, _, err := Pick(asked(t, reflect.TypeFor[shaped](), query), len(l), func(i int) shaped { return l[i] })
 		if err != nil || len(items) != 1 || !reflect.DeepEqual(items[0], l[want]) {
 			t.Errorf("%s: %v %v", query, items, err)

@@ -14,16 +14,15 @@ import (
 
 // exportConfig responds with the whole configuration as a document.
 func (s *Resource) exportConfig(c *rest.Call) ([]byte, error) {
-	switch format := c.Query("format"); format {
-	case "", "yaml":
-		c.ContentType = "application/yaml"
-		return document.Encode(c.Config)
-	case "json":
+	switch format, err := rest.OneOf(c, "format", []string{"yaml", "json"}); {
+	case err != nil:
+		return nil, err
+	case format == "json":
 		c.ContentType = "application/json"
 		return document.EncodeJSON(c.Config)
-	default:
-		return nil, rest.BadRequest("format: %s is not allowed, allowed are yaml and json", rest.Quote(format))
 	}
+	c.ContentType = "application/yaml"
+	return document.Encode(c.Config)
 }
 
 // Applied is the actual or hypothetical effect of a document.

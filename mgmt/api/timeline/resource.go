@@ -66,8 +66,8 @@ func (s *Resource) question(c *rest.Call) (q timeline.Question, err error) {
 			return q, err
 		}
 	}
-	if q.Kind = timeline.Kind(c.Query("kind")); q.Kind != "" && !slices.Contains(timeline.Kinds(), q.Kind) {
-		return q, rest.BadRequest("kind: %s is not allowed, allowed are %s", rest.Quote(string(q.Kind)), timeline.KindsText())
+	if q.Kind, err = rest.OneOf(c, "kind", timeline.Kinds()); err != nil {
+		return q, err
 	}
 	q.Viewer = timeline.Viewer{Config: c.Config, Farms: c.Farms(), All: c.SeesAll(), Gone: c.By.Who.Root(),
 		History: c.By.May(rbac.HistoryShow), Certificates: c.By.May(rbac.CertificateShow)}
