@@ -62,30 +62,42 @@ func (b *Batch) append(other *Batch) {
 // sets alone. ok is false if a definition changed under the same name, which requires
 // Load.
 func Diff(have, want *Ruleset) (b *Batch, ok bool) {
+	if !compatible(have, want) {
+		return nil, false
+	}
+	return diff(have, want, nil), true
+}
+
+// compatible reports whether no definition changed under the same name.
+func compatible(have, want *Ruleset) bool {
 	for id, s := range want.Sets {
 		if old := have.Sets[id]; old != nil && !old.sameDefinition(s) {
-			return nil, false
+			return false
 		}
 	}
 	for id, c := range want.Chains {
 		if old := have.Chains[id]; old != nil && old.Hook != c.Hook {
-			return nil, false
+			return false
 		}
 	}
 	for id, h := range want.Helpers {
 		if old := have.Helpers[id]; old != nil && old.Text != h.Text {
-			return nil, false
+			return false
 		}
 	}
-	return diff(have, want, nil), true
+	return true
 }
 
 // diff returns the transaction that turns have into want. Objects are added before
 // references to them and deleted after them, as the kernel requires.
 func diff(have, want *Ruleset, carried Carried) *Batch {
+	return diffOf(have, want, carried, have.Tables(), want.Tables())
+}
+
+// diffOf is diff of rulesets that lie in these tables, which may have other objects too.
+func diffOf(have, want *Ruleset, carried Carried, tables, wanted []Table) *Batch {
 	b := &Batch{}
-	tables := have.Tables()
-	for _, t := range want.Tables() {
+	for _, t := range wanted {
 		if !slices.Contains(tables, t) {
 			b.add(0, "add table "+t.String())
 		}
@@ -121,6 +133,11 @@ func diff(have, want *Ruleset, carried Carried) *Batch {
 		}
 	}
 	b.remove(have, want)
+	for _, t := range tables {
+		if !slices.Contains(wanted, t) {
+			b.add(0, "delete table "+t.String())
+		}
+	}
 	return b
 }
 
@@ -163,12 +180,6 @@ func (b *Batch) remove(have, want *Ruleset) {
 	for _, id := range ordered(have.Helpers) {
 		if want.Helpers[id] == nil {
 			b.add(have.Helpers[id].Owner, "delete ct helper "+id.String())
-		}
-	}
-	tables := want.Tables()
-	for _, t := range have.Tables() {
-		if !slices.Contains(tables, t) {
-			b.add(0, "delete table "+t.String())
 		}
 	}
 }

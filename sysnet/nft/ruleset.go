@@ -24,7 +24,8 @@ type ID struct {
 // String returns the object in the syntax of nft: "inet sluice farm12".
 func (id ID) String() string { return id.Table.String() + " " + id.Name }
 
-func (id ID) compare(other ID) int {
+// Compare orders IDs by family, table and name.
+func (id ID) Compare(other ID) int {
 	return cmp.Or(cmp.Compare(id.Family, other.Family), cmp.Compare(id.Table.Name, other.Table.Name), cmp.Compare(id.Name, other.Name))
 }
 
@@ -139,7 +140,7 @@ func (r *Ruleset) Digest() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-func ordered[V any](m map[ID]V) []ID { return slices.SortedFunc(maps.Keys(m), ID.compare) }
+func ordered[V any](m map[ID]V) []ID { return slices.SortedFunc(maps.Keys(m), ID.Compare) }
 
 func (s *Set) sameDefinition(other *Set) bool {
 	return s.Type == other.Type && s.Data == other.Data && s.Options == other.Options && s.Learned == other.Learned

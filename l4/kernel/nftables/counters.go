@@ -25,8 +25,12 @@ func (n *Filter) parting(ctx context.Context, in *rules.Input) map[uint32]ctl.Ke
 	n.mu.Unlock()
 	out := map[uint32]ctl.KernelCount{}
 	for i := range in.Farms {
-		for j := range in.Farms[i].L4.Backends {
-			if id := in.Farms[i].L4.Backends[j].ID; in.Farms[i].Stopped && countsFor(applied, id) {
+		f := &in.Farms[i]
+		if !f.Stopped {
+			continue
+		}
+		for j := range f.L4.Backends {
+			if id := f.L4.Backends[j].ID; countsFor(applied, f.ID, id) {
 				out[id] = ctl.KernelCount{}
 			}
 		}
@@ -50,12 +54,15 @@ func (n *Filter) parting(ctx context.Context, in *rules.Input) map[uint32]ctl.Ke
 func (n *Filter) keep(in *rules.Input, parting map[uint32]ctl.KernelCount) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if len(n.past) == 0 && len(parting) == 0 {
+		return
+	}
 	past := map[uint32]ctl.KernelCount{}
 	for i := range in.Farms {
 		for j := range in.Farms[i].L4.Backends {
 			id := in.Farms[i].L4.Backends[j].ID
 			count, known := n.past[id]
-			if gone, is := parting[id]; is && !countsFor(n.applied, id) {
+			if gone, is := parting[id]; is && !countsFor(n.applied, in.Farms[i].ID, id) {
 				count.Add(gone)
 				known = true
 			}
@@ -67,8 +74,12 @@ func (n *Filter) keep(in *rules.Input, parting map[uint32]ctl.KernelCount) {
 	n.past = past
 }
 
-// countsFor reports whether rules count for the backend.
-func countsFor(r *nft.Ruleset, id uint32) bool {
+// countsFor reports whether rules count for the backend of a farm.
+func countsFor(applied *nft.Parts, farm, id uint32) bool {
+	if applied == nil {
+		return false
+	}
+	r := applied.Part(farm)
 	if r == nil {
 		return false
 	}
@@ -113,7 +124,7 @@ var counters = []struct {
 }
 
 // counted reads the counters of the rules in force.
-func (n *Filter) counted(ctx context.Context, applied *nft.Ruleset) (map[uint32]ctl.KernelCount, error) {
+func (n *Filter) counted(ctx context.Context, applied *nft.Parts) (map[uint32]ctl.KernelCount, error) {
 	out := map[uint32]ctl.KernelCount{}
 	if applied == nil {
 		return nil, errors.New("it is not known what the kernel has: the last change failed")
@@ -121,7 +132,7 @@ func (n *Filter) counted(ctx context.Context, applied *nft.Ruleset) (map[uint32]
 	read := map[nft.ID][]nft.Entry{}
 	for _, count := range counters {
 		id := nft.ID{Table: count.table(), Name: count.set}
-		if applied.Sets[id] == nil {
+		if !applied.Has(id) {
 			continue
 		}
 		entries, there := read[id]

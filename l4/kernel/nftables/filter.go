@@ -15,12 +15,13 @@ import (
 // Filter keeps the kernel's tables equal to the compiled rules. Make it with New. Carry and
 // Intact are called by one goroutine at a time, the other methods by any.
 type Filter struct {
-	run *nft.Runner
-	log *slog.Logger
-	mu  sync.Mutex // guards applied, begun and past
+	run   *nft.Runner
+	log   *slog.Logger
+	rules rules.Compiler
+	mu    sync.Mutex // guards applied, begun and past
 	// applied holds the rules known to be in the kernel, nil if unknown. Only Carry sets it,
 	// and its target is immutable.
-	applied *nft.Ruleset
+	applied *nft.Parts
 	// begun reports that this filter has loaded rules, or that Doubt was called: a seal of
 	// an earlier process is no proof any more.
 	begun bool
@@ -36,7 +37,7 @@ type Filter struct {
 	replaced bool
 }
 
-func (n *Filter) set(applied *nft.Ruleset) {
+func (n *Filter) set(applied *nft.Parts) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.applied = applied
@@ -52,7 +53,7 @@ func New(run *nft.Runner, log *slog.Logger) *Filter { return &Filter{run: run, l
 func (n *Filter) Carry(ctx context.Context, in *rules.Input) (problems map[uint32]string, err error) {
 	parting := n.parting(ctx, in)
 	problems, err = carry.Most(in, n.log, func(left *rules.Input) (problems, refused map[uint32]string, err error) {
-		want, problems := rules.Compile(left)
+		want, problems := n.rules.Compile(left)
 		err = n.become(ctx, want)
 		var e *nft.Error
 		if errors.As(err, &e) {
@@ -83,13 +84,13 @@ func (n *Filter) begin() {
 // from scratch. Existing objects are kept. Otherwise a packet that began in the old chains
 // could look into a new set, which is still empty for it. Each exchange of all chains loses
 // a new connection or two if thousands arrive per second.
-func (n *Filter) become(ctx context.Context, want *nft.Ruleset) error {
+func (n *Filter) become(ctx context.Context, want *nft.Parts) error {
 	if n.untouched() && sealed(want) {
 		n.set(want)
 		return nil
 	}
 	if n.applied != nil {
-		if batch, ok := nft.Diff(n.applied, want); ok {
+		if batch, ok := nft.DiffParts(n.applied, want); ok {
 			err := n.run.Apply(ctx, batch)
 			if err == nil {
 				n.set(want)
@@ -103,7 +104,7 @@ func (n *Filter) become(ctx context.Context, want *nft.Ruleset) error {
 		}
 	}
 	n.set(nil)
-	err := n.rebuildOrLoad(ctx, want)
+	err := n.rebuildOrLoad(ctx, want.Whole())
 	if err == nil {
 		n.replaced = false
 		n.set(want)
@@ -162,11 +163,11 @@ func (n *Filter) Check(ctx context.Context, in *rules.Input) map[uint32]string {
 	applied := n.applied
 	n.mu.Unlock()
 	problems, err := carry.Most(in, n.log, func(left *rules.Input) (problems, refused map[uint32]string, err error) {
-		want, problems := rules.Compile(left)
+		want, problems := n.rules.Compile(left)
 		if applied == nil {
 			return problems, nil, nil
 		}
-		batch, ok := nft.Diff(applied, want)
+		batch, ok := nft.DiffParts(applied, want)
 		if !ok {
 			return problems, nil, nil
 		}

@@ -47,7 +47,7 @@ func (n *Filter) Intact(ctx context.Context) bool {
 }
 
 // meddled names an object of ours that someone else changed, or is empty.
-func (n *Filter) meddled(applied *nft.Ruleset, now changes) (string, error) {
+func (n *Filter) meddled(applied *nft.Parts, now changes) (string, error) {
 	stamp, err := nft.Stamp(applied.Tables())
 	if err != nil {
 		return "", err
@@ -56,7 +56,7 @@ func (n *Filter) meddled(applied *nft.Ruleset, now changes) (string, error) {
 		n.stamp = stamp // only we changed rules
 		return "", nil
 	}
-	missing, err := lacking(applied)
+	missing, err := lacking(applied.Whole())
 	if err != nil || missing != "" {
 		return missing, err
 	}
@@ -70,7 +70,7 @@ func (n *Filter) meddled(applied *nft.Ruleset, now changes) (string, error) {
 
 // sealed reports whether the kernel has want, as far as counting can tell. The seal was
 // loaded with all other rules in one transaction, and is deleted with the next.
-func sealed(want *nft.Ruleset) bool {
+func sealed(want *nft.Parts) bool {
 	seal, any := rules.Seal(want)
 	if !any {
 		return false
@@ -78,7 +78,7 @@ func sealed(want *nft.Ruleset) bool {
 	if elements, err := nft.CountElements(seal); err != nil || elements != 0 {
 		return false
 	}
-	missing, err := lacking(want)
+	missing, err := lacking(want.Whole())
 	return err == nil && missing == ""
 }
 

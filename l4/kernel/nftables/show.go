@@ -20,14 +20,15 @@ func (n *Filter) Rules(ctx context.Context, owner uint32) (string, error) {
 		return "", nil
 	}
 	var b strings.Builder
-	for _, id := range applied.OwnedChains(owner) {
+	whole := applied.Whole()
+	for _, id := range whole.OwnedChains(owner) {
 		text, err := n.run.Chain(ctx, id)
 		if err != nil {
 			return "", err
 		}
 		b.WriteString(text)
 	}
-	b.WriteString(applied.OwnedElements(owner))
+	b.WriteString(whole.OwnedElements(owner))
 	return b.String(), nil
 }
 

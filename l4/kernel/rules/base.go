@@ -43,7 +43,7 @@ func (c *compiler) base() {
 	}
 }
 
-func (c *compiler) has(set string) bool { return c.rules.Sets[inetID(set)] != nil }
+func (c *compiler) has(set string) bool { return c.sets[inetID(set)] }
 
 // dispatch finds the farm, by the most precise key first. Expected connections that a helper
 // does not deliver itself, such as SANE's, come before that. They go to the backend of their

@@ -14,23 +14,8 @@ import (
 // Compile returns the rules that carry the farms of in. Farms that cannot be carried are
 // left out; problems holds the reasons by farm ID. The result depends only on the input.
 func Compile(in *Input) (rules *nft.Ruleset, problems map[uint32]string) {
-	c := &compiler{in: in, rules: &nft.Ruleset{}, problems: map[uint32]string{}, ports: map[string][]span{}}
-	for i := range in.Farms {
-		switch f := &in.Farms[i]; {
-		case !f.InKernel():
-		case f.Stopped:
-			c.keepSessions(f)
-		default:
-			if err := c.farm(f); err != nil {
-				c.problems[f.ID] = err.Error()
-			}
-		}
-	}
-	c.base()
-	c.netdevBase()
-	c.transparent()
-	c.seal()
-	return c.rules, c.problems
+	parts, problems := new(Compiler).Compile(in)
+	return parts.Whole(), problems
 }
 
 // sealPrefix begins the name of a set that is always empty. The digest of all other rules
@@ -39,16 +24,27 @@ const sealPrefix = "seal"
 
 // seal adds a set that identifies the rules in the kernel. It is loaded and deleted with
 // them in one transaction, so it identifies the rules loaded last, by any process.
-func (c *compiler) seal() {
-	if tables := c.rules.Tables(); len(tables) > 0 {
-		id := nft.ID{Table: tables[0], Name: sealPrefix + c.rules.Digest()}
-		c.rules.SetOf(id, func() *nft.Set { return &nft.Set{Type: "mark"} })
+func (c *compiler) seal(parts map[uint32]*nft.Part) {
+	table := nft.Table{}
+	for _, p := range parts {
+		for _, t := range p.Tables() {
+			if table == (nft.Table{}) || t.Family < table.Family {
+				table = t
+			}
+		}
+	}
+	if table != (nft.Table{}) {
+		c.rules.SetOf(nft.ID{Table: table, Name: sealPrefix + nft.Digest(parts)}, func() *nft.Set { return &nft.Set{Type: "mark"} })
 	}
 }
 
 // Seal returns the set that identifies the rules, or false without rules.
-func Seal(compiled *nft.Ruleset) (nft.ID, bool) {
-	for id := range compiled.Sets {
+func Seal(compiled *nft.Parts) (nft.ID, bool) {
+	common := compiled.Part(base)
+	if common == nil {
+		return nft.ID{}, false
+	}
+	for id := range common.Sets {
 		if strings.HasPrefix(id.Name, sealPrefix) {
 			return id, true
 		}
@@ -56,14 +52,14 @@ func Seal(compiled *nft.Ruleset) (nft.ID, bool) {
 	return nft.ID{}, false
 }
 
-// compiler holds the state of one compilation.
+// compiler holds the state of the compilation of a farm, or of the base chains.
 type compiler struct {
-	in       *Input
-	rules    *nft.Ruleset
-	problems map[uint32]string
-	ports    map[string][]span // of ranges, by address and protocol
-	used     features
-	wire     wire
+	in      *Input
+	rules   *nft.Ruleset
+	used    features
+	wire    wire
+	entries []entry         // of the farm
+	sets    map[nft.ID]bool // that exist, for the base chains
 }
 
 // features lists parts of the base chains that only some farms need.
@@ -74,6 +70,29 @@ type features struct {
 	transports map[farm.L4Protocol]bool
 	// retries are the families and protocols of farms that may drop a first packet.
 	retries map[*family]map[farm.L4Protocol]bool
+}
+
+// merge adds the requirements of another farm.
+func (f *features) merge(o *features) {
+	f.any, f.marks, f.refresh = f.any || o.any, f.marks || o.marks, f.refresh || o.refresh
+	f.families, f.transports = union(f.families, o.families), union(f.transports, o.transports)
+	for of, list := range o.retries {
+		if f.retries == nil {
+			f.retries = map[*family]map[farm.L4Protocol]bool{}
+		}
+		f.retries[of] = union(f.retries[of], list)
+	}
+}
+
+// union adds the members of more to a set, which is made if it is nil.
+func union[K comparable](set, more map[K]bool) map[K]bool {
+	if set == nil && len(more) > 0 {
+		set = map[K]bool{}
+	}
+	for k := range more {
+		set[k] = true
+	}
+	return set
 }
 
 // byNAT holds a compile function for each NAT type. Each checks everything before it adds
@@ -113,6 +132,7 @@ func (c *compiler) rewriting(f *farm.Farm) error {
 		c.used.families = map[*family]bool{}
 	}
 	c.used.families[g.family] = true
+	c.entries = entries
 	g.chain(farmChain(f.ID)).Rules = append(c.midStream(f), g.body(persist)...)
 	for _, e := range entries {
 		set := c.rules.SetOf(inetID(e.set), e.make)
@@ -180,10 +200,18 @@ func Plain(f *farm.Farm) error {
 	if !known {
 		return fmt.Errorf("protocol %q, nattype %q, algorithm %q or persistence %q is not known here", l.Protocol, l.NAT, l.Algorithm, l.Persist)
 	}
-	list := []netip.Addr{f.VIP, f.L4.Source}
-	for i := range f.L4.Backends {
-		list = append(list, f.L4.Backends[i].Addr, f.L4.Backends[i].Source)
+	if err := unzoned(f.VIP, l.Source); err != nil {
+		return err
 	}
+	for i := range l.Backends {
+		if err := unzoned(l.Backends[i].Addr, l.Backends[i].Source); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func unzoned(list ...netip.Addr) error {
 	for _, a := range list {
 		if a.Zone() != "" {
 			return fmt.Errorf("address %q: the kernel carries addresses without a zone", a)

@@ -1,6 +1,7 @@
 package rules_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,5 +39,24 @@ func BenchmarkCompileThousandFarms(b *testing.B) {
 		if _, problems := rules.Compile(in); len(problems) > 0 {
 			b.Fatal(problems)
 		}
+	}
+}
+
+func BenchmarkCompileOneOfAThousandFarms(b *testing.B) {
+	farms, l := l4test.Many(1000), *l4test.Many(501)[500].L4
+	var c rules.Compiler
+	have, _ := c.Compile(&rules.Input{Farms: farms})
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		next := l
+		next.Backends = slices.Clone(l.Backends)
+		next.Backends[3].Weight = uint8(1 + i%9)
+		farms = slices.Clone(farms)
+		farms[500].L4 = &next
+		want, problems := c.Compile(&rules.Input{Farms: farms})
+		if _, ok := nft.DiffParts(have, want); !ok || len(problems) > 0 {
+			b.Fatal(ok, problems)
+		}
+		have = want
 	}
 }

@@ -42,7 +42,7 @@ func (c *compiler) packets(f *farm.Farm) error {
 	if err != nil {
 		return err
 	}
-	entries, err := p.netdevEntries()
+	entries, err := p.entries()
 	if err != nil {
 		return err
 	}
@@ -51,6 +51,7 @@ func (c *compiler) packets(f *farm.Farm) error {
 		return err
 	}
 	p.add(entries, sessions)
+	c.entries = entries
 	return nil
 }
 
@@ -85,22 +86,6 @@ func (c *compiler) packetFarm(f *farm.Farm) (*packetFarm, error) {
 	}
 	p.compiledFarm = compiledFarm{compiler: c, farm: f, l4: f.L4, family: familyOf(f.VIP), states: within.States(f.L4)}
 	return p, nil
-}
-
-// netdevEntries returns the keys by which packets find the farm.
-func (p *packetFarm) netdevEntries() ([]entry, error) {
-	list, err := p.entries()
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range list {
-		if s := p.rules.Sets[netdevID(e.set)]; s != nil {
-			if other, taken := s.Elements[e.key]; taken {
-				return nil, fmt.Errorf("its address is taken: farm %d has %s", other.Owner, e.key)
-			}
-		}
-	}
-	return list, nil
 }
 
 // add adds the farm to the rules.

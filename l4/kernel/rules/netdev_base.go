@@ -13,6 +13,51 @@ type wire struct {
 	fronts, backs []string // interfaces
 	families      map[*family]bool
 	returning     map[*family]bool // with replies to rewrite
+	// origins holds the addresses of backends with replies to rewrite. Farms may share some.
+	origins map[*family]map[string]uint32 // by address, the last of their farms
+}
+
+// merge adds the requirements of another farm.
+func (w *wire) merge(o *wire) {
+	for _, d := range o.fronts {
+		if !slices.Contains(w.fronts, d) {
+			w.fronts = append(w.fronts, d)
+		}
+	}
+	for _, d := range o.backs {
+		if !slices.Contains(w.backs, d) {
+			w.backs = append(w.backs, d)
+		}
+	}
+	w.families, w.returning = union(w.families, o.families), union(w.returning, o.returning)
+	for f, list := range o.origins {
+		for address, owner := range list {
+			w.origin(f, address, owner)
+		}
+	}
+}
+
+// origin adds the address of a backend with replies to rewrite.
+func (w *wire) origin(f *family, address string, owner uint32) {
+	if w.origins == nil {
+		w.origins = map[*family]map[string]uint32{}
+	}
+	if w.origins[f] == nil {
+		w.origins[f] = map[string]uint32{}
+	}
+	w.origins[f][address] = owner
+}
+
+// origins adds the set of these addresses.
+func (c *compiler) origins() {
+	for f, list := range c.wire.origins {
+		id := netdevID("origins" + f.digit)
+		set := c.rules.SetOf(id, func() *nft.Set { return &nft.Set{Type: f.address} })
+		for address, owner := range list {
+			set.Elements[address] = nft.Element{Owner: owner}
+		}
+		c.sets[id] = true
+	}
 }
 
 func (w *wire) use(p *packetFarm) {
@@ -41,6 +86,7 @@ func (c *compiler) netdevBase() {
 	if len(c.wire.fronts) == 0 {
 		return
 	}
+	c.origins()
 	chain := func(name, hook string, rules ...string) {
 		c.rules.ChainOf(netdevID(name), func() *nft.Chain { return &nft.Chain{Hook: hook, Rules: rules} })
 	}
@@ -58,7 +104,7 @@ func (c *compiler) netdevBase() {
 		if !c.wire.families[f] {
 			continue
 		}
-		if c.rules.Sets[netdevID("fragments")] != nil {
+		if c.sets[netdevID("fragments")] {
 			chain("fragments"+f.digit, "", "meta mark set "+fragmentKey(f), "meta mark set meta mark map @fragments", "meta mark vmap @sendwire", "meta mark set 0")
 			rules = append(rules, later(f)+" goto fragments"+f.digit)
 		}
@@ -67,7 +113,7 @@ func (c *compiler) netdevBase() {
 			{"ranges", f.ip + " daddr . meta l4proto . th dport"},
 			{"all", f.ip + " daddr"},
 		} {
-			if c.rules.Sets[netdevID(look.set+f.digit)] != nil {
+			if c.sets[netdevID(look.set+f.digit)] {
 				rules = append(rules, look.key+" vmap @"+look.set+f.digit)
 			}
 		}

@@ -28,7 +28,7 @@ func (p *packetFarm) forth(s *State) (out []string) {
 	mark, digit := MarkText(s.ID), p.family.digit
 	var fresh []string
 	address := s.Addr.Unmap().String()
-	p.netdevSet("origins"+digit, p.family.address, "", "", address, nft.Element{})
+	p.wire.origin(p.family, address, p.farm.ID)
 	p.netdevSet("back", "mark", "", "counter; ", mark, nft.Element{State: "counter"})
 	p.rules.SetOf(inetID("vips"+digit), func() *nft.Set { return &nft.Set{Type: "mark", Data: p.family.address} }).Elements[mark] = nft.Element{Value: p.farm.VIP.Unmap().String(), Owner: p.farm.ID}
 	port := "th dport"
@@ -120,7 +120,7 @@ func (c *compiler) returns() {
 	}
 	var dispatch, leave []string
 	for _, f := range []*family{v4, v6} {
-		if !c.wire.returning[f] || c.rules.Sets[netdevID("origins"+f.digit)] == nil {
+		if !c.wire.returning[f] || !c.sets[netdevID("origins"+f.digit)] {
 			continue
 		}
 		dispatch = append(dispatch, f.ip+" saddr @origins"+f.digit+" goto answers"+f.digit)
@@ -152,7 +152,7 @@ func (c *compiler) answers(f *family) []string {
 	}
 	out = append(out, first)
 	for _, transport := range farm.L4All.Transports() {
-		if marks, _ := answerMaps(transport, f); c.rules.Sets[marks] != nil {
+		if marks, _ := answerMaps(transport, f); c.sets[marks] {
 			out = append(out, fmt.Sprintf("meta l4proto %s meta mark set %s map @%s", transport, key, marks.Name))
 		}
 	}
@@ -160,7 +160,7 @@ func (c *compiler) answers(f *family) []string {
 		out = append(out, "meta mark < 0x5c000000 meta mark set 0")
 	}
 	out = append(out, "meta mark 0 accept", "meta mark @back", fragment(f))
-	if c.rules.Sets[netdevID("returns"+f.digit)] != nil {
+	if c.sets[netdevID("returns"+f.digit)] {
 		out = append(out, "meta mark vmap @returns"+f.digit)
 	}
 	return out
