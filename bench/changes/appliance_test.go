@@ -58,18 +58,19 @@ type appliance struct {
 	client *http.Client
 	key    string
 	roles  map[string]measure.Process
+	kind   kind
 }
 
 // start starts the appliance, server and clients, and places them on CPUs.
-func start(t *testing.T) *appliance {
+func start(t *testing.T, kind kind) *appliance {
 	t.Helper()
-	a := &appliance{t: t, Namespace: housetest.New(t).Namespace("machine")}
+	a := &appliance{t: t, kind: kind, Namespace: housetest.New(t).Namespace("machine")}
 	a.server = proxytest.Play(t, a.Namespace, answering)
 	a.server.Await()
 	data := t.TempDir()
 	p := a.Serve("env", "SLUICE_LOOPS=1", "SLUICE_LOG=warn", proxytest.Find(t, "sluice"), "run", "--data", data, "--api", api)
 	file := filepath.Join(t.TempDir(), "farms.yaml")
-	if err := os.WriteFile(file, document(), 0o600); err != nil {
+	if err := os.WriteFile(file, kind.document(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	command := func(args ...string) (out string) {
@@ -90,19 +91,6 @@ func start(t *testing.T) *appliance {
 	return a
 }
 
-// document returns the configuration: each farm has one service of ten backends.
-func document() []byte {
-	var text bytes.Buffer
-	text.WriteString("farms:\n")
-	for i := range farms {
-		fmt.Fprintf(&text, "- {name: farm%04d, profile: http, vip: 127.0.0.1, vport: %d, services: [{name: all, backends: [", i, firstPort+i)
-		for k := range each {
-			fmt.Fprintf(&text, "{ip: 127.0.1.%d, port: 8080},", k+1)
-		}
-		text.WriteString("]}]}\n")
-	}
-	return text.Bytes()
-}
 
 // find finds the processes of the roles by name.
 func (a *appliance) find(p *exec.Cmd) {
@@ -181,7 +169,7 @@ func (a *appliance) put(path, body string) time.Duration {
 
 // change sets another weight of a backend of the loaded farm.
 func (a *appliance) change(n int) time.Duration {
-	return a.put(fmt.Sprintf("/farms/%s/services/all/backends/%d", loaded, n%each), fmt.Sprintf(`{"weight":%d}`, 1+n/each%9))
+	return a.put(fmt.Sprintf("/farms/%s%s/%d", loaded, a.kind.backends, a.kind.first+n%each), fmt.Sprintf(`{"weight":%d}`, 1+n/each%9))
 }
 
 // profile records profiles of mgmt and engine with perf until end is called, if

@@ -2,6 +2,7 @@ package changes
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"runtime"
@@ -62,23 +63,9 @@ func (a *appliance) turn(pace int, made *int) (r turn) {
 
 func TestWhatAChangeCosts(t *testing.T) {
 	proxytest.Wanted(t)
-	a := start(t)
+	a := start(t, web)
 	made := 0
-	idle := map[string]time.Duration{}
-	for role := range a.roles {
-		idle[role] = a.used(role)
-	}
-	var times []time.Duration
-	end := a.profile()
-	for range alone {
-		made++
-		times = append(times, a.change(made))
-	}
-	end()
-	tell(t, "without traffic", times)
-	for role := range a.roles {
-		t.Logf("processor time of a change: %s %.2f ms", role, float64(a.used(role)-idle[role])/alone/1e6)
-	}
+	a.withoutTraffic(&made)
 	a.isSeen(t)
 	if turns() == 0 {
 		return
@@ -97,6 +84,36 @@ func TestWhatAChangeCosts(t *testing.T) {
 		compare(t, pace, all[0], all[pace])
 	}
 	wait()
+}
+
+// withoutTraffic makes changes one after another.
+func (a *appliance) withoutTraffic(made *int) {
+	a.t.Helper()
+	idle := map[string]time.Duration{}
+	for role := range a.roles {
+		idle[role] = a.used(role)
+	}
+	var times []time.Duration
+	end := a.profile()
+	for range alone {
+		*made++
+		times = append(times, a.change(*made))
+	}
+	end()
+	tell(a.t, "without traffic", times)
+	for _, role := range slices.Sorted(maps.Keys(a.roles)) {
+		a.t.Logf("processor time of a change: %s %.2f ms", role, float64(a.used(role)-idle[role])/alone/1e6)
+	}
+}
+
+func TestWhatAChangeOfOtherKindsCosts(t *testing.T) {
+	proxytest.Wanted(t)
+	for _, k := range []kind{https, relay, packets, names} {
+		t.Run(k.name, func(t *testing.T) {
+			made := 0
+			start(t, k).withoutTraffic(&made)
+		})
+	}
 }
 
 // isSeen makes changes that are visible to clients, and checks each from a client.
@@ -187,7 +204,7 @@ func read(out string) (rate float64, p99 time.Duration, err error) {
 // the other one to itself.
 func TestHowFastListsAreRead(t *testing.T) {
 	proxytest.Wanted(t)
-	a := start(t)
+	a := start(t, web)
 	a.Run("taskset", "-a", "-p", "-c", "0", strconv.Itoa(a.server.PID()))
 	wait := a.traffic(0, 4*reading+5*time.Second)
 	time.Sleep(time.Second)
