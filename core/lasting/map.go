@@ -80,6 +80,15 @@ func (m *Map[K, V]) RetainIn(wanted map[K]bool) {
 	m.Retain(func(id K, _ *V) bool { return wanted[id] })
 }
 
+// Forget drops the IDs of left that are not in wanted.
+func (m *Map[K, V]) Forget(left, wanted map[K]bool) {
+	for id := range left {
+		if !wanted[id] {
+			m.Drop(id)
+		}
+	}
+}
+
 // Each calls fn for every value, in no order.
 func (m *Map[K, V]) Each(fn func(*V)) {
 	m.mu.Lock()

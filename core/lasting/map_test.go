@@ -59,3 +59,16 @@ func TestWhatIsWantedStays(t *testing.T) {
 		t.Errorf("left: %v", left)
 	}
 }
+
+func TestForgetDropsWhatIsNotWanted(t *testing.T) {
+	var m lasting.Map[uint32, int]
+	for id := range uint32(6) {
+		m.Of(id)
+	}
+	m.Forget(map[uint32]bool{1: true, 2: true, 3: true, 9: true}, map[uint32]bool{2: true, 5: true})
+	for id := range uint32(6) {
+		if kept := m.Has(id) != nil; kept != (id != 1 && id != 3) {
+			t.Errorf("value %d is kept: %t", id, kept)
+		}
+	}
+}

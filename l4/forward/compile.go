@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/sluicelb/sluice/core/balance"
-	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
@@ -19,31 +19,36 @@ const second = int64(time.Second)
 
 func nanos(s farm.Seconds) int64 { return int64(s) * second }
 
-// reuse returns the current table with another generation if all l4xnat farms of cfg are
-// those it was compiled from, else nil.
-func (e *Engine) reuse(generation uint64, cfg *farm.Config, missing map[marks.Kind]error) *table {
-	before := e.table.Load()
-	isL4 := func(f *farm.Farm) bool { return f.L4 != nil }
-	if before.generation == 0 || e.unsettled || len(missing) > 0 || engine.Changed(cfg, before.sources, isL4) {
-		return nil
+// followed returns the table in use if a table can adopt its farms, else an empty one.
+func (e *Engine) followed() *table {
+	if before := e.table.Load(); before.generation != 0 && !e.unsettled {
+		return before
 	}
-	t := *before
-	t.generation, t.sources, t.reused = generation, cfg.Farms, true
-	t.ports = slices.Clone(before.ports) // Bind may modify it
-	return &t
+	return &table{}
 }
 
-// compile compiles a configuration. Farms that do not compile or lack required sockets are
-// omitted and returned in problems.
-func (e *Engine) compile(generation uint64, cfg *farm.Config, missing map[marks.Kind]error) (*table, map[uint32]error) {
-	t := &table{generation: generation, byID: map[uint32]*farmTable{}, backends: map[uint32]*backend{}, sources: cfg.Farms}
-	problems := map[uint32]error{}
-	for i := range cfg.Farms {
+// compile compiles a configuration, and adopts the unchanged farms of before. Farms that do
+// not compile or lack required sockets are omitted and returned in problems.
+func (e *Engine) compile(before *table, generation uint64, cfg *farm.Config, missing map[marks.Kind]error) (*table, map[uint32]error) {
+	t := &table{
+		generation: generation, sources: cfg.Farms, marked: before.marked, changes: before.generation != 0,
+		compiled: make([]*farmTable, len(cfg.Farms)),
+	}
+	problems, kept := map[uint32]error{}, make([]bool, len(before.compiled))
+	for i, at := range cfg.AlignedWith(before.sources) {
 		f := &cfg.Farms[i]
 		if f.Stopped || !f.InUserspace() {
 			continue
 		}
-		ft, err := e.compileFarm(f)
+		var err error
+		var ft *farmTable
+		if at >= 0 {
+			ft = before.compiled[at]
+		}
+		adopted := ft != nil
+		if !adopted {
+			ft, err = e.compileFarm(f)
+		}
 		if err == nil {
 			err = unmarked(f, missing)
 		}
@@ -51,12 +56,53 @@ func (e *Engine) compile(generation uint64, cfg *farm.Config, missing map[marks.
 			problems[f.ID] = fmt.Errorf("farm %q: %w", f.Name, err)
 			continue
 		}
-		t.byID[ft.id] = ft
-		for b := range ft.backends {
-			t.backends[ft.backends[b].id] = &ft.backends[b]
+		t.compiled[i] = ft
+		if adopted {
+			kept[at] = true
+		} else {
+			t.fresh = append(t.fresh, ft)
+			t.marked += ft.marked()
 		}
 	}
+	for at, ft := range before.compiled {
+		if ft != nil && !kept[at] {
+			t.left = append(t.left, ft)
+			t.marked -= ft.marked()
+		}
+	}
+	t.follow(before)
 	return t, problems
+}
+
+// follow takes the farms, backends and ports of the previous table, without removed farms
+// and with the fresh ones replaced.
+func (t *table) follow(before *table) {
+	t.byID, t.backends, t.ports = before.byID, before.backends, slices.Clone(before.ports) // Bind may modify them
+	if len(t.left) == 0 && len(t.fresh) == 0 && t.byID != nil {
+		return
+	}
+	if t.byID = maps.Clone(before.byID); t.byID == nil {
+		t.byID = make(map[uint32]*farmTable, len(t.fresh))
+	}
+	backends := before.backends.Edit()
+	for _, f := range t.left {
+		delete(t.byID, f.id)
+		for i := range f.backends {
+			backends.Set(f.backends[i].id, nil)
+		}
+	}
+	for _, f := range t.fresh { // after the removals: a backend may move from one farm to another
+		t.byID[f.id] = f
+		for i := range f.backends {
+			backends.Set(f.backends[i].id, &f.backends[i])
+		}
+	}
+	t.backends = backends.Map()
+	for i, f := range t.ports {
+		if f != nil && slices.Contains(t.left, f) {
+			t.ports[i] = nil
+		}
+	}
 }
 
 func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
@@ -162,14 +208,32 @@ func (e *Engine) compileGroup(l *farm.L4, name string, members []int) group {
 
 // Kinds returns the kinds of marked sockets required by the backends.
 func (t *table) Kinds() (kinds []marks.Kind) {
-	for _, b := range t.backends {
-		kinds = append(kinds, b.kinds...)
+	if t.marked == 0 {
+		return nil
+	}
+	for _, f := range t.byID {
+		for i := range f.backends {
+			kinds = append(kinds, f.backends[i].kinds...)
+		}
 	}
 	return kinds
 }
 
+// marked returns 1 if backends of the farm need marked sockets, else 0.
+func (f *farmTable) marked() int {
+	for i := range f.backends {
+		if slices.ContainsFunc(f.backends[i].kinds, func(k marks.Kind) bool { return k.Mark != 0 }) {
+			return 1
+		}
+	}
+	return 0
+}
+
 // unmarked returns why a farm's backends cannot be reached with their marks, or nil.
 func unmarked(f *farm.Farm, missing map[marks.Kind]error) error {
+	if len(missing) == 0 {
+		return nil
+	}
 	for i := range f.L4.Backends {
 		for _, k := range marks.Each(f, &f.L4.Backends[i]) {
 			if err := missing[k]; err != nil {

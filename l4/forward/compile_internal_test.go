@@ -87,7 +87,7 @@ func TestFarmsWhoseSocketsAreMissingAreLeftOut(t *testing.T) {
 		cfg.Farms = append(cfg.Farms, farm.Farm{ID: uint32(i + 1), Name: name, Profile: farm.ProfileL4, VIP: netip.MustParseAddr("192.0.2.9"), L4: l})
 	}
 	cfg.Farms[1].L4.Backends[0].Mark = 7
-	table, problems := e.compile(1, cfg, map[marks.Kind]error{{Mark: 7}: marks.ErrSilent})
+	table, problems := e.compile(&table{}, 1, cfg, map[marks.Kind]error{{Mark: 7}: marks.ErrSilent})
 	if len(problems) != 1 || !errors.Is(problems[2], marks.ErrSilent) || len(table.byID) != 1 || table.byID[1] == nil {
 		t.Errorf("problems %v, %d farms are served", problems, len(table.byID))
 	}
@@ -151,7 +151,7 @@ func TestWhatNobodyNeedsIsForgotten(t *testing.T) {
 	r := newRegistry()
 	r.loads.Of(1)
 	r.conns.Of(1)
-	r.retain(&farm.Config{})
+	r.retain(&farm.Config{}, false)
 	r.loads.Each(func(*balance.Load) { t.Error("the load of a backend that is gone is kept") })
 	r.conns.Each(func(*connCount) { t.Error("the count of a farm that is gone is kept") })
 	f := compileOne(t, func(l *farm.L4) {

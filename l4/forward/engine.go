@@ -22,11 +22,9 @@ const cut = farm.MaintenanceCut
 // farms.
 type Engine struct {
 	engine.Base[*worker]
-	table    atomic.Pointer[table]
-	registry *registry
-	// unsettled: a table was compiled that is not in use, because it is new, was refused or
-	// lacks a farm.
-	unsettled  bool
+	table      atomic.Pointer[table]
+	registry   *registry
+	unsettled  bool // a table was compiled that is not in use, because it is new or was refused
 	log        *slog.Logger
 	rejections *rejection.Log
 	classes    []int         // position of each rejection class in the segment
@@ -105,7 +103,7 @@ func (e *Engine) told(b *backend, port revive.Port) revive.Port {
 	if len(b.reach.Ports) == 0 {
 		return revive.Port{}
 	}
-	if now := e.table.Load().backends[b.id]; now != nil {
+	if now := e.table.Load().backends.Of(b.id); now != nil {
 		now.separate(e, port)
 	}
 	return port
@@ -115,7 +113,7 @@ func (e *Engine) told(b *backend, port revive.Port) revive.Port {
 // that port, or nil if it is gone.
 func (e *Engine) reachNow(id uint32, port revive.Port) func() *revive.Backend {
 	return func() *revive.Backend {
-		if now := e.table.Load().backends[id]; now != nil {
+		if now := e.table.Load().backends.Of(id); now != nil {
 			return now.reach.On(port)
 		}
 		return nil
@@ -130,11 +128,8 @@ type compiled struct {
 
 // Compile implements engine.Profile.
 func (e *Engine) Compile(generation uint64, _ bool, cfg *farm.Config, missing map[marks.Kind]error) (engine.Table, map[uint32]error) {
-	if t := e.reuse(generation, cfg, missing); t != nil {
-		return compiled{t, e}, nil
-	}
-	t, problems := e.compile(generation, cfg, missing)
-	e.unsettled, t.lacking = true, len(problems) > 0
+	t, problems := e.compile(e.followed(), generation, cfg, missing)
+	e.unsettled = true
 	return compiled{t, e}, problems
 }
 
@@ -158,22 +153,19 @@ func (c compiled) Behind(p *port) (is bool, grace time.Duration) {
 func (c compiled) Use() {
 	e, t := c.engine, c.table
 	before := e.table.Swap(t)
-	if t.reused {
-		return
-	}
 	t.dropCut(before)
-	for _, b := range t.backends { // after the swap: refusals from now on separate the port in t
-		for _, port := range e.Prober.Refused(b.id) {
-			b.separate(e, port)
+	for _, f := range t.fresh { // after the swap: refusals from now on separate the port in t
+		for i := range f.backends {
+			for _, port := range e.Prober.Refused(f.backends[i].id) {
+				f.backends[i].separate(e, port)
+			}
 		}
 	}
-	e.registry.fix(t)
+	e.registry.fix(t.fresh)
 }
 
 // Used implements engine.Table.
 func (c compiled) Used(cfg *farm.Config) {
-	if !c.reused {
-		c.engine.registry.retain(cfg)
-		c.engine.unsettled = c.lacking
-	}
+	c.engine.registry.retain(cfg, c.changes)
+	c.engine.unsettled = false
 }

@@ -17,6 +17,7 @@ type registry struct {
 	conns  lasting.Map[uint32, connCount] // by farm
 	ids    lasting.Map[uint32, connIDs]   // by service
 	memory *session.Memory                // shared memory for sessions; nil: private memory
+	known  []farm.Farm                    // of the configuration in use, never modified
 }
 
 // stateOf identifies a rotation: the backends of a farm for one server name, or for none.
@@ -34,9 +35,9 @@ func newRegistry() *registry {
 	return r
 }
 
-// fix sets the static sessions of the configuration.
-func (r *registry) fix(t *table) {
-	for _, f := range t.byID {
+// fix sets the static sessions of farms.
+func (r *registry) fix(farms []*farmTable) {
+	for _, f := range farms {
 		if f.sessions != nil {
 			r.tables.Of(f.kept).Fix(f.view().Backends)
 		}
@@ -44,38 +45,93 @@ func (r *registry) fix(t *table) {
 }
 
 // retain removes the state of deleted backends and farms. Farms that are stopped or in the
-// kernel keep theirs. Connections in progress keep the state they hold.
-func (r *registry) retain(cfg *farm.Config) {
-	farms, services, backends := map[uint32]bool{}, map[uint32]bool{}, map[uint32]bool{}
-	keeping, quic := map[sessionsOf]bool{}, map[uint32]bool{}
-	cutOff := map[sessionsOf][]uint32{} // of farms that are not served, whose cut backends appear in no table
+// kernel keep theirs. Connections in progress keep the state they hold. followed means that
+// cfg differs from the last call's by changed farms only, and that no other table was
+// compiled since: only state of farms that were changed or removed can be obsolete.
+func (r *registry) retain(cfg *farm.Config, followed bool) {
+	before := r.known
+	r.known = cfg.Farms
+	at := cfg.AlignedWith(before)
+	wanted, left := newNumbers(), newNumbers()
 	for i := range cfg.Farms {
-		l := cfg.Farms[i].L4
-		if l == nil {
-			continue
+		if !followed || at[i] < 0 {
+			wanted.add(&cfg.Farms[i])
 		}
-		farms[cfg.Farms[i].ID], services[l.ID] = true, true
-		keeping[sessionsOf{l.ID, l.Persist}] = l.Persist != farm.L4PersistNone
-		quic[l.ID] = l.QUIC
-		for j := range l.Backends {
-			b := &l.Backends[j]
-			backends[b.ID] = true
-			if cfg.Farms[i].Stopped && b.Maintenance == cut {
-				of := sessionsOf{l.ID, l.Persist}
-				cutOff[of] = append(cutOff[of], b.ID)
+	}
+	for of, backends := range wanted.cutOff {
+		if k := r.tables.Has(of); k != nil {
+			for _, id := range backends {
+				k.DropBackend(id)
 			}
 		}
 	}
-	r.conns.RetainIn(farms)
-	r.loads.RetainIn(backends)
-	r.ids.RetainIn(quic)
-	r.states.Retain(func(of stateOf, _ *balance.State) bool { return services[of.service] })
-	r.tables.Retain(func(of sessionsOf, k *session.Kept) bool {
-		for _, id := range cutOff[of] {
-			k.DropBackend(id)
+	if !followed {
+		r.retainOnly(wanted)
+		return
+	}
+	for _, k := range farm.Gone(before, at) {
+		left.add(&before[k])
+	}
+	r.forget(left, wanted)
+}
+
+// numbers holds the stable numbers of farms and their parts.
+type numbers struct {
+	farms, services, backends, quic map[uint32]bool
+	keeping                         map[sessionsOf]bool
+	cutOff                          map[sessionsOf][]uint32 // of stopped farms, whose cut backends appear in no table
+}
+
+func newNumbers() *numbers {
+	return &numbers{map[uint32]bool{}, map[uint32]bool{}, map[uint32]bool{}, map[uint32]bool{}, map[sessionsOf]bool{}, map[sessionsOf][]uint32{}}
+}
+
+func (n *numbers) add(f *farm.Farm) {
+	l := f.L4
+	if l == nil {
+		return
+	}
+	of := sessionsOf{l.ID, l.Persist}
+	n.farms[f.ID], n.services[l.ID] = true, true
+	if l.Persist != farm.L4PersistNone {
+		n.keeping[of] = true
+	}
+	if l.QUIC {
+		n.quic[l.ID] = true
+	}
+	for i := range l.Backends {
+		b := &l.Backends[i]
+		n.backends[b.ID] = true
+		if f.Stopped && b.Maintenance == cut {
+			n.cutOff[of] = append(n.cutOff[of], b.ID)
 		}
-		return keeping[of]
-	})
+	}
+}
+
+// retainOnly removes everything that is not wanted.
+func (r *registry) retainOnly(wanted *numbers) {
+	r.conns.RetainIn(wanted.farms)
+	r.loads.RetainIn(wanted.backends)
+	r.ids.RetainIn(wanted.quic)
+	r.states.Retain(func(of stateOf, _ *balance.State) bool { return wanted.services[of.service] })
+	r.tables.RetainIn(wanted.keeping)
+}
+
+// forget removes everything in left that is not wanted.
+func (r *registry) forget(left, wanted *numbers) {
+	r.conns.Forget(left.farms, wanted.farms)
+	r.loads.Forget(left.backends, wanted.backends)
+	r.ids.Forget(left.quic, wanted.quic)
+	r.tables.Forget(left.keeping, wanted.keeping)
+	gone := map[uint32]bool{}
+	for id := range left.services {
+		if !wanted.services[id] {
+			gone[id] = true
+		}
+	}
+	if len(gone) > 0 {
+		r.states.Retain(func(of stateOf, _ *balance.State) bool { return !gone[of.service] })
+	}
 }
 
 // connCount counts the connections and flows of a farm with max_conns, across all loops and

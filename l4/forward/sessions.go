@@ -78,10 +78,10 @@ func (e *Engine) KeepSessions(m *session.Memory) { e.registry.memory = m }
 // dropCut removes the sessions of backends that were cut since the previous table. In
 // contrast to drain, cut keeps only static sessions.
 func (t *table) dropCut(before *table) {
-	for _, f := range t.byID {
+	for _, f := range t.fresh {
 		for i := range f.backends {
 			b := &f.backends[i]
-			old := before.backends[b.id]
+			old := before.backends.Of(b.id)
 			if b.mode == cut && f.sessions != nil && (old == nil || old.mode != cut) {
 				f.sessions.DropBackend(b.id)
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/paged"
 	"github.com/sluicelb/sluice/core/ports"
 	"github.com/sluicelb/sluice/core/proxyproto"
 	"github.com/sluicelb/sluice/core/revive"
@@ -20,10 +21,15 @@ type table struct {
 	generation uint64
 	ports      []*farmTable // by port number; nil without a farm
 	byID       map[uint32]*farmTable
-	backends   map[uint32]*backend
-	sources    []farm.Farm // of the configuration, never modified
-	reused     bool        // it has the farms of the table before
-	lacking    bool        // some farm did not compile
+	backends   paged.Map[backend]
+	sources    []farm.Farm  // of the configuration, never modified
+	compiled   []*farmTable // compiled form of each source; nil if it does not run here
+	marked     int          // number of farms with marked sockets
+	// changes means that the table differs from the previous one by fresh and left: farms
+	// that are new or changed, and farms of the previous table that were removed or changed.
+	// Otherwise all farms are fresh.
+	changes     bool
+	fresh, left []*farmTable
 }
 
 // farmTable is one compiled farm.
@@ -132,29 +138,36 @@ func (t *table) service(id uint32) *farmTable {
 
 // Reached returns how a backend is reached, or nil if it is unknown.
 func (t *table) Reached(id uint32) *revive.Backend {
-	if b := t.backends[id]; b != nil {
+	if b := t.backends.Of(id); b != nil {
 		return &b.reach
 	}
 	return nil
 }
 
-// Changes returns nil, unless the table is reused: each other table is compiled from scratch.
+// Changes returns the difference from the previous table, or nil after a table that this
+// one does not follow.
 func (t *table) Changes() *engine.Changes {
-	if t.reused {
-		return engine.NoChanges()
-	}
-	return nil
-}
-
-// Fresh returns all backends, unless the table is reused: each other table is compiled from
-// scratch.
-func (t *table) Fresh() []*revive.Backend {
-	if t.reused {
+	if !t.changes {
 		return nil
 	}
-	all := make([]*revive.Backend, 0, len(t.backends))
-	for _, b := range t.backends {
-		all = append(all, &b.reach)
+	c := &engine.Changes{Came: make(map[uint32][]farm.Listener, len(t.fresh))}
+	for _, f := range t.fresh {
+		c.Came[f.id] = f.listeners
+	}
+	for _, f := range t.left {
+		if t.byID[f.id] == nil {
+			c.Gone = append(c.Gone, f.id)
+		}
+	}
+	return c
+}
+
+// Fresh returns the backends of new and changed farms.
+func (t *table) Fresh() (all []*revive.Backend) {
+	for _, f := range t.fresh {
+		for i := range f.backends {
+			all = append(all, &f.backends[i].reach)
+		}
 	}
 	return all
 }
@@ -162,7 +175,7 @@ func (t *table) Fresh() []*revive.Backend {
 // hold counts a connection to a backend whose connections were not counted when it was
 // selected.
 func (t *table) hold(c *choice, id uint32) {
-	if b := t.backends[id]; c.held == nil && b != nil && b.load != nil {
+	if b := t.backends.Of(id); c.held == nil && b != nil && b.load != nil {
 		b.load.Active.Add(1)
 		c.held = b.load
 	}
@@ -170,7 +183,7 @@ func (t *table) hold(c *choice, id uint32) {
 
 // mustEnd reports whether connections to a backend must end, because it was deleted or cut.
 func (t *table) mustEnd(id uint32) bool {
-	b := t.backends[id]
+	b := t.backends.Of(id)
 	return b == nil || b.mode == farm.MaintenanceCut
 }
 

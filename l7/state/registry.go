@@ -147,12 +147,12 @@ func (r *Registry) retain(wanted *numbers) {
 
 // forget removes everything in left that is not wanted.
 func (r *Registry) forget(left, wanted *numbers) {
-	drop(&r.ClientLimits, left.farms, wanted.farms)
-	drop(&r.Loads, left.backends, wanted.backends)
-	drop(&r.States, left.services, wanted.services)
-	drop(&r.Spent, left.services, wanted.services)
-	drop(&r.Rates, left.rates, wanted.rates)
-	drop(&r.Sessions, left.keeping, wanted.keeping)
+	r.ClientLimits.Forget(left.farms, wanted.farms)
+	r.Loads.Forget(left.backends, wanted.backends)
+	r.States.Forget(left.services, wanted.services)
+	r.Spent.Forget(left.services, wanted.services)
+	r.Rates.Forget(left.rates, wanted.rates)
+	r.Sessions.Forget(left.keeping, wanted.keeping)
 	for of, backends := range wanted.cutOff {
 		if k := r.Sessions.Has(of); k != nil {
 			for _, id := range backends {
@@ -169,14 +169,6 @@ func (r *Registry) forget(left, wanted *numbers) {
 			r.waited = append(r.waited, id)
 		default:
 			r.Queues.Drop(id)
-		}
-	}
-}
-
-func drop[K comparable, V any](from *lasting.Map[K, V], left, wanted map[K]bool) {
-	for id := range left {
-		if !wanted[id] {
-			from.Drop(id)
 		}
 	}
 }

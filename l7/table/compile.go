@@ -10,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/paged"
 	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/state"
 )
@@ -96,18 +97,18 @@ func (t *Table) follow(before *Table) {
 	t.Farms, t.byPort = maps.Clone(before.Farms), slices.Clone(before.byPort)
 	had := &before.Backends
 	if t.Farms == nil {
-		t.Farms, had = make(map[uint32]*Farm, len(t.Fresh)), new(Backends)
+		t.Farms, had = make(map[uint32]*Farm, len(t.Fresh)), new(paged.Map[Backend])
 	}
-	backends := had.edit()
+	backends := had.Edit()
 	for _, f := range t.left {
 		delete(t.Farms, f.ID)
-		f.Each(func(b *Backend) { backends.set(b.ID, nil) })
+		f.Each(func(b *Backend) { backends.Set(b.ID, nil) })
 	}
 	for _, f := range t.Fresh { // after the removals: a backend may move from one farm to another
 		t.Farms[f.ID] = f
-		f.Each(func(b *Backend) { backends.set(b.ID, b) })
+		f.Each(func(b *Backend) { backends.Set(b.ID, b) })
 	}
-	t.Backends = backends.Backends
+	t.Backends = backends.Map()
 	for i, f := range t.byPort {
 		if f != nil && slices.Contains(t.left, f) {
 			t.byPort[i] = nil

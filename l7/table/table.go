@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/paged"
 	"github.com/sluicelb/sluice/core/ports"
 	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/tlsconf"
@@ -16,8 +17,8 @@ type Table struct {
 	Build      *tlsconf.Build // source of its TLS configurations
 	byPort     []*Farm        // by port number; nil without a farm
 
-	Farms    map[uint32]*Farm // running farms by stable number
-	Backends Backends         // of all farms
+	Farms    map[uint32]*Farm   // running farms by stable number
+	Backends paged.Map[Backend] // of all farms
 	// Fresh holds the farms that are new or changed since the previous table. One-time work
 	// per farm is done for these only.
 	Fresh []*Farm
