@@ -27,10 +27,9 @@ type Engine struct {
 	secret   [2]uint64 // of cookies
 	tls      *tlsconf.Store
 	places   atomic.Pointer[geoip.Table]
-	// unsettled: a table was compiled that is not in use, because it is new, was refused or
-	// lacks a farm.
-	unsettled bool
-	log       *slog.Logger
+	compiled int         // tables since the one in use
+	known    []farm.Farm // of the configuration in use, never modified
+	log      *slog.Logger
 }
 
 // New returns an engine without farms. Each loop counts in the shard of its position.
@@ -78,16 +77,12 @@ func (e *Engine) Empty() engine.Table { return &table{engine: e, generation: e.G
 
 // Compile implements engine.Profile.
 func (e *Engine) Compile(generation uint64, _ bool, cfg *farm.Config, _ map[marks.Kind]error) (engine.Table, map[uint32]error) {
-	if t := e.reuse(generation, cfg); t != nil {
-		return t, nil
-	}
-	t, problems := e.compile(generation, cfg)
-	e.unsettled, t.lacking = true, len(problems) > 0
-	return t, problems
+	e.compiled++
+	return e.compile(generation, cfg)
 }
 
 // RunsFarm implements engine.Engine.
-func (e *Engine) RunsFarm(id uint32) bool { return e.table.Load().byID[id] != nil }
+func (e *Engine) RunsFarm(id uint32) bool { return e.table.Load().ByID[id] != nil }
 
 // RunsService implements engine.Engine. Clients of a gslb farm have no sessions.
 func (e *Engine) RunsService(uint32) bool { return false }

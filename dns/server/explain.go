@@ -21,7 +21,7 @@ import (
 // error is meant for the user.
 func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 	t := e.table.Load()
-	f := t.byID[q.Farm]
+	f := t.ByID[q.Farm]
 	if f == nil {
 		return nil, errors.New("the engine does not serve the farm")
 	}

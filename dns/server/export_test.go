@@ -20,7 +20,7 @@ func (e *Engine) RecordingAnswerer(id uint32, to *accesslog.Writer, segment *acc
 	w := newWorker(e, new(loop.Loop), e.Segment.Shard(0), 1)
 	w.recorder = accesslog.NewRecorder(segment, to, 0)
 	space := make([]byte, 0, wire.LargestUDP)
-	f := e.table.Load().byID[id]
+	f := e.table.Load().ByID[id]
 	return func(msg []byte, from netip.Addr) []byte {
 		w.query.Client, w.query.TCP = from, false
 		return w.answer(f, msg, space)
@@ -32,7 +32,7 @@ func (e *Engine) AnswererOfASecond(id uint32) func(msg []byte, from netip.Addr, 
 	w, now := newWorker(e, new(loop.Loop), e.Segment.Shard(0), 1), time.Now().Unix()
 	w.answerer.Signer.Now = func() int64 { return now }
 	space := make([]byte, 0, wire.LargestTCP)
-	f := e.table.Load().byID[id]
+	f := e.table.Load().ByID[id]
 	return func(msg []byte, from netip.Addr, tcp bool) []byte {
 		w.query.Client, w.query.TCP = from, tcp
 		return w.answer(f, msg, space)

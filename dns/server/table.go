@@ -15,6 +15,7 @@ import (
 	"github.com/sluicelb/sluice/core/lasting"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/paged"
 	"github.com/sluicelb/sluice/core/ports"
 	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/core/revive"
@@ -30,16 +31,12 @@ type port = ports.Port
 type table struct {
 	engine     *Engine
 	generation uint64
-	byID       map[uint32]*farmTable
-	byName     map[string]*farmTable // for queries by HTTPS
-	ports      []*farmTable          // by port number
-	backends   map[uint32]*revive.Backend
-	build      *tlsconf.Build // made the TLS configurations; nil if there are none
-	sources    []farm.Farm    // of the configuration, never modified
-	places     *geoip.Table   // client locations, or nil
-	reused     bool           // it has the farms of the table before
-	lacking    bool           // some farm did not compile
-	bound      bool           // some farm has a TLS configuration, which also depends on certificates
+	engine.Farms[*farmTable]
+	byName   map[string]*farmTable // for queries by HTTPS
+	backends paged.Map[revive.Backend]
+	build    *tlsconf.Build // made the TLS configurations; nil if there are none
+	places   *geoip.Table   // client locations, or nil
+	bound    bool           // some farm has a TLS configuration
 }
 
 // farmTable is one farm.
@@ -50,6 +47,7 @@ type farmTable struct {
 	source   *farm.GSLB // the compiled settings
 	zones    *zone.Table
 	services []choose.Service
+	backends []revive.Backend
 	places   *geoip.Table // client locations, or nil
 	server   wire.Server
 	version  string
@@ -86,47 +84,70 @@ func newRegistry() *registry {
 	return r
 }
 
-// reuse returns the current table with another generation if all gslb farms of cfg are those
-// it was compiled from, else nil.
-func (e *Engine) reuse(generation uint64, cfg *farm.Config) *table {
-	before := e.table.Load()
-	if before.generation == 0 || before.bound || e.unsettled || before.places != e.places.Load() ||
-		engine.Changed(cfg, before.sources, func(f *farm.Farm) bool { return f.Global != nil }) {
-		return nil
-	}
-	t := *before
-	t.generation, t.sources, t.reused, t.build = generation, cfg.Farms, true, nil
-	t.ports = slices.Clone(before.ports) // Bind may modify it
-	return &t
-}
-
-// compile makes the table of a configuration. A farm that does not compile is left out
-// and named in problems. Of zones only what changed is compiled again: one of a million
-// records takes a second.
+// compile makes the table of a configuration, and takes over the unchanged farms of the one in
+// use. A farm that does not compile is left out and named in problems. Of zones only what
+// changed is compiled again: one of a million records takes a second.
 func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint32]error) {
-	t := &table{engine: e, generation: generation, byID: map[uint32]*farmTable{}, byName: map[string]*farmTable{}, backends: map[uint32]*revive.Backend{}, build: e.tls.Begin(cfg)}
-	problems := map[uint32]error{}
 	before := e.table.Load()
-	t.sources, t.places = cfg.Farms, e.places.Load()
-	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
+	t := &table{engine: e, generation: generation, places: e.places.Load(), bound: bound(cfg)}
+	if t.bound || before.bound || before.ByID == nil {
+		t.build = e.tls.Begin(cfg)
+	}
+	var problems map[uint32]error
+	t.Farms, problems = engine.FarmsOf(&before.Farms, cfg, func(f *farm.Farm, was *farmTable) (*farmTable, error) {
 		if f.Stopped || f.Global == nil {
-			continue
+			return nil, nil
 		}
-		t.bound = t.bound || f.Global.TLS != nil
-		ft, err := e.compileFarm(t.build, f, before.byID[f.ID])
+		if was != nil && was.places == t.places && was.sameTLS(t.build, f) {
+			return was, nil
+		}
+		ft, err := e.compileFarm(t.build, f, before.ByID[f.ID])
 		if err != nil {
-			problems[f.ID] = fmt.Errorf("farm %q: %w", f.Name, err)
-			continue
+			err = fmt.Errorf("farm %q: %w", f.Name, err)
 		}
-		t.byID[f.ID], t.byName[f.Name] = ft, ft
-		for _, g := range f.Groups() {
-			for j := range g.Backends() {
-				t.backends[g.Backends()[j].ID] = reach(f, &g.Backends()[j])
-			}
-		}
+		return ft, err
+	})
+	t.byName, t.backends = before.byName, before.backends
+	if !t.Same() {
+		t.follow()
 	}
 	return t, problems
+}
+
+// sameTLS reports whether the TLS configuration of an unchanged farm is the same. Requesting it
+// also keeps it for later builds.
+func (ft *farmTable) sameTLS(build *tlsconf.Build, f *farm.Farm) bool {
+	if f.Global.TLS == nil {
+		return true
+	}
+	config, err := build.Listener(f.ID, f.Global.TLS, "dot")
+	return err == nil && config == ft.security.Config
+}
+
+// bound reports whether a farm has a TLS configuration, which depends on certificates too.
+func bound(cfg *farm.Config) bool {
+	return slices.ContainsFunc(cfg.Farms, func(f farm.Farm) bool { return !f.Stopped && f.Global != nil && f.Global.TLS != nil })
+}
+
+// follow changes the names and backends of the previous table to those of this one.
+func (t *table) follow() {
+	backends := t.backends.Edit()
+	if t.byName = maps.Clone(t.byName); t.byName == nil {
+		t.byName = map[string]*farmTable{}
+	}
+	for _, f := range t.Left {
+		delete(t.byName, f.name)
+		for i := range f.backends {
+			backends.Set(f.backends[i].ID, nil)
+		}
+	}
+	for _, f := range t.Farms.Fresh { // after the removals: a name or a backend may move from one farm to another
+		t.byName[f.name] = f
+		for i := range f.backends {
+			backends.Set(f.backends[i].ID, &f.backends[i])
+		}
+	}
+	t.backends = backends.Map()
 }
 
 func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm, before *farmTable) (*farmTable, error) {
@@ -138,6 +159,11 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm, before *farmTab
 		transfers: g.Transfers, keys: g.Keys, slip: uint32(cmp.Or(g.Slip, farm.DefaultSlip)), kept: e.registry.farms.Of(f.ID),
 	}
 	ft.conns = &ft.kept.conns
+	for _, group := range f.Groups() {
+		for i := range group.Backends() {
+			ft.backends = append(ft.backends, reach(f, &group.Backends()[i]))
+		}
+	}
 	if g.TLS != nil {
 		config, err := build.Listener(f.ID, g.TLS, "dot")
 		if err != nil {
@@ -166,60 +192,35 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm, before *farmTab
 
 // reach is how a backend is known to the tables of health and counters. Clients connect
 // to it by themselves: the engine never does, so nobody here calls it down.
-func reach(f *farm.Farm, b *farm.Backend) *revive.Backend {
-	return &revive.Backend{ID: b.ID, Addr: netip.AddrPortFrom(b.Addr, b.Port), Owner: []any{"farm", f.Name}, Alias: b.Alias, Blind: true}
+func reach(f *farm.Farm, b *farm.Backend) revive.Backend {
+	return revive.Backend{ID: b.ID, Addr: netip.AddrPortFrom(b.Addr, b.Port), Owner: []any{"farm", f.Name}, Alias: b.Alias, Blind: true}
 }
 
-// farm returns the farm of a port, or nil.
-func (t *table) farm(p *port) *farmTable {
-	if p.Number >= len(t.ports) {
-		return nil
-	}
-	return t.ports[p.Number]
-}
+// Number implements engine.Compiled.
+func (f *farmTable) Number() uint32 { return f.id }
 
-// Bind implements engine.Table.
-func (t *table) Bind(p *port, id uint32) {
-	for p.Number >= len(t.ports) {
-		t.ports = append(t.ports, nil)
-	}
-	t.ports[p.Number] = t.byID[id]
-}
+// Addresses implements engine.Compiled.
+func (f *farmTable) Addresses() []farm.Listener { return f.listen }
 
 // Behind implements engine.Table.
 func (t *table) Behind(p *port) (is bool, wait time.Duration) {
-	if t.farm(p) != nil {
+	if t.On(p) != nil {
 		return true, grace
 	}
 	return false, 0
 }
 
-// Listeners implements engine.Table.
-func (t *table) Listeners() map[uint32][]farm.Listener {
-	all := make(map[uint32][]farm.Listener, len(t.byID))
-	for id, f := range t.byID {
-		all[id] = f.listen
+// Reached implements engine.Table.
+func (t *table) Reached(id uint32) *revive.Backend { return t.backends.Of(id) }
+
+// Fresh implements engine.Table.
+func (t *table) Fresh() (all []*revive.Backend) {
+	for _, f := range t.Farms.Fresh {
+		for i := range f.backends {
+			all = append(all, &f.backends[i])
+		}
 	}
 	return all
-}
-
-// Reached implements engine.Table.
-func (t *table) Reached(id uint32) *revive.Backend { return t.backends[id] }
-
-// Fresh implements engine.Table: all of them, unless the table is reused.
-func (t *table) Fresh() []*revive.Backend {
-	if t.reused {
-		return nil
-	}
-	return slices.Collect(maps.Values(t.backends))
-}
-
-// Changes implements engine.Table: unknown, unless the table is reused.
-func (t *table) Changes() *engine.Changes {
-	if t.reused {
-		return engine.NoChanges()
-	}
-	return nil
 }
 
 // Kinds implements engine.Table.
@@ -238,7 +239,11 @@ func (t *table) Use() {
 
 // Used implements engine.Table.
 func (t *table) Used(cfg *farm.Config) {
-	if t.reused {
+	e := t.engine
+	alone, before := e.compiled == 1, e.known
+	e.compiled, e.known = 0, cfg.Farms
+	left := func(k int32) bool { return before[k].Global != nil }
+	if alone && !slices.ContainsFunc(farm.Gone(before, cfg.AlignedWith(before)), left) {
 		return
 	}
 	there := map[uint32]bool{}
@@ -247,6 +252,5 @@ func (t *table) Used(cfg *farm.Config) {
 			there[cfg.Farms[i].ID] = true
 		}
 	}
-	t.engine.registry.farms.RetainIn(there)
-	t.engine.unsettled = t.lacking
+	e.registry.farms.RetainIn(there)
 }

@@ -37,7 +37,7 @@ type connection struct {
 
 // accept accepts a client of the farm of a port.
 func (w *worker) accept(at *port, c *loop.Conn) {
-	f := w.engine.table.Load().farm(at)
+	f := w.engine.table.Load().On(at)
 	if f == nil {
 		c.Abort()
 		return
@@ -118,7 +118,7 @@ func (w *worker) makeStream() {
 
 // messages answers all complete messages and keeps the rest.
 func (s *connection) messages(all []byte) {
-	f := s.w.engine.table.Load().farm(s.port)
+	f := s.w.engine.table.Load().On(s.port)
 	if f == nil {
 		s.end()
 		return

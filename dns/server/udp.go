@@ -49,7 +49,7 @@ func (u *udpListener) file() (*os.File, error) { return nil, os.ErrNotExist }
 // several the kernel combined.
 func (u *udpListener) Received(ln *loop.UDPListener, d *loop.Datagram) {
 	w := u.w
-	f := w.engine.table.Load().farm(u.port)
+	f := w.engine.table.Load().On(u.port)
 	if f == nil {
 		return
 	}
@@ -91,7 +91,7 @@ func (w *worker) datagram(ln *loop.UDPListener, f *farmTable, msg []byte, d *loo
 
 // Lost implements loop.UDPListenerHandler.
 func (u *udpListener) Lost(_ *loop.UDPListener, _ loop.Endpoint, count int) {
-	if f := u.w.engine.table.Load().farm(u.port); f != nil {
+	if f := u.w.engine.table.Load().On(u.port); f != nil {
 		u.w.shard.Farm(f.id).Dropped += uint64(count)
 	}
 }

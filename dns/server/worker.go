@@ -96,7 +96,7 @@ func (w *worker) Busy() int { return w.busy }
 func (w *worker) Reconcile(over map[*port]bool) {
 	t := w.engine.table.Load()
 	w.loop.Each(func(c *loop.Conn) {
-		if s, ok := c.Handler().(*connection); ok && over[s.port] && t.farm(s.port) == nil {
+		if s, ok := c.Handler().(*connection); ok && over[s.port] && t.On(s.port) == nil {
 			s.end()
 		}
 	})

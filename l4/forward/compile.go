@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
@@ -19,7 +19,8 @@ const second = int64(time.Second)
 
 func nanos(s farm.Seconds) int64 { return int64(s) * second }
 
-// followed returns the table in use if a table can adopt its farms, else an empty one.
+// followed returns the table in use if another one can take over its farms, else an empty
+// one.
 func (e *Engine) followed() *table {
 	if before := e.table.Load(); before.generation != 0 && !e.unsettled {
 		return before
@@ -27,82 +28,47 @@ func (e *Engine) followed() *table {
 	return &table{}
 }
 
-// compile compiles a configuration, and adopts the unchanged farms of before. Farms that do
-// not compile or lack required sockets are omitted and returned in problems.
+// compile compiles a configuration, and takes over the unchanged farms of before. Farms that
+// do not compile or lack required sockets are omitted and returned in problems.
 func (e *Engine) compile(before *table, generation uint64, cfg *farm.Config, missing map[marks.Kind]error) (*table, map[uint32]error) {
-	t := &table{
-		generation: generation, sources: cfg.Farms, marked: before.marked, changes: before.generation != 0,
-		compiled: make([]*farmTable, len(cfg.Farms)),
-	}
-	problems, kept := map[uint32]error{}, make([]bool, len(before.compiled))
-	for i, at := range cfg.AlignedWith(before.sources) {
-		f := &cfg.Farms[i]
+	farms, problems := engine.FarmsOf(&before.Farms, cfg, func(f *farm.Farm, was *farmTable) (ft *farmTable, err error) {
 		if f.Stopped || !f.InUserspace() {
-			continue
+			return nil, nil
 		}
-		var err error
-		var ft *farmTable
-		if at >= 0 {
-			ft = before.compiled[at]
-		}
-		adopted := ft != nil
-		if !adopted {
+		if ft = was; ft == nil {
 			ft, err = e.compileFarm(f)
 		}
 		if err == nil {
 			err = unmarked(f, missing)
 		}
 		if err != nil {
-			problems[f.ID] = fmt.Errorf("farm %q: %w", f.Name, err)
-			continue
+			err = fmt.Errorf("farm %q: %w", f.Name, err)
 		}
-		t.compiled[i] = ft
-		if adopted {
-			kept[at] = true
-		} else {
-			t.fresh = append(t.fresh, ft)
-			t.marked += ft.marked()
-		}
+		return ft, err
+	})
+	t := &table{generation: generation, Farms: farms, marked: before.marked, backends: before.backends}
+	if !t.Same() {
+		t.follow()
 	}
-	for at, ft := range before.compiled {
-		if ft != nil && !kept[at] {
-			t.left = append(t.left, ft)
-			t.marked -= ft.marked()
-		}
-	}
-	t.follow(before)
 	return t, problems
 }
 
-// follow takes the farms, backends and ports of the previous table, without removed farms
-// and with the fresh ones replaced.
-func (t *table) follow(before *table) {
-	t.byID, t.backends, t.ports = before.byID, before.backends, slices.Clone(before.ports) // Bind may modify them
-	if len(t.left) == 0 && len(t.fresh) == 0 && t.byID != nil {
-		return
-	}
-	if t.byID = maps.Clone(before.byID); t.byID == nil {
-		t.byID = make(map[uint32]*farmTable, len(t.fresh))
-	}
-	backends := before.backends.Edit()
-	for _, f := range t.left {
-		delete(t.byID, f.id)
+// follow changes the backends of the previous table to those of this one.
+func (t *table) follow() {
+	backends := t.backends.Edit()
+	for _, f := range t.Left {
 		for i := range f.backends {
 			backends.Set(f.backends[i].id, nil)
 		}
+		t.marked -= f.marked()
 	}
-	for _, f := range t.fresh { // after the removals: a backend may move from one farm to another
-		t.byID[f.id] = f
+	for _, f := range t.Farms.Fresh { // after the removals: a backend may move from one farm to another
 		for i := range f.backends {
 			backends.Set(f.backends[i].id, &f.backends[i])
 		}
+		t.marked += f.marked()
 	}
 	t.backends = backends.Map()
-	for i, f := range t.ports {
-		if f != nil && slices.Contains(t.left, f) {
-			t.ports[i] = nil
-		}
-	}
 }
 
 func (e *Engine) compileFarm(f *farm.Farm) (*farmTable, error) {
@@ -211,7 +177,7 @@ func (t *table) Kinds() (kinds []marks.Kind) {
 	if t.marked == 0 {
 		return nil
 	}
-	for _, f := range t.byID {
+	for _, f := range t.ByID {
 		for i := range f.backends {
 			kinds = append(kinds, f.backends[i].kinds...)
 		}

@@ -88,8 +88,8 @@ func TestFarmsWhoseSocketsAreMissingAreLeftOut(t *testing.T) {
 	}
 	cfg.Farms[1].L4.Backends[0].Mark = 7
 	table, problems := e.compile(&table{}, 1, cfg, map[marks.Kind]error{{Mark: 7}: marks.ErrSilent})
-	if len(problems) != 1 || !errors.Is(problems[2], marks.ErrSilent) || len(table.byID) != 1 || table.byID[1] == nil {
-		t.Errorf("problems %v, %d farms are served", problems, len(table.byID))
+	if len(problems) != 1 || !errors.Is(problems[2], marks.ErrSilent) || len(table.ByID) != 1 || table.ByID[1] == nil {
+		t.Errorf("problems %v, %d farms are served", problems, len(table.ByID))
 	}
 }
 
@@ -161,7 +161,7 @@ func TestWhatNobodyNeedsIsForgotten(t *testing.T) {
 	f.sessions.Put([]byte("10.0.0.1"), 1, long)
 	f.ids.table.Put([]byte("12345678"), 1, long)
 	for range 1 << 10 { // each examines a part
-		(&table{byID: map[uint32]*farmTable{1: f}}).sweep()
+		(&table{Farms: engine.Farms[*farmTable]{ByID: map[uint32]*farmTable{1: f}}}).sweep()
 	}
 	if n, ids := f.sessions.Len(), f.ids.table.Len(); n != 0 || ids != 0 {
 		t.Errorf("%d sessions and %d ids are left", n, ids)

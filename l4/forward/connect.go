@@ -36,7 +36,7 @@ func (p *pair) connect() {
 		if !ok {
 			break
 		}
-		if now := w.engine.table.Load(); now.byID[f.id] != nil && now.mustEnd(f.backends[c.index].id) {
+		if now := w.engine.table.Load(); now.ByID[f.id] != nil && now.mustEnd(f.backends[c.index].id) {
 			p.tried = p.tried.With(c.member) // since the farm was compiled
 			c.held.Done()
 			continue
@@ -70,7 +70,7 @@ func (p *pair) candidates(t *tuple) *group {
 // the pair began with. It returns false if it is unchanged. Clients with a server name keep
 // their backends.
 func (p *pair) renew() bool {
-	now := p.w.engine.table.Load().farm(p.port)
+	now := p.w.engine.table.Load().On(p.port)
 	if now == nil || now == p.farm || now.id != p.farm.id || p.farm.names != nil || now.names != nil {
 		return false
 	}

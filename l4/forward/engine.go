@@ -143,7 +143,7 @@ func (e *Engine) Empty() engine.Table {
 
 // Behind implements engine.Table. Connections of a deleted farm end at once.
 func (c compiled) Behind(p *port) (is bool, grace time.Duration) {
-	if f := c.farm(p); f != nil {
+	if f := c.On(p); f != nil {
 		return true, f.grace
 	}
 	return false, 0
@@ -154,18 +154,18 @@ func (c compiled) Use() {
 	e, t := c.engine, c.table
 	before := e.table.Swap(t)
 	t.dropCut(before)
-	for _, f := range t.fresh { // after the swap: refusals from now on separate the port in t
+	for _, f := range t.Farms.Fresh { // after the swap: refusals from now on separate the port in t
 		for i := range f.backends {
 			for _, port := range e.Prober.Refused(f.backends[i].id) {
 				f.backends[i].separate(e, port)
 			}
 		}
 	}
-	e.registry.fix(t.fresh)
+	e.registry.fix(t.Farms.Fresh)
 }
 
 // Used implements engine.Table.
 func (c compiled) Used(cfg *farm.Config) {
-	c.engine.registry.retain(cfg, c.changes)
+	c.engine.registry.retain(cfg, c.Follows())
 	c.engine.unsettled = false
 }

@@ -26,7 +26,7 @@ const (
 )
 
 // RunsFarm implements engine.Engine.
-func (e *Engine) RunsFarm(farm uint32) bool { return e.table.Load().byID[farm] != nil }
+func (e *Engine) RunsFarm(farm uint32) bool { return e.table.Load().ByID[farm] != nil }
 
 // Explain returns the backend that a connection or datagram would get now. From and To are
 // addresses with optional ports, Protocol is the client's protocol, and SNI its TLS server
@@ -34,7 +34,7 @@ func (e *Engine) RunsFarm(farm uint32) bool { return e.table.Load().byID[farm] !
 // concern the question.
 func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 	t := e.table.Load()
-	f := t.byID[q.Farm]
+	f := t.ByID[q.Farm]
 	if f == nil {
 		return nil, errors.New("the engine does not serve the farm")
 	}

@@ -35,7 +35,7 @@ func (p *pair) readFirstBytes() {
 		return
 	}
 	// The farm may have changed meanwhile; nothing of the old one is in use yet.
-	now := p.w.engine.table.Load().farm(p.port)
+	now := p.w.engine.table.Load().On(p.port)
 	if now == nil || now.id != p.farm.id {
 		p.end(accesslog.AbortedHere, portReassigned)
 		return

@@ -82,7 +82,7 @@ func (f *flow) stranded() bool {
 
 // Lost implements loop.UDPListenerHandler.
 func (ln *udpListener) Lost(_ *loop.UDPListener, _ loop.Endpoint, n int) {
-	if f := ln.w.engine.table.Load().farm(ln.port); f != nil {
+	if f := ln.w.engine.table.Load().On(ln.port); f != nil {
 		ln.w.farm(f).Dropped += uint64(n)
 	}
 }

@@ -38,7 +38,7 @@ func (ln *udpListener) close() {
 // datagram dropped.
 func (ln *udpListener) begin(key *flowKey, d *loop.Datagram) *flow {
 	w := ln.w
-	ft := w.engine.table.Load().farm(ln.port)
+	ft := w.engine.table.Load().On(ln.port)
 	if ft == nil {
 		return nil
 	}

@@ -167,7 +167,7 @@ func outOfDescriptors(err error) bool {
 // reconcile adapts the flow to a new table. It ends if its backend was deleted, cut, or is
 // reached differently.
 func (f *flow) reconcile(t *table) {
-	ft := t.farm(f.at.port)
+	ft := t.On(f.at.port)
 	if ft == nil {
 		return // its port is closed, and the flow with it
 	}

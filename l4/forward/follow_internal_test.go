@@ -42,7 +42,7 @@ func relay(r *rand.Rand, id uint32) farm.Farm {
 
 // describe returns the contents of a table and of its ports.
 func describe(t *table, at map[farm.Listener]*port) (out []string) {
-	for id, f := range t.byID {
+	for id, f := range t.ByID {
 		out = append(out, fmt.Sprint("farm ", id, " ", f.name, " ", f.listeners, " ", f.algorithm, " ", f.maxConns, " ", f.kept))
 		for i := range f.backends {
 			b := &f.backends[i]
@@ -50,8 +50,8 @@ func describe(t *table, at map[farm.Listener]*port) (out []string) {
 		}
 	}
 	for l, p := range at {
-		if f := t.farm(p); f != nil {
-			out = append(out, fmt.Sprint("port ", l.Key(), " ", f.id, " ", t.byID[f.id] == f))
+		if f := t.On(p); f != nil {
+			out = append(out, fmt.Sprint("port ", l.Key(), " ", f.id, " ", t.ByID[f.id] == f))
 		}
 	}
 	for _, k := range t.Kinds() {
@@ -121,12 +121,12 @@ func TestTablesThatFollowAreThoseOfTheConfiguration(t *testing.T) {
 		came := got.Listeners()
 		if changes := got.Changes(); changes != nil {
 			came = changes.Came
-			for id, f := range before.byID {
+			for id, f := range before.ByID {
 				_, again := came[id]
-				if now := got.byID[id]; (now == nil) != slices.Contains(changes.Gone, id) || again != (now != nil && now != f) {
+				if now := got.ByID[id]; (now == nil) != slices.Contains(changes.Gone, id) || again != (now != nil && now != f) {
 					t.Fatalf("generation %d: of farm %d it says %+v", generation, id, changes)
 				}
-				if got.byID[id] == f {
+				if got.ByID[id] == f {
 					kept++
 				}
 			}
@@ -161,14 +161,14 @@ func TestTablesThatLackFarmsAreNotFollowed(t *testing.T) {
 	if len(problems) != 1 {
 		t.Fatalf("problems: %v", problems)
 	}
-	if got := e.take(2, cfg); len(got.byID) != 1 {
+	if got := e.take(2, cfg); len(got.ByID) != 1 {
 		t.Error("the farm is missing once there are sockets")
 	}
-	kept := e.table.Load().byID[1]
-	if got := e.take(3, cfg); got.byID[1] != kept {
+	kept := e.table.Load().ByID[1]
+	if got := e.take(3, cfg); got.ByID[1] != kept {
 		t.Error("the farm was compiled again")
 	}
-	if c, problems := e.Compile(4, false, cfg, map[marks.Kind]error{kind: errors.New("no socket")}); len(problems) != 1 || len(c.(compiled).byID) != 0 {
+	if c, problems := e.Compile(4, false, cfg, map[marks.Kind]error{kind: errors.New("no socket")}); len(problems) != 1 || len(c.(compiled).ByID) != 0 {
 		t.Errorf("a farm that is served lacks a socket: %v", problems)
 	}
 	refused := &farm.Config{Farms: []farm.Farm{one, relay(r, 2)}}
@@ -181,7 +181,7 @@ func TestTablesThatLackFarmsAreNotFollowed(t *testing.T) {
 	if e.registry.loads.Has(id) != nil {
 		t.Error("state of the refused farm stays")
 	}
-	if len(slices.Collect(maps.Keys(e.table.Load().byID))) != 1 {
+	if len(slices.Collect(maps.Keys(e.table.Load().ByID))) != 1 {
 		t.Error("the farm is missing")
 	}
 }

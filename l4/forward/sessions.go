@@ -78,7 +78,7 @@ func (e *Engine) KeepSessions(m *session.Memory) { e.registry.memory = m }
 // dropCut removes the sessions of backends that were cut since the previous table. In
 // contrast to drain, cut keeps only static sessions.
 func (t *table) dropCut(before *table) {
-	for _, f := range t.fresh {
+	for _, f := range t.Farms.Fresh {
 		for i := range f.backends {
 			b := &f.backends[i]
 			old := before.backends.Of(b.id)
@@ -98,7 +98,7 @@ const (
 // sweep removes some expired sessions of each farm.
 func (t *table) sweep() {
 	now := session.Now()
-	for _, f := range t.byID {
+	for _, f := range t.ByID {
 		if f.sessions != nil {
 			f.sessions.Sweep(now, f.persist.ttl, sweepBudget)
 		}

@@ -19,17 +19,9 @@ import (
 // table is one compiled generation. It is immutable and read by all loops.
 type table struct {
 	generation uint64
-	ports      []*farmTable // by port number; nil without a farm
-	byID       map[uint32]*farmTable
-	backends   paged.Map[backend]
-	sources    []farm.Farm  // of the configuration, never modified
-	compiled   []*farmTable // compiled form of each source; nil if it does not run here
-	marked     int          // number of farms with marked sockets
-	// changes means that the table differs from the previous one by fresh and left: farms
-	// that are new or changed, and farms of the previous table that were removed or changed.
-	// Otherwise all farms are fresh.
-	changes     bool
-	fresh, left []*farmTable
+	engine.Farms[*farmTable]
+	backends paged.Map[backend]
+	marked   int // number of farms with marked sockets
 }
 
 // farmTable is one compiled farm.
@@ -118,17 +110,15 @@ func (f *farmTable) find(id uint32) int {
 	return -1
 }
 
-// farm returns the farm of a port, or nil.
-func (t *table) farm(p *port) *farmTable {
-	if p.Number < len(t.ports) {
-		return t.ports[p.Number]
-	}
-	return nil
-}
+// Number implements engine.Compiled.
+func (f *farmTable) Number() uint32 { return f.id }
+
+// Addresses implements engine.Compiled.
+func (f *farmTable) Addresses() []farm.Listener { return f.listeners }
 
 // service returns the running farm whose sessions have that number, or nil.
 func (t *table) service(id uint32) *farmTable {
-	for _, f := range t.byID {
+	for _, f := range t.ByID {
 		if f.service == id {
 			return f
 		}
@@ -144,27 +134,9 @@ func (t *table) Reached(id uint32) *revive.Backend {
 	return nil
 }
 
-// Changes returns the difference from the previous table, or nil after a table that this
-// one does not follow.
-func (t *table) Changes() *engine.Changes {
-	if !t.changes {
-		return nil
-	}
-	c := &engine.Changes{Came: make(map[uint32][]farm.Listener, len(t.fresh))}
-	for _, f := range t.fresh {
-		c.Came[f.id] = f.listeners
-	}
-	for _, f := range t.left {
-		if t.byID[f.id] == nil {
-			c.Gone = append(c.Gone, f.id)
-		}
-	}
-	return c
-}
-
 // Fresh returns the backends of new and changed farms.
 func (t *table) Fresh() (all []*revive.Backend) {
-	for _, f := range t.fresh {
+	for _, f := range t.Farms.Fresh {
 		for i := range f.backends {
 			all = append(all, &f.backends[i].reach)
 		}
@@ -188,20 +160,3 @@ func (t *table) mustEnd(id uint32) bool {
 }
 
 type port = ports.Port
-
-// Bind assigns a farm to a port.
-func (t *table) Bind(p *port, farm uint32) {
-	for p.Number >= len(t.ports) {
-		t.ports = append(t.ports, nil)
-	}
-	t.ports[p.Number] = t.byID[farm]
-}
-
-// Listeners returns the listeners of each farm, by farm number.
-func (t *table) Listeners() map[uint32][]farm.Listener {
-	all := make(map[uint32][]farm.Listener, len(t.byID))
-	for id, f := range t.byID {
-		all[id] = f.listeners
-	}
-	return all
-}

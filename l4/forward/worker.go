@@ -87,7 +87,7 @@ func (w *worker) Socket(p *port) (*os.File, error) {
 
 // accept serves a new client of the farm of a port.
 func (w *worker) accept(at *port, c *loop.Conn) {
-	f := w.engine.table.Load().farm(at)
+	f := w.engine.table.Load().On(at)
 	if f == nil {
 		c.Abort()
 		return
@@ -117,8 +117,8 @@ func (w *worker) accept(at *port, c *loop.Conn) {
 func (w *worker) reconcile(t *table) {
 	w.eachFlow(func(f *flow) { f.reconcile(t) })
 	w.eachPair(func(p *pair) {
-		countLate(t.byID[p.farm.id], &p.counted)
-		now := t.farm(p.port)
+		countLate(t.ByID[p.farm.id], &p.counted)
+		now := t.On(p.port)
 		if now != nil && now.id != p.farm.id {
 			p.end(accesslog.AbortedHere, portReassigned)
 			return
@@ -145,7 +145,7 @@ func (w *worker) forceClose(ports map[*port]bool) {
 	}
 	t := w.engine.table.Load()
 	w.eachPair(func(p *pair) {
-		if ports[p.port] && t.farm(p.port) == nil {
+		if ports[p.port] && t.On(p.port) == nil {
 			p.end(accesslog.AbortedHere, portClosed)
 		}
 	})
