@@ -91,7 +91,6 @@ func start(t *testing.T, kind kind) *appliance {
 	return a
 }
 
-
 // find finds the processes of the roles by name.
 func (a *appliance) find(p *exec.Cmd) {
 	a.t.Helper()
