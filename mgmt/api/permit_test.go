@@ -76,6 +76,23 @@ func TestAHealthCheckOfFarmsThatAreNotSeenIsNotUsed(t *testing.T) {
 	}
 }
 
+// A log file of a farm of another group is not written to.
+func TestALogFileOfAnotherGroupIsNotShared(t *testing.T) {
+	a := divided(t)
+	a.must(200, "PUT", "/farms/theirs", `{"log_file":"private"}`)
+	for _, name := range []string{"private", "dns"} {
+		body := `{"log_file":"` + name + `"}`
+		a.as("PUT", "/farms/shop", body).refused(t, 400, "log_file must not be that of a farm of another group")
+		a.as("POST", "/transactions", transaction("PUT", "/farms/shop", body)).refused(t, 400, "of a farm of another group")
+	}
+	a.must(200, "PUT", "/farms/shop", `{"log_file":"private"}`)
+	for _, body := range []string{`{"logs":"true"}`, `{"log_file":"free"}`, `{"log_file":"shop"}`} {
+		if r := a.as("PUT", "/farms/shop", body); r.status != 200 {
+			t.Errorf("%s: %s", body, r.raw)
+		}
+	}
+}
+
 func TestNamesAreListedToWhoMaySeeThem(t *testing.T) {
 	a := divided(t)
 	r := a.as("GET", "/ids", "")

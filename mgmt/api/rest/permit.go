@@ -56,6 +56,9 @@ func (c *Call) permitFarm(before *farm.Config, old, f *farm.Farm) error {
 	if err := c.permitNames(before, old, f); err != nil {
 		return err
 	}
+	if err := c.permitLog(before, old, f); err != nil {
+		return err
+	}
 	for name := range f.CertificateNames() {
 		if old == nil || !old.HasCertificate(name) {
 			if err := c.permitCertificate(before, name); err != nil {
@@ -81,6 +84,29 @@ func (c *Call) permitNames(before *farm.Config, old, f *farm.Farm) error {
 		}
 	}
 	return nil
+}
+
+// permitLog rejects the log file of a farm hidden from the caller, who could otherwise add
+// lines to it and change its size.
+func (c *Call) permitLog(before *farm.Config, old, f *farm.Farm) error {
+	name := logFile(f)
+	if name == f.Name || old != nil && logFile(old) == name {
+		return nil
+	}
+	for i := range before.Farms {
+		if other := &before.Farms[i]; logFile(other) == name && !c.mayFarm(other.ID) {
+			return &validate.Error{Path: validate.FarmPath(f.Name), Field: "log_file", Message: "log_file must not be that of a farm of another group, got " + Quote(name)}
+		}
+	}
+	return nil
+}
+
+// logFile returns the name of the log file of a farm, whether it is in use or not.
+func logFile(f *farm.Farm) string {
+	if l, _ := f.Log(); l != nil && l.File != "" {
+		return l.File
+	}
+	return f.Name
 }
 
 func checksOf(f *farm.Farm) (out []string) {
