@@ -171,3 +171,30 @@ func TestCredentialsAreSealedForWhoMayNotUseThePermission(t *testing.T) {
 		}
 	}
 }
+
+// Changes that are made show no more than their dry run.
+func TestCredentialsAreSealedInTheDifferenceOfAChange(t *testing.T) {
+	a := divided(t)
+	a.must(200, "PUT", "/farms/shop", `{"resurrectime":30}`)
+	_, plain := a.applier.Current()
+	a.plant()
+	_, with := a.applier.Current()
+	a.must(201, "POST", "/system/backup", `{"name":"all"}`)
+	a.must(200, "PUT", "/rbac/groups/team", `{"all_farms":"true"}`)
+	may := map[rbac.Permission]bool{}
+	for _, p := range rbac.Permissions() {
+		may[p] = p == rbac.HistoryRollback || p == rbac.BackupApply
+	}
+	if _, err := a.users.ChangeRole("ops", may); err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range []struct{ path, body string }{
+		{"/history/rollback", fmt.Sprintf(`{"revision":"%d"}`, plain.Number)}, {"/history/rollback", fmt.Sprintf(`{"revision":"%d"}`, with.Number)},
+		{"/history/rollback", fmt.Sprintf(`{"revision":"%d"}`, plain.Number)}, {"/system/backup/all/actions", `{"action":"apply"}`},
+	} {
+		r := a.as("POST", call.path, call.body)
+		if diff, _ := r.at("params.diff").(string); r.status != 200 || shows(r.raw) || !strings.Contains(diff, "***") {
+			t.Errorf("%s %s: %d %s", call.path, call.body, r.status, excerpt(r.raw))
+		}
+	}
+}

@@ -55,6 +55,7 @@ type Author struct{ Name, Source string }
 // Result is the result of a change.
 type Result struct {
 	Config   *farm.Config   // in force now; read-only
+	Before   *farm.Config   // in force before; read-only, nil unless a change was prepared
 	Revision store.Revision // the newest; without Diff
 	// Unchanged means that the change makes no difference: nothing was published or written.
 	Unchanged bool

@@ -202,7 +202,7 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config, unfinishe
 		return Result{}, err
 	}
 	all := slices.Concat(unresolved, warnings, foreign)
-	return Result{Config: cfg, Warnings: all, Takeovers: takeovers(old, cfg, all), found: found}, nil
+	return Result{Config: cfg, Before: old, Warnings: all, Takeovers: takeovers(old, cfg, all), found: found}, nil
 }
 
 // carryOut publishes a prepared configuration and keeps it, or leaves the old one in force.

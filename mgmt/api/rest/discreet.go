@@ -1,11 +1,17 @@
 package rest
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // namedFarm matches the names of farms in messages, with their service.
@@ -28,15 +34,15 @@ func (c *Call) Discreet(text string) string {
 	})
 }
 
-// visible returns the part of a configuration that the caller sees. Farms that exist only
-// in cfg are the caller's own.
-func (c *Call) visible(cfg *farm.Config) *farm.Config {
+// visible returns the part of a configuration that the caller sees. Farms that are not in
+// before were made by the caller's change.
+func (c *Call) visible(cfg, before *farm.Config) *farm.Config {
 	if c.By.Who.Root() || c.SeesAll() {
 		return cfg
 	}
 	out := &farm.Config{}
 	for i := range cfg.Farms {
-		if f := &cfg.Farms[i]; f.ID == 0 || c.mayFarm(f.ID) || !c.known(f.ID) {
+		if f := &cfg.Farms[i]; f.ID == 0 || c.mayFarm(f.ID) || !hasFarm(before, f.ID) {
 			out.Farms = append(out.Farms, *f)
 		}
 	}
@@ -48,18 +54,56 @@ func (c *Call) visible(cfg *farm.Config) *farm.Config {
 	return out
 }
 
-// known reports whether a farm existed before the call.
-func (c *Call) known(id uint32) bool {
-	for i := range c.Config.Farms {
-		if c.Config.Farms[i].ID == id {
-			return true
-		}
-	}
-	return false
+// hasFarm reports whether a configuration has a farm with that stable ID.
+func hasFarm(cfg *farm.Config, id uint32) bool {
+	return slices.ContainsFunc(cfg.Farms, func(f farm.Farm) bool { return f.ID == id })
 }
 
-// difference returns the diff of two configurations, as far as the caller may see them.
-func (c *Call) difference(from, to *farm.Config) string {
+// DiffOf returns the diff of a change, as far as the caller may see it.
+func (c *Call) DiffOf(r apply.Result) string {
+	if r.Before == nil || r.Config == nil || r.Unchanged || c.SeesAll() && c.Veil() == (validate.Veil{}) {
+		return r.Diff
+	}
 	v := c.Veil()
-	return document.Diff(v.Apply(c.visible(from)), v.Apply(c.visible(to)))
+	return document.Diff(v.Apply(c.visible(r.Before, r.Before)), v.Apply(c.visible(r.Config, r.Before)))
+}
+
+// WarningsOf returns the warnings of a change about objects that the caller sees.
+func (c *Call) WarningsOf(r apply.Result) []string {
+	out := []string{}
+	for _, w := range r.Warnings {
+		if c.concerns(w.Path) {
+			out = append(out, c.Discreet(w.Error()))
+		}
+	}
+	return out
+}
+
+// ProblemsOf returns the farms that are not running after a change, with the reason, as far
+// as the caller sees them.
+func (c *Call) ProblemsOf(r apply.Result) []string {
+	out := []string{}
+	farms := c.Farms()
+	for i := range farms {
+		if problem := r.FarmErrors[farms[i].ID]; problem != "" {
+			out = append(out, fmt.Sprintf("farm %s: %s", farms[i].Name, c.Discreet(problem)))
+		}
+	}
+	return out
+}
+
+// concerns reports whether a warning is about an object the caller sees.
+func (c *Call) concerns(path string) bool {
+	switch {
+	case c.Discreet(path) != path:
+		return false
+	case strings.HasPrefix(path, validate.SectionPath("")):
+		return c.By.Who.May(rbac.SystemMenu)
+	}
+	for i := range c.Config.Checks {
+		if name := c.Config.Checks[i].Name; path == validate.CheckPath(name) {
+			return c.ListsCheck(c.Config, name)
+		}
+	}
+	return true
 }

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -94,10 +95,8 @@ func (c *Call) Shows(p Preview, reason string) error {
 func (c *Call) onlyTried() *Rejection {
 	out := DryRun{DryRun: "true", Diff: c.tried.Diff, Deletions: []DeletionItem{}, Impact: []ImpactItem{}, Warnings: []string{}, Details: []WarningItem{}}
 	if next := c.tried.Config; next != nil && !c.tried.Unchanged {
-		out.Deletions, out.Impact = c.Costs(c.Config, next, true)
-		if !c.SeesAll() || c.Veil() != (validate.Veil{}) {
-			out.Diff = c.difference(c.Config, next)
-		}
+		out.Deletions, out.Impact = c.Costs(cmp.Or(c.tried.Before, c.Config), next, true)
+		out.Diff = c.DiffOf(c.tried)
 	}
 	for _, w := range c.raised() {
 		out.Warnings = append(out.Warnings, c.Discreet(w.Error()))
@@ -151,9 +150,6 @@ func (c *Call) TakesOver(by apply.Result) (out []string) {
 	}
 	return out
 }
-
-// concerns reports whether a warning is about an object the caller sees.
-func (c *Call) concerns(path string) bool { return c.Discreet(path) == path }
 
 // Costs lists the deletions and the traffic cost of a change, as far as the caller may see
 // them. Current traffic is added only if before is true.

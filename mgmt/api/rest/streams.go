@@ -34,6 +34,14 @@ func (c *Call) Renew() bool {
 	return by.May(c.op.Needs) && c.checkWhole() == nil
 }
 
+// RenewSight refreshes the rights of the sender after a change that may have widened them:
+// who makes a farm sees it from then on.
+func (c *Call) RenewSight() {
+	if by, holds := c.host.Renew(c.Request, c.By); holds {
+		c.By = by
+	}
+}
+
 // Sees reports whether the caller sees a farm with that stable ID.
 func (c *Call) Sees(id uint32) bool {
 	return slices.ContainsFunc(c.Farms(), func(f farm.Farm) bool { return f.ID == id })

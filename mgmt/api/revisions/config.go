@@ -38,23 +38,16 @@ type Applied struct {
 	Problems  []string            `json:"problems" doc:"Farms that are not running, with the reason"`
 }
 
-// applied returns the response to a change of the configuration.
-func applied(c *rest.Call, from *farm.Config, result apply.Result, dryRun bool) Applied {
+// applied returns the response to a change of the configuration, as far as the caller may
+// see it.
+func applied(c *rest.Call, result apply.Result, dryRun bool) Applied {
 	out := Applied{
 		Revision: c.Revision, Unchanged: strconv.FormatBool(result.Unchanged), DryRun: strconv.FormatBool(dryRun),
-		Diff: result.Diff, Deletions: []rest.DeletionItem{}, Impact: []rest.ImpactItem{}, Warnings: []string{}, Problems: []string{},
+		Diff: c.DiffOf(result), Deletions: []rest.DeletionItem{}, Impact: []rest.ImpactItem{},
+		Warnings: c.WarningsOf(result), TakesOver: c.TakesOver(result), Problems: c.ProblemsOf(result),
 	}
-	if result.Config != nil && !result.Unchanged {
-		out.Deletions, out.Impact = c.Costs(from, result.Config, dryRun)
-	}
-	for i := range result.Warnings {
-		out.Warnings = append(out.Warnings, result.Warnings[i].Error())
-	}
-	out.TakesOver = c.TakesOver(result)
-	for i := range c.Config.Farms {
-		if problem := result.FarmErrors[c.Config.Farms[i].ID]; problem != "" {
-			out.Problems = append(out.Problems, fmt.Sprintf("farm %s: %s", c.Config.Farms[i].Name, problem))
-		}
+	if result.Before != nil && !result.Unchanged {
+		out.Deletions, out.Impact = c.Costs(result.Before, result.Config, dryRun)
 	}
 	return out
 }
@@ -86,7 +79,7 @@ func (s *Resource) applyConfig(c *rest.Call) (rest.Object[Applied], error) {
 	if err != nil {
 		return rest.Object[Applied]{}, err
 	}
-	out := applied(c, from, result, dryRun)
+	out := applied(c, result, dryRun)
 	if dryRun {
 		out.Problems = append(out.Problems, s.foreignVIPs(cfg)...)
 	}
@@ -154,12 +147,11 @@ func (s *Resource) reloadConfig(c *rest.Call) (rest.Object[Applied], error) {
 	if _, err := c.Expected(); err != nil {
 		return rest.Object[Applied]{}, err
 	}
-	from := c.Config
 	result, err := s.deps.Reload(c.Context, c.Author()) // the applier ends a dry run
 	if result, err = c.Keep(result, err, 0); err != nil {
 		return rest.Object[Applied]{}, err
 	}
-	return rest.Object[Applied]{Description: c.Summary(), Params: applied(c, from, result, false)}, nil
+	return rest.Object[Applied]{Description: c.Summary(), Params: applied(c, result, false)}, nil
 }
 
 func (s *Resource) configOperations() []*rest.Operation {

@@ -173,12 +173,11 @@ func (s *Resource) rollback(c *rest.Call) (rest.Object[Applied], error) {
 	if _, _, err := s.deps.History.Get(n); err != nil {
 		return rest.Object[Applied]{}, noRevision(err, n)
 	}
-	from := c.Config
 	result, err := s.deps.Applier.Rollback(c.Context, c.Author(), "", expect, n)
 	if result, err = c.Keep(result, err, expect); err != nil {
 		return rest.Object[Applied]{}, err
 	}
-	return rest.Object[Applied]{Description: c.Summary(), Params: applied(c, from, result, false)}, nil
+	return rest.Object[Applied]{Description: c.Summary(), Params: applied(c, result, false)}, nil
 }
 
 // sentRevision reads a revision in a body: a number or a tag.

@@ -73,7 +73,6 @@ func (s *Resource) transact(c *rest.Call) (rest.Object[Transacted], error) {
 		return none, err
 	}
 	c.MayTake(answerTime)
-	from := c.Config
 	answers := []WriteAnswer{}
 	result, err := s.deps.Applier.Transact(c.Context, c.Author(), comment, expect, func(d *apply.Draft) error {
 		ctx, cancel := context.WithTimeout(c.OnlyTry(apply.InDraft(c.Request.Context(), d)), transactionTime)
@@ -93,7 +92,8 @@ func (s *Resource) transact(c *rest.Call) (rest.Object[Transacted], error) {
 	if result, err = c.Keep(result, err, expect); err != nil {
 		return none, err
 	}
-	return rest.Object[Transacted]{Description: c.Summary(), Params: Transacted{Applied: applied(c, from, result, false), Answers: answers}}, nil
+	c.RenewSight()
+	return rest.Object[Transacted]{Description: c.Summary(), Params: Transacted{Applied: applied(c, result, false), Answers: answers}}, nil
 }
 
 // refusedWrite names the write that made the transaction fail.

@@ -229,7 +229,7 @@ func (s *Resource) applyBackup(c *rest.Call) (rest.Object[Restored], error) {
 	for i := range kept.Warnings {
 		warnings[i] = kept.Warnings[i].Error()
 	}
-	return rest.Object[Restored]{Description: c.Summary(), Params: Restored{done.Revision.Number, done.Diff, done.Before, warnings},
+	return rest.Object[Restored]{Description: c.Summary(), Params: Restored{done.Revision.Number, c.DiffOf(done.Result), done.Before, warnings},
 		Message: "The backup " + r.Name + " has been restored. Log-ins end now, and the API is away for a moment.",
 		Warning: strings.Join(append(done.Left, warnings...), " ")}, nil
 }
