@@ -61,10 +61,11 @@ const (
 
 // Guardian probes backends. Its methods may be called by any goroutine.
 type Guardian struct {
-	options Options
-	moved   atomic.Uint64 // grows when results of Why may change
-	turns   atomic.Uint64 // grows when results of Verdicts may change
-	follows atomic.Bool   // some backend follows farms of this appliance
+	options   Options
+	moved     atomic.Uint64 // grows when results of Why may change
+	turns     atomic.Uint64 // grows when results of Verdicts may change
+	follows   atomic.Bool   // some backend follows farms of this appliance
+	following int           // tasks that follow farms
 
 	mu    sync.Mutex
 	seen  *farm.Config // by the last Set

@@ -1,6 +1,9 @@
 package guardian
 
 import (
+	"cmp"
+	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -16,28 +19,43 @@ func (w *wanted) follow(cfg *farm.Config, g farm.Group, b *farm.Backend, port ui
 	if port == 0 {
 		return false
 	}
+	if w.at == nil {
+		w.at = followable(cfg.Farms)
+	}
 	var ours []*farm.Farm
-	for i := range cfg.Farms {
-		f := &cfg.Farms[i]
-		if f.VIP.Unmap() == b.Addr.Unmap() && f.Carries() != farm.TrafficQueries && f.Takes(farm.L4TCP, port) {
-			ours = append(ours, f)
+	for _, f := range w.at[b.Addr.Unmap()] {
+		if f.Takes(farm.L4TCP, port) {
+			own := *f // a pointer into the list would keep all of it in memory
+			ours = append(ours, &own)
 		}
 	}
 	if len(ours) == 0 {
 		return false
 	}
+	slices.SortFunc(ours, func(a, b *farm.Farm) int { return cmp.Compare(a.ID, b.ID) })
 	w.use(key{to: probe.Target{Addr: b.Addr, Port: port}}, g, b).ours = ours
 	return true
+}
+
+// followable returns the farms that backends may follow, by VIP.
+func followable(farms []farm.Farm) map[netip.Addr][]*farm.Farm {
+	at := map[netip.Addr][]*farm.Farm{}
+	for i := range farms {
+		if f := &farms[i]; f.Carries() != farm.TrafficQueries {
+			at[f.VIP.Unmap()] = append(at[f.VIP.Unmap()], f)
+		}
+	}
+	return at
 }
 
 // LookFarms reads the states of the farms that backends follow. Call it often, but not
 // before these states are known: at the start of mgmt all farms seem to be down.
 func (g *Guardian) LookFarms() {
 	cfg, ours := g.ours()
-	why := make(map[*farm.Farm]string, len(ours))
+	why := make(map[uint32]string, len(ours))
 	for _, f := range ours { // without lock: the state of a farm depends on the results of its checks
-		if _, known := why[f]; !known {
-			why[f] = g.downFor(f)
+		if _, known := why[f.ID]; !known {
+			why[f.ID] = g.downFor(f)
 		}
 	}
 	if len(ours) == 0 {
@@ -53,9 +71,9 @@ func (g *Guardian) LookFarms() {
 		if t.ours == nil {
 			continue
 		}
-		reason := why[t.ours[0]]
+		reason := why[t.ours[0].ID]
 		for _, f := range t.ours { // one farm that is up is enough; others are stopped
-			if why[f] == "" {
+			if why[f.ID] == "" {
 				reason = ""
 			}
 		}

@@ -158,6 +158,7 @@ func TestOneOfSeveralFarmsOfAnAddressIsEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := toldOf(t, newHealth(t))
 		blue, green := web("blue", "", 7), web("green", "", 8)
+		blue.ID, green.ID = 1, 2
 		blue.VIP, green.VIP = server(1), server(1)
 		blue.Stopped = true
 		h.status["green"] = farm.StatusUp

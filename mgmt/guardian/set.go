@@ -3,6 +3,7 @@ package guardian
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -38,7 +39,7 @@ func (g *Guardian) Set(cfg *farm.Config) {
 
 // apart returns the farms of the previous configuration whose tasks may change, and those of
 // cfg whose tasks are needed instead. all is true if that is every farm. Groups that may
-// follow other farms depend on all farms.
+// follow other farms depend on changed farms at the addresses of their backends.
 func (g *Guardian) apart(cfg *farm.Config) (was, is []farm.Farm, all bool) {
 	if g.seen == nil {
 		return nil, cfg.Farms, true
@@ -49,17 +50,35 @@ func (g *Guardian) apart(cfg *farm.Config) (was, is []farm.Farm, all bool) {
 	}
 	at := farm.Align(before.Farms, cfg.Farms)
 	for i, k := range at {
-		switch follower := cfg.Farms[i].Carries() == farm.TrafficQueries; {
-		case k < 0:
+		if k < 0 {
 			is = append(is, cfg.Farms[i])
-		case follower:
-			was, is = append(was, before.Farms[k]), append(is, cfg.Farms[i])
 		}
 	}
 	for _, k := range farm.Gone(before.Farms, at) {
 		was = append(was, before.Farms[k])
 	}
+	if moved := followable(slices.Concat(was, is)); len(moved) > 0 {
+		for i, k := range at {
+			if k >= 0 && mayFollow(&cfg.Farms[i], moved) {
+				was, is = append(was, before.Farms[k]), append(is, cfg.Farms[i])
+			}
+		}
+	}
 	return was, is, false
+}
+
+// mayFollow reports whether a farm returns backends by name that have the address of some
+// farm in at.
+func mayFollow(f *farm.Farm, at map[netip.Addr][]*farm.Farm) bool {
+	if f.Carries() != farm.TrafficQueries {
+		return false
+	}
+	for _, g := range f.Groups() {
+		if slices.ContainsFunc(g.Backends(), func(b farm.Backend) bool { return at[b.Addr.Unmap()] != nil }) {
+			return true
+		}
+	}
+	return false
 }
 
 // place is the task of a backend or, without one, the reason why a linked check has none.
@@ -115,7 +134,6 @@ func (g *Guardian) reasonsChanged(before map[uint32]place, wanted *wanted) bool 
 
 // use adds the wanted users to tasks, and returns the tasks it made for them.
 func (g *Guardian) use(wanted *wanted, now time.Time, first bool) (fresh []*task) {
-	follows := false
 	for k, w := range wanted.tasks {
 		t := g.tasks[k]
 		if t == nil {
@@ -130,9 +148,7 @@ func (g *Guardian) use(wanted *wanted, now time.Time, first bool) (fresh []*task
 			fresh = append(fresh, t)
 		}
 		g.keep(t, w, now)
-		follows = follows || t.ours != nil
 	}
-	g.follows.Store(follows)
 	return fresh
 }
 
@@ -162,6 +178,7 @@ func (g *Guardian) begin(k key, w *wantedTask, first bool) (*task, error) {
 	}
 	if w.ours != nil {
 		t.latency = here
+		g.follow(1)
 	}
 	g.tasks[k] = t
 	return t, nil
@@ -248,6 +265,15 @@ func (g *Guardian) end(t *task) {
 	g.waiting.drop(t)
 	g.ready.drop(t)
 	delete(g.tasks, t.key)
+	if t.ours != nil {
+		g.follow(-1)
+	}
+}
+
+// follow changes the number of tasks that follow farms.
+func (g *Guardian) follow(more int) {
+	g.following += more
+	g.follows.Store(g.following > 0)
 }
 
 // forget removes the counts of checks that no task uses any longer.

@@ -22,6 +22,7 @@ type wanted struct {
 	// unasked are the backends without a task. The value is the reason for those that have a
 	// linked check, else "".
 	unasked map[uint32]string
+	at      map[netip.Addr][]*farm.Farm // farms that backends may follow, by VIP; nil until needed
 }
 
 // wantedBy returns the tasks of some farms of a configuration. Backends that get no clients have no task:
