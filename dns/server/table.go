@@ -90,7 +90,7 @@ func newRegistry() *registry {
 func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint32]error) {
 	before := e.table.Load()
 	t := &table{engine: e, generation: generation, places: e.places.Load(), bound: bound(cfg)}
-	if t.bound || before.bound || before.ByID == nil {
+	if t.bound || before.bound {
 		t.build = e.tls.Begin(cfg)
 	}
 	var problems map[uint32]error

@@ -131,7 +131,11 @@ func TestTablesThatFollowAreThoseOfTheConfiguration(t *testing.T) {
 				}
 			}
 		}
+		was := describe(before, at)
 		bind(got, came)
+		if now := describe(before, at); !slices.Equal(was, now) {
+			t.Fatalf("generation %d changed the table before: %v, was %v", generation, now, was)
+		}
 		bind(want, want.Listeners())
 		if a, b := describe(got, at), describe(want, at); !slices.Equal(a, b) || got.generation != generation || got.marked != want.marked {
 			t.Fatalf("generation %d: got %v, want %v", got.generation, a, b)
