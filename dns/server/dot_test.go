@@ -105,6 +105,32 @@ func TestNamesAreAnsweredByTLS(t *testing.T) {
 	}
 }
 
+// A certificate may change without the farm. Without a change the farm stays as it is.
+func TestAnotherCertificateIsServedAtOnce(t *testing.T) {
+	a, at, client := encrypted(t)
+	publish := func(c farm.Certificate) uintptr {
+		t.Helper()
+		a.gen++
+		if problems, err := a.engine.Publish(a.gen, &farm.Config{Farms: []farm.Farm{a.farm}, Certificates: []farm.Certificate{c}}, a.Files); err != nil || len(problems) > 0 {
+			t.Fatal(problems, err)
+		}
+		c2, err := tls.Dial("tcp", at.String(), client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c2.Close()
+		return a.engine.Compiled(a.farm.ID)
+	}
+	second, trusted := certificate(t)
+	client.RootCAs = trusted
+	if first := publish(second); publish(second) != first {
+		t.Error("the farm was compiled again")
+	}
+	third, trusted := certificate(t)
+	client.RootCAs = trusted
+	publish(third)
+}
+
 func TestOnlyTLSIsSpokenOnItsPort(t *testing.T) {
 	a, at, client := encrypted(t)
 	c, err := net.Dial("tcp", at.String())

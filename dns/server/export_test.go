@@ -3,6 +3,7 @@ package server
 import (
 	"net/netip"
 	"time"
+	"unsafe"
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/loop"
@@ -38,6 +39,9 @@ func (e *Engine) AnswererOfASecond(id uint32) func(msg []byte, from netip.Addr, 
 		return w.answer(f, msg, space)
 	}
 }
+
+// Compiled identifies the compiled farm with that number.
+func (e *Engine) Compiled(id uint32) uintptr { return uintptr(unsafe.Pointer(e.table.Load().ByID[id])) }
 
 // Space returns the size of the first loop's memory for the answers of a batch.
 func (e *Engine) Space() (n int) {
