@@ -128,7 +128,7 @@ func TestProblemsAreToldWithTheirPosition(t *testing.T) {
 		{"a fraction", farmOf("  contimeout: 5.5"), `line 6, column 3: farm "a": contimeout must be a whole number, got "5.5": a number from 1 to 86400`},
 		{"a fraction in JSON", `{"farms":[{"name":"a","profile":"http","vip":"::1","vport":80,"contimeout":55e-1}]}`, `contimeout must be a number from 1 to 86400 (seconds), got "55e-1"`},
 		{"a truth that is none", farmOf("  stopped: yes"), `farm "a": stopped must be true or false, got "yes"`},
-		{"null for a number", farmOf("  contimeout: ~"), `contimeout must be a number from 1 to 86400 (seconds), got null`},
+		{"null for a number", "farms:\n- {name: a, profile: http, vip: 127.0.0.1, vport: ~}\n", `vport must be a number from 1 to 65535, got null`},
 		{"a list for a number", farmOf("  contimeout: [1]"), `contimeout must be a number from 1 to 86400 (seconds), got a list`},
 		{"a key twice", farmOf("  contimeout: 5", "  contimeout: 6"), `line 7, column 3`},
 		{"services twice", farmOf("  services: []", "  services: []"), `line 7, column 3`},

@@ -16,10 +16,11 @@ type part[D any] struct {
 
 // secondsIn returns the field of a time that a new farm has.
 func secondsIn[D any](in part[D], name string, h hints, about string, most int64, at func(*D) *farm.Seconds) field[farm.Farm] {
+	unset := *at(in.new())
 	return field[farm.Farm]{
-		rule: rule{name: name, hints: h, kind: kindNumber, min: 1, max: most, about: about, unset: numberValue(int64(*at(in.new())))},
+		rule: rule{name: name, hints: h, kind: kindNumber, min: 1, max: most, null: true, about: about, unset: numberValue(int64(unset))},
 		get:  func(f *farm.Farm) Value { return numberValue(int64(*at(in.seen(f)))) },
-		set:  func(f *farm.Farm, v Value) { *at(in.of(f)) = farm.Seconds(v.number) },
+		set:  func(f *farm.Farm, v Value) { *at(in.of(f)) = cmp.Or(farm.Seconds(v.number), unset) },
 	}
 }
 

@@ -35,6 +35,8 @@ func TestEverySettingIsSetShownAndReset(t *testing.T) {
 	}{
 		{`{"wstimeout":"30"}`, "wstimeout", `30`, func(h *farm.HTTP) { h.TunnelTimeout = 30 }},
 		{`{"wstimeout":600}`, "wstimeout", `600`, func(h *farm.HTTP) {}},
+		{`{"contimeout":null}`, "contimeout", `null`, func(h *farm.HTTP) {}},
+		{`{"reqtimeout":""}`, "reqtimeout", `null`, func(h *farm.HTTP) {}},
 		{`{"grace":3600}`, "grace", `3600`, func(h *farm.HTTP) { h.StopGrace = 3600 }},
 		{`{"rewritehost":"true"}`, "rewritehost", `"true"`, func(h *farm.HTTP) { h.RewriteHost = true }},
 		{`{"rewritedestination":true}`, "rewritedestination", `"true"`, func(h *farm.HTTP) { h.RewriteDestination = true }},
