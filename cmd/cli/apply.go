@@ -137,14 +137,19 @@ func (c *client) difference(cmd *cobra.Command, a answer) (r applied, err error)
 	return r, err
 }
 
+// warn prints warnings and problems to stderr.
+func (c *client) warn(cmd *cobra.Command, r applied) {
+	for _, text := range append(r.Params.Warnings, r.Params.Problems...) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "sluice: warning: %s\n", show.Clean(text))
+	}
+}
+
 // conclude prints the result; warnings and problems go to stderr.
 func (c *client) conclude(cmd *cobra.Command, a answer, r applied, dryRun bool) error {
 	if c.json {
 		return c.printJSON(cmd, a)
 	}
-	for _, text := range append(r.Params.Warnings, r.Params.Problems...) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "sluice: warning: %s\n", show.Clean(text))
-	}
+	c.warn(cmd, r)
 	out := cmd.OutOrStdout()
 	var err error
 	switch {

@@ -230,7 +230,7 @@ added to them as before-restore, unless --remove-backups is given.`,
 	force := cmd.Flags().Bool("force", false, "confirm that everything is deleted")
 	remove := cmd.Flags().Bool("remove-backups", false, "also delete all backups")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if !*force {
+		if !*force && !c.dryRun {
 			return usagef("this deletes all configuration: confirm with --force")
 		}
 		a, err := c.send(cmd.Context(), http.MethodPost, "/system/factory", map[string]any{"force": "true", "remove_backups": fmt.Sprint(*remove)})

@@ -43,12 +43,12 @@ type client struct {
 	running        *running // the command that makes changes
 
 	// Results of requests.
-	before  string   // end of the pending period of the last change
-	made    string   // name of the last object created
-	asked   string   // with showAPI: the last read request
-	shown   []string // with showAPI and showYAML: output instead of changes
-	plan    *answer  // with dryRun: result of the first change
-	sawDiff bool     // the difference was shown before a question
+	before  string        // end of the pending period of the last change
+	made    string        // name of the last object created
+	asked   string        // with showAPI: the last read request
+	shown   []string      // with showAPI and showYAML: output instead of changes
+	tried   []triedChange // with dryRun
+	sawDiff bool          // the difference was shown before a question
 }
 
 func (c *client) addFlags(flags *pflag.FlagSet) {

@@ -362,7 +362,7 @@ func (c *client) farmAction(action, short, example string) *cobra.Command {
 					return err
 				}
 				a, err := c.send(cmd.Context(), http.MethodPut, path, map[string]any{"action": action})
-				if err := c.orSay(cmd, a, err); errors.Is(err, errShown) {
+				if err := c.orSay(cmd, a, err); errors.Is(err, errShown) || errors.Is(err, errTried) {
 					shown = err // including those of the others
 				} else if err != nil {
 					return err

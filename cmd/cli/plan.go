@@ -174,7 +174,7 @@ func printLines(w io.Writer, p *plan) error {
 	return nil
 }
 
-// errTried ends a command with --dry-run.
+// errTried ends a request with --dry-run.
 var errTried = errors.New("only tried")
 
 // tried returns the request as a dry run.
@@ -191,26 +191,61 @@ func (r request) with(name, value string) request {
 	return r
 }
 
-// tryOut runs a command with its first change as a dry run, and prints the result.
+// triedChange is a request that was sent as a dry run, and its response.
+type triedChange struct {
+	request
+	answer
+}
+
+// tryOut runs a command with its changes as dry runs, and prints the results.
 func (c *client) tryOut(cmd *cobra.Command, args []string, run func(*cobra.Command, []string) error) error {
 	out := cmd.OutOrStdout()
 	cmd.SetOut(io.Discard)
 	err := run(cmd, args)
 	cmd.SetOut(out)
 	if !errors.Is(err, errTried) {
-		if err == nil && c.plan == nil {
+		if err == nil && c.tried == nil {
 			return usagef("--dry-run: %s changes nothing with these arguments", cmd.CommandPath())
 		}
 		return err
 	}
-	if c.json {
-		return c.printJSON(cmd, *c.plan)
+	for i, tried := range c.tried {
+		if err := c.printTried(cmd, tried, i+1 == len(c.tried)); err != nil {
+			return err
+		}
 	}
-	result, err := c.difference(cmd, *c.plan)
+	return nil
+}
+
+// printTried prints what a tried change would do.
+func (c *client) printTried(cmd *cobra.Command, tried triedChange, last bool) error {
+	if c.json {
+		return c.printJSON(cmd, tried.answer)
+	}
+	result, err := c.difference(cmd, tried.answer)
 	if err != nil {
 		return err
 	}
-	return c.conclude(cmd, *c.plan, result, true)
+	if err := c.printOutline(cmd, tried, &result.Params); err != nil {
+		return err
+	}
+	if !last {
+		c.warn(cmd, result)
+		return nil
+	}
+	return c.conclude(cmd, tried.answer, result, true)
+}
+
+// printOutline prints what a tried change would do if its difference does not show it.
+func (c *client) printOutline(cmd *cobra.Command, tried triedChange, p *plan) error {
+	if p.Diff != "" || len(p.lines()) > 0 || p.Unchanged == "true" {
+		return nil
+	}
+	lines := c.outline(cmd.Context(), tried)
+	if lines == nil {
+		lines = []string{"The configuration would stay the same."}
+	}
+	return c.printDiff(cmd, strings.Join(lines, "\n")+"\n")
 }
 
 // planned stores the dry run result of a request instead of making it.
@@ -219,6 +254,6 @@ func (c *client) planned(ctx context.Context, r request) error {
 	if err != nil {
 		return err
 	}
-	c.plan = &a
+	c.tried = append(c.tried, triedChange{r, a})
 	return errTried
 }

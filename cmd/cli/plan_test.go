@@ -18,7 +18,8 @@ func everyWrite(t *testing.T) []string {
 	return slices.Concat(everyCommand(newPapers(t, "shop.example")), furtherCommands, writesOfRules(), moreWrites, []string{"notification password", "user totp confirm 123456", "user totp recovery"})
 }
 
-// With --dry-run every request that a command sends is a dry run.
+// With --dry-run every request that a command sends is a dry run, and the output shows what
+// the command would do.
 func TestEveryCommandThatChangesSomethingCanBeTried(t *testing.T) {
 	a := ready(t)
 	r := newRelay(t, a)
@@ -38,7 +39,11 @@ func TestEveryCommandThatChangesSomethingCanBeTried(t *testing.T) {
 			command += " --dry-run"
 			tried[cmd.CommandPath()] = true
 		}
-		r.run(-1, nil, command)
+		said, _ := r.run(-1, nil, command)
+		shown, is := strings.CutSuffix(said.stdout, "Dry run: nothing was changed.\n")
+		if plain := !strings.Contains(command, " --show") && !strings.Contains(command, " --json") && !strings.Contains(command, " --quiet"); has && plain && said.code == 0 && shown == "" || is && !has {
+			t.Errorf("%s shows no difference: %q", command, said.stdout)
+		}
 		for _, c := range sent {
 			if c.method == "GET" || strings.Contains(c.address, "dry_run=true") || !has && isQuestion(c.address) {
 				continue
@@ -60,6 +65,42 @@ func TestEveryCommandThatChangesSomethingCanBeTried(t *testing.T) {
 		}
 	}
 	look(nil)
+}
+
+// What is outside the document has a difference of its own, without secrets.
+func TestADryRunShowsWhatIsNotInTheDocument(t *testing.T) {
+	a := ready(t)
+	a.must("tag", "create", "fair")
+	a.must("group", "create", "ops")
+	a.must("role", "create", "own", "--copy-from", "monitoring")
+	a.must("farm", "set", "shop", "contimeout=7")
+	for command, want := range map[string]string{
+		"tag delete fair":                                           "Delete a tag\n-fair\n",
+		"key create monitoring":                                     "Create an API key\n+comment: monitoring\n",
+		"group role ops monitoring":                                 "Modify a group\n-role: \n+role: monitoring\n",
+		"group add-farm ops shop":                                   "Add a farm to a group\n+name: shop\n",
+		"role set own farm.create=true":                             "Modify a role\n-farm.create: false\n+farm.create: true\n",
+		"system config resolve_min_ttl=7":                           "Change the settings of the appliance\n-resolve_min_ttl: 5\n+resolve_min_ttl: 7\n",
+		"system config resolve_min_ttl=5":                           "Change the settings of the appliance\nThe settings would stay the same.\n",
+		"notification webhook create ops url=https://hooks.test/in": "Create a webhook\n+name: ops\n+secret: <secret>\n+url: https://hooks.test/in\n",
+		"conn flush mail":                                           "End the connections of l4xnat farms\n-connections farm=mail\n",
+		"farm set shop contimeout=7":                                "The configuration would stay the same.\n",
+		"farm start shop":                                           "The configuration would stay the same.\n",
+	} {
+		r := a.feed("a-secret-of-20-bytes\n", append(strings.Fields(command), "--dry-run")...)
+		if r.code != 0 || r.stdout != want+"Dry run: nothing was changed.\n" {
+			t.Errorf("%s: %+v, want %q", command, r, want)
+		}
+	}
+	if r := a.run("system", "factory", "--dry-run"); strings.Contains(r.stderr, "--force") {
+		t.Errorf("a dry run needs no --force: %+v", r)
+	}
+	if r := a.run("farm", "stop", "shop", "mail", "--dry-run"); r.code != 0 || !strings.Contains(r.stdout, "Stops farm shop") || !strings.Contains(r.stdout, "Stops farm mail") || strings.Count(r.stdout, "Dry run: nothing was changed.\n") != 1 {
+		t.Errorf("two farms: %+v", r)
+	}
+	if r := a.run("tag", "delete", "fair", "--dry-run", "--json"); r.code != 0 || !strings.HasPrefix(r.stdout, "{") {
+		t.Errorf("%+v", r)
+	}
 }
 
 // isQuestion reports whether a POST changes nothing.

@@ -148,6 +148,9 @@ func withoutSecrets(body []byte) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
+// maskOf returns what stands for the value of a secret field.
+func maskOf(name string) string { return "<" + name + ">" }
+
 func masked(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -155,7 +158,7 @@ func masked(v any) any {
 			command, isText := v[name].(string)
 			switch {
 			case secretName.MatchString(name) && v[name] != nil && v[name] != "":
-				v[name] = "<" + name + ">"
+				v[name] = maskOf(name)
 			case name == "command" && isText:
 				v[name] = commandShown(command)
 			default:
