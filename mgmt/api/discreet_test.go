@@ -32,6 +32,18 @@ func TestMessagesNameNoFarmOfAnotherGroup(t *testing.T) {
 	if strings.ReplaceAll(got.raw, "names", "nobody") != missing.raw {
 		t.Errorf("a gslb farm of others is told from none:\n%s\n%s", got.raw, missing.raw)
 	}
+	// A farm of the caller is needed by a service of another group.
+	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"names"}`)
+	a.must(200, "PUT", "/rbac/roles/ops", `{"farm":{"delete":"true"}}`)
+	a.must(200, "PUT", "/farms/theirs", `{"listener":"http"}`)
+	a.must(201, "POST", "/farms/theirs/services", `{"id":"quokka"}`)
+	a.must(200, "PUT", "/farms/theirs/services/quokka", `{"dns_farm":"names"}`)
+	for _, r := range []reply{a.as("DELETE", "/farms/names", ""), a.as("POST", "/transactions", transaction("DELETE", "/farms/names", `{}`))} {
+		r.refused(t, 400, "a farm of another group: dns_farm must be")
+		if strings.Contains(r.raw, "theirs") || strings.Contains(r.raw, "quokka") {
+			t.Errorf("a service is named: %s", r.raw)
+		}
+	}
 	if r := a.do("PUT", "/farms/shop", `{"vport":8443}`); !strings.Contains(r.raw, "collides with farm theirs") && !strings.Contains(r.raw, `farm \"theirs\"`) {
 		t.Errorf("root is not told:\n%s", r.raw)
 	}

@@ -14,9 +14,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// namedFarm matches the names of farms in messages, with their service.
+// namedFarm matches the names of farms in messages, with the parts of the farm that are
+// named before or after it.
 var namedFarm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:service "?[\w.-]+"? (?:of|in) )?(?:the )?\bfarms? "?([\w-]+)"?( does not exist)?`)
+	return regexp.MustCompile(`(?:service "?[\w.-]+"? (?:of|in) )?(?:the )?\bfarms? "?([\w-]+)"?(?: (?:service|zone) "?[\w.@-]+"?)?(?: (?:backend|record|key) \d+)?( does not exist)?`)
 })
 
 // Discreet removes the names of farms hidden from the caller from a message. Such farms
