@@ -3,7 +3,6 @@ package publish
 import (
 	"context"
 	"maps"
-	"reflect"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -23,13 +22,13 @@ func (p *Publisher) Check(ctx context.Context, cfg *farm.Config, judge func(appl
 	engine, now := p.engine, p.kernel
 	p.mu.Unlock()
 	cfg, problems := p.complete(cfg)
-	farms := ofKernel(cfg)
-	if engine == nil || p.options.Kernel == nil || !now.known || reflect.DeepEqual(now.farms, farms) {
+	farms := p.ofKernel(cfg)
+	if engine == nil || p.options.Kernel == nil || !now.known || sameFarms(now.farms, farms) {
 		return nil
 	}
 	ls := p.listeners(ctx, cfg, p.needs.Of(cfg.Farms, needsOf))
 	defer ls.close()
-	state, err := told(ctx, now.state.Generation, farms, p.options.Kernel.KernelCheck)
+	state, err := p.send(ctx, now.state.Generation, farms, p.options.Kernel.KernelCheck)
 	if err != nil {
 		return nil // the publication reports the error
 	}

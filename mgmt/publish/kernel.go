@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
@@ -42,14 +41,14 @@ type carried struct {
 // carry has netd install the kernel farms of cfg unless they are already installed. It returns
 // the problems of farms that could not be installed, by farm ID.
 func (p *Publisher) carry(ctx context.Context, generation uint64, cfg *farm.Config) map[uint32]string {
-	farms := ofKernel(cfg)
+	farms := p.ofKernel(cfg)
 	p.mu.Lock()
 	now := p.kernel
 	p.mu.Unlock()
-	if reflect.DeepEqual(now.farms, farms) && p.stillCarried(ctx, now) {
+	if sameFarms(now.farms, farms) && p.stillCarried(ctx, now) {
 		return now.state.Problems
 	}
-	next := carried{farms: (&farm.Config{Farms: farms}).Clone().Farms}
+	next := carried{farms: farms}
 	state, err := p.kernelApply(ctx, generation, farms)
 	problems := state.Problems
 	if err != nil {
@@ -63,15 +62,33 @@ func (p *Publisher) carry(ctx context.Context, generation uint64, cfg *farm.Conf
 	return problems
 }
 
+// kernelFarm is a farm that netd needs, or the zero value.
+type kernelFarm struct {
+	needed bool
+	farm   farm.Farm
+}
+
 // ofKernel returns the farms that netd needs: kernel farms, and transparent ones, whose return
-// traffic netd routes to the engine.
-func ofKernel(cfg *farm.Config) (farms []farm.Farm) {
-	for i := range cfg.Farms {
-		if cfg.Farms[i].InKernel() || cfg.Farms[i].Transparent() {
-			farms = append(farms, reached(cfg.Farms[i]))
+// traffic netd routes to the engine. p.turn is held.
+func (p *Publisher) ofKernel(cfg *farm.Config) (farms []farm.Farm) {
+	all := p.kernelFarms.Of(cfg.Farms, func(f *farm.Farm) kernelFarm {
+		if !f.InKernel() && !f.Transparent() {
+			return kernelFarm{}
+		}
+		return kernelFarm{true, reached(*f)}
+	})
+	for i := range all {
+		if all[i].needed {
+			farms = append(farms, all[i].farm)
 		}
 	}
 	return farms
+}
+
+// sameFarms reports whether two lists are equal. Farms that share their settings cost one
+// comparison.
+func sameFarms(a, b []farm.Farm) bool {
+	return slices.EqualFunc(a, b, func(a, b farm.Farm) bool { return a == b || reflect.DeepEqual(a, b) })
 }
 
 // reached returns f without the backends that have no address: no rule is possible for them.
@@ -115,16 +132,31 @@ func (p *Publisher) kernelApply(ctx context.Context, generation uint64, farms []
 	if p.options.Kernel == nil {
 		return ctl.KernelState{}, errors.New("there is no netd to ask")
 	}
-	state, err := told(ctx, generation, farms, p.options.Kernel.KernelApply)
+	state, err := p.send(ctx, generation, farms, p.options.Kernel.KernelApply)
 	if err == nil && state.Generation != generation {
 		err = fmt.Errorf("netd answered for generation %d instead of %d", state.Generation, generation)
 	}
 	return state, err
 }
 
-// told sends netd a snapshot of the farms.
-func told(ctx context.Context, generation uint64, farms []farm.Farm, ask func(context.Context, *os.File) (ctl.KernelState, error)) (ctl.KernelState, error) {
-	file, err := snapshot.Publish(generation, &farm.Config{Farms: farms})
+// send sends netd a snapshot of the farms: the differences from the one before, or a whole one
+// if netd cannot use those, e.g. after a restart. p.turn is held.
+func (p *Publisher) send(ctx context.Context, generation uint64, farms []farm.Farm, ask func(context.Context, *os.File) (ctl.KernelState, error)) (ctl.KernelState, error) {
+	base := p.kernelRead
+	p.kernelRead = 0
+	state, err := p.sendAfter(ctx, base, generation, farms, ask)
+	if refused := new(ctl.Error); base != 0 && errors.As(err, &refused) {
+		state, err = p.sendAfter(ctx, 0, generation, farms, ask)
+	}
+	if err == nil {
+		p.kernelRead = generation
+	}
+	return state, err
+}
+
+// sendAfter is send of a snapshot that follows base, of a whole one if that is 0.
+func (p *Publisher) sendAfter(ctx context.Context, base, generation uint64, farms []farm.Farm, ask func(context.Context, *os.File) (ctl.KernelState, error)) (ctl.KernelState, error) {
+	file, err := p.kernelWriter.Publish(generation, &farm.Config{Farms: farms}, base)
 	if err != nil {
 		return ctl.KernelState{}, err
 	}
@@ -135,8 +167,12 @@ func told(ctx context.Context, generation uint64, farms []farm.Farm, ask func(co
 }
 
 // strayed reports whether netd has other farms installed than expected: because it restarted,
-// or because its list of problems changed. The caller then publishes again.
+// or because its list of problems changed. The caller then publishes again. It returns false
+// during a publication, which changes both what is installed and what is expected.
 func (p *Publisher) strayed(ctx context.Context) bool {
+	if p.publishing() {
+		return false
+	}
 	p.mu.Lock()
 	now := p.kernel
 	p.mu.Unlock()
@@ -152,8 +188,17 @@ func (p *Publisher) strayed(ctx context.Context) bool {
 	if err != nil || (state.Generation == now.state.Generation && maps.Equal(state.Problems, now.state.Problems)) {
 		return false
 	}
+	if p.publishing() {
+		return false
+	}
 	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kernel.known && p.kernel.state.Generation != now.state.Generation {
+		return false // published since
+	}
 	p.kernel.known = false
-	p.mu.Unlock()
 	return true
 }
+
+// publishing reports whether a publication or check is in progress.
+func (p *Publisher) publishing() bool { return len(p.turn) > 0 }

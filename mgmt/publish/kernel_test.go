@@ -3,8 +3,12 @@ package publish_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"net/netip"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +33,11 @@ type kernel struct {
 	away     error
 	asked    int    // number of calls of KernelState
 	behind   uint64 // subtracted from the generation in replies
+	// reader has the snapshot read last; whole counts those with all farms.
+	reader snapshot.Reader
+	whole  int
+	// applied blocks KernelApply after the farms are installed.
+	applied chan struct{}
 	// hangs and hangsAsked make KernelApply and KernelState block until their context ends.
 	hangs, hangsAsked bool
 }
@@ -41,23 +50,43 @@ func (k *kernel) KernelApply(ctx context.Context, file *os.File) (ctl.KernelStat
 		<-ctx.Done()
 		return ctl.KernelState{}, ctx.Err()
 	}
-	generation, cfg, err := snapshot.Load(file)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	generation, cfg, err := k.read(file)
 	if err != nil {
 		return ctl.KernelState{}, err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	if k.away != nil {
 		return ctl.KernelState{}, k.away
 	}
 	k.given = append(k.given, cfg)
 	k.state = ctl.KernelState{Generation: generation - k.behind, Problems: k.problems}
+	if wait := k.applied; wait != nil {
+		k.mu.Unlock()
+		<-wait
+		k.mu.Lock()
+	}
 	return k.state, nil
+}
+
+// read reads a snapshot as netd does.
+func (k *kernel) read(file *os.File) (uint64, *farm.Config, error) {
+	if _, _, err := snapshot.Load(file); err == nil {
+		k.whole++
+	}
+	generation, cfg, err := k.reader.Load(file)
+	if err != nil {
+		err = &ctl.Error{Code: ctl.CodeInvalid, Text: err.Error()}
+	}
+	return generation, cfg, err
 }
 
 func (k *kernel) KernelCheck(_ context.Context, file *os.File) (ctl.KernelState, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if _, _, err := k.read(file); err != nil {
+		return ctl.KernelState{}, err
+	}
 	return ctl.KernelState{Problems: k.problems}, k.away
 }
 
@@ -278,4 +307,78 @@ func TestAFarmOfTheKernelWithoutItsAddressIsAbsent(t *testing.T) {
 	if out, err := b.Publish(t.Context(), cfg); err != nil || !out.Absent[99] || out.FarmErrors[99] != missing.Error() {
 		t.Errorf("%+v, %v", out, err)
 	}
+}
+
+// netd changes its state before mgmt gets the response.
+func TestASlowChangeOfRulesIsPublishedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, k, _ := withKernel(t, mixed("web"))
+		until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })
+		wait := make(chan struct{})
+		k.set(func() { k.applied = wait })
+		time.AfterFunc(2*time.Second, func() {
+			k.set(func() { k.applied = nil })
+			close(wait)
+		})
+		if _, err := b.Publish(t.Context(), mixed("changed")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if n := len(k.lives()); n != 2 {
+			t.Errorf("the kernel was told %d times, want 2", n)
+		}
+	})
+}
+
+// After the first snapshot netd gets differences, which amount to the whole configuration.
+func TestNetdGetsTheDifferences(t *testing.T) {
+	b, k, _ := withKernel(t, mixed("web"))
+	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })
+	r := rand.New(rand.NewPCG(1, 2))
+	cfg, restarts := mixed("web"), 0
+	for i := range 100 {
+		cfg = &farm.Config{Farms: slices.Clone(cfg.Farms)}
+		switch at := 1 + r.IntN(len(cfg.Farms)); {
+		case at == len(cfg.Farms):
+			f := mixed("added").Farms[1]
+			f.ID, f.Name, f.VIP = uint32(100+i), fmt.Sprint("added", i), netip.AddrFrom4([4]byte{192, 0, 2, byte(2 + i)})
+			f.L4.ID, f.L4.Backends[0].ID = uint32(100+i), uint32(100+i)
+			cfg.Farms = append(cfg.Farms, f)
+		case r.IntN(4) == 0:
+			cfg.Farms = slices.Delete(cfg.Farms, at, at+1)
+		default:
+			f := cfg.Farms[at].Clone()
+			f.L4.Backends[0].Weight = uint8(1 + i%9)
+			f.Stopped = r.IntN(3) == 0
+			cfg.Farms[at] = f
+		}
+		if r.IntN(10) == 0 {
+			restarts++
+			k.set(func() { k.reader = snapshot.Reader{} })
+		}
+		if r.IntN(2) == 0 {
+			if err := b.Check(t.Context(), cfg, func(apply.Outcome) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if r.IntN(5) == 0 {
+			continue // refused after the check
+		}
+		if _, err := b.Publish(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+		all := k.lives()
+		if got, want := all[len(all)-1].Farms, cfg.Farms[1:]; len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
+			t.Fatalf("change %d: netd has %+v, want %+v", i, got, want)
+		}
+	}
+	// A configuration without farms is a whole one, and so is the one after it.
+	k.set(func() {
+		if k.whole > 1+restarts+10 {
+			t.Errorf("%d whole snapshots after %d restarts of netd", k.whole, restarts)
+		}
+		if restarts == 0 || k.whole < 1+restarts/2 {
+			t.Errorf("%d restarts, %d whole snapshots", restarts, k.whole)
+		}
+	})
 }

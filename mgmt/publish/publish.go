@@ -101,6 +101,11 @@ type Publisher struct {
 	opened  atomic.Uint64 // number of sockets requested from netd
 	spares  spares
 
+	// What netd gets, guarded by turn.
+	kernelFarms  farm.Memo[kernelFarm]
+	kernelWriter snapshot.Writer
+	kernelRead   uint64 // generation that netd read last, 0 if unknown
+
 	mu       sync.Mutex // guards the fields below
 	engine   Engine     // nil while none is connected
 	hello    link.Hello
