@@ -17,9 +17,9 @@ func split(cfg *farm.Config) (carried, transparent []farm.Farm) {
 	for i := range cfg.Farms {
 		switch f := &cfg.Farms[i]; {
 		case f.InKernel():
-			carried = append(carried, f.Clone())
+			carried = append(carried, *f)
 		case f.Transparent() && (!f.Stopped || f.L4.StopGrace > 0): // the engine knows when the grace ends
-			transparent = append(transparent, f.Clone())
+			transparent = append(transparent, *f)
 		}
 	}
 	return carried, transparent
@@ -127,4 +127,23 @@ func (k *Reconciler) Check(ctx context.Context, cfg *farm.Config) map[uint32]str
 	defer k.mu.Unlock()
 	farms, transparent := split(cfg)
 	return k.options.Filter.Check(ctx, k.input(farms, transparent, k.look(farms)))
+}
+
+// changed returns the farms of before that are not in now, and those of now that are not in
+// before. A farm with another setting is in both results.
+func changed(before, now []farm.Farm) (gone, fresh []farm.Farm) {
+	stays := make([]bool, len(before))
+	for i, at := range farm.Align(before, now) {
+		if at < 0 {
+			fresh = append(fresh, now[i])
+		} else {
+			stays[at] = true
+		}
+	}
+	for i := range before {
+		if !stays[i] {
+			gone = append(gone, before[i])
+		}
+	}
+	return gone, fresh
 }

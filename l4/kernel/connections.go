@@ -77,22 +77,25 @@ func entitled(farms []farm.Farm) map[uint32]bool {
 // parting reports which backends must lose their connections, compared with the previous
 // farms: their farm was stopped or deleted, or they were deleted or cut. Backends of a farm
 // with a grace period lose them later. On the first call the previous state is unknown:
-// every backend without a right to connections loses them.
-func (k *Reconciler) parting(before []farm.Farm) (lost func(backend uint32) bool) {
-	now := entitled(k.farms)
+// every backend without a right to connections loses them. gone and fresh are the changed
+// farms, before and now.
+func (k *Reconciler) parting(gone, fresh []farm.Farm) (lost func(backend uint32) bool) {
 	if !k.applied {
+		now := entitled(k.farms)
 		// Stopped farms may have a grace period that began before this process.
 		graced := graceful(k.farms)
 		k.graceAll(maps.Clone(graced))
 		return func(backend uint32) bool { return !now[backend] && !graced[backend] }
 	}
-	list := map[uint32]bool{}
-	for id := range entitled(before) {
+	now, list := entitled(fresh), map[uint32]bool{}
+	for id := range entitled(gone) {
 		if !now[id] {
 			list[id] = true
 		}
 	}
-	k.keepGraces(now, list)
+	if len(k.graced) > 0 {
+		k.keepGraces(entitled(k.farms), list)
+	}
 	k.graceAll(list)
 	if len(list) == 0 {
 		return nil

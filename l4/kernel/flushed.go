@@ -73,6 +73,9 @@ func (k *Reconciler) cutNow() map[uint32]bool {
 // forgetFlushed removes expired records of flushed connections and the records of deleted
 // farms. It reports whether a record of an existing farm expired.
 func (k *Reconciler) forgetFlushed(at time.Time) (over bool) {
+	if len(k.flushed) == 0 {
+		return false
+	}
 	there := map[uint32]bool{}
 	for i := range k.farms {
 		there[k.farms[i].ID] = true

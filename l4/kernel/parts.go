@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/snapshot"
@@ -13,9 +14,10 @@ import (
 // Parts returns the operations the reconciler serves to mgmt. A snapshot is verified and
 // checked like the engine's. Rules are only built here, from its typed values.
 func (k *Reconciler) Parts() ctl.Parts {
+	r := new(reader)
 	return ctl.Parts{
-		ctl.OpKernelApply:    answered(k.Apply),
-		ctl.OpKernelCheck:    answered(func(ctx context.Context, _ uint64, cfg *farm.Config) map[uint32]string { return k.Check(ctx, cfg) }),
+		ctl.OpKernelApply:    r.answered(k.Apply),
+		ctl.OpKernelCheck:    r.answered(func(ctx context.Context, _ uint64, cfg *farm.Config) map[uint32]string { return k.Check(ctx, cfg) }),
 		ctl.OpKernelState:    about(func(context.Context, struct{}) (ctl.KernelState, error) { return k.state(), nil }),
 		ctl.OpKernelRules:    about(func(ctx context.Context, q ctl.KernelFarm) (string, error) { return k.Rules(ctx, q.Farm) }),
 		ctl.OpKernelObjects:  about(func(ctx context.Context, _ struct{}) ([]ctl.KernelObject, error) { return k.Objects(ctx) }),
@@ -85,9 +87,23 @@ func (k *Reconciler) answerLearn(ctx context.Context, _ []byte, files []*os.File
 	return k.LearnSessions(ctx, learned.Service, learned.List)
 }
 
+// reader reads snapshots, of which most only have the differences from the one before.
+type reader struct {
+	mu sync.Mutex
+	snapshot.Reader
+}
+
+// Load returns the content of a snapshot. Farms that did not change share their memory with
+// those of the one before.
+func (r *reader) Load(f *os.File) (generation uint64, cfg *farm.Config, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.Reader.Load(f)
+}
+
 // answered returns a handler that calls f with the snapshot of a request and responds with
 // the problems f returns.
-func answered(f func(ctx context.Context, generation uint64, cfg *farm.Config) map[uint32]string) ctl.Handler {
+func (r *reader) answered(f func(ctx context.Context, generation uint64, cfg *farm.Config) map[uint32]string) ctl.Handler {
 	return func(ctx context.Context, body []byte, files []*os.File) (any, error) {
 		if err := ctl.Strict(body, &struct{}{}); err != nil {
 			return nil, err
@@ -95,7 +111,7 @@ func answered(f func(ctx context.Context, generation uint64, cfg *farm.Config) m
 		if len(files) != 1 {
 			return nil, &ctl.Error{Code: ctl.CodeInvalid, Text: "a snapshot is expected, and nothing else"}
 		}
-		generation, cfg, err := snapshot.Load(files[0])
+		generation, cfg, err := r.Load(files[0])
 		if err != nil {
 			return nil, &ctl.Error{Code: ctl.CodeInvalid, Text: err.Error()}
 		}

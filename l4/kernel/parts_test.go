@@ -87,3 +87,40 @@ func TestMgmtIsToldWhatTheKernelCarriesAndCounts(t *testing.T) {
 		t.Errorf("more than a snapshot: %v, generation %d", got, k.Generation())
 	}
 }
+
+// Snapshots may have only the differences from the one before. A new netd refuses them.
+func TestSnapshotsMayFollowOneAnother(t *testing.T) {
+	renew := func() ctl.Parts {
+		return kernel.New(kernel.Options{Filter: &counting{}, Log: l4test.Quiet}).Parts()
+	}
+	parts, again := renew(), renew()
+	var w snapshot.Writer
+	web, other := two(false)
+	ask := func(parts ctl.Parts, op ctl.Op, generation, base uint64) error {
+		t.Helper()
+		f, err := w.Publish(generation, &farm.Config{Farms: []farm.Farm{web, other}}, base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		state, err := parts[op](t.Context(), []byte("{}"), []*os.File{f})
+		if err == nil && state.(ctl.KernelState).Generation != generation {
+			t.Errorf("generation %d: %+v", generation, state)
+		}
+		return err
+	}
+	if err := ask(parts, ctl.OpKernelApply, 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	other.Stopped = true
+	if err := ask(parts, ctl.OpKernelCheck, 1, 1); err != nil {
+		t.Error(err)
+	}
+	if err := ask(parts, ctl.OpKernelApply, 2, 1); err != nil {
+		t.Error(err)
+	}
+	var refused *ctl.Error
+	if err := ask(again, ctl.OpKernelApply, 3, 2); !errors.As(err, &refused) {
+		t.Errorf("a netd without the farms before: %v", err)
+	}
+}

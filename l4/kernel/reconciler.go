@@ -80,16 +80,17 @@ func New(o Options) *Reconciler {
 	return k
 }
 
-// Apply makes the kernel carry exactly the kernel farms of cfg. generation numbers the
-// request, see Generation. It returns the farms that are not carried, with the reasons, by
-// ID.
+// Apply makes the kernel carry exactly the kernel farms of cfg, which must not be modified
+// afterwards. generation numbers the request, see Generation. It returns the farms that are
+// not carried, with the reasons, by ID.
 func (k *Reconciler) Apply(ctx context.Context, generation uint64, cfg *farm.Config) map[uint32]string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	before := k.farms
 	k.generation = generation
 	k.farms, k.transparent = split(cfg)
-	lost := k.parting(before)
+	gone, fresh := changed(before, k.farms)
+	lost := k.parting(gone, fresh)
 	if lost != nil {
 		k.noteFlushed(lost)
 	}
@@ -105,8 +106,8 @@ func (k *Reconciler) Apply(ctx context.Context, generation uint64, cfg *farm.Con
 	if lost != nil {
 		k.flush(ctx, lost)
 	}
-	for i := range k.farms {
-		k.forgetSessions(ctx, &k.farms[i], before)
+	for i := range fresh {
+		k.forgetSessions(ctx, &fresh[i], gone)
 	}
 	return maps.Clone(k.problems)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"reflect"
 	"regexp"
 	"slices"
 	"syscall"
@@ -35,6 +36,7 @@ type Site struct {
 
 	t          *testing.T
 	generation uint64
+	farms      map[uint32]farm.Farm // as applied last
 }
 
 // NewSite returns a new site, or skips the test without the program nft.
@@ -85,9 +87,25 @@ func (s *Site) Try(farms ...farm.Farm) (problems map[uint32]string) {
 	s.t.Helper()
 	s.generation++
 	s.In(func(ctx context.Context) {
-		problems = s.Reconciler.Apply(ctx, s.generation, &farm.Config{Farms: farms})
+		problems = s.Reconciler.Apply(ctx, s.generation, &farm.Config{Farms: s.shared(farms)})
 	})
 	return problems
+}
+
+// shared returns a copy of farms that tests may go on to modify. Like successive snapshots,
+// copies share the memory of farms that did not change.
+func (s *Site) shared(farms []farm.Farm) []farm.Farm {
+	out := make([]farm.Farm, len(farms))
+	for i := range farms {
+		if out[i] = s.farms[farms[i].ID]; !reflect.DeepEqual(out[i], farms[i]) {
+			out[i] = farms[i].Clone()
+		}
+	}
+	s.farms = map[uint32]farm.Farm{}
+	for _, f := range out {
+		s.farms[f.ID] = f
+	}
+	return out
 }
 
 // Apply makes the appliance carry exactly these farms.
