@@ -18,7 +18,12 @@ type Build struct {
 	certificates map[string]*named[farm.Certificate, pair]
 	authorities  map[string]*named[farm.Authority, authority]
 	warnings     []string
+	adopts       bool
 }
+
+// Adopts reports whether the configurations of unchanged farms and services are those of
+// the build in use. They need not be requested again, and stay for later builds.
+func (b *Build) Adopts() bool { return b.adopts }
 
 // named is an entry of the snapshot and the object loaded from it.
 type named[S, L any] struct {
@@ -124,13 +129,19 @@ func (b *Build) Warnings() []string {
 	return b.warnings
 }
 
-// Commit makes the build the base of the next one and drops entries that it did not
-// use.
+// Commit makes the build the base of the next one. It drops entries that it did not use,
+// unless it adopts those of the build before.
 func (b *Build) Commit() {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
+	if !b.adopts {
+		b.next.most = 2*(len(b.next.listeners)+len(b.next.backends)) + fewUnused
+	}
 	b.store.current = b.next
 }
+
+// fewUnused is the number of objects without a user that may stay in any case.
+const fewUnused = 64
 
 // reuse returns the object with the digest from this build or the current one.
 // Otherwise it calls build.

@@ -14,6 +14,9 @@ var VersionRange = versionRange
 // ParseCiphers exports parseCiphers to tests.
 var ParseCiphers = parseCiphers
 
+// Size returns the number of configurations of the build in use.
+func (s *Store) Size() int { return len(s.current.listeners) + len(s.current.backends) }
+
 // Words returns all keywords.
 func Words() []string {
 	var words []string

@@ -1,8 +1,11 @@
 package tlsconf
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,10 +44,33 @@ type built struct {
 	authorities map[digest]*authority
 	listeners   map[digest]*listener
 	backends    map[digest]*Backend
+
+	// sources are the certificates and authorities of the snapshot, never modified.
+	sources struct {
+		certificates []farm.Certificate
+		authorities  []farm.Authority
+	}
+	most int // number of listeners and backends from which objects without a user are removed
 }
 
 func newBuilt() *built {
-	return &built{make(map[digest]*pair), make(map[digest]*authority), make(map[digest]*listener), make(map[digest]*Backend)}
+	return &built{pairs: make(map[digest]*pair), authorities: make(map[digest]*authority), listeners: make(map[digest]*listener), backends: make(map[digest]*Backend)}
+}
+
+// adopted returns a copy that has all objects, also those that will have no user.
+func (b *built) adopted() *built {
+	next := *b
+	next.pairs, next.authorities, next.listeners, next.backends = maps.Clone(b.pairs), maps.Clone(b.authorities), maps.Clone(b.listeners), maps.Clone(b.backends)
+	return &next
+}
+
+// has reports whether the objects were built from the certificates and authorities of cfg.
+func (b *built) has(cfg *farm.Config) bool {
+	return slices.EqualFunc(b.sources.certificates, cfg.Certificates, func(a, b farm.Certificate) bool {
+		return a.Name == b.Name && slices.EqualFunc(a.Chain, b.Chain, bytes.Equal) && bytes.Equal(a.Key, b.Key) && bytes.Equal(a.Staple, b.Staple)
+	}) && slices.EqualFunc(b.sources.authorities, cfg.Authorities, func(a, b farm.Authority) bool {
+		return a.Name == b.Name && slices.EqualFunc(a.Certificates, b.Certificates, bytes.Equal) && slices.EqualFunc(a.Revoked, b.Revoked, bytes.Equal)
+	})
 }
 
 // NewStore returns an empty store.
@@ -82,8 +108,12 @@ func (s *Store) now() time.Time {
 func (s *Store) Begin(cfg *farm.Config) *Build {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := &Build{store: s, old: s.current, next: newBuilt(), certificates: make(map[string]*named[farm.Certificate, pair]),
+	b := &Build{store: s, old: s.current, next: newBuilt(), adopts: len(s.current.listeners)+len(s.current.backends) < s.current.most && s.current.has(cfg), certificates: make(map[string]*named[farm.Certificate, pair]),
 		authorities: make(map[string]*named[farm.Authority, authority])}
+	if b.adopts {
+		b.next = s.current.adopted()
+	}
+	b.next.sources.certificates, b.next.sources.authorities = cfg.Certificates, cfg.Authorities
 	for i := range cfg.Certificates {
 		c := &cfg.Certificates[i]
 		b.certificates[c.Name] = &named[farm.Certificate, pair]{source: c, twice: b.certificates[c.Name] != nil}

@@ -3,6 +3,7 @@ package tlsconf_test
 import (
 	"crypto"
 	"crypto/tls"
+	"slices"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -78,10 +79,12 @@ func TestUnchangedCertificatesAreNotReadAgain(t *testing.T) {
 	if first == second || key(first) != key(second) {
 		t.Error("the certificate was read again")
 	}
-	// Entries that a snapshot does not use are dropped.
-	publish(t, s, again(cfg), 1, &farm.TLS{Certificates: []string{"rsa"}})
+	// The keys of removed certificates are dropped.
+	fewer := again(cfg)
+	fewer.Certificates = slices.DeleteFunc(fewer.Certificates, func(c farm.Certificate) bool { return c.Name != "rsa" })
+	publish(t, s, fewer, 1, &farm.TLS{Certificates: []string{"rsa"}})
 	if third := publish(t, s, again(cfg), 1, l); key(first) == key(third) {
-		t.Error("a certificate that was out of use is still kept")
+		t.Error("a certificate that was removed is still kept")
 	}
 }
 

@@ -117,7 +117,7 @@ func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint3
 // sameTLS reports whether the TLS configuration of an unchanged farm is the same. Requesting it
 // also keeps it for later builds.
 func (ft *farmTable) sameTLS(build *tlsconf.Build, f *farm.Farm) bool {
-	if f.Global.TLS == nil {
+	if f.Global.TLS == nil || build.Adopts() {
 		return true
 	}
 	config, err := build.Listener(f.ID, f.Global.TLS, "dot")

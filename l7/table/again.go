@@ -21,6 +21,9 @@ func again(was *Farm, build *tlsconf.Build, asked Challenges, f *farm.Farm) *Far
 // sameTLS reports whether the TLS configurations of a farm are unchanged. Requesting them
 // also keeps them for later builds.
 func sameTLS(build *tlsconf.Build, was *Farm, f *farm.Farm) bool {
+	if build.Adopts() {
+		return true
+	}
 	if t := f.HTTP.TLS; t != nil {
 		config, err := build.Listener(f.ID, t)
 		if err != nil || was.TLS == nil || was.TLS.Security.Config != config {
