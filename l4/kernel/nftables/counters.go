@@ -2,6 +2,7 @@ package nftables
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/claim"
+	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
@@ -19,7 +21,7 @@ import (
 
 // parting reads the counters of backends whose farms are stopped now. Counters that cannot
 // be read are lost; the change is made anyway.
-func (n *Filter) parting(ctx context.Context, in *rules.Input) map[uint32]ctl.KernelCount {
+func (n *Filter) parting(in *rules.Input) map[uint32]ctl.KernelCount {
 	n.mu.Lock()
 	applied := n.applied
 	n.mu.Unlock()
@@ -38,7 +40,7 @@ func (n *Filter) parting(ctx context.Context, in *rules.Input) map[uint32]ctl.Ke
 	if len(out) == 0 {
 		return nil
 	}
-	counted, err := n.counted(ctx, applied)
+	counted, err := n.counted(applied)
 	if err != nil {
 		n.log.Debug("counters of stopped farms are lost", "error", err)
 		return nil
@@ -94,11 +96,11 @@ func countsFor(applied *nft.Parts, farm, id uint32) bool {
 }
 
 // Counters returns the counters by backend.
-func (n *Filter) Counters(ctx context.Context) (map[uint32]ctl.KernelCount, error) {
+func (n *Filter) Counters(context.Context) (map[uint32]ctl.KernelCount, error) {
 	n.mu.Lock()
 	applied, past := n.applied, n.past
 	n.mu.Unlock()
-	out, err := n.counted(ctx, applied)
+	out, err := n.counted(applied)
 	if err != nil {
 		return nil, err
 	}
@@ -109,50 +111,71 @@ func (n *Filter) Counters(ctx context.Context) (map[uint32]ctl.KernelCount, erro
 	return out, nil
 }
 
-// counters describes the counting sets; suffix is the part of the key after the mark.
+// Directions of connections as the kernel stores them, IP_CT_DIR_* of linux/nf_conntrack_tuple_common.h.
+const (
+	original = 0
+	reply    = 1
+)
+
+// counters describes the counting sets: suffix is the part of the key after the mark in the
+// syntax of nft, and way the same in the format of the kernel, -1 for none.
 var counters = []struct {
-	table             func() nft.Table
-	set, kind, suffix string
-	add               func(c *ctl.KernelCount, packets, bytes uint64)
+	table       func() nft.Table
+	set, suffix string
+	way         int
+	add         func(c *ctl.KernelCount, packets, bytes uint64)
 }{
-	{rules.Inet, "opened", "mark", "", func(c *ctl.KernelCount, p, _ uint64) { c.Connections += p }},
-	{rules.Inet, "traffic", "mark . ct_dir", " . original", (*ctl.KernelCount).CountIn},
-	{rules.Inet, "traffic", "mark . ct_dir", " . reply", (*ctl.KernelCount).CountOut},
-	{rules.Netdev, "opened", "mark", "", func(c *ctl.KernelCount, p, _ uint64) { c.Connections += p }},
-	{rules.Netdev, "forth", "mark", "", (*ctl.KernelCount).CountIn},
-	{rules.Netdev, "back", "mark", "", (*ctl.KernelCount).CountOut},
+	{rules.Inet, "opened", "", -1, func(c *ctl.KernelCount, p, _ uint64) { c.Connections += p }},
+	{rules.Inet, "traffic", " . original", original, (*ctl.KernelCount).CountIn},
+	{rules.Inet, "traffic", " . reply", reply, (*ctl.KernelCount).CountOut},
+	{rules.Netdev, "opened", "", -1, func(c *ctl.KernelCount, p, _ uint64) { c.Connections += p }},
+	{rules.Netdev, "forth", "", -1, (*ctl.KernelCount).CountIn},
+	{rules.Netdev, "back", "", -1, (*ctl.KernelCount).CountOut},
 }
 
 // counted reads the counters of the rules in force.
-func (n *Filter) counted(ctx context.Context, applied *nft.Parts) (map[uint32]ctl.KernelCount, error) {
+func (n *Filter) counted(applied *nft.Parts) (map[uint32]ctl.KernelCount, error) {
 	out := map[uint32]ctl.KernelCount{}
 	if applied == nil {
 		return nil, errors.New("it is not known what the kernel has: the last change failed")
 	}
-	read := map[nft.ID][]nft.Entry{}
+	read := map[nft.ID]map[string]nft.Count{}
 	for _, count := range counters {
 		id := nft.ID{Table: count.table(), Name: count.set}
 		if !applied.Has(id) {
 			continue
 		}
-		entries, there := read[id]
+		values, there := read[id]
 		if !there {
 			var err error
-			if entries, err = n.run.Elements(ctx, id, &nft.Set{Type: count.kind}); err != nil {
+			if values, err = nft.Counts(id); err != nil {
 				return nil, err
 			}
-			read[id] = entries
+			read[id] = values
 		}
-		for _, e := range entries {
-			mark, mine := strings.CutSuffix(e.Key, count.suffix)
-			if id, ok := backendOf(mark); mine && ok {
-				c := out[id]
-				count.add(&c, e.Packets, e.Bytes)
-				out[id] = c
+		for key, v := range values {
+			mark, way := counterKey(key)
+			if backend, ok := conntrack.BackendOf(mark); ok && way == count.way {
+				c := out[backend]
+				count.add(&c, v.Packets, v.Bytes)
+				out[backend] = c
 			}
 		}
 	}
 	return out, nil
+}
+
+// counterKey parses a key of a counting set: a mark, followed by a direction if the set has
+// one, else way is -1.
+func counterKey(key string) (mark uint32, way int) {
+	if len(key) < 4 {
+		return 0, -1
+	}
+	way = -1
+	if len(key) > 4 {
+		way = int(key[4])
+	}
+	return binary.NativeEndian.Uint32([]byte(key)), way
 }
 
 // backendOf returns the backend of a mark in text form.

@@ -51,7 +51,7 @@ func New(run *nft.Runner, log *slog.Logger) *Filter { return &Filter{run: run, l
 // one is left out and the others are tried again. problems holds the farms that are not
 // carried, by ID.
 func (n *Filter) Carry(ctx context.Context, in *rules.Input) (problems map[uint32]string, err error) {
-	parting := n.parting(ctx, in)
+	parting := n.parting(in)
 	problems, err = carry.Most(in, n.log, func(left *rules.Input) (problems, refused map[uint32]string, err error) {
 		want, problems := n.rules.Compile(left)
 		err = n.become(ctx, want)
