@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -69,4 +70,27 @@ func TestASignedZoneIsKeptWhileTheParentZoneNamesItsKey(t *testing.T) {
 	a.must(200, "PUT", zone, `{"ttl":60}`)
 	a.must(200, "PUT", zone+"?force=true", `{"dnssec":"off"}`)
 	a.must(200, "DELETE", zone, "")
+}
+
+// If the parent zone cannot be queried, every response to a change that may make resolvers
+// reject the zone warns of it.
+func TestAChangeWarnsIfTheParentZoneCannotBeQueried(t *testing.T) {
+	a := zoned(t)
+	before := a.must(200, "GET", "/config", "").raw
+	a.engine.dsFails = errors.New("no server answers")
+	for _, c := range [][]string{
+		{"PUT", zone, `{"dnssec":"off"}`}, {"DELETE", zone, ""}, {"DELETE", "/farms/names", ""}, {"PUT", "/config", before, "Content-Type", "application/yaml"},
+		{"POST", "/history/rollback", ""}, {"POST", "/transactions", `{"writes":[{"method":"DELETE","path":"/farms/names"}]}`},
+	} {
+		a.must(200, "PUT", "/config?force=true", before, "Content-Type", "application/yaml")
+		_, now := a.applier.Current()
+		a.must(200, "PUT", zone, `{"dnssec":"ed25519"}`)
+		if c[2] == "" && c[0] == "POST" {
+			c[2] = fmt.Sprintf(`{"revision":%d}`, now.Number)
+		}
+		r := a.must(200, c[0], c[1], c[2], c[3:]...)
+		if !strings.Contains(r.raw, "could not be asked for DS records: no server answers") {
+			t.Errorf("%s %s: %s", c[0], c[1], r.raw)
+		}
+	}
 }

@@ -70,12 +70,13 @@ type engine struct {
 	// accepted.
 	complete func(*farm.Config) (*farm.Config, map[uint32]string)
 	inForce  *farm.Config
-	// ds holds the DS records in the parent zones.
-	ds []string
+	// ds holds the DS records in the parent zones; dsFails is why they cannot be read.
+	ds      []string
+	dsFails error
 }
 
 func (e *engine) delegation(context.Context, string) (resolve.Delegation, error) {
-	return resolve.Delegation{Parent: "com.", DS: e.ds, TTL: time.Hour}, nil
+	return resolve.Delegation{Parent: "com.", DS: e.ds, TTL: time.Hour}, e.dsFails
 }
 
 func (e *engine) Publish(_ context.Context, cfg *farm.Config) (apply.Outcome, error) {

@@ -185,5 +185,9 @@ func (s *Resource) deleteFarm(c *rest.Call) (rest.Done, error) {
 	if err != nil {
 		return rest.Done{}, err
 	}
-	return rest.NewDone("Delete farm "+name, fmt.Sprintf("The farm %s has been deleted.", name)), nil
+	out := rest.NewDone("Delete farm "+name, fmt.Sprintf("The farm %s has been deleted.", name))
+	if g := f.Zones(); g != nil {
+		out.Warning = trustWarnings(c, name, g.Zones...)
+	}
+	return out, nil
 }

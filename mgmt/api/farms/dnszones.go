@@ -189,9 +189,21 @@ func tellSerial(out *rest.Changed, z *farm.Zone, v validate.Value) {
 func (s *Resource) changedZone(c *rest.Call, farmName, name string, out rest.Changed) rest.Changed {
 	out.Status = s.deps.State.StatusOf(c, farmName)
 	if f, z, err := findZone(c.Config, farmName, name); err == nil {
-		out.Warning = validate.ZoneWarning(f.Zones(), z)
+		out.Warning = c.Warning(validate.ZonePath(farmName, name), validate.ZoneWarning(f.Zones(), z))
 	}
 	return out
+}
+
+// trustWarnings returns the warnings of a change about zones of a farm that it deleted:
+// resolvers may reject signed ones from now on.
+func trustWarnings(c *rest.Call, farmName string, zones ...farm.Zone) string {
+	var texts []string
+	for i := range zones {
+		if text := c.Warning(validate.ZonePath(farmName, zones[i].Name)); text != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "; ")
 }
 
 func (s *Resource) updateZone(c *rest.Call) (rest.Changed, error) {
@@ -248,7 +260,9 @@ func (s *Resource) deleteZone(c *rest.Call) (rest.Done, error) {
 	if err != nil {
 		return rest.Done{}, err
 	}
-	return rest.NewDone(fmt.Sprintf("Delete zone %s of farm %s", name, farmName), fmt.Sprintf("The zone %s has been deleted from farm %s.", name, farmName)), nil
+	out := rest.NewDone(fmt.Sprintf("Delete zone %s of farm %s", name, farmName), fmt.Sprintf("The zone %s has been deleted from farm %s.", name, farmName))
+	out.Warning = trustWarnings(c, farmName, *z)
+	return out, nil
 }
 
 func (s *Resource) listRecords(c *rest.Call) (rest.List[RecordView], error) {

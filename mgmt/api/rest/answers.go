@@ -17,6 +17,7 @@ type (
 		Description string `json:"description"`
 		Message     string `json:"message"`
 		Success     string `json:"success" enum:"true"`
+		Warning     string `json:"warning,omitempty" doc:"The object is deleted, but something may not work without it"`
 	}
 	// Sent holds the values of the request in normal form.
 	Sent map[string]any
