@@ -47,6 +47,13 @@ func TestAnswersAreCompared(t *testing.T) {
 	}
 }
 
+// An empty text matches any answer, but a server that sends nothing gave none.
+func TestAnEmptyExpectationWantsAnAnswer(t *testing.T) {
+	closes := probetest.Server(t, func(net.Conn) {})
+	probetest.Check(t, "check_tcp", tcp.Check, closes, "-e", "").Down(t, "the server closed without an answer")
+	probetest.Check(t, "check_tcp", tcp.Check, probetest.Replies(t, "220 hello\r\n"), "-e", "").Healthy(t)
+}
+
 func TestPiecesOfAnAnswerAreOne(t *testing.T) {
 	to := probetest.Server(t, func(c net.Conn) {
 		for _, b := range []byte("220 ready\r\n") {
