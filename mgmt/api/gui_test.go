@@ -106,27 +106,28 @@ func sameFile(t *testing.T, path string, v any) {
 }
 
 // rightsOf extracts the permissions that the GUI needs from the document: those of each
-// restricted GET, and those valid only for users who see all farms.
+// restricted operation, and those valid only for users who see all farms.
 func rightsOf(document map[string]any) any {
-	reads, whole, partly := map[string]map[string]any{}, map[string]bool{}, map[string]bool{}
-	for path, operations := range document["paths"].(map[string]any) {
-		for method, o := range operations.(map[string]any) {
+	operations, whole, partly := map[string]map[string]any{}, map[string]bool{}, map[string]bool{}
+	for path, methods := range document["paths"].(map[string]any) {
+		for method, o := range methods.(map[string]any) {
 			operation := o.(map[string]any)
 			needs, _ := operation["x-permission"].(string)
 			all, _ := operation["x-all-farms"].(bool)
 			whole[needs] = whole[needs] || all
 			partly[needs] = partly[needs] || !all
-			if method != "get" || !all && (needs == string(rbac.Open) || needs == string(rbac.Public)) {
+			if !all && (needs == string(rbac.Open) || needs == string(rbac.Public)) {
 				continue
 			}
-			reads[path] = map[string]any{"permission": needs}
+			name := strings.ToUpper(method) + " " + path
+			operations[name] = map[string]any{"permission": needs}
 			if all {
-				reads[path]["all_farms"] = true
+				operations[name]["all_farms"] = true
 			}
 		}
 	}
 	maps.DeleteFunc(whole, func(needs string, all bool) bool { return !all || partly[needs] })
-	return map[string]any{"reads": reads, "whole": slices.Sorted(maps.Keys(whole))}
+	return map[string]any{"operations": operations, "whole": slices.Sorted(maps.Keys(whole))}
 }
 
 // reached returns all components that from refers to, transitively.

@@ -2,7 +2,7 @@ import { Center, Loader, MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query';
 import { setNonce } from 'get-nonce';
-import { useEffect } from 'react';
+import { Activity, useEffect, useLayoutEffect, useRef, useState, type ReactNode } from 'react';
 import { Refused, signedOut } from './api/client';
 import { useLive } from './api/live';
 import { queries } from './api/queries';
@@ -16,6 +16,7 @@ import { Problem } from './ui/problem';
 
 /** Whatever needs a session: the sign-in is there before it. */
 const Pages = late(async () => (await import('./pages')).Pages, <Waiting />);
+const Idle = late(async () => (await import('./pages')).Idle);
 
 /** A session that ended is noticed by whichever call meets it: who is there is asked anew. */
 const ended = (error: unknown) => {
@@ -57,7 +58,10 @@ export function App() {
   );
 }
 
-/** Authenticated shows the pages to who is signed in, and the sign-in to everybody else. */
+/**
+ * Authenticated shows the pages to who is signed in, and the sign-in to everybody else. Pages that were shown when
+ * the session ended are hidden meanwhile: the same user finds them as they were, with all that was typed.
+ */
 function Authenticated() {
   const who = useQuery(queries.who);
   const rights = useQuery({ ...queries.rights, enabled: who.isSuccess });
@@ -66,14 +70,48 @@ function Authenticated() {
   useEffect(() => {
     if (known) void Pages.preload(); // while rights are asked for, or a password is typed
   }, [known]);
-  if (who.isPending || (who.isSuccess && rights.isPending)) {
-    return <Waiting />;
-  }
-  if (signedOut(who.error)) return <SignIn />;
+  const [of, setOf] = useState<Shown>();
+  const user = who.data?.params;
+  if (user && rights.data && (of?.user !== user.user || of.minutes !== user.session_timeout)) setOf({ user: user.user, minutes: user.session_timeout });
+  const shown = user !== undefined && rights.data !== undefined && of?.user === user.user;
+  return (
+    <>
+      {of && (
+        <Activity key={of.user} mode={shown ? 'visible' : 'hidden'}>
+          <Refocused>
+            <Pages />
+          </Refocused>
+        </Activity>
+      )}
+      {of && shown && <Idle minutes={of.minutes} />}
+      {!shown && <Instead who={who} rights={rights} ended={of !== undefined} />}
+    </>
+  );
+}
+
+/** Whose pages are shown, and after how many minutes without use the session ends. */
+type Shown = { user: string; minutes: number };
+type Asked = { isPending: boolean; isSuccess: boolean; error: unknown; refetch: () => unknown };
+
+/** Instead stands in place of the pages: the sign-in, or why it is not known who is there. */
+function Instead({ who, rights, ended }: { who: Asked; rights: Asked; ended: boolean }) {
+  if (who.isPending || (who.isSuccess && rights.isPending)) return <Waiting />;
+  if (signedOut(who.error)) return <SignIn ended={ended} />;
   if (who.error) return <Problem error={who.error} again={() => void who.refetch()} />;
   if (rights.error && !(rights.error instanceof Refused)) throw rights.error; // a fault of the GUI: for the boundary
-  if (!rights.data) return <Problem error={rights.error} again={() => void rights.refetch()} />;
-  return <Pages minutes={who.data.params.session_timeout} />;
+  return <Problem error={rights.error} again={() => void rights.refetch()} />;
+}
+
+/** Refocused gives the focus back to what had it before its children were hidden. */
+function Refocused({ children }: { children: ReactNode }) {
+  const last = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const note = (e: FocusEvent) => void (e.target instanceof HTMLElement && (last.current = e.target));
+    if (last.current?.isConnected) last.current.focus();
+    document.addEventListener('focusin', note);
+    return () => document.removeEventListener('focusin', note);
+  }, []);
+  return children;
 }
 
 function Waiting() {

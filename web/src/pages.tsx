@@ -6,18 +6,13 @@ import { router } from './router';
 import { IdleDialog } from './session/idle-dialog';
 import { signOut } from './session/session';
 
-/** Pages shows the page of the address, and ends the session after so many minutes without a user. */
-export function Pages({ minutes }: { minutes: number }) {
-  return (
-    <>
-      <RouterProvider router={router} />
-      <Idle minutes={minutes} />
-    </>
-  );
+/** Pages shows the page of the address. */
+export function Pages() {
+  return <RouterProvider router={router} />;
 }
 
-/** Idle ends the session of a user who has left, and shows the sign-in in place of the page. */
-function Idle({ minutes }: { minutes: number }) {
+/** Idle ends the session of a user who has left for so many minutes, and shows the sign-in in place of the page. */
+export function Idle({ minutes }: { minutes: number }) {
   const client = useQueryClient();
   const end = useCallback(() => {
     void signOut()

@@ -1,7 +1,7 @@
 import createClient from 'openapi-fetch';
 import type { paths } from './schema';
 import { confirming } from '../session/confirm';
-import { refusal } from './rights';
+import { refusal, writesOf } from './rights';
 import { pathOf } from './path';
 import { noteTag } from './tags';
 
@@ -26,7 +26,7 @@ export type Answer<T> = { data?: T; error?: unknown; response: Response };
 const base = '/api/v4.0';
 
 /** The appliance's API, typed by its OpenAPI document. */
-export const api = createClient<paths>({ baseUrl: base, credentials: 'same-origin', fetch: async (sent: Request) => refusal(sent.method, new URL(sent.url).pathname.slice(base.length)) ?? confirming(() => fetch(sent.clone())) });
+export const api = createClient<paths>({ baseUrl: base, credentials: 'same-origin', fetch: async (sent: Request) => refusal({ method: sent.method, path: new URL(sent.url).pathname.slice(base.length) }) ?? confirming(() => fetch(sent.clone())) });
 api.use({
   onResponse: ({ request: { method, url }, response }) => {
     if (method === 'GET') noteTag(new URL(url).pathname.slice(base.length), response);
@@ -44,7 +44,7 @@ export async function request(method: string, parts: (string | number)[], sent?:
       headers: { ...(sent === undefined ? {} : { 'Content-Type': 'application/json' }), ...(match ? { 'If-Match': match } : {}) },
       body: sent === undefined ? undefined : JSON.stringify(sent),
     });
-  const response = refusal(method, pathOf(parts)) ?? (await confirming(ask));
+  const response = refusal({ method, path: pathOf(parts), writes: writesOf(sent) }) ?? (await confirming(ask));
   if (method === 'GET') noteTag(pathOf(parts), response);
   const answer: unknown = await response.json().catch(() => ({}));
   return response.ok ? { data: answer, response } : { error: answer, response };

@@ -6,7 +6,7 @@ export const fileAt = (...parts: (string | number)[]) => `/api/v4.0${pathOf(part
 
 /** Sends a file as it is. */
 export async function upload(method: 'POST' | 'PUT', parts: string[], file: Blob | string, type: string, query: Record<string, string> = {}, match?: string): Promise<Answer<unknown>> {
-  const response = await fetch(`${fileAt(...parts)}?${new URLSearchParams(query)}`, { method, credentials: 'same-origin', headers: { 'Content-Type': type, ...(match ? { 'If-Match': match } : {}) }, body: file });
+  const response = refusal({ method, path: pathOf(parts) }) ?? (await fetch(`${fileAt(...parts)}?${new URLSearchParams(query)}`, { method, credentials: 'same-origin', headers: { 'Content-Type': type, ...(match ? { 'If-Match': match } : {}) }, body: file }));
   const answer: unknown = await response.json().catch(() => ({}));
   return response.ok ? { data: answer, response } : { error: answer, response };
 }
@@ -18,7 +18,7 @@ export const uploaded = async (call: Promise<Answer<unknown>>) => (await body(ca
 
 /** A text file of the appliance. */
 export async function text(...parts: string[]): Promise<string> {
-  const response = refusal('GET', pathOf(parts)) ?? (await fetch(fileAt(...parts), { credentials: 'same-origin' }).catch(() => undefined));
+  const response = refusal({ method: 'GET', path: pathOf(parts) }) ?? (await fetch(fileAt(...parts), { credentials: 'same-origin' }).catch(() => undefined));
   if (!response) throw new Refused('unreachable', 0);
   if (response.ok) return response.text();
   const said = (await response.json().catch(() => ({}))) as { message?: string };

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { includes, refusal, setRights, type Rights } from './rights';
+import { includes, refusal, setRights, type Call, type Rights } from './rights';
 
 const rights = (permissions: string[], allFarms = true, user = 'bob'): Rights => {
   const sections: Rights['sections'] = {};
@@ -23,18 +23,34 @@ describe('a call that the user has no right to', () => {
     ['/a/path/that/nobody/knows', [], false],
   ])('to %s with %j is refused here: %s', (path, permissions, refused) => {
     setRights(rights(permissions));
-    expect(refusal('GET', path)?.status).toBe(refused ? 403 : undefined);
+    expect(refusal({ method: 'GET', path })?.status).toBe(refused ? 403 : undefined);
   });
   it('about all farms is refused here to users who see some', async () => {
     setRights(rights(['history.show'], false));
-    expect(refusal('GET', '/history')?.status).toBe(403);
+    expect(refusal({ method: 'GET', path: '/history' })?.status).toBe(403);
     setRights(rights(['history.show']));
-    expect(refusal('GET', '/history')).toBeUndefined();
+    expect(refusal({ method: 'GET', path: '/history' })).toBeUndefined();
   });
-  it('is left to the appliance when it writes, and before the rights are known', () => {
-    expect(refusal('GET', '/certificates')).toBeUndefined();
-    setRights(rights([]));
-    expect(refusal('POST', '/certificates')).toBeUndefined();
+  it('is left to the appliance before the rights are known', () => {
+    expect(refusal({ method: 'GET', path: '/certificates' })).toBeUndefined();
+    expect(refusal({ method: 'DELETE', path: '/farms/shop' })).toBeUndefined();
+  });
+  it.each<[Call, string[], boolean]>([
+    [{ method: 'PUT', path: '/farms/shop/actions' }, ['farm.action'], false],
+    [{ method: 'PUT', path: '/farms/shop/actions' }, ['farm.modify'], true],
+    [{ method: 'PUT', path: '/farms/shop' }, ['farm.action'], true],
+    [{ method: 'POST', path: '/farms/shop/explain' }, [], false],
+    [{ method: 'POST', path: '/transactions', writes: [{ method: 'POST', path: '/farms' }] }, ['farm.create'], false],
+    [{ method: 'POST', path: '/transactions', writes: [{ method: 'POST', path: '/farms' }, { method: 'POST', path: '/farms/new/services' }] }, ['farm.create'], true],
+    [{ method: 'POST', path: '/keys' }, ['farm.create'], true],
+  ])('%j that writes, with %j, is refused here: %s', (call, permissions, refused) => {
+    setRights(rights(permissions));
+    expect(refusal(call)?.status).toBe(refused ? 403 : undefined);
+  });
+  it('is refused here where some operations of its permission are about all farms, to users who see some', () => {
+    setRights(rights(['certificate.upload'], false));
+    expect(refusal({ method: 'PUT', path: '/certificates/ocsp' })?.status).toBe(403);
+    expect(refusal({ method: 'POST', path: '/certificates/pem' })).toBeUndefined();
   });
 });
 

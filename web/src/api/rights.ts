@@ -1,5 +1,5 @@
 import i18next from 'i18next';
-import operations from './rights.json';
+import known from './rights.json';
 
 /** Rights of the signed-in user: the name, its permissions, and whether it sees all farms. */
 export type Rights = { user: string; sections: Record<string, Record<string, string>>; allFarms: boolean };
@@ -20,35 +20,58 @@ export function includes({ user, sections, allFarms }: Rights, permission: strin
 }
 
 /** Permissions that count only for users who see all farms. */
-const wholePermissions: string[] = operations.whole;
+const wholePermissions: string[] = known.whole;
 
-/** Read operations that not everybody may call: the parts of the path, '' for a placeholder, and who may. */
-const reads = Object.entries(operations.reads).map(([path, may]) => ({
-  template: path.slice(1).split('/').map((part) => (part.startsWith('{') ? '' : part)),
-  permission: may.permission,
-  allFarms: 'all_farms' in may,
-}));
+/** Operations that not everybody may call: the method, the parts of the path, '' for a placeholder, and who may. */
+const operations = Object.entries(known.operations).map(([name, may]) => {
+  const [method, path] = name.split(' ');
+  return { method, template: path.slice(1).split('/').map((part) => (part.startsWith('{') ? '' : part)), permission: may.permission, allFarms: 'all_farms' in may };
+});
 
 const parts = (path: string) => path.split('?')[0].split('/').filter(Boolean);
 
-/** The read operation of a path. Of two that fit, the one with fewer placeholders. */
-function readOf(path: string) {
+/** The restricted operation of a path. Of two that fit, the one with fewer placeholders. */
+function operationOf(method: string, path: string) {
   const asked = parts(path);
-  const fit = reads.filter(({ template }) => template.length === asked.length && template.every((part, i) => part === '' || part === asked[i]));
+  const fit = operations.filter((o) => o.method === method && o.template.length === asked.length && o.template.every((part, i) => part === '' || part === asked[i]));
   return fit.sort((a, b) => a.template.filter((part) => part === '').length - b.template.filter((part) => part === '').length)[0];
 }
 
+/** A call of the API; a transaction has writes, for each of which the user needs the permission. */
+export type Call = { method: string; path: string; writes?: { method: string; path: string }[] };
+
+/** Why the user may not make a call; undefined if nothing is known against it. */
+export function reasonAgainst(rights: Rights, { method, path, writes = [] }: Call): string | undefined {
+  for (const write of writes) {
+    const reason = reasonAgainst(rights, write);
+    if (reason !== undefined) return reason;
+  }
+  const operation = operationOf(method, path);
+  if (!operation) return undefined;
+  if (operation.allFarms && !rights.allFarms) return i18next.t('problem.all_farms');
+  if (method === 'GET' && operation.permission === 'root' && rights.user !== 'root') return i18next.t('problem.root');
+  return lacking(rights, operation.permission);
+}
+
+/** Why the user lacks a permission, e.g. farm.modify; undefined if the user has it. */
+export function lacking(rights: Rights, permission: string): string | undefined {
+  if (includes(rights, permission)) return undefined;
+  if (permission === 'root') return i18next.t('problem.root_only');
+  return wholePermissions.includes(permission) && !rights.allFarms ? i18next.t('problem.all_farms') : i18next.t('problem.permission', { permission });
+}
+
 /**
- * The refusal of a GET that the user has no right to, as the appliance would give it; undefined
- * for every other call. Pages request what they could show; a call that is refused for
- * certain only fills the audit log.
+ * The refusal of a call that the user has no right to, as the appliance would give it; undefined
+ * for every other call. Pages request what they could show and try what they could change; a
+ * call that is refused for certain only fills the audit log.
  */
-export function refusal(method: string, path: string): Response | undefined {
-  if (method !== 'GET' || !rights) return undefined;
-  const read = readOf(path);
-  if (!read) return undefined;
-  const refused = (message: string) => new Response(JSON.stringify({ message }), { status: 403, headers: { 'Content-Type': 'application/json' } });
-  if (read.allFarms && !rights.allFarms) return refused(i18next.t('problem.all_farms'));
-  if (!includes(rights, read.permission)) return refused(read.permission === 'root' ? i18next.t('problem.root') : i18next.t('problem.permission', { permission: read.permission }));
-  return undefined;
+export function refusal(call: Call): Response | undefined {
+  const message = rights && reasonAgainst(rights, call);
+  return message === undefined ? undefined : new Response(JSON.stringify({ message }), { status: 403, headers: { 'Content-Type': 'application/json' } });
+}
+
+/** The writes in the body of a transaction. */
+export function writesOf(body: unknown): Call['writes'] {
+  const writes = (body as { writes?: unknown } | undefined)?.writes;
+  return Array.isArray(writes) ? (writes as Call['writes']) : undefined;
 }

@@ -20,7 +20,7 @@ export function Account({ close }: { close: () => void }) {
   const body = useBody('put', '/certificates/letsencryptz/config');
   const schema = useMemo(() => titled(only(body, fields), t), [body, t]);
   return (
-    <FormDrawer title={t('orders.settings')} close={close} id="acme" of={seen} schema={seen.data && schema} when="update" seen={seen.data ?? {}} change={(sent) => setACME(sent, t('orders.settings'))} disabled={!may('certificate.upload')}>
+    <FormDrawer title={t('orders.settings')} close={close} id="acme" of={seen} schema={seen.data && schema} when="update" seen={seen.data ?? {}} change={(sent) => setACME(sent, t('orders.settings'))} off={may.call({ method: 'PUT', path: '/certificates/letsencryptz/config' })}>
       <Text size="sm" c="dimmed">
         {t('orders.settings_about')}
       </Text>

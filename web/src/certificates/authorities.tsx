@@ -22,14 +22,13 @@ export function Authorities() {
   const [sent, send] = useState<Sent>();
   const [change, setChange] = useState<Change>();
   if (!lists.data) return <Asked of={lists}>{() => null}</Asked>;
-  const uploads = may('certificate.upload');
   return (
     <Stack>
       <Group justify="space-between">
         <Text size="sm" c="dimmed" maw={560}>
           {t('authorities.about')}
         </Text>
-        <Button disabled={!uploads} onClick={() => send({ what: 'list' })}>
+        <Button {...may.button('certificate.upload')} onClick={() => send({ what: 'list' })}>
           {t('authorities.upload')}
         </Button>
       </Group>
@@ -48,18 +47,18 @@ export function Authorities() {
           ]}
           actions={(a) => (
             <>
-              <Button component="a" href={fileAt('certificates', 'ca', a.name)} download={`${a.name}.pem`} size="compact-sm" variant="default" disabled={!may('certificate.download')} aria-label={`${t('upload.download')}: ${a.name}`}>
+              <Button component="a" href={fileAt('certificates', 'ca', a.name)} download={`${a.name}.pem`} size="compact-sm" variant="default" {...may.button('certificate.download')} aria-label={`${t('upload.download')}: ${a.name}`}>
                 {t('upload.download')}
               </Button>
-              <Button size="compact-sm" variant="default" disabled={!uploads} onClick={() => send({ what: 'crl', name: a.name })} aria-label={`${t('authorities.crl')}: ${a.name}`}>
+              <Button size="compact-sm" variant="default" {...may.button('certificate.upload')} onClick={() => send({ what: 'crl', name: a.name })} aria-label={`${t('authorities.crl')}: ${a.name}`}>
                 {t('authorities.crl')}
               </Button>
               {(a.crls ?? []).length > 0 && (
-                <Button size="compact-sm" variant="default" disabled={!uploads} onClick={() => setChange(removeCRLs(a.name, t('authorities.no_crl', { name: a.name })))} aria-label={t('authorities.no_crl', { name: a.name })}>
+                <Button size="compact-sm" variant="default" {...may.button('certificate.upload')} onClick={() => setChange(removeCRLs(a.name, t('authorities.no_crl', { name: a.name })))} aria-label={t('authorities.no_crl', { name: a.name })}>
                   {t('authorities.no_crl_short')}
                 </Button>
               )}
-              <Button size="compact-sm" variant="default" disabled={!may('certificate.delete')} onClick={() => setChange(removeAuthority(a.name, t('certificates.delete', { name: a.name })))} aria-label={t('certificates.delete', { name: a.name })}>
+              <Button size="compact-sm" variant="default" {...may.button('certificate.delete')} onClick={() => setChange(removeAuthority(a.name, t('certificates.delete', { name: a.name })))} aria-label={t('certificates.delete', { name: a.name })}>
                 {t('form.delete')}
               </Button>
             </>

@@ -1,7 +1,8 @@
-import { Button, Group, Loader, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useBody } from '../form/body';
+import { Waiting } from '../form/drawer';
 import { SchemaForm } from '../form/form';
 import { only, titled } from '../form/titled';
 import { Once } from '../ui/once';
@@ -29,7 +30,7 @@ export function NewRequest({ close }: { close: () => void }) {
       ) : schema ? (
         <SchemaForm id="new csr" schema={schema} when="create" seen={{}} change={(sent) => createRequest(sent, t('certificates.create_csr', { name: String(sent.name ?? '') }), setCSR)} />
       ) : (
-        <Loader size="sm" aria-label="…" />
+        <Waiting />
       )}
     </Drawer>
   );

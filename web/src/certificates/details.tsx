@@ -31,16 +31,16 @@ export function Details({ file, close }: { file: string; close: () => void }) {
     <Drawer opened onClose={close} position="right" size="lg" title={file} closeButtonProps={{ 'aria-label': t('palette.close') }}>
       <Stack>
         <Group gap="xs">
-          <Button component="a" href={fileAt('certificates', file)} download={file} variant="default" size="xs" disabled={!may('certificate.download')}>
+          <Button component="a" href={fileAt('certificates', file)} download={file} variant="default" size="xs" {...may.button('certificate.download')}>
             {t('upload.download')}
           </Button>
           {!csr && (
-            <Button variant="default" size="xs" disabled={!may('certificate.upload') || c?.appliance === 'true'} onClick={() => replace(true)}>
+            <Button variant="default" size="xs" {...may.button('certificate.upload', c?.appliance === 'true')} onClick={() => replace(true)}>
               {t('certificates.replace')}
             </Button>
           )}
           {c?.previous && (
-            <Button variant="default" size="xs" disabled={!may('certificate.upload')} onClick={() => setChange(restoreCertificate(file, t('certificates.restore_of', { name: file })))}>
+            <Button variant="default" size="xs" {...may.button('certificate.upload')} onClick={() => setChange(restoreCertificate(file, t('certificates.restore_of', { name: file })))}>
               {t('certificates.restore')}
             </Button>
           )}

@@ -31,10 +31,10 @@ export function CertificateList() {
   return (
     <Stack>
       <Group justify="flex-end" gap="xs">
-        <Button variant="default" disabled={!may('certificate.create')} onClick={() => ask(true)}>
+        <Button variant="default" {...may.button('certificate.create')} onClick={() => ask(true)}>
           {t('certificates.new_csr')}
         </Button>
-        <Button disabled={!may('certificate.upload')} onClick={() => upload(true)}>
+        <Button {...may.button('certificate.upload')} onClick={() => upload(true)}>
           {t('certificates.upload')}
         </Button>
       </Group>
@@ -56,7 +56,7 @@ export function CertificateList() {
                 <Button size="compact-sm" variant="default" onClick={() => look(c.file)} aria-label={t('certificates.details_of', { name: c.file })}>
                   {t('certificates.details')}
                 </Button>
-                <Button size="compact-sm" variant="default" disabled={!may('certificate.delete')} onClick={() => setChange(removeCertificate(c.file, t))} aria-label={t('certificates.delete', { name: c.file })}>
+                <Button size="compact-sm" variant="default" {...may.button('certificate.delete')} onClick={() => setChange(removeCertificate(c.file, t))} aria-label={t('certificates.delete', { name: c.file })}>
                   {t('form.delete')}
                 </Button>
               </>

@@ -26,7 +26,7 @@ export function OCSPSettings() {
       <Text size="sm" c="dimmed">
         {t('certificates.ocsp_about')}
       </Text>
-      <SchemaForm id="ocsp" schema={schema} when="update" seen={seen.data} change={(sent) => setOCSP(sent, 'OCSP')} disabled={!may('certificate.upload')} />
+      <SchemaForm id="ocsp" schema={schema} when="update" seen={seen.data} change={(sent) => setOCSP(sent, 'OCSP')} off={may.call({ method: 'PUT', path: '/certificates/ocsp' })} />
     </Stack>
   );
 }

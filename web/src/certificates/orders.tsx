@@ -27,7 +27,6 @@ export function Orders() {
   const [edited, edit] = useState<Ordered>();
   const [change, setChange] = useState<Change>();
   if (!orders.data) return <Asked of={orders}>{() => null}</Asked>;
-  const allowed = may('certificate.create');
   return (
     <Stack>
       <Group justify="space-between">
@@ -38,7 +37,7 @@ export function Orders() {
           <Button variant="default" onClick={() => set(true)}>
             {t('orders.settings_short')}
           </Button>
-          <Button disabled={!allowed} onClick={() => begin(true)}>
+          <Button {...may.button('certificate.create')} onClick={() => begin(true)}>
             {t('orders.order')}
           </Button>
         </Group>
@@ -58,13 +57,13 @@ export function Orders() {
           ]}
           actions={(o) => (
             <>
-              <Button size="compact-sm" variant="default" disabled={!allowed} onClick={() => setChange(renew(o.file, new Date(o.due) > new Date(), t('orders.renew', { name: o.file })))} aria-label={t('orders.renew', { name: o.file })}>
+              <Button size="compact-sm" variant="default" {...may.button('certificate.create')} onClick={() => setChange(renew(o.file, new Date(o.due) > new Date(), t('orders.renew', { name: o.file })))} aria-label={t('orders.renew', { name: o.file })}>
                 {t('orders.renew_short')}
               </Button>
-              <Button size="compact-sm" variant="default" disabled={!allowed} onClick={() => edit(o)} aria-label={`${t('form.edit')}: ${o.file}`}>
+              <Button size="compact-sm" variant="default" {...may.button('certificate.create')} onClick={() => edit(o)} aria-label={`${t('form.edit')}: ${o.file}`}>
                 {t('form.edit')}
               </Button>
-              <Button size="compact-sm" variant="default" disabled={!may('certificate.delete')} onClick={() => setChange(removeOrdered(o.file, t('certificates.delete', { name: o.file })))} aria-label={t('certificates.delete', { name: o.file })}>
+              <Button size="compact-sm" variant="default" {...may.button('certificate.delete')} onClick={() => setChange(removeOrdered(o.file, t('certificates.delete', { name: o.file })))} aria-label={t('certificates.delete', { name: o.file })}>
                 {t('form.delete')}
               </Button>
             </>

@@ -1,4 +1,5 @@
 import { body, pathOf, Refused, request, type Answer } from '../api/client';
+import { writesOf, type Call } from '../api/rights';
 import { noteWrite, tagOf } from '../api/tags';
 
 export type Query = { dry_run?: 'true'; confirm?: string; guard?: string; force?: 'true' };
@@ -18,6 +19,8 @@ export type Change = {
   says?: string;
   /** It is kept beside the configuration: it has no revision, is not on trial, and may change nothing that the difference shows. */
   beside?: true;
+  /** The call it makes, for the question whether the user may. */
+  by: Call;
   /** The resource that is written, of which the page shows the version match. */
   parts: (string | number)[];
   match?: string;
@@ -105,7 +108,7 @@ export function call(method: string, parts: (string | number)[], sent?: object):
 
 /** A change that is one call of the API. */
 export function write(title: string, command: string, method: string, parts: (string | number)[], sent?: object): Change {
-  return { title, command, call: call(method, parts, sent), parts, match: tagOf(parts), send: (query, match) => request(method, parts, sent, query, match) };
+  return { title, command, call: call(method, parts, sent), by: { method, path: pathOf(parts), writes: writesOf(sent) }, parts, match: tagOf(parts), send: (query, match) => request(method, parts, sent, query, match) };
 }
 
 /** A word as a shell takes it. */

@@ -1,6 +1,6 @@
 import { Alert, Button, Checkbox, Code, CopyButton, Group, Loader, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState, type ReactNode } from 'react';
+import { useEffect, useState, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useMay } from '../session/may';
 import { Problem } from '../ui/problem';
@@ -47,6 +47,10 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
   const diff = change.says ?? trial.data?.diff;
   const changed = late || trial.data?.changed === true;
   const elsewhere = changed && change.position === true; // the object may be at another position now
+  const outdated = changed && change.says !== undefined; // its lines are about values that the page had
+  useEffect(() => {
+    if (outdated) again(); // for the page, whose next dialog has the values of now
+  }, [outdated]);
   const nothing = trial.isSuccess && !change.beside && diff === '' && trial.data.impact.length === 0; // a restart changes no line
   return (
     <Modal opened onClose={close} title={change.title} size="lg" closeButtonProps={{ 'aria-label': t('palette.close') }}>
@@ -64,11 +68,11 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
           <>
             {changed && (
               <Alert color="orange" title={t('problem.changed')} role="alert">
-                {t(elsewhere ? 'change.moved' : 'change.meanwhile')}
+                {t(elsewhere ? 'change.moved' : outdated ? 'change.outdated' : 'change.meanwhile')}
               </Alert>
             )}
             {nothing && <Text c="dimmed">{t('change.nothing')}</Text>}
-            {diff && <Diff text={diff} />}
+            {diff && !outdated && <Diff text={diff} />}
             {trial.data.impact.map((i, n) => (
               <Alert key={n} color="orange" p="xs">
                 {t(`cost.${i.cost}`, { farm: i.farm, defaultValue: `${i.farm}: ${i.cost}` })}
@@ -89,7 +93,7 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
           <Button variant="default" onClick={close}>
             {t('change.cancel')}
           </Button>
-          <Button disabled={!trial.isSuccess || trial.isFetching || nothing || elsewhere || (trial.data.needsForce && !force)} loading={apply.isPending} onClick={() => apply.mutate()}>
+          <Button disabled={!trial.isSuccess || trial.isFetching || nothing || elsewhere || outdated || (trial.data.needsForce && !force)} loading={apply.isPending} onClick={() => apply.mutate()}>
             {t('change.apply')}
           </Button>
         </Group>

@@ -50,7 +50,6 @@ export function CheckPage() {
     );
   }
   const template = check.template === 'true';
-  const allowed = may('farmguardian.modify');
   return (
     <Stack>
       <Group justify="space-between" align="start">
@@ -65,13 +64,13 @@ export function CheckPage() {
           )}
         </Group>
         <Group gap="xs">
-          <Button disabled={!allowed} onClick={() => tryIt(true)}>
+          <Button {...may.button('farmguardian.modify')} onClick={() => tryIt(true)}>
             {t('checks.try')}
           </Button>
-          <Button variant="default" disabled={!allowed} onClick={() => copy(true)}>
+          <Button variant="default" {...may.button('farmguardian.modify')} onClick={() => copy(true)}>
             {t('checks.copy')}
           </Button>
-          <Button variant="default" disabled={!allowed} onClick={() => setChange(removeCheck(name, t(template ? 'checks.reset' : 'checks.delete', { name })))}>
+          <Button variant="default" {...may.button('farmguardian.modify')} onClick={() => setChange(removeCheck(name, t(template ? 'checks.reset' : 'checks.delete', { name })))}>
             {t(template ? 'checks.reset_short' : 'form.delete')}
           </Button>
         </Group>
@@ -94,7 +93,7 @@ export function CheckPage() {
         seen={check as Seen}
         without={template ? ['command', 'description'] : []}
         change={(body) => setCheck(name, body, t('checks.set', { name }))}
-        disabled={!allowed}
+        off={may.button('farmguardian.modify')}
       />
       {trying && <TryIt check={name} close={() => tryIt(false)} />}
       {copying && <NewCheck from={name} close={() => copy(false)} />}

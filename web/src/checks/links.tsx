@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
-import { useMay } from '../session/may';
+import { useMay, type Off } from '../session/may';
 import { FarmLink } from '../ui/farm-link';
 import { link, nameOf, placeOf, unlink, type Place } from './actions';
 
@@ -32,7 +32,7 @@ export function Links({ check, places }: { check: string; places: string[] }) {
             <Button
               size="compact-xs"
               variant="default"
-              disabled={!may('farm.modify')}
+              {...may.button('farm.modify')}
               aria-label={t('checks.unlink', { place: nameOf(place) })}
               onClick={() => setChange(unlink(check, place, t('checks.unlink', { place: nameOf(place) })))}
             >
@@ -40,7 +40,7 @@ export function Links({ check, places }: { check: string; places: string[] }) {
             </Button>
           </Group>
         ))}
-        <NewLink chosen={(place) => setChange(link(check, place, t('checks.link', { place: nameOf(place) })))} disabled={!may('farm.modify')} />
+        <NewLink chosen={(place) => setChange(link(check, place, t('checks.link', { place: nameOf(place) })))} off={may.button('farm.modify')} />
       </Stack>
       {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
     </Card>
@@ -48,7 +48,7 @@ export function Links({ check, places }: { check: string; places: string[] }) {
 }
 
 /** NewLink chooses a farm, and of one with services the service. */
-function NewLink({ chosen, disabled }: { chosen: (place: Place) => void; disabled: boolean }) {
+function NewLink({ chosen, off }: { chosen: (place: Place) => void; off: Off }) {
   const { t } = useTranslation();
   const farms = useQuery(queries.farms).data?.farms ?? [];
   const [farm, setFarm] = useState<string | null>(null);
@@ -58,9 +58,9 @@ function NewLink({ chosen, disabled }: { chosen: (place: Place) => void; disable
   const services = object?.services.map((s) => s.id) ?? [];
   return (
     <Group align="end" gap="xs">
-      <Select size="xs" label={t('checks.farm')} data={farms.map((f) => f.farmname)} value={farm} onChange={(f) => (setFarm(f), setService(null))} disabled={disabled} searchable />
-      {farm && object && !flat && <Select size="xs" label={t('backends.service')} data={services} value={service} onChange={setService} disabled={disabled} />}
-      <Button size="xs" variant="default" disabled={disabled || !farm || !object || (!flat && !service)} onClick={() => chosen(flat ? { farm: String(farm) } : { farm: String(farm), service: String(service) })}>
+      <Select size="xs" label={t('checks.farm')} data={farms.map((f) => f.farmname)} value={farm} onChange={(f) => (setFarm(f), setService(null))} {...off} searchable />
+      {farm && object && !flat && <Select size="xs" label={t('backends.service')} data={services} value={service} onChange={setService} {...off} />}
+      <Button size="xs" variant="default" {...off} disabled={off.disabled || !farm || !object || (!flat && !service)} onClick={() => chosen(flat ? { farm: String(farm) } : { farm: String(farm), service: String(service) })}>
         {t('checks.link_short')}
       </Button>
     </Group>

@@ -23,7 +23,6 @@ export function ChecksPage() {
   const [tried, tryOne] = useState<string>();
   const [change, setChange] = useState<Change>();
   const all = checks.data?.params ?? [];
-  const allowed = may('farmguardian.modify');
   const tables = (rows: Check[], own: boolean) => (
     <DataTable
       label={t(own ? 'checks.own' : 'checks.templates')}
@@ -38,14 +37,14 @@ export function ChecksPage() {
       ]}
       actions={(c) => (
         <>
-          <Button size="compact-sm" variant="default" disabled={!allowed} onClick={() => tryOne(c.name)} aria-label={`${t('checks.try')}: ${c.name}`}>
+          <Button size="compact-sm" variant="default" {...may.button('farmguardian.modify')} onClick={() => tryOne(c.name)} aria-label={`${t('checks.try')}: ${c.name}`}>
             {t('checks.try')}
           </Button>
-          <Button size="compact-sm" variant="default" disabled={!allowed} onClick={() => create(c.name)} aria-label={`${t('checks.copy')}: ${c.name}`}>
+          <Button size="compact-sm" variant="default" {...may.button('farmguardian.modify')} onClick={() => create(c.name)} aria-label={`${t('checks.copy')}: ${c.name}`}>
             {t('checks.copy')}
           </Button>
           {own && (
-            <Button size="compact-sm" variant="default" disabled={!allowed} onClick={() => setChange(removeCheck(c.name, t('checks.delete', { name: c.name })))} aria-label={t('checks.delete', { name: c.name })}>
+            <Button size="compact-sm" variant="default" {...may.button('farmguardian.modify')} onClick={() => setChange(removeCheck(c.name, t('checks.delete', { name: c.name })))} aria-label={t('checks.delete', { name: c.name })}>
               {t('form.delete')}
             </Button>
           )}
@@ -59,7 +58,7 @@ export function ChecksPage() {
         <Title order={1} size="h2">
           {t('nav.checks')}
         </Title>
-        <Button disabled={!allowed} onClick={() => create('')}>
+        <Button {...may.button('farmguardian.modify')} onClick={() => create('')}>
           {t('checks.new')}
         </Button>
       </Group>

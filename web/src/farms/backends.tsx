@@ -44,7 +44,7 @@ export function Backends({ farm, profile, service, backends, change }: Props) {
           {t('backends.title')}
         </Title>
         {(service !== undefined || profile === 'l4xnat') && (
-          <Button size="xs" variant="default" disabled={!may('farm.modify')} onClick={() => edit({ service: service ?? null })}>
+          <Button size="xs" variant="default" {...may.button('farm.modify')} onClick={() => edit({ service: service ?? null })}>
             {t('backends.add')}
           </Button>
         )}
@@ -101,26 +101,26 @@ function Actions({ farm, of: b, connected, change, edit }: ActionsProps) {
   const to = (mode: 'drain' | 'cut' | 'up') => change(maintenance(target, mode, t(`backends.${mode}_title`, { name })));
   return (
     <>
-      <Button size="compact-sm" variant="default" disabled={!may('farm.modify')} aria-label={`${t('form.edit')} ${name}`} onClick={() => edit({ service: target.service, backend: b.id })}>
+      <Button size="compact-sm" variant="default" {...may.button('farm.modify')} aria-label={`${t('form.edit')} ${name}`} onClick={() => edit({ service: target.service, backend: b.id })}>
         {t('form.edit')}
       </Button>
       {b.maintenance === 'none' ? (
         <Menu>
           <Menu.Target>
-            <Button size="compact-sm" variant="default" disabled={!may('farm.maintenance')}>
+            <Button size="compact-sm" variant="default" {...may.button('farm.maintenance')}>
               {t('backends.out')}
             </Button>
           </Menu.Target>
           <Menu.Dropdown>
             <Menu.Item onClick={() => to('drain')}>{t(connected ? 'backends.drain' : 'backends.unanswered')}</Menu.Item>
             {connected && <Menu.Item onClick={() => to('cut')}>{t('backends.cut', { count: b.established })}</Menu.Item>}
-            <Menu.Item disabled={!may('farm.modify')} onClick={() => change(removeBackend(target, t('backends.delete_title', { name })))}>
+            <Menu.Item {...may.button('farm.modify')} onClick={() => change(removeBackend(target, t('backends.delete_title', { name })))}>
               {t('backends.delete')}
             </Menu.Item>
           </Menu.Dropdown>
         </Menu>
       ) : (
-        <Button size="compact-sm" disabled={!may('farm.maintenance')} onClick={() => to('up')}>
+        <Button size="compact-sm" {...may.button('farm.maintenance')} onClick={() => to('up')}>
           {t('backends.up')}
         </Button>
       )}

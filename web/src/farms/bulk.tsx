@@ -5,6 +5,9 @@ import { write, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
 
+/** As many writes a transaction has at most. */
+const most = 256;
+
 type Deed = 'start' | 'stop' | 'restart';
 
 /** Bulk does the same with several farms, as one change. */
@@ -19,8 +22,13 @@ export function Bulk({ farms, done }: { farms: string[]; done: () => void }) {
         <Text size="sm" fw={600}>
           {t('bulk.chosen', { count: farms.length })}
         </Text>
+        {farms.length > most && (
+          <Text size="sm" role="status">
+            {t('bulk.most', { most })}
+          </Text>
+        )}
         {(['start', 'stop', 'restart'] as const).map((deed) => (
-          <Button key={deed} size="compact-sm" variant="default" disabled={!may('farm.action')} onClick={() => act(deed)}>
+          <Button key={deed} size="compact-sm" variant="default" {...may.button('farm.action', farms.length > most)} onClick={() => act(deed)}>
             {t(`farm.${deed}_short`)}
           </Button>
         ))}

@@ -1,4 +1,4 @@
-import { Autocomplete, Button, Card, Group, SegmentedControl, Select, Stack, Text, Textarea, TextInput, Title, useMatches } from '@mantine/core';
+import { Alert, Autocomplete, Button, Card, Group, SegmentedControl, Select, Stack, Text, Textarea, TextInput, Title, useMatches } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { TFunction } from 'i18next';
 import { useNavigate } from '@tanstack/react-router';
@@ -9,9 +9,10 @@ import { queries } from '../api/queries';
 import { preview, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useDraft } from '../form/draft';
+import { useMay } from '../session/may';
 import { endpoint } from '../ui/address';
 import { Problem } from '../ui/problem';
-import { farmWrites, newFarm, split, type NewFarm } from './new-farm';
+import { callOf, farmWrites, newFarm, split, type NewFarm } from './new-farm';
 
 const profiles = ['http', 'https', 'l4xnat', 'gslb'] as const;
 
@@ -19,6 +20,7 @@ const profiles = ['http', 'https', 'l4xnat', 'gslb'] as const;
 export function CreateFarm() {
   const { t } = useTranslation();
   const go = useNavigate();
+  const may = useMay();
   const draft = useDraft('new farm', { farmname: '', profile: 'http', vip: '', vport: '', backends: '', certificate: '', zone: '' });
   const v = draft.values as NewFarm;
   const set = (name: keyof NewFarm) => (e: { currentTarget: { value: string } }) => draft.set(name, e.currentTarget.value);
@@ -38,7 +40,8 @@ export function CreateFarm() {
   const current = tested !== undefined && (['farmname', 'vip', 'vport', 'profile'] as const).every((name) => tested[name] === v[name]);
   const known = trial.isSuccess && current ? trial.data.warnings : undefined;
   /** Address and port are tested as soon as both are there, before anything else is filled in. */
-  const test = () => v.farmname && v.vip && v.vport && trial.mutate({ ...v, backends: '', zone: '' });
+  const off = may.call(callOf(v));
+  const test = () => !off.disabled && v.farmname && v.vip && v.vport && trial.mutate({ ...v, backends: '', zone: '' });
   const submit = (e: FormEvent) => {
     e.preventDefault();
     trial.mutate(v, { onSuccess: ({ change }) => setTried(change) });
@@ -81,12 +84,13 @@ export function CreateFarm() {
               )}
             </Stack>
           </Card>
+          {off.title && <Alert color="gray">{off.title}</Alert>}
           {refused && !at && <Problem error={refused} />}
           <Group justify="flex-end">
             <Button variant="default" onClick={() => (draft.clear(), trial.reset())}>
               {t('form.discard')}
             </Button>
-            <Button type="submit" loading={trial.isPending}>
+            <Button type="submit" {...off} loading={trial.isPending}>
               {t('form.create')}
             </Button>
           </Group>

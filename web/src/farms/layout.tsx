@@ -64,19 +64,19 @@ export function FarmLayout() {
         <Button.Group>
           {f.configured === 'up' ? (
             <>
-              <Button variant="default" disabled={!may('farm.action')} onClick={() => act('restart')}>
+              <Button variant="default" {...may.button('farm.action')} onClick={() => act('restart')}>
                 {t('farm.restart_short')}
               </Button>
-              <Button variant="default" disabled={!may('farm.action')} onClick={() => act('stop')}>
+              <Button variant="default" {...may.button('farm.action')} onClick={() => act('stop')}>
                 {t('farm.stop_short')}
               </Button>
             </>
           ) : (
-            <Button disabled={!may('farm.action')} onClick={() => act('start')}>
+            <Button {...may.button('farm.action')} onClick={() => act('start')}>
               {t('farm.start_short')}
             </Button>
           )}
-          <Button variant="default" disabled={!may('farm.delete')} onClick={() => setChange({ ...remove(t('farm.delete', { farm }), ['farms', farm], `sluice farm delete ${farm}`), gone: true })}>
+          <Button variant="default" {...may.button('farm.delete')} onClick={() => setChange({ ...remove(t('farm.delete', { farm }), ['farms', farm], `sluice farm delete ${farm}`), gone: true })}>
             {t('farm.delete_short')}
           </Button>
         </Button.Group>

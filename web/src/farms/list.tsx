@@ -56,7 +56,7 @@ export function FarmList() {
         <Title order={1} size="h2">
           {t('nav.farms')}
         </Title>
-        <Button disabled={!may('farm.create')} onClick={() => void go({ to: '/new-farm' })}>
+        <Button {...may.button('farm.create')} onClick={() => void go({ to: '/new-farm' })}>
           {t('create.title')}
         </Button>
       </Group>

@@ -22,7 +22,7 @@ export function FarmLog() {
         const file = `${String(params.log_file || farm)}.log`;
         return (
           <Lines key={file} of={file} exchanges={params.profile === 'http' || params.profile === 'https'}>
-            <Button component="a" href={fileAt('system', 'logs', file)} download={file} size="xs" variant="default" disabled={!may('log.download')}>
+            <Button component="a" href={fileAt('system', 'logs', file)} download={file} size="xs" variant="default" {...may.button('log.download')}>
               {t('upload.download')}
             </Button>
           </Lines>

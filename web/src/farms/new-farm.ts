@@ -1,3 +1,4 @@
+import type { Call } from '../api/rights';
 import { quoted, write, type Change } from '../change/change';
 
 /** What the short form asks for. */
@@ -33,6 +34,9 @@ export function farmWrites(v: NewFarm): Write[] {
   for (const body of backends) out.push({ what: 'backend', method: 'POST', path: layer7 ? `${path}/services/${service}/backends` : `${path}/backends`, body });
   return out;
 }
+
+/** The call that creates a farm, for the question whether the user may make it. */
+export const callOf = (v: NewFarm): Call => ({ method: 'POST', path: '/transactions', writes: farmWrites({ ...v, farmname: v.farmname || 'new' }) });
 
 /** Creates a farm that serves, as one change. */
 export function newFarm(v: NewFarm, title: string): Change {

@@ -68,14 +68,13 @@ function RuleList({ farm, service, list, schema, rules }: { farm: string; servic
   const fields = Object.keys(schema.properties);
   const command = (verb: string, rest: string) =>
     list.name === 'rewriteurl' ? `sluice rewrite ${verb} ${farm} ${service} ${rest}` : `sluice header ${verb} ${farm} ${list.name} ${rest}${service ? ` --service ${service}` : ''}`;
-  const allowed = may('farm.modify');
   return (
     <section aria-label={title}>
       <Group justify="space-between">
         <Text fw={600} size="sm">
           {title}
         </Text>
-        <Button size="compact-xs" variant="default" disabled={!allowed} onClick={() => edit({})} aria-label={`${t('form.add')} ${title}`}>
+        <Button size="compact-xs" variant="default" {...may.button('farm.modify')} onClick={() => edit({})} aria-label={`${t('form.add')} ${title}`}>
           {t('form.add')}
         </Button>
       </Group>
@@ -96,17 +95,17 @@ function RuleList({ farm, service, list, schema, rules }: { farm: string; servic
                         <ActionIcon
                           size="sm"
                           variant="default"
-                          disabled={!allowed || i === 0}
+                          {...may.button('farm.modify', i === 0)}
                           aria-label={t('form.up', { name: `${title} ${i}` })}
                           onClick={() => setChange({ ...write(t('form.up', { name: `${title} ${i}` }), command('move', `${i} ${i - 1}`), 'POST', [...parts, i, 'actions'], { position: i - 1 }), position: true })}
                         >
                           ↑
                         </ActionIcon>
                       )}
-                      <Button size="compact-xs" variant="default" disabled={!allowed} onClick={() => edit({ rule: r, match: tagOf(parts) })} aria-label={`${t('form.edit')} ${title} ${i}`}>
+                      <Button size="compact-xs" variant="default" {...may.button('farm.modify')} onClick={() => edit({ rule: r, match: tagOf(parts) })} aria-label={`${t('form.edit')} ${title} ${i}`}>
                         {t('form.edit')}
                       </Button>
-                      <Button size="compact-xs" variant="default" disabled={!allowed} aria-label={`${t('form.delete')} ${title} ${i}`} onClick={() => setChange({ ...remove(`${t('form.delete')}: ${title} ${i}`, [...parts, i], command('delete', String(i))), position: true })}>
+                      <Button size="compact-xs" variant="default" {...may.button('farm.modify')} aria-label={`${t('form.delete')} ${title} ${i}`} onClick={() => setChange({ ...remove(`${t('form.delete')}: ${title} ${i}`, [...parts, i], command('delete', String(i))), position: true })}>
                         {t('form.delete')}
                       </Button>
                     </Group>

@@ -50,7 +50,7 @@ export function ServicePage() {
         seen={seen}
         without={['id', 'leastresp']}
         change={(body) => setService(farm, service, body, t('services.set', { name: service }))}
-        disabled={!may('farm.modify')}
+        off={may.button('farm.modify')}
       />
       {profile === 'gslb' ? (
         <>

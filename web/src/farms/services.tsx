@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { queries, type Service } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
+import { Waiting } from '../form/drawer';
 import { SchemaForm } from '../form/form';
 import type { Seen } from '../form/values';
 import { useMay } from '../session/may';
@@ -37,7 +38,6 @@ export function FarmServices() {
     if (dragged && services[to]?.id !== dragged) move(dragged, to);
     drag(undefined);
   };
-  const allowed = may('farm.modify');
   if (!object) return <Asked of={asked}>{() => null}</Asked>;
   return (
     <Stack>
@@ -46,13 +46,13 @@ export function FarmServices() {
         <Text c="dimmed" size="sm">
           {t(names ? 'services.names' : 'services.order')}
         </Text>
-        <Button size="xs" disabled={!allowed} onClick={() => create(true)}>
+        <Button size="xs" {...may.button('farm.modify')} onClick={() => create(true)}>
           {t('services.add')}
         </Button>
       </Group>
       {services.length === 0 && <Text c="dimmed">{t(names ? 'services.no_names' : 'services.none')}</Text>}
       {services.map((s, i) => (
-        <Card key={s.id} withBorder component="section" aria-label={s.id} draggable={allowed && !names} onDragStart={() => drag(s.id)} onDragOver={(e) => e.preventDefault()} onDrop={(e) => drop(e, i)}>
+        <Card key={s.id} withBorder component="section" aria-label={s.id} draggable={may('farm.modify') && !names} onDragStart={() => drag(s.id)} onDragOver={(e) => e.preventDefault()} onDrop={(e) => drop(e, i)}>
           <Group justify="space-between" align="start">
             <div>
               <Group gap="xs">
@@ -78,21 +78,21 @@ export function FarmServices() {
             <Group gap={4}>
               {!names && (
                 <>
-                  <ActionIcon variant="default" disabled={!allowed || i === 0} aria-label={t('form.up', { name: s.id })} onClick={() => move(s.id, i - 1)}>
+                  <ActionIcon variant="default" {...may.button('farm.modify', i === 0)} aria-label={t('form.up', { name: s.id })} onClick={() => move(s.id, i - 1)}>
                     ↑
                   </ActionIcon>
-                  <ActionIcon variant="default" disabled={!allowed || i === services.length - 1} aria-label={t('form.down', { name: s.id })} onClick={() => move(s.id, i + 1)}>
+                  <ActionIcon variant="default" {...may.button('farm.modify', i === services.length - 1)} aria-label={t('form.down', { name: s.id })} onClick={() => move(s.id, i + 1)}>
                     ↓
                   </ActionIcon>
                 </>
               )}
-              <Button size="compact-sm" variant="default" disabled={!allowed} onClick={() => addTo(s.id)} aria-label={t('backends.add_to', { name: s.id })}>
+              <Button size="compact-sm" variant="default" {...may.button('farm.modify')} onClick={() => addTo(s.id)} aria-label={t('backends.add_to', { name: s.id })}>
                 {t('backends.add')}
               </Button>
               <Button
                 size="compact-sm"
                 variant="default"
-                disabled={!allowed}
+                {...may.button('farm.modify')}
                 aria-label={t('services.delete', { name: s.id })}
                 onClick={() => setChange(remove(t('services.delete', { name: s.id }), ['farms', farm, 'services', s.id], `sluice service delete ${farm} ${s.id}`))}
               >
@@ -120,7 +120,6 @@ function About({ of: s }: { of: Service }) {
 function NewService({ farm, profile, services, close }: { farm: string; profile: string; services: Service[]; close: () => void }) {
   const { t } = useTranslation();
   const schemas = useQuery(queries.schemas).data;
-  if (!schemas) return null;
   const last = services.at(-1);
   const all = profile !== 'gslb' && last && takesAll(last) ? last : undefined;
   const make = (body: Seen) => {
@@ -129,9 +128,13 @@ function NewService({ farm, profile, services, close }: { farm: string; profile:
   };
   return (
     <Modal opened onClose={close} size="xl" title={t('services.add')} closeButtonProps={{ 'aria-label': t('palette.close') }}>
-      <SchemaForm id={`service ${farm}`} schema={schemaOf(schemas, profile, 'service')} when="create" seen={{}} change={make} done={close}>
-        {all && <Text size="sm">{t('services.before', { name: all.id })}</Text>}
-      </SchemaForm>
+      {schemas ? (
+        <SchemaForm id={`service ${farm}`} schema={schemaOf(schemas, profile, 'service')} when="create" seen={{}} change={make} done={close}>
+          {all && <Text size="sm">{t('services.before', { name: all.id })}</Text>}
+        </SchemaForm>
+      ) : (
+        <Waiting />
+      )}
     </Modal>
   );
 }

@@ -78,7 +78,7 @@ function SessionTable({ parts }: { parts: string[] }) {
             { head: t('sessions.kind'), cell: (s) => s.type },
           ]}
           actions={(s) => (
-            <Button size="compact-xs" variant="default" disabled={!may('farm.modify')} onClick={() => end.mutate(s)} aria-label={`${t('form.delete')}: ${s.session}`}>
+            <Button size="compact-xs" variant="default" {...may.button('farm.modify')} onClick={() => end.mutate(s)} aria-label={`${t('form.delete')}: ${s.session}`}>
               {t('form.delete')}
             </Button>
           )}

@@ -33,7 +33,7 @@ export function FarmSettings() {
         seen={object}
         without={without}
         change={(body) => setFarm(farm, body, t('farm.set', { farm }))}
-        disabled={!may('farm.modify')}
+        off={may.button('farm.modify')}
       />
       {(object.profile === 'http' || object.profile === 'https') && <Rules farm={farm} object={object} />}
     </Stack>

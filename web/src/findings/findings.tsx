@@ -48,7 +48,7 @@ export function FindingsPage() {
             </div>
             <Group gap={4}>
               {fixes(f, t).map((fix) => (
-                <Button key={fix.title} size="compact-sm" variant="default" disabled={!may('farm.modify')} onClick={() => setChange(fix)}>
+                <Button key={fix.title} size="compact-sm" variant="default" {...may.call(fix.by)} onClick={() => setChange(fix)}>
                   {fix.title}
                 </Button>
               ))}

@@ -22,7 +22,7 @@ export function FormDrawer({ title, close, schema, gone, of, ...form }: Props) {
 }
 
 /** Waiting stands where there is no schema or object yet. It says why when the appliance does not give it. */
-function Waiting({ of }: { of?: Query }) {
+export function Waiting({ of }: { of?: Query }) {
   const asked: (Query | undefined)[] = [of, useQuery({ ...queries.schemas, enabled: false }), useQuery({ ...openapi, enabled: false })];
   const failed = asked.find((q) => q?.error && !q.isFetching);
   return failed ? <Problem error={failed.error} again={() => void failed.refetch()} /> : <Loader size="sm" aria-label="…" />;

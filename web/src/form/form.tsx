@@ -6,6 +6,7 @@ import { Refused } from '../api/client';
 import { isForceable, preview, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useFieldText, useFieldTextsComing } from '../i18n/fields';
+import type { Off } from '../session/may';
 import { Problem } from '../ui/problem';
 import { useDraft } from './draft';
 import { FieldInput, type FieldProps } from './field';
@@ -29,7 +30,8 @@ export type FormProps = {
   /** What the button says that shows the change, where it is neither saved nor created. */
   verb?: string;
   done?: (body: Seen) => void;
-  disabled?: boolean;
+  /** Whether the user may only look at it, and why. */
+  off?: Off;
   /** Where there is room for one column only. */
   narrow?: boolean;
   /** Fields with an input of their own, by name. */
@@ -38,8 +40,9 @@ export type FormProps = {
 };
 
 /** SchemaForm is a form for an object, made of what the appliance says about its fields. */
-export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without = [], change, verb, done, disabled, inputs = {}, narrow, children }: FormProps) {
+export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without = [], change, verb, done, off, inputs = {}, narrow, children }: FormProps) {
   const { t } = useTranslation();
+  const disabled = off?.disabled;
   const form = useRef<HTMLFormElement>(null);
   const coming = useFieldTextsComing();
   const initial = useMemo(() => valuesOf(schema, seen), [schema, seen]);
@@ -86,7 +89,7 @@ export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without =
             </Group>
           </Group>
         </Card>
-        {disabled && <Alert color="gray">{t('form.read_only')}</Alert>}
+        {disabled && <Alert color="gray">{[t('form.read_only'), off?.title].filter(Boolean).join(' ')}</Alert>}
       </Stack>
       {tried && (
         <ChangeDialog

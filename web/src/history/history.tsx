@@ -46,7 +46,7 @@ export function HistoryPage() {
                   <>
                     {r.comment}
                     {r.tags?.map((tag) => (
-                      <Badge key={tag} variant="default" tt="none" ml={6} rightSection={<CloseButton size="xs" disabled={!may('history.rollback')} aria-label={t('history.unname', { name: tag })} onClick={() => setChange(unname(tag, t('history.unname', { name: tag })))} />}>
+                      <Badge key={tag} variant="default" tt="none" ml={6} rightSection={<CloseButton size="xs" {...may.button('history.rollback')} aria-label={t('history.unname', { name: tag })} onClick={() => setChange(unname(tag, t('history.unname', { name: tag })))} />}>
                         {tag}
                       </Badge>
                     ))}
@@ -59,11 +59,11 @@ export function HistoryPage() {
                 <Button size="compact-sm" variant="default" onClick={() => look(r.number)}>
                   {t('history.difference')}
                 </Button>
-                <Button size="compact-sm" variant="default" disabled={!may('history.rollback')} onClick={() => name(r.number)} aria-label={t('history.name_of', { number: r.number })}>
+                <Button size="compact-sm" variant="default" {...may.button('history.rollback')} onClick={() => name(r.number)} aria-label={t('history.name_of', { number: r.number })}>
                   {t('history.name')}
                 </Button>
                 {r.number !== newest && (
-                  <Button size="compact-sm" variant="default" disabled={!may('history.rollback')} onClick={() => setChange(rollback(r.number, t('history.back_to', { number: r.number })))}>
+                  <Button size="compact-sm" variant="default" {...may.button('history.rollback')} onClick={() => setChange(rollback(r.number, t('history.back_to', { number: r.number })))}>
                     {t('history.back')}
                   </Button>
                 )}

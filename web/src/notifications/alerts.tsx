@@ -41,11 +41,11 @@ export function Alerts() {
             actions={(a) => (
               <>
                 {a.alert in settingsOf && (
-                  <Button size="compact-sm" variant="default" disabled={!may('notification.modify')} aria-label={`${t('tab.settings')}: ${a.alert}`} onClick={() => edit(a.alert as WithSettings)}>
+                  <Button size="compact-sm" variant="default" {...may.button('notification.modify')} aria-label={`${t('tab.settings')}: ${a.alert}`} onClick={() => edit(a.alert as WithSettings)}>
                     {t('tab.settings')}
                   </Button>
                 )}
-                <Button size="compact-sm" variant="default" disabled={!may('notification.action')} aria-label={t(a.status === 'enabled' ? 'notice.disable' : 'notice.enable', { name: a.alert })} onClick={() => flip(a)}>
+                <Button size="compact-sm" variant="default" {...may.button('notification.action')} aria-label={t(a.status === 'enabled' ? 'notice.disable' : 'notice.enable', { name: a.alert })} onClick={() => flip(a)}>
                   {t(a.status === 'enabled' ? 'notice.disable_short' : 'notice.enable_short')}
                 </Button>
               </>

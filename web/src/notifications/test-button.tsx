@@ -2,15 +2,16 @@ import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
 import { body, request } from '../api/client';
+import type { Off } from '../session/may';
 import type { Way } from './way';
 
 /** What came of a test: what the other side answered, or why it did not work. */
 export type Outcome = { title: string; answer?: string; error?: unknown };
 
-type Props = { way: Way; title: string; disabled: boolean; tell: (outcome?: Outcome) => void };
+type Props = { way: Way; title: string; off: Off; tell: (outcome?: Outcome) => void };
 
 /** TestButton sends a message now, and tells what came of it. */
-export function TestButton({ way, title, disabled, tell }: Props) {
+export function TestButton({ way, title, off, tell }: Props) {
   const { t } = useTranslation();
   const client = useQueryClient();
   const parts = ['system', 'notifications', 'methods', ...(way.what === 'webhook' ? ['webhooks', way.name] : ['email']), 'actions'];
@@ -22,7 +23,7 @@ export function TestButton({ way, title, disabled, tell }: Props) {
     onSettled: () => client.invalidateQueries({ queryKey: ['notifications'] }),
   });
   return (
-    <Button size="compact-sm" variant="default" disabled={disabled} loading={test.isPending} aria-label={`${t('notice.test')} ${title}`} onClick={() => test.mutate()}>
+    <Button size="compact-sm" variant="default" {...off} loading={test.isPending} aria-label={`${t('notice.test')} ${title}`} onClick={() => test.mutate()}>
       {t('notice.test')}
     </Button>
   );

@@ -18,7 +18,6 @@ export function Ways({ ways }: { ways: Way[] }) {
   const [edited, edit] = useState<Way | 'new'>();
   const [change, setChange] = useState<Change>();
   const [outcome, tell] = useState<Outcome>();
-  const allowed = may('notification.modify');
   const title = (w: Way) => w.name || t(`way.${w.what}`);
   return (
     <Card withBorder component="section" aria-labelledby="ways">
@@ -26,7 +25,7 @@ export function Ways({ ways }: { ways: Way[] }) {
         <Title order={2} size="h4" id="ways">
           {t('notice.ways')}
         </Title>
-        <Button size="xs" disabled={!allowed} onClick={() => edit('new')}>
+        <Button size="xs" {...may.button('notification.modify')} onClick={() => edit('new')}>
           {t('notice.add')}
         </Button>
       </Group>
@@ -45,15 +44,15 @@ export function Ways({ ways }: { ways: Way[] }) {
         ]}
         actions={(w) => (
           <>
-            {(w.what === 'email' || w.what === 'webhook') && <TestButton way={w} title={title(w)} disabled={!may('notification.test')} tell={tell} />}
-            <Button size="compact-sm" variant="default" disabled={!allowed} aria-label={`${t('form.edit')} ${title(w)}`} onClick={() => edit(w)}>
+            {(w.what === 'email' || w.what === 'webhook') && <TestButton way={w} title={title(w)} off={may.button('notification.test')} tell={tell} />}
+            <Button size="compact-sm" variant="default" {...may.button('notification.modify')} aria-label={`${t('form.edit')} ${title(w)}`} onClick={() => edit(w)}>
               {t('form.edit')}
             </Button>
             {w.what === 'webhook' && (
               <Button
                 size="compact-sm"
                 variant="default"
-                disabled={!allowed}
+                {...may.button('notification.modify')}
                 aria-label={`${t('form.delete')} ${w.name}`}
                 onClick={() => setChange(removal(t('notice.delete', { name: w.name }), `sluice notification webhook delete ${w.name}`, ['system', 'notifications', 'methods', 'webhooks', w.name], `webhook: ${w.name}`))}
               >

@@ -2,7 +2,7 @@ import { Button, Card, Checkbox, Group, NativeSelect, SimpleGrid, Stack, Text, T
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { quoted, type Change } from '../change/change';
-import { useMay } from '../session/may';
+import { useMay, type Off } from '../session/may';
 import type { GroupItem } from './queries';
 import { removal, says, steps } from './steps';
 
@@ -13,7 +13,6 @@ export function GroupCard({ group, free, roles, farms, ask }: Props) {
   const { t } = useTranslation();
   const may = useMay();
   const name = group.name;
-  const allowed = may('rbac-group.modify');
   const word = quoted(name);
   const give = (role: string) =>
     ask(steps(t('group.give', { name, role: role || t('form.none') }), [{ command: `sluice group role ${word} ${role && quoted(role)}`.trim(), method: 'PUT', parts: ['rbac', 'groups', name], sent: { role } }], says({ role: group.role }, { role })));
@@ -33,7 +32,7 @@ export function GroupCard({ group, free, roles, farms, ask }: Props) {
         <Button
           size="compact-sm"
           variant="default"
-          disabled={!may('rbac-group.delete')}
+          {...may.button('rbac-group.delete')}
           aria-label={`${t('form.delete')} ${name}`}
           onClick={() => ask(removal(t('group.delete', { name }), `sluice group delete ${word}`, ['rbac', 'groups', name], `group: ${name}`))}
         >
@@ -45,18 +44,18 @@ export function GroupCard({ group, free, roles, farms, ask }: Props) {
           label={t('group.role')}
           aria-label={`${t('group.role')}: ${name}`}
           description={group.role ? undefined : t('group.no_role')}
-          disabled={!allowed}
+          {...may.button('rbac-group.modify')}
           value={group.role}
           onChange={(e) => give(e.currentTarget.value)}
           data={[{ value: '', label: t('form.none') }, ...new Set([group.role, ...roles].filter(Boolean))]}
         />
-        <Members label={t('people.users')} of={name} names={group.users} others={free} disabled={!allowed} add={(one) => add('users', 'add', one)} drop={(one) => drop('users', 'remove', one)} />
+        <Members label={t('people.users')} of={name} names={group.users} others={free} off={may.button('rbac-group.modify')} add={(one) => add('users', 'add', one)} drop={(one) => drop('users', 'remove', one)} />
         <Members
           label={t('nav.farms')}
           of={name}
           names={group.resources.farms}
           others={farms.filter((f) => !group.resources.farms.includes(f))}
-          disabled={!allowed}
+          off={may.button('rbac-group.modify')}
           add={(one) => add('farms', 'add-farm', one)}
           drop={(one) => drop('farms', 'remove-farm', one)}
         >
@@ -64,7 +63,7 @@ export function GroupCard({ group, free, roles, farms, ask }: Props) {
             label={t('group.all_farms')}
             aria-label={`${t('group.all_farms')}: ${name}`}
             description={t('group.all_farms_about')}
-            disabled={!allowed}
+            {...may.button('rbac-group.modify')}
             checked={group.all_farms === 'true'}
             onChange={(e) => sight(e.currentTarget.checked)}
           />
@@ -74,10 +73,10 @@ export function GroupCard({ group, free, roles, farms, ask }: Props) {
   );
 }
 
-type MembersProps = { label: string; of: string; names: string[]; others: string[]; disabled: boolean; add: (name: string) => void; drop: (name: string) => void; children?: ReactNode };
+type MembersProps = { label: string; of: string; names: string[]; others: string[]; off: Off; add: (name: string) => void; drop: (name: string) => void; children?: ReactNode };
 
 /** Members are the users or farms of a group. */
-function Members({ label, of, names, others, disabled, add, drop, children }: MembersProps) {
+function Members({ label, of, names, others, off, add, drop, children }: MembersProps) {
   const { t } = useTranslation();
   return (
     <Stack gap={4} role="group" aria-label={`${label}: ${of}`}>
@@ -95,13 +94,13 @@ function Members({ label, of, names, others, disabled, add, drop, children }: Me
           <Text size="sm" className="text">
             {n}
           </Text>
-          <Button size="compact-xs" variant="default" disabled={disabled} aria-label={t('group.remove', { name: n })} onClick={() => drop(n)}>
+          <Button size="compact-xs" variant="default" {...off} aria-label={t('group.remove', { name: n })} onClick={() => drop(n)}>
             {t('group.remove_short')}
           </Button>
         </Group>
       ))}
       {others.length > 0 && (
-        <NativeSelect size="xs" disabled={disabled} aria-label={`${t('form.add')}: ${label}, ${of}`} value="" onChange={(e) => e.currentTarget.value && add(e.currentTarget.value)} data={[{ value: '', label: t('form.add') }, ...others]} />
+        <NativeSelect size="xs" {...off} aria-label={`${t('form.add')}: ${label}, ${of}`} value="" onChange={(e) => e.currentTarget.value && add(e.currentTarget.value)} data={[{ value: '', label: t('form.add') }, ...others]} />
       )}
     </Stack>
   );

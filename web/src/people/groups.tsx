@@ -29,7 +29,7 @@ export function GroupsPage() {
         <Text c="dimmed" size="sm" flex="1 1 16rem">
           {t('group.about')}
         </Text>
-        <Button size="xs" disabled={!may('rbac-group.create')} onClick={() => create(true)}>
+        <Button size="xs" {...may.button('rbac-group.create')} onClick={() => create(true)}>
           {t('group.add')}
         </Button>
       </Group>

@@ -4,7 +4,7 @@ import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
-import { useRoot } from '../session/may';
+import { useMay } from '../session/may';
 import { showOnce } from '../session/shown-once';
 import { Asked } from '../ui/asked';
 import { DataTable } from '../ui/data-table';
@@ -17,7 +17,7 @@ import { Modal } from '../ui/dialog';
 /** KeysPage is the API keys of root, by which programs use the API. */
 export function KeysPage() {
   const { t } = useTranslation();
-  const root = useRoot();
+  const may = useMay();
   const keys = useQuery(people.keys);
   const [creating, create] = useState(false);
   const [change, setChange] = useState<Change>();
@@ -27,7 +27,7 @@ export function KeysPage() {
         <Text c="dimmed" size="sm" flex="1 1 16rem">
           {t('key.about')}
         </Text>
-        <Button size="xs" disabled={!root} onClick={() => create(true)}>
+        <Button size="xs" {...may.button('root')} onClick={() => create(true)}>
           {t('key.add')}
         </Button>
       </Group>

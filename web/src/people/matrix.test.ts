@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { columns, differing, listed, switched } from './matrix';
+import { columns, differing, listed, switched, withSwitches } from './matrix';
 
 const role = { farm: { menu: 'true', create: 'false', delete: 'false' }, log: { show: 'true', fly: 'false', menu: 'false' } };
 
@@ -10,6 +10,11 @@ describe('the matrix of permissions', () => {
     expect(differing(role, now)).toEqual({ farm: { create: 'true' }, log: { show: 'false' } });
     expect(differing(role, switched(now, 'farm', 'create', false))).toEqual({ log: { show: 'false' } });
     expect(differing(role, role)).toEqual({});
+  });
+  it('keeps what somebody else switches meanwhile', () => {
+    const edits = differing(role, switched(role, 'farm', 'create', true));
+    const meanwhile = switched(role, 'log', 'fly', true);
+    expect(differing(meanwhile, withSwitches(meanwhile, edits))).toEqual({ farm: { create: 'true' } });
   });
   it('switches a whole section', () => expect(differing(role, switched(role, 'farm', undefined, true))).toEqual({ farm: { create: 'true', delete: 'true' } }));
   it('names permissions as refusals do', () => expect(listed({ farm: { create: 'true', delete: 'false' } })).toEqual([['farm.create', 'true'], ['farm.delete', 'false']]));

@@ -22,6 +22,11 @@ export function differing(before: Switches, now: Switches): Switches {
   return out;
 }
 
+/** The switches with those of a body in their place. */
+export function withSwitches(of: Switches, sent: Switches): Switches {
+  return Object.fromEntries(Object.entries(of).map(([section, names]) => [section, { ...names, ...sent[section] }]));
+}
+
 /** Each permission of a body, as section.name, and whether it is given. */
 export const listed = (sent: Switches) => Object.entries(sent).flatMap(([section, names]) => Object.entries(names).map(([name, on]) => [`${section}.${name}`, on] as const));
 

@@ -5,10 +5,10 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { quoted, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
-import { useMay } from '../session/may';
+import { useMay, type Off } from '../session/may';
 import { Asked } from '../ui/asked';
 import { Back } from '../ui/back';
-import { differing, listed, type Switches } from './matrix';
+import { differing, listed, withSwitches, type Switches } from './matrix';
 import { MatrixTable } from './matrix-table';
 import { NewRole } from './new-role';
 import { people } from './queries';
@@ -34,37 +34,38 @@ export function RolePage() {
             {role}
           </Title>
         </Group>
-        <Button size="xs" variant="default" disabled={!may('rbac-role.create')} onClick={() => copy(true)}>
+        <Button size="xs" variant="default" {...may.button('rbac-role.create')} onClick={() => copy(true)}>
           {t('role.copy')}
         </Button>
       </Group>
       {predefined && <Alert color="gray">{t('role.fixed')}</Alert>}
-      <Asked of={switches} back={<Back to="/people/roles">{t('people.roles')}</Back>}>{(is) => <Permissions key={role} role={role} before={is as Switches} disabled={predefined || !may('rbac-role.modify')} />}</Asked>
+      <Asked of={switches} back={<Back to="/people/roles">{t('people.roles')}</Back>}>{(is) => <Permissions key={role} role={role} before={is as Switches} off={may.button('rbac-role.modify', predefined)} />}</Asked>
       {copying && <NewRole of={role} close={() => copy(false)} done={(to) => void go({ to: '/people/roles/$role', params: { role: to } })} />}
     </Stack>
   );
 }
 
-function Permissions({ role, before, disabled }: { role: string; before: Switches; disabled: boolean }) {
+function Permissions({ role, before, off }: { role: string; before: Switches; off: Off }) {
   const { t } = useTranslation();
-  const [edited, edit] = useState<Switches>();
+  const [edits, edit] = useState<Switches>({}); // over what others change meanwhile
   const [change, setChange] = useState<Change>();
-  const now = edited ?? before;
+  const now = withSwitches(before, edits);
   const sent = differing(before, now);
   const count = listed(sent).length;
   return (
     <>
       <Card withBorder p={0}>
-        <MatrixTable before={before} now={now} set={edit} disabled={disabled} />
+        <MatrixTable before={before} now={now} set={(to) => edit(differing(before, to))} disabled={off.disabled} />
       </Card>
-      {!disabled && (
+      {off.title && <Alert color="gray">{off.title}</Alert>}
+      {!off.disabled && (
         <Card withBorder p="xs" className="save">
           <Group justify="space-between">
             <Text size="sm" c="dimmed" role="status">
               {t('role.changed', { count })}
             </Text>
             <Group gap="xs">
-              <Button variant="default" disabled={count === 0} onClick={() => edit(undefined)}>
+              <Button variant="default" disabled={count === 0} onClick={() => edit({})}>
                 {t('form.discard')}
               </Button>
               <Button disabled={count === 0} onClick={() => setChange(setRole(role, sent, t('role.set', { name: role })))}>
@@ -74,7 +75,7 @@ function Permissions({ role, before, disabled }: { role: string; before: Switche
           </Group>
         </Card>
       )}
-      {change && <ChangeDialog change={change} close={() => setChange(undefined)} done={() => edit(undefined)} />}
+      {change && <ChangeDialog change={change} close={() => setChange(undefined)} done={() => edit({})} />}
     </>
   );
 }

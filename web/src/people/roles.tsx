@@ -28,7 +28,7 @@ export function RolesPage() {
         <Text c="dimmed" size="sm" flex="1 1 16rem">
           {t('role.about')}
         </Text>
-        <Button size="xs" disabled={!may('rbac-role.create')} onClick={() => copy('')}>
+        <Button size="xs" {...may.button('rbac-role.create')} onClick={() => copy('')}>
           {t('role.add')}
         </Button>
       </Group>
@@ -62,13 +62,13 @@ export function RolesPage() {
               ]}
               actions={(r) => (
                 <>
-                  <Button size="compact-sm" variant="default" disabled={!may('rbac-role.create')} aria-label={`${t('role.copy')}: ${r.name}`} onClick={() => copy(r.name)}>
+                  <Button size="compact-sm" variant="default" {...may.button('rbac-role.create')} aria-label={`${t('role.copy')}: ${r.name}`} onClick={() => copy(r.name)}>
                     {t('role.copy')}
                   </Button>
                   <Button
                     size="compact-sm"
                     variant="default"
-                    disabled={!may('rbac-role.delete') || r.predefined === 'true'}
+                    {...may.button('rbac-role.delete', r.predefined === 'true')}
                     aria-label={`${t('form.delete')} ${r.name}`}
                     onClick={() => setChange(removal(t('role.delete', { name: r.name }), `sluice role delete ${quoted(r.name)}`, ['rbac', 'roles', r.name], `role: ${r.name}`))}
                   >

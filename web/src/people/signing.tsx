@@ -10,7 +10,7 @@ import { SchemaForm } from '../form/form';
 import { only, titled } from '../form/titled';
 import type { Seen } from '../form/values';
 import { NoSuchPage } from '../layout/failed';
-import { useRoot } from '../session/may';
+import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
 import { Pills } from '../ui/pills';
 import { Problem } from '../ui/problem';
@@ -37,7 +37,7 @@ export function SigningPage() {
 
 function Settings({ of }: { of: Source }) {
   const { t } = useTranslation();
-  const root = useRoot();
+  const may = useMay();
   const seen = useQuery({ queryKey: ['people', 'signing', of], queryFn: () => object<Seen>('rbac', of) });
   const body = useBody('put', `/rbac/${of}`);
   const schema = useMemo(() => titled(only(body, fields[of]), t), [body, t, of]);
@@ -48,7 +48,7 @@ function Settings({ of }: { of: Source }) {
       <Text size="sm" c="dimmed">
         {t(`signing.${of}_about`)}
       </Text>
-      <SchemaForm id={`rbac ${of}`} schema={schema} when="update" seen={before} change={(sent) => setSource(of, before, sent, t(`signing.${of}`))} disabled={!root} />
+      <SchemaForm id={`rbac ${of}`} schema={schema} when="update" seen={before} change={(sent) => setSource(of, before, sent, t(`signing.${of}`))} off={may.button('root')} />
       {of === 'ldap' && <Trial />}
     </Stack>
   );

@@ -1,4 +1,4 @@
-import { request } from '../api/client';
+import { pathOf, request } from '../api/client';
 import { tagOf } from '../api/tags';
 import { call, type Change } from '../change/change';
 import { isSecret } from '../form/schema';
@@ -11,6 +11,8 @@ export type Step = { command: string; method: string; parts: (string | number)[]
 export function masked(sent: Seen): Seen {
   return Object.fromEntries(Object.entries(sent).map(([name, v]) => [name, v && isSecret(name) ? '***' : v]));
 }
+
+const callOf = ({ method, parts }: Step) => ({ method, path: pathOf(parts) });
 
 const line = (sign: string, name: string, v: unknown) => `${sign} ${name}: ${Array.isArray(v) ? `[${v.join(', ')}]` : String(v)}`;
 const blank = (v: unknown) => v === undefined || v === null || v === '' || (Array.isArray(v) && v.length === 0);
@@ -31,6 +33,7 @@ export function steps(title: string, all: Step[], difference: string): Change {
   return {
     title,
     says: difference,
+    by: { ...callOf(all[0]), writes: all.slice(1).map(callOf) },
     parts: all[0].parts,
     match: tagOf(all[0].parts),
     command: all.map((s) => s.command).join('\n'),

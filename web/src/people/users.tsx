@@ -23,7 +23,7 @@ export function UsersPage() {
   return (
     <>
       <Group justify="end">
-        <Button size="xs" disabled={!may('rbac-user.create')} onClick={() => edit('new')}>
+        <Button size="xs" {...may.button('rbac-user.create')} onClick={() => edit('new')}>
           {t('user.add')}
         </Button>
       </Group>
@@ -45,15 +45,15 @@ export function UsersPage() {
               ]}
               actions={(u) => (
                 <>
-                  <Button size="compact-sm" variant="default" disabled={!may('rbac-user.modify')} aria-label={`${t('form.edit')} ${u.name}`} onClick={() => edit(u)}>
+                  <Button size="compact-sm" variant="default" {...may.button('rbac-user.modify')} aria-label={`${t('form.edit')} ${u.name}`} onClick={() => edit(u)}>
                     {t('form.edit')}
                   </Button>
                   {u.totp === 'true' && (
-                    <Button size="compact-sm" variant="default" disabled={!may('rbac-user.modify')} aria-label={`${t('user.reset_short')}: ${u.name}`} onClick={() => reset(u)}>
+                    <Button size="compact-sm" variant="default" {...may.button('rbac-user.modify')} aria-label={`${t('user.reset_short')}: ${u.name}`} onClick={() => reset(u)}>
                       {t('user.reset_short')}
                     </Button>
                   )}
-                  <Button size="compact-sm" variant="default" disabled={!may('rbac-user.delete')} aria-label={`${t('form.delete')} ${u.name}`} onClick={() => remove(u)}>
+                  <Button size="compact-sm" variant="default" {...may.button('rbac-user.delete')} aria-label={`${t('form.delete')} ${u.name}`} onClick={() => remove(u)}>
                     {t('form.delete')}
                   </Button>
                 </>

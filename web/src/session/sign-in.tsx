@@ -1,4 +1,4 @@
-import { Alert, Button, Card, Center, Image, PasswordInput, Stack, TextInput, Title } from '@mantine/core';
+import { Alert, Button, Card, Center, Image, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -12,7 +12,8 @@ import { signIn } from './session';
 /** Whether people may sign in with OpenID Connect: the appliance says so in the page. */
 const provided = document.querySelector<HTMLMetaElement>('meta[name="oidc"]')?.content === 'true';
 
-export function SignIn() {
+/** SignIn asks who is there; ended says that somebody's pages are hidden since the session ended. */
+export function SignIn({ ended }: { ended: boolean }) {
   const { t } = useTranslation();
   const client = useQueryClient();
   const [user, setUser] = useState('');
@@ -43,6 +44,7 @@ export function SignIn() {
             <Title order={1} size="h3">
               {t('sign_in.title')}
             </Title>
+            {ended && <Text size="sm">{t('sign_in.ended')}</Text>}
             {enter.error && (
               <Alert color="red" role="alert">
                 {problem(enter.error, t)}
@@ -69,7 +71,7 @@ export function SignIn() {
               {t('sign_in.enter')}
             </Button>
             {provided && (
-              <Button component="a" variant="default" href={`/api/v4.0/session/oidc?to=${encodeURIComponent(location.pathname)}`}>
+              <Button component="a" variant="default" {...(ended && { target: '_blank' })} href={`/api/v4.0/session/oidc?to=${encodeURIComponent(location.pathname)}`}>
                 {t('sign_in.provider')}
               </Button>
             )}

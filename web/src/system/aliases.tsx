@@ -46,7 +46,7 @@ function AliasList({ kind }: { kind: AliasKind }) {
             {t(`aliases.${kind}_about`)}
           </Text>
         </div>
-        <Button size="xs" disabled={!may('alias.modify')} onClick={() => edit('new')} aria-label={`${t('form.add')}: ${title}`}>
+        <Button size="xs" {...may.button('alias.modify')} onClick={() => edit('new')} aria-label={`${t('form.add')}: ${title}`}>
           {t('form.add')}
         </Button>
       </Group>
@@ -68,10 +68,10 @@ function AliasList({ kind }: { kind: AliasKind }) {
           ]}
           actions={(a) => (
             <>
-              <Button size="compact-sm" variant="default" disabled={!may('alias.modify')} onClick={() => edit(a)} aria-label={`${t('form.edit')}: ${a.id}`}>
+              <Button size="compact-sm" variant="default" {...may.button('alias.modify')} onClick={() => edit(a)} aria-label={`${t('form.edit')}: ${a.id}`}>
                 {t('form.edit')}
               </Button>
-              <Button size="compact-sm" variant="default" disabled={!may('alias.delete')} onClick={() => setChange(removeAlias(kind, a.id, t('aliases.delete', { name: a.id })))} aria-label={t('aliases.delete', { name: a.id })}>
+              <Button size="compact-sm" variant="default" {...may.button('alias.delete')} onClick={() => setChange(removeAlias(kind, a.id, t('aliases.delete', { name: a.id })))} aria-label={t('aliases.delete', { name: a.id })}>
                 {t('form.delete')}
               </Button>
             </>

@@ -37,10 +37,10 @@ export function Backups() {
           {t('backups.about')}
         </Text>
         <Group gap="xs">
-          <Button variant="default" disabled={!may('backup.upload')} onClick={() => upload(true)}>
+          <Button variant="default" {...may.button('backup.upload')} onClick={() => upload(true)}>
             {t('backups.upload')}
           </Button>
-          <Button disabled={!may('backup.create')} onClick={() => create(true)}>
+          <Button {...may.button('backup.create')} onClick={() => create(true)}>
             {t('backups.create')}
           </Button>
         </Group>
@@ -61,13 +61,13 @@ export function Backups() {
           ]}
           actions={(b) => (
             <>
-              <Button component="a" href={fileAt('system', 'backup', b.name)} download={`${b.name}.tar.gz`} size="compact-sm" variant="default" disabled={!may('backup.download')} aria-label={`${t('upload.download')}: ${b.name}`}>
+              <Button component="a" href={fileAt('system', 'backup', b.name)} download={`${b.name}.tar.gz`} size="compact-sm" variant="default" {...may.button('backup.download')} aria-label={`${t('upload.download')}: ${b.name}`}>
                 {t('upload.download')}
               </Button>
-              <Button size="compact-sm" variant="default" disabled={!may('backup.apply')} onClick={() => apply(b.name)} aria-label={t('backups.apply', { name: b.name })}>
+              <Button size="compact-sm" variant="default" {...may.button('backup.apply')} onClick={() => apply(b.name)} aria-label={t('backups.apply', { name: b.name })}>
                 {t('backups.apply_short')}
               </Button>
-              <Button size="compact-sm" variant="default" disabled={!may('backup.delete')} onClick={() => setChange(removeBackup(b.name, t('backups.delete', { name: b.name })))} aria-label={t('backups.delete', { name: b.name })}>
+              <Button size="compact-sm" variant="default" {...may.button('backup.delete')} onClick={() => setChange(removeBackup(b.name, t('backups.delete', { name: b.name })))} aria-label={t('backups.delete', { name: b.name })}>
                 {t('form.delete')}
               </Button>
             </>

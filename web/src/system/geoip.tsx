@@ -40,7 +40,7 @@ export function Geoip() {
             {t('geoip.in_use')}
           </Title>
           {there && (
-            <Button size="compact-sm" variant="default" disabled={!may('system-service.modify')} onClick={() => setChange(removeGeoip(t('geoip.delete')))}>
+            <Button size="compact-sm" variant="default" {...may.button('system-service.modify')} onClick={() => setChange(removeGeoip(t('geoip.delete')))}>
               {t('geoip.delete')}
             </Button>
           )}

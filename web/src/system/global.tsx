@@ -18,5 +18,5 @@ export function SystemSettings() {
   const seen = useQuery({ queryKey: ['system', 'global'], queryFn: () => object<Seen>('system', 'global') });
   const schemas = useQuery(queries.schemas);
   if (!seen.data || !schemas.data) return <Asked of={seen.data ? schemas : seen}>{() => null}</Asked>;
-  return <SchemaForm id="system global" schema={schemas.data.settings} when="update" seen={seen.data} without={without} change={(sent) => setGlobal(sent, t('system_tab.settings'))} disabled={!may('system-service.modify')} />;
+  return <SchemaForm id="system global" schema={schemas.data.settings} when="update" seen={seen.data} without={without} change={(sent) => setGlobal(sent, t('system_tab.settings'))} off={may.button('system-service.modify')} />;
 }

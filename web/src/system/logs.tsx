@@ -34,10 +34,10 @@ export function Logs() {
           ]}
           actions={(l) => (
             <>
-              <Button size="compact-sm" variant="default" disabled={!may('log.show')} onClick={() => show(l.file)} aria-label={`${t('logs.show')}: ${l.file}`}>
+              <Button size="compact-sm" variant="default" {...may.button('log.show')} onClick={() => show(l.file)} aria-label={`${t('logs.show')}: ${l.file}`}>
                 {t('logs.show')}
               </Button>
-              <Button component="a" href={fileAt('system', 'logs', l.file)} download={l.file} size="compact-sm" variant="default" disabled={!may('log.download')} aria-label={`${t('upload.download')}: ${l.file}`}>
+              <Button component="a" href={fileAt('system', 'logs', l.file)} download={l.file} size="compact-sm" variant="default" {...may.button('log.download')} aria-label={`${t('upload.download')}: ${l.file}`}>
                 {t('upload.download')}
               </Button>
             </>

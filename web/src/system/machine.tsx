@@ -49,7 +49,7 @@ function Section({ of }: { of: string }) {
         </Title>
         <Facts facts={knownOf(of, seen.data, t)} />
       </Card>
-      <SchemaForm id={`system ${of}`} schema={schema} when="update" seen={seen.data} change={(sent) => setMachine(of, sent, t(`machine.${of}`))} disabled={!may('system-service.modify')} />
+      <SchemaForm id={`system ${of}`} schema={schema} when="update" seen={seen.data} change={(sent) => setMachine(of, sent, t(`machine.${of}`))} off={may.button('system-service.modify')} />
     </Stack>
   );
 }

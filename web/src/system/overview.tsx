@@ -41,7 +41,7 @@ export function SystemOverview() {
           </Title>
           <Stack align="start">
             <Text size="sm">{t('system.support_about')}</Text>
-            <Button component="a" href={fileAt('system', 'supportsave')} download variant="default" disabled={!may('supportsave.download')}>
+            <Button component="a" href={fileAt('system', 'supportsave')} download variant="default" {...may.button('supportsave.download')}>
               {t('system.support_get')}
             </Button>
           </Stack>

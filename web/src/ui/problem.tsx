@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { Refused } from '../api/client';
 
 /** Statuses whose title names the problem; any other is told by its text alone. */
-const named: Record<number, string> = { 0: 'no_connection', 401: 'session', 403: 'not_yours', 404: 'not_found', 409: 'conflict', 412: 'changed', 422: 'invalid', 400: 'invalid', 429: 'too_many' };
+const named: Record<number, string> = { 0: 'no_connection', 401: 'session', 403: 'not_permitted', 404: 'not_found', 409: 'conflict', 412: 'changed', 422: 'invalid', 400: 'invalid', 429: 'too_many' };
 
 /** problemTitle names what kind of problem an error is. */
 export function problemTitle(error: unknown, t: TFunction): string {

@@ -63,6 +63,7 @@ export function importZone(farm: string, zone: string, file: string, add: boolea
   const more: { add?: string } = add ? { add: 'true' } : {};
   return {
     title,
+    by: { method: 'POST', path: pathOf(parts) },
     parts,
     match: tagOf(parts),
     command: `sluice zone import ${farm} ${zone} FILE${add ? ' --add' : ''}`,

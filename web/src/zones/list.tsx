@@ -36,7 +36,7 @@ export function ZoneList() {
               {t('zones.about')}
             </Text>
           </div>
-          <Button size="xs" disabled={!may('farm.modify')} onClick={() => edit({})}>
+          <Button size="xs" {...may.button('farm.modify')} onClick={() => edit({})}>
             {t('zones.add')}
           </Button>
         </Group>
@@ -67,10 +67,10 @@ export function ZoneList() {
                 <Button component="a" href={fileAt('farms', farm, 'zones', z.id, 'export')} download={`${z.id}.zone`} size="compact-sm" variant="default" aria-label={`${t('upload.download')}: ${z.id}`}>
                   {t('upload.download')}
                 </Button>
-                <Button size="compact-sm" variant="default" disabled={!may('farm.modify')} onClick={() => edit({ zone: z.id })} aria-label={`${t('form.edit')}: ${z.id}`}>
+                <Button size="compact-sm" variant="default" {...may.button('farm.modify')} onClick={() => edit({ zone: z.id })} aria-label={`${t('form.edit')}: ${z.id}`}>
                   {t('form.edit')}
                 </Button>
-                <Button size="compact-sm" variant="default" disabled={!may('farm.modify')} onClick={() => setChange(removeZone(farm, z.id, t('zones.delete', { name: z.id })))} aria-label={t('zones.delete', { name: z.id })}>
+                <Button size="compact-sm" variant="default" {...may.button('farm.modify')} onClick={() => setChange(removeZone(farm, z.id, t('zones.delete', { name: z.id })))} aria-label={t('zones.delete', { name: z.id })}>
                   {t('form.delete')}
                 </Button>
               </>

@@ -21,7 +21,6 @@ type Edited = number | 'new';
 export function Records({ farm, zone }: { farm: string; zone: Zone }) {
   const { t } = useTranslation();
   const may = useMay();
-  const allowed = may('farm.modify');
   const types = (useQuery(queries.schemas).data?.gslb_record?.properties.type?.['x-values'] ?? []) as string[];
   const services = useQuery(queries.farm(farm)).data?.services.map((s) => s.id) ?? [];
   const [text, setText] = useState('');
@@ -56,7 +55,7 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
         <Title order={3} size="h4" id="records">
           {t('zones.records')}
         </Title>
-        <Button size="xs" id="edit-new" disabled={!allowed || edited === 'new'} onClick={() => setEdited('new')}>
+        <Button size="xs" id="edit-new" {...may.button('farm.modify', edited === 'new')} onClick={() => setEdited('new')}>
           {t('records.add')}
         </Button>
       </Group>
@@ -68,7 +67,7 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
         </Text>
         {marked.length > 0 && (
           <>
-            <Button size="compact-sm" variant="default" disabled={!allowed || marked.length > mostAtOnce} onClick={() => remove(marked)}>
+            <Button size="compact-sm" variant="default" {...may.button('farm.modify', marked.length > mostAtOnce)} onClick={() => remove(marked)}>
               {t('records.delete_some', { count: marked.length })}
             </Button>
             {marked.length > mostAtOnce && (
@@ -93,7 +92,7 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
             <Table.Thead>
               <Table.Tr>
                 <Table.Th w={40}>
-                  <input type="checkbox" aria-label={t('records.all')} disabled={!allowed} checked={shown.length > 0 && shown.every((r) => chosen.has(r.id))} onChange={(e) => toggle(shown, e.currentTarget.checked)} />
+                  <input type="checkbox" aria-label={t('records.all')} {...may.button('farm.modify')} checked={shown.length > 0 && shown.every((r) => chosen.has(r.id))} onChange={(e) => toggle(shown, e.currentTarget.checked)} />
                 </Table.Th>
                 <Table.Th w="18%">{t('records.name')}</Table.Th>
                 <Table.Th w={120}>{t('records.type')}</Table.Th>
@@ -117,7 +116,7 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
                 ) : (
                   <Table.Tr key={r.id}>
                     <Table.Td>
-                      <input type="checkbox" aria-label={t('bulk.one', { name: titleOf(r) })} disabled={!allowed} checked={chosen.has(r.id)} onChange={(e) => toggle([r], e.currentTarget.checked)} />
+                      <input type="checkbox" aria-label={t('bulk.one', { name: titleOf(r) })} {...may.button('farm.modify')} checked={chosen.has(r.id)} onChange={(e) => toggle([r], e.currentTarget.checked)} />
                     </Table.Td>
                     <Table.Td className="text">{r.rname}</Table.Td>
                     <Table.Td>{r.type}</Table.Td>
@@ -130,10 +129,10 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
                     <Table.Td className="text">{r.comment}</Table.Td>
                     <Table.Td>
                       <Group gap={4} justify="flex-end" wrap="nowrap">
-                        <Button id={`edit-${r.id}`} size="compact-sm" variant="default" disabled={!allowed} onClick={() => setEdited(r.id)} aria-label={`${t('form.edit')}: ${titleOf(r)}`}>
+                        <Button id={`edit-${r.id}`} size="compact-sm" variant="default" {...may.button('farm.modify')} onClick={() => setEdited(r.id)} aria-label={`${t('form.edit')}: ${titleOf(r)}`}>
                           {t('form.edit')}
                         </Button>
-                        <Button size="compact-sm" variant="default" disabled={!allowed} onClick={() => remove([r])} aria-label={t('records.delete', { name: titleOf(r) })}>
+                        <Button size="compact-sm" variant="default" {...may.button('farm.modify')} onClick={() => remove([r])} aria-label={t('records.delete', { name: titleOf(r) })}>
                           {t('form.delete')}
                         </Button>
                       </Group>

@@ -15,7 +15,7 @@ const colors = { active: 'green', published: 'blue', retired: 'gray' } as const;
 /** Signing is what a zone is signed with (DNSSEC), and what the registrar has to know of it. */
 export function Signing({ farm, zone, set }: { farm: string; zone: Zone; set: () => void }) {
   const { t } = useTranslation();
-  const allowed = useMay()('farm.modify');
+  const may = useMay();
   const [change, setChange] = useState<Change>();
   const signed = zone.dnssec !== 'off';
   return (
@@ -31,12 +31,12 @@ export function Signing({ farm, zone, set }: { farm: string; zone: Zone; set: ()
             </Text>
           </div>
           {!signed && (
-            <Button size="xs" variant="default" disabled={!allowed} onClick={set}>
+            <Button size="xs" variant="default" {...may.button('farm.modify')} onClick={set}>
               {t('dnssec.set')}
             </Button>
           )}
           {signed && !zone.keys.some((k) => k.state === 'published') && (
-            <Button size="xs" variant="default" className="nowrap" disabled={!allowed} onClick={() => setChange(addKey(farm, zone.id, t('dnssec.add', { zone: zone.id })))}>
+            <Button size="xs" variant="default" className="nowrap" {...may.button('farm.modify')} onClick={() => setChange(addKey(farm, zone.id, t('dnssec.add', { zone: zone.id })))}>
               {t('dnssec.add_short')}
             </Button>
           )}
@@ -44,12 +44,12 @@ export function Signing({ farm, zone, set }: { farm: string; zone: Zone; set: ()
         {zone.keys.map((k) => (
           <KeyOf key={k.id} zone={zone} of={k}>
             {signed && k.state === 'published' && (
-              <Button size="compact-sm" disabled={!allowed} onClick={() => setChange(activateKey(farm, zone.id, k.id, t('dnssec.use', { key: k.id })))}>
+              <Button size="compact-sm" {...may.button('farm.modify')} onClick={() => setChange(activateKey(farm, zone.id, k.id, t('dnssec.use', { key: k.id })))}>
                 {t('dnssec.use', { key: k.id })}
               </Button>
             )}
             {(!signed || k.state !== 'active') && (
-              <Button size="compact-sm" variant="default" disabled={!allowed} onClick={() => setChange(removeKey(farm, zone.id, k.id, t('dnssec.delete', { key: k.id })))}>
+              <Button size="compact-sm" variant="default" {...may.button('farm.modify')} onClick={() => setChange(removeKey(farm, zone.id, k.id, t('dnssec.delete', { key: k.id })))}>
                 {t('dnssec.delete', { key: k.id })}
               </Button>
             )}

@@ -27,7 +27,6 @@ export function ZonePage() {
   const [editing, edit] = useState(false);
   const [importing, setImporting] = useState(false);
   const [change, setChange] = useState<Change>();
-  const allowed = may('farm.modify');
   return (
     <Asked of={asked} back={<Back to={`/farms/${farm}/zones`}>{t('tab.zones')}</Back>}>
       {(zone) => (
@@ -45,16 +44,16 @@ export function ZonePage() {
               </Text>
             </div>
             <Group gap="xs">
-              <Button size="xs" variant="default" disabled={!allowed} onClick={() => edit(true)} aria-label={`${t('form.edit')}: ${zone.id}`}>
+              <Button size="xs" variant="default" {...may.button('farm.modify')} onClick={() => edit(true)} aria-label={`${t('form.edit')}: ${zone.id}`}>
                 {t('form.edit')}
               </Button>
-              <Button size="xs" variant="default" disabled={!allowed} onClick={() => setImporting(true)}>
+              <Button size="xs" variant="default" {...may.button('farm.modify')} onClick={() => setImporting(true)}>
                 {t('zones.import')}
               </Button>
               <Button size="xs" variant="default" component="a" href={fileAt('farms', farm, 'zones', zone.id, 'export')} download={`${zone.id}.zone`}>
                 {t('upload.download')}
               </Button>
-              <Button size="xs" variant="default" disabled={!allowed} onClick={() => setChange(removeZone(farm, zone.id, t('zones.delete', { name: zone.id })))} aria-label={t('zones.delete', { name: zone.id })}>
+              <Button size="xs" variant="default" {...may.button('farm.modify')} onClick={() => setChange(removeZone(farm, zone.id, t('zones.delete', { name: zone.id })))} aria-label={t('zones.delete', { name: zone.id })}>
                 {t('zones.delete_short')}
               </Button>
             </Group>
