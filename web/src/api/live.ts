@@ -12,6 +12,12 @@ const gather = 500;
 /** How long to wait before a refused stream is opened again, in milliseconds. */
 const later = 5_000;
 
+/** Of all tabs of a browser that somebody looks at, one holds this lock and has the stream. */
+const lock = 'sluice.changes';
+
+/** What the tab with the stream tells the others when it begins, beside the events. */
+const anew = 'anew';
+
 /** Asks anew what an event of the appliance says has changed; a tab nobody looks at asks when somebody does again. */
 export function useLive(on: boolean) {
   const client = useQueryClient();
@@ -35,12 +41,17 @@ export function useLive(on: boolean) {
 }
 
 /**
- * Listener hears of changes while it is open. When a stream begins after another one, also of all that may have changed
- * between them; queries that failed meanwhile are sent again. A browser opens a broken stream again without a word.
+ * Listener hears of changes while it is open. Of several in one browser, one reads the stream and tells the others:
+ * the appliance has few streams for each user, and a browser that speaks HTTP/1 few connections. When a stream begins
+ * after another one, the listeners hear also of all that may have changed between them; queries that failed meanwhile
+ * are sent again. A browser opens a broken stream again without a word.
  */
 export class Listener {
   private source?: EventSource;
-  private waiting?: ReturnType<typeof setTimeout>;
+  private others?: BroadcastChannel;
+  private leave?: AbortController;
+  private again?: ReturnType<typeof setTimeout>;
+  private gathering?: ReturnType<typeof setTimeout>;
   private readonly keys = new Map<string, string[]>();
   private before = false;
 
@@ -50,41 +61,78 @@ export class Listener {
   ) {}
 
   open() {
-    if (this.source) return;
-    clearTimeout(this.waiting);
-    this.waiting = undefined;
-    this.source = new EventSource('/api/v4.0/changes/stream');
-    for (const [event, keys] of Object.entries(byEvent)) this.source.addEventListener(event, () => this.note(keys));
-    this.source.onopen = () => this.begun();
-    this.source.onerror = () => this.retry();
-  }
-
-  private begun() {
-    if (this.before) {
-      this.note(Object.values(byEvent).flat());
-      this.back();
-    }
-    this.before = true;
+    if (this.leave) return;
+    const leave = (this.leave = new AbortController());
+    this.others = new BroadcastChannel(lock);
+    this.others.onmessage = (e: MessageEvent<string>) => this.hear(e.data);
+    if (this.before) this.missed();
+    void this.read(leave.signal);
   }
 
   close() {
+    this.leave?.abort();
+    this.others?.close();
     this.source?.close();
-    this.source = undefined;
-    clearTimeout(this.waiting);
-    this.waiting = undefined;
+    clearTimeout(this.again);
+    clearTimeout(this.gathering);
+    this.leave = this.others = this.source = this.again = this.gathering = undefined;
+  }
+
+  /** Reads the stream as soon as no other tab does. */
+  private async read(leave: AbortSignal) {
+    if (!('locks' in navigator)) return this.connect();
+    const ended = new Promise<void>((end) => leave.addEventListener('abort', () => end()));
+    const hold = async (held: Lock | null) => {
+      if (!held || leave.aborted) return held !== null;
+      this.connect();
+      await ended;
+      return true;
+    };
+    if (await navigator.locks.request(lock, { ifAvailable: true }, hold)) return;
+    this.before = true; // another tab reads it, and this one may miss what happens between the two
+    await navigator.locks.request(lock, { signal: leave }, hold).catch(() => undefined); // it is closed
+  }
+
+  private connect() {
+    this.source = new EventSource('/api/v4.0/changes/stream');
+    for (const event of Object.keys(byEvent)) this.source.addEventListener(event, () => this.tell(event));
+    this.source.onopen = () => this.begun();
+    this.source.onerror = () => this.retry();
   }
 
   /** Browsers give up on a stream that was refused, e.g. while the appliance starts; it is opened again a little later. */
   private retry() {
     if (this.source?.readyState !== EventSource.CLOSED) return;
-    this.close();
-    this.waiting = setTimeout(() => this.open(), later);
+    this.source.close();
+    this.again = setTimeout(() => this.connect(), later);
+  }
+
+  private begun() {
+    this.others?.postMessage(anew);
+    if (this.before) this.missed();
+    this.before = true;
+  }
+
+  private tell(event: string) {
+    this.others?.postMessage(event);
+    this.hear(event);
+  }
+
+  private hear(event: string) {
+    if (event === anew) this.missed();
+    else this.note(byEvent[event as keyof typeof byEvent] ?? []);
+  }
+
+  /** Asks for all that may have changed while nobody read the stream. */
+  private missed() {
+    this.note(Object.values(byEvent).flat());
+    this.back();
   }
 
   private note(keys: string[][]) {
     for (const key of keys) this.keys.set(key.join('/'), key);
-    this.waiting ??= setTimeout(() => {
-      this.waiting = undefined;
+    this.gathering ??= setTimeout(() => {
+      this.gathering = undefined;
       const all = [...this.keys.values()];
       this.keys.clear();
       this.changed(all);
