@@ -2,15 +2,40 @@ import { Drawer as MantineDrawer, Modal as MantineModal, type DrawerProps, type 
 import { useEffect, useState } from 'react';
 
 /** Modal is a dialog that takes the focus when it opens, and gives it back to where it came from. */
-export function Modal(props: ModalProps) {
+export function Modal({ onClose, ...props }: ModalProps) {
   useFocusReturn();
-  return <MantineModal returnFocus={false} {...props} />;
+  return <MantineModal returnFocus={false} onClose={useTopmost(onClose)} {...props} />;
 }
 
 /** Drawer is such a dialog beside the page. */
-export function Drawer(props: DrawerProps) {
+export function Drawer({ onClose, ...props }: DrawerProps) {
   useFocusReturn();
-  return <MantineDrawer returnFocus={false} {...props} />;
+  return <MantineDrawer returnFocus={false} onClose={useTopmost(onClose)} {...props} />;
+}
+
+type Opened = { number: number; open: boolean };
+
+/** The dialogs that are open, numbered as they opened. */
+const dialogs = new Set<Opened>();
+let opened = 0;
+
+/**
+ * Returns close for the topmost dialog only, since Escape is heard by all that are open. The topmost counts until the
+ * event is over: React removes it before the dialogs below hear of the same key.
+ */
+function useTopmost(close: () => void): () => void {
+  const [self] = useState<Opened>(() => ({ number: ++opened, open: false }));
+  useEffect(() => {
+    self.open = true;
+    dialogs.add(self);
+    return () => {
+      self.open = false;
+      setTimeout(() => self.open || dialogs.delete(self));
+    };
+  }, [self]);
+  return () => {
+    if ([...dialogs].every((other) => other.number <= self.number)) close();
+  };
 }
 
 /** Where the focus was before the first of several dialogs that follow each other. */
