@@ -2,7 +2,7 @@
 // network goes, others change or delete what is shown.
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
-import { apply, base, button, freePort, launch, settle, signedIn, signIn, tasks, visit } from './harness.mjs';
+import { apply, base, button, freePort, key, launch, offline, people, settle, signedIn, signIn, tasks, visit } from './harness.mjs';
 
 let browser;
 before(async () => {
@@ -104,7 +104,7 @@ task(
     assert.deepEqual(sent, []);
   },
   'ann',
-  { meant: [/ERR_INTERNET_DISCONNECTED|ERR_NETWORK/] },
+  { meant: [offline] },
 );
 
 task(
@@ -121,7 +121,7 @@ task(
     await page.getByText('create farm shop').first().waitFor();
   },
   'ann',
-  { meant: [/ERR_INTERNET_DISCONNECTED|ERR_NETWORK|ERR_FAILED/] },
+  { meant: [offline] },
 );
 
 stranger('the sign-in loads what it needs, and the pages come while somebody types', async (page) => {
@@ -286,3 +286,73 @@ task(
     await page.getByLabel('Länge der Warteschlange').waitFor();
   },
 );
+
+/** Ends the session of a page, as when it expires, and waits for the sign-in. */
+async function expire(page) {
+  await page.request.delete(new URL('/api/v4.0/session', base).href);
+  await page.getByText('The session has ended.').waitFor();
+  assert.equal(await page.getByRole('dialog').count(), 0, 'nothing of the page is seen meanwhile');
+}
+
+async function enter(page, name) {
+  await page.getByLabel('User').fill(name);
+  await page.locator('input[autocomplete=current-password]:visible').fill(people[name]);
+  await button(page, 'Sign in').click();
+  await page.getByRole('navigation').waitFor();
+}
+
+task('what is typed when the session ends is there after the next sign-in, for the same user only', async (page) => {
+  await visit(page, 'farms/shop');
+  await button(page, 'Edit blue').click();
+  const form = page.getByRole('dialog', { name: 'Edit blue' });
+  await form.locator('[name=weight]').fill('7');
+  await form.getByRole('button', { name: 'Save…' }).click();
+  const shown = page.getByRole('dialog').filter({ has: button(page, 'Apply') });
+  await shown.getByText('weight: 7').waitFor();
+  await expire(page);
+  await enter(page, 'ann');
+  await shown.getByText('weight: 7').waitFor();
+  await page.keyboard.press('Escape'); // one dialog for each
+  await shown.waitFor({ state: 'detached' });
+  assert.equal(await form.locator('[name=weight]').inputValue(), '7');
+  await page.keyboard.press('Escape');
+  await form.waitFor({ state: 'detached' });
+
+  await visit(page, 'checks');
+  await button(page, 'Try: check_http').click();
+  const tried = page.getByRole('dialog', { name: 'Try check_http' });
+  await tried.getByRole('textbox').first().fill('host.of.ann.example');
+  await expire(page);
+  await enter(page, 'ann');
+  assert.equal(await tried.getByRole('textbox').first().inputValue(), 'host.of.ann.example');
+  await expire(page);
+  await enter(page, 'bob');
+  await page.getByRole('heading', { level: 1, name: 'Health checks' }).waitFor();
+  assert.equal(await page.getByRole('dialog').count(), 0);
+});
+
+task('what a colleague changes beside the configuration is not overwritten from an old difference', async (page) => {
+  const asRoot = async (method, path, data) => {
+    const answer = await page.request.fetch(new URL(`/api/v4.0${path}`, base).href, { method, data, headers: { ZAPI_KEY: key } });
+    assert.ok(answer.ok(), await answer.text());
+    return answer.json();
+  };
+  await asRoot('POST', '/rbac/roles', { name: 'shared' });
+  await visit(page, 'people/roles/shared');
+  await page.getByRole('switch', { name: 'farm.create' }).press('Space');
+  await button(page, 'Save…').click();
+  const dialog = page.getByRole('dialog', { name: 'Permissions of shared' });
+  await dialog.getByText('+ farm.create').waitFor();
+  await asRoot('PUT', '/rbac/roles/shared', { log: { show: 'true' } });
+  await dialog.getByRole('button', { name: 'Apply' }).click();
+  await dialog.getByText('look at what it is now').waitFor();
+  assert.ok(await dialog.getByRole('button', { name: 'Apply' }).isDisabled());
+  await page.keyboard.press('Escape');
+  await page.getByRole('switch', { name: 'log.show', checked: true }).waitFor();
+  await button(page, 'Save…').click();
+  await dialog.getByText('+ farm.create').waitFor();
+  assert.equal(await dialog.getByText('log.show').count(), 0);
+  await settle(page, 'Permissions of shared');
+  const { params } = await asRoot('GET', '/rbac/roles/shared');
+  assert.deepEqual([params.farm.create, params.log.show], ['true', 'true']);
+});

@@ -34,6 +34,9 @@ export function launch() {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell', args: ['--no-sandbox', '--no-zygote', '--disable-gpu', '--disable-dev-shm-usage', '--no-proxy-server'] });
 }
 
+/** The errors of requests while a test takes the network away: which one it is depends on how far a request was. */
+export const offline = /net::ERR_[A-Z_]+/;
+
 /** A page whose errors fail the test that ends it, but for those that are meant; as do requests to other places than also. */
 export async function open(browser, { also = [], meant = [], ...options } = {}) {
   const elsewhere = [new URL(base).origin, ...also];

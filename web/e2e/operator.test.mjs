@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { after, before } from 'node:test';
-import { base, button, farm, freePort, launch, settle, signedIn, visit } from './harness.mjs';
+import { base, button, farm, freePort, launch, offline, settle, signedIn, visit } from './harness.mjs';
 
 let browser;
 before(async () => {
@@ -233,5 +233,5 @@ task(
     await said.waitFor({ state: 'detached' });
   },
   'ann',
-  { meant: [/ERR_INTERNET_DISCONNECTED|ERR_NETWORK/] },
+  { meant: [offline] },
 );

@@ -1,3 +1,4 @@
+import { Loader } from '@mantine/core';
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
 import { Layout } from './layout/layout';
@@ -9,7 +10,7 @@ import { late } from './ui/late';
 const root = createRootRoute({ component: Layout });
 
 /** A page that is loaded when somebody goes there, with its texts. */
-const lazily = <M extends Record<K, ComponentType>, K extends string>(page: () => Promise<M>, name: K) => late(async () => (await Promise.all([page(), loadPageTexts()]))[0][name]);
+const lazily = <M extends Record<K, ComponentType>, K extends string>(page: () => Promise<M>, name: K) => late(async () => (await Promise.all([page(), loadPageTexts()]))[0][name], <Loader size="sm" aria-label="…" />);
 
 const farm = createRoute({ getParentRoute: () => root, path: '/farms/$farm', component: lazily(() => import('./farms/layout'), 'FarmLayout') });
 const farmPages = [
