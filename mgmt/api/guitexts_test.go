@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
 // The texts about fields in the GUI's forms come from the appliance, in English. Their
@@ -37,7 +39,7 @@ func TestTheGUITranslatesTheTextsOfToday(t *testing.T) {
 var form = regexp.MustCompile(` Form: .+\.$`)
 
 // textsOf returns the titles, descriptions, groups and units of all form fields: those of
-// the schema, and those of bodies outside of farms.
+// the schema, and those of bodies outside of farms; and what the built-in checks do.
 func textsOf(t *testing.T, a *appliance) []string {
 	t.Helper()
 	found := map[string]bool{}
@@ -77,6 +79,9 @@ func textsOf(t *testing.T, a *appliance) []string {
 			properties, _ := of["properties"].(map[string]any)
 			note(properties)
 		}
+	}
+	for _, template := range probe.Templates() {
+		found[template.Description] = true
 	}
 	out := []string{}
 	for text := range found {

@@ -9,6 +9,7 @@ import { ChangeDialog } from '../change/dialog';
 import { SchemaForm } from '../form/form';
 import type { Schema } from '../form/schema';
 import type { Seen } from '../form/values';
+import { useFieldText } from '../i18n/fields';
 import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
 import { Back } from '../ui/back';
@@ -22,6 +23,7 @@ import { TryIt } from './try';
 /** CheckPage is one health check: whom it asks, what it says, and its settings. */
 export function CheckPage() {
   const { t } = useTranslation();
+  const text = useFieldText();
   const may = useMay();
   const go = useNavigate();
   const { check: name } = useParams({ strict: false }) as { check: string };
@@ -81,7 +83,7 @@ export function CheckPage() {
             {String(check.command ?? '')}
           </Text>
           <Text size="sm" c="dimmed">
-            {String(check.description ?? '')}
+            {text(String(check.description ?? ''))}
           </Text>
         </Card>
       )}

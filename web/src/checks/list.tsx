@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
+import { useFieldText } from '../i18n/fields';
 import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
 import { DataTable } from '../ui/data-table';
@@ -96,6 +97,7 @@ function CheckLink({ check }: { check: string }) {
 
 /** About is what a check asks, and what it is for. */
 function About({ check }: { check: Check }) {
+  const text = useFieldText();
   return (
     <>
       <Text span size="sm" ff="monospace" className="text">
@@ -103,7 +105,7 @@ function About({ check }: { check: Check }) {
       </Text>
       {Boolean(check.description) && (
         <Text size="xs" c="dimmed">
-          {String(check.description)}
+          {text(String(check.description))}
         </Text>
       )}
     </>
