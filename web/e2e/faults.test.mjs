@@ -191,6 +191,11 @@ task(
     await page.unroute(details);
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByRole('heading', { level: 2, name: 'all' }).waitFor();
+    await refusing(page, '**/api/v4.0/schema?');
+    await visit(page, 'farms/shop/services');
+    await button(page, 'Add a service').click();
+    await page.getByRole('dialog', { name: 'Add a service' }).getByRole('alert').filter({ hasText: 'it broke' }).waitFor();
+    await page.unroute('**/api/v4.0/schema?');
     await refusing(page, '**/api/v4.0/system/notifications/kinds');
     await visit(page, 'notifications');
     const told = page.getByRole('region', { name: 'Which event goes which way' });
@@ -355,4 +360,20 @@ task('what a colleague changes beside the configuration is not overwritten from 
   await settle(page, 'Permissions of shared');
   const { params } = await asRoot('GET', '/rbac/roles/shared');
   assert.deepEqual([params.farm.create, params.log.show], ['true', 'true']);
+});
+
+task('more farms than one change may have are not offered to be stopped', async (page) => {
+  await page.route('**/api/v4.0/stats/farms', async (route) => {
+    const response = await route.fetch();
+    const json = await response.json();
+    const [one] = json.farms;
+    await route.fulfill({ response, json: { ...json, farms: Array.from({ length: 257 }, (_, i) => ({ ...one, farmname: `${one.farmname}-${i}` })) } });
+  });
+  await visit(page, 'farms');
+  await page.getByRole('checkbox', { name: 'Choose all farms shown' }).check();
+  await page.getByText('At most 256 at a time.').waitFor();
+  assert.ok(await button(page, 'Stop').isDisabled());
+  await page.getByRole('checkbox', { name: 'Choose shop-0', exact: true }).uncheck();
+  await page.getByText('At most 256 at a time.').waitFor({ state: 'detached' });
+  assert.ok(await button(page, 'Stop').isEnabled());
 });
