@@ -136,8 +136,9 @@ task('a second factor is enrolled, its codes are shown when the session ends, an
   await page.getByText('Sign in to Sluice').waitFor(); // the session ended
   await page.getByRole('dialog', { name: 'Recovery codes' }).getByRole('button', { name: 'Close' }).click();
   await page.getByLabel('User').fill('zed');
-  await page.locator('input[type=password]').fill(people.zed);
-  await page.getByLabel('Code').fill(codes[0]);
+  await page.locator('input[type=password]:visible').fill(people.zed); // the page of before is hidden, and its secrets are gone
+  assert.deepEqual(await page.locator('input[type=password]:not(:visible)').evaluateAll((all) => all.map((e) => e.value).filter(Boolean)), []);
+  await page.getByLabel('Code').filter({ visible: true }).fill(codes[0]);
   await button(page, 'Sign in').click();
   await page.getByText('9 recovery codes are left').waitFor();
 });

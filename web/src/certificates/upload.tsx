@@ -7,6 +7,7 @@ import { upload, uploaded, type Uploaded } from '../api/files';
 import { Diff } from '../change/diff';
 import { Force } from '../change/dialog';
 import { offerBack } from '../change/undo';
+import { useForgetting } from '../form/draft';
 import { done } from '../ui/notify';
 import { Problem } from '../ui/problem';
 import { undoReplacement } from './actions';
@@ -33,6 +34,11 @@ export function UploadCertificate({ name: replaced, close }: { name?: string; cl
   const [password, setPassword] = useState('');
   const [pasted, paste] = useState('');
   const [parts, setParts] = useState({ ca: '', key: '', intermediates: '' });
+  useForgetting(() => {
+    setPassword('');
+    paste('');
+    setParts((typed) => ({ ...typed, key: '' }));
+  });
   const [replace, setReplace] = useState(false);
   const [warning, warn] = useState('');
   const [renamed, setRenamed] = useState<Renamed>();

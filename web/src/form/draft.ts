@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { isSecret } from './schema';
 import type { Values } from './values';
 
@@ -13,12 +13,22 @@ export function forgetDrafts() {
   drafts.clear();
 }
 
+/** Calls forget when a page is hidden because its session ended: what is secret does not wait there for the next sign-in. */
+export function useForgetting(forget: () => void) {
+  const latest = useRef(forget);
+  useEffect(() => void (latest.current = forget));
+  useEffect(() => () => latest.current(), []);
+}
+
+const withoutSecrets = (edits: Values): Values => Object.fromEntries(Object.entries(edits).filter(([name]) => !isSecret(name)));
+
 /** The values of a form: what the object has, and over it what was typed. */
 export function useDraft(form: string, initial: Values) {
   const [edits, setEdits] = useState<Values>(() => drafts.get(form) ?? {});
+  useForgetting(() => setEdits(withoutSecrets));
   const keep = (next: Values) => {
-    const kept = Object.entries(next).filter(([name]) => !isSecret(name));
-    if (kept.length > 0) drafts.set(form, Object.fromEntries(kept));
+    const kept = withoutSecrets(next);
+    if (Object.keys(kept).length > 0) drafts.set(form, kept);
     else drafts.delete(form);
     setEdits(next);
   };

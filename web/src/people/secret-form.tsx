@@ -2,6 +2,7 @@ import { Button, PasswordInput, Stack, TextInput } from '@mantine/core';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Refused } from '../api/client';
+import { useForgetting } from '../form/draft';
 import { Problem } from '../ui/problem';
 
 type Name = 'password' | 'code';
@@ -11,6 +12,7 @@ type Props = { fields: Name[]; button: string; error: unknown; pending: boolean;
 export function SecretForm({ fields, button, error, pending, send }: Props) {
   const { t } = useTranslation();
   const [typed, type] = useState({ password: '', code: '' });
+  useForgetting(() => type({ password: '', code: '' }));
   const wrong = (name: Name) => (error instanceof Refused && error.field === name ? error.message : undefined);
   const submit = (e: FormEvent) => {
     e.preventDefault();
