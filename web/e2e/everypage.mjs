@@ -91,7 +91,7 @@ async function look(page, name, width, themes) {
     found.push(...(await audit(page, `${name}, ${colorScheme}`)));
     await picture(page, `${name}-${colorScheme}-${width}`);
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name} is wider than the screen`);
-    const cut = await page.evaluate(() => [...document.querySelectorAll('.mantine-Badge-label, .mantine-Button-label')].filter((e) => e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent));
+    const cut = await page.evaluate(() => [...document.querySelectorAll('.mantine-Badge-label, .mantine-Button-label, .mantine-SegmentedControl-root')].filter((e) => e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent));
     assert.deepEqual(cut, [], `${name}: texts that are cut off`);
   }
   return found;

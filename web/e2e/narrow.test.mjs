@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { everyPage } from './everypage.mjs';
-import { launch, open, picture, signIn } from './harness.mjs';
+import { launch, open, picture, signIn, visit } from './harness.mjs';
 
 everyPage(390, process.env.GUI_SHOTS ? ['light', 'dark'] : ['light'], 'fr');
 
@@ -25,5 +25,8 @@ test('the head of a page fits on a telephone in every language', async () => {
     assert.deepEqual(beyond, [], language);
     assert.equal(await page.evaluate(() => document.documentElement.lang), language);
   }
+  await page.setViewportSize({ width: 320, height: 700 });
+  await visit(page, 'new-farm');
+  assert.ok(await page.locator('.mantine-SegmentedControl-root').evaluate((e) => e.scrollWidth <= e.clientWidth), 'the kinds of a farm are cut off');
   await end();
 });

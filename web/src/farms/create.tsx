@@ -26,6 +26,7 @@ export function CreateFarm() {
   const set = (name: keyof NewFarm) => (e: { currentTarget: { value: string } }) => draft.set(name, e.currentTarget.value);
   const addresses = useAddresses();
   const size = useMatches({ base: 'xs', sm: 'sm' });
+  const orientation = useMatches<'vertical' | 'horizontal'>({ base: 'vertical', xs: 'horizontal' }); // beside each other they are wider than a telephone
   const certificates = useQuery(queries.certificates).data?.params?.filter((c) => c.type === 'Certificate').map((c) => c.file);
   const [tried, setTried] = useState<Change>();
   const trial = useMutation({
@@ -60,7 +61,7 @@ export function CreateFarm() {
           <Card withBorder>
             <Stack>
               <div role="group" aria-label={t('farms.profile')}>
-                <SegmentedControl fullWidth size={size} value={v.profile} onChange={(p) => draft.set('profile', p)} data={profiles.map((p) => ({ value: p, label: t(`create.${p}`) }))} />
+                <SegmentedControl fullWidth orientation={orientation} size={size} value={v.profile} onChange={(p) => draft.set('profile', p)} data={profiles.map((p) => ({ value: p, label: t(`create.${p}`) }))} />
                 <Text size="sm" c="dimmed" mt={4}>
                   {t(`create.${v.profile}_about`)}
                 </Text>
