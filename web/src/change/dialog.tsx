@@ -57,7 +57,7 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
       <Stack>
         {children}
         {trial.isPending && <Loader size="sm" aria-label="…" />}
-        {trial.error && !isForceable(trial.error) && <Problem error={trial.error} />}
+        {trial.error && !isForceable(trial.error) && <Problem error={trial.error} changing />}
         {refusal && (
           <Problem error={refusal}>
             <Force on={force} set={setForce} />
@@ -88,7 +88,7 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
         {equal.command && <Equal label={t('change.command')} text={equal.command} />}
         <Equal label={t('change.call')} text={equal.call} />
         {change.says === undefined && !change.beside && <TrialInput trial={on} set={setOn} />}
-        {apply.error && !isConflict(apply.error) && <Problem error={apply.error} />}
+        {apply.error && !isConflict(apply.error) && <Problem error={apply.error} changing />}
         <Group justify="flex-end">
           <Button variant="default" onClick={close}>
             {t('change.cancel')}

@@ -86,7 +86,7 @@ export function CreateFarm() {
             </Stack>
           </Card>
           {off.title && <Alert color="gray">{off.title}</Alert>}
-          {refused && !at && <Problem error={refused} />}
+          {refused && !at && <Problem error={refused} changing />}
           <Group justify="flex-end">
             <Button variant="default" onClick={() => (draft.clear(), trial.reset())}>
               {t('form.discard')}

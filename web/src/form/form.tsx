@@ -73,7 +73,7 @@ export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without =
       <Stack>
         {children}
         {coming ? <Loader size="sm" aria-label="…" /> : <Fields schema={schema} when={when} without={without} initial={initial} values={draft.values} farm={farmValues} set={draft.set} disabled={disabled} inputs={inputs} narrow={narrow} wrong={here ? { [wrong]: at(wrong, (trial.error as Error).message) } : {}} />}
-        {trial.error && !here && <Problem error={trial.error} />}
+        {trial.error && !here && <Problem error={trial.error} changing />}
         <Card withBorder p="xs" className="save">
           <Group justify="space-between">
             <Text size="sm" c="dimmed" role="status">

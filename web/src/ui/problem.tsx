@@ -5,11 +5,12 @@ import { useTranslation } from 'react-i18next';
 import { Refused } from '../api/client';
 
 /** Statuses whose title names the problem; any other is told by its text alone. */
-const named: Record<number, string> = { 0: 'no_connection', 401: 'session', 403: 'not_permitted', 404: 'not_found', 409: 'conflict', 412: 'changed', 422: 'invalid', 400: 'invalid', 429: 'too_many' };
+const named: Record<number, string> = { 0: 'no_connection', 401: 'session', 403: 'not_yours', 404: 'not_found', 409: 'conflict', 412: 'changed', 422: 'invalid', 400: 'invalid', 429: 'too_many' };
 
-/** problemTitle names what kind of problem an error is. */
-export function problemTitle(error: unknown, t: TFunction): string {
+/** problemTitle names what kind of problem an error is, of a page or of a change. */
+export function problemTitle(error: unknown, t: TFunction, changing = false): string {
   const status = error instanceof Refused ? error.status : undefined;
+  if (changing && status === 403) return t('problem.not_permitted');
   return t(`problem.${(status !== undefined && named[status]) || (status !== undefined && status >= 500 ? 'appliance' : 'title')}`);
 }
 
@@ -19,12 +20,12 @@ export function problemText(error: unknown, t: TFunction): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Problem names an error, and offers to try again. */
-export function Problem({ error, again, children }: { error: unknown; again?: () => void; children?: ReactNode }) {
+/** Problem names an error, of a page or of a change, and offers to try again. */
+export function Problem({ error, again, changing, children }: { error: unknown; again?: () => void; changing?: boolean; children?: ReactNode }) {
   const { t } = useTranslation();
   const details = error instanceof Refused ? error.details : undefined;
   return (
-    <Alert color="red" title={problemTitle(error, t)} role="alert" m="md">
+    <Alert color="red" title={problemTitle(error, t, changing)} role="alert" m="md">
       <Text className="text">{problemText(error, t)}</Text>
       {details && (
         <Text size="sm" className="text" mt={4}>
