@@ -66,7 +66,9 @@ export class Listener {
     this.others = new BroadcastChannel(lock);
     this.others.onmessage = (e: MessageEvent<string>) => this.hear(e.data);
     if (this.before) this.missed();
-    void this.read(leave.signal);
+    void this.read(leave.signal).catch(() => {
+      if (!leave.signal.aborted) this.connect(); // without a lock: a stream of its own
+    });
   }
 
   close() {

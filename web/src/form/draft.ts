@@ -16,8 +16,14 @@ export function forgetDrafts() {
 /** Calls forget when a page is hidden because its session ended: what is secret does not wait there for the next sign-in. */
 export function useForgetting(forget: () => void) {
   const latest = useRef(forget);
-  useEffect(() => void (latest.current = forget));
-  useEffect(() => () => latest.current(), []);
+  useEffect(() => {
+    latest.current = forget;
+  });
+  useEffect(() => {
+    return () => {
+      latest.current();
+    };
+  }, []);
 }
 
 const withoutSecrets = (edits: Values): Values => Object.fromEntries(Object.entries(edits).filter(([name]) => !isSecret(name)));
