@@ -2,7 +2,7 @@ import { Center, Loader, MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query';
 import { setNonce } from 'get-nonce';
-import { Activity, useEffect, useLayoutEffect, useRef, useState, type ReactNode } from 'react';
+import { useEffect, useState } from 'react';
 import { Refused, signedOut } from './api/client';
 import { useLive } from './api/live';
 import { queries } from './api/queries';
@@ -16,7 +16,6 @@ import { Problem } from './ui/problem';
 
 /** Whatever needs a session: the sign-in is there before it. */
 const Pages = late(async () => (await import('./pages')).Pages, <Waiting />);
-const Idle = late(async () => (await import('./pages')).Idle);
 
 /** A session that ended is noticed by whichever call meets it: who is there is asked anew. */
 const ended = (error: unknown) => {
@@ -76,14 +75,7 @@ function Authenticated() {
   const shown = user !== undefined && rights.data !== undefined && of?.user === user.user;
   return (
     <>
-      {of && (
-        <Activity key={of.user} mode={shown ? 'visible' : 'hidden'}>
-          <Refocused>
-            <Pages />
-          </Refocused>
-        </Activity>
-      )}
-      {of && shown && <Idle minutes={of.minutes} />}
+      {of && <Pages key={of.user} shown={shown} minutes={of.minutes} />}
       {!shown && <Instead who={who} rights={rights} ended={of !== undefined} />}
     </>
   );
@@ -100,18 +92,6 @@ function Instead({ who, rights, ended }: { who: Asked; rights: Asked; ended: boo
   if (who.error) return <Problem error={who.error} again={() => void who.refetch()} />;
   if (rights.error && !(rights.error instanceof Refused)) throw rights.error; // a fault of the GUI: for the boundary
   return <Problem error={rights.error} again={() => void rights.refetch()} />;
-}
-
-/** Refocused gives the focus back to what had it before its children were hidden. */
-function Refocused({ children }: { children: ReactNode }) {
-  const last = useRef<HTMLElement>(null);
-  useLayoutEffect(() => {
-    const note = (e: FocusEvent) => void (e.target instanceof HTMLElement && (last.current = e.target));
-    if (last.current?.isConnected) last.current.focus();
-    document.addEventListener('focusin', note);
-    return () => document.removeEventListener('focusin', note);
-  }, []);
-  return children;
 }
 
 function Waiting() {

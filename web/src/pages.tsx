@@ -1,18 +1,39 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
-import { useCallback } from 'react';
+import { Activity, useCallback, useLayoutEffect, useRef, type ReactNode } from 'react';
 import { queries } from './api/queries';
 import { router } from './router';
 import { IdleDialog } from './session/idle-dialog';
 import { signOut } from './session/session';
 
-/** Pages shows the page of the address. */
-export function Pages() {
-  return <RouterProvider router={router} />;
+/** Pages shows the page of the address. While nobody is signed in it is hidden, as it is. */
+export function Pages({ shown, minutes }: { shown: boolean; minutes: number }) {
+  return (
+    <>
+      <Activity mode={shown ? 'visible' : 'hidden'}>
+        <Refocused>
+          <RouterProvider router={router} />
+        </Refocused>
+      </Activity>
+      {shown && <Idle minutes={minutes} />}
+    </>
+  );
+}
+
+/** Refocused gives the focus back to what had it before its children were hidden. */
+function Refocused({ children }: { children: ReactNode }) {
+  const last = useRef<HTMLElement>(null);
+  useLayoutEffect(() => {
+    const note = (e: FocusEvent) => void (e.target instanceof HTMLElement && (last.current = e.target));
+    if (last.current?.isConnected) last.current.focus();
+    document.addEventListener('focusin', note);
+    return () => document.removeEventListener('focusin', note);
+  }, []);
+  return children;
 }
 
 /** Idle ends the session of a user who has left for so many minutes, and shows the sign-in in place of the page. */
-export function Idle({ minutes }: { minutes: number }) {
+function Idle({ minutes }: { minutes: number }) {
   const client = useQueryClient();
   const end = useCallback(() => {
     void signOut()
