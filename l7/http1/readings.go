@@ -21,16 +21,19 @@ const (
 	readFully     = 1 << iota // decode repeatedly, then drop parameters
 	readDotsFirst             // remove dot segments before slashes are merged
 	numReadings
+	// readDots keeps dot segments: some backends select by the beginning of the path as sent,
+	// and treat "/admin/../x" as part of "/admin".
+	readDots = numReadings
 )
 
 // read determines the readings of a client's path, given its canonical form with ups removed
 // ".." segments. It refuses paths that would be dangerous for some backend.
 func (r *Request) read(path, canonical, query []byte, ups int) error {
-	if bytes.IndexByte(path, '%') < 0 && bytes.IndexByte(canonical, '%') < 0 && bytes.IndexByte(path, ';') < 0 && !bytes.Contains(path, doubleSlash) {
+	if bytes.IndexByte(path, '%') < 0 && bytes.IndexByte(canonical, '%') < 0 && bytes.IndexByte(path, ';') < 0 && !bytes.Contains(path, doubleSlash) && !bytes.Contains(path, dotSegment) {
 		return nil
 	}
 	r.space = r.space[:0]
-	for how := range numReadings {
+	for how := range readDots + 1 {
 		from := len(r.space)
 		p, up, err := r.appendReading(path, how)
 		if err != nil {
@@ -45,7 +48,7 @@ func (r *Request) read(path, canonical, query []byte, ups int) error {
 	return nil
 }
 
-var doubleSlash = []byte("//")
+var doubleSlash, dotSegment = []byte("//"), []byte("/.")
 
 // appendReading appends a reading of a path to r.space. It returns the number of its ".."
 // segments.
@@ -70,6 +73,9 @@ func (r *Request) appendReading(path []byte, how int) (p []byte, ups int, err er
 	}
 	if how&readDotsFirst == 0 {
 		p = mergeSlashes(p)
+	}
+	if how == readDots {
+		return p, 0, nil
 	}
 	n, ups, err := removeDots(p)
 	if err != nil {

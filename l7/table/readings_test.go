@@ -43,6 +43,8 @@ func TestEveryReadingOfAPathIsProtected(t *testing.T) {
 		"a guard behind the open service": {[]farm.Service{service(1, "shop", "^/shop/", nil), service(2, "rest", "", guarded("X-Key", key))}, "/shop/..%2Fx", nobody},
 		"a query":                         {[]farm.Service{service(1, "a", "^/a$", guarded("X-Key", key)), service(2, "rest", "", nil)}, "/a?x", nobody},
 		"a query that is meant":           {[]farm.Service{service(1, "open", "^/a\\?open$", nil), service(2, "a", "^/a", guarded("X-Key", key))}, "/a?open", "open <- "},
+		"a path that leaves it again":     {[]farm.Service{service(1, "a", "^/a(/|$)", guarded("X-Key", key)), service(2, "rest", "", nil)}, "/a/../x", nobody},
+		"dots within what is open":        {[]farm.Service{service(1, "a", "^/a(/|$)", guarded("X-Key", key)), service(2, "rest", "", nil)}, "/b/./c/../a", "rest <- "},
 		"a query behind a parameter":      {[]farm.Service{service(1, "a", "^/a$", guarded("X-Key", key)), service(2, "rest", "", nil)}, "/a;x?y", nobody},
 		"a denial by a query":             {[]farm.Service{service(1, "a", "^/a$", closed), service(2, "rest", "", nil)}, "/a?x", denied},
 		"a redirect and a query": {[]farm.Service{service(1, "a", "^/$", func(s *farm.Service) { s.Redirect = "https://b.test/home" }), service(2, "rest", "", nil)},
