@@ -11,6 +11,8 @@ type Reading struct {
 	// Climbs means that the path has a ".." that leaves a segment and is not in the
 	// canonical path.
 	Climbs bool
+	// Dots means that dot segments were kept.
+	Dots bool
 }
 
 // Backends differ in two ways. Some remove parameters before they decode escapes once
@@ -20,10 +22,11 @@ type Reading struct {
 const (
 	readFully     = 1 << iota // decode repeatedly, then drop parameters
 	readDotsFirst             // remove dot segments before slashes are merged
-	numReadings
-	// readDots keeps dot segments: some backends select by the beginning of the path as sent,
-	// and treat "/admin/../x" as part of "/admin".
-	readDots = numReadings
+	// keep dot segments: some backends select by the beginning of the path as sent, and treat
+	// "/admin/../x" as part of "/admin"
+	readDots
+
+	numReadings = readDots + readFully + 1
 )
 
 // read determines the readings of a client's path, given its canonical form with ups removed
@@ -33,7 +36,7 @@ func (r *Request) read(path, canonical, query []byte, ups int) error {
 		return nil
 	}
 	r.space = r.space[:0]
-	for how := range readDots + 1 {
+	for how := range numReadings {
 		from := len(r.space)
 		p, up, err := r.appendReading(path, how)
 		if err != nil {
@@ -43,7 +46,7 @@ func (r *Request) read(path, canonical, query []byte, ups int) error {
 			continue
 		}
 		r.space = append(r.space[:from+len(p)], query...)
-		r.Readings = append(r.Readings, Reading{Target: r.space[from:len(r.space):len(r.space)], Path: len(p), Climbs: up > ups})
+		r.Readings = append(r.Readings, Reading{Target: r.space[from:len(r.space):len(r.space)], Path: len(p), Climbs: up > ups, Dots: how&readDots != 0})
 	}
 	return nil
 }
@@ -74,7 +77,7 @@ func (r *Request) appendReading(path []byte, how int) (p []byte, ups int, err er
 	if how&readDotsFirst == 0 {
 		p = mergeSlashes(p)
 	}
-	if how == readDots {
+	if how&readDots != 0 {
 		return p, 0, nil
 	}
 	n, ups, err := removeDots(p)

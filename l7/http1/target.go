@@ -2,6 +2,7 @@ package http1
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -101,8 +102,10 @@ func (r *Request) Retarget(t []byte) error {
 	return nil
 }
 
-// SendCanonical sends the canonical path to the backend instead of the client's.
+// SendCanonical sends the canonical path to the backend instead of the client's. The backend
+// sees no dot segments of the client then.
 func (r *Request) SendCanonical() {
+	r.Readings = slices.DeleteFunc(r.Readings, func(rd Reading) bool { return rd.Dots })
 	if len(r.Sent) != len(r.Path) || &r.Sent[0] != &r.Path[0] {
 		r.Sent, r.verbatim = r.Path, false
 	}

@@ -71,6 +71,7 @@ func (c compiled) Used(cfg *farm.Config) {
 	e.registry.Stir()
 	e.registry.Retain(cfg)
 	e.ejections.inherit(c.Table.Fresh)
+	c.Settle()
 }
 
 // warn logs the certificates that clients may refuse.

@@ -79,7 +79,7 @@ var spellings = []spelling{
 	{"/%25%36%31dmin", "/%2561dmin", "/%61dmin /admin", "401"},
 	{"/%252561dmin", "", "/%2561dmin /admin", "401"},
 	{"/admin%252fx", "", "/admin%2fx /admin/x", "401"},
-	{"/shop/%252e%252e/secret", "", "/shop/%2e%2e/secret /secret", "503"},
+	{"/shop/%252e%252e/secret", "", "/shop/%2e%2e/secret /secret /shop/../secret", "503"},
 	// parameters
 	{"/shop/tea;jsessionid=1", "", "/shop/tea", "shop"},
 	{"/admin;x", "", "/admin", "401"},
@@ -96,6 +96,8 @@ var spellings = []spelling{
 	{"/admin/../x", "/x", "/admin/../x", "401"},
 	{"/admin/%2e%2e/x", "/x", "/admin/../x", "401"},
 	{"/admin/..;a/x", "", "/x /admin/../x", "401"},
+	{"/%2561dmin/../x", "/x", "/%61dmin/../x /admin/../x", "401"},
+	{"/admin%252f..%252fx", "", "/admin%2f..%2fx /x /admin/../x", "401"},
 	{"/secret/./../x", "/x", "/secret/./../x", "503"},
 	{"/shop/../x", "/x", "/shop/../x", "site"},
 	// a query
@@ -222,6 +224,23 @@ func TestAKeyOpensEverySpelling(t *testing.T) {
 		res := l7test.Dial(t, addr).Send("GET " + path + " HTTP/1.1\r\nHost: a.test\r\nX-Key: a-key-of-16-or-more\r\n\r\n").Get()
 		if res.StatusCode != 200 || b.RequestLine() != "GET "+path+" HTTP/1.1" || b.Field("X-Of") != service || b.Field("X-Key") != "" {
 			t.Errorf("%s: %d, service %q, key %q, %q", path, res.StatusCode, b.Field("X-Of"), b.Field("X-Key"), b.RequestLine())
+		}
+	}
+}
+
+// A backend that gets the canonical path sees no dot segments: a service that they lead
+// through does not protect it.
+func TestCanonicalPathsAreProtectedWithoutTheirDots(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	a := l7test.New(t, 1)
+	for policy, want := range map[farm.PathPolicy]int{farm.PathAsIs: 401, farm.PathCanonical: 200, farm.PathStrict: 200} {
+		addr := a.Serve(func(h *farm.HTTP) { h.PathPolicy = policy }, spelled(b)...)
+		if status := askSpelling(t, addr, "HTTP/1.1", "/admin/../x"); status != want {
+			t.Errorf("%s: %d, want %d", policy, status, want)
+		}
+		if status := askSpelling(t, addr, "HTTP/1.1", "/x/../admin"); status != 401 {
+			t.Errorf("%s: a path into the protected service: %d", policy, status)
 		}
 	}
 }

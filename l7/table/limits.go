@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -181,8 +182,10 @@ func (l *rateLimit) whose(q *Query) ratelimit.Key {
 // plainestPath returns the path without query, decoded if possible, so that all spellings of
 // a path have the same key.
 func plainestPath(r *http1.Request) []byte {
-	if n := len(r.Readings); n > 0 {
-		return r.Readings[n-1].Target[:r.Readings[n-1].Path]
+	for _, rd := range slices.Backward(r.Readings) {
+		if !rd.Dots {
+			return rd.Target[:rd.Path]
+		}
 	}
 	path, _, _ := bytes.Cut(r.Path, []byte("?"))
 	return path

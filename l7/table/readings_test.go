@@ -119,6 +119,8 @@ func TestALimitByPathCountsSpellingsTogether(t *testing.T) {
 	p.want("once", ask("GET", "/a/b"), "a <- ")
 	p.want("twice", ask("GET", "/a%2Fb;x?y"), "a <- ")
 	p.want("thrice", ask("GET", "/a//%2562"), "429 ")
+	p.want("by dots", ask("GET", "/x/../a/b"), "429 ")
+	p.want("by dots alone", ask("GET", "/./a/b"), "429 ")
 	p.want("another", ask("GET", "/c"), "a <- ")
 }
 

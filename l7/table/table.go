@@ -30,6 +30,10 @@ type Table struct {
 	marked   int         // number of farms with marked sockets
 }
 
+// Settle forgets the differences from the previous table, once all loops use this one: they
+// keep removed farms in memory.
+func (t *Table) Settle() { t.Fresh, t.left = nil, nil }
+
 // Bind assigns a farm to a port. The table must not be in use yet.
 func (t *Table) Bind(p *ports.Port, farm uint32) {
 	for p.Number >= len(t.byPort) {
