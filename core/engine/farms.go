@@ -21,9 +21,9 @@ type Compiled interface {
 // takes over the other farms of the list before it. It is immutable once its table is in use.
 type Farms[F Compiled] struct {
 	ByID map[uint32]F
-	// Fresh and Left are the differences from the list before: farms that are new or
-	// changed, and farms of that list that were removed or changed. After an empty list all
-	// farms are fresh.
+	// Fresh and Left are the differences from the list before, until Settle: farms that are
+	// new or changed, and farms of that list that were removed or changed. After an empty
+	// list all farms are fresh.
 	Fresh, Left []F
 
 	sources  []farm.Farm // of the configuration, never modified
@@ -94,6 +94,10 @@ func (t *Farms[F]) Follows() bool { return t.follows }
 
 // Same reports whether the list before has the same farms.
 func (t *Farms[F]) Same() bool { return t.follows && len(t.Fresh) == 0 && len(t.Left) == 0 }
+
+// Settle forgets the differences from the list before, once all loops use the list: they keep
+// the farms that left in memory.
+func (t *Farms[F]) Settle() { t.Fresh, t.Left = nil, nil }
 
 // On returns the farm of a port, or zero.
 func (t *Farms[F]) On(p *ports.Port) (f F) {

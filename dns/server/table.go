@@ -90,8 +90,11 @@ func newRegistry() *registry {
 func (e *Engine) compile(generation uint64, cfg *farm.Config) (*table, map[uint32]error) {
 	before := e.table.Load()
 	t := &table{engine: e, generation: generation, places: e.places.Load(), bound: bound(cfg)}
-	if t.bound || before.bound {
+	switch {
+	case t.bound:
 		t.build = e.tls.Begin(cfg)
+	case before.bound: // keeps no private key
+		t.build = e.tls.Begin(&farm.Config{})
 	}
 	var problems map[uint32]error
 	t.Farms, problems = engine.FarmsOf(&before.Farms, cfg, func(f *farm.Farm, was *farmTable) (*farmTable, error) {
@@ -239,6 +242,7 @@ func (t *table) Use() {
 
 // Used implements engine.Table.
 func (t *table) Used(cfg *farm.Config) {
+	defer t.Settle()
 	e := t.engine
 	alone, before := e.compiled == 1, e.known
 	e.compiled, e.known = 0, cfg.Farms

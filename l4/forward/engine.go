@@ -168,4 +168,5 @@ func (c compiled) Use() {
 func (c compiled) Used(cfg *farm.Config) {
 	c.engine.registry.retain(cfg, c.Follows())
 	c.engine.unsettled = false
+	c.Settle()
 }
