@@ -85,6 +85,8 @@ func TestALogFileOfAnotherGroupIsNotShared(t *testing.T) {
 		a.as("PUT", "/farms/shop", body).refused(t, 400, "log_file must not be that of a farm of another group")
 		a.as("POST", "/transactions", transaction("PUT", "/farms/shop", body)).refused(t, 400, "of a farm of another group")
 	}
+	a.as("POST", "/farms", `{"farmname":"private","profile":"http","vip":"192.0.2.10","vport":81}`).refused(t, 400, "of a farm of another group")
+	a.as("PUT", "/farms/shop", `{"newfarmname":"private"}`).refused(t, 400, "of a farm of another group")
 	a.must(200, "PUT", "/farms/shop", `{"log_file":"private"}`)
 	for _, body := range []string{`{"logs":"true"}`, `{"log_file":"free"}`, `{"log_file":"shop"}`} {
 		if r := a.as("PUT", "/farms/shop", body); r.status != 200 {

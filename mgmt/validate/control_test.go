@@ -1,9 +1,21 @@
 package validate_test
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
+
+// A text that was stored by an earlier version blocks no change.
+func TestStoredControlCharactersAreKept(t *testing.T) {
+	f := farm.Farm{ID: 1, Name: "shop", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("192.0.2.10"), VPort: 80, HTTP: farm.DefaultHTTP(), Notes: &farm.Notes{Comment: "pasted\vtext\u0085"}}
+	if err := validate.Config(&farm.Config{Farms: []farm.Farm{f}}); err != nil {
+		t.Error(err)
+	}
+}
 
 // No field accepts a character that ends a text, or changes the terminal it is shown on. Only
 // error pages, which clients get byte by byte, may hold any.

@@ -46,6 +46,7 @@ func TestGSLBFarmsKeepTheirRules(t *testing.T) {
 		"rdata must be an IPv4 address, as 192.0.2.1 for A":           add("x", "A", "2001:db8::1"),
 		"rname must be @ for SOA":                                     add("x", "SOA", "a b 1 2 3 4 5"),
 		"type CNAME is not possible for @":                            add("@", "CNAME", "x"),
+		"type NS is not possible for the wildcard *.deep":             add("*.deep", "NS", "ns1"),
 		"rname must be a name relative to the zone":                   add("a b", "A", "192.0.2.1"),
 		"the zone \"example.com\" exists already":                     func(g *farm.GSLB) { g.Zones = append(g.Zones, g.Zones[0]) },
 		"name must be the name of a domain":                           func(g *farm.GSLB) { g.Zones[0].Name = "a..b" },

@@ -189,6 +189,9 @@ func CheckRecord(f *farm.Farm, z *farm.Zone, r *farm.Record) *Error {
 	if r.Type == "CNAME" && r.Name == "@" {
 		return &Error{"", "type", "type CNAME is not possible for @, which has the zone's own records"}
 	}
+	if r.Type == "NS" && (r.Name == "*" || strings.HasPrefix(r.Name, "*.")) {
+		return &Error{"", "type", fmt.Sprintf("type NS is not possible for the wildcard %s: delegate each name by itself", r.Name)}
+	}
 	if _, err := rdata.Check(r.Type, r.Data, z.Name); err != nil {
 		why := ""
 		if errors.Is(err, rdata.ErrComment) || errors.Is(err, rdata.ErrUnsound) {

@@ -75,6 +75,9 @@ func (r *rule) parse(path string, raw any) (Value, *Error) {
 	if err := r.verify(path, v); err != nil {
 		return Value{}, err
 	}
+	if err := r.writable(path, v); err != nil {
+		return Value{}, err
+	}
 	return r.canonical(v), nil
 }
 
@@ -172,14 +175,25 @@ func (r *rule) verifyText(path, s string) *Error {
 	if r.pattern != nil && !r.pattern.MatchString(s) {
 		return r.refuse(path, r.shown(s))
 	}
-	if r.pattern == nil && r.check == nil && strings.IndexFunc(s, unwritable) >= 0 {
-		return r.errorf(path, "must be a text without control characters, got %s: only tabs and line ends are allowed", r.show(s))
-	}
 	if r.check == nil {
 		return nil
 	}
 	if problem := r.check(s); problem != "" {
 		return r.errorf(path, "must be %s, got %s: %s", r.allowed(), r.show(s), problem)
+	}
+	return nil
+}
+
+// writable refuses free texts with control characters. Stored texts may have them: earlier
+// versions accepted any, and such a text must not block changes of other objects.
+func (r *rule) writable(path string, v Value) *Error {
+	if r.values != nil || r.pattern != nil || r.check != nil {
+		return nil
+	}
+	for _, s := range slices.Concat(v.list, []string{v.text}) {
+		if strings.IndexFunc(s, unwritable) >= 0 {
+			return r.errorf(path, "must be a text without control characters, got %s: only tabs and line ends are allowed", r.show(s))
+		}
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func (c *Call) permitNames(before *farm.Config, old, f *farm.Farm) error {
 // lines to it and change its size.
 func (c *Call) permitLog(before *farm.Config, old, f *farm.Farm) error {
 	name := logFile(f)
-	if name == f.Name || old != nil && logFile(old) == name {
+	if old != nil && logFile(old) == name {
 		return nil
 	}
 	for i := range before.Farms {
