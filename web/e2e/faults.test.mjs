@@ -336,6 +336,30 @@ task('what is typed when the session ends is there after the next sign-in, for t
   assert.equal(await page.getByRole('dialog').count(), 0);
 });
 
+task('what is typed is there ten minutes after the session ended', async (page) => {
+  await page.clock.install();
+  await visit(page, 'checks/check_http');
+  await button(page, 'Try').click();
+  const tried = page.getByRole('dialog', { name: 'Try check_http' });
+  await tried.getByRole('textbox').first().fill('host.of.ann.example');
+  await expire(page);
+  await page.clock.fastForward('10:00');
+  await enter(page, 'ann');
+  assert.equal(await tried.getByRole('textbox').first().inputValue(), 'host.of.ann.example');
+});
+
+task('another user who signs in in another tab gets own pages and rights', async (page) => {
+  await visit(page, 'farms');
+  await button(page, 'New farm').waitFor();
+  assert.ok(await button(page, 'New farm').isEnabled());
+  await expire(page);
+  const answer = await page.request.post(new URL('/api/v4.0/session', base).href, { headers: { Authorization: `Basic ${btoa(`bob:${people.bob}`)}` } });
+  assert.ok(answer.ok(), await answer.text());
+  await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
+  await page.getByRole('navigation').waitFor();
+  await page.waitForFunction(() => [...document.querySelectorAll('button')].some((b) => b.textContent === 'New farm' && b.disabled));
+});
+
 task('what a colleague changes beside the configuration is not overwritten from an old difference', async (page) => {
   const asRoot = async (method, path, data) => {
     const answer = await page.request.fetch(new URL(`/api/v4.0${path}`, base).href, { method, data, headers: { ZAPI_KEY: key } });

@@ -250,9 +250,12 @@ task('a backup is made, listed, downloaded, uploaded again, and deleted', async 
   await page.getByRole('button', { name: 'Restore backup again' }).click();
   await page.getByRole('dialog').getByText(/kept as the backup before-restore/).waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Restore…' }).click();
-  await page.getByText('sluice backup apply again', { exact: true }).waitFor();
+  const command = page.getByText('sluice backup apply again', { exact: true });
+  await command.waitFor();
+  await page.keyboard.press('Escape'); // one dialog for each
+  await command.waitFor({ state: 'detached' });
   await page.keyboard.press('Escape');
-  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
   for (const name of ['monday', 'again']) {
     await page.getByRole('button', { name: `Delete backup ${name}` }).click();
     await apply(page, `Delete backup ${name}`);

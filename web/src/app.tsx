@@ -7,6 +7,7 @@ import { Refused, signedOut } from './api/client';
 import { useLive } from './api/live';
 import { queries } from './api/queries';
 import { ConfirmDialog } from './session/confirm-dialog';
+import { forgetUser, keepData } from './session/pages-kept';
 import { ShownOnce } from './session/shown-once';
 import { SignIn } from './session/sign-in';
 import { theme } from './theme';
@@ -19,7 +20,9 @@ const Pages = late(async () => (await import('./pages')).Pages, <Waiting />);
 
 /** A session that ended is noticed by whichever call meets it: who is there is asked anew. */
 const ended = (error: unknown) => {
-  if (signedOut(error) && client.getQueryData(queries.who.queryKey)) void client.resetQueries({ queryKey: queries.who.queryKey });
+  if (!signedOut(error) || !client.getQueryData(queries.who.queryKey)) return;
+  keepData(client);
+  void client.resetQueries({ queryKey: queries.who.queryKey });
 };
 
 const client = new QueryClient({
@@ -71,12 +74,19 @@ function Authenticated() {
   }, [known]);
   const [of, setOf] = useState<Shown>();
   const user = who.data?.params;
-  if (user && rights.data && (of?.user !== user.user || of.minutes !== user.session_timeout)) setOf({ user: user.user, minutes: user.session_timeout });
-  const shown = user !== undefined && rights.data !== undefined && of?.user === user.user;
+  const own = user !== undefined && rights.data?.user === user.user;
+  const foreign = user !== undefined && rights.data !== undefined && !own; // another user signed in, perhaps in another tab
+  useEffect(() => {
+    if (!foreign) return;
+    forgetUser();
+    void client.resetQueries();
+  }, [foreign]);
+  if (own && (of?.user !== user.user || of.minutes !== user.session_timeout)) setOf({ user: user.user, minutes: user.session_timeout });
+  const shown = own && of?.user === user.user;
   return (
     <>
       {of && <Pages key={of.user} shown={shown} minutes={of.minutes} />}
-      {!shown && <Instead who={who} rights={rights} ended={of !== undefined} />}
+      {!shown && (foreign ? <Waiting /> : <Instead who={who} rights={rights} ended={of !== undefined} />)}
     </>
   );
 }

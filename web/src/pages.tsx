@@ -4,6 +4,7 @@ import { Activity, useCallback, useLayoutEffect, useRef, type ReactNode } from '
 import { queries } from './api/queries';
 import { router } from './router';
 import { IdleDialog } from './session/idle-dialog';
+import { keepData } from './session/pages-kept';
 import { signOut } from './session/session';
 
 /** Pages shows the page of the address. While nobody is signed in it is hidden, as it is. */
@@ -36,6 +37,7 @@ function Refocused({ children }: { children: ReactNode }) {
 function Idle({ minutes }: { minutes: number }) {
   const client = useQueryClient();
   const end = useCallback(() => {
+    keepData(client);
     void signOut()
       .catch(() => undefined) // the session may have ended already
       .then(() => client.resetQueries({ queryKey: queries.who.queryKey }));

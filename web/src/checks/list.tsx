@@ -105,7 +105,7 @@ function About({ check }: { check: Check }) {
       </Text>
       {Boolean(check.description) && (
         <Text size="xs" c="dimmed">
-          {text(String(check.description))}
+          {check.template === 'true' ? text(String(check.description)) : String(check.description)}
         </Text>
       )}
     </>

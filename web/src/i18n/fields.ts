@@ -18,7 +18,7 @@ function useTexts() {
 /** What the appliance says about fields, in the language of the page; in English where nobody translated it. */
 export function useFieldText(): (english: string) => string {
   const texts = useTexts().data;
-  return (english) => texts?.[english] ?? english;
+  return (english) => (texts && Object.hasOwn(texts, english) ? texts[english] : english);
 }
 
 /** Whether these texts are still on their way: a form waits for them, and is not drawn in English before. */

@@ -15,9 +15,10 @@ import { WayForm } from './way-form';
 export function Ways({ ways }: { ways: Way[] }) {
   const { t } = useTranslation();
   const may = useMay();
-  const [edited, edit] = useState<Way | 'new'>();
+  const [edited, edit] = useState<string>(); // its key; '' for a new one
   const [change, setChange] = useState<Change>();
   const [outcome, tell] = useState<Outcome>();
+  const editedWay = ways.find((w) => keyOf(w) === edited); // as it is now, also after a colleague's change
   const title = (w: Way) => w.name || t(`way.${w.what}`);
   return (
     <Card withBorder component="section" aria-labelledby="ways">
@@ -25,14 +26,14 @@ export function Ways({ ways }: { ways: Way[] }) {
         <Title order={2} size="h4" id="ways">
           {t('notice.ways')}
         </Title>
-        <Button size="xs" {...may.button('notification.modify')} onClick={() => edit('new')}>
+        <Button size="xs" {...may.button('notification.modify')} onClick={() => edit('')}>
           {t('notice.add')}
         </Button>
       </Group>
       <DataTable
         label={t('notice.ways')}
         rows={ways}
-        id={(w) => `${w.what} ${w.name}`}
+        id={keyOf}
         empty=""
         minWidth={820}
         columns={[
@@ -45,7 +46,7 @@ export function Ways({ ways }: { ways: Way[] }) {
         actions={(w) => (
           <>
             {(w.what === 'email' || w.what === 'webhook') && <TestButton way={w} title={title(w)} off={may.button('notification.test')} tell={tell} />}
-            <Button size="compact-sm" variant="default" {...may.button('notification.modify')} aria-label={`${t('form.edit')} ${title(w)}`} onClick={() => edit(w)}>
+            <Button size="compact-sm" variant="default" {...may.button('notification.modify')} aria-label={`${t('form.edit')} ${title(w)}`} onClick={() => edit(keyOf(w))}>
               {t('form.edit')}
             </Button>
             {w.what === 'webhook' && (
@@ -68,11 +69,13 @@ export function Ways({ ways }: { ways: Way[] }) {
           {t('notice.taken', { name: outcome.title, answer: outcome.answer })}
         </Alert>
       )}
-      {edited && <WayForm way={edited === 'new' ? undefined : edited} title={edited === 'new' ? t('notice.add') : t('notice.edit', { name: title(edited) })} close={() => edit(undefined)} />}
+      {(edited === '' || editedWay) && <WayForm way={editedWay} title={editedWay ? t('notice.edit', { name: title(editedWay) }) : t('notice.add')} close={() => edit(undefined)} />}
       {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
     </Card>
   );
 }
+
+const keyOf = (w: Way) => `${w.what} ${w.name}`;
 
 function Name({ of, title }: { of: Way; title: string }) {
   const { t } = useTranslation();

@@ -22,7 +22,7 @@ export function GroupsPage() {
   const farms = useQuery(queries.farms).data?.farms;
   const [creating, create] = useState(false);
   const [change, setChange] = useState<Change>();
-  const free = (users ?? []).filter((u) => !u.group).map((u) => u.name);
+  const free = (users ?? []).filter((u) => !u.group && may.allFarms).map((u) => u.name); // others may add no users
   return (
     <>
       <Group justify="space-between">

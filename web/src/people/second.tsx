@@ -1,6 +1,7 @@
 import { Group, Loader, Stack, Text } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import { useForgetting } from '../form/draft';
 import { showOnce } from '../session/shown-once';
 import { Asked } from '../ui/asked';
 import { Boundary } from '../ui/boundary';
@@ -27,6 +28,7 @@ export function SecondFactor() {
       void client.invalidateQueries({ queryKey: ['people'] });
     },
   });
+  useForgetting(enrol.reset);
   return (
     <Asked of={second}>
       {(is) => (

@@ -19,7 +19,7 @@ export function UserForm({ user, close }: { user?: User; close: () => void }) {
   const create = useBody('post', '/rbac/users');
   const update = useBody('put', '/rbac/users/{user}');
   const names = groups?.map((g) => g.name) ?? [];
-  const group: Record<string, Partial<Field>> = may('rbac-group.modify') && names.length > 0 ? { group: { type: 'string', enum: ['', ...names] } } : {};
+  const group: Record<string, Partial<Field>> = may('rbac-group.modify') && may.allFarms && names.length > 0 ? { group: { type: 'string', enum: ['', ...names] } } : {};
   const fields: Record<string, Partial<Field>> = user
     ? { ...(user.service === 'local' ? { newpassword: {} } : {}), ...group, webgui_permissions: flag, zapi_permissions: flag, zapikey: {} }
     : { name: {}, service: {}, password: { 'x-only': local }, ...group, ...(may('rbac-user.modify') ? { webgui_permissions: flag } : {}) };

@@ -16,14 +16,15 @@ export function UsersPage() {
   const { t } = useTranslation();
   const may = useMay();
   const users = useQuery(people.users);
-  const [edited, edit] = useState<User | 'new'>();
+  const [edited, edit] = useState<string>(); // its name; '' for a new one
   const [change, setChange] = useState<Change>();
+  const editedUser = users.data?.find((u) => u.name === edited); // as it is now, also after a colleague's change
   const remove = (u: User) => setChange(removal(t('user.delete', { name: u.name }), `sluice user delete ${u.name}`, ['rbac', 'users', u.name], `user: ${u.name}`));
   const reset = (u: User) => setChange(removal(t('user.reset', { name: u.name }), `sluice user totp reset ${u.name}`, ['rbac', 'users', u.name, 'totp'], `${t('user.second')}: ${u.name}`));
   return (
     <>
       <Group justify="end">
-        <Button size="xs" {...may.button('rbac-user.create')} onClick={() => edit('new')}>
+        <Button size="xs" {...may.button('rbac-user.create')} onClick={() => edit('')}>
           {t('user.add')}
         </Button>
       </Group>
@@ -45,7 +46,7 @@ export function UsersPage() {
               ]}
               actions={(u) => (
                 <>
-                  <Button size="compact-sm" variant="default" {...may.button('rbac-user.modify')} aria-label={`${t('form.edit')} ${u.name}`} onClick={() => edit(u)}>
+                  <Button size="compact-sm" variant="default" {...may.button('rbac-user.modify')} aria-label={`${t('form.edit')} ${u.name}`} onClick={() => edit(u.name)}>
                     {t('form.edit')}
                   </Button>
                   {u.totp === 'true' && (
@@ -62,7 +63,7 @@ export function UsersPage() {
           </Card>
         )}
       </Asked>
-      {edited && <UserForm user={edited === 'new' ? undefined : edited} close={() => edit(undefined)} />}
+      {(edited === '' || editedUser) && <UserForm user={editedUser} close={() => edit(undefined)} />}
       {change && <ChangeDialog change={change} close={() => setChange(undefined)} />}
     </>
   );

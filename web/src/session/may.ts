@@ -12,6 +12,8 @@ export type May = {
   (permission: string): boolean;
   /** The state of a button that needs a permission; off says that it is disabled for another reason. */
   button: (permission: string, off?: boolean) => Off;
+  /** Whether the user sees all farms. */
+  allFarms: boolean;
   /** The state of a button that makes a call. */
   call: (call: Call | undefined, off?: boolean) => Off;
 };
@@ -23,6 +25,7 @@ export function useMay(): May {
     const state = (title: string | undefined, off: boolean): Off => (title === undefined ? { disabled: off || !rights } : { disabled: true, title });
     const may = (permission: string) => rights !== undefined && includes(rights, permission);
     return Object.assign(may, {
+      allFarms: rights?.allFarms ?? false,
       button: (permission: string, off = false) => state(rights && lacking(rights, permission), off),
       call: (call: Call | undefined, off = false) => state(rights && call && reasonAgainst(rights, call), off),
     });

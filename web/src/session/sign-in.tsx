@@ -4,9 +4,8 @@ import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Refused } from '../api/client';
 import { queries } from '../api/queries';
-import { setRights, userBefore } from '../api/rights';
-import { forgetTags } from '../api/tags';
-import { forgetDrafts } from '../form/draft';
+import { userBefore } from '../api/rights';
+import { forgetUser } from './pages-kept';
 import { signIn } from './session';
 
 /** Whether people may sign in with OpenID Connect: the appliance says so in the page. */
@@ -22,13 +21,9 @@ export function SignIn({ ended }: { ended: boolean }) {
   const enter = useMutation({
     mutationFn: () => signIn(user, password, code),
     onSuccess: () => {
-      if (userBefore() !== user) {
-        forgetDrafts();
-        forgetTags();
-        setRights(undefined);
-        return client.resetQueries(); // of all that the user before saw
-      }
-      return client.resetQueries({ queryKey: queries.who.queryKey });
+      if (userBefore() === user) return client.resetQueries({ queryKey: queries.who.queryKey });
+      forgetUser();
+      return client.resetQueries();
     },
   });
   const submit = (e: FormEvent) => {

@@ -1,5 +1,5 @@
 import { Drawer as MantineDrawer, Modal as MantineModal, type DrawerProps, type ModalProps } from '@mantine/core';
-import { useEffect, useState } from 'react';
+import { useEffect, useLayoutEffect, useState } from 'react';
 
 /** Modal is a dialog that takes the focus when it opens, and gives it back to where it came from. */
 export function Modal({ onClose, ...props }: ModalProps) {
@@ -25,7 +25,7 @@ let opened = 0;
  */
 function useTopmost(close: () => void): () => void {
   const [self] = useState<Opened>(() => ({ number: ++opened, open: false }));
-  useEffect(() => {
+  useLayoutEffect(() => {
     self.open = true;
     dialogs.add(self);
     return () => {
