@@ -3,9 +3,7 @@ package kernelfarms
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"net/netip"
 	"strings"
 	"sync"
@@ -41,26 +39,12 @@ func newLimited(t *testing.T, backends, most int) *limited {
 	s.vip, _ = s.VIP(200)
 	s.Appliance.Sysctl("net.ipv4.ip_forward", "1")
 	for _, b := range s.Backends {
-		go untilTheEnd(b.Listen("tcp", "0.0.0.0:8080"))
+		go housetest.Hold(b.Listen("tcp", "0.0.0.0:8080"))
 	}
 	s.ours()
 	s.peer(each, most)
 	s.peer(sum, most*backends)
 	return s
-}
-
-// untilTheEnd holds each connection until the client closes it.
-func untilTheEnd(l net.Listener) {
-	for {
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		go func() {
-			_, _ = io.Copy(io.Discard, c)
-			_ = c.Close()
-		}()
-	}
 }
 
 // ours adds the farm.

@@ -2,11 +2,12 @@ package e2e_test
 
 import (
 	"fmt"
-	"io"
 	"net"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
 // Clients are sent to the least loaded farm: of this Sluice, or of another one queried by a
@@ -74,18 +75,7 @@ func keeping(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				_, _ = io.Copy(io.Discard, c)
-				c.Close()
-			}()
-		}
-	}()
+	go housetest.Hold(l)
 	return l.Addr().String()
 }
 

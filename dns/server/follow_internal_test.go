@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/engine"
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/farm/changetest"
 	"github.com/sluicelb/sluice/core/geoip"
@@ -33,7 +34,7 @@ func nameFarm(r *rand.Rand, id uint32) farm.Farm {
 		Global: &farm.GSLB{Zones: []farm.Zone{z}, Services: []farm.DNSService{s}}}
 }
 
-func describe(t *table, at map[farm.Listener]*port) (out []string) {
+func describe(t *table, at enginetest.Ports) (out []string) {
 	for id, f := range t.ByID {
 		out = append(out, fmt.Sprint("farm ", id, " ", f.name, " ", f.listen, f.source))
 		for i := range f.backends {
@@ -74,17 +75,7 @@ func (e *Engine) takeWith(t *testing.T, generation uint64, cfg *farm.Config) (*t
 // A table that follows another one equals one made from scratch.
 func TestTablesThatFollowAreThoseOfTheConfiguration(t *testing.T) {
 	e, whole := followingEngine(t), followingEngine(t)
-	at, kept := map[farm.Listener]*port{}, 0
-	bind := func(to *table, came map[uint32][]farm.Listener) {
-		for id, list := range came {
-			for _, l := range list {
-				if at[l] == nil {
-					at[l] = &port{Listener: l, Number: len(at)}
-				}
-				to.Bind(at[l], id)
-			}
-		}
-	}
+	at, kept := enginetest.Ports{}, 0
 	for i, cfg := range changetest.Mixed(2, 300, nameFarm) {
 		generation, before := uint64(i)+1, e.table.Load()
 		got, changes := e.takeWith(t, generation, cfg)
@@ -94,8 +85,8 @@ func TestTablesThatFollowAreThoseOfTheConfiguration(t *testing.T) {
 		if changes != nil {
 			came = changes.Came
 		}
-		bind(got, came)
-		bind(want, want.Listeners())
+		at.Bind(got, came)
+		at.Bind(want, want.Listeners())
 		if a, b := describe(got, at), describe(want, at); !slices.Equal(a, b) || got.generation != generation {
 			t.Fatalf("generation %d: got %v, want %v", got.generation, a, b)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/engine"
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/farm/changetest"
 	"github.com/sluicelb/sluice/core/health"
@@ -41,7 +42,7 @@ func relay(r *rand.Rand, id uint32) farm.Farm {
 }
 
 // describe returns the contents of a table and of its ports.
-func describe(t *table, at map[farm.Listener]*port) (out []string) {
+func describe(t *table, at enginetest.Ports) (out []string) {
 	for id, f := range t.ByID {
 		out = append(out, fmt.Sprint("farm ", id, " ", f.name, " ", f.listeners, " ", f.algorithm, " ", f.maxConns, " ", f.kept))
 		for i := range f.backends {
@@ -108,17 +109,7 @@ func (e *Engine) takeWith(generation uint64, cfg *farm.Config) (*table, *engine.
 // outlives it.
 func TestTablesThatFollowAreThoseOfTheConfiguration(t *testing.T) {
 	e, whole := followingEngine(t), followingEngine(t)
-	at, kept := map[farm.Listener]*port{}, 0
-	bind := func(to *table, came map[uint32][]farm.Listener) {
-		for id, list := range came {
-			for _, l := range list {
-				if at[l] == nil {
-					at[l] = &port{Listener: l, Number: len(at)}
-				}
-				to.Bind(at[l], id)
-			}
-		}
-	}
+	at, kept := enginetest.Ports{}, 0
 	for i, cfg := range changetest.Mixed(2, 300, relay) {
 		generation, before := uint64(i)+1, e.table.Load()
 		got, changes := e.takeWith(generation, cfg)
@@ -138,11 +129,11 @@ func TestTablesThatFollowAreThoseOfTheConfiguration(t *testing.T) {
 			}
 		}
 		was := describe(before, at)
-		bind(got, came)
+		at.Bind(got, came)
 		if now := describe(before, at); !slices.Equal(was, now) {
 			t.Fatalf("generation %d changed the table before: %v, was %v", generation, now, was)
 		}
-		bind(want, want.Listeners())
+		at.Bind(want, want.Listeners())
 		if a, b := describe(got, at), describe(want, at); !slices.Equal(a, b) || got.generation != generation || got.marked != want.marked {
 			t.Fatalf("generation %d: got %v, want %v", got.generation, a, b)
 		}

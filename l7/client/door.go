@@ -29,7 +29,7 @@ func (d *door) open() {
 // Enter implements loop.Gate. If the farm refuses excess clients, they are accepted to get a
 // response.
 func (d *door) Enter() bool {
-	f := d.server.table.Load().Farm(d.port)
+	f := d.server.table.Load().On(d.port)
 	switch {
 	case f == nil || f.ClientLimit == nil:
 		return true

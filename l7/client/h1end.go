@@ -150,7 +150,7 @@ func (c *h1Conn) exchanges(fn func(Exchange)) {
 
 func (c *h1Conn) reconcile(t *table.Table) {
 	switch {
-	case c.ex != nil || t.Farm(c.port) != nil:
+	case c.ex != nil || t.On(c.port) != nil:
 		c.kept.Drop(t.Lost)
 	case c.Conn.Pending() != 0:
 		c.linger()

@@ -122,7 +122,7 @@ func (c *h2Conn) exchanges(fn func(Exchange)) {
 // streams, and the existing ones finish.
 func (c *h2Conn) reconcile(t *table.Table) {
 	c.kept.Drop(t.Lost)
-	if t.Farm(c.port) != nil {
+	if t.On(c.port) != nil {
 		return
 	}
 	c.h2.Shutdown()

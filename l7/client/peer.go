@@ -43,7 +43,7 @@ var (
 )
 
 // Farm returns the current farm of the client's port, or nil.
-func (p *Peer) Farm() *table.Farm { return p.server.table.Load().Farm(p.port) }
+func (p *Peer) Farm() *table.Farm { return p.server.table.Load().On(p.port) }
 
 // Stats returns the counters of the client's farm.
 func (p *Peer) Stats() *stats.Farm { return p.server.shard.Farm(p.FarmID) }
@@ -86,7 +86,7 @@ func (p *Peer) countOut() {
 func (p *Peer) Note(class rejection.Class, status int, reason string) {
 	w := p.server
 	name := ""
-	if f := w.table.Load().Farms[p.FarmID]; f != nil {
+	if f := w.table.Load().ByID[p.FarmID]; f != nil {
 		name = f.Name
 	}
 	w.note(p.FarmID, class, status, name, reason, p.Conn.Peer())

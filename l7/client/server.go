@@ -114,7 +114,7 @@ func (s *Server) Socket(p *ports.Port) (*os.File, error) {
 
 // accept serves a new client of the farm behind a door.
 func (s *Server) accept(d *door, c *loop.Conn) {
-	f := s.table.Load().Farm(d.port)
+	f := s.table.Load().On(d.port)
 	if f == nil {
 		d.Leave()
 		c.Close()
@@ -185,7 +185,7 @@ func (s *Server) Reconcile(over map[*ports.Port]bool) {
 	s.CutOff(t.Cut)
 	s.each(func(c conn) {
 		p := c.From()
-		occupy(t.Farms[p.FarmID], &p.limit)
+		occupy(t.ByID[p.FarmID], &p.limit)
 		c.reconcile(t)
 	})
 	if len(over) == 0 {

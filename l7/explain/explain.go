@@ -32,7 +32,7 @@ type Engine struct {
 // Explain returns the outcome of a hypothetical request. It is safe for concurrent use and
 // blocks no loop. Errors concern the question, or a farm that the engine does not serve.
 func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
-	f := e.Table.Farms[q.Farm]
+	f := e.Table.ByID[q.Farm]
 	if f == nil {
 		return nil, errors.New("the engine does not serve the farm")
 	}

@@ -38,7 +38,7 @@ func (e *Engine) Empty() engine.Table {
 
 // Behind implements engine.Table.
 func (c compiled) Behind(p *ports.Port) (is bool, grace time.Duration) {
-	if f := c.Farm(p); f != nil {
+	if f := c.On(p); f != nil {
 		return true, f.Grace
 	}
 	return false, defaultGrace

@@ -94,7 +94,7 @@ func (e *Engine) Generation() uint64 { return e.table.Load().Generation }
 func (e *Engine) Handles(f *farm.Farm) bool { return f.HTTP != nil }
 
 // RunsFarm implements engine.Engine.
-func (e *Engine) RunsFarm(farm uint32) bool { return e.table.Load().Farms[farm] != nil }
+func (e *Engine) RunsFarm(farm uint32) bool { return e.table.Load().ByID[farm] != nil }
 
 // Background work: probing down backends (core/revive), readmitting ejected ones, ejecting
 // outliers, waking queues for changes outside of exchanges, and removing expired sessions.

@@ -11,7 +11,7 @@ import (
 
 // SetGrace shortens the grace of the farms that run now.
 func (e *Engine) SetGrace(d time.Duration) {
-	for _, f := range e.table.Load().Farms {
+	for _, f := range e.table.Load().ByID {
 		f.Grace = d
 	}
 }

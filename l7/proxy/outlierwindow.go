@@ -49,7 +49,7 @@ func (ws *windows) look(now time.Time) {
 func (ws *windows) follow(t *table.Table, now time.Time) {
 	before := ws.open
 	ws.table, ws.open = t, map[uint32]*window{}
-	for _, f := range t.Farms {
+	for _, f := range t.ByID {
 		for i := range f.Services {
 			sv := &f.Services[i]
 			if sv.Outlier == nil || !sv.Outlier.Compares() {

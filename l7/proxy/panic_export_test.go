@@ -19,7 +19,7 @@ const (
 func (e *Engine) Break(what int) (exchanges int) {
 	e.OnLoops(func(w *worker) {
 		if what == BreakPicking {
-			for _, f := range e.table.Load().Farms {
+			for _, f := range e.table.Load().ByID {
 				for i := range f.Services {
 					f.Services[i].Picker = nil
 				}

@@ -139,7 +139,7 @@ func (ex *exchange) waitedTooLong() {
 // unchanged; nothing else has been done yet. If its service is gone or requires a different
 // request, it stays on the old table.
 func (ex *exchange) renew() {
-	f := ex.w.engine.table.Load().Farms[ex.farm.ID]
+	f := ex.w.engine.table.Load().ByID[ex.farm.ID]
 	if f == nil || f == ex.farm {
 		return
 	}

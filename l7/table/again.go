@@ -43,11 +43,6 @@ func sameTLS(build *tlsconf.Build, was *Farm, f *farm.Farm) bool {
 	return true
 }
 
-// usesTLS reports whether a farm has TLS configurations.
-func usesTLS(f *farm.Farm) bool {
-	return f.HTTP.TLS != nil || slices.ContainsFunc(f.HTTP.Services, func(s farm.Service) bool { return s.TLS != nil })
-}
-
 // marked returns 1 if backends of the farm need marked sockets, else 0.
 func (f *Farm) marked() int {
 	if slices.ContainsFunc(f.kinds, func(k marks.Kind) bool { return k.Mark != 0 }) {

@@ -22,30 +22,30 @@ func (p *planner) after(cfg *farm.Config) (*table.Table, map[uint32]error) {
 func TestAFarmThatStaysIsCompiledOnce(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, nil, web())
-	first := p.table.Farms[1]
+	first := p.table.ByID[1]
 	second, _ := p.after(&p.cfg)
-	if second.Farms[1] != first || second.Backends.Of(1) != &first.Services[0].Backends[0] || second.Backends.Len() != 2 || second.Generation != 2 {
+	if second.ByID[1] != first || second.Backends.Of(1) != &first.Services[0].Backends[0] || second.Backends.Len() != 2 || second.Generation != 2 {
 		t.Error("the farm was compiled anew")
 	}
 	next := p.cfg
 	next.Farms = []farm.Farm{p.cfg.Farms[0].Clone()}
 	third, _ := p.after(&next)
-	if third.Farms[1] == first || third.Farms[1].Services[0].Picker == first.Services[0].Picker {
+	if third.ByID[1] == first || third.ByID[1].Services[0].Picker == first.Services[0].Picker {
 		t.Error("a copy is taken for the same farm")
 	}
 	renamed := next
 	renamed.Farms = []farm.Farm{next.Farms[0]}
 	renamed.Farms[0].Name = "other"
-	if fourth, _ := p.after(&renamed); fourth.Farms[1].Name != "other" {
+	if fourth, _ := p.after(&renamed); fourth.ByID[1].Name != "other" {
 		t.Error("another name was not seen")
 	}
 	stopped := renamed
 	stopped.Farms = []farm.Farm{renamed.Farms[0]}
 	stopped.Farms[0].Stopped = true
-	if fifth, _ := p.after(&stopped); len(fifth.Farms) != 0 {
+	if fifth, _ := p.after(&stopped); len(fifth.ByID) != 0 {
 		t.Error("a farm that was stopped is served")
 	}
-	if sixth, _ := p.after(&renamed); sixth.Farms[1] == nil {
+	if sixth, _ := p.after(&renamed); sixth.ByID[1] == nil {
 		t.Error("a farm that was started again is not served")
 	}
 }
@@ -80,7 +80,7 @@ func TestBackendsAreThoseOfTheConfigurationWhateverChanged(t *testing.T) {
 		if made.Backends.Len() != whole.Backends.Len() {
 			t.Errorf("%d: %d backends, want %d", i, made.Backends.Len(), whole.Backends.Len())
 		}
-		for _, f := range whole.Farms {
+		for _, f := range whole.ByID {
 			f.Each(func(want *table.Backend) {
 				if b := made.Backends.Of(want.ID); b == nil || b.Origin != want.Origin || made.Reached(want.ID) != &b.Reach {
 					t.Errorf("%d: backend %d is %+v", i, want.ID, b)
@@ -88,12 +88,12 @@ func TestBackendsAreThoseOfTheConfigurationWhateverChanged(t *testing.T) {
 			})
 		}
 		fresh := 0
-		for id, f := range made.Farms {
-			if before.Farms[id] != f {
+		for id, f := range made.ByID {
+			if before.ByID[id] != f {
 				fresh++
 			}
 		}
-		if len(made.Fresh) != fresh || len(whole.Fresh) != len(whole.Farms) || made.Reached(999) != nil {
+		if len(made.Fresh) != fresh || len(whole.Fresh) != len(whole.ByID) || made.Reached(999) != nil {
 			t.Errorf("%d: %d farms are fresh of %d, of %d when nothing was before", i, len(made.Fresh), fresh, len(whole.Fresh))
 		}
 	}
@@ -116,7 +116,7 @@ func TestAFarmWhoseCertificateChangedIsCompiledAnew(t *testing.T) {
 		if len(problems) > 0 {
 			t.Fatal(problems)
 		}
-		return made.Farms[1]
+		return made.ByID[1]
 	}
 	first := with(ec, client)
 	if with(ec, client) != first {
@@ -135,14 +135,14 @@ func TestAFarmWhoseCertificateChangedIsCompiledAnew(t *testing.T) {
 func TestChallengesAndMarksThatAreMissingAreSeen(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, func(h *farm.HTTP) { h.Mark = 7 }, web())
-	first := p.table.Farms[1]
+	first := p.table.ByID[1]
 	asked := p.cfg
 	asked.Challenges = []farm.Challenge{{Token: "t", Answer: "a"}}
 	second, _ := p.after(&asked)
-	if second.Farms[1] == first || len(second.Farms[1].Challenges) != 1 || first.Challenges != nil {
+	if second.ByID[1] == first || len(second.ByID[1].Challenges) != 1 || first.Challenges != nil {
 		t.Error("the challenge is not answered, or by a table that is in use")
 	}
-	if third, _ := p.after(&p.cfg); third.Farms[1].Challenges != nil {
+	if third, _ := p.after(&p.cfg); third.ByID[1].Challenges != nil {
 		t.Error("the challenge is answered still")
 	}
 	p.missing = map[marks.Kind]error{marks.Of(&p.cfg.Farms[0], &p.cfg.Farms[0].HTTP.Services[0].Backends[0]): marks.ErrNone}

@@ -2,15 +2,12 @@ package table
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/marks"
-	"github.com/sluicelb/sluice/core/paged"
 	"github.com/sluicelb/sluice/core/tlsconf"
 	"github.com/sluicelb/sluice/l7/state"
 )
@@ -41,27 +38,12 @@ func (c *Compiler) CompileAfter(before *Table, generation uint64, first bool, cf
 	if before == nil {
 		before = &Table{}
 	}
-	build := c.tls.Begin(cfg)
-	t := &Table{Generation: generation, Build: build, sources: cfg.Farms, marked: before.marked}
-	t.compiled, t.plain = make([]*Farm, len(cfg.Farms)), make([]bool, len(cfg.Farms))
-	problems := map[uint32]error{}
-	asked := newChallenges(cfg)
-	kept := make([]bool, len(before.compiled)) // reused farms
-	for i, at := range cfg.AlignedWith(before.sources) {
-		f := &cfg.Farms[i]
+	build, asked := c.tls.Begin(cfg), newChallenges(cfg)
+	farms, problems := engine.FarmsOf(&before.Farms, cfg, func(f *farm.Farm, was *Farm) (ft *Farm, err error) {
 		if f.Stopped || f.Profile != farm.ProfileHTTP {
-			continue
+			return nil, nil
 		}
-		var err error
-		var ft *Farm
-		switch {
-		case at >= 0 && before.plain[at] && asked == nil:
-			ft = before.compiled[at]
-		case at >= 0:
-			ft = again(before.compiled[at], build, asked, f)
-		}
-		taken := ft != nil
-		if !taken {
+		if ft = again(was, build, asked, f); ft == nil {
 			if ft, err = c.compileFarm(build, first, f); err == nil {
 				ft.Challenges = asked
 			}
@@ -70,64 +52,29 @@ func (c *Compiler) CompileAfter(before *Table, generation uint64, first bool, cf
 			err = unmarked(f, missing)
 		}
 		if err != nil {
-			problems[f.ID] = fmt.Errorf("farm %q: %w", f.Name, err)
-			continue
+			err = fmt.Errorf("farm %q: %w", f.Name, err)
 		}
-		t.compiled[i] = ft
-		if taken {
-			kept[at], t.plain[i] = true, before.plain[at]
-		} else {
-			t.Fresh, t.plain[i] = append(t.Fresh, ft), asked == nil && !usesTLS(f)
-			t.marked += ft.marked()
-		}
+		return ft, err
+	})
+	t := &Table{Generation: generation, Build: build, Farms: farms, Backends: before.Backends, marked: before.marked}
+	if !t.Same() {
+		t.follow()
 	}
-	for at, ft := range before.compiled {
-		if ft != nil && !kept[at] {
-			t.left = append(t.left, ft)
-			t.marked -= ft.marked()
-		}
-	}
-	t.follow(before)
 	return t, problems
 }
 
-// follow copies the farms, backends and ports of the previous table, without removed farms
-// and with the fresh ones replaced.
-func (t *Table) follow(before *Table) {
-	t.Farms, t.byPort = maps.Clone(before.Farms), slices.Clone(before.byPort)
-	had := &before.Backends
-	if t.Farms == nil {
-		t.Farms, had = make(map[uint32]*Farm, len(t.Fresh)), new(paged.Map[Backend])
-	}
-	backends := had.Edit()
-	for _, f := range t.left {
-		delete(t.Farms, f.ID)
+// follow changes the backends of the previous table to those of this one.
+func (t *Table) follow() {
+	backends := t.Backends.Edit()
+	for _, f := range t.Left {
 		f.Each(func(b *Backend) { backends.Set(b.ID, nil) })
+		t.marked -= f.marked()
 	}
 	for _, f := range t.Fresh { // after the removals: a backend may move from one farm to another
-		t.Farms[f.ID] = f
 		f.Each(func(b *Backend) { backends.Set(b.ID, b) })
+		t.marked += f.marked()
 	}
 	t.Backends = backends.Map()
-	for i, f := range t.byPort {
-		if f != nil && slices.Contains(t.left, f) {
-			t.byPort[i] = nil
-		}
-	}
-}
-
-// Changes returns the differences from the previous table.
-func (t *Table) Changes() *engine.Changes {
-	c := &engine.Changes{Came: make(map[uint32][]farm.Listener, len(t.Fresh))}
-	for _, f := range t.Fresh {
-		c.Came[f.ID] = []farm.Listener{f.listener}
-	}
-	for _, f := range t.left {
-		if t.Farms[f.ID] == nil {
-			c.Gone = append(c.Gone, f.ID)
-		}
-	}
-	return c
 }
 
 // Each calls do for every backend of the farm.

@@ -61,7 +61,7 @@ func TestFarmsAreCompiledAsTheySay(t *testing.T) {
 	second := &ports.Port{Number: 2}
 	p.table.Bind(second, 1)
 	for n, want := range map[int]*table.Farm{0: nil, 1: nil, 2: p.farm, 3: nil} {
-		if got := p.table.Farm(&ports.Port{Number: n}); got != want {
+		if got := p.table.On(&ports.Port{Number: n}); got != want {
 			t.Errorf("behind port %d is %v", n, got)
 		}
 	}
@@ -106,8 +106,8 @@ func TestFarmsAreCompiledAsTheySay(t *testing.T) {
 		cfg.Farms = []farm.Farm{cfg.Farms[0].Clone()}
 		c.edit(&cfg.Farms[0])
 		made, problems := q.compiler.Compile(2, false, &cfg, nil)
-		if len(made.Farms) != 0 || made.Backends.Len() != 0 || (problems[1] == nil) != (c.says == "") || c.says != "" && !strings.Contains(problems[1].Error(), c.says) {
-			t.Errorf("%s: %d farms, %v, want %q", what, len(made.Farms), problems[1], c.says)
+		if len(made.ByID) != 0 || made.Backends.Len() != 0 || (problems[1] == nil) != (c.says == "") || c.says != "" && !strings.Contains(problems[1].Error(), c.says) {
+			t.Errorf("%s: %d farms, %v, want %q", what, len(made.ByID), problems[1], c.says)
 		}
 	}
 }

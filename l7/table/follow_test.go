@@ -8,22 +8,22 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/core/ports"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
 // shown returns the contents of a table by name, equal for tables with the same contents.
-func shown(t *table.Table, at map[farm.Listener]*ports.Port) (list []string) {
-	for id, f := range t.Farms {
+func shown(t *table.Table, at enginetest.Ports) (list []string) {
+	for id, f := range t.ByID {
 		list = append(list, fmt.Sprintf("farm %d %s %s", id, f.Name, f.Origin))
 		f.Each(func(b *table.Backend) {
 			list = append(list, fmt.Sprintf("backend %d %s of %d: %t", b.ID, b.Origin, id, t.Backends.Of(b.ID) == b))
 		})
 	}
 	for l, p := range at {
-		if f := t.Farm(p); f != nil {
-			list = append(list, fmt.Sprintf("port %s: %d %s %t", l.Key(), f.ID, f.Name, t.Farms[f.ID] == f))
+		if f := t.On(p); f != nil {
+			list = append(list, fmt.Sprintf("port %s: %d %s %t", l.Key(), f.ID, f.Name, t.ByID[f.ID] == f))
 		}
 	}
 	for _, k := range t.Kinds() {
@@ -51,17 +51,7 @@ func TestATableThatFollowsIsTheWhole(t *testing.T) {
 			}
 			return f
 		}
-		at := map[farm.Listener]*ports.Port{}
-		bind := func(to *table.Table, came map[uint32][]farm.Listener) {
-			for id, list := range came {
-				for _, l := range list {
-					if at[l] == nil {
-						at[l] = &ports.Port{Listener: l, Number: len(at)}
-					}
-					to.Bind(at[l], id)
-				}
-			}
-		}
+		at := enginetest.Ports{}
 		farms, fresh := []farm.Farm{}, uint32(0)
 		p.table = &table.Table{}
 		for range rapid.IntRange(1, 15).Draw(rt, "changes") {
@@ -122,13 +112,20 @@ func TestATableThatFollowsIsTheWhole(t *testing.T) {
 			}
 			made.Build.Commit()
 			changes := made.Changes()
-			for id := range before.Farms {
-				if _, came := changes.Came[id]; (made.Farms[id] == nil) != slices.Contains(changes.Gone, id) || came != (made.Farms[id] != nil && made.Farms[id] != before.Farms[id]) {
+			if changes == nil && before.ByID != nil {
+				rt.Fatal("the table does not follow")
+			}
+			came := made.Listeners()
+			if changes != nil {
+				came = changes.Came
+			}
+			for id := range before.ByID {
+				if _, came := changes.Came[id]; (made.ByID[id] == nil) != slices.Contains(changes.Gone, id) || came != (made.ByID[id] != nil && made.ByID[id] != before.ByID[id]) {
 					rt.Fatalf("of farm %d it says %+v", id, changes)
 				}
 			}
-			bind(made, changes.Came)
-			bind(whole, whole.Listeners())
+			at.Bind(made, came)
+			at.Bind(whole, whole.Listeners())
 			if got, want := shown(made, at), shown(whole, at); !slices.Equal(got, want) {
 				rt.Fatalf("after %s\n%q, want\n%q", kind, got, want)
 			}

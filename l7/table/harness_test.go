@@ -78,7 +78,7 @@ func (p *planner) try(edit func(*farm.HTTP)) error {
 		return err
 	}
 	made.Build.Commit()
-	p.table, p.farm = made, made.Farms[1]
+	p.table, p.farm = made, made.ByID[1]
 	return nil
 }
 

@@ -34,7 +34,7 @@ func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	sv := &compiled.Farms[1].Services[0]
+	sv := &compiled.ByID[1].Services[0]
 	var came [loops][clients]int
 	var at [loops]atomic.Int64
 	var all sync.WaitGroup

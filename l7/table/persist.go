@@ -179,7 +179,7 @@ const sweepBudget = 512
 // Sweep removes some expired sessions of each service.
 func (t *Table) Sweep() {
 	now := session.Now()
-	for _, f := range t.Farms {
+	for _, f := range t.ByID {
 		for i := range f.Services {
 			if s := &f.Services[i]; s.Sessions != nil {
 				s.Sessions.Sweep(now, s.Persist.TTL, sweepBudget)

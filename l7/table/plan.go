@@ -9,7 +9,6 @@ import (
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
-	"github.com/sluicelb/sluice/core/ports"
 	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/l7/guard"
 	"github.com/sluicelb/sluice/l7/http1"
@@ -27,14 +26,6 @@ const (
 	OutcomeRedirect                 // by the service
 	OutcomeChallenge                // ACME challenge, see Challenges
 )
-
-// Farm returns the farm of a port, or nil.
-func (t *Table) Farm(p *ports.Port) *Farm {
-	if p.Number < len(t.byPort) {
-		return t.byPort[p.Number]
-	}
-	return nil
-}
 
 // Plan is the outcome of a request, with the reason.
 type Plan struct {

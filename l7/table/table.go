@@ -3,10 +3,10 @@ package table
 import (
 	"fmt"
 
+	"github.com/sluicelb/sluice/core/engine"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/paged"
-	"github.com/sluicelb/sluice/core/ports"
 	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
@@ -15,45 +15,21 @@ import (
 type Table struct {
 	Generation uint64
 	Build      *tlsconf.Build // source of its TLS configurations
-	byPort     []*Farm        // by port number; nil without a farm
-
-	Farms    map[uint32]*Farm   // running farms by stable number
+	// Farms are the running farms. One-time work per farm is done for Fresh only.
+	engine.Farms[*Farm]
 	Backends paged.Map[Backend] // of all farms
-	// Fresh holds the farms that are new or changed since the previous table. One-time work
-	// per farm is done for these only.
-	Fresh []*Farm
-
-	left     []*Farm     // farms of the previous table that were removed or changed
-	sources  []farm.Farm // of the configuration, never modified
-	compiled []*Farm     // compiled form of each source; nil if it does not run
-	plain    []bool      // whether it is valid as long as its source is: no TLS, no challenges
-	marked   int         // number of farms with marked sockets
+	marked   int                // number of farms with marked sockets
 }
 
-// Settle forgets the differences from the previous table, once all loops use this one: they
-// keep removed farms in memory.
-func (t *Table) Settle() { t.Fresh, t.left = nil, nil }
+// Number implements engine.Compiled.
+func (f *Farm) Number() uint32 { return f.ID }
 
-// Bind assigns a farm to a port. The table must not be in use yet.
-func (t *Table) Bind(p *ports.Port, farm uint32) {
-	for p.Number >= len(t.byPort) {
-		t.byPort = append(t.byPort, nil)
-	}
-	t.byPort[p.Number] = t.Farms[farm]
-}
-
-// Listeners returns the listeners of each farm, by farm number.
-func (t *Table) Listeners() map[uint32][]farm.Listener {
-	all := make(map[uint32][]farm.Listener, len(t.Farms))
-	for id, f := range t.Farms {
-		all[id] = []farm.Listener{f.listener}
-	}
-	return all
-}
+// Addresses implements engine.Compiled.
+func (f *Farm) Addresses() []farm.Listener { return []farm.Listener{f.listener} }
 
 // Service returns the service with that number, or nil if no running farm has it.
 func (t *Table) Service(id uint32) *Service {
-	for _, f := range t.Farms {
+	for _, f := range t.ByID {
 		for i := range f.Services {
 			if f.Services[i].ID == id {
 				return &f.Services[i]
@@ -85,7 +61,7 @@ func (t *Table) Kinds() (kinds []marks.Kind) {
 	if t.marked == 0 {
 		return nil
 	}
-	for _, f := range t.Farms {
+	for _, f := range t.ByID {
 		kinds = append(kinds, f.kinds...)
 	}
 	return kinds
