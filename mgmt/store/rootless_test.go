@@ -48,7 +48,7 @@ func TestTheLastChangeIsFoundOrReportedWithoutItsRootPage(t *testing.T) {
 		revision int
 		lost     string
 	}{
-		"revision": {last(func(s *store.Store) error { commit(t, s, 41); return nil }), 41, "perhaps"},
+		"revision": {last(func(s *store.Store) error { commit(t, s, 41); return nil }), 41, "the list entry of revision 41, which is in force"},
 		"key":      {last(func(s *store.Store) error { _, _, err := s.CreateKey("more", ""); return err }), 40, "perhaps the last change of API keys"},
 		"certificate": {last(func(s *store.Store) error {
 			return s.ChangeCertificates([]store.Certificate{certificate("new.pem", 1)})
@@ -68,5 +68,43 @@ func TestTheLastChangeIsFoundOrReportedWithoutItsRootPage(t *testing.T) {
 				t.Errorf("the next revision is %d", got.Number)
 			}
 		})
+	}
+}
+
+// beside appends the leaf pages of other that differ from those of content.
+func beside(content, other []byte) []byte {
+	out := bytes.Clone(content)
+	for at := 2 * 4096; at+4096 <= len(other); at += 4096 {
+		page := bytes.Clone(other[at : at+4096])
+		if binary.LittleEndian.Uint16(page[8:]) != 2 || at+4096 <= len(content) && bytes.Equal(page, content[at:at+4096]) {
+			continue
+		}
+		binary.LittleEndian.PutUint64(page, uint64(len(out)/4096))
+		out = append(out, page...)
+	}
+	return out
+}
+
+// A page may hold a change that was never confirmed, beside the confirmed one of that number.
+func TestOfTwoRevisionsWithOneNumberTheLaterIsTaken(t *testing.T) {
+	content, _ := healthy(t)
+	with := func(n int) []byte {
+		dir := place(t, content)
+		s := open(t, dir)
+		if rev := commit(t, s, n); rev.Number != 41 {
+			t.Fatalf("it is revision %d", rev.Number)
+		}
+		s.Close()
+		changed, err := os.ReadFile(filepath.Join(dir, store.FileName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rootless(changed)
+	}
+	earlier, later := with(41), with(42)
+	for name, spoiled := range map[string][]byte{"earlier first": beside(earlier, later), "later first": beside(later, earlier)} {
+		if cfg, rev := open(t, place(t, spoiled)).Current(); rev.Number != 41 || !reflect.DeepEqual(cfg, numbered(42)) {
+			t.Errorf("%s: the change of %v is in force", name, rev.Time)
+		}
 	}
 }

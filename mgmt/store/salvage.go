@@ -19,7 +19,7 @@ import (
 // Data lost in the newest is taken from there, and revisions from any page. The newest intact
 // configuration becomes the current one.
 func (s *Store) salvage(file *boltfile.File, why error) error {
-	v := &salvaged{file: file, layout: schemaVersion, parts: map[string]held{}, older: map[string]bool{}, sequences: map[string]uint64{}}
+	v := &salvaged{file: file, layout: schemaVersion, parts: map[string]held{}, older: map[string]bool{}, loose: map[uint64]bool{}, sequences: map[string]uint64{}}
 	if !v.collect() {
 		return fmt.Errorf("%w: %w", ErrCorrupt, why)
 	}
@@ -39,6 +39,8 @@ type salvaged struct {
 	// older are the parts that the damaged root page of the newest transaction does not name.
 	// They are read from earlier transactions.
 	older map[string]bool
+	// loose are the revisions that are in no list.
+	loose map[uint64]bool
 	// pieces are the parts of current configurations, by checksum.
 	pieces map[digest][]byte
 	// now is the newest configuration. kept means that its record may stay, in a layout of one
@@ -155,18 +157,25 @@ func (v *salvaged) part(name string, trees []*boltfile.Tree) (part held, sure bo
 }
 
 // gather adds revisions from all pages. If sure, it adds only those newer than all of part,
-// since older ones were deleted.
+// since older ones were deleted. Of several with one number it takes the latest: a page may be
+// from a transaction that was never confirmed.
 func (v *salvaged) gather(part held, sure bool) {
-	newest := highestOf(part)
+	newest, added := highestOf(part), map[string]time.Time{}
 	v.file.Leaves(func(key, value []byte) {
 		k, good := identity(string(revisionsBucket), boltfile.Record{Key: key, Value: value})
-		if !good || part[k] != nil {
+		before, again := added[k]
+		if !good || part[k] != nil && !again {
 			return
 		}
-		if n, err := keyNumber([]byte(k)); sure && (err != nil || n <= newest) {
+		n, err := keyNumber([]byte(k))
+		if sure && (err != nil || n <= newest) {
 			return
 		}
-		part[k] = value
+		var e entry
+		if _ = unsealRevision(value, &e); again && !e.Time.After(before) { // it is intact
+			return
+		}
+		part[k], added[k], v.loose[n] = value, e.Time, true
 	})
 }
 
@@ -233,6 +242,9 @@ func (v *salvaged) settle() error {
 	}
 	if v.now.Number < highest {
 		v.rollBack(highest)
+	}
+	if v.loose[v.now.Number] {
+		v.lost = append(v.lost, fmt.Sprintf("the list entry of revision %d, which is in force: it may be a change that was never confirmed", v.now.Number))
 	}
 	v.reportRevisions()
 	return v.standAlone()
