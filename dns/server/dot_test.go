@@ -131,6 +131,27 @@ func TestAnotherCertificateIsServedAtOnce(t *testing.T) {
 	publish(third)
 }
 
+// The certificates of other farms are not kept in memory when no farm here needs one.
+func TestNoKeyIsKeptWithoutAFarmWithTLS(t *testing.T) {
+	a, _, _ := encrypted(t)
+	c, _ := certificate(t)
+	cfg := &farm.Config{Farms: []farm.Farm{a.farm}, Certificates: []farm.Certificate{c}}
+	publish := func() {
+		t.Helper()
+		a.gen++
+		if problems, err := a.engine.Publish(a.gen, cfg, a.Files); err != nil || len(problems) > 0 {
+			t.Fatal(problems, err)
+		}
+	}
+	if publish(); !a.engine.HasCertificates(cfg) {
+		t.Fatal("the store does not have the certificate")
+	}
+	cfg = &farm.Config{Certificates: cfg.Certificates}
+	if publish(); a.engine.HasCertificates(cfg) {
+		t.Error("the store keeps the certificate")
+	}
+}
+
 func TestOnlyTLSIsSpokenOnItsPort(t *testing.T) {
 	a, at, client := encrypted(t)
 	c, err := net.Dial("tcp", at.String())

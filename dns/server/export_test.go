@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/dns/wire"
 )
@@ -42,6 +43,9 @@ func (e *Engine) AnswererOfASecond(id uint32) func(msg []byte, from netip.Addr, 
 
 // Compiled identifies the compiled farm with that number.
 func (e *Engine) Compiled(id uint32) uintptr { return uintptr(unsafe.Pointer(e.table.Load().ByID[id])) }
+
+// HasCertificates reports whether the store of TLS configurations has the certificates of cfg.
+func (e *Engine) HasCertificates(cfg *farm.Config) bool { return e.tls.Begin(cfg).Adopts() }
 
 // Space returns the size of the first loop's memory for the answers of a batch.
 func (e *Engine) Space() (n int) {

@@ -81,6 +81,9 @@ func TestTablesThatFollowAreThoseOfTheConfiguration(t *testing.T) {
 		got, changes := e.takeWith(t, generation, cfg)
 		whole.table.Store(&table{})
 		want := whole.take(t, generation, cfg)
+		if got.Farms.Fresh != nil || got.Left != nil {
+			t.Fatalf("generation %d keeps the farms before it in memory", generation)
+		}
 		came := got.Listeners()
 		if changes != nil {
 			came = changes.Came

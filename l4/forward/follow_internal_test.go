@@ -115,6 +115,9 @@ func TestTablesThatFollowAreThoseOfTheConfiguration(t *testing.T) {
 		got, changes := e.takeWith(generation, cfg)
 		whole.unsettled = true
 		want := whole.take(generation, cfg)
+		if got.Farms.Fresh != nil || got.Left != nil {
+			t.Fatalf("generation %d keeps the farms before it in memory", generation)
+		}
 		came := got.Listeners()
 		if changes != nil {
 			came = changes.Came

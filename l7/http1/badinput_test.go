@@ -1,6 +1,7 @@
 package http1_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -684,5 +685,22 @@ func TestRow10ValuesCannotBreakOutOfTheirLine(t *testing.T) {
 	}
 	if got := string(http1.AppendField(nil, "Location", v)); got != "Location: http://a/b\tc\xe9\r\n" {
 		t.Errorf("%q", got)
+	}
+}
+
+// Both readings of dot segments are marked. A backend that gets the canonical path sees none.
+func TestReadingsWithDotsAreMarked(t *testing.T) {
+	r := mustParse(t, "GET /%2561dmin/../x;y HTTP/1.1\r\nHost: a\r\n\r\n")
+	marks := func() (list []string) {
+		for _, rd := range r.Readings {
+			list = append(list, fmt.Sprint(string(rd.Target), " ", rd.Dots))
+		}
+		return list
+	}
+	if got := fmt.Sprintf("%q", marks()); got != `["/x false" "/%61dmin/../x true" "/admin/../x true"]` {
+		t.Error(got)
+	}
+	if r.SendCanonical(); fmt.Sprintf("%q", marks()) != `["/x false"]` {
+		t.Errorf("with the canonical path: %q", marks())
 	}
 }

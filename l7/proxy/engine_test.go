@@ -149,3 +149,14 @@ func TestDrainedEngineFinishesWhatItBegan(t *testing.T) {
 	}
 	<-over
 }
+
+// Farms that are gone take no memory.
+func TestATableKeepsNoFarmOfTheOneBefore(t *testing.T) {
+	t.Parallel()
+	a := l7test.New(t, 1)
+	a.Serve(nil, l7test.Service("web", "127.0.0.1:9"))
+	a.Serve(nil, l7test.Service("other", "127.0.0.1:9"))
+	if n := a.Engine.Differences(); n != 0 {
+		t.Errorf("%d farms are kept", n)
+	}
+}

@@ -16,6 +16,13 @@ func (e *Engine) SetGrace(d time.Duration) {
 	}
 }
 
+// Differences returns the number of farms that the table keeps of the difference from the one
+// before.
+func (e *Engine) Differences() int {
+	t := e.table.Load()
+	return len(t.Fresh) + len(t.Left)
+}
+
 // CookieValue returns the value of a service's cookie for a backend.
 func CookieValue(service, backend uint32) string { return table.CookieValue(service, backend) }
 
