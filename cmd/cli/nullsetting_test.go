@@ -8,8 +8,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A command that changes objects of several kinds does not know the kind of its object. What
-// it sends for NAME=null must therefore reset the field for each kind that has it.
+// A command that changes objects of several kinds does not know the kind of its object. The value sent for NAME=null must therefore reset the field for each kind that has it.
 func TestNullResetsAFieldOfEveryKind(t *testing.T) {
 	shared := 0
 	var walk func(*cobra.Command)

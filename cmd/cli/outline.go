@@ -72,13 +72,12 @@ func (r request) object() string {
 // sentField is a field of a body as text, with secrets masked.
 type sentField struct{ name, value string }
 
-// isSecret reports whether the value stands for a secret, of which nobody knows whether it
-// changes.
+// isSecret reports whether the value hides a secret, so that a change of it is unknown.
 func (f sentField) isSecret() bool {
 	return f.value == maskOf(f.name[strings.LastIndexByte(f.name, '.')+1:])
 }
 
-// fields returns the fields of a JSON body, those of objects with a dot.
+// fields returns the fields of a JSON body. Names of fields within objects contain a dot.
 func (r request) fields() []sentField {
 	var body map[string]any
 	if len(r.files) > 0 || json.Unmarshal(r.body, &body) != nil {

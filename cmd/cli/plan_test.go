@@ -67,7 +67,7 @@ func TestEveryCommandThatChangesSomethingCanBeTried(t *testing.T) {
 	look(nil)
 }
 
-// What is outside the document has a difference of its own, without secrets.
+// Changes outside the document have their own difference, without secrets.
 func TestADryRunShowsWhatIsNotInTheDocument(t *testing.T) {
 	a := ready(t)
 	a.must("tag", "create", "fair")

@@ -32,10 +32,10 @@ type Farms[F Compiled] struct {
 	follows  bool        // the list before was in use
 }
 
-// FarmsOf compiles the farms of cfg after those of before, which is in use or empty. The
-// function compile gets a farm and its compiled form in before, which is zero if the farm is
-// new or changed. It returns the same form to keep it, and zero if the farm does not run in
-// the engine. Farms with errors are omitted.
+// FarmsOf compiles the farms of cfg, and takes unchanged farms from before, which is in use or
+// empty. The function compile gets a farm and its compiled form in before, which is zero if
+// the farm is new or changed. It returns the same form to keep it, and zero if the farm does
+// not run in the engine. Farms with errors are omitted.
 func FarmsOf[F Compiled](before *Farms[F], cfg *farm.Config, compile func(f *farm.Farm, was F) (F, error)) (t Farms[F], problems map[uint32]error) {
 	t = Farms[F]{sources: cfg.Farms, compiled: make([]F, len(cfg.Farms)), follows: before.ByID != nil}
 	problems = map[uint32]error{}

@@ -34,7 +34,7 @@ type Edit[T any] struct {
 	copied map[uint32]bool // pages that belong to the copy
 }
 
-// Edit returns a copy for changes. m remains as it is.
+// Edit returns a copy for changes; m does not change.
 func (m *Map[T]) Edit() *Edit[T] {
 	return &Edit[T]{Map[T]{slices.Clone(m.pages), m.count}, map[uint32]bool{}}
 }

@@ -129,8 +129,8 @@ func (b *Build) Warnings() []string {
 	return b.warnings
 }
 
-// Commit makes the build the base of the next one. It drops entries that it did not use,
-// unless it adopts those of the build before.
+// Commit makes the build the base of the next one. It drops unused
+// entries, unless it adopts the build before.
 func (b *Build) Commit() {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()

@@ -108,10 +108,11 @@ func (s *Store) now() time.Time {
 func (s *Store) Begin(cfg *farm.Config) *Build {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := &Build{store: s, old: s.current, next: newBuilt(), adopts: len(s.current.listeners)+len(s.current.backends) < s.current.most && s.current.has(cfg), certificates: make(map[string]*named[farm.Certificate, pair]),
-		authorities: make(map[string]*named[farm.Authority, authority])}
+	b := &Build{store: s, old: s.current, next: newBuilt(),
+		certificates: make(map[string]*named[farm.Certificate, pair]), authorities: make(map[string]*named[farm.Authority, authority])}
+	b.adopts = len(b.old.listeners)+len(b.old.backends) < b.old.most && b.old.has(cfg)
 	if b.adopts {
-		b.next = s.current.adopted()
+		b.next = b.old.adopted()
 	}
 	b.next.sources.certificates, b.next.sources.authorities = cfg.Certificates, cfg.Authorities
 	for i := range cfg.Certificates {

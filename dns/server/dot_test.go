@@ -105,7 +105,7 @@ func TestNamesAreAnsweredByTLS(t *testing.T) {
 	}
 }
 
-// A certificate may change without the farm. Without a change the farm stays as it is.
+// A certificate may change without the farm. If neither changes, the farm is compiled once.
 func TestAnotherCertificateIsServedAtOnce(t *testing.T) {
 	a, at, client := encrypted(t)
 	publish := func(c farm.Certificate) uintptr {
@@ -131,7 +131,7 @@ func TestAnotherCertificateIsServedAtOnce(t *testing.T) {
 	publish(third)
 }
 
-// The certificates of other farms are not kept in memory when no farm here needs one.
+// Without a farm with TLS, the engine keeps no certificates of other farms in memory.
 func TestNoKeyIsKeptWithoutAFarmWithTLS(t *testing.T) {
 	a, _, _ := encrypted(t)
 	c, _ := certificate(t)

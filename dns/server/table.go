@@ -132,7 +132,7 @@ func bound(cfg *farm.Config) bool {
 	return slices.ContainsFunc(cfg.Farms, func(f farm.Farm) bool { return !f.Stopped && f.Global != nil && f.Global.TLS != nil })
 }
 
-// follow changes the names and backends of the previous table to those of this one.
+// follow replaces the names and backends of changed farms in the copy from the previous table.
 func (t *table) follow() {
 	backends := t.backends.Edit()
 	if t.byName = maps.Clone(t.byName); t.byName == nil {

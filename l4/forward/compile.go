@@ -53,7 +53,7 @@ func (e *Engine) compile(before *table, generation uint64, cfg *farm.Config, mis
 	return t, problems
 }
 
-// follow changes the backends of the previous table to those of this one.
+// follow replaces the backends of changed farms in the copy from the previous table.
 func (t *table) follow() {
 	backends := t.backends.Edit()
 	for _, f := range t.Left {

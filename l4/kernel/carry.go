@@ -129,8 +129,7 @@ func (k *Reconciler) Check(ctx context.Context, cfg *farm.Config) map[uint32]str
 	return k.options.Filter.Check(ctx, k.input(farms, transparent, k.look(farms)))
 }
 
-// changed returns the farms of before that are not in now, and those of now that are not in
-// before. A farm with another setting is in both results.
+// changed returns the farms of before that are missing in now, and the new farms of now. A farm with another setting is in both results.
 func changed(before, now []farm.Farm) (gone, fresh []farm.Farm) {
 	stays := make([]bool, len(before))
 	for i, at := range farm.Align(before, now) {

@@ -87,14 +87,14 @@ func (k *Reconciler) answerLearn(ctx context.Context, _ []byte, files []*os.File
 	return k.LearnSessions(ctx, learned.Service, learned.List)
 }
 
-// reader reads snapshots, of which most only have the differences from the one before.
+// reader reads snapshots. Most of them contain only the differences from the previous snapshot.
 type reader struct {
 	mu sync.Mutex
 	snapshot.Reader
 }
 
-// Load returns the content of a snapshot. Farms that did not change share their memory with
-// those of the one before.
+// Load returns the content of a snapshot. Unchanged farms share
+// memory with the previous snapshot.
 func (r *reader) Load(f *os.File) (generation uint64, cfg *farm.Config, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -32,7 +32,8 @@ const (
 // read determines the readings of a client's path, given its canonical form with ups removed
 // ".." segments. It refuses paths that would be dangerous for some backend.
 func (r *Request) read(path, canonical, query []byte, ups int) error {
-	if bytes.IndexByte(path, '%') < 0 && bytes.IndexByte(canonical, '%') < 0 && bytes.IndexByte(path, ';') < 0 && !bytes.Contains(path, doubleSlash) && !bytes.Contains(path, dotSegment) {
+	if bytes.IndexByte(path, '%') < 0 && bytes.IndexByte(canonical, '%') < 0 && bytes.IndexByte(path, ';') < 0 &&
+		!bytes.Contains(path, doubleSlash) && !bytes.Contains(path, dotSegment) {
 		return nil
 	}
 	r.space = r.space[:0]

@@ -214,8 +214,8 @@ func explainSpelling(t *testing.T, a *l7test.Appliance, s spelling) {
 	}
 }
 
-// A request that passes the services its readings lead to is forwarded by the one
-// it was routed to, as it came but for their credentials.
+// The service of the canonical path forwards a request that passes the services of its
+// readings: unchanged, but without their credentials.
 func TestAKeyOpensEverySpelling(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))

@@ -63,7 +63,7 @@ func (c *Compiler) CompileAfter(before *Table, generation uint64, first bool, cf
 	return t, problems
 }
 
-// follow changes the backends of the previous table to those of this one.
+// follow replaces the backends of changed farms in the copy from the previous table.
 func (t *Table) follow() {
 	backends := t.Backends.Edit()
 	for _, f := range t.Left {

@@ -85,7 +85,7 @@ func TestAliasesAreForThoseWhoMay(t *testing.T) {
 	}
 }
 
-// Aliases of addresses of farms that the caller does not see are not listed.
+// Aliases are listed only for addresses of farms that the caller sees.
 func TestAliasesOfOtherGroupsAreNotListed(t *testing.T) {
 	a := divided(t)
 	a.must(201, "POST", "/farms/theirs/services", `{"id":"web"}`)

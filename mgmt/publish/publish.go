@@ -101,7 +101,7 @@ type Publisher struct {
 	opened  atomic.Uint64 // number of sockets requested from netd
 	spares  spares
 
-	// What netd gets, guarded by turn.
+	// Snapshots for netd, guarded by turn.
 	kernelFarms  farm.Memo[kernelFarm]
 	kernelWriter snapshot.Writer
 	kernelRead   uint64 // generation that netd read last, 0 if unknown

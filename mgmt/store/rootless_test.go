@@ -71,7 +71,7 @@ func TestTheLastChangeIsFoundOrReportedWithoutItsRootPage(t *testing.T) {
 	}
 }
 
-// beside appends the leaf pages of other that differ from those of content.
+// beside appends to content the leaf pages of other that content does not have.
 func beside(content, other []byte) []byte {
 	out := bytes.Clone(content)
 	for at := 2 * 4096; at+4096 <= len(other); at += 4096 {

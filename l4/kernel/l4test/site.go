@@ -92,7 +92,7 @@ func (s *Site) Try(farms ...farm.Farm) (problems map[uint32]string) {
 	return problems
 }
 
-// shared returns a copy of farms that tests may go on to modify. Like successive snapshots,
+// shared returns a copy of farms that tests may modify later. Like successive snapshots,
 // copies share the memory of farms that did not change.
 func (s *Site) shared(farms []farm.Farm) []farm.Farm {
 	out := make([]farm.Farm, len(farms))

@@ -181,8 +181,8 @@ func (d *dependencies) same(in *Input, f *farm.Farm) bool {
 	return true
 }
 
-// input returns an input that has nothing but the dependencies, so that a farm cannot depend
-// on anything else.
+// input returns an input with the dependencies only, so that the rules of a farm cannot
+// depend on anything else.
 func (d *dependencies) input() *Input {
 	in := &Input{Weights: map[uint32]int{}, Cut: map[uint32]bool{}, Flushed: map[uint32]bool{d.farm.ID: d.flushed}}
 	usable := map[uint32]bool{}

@@ -15,8 +15,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-// The rules of successive inputs, and their differences, are those of a compilation from
-// scratch.
+// The rules of successive inputs, and their differences, equal a compilation from scratch.
 func TestRulesOfChangedFarmsEqualAWholeCompilation(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

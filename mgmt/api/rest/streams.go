@@ -35,7 +35,7 @@ func (c *Call) Renew() bool {
 }
 
 // RenewSight refreshes the rights of the sender after a change that may have widened them:
-// who makes a farm sees it from then on.
+// the creator of a farm sees it.
 func (c *Call) RenewSight() {
 	if by, holds := c.host.Renew(c.Request, c.By); holds {
 		c.By = by

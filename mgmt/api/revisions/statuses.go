@@ -26,7 +26,7 @@ type moment struct {
 }
 
 // read returns the status of all farms of cfg. As long as they are equal, it returns the
-// same moment. They are determined anew after half of changeEvery.
+// same moment. They are determined again after half of changeEvery.
 func (s *statuses) read(cfg *farm.Config) *moment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
