@@ -128,21 +128,3 @@ func (k *Reconciler) Check(ctx context.Context, cfg *farm.Config) map[uint32]str
 	farms, transparent := split(cfg)
 	return k.options.Filter.Check(ctx, k.input(farms, transparent, k.look(farms)))
 }
-
-// changed returns the farms of before that are missing in now, and the new farms of now. A farm with another setting is in both results.
-func changed(before, now []farm.Farm) (gone, fresh []farm.Farm) {
-	stays := make([]bool, len(before))
-	for i, at := range farm.Align(before, now) {
-		if at < 0 {
-			fresh = append(fresh, now[i])
-		} else {
-			stays[at] = true
-		}
-	}
-	for i := range before {
-		if !stays[i] {
-			gone = append(gone, before[i])
-		}
-	}
-	return gone, fresh
-}

@@ -89,7 +89,7 @@ func (k *Reconciler) Apply(ctx context.Context, generation uint64, cfg *farm.Con
 	before := k.farms
 	k.generation = generation
 	k.farms, k.transparent = split(cfg)
-	gone, fresh := changed(before, k.farms)
+	gone, fresh := farm.Apart(before, k.farms)
 	lost := k.parting(gone, fresh)
 	if lost != nil {
 		k.noteFlushed(lost)
