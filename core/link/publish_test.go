@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -59,17 +60,18 @@ func TestSnapshotAndListenersArriveUnderTheirKeys(t *testing.T) {
 
 func TestListenersOfEachAckArriveAlsoIfTheyAreTheSame(t *testing.T) {
 	lists := [][]string{{"a", "b"}, {"a", "b"}, {"a", "c"}, {"a", "c"}, nil, nil, {"a", "c"}}
-	next := 0
-	e := &engine{hello: link.Hello{Listeners: lists[0]}, answer: func([]byte, map[string][]*os.File) link.Ack {
-		next++
-		return link.Ack{Listeners: lists[next-1]}
+	e := &engine{hello: link.Hello{Listeners: lists[0]}, answer: func(snapshot []byte, _ map[string][]*os.File) link.Ack {
+		i, err := strconv.Atoi(string(snapshot))
+		if err != nil {
+			return link.Ack{Refused: err.Error()}
+		}
+		return link.Ack{Listeners: lists[i]}
 	}}
 	path := serve(t, e)
 	for range 2 { // a new connection knows no earlier list
-		next = 0
 		c := dial(t, path)
 		for i, want := range lists {
-			if got := publish(t, c, "x", nil).Listeners; !reflect.DeepEqual(got, want) {
+			if got := publish(t, c, strconv.Itoa(i), nil).Listeners; !reflect.DeepEqual(got, want) {
 				t.Errorf("ack %d: %q, want %q", i, got, want)
 			}
 		}
@@ -92,12 +94,11 @@ func TestManyListenersGoInSeveralFramesAndLeakNothing(t *testing.T) {
 		f := memory(t, fmt.Sprint(i))
 		opened[fmt.Sprintf("tcp 127.0.0.1:%d %s", i, strings.Repeat("k", 400))] = []*os.File{f, f, f} // 900 descriptors, 120 KiB
 	}
-	var wrong error
 	e := &engine{answer: func(_ []byte, got map[string][]*os.File) link.Ack {
 		for key, sockets := range got {
 			number := strings.TrimPrefix(strings.Fields(key)[1], "127.0.0.1:")
 			if contents(sockets) != strings.Repeat(number, 3) {
-				wrong = fmt.Errorf("%.20q holds %q", key, contents(sockets))
+				return link.Ack{Refused: fmt.Sprintf("%.20q holds %q", key, contents(sockets))}
 			}
 		}
 		return link.Ack{Generation: uint64(len(got))}
@@ -107,8 +108,8 @@ func TestManyListenersGoInSeveralFramesAndLeakNothing(t *testing.T) {
 	before := descriptors()
 	for range 3 {
 		ack, err := c.Publish(context.Background(), snapshot, opened)
-		if err != nil || ack.Generation != 300 || wrong != nil {
-			t.Fatalf("got %+v, %v, %v", ack, err, wrong)
+		if err != nil || ack.Generation != 300 || ack.Refused != "" {
+			t.Fatalf("got %+v, %v", ack, err)
 		}
 	}
 	if after := descriptors(); after != before {
