@@ -61,9 +61,19 @@ func (c *h1Conn) Connected(conn *loop.Conn, err error) {
 		conn.SetDeadline(c.server.loop.Now() + c.timeout())
 	case errors.Is(err, loop.ErrPlain):
 		c.notSecure()
-	case conn.Closed():
-		c.forget()
 	default:
+		if reason := handshakeReason(err); reason != "" {
+			c.Note(rejected.ClientHandshake, 0, reason)
+		}
+		c.abandon()
+	}
+}
+
+// abandon releases a connection whose handshake failed.
+func (c *h1Conn) abandon() {
+	if c.Conn.Closed() {
+		c.forget()
+	} else {
 		c.close()
 	}
 }

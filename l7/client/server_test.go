@@ -383,7 +383,7 @@ func TestPlainHTTPOnAPortWithTLSIsTold(t *testing.T) {
 	if n := h.Segment.SumFarm(1).BadRequests; n != 1 {
 		t.Errorf("%d bad requests are counted", n)
 	}
-	// A failed or incomplete handshake leaves nothing behind.
+	// A failed or incomplete handshake leaves no connection behind.
 	for _, sends := range []string{"\x16\x03\x01\x00\x05hello", "\x16\x03"} {
 		c := h.dial().Send(sends)
 		h.taken(c)
@@ -393,6 +393,11 @@ func TestPlainHTTPOnAPortWithTLSIsTold(t *testing.T) {
 		}
 		_, _ = ends(c)
 		h.counted(0, 0)
+	}
+	// The client that left in the middle is not worth a line.
+	l7test.Eventually(t, "a line is left", func() bool { return len(h.Log.Lines("class=client-handshake")) == 1 })
+	if n := h.Segment.SumRejections(1)[rejected.ClientHandshake]; n != 1 {
+		t.Errorf("%d failed handshakes are counted", n)
 	}
 	// After a successful one the first request has its whole timeout.
 	v := visitorOn(t, h.dial().TCPConn, true)

@@ -24,6 +24,7 @@ const (
 	Unauthorized
 	Flood // of frames, resets or streams; HTTP/2 only
 	BadProxyHeader
+	ClientHandshake // TLS handshake with a client failed
 	BadAnswer
 	CutAnswer
 	BackendTimeout
@@ -36,27 +37,28 @@ const (
 
 // Names holds the names of the classes in the log.
 var Names = [...]string{
-	BadRequest:     "bad-request",
-	smuggling:      "request-smuggling",
-	BadHost:        "bad-host",
-	BadTarget:      "bad-target",
-	HeadTooLong:    "head-too-long",
-	BadMethod:      "bad-method",
-	BodyTooLong:    "body-too-long",
-	TooManyClients: "too-many-clients",
-	Timeout:        "timeout",
-	RateLimited:    "rate-limited",
-	Unauthorized:   "unauthorized",
-	Flood:          "flood",
-	BadProxyHeader: "bad-proxy-header",
-	BadAnswer:      "bad-answer",
-	CutAnswer:      "cut-answer",
-	BackendTimeout: "backend-timeout",
-	NoMarked:       "no-marked-socket",
-	BadHandshake:   "backend-handshake",
-	NoService:      "no-service",
-	NoBackend:      "no-backend",
-	Shortage:       "shortage",
+	BadRequest:      "bad-request",
+	smuggling:       "request-smuggling",
+	BadHost:         "bad-host",
+	BadTarget:       "bad-target",
+	HeadTooLong:     "head-too-long",
+	BadMethod:       "bad-method",
+	BodyTooLong:     "body-too-long",
+	TooManyClients:  "too-many-clients",
+	Timeout:         "timeout",
+	RateLimited:     "rate-limited",
+	Unauthorized:    "unauthorized",
+	Flood:           "flood",
+	BadProxyHeader:  "bad-proxy-header",
+	ClientHandshake: "client-handshake",
+	BadAnswer:       "bad-answer",
+	CutAnswer:       "cut-answer",
+	BackendTimeout:  "backend-timeout",
+	NoMarked:        "no-marked-socket",
+	BadHandshake:    "backend-handshake",
+	NoService:       "no-service",
+	NoBackend:       "no-backend",
+	Shortage:        "shortage",
 }
 
 // classes maps errors whose status does not determine the class.

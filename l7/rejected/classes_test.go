@@ -61,7 +61,7 @@ func TestClassesHaveNamesOfTheirOwn(t *testing.T) {
 	}
 	for class, want := range map[rejection.Class]string{
 		rejected.BadRequest: "bad-request", rejected.Timeout: "timeout", rejected.Flood: "flood", rejected.BadAnswer: "bad-answer",
-		rejected.BackendTimeout: "backend-timeout", rejected.BadHandshake: "backend-handshake", rejected.NoBackend: "no-backend", rejected.Shortage: "shortage",
+		rejected.BackendTimeout: "backend-timeout", rejected.BadHandshake: "backend-handshake", rejected.ClientHandshake: "client-handshake", rejected.NoBackend: "no-backend", rejected.Shortage: "shortage",
 	} {
 		if rejected.Names[class] != want {
 			t.Errorf("%q is called %q", want, rejected.Names[class])
