@@ -65,16 +65,7 @@ func (c *h1Conn) Connected(conn *loop.Conn, err error) {
 		if reason := handshakeReason(err); reason != "" {
 			c.Note(rejected.ClientHandshake, 0, reason)
 		}
-		c.abandon()
-	}
-}
-
-// abandon releases a connection whose handshake failed.
-func (c *h1Conn) abandon() {
-	if c.Conn.Closed() {
-		c.forget()
-	} else {
-		c.close()
+		c.forget() // it is closed already
 	}
 }
 
