@@ -43,7 +43,7 @@ func Parse(raw []byte, now time.Time, known ...crypto.PublicKey) (*Bundle, error
 		return nil, invalid("the upload has no certificate in PEM: blocks begin with -----BEGIN CERTIFICATE-----")
 	}
 	out := &Bundle{}
-	if len(p.keys) == 1 { // before the certificates, as it is more likely to be wrong
+	if len(p.keys) == 1 { // read first: problems of keys are more frequent than problems of certificates
 		if out.Key, err = parseKey(p.keys[0]); err != nil {
 			return nil, err
 		}

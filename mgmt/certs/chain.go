@@ -43,9 +43,9 @@ func constraints(c *x509.Certificate) int {
 }
 
 // order sorts a chain as TLS requires (RFC 8446 §4.4.2): the leaf, then each certificate's
-// issuer. Other certificates are rejected, except variants of one in the chain, which it
-// returns as twins. Several authorities may have signed an authority, and a chain holds
-// only one of those certificates.
+// issuer. An authority may have several certificates, signed by different authorities; the
+// chain contains one, and the others are returned as twins. All other certificates are
+// rejected.
 func order(leaf *x509.Certificate, rest []*x509.Certificate) (chain, twins []*x509.Certificate, err error) {
 	chain = []*x509.Certificate{leaf}
 	for {

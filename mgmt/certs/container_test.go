@@ -103,7 +103,7 @@ func TestAPKCS12FileAsksForBoundedWork(t *testing.T) {
 	if _, err = certs.Unpack(raw, "s3cret"); err == nil || !strings.Contains(err.Error(), "5000000 rounds") {
 		t.Errorf("the most rounds: %v", err)
 	}
-	// Each iteration count matters, also those of encrypted parts.
+	// Each iteration count matters, including the counts within encrypted parts.
 	raw = []byte(file(t, "containers/modern.p12"))
 	usual := []byte{0x02, 0x02, 0x08, 0x00} // 2048
 	places := 0

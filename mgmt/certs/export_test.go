@@ -15,5 +15,5 @@ func TryAuthorities(raw []byte, ca *x509.Certificate, now time.Time) error {
 	return nil
 }
 
-// Rounds is rounds of a whole file.
+// Rounds exports rounds for a whole file.
 func Rounds(der []byte) int64 { return rounds(der, 0) }

@@ -17,7 +17,7 @@ type settings struct{ Store }
 func (settings) Setting(string) (string, bool) { return "", false }
 
 // A responder is reached by name through the operator's proxy. Private addresses are never
-// requested, with or without the proxy.
+// requested, even through the proxy.
 func TestRespondersAreAskedThroughTheProxy(t *testing.T) {
 	var asked []string
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -17,10 +17,9 @@ var systemRoots = sync.OnceValue(func() *x509.CertPool {
 	return pool
 })
 
-// missingIssuer names the issuer of the last certificate of a chain if it is an
-// intermediate authority, which a server must send. A root need not be sent, not even a
-// private one, because clients have it. It returns "" if the chain is complete as far as
-// can be determined.
+// missingIssuer names the issuer of the last certificate of a chain if it is an intermediate
+// authority, which a server must send. Roots are optional, even private ones, because clients
+// have them. It returns "" if the chain is complete as far as can be determined.
 func (b *Book) missingIssuer(chain []*x509.Certificate) string {
 	last := chain[len(chain)-1]
 	if bytes.Equal(last.RawIssuer, last.RawSubject) {
@@ -32,8 +31,8 @@ func (b *Book) missingIssuer(chain []*x509.Certificate) string {
 		return ""
 	case intermediate, belowIntermediate(last):
 	case len(chain) > 1 || len(last.IssuingCertificateURL) == 0 || systemTrusts(last):
-		// Certificates of intermediate authorities often contain the location of their
-		// root, those of servers that of their intermediate.
+		// Certificates of intermediate authorities often contain the location of their root,
+		// and server certificates the location of their intermediate.
 		return ""
 	}
 	return nameOf(last.Issuer)

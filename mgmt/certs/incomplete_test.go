@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
-// A certificate without its intermediate authority is reported. A missing root is not,
-// whether it is known or not.
+// A certificate without its intermediate authority is reported. A missing root, known or
+// unknown, is acceptable.
 func TestAMissingIntermediateIsReported(t *testing.T) {
 	h := newHouse(t)
 	other := certstest.NewAuthority(t, "known root", now)

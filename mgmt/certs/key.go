@@ -49,8 +49,8 @@ func parseKey(b *pem.Block) (crypto.Signer, error) {
 	return key, nil
 }
 
-// decodeKey tries all three formats, whatever the block type, as tools use it differently.
-// Parser errors are not passed on.
+// decodeKey tries all three formats, because tools disagree about the block types. Parser
+// errors are not passed on.
 func decodeKey(der []byte) (crypto.Signer, error) {
 	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
 		if signer, ok := key.(crypto.Signer); ok {

@@ -46,8 +46,8 @@ func (m *Manager) UploadAuthority(ctx context.Context, by apply.Author, name str
 	return m.authorityView(a), warnings, nil
 }
 
-// ReplaceCRLs replaces the CRLs of an authority list by those of an upload (PEM, or one in
-// DER); nil removes them. Errors as Upload.
+// ReplaceCRLs replaces the CRLs of an authority list with the uploaded ones (PEM, or a single
+// CRL in DER); nil removes them. It returns the errors of Upload.
 func (m *Manager) ReplaceCRLs(ctx context.Context, by apply.Author, name string, raw []byte) (AuthorityView, error) {
 	a, err := m.changeAuthority(ctx, name, Replace, by, func(old *authority) (*authority, error) {
 		if old.broken != nil {
@@ -100,7 +100,7 @@ func (m *Manager) changeAuthority(ctx context.Context, name string, mode Mode, b
 	return next, err
 }
 
-// DeleteAuthority deletes an authority list. Errors: ErrNotFound, ErrInUse, those of the
+// DeleteAuthority deletes an authority list. Errors: ErrNotFound, ErrInUse, errors of the
 // store.
 func (m *Manager) DeleteAuthority(ctx context.Context, by apply.Author, name string) error {
 	err := m.applier.Renew(ctx, func(cfg *farm.Config) (apply.Renewal, error) {

@@ -66,10 +66,11 @@ const (
 )
 
 // Upload stores a certificate in PEM, DER or PKCS #12 without a password under a name. If a
-// running farm uses the name, the certificate is in force on return; existing connections
-// are not affected. The key may be missing if it is that of a CSR, which is then completed
-// and removed, or of the replaced certificate. Errors: *Error, ErrExists, ErrNotFound,
-// ErrFull, those of apply.Renew and of the store.
+// running farm uses the name, the certificate is in force on return; existing connections are
+// not affected. The key may be missing if it is the key of a CSR, which is then completed and
+// removed, or of the replaced certificate.
+//
+// Errors: *Error, ErrExists, ErrNotFound, ErrFull, and errors of apply.Renew and of the store.
 func (m *Manager) Upload(ctx context.Context, by apply.Author, name string, raw []byte, mode Mode) (View, []string, error) {
 	name, err := CertificateName(name)
 	if err != nil {
@@ -226,7 +227,7 @@ func (m *Manager) swap(farms []uint32, old, e, completed *entry) apply.Renewal {
 	}
 }
 
-// Request creates a key and a CSR. Errors: *Error, ErrExists, ErrFull, those of the store.
+// Request creates a key and a CSR. Errors: *Error, ErrExists, ErrFull, errors of the store.
 func (m *Manager) Request(ctx context.Context, by apply.Author, name string, fields RequestFields) (View, error) {
 	name, err := RequestName(name)
 	if err != nil {
@@ -262,8 +263,8 @@ func (m *Manager) Request(ctx context.Context, by apply.Author, name string, fie
 	return m.view(e), nil
 }
 
-// Delete deletes a certificate or a CSR with its key. Errors: ErrNotFound, ErrInUse, *Error
-// for the appliance's own, those of the store.
+// Delete deletes a certificate or a CSR with its key. Errors: ErrNotFound, ErrInUse, *Error for
+// the appliance's own, errors of the store.
 func (m *Manager) Delete(ctx context.Context, by apply.Author, name string) error {
 	err := m.applier.Renew(ctx, func(cfg *farm.Config) (apply.Renewal, error) {
 		old := m.entry(name)

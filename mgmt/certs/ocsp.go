@@ -263,7 +263,7 @@ func (m *Manager) staple(ctx context.Context, answers map[string][]byte) error {
 	})
 }
 
-// These view methods of a Manager add the results of OCSP requests to those of the Book.
+// The methods of Manager for views add the results of OCSP requests.
 
 // List returns all certificates and CSRs, sorted by name.
 func (m *Manager) List() []View {

@@ -255,7 +255,7 @@ func TestTheFirstTwoRespondersAreAsked(t *testing.T) {
 	}
 }
 
-// A responder often has several replicas, some of which lag behind.
+// A responder often has several replicas, and some may lag behind.
 func TestAnOlderResponseDoesNotReplaceANewerOne(t *testing.T) {
 	s := newStapling(t)
 	s.use()

@@ -17,7 +17,7 @@ import (
 // A replaced certificate is kept with its sealed key until the next replacement, so that a
 // mistake can be undone.
 
-// replacedBy returns the record of old to keep in e, nil if there is nothing to restore.
+// replacedBy returns the record of old to keep in e, nil if old cannot be restored.
 func replacedBy(old, e *entry) *store.Certificate {
 	if old == nil || old.broken != nil || old.chain == nil || old.plain != nil {
 		return nil
@@ -30,8 +30,8 @@ func replacedBy(old, e *entry) *store.Certificate {
 	return &rec
 }
 
-// Restore reactivates the certificate that was replaced last; the current one is kept in
-// its place. It is in force on return. Errors: ErrNotFound, *Error, those of Upload.
+// Restore reactivates the certificate that was replaced last; the current one is kept in its
+// place. It is in force on return. Errors: ErrNotFound, *Error, errors of Upload.
 func (m *Manager) Restore(ctx context.Context, by apply.Author, name string) (View, error) {
 	var done *entry
 	err := m.applier.Renew(ctx, func(cfg *farm.Config) (apply.Renewal, error) {

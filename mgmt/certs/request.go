@@ -48,7 +48,7 @@ var (
 // idMail is the attribute emailAddress (PKCS #9), an IA5String.
 var idMail = asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 9, 1}
 
-// check validates the fields. The limits are those of RFC 5280 appendix A.
+// check validates the fields. RFC 5280 appendix A defines the limits.
 func (f *RequestFields) check() error {
 	if err := checkHost("fqdn", f.FQDN); err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Status is the state of a certificate in the family's words.
+// Status is the state of a certificate in the terms of the product family.
 type Status string
 
 // States of a certificate.

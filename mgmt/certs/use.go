@@ -211,9 +211,9 @@ func (b *Book) Server(name string) (*tls.Certificate, error) {
 }
 
 // Complete returns a copy of cfg for a snapshot, with the certificates and authorities it
-// refers to. It also returns, by farm ID, why farms cannot run; those are stopped in the
-// copy. A farm runs without an unusable certificate if it has another one. It does not run
-// without its authorities, as it would admit unauthorised clients.
+// refers to. It also returns, by farm ID, why farms cannot run; those are stopped in the copy.
+// A farm with an unusable certificate runs if it has another one. A farm with unusable
+// authorities is stopped, because it would admit unauthorised clients.
 func (b *Book) Complete(cfg *farm.Config) (*farm.Config, map[uint32]string) {
 	out := *cfg // shares unchanged parts
 	out.Farms, out.Certificates, out.Authorities = slices.Clone(cfg.Farms), slices.Clone(cfg.Certificates), slices.Clone(cfg.Authorities)
