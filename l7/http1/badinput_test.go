@@ -148,7 +148,7 @@ func TestRow2EveryByteOfNamesAndValues(t *testing.T) {
 	for c := range 256 {
 		b := string([]byte{byte(c)})
 		token := strings.Contains("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", b)
-		// The byte at each place of the eight that are looked at together.
+		// Every position of a word of eight bytes, which are examined together.
 		for pad := range 17 {
 			p := strings.Repeat("p", pad)
 			_, err := new(http1.Request).Parse([]byte("GET / HTTP/1.1\r\nHost: a\r\nN" + p + b + "n: v\r\n\r\n"))
@@ -301,9 +301,9 @@ func TestRow5TargetsWithoutAReadingAreRefused(t *testing.T) {
 	}
 }
 
-// TestRow5TargetsAreSentAsTheyAre: a path reaches the backend byte for byte,
-// decisions are made on its canonical form, and rules that protect see its
-// readings besides. A strict farm refuses what has an ambiguity.
+// TestRow5TargetsAreSentAsTheyAre checks that a path reaches the backend byte for byte.
+// Decisions are based on its canonical form, and protective rules also see its readings. A
+// strict farm refuses ambiguous targets.
 func TestRow5TargetsAreSentAsTheyAre(t *testing.T) {
 	for _, c := range []struct {
 		target, canonical string
@@ -603,7 +603,7 @@ func TestRow9BadResponsesAreRefused(t *testing.T) {
 				r := new(http1.Response)
 				n, err := parseSplit(r, c.head, step)
 				if n != 0 && err == nil {
-					_, err = r.Body(false) // where the framing is judged
+					_, err = r.Body(false) // _, err = r.Body(false) // checks the framing
 				} else if n != 0 {
 					t.Errorf("steps of %d: %d, %v", step, n, err)
 				}
@@ -615,20 +615,20 @@ func TestRow9BadResponsesAreRefused(t *testing.T) {
 	}
 }
 
-// contradictions are framing fields in which no two parsers need agree.
+// contradictions are framing fields that parsers may interpret differently.
 var contradictions = []string{
 	"Content-Length: 5\nTransfer-Encoding: chunked", "Content-Length: 5\nContent-Length: 6", "Content-Length: x",
 	"Content-Length: -1", "Transfer-Encoding: gzip", "Transfer-Encoding: chunked\nTransfer-Encoding: chunked",
 }
 
-// RFC 9112 section 6.3: these end with their head whatever their fields say, and the
-// client gets no framing that a parser could read otherwise.
+// Responses without a body by definition end with their head, whatever their fields say (RFC
+// 9112 section 6.3). The client gets only unambiguous framing.
 func TestRow9ResponsesWithoutABodyEndWithTheirHead(t *testing.T) {
 	const plain = "Content-Length: 5"
 	for _, c := range []struct {
 		status, framing   string
 		head, contradicts bool
-		want              string // of the framing, in what the client gets
+		want              string // expected framing in the output for the client
 	}{
 		{"100", plain, false, true, ""}, {"101", plain, false, true, ""}, {"199", "Transfer-Encoding: chunked", false, true, ""},
 		{"204", plain, false, true, ""}, {"204", "Transfer-Encoding: chunked", false, true, ""}, {"204", plain, true, true, ""},

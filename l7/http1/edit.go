@@ -98,8 +98,8 @@ func (h *Head) Edit(i int, v Value) bool {
 	return true
 }
 
-// Visible reports whether rules may see field i: it was not removed and is not a forgeable
-// identity field.
+// Visible reports whether rules may see field i. They do not see removed fields and forgeable
+// identity fields.
 func (h *Head) Visible(i int) bool {
 	f := &h.Fields[i]
 	return f.state == 0 || f.state&removed == 0 && !(f.state&dropped != 0 && identity.has(f.Known))

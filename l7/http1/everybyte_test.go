@@ -34,8 +34,8 @@ func TestEveryByteOfHosts(t *testing.T) {
 	}
 }
 
-// TestAddressesInHostsAreThoseOfTheStandardLibrary makes addresses that are
-// right, nearly right and wrong.
+// TestAddressesInHostsAreThoseOfTheStandardLibrary compares valid, almost valid and invalid
+// addresses with netip.
 func TestAddressesInHostsAreThoseOfTheStandardLibrary(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	one := func(of ...string) string { return of[rnd.IntN(len(of))] }
@@ -89,7 +89,7 @@ func TestTokensAreTokens(t *testing.T) {
 	}
 }
 
-// TestEveryByteOfPaths reads each byte as it stands and escaped.
+// TestEveryByteOfPaths tries each byte raw and escaped.
 func TestEveryByteOfPaths(t *testing.T) {
 	r := new(http1.Request)
 	for c := range 256 {
@@ -107,7 +107,7 @@ func TestEveryByteOfPaths(t *testing.T) {
 			}
 		}
 		if has(" ?%/", c) {
-			continue // means something
+			continue // special meaning
 		}
 		want = "/a" + string(rune(c)) + "b"
 		switch {
@@ -122,15 +122,14 @@ func TestEveryByteOfPaths(t *testing.T) {
 	}
 }
 
-// TestEscapedOverlongSequencesAreRefused tries every first byte with every
-// second one. A sequence is overlong if the greatest number it can become has
-// room in a shorter one.
+// TestEscapedOverlongSequencesAreRefused tries every pair of bytes. A sequence is overlong if
+// its highest code point fits a shorter one.
 func TestEscapedOverlongSequencesAreRefused(t *testing.T) {
 	r := new(http1.Request)
 	for lead := 0x80; lead < 0x100; lead++ {
 		for next := range 0x100 {
 			if has("-._~\r\n\x00"+digits+letters, next) {
-				continue // has another spelling, or none
+				continue // has another spelling, or is always refused
 			}
 			target := fmt.Sprintf("/%%%02X%%%02X", lead, next)
 			want := target
@@ -150,7 +149,7 @@ func TestEscapedOverlongSequencesAreRefused(t *testing.T) {
 	}
 }
 
-// canonical is the path a target is read as, or why it is refused.
+// canonical returns the canonical path of a target, or the error that refuses it.
 func canonical(r *http1.Request, target string) string {
 	if _, err := r.Parse([]byte("GET " + target + " HTTP/1.1\r\nHost: a\r\n\r\n")); err != nil {
 		return err.Error()
@@ -182,7 +181,7 @@ func TestEveryByteOfChunkedBodies(t *testing.T) {
 	}
 }
 
-// What can be no answer is refused at its first wrong byte.
+// A malformed version is refused at its first wrong byte.
 func TestEveryByteOfTheVersionOfAnAnswer(t *testing.T) {
 	const form = "HTTP/1.1 "
 	for i := range len(form) - 1 {

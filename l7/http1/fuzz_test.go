@@ -79,7 +79,7 @@ func compareRequest(t *testing.T, head []byte, r *http1.Request, target, host st
 	if err := q.Read(bufio.NewReaderSize(bytes.NewReader(head), 1<<17)); err == nil {
 		got := int64(q.ContentLength())
 		if r.Verb == http1.VerbGET || r.Verb == http1.VerbHEAD || got == -2 {
-			got = length // it ignores bodies of GET and reads those of others until close
+			got = length // fasthttp ignores bodies of GET and reads unframed ones until close
 		}
 		named := len(q.Host()) > 0 // an absolute target is parsed later
 		if string(q.Method()) != method || string(q.RequestURI()) != target || named && !sameHost(string(q.Host()), host) || got != length {
@@ -166,8 +166,8 @@ func compareResponse(t *testing.T, head []byte, r *http1.Response, body http1.Bo
 	}
 }
 
-// FuzzChunked checks that the content of an accepted body is the one that the standard
-// library reads, before and after cleaning and however it is split.
+// FuzzChunked checks that the standard library reads the same content from an accepted body,
+// before and after cleaning and however it is split.
 func FuzzChunked(f *testing.F) {
 	for _, seed := range []string{
 		"0\r\n\r\n", "5\r\nhello\r\n0\r\n\r\n", "4;a=b\r\nWiki\r\nA;c=\"d\"\r\n0123456789\r\n00\r\nETag: x\r\nX: y\r\n\r\nGET",

@@ -2,10 +2,10 @@ package http1
 
 import "bytes"
 
-// Hosts have one canonical form: a lower-case name of letters, digits, '-', '_' and single
-// dots without a trailing dot, or an IPv6 address in brackets; and the port, if given,
-// without leading zeros. Percent escapes, user parts, zones and other forms of RFC 3986 are
-// refused, because real clients do not need them and parsers disagree about them.
+// Hosts have one canonical form: a lower-case name of letters, digits, '-', '_' and single dots
+// without a trailing dot, or an IPv6 address in brackets. A port follows if given, without
+// leading zeros. Percent escapes, user parts, zones and other forms of RFC 3986 are refused,
+// because real clients do not need them and parsers disagree about them.
 
 // maxAuthority is the longest canonical authority.
 const maxAuthority = MaxHost + len(":65535")

@@ -13,7 +13,7 @@ import (
 // others forward a response and the row has no leniency, the response is ambiguous.
 var deviations = []struct {
 	name, head, chunks string
-	others             string // HAProxy, HAProxy with the option, nginx
+	others             string // HAProxy, HAProxy with the option, nginx: + or -
 	accepts            http1.Leniency
 	why                *http1.Error // error without it
 	written            string       // output with it: head and chunks

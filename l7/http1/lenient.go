@@ -163,9 +163,10 @@ func (r *Response) parseBare(b []byte) (int, error) {
 	return n, nil
 }
 
-// deviantName handles a line p with a malformed name. It returns the length of a line to
-// drop, or 0. again means that the line was corrected and must be parsed again; without it
-// the line is incomplete. Errors are those of the deviation, if it is one.
+// deviantName handles a line p with a malformed name. It returns the length of a line to drop,
+// or 0. The result again means that the line was corrected and must be parsed again; without it
+// the line is incomplete. If h does not allow the deviation, it returns the error of that
+// deviation.
 func (h *Head) deviantName(p []byte) (skip int, again bool, err error) {
 	strict := nameError(p)
 	end := bytes.IndexByte(p, '\n')

@@ -180,8 +180,8 @@ type ResponseOptions struct {
 }
 
 // AppendResponse appends the head for the client: the status line as HTTP/1.1, the forwarded
-// fields, the additions of o, and the framing. 1xx heads are written like all others; a 101
-// keeps its Upgrade. Framing that is malformed, or forbidden in a 1xx or 204, is omitted.
+// fields, the additions of o, and the framing. It treats 1xx heads like all others; a 101 keeps
+// its Upgrade. Framing that is malformed, or forbidden in a 1xx or 204, is omitted.
 func AppendResponse(dst []byte, r *Response, o *ResponseOptions) []byte {
 	run := uint32(0)
 	if r.Minor == 0 || r.bare {

@@ -94,8 +94,8 @@ func queryEnd(b []byte, i int) int {
 const (
 	targetSlash  = 1 << iota
 	targetSecond // not canonical after a slash: '/', and '.', which may start a dot segment
-	targetSlow   // not canonical, or not known to be
-	targetParam  // ';', which is canonical, but some backends ignore what follows
+	targetSlow   // not canonical, or undecided
+	targetParam  // ';': canonical, but some backends ignore the rest of the segment
 	targetQuery  // '?'
 	targetStop   // control bytes, SP, '#'
 )
@@ -184,9 +184,8 @@ func isToken(b []byte) bool {
 	return len(b) > 0
 }
 
-// foldIs reports whether b, which consists of token characters, is lower but
-// for its case. On token characters |0x20 maps only letters onto letters, and
-// nothing but '-' onto '-'.
+// foldIs reports whether b, which consists of token characters, equals lower if case is
+// ignored. Among token characters, |0x20 maps only letters to letters, and only '-' to '-'.
 func foldIs(b []byte, lower string) bool {
 	if len(b) != len(lower) {
 		return false
@@ -199,8 +198,8 @@ func foldIs(b []byte, lower string) bool {
 	return true
 }
 
-// foldEqual reports whether the tokens a and b differ in case at most. '^' and
-// '~', '`' and '@' and the like differ in the same bit as the cases of letters.
+// foldEqual reports whether the tokens a and b are equal if case is ignored. It cannot use
+// |0x20, because '^' and '~' or '`' and '@' differ in the same bit as upper and lower case.
 func foldEqual(a, b []byte) bool {
 	if len(a) != len(b) {
 		return false

@@ -224,9 +224,9 @@ func (r *Request) normalise(path []byte) (int, error) {
 	return n, nil
 }
 
-// removeDots removes "." and ".." segments from p in place and returns the length of the
-// rest and the number of "..". p starts with a slash; the first of two in a row ends an
-// empty segment.
+// removeDots removes "." and ".." segments from p in place. It returns the length of the rest
+// and the number of ".." segments. The path p starts with a slash; the first of two in a row
+// ends an empty segment.
 func removeDots(p []byte) (w, ups int, err error) {
 	for i := 0; i < len(p); {
 		end := i + 1

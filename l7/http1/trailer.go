@@ -41,8 +41,8 @@ func (h *Head) ParseTrailers(b []byte) bool {
 	return n == len(b) && err == nil
 }
 
-// AppendTrailers appends the trailers left by rules with the empty line, or nothing if none
-// are left.
+// AppendTrailers appends the trailers left by rules and the empty line. It appends nothing if
+// no trailer is left.
 func (h *Head) AppendTrailers(dst []byte) []byte {
 	at := len(dst)
 	if dst = h.appendKept(dst, noRun, 0); len(dst) == at {

@@ -87,8 +87,8 @@ func protocolName(v []byte) []byte {
 func isWebSocket(v []byte) bool { return foldIsText(protocolName(v), "websocket") }
 
 // Switch checks the head of a 101: its Upgrade must be protocol, the Upgrade value of the
-// request (RFC 9110 section 7.8). accepts checks the Sec-WebSocket-Accept of a WebSocket
-// (RFC 6455 section 4.1).
+// request (RFC 9110 section 7.8). The function accepts checks the Sec-WebSocket-Accept of a
+// WebSocket (RFC 6455 section 4.1).
 func (r *Response) Switch(protocol []byte, accepts func(accept []byte) bool) error {
 	i := r.Find(KnownUpgrade)
 	switch {
