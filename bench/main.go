@@ -1,7 +1,7 @@
 // Command bench measures Sluice next to HAProxy and nginx on one machine, in one run. The
 // main figure is CPU time per request; rates, latencies and memory follow.
 //
-//	go run ./bench                              the whole table (about twenty minutes)
+//	go run ./bench                              all cases (about twenty-five minutes)
 //	go run ./bench -quick -case get128          a short look at two cases
 //	go run ./bench -vs old/sluice -peers sluice one build against another
 //	go run ./bench compare a.json b.json        what changed between two runs
@@ -186,7 +186,7 @@ func measureAll(c choices, env arena.Environment) (err error) {
 	return errors.Join(err, finish(r, c))
 }
 
-// play runs the cases in order and prints each table as soon as it is complete.
+// play runs the cases in order. It prints each table when its case ends.
 func play(ctx context.Context, r *report.Report, options rounds.Options, chosen []cases.Case) (err error) {
 	runner, err := rounds.New(options)
 	if err != nil {

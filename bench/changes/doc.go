@@ -9,9 +9,9 @@
 // which loads the farm over 64 kept connections without a pause. The CPU time of a role
 // is that of the kernel's accounting.
 //
-// Changes are made over TLS with a key, like those of a script: a PUT of the weight of a
-// backend, on one kept connection. The response means that the engine has acknowledged
-// the compiled configuration and that the revision is on disk, so the time covers both. A
-// second kind of change is visible to clients: the target of a redirect. After each, the
-// farm must respond with the new target at once.
+// Changes are made over TLS with a key, as by a script: a PUT of the weight of a backend, on
+// one kept connection. The response means that the engine has acknowledged the compiled
+// configuration and that the revision is on disk, so the time covers both. A second kind of
+// change is visible to clients: the target of a redirect. After each, the farm must respond
+// with the new target at once.
 package changes

@@ -35,9 +35,8 @@ type SlowResult struct {
 	Share float64 `json:"share"`
 }
 
-// slowTick is short so that bytes of all clients are spread evenly, like those of
-// independent clients. A burst would delay the measured clients on their core and in the
-// proxy.
+// slowTick is short so that the bytes are spread evenly, as if all clients were independent. A
+// burst would delay the measured clients on their core and in the proxy.
 const slowTick = 200 * time.Microsecond
 
 var slowByte = []byte("x")

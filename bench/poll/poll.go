@@ -1,11 +1,11 @@
 // Package poll is the thin layer of system calls below the bench's own load generator and
 // backend: edge-triggered epoll, non-blocking IPv4 sockets and a periodic timer.
 //
-// Both tools share one CPU core and bound the request rate of every measured proxy, so
-// they must be cheap: one loop on one thread and no allocation per event. Calls that
-// cannot block use RawSyscall, without notice to the Go scheduler. Only Wait may block
-// and uses Syscall. Nothing here is safe for concurrent use, and nothing is meant for the
-// product, whose event loop is core/loop.
+// Both tools share one CPU core and bound the request rate of every measured proxy, so they
+// must be cheap: one loop on one thread and no allocation per event. Nonblocking calls use
+// RawSyscall, which bypasses the Go scheduler. Only Wait may block and uses Syscall. Nothing
+// here is safe for concurrent use, and nothing is meant for the product, whose event loop is
+// core/loop.
 package poll
 
 import (

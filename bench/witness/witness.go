@@ -1,9 +1,9 @@
 // Package witness detects stalls of the machine itself.
 //
-// The host may withdraw the CPU of a virtual machine for milliseconds, mostly when it
-// wakes from idle. A few such stalls per second determine a 99th percentile, whatever the
-// load. A witness is a real-time thread that only wakes at fixed times. No process can
-// delay it, so if it wakes late, its CPU was not running.
+// The host may withdraw the CPU of a virtual machine for milliseconds, mostly when it wakes
+// from idle. A few such stalls per second determine a 99th percentile under any load. A witness
+// is a real-time thread that only wakes at fixed times. No process can delay it, so if it wakes
+// late, its CPU was not running.
 package witness
 
 import (

@@ -6,7 +6,7 @@ import (
 )
 
 // When connects to all members of a service failed, background tries notice their recovery
-// late. So one exchange at a time may try a failed member, and uses the one that accepts.
+// late. So one exchange at a time may try a failed member, which is used if it accepts.
 
 // attemptPace is the minimum time between two attempts of a service, so that failed members
 // are not tried for every client request.

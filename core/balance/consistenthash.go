@@ -8,9 +8,8 @@ import (
 )
 
 // maglevSize is the number of slots. It is prime, so that every step visits all slots. It is
-// constant, because flows keep their member only while the size stays. 65537 is the small
-// size of the paper; the shares of 1,000 members still differ by less than 2 %. The table
-// takes 128 KiB.
+// constant, because flows keep their member only while the size stays. The paper's small size
+// is 65537; the shares of 1,000 members still differ by less than 2 %. The table takes 128 KiB.
 const maglevSize = 65537
 
 // maxProbes is how often a hash is mixed again if its member is not usable.
@@ -80,9 +79,9 @@ func (m *maglev) build() {
 	}
 }
 
-// consistent takes the member of the hash's slot. If that one is not usable the hash is
-// mixed again. Only its own flows move, each to a member that does not depend on the state
-// of the others.
+// consistent takes the member of the hash's slot. If that member is not usable the hash is
+// mixed again. Only the flows of that member move, each to a member that does not depend on the
+// state of the others.
 func (p *Picker) consistent(t *table, hash uint64, tried Tried) (int, bool) {
 	h := hash
 	for range maxProbes {

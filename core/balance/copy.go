@@ -20,8 +20,8 @@ func (p *Picker) Copy() *Picker {
 }
 
 // Apart returns a Picker of the same members with the same loads and separate turns. It also
-// respects slot(i), a finding about one aspect of member i. Writers of these slots must
-// advance the health table's version (health.SetApart).
+// respects slot(i), a finding about one aspect of member i, e.g. one port. Writers of these
+// slots must advance the health table's version (health.SetApart).
 func (p *Picker) Apart(slot func(i int) *health.Slot) *Picker {
 	c := &Picker{algorithm: p.algorithm, members: slices.Clone(p.members), health: p.health, state: new(State), order: p.order, level: p.level, maglev: p.maglev}
 	for i := range c.members {

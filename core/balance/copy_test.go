@@ -89,7 +89,7 @@ func TestCostsAreWhatIsCompared(t *testing.T) {
 	}
 }
 
-// A finding apart affects one Picker only; loads are shared by both.
+// A separate finding affects one Picker only; loads are shared by both.
 func TestAPickerApartGoesByItsOwnFindingsToo(t *testing.T) {
 	healthTable, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {

@@ -27,16 +27,14 @@
 //
 // # Counting
 //
-// Load.Active counts exchanges in flight. Pick and Claim count only where needed: for
-// members with a limit, and for all members if the algorithm compares loads
-// (Algorithm.NeedsLoad). A slot of a limited member is taken by compare-and-swap, so limits
-// are exact with any number of loops. For a member without a limit, round robin and
-// consistent hash use no shared counter except the rotation. Held returns the reservation,
-// so an exchange that outlives its Picker releases the right one, whatever the next
-// configuration counts.
+// Load.Active counts exchanges in flight. Pick and Claim count only where needed: for members
+// with a limit, and for all members if the algorithm compares loads (Algorithm.NeedsLoad). A
+// slot of a limited member is taken by compare-and-swap, so limits are exact with any number of
+// loops. For a member without a limit, round robin and consistent hash use no shared counter
+// except the rotation. Held returns the reservation, so an exchange that outlives its Picker
+// releases the right one even after a change of the configuration.
 //
 // # Cost
 //
-// Pick takes no lock and allocates nothing, except for one Pick per loop after the set of
-// usable members changed.
+// Pick takes no lock. It allocates only once per loop after the set of usable members changed.
 package balance

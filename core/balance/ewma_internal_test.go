@@ -60,7 +60,7 @@ func TestASampleWeighsAnEighthAndMoreAfterAPause(t *testing.T) {
 	}
 }
 
-// The sum over members cannot overflow, whatever the counts.
+// The sum over members cannot overflow for any counts.
 func TestTheTimeToExpectGrowsWithinBounds(t *testing.T) {
 	for _, c := range []struct {
 		latency       time.Duration

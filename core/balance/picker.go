@@ -235,7 +235,7 @@ func (p *Picker) free(i int, tried Tried) bool {
 
 // Claim reserves member i without choosing, for a client whose session names it. It fails if
 // the member is down or at its limit. Maintenance and priority are ignored: a drained member
-// keeps its sessions, and those of a cut one are removed from the session table.
+// keeps its sessions, and sessions of a cut member are removed from the session table.
 func (p *Picker) Claim(i int) bool { return p.members[i].open() && p.take(i, Tried{}) }
 
 // Held returns the reservation of a successful Pick or Claim of member i, to be released
@@ -291,15 +291,15 @@ func (p *Picker) Level() int { return p.refresh().level }
 
 func (m *member) usable() bool { return !m.out && m.slot.Usable() && m.open() }
 
-// open reports whether the finding apart, if any, allows the member.
+// open reports whether the separate finding, if any, allows the member.
 func (m *member) open() bool { return m.apart == nil || m.apart.Usable() }
 
 func (m *member) full() bool { return m.limit > 0 && m.load.Active.Load() >= m.limit }
 
 func (p *Picker) priority(i uint16) int { return int(p.members[i].priority) }
 
-// Beyond picks and reserves the first usable member by priority above the level. It is used
-// if the members within the level refused an exchange though they are up.
+// Beyond picks and reserves the first usable member by priority above the level. It is used if
+// the members within the level are up but refused an exchange.
 func (p *Picker) Beyond(tried Tried) (index int, ok bool) {
 	t := p.refresh()
 	for _, i := range p.order {

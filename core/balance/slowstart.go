@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// A backend that becomes usable gets a part of its weight at first, and its full weight
-// after the slow start of its service, because its caches are cold and its pools empty.
-// Weights change when a table is derived, once per second while a member ramps up, without a
-// timer. ConsistentHash ignores slow start, because moving flows twice would cost more than
-// it saves.
+// A backend that becomes usable starts with a part of its weight, because its caches are cold
+// and its pools empty. It has its full weight after the slow start of its service. Weights
+// change when a table is derived, once per second while a member ramps up, without a timer.
+// ConsistentHash ignores slow start, because moving flows twice would cost more than it saves.
 
 // tenths is the number of parts of a full weight.
 const tenths = 10

@@ -22,7 +22,7 @@ func shares(p *balance.Picker, members, n int) []int {
 	return out
 }
 
-// ramping returns a picker whose members of these weights came up so long ago.
+// ramping returns a picker whose members of these weights came up that long ago.
 func ramping(f *fixture, a balance.Algorithm, slow time.Duration, ago ...time.Duration) *balance.Picker {
 	for i := range f.members {
 		f.members[i].SlowStart = slow
@@ -105,8 +105,8 @@ func TestOnlyWhoComesUpRampsUp(t *testing.T) {
 	even("without a slow start", f.picker(balance.RoundRobin), true)
 }
 
-// A backend that was down while no request came ramps up from its recovery, whatever found
-// it down.
+// A backend that was down while no request came ramps up from its recovery, regardless of
+// whether traffic, a check or an ejection found it down.
 func TestWhoWasDownUnseenRampsUp(t *testing.T) {
 	const slow = 1000 * time.Hour
 	down := map[string]func(f *fixture){

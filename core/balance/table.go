@@ -72,7 +72,7 @@ func (p *Picker) derive() *table {
 	return t
 }
 
-// MaxWeight limits a member's weight; higher values act as this one. The contract allows
+// MaxWeight limits a member's weight; higher values act as MaxWeight. The specification allows
 // 1–9.
 const MaxWeight = 255
 
@@ -85,9 +85,9 @@ func newRotation(order []uint16) rotation {
 }
 
 // schedule spreads the members with these indexes as evenly as possible. In every cycle each
-// has as many turns as its (reduced) weight. The k-th turn of a member with weight w belongs
-// at the point (k+½)/w of the cycle, and the schedule is all turns ordered by these points,
-// which is Webster's method of apportionment.
+// has as many turns as its (reduced) weight. The k-th turn of a member with weight w belongs at
+// the point (k+½)/w of the cycle. The schedule is all turns ordered by these points (Webster's
+// method of apportionment).
 func schedule(indexes []uint16, weight func(i uint16) int) []uint16 {
 	divisor, total := 0, 0
 	for _, i := range indexes {

@@ -52,7 +52,7 @@ func TestVerdictsAreToldInWords(t *testing.T) {
 	}
 }
 
-// Groups of services use their policy, those of l4xnat farms their algorithm.
+// Groups of services use their policy, groups of l4xnat farms their algorithm.
 func TestAGroupChoosesByWhatItsFarmSays(t *testing.T) {
 	f := farm.Farm{HTTP: &farm.HTTP{Services: []farm.Service{{Policy: farm.PolicyLeastConnections}}}}
 	own := farm.Farm{L4: &farm.L4{Algorithm: farm.L4Priority}}

@@ -2,19 +2,18 @@
 // configuration, the known health of the backends, and whether the engine serves the farm
 // at all.
 //
-// Everything here is a pure function of its arguments and may be called from any goroutine.
-// The rules are those of the product family, first match wins:
+// Everything here is a pure function of its arguments and may be called from any goroutine. The
+// product family defines the rules; the first match wins:
 //
 //	1  not served (stopped, no engine, listener refused)   down
 //	2  served, but with an older configuration              needed restart
 //	3  no backend up                                        critical
-//	4  some up, at least one down or without answers        problem
+//	4  some up, at least one down or silent                 problem
 //	5  some up, at least one in maintenance                 maintenance
 //	6  all up                                               up
 //
-// A service that only redirects counts as one backend that is up, and its backends, which
-// receive no traffic, are not counted. A farm without services that answers for zones
-// counts in the same way.
+// A service that only redirects counts as one backend that is up. Its own backends get no
+// traffic and are ignored. A farm without services that serves zones counts in the same way.
 package farmstate
 
 import "github.com/sluicelb/sluice/core/farm"
@@ -29,7 +28,7 @@ type Serving struct {
 	Running bool
 	// Stale is true when it runs with an older configuration than the stored one.
 	Stale bool
-	// Problem says in one sentence why the farm does not run, if it is not simply stopped.
+	// Problem explains in one sentence why the farm does not run; empty if it is just stopped.
 	Problem string
 	// Warnings are the current faults of a running farm, e.g. packets that a firewall
 	// drops.

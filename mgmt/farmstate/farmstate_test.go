@@ -153,7 +153,7 @@ func TestL4FarmsCountTheirBackends(t *testing.T) {
 	}
 }
 
-// Zones are answered without any service.
+// A farm that only serves zones needs no service.
 func TestAFarmOfZonesNeedsNoBackends(t *testing.T) {
 	f := &farm.Farm{Name: "names", Profile: farm.ProfileGSLB, Global: &farm.GSLB{Zones: []farm.Zone{farm.NewZone("example.com")}}}
 	if got := farmstate.Farm(f, nil, nothing, running); got != farm.StatusUp {
@@ -187,5 +187,5 @@ func TestStoppedFarmTellsOnlyARefusedStart(t *testing.T) {
 	}
 }
 
-// nothing returns no problem for any backend.
+// nothing returns "" for every backend.
 func nothing(uint32) string { return "" }

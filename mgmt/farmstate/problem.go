@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Told returns the fault of the backend with that stable ID that accepts connections; empty
-// if none is known.
+// Told returns the fault of the backend with that stable ID that accepts connections; empty if
+// none is known.
 type Told func(backend uint32) string
 
 // mostNamed is how many backends a problem names one by one.
@@ -34,7 +34,7 @@ type finding struct {
 func survey(f *farm.Farm, health Health, told Told) (out finding) {
 	groups := f.Groups()
 	if len(groups) == 0 && f.Carries() == farm.TrafficQueries {
-		out.Up++ // its zones are answered without backends
+		out.Up++ // its zones need no backends
 	}
 	for _, g := range groups {
 		if g.Redirects() {
@@ -45,7 +45,7 @@ func survey(f *farm.Farm, health Health, told Told) (out finding) {
 		for i := range list {
 			b := &list[i]
 			if b.Left || b.Spreads() && len(g.Parts(b.ID)) > 0 {
-				continue // gone, or its parts are counted
+				continue // removed, or represented by its parts
 			}
 			out.add(g, i, Backend(b, health), told)
 		}

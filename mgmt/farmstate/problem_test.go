@@ -14,7 +14,7 @@ func at(id uint32, host string) farm.Backend {
 	return b
 }
 
-// spread is a backend whose name stands for several servers, part one of these.
+// spread is a backend whose name resolves to several servers, part one of these.
 func spread(id uint32) farm.Backend {
 	b := at(id, "db.example")
 	b.Resolve = farm.ResolveAll

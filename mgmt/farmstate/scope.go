@@ -2,18 +2,18 @@ package farmstate
 
 import "github.com/sluicelb/sluice/core/farm"
 
-// Scope is the part of a configuration whose states must be determined again.
+// Scope is the part of a configuration whose states must be computed again.
 type Scope struct {
-	// Farms are those to look at. They must not be modified.
+	// Farms are the farms to examine. They must not be modified.
 	Farms []farm.Farm
-	was   []farm.Farm // their predecessors, and farms that are gone
+	was   []farm.Farm // their previous versions, and deleted farms
 	whole bool
 }
 
-// Whole is a configuration whose states have all to be determined.
+// Whole is the scope of a whole configuration.
 func Whole(cfg *farm.Config) Scope { return Scope{Farms: cfg.Farms, whole: true} }
 
-// Changed is the part of now for which states of before do not hold, if nothing but the
+// Changed is the part of now whose states may differ from the states of before, if only the
 // configuration changed. Kernel farms are always in it, because changes of their warnings are
 // not counted.
 func Changed(before, now *farm.Config) (s Scope) {
@@ -32,8 +32,8 @@ func Changed(before, now *farm.Config) (s Scope) {
 	return s
 }
 
-// OfFarms divides the states of farms, by ID, into the previous ones of the scope and those
-// that still hold, to which the new ones are added. It may modify states.
+// OfFarms divides the states of farms, by ID, into the previous ones of the scope and the
+// unaffected ones, to which the caller adds the new states. It may modify states.
 func OfFarms[V any](s *Scope, states map[uint32]V) (before, rest map[uint32]V) {
 	if s.whole {
 		return states, make(map[uint32]V, len(states))
@@ -45,7 +45,7 @@ func OfFarms[V any](s *Scope, states map[uint32]V) (before, rest map[uint32]V) {
 	return before, states
 }
 
-// OfBackends does so for states of backends.
+// OfBackends does the same for states of backends.
 func OfBackends[V any](s *Scope, states map[uint32]V) (before, rest map[uint32]V) {
 	if s.whole {
 		return states, make(map[uint32]V, len(states))

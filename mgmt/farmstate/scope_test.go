@@ -13,7 +13,7 @@ func site(id uint32, backend uint32) farm.Farm {
 	return farm.Farm{ID: id, Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{Services: []farm.Service{service}}}
 }
 
-// Changed farms and kernel farms are in the scope, and the states of all others still hold.
+// Changed farms and kernel farms are in the scope. The states of all others remain valid.
 func TestScopeOfAChange(t *testing.T) {
 	same, gone, changed := site(1, 11), site(2, 12), site(3, 13)
 	kernel := farm.Farm{ID: 4, Profile: farm.ProfileL4}

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// silentAfter is how many requests in a row must remain without an answer.
+// silentAfter is the number of consecutive requests that must get no answer.
 const silentAfter = 3
 
 // Silent finds backends that accept connections and never answer: the health table cannot
@@ -22,12 +22,12 @@ type Silent struct {
 // Moved grows after every change of a result of Problem.
 func (s *Silent) Moved() uint64 { return s.moved.Load() }
 
-// answers holds the counters of a backend at the last Look. missed is how many requests
-// since the last answer got none in time, or while their client waited.
+// answers holds the counters of a backend at the last Look. The field missed is the number of
+// requests since the last answer that got none in time, or while their client waited.
 type answers struct{ responses, timeouts, missed uint64 }
 
-// Look records the counters of a backend, and returns whether it is silent, and whether
-// that changed. timeouts counts all requests without an answer.
+// Look records the counters of a backend, and returns whether it is silent, and whether that
+// changed. The parameter timeouts counts all requests without an answer.
 func (s *Silent) Look(backend uint32, responses, timeouts uint64) (silent, changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
-// Every change of Problem is counted after it, and nothing else is.
+// Moved grows after every change of Problem, and only then.
 func TestEveryChangeOfWhatIsSaidOfASilentBackendIsCounted(t *testing.T) {
 	var s farmstate.Silent
 	said, moved := "", uint64(0)

@@ -2,21 +2,21 @@ package farmstate
 
 import "github.com/sluicelb/sluice/core/farm"
 
-// State separates what the single status word of the product family mixes: the order to
-// run, maintenance by an operator, and the actual state.
+// State separates the three aspects that the single status of the product family mixes: the
+// order to run, maintenance by an operator, and the actual state.
 type State struct {
-	// Configured is the order of start and stop: up or down.
+	// Configured is up if the object is started, down if it is stopped.
 	Configured string
-	// Maintenance is the maintenance by an operator: for a backend none, drain or cut; for
-	// a group of backends none, some or all of them.
+	// Maintenance is set by an operator. For a backend it is none, drain or cut; for a group of
+	// backends it is none, some or all of them.
 	Maintenance string
-	// Actual is the actual state, independently of the others. For a farm it is up (clients
-	// are accepted), outdated (with an older configuration) or down; for a service up or
-	// down; for a backend up, down, ejected or undefined.
+	// Actual is the observed state, independently of the others. For a farm it is up (clients
+	// are accepted), outdated (with an older configuration) or down; for a service up or down;
+	// for a backend up, down, ejected or undefined.
 	Actual string
 }
 
-// The words of a State.
+// The values in a State.
 const (
 	Up        = "up"
 	Down      = "down"
@@ -57,8 +57,8 @@ func served(f *farm.Farm, serving Serving) string {
 	return Up
 }
 
-// OfGroup returns the state of a service, or of the backends of an l4xnat farm. It is up
-// while clients get answers: from a usable backend, or by a redirect of the service.
+// OfGroup returns the state of a service, or of the backends of an l4xnat farm. It is up while
+// clients get responses: from a usable backend, or by a redirect of the service.
 func OfGroup(g farm.Group, health Health, serving Serving) State {
 	taken, all := takenOut(g)
 	out := State{Configured: configured(g.Farm), Maintenance: share(taken, all), Actual: Down}

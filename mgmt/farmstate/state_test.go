@@ -48,7 +48,7 @@ func TestARedirectAnswersByItself(t *testing.T) {
 	}
 }
 
-// Maintenance does not change the actual state of a backend, up or down.
+// Maintenance does not hide the actual state of a backend, up or down.
 func TestMaintenanceHidesNothingOfABackend(t *testing.T) {
 	for _, c := range []struct {
 		known, maintenance string

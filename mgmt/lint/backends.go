@@ -12,7 +12,7 @@ import (
 const Settled = 24 * time.Hour
 
 // backends reports backends that are down, whose check cannot run, or whose host name has
-// no address or unused ones. Backends created from a name are reported with it. Services
+// unused addresses or lacks one. Backends created from a name are reported with it. Services
 // that redirect are skipped, as their backends have no clients.
 func (l *look) backends(f *farm.Farm) {
 	if f.Stopped {
@@ -90,7 +90,7 @@ func (l *look) settings(cfg *farm.Config) map[string][]Finding {
 	for _, w := range l.evidence.Warnings {
 		f, known := objects[w.Path]
 		if !known {
-			continue // of a farm outside of this look
+			continue // a farm that this look omits
 		}
 		f.Code, f.Severity, f.Field, f.Message = SettingIdle, Warning, w.Field, w.Message
 		f.Evidence = "the configuration"

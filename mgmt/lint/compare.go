@@ -14,7 +14,7 @@ const (
 	leastCost = 2_000
 )
 
-// kind is what an expression is matched against.
+// kind is the kind of text that an expression matches.
 type kind int
 
 const (

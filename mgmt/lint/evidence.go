@@ -25,13 +25,13 @@ type Evidence struct {
 	// Status returns the status of a backend of a group, Since its start; zero if unknown.
 	Status func(g farm.Group, position int) farm.Status
 	Since  func(backend uint32) time.Time
-	// Unable explains why the check of a backend that is not down cannot run, or returns
-	// "".
+	// Unable explains why the check of a backend cannot run; "" if it can, or if the backend is
+	// down.
 	Unable func(backend uint32) string
 	// HostName returns the state of a backend's host name; zero for an address.
 	HostName func(g farm.Group, b *farm.Backend) HostName
-	// Program returns the program that a check command starts, "" for none, and the reason
-	// why new checks may not start it.
+	// Program returns the program that a check command starts, "" if it is built in, and the
+	// reason why new checks may not start it.
 	Program func(command string) (program string, unfit error)
 	// Certificates lists the certificates that the caller may see.
 	Certificates []Certificate

@@ -43,7 +43,7 @@ func shop(list ...farm.Service) *farm.Config {
 	return &farm.Config{Farms: []farm.Farm{f}}
 }
 
-// told summarises findings: code, service or certificate, and the objects they name.
+// told summarises findings as lines: code, service or certificate, and the objects they name.
 func told(list []lint.Finding) (out []string) {
 	for _, f := range list {
 		out = append(out, strings.Join(strings.Fields(f.Code+" "+f.Service+f.Certificate+" "+f.By), " "))

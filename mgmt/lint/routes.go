@@ -144,9 +144,9 @@ func (l *look) relation(before, r *route) language.Answer {
 	return all
 }
 
-// conditions reports whether the header conditions of r imply those of the earlier
-// service. That is the case if r requires every line that the earlier one requires, equally
-// or more strictly, and denies every line that it denies.
+// conditions reports whether the header conditions of r imply the conditions of the earlier
+// service. That is the case if r requires every line that the earlier one requires, equally or
+// more strictly, and denies every line that it denies.
 func (l *look) conditions(before, r *route) language.Answer {
 	implied := func(by []string, ask func(string) language.Answer) language.Answer {
 		answer := language.No

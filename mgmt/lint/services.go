@@ -78,8 +78,8 @@ func (l *look) unanchored(f *farm.Farm, s *farm.Service) {
 		Advice:   fmt.Sprintf("add $ (sluice service set %s %s vhost=%s), or .* if that is meant", f.Name, s.Name, shellWord(s.VHost+"$"))})
 }
 
-// neverHit reports backends that got no request. If none of them is usable, no request
-// could have reached them, which is another finding.
+// neverHit reports backends that got no request. If all of them are unusable, requests could
+// not have reached them, which is another finding.
 func (l *look) neverHit(g farm.Group) {
 	var ids []uint32
 	usable := false

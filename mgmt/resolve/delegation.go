@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxParents is how many servers of a zone are queried: the root has as many.
+	// maxParents is the maximum number of queried servers of a zone: the root has as many.
 	maxParents = 13
 	serverPort = 53
 )
@@ -28,8 +28,8 @@ type Delegation struct {
 	TTL time.Duration
 }
 
-// Delegation queries the servers of the parent zone themselves, so that no part of the
-// answer comes from a cache. Servers that do not answer are ignored, unless none answers.
+// Delegation queries the servers of the parent zone directly, so that no part of the answer
+// comes from a cache. Servers without an answer are ignored if another one answers.
 func (s System) Delegation(ctx context.Context, zone string) (Delegation, error) {
 	c, err := s.config()
 	if err != nil {
@@ -69,7 +69,7 @@ func (c config) parentOf(ctx context.Context, zone string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, rr := range slices.Concat(reply.Answer, reply.Ns) { // the authority section if the name is no zone
+	for _, rr := range slices.Concat(reply.Answer, reply.Ns) { // the authority section if the name is not a zone
 		if name := dns.CanonicalName(rr.Header().Name); rr.Header().Rrtype == dns.TypeSOA && dns.IsSubDomain(name, dns.Fqdn(above)) {
 			return name, nil
 		}

@@ -1,21 +1,20 @@
 // Package resolve resolves host names and keeps their addresses up to date: every name is
-// resolved again when its TTL has expired. It does the same as the system's resolver (hosts
-// file, resolv.conf with its search list, CNAMEs, EDNS0, TCP for answers that are too
-// long). In addition it returns how long an answer is valid, and whether a name does not
-// exist or no server answered.
+// resolved again when its TTL has expired. It works like the system's resolver (hosts file,
+// resolv.conf with its search list, CNAMEs, EDNS0, TCP for long answers). In addition it
+// returns the validity of an answer, and distinguishes missing names from silent servers.
 //
 // A System resolves one name with queries. A Follower owns the known addresses. It resolves
 // the names from Wanted before their answers expire, each once, independently of how many
 // backends have it, and calls Changed after addresses changed. The known addresses are kept
-// while no server answers, and when the name does not exist any longer: an old address is
-// better for traffic than none.
+// while all servers are silent, and after the name was deleted, because an old address is
+// better for traffic than none (see State.Withdrawn for the exception).
 //
-// Everything is limited: addresses of a name, queries at a time and per second, the time of
-// a query, the TTLs. Waits are spread, so that names that were resolved together once are
-// not always resolved together.
+// Everything is limited: addresses of a name, concurrent queries and queries per second, the
+// time of a query, the TTLs. Waits have jitter, so that names resolved together once drift
+// apart.
 //
-// Run has the goroutine that plans. Each query has a goroutine of its own. All methods may
-// be called by any goroutine.
+// Run plans the queries; each query has its own goroutine. All methods may be called by any
+// goroutine.
 package resolve
 
 import (
@@ -31,8 +30,7 @@ var (
 	ErrNoAddress = errors.New("the name has no address")
 )
 
-// MaxTargets is how many addresses of one name are used for each IP version: the lowest
-// ones.
+// MaxTargets is the maximum number of addresses used per name and IP version: the lowest ones.
 const MaxTargets = 64
 
 // Question is the query: the addresses of a host, or (Service) the servers in an SRV record
@@ -70,12 +68,12 @@ type State struct {
 	Answered, Changed, Next time.Time
 	// Problem is the reason why the last query failed; empty if it succeeded.
 	Problem string
-	// Gone reports that the problem is the name itself: it does not exist, or has no
-	// address. GoneSince is since when, without an answer in between.
+	// Gone reports that the problem is the name itself: it does not exist, or has no address.
+	// GoneSince is the time of the first such answer since the last one with targets.
 	Gone      bool
 	GoneSince time.Time
-	// Withdrawn reports that it has been gone for Limits.GoneTime: otherwise the next owner
-	// of the name would get the clients of its last addresses.
+	// Withdrawn reports that the name has been gone for Limits.GoneTime. Its last addresses are
+	// then no longer used, because they may have a new owner.
 	Withdrawn bool
 	// Cut reports that the name has more than MaxTargets addresses of a version.
 	Cut bool

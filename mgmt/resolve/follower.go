@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// tick is the interval of looking for due names. perTick is how many names are resolved
-	// then, and atOnce how many at a time.
+	// tick is the interval of looking for due names. perTick bounds the names resolved in one
+	// tick, atOnce the concurrent queries.
 	tick    = 500 * time.Millisecond
 	perTick = 50
 	atOnce  = 16
@@ -22,7 +22,7 @@ const (
 	// firstRetry and lastRetry are the waits after failures; the wait doubles each time.
 	firstRetry = time.Second
 	lastRetry  = time.Minute
-	// jitter is the greatest share by which waits are shortened.
+	// jitter is the largest fraction by which waits are shortened.
 	jitter = 0.1
 )
 
@@ -33,7 +33,7 @@ type Options struct {
 	Limits func() Limits
 	// Wanted returns the names to follow.
 	Wanted func() []Question
-	// Changed is called by Run, never twice at a time, after targets changed.
+	// Changed is called by Run after targets changed, never concurrently.
 	Changed func(ctx context.Context)
 	Log     *slog.Logger
 	Now     func() time.Time // nil means time.Now

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// Limits limits how long an answer is valid, independently of its TTL.
+// Limits bounds how long an answer is valid, independently of its TTL.
 type Limits struct {
 	MinTTL, MaxTTL time.Duration
-	// GoneTime is how long a name may be without addresses until it is Withdrawn.
+	// GoneTime is the time that a name must be without addresses until it is Withdrawn.
 	GoneTime time.Duration
 }
 
-// DefaultLimits are the defaults. A name with a TTL of 0 is not resolved all the time. A
-// change of a name whose TTL was not lowered before is found within an hour.
+// DefaultLimits are the defaults. They bound the query rate of a name with a TTL of 0, and a
+// change is found within an hour even if the TTL was not lowered before.
 var DefaultLimits = Limits{5 * time.Second, time.Hour, time.Hour}
 
-// The limits of the limits.
+// Bounds of the limits.
 const (
 	LeastTTL = time.Second
 	MostTTL  = 24 * time.Hour
@@ -50,8 +50,8 @@ type Store interface {
 
 const settingName = "names.settings"
 
-// LoadLimits returns the stored limits, or the defaults if there are none or they cannot be
-// read.
+// LoadLimits returns the stored limits, or the defaults if none are stored or the stored ones
+// are unreadable.
 func LoadLimits(s Store) Limits {
 	l := DefaultLimits
 	if text, ok := s.Setting(settingName); ok {

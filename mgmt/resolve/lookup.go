@@ -103,11 +103,11 @@ func targetsOf(addrs []netip.Addr) (out []Target) {
 	return out
 }
 
-// maxServices is how many servers of an SRV record are resolved.
+// maxServices is the maximum number of servers of an SRV record that are resolved.
 const maxServices = MaxTargets
 
 // service queries an SRV record, then the addresses of the servers in it. A server without
-// any is omitted; "." means that the service does not exist.
+// addresses is omitted; "." means that the service does not exist.
 func (s System) service(ctx context.Context, c config, name string) (Answer, error) {
 	records, ttl, err := c.records(ctx, name, dns.TypeSRV)
 	if err != nil {

@@ -12,10 +12,9 @@ import (
 )
 
 const (
-	// udpSize is the size of a datagram that is not fragmented on the way (DNS flag day
-	// 2020).
+	// udpSize is the size of a datagram that is not fragmented on its path (DNS flag day 2020).
 	udpSize = 1232
-	// maxAlias is how many CNAMEs in a row are followed.
+	// maxAlias is the maximum number of consecutive CNAMEs.
 	maxAlias = 10
 )
 
@@ -48,7 +47,7 @@ func (c config) asked(ctx context.Context, name string, kind uint16) (*dns.Msg, 
 	return nil, last
 }
 
-// outcome returns the error of an answer whose server had none.
+// outcome returns ErrNoName or ErrNoAddress if a successful reply has no records, else nil.
 func outcome(reply *dns.Msg) error {
 	switch {
 	case reply.Rcode == dns.RcodeNameError:
@@ -84,7 +83,7 @@ func (c config) exchange(ctx context.Context, q *dns.Msg, server string) (*dns.M
 	return reply, nil
 }
 
-// over sends one query; a message that is not its answer is an error.
+// over sends one query; a message that does not answer it is an error.
 func (c config) over(ctx context.Context, network string, q *dns.Msg, server string) (*dns.Msg, error) {
 	client := dns.Client{Net: network, Timeout: c.timeout, UDPSize: udpSize}
 	reply, _, err := client.ExchangeContext(ctx, q, server)
@@ -98,7 +97,7 @@ func (c config) over(ctx context.Context, network string, q *dns.Msg, server str
 	return reply, nil
 }
 
-// plain returns in plain words why a server did not answer.
+// plain explains why a server did not answer.
 func plain(err error, timeout time.Duration) error {
 	var slow net.Error
 	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout() {
@@ -111,8 +110,8 @@ func plain(err error, timeout time.Duration) error {
 	return err
 }
 
-// records returns the records of one type for a name. It follows CNAMEs within an answer,
-// and queries the target if the answer ends with one. least is the least TTL of all.
+// records returns the records of one type for a name. It follows CNAMEs within an answer, and
+// queries the target if the answer ends with one. The result least is the lowest TTL of all.
 func (c config) records(ctx context.Context, name string, kind uint16) (found []dns.RR, least time.Duration, err error) {
 	at, ttl := dns.Fqdn(name), uint32(1<<31-1)
 	for range maxAlias {

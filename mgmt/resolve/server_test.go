@@ -23,7 +23,7 @@ type zone struct {
 
 	mu      sync.Mutex
 	records map[string][]dns.RR
-	rcode   map[string]int // the answers instead
+	rcode   map[string]int // answer with this code instead
 	spoil   func(q, reply *dns.Msg)
 	asked   []string // the queries, "udp db.example. A"
 }
@@ -60,14 +60,14 @@ func (z *zone) fail(name string, rcode int) {
 	z.rcode[name] = rcode
 }
 
-// wrong sets a function that changes the answers.
+// wrong sets a function that modifies the answers.
 func (z *zone) wrong(spoil func(q, reply *dns.Msg)) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.spoil = spoil
 }
 
-// silent is no response code: the server does not answer.
+// silent stands for a server that does not answer; it is not a response code.
 const silent = -1
 
 func (z *zone) answer(network string, w dns.ResponseWriter, q *dns.Msg) {

@@ -23,13 +23,13 @@ type System struct {
 const (
 	hostsFile  = "/etc/hosts"
 	configFile = "/etc/resolv.conf"
-	// hostsTTL is how long a line of the hosts file is valid.
+	// hostsTTL is the validity of a line of the hosts file.
 	hostsTTL = 10 * time.Second
 	// maxServers and maxAttempts limit the values in resolv.conf, as libc does.
 	maxServers  = 3
 	maxAttempts = 5
 	maxTimeout  = 10 * time.Second
-	// maxHosts is how much of the hosts file is read.
+	// maxHosts bounds the bytes read from the hosts file.
 	maxHosts = 1 << 20
 )
 

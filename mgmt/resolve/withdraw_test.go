@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/resolve"
 )
 
-// A name that is gone keeps its addresses for the configured time, and no longer. A server
-// that does not answer does not count as that.
+// A name that is gone keeps its addresses for the configured time, and no longer. Failures of
+// servers do not start that time.
 func TestANameThatIsGoneForTheTimeThatIsSetIsWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &book{answers: map[string]resolve.Answer{}, asked: map[string]int{}}

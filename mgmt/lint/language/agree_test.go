@@ -1,7 +1,7 @@
 //go:build !race
 
-// The race detector takes half a minute here and finds nothing, because no memory is
-// shared.
+// The race detector takes half a minute here and cannot find anything, because the test shares
+// no memory.
 
 package language_test
 

@@ -64,9 +64,9 @@ func compile(text string, begin rune) (*Language, error) {
 	return &Language{prog, prog.StartCond()&syntax.EmptyBeginText != 0, begin}, nil
 }
 
-// state is the state of a program between two letters: its possible steps, ascending, as a
-// text so that it can be a map key. matched means that a match was found, so further
-// letters are irrelevant.
+// state is the state of a program between two letters: its possible steps, ascending, as a text
+// so that it can be a map key. If matched is true, a match was found and further letters are
+// irrelevant.
 type state struct {
 	steps   string
 	matched bool

@@ -1,4 +1,4 @@
-// Package dnstest is a name server for tests, which determine its answers.
+// Package dnstest is a name server for tests, which supply its answers.
 package dnstest
 
 import (
