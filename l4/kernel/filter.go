@@ -26,6 +26,9 @@ type Filter interface {
 	// without notice. After Doubt, or a false result, the next Carry rebuilds everything.
 	Intact(ctx context.Context) bool
 	Doubt()
+	// Remembered returns Flushed and Cut of the input that the kernel carries, whichever
+	// process loaded it.
+	Remembered(ctx context.Context) (flushed, cut map[uint32]bool, err error)
 	// Noted returns the backends that packets marked as full, with the time.
 	Noted(ctx context.Context) (map[uint32]time.Time, error)
 	// Fill corrects these notes by counted connections.
@@ -93,6 +96,11 @@ func (u Unable) Forget(context.Context, *farm.Farm, ...string) (bool, error) { r
 
 // ForgetAll implements Filter.
 func (u Unable) ForgetAll(context.Context, *farm.Farm) error { return u.err() }
+
+// Remembered implements Filter.
+func (u Unable) Remembered(context.Context) (flushed, cut map[uint32]bool, err error) {
+	return nil, nil, nil
+}
 
 // Noted implements Filter.
 func (u Unable) Noted(context.Context) (map[uint32]time.Time, error) { return nil, nil }

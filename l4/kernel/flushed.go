@@ -28,6 +28,27 @@ func silence(f *farm.Farm) time.Duration {
 	return flushedTime
 }
 
+// remember adopts what the kernel's rules, loaded by an earlier process, say about ended
+// connections. It is not known since when, so the time begins now.
+func (k *Reconciler) remember(ctx context.Context) {
+	flushed, cut, err := k.options.Filter.Remembered(ctx)
+	if err != nil {
+		k.options.Log.Warn("connections that were ended before may be picked up again", "reason", err)
+		return
+	}
+	for i := range k.farms {
+		f := &k.farms[i]
+		if flushed[f.ID] {
+			k.flushed[f.ID] = time.Now().Add(silence(f))
+		}
+		for j := range f.L4.Backends {
+			if id := f.L4.Backends[j].ID; cut[id] {
+				k.cut[id] = true
+			}
+		}
+	}
+}
+
 // noteFlushed records that the connections to these backends end now. Deleted backends need
 // no record: they cannot be chosen again.
 func (k *Reconciler) noteFlushed(lost func(backend uint32) bool) {

@@ -3,14 +3,18 @@ package kernel_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/netip"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/l4/kernel"
 	"github.com/sluicelb/sluice/l4/kernel/l4test"
+	"github.com/sluicelb/sluice/l4/kernel/nftables"
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
@@ -114,6 +118,85 @@ func TestEndedConnectionsAreRememberedAsLongAsTheyMayBeSilent(t *testing.T) {
 	if !ended() {
 		t.Error("a reconciler that is new forgot those of a farm that is stopped")
 	}
+}
+
+// killed replaces netd as after kill -9: the next one knows only the kernel's rules.
+func killed(s *l4test.Site) { s.Use(nftables.New(s.NFT, l4test.Quiet)) }
+
+func TestAKilledNetdForgetsNoEndedConnections(t *testing.T) {
+	s := l4test.NewSite(t, 1)
+	when := map[string]func(f farm.Farm){
+		"after the farm runs again":                        func(f farm.Farm) { s.Apply(l4test.Stopped(f)); s.Apply(f); killed(s) },
+		"while it is stopped, and it is started meanwhile": func(f farm.Farm) { s.Apply(l4test.Stopped(f)); killed(s) },
+		"twice":                        func(f farm.Farm) { s.Apply(l4test.Stopped(f)); s.Apply(f); killed(s); s.Apply(f); killed(s) },
+		"and its rules are built anew": func(f farm.Farm) { s.Apply(l4test.Stopped(f)); s.Apply(f); s.Renew() },
+		"before a backend that was cut is back": func(f farm.Farm) {
+			cut := f.Clone()
+			cut.L4.Backends[0].Maintenance = farm.MaintenanceCut
+			s.Apply(cut)
+			killed(s)
+			s.Apply(cut)
+		},
+	}
+	for name, end := range when {
+		t.Run(name, func(t *testing.T) {
+			for i, nat := range []farm.NATType{farm.NATMasquerade, farm.NATTarget} {
+				f := s.Farm(uint32(i+1), farm.L4TCP, nat, false, uint16(80+i))
+				s.Apply(f)
+				a, err := s.Open(0, l4test.Listener(f))
+				if err != nil {
+					t.Fatal(err)
+				}
+				end(f)
+				s.Apply(f)
+				if rules := s.Ruleset(); !strings.Contains(rules, "syn") { // a reset may be lost on its way
+					t.Errorf("%s: packets in mid-stream are not refused:\n%s", nat, rules)
+				}
+				if err := a.Again("after that"); !errors.Is(err, syscall.ECONNRESET) {
+					t.Errorf("%s: the connection was ended, and then %v", nat, err)
+				}
+				s.Apply()
+				s.Apply(f)
+				if rules := s.Ruleset(); strings.Contains(rules, "midstream") {
+					t.Errorf("%s: a farm that was deleted and made again refuses packets in mid-stream", nat)
+				}
+				s.Apply()
+			}
+		})
+	}
+}
+
+// A reconciler adopts what another filter remembers, for the time that connections may be silent.
+func TestRememberedConnectionsExpire(t *testing.T) {
+	one := l4test.Example(func(f *farm.Farm) { f.L4.NAT, f.L4.IdleTimeout = farm.NATDirect, 1 })
+	backend := one.L4.Backends[0].ID
+	table, err := health.OpenTable(make([]byte, health.TableSize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table.SetGuardian(backend, health.Down, time.Now())
+	f := &remembering{flushed: map[uint32]bool{one.ID: true, 99: true}, cut: map[uint32]bool{backend: true, 99: true}}
+	k := kernel.New(kernel.Options{Filter: f, Health: table, Connections: none{}, Log: l4test.Quiet})
+	k.Apply(t.Context(), 1, &farm.Config{Farms: []farm.Farm{one}})
+	if in, _ := f.now(); !maps.Equal(in.Flushed, map[uint32]bool{one.ID: true}) || !maps.Equal(in.Cut, map[uint32]bool{backend: true}) {
+		t.Errorf("remembered: flushed %v, cut %v", in.Flushed, in.Cut)
+	}
+	table.SetGuardian(backend, health.Up, time.Now())
+	k.Age(1100 * time.Millisecond)
+	k.Follow(t.Context())
+	if in, _ := f.now(); len(in.Flushed) > 0 || len(in.Cut) > 0 {
+		t.Errorf("later: flushed %v, cut %v", in.Flushed, in.Cut)
+	}
+}
+
+// remembering is a filter of an earlier process.
+type remembering struct {
+	told
+	flushed, cut map[uint32]bool
+}
+
+func (r *remembering) Remembered(context.Context) (flushed, cut map[uint32]bool, err error) {
+	return r.flushed, r.cut, nil
 }
 
 // Restarting another firewall often begins with "flush ruleset".

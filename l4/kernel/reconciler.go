@@ -89,6 +89,9 @@ func (k *Reconciler) Apply(ctx context.Context, generation uint64, cfg *farm.Con
 	before := k.farms
 	k.generation = generation
 	k.farms, k.transparent = split(cfg)
+	if !k.applied {
+		k.remember(ctx)
+	}
 	gone, fresh := farm.Apart(before, k.farms)
 	lost := k.parting(gone, fresh)
 	if lost != nil {

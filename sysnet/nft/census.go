@@ -143,6 +143,22 @@ func Expiries(id ID) (left map[uint32]time.Duration, err error) {
 	return left, err
 }
 
+// Marks returns the elements of a set of marks. It returns nil if the set does not exist.
+func Marks(id ID) (marks map[uint32]bool, err error) {
+	err = again(func() error {
+		marks = map[uint32]bool{}
+		return eachElement(id, func(element []byte) {
+			if key := within(within(element, unix.NFTA_SET_ELEM_KEY), unix.NFTA_DATA_VALUE); len(key) == 4 {
+				marks[binary.NativeEndian.Uint32(key)] = true
+			}
+		})
+	})
+	if errors.Is(err, unix.ENOENT) {
+		return nil, nil
+	}
+	return marks, err
+}
+
 // eachElement calls each with the attributes of every element of a set or map.
 func eachElement(id ID, each func(element []byte)) error {
 	which := attribute(unix.NFTA_SET_ELEM_LIST_TABLE, text(id.Table.Name))

@@ -51,6 +51,7 @@ func compile(in *rules.Input) (scripts [2]*iptables.Script, problems map[uint32]
 		g := &compiledFarm{tables: c[family], farm: f, l4: f.L4, six: family == 1, states: in.States(f.L4), in: in}
 		if f.Stopped {
 			g.keepClients()
+			g.keepFlushed()
 			continue
 		}
 		if err := g.check(); err != nil {
@@ -153,16 +154,16 @@ func (g *compiledFarm) check() error {
 	return nil
 }
 
-func (g *compiledFarm) farmChain() string { return ownChain(fmt.Sprintf("-F%d", g.farm.ID)) }
+// farmPrefix begins the name of a farm's chain.
+const farmPrefix = "-F"
+
+func (g *compiledFarm) farmChain() string { return ownChain(fmt.Sprintf(farmPrefix+"%d", g.farm.ID)) }
 func backendChain(backend uint32) string  { return ownChain(fmt.Sprintf("-B%d", backend)) }
 
 func (g *compiledFarm) compile() {
 	nat := g.script.Table("nat")
 	chain := nat.Chain(g.farmChain(), g.farm.ID)
-	if g.in.Flushed[g.farm.ID] { // as in package rules
-		chain.Add("-p tcp ! --syn -j CONNMARK --set-xmark %#x/0xffffffff", refusedMark(g.farm.ID))
-		chain.Add("-p tcp ! --syn -j RETURN")
-	}
+	g.refuseMidStream(chain)
 	if g.l4.Logs {
 		limit := cmp.Or(g.l4.LogLimit, farm.DefaultL4LogLimit)
 		chain.Add("-m limit --limit %d/sec --limit-burst %d -j LOG --log-level 6 --log-prefix %q", min(limit, 10_000), min(max(limit, 5), 10_000), shortPrefix(rules.LogPrefix(g.farm)))
@@ -188,6 +189,23 @@ func (g *compiledFarm) compile() {
 		for _, k := range g.matches() {
 			helpers.Add("%s -j CT --helper %s", k.text, helperName(g.l4.Protocol, k.transport))
 		}
+	}
+}
+
+// refuseMidStream refuses packets that do not begin a connection, as in package rules.
+func (g *compiledFarm) refuseMidStream(chain *iptables.Chain) {
+	if g.in.Flushed[g.farm.ID] {
+		chain.Add("-p tcp ! --syn -j CONNMARK --set-xmark %#x/0xffffffff", refusedMark(g.farm.ID))
+		chain.Add("-p tcp ! --syn -j RETURN")
+	}
+}
+
+// keepFlushed records that connections of a stopped farm were ended, see Remembered. The chain
+// gets no packets.
+func (g *compiledFarm) keepFlushed() {
+	c := &iptables.Chain{Name: g.farmChain(), Owner: g.farm.ID}
+	if g.refuseMidStream(c); len(c.Rules) > 0 {
+		g.kept = append(g.kept, c)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -105,6 +106,24 @@ func (p *Filter) remember(ctx context.Context, scripts [2]*iptables.Script) {
 			}
 		}
 	}
+}
+
+// Remembered returns Flushed of the input whose chains the kernel has. Cut matters in packet
+// modes only, which iptables does not carry.
+func (p *Filter) Remembered(ctx context.Context) (flushed, cut map[uint32]bool, err error) {
+	lines, err := p.run.Lines(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	flushed = map[uint32]bool{}
+	for _, line := range lines {
+		_, rule, _ := strings.Cut(line, "-A "+ownChain(farmPrefix))
+		number, rule, _ := strings.Cut(rule, " ")
+		if id, err := strconv.ParseUint(number, 10, 32); err == nil && strings.HasPrefix(rule, "-p tcp ") && strings.HasSuffix(rule, " -j RETURN") {
+			flushed[uint32(id)] = true
+		}
+	}
+	return flushed, nil, nil
 }
 
 // Check returns the farms of in that would not be carried, with the reasons, by ID.

@@ -1,9 +1,11 @@
 package iptables_test
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -166,3 +168,36 @@ func TestSessionsOutliveAStop(t *testing.T) {
 }
 
 func TestAClientOfTCPAndUDPHasOneBackend(t *testing.T) { newSite(t, 2).TCPAndUDPStayTogether() }
+
+// A netd that replaces a killed one knows the rules in the kernel only.
+func TestAKilledNetdForgetsNoEndedConnections(t *testing.T) {
+	s := newSite(t, 1)
+	for i, six := range []bool{false, true} {
+		for j, stopped := range []bool{false, true} {
+			f := s.Farm(uint32(1+2*i+j), farm.L4TCP, farm.NATMasquerade, six, uint16(80+j))
+			s.Apply(f)
+			a, err := s.Client.Ask("tcp", netip.AddrPort{}, l4test.Listener(f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Close()
+			s.Apply(l4test.Stopped(f))
+			if !stopped {
+				s.Apply(f)
+			}
+			s.Use(s.Filter)
+			s.Apply(f)
+			save := "iptables-save"
+			if six {
+				save = "ip6tables-save"
+			}
+			if rules := s.Appliance.Run(save); !strings.Contains(rules, "FIN,SYN,RST,ACK SYN -j RETURN") { // a reset may be lost on its way
+				t.Errorf("%s, killed while the farm was stopped: %v: packets in mid-stream are not refused:\n%s", f.VIP, stopped, rules)
+			}
+			if err := a.Again("after a restart"); !errors.Is(err, syscall.ECONNRESET) {
+				t.Errorf("%s, killed while the farm was stopped: %v: the connection was ended, and then %v", f.VIP, stopped, err)
+			}
+			s.Apply()
+		}
+	}
+}

@@ -156,6 +156,11 @@ func (n *Filter) Doubt() {
 	n.begin()
 }
 
+// Remembered returns Flushed and Cut of the input whose rules the kernel has.
+func (n *Filter) Remembered(context.Context) (flushed, cut map[uint32]bool, err error) {
+	return rules.Remembered(nft.Marks)
+}
+
 // Check returns the farms of in that would not be carried, with the reasons, by ID. The
 // kernel checks the difference without applying it.
 func (n *Filter) Check(ctx context.Context, in *rules.Input) map[uint32]string {

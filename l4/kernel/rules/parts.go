@@ -95,6 +95,7 @@ func compileOne(in *Input, f *farm.Farm) *compiled {
 		one.problem = err.Error()
 		return one
 	}
+	c.remember(f)
 	one.part, one.entries, one.used, one.wire = nft.NewPart(c.rules), c.entries, c.used, c.wire
 	for _, id := range one.part.SharedSets() {
 		one.shape += id.String() + ";"
