@@ -1,10 +1,10 @@
-# Everything is run from here: `make` lists what there is.
+# `make` without a target lists the targets.
 
-# The program is built without cgo: Landlock covers all threads only then. It alone
-# is built by its profile, since everything below it is compiled for that anew.
+# Without cgo, because Landlock then covers all threads. Only the program itself is built
+# with its profile (PGO): a profile makes the compiler build all dependencies again.
 export CGO_ENABLED = 0
-# An older go fetches this release through the module proxy. .ci/fixes names the fixes
-# that require it.
+# An older go command downloads this release through the module proxy. .ci/fixes lists the
+# fixes that require it.
 export GOTOOLCHAIN = go1.27.3
 export GOFLAGS += -buildvcs=false -pgo=off -trimpath
 PGO := -pgo=cmd/sluice/default.pgo
@@ -12,49 +12,51 @@ PGO := -pgo=cmd/sluice/default.pgo
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unversioned)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 FUZZTIME ?= 30s
-# How many fuzz targets run at the same time, three for each CPU: there are so many
-# that one after the other they would take longer than all other tests.
+# The number of fuzz targets that run at the same time: three for each CPU. One after the
+# other they would take longer than all other tests.
 FUZZJOBS ?= $(shell echo $$((3 * $$(nproc))))
-# A commit: only what changed since then is fuzzed, and every fourth target of the rest.
+# A commit: packages that changed since then are fuzzed, and a share of the others.
 FUZZSINCE ?=
 # Minutes of `make soak`.
 SOAK ?= 20
 BENCHFLAGS ?=
 
-# Where `make install` puts things; DESTDIR goes in front, for packages.
+# Target directories of `make install`. DESTDIR is put in front of them, for packages.
 PREFIX  ?= /usr/local
 DESTDIR ?=
 SYSCONFDIR ?= /etc
 BIN     := bin/sluice
-# Manual pages and completion, as they lie below /usr/share.
+# Manual pages and shell completion, laid out as below /usr/share.
 SHARE   := bin/share
-# What `make deb` packs, and under which version: that of the tag, or one that
-# grows with every change.
+# The directory that `make deb` packs, and its version: that of the tag, or one that grows
+# with every commit.
 STAGE        = bin/stage
 DEB_VERSION ?= $(shell git describe --tags --exact-match 2>/dev/null | sed 's/^v//' | grep . || echo 0.0.$$(git rev-list --count HEAD 2>/dev/null || echo 0)+g$$(git rev-parse --short HEAD 2>/dev/null || echo unversioned))
 
 .PHONY: help build gui install uninstall deb run demo packages test race compile-race plain test-long soak fuzz mutate files lint bench profile clean
 
 help:
-	@echo "make build   bin/sluice, with the web GUI where Node.js is; without it: make build GUI="
-	@echo "make gui     the web GUI, web/dist, which the program carries"
-	@echo "make install what was built, below $(DESTDIR)$(PREFIX): program, manual, completion, service (DESTDIR, PREFIX)"
-	@echo "make uninstall  removes what make install put there, but for settings and data"
-	@echo "make deb     bin/sluice_VERSION_ARCH.deb, to install by apt"
-	@echo "make run     build, and run a demonstration with a farm and two backends (make demo: the same)"
-	@echo "make test    every test, with the race detector where it is for; as root it installs the Debian packages it needs"
-	@echo "make packages  the Debian packages that tests need, as root"
-	@echo "make compile-race  the build cache for the tests with the race detector"
-	@echo "make plain   those without the race detector; make race: those with it"
-	@echo "make test-long  those with a long form, in the numbers that are promised: about fifteen minutes"
-	@echo "make soak    changes under full load and roles that die, for SOAK minutes ($(SOAK))"
-	@echo "make fuzz    every fuzz target for FUZZTIME ($(FUZZTIME))"
-	@echo "make mutate  whether tests notice faults: 300 by chance, or all in PKG=./core/balance"
-	@echo "make files   which files a GET, a datagram and a change run through"
-	@echo "make lint    gofmt, go mod tidy, known fixes (.ci/fixes), plain English (.ci/prose), go vet, staticcheck"
-	@echo "make bench   Sluice beside HAProxy and nginx"
-	@echo "make profile cmd/sluice/default.pgo, by which the compiler knows which calls are hot"
-	@echo "make clean   removes bin, all that was built but the GUI"
+	@echo "make build     Build bin/sluice, with the web GUI if Node.js is installed (without it: make build GUI=)"
+	@echo "make run       Build, and run a demonstration with a farm and two backends (also: make demo)"
+	@echo "make gui       Build the web GUI, web/dist, which the program embeds"
+	@echo "make install   Install the program, manual, completion and service below $(DESTDIR)$(PREFIX) (DESTDIR, PREFIX)"
+	@echo "make uninstall Remove the installed files, but no settings or data"
+	@echo "make deb       Build the Debian package bin/sluice_VERSION_ARCH.deb"
+	@echo "make clean     Remove bin, but not the GUI"
+	@echo
+	@echo "make test      Run every test, with the race detector where goroutines share memory. As root it"
+	@echo "               installs the Debian packages that the tests use"
+	@echo "make packages  Install these packages"
+	@echo "make race      Run the tests with the race detector; make plain: the others"
+	@echo "make compile-race  Compile the tests with the race detector, to fill the build cache"
+	@echo "make test-long Run the long forms of tests, with the numbers that we promise (about 15 minutes)"
+	@echo "make soak      Run changes and role crashes under full load for SOAK minutes ($(SOAK))"
+	@echo "make fuzz      Run every fuzz target for FUZZTIME ($(FUZZTIME))"
+	@echo "make mutate    Count the faults that tests notice: 300 random faults, or all in PKG=./core/balance"
+	@echo "make files     List the files that a GET, a datagram and a change run through"
+	@echo "make lint      Run gofmt, go mod tidy, go vet, staticcheck, and check known fixes and plain English"
+	@echo "make bench     Measure Sluice beside HAProxy and nginx"
+	@echo "make profile   Record cmd/sluice/default.pgo, the profile for the compiler"
 
 build: gui
 	@mkdir -p $(dir $(BIN))
@@ -62,21 +64,21 @@ build: gui
 	@rm -rf $(SHARE)
 	@GOOS= GOARCH= go run $(PGO) ./cmd/manual -version '$(VERSION)' $(SHARE) # here, whatever it is built for
 
-# The pages of the GUI, which the program carries: anew when what they are made of has
-# changed. Without Node.js the program is built without them, and says so; `make build
-# GUI=` leaves them as they are.
+# The pages of the GUI, which the program embeds. They are built again if a source has
+# changed. Without Node.js the program is built without them and reports that; `make build
+# GUI=` leaves them unchanged.
 GUI ?= web/dist/index.html
 gui: $(GUI)
 
 web/dist/index.html: $(shell find web \( -path web/node_modules -o -path web/dist -o -path web/src/api/schema.d.ts \) -prune -o -type f -print)
 	@if node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' 2>/dev/null && command -v npm >/dev/null; \
 	then cd web && { { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund --loglevel=error; } && npm run --silent build; } || \
-		{ echo "make gui: the web GUI could not be built, see above; make build GUI= builds the program without it" >&2; exit 1; }; \
-	else echo "make gui: Node.js 20.19 or newer and npm are not here: the program gets no web GUI" >&2; fi
+		{ echo "make gui: the build of the web GUI failed, see above; make build GUI= builds the program without it" >&2; exit 1; }; \
+	else echo "make gui: Node.js 20.19 or newer and npm are not installed: the program has no web GUI" >&2; fi
 
-# It builds nothing: root, who installs, often has neither Go nor the sources' owner.
+# This target builds nothing, because root often has no Go and does not own the sources.
 install:
-	@test -x $(BIN) -a -d $(SHARE) || { echo "make install: $(BIN) is not there yet: run make build first, as who you are" >&2; exit 1; }
+	@test -x $(BIN) -a -d $(SHARE) || { echo "make install: $(BIN) does not exist: run make build first, as yourself" >&2; exit 1; }
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/sluice
 	cd $(SHARE) && find . -type f -exec install -D -m 644 '{}' '$(abspath $(DESTDIR)/$(PREFIX))/share/{}' \;
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
@@ -88,20 +90,20 @@ install:
 	install -D -m 644 packaging/SLUICE-MIB.txt $(DESTDIR)$(PREFIX)/share/snmp/mibs/SLUICE-MIB.txt
 	test -e $(DESTDIR)$(SYSCONFDIR)/default/sluice || install -D -m 644 packaging/default $(DESTDIR)$(SYSCONFDIR)/default/sluice
 
-# The opposite of install, for whoever goes over to a package: a service below /usr/local
-# would take precedence over the package's. Settings, users and data stay. Manual pages and
-# completion are known by their names, because what was built may be gone.
+# Run this before you switch to a package: a service below /usr/local takes precedence over
+# the package's. Settings, users and data stay. Manual pages and completion are found by
+# their names, because the built files may be gone.
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/sluice $(DESTDIR)$(PREFIX)/lib/systemd/system/sluice.service \
 		$(DESTDIR)$(PREFIX)/lib/sysusers.d/sluice.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/sluice.conf \
 		$(DESTDIR)$(PREFIX)/share/snmp/mibs/SLUICE-MIB.txt
 	find $(DESTDIR)$(PREFIX)/share -type f \( -path '*/man/man[0-9]/sluice*.[0-9]' -o -path '*/bash-completion/completions/sluice' \
 		-o -path '*/zsh/*/_sluice' -o -path '*/fish/vendor_completions.d/sluice.fish' \) -delete
-	@echo "Settings in $(SYSCONFDIR)/default/sluice and $(SYSCONFDIR)/logrotate.d/sluice, and data in /var/lib/sluice, are still there."
-	@echo "A service that runs goes on until: systemctl daemon-reload && systemctl restart sluice (or stop)"
+	@echo "Settings in $(SYSCONFDIR)/default/sluice and $(SYSCONFDIR)/logrotate.d/sluice, and data in /var/lib/sluice, are kept."
+	@echo "A running service continues until: systemctl daemon-reload && systemctl restart sluice (or stop)"
 
-# A package for Debian and its like: bin/sluice_VERSION_ARCH.deb. Newer releases
-# of nfpm need modules that the proxy does not have.
+# A package for Debian and its derivatives: bin/sluice_VERSION_ARCH.deb. Newer releases of
+# nfpm need modules that the module proxy lacks.
 deb: build
 	rm -rf $(STAGE)
 	$(MAKE) --no-print-directory install DESTDIR=$(STAGE) PREFIX=/usr SYSCONFDIR=/etc
@@ -124,16 +126,16 @@ run demo: build
 packages:
 	@.ci/packages
 
-# Every test once: under the race detector where goroutines share memory.
+# Every test once, under the race detector where goroutines share memory.
 test: packages gui
 	cd web && npm test --silent
 	@.ci/test
 
-# The two halves of it.
+# The two halves of `make test`.
 race: packages
 	@.ci/raced
 
-# Fills the build cache for it.
+# Fills the build cache for `make race`.
 compile-race:
 	@.ci/raced compile
 
@@ -142,7 +144,7 @@ plain: packages gui
 	@.ci/beside gui
 	@.ci/beside counts
 
-# What takes too long for every change: before something is released, or on request.
+# Tests that take too long for every change: before a release, or on request.
 test-long: packages
 	@.ci/long
 
@@ -152,14 +154,14 @@ soak: packages
 fuzz:
 	@FUZZTIME=$(FUZZTIME) FUZZJOBS=$(FUZZJOBS) FUZZSINCE=$(FUZZSINCE) .ci/fuzz
 
-# Faults everywhere but in what is there for tests. One at a time and politely:
-# tests that fail for the load would count as tests that noticed something.
+# Puts faults into all code but test helpers, one at a time and at a low priority: a test
+# that fails because of the load would count as one that noticed the fault.
 PKG         ?= ./core/... ./l7/... ./l4/... ./dns/... ./sysnet/... ./mgmt/... ./cmd/...
 MUTATEFLAGS ?= $(if $(filter file,$(origin PKG)),-n 300)
 mutate: packages
 	@go build -o bin/mutate ./cmd/mutate && nice -n 10 bin/mutate $(MUTATEFLAGS) $(PKG)
 
-# How far somebody has to read to follow a request.
+# The amount of code to read in order to follow a request.
 files:
 	@.ci/files
 
@@ -176,8 +178,8 @@ bench: build packages
 	go run ./bench $(BENCHFLAGS)
 	SLUICE_BENCH=1 go test -v -count=1 -p 1 ./bench/kernelfarms ./bench/roundtrips ./bench/floods ./bench/outages ./bench/changes ./bench/pages ./bench/queries
 
-# What the compiler is told of hot calls: it builds cmd/sluice by this profile. To be
-# made anew when the way of a request changed much.
+# The profile of hot calls that the compiler uses for cmd/sluice. Record it again after
+# large changes of the request path.
 profile:
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
 	go test -c -o "$$dir/traffic" ./l7/proxy && \
