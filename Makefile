@@ -37,7 +37,7 @@ DEB_VERSION ?= $(shell git describe --tags --exact-match 2>/dev/null | sed 's/^v
 
 help:
 	@echo "make build     Build bin/sluice, with the web GUI if Node.js is installed (without it: make build GUI=)"
-	@echo "make run       Build, and run a demonstration with a farm and two backends (also: make demo)"
+	@echo "make run       Build, and run a demonstration with a farm and two backends (make demo: the same)"
 	@echo "make gui       Build the web GUI, web/dist, which the program embeds"
 	@echo "make install   Install the program, manual, completion and service below $(DESTDIR)$(PREFIX) (DESTDIR, PREFIX)"
 	@echo "make uninstall Remove the installed files, but no settings or data"
