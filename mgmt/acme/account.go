@@ -22,8 +22,8 @@ type savedAccount struct {
 }
 
 // account returns the account at a directory. If the authority does not know the key, it
-// creates an account, otherwise it returns the existing one (RFC 8555 §7.3.1). So an
-// authority that lost the account is no problem.
+// creates an account, otherwise it returns the existing one (RFC 8555 §7.3.1). So an account
+// that the authority lost is replaced.
 func (m *Manager) account(ctx context.Context, client *acme.Client, directory, email string) (acme.Account, error) {
 	name := accountName(directory)
 	saved, key, err := m.accountKey(name)
@@ -51,8 +51,8 @@ func (m *Manager) account(ctx context.Context, client *acme.Client, directory, e
 }
 
 // accountKey returns the stored account and its key. If the key cannot be decrypted, e.g.
-// after loss of the node key, it creates a new one, because an account has no value beyond
-// its history.
+// after loss of the node key, it creates a new one, because only the history of the account
+// is lost.
 func (m *Manager) accountKey(name string) (savedAccount, *ecdsa.PrivateKey, error) {
 	var saved savedAccount
 	if text, ok := m.options.Store.Setting(name); ok {

@@ -60,7 +60,7 @@ func TestAnAccountWhoseKeyIsLostGivesWayToANewOne(t *testing.T) {
 	}
 }
 
-// A key that could not be decrypted later is not registered.
+// A key is only registered if it can be decrypted later.
 func TestAnAccountThatCannotBeKeptIsNotMade(t *testing.T) {
 	m, f := newFakes(nil)
 	f.full = errors.New("the disk is full")

@@ -31,7 +31,7 @@ func (s *dnsSolver) Present(ctx context.Context, c acme.Challenge) error {
 	if _, err := checkDomains([]string{r.domain}, HTTP01); err != nil {
 		return invalid("the authority asks for the domain %q, which was not ordered", show(r.domain))
 	}
-	s.records = append(s.records, r) // one created halfway must be removed, too
+	s.records = append(s.records, r) // before the call: a record that was partly created must be removed, too
 	return s.hook.run(ctx, "present", r.domain, r.name, r.value)
 }
 
@@ -58,8 +58,8 @@ func (s *dnsSolver) CleanUp(context.Context, acme.Challenge) error { return nil 
 // removeTimeout bounds the removal of all records of an order.
 const removeTimeout = 5 * time.Minute
 
-// clear makes the hook remove its records. A remaining one is harmless, as it is not
-// queried again.
+// clear makes the hook remove its records. A remaining record is harmless, because
+// authorities do not query it again.
 func (s *dnsSolver) clear(ctx context.Context) {
 	limit := removeTimeout
 	if errors.Is(context.Cause(ctx), context.Canceled) {

@@ -67,8 +67,8 @@ func TestAWildcardIsOrderedThroughTheHookAndRenewed(t *testing.T) {
 	if left := h.left(records); len(left) != 0 {
 		t.Errorf("the hook was not told to take away %v", left)
 	}
-	// Two simultaneous values of one record, in arguments and environment; and no inherited
-	// descriptor.
+	// Two simultaneous values of one record, in arguments and environment. No descriptor is
+	// inherited.
 	got := lines(t, calls)
 	if len(got) != 4 {
 		t.Fatalf("calls:\n%s", strings.Join(got, "\n"))

@@ -20,10 +20,10 @@
 // http-01 uses port 80, the only port that authorities contact. For dns-01, which wildcards
 // require, an operator program creates TXT records: the hook. It is selected by name among
 // the operator's files in hook.Folder, so neither an API key nor a document can choose any
-// other program. It is called with "present" for each record before the authority is
-// notified. Then the records are queried at every name server of their zone. Whatever the
-// result, it is finally called with "cleanup" for each record. A call has a limit of one
-// minute, its output is truncated, and its process group is killed at the end.
+// other program. It is called with "present" for each record. Then the records are queried at
+// every name server of their zone before the authority is notified. At the end, even after a
+// failure, it is called with "cleanup" for each record. A call has a limit of one minute, its
+// output is truncated, and its process group is killed afterwards.
 //
 // # Secrets
 //

@@ -191,7 +191,7 @@ func (h *house) must(err error) {
 	}
 }
 
-// answered fails unless the engine had challenges since the last call.
+// answered fails unless challenges were published since the last call.
 func (h *house) answered() {
 	h.t.Helper()
 	h.mu.Lock()

@@ -17,10 +17,10 @@ import (
 // lookout checks whether TXT records are visible where an authority queries them: at every
 // name server of their zone.
 type lookout struct {
-	// servers are queried instead, as address:port; empty: the zone's own, found with the
-	// system's resolvers.
+	// servers are queried as address:port; empty: the zone's own servers, found with
+	// resolvers.
 	servers []string
-	// resolvers finds the zone's servers; empty: those of the system.
+	// resolvers finds the zone's servers; empty: the system's resolvers.
 	resolvers []string
 	port      uint16 // of a zone's servers; 0 means 53
 	udp, tcp  dns.Client
@@ -41,7 +41,7 @@ func (l *lookout) until(ctx context.Context, records []txt) (missing string, err
 		if failure == nil {
 			return "", nil
 		}
-		if err == nil || !over(ctx) { // an attempt that the deadline ends shows nothing new
+		if err == nil || !over(ctx) { // a query aborted by the deadline shows nothing new
 			missing, err = record, failure
 		}
 		select {
@@ -68,8 +68,8 @@ func (l *lookout) all(ctx context.Context, records []txt) (missing string, err e
 	return "", nil
 }
 
-// one returns an error if a record is missing. The name may be an alias into a zone
-// dedicated to this.
+// one returns an error if a record is missing. The name may be an alias of a name in another
+// zone.
 func (l *lookout) one(ctx context.Context, name, value string) error {
 	for range maxAlias {
 		servers, err := l.of(ctx, name)

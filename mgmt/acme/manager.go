@@ -120,7 +120,7 @@ const (
 func Challenges() []Challenge { return []Challenge{HTTP01, DNS01} }
 
 // Order obtains a certificate for new domains and stores it. It is renewed from then on.
-// Errors: *Error, and those of certs.Upload.
+// Errors: *Error, errors of certs.Upload.
 func (m *Manager) Order(ctx context.Context, by apply.Author, q Request) (View, error) {
 	domains, name, err := m.checkOrder(q)
 	if err != nil {
@@ -185,8 +185,8 @@ func (m *Manager) exclusive(run func() (View, error)) (View, error) {
 	}
 }
 
-// Renew renews a certificate that is due, or any with force. A non-empty target replaces
-// the stored one permanently. Errors: *Error, and those of certs.Upload.
+// Renew renews a certificate that is due, or any with force. A non-empty target replaces the
+// stored one permanently. Errors: *Error, errors of certs.Upload.
 func (m *Manager) Renew(ctx context.Context, by apply.Author, name string, force bool, at Target) (View, error) {
 	return m.exclusive(func() (View, error) { return m.renew(ctx, by, name, force, at) })
 }
@@ -246,14 +246,14 @@ func (m *Manager) fulfil(ctx context.Context, by apply.Author, name string, r re
 	defer clear(bundle)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepTimeout)
 	defer cancel()
-	// First record that the certificate will be ours, then store it, then update the
-	// record. So an interruption leaves no certificate that is not renewed.
+	// First record that the certificate will be ours, then store it, then update the record.
+	// So every stored certificate is renewed, even after an interruption.
 	before := r.Leaves
 	if err := m.expect(name, r, leaf); err != nil {
 		return View{}, err
 	}
 	if _, _, err := m.options.Certificates.Upload(ctx, by, name, bundle, mode); err != nil {
-		_ = m.keep(name, func(r *record) { r.Leaves = before }) // a leaf that never arrives is harmless
+		_ = m.keep(name, func(r *record) { r.Leaves = before }) // a digest without a certificate is harmless
 		return View{}, err
 	}
 	if err := m.keep(name, func(kept *record) {
@@ -304,7 +304,7 @@ func (m *Manager) SetRenewal(by apply.Author, name string, n Renewal) (View, err
 	return m.Get(v.Name)
 }
 
-// Delete deletes an ordered certificate; *Error, and those of certs.Delete.
+// Delete deletes an ordered certificate. Errors: *Error, errors of certs.Delete.
 func (m *Manager) Delete(ctx context.Context, by apply.Author, name string) error {
 	_, v, err := m.find(name)
 	if err != nil {

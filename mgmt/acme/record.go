@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs"
 )
 
-// Target is where the authority connects: to a farm, or to an address, for which a
-// temporary farm is created if none listens there. Exactly one is set.
+// Target is where the authority connects: a farm, or an address, for which a temporary farm
+// is created if none listens there. Exactly one is set.
 type Target struct {
 	Farm string     `json:"farm,omitempty"`
 	VIP  netip.Addr `json:"vip,omitzero"`
@@ -101,8 +101,8 @@ func (m *Manager) load() {
 	}
 }
 
-// keep changes a record and stores all of them, without those whose certificate was deleted
-// or replaced by another.
+// keep changes a record and stores all of them. It omits records whose certificate was
+// deleted or replaced by another.
 func (m *Manager) keep(name string, change func(*record)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

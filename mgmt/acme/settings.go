@@ -32,7 +32,7 @@ type Settings struct {
 	Directory string `json:"directory,omitempty"`
 	Staging   string `json:"staging,omitempty"`
 	// CA names the authority list that verifies the directories' own certificates; "" means
-	// those of the system.
+	// the system's list.
 	CA string `json:"ca,omitempty"`
 	// Hook names the program in hook.Folder that creates the TXT records of DNS01; ""
 	// disables that challenge.

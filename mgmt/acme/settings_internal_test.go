@@ -13,7 +13,7 @@ import (
 
 func TestSettingsHaveBounds(t *testing.T) {
 	label := strings.Repeat("x", 61) + "."
-	long := strings.Repeat(label, 4) + "est." // 252
+	long := strings.Repeat(label, 4) + "est." // 252 bytes
 	names := func(n int) (out []string) {
 		for range n {
 			out = append(out, "a.test")

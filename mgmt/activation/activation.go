@@ -1,6 +1,6 @@
 // Package activation stores the activation certificate that clients of the product family
-// expect: it contains the host and the period of a licence. Sluice does not use or verify
-// it, and works without one as well.
+// expect. It contains the host and the period of a licence. Sluice ignores its content and
+// needs none.
 package activation
 
 import (
@@ -33,10 +33,10 @@ var (
 // MaxSize is the greatest size of an upload, in bytes.
 const MaxSize = 64 << 10
 
-// warnTime is how long before its end a certificate is about to expire.
+// warnTime is the time before expiry from which a certificate is about to expire.
 const warnTime = 15 * 24 * time.Hour
 
-// Status says whether the certificate is valid now, in the words for others.
+// Status is the validity of the certificate, in the words of the product family.
 type Status string
 
 // The statuses.
@@ -76,7 +76,7 @@ type Keeper struct {
 	mu sync.Mutex
 }
 
-// Get returns the certificate. Errors: ErrNone, those of the store.
+// Get returns the certificate. Errors: ErrNone, errors of the store.
 func (k *Keeper) Get() (Info, error) {
 	var d document
 	if _, err := k.Store.ReadDocument(documentName, &d); err != nil {
@@ -88,8 +88,8 @@ func (k *Keeper) Get() (Info, error) {
 	return k.read(d.PEM)
 }
 
-// Put stores a certificate in place of the previous one. It calls act after the check; an
-// error of act ends the change. Errors: ErrInvalid, those of the store.
+// Put replaces the stored certificate. It calls act after the check; an error of act ends the
+// change. Errors: ErrInvalid, errors of the store.
 func (k *Keeper) Put(raw []byte, act func() error) (Info, error) {
 	info, err := k.read(raw)
 	if err == nil {
@@ -103,7 +103,7 @@ func (k *Keeper) Put(raw []byte, act func() error) (Info, error) {
 	return info, k.Store.WriteDocument(documentName, document{info.PEM})
 }
 
-// Delete removes the certificate. Errors: ErrNone, those of the store.
+// Delete removes the certificate. Errors: ErrNone, errors of the store.
 func (k *Keeper) Delete(act func() error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -176,7 +176,7 @@ func (k *Keeper) info(c *x509.Certificate, raw []byte) Info {
 	return info
 }
 
-// clean makes one short line of a text in a certificate.
+// clean converts a text in a certificate to one short line.
 func clean(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || !unicode.IsPrint(r) {

@@ -16,14 +16,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// from returns a request that comes from another address.
+// from changes the source address of a request.
 func from(i int, r *http.Request) *http.Request {
 	r.RemoteAddr = fmt.Sprintf("198.51.100.%d:1", i)
 	return r
 }
 
-// strangers returns a guard without work for hashes. It has root, whose password is checked
-// by the system, and users of a directory that cannot be reached.
+// strangers returns a guard that never hashes passwords: the system checks the password of
+// root, an unreachable directory the passwords of all others.
 func strangers(t *testing.T) (*auth.Guard, *rbac.Book) {
 	b := rbactest.Book(t, &rbactest.Memory{})
 	for i := range 12 {

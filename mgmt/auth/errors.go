@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The rejections. Their texts are for logs: the answer to the client says only that a
-// credential is needed.
+// The rejections. Their texts are for logs: the response only says that a credential is
+// needed.
 var (
 	// ErrNoCredential occurs when a request has no key and came over the network.
 	ErrNoCredential = errors.New("no credential")

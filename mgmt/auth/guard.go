@@ -28,8 +28,8 @@ const logInTime = 15 * time.Second
 
 // Guard identifies the sender of a request; make it with NewGuard.
 type Guard struct {
-	// Even is the least time that a refused login takes, since the time of a service would
-	// reveal which users it has. Set it before use; 0: no least time.
+	// Even is the minimum duration of a refused login, because the response time of a service
+	// would reveal its users. Set it before use; 0 means none.
 	Even time.Duration
 
 	now      func() time.Time
@@ -48,25 +48,24 @@ type Finder interface {
 }
 
 // NewGuard returns a guard over the keys and the users of the book, with a clock. On the
-// local socket the system's root acts as root, and so do the users with these uids. The uid
-// of this process is trusted only if it is one of them: mgmt has a uid of its own, and
-// another process with that uid must not become root.
+// local socket, the system's root and the users with these uids act as root. The uid of this
+// process is trusted only if it is one of them: mgmt has its own uid, and another process
+// with that uid must not become root.
 func NewGuard(keys Finder, book *rbac.Book, now func() time.Time, users ...uint32) *Guard {
 	uids := append([]uint32{0}, users...)
 	return &Guard{now: now, keys: keys, book: book, sessions: NewSessions(now), uids: uids, peer: peerUID, ledger: NewLedger(now)}
 }
 
-// CountIn makes guesses count in a ledger that is stored. Call it before use.
+// CountIn makes the guard count guesses in a stored ledger. Call it before use.
 func (g *Guard) CountIn(l *Ledger) { g.ledger = l }
 
 type connKey struct{}
 
-// peer is the result of ConnContext for a connection on the local socket: it is trusted or
-// not.
+// peer is the result of ConnContext for a connection on the local socket.
 type peer struct{ trusted bool }
 
 // ConnContext is the http.Server hook that gets the user at the other end of a local
-// connection from the kernel. A network connection passes unchanged.
+// connection from the kernel. Network connections are left unchanged.
 func (g *Guard) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	local, ok := bare(c).(*net.UnixConn)
 	if !ok {
@@ -163,7 +162,7 @@ func Source(r *http.Request) string {
 	return text
 }
 
-// Network returns the network of an address that limits count as one source. All local
+// Network returns the network of an address that counts as one source for limits. All local
 // clients are one source.
 func Network(a net.Addr) netip.Prefix {
 	at, err := netip.ParseAddrPort(a.String())
@@ -173,7 +172,7 @@ func Network(a net.Addr) netip.Prefix {
 	return block(at.Addr())
 }
 
-// network returns the network of a request's origin that limits count as one source.
+// network returns the network of a request's origin that counts as one source for limits.
 func network(r *http.Request) netip.Prefix {
 	source, _ := remote(r)
 	return block(source)

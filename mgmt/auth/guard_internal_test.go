@@ -60,7 +60,7 @@ func TestAnotherUserOnTheLocalSocketNeedsAKey(t *testing.T) {
 	}
 }
 
-// The zero uid is root: a missing answer of the kernel must not count as root.
+// The zero uid is root: a missing result from the kernel must not count as root.
 func TestAPeerTheKernelDoesNotNameIsNotTrusted(t *testing.T) {
 	if _, err := peerUID(&net.UnixConn{}); err == nil {
 		t.Error("a connection without a socket has a user")

@@ -25,8 +25,8 @@ func (k *oneKey) FindKey(s string) (store.Key, bool) {
 	return store.Key{ID: 3, User: "root"}, (s == secret || s == "" || len(s) > 256) && !k.gone
 }
 
-// users returns a book in which ann manages one of two farms and may use the API with a
-// key. eve may only log in with a password. The only other user is root.
+// users returns a book in which ann manages one of two farms and may use the API with a key,
+// and eve may only log in with a password. The only other user is root.
 func users(t *testing.T) *rbac.Book {
 	b := rbactest.Book(t, &rbactest.Memory{})
 	key, on := annsKey, true
@@ -89,7 +89,7 @@ func TestWrongOrContradictingKeysAreRefused(t *testing.T) {
 	}
 }
 
-// The history of changes includes the origin of their author.
+// The history of changes includes the source of their author.
 func TestTheSourceOfARequestIsTold(t *testing.T) {
 	for at, want := range map[string]string{
 		"192.0.2.1:5000": "192.0.2.1", "[::ffff:192.0.2.1]:5000": "192.0.2.1", "[2001:db8::1]:5000": "2001:db8::1", "@": "unknown",

@@ -9,10 +9,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// guess counts a guess for a user, and calls check if it is within the limits. An error of
-// check because the client left counts like a wrong guess: a client could leave when the
-// lack of an answer shows that the guess is wrong. Errors: *LockedError, and those of
-// check.
+// guess counts a guess for a user, and calls check if it is within the limits. If the client
+// leaves during the check, the guess counts as wrong: a slow response reveals a wrong guess,
+// so a client could leave early to avoid the count. Errors: *LockedError, errors of check.
 func (g *Guard) guess(r *http.Request, user string, check func(context.Context) error) error {
 	source, _ := remote(r)
 	queue, cancel := context.WithTimeout(r.Context(), logInTime)
@@ -29,7 +28,7 @@ func (g *Guard) guess(r *http.Request, user string, check func(context.Context) 
 	switch {
 	case err == nil:
 		result = right
-	case errors.Is(err, rbac.ErrNotAllowed): // the password is right
+	case errors.Is(err, rbac.ErrNotAllowed): // the password is correct
 		result = unchecked
 	case errors.Is(err, rbac.ErrWrong), errors.Is(err, rbac.ErrCode), r.Context().Err() != nil:
 	default:
@@ -38,8 +37,8 @@ func (g *Guard) guess(r *http.Request, user string, check func(context.Context) 
 	return err
 }
 
-// Right reports whether a password of a user is right, for an operation that needs it. It
-// has the limits of logins. Errors: *LockedError, and those of the service that checks the
+// Right reports whether a password of a user is correct, for an operation that needs it. It
+// has the limits of logins. Errors: *LockedError, errors of the service that checks the
 // password.
 func (g *Guard) Right(r *http.Request, user, password string) (bool, error) {
 	err := g.guess(r, user, func(ctx context.Context) error {
@@ -65,8 +64,8 @@ func (g *Guard) Code(r *http.Request, user, code string) (bool, error) {
 	return err == nil, err
 }
 
-// Try checks a code of the user within the limits of logins. Errors: *LockedError, and
-// those of check; rbac.ErrCode counts.
+// Try checks a code of the user within the limits of logins. Errors: *LockedError, errors of
+// check; rbac.ErrCode counts.
 func (g *Guard) Try(r *http.Request, user string, check func() error) error {
 	return g.guess(r, user, func(context.Context) error { return check() })
 }
@@ -75,7 +74,7 @@ func (g *Guard) Try(r *http.Request, user string, check func() error) error {
 // rbac.ErrTaken if another user has that key, so users who may choose keys can guess them.
 // Therefore each choice counts as a guess, except a successful one of root: root sees and
 // changes everything anyway, and the choices of others do not delay root. Errors:
-// *LockedError, and those of change.
+// *LockedError, errors of change.
 func (g *Guard) ChooseKey(r *http.Request, user string, change func() error) error {
 	source, _ := remote(r)
 	if user == rbac.Root {

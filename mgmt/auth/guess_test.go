@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// parallel runs so many tries at the same time, and counts their results.
+// parallel runs that many tries at the same time, and counts their results.
 func parallel(n int, try func(i int) error) map[string]int {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -37,8 +37,8 @@ func parallel(n int, try func(i int) error) map[string]int {
 	return got
 }
 
-// Parallel guesses are checked as often as sequential ones, for every kind of guess and
-// every call.
+// The limits for parallel guesses equal the limits for sequential ones, for every kind of
+// guess and every call.
 func TestParallelGuessesAreLimited(t *testing.T) {
 	for name, try := range map[string]func(g *auth.Guard, i int, password string) error{
 		"one user from one address": func(g *auth.Guard, i int, password string) error {
@@ -88,7 +88,7 @@ func TestParallelGuessesAreLimited(t *testing.T) {
 	}
 }
 
-// Right passwords sent at the same time wait for each other, and all pass.
+// Correct passwords sent at the same time wait for each other, and all are accepted.
 func TestParallelRightPasswordsPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, b := strangers(t)
@@ -121,8 +121,8 @@ func TestCodesAreGuessedWithinTheLimits(t *testing.T) {
 	}
 }
 
-// Passwords and codes that are needed again also count by address: sessions of many users
-// do not give a client more guesses.
+// Passwords and codes that a session must repeat also count by address: sessions of many
+// users do not give a client more guesses.
 func TestGuessesWithinSessionsCountByAddress(t *testing.T) {
 	for name, try := range map[string]func(g *auth.Guard, user string) error{
 		"password": func(g *auth.Guard, user string) error { _, err := g.Right(request(), user, "wrong-1"); return err },
@@ -141,8 +141,8 @@ func TestGuessesWithinSessionsCountByAddress(t *testing.T) {
 	}
 }
 
-// The answer to a wrong guess takes longer than to a right one. A client that leaves
-// earlier must not get the guess for free.
+// The response to a wrong guess takes longer than to a correct one. If a client leaves
+// earlier, its guess must still count.
 func TestAClientThatLeavesHasGuessed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, b := strangers(t)
@@ -233,8 +233,8 @@ func TestWrongKeysSlowDownNoRightOnes(t *testing.T) {
 	})
 }
 
-// A key that a user chose can be guessed. Beyond the limit of their source such keys are
-// checked one by one, and a right one passes when it is its turn.
+// Keys chosen by users can be guessed. Beyond the limit of their source they are checked one
+// by one, and a correct one is accepted in its turn.
 func TestKeysThatUsersChoseAreGuessedSlowly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := auth.NewGuard(&oneKey{}, users(t), time.Now)

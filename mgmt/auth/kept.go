@@ -19,11 +19,11 @@ import (
 // FileName is the name of the file of a ledger in the data directory.
 const FileName = "guesses.json"
 
-// saveEvery is the time between two writes, and so the most that a crash of this process
+// saveEvery is the interval between writes, and so the most that a crash of this process
 // loses.
 const saveEvery = time.Second
 
-// maxFile limits the size of the file: a full ledger has less than half of it.
+// maxFile limits the size of the file. A full ledger has less than half of it.
 const maxFile = 8 << 20
 
 // kept is a ledger in its file.
@@ -117,8 +117,8 @@ func accountOf(name []byte, source netip.Prefix) account {
 	return a
 }
 
-// contents returns the data to store. Guesses that are being checked count as wrong ones:
-// ending this process must not give them back.
+// contents returns the data to store. Guesses in progress count as wrong ones, so that
+// killing this process does not reset them.
 func (l *Ledger) contents() kept {
 	l.mu.Lock()
 	defer l.mu.Unlock()

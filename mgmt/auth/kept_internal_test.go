@@ -58,7 +58,7 @@ func TestALedgerOutlivesTheProcess(t *testing.T) {
 	}
 }
 
-// Setting back the clock must not lengthen a lock.
+// A clock that is set back must not lengthen a lock.
 func TestALockThatWasKeptIsNoLongerThanANewOne(t *testing.T) {
 	dir, c := t.TempDir(), newAt()
 	l := OpenLedger(dir, slog.Default(), c.now)

@@ -14,7 +14,7 @@ import (
 
 // key is a valid key.
 type key struct {
-	name   string // its owner, by the name for the history
+	name   string // the owner's name for the history
 	who    rbac.Identity
 	digest [sha256.Size]byte
 	// random: the appliance generated it, so it cannot be guessed. Users choose their own
@@ -22,10 +22,10 @@ type key struct {
 	random bool
 }
 
-// byKey identifies the sender by the key of the request. Random keys, and keys that were
-// used from this source before, pass at once: wrong keys from the same address do not slow
-// them down. Any other key is a guess. Within the limit of its source it is checked at
-// once, beyond that it waits for its turn.
+// byKey identifies the sender by the key of the request. Random keys, and keys that were used
+// from this source before, are accepted at once: wrong keys from the same address do not
+// delay them. Any other key is a guess. Within the limit of its source it is checked at once;
+// beyond that, it waits for its turn.
 func (g *Guard) byKey(r *http.Request) (Principal, error) {
 	source, text := remote(r)
 	k, ok := g.check(r)
@@ -61,7 +61,7 @@ func wait(r *http.Request, pause time.Duration) {
 }
 
 // check reads the key and finds its owner. Several values are accepted only if they are
-// equal: two hops must not be able to read two different ones.
+// equal: two hops must not read different ones.
 func (g *Guard) check(r *http.Request) (k key, ok bool) {
 	values := slices.Concat(r.Header.Values(headerKey), r.Header.Values(headerKeyAlt))
 	for _, v := range values {
@@ -86,8 +86,8 @@ func (g *Guard) check(r *http.Request) (k key, ok bool) {
 // maxUsedKeys limits the number of remembered keys.
 const maxUsedKeys = 4096
 
-// usedKeys holds the keys of users that were right, and their sources. They are in memory
-// only: after a restart a key waits for its turn if its source sends wrong keys.
+// usedKeys holds the correct keys of users and their sources. They are in memory only: after
+// a restart a key waits for its turn if its source sends wrong keys.
 type usedKeys struct {
 	mu   sync.Mutex
 	seen map[usedKey]struct{}
@@ -104,7 +104,7 @@ func (u *usedKeys) add(digest [sha256.Size]byte, source netip.Addr) {
 	if u.seen == nil {
 		u.seen = map[usedKey]struct{}{}
 	}
-	for old := range u.seen { // any one is removed
+	for old := range u.seen { // an arbitrary one is removed
 		if len(u.seen) < maxUsedKeys {
 			break
 		}

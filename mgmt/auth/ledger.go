@@ -9,16 +9,15 @@ import (
 )
 
 // Ledger counts guesses at passwords, codes and keys, and records the sources of logins. A
-// guess is counted before it is checked, so that parallel guesses count like sequential
-// ones. Make it with NewLedger or OpenLedger.
+// guess is counted before it is checked, so that parallel guesses count like sequential ones.
+// Make it with NewLedger or OpenLedger.
 //
-// Guesses at passwords and codes are counted by user and by source. A known place is a
-// source from which the user logged in before. It has a count of its own for this user:
-// others cannot lock the user out there, and it does not have more guesses than others
-// have.
+// Guesses at passwords and codes are counted by user and by source. A known place is a source
+// from which the user logged in before. It has a separate count for this user, with the same
+// limit: other sources cannot lock the user out there.
 type Ledger struct {
 	now  func() time.Time
-	path string // its file; empty: none
+	path string // empty: not stored
 	log  *slog.Logger
 	// failing: the last write failed. Only Run uses it.
 	failing bool
@@ -64,8 +63,8 @@ type attempt struct {
 	name, address *count
 }
 
-// begin counts a guess of a kind for a user. While as many guesses are being checked as are
-// left, it waits. Error: *LockedError.
+// begin counts a guess of a kind for a user. It waits while the guesses in progress could use
+// up the limit. Error: *LockedError.
 func (l *Ledger) begin(ctx context.Context, kind *counts, user string, source netip.Addr) (*attempt, error) {
 	for {
 		a, wait, ended := l.try(kind, nameOf(user), block(source))
@@ -84,8 +83,8 @@ func (l *Ledger) begin(ctx context.Context, kind *counts, user string, source ne
 }
 
 // try counts a guess, or returns how long to wait, or returns a channel to wait for. The
-// count of the source does not lock a known place of the user, since others at the same
-// address could lock out the user with it.
+// count of the source does not lock a known place of the user, because other clients at the
+// same address could lock out the user with it.
 func (l *Ledger) try(kind *counts, name [nameSize]byte, source netip.Prefix) (a *attempt, wait time.Duration, ended <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,8 +109,8 @@ func (l *Ledger) try(kind *counts, name [nameSize]byte, source netip.Prefix) (a 
 	return &attempt{ledger: l, counts: kind, who: who, source: source, name: kind.names.begin(who, now), address: kind.sources.begin(source, now)}, 0, nil
 }
 
-// end records the result of an attempt. A right guess resets the count of its user and
-// nothing else: the source may have guessed at other users.
+// end records the result of an attempt. A correct guess resets only the count of its user:
+// the source may also have guessed at other users.
 func (a *attempt) end(result outcome) {
 	l := a.ledger
 	l.mu.Lock()
@@ -142,8 +141,8 @@ func (l *Ledger) touch() {
 	}
 }
 
-// Guesses at keys beyond the limit of a source are checked one by one, at this interval.
-// Those that would wait longer than maxKeyPause are not checked.
+// Beyond the limit of a source, guesses at keys are checked one by one at this interval.
+// Guesses that would wait longer than maxKeyPause are rejected.
 const (
 	keyPause    = 500 * time.Millisecond
 	maxKeyPause = 10 * time.Second

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The limits of guesses. Ten allow for a forgotten password. The tables have a limit so
-// that an attacker with many addresses costs memory of a fixed size.
+// The limits of guesses. Ten allow for a forgotten password. The tables are limited so that
+// an attacker with many addresses can use only a fixed amount of memory.
 const (
 	maxGuesses = 10
 	guessTime  = time.Minute
@@ -16,11 +16,11 @@ const (
 // limit counts guesses by key. The lock of its ledger guards it.
 type limit[K comparable] map[K]*count
 
-// count is the number of guesses of one key. A nil *count acts as a count of none.
+// count is the number of guesses of one key. A nil *count acts as zero.
 type count struct {
 	wrong    int           // wrong guesses
-	checking int           // guesses in progress: each may turn out wrong
-	until    time.Time     // when the wrong ones are forgotten
+	checking int           // guesses in progress, which may be wrong
+	until    time.Time     // when the wrong guesses expire
 	checked  chan struct{} // closed when a check ends; nil without waiters
 	turn     time.Time     // when the next guess beyond the limit is checked (keys only)
 }
@@ -36,7 +36,7 @@ func (c *count) wait(now time.Time) time.Duration {
 // full reports whether the next guess must wait for the end of one in progress.
 func (c *count) full(now time.Time) bool { return c != nil && c.pending(now) >= maxGuesses }
 
-// pending returns how many guesses are wrong if those in progress are.
+// pending returns the number of wrong guesses if all in progress are wrong.
 func (c *count) pending(now time.Time) int {
 	if !now.Before(c.until) {
 		return c.checking
@@ -96,9 +96,9 @@ func (l limit[K]) end(key K, c *count, wrong bool, now time.Time) {
 	}
 }
 
-// makeRoom removes the expired counts if the table is full. If there are none, it removes
-// the smallest count, and of equal ones the oldest: to unlock one key an attacker would
-// have to lock all others. Counts with a check in progress remain.
+// makeRoom removes the expired counts if the table is full. If there are none, it removes the
+// smallest count, of equal ones the oldest. So to unlock one key an attacker would have to
+// lock all others. Counts with a check in progress remain.
 func (l limit[K]) makeRoom(now time.Time) {
 	if len(l) < maxCounts {
 		return

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// at is a clock that stands still.
+// at is a stopped clock.
 type at struct{ time.Time }
 
 func (a *at) now() time.Time { return a.Time }
@@ -34,7 +34,7 @@ func tries(t *testing.T, l *Ledger, user, source string, n int) {
 	}
 }
 
-// locked fails the test unless a guess is refused for that time; 0: it is not refused.
+// locked fails the test unless a guess is refused for that time; 0 means that it is accepted.
 func locked(t *testing.T, l *Ledger, user, source string, want time.Duration) {
 	t.Helper()
 	var e *LockedError
@@ -69,12 +69,12 @@ func TestARightGuessClearsItsUserAlone(t *testing.T) {
 	}
 	tries(t, l, "eve", "192.0.2.1", 1) // the tenth of the source
 	locked(t, l, "eve", "192.0.2.1", time.Minute)
-	tries(t, l, "ann", "192.0.2.2", 9) // the nine before are forgotten
+	tries(t, l, "ann", "192.0.2.2", 9) // the earlier nine have expired
 	locked(t, l, "ann", "192.0.2.3", 0)
 	if err := try(l, "eve", "192.0.2.4", unchecked); err != nil {
 		t.Fatal(err)
 	}
-	tries(t, l, "eve", "192.0.2.4", 9) // ten with the first one
+	tries(t, l, "eve", "192.0.2.4", 9) // ten, including the first one
 	locked(t, l, "eve", "192.0.2.5", time.Minute)
 }
 
@@ -98,7 +98,7 @@ func TestAKnownPlaceHasACountOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	tries(t, l, "ann", "198.51.100.1", 1)
-	locked(t, l, "ann", "198.51.100.2", time.Minute) // a login at the known place gives others nothing
+	locked(t, l, "ann", "198.51.100.2", time.Minute) // a login at the known place does not reset the count of other places
 }
 
 func TestSourcesAreNetworks(t *testing.T) {

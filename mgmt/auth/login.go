@@ -16,10 +16,10 @@ const Cookie = "CGISESSID"
 const CodeHeader = "X-OTP"
 
 // LogIn identifies the sender of a request for a session by user and password, and by the
-// code of the second factor if the user has one. The error does not say which of these is
-// wrong, and it is counted by source and by user. A source that logs in a user becomes a
-// known place of that user. Errors: those of Identify, ErrLoggedIn, ErrNotAllowed, and
-// those of the service that checks the password.
+// code of the second factor if the user has one. The error does not reveal which of these is
+// wrong. It is counted by source and by user. A source that logs in a user becomes a known
+// place of that user. Errors: ErrLoggedIn, ErrNotAllowed, errors of Identify and of the
+// service that checks the password.
 func (g *Guard) LogIn(r *http.Request) (Principal, error) {
 	if _, ok := g.session(r); ok {
 		return Principal{}, ErrLoggedIn
@@ -60,8 +60,8 @@ func (g *Guard) verify(ctx context.Context, r *http.Request, user, password stri
 }
 
 // Begin makes a session for a logged-in user. It returns false if the user was deleted or
-// changed since the login began: a check may take seconds, and a password that was
-// replaced meanwhile must not begin a session.
+// changed since the login began: a check may take seconds, and a password replaced meanwhile
+// must not start a session.
 func (g *Guard) Begin(by Principal) (token string, ok bool) {
 	epoch, ok := g.book.Epoch(by.Name)
 	if !ok || by.epoch != nil && *by.epoch != epoch {
@@ -94,9 +94,9 @@ func (g *Guard) SessionOf(r *http.Request) uint64 {
 	return g.sessions.numberOf(cookies[0].Value)
 }
 
-// Confirm raises the session of a request if password and code are right. It has the limits
+// Confirm raises the session of a request if password and code are correct. It has the limits
 // of logins. Errors: ErrNoCredential without a session, rbac.ErrWrong, rbac.ErrCode,
-// *LockedError, and those of the service that checks the password.
+// *LockedError, errors of the service that checks the password.
 func (g *Guard) Confirm(r *http.Request, password, code string) error {
 	user, ok := g.session(r)
 	if !ok || KeyUsed(r) {
@@ -131,7 +131,7 @@ func (g *Guard) LogOut(r *http.Request) bool {
 // session returns the user of the session of a request.
 func (g *Guard) session(r *http.Request) (user string, ok bool) {
 	cookies := r.CookiesNamed(Cookie)
-	if len(cookies) != 1 { // two hops must not be able to read two different ones
+	if len(cookies) != 1 { // two hops must not read different ones
 		return "", false
 	}
 	return g.sessions.Find(cookies[0].Value, g.book.Epoch)

@@ -52,8 +52,7 @@ func TestASessionLivesHalfAnHourFromItsLastRequest(t *testing.T) {
 	}
 }
 
-// A stream checks its credential again and again, and must not keep its session alive by
-// that.
+// A stream checks its credential repeatedly. This must not keep its session alive.
 func TestACredentialHoldsUntilItEnds(t *testing.T) {
 	c, keys := newClock(), &oneKey{}
 	g := auth.NewGuard(keys, users(t), c.now)
@@ -245,7 +244,7 @@ func TestWhoOpensManySessionsLosesTheOldest(t *testing.T) {
 	}
 }
 
-// A check takes time. If the rights of the user changed during it, no session begins.
+// A check takes time. If the rights of the user changed meanwhile, no session begins.
 func TestALoginThatIsOvertakenBeginsNoSession(t *testing.T) {
 	key, off := "Other0123456789", false
 	for name, overtake := range map[string]func(b *rbac.Book) error{

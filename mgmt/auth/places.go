@@ -5,25 +5,23 @@ import (
 	"time"
 )
 
-// Limits for known places. One user cannot displace the places of others before many users
-// do.
+// Limits for known places. The limit per user protects the places of others.
 const (
 	maxUserPlaces = 8
 	maxPlaces     = 4096
 )
 
-// account is a user at a source. Without a source it stands for all other sources.
+// account is a user at a source. Without a source it represents all other sources.
 type account struct {
 	name   [nameSize]byte // the digest of the name
 	source netip.Prefix
 }
 
-// nameSize is the size of the digest of a name: long enough that no second name with the
-// same digest can be found.
+// nameSize is the size of the digest of a name, large enough to prevent collisions.
 const nameSize = 16
 
-// nameOf returns the digest of a name. A name sent by an unknown client may be a password
-// in the wrong field, so names are not stored.
+// nameOf returns the digest of a name. Clients sometimes send the password in the field of
+// the name, so names are not stored.
 func nameOf(user string) [nameSize]byte {
 	d := digest(user)
 	return [nameSize]byte(d[:nameSize])

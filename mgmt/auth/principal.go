@@ -8,11 +8,13 @@ type Principal struct {
 	Name string
 	// Source is the address the request came from, or "local".
 	Source string
-	// Who holds the rights of the sender.
+	// Who is the sender with its rights.
 	Who rbac.Identity
-	// Session: identified by the cookie of a session, which a browser adds automatically.
+	// Session means that the cookie of a session identified the sender. Browsers add it
+	// automatically.
 	Session bool
-	// Raised: the user of the session has recently confirmed password and second factor.
+	// Raised means that the user has recently confirmed password and second factor in this
+	// session.
 	Raised bool
 	// epoch is the epoch of the user before the credentials were checked; nil if they were
 	// not.

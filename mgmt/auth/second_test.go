@@ -45,7 +45,7 @@ func coded(user, password, code string) *http.Request {
 	return r
 }
 
-// The answer is the same, independently of which of user, password and code is wrong.
+// The response does not depend on which of user, password and code is wrong.
 func TestALogInSaysNothingOfWhatIsWrong(t *testing.T) {
 	b, c := users(t), newClock()
 	g := auth.NewGuard(&oneKey{}, b, c.now)
@@ -58,7 +58,7 @@ func TestALogInSaysNothingOfWhatIsWrong(t *testing.T) {
 		}
 	}
 	if p, err := g.LogIn(coded("eve", "secret-2", code())); err != nil || p.Name != "eve" {
-		t.Errorf("all of it: %+v, %v", p, err) // a wrong password did not use up a code
+		t.Errorf("all of it: %+v, %v", p, err) // the wrong password did not use up the code
 	}
 	if _, err := g.LogIn(coded("eve", "secret-2", code())); err != auth.ErrBadCredential {
 		t.Errorf("the same code again: %v", err)

@@ -15,7 +15,7 @@ import (
 // SessionTime is the default lifetime of a session without a request (api-reference §1.1).
 const SessionTime = 30 * time.Minute
 
-// Limits for sessions: a browser needs one, a script that does not log out opens many.
+// Limits for sessions. A browser needs one; scripts that do not log out open many.
 const (
 	maxSessions     = 4096
 	maxUserSessions = 64
@@ -44,9 +44,9 @@ type session struct {
 // second factor.
 const RaisedTime = 5 * time.Minute
 
-// OpenSession is a session as others see it.
+// OpenSession is the visible part of a session.
 type OpenSession struct {
-	Number      uint64 // identifies it, since tokens are not shown
+	Number      uint64 // identifies it, because tokens are secret
 	User        string
 	Source      string // origin of the login
 	Began, Used time.Time

@@ -132,7 +132,7 @@ func (h *house) farm(name string, port uint16) error {
 		d.Services = []farm.Service{{Name: "web", Backends: []farm.Backend{{Host: "127.0.0.1", Port: 8081}}}}
 		cfg.Farms = append(cfg.Farms, farm.Farm{Name: name, Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("127.0.0.1"), VPort: port, HTTP: d})
 		if name == "second" {
-			cfg.System.NTP.Server = "ntp.example" // a backup without machine settings
+			cfg.System.NTP.Server = "ntp.example" // so a backup has no machine settings
 		}
 		return nil
 	})

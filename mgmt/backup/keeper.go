@@ -125,7 +125,7 @@ func checkPassphrase(text string) error {
 	return nil
 }
 
-// Create creates an archive of the current state. Errors: *Error, ErrExists, ErrFull, those
+// Create creates an archive of the current state. Errors: *Error, ErrExists, ErrFull, errors
 // of the store and the disk.
 func (k *Keeper) Create(by apply.Author, name, passphrase string) (View, error) {
 	k.busy.Lock()
@@ -237,7 +237,7 @@ func (k *Keeper) programs() (out []Hook, err error) {
 	for _, folder := range programFolders {
 		entries, err := os.ReadDir(filepath.Join(k.options.Dir, folder))
 		if err != nil {
-			continue // no folder means no programs
+			continue // without a folder there are no programs
 		}
 		for _, e := range entries {
 			h, is := programMember(folder + "/" + e.Name())
@@ -269,8 +269,8 @@ func (k *Keeper) readProgram(h *Hook) ([]byte, error) {
 	return content, err
 }
 
-// Upload stores an archive under an unused name. It is first read to its end and checked,
-// as far as possible without a passphrase. Errors: *Error, ErrExists, ErrFull, those of the
+// Upload stores an archive under an unused name. It is first read completely and checked, as
+// far as possible without a passphrase. Errors: *Error, ErrExists, ErrFull, errors of the
 // disk.
 func (k *Keeper) Upload(by apply.Author, name string, from io.Reader, size int64) (View, error) {
 	if err := checkName(name); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/backup"
 )
 
-// A decompression bomb costs only up to the limit.
+// A decompression bomb is read only up to the limit.
 func TestRow24ABombIsReadSoFar(t *testing.T) {
 	h := newHouse(t)
 	var bomb bytes.Buffer

@@ -20,7 +20,7 @@ func (h *house) upload(kind string) {
 	h.must(err)
 }
 
-// kind returns that of the installed database, also after a restart; "" for none.
+// kind returns the kind of the installed database, also after a restart; "" for none.
 func (h *house) kind() string {
 	h.t.Helper()
 	was, _ := h.places.Info()

@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/hook"
 )
 
-// Missing plugins are present during validation of the configuration. They remain only if
-// it is restored, on the machine itself.
+// Missing plugins exist during validation of the configuration. They remain only if it is
+// restored, on the machine itself.
 func TestPluginsAreRestoredWithTheChecksThatStartThem(t *testing.T) {
 	h := newHouse(t)
 	h.fill()

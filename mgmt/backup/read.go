@@ -79,7 +79,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// told converts errors of the format packages into a damage.
+// told converts errors of the format packages into an error about a damaged archive.
 func told(err error) error {
 	var known *Error
 	if errors.As(err, &known) {

@@ -18,16 +18,15 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// Names in the store that an archive must not restore from another node, or not for every
-// caller.
+// Names in the store that are restored only from the same node, or only for some callers.
 const (
 	usersName   = "rbac"                 // of mgmt/rbac
 	namesName   = "api_names"            // the names of this node's API
 	pendingName = "backup.pending-hooks" // programs still to be written
 )
 
-// ofNow lists documents about current activities of this node. No archive contains them,
-// and no restoration changes them. A final dot stands for all names with that prefix.
+// ofNow lists documents about current activities of this node. Archives omit them, and a
+// restoration does not change them. A final dot represents all names with that prefix.
 var ofNow = []string{"notify.waiting", "notify.waiting.", "machine.untold", "events.engine"}
 
 // Request is a request to restore an archive.
@@ -57,7 +56,7 @@ type Restored struct {
 
 // Apply restores an archive in one step, as one revision. The process must be restarted
 // afterwards, because other packages still hold the previous state in memory. Errors:
-// ErrNone, *Error, those of apply.Restore.
+// ErrNone, *Error, errors of apply.Restore.
 func (k *Keeper) Apply(ctx context.Context, by apply.Author, r Request) (Restored, error) {
 	k.busy.Lock()
 	defer k.busy.Unlock()
@@ -218,7 +217,7 @@ func checkContents(c *store.Contents) error {
 	return nil
 }
 
-// leave lists what is not restored from an archive.
+// leave lists the parts of an archive that are not restored.
 func (k *Keeper) leave(a *archive, r Request) (left []string) {
 	if r.KeepMachine {
 		left = append(left, "The settings of the machine and the aliases stay as they are.")
@@ -254,8 +253,8 @@ func (k *Keeper) keepNodeKeys(a *archive) error {
 	return nil
 }
 
-// replace sets the configuration to cfg and the other contents to the result of merge on
-// the current ones. The certificates are those of from.
+// replace sets the configuration to cfg and the other contents to the result of merge on the
+// current ones. It takes the certificates from the archive from.
 func (k *Keeper) replace(ctx context.Context, by apply.Author, comment string, cfg *farm.Config, forget bool, merge func(cfg *farm.Config, now store.Contents) (store.Contents, error), from store.Contents) (apply.Result, error) {
 	swap, undo := k.options.Certificates.Exchange(from.Certificates, from.Authorities)
 	return k.options.Applier.Restore(ctx, by, comment, apply.Restoration{Config: cfg, Swap: swap, Undo: undo,

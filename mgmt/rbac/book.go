@@ -35,8 +35,8 @@ type Book struct {
 	keeper Keeper
 	write  *sync.Mutex
 	state  *atomic.Pointer[state]
-	// hashes limits how many passwords are hashed at a time. asking limits how many
-	// passwords of root are checked by the system at a time.
+	// hashes limits the concurrent hashes of passwords, asking the concurrent checks of
+	// root's password by the system.
 	hashes, asking *queue
 	// caller is the user who requests changes; nil: the rights are not checked.
 	caller *Caller
@@ -88,7 +88,7 @@ func (b *Book) DryRun(end error) *Book {
 	return r
 }
 
-// nowhere stores nothing.
+// nowhere is a Keeper whose writes fail with why.
 type nowhere struct{ why error }
 
 func (n nowhere) ReadDocument(string, any) (bool, error) { return false, nil }

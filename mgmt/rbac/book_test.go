@@ -350,8 +350,7 @@ func TestPermissionsAreListedOnceAndKnown(t *testing.T) {
 }
 
 // A group that lists all existing farms sees all of them until another one is created. A
-// group with all farms sees that one, too. The two are distinguished after a restart as
-// well.
+// group with all farms also sees the new one. The difference survives a restart.
 func TestAllFarmsIsMoreThanAListOfFarms(t *testing.T) {
 	m := &rbactest.Memory{}
 	b := house(t, m)

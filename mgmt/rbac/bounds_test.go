@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
 )
 
-// full returns a book with a number of entries of a kind, and nothing else.
+// full returns a book with that number of entries of one kind.
 func full(t *testing.T, kind string, n int) *rbac.Book {
 	list := make([]map[string]string, n)
 	for i := range list {
@@ -59,8 +59,8 @@ func TestWhatMayBeAPassword(t *testing.T) {
 	}
 }
 
-// A login for an unknown user takes as long as for a known one: a hash costs the same as
-// the decoy.
+// A login for an unknown user takes as long as for a known one, because a hash costs the same
+// as the decoy.
 func TestAPasswordIsHashedAtThePriceThatIsWritten(t *testing.T) {
 	m := &rbactest.Memory{}
 	b, err := rbac.NewBook(m)
@@ -194,7 +194,7 @@ func TestAPasswordIsReplaced(t *testing.T) {
 	}
 }
 
-// everything returns all that others see of a book.
+// everything returns all visible contents of a book.
 func everything(t *testing.T, b *rbac.Book) string {
 	t.Helper()
 	all, err := json.Marshal([]any{b.Users(), b.Groups(), b.Roles()})
@@ -202,7 +202,7 @@ func everything(t *testing.T, b *rbac.Book) string {
 	return string(all)
 }
 
-// edits returns changes of a house, each of another kind.
+// edits returns one change of each kind in a house.
 func edits(b *rbac.Book) map[string]func() error {
 	return map[string]func() error{
 		"AddUser": func() error { return b.AddUser("tim", rbac.LDAP, "") }, "ChangeUser": func() error { return b.ChangeUser("ann", rbac.UserChange{WebGUI: yes()}) },

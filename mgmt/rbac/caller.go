@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// Caller is a user who requests changes of users, groups and roles. One rule holds for all
-// of them: the caller must cover the target. For every user, group and role that a change
-// affects, the caller must see all farms and interfaces that it sees, and hold every
-// permission that it has. This must be true before and after the change. In addition, a
-// caller that does not see all farms may change only the own group, its users and its role,
-// and may not add users to it: the caller could set their credentials and let them go
-// again, to a group with more rights. Root covers everything, and only root covers root.
+// Caller is a user who requests changes of users, groups and roles. The caller must cover the
+// target: for every affected user, group and role, the caller must see all farms and
+// interfaces that it sees, and hold every permission that it has. This must be true before
+// and after the change. A caller that sees only some farms may change only its own group,
+// that group's users and its role. It may not add users: it could set their credentials and
+// then remove them from the group, which leaves it with accounts that may join a group with
+// more rights. Root covers everything, and only root covers root.
 type Caller struct {
 	Name  string
 	Farms []uint32 // all existing farms

@@ -7,9 +7,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
 )
 
-// A caller who sees some farms may not take a user into the own group, set its credentials
-// and let it go: another group with more rights may be next. Refusals do not name the
-// groups of users.
+// A caller who sees some farms may not add users to its own group. It could set their
+// credentials and remove them, and they may later join a group with more rights. Refusals do
+// not name the groups of users.
 func TestWhoSeesSomeFarmsChangesOnlyTheOwnUsers(t *testing.T) {
 	b := rbactest.Book(t, &rbactest.Memory{})
 	for _, user := range []string{"ann", "bob", "eve", "kim"} {

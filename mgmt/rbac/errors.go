@@ -2,7 +2,7 @@ package rbac
 
 import "fmt"
 
-// Kind is the kind of a refusal, which decides the answer to the client.
+// Kind is the kind of a refusal, which determines the response.
 type Kind uint8
 
 // Kinds of errors.
@@ -27,7 +27,7 @@ func forbidden(format string, args ...any) error {
 }
 func missing(format string, args ...any) error { return &Error{Missing, fmt.Sprintf(format, args...)} }
 
-// ErrTaken is the error for a key that another user has. A user who may choose keys can
-// guess with it, so the caller must limit how often that is possible
+// ErrTaken is the error for a key that another user has. It lets users who may choose keys
+// guess existing ones, so the caller must limit how often that is possible
 // (auth.Guard.ChooseKey).
 var ErrTaken = invalid("zapikey: it is not possible, choose another one")

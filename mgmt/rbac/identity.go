@@ -30,7 +30,7 @@ func (s *state) identity(user string) (Identity, bool) {
 	return who, true
 }
 
-// Root reports whether the user is root, who may do everything.
+// Root reports whether the user is root, with all rights.
 func (i Identity) Root() bool { return i.user != nil && i.user.Name == Root }
 
 // Name returns the name of the user.
@@ -99,9 +99,9 @@ func (i Identity) MayInterface(name string) bool {
 	return i.Root() || i.group != nil && slices.Contains(i.group.Interfaces, name)
 }
 
-// Epoch returns a value that changes with everything that ends the sessions of a user:
-// password, second factor, keys, permissions, group, the role of the group, and whether its
-// service is in use. It returns false if the user does not exist.
+// Epoch returns a value that changes with everything that ends the sessions of a user. That
+// is a change of the password, second factor, keys, permissions, group or the group's role,
+// and of whether its service is in use. It returns false if the user does not exist.
 func (b *Book) Epoch(user string) (Epoch, bool) {
 	who, ok := b.Identity(user)
 	if !ok {

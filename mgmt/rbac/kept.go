@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// The functions in this file change stored books, for restoring one that is not in use yet.
+// The functions in this file transform stored books before they are restored.
 
-// OnlyRoot returns a stored book without all users but root, with root's rights and key.
+// OnlyRoot returns a stored book with root as its only user, with root's rights and key.
 func OnlyRoot(kept []byte) ([]byte, error) {
 	s, err := readKept(kept)
 	if err != nil {

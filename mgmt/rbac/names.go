@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// The forms of names (api-reference §1.4; the name of a user may begin with a digit, as the
-// contract says).
+// The forms of names (api-reference §1.4; by the specification, the name of a user may begin
+// with a digit).
 var (
 	userForm = regexp.MustCompile(`^[a-z0-9][-a-z0-9_.]*$`)
 	nameForm = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_-]*$`)
 )
 
-// Limits for stored data, since every request reads some of it.
+// Limits for stored data, because every request reads some of it.
 const (
 	maxName   = 64
 	maxUsers  = 1000

@@ -14,8 +14,7 @@ import (
 // Limits for passwords (api-reference §12, /system/users).
 const minPassword, maxPassword = 8, 512
 
-// Cost is the cost of a guess at a password: argon2id over so many KiB of memory, with so
-// many passes.
+// Cost is the cost of a guess at a password: Memory in KiB and number of passes of argon2id.
 type Cost struct{ Memory, Passes uint32 }
 
 // advised is the cost that OWASP recommends for limited memory: 19 MiB, which takes some 30
@@ -26,13 +25,13 @@ func (c Cost) params() *argon2id.Params {
 	return &argon2id.Params{Memory: c.Memory, Iterations: c.Passes, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 }
 
-// decoy returns a hash that no password has, at the same cost.
+// decoy returns a hash at the same cost that matches no password.
 func (c Cost) decoy() string {
 	return fmt.Sprintf("$argon2id$v=19$m=%d,t=%d,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", c.Memory, c.Passes)
 }
 
-// CheckPassword returns what is wrong with a new password. field is its field in the
-// request.
+// CheckPassword returns why a new password is invalid, or nil. The parameter field is its
+// field in the request.
 func CheckPassword(field, password string) error {
 	switch {
 	case len(password) < minPassword || len(password) > maxPassword:
@@ -58,7 +57,7 @@ func (b *Book) hash(field, password string) (string, error) {
 	return argon2id.CreateHash(password, b.Cost.params())
 }
 
-// The refusals of a login. The answer to the client is the same for all of them.
+// Errors of a login. The response to the client is the same for all of them.
 var (
 	// ErrWrong: the user does not exist, or the password is wrong.
 	ErrWrong = errors.New("wrong user or password")
@@ -66,10 +65,10 @@ var (
 	ErrNotAllowed = errors.New("the user lacks the permission webgui")
 )
 
-// Verify checks the password of a user who may log in. It takes as long for an unknown
-// user. At most one password for four processors is hashed at a time. The others wait and
-// take turns by source, the network of the client. Errors: ErrWrong, ErrNotAllowed, those
-// of ctx, and those of the service that checks the password.
+// Verify checks the password of a user who may log in. It takes as long for an unknown user.
+// At most one password for four processors is hashed at a time. The others wait and take
+// turns by source, the network of the client. Errors: ErrWrong, ErrNotAllowed, errors of ctx
+// and of the service that checks the password.
 func (b *Book) Verify(ctx context.Context, source netip.Prefix, name, password string) (UserView, error) {
 	s := b.state.Load()
 	u := s.user(name)
@@ -118,7 +117,7 @@ func (b *Book) matches(ctx context.Context, source netip.Prefix, u *User, name, 
 type Checker func(ctx context.Context, user, password string) (bool, error)
 
 func (b *Book) ask(ctx context.Context, checker Checker, user, password string) (bool, error) {
-	if checker == nil || password == "" { // a directory treats an empty password as anonymous and accepts it
+	if checker == nil || password == "" { // directories accept an empty password as an anonymous bind
 		return false, nil
 	}
 	return checker(ctx, user, password)
@@ -148,10 +147,10 @@ func (b *Book) ChangeRootPassword(ctx context.Context, old, new string) error {
 	return b.ChangeUser(Root, UserChange{})
 }
 
-// maxAsking is how many passwords of root the system checks at a time. It is less than the
-// limit of the supervisor, which refuses more.
+// maxAsking bounds the concurrent checks by the system. It is below the limit of the
+// supervisor, which refuses further ones.
 const maxAsking = 6
 
-// workers returns how many passwords are hashed at a time: unknown clients cause this work,
-// and traffic needs the processors.
+// workers returns the number of concurrent hashes: unknown clients cause this work, and
+// traffic needs the processors.
 func workers() int { return max(1, runtime.GOMAXPROCS(0)/4) }

@@ -10,7 +10,7 @@ import (
 	"github.com/alexedwards/argon2id"
 )
 
-// nothing stores nothing and has nothing.
+// nothing is an empty Keeper that rejects writes.
 var nothing = nowhere{errors.New("nothing is kept")}
 
 func TestStrangersMakeAQuarterOfTheProcessorsWork(t *testing.T) {
@@ -42,7 +42,7 @@ func TestWhoWaitsForAProcessorCanGiveUp(t *testing.T) {
 	for range b.hashes.most {
 		b.hashes.leave()
 	}
-	for range b.hashes.most + 1 { // each gives its place back
+	for range b.hashes.most + 1 { // each must release its place
 		if _, err := b.Verify(t.Context(), netip.Prefix{}, "nobody", "secret-1"); !errors.Is(err, ErrWrong) {
 			t.Errorf("got %v", err)
 		}

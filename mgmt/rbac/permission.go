@@ -10,19 +10,20 @@ type Permission string
 
 // Permissions that are in no role.
 const (
-	// Nobody is the zero value, so that a route without a permission is closed, not open.
+	// Nobody is the zero value. A route without a permission is closed, because no user has
+	// this one.
 	Nobody Permission = ""
-	// Public is the permission that even an unknown client has: to log in through another
-	// service.
+	// Public is the permission that even an unknown client has, e.g. to log in through
+	// another service.
 	Public Permission = "public"
-	// Open is the permission that every known user has.
+	// Open is the permission that every authenticated user has.
 	Open Permission = "open"
 	// RootOnly is the permission that only root has.
 	RootOnly Permission = "root"
 )
 
-// The permissions of roles. Sections are those of the product family; config, history,
-// trace and program are additions of Sluice.
+// The permissions of roles. The product family defines the sections; config, history, trace
+// and program are additions of Sluice.
 const (
 	FarmMenu        Permission = "farm.menu"
 	FarmCreate      Permission = "farm.create"
@@ -115,7 +116,7 @@ const (
 
 	TraceShow Permission = "trace.show"
 
-	// ProgramSet allows users to choose which programs are started, and with which words:
+	// ProgramSet allows users to choose which programs are started, and with which arguments:
 	// in commands of checks, and as the hook of ACME.
 	ProgramSet Permission = "program.set"
 )
@@ -158,7 +159,7 @@ func (p Permission) Section() string { section, _, _ := strings.Cut(string(p), "
 // Name returns the part of a permission after the dot, empty for a permission of no role.
 func (p Permission) Name() string { _, name, _ := strings.Cut(string(p), "."); return name }
 
-// shows reports whether the permission allows to see something and to change nothing.
+// shows reports whether the permission allows reading only.
 func (p Permission) shows() bool {
 	switch p.Name() {
 	case "menu", "list", "show":

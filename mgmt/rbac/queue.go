@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// queue allows a number of goroutines to work at the same time. The others wait by source.
-// The sources take turns, so that a burst from one source delays others by one turn.
+// queue allows a limited number of goroutines to work at the same time. The others wait by
+// source. The sources take turns, so that a burst from one source delays others by one turn.
 type queue struct {
 	most int
 
@@ -22,7 +22,8 @@ func newQueue(most int) *queue {
 	return &queue{most: most, waiting: map[netip.Prefix][]chan struct{}{}}
 }
 
-// enter waits for the turn of the caller, who must then call leave. Errors: those of ctx.
+// enter waits for the turn of the caller. Without an error the caller must call leave.
+// Errors: errors of ctx.
 func (q *queue) enter(ctx context.Context, source netip.Prefix) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -8,7 +8,8 @@ import (
 	"testing/synctest"
 )
 
-// enqueue starts a goroutine that waits, and appends its name to turns when it is its turn.
+// enqueue starts a goroutine that enters the queue, and appends its name to turns when
+// admitted.
 func enqueue(t *testing.T, q *queue, source, name string, turns *[]string) {
 	go func() {
 		if err := q.enter(context.Background(), netip.MustParsePrefix(source)); err != nil {

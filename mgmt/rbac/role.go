@@ -17,10 +17,9 @@ type Role struct {
 // May reports whether the role has the permission.
 func (r *Role) May(p Permission) bool { return slices.Contains(r.Allowed, p) }
 
-// predefined are the roles that are part of Sluice, by name. The first has all permissions
-// of an administrator below root, except the right to start programs. Two roles are from
-// the contract: start and stop backends; read system and farms. The last sees everything
-// and changes nothing.
+// predefined are the roles that are part of Sluice, by name. The first has all permissions of
+// an administrator below root, except the right to start programs. The specification defines
+// the next two: start and stop backends; read system and farms. The last may read everything.
 var predefined = []Role{
 	{Name: "administration", Predefined: true, Allowed: slices.DeleteFunc(Permissions(), func(p Permission) bool { return p == ProgramSet })},
 	{Name: "management", Predefined: true, Allowed: []Permission{FarmMenu, FarmAction, FarmMaintenance, FarmguardianMenu}},
@@ -45,7 +44,7 @@ func (b *Book) Role(name string) (Role, error) {
 
 func noRole(name string) error { return missing("the role %.80q does not exist", name) }
 
-// AddRole makes a role without any permission, or with the permissions of another role.
+// AddRole makes a role with no permissions, or with the permissions of another role.
 func (b *Book) AddRole(name, copyFrom string) (Role, error) {
 	made := Role{Name: name}
 	err := b.change(func(s *state) error {

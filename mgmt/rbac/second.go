@@ -15,7 +15,7 @@ type Sealer interface {
 	OpenSecret(purpose string, sealed []byte) ([]byte, error)
 }
 
-// Second is the second factor of a user. After it is confirmed, each login needs it.
+// Second is the second factor of a user. Once it is confirmed, each login requires it.
 type Second struct {
 	Secret    []byte `json:"secret"` // sealed
 	Confirmed bool   `json:"confirmed,omitempty"`
@@ -30,7 +30,7 @@ type SecondState string
 // The states.
 const (
 	SecondOff     SecondState = "off"
-	SecondPending SecondState = "pending" // enrolled, but not confirmed: not needed for a login
+	SecondPending SecondState = "pending" // enrolled, but not confirmed: logins do not require it
 	SecondOn      SecondState = "on"
 )
 
@@ -48,8 +48,8 @@ func (u *User) Second() (state SecondState, recovery int) {
 // ErrCode: the code of the second factor is missing, wrong, or was already used.
 var ErrCode = errors.New("the code of the second factor is missing or wrong")
 
-// Enrol makes a new secret for the user. A login does not need it before it is confirmed.
-// The secret is shown only this once.
+// Enrol makes a new secret for the user. Logins do not require it before it is confirmed. The
+// secret cannot be retrieved later.
 func (b *Book) Enrol(user string) (totp.Key, error) {
 	host, _ := os.Hostname() // without a host name only the user is shown
 	key, err := totp.NewKey(user, host)
@@ -81,11 +81,11 @@ func (b *Book) Enrol(user string) (totp.Key, error) {
 	return key, nil
 }
 
-// purpose returns the purpose of sealing a secret, so that it fits no other user.
+// purpose returns the purpose of sealing a secret, which differs for each user.
 func purpose(user string) string { return "the second factor of " + user + " (totp)" }
 
-// Confirm activates the second factor after a code has shown that the user can make codes.
-// It returns the recovery codes, only this once. Sessions of the user end.
+// Confirm activates the second factor if a code shows that the user has the secret. It
+// returns the recovery codes, which cannot be retrieved later. Sessions of the user end.
 func (b *Book) Confirm(user, code string, now time.Time) (recovery []string, err error) {
 	err = b.changeSecond(user, func(u *User) error {
 		if u.Factor == nil || u.Factor.Confirmed {
@@ -136,9 +136,9 @@ func (b *Book) Disable(user string) error {
 	})
 }
 
-// TakeCode checks the code of a login, or a recovery code, and marks it as used, so that
-// it is valid once. Users without a second factor need no code. Errors: ErrCode, and the
-// reason why the code could not be checked or stored.
+// TakeCode checks the code of a login, or a recovery code, and marks it as used, so that it
+// is valid once. Users without a second factor need no code. It returns ErrCode for a wrong
+// code, or another error if the code could not be checked or stored.
 func (b *Book) TakeCode(user, code string, now time.Time) error {
 	u := b.state.Load().user(user)
 	if u == nil {

@@ -54,7 +54,7 @@ func TestACodeIsAskedForOnceItWasConfirmed(t *testing.T) {
 	must(t, b.TakeCode("eve", "", at(1)), b.TakeCode("root", "", at(1)))
 }
 
-// A used code must not be valid for another login after a restart either.
+// A used code must remain invalid after a restart.
 func TestWhatWasUsedStaysUsed(t *testing.T) {
 	m := &rbactest.Memory{}
 	b, secret, recovery := enrolled(t, m)

@@ -10,7 +10,7 @@ const (
 	OIDC  Service = "oidc"  // a provider of OpenID Connect: there is no password here
 )
 
-// Services says for which services users may log in with a password. Root always may.
+// Services contains the services whose users may log in with a password. Root always may.
 type Services struct {
 	Local bool `json:"local"`
 	LDAP  bool `json:"ldap"`
@@ -26,8 +26,7 @@ func (s *state) services() Services {
 	return *s.Using
 }
 
-// UseServices sets the services in use. The sessions of users of a service that is no
-// longer in use end.
+// UseServices sets the services in use. Sessions of users of other services end.
 func (b *Book) UseServices(using Services) error {
 	return b.change(func(s *state) error {
 		s.Using = &using
@@ -63,8 +62,8 @@ func (b *Book) Admit(name, group string) (UserView, error) {
 	}
 }
 
-// follow creates or changes a user according to the claims, or keeps a user that an
-// operator made.
+// follow creates or changes a user according to the claims; users created by an operator are
+// not changed.
 func (b *Book) follow(name, group string) error {
 	s := b.state.Load()
 	u := s.user(name)
@@ -77,7 +76,7 @@ func (b *Book) follow(name, group string) error {
 		}
 	case !u.Mapped:
 		return nil
-	case group == "": // the claims no longer allow it
+	case group == "": // the claims no longer map to a group
 		return ErrWrong
 	case s.groupOf(name) != nil && s.groupOf(name).Name == group:
 		return nil

@@ -53,9 +53,9 @@ func TestWhomAProviderLetsIn(t *testing.T) {
 		want        error
 		in          string // group of the logged-in user
 	}{
-		{"tim", "", nil, ""}, {"tim", "shop", nil, ""}, // as an operator made it
+		{"tim", "", nil, ""}, {"tim", "shop", nil, ""}, // created by an operator
 		{"zoe", "shop", rbac.ErrNotAllowed, ""},
-		{"root", "shop", rbac.ErrWrong, ""}, {"ann", "shop", rbac.ErrWrong, ""}, {"bob", "shop", rbac.ErrWrong, ""}, // their passwords are checked by others
+		{"root", "shop", rbac.ErrWrong, ""}, {"ann", "shop", rbac.ErrWrong, ""}, {"bob", "shop", rbac.ErrWrong, ""}, // other services check their passwords
 		{"new", "", rbac.ErrWrong, ""},
 		{"new", "shop", nil, "shop"}, {"new", "shop", nil, "shop"}, {"new", "idle", nil, "idle"}, {"new", "", rbac.ErrWrong, ""},
 	} {
@@ -114,7 +114,7 @@ func TestThePasswordOfRootIsTheSystems(t *testing.T) {
 	}
 }
 
-// The contract: removing root's key closes the API to root.
+// By the specification, removing root's key disables the API for root.
 func TestWhoTakesTheKeyAwayTakesTheAPI(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	key, blank := "Abcdefgh12345678", ""

@@ -2,8 +2,7 @@ package rbac
 
 import "slices"
 
-// state is everything that a Book stores: one value that is replaced as a whole. It does
-// not change once it is in use.
+// state is everything that a Book stores: one immutable value that is replaced as a whole.
 type state struct {
 	// Revision grows with every change.
 	Revision uint64 `json:"revision,omitempty"`

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// User is one user. A Book does not show passwords and keys.
+// User is one user. A Book does not reveal passwords and keys.
 type User struct {
 	Name    string  `json:"name"`
 	Service Service `json:"service"`
@@ -19,7 +19,8 @@ type User struct {
 	Key      []byte `json:"key,omitempty"`
 	// Factor is the second factor, nil for none.
 	Factor *Second `json:"second,omitempty"`
-	// Mapped: made by a login with OpenID Connect, whose claims determine the group.
+	// Mapped means that a login with OpenID Connect created the user, whose claims determine
+	// the group.
 	Mapped bool `json:"mapped,omitempty"`
 	// Epoch counts the changes that end the user's sessions, from a random number on: see
 	// Book.Epoch.
@@ -29,7 +30,7 @@ type User struct {
 // HasKey reports whether the user has a key of its own.
 func (u *User) HasKey() bool { return len(u.Key) > 0 }
 
-// UserView is a user as others see it.
+// UserView is the visible part of a user.
 type UserView struct {
 	User
 	Group string // empty for none
@@ -68,8 +69,8 @@ func (b *Book) User(name string) (UserView, error) {
 
 func noUser(name string) error { return missing("the user %.80q does not exist", name) }
 
-// AddUser makes a user, who is in no group. The password is needed for the service local,
-// and must be empty for the others.
+// AddUser makes a user without a group. The password is required for the service local, and
+// must be empty for the others.
 func (b *Book) AddUser(name string, service Service, password string) error {
 	if err := checkUserName(name); err != nil {
 		return err
@@ -90,7 +91,8 @@ func (b *Book) AddUser(name string, service Service, password string) error {
 	return b.change(func(s *state) error { return s.add(made) })
 }
 
-// newUser returns a user whose epoch no earlier user of that name had.
+// newUser returns a user with a random epoch, so that sessions of an earlier user of that
+// name are invalid.
 func newUser(name string, service Service) User {
 	return User{Name: name, Service: service, Epoch: rand.Uint64()}
 }
@@ -113,10 +115,10 @@ type UserChange struct {
 	Key         *string // empty removes it
 }
 
-// ChangeUser changes a user, including root, except for root's password, which belongs to
-// the system (ChangeRootPassword). Removing the key also removes the permission to use the
-// API, including the numbered keys of root: by the contract that closes the API to root. A
-// change of any of these ends the sessions of the user.
+// ChangeUser changes a user, including root, except for root's password, which belongs to the
+// system (ChangeRootPassword). Removing the key also removes the permission to use the API,
+// including root's numbered keys, as the specification demands. Any of these changes ends the
+// sessions of the user.
 func (b *Book) ChangeUser(name string, to UserChange) error {
 	hash, err := b.newPassword(name, to.Password)
 	if err != nil {
@@ -189,7 +191,7 @@ func without(users []string, name string) []string {
 	return slices.DeleteFunc(users, func(user string) bool { return user == name })
 }
 
-// Limits for keys that users choose: api-reference §1.1 has the alphabet.
+// Limits for keys that users choose; api-reference §1.1 defines the alphabet.
 const minKey, maxKey = 8, 256
 
 func setKey(s *state, u *User, key string) error {

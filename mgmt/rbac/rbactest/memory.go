@@ -1,4 +1,4 @@
-// Package rbactest has books of users that exist as long as a test.
+// Package rbactest provides books of users in memory for tests.
 package rbactest
 
 import (
@@ -13,7 +13,7 @@ import (
 // Memory is a Keeper in memory. A test may read Kept.
 type Memory struct {
 	Kept map[string][]byte
-	Full bool // nothing more can be stored
+	Full bool // writes fail
 }
 
 // ReadDocument implements rbac.Keeper.
@@ -48,10 +48,10 @@ func Book(t testing.TB, m *Memory) *rbac.Book {
 	return b
 }
 
-// Cheap is the least cost of a hash, since tests make thousands.
+// Cheap is the minimum cost of a hash, because tests make thousands.
 var Cheap = rbac.Cost{Memory: 8, Passes: 1}
 
-// Sealer hides secrets from a reader, and opens them for their purpose only.
+// Sealer seals and opens secrets, each for one purpose only.
 type Sealer struct{}
 
 // SealSecret implements rbac.Sealer.
