@@ -8,12 +8,13 @@ import (
 	"syscall"
 )
 
-// firstExecFD keeps the program's descriptor above those of a child, which start at 3.
+// firstExecFD is the lowest number for the program's descriptor, above the descriptors of a
+// child, which start at 3.
 const firstExecFD = 200
 
 // executable returns this program, opened once, so that roles restarted after an update of
 // the file still match this supervisor. If roles have other users and only the owner may
-// execute the file (umask 077 at build time), it is copied to the data directory and
+// execute the file (umask 077 at build time), the program is copied to the data directory and
 // unlinked at once.
 func executable(d *data, o owners) (*os.File, error) {
 	self, err := os.Open("/proc/self/exe")

@@ -25,7 +25,7 @@ import (
 const (
 	spin    = syscall.SIGUSR1 // its second loop enters an endless loop
 	block   = syscall.SIGUSR2 // its second loop blocks forever
-	chatter = syscall.SIGALRM // it prints far more than is kept, and dies
+	chatter = syscall.SIGALRM // its output exceeds the kept amount, and it dies
 )
 
 func chatterOnSignal() {

@@ -30,8 +30,8 @@ const maxHostAnswer = 4 << 10
 var errNotRoot = errors.New("this instance was not started by root: it sets nothing of the machine")
 
 // HostRequest implements line.Desk. It starts this program for a single request about the
-// machine. The request comes from mgmt and is not examined here but by that process, which
-// only has the privileges for its kind of request. Requests run one at a time.
+// machine. The request comes from mgmt. Only that process parses it, and it has only the
+// privileges for its kind of request. Requests run one at a time.
 func (s *supervisor) HostRequest(ctx context.Context, kind string, request []byte) ([]byte, error) {
 	switch {
 	case !harden.HostMay(kind):
@@ -72,7 +72,7 @@ func (s *supervisor) runHostd(ctx context.Context, kind string, request []byte) 
 	cmd.Dir, cmd.WaitDelay = "/", time.Second
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(request), &said, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	// Including the programs it runs.
+	// Kill the whole process group, including programs that it runs.
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
@@ -83,7 +83,7 @@ func (s *supervisor) runHostd(ctx context.Context, kind string, request []byte) 
 	return said.text.Bytes(), nil
 }
 
-// bounded is a buffer for at most most bytes.
+// bounded is a buffer that holds at most most bytes.
 type bounded struct {
 	text bytes.Buffer
 	most int

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ListenAPI implements line.Desk. It opens another listener for the API or, for an empty
-// address, that of the start. Later mgmt processes get it, too. The current mgmt closes its
+// ListenAPI implements line.Desk. It opens another listener for the API. An empty address
+// selects the initial one. Later mgmt processes get it, too. The current mgmt closes its
 // previous listener itself.
 func (s *supervisor) ListenAPI(address string) (*os.File, error) {
 	if address == "" {

@@ -18,8 +18,8 @@ const LogVariable = "SLUICE_LOG"
 // logLevel is the log level of this process.
 var logLevel slog.LevelVar
 
-// SetLogLevel sets the log level of this process: debug, info, warn or error. Other values
-// select that of LogVariable.
+// SetLogLevel sets the log level of this process: debug, info, warn or error. For other
+// values the level of LogVariable applies.
 func SetLogLevel(word string) {
 	var level slog.Level
 	if level.UnmarshalText([]byte(word)) != nil && level.UnmarshalText([]byte(os.Getenv(LogVariable))) != nil {

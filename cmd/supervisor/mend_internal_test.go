@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/shm"
 )
 
-// An engine can write to all of its memory. The result must not keep the next one from
+// An engine can write to all of its memory. Damage must not prevent the next one from
 // starting.
 func TestAnOverwrittenHeaderStopsNoLaterEngine(t *testing.T) {
 	m, err := openMemory()

@@ -60,8 +60,8 @@ func (s *systemd) stopping() {
 	}
 }
 
-// alive sends a watchdog notification. The goroutine that handles signals calls it, and it
-// first reads the state of every role, which proves that no lock is stuck.
+// alive sends a watchdog notification. It first reads the state of every role, which proves
+// that no lock is stuck. The goroutine that handles signals calls it.
 func (s *systemd) alive(roles func()) {
 	roles()
 	s.say(daemon.SdNotifyWatchdog)

@@ -16,7 +16,8 @@ const (
 	managerID = 61741
 )
 
-// owners holds the ids of the roles. The zero value means that all have the caller's.
+// owners holds the ids of the roles. The zero value means that all have the ids of the
+// supervisor.
 type owners struct {
 	change          bool
 	engine, manager syscall.Credential

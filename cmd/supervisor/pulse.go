@@ -36,10 +36,10 @@ type thread struct {
 	turns       uint64
 }
 
-// pulse detects whether a role hangs. It only counts time in which the role could have
-// continued. It excludes time in which the supervisor itself did not run, because of a
-// suspend or overload, and time in which threads of the engine waited for a CPU, a page or a
-// disk.
+// pulse detects whether a role hangs. It counts only time in which the role could have
+// continued. Time in which the supervisor itself did not run, because of a suspend or
+// overload, does not count. Neither does time in which threads of the engine waited for a
+// CPU, a page or a disk.
 type pulse struct {
 	limit   time.Duration // maximum time of a hang; 0: stillLimit
 	last    look
@@ -97,12 +97,11 @@ func count(sum *time.Duration, still bool, by time.Duration) {
 }
 
 // starved returns the share of the time between two looks in which some thread did not get
-// what it waited for. Without earlier thread data to compare with it returns all of the
-// time.
+// the resource that it waited for. Without earlier thread data it returns all of the time.
 func starved(last, now look) (most time.Duration) {
 	all := now.at.Sub(last.at)
 	if now.threads == nil {
-		return 0 // nothing was doubtful, or this kernel has no data
+		return 0 // the threads were not examined, or this kernel has no data
 	}
 	if last.threads == nil {
 		return all
@@ -114,7 +113,7 @@ func starved(last, now look) (most time.Duration) {
 			return all
 		case !known:
 		case t.state == 'R' && t.turns == before.turns && t.ran == before.ran:
-			return all // still waiting; the kernel counts a wait when it is over
+			return all // still waiting; the kernel counts a wait at its end
 		default:
 			most = max(most, t.waited-before.waited)
 		}

@@ -95,7 +95,7 @@ func TestWhatStandsStillIsFoundAfterTwoSeconds(t *testing.T) {
 	}
 }
 
-// CPU time from before it spun does not count, and other threads use less.
+// CPU time from before the spin does not count, and other threads use less.
 func TestLoopThatTurnsOnTheSpotIsFoundAndItsThreadKnown(t *testing.T) {
 	for name, share := range map[string]time.Duration{"alone": 1, "beside others that want the CPU": 4} {
 		p := newPatient(t)
@@ -151,7 +151,7 @@ func TestTimeInWhichAnEngineIsStarvedDoesNotCount(t *testing.T) {
 	}
 }
 
-// It has a CPU half of the time, so two seconds of CPU time take four.
+// It has a CPU half of the time, so two seconds of CPU time take four seconds.
 func TestEngineThatGetsLessIsGivenMoreTime(t *testing.T) {
 	p := newPatient(t)
 	p.loops[0] = true
@@ -164,7 +164,7 @@ func TestEngineThatGetsLessIsGivenMoreTime(t *testing.T) {
 	p.found(what, "loop 0", after, 2*stillLimit-AskEvery, 2*stillLimit+AskEvery+3*lookEvery)
 }
 
-// Time lost by a suspend or a late supervisor counts for nobody.
+// Time lost by a suspend or a late supervisor does not count.
 func TestTimeInWhichNobodyLookedDoesNotCount(t *testing.T) {
 	p := newPatient(t)
 	for range 3 {

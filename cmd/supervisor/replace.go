@@ -20,10 +20,10 @@ const (
 	pieceSize = 4 << 10
 )
 
-// replace ends the process of a hanging role; keep starts the next one. The runtime is asked
-// for the stacks of all goroutines (SIGQUIT) and has stacksTime for it. thread is the thread
-// to signal, because only its own thread prints the stack of a running goroutine; 0 leaves
-// the choice to the kernel.
+// replace ends the process of a hanging role; keep starts the next one. First it makes the
+// runtime print the stacks of all goroutines (SIGQUIT), for at most stacksTime. It signals
+// thread, because only its own thread prints the stack of a running goroutine; 0 leaves the
+// choice to the kernel.
 func (k *runner) replace(pid, thread int, stopped bool, what string, hung time.Duration) {
 	k.mu.Lock()
 	process, over := k.process, k.lifeOver

@@ -51,7 +51,7 @@ func TestTheEndOfALifeIsToldByItsStatus(t *testing.T) {
 	started := make(chan bool)
 	go func() { started <- k.live() }()
 	for k.state().PID == 0 {
-		runtime.Gosched() // it is about to start
+		runtime.Gosched() // it is starting
 	}
 	k.stop()
 	if <-started || !strings.Contains(said.String(), `level=INFO msg="role ended" name=test`) {
@@ -80,8 +80,8 @@ func TestARoleThatCannotBeStartedIsReported(t *testing.T) {
 	}
 }
 
-// A hanging role is asked for its stacks and killed if it does not end. A stopped role is
-// continued for that.
+// A hanging role is made to print its stacks, and killed if it does not end. A stopped role
+// is continued for that.
 func TestARoleThatHangsIsAskedWhereAndEnds(t *testing.T) {
 	for _, test := range []struct {
 		name, script string
@@ -98,7 +98,7 @@ func TestARoleThatHangsIsAskedWhereAndEnds(t *testing.T) {
 		over := make(chan bool)
 		go func() { over <- k.live() }()
 		for k.state().PID == 0 {
-			runtime.Gosched() // it is about to start
+			runtime.Gosched() // it is starting
 		}
 		pid := k.state().PID
 		for { // until the shell runs the script

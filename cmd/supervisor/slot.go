@@ -15,7 +15,7 @@ import (
 // outlived it.
 const slotName = "netd.slot"
 
-// takeSlot claims a slot for the instance of this data directory. before means that an
+// takeSlot claims a slot for the instance of this data directory. If before is true, an
 // instance ran there already, possibly of a version without slots, which used the names of
 // the first slot. The claim ends with this process.
 func takeSlot(d *data, o owners, before bool) (*claim.Claim, error) {
@@ -25,7 +25,7 @@ func takeSlot(d *data, o owners, before bool) (*claim.Claim, error) {
 	}
 	tables, err := nft.TableNames()
 	if errors.Is(err, fs.ErrPermission) {
-		return nil, nil // rules cannot be set, so no names are needed
+		return nil, nil // an ordinary user cannot set rules and needs no names
 	}
 	used := func(s claim.Slot) bool { return tables[s.Table()] }
 	first := before || d.path == rootData || !used(0)
@@ -52,7 +52,7 @@ func lastSlot(d *data) (*claim.Slot, error) {
 	}
 	s, err := claim.Parse(string(b))
 	if err != nil {
-		return nil, nil // empty: as if there were none
+		return nil, nil // an empty file counts as missing
 	}
 	return &s, nil
 }

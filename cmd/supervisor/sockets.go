@@ -62,10 +62,10 @@ func openSockets(d *data, api string, o owners) (*sockets, error) {
 	return s, nil
 }
 
-// pairBuffer is the buffer size of the pair, in bytes of the kernel's accounting, which is
-// rounded up to the minimum of about ten messages each way. Descriptors in flight count
-// against a per-user limit, and an engine that never reads must not use up what netd needs
-// to pass listeners to mgmt.
+// pairBuffer is the buffer size of the pair, in bytes of the kernel's accounting. The kernel
+// rounds it up to the minimum, about ten messages each way. It is small because descriptors
+// in flight count against a per-user limit. An engine that never reads could otherwise use up
+// the descriptors that netd needs to pass listeners to mgmt.
 const pairBuffer = 2 << 10
 
 // pair creates the socket pairs.

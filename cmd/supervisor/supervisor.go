@@ -34,8 +34,8 @@ const (
 	// root.
 	UserVariable = "SLUICE_USER"
 	// SlotVariable is the instance's slot in its network namespace, for netd (see
-	// sysnet/claim). It is NoSlot if none could be claimed, and empty for an ordinary user,
-	// who may not set rules.
+	// sysnet/claim). It is NoSlot if no slot could be claimed. It is empty for an ordinary
+	// user, because such a netd cannot set rules.
 	SlotVariable = "SLUICE_SLOT"
 	NoSlot       = "none"
 	// ManagerVariable is the uid of mgmt, the only one engine and netd obey.
@@ -63,8 +63,8 @@ const TrimTime = 5 * time.Second
 // Run starts an instance and keeps it running until ctx ends, or SIGINT or SIGTERM arrives.
 // Then it stops the roles in order and returns nil. A second signal kills them at once.
 // SIGHUP makes mgmt read the --config file, if any, and reopen its log files. An error means
-// that the instance was not started, or that mgmt ended with ExitFinal. Nothing is left
-// behind.
+// that the instance was not started, or that mgmt ended with ExitFinal. All processes have
+// ended on return.
 func Run(ctx context.Context, o Options) error {
 	if err := o.fill(); err != nil {
 		return err
@@ -322,7 +322,7 @@ func (s *supervisor) reload() {
 }
 
 // LastClients tells netd that all roles are about to end. netd also holds the listening
-// sockets; if it kept them, new clients would wait in the backlog for an engine that no
+// sockets. If it kept them, new clients would wait in the backlog for an engine that no
 // longer accepts.
 const LastClients = syscall.SIGUSR1
 

@@ -65,7 +65,7 @@ type life struct {
 	Env    []string // variable names
 	First  bool
 	Config string
-	Asked  string // result of asking for the state of the roles
+	Asked  string // result of requesting the state of the roles
 }
 
 func fakeRole(name string) {
@@ -108,7 +108,7 @@ func fakeRole(name string) {
 	_ = l.Ready(harden.Status{UID: os.Geteuid()})
 	if name != "mgmt" {
 		_ = l.Ready(harden.Status{UID: forgedUID})
-		say.Config, say.Asked = overstep(l) // once it is answered, the reports were read
+		say.Config, say.Asked = overstep(l) // the answer proves that both reports were read
 	}
 	tell(say)
 	for {
@@ -458,7 +458,7 @@ func TestRoleThatDoesNotEndIsKilled(t *testing.T) {
 	if err := os.WriteFile(file, []byte("stubborn"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const patience = 1500 * time.Millisecond // grace of supervise and one second
+	const patience = 1500 * time.Millisecond // the grace period of supervise plus one second
 	for _, signals := range []int{1, 2} {
 		i := start(t, t.TempDir(), "SUPERVISE_CONFIG="+file)
 		i.waitReady()

@@ -23,7 +23,7 @@ type Base[W Worker] struct {
 	Marks   *marks.User
 	Profile Profile
 
-	mu     sync.Mutex // one change at a time; not locked by loops
+	mu     sync.Mutex // serialises changes; not locked by loops
 	ports  *ports.Set[W]
 	closed bool
 	served served
@@ -109,9 +109,9 @@ func (b *Base[W]) unlisten(t Table, m *moves) (closed []*ports.Port) {
 	return b.ports.UnlistenAt(m.left, behind)
 }
 
-// ForceClose ends what remains of farms whose grace period is over; others may have been
-// stopped since. It does not wait for loops: they may end before the grace period, and then
-// nothing remains.
+// ForceClose ends the remaining work of farms whose grace period is over; others may have
+// been stopped since. It does not wait for loops: they may end before the grace period, and
+// then no work remains.
 func (b *Base[W]) ForceClose() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -4,6 +4,6 @@
 //	Base   one engine: ports, marks, tables, and putting a configuration into use
 //	Set    all engines of a process: a change applies to all of them or to none
 //
-// An engine adds its own part: how a configuration is compiled into a Table, and what a
-// loop's Worker does with it.
+// An engine adds its own part: the compilation of a configuration into a Table, and the
+// Worker of each loop, which uses the table.
 package engine

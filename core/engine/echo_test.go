@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/core/revive"
 )
 
-// echo is an engine of farms that only accept. It handles those whose name does not begin
+// echo is an engine of farms that only accept. It handles farms whose name does not begin
 // with "other".
 type echo struct {
 	engine.Base[*hand]
@@ -42,8 +42,8 @@ type table struct {
 	changes    *engine.Changes
 }
 
-// hand is the echo engine's worker. It counts calls of Reconcile, and the ports that are
-// over.
+// hand is the echo engine's worker. It counts calls of Reconcile, and the ports whose grace
+// period is over.
 type hand struct {
 	loop             *loop.Loop
 	listeners        map[*ports.Port]*loop.Listener
@@ -189,8 +189,8 @@ func marked(t *testing.T, h *enginetest.House, id, mark uint32) farm.Farm {
 	return at(t, h, id, farm.Backend{ID: id, Addr: netip.MustParseAddr("127.0.0.1"), Port: 9, Mark: mark})
 }
 
-// within fails the test if do has not ended after ten seconds, because a lock it waits for
-// was not released.
+// within fails the test if do does not end within ten seconds. It detects a lock that was not
+// released.
 func within(t *testing.T, do func()) {
 	t.Helper()
 	done := make(chan struct{})

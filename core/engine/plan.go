@@ -110,7 +110,7 @@ func (p *plan[W]) Commit(opened map[string][]*os.File) (problems map[uint32]stri
 	b.served.farms, b.served.kinds = p.cfg.Farms, p.kinds
 	moves := b.served.follow(t)
 	b.adopt(moves.came, fresh, t)
-	closed := b.unlisten(t, &moves) // first: new connections are for the next listener
+	closed := b.unlisten(t, &moves) // first, so that new connections go to the next listener
 	before := b.Profile.Current()
 	t.Use()
 	for id, list := range moves.came {
@@ -129,7 +129,7 @@ func (p *plan[W]) Commit(opened map[string][]*os.File) (problems map[uint32]stri
 			time.AfterFunc(port.Grace, b.ForceClose)
 		}
 	}
-	// Waits: a farm may be started again at once, and then its port is not over.
+	// Wait for the loops: a farm may be started again at once, and its port is then in use.
 	over := b.ports.Over()
 	if !moves.none() || len(over) > 0 {
 		b.ports.OnLoops(func(w W) { w.Reconcile(over) })

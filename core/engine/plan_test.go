@@ -87,7 +87,7 @@ func TestABadFarmRefusesAChangeButNotTheFirst(t *testing.T) {
 		t.Errorf("later: %v, generation %d", err, e.Generation())
 	}
 	if _, err := e.publish(t, h, 3, good); err != nil {
-		t.Errorf("the next change: %v", err) // the refused plan blocks nothing
+		t.Errorf("the next change: %v", err) // the refused plan holds no lock
 	}
 }
 

@@ -13,7 +13,7 @@ type Changes struct {
 	Gone []uint32
 }
 
-// served is what an engine serves. It makes a new table cost only its changes.
+// served holds the farms that an engine serves. It makes a new table cost only its changes.
 type served struct {
 	farms     []farm.Farm                // of the configuration, immutable
 	kinds     [][]marks.Kind             // kinds of sockets each farm needs
@@ -27,9 +27,9 @@ type served struct {
 
 // moves is the work needed for the farms of a table.
 type moves struct {
-	all  bool                       // for all farms, whatever was before
+	all  bool                       // for all farms
 	came map[uint32][]farm.Listener // farms to assign to their ports
-	left []farm.Listener            // addresses of farms that are gone or changed
+	left []farm.Listener            // addresses of removed or changed farms
 }
 
 // follow makes t the served table and returns the necessary work.
@@ -55,7 +55,7 @@ func (s *served) follow(t Table) (m moves) {
 	return m
 }
 
-// none reports whether the table has the same farms, on the same ports, as the one before.
+// none reports whether the table has the same farms, on the same ports, as the previous one.
 func (m *moves) none() bool { return !m.all && len(m.came) == 0 && len(m.left) == 0 }
 
 // leave removes a farm and returns its listeners.

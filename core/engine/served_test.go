@@ -10,7 +10,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// state is what an engine serves: the farm of each open port, and the problems of farms.
+// state is the observable result of an engine: the farm of each open port, and the problems
+// of farms.
 type state struct {
 	listeners []string
 	behind    map[farm.Listener]uint32
@@ -27,8 +28,8 @@ func (e *echo) serves(problems map[uint32]string) state {
 	return s
 }
 
-// An engine that tracks changes serves the same as one that goes through all farms, after
-// any changes of farms and sockets.
+// An engine that tracks changes serves the same as one that examines all farms, after any
+// changes of farms and sockets.
 func TestWhatChangedIsServedAsTheWhole(t *testing.T) {
 	told, h := newEcho(t)
 	told.knows = true

@@ -30,11 +30,12 @@ type Engine interface {
 	Drain(grace time.Duration)
 	Close()
 
-	// RunsFarm reports whether the farm with that number runs here; Explain is for those.
+	// RunsFarm reports whether the farm with that number runs here; only then Explain may be
+	// called for it.
 	RunsFarm(farm uint32) bool
 	Explain(q *explain.Question) (*explain.Explanation, error)
-	// RunsService reports whether the service with that number runs here, or the layer 4
-	// farm whose backend group has it; SessionsOf is for those.
+	// RunsService reports whether the service with that number runs here, or the layer 4 farm
+	// whose backend group has it; only then SessionsOf may be called for it.
 	RunsService(service uint32) bool
 	SessionsOf(service uint32) session.View
 	// SessionOwners returns the numbers of cfg's session tables in shared memory.
@@ -54,11 +55,12 @@ type Set []Engine
 // Generation returns the number of the configuration in use.
 func (s Set) Generation() uint64 { return s[0].Generation() }
 
-// Publish puts a configuration into use for all engines or, with an error, for none:
-// problems are found before the first engine changes. opened holds one listening socket per
-// loop for each address no engine has. Sockets of addresses that move between engines are
-// added to it, and the caller owns all of them. cfg and everything it refers to must not
-// change any more. The result holds farms that are not served correctly, by number.
+// Publish puts a configuration into use for all engines or, with an error, for none: problems
+// are found before the first engine changes. The map opened holds one listening socket per
+// loop for each address that no engine listens on. Sockets of addresses that move between
+// engines are added to it, and the caller owns all of them. The configuration and everything
+// it refers to must not change any more. The result holds farms that are not served
+// correctly, by number.
 func (s Set) Publish(generation uint64, cfg *farm.Config, opened map[string][]*os.File) (problems map[uint32]string, err error) {
 	if held := s.Generation(); generation <= held {
 		return nil, fmt.Errorf("generation %d is not newer than %d, which is in use", generation, held)
@@ -82,8 +84,8 @@ func (s Set) Publish(generation uint64, cfg *farm.Config, opened map[string][]*o
 	return problems, nil
 }
 
-// hand adds the sockets of addresses that move from one engine to another: mgmt only knows
-// that some engine has them.
+// hand adds the sockets of addresses that move from one engine to another, because mgmt does
+// not know which engine has a socket.
 func (s Set) hand(cfg *farm.Config, opened map[string][]*os.File) {
 	for _, to := range s {
 		for _, i := range to.Unserved(cfg) {
@@ -136,12 +138,12 @@ func (s Set) Drain(grace time.Duration) {
 	}
 }
 
-// Explain calls the engine that serves the farm.
+// Explain asks the engine that serves the farm.
 func (s Set) Explain(q *explain.Question) (*explain.Explanation, error) {
 	return s.whose(func(e Engine) bool { return e.RunsFarm(q.Farm) }).Explain(q)
 }
 
-// SessionsOf calls the engine that keeps the sessions.
+// SessionsOf asks the engine that has the sessions.
 func (s Set) SessionsOf(service uint32) session.View {
 	return s.whose(func(e Engine) bool { return e.RunsService(service) }).SessionsOf(service)
 }
@@ -154,8 +156,8 @@ func (s Set) SessionOwners(cfg *farm.Config) (owners []uint64) {
 	return owners
 }
 
-// whose returns the first engine that runs reports true for, or the first of all, which
-// returns the error.
+// whose returns the first engine for which runs returns true, or else the first engine, whose
+// methods return the error.
 func (s Set) whose(runs func(Engine) bool) Engine {
 	return s[max(0, slices.IndexFunc(s, runs))]
 }

@@ -118,8 +118,8 @@ func TestAChangeIsForAllEnginesOrForNone(t *testing.T) {
 	}
 }
 
-// mgmt opens no socket for an address an engine has: its sockets pass to the engine that
-// serves it next.
+// mgmt does not open a socket for an address if an engine has one. That engine's sockets pass
+// to the engine that serves the address next.
 func TestSocketsGoFromOneEngineToAnother(t *testing.T) {
 	set, all, _ := three()
 	f := farm.Farm{ID: 9, Profile: "b", VIP: netip.MustParseAddr("192.0.2.1"), VPort: 80, HTTP: &farm.HTTP{}}
@@ -133,7 +133,7 @@ func TestSocketsGoFromOneEngineToAnother(t *testing.T) {
 	if len(opened) != 1 || !slices.Equal(all[1].given[key], []*os.File{all[2].socket}) {
 		t.Errorf("given %v", opened)
 	}
-	own := []*os.File{all[0].socket} // netd opened one anyway
+	own := []*os.File{all[0].socket} // netd opened one nevertheless
 	opened = map[string][]*os.File{key: own}
 	if _, err := set.Publish(8, &farm.Config{Farms: []farm.Farm{f}}, opened); err != nil || !slices.Equal(opened[key], own) {
 		t.Errorf("one that was opened is replaced: %v, %v", err, opened)
@@ -163,7 +163,7 @@ func TestQuestionsGoToTheEngineThatKnows(t *testing.T) {
 	}
 }
 
-// Each may take the whole grace period.
+// Each engine may take the whole grace period.
 func TestEnginesDrainAtOnceAndCloseWhenAllHave(t *testing.T) {
 	set, all, log := three()
 	var begun sync.WaitGroup

@@ -19,13 +19,13 @@ type Table interface {
 	Changes() *Changes
 	// Bind assigns the farm with that number to a port. It is called before Use.
 	Bind(p *ports.Port, farm uint32)
-	// Behind reports whether the port has a farm, and the grace period of its connections
-	// once it has none.
+	// Behind reports whether the port has a farm, and otherwise the grace period of its
+	// connections.
 	Behind(p *ports.Port) (is bool, grace time.Duration)
 	// Reached returns how the backend with that number is connected, or nil.
 	Reached(id uint32) *revive.Backend
 	// Fresh returns the backends whose connections may differ from the previous table: at
-	// least all of new or changed farms.
+	// least the backends of new or changed farms.
 	Fresh() []*revive.Backend
 	// Kinds returns the kinds of sockets to backends.
 	Kinds() []marks.Kind
@@ -55,8 +55,8 @@ type Worker interface {
 	ports.Side
 	// Loop returns the worker's loop.
 	Loop() *loop.Loop
-	// Reconcile adapts work in progress to the table in use, and ends what remains on ports
-	// whose grace period is over.
+	// Reconcile adapts work in progress to the table in use, and ends the remaining work on
+	// ports whose grace period is over.
 	Reconcile(over map[*ports.Port]bool)
 	// Busy returns the amount of work in progress.
 	Busy() int

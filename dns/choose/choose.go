@@ -92,8 +92,8 @@ func compile(s *farm.DNSService, numbers []int, table *health.Table, places *geo
 	return out
 }
 
-// left returns 1 for an address no longer among those of its backend's name, which sorts
-// after the others, else 0.
+// left returns 1 for an address that is no longer among the addresses of its backend's name,
+// else 0. Such addresses sort last.
 func left(b *farm.Backend) int {
 	if b.Left {
 		return 1
@@ -141,10 +141,10 @@ type Choice struct {
 	Service  uint32
 	Backends [zone.MaxPicks]uint32
 	Count    int
-	// Policy is the applied all-down policy, or empty.
+	// Policy is the all-down policy, if it was applied.
 	Policy farm.AllDown
-	// Unable means that there is no address because no check supports the backends of the
-	// version.
+	// Unable means that there is no address because the backends of the version have no
+	// working check.
 	Unable bool
 }
 
@@ -205,8 +205,8 @@ func (c *Chooser) Choose(service int, q *wire.Query, v6 bool, p *zone.Pick) {
 	}
 }
 
-// serves reports whether a backend of a version works or may work. If none does, answers for
-// the other version have the policy and TTL of a service without working backends.
+// serves reports whether a backend of a version is usable. If none is, answers for the other
+// version have the policy and TTL of a service without usable backends.
 func (s *Service) serves(version int, p *zone.Pick) bool {
 	ttl := p.TTL
 	for i := range s.versions[version] {
@@ -222,14 +222,14 @@ func (s *Service) serves(version int, p *zone.Pick) bool {
 	return false
 }
 
-// usable reports whether answers may contain the backend: it works, or its state is unknown
+// usable reports whether answers may contain the backend: it is up, or its state is unknown
 // and the service allows that.
 func (b *backend) usable(s *Service) bool {
 	return b.slot.Usable() && (s.unprobed || b.slot.Status() == farm.StatusUp)
 }
 
-// allDown applies the service's policy for no working backend. If all are in maintenance
-// that is no failure, and the answer has no address.
+// allDown applies the service's policy for the case that no backend is usable. If all are in
+// maintenance the policy is ignored, and the answer has no address.
 func (c *Chooser) allDown(s *Service, list []backend, q *wire.Query, of int, p *zone.Pick) {
 	c.Last.Policy = s.allDown
 	switch s.allDown {
@@ -282,7 +282,7 @@ func rotate(list []int, by int) {
 	slices.Reverse(list)
 }
 
-// draw moves as many as the answer has to the front, chosen at random by weight.
+// draw moves as many candidates as the answer holds to the front, chosen at random by weight.
 func (c *Chooser) draw(list []backend, answers int) {
 	total := uint32(0)
 	for _, i := range c.picked[:c.count] {
@@ -303,10 +303,10 @@ func (c *Chooser) draw(list []backend, answers int) {
 }
 
 const (
-	// alike is the latency difference that is ignored, so that clients do not move with
-	// every result.
+	// alike is the latency difference to ignore, so that clients do not move with every
+	// result.
 	alike = time.Millisecond
-	// unmeasured is the latency without a measurement: the highest.
+	// unmeasured is the latency of a backend without a measurement: the highest.
 	unmeasured = time.Hour
 )
 
@@ -343,10 +343,10 @@ func (c *Chooser) alternate(measure *[zone.MaxPicks]int64, more int64) {
 }
 
 const (
-	// even is the difference of connections that is ignored: reports are some seconds old,
-	// and meanwhile not all clients should go to one backend.
+	// even is the difference of connections to ignore: reports are some seconds old, and
+	// meanwhile not all clients should go to one backend.
 	even = 4
-	// untold is the load without a report: the highest.
+	// untold is the load of a backend without a report: the highest.
 	untold = math.MaxInt64 / 2
 	// unit is the load of a connection for a backend of weight 1. Loads divided by weights
 	// are compared as integers of this unit.

@@ -211,7 +211,8 @@ func TestWhatIsAnsweredWhenAllAreDown(t *testing.T) {
 	}
 }
 
-// With AllDownAll answers and scope are the same as if all were up, with any algorithm.
+// With AllDownAll, answers and scope are the same as if all backends were up, with any
+// algorithm.
 func TestAllDownIsAnsweredAsIfAllWereUp(t *testing.T) {
 	for _, algorithm := range farm.DNSAlgorithms() {
 		for _, answers := range []uint8{1, 3} {
@@ -326,8 +327,8 @@ func TestThePolicyIsThatOfBothVersions(t *testing.T) {
 	}
 }
 
-// A version whose backends no check supports does not answer SERVFAIL forever. It has no
-// address while the other version serves clients, otherwise the all-down policy applies.
+// A version whose backends cannot be checked has no address while the other version serves
+// clients; otherwise the all-down policy applies. It must not answer SERVFAIL forever.
 func TestAVersionThatCannotBeAskedHasNoAddress(t *testing.T) {
 	const six = "2001:db8::7"
 	for _, c := range []struct {
@@ -550,7 +551,7 @@ func TestAHashIsOfANet(t *testing.T) {
 		client, subnet string
 		scope          uint8
 		v6             bool
-		same, others   string // a client of that net; nets, some of which have another backend
+		same, others   string // a client of that net; a pattern of nets, some with another backend
 	}{
 		{"10.1.2.3", "", 24, false, "10.1.2.200", "10.1.%d.1"},
 		{"192.0.2.53", "10.1.2.0/24", 24, false, "10.1.2.9", "10.1.%d.1"},

@@ -33,8 +33,8 @@ func net(q *wire.Query, p *zone.Pick) netip.Prefix {
 // golden spreads similar numbers: 2^64 divided by the golden ratio.
 const golden = 0x9e3779b97f4a7c15
 
-// rankOf returns the hash of a backend's key or address. It is the same on every node,
-// independent of the order and numbers of backends.
+// rankOf returns the hash of a backend's key or address. It is the same on every node, and
+// does not depend on the order and numbers of backends.
 func rankOf(b *farm.Backend) uint64 {
 	if b.HashKey == "" {
 		a := b.Addr.As16()

@@ -63,7 +63,7 @@ func TestEveryNodeHashesAlike(t *testing.T) {
 		},
 	} {
 		got := hashed(t, n, edit).chosen(false)
-		if name == "one key for all" { // then only the address decides
+		if name == "one key for all" { // then the address decides
 			if all := slices.Compact(slices.Clone(got)); len(all) != 1 || all[0][:9] != "c000:201:" {
 				t.Errorf("%s: %v", name, all[:min(3, len(all))])
 			}
@@ -106,8 +106,8 @@ func TestAHashKeyKeepsTheClientsOfABackend(t *testing.T) {
 	}
 }
 
-// The order must not change between versions of the program, so that updated and older nodes
-// agree.
+// The order must not change between versions of the program, because updated and older nodes
+// must agree.
 func TestAHashIsThatOfOtherVersions(t *testing.T) {
 	b := hashed(t, 5, func(s *farm.DNSService) { s.Backends[4].HashKey = "web5" })
 	for client, want := range map[string][]int{"198.51.100.1": {3, 5, 4, 2, 1}, "203.0.113.9": {2, 5, 3, 1, 4}, "10.0.0.1": {4, 1, 5, 3, 2}} {
@@ -117,7 +117,7 @@ func TestAHashIsThatOfOtherVersions(t *testing.T) {
 	}
 }
 
-// Each backend gets its share of the networks, also of adjacent ones.
+// Each backend gets its share of the networks, even of adjacent ones.
 func TestAHashSpreadsNetworks(t *testing.T) {
 	for _, n := range []int{2, 3, 8} {
 		count := map[string]int{}

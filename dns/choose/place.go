@@ -20,7 +20,7 @@ func (c *Chooser) find(from netip.Addr, p *zone.Pick) {
 	p.Scope = max(p.Scope, uint8(known))
 }
 
-// How well a backend fits a client, apart from nets.
+// Kinds of matches between a backend and a client, in ascending order.
 const (
 	forNobody    = iota // for other clients
 	forAnybody          // without net, country or continent
@@ -28,7 +28,7 @@ const (
 	forCountry
 )
 
-// isFor returns how a backend fits a location, 0 for not.
+// isFor returns how well a backend matches a location.
 func (b *backend) isFor(p geoip.Place) int {
 	switch {
 	case p.Country != geoip.Code{} && slices.Contains(b.countries, p.Country):
@@ -39,9 +39,9 @@ func (b *backend) isFor(p geoip.Place) int {
 	return 0
 }
 
-// closest keeps the backends with the longest net that contains the client. If there are
-// none it keeps those for its country, then its continent, then those without a restriction,
-// otherwise all. The scope covers all bits the service uses.
+// closest keeps the backends with the longest net that contains the client. If there are none
+// it keeps the backends for its country, then its continent, then the unrestricted ones,
+// otherwise all. The scope covers all bits of the client address that the service uses.
 func (c *Chooser) closest(s *Service, list []backend, from netip.Addr, p *zone.Pick) {
 	for i := range list {
 		for _, n := range list[i].nets {
@@ -66,8 +66,8 @@ func (c *Chooser) closest(s *Service, list []backend, from netip.Addr, p *zone.P
 	rotate(c.picked[:c.count], int(c.turn%uint32(c.count)))
 }
 
-// close returns how well a backend fits a client, higher is better: longer nets first, then
-// country, continent, anywhere.
+// close returns how well a backend matches a client, higher is better: longer nets first,
+// then country, continent, anywhere.
 func (b *backend) close(from netip.Addr, p geoip.Place) int {
 	if bits := b.bits(from); bits >= 0 {
 		return forCountry + 1 + bits
@@ -96,7 +96,8 @@ func vectorOf(latitude, longitude float64) vector {
 	return vector{float32(math.Cos(north) * math.Cos(east)), float32(math.Cos(north) * math.Sin(east)), float32(math.Sin(north))}
 }
 
-// whereIs returns the location of a backend: its coordinates, or those of its address.
+// whereIs returns the location of a backend: its configured coordinates, or the location of
+// its address.
 func whereIs(b *farm.Backend, places *geoip.Table) vector {
 	if north, east, err := farm.ParseCoordinates(b.Coordinates); err == nil {
 		return vectorOf(north, east)
@@ -117,14 +118,14 @@ func apart(a, b vector) float32 {
 
 const (
 	earth    = 6371 // mean radius in kilometres
-	farthest = 5    // above any result of apart: unknown
-	// together is the difference of distance that is ignored: 25 km, because databases
-	// locate cities at best.
+	farthest = 5    // unknown: above any result of apart
+	// together is the difference of distance to ignore: 25 km, because databases are at best
+	// accurate to a city.
 	together = 25.0 / earth
 )
 
-// nearest orders by distance. Backends about as near as the nearest take turns, and all do
-// if the client's location is unknown.
+// nearest orders by distance. Backends about as near as the nearest take turns. If the
+// client's location is unknown, all do.
 func (c *Chooser) nearest(list []backend, from netip.Addr, p *zone.Pick) {
 	c.find(from, p)
 	first := c.count

@@ -58,7 +58,7 @@ func (m *Manager) Alert(name string) (Alert, error) {
 	return Alert{}, refuse(Missing, "the alert %s does not exist: there are backends, certificates, cluster, interfaces, limits and packages", show(name))
 }
 
-// Enable enables or disables an alert. Errors: *Error, and those of Change.
+// Enable enables or disables an alert. Errors: *Error, errors of Change.
 func (m *Manager) Enable(by apply.Author, name string, on bool, act func() error) error {
 	a, err := m.Alert(name)
 	if err != nil {
@@ -88,8 +88,8 @@ func alertOf(k event.Kind) string {
 	return ""
 }
 
-// mails reports whether an event would be mailed: if it belongs to an enabled alert, or is
-// chosen and belongs to none.
+// mails reports whether an event would be mailed: if its alert is enabled, or if it belongs
+// to no alert and is chosen.
 func (s *Settings) mails(kind event.Kind, severity event.Severity) bool {
 	alert := alertOf(kind)
 	if s.Email.Server == "" || slices.Contains(s.Disabled, alert) {

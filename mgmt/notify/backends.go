@@ -23,13 +23,13 @@ type states struct {
 	last     time.Time // of the last look
 	backends map[uint32]*state[bool]
 	farms    map[uint32]*state[farm.Status]
-	again    time.Time // when some state will have lasted long enough; zero: none pending
+	again    time.Time // earliest time at which a pending state must be reported; zero: none pending
 }
 
-// LookBackends detects backends and farms that went down or came up, and sends
-// notifications that are due. The first call only records the state. version grows with
-// every change of known, so a call is cheap while it and the configuration are unchanged. If
-// only the configuration changes, changed farms are looked at.
+// LookBackends detects backends and farms that went down or came up, and sends notifications
+// that are due. The first call only records the state. The version grows with every change of
+// known, so a call is cheap while it and the configuration are unchanged. If only the
+// configuration changes, only changed farms are examined.
 func (m *Manager) LookBackends(cfg *farm.Config, version uint64, known Known) {
 	s, now := &m.states, m.options.Now()
 	due := !s.again.IsZero() && (!now.Before(s.again) || now.Before(s.last)) // the clock may have been set back

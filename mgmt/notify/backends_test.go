@@ -111,7 +111,7 @@ func TestMaintenanceEndsNoState(t *testing.T) {
 	h.look(time.Minute, l)
 	l.backend(0).Maintenance = farm.MaintenanceOff
 	l.is(farm.StatusDown, 1)
-	h.look(tick, l) // starts again
+	h.look(tick, l) // the period starts again
 	h.look(tick, l)
 	if len(h.took(t)) != 0 {
 		t.Error("the time in maintenance counts")
@@ -188,7 +188,7 @@ func TestWhatHasToLastIsLookedAtWhenItHas(t *testing.T) {
 	l.is(farm.StatusDown, 1)
 	watch(quick, 1)
 	h.pass(-time.Hour)
-	watch(quick, 1) // its duration is unknown, so it starts again
+	watch(quick, 1) // the duration is unknown, so the period starts again
 	watch(time.Hour, 1)
 	if got := subjects(t, h); !strings.HasSuffix(got[len(got)-1], "backend 0 (10.0.0.1:8001) of service web of farm shop is down") {
 		t.Errorf("%q", got)

@@ -26,15 +26,15 @@ type Certificate struct {
 // expiry.
 var warnDays = []int{1, 7, 15}
 
-// toldName is the document that records mailed certificates, toldEventsName that for all
-// other channels.
+// toldName is the document that records mailed certificates, toldEventsName the document for
+// all other channels.
 const (
 	toldName       = "notify.certificates"
 	toldEventsName = "notify.certificates-events"
 )
 
-// told records reported certificates by name. It is stored, so that a restart repeats
-// nothing.
+// told records reported certificates by name. It is stored, so that a restart does not repeat
+// reports.
 type told struct {
 	document string
 	loaded   bool
@@ -140,7 +140,7 @@ func (m *Manager) mailCertificates(due []Certificate, now time.Time) {
 	m.enqueue(m.subject("", only), strings.Join(lines, "\n")+"\n"+m.signature(Certificates))
 }
 
-// postCertificates sends certificates to webhooks at once, as they are already grouped.
+// postCertificates sends certificates to webhooks at once, because they are already grouped.
 func (m *Manager) postCertificates(due []Certificate, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

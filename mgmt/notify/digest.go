@@ -66,7 +66,7 @@ func (d *digest) add(h Happening, now time.Time) {
 	d.list = append(d.list, h)
 }
 
-// without counts an event that has no line.
+// without counts an event that gets no line.
 func (d *digest) without(h Happening) {
 	d.more++
 	if h.Severity.AtLeast(d.worst) {

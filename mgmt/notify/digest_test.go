@@ -266,7 +266,7 @@ func TestASummaryOfSeveralFarmsCountsThem(t *testing.T) {
 	}{
 		{"a", farm.StatusProblem, "farm a has a problem"},
 		{"b", farm.StatusUp, "1 farm has a problem, 1 farm is well again"},
-		{"a", farm.StatusDown, "1 farm is critical or down, 1 farm is well again"}, // its previous state is not reported any more
+		{"a", farm.StatusDown, "1 farm is critical or down, 1 farm is well again"}, // its previous state is no longer reported
 		{"c", farm.StatusCritical, "2 farms are critical or down, 1 farm is well again"},
 		{"d", farm.StatusProblem, "2 farms are critical or down, 1 farm has a problem, 1 farm is well again"},
 		{"e", farm.StatusMaintenance, "2 farms are critical or down, 1 farm has a problem, 2 farms are well again"},
@@ -293,8 +293,8 @@ func heard(kind event.Kind, severity event.Severity, what string) Happening {
 	return Happening{event.Shown{Kind: kind, Severity: severity, Farm: what, Text: what + " in full"}, what}
 }
 
-// Receivers alert by severity, and operators read the subject first. Neither may be
-// understated because many events came before.
+// Receivers alert by severity, and operators read the subject first. Many earlier events must
+// not understate either.
 func TestAMessageThatIsFullTellsOfFarms(t *testing.T) {
 	var d digest
 	now := time.Unix(1000, 0)

@@ -39,8 +39,8 @@ func (m *Manager) Hear(e event.Event) {
 	m.tell(happening(e), now)
 }
 
-// ToSyslog reports whether an event is for syslog servers, or for the log if there are
-// none.
+// ToSyslog reports whether an event goes to the syslog servers, or to the log if none are
+// configured.
 func (m *Manager) ToSyslog(e event.Event) bool {
 	return m.hears(func(s *Settings) *Way { return &s.Syslog }, e)
 }
@@ -73,8 +73,8 @@ func (m *Manager) sendDigests(now time.Time) {
 	}
 }
 
-// alert returns the alert to disable in order to suppress such messages: that of the first
-// event with one.
+// alert returns the alert that an operator can disable to suppress such messages: the alert
+// of the first event that has one.
 func (d *digest) alert() string {
 	for i := range d.list {
 		if alert := alertOf(d.list[i].Kind); alert != "" {

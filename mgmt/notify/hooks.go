@@ -173,7 +173,7 @@ func (m *Manager) Webhook(name string) (HookView, error) {
 	return HookView{}, noWebhook(name)
 }
 
-// AddWebhook adds a webhook. Errors: *Error, and those of Change.
+// AddWebhook adds a webhook. Errors: *Error, errors of Change.
 func (m *Manager) AddWebhook(by apply.Author, w Webhook, act func() error) error {
 	return m.Change(by, "webhook "+show(w.Name)+" created", func(s *Settings) error {
 		if s.webhook(w.Name) != nil {
@@ -184,7 +184,7 @@ func (m *Manager) AddWebhook(by apply.Author, w Webhook, act func() error) error
 	}, act)
 }
 
-// ChangeWebhook edits a webhook. Errors: *Error, and those of edit and Change.
+// ChangeWebhook edits a webhook. Errors: *Error, errors of edit and of Change.
 func (m *Manager) ChangeWebhook(by apply.Author, name string, edit func(*Webhook) error, act func() error) error {
 	return m.Change(by, "webhook "+show(name)+" changed", func(s *Settings) error {
 		w := s.webhook(name)
@@ -195,7 +195,7 @@ func (m *Manager) ChangeWebhook(by apply.Author, name string, edit func(*Webhook
 	}, act)
 }
 
-// RemoveWebhook deletes a webhook and its queue. Errors: *Error, and those of Change.
+// RemoveWebhook deletes a webhook and its queue. Errors: *Error, errors of Change.
 func (m *Manager) RemoveWebhook(by apply.Author, name string, act func() error) error {
 	return m.Change(by, "webhook "+show(name)+" deleted", func(s *Settings) error {
 		if s.webhook(name) == nil {

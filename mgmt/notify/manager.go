@@ -38,7 +38,7 @@ type Options struct {
 	Authorities func(name string) ([]byte, error)
 	Log         *slog.Logger     // nil discards
 	Now         func() time.Time // nil means time.Now
-	// Host is the name of this machine; nil asks the system.
+	// Host returns the name of this machine; nil: the system's.
 	Host func() string
 	// Send sends a mail; nil means mail.Send.
 	Send func(context.Context, mail.Server, mail.Message) (said string, failed []*mail.Failure)
@@ -46,8 +46,8 @@ type Options struct {
 	Post func(context.Context, webhook.Receiver, webhook.Message) (status string, err error)
 	// Proxy is the proxy for webhook messages; nil: none.
 	Proxy func() outbound.Proxy
-	// Tell receives the events detected here, for channels other than mails and webhooks;
-	// nil: nobody.
+	// Tell receives the events detected here, for channels other than mails and webhooks; may
+	// be nil.
 	Tell func(event.Event)
 	// After replaces time.After if set.
 	After func(time.Duration) <-chan time.Time
@@ -75,8 +75,8 @@ type Manager struct {
 	broken   error   // the settings could not be read
 }
 
-// New returns a Manager with the stored settings. If they cannot be read, it reports that
-// and sends nothing.
+// New returns a Manager with the stored settings. If they are unreadable, it reports that and
+// sends no messages.
 func New(o Options) *Manager {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
@@ -117,8 +117,8 @@ func (m *Manager) Settings() Settings {
 // HasPassword reports whether a password is stored.
 func (e Email) HasPassword() bool { return len(e.Sealed) > 0 }
 
-// Change edits and stores the settings. act is called after validation, just before
-// storing; its error aborts the change. Errors: *Error, and those of the store.
+// Change edits and stores the settings. The function act is called after validation, just
+// before storing; its error aborts the change. Errors: *Error, errors of the store.
 func (m *Manager) Change(by apply.Author, what string, edit func(*Settings) error, act func() error) error {
 	m.changing.Lock()
 	defer m.changing.Unlock()

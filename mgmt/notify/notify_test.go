@@ -273,7 +273,7 @@ func TestMailsThatWaitOutliveTheProcess(t *testing.T) {
 	if text := kept(); !strings.Contains(text, `"to":["c@d"],"tries":1`) || strings.Contains(text, "example.com") {
 		t.Errorf("kept: %s", text)
 	}
-	before := h.Manager // as if killed: it sends and writes nothing any more
+	before := h.Manager // as if killed: it no longer sends or writes
 	h.answers(nil)
 	h.Manager = h.manager()
 	mails := h.took(t)
@@ -354,7 +354,7 @@ func TestCertificatesAreToldOfOnceAtEachThreshold(t *testing.T) {
 	var subjects []string
 	for i := range 25 * 24 {
 		look(time.Hour)
-		if i%48 == 0 { // restarts repeat nothing
+		if i%48 == 0 { // restarts do not repeat reports
 			h.took(t)
 			h.Close()
 			h.Manager = h.manager()

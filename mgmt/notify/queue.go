@@ -45,8 +45,8 @@ type keptMail struct {
 	Body    json.RawMessage `json:"body,omitempty"`
 }
 
-// queue holds the pending messages of one receiver, and the goroutine that sends them.
-// Queues are independent.
+// queue holds the pending messages of one receiver, and the goroutine that sends them. Queues
+// do not affect each other.
 type queue struct {
 	options *Options
 	name    string // of the document
@@ -253,7 +253,8 @@ func (q *queue) failed(w *waiting, text string) (done bool) {
 	return done
 }
 
-// left records that a message was delivered or was not wanted.
+// left records the end of a message: taken means that it was delivered, otherwise the
+// receiver rejected it.
 func (q *queue) left(taken bool, text string) {
 	q.mu.Lock()
 	was := q.failure

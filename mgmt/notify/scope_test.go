@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/event"
 )
 
-// With an unchanged version only changed farms are looked at. The recorded states must be
-// those of a look at all farms.
+// With an unchanged version only changed farms are examined. The recorded states must be the
+// same as after examining all farms.
 func TestStatesOfChangedFarmsAreThoseOfAll(t *testing.T) {
 	known := Known{Known: event.Known{
 		Health: func(id uint32) farm.Status {

@@ -33,9 +33,9 @@ type Email struct {
 	From   string   `json:"from,omitempty"`
 	To     []string `json:"to,omitempty"`
 	TLS    bool     `json:"tls,omitempty"`
-	// CA names the authority list that verifies the server; "" means those of the system.
+	// CA names the authority list that verifies the server; "" means the system's roots.
 	CA string `json:"ca,omitempty"`
-	// Choice selects the mailed events; without kinds, those of the alerts.
+	// Choice selects the mailed events; without kinds, the alerts select them.
 	Choice
 	// Sealed is the sealed password, which only this package decrypts.
 	Sealed []byte `json:"password,omitempty"`

@@ -28,8 +28,8 @@ type verdict struct {
 	since       time.Time
 }
 
-// happening returns the event to report. For a flapping state, it is the last one until it
-// settles, and says so.
+// happening returns the event to report. If the state is flapping, the text says that no more
+// events follow until it settles.
 func (v verdict) happening(e event.Event) Happening {
 	h := happening(e)
 	if v.flaps {
@@ -38,7 +38,7 @@ func (v verdict) happening(e event.Event) Happening {
 	return h
 }
 
-// due returns when an unchanged state will be reported; zero: it already is.
+// due returns when an unchanged state will be reported; zero if it has been.
 func (s *state[S]) due(lasts time.Duration) time.Time {
 	switch {
 	case s.flaps.muted:
@@ -56,9 +56,9 @@ func (s *states) lookAgain(at time.Time) {
 	}
 }
 
-// look decides whether to report a state. means is false while the state is irrelevant,
-// e.g. during maintenance; the reported state then stays. A new state must last before it
-// is reported, whichever states came between.
+// look decides whether to report a state. If means is false the state is irrelevant, e.g.
+// during maintenance; the reported state then stays. A new state must last before it is
+// reported, regardless of the states in between.
 func (s *state[S]) look(is S, bad int, means bool, since time.Time, l *look) (v verdict) {
 	if means && s.flaps.escalates(bad) {
 		s.flaps = flaps[S]{}

@@ -12,7 +12,7 @@ import (
 type Webhook struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
-	// CA names the authority list that verifies the receiver; "" means those of the system.
+	// CA names the authority list that verifies the receiver; "" means the system's roots.
 	CA string `json:"ca,omitempty"`
 	Choice
 	// Off disables the webhook.

@@ -2,12 +2,12 @@
 // created for each life of the role.
 //
 // The role reports once that it serves and how it is protected, before it has read any
-// external input, so that the report cannot be forged. Only mgmt may ask questions: for the
-// --config file, which it may not read itself and gets as an open descriptor; for the state
-// of all roles; for the verification and, with the current password, change of root's
-// password; for a machine setting; and for another API listener. The supervisor can request
-// a reload of the file and asks each role for signs of life. The end of the channel tells
-// each side that the other one is gone.
+// external input, so that the report cannot be forged. Only mgmt may send requests. It can
+// request the --config file, which it gets as an open descriptor because it may not read it
+// itself, and the state of all roles. It can verify root's password and, with the current
+// one, change it. It can also request a machine setting or another API listener. The
+// supervisor can request a reload of the file and signs of life from each role. Each side
+// detects the end of the other by the end of the channel.
 //
 // A Line is the role's side, a Post the supervisor's. Both are safe for concurrent use; each
 // starts one goroutine that ends with the channel.
@@ -43,7 +43,7 @@ type Role struct {
 // ErrNoConfig means that `sluice run` was started without --config.
 var ErrNoConfig = errors.New("this instance was started without --config: there is no file to read")
 
-// ErrNotYours means that the role may not ask this.
+// ErrNotYours means that the role may not send this request.
 var ErrNotYours = errors.New("the supervisor answers this to mgmt only")
 
 // RefusedError is the system's reason not to change a password, in words for the user.

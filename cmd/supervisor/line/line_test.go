@@ -26,7 +26,7 @@ type fake struct {
 	ready       chan harden.Status
 	password    string
 	refuses     error         // error of a password change
-	checks      chan struct{} // one is consumed before a password is answered; nil: none
+	checks      chan struct{} // the answer to a password takes one value; nil: it does not wait
 	mu          sync.Mutex
 	overstepped []string
 }
@@ -235,8 +235,8 @@ func TestBothSidesSeeTheEnd(t *testing.T) {
 	}
 }
 
-// Every role sends signs of life without any code of its own, and is not asked again before
-// it has answered.
+// Every role sends signs of life without code of its own. It gets no second request before it
+// has answered.
 func TestARoleAnswersWhetherItGoesOn(t *testing.T) {
 	s := &fake{}
 	post, _ := pairWith(t, s, nil)

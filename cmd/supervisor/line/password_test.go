@@ -74,7 +74,7 @@ func TestPasswordsHoldUpNothing(t *testing.T) {
 	}
 }
 
-// An answer makes room for the next password.
+// A finished check makes room for the next password.
 func TestPasswordsOneAfterTheOtherAreAllChecked(t *testing.T) {
 	_, l := pair(t, &fake{password: "right"})
 	for i := range 20 {

@@ -68,14 +68,14 @@ type Post struct {
 	passwords, requests chan struct{}
 	// reported means that the report was received. It belongs to the goroutine.
 	reported bool
-	// asked and answered are the numbers of the last pulse and the last answer.
+	// asked and answered are the numbers of the last pulse and of the last answer.
 	asked, answered atomic.Uint64
 	last            time.Time // time of the last pulse; belongs to the caller of Pulse
 }
 
-// Pair creates a channel: the supervisor's end, served until the role is gone, and the
-// descriptor to pass to the role, which the caller closes. Reports go to office and
-// questions to desk. With a nil desk, questions get ErrNotYours.
+// Pair creates a channel. It returns the supervisor's end, which is served until the role
+// ends, and the descriptor to pass to the role, which the caller closes. Reports go to office
+// and questions to desk. With a nil desk, questions get ErrNotYours.
 func Pair(office Office, desk Desk) (*Post, *os.File, error) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -93,18 +93,18 @@ func Pair(office Office, desk Desk) (*Post, *os.File, error) {
 	return p, theirs, nil
 }
 
-// Reload asks the role to read the --config file again.
+// Reload makes the role read the --config file again.
 func (p *Post) Reload() error { return send(p.conn, message{Op: opReload}) }
 
-// Pulse asks the role for a sign of life, unless an answer is outstanding or it was asked
-// within that time. It returns the number of the last answer. Only one goroutine may call
-// it.
+// Pulse requests a sign of life from the role, unless an answer is outstanding or the last
+// request is more recent than every. It returns the number of the last answer. Only one
+// goroutine may call it.
 func (p *Post) Pulse(every time.Duration) (answered uint64) {
 	asked, answered := p.asked.Load(), p.answered.Load()
 	if asked == answered && time.Since(p.last) >= every {
 		p.last = time.Now()
 		p.asked.Store(asked + 1)
-		_ = send(p.conn, message{Op: opPulse, Question: asked + 1}) // otherwise it has ended
+		_ = send(p.conn, message{Op: opPulse, Question: asked + 1}) // an error means that the role has ended
 	}
 	return answered
 }
@@ -198,8 +198,8 @@ func (p *Post) check(ctx context.Context, checks *sync.WaitGroup, m message) {
 	}
 	checks.Go(func() {
 		right, err := p.decide(ctx, m)
-		<-p.passwords                      // first, because the asker may ask again at once
-		if out.Right = right; err != nil { // then Right has no meaning
+		<-p.passwords                      // first, because the role may ask again at once
+		if out.Right = right; err != nil { // then Right is meaningless
 			var refused *RefusedError
 			out.Error, out.Refused = err.Error(), errors.As(err, &refused)
 		}

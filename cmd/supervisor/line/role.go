@@ -230,7 +230,7 @@ func (l *Line) listen() {
 	}
 }
 
-// deliver passes an answer to its asker, unless it gave up.
+// deliver passes an answer to the waiting goroutine, unless it gave up.
 func (l *Line) deliver(a answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

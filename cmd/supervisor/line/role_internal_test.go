@@ -56,7 +56,7 @@ func TestAQuestionThatWasGivenUpIsForgotten(t *testing.T) {
 	}
 }
 
-// A repeated answer blocks nothing.
+// A repeated answer must not block the channel.
 func TestTheSecondAnswerToAQuestionIsDropped(t *testing.T) {
 	mine := make(chan answer, 1)
 	l := &Line{waiting: map[uint64]chan answer{7: mine}}

@@ -36,7 +36,7 @@ type Server struct {
 	// Secure requires TLS: implicit on port 465, STARTTLS on others. Otherwise everything
 	// is in clear text.
 	Secure bool
-	// Roots verifies the server; nil: those of the system.
+	// Roots verifies the server; nil: the system's roots.
 	Roots *x509.CertPool
 }
 
@@ -140,7 +140,7 @@ func (m *Message) all(err error, final bool) (out []*Failure) {
 	return out
 }
 
-// each builds a mail for every recipient.
+// each builds one mail for each recipient.
 func (m *Message) each() ([]*gomail.Msg, error) {
 	var out []*gomail.Msg
 	for _, to := range m.To {
@@ -185,7 +185,7 @@ func cut(text string) string {
 	return text
 }
 
-// clean makes a single line of a text.
+// clean converts a text to a single line.
 func clean(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {

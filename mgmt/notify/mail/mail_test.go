@@ -141,7 +141,7 @@ func TestPasswordsTravelOverTLSAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		server *mailtest.Server
 		change func(*mail.Server)
-		want   string // of the failure
+		want   string // part of the failure's text
 	}{
 		"STARTTLS":         {starttls, func(s *mail.Server) { s.Secure, s.Roots, s.User, s.Password = true, pool, "ann", "secret" }, ""},
 		"a wrong password": {starttls, func(s *mail.Server) { s.Secure, s.Roots, s.User, s.Password = true, pool, "ann", "wrong" }, `535 "5.7.8 wrong user or password"`},
@@ -195,7 +195,7 @@ func TestAServerThatIsAwayOrSilentOrTalksCostsLittle(t *testing.T) {
 	}
 }
 
-// Debian's aiosmtpd is an independent server.
+// Debian's aiosmtpd serves as an independent implementation.
 func TestAForeignServerTakesMails(t *testing.T) {
 	program, err := exec.LookPath("aiosmtpd")
 	if err != nil {

@@ -5,8 +5,8 @@
 //	Sluice-Signature: t=1795510800,v1=5257a869e7…
 //	Sluice-Delivery:  9f86d081884c7d65
 //
-// v1 is the HMAC-SHA256, in hex, of the time t, a dot and the body, with the receiver's
-// secret as key. t is the time of this attempt in seconds, which prevents replays. The
+// The time t is that of this attempt in seconds, which prevents replays. The value v1 is the
+// HMAC-SHA256, in hex, of t, a dot and the body, with the receiver's secret as key. The
 // delivery ID is the same in each attempt of a message.
 //
 // The size and duration of a response are bounded. Redirects are not followed.
@@ -39,7 +39,7 @@ import (
 type Receiver struct {
 	URL    string
 	Secret []byte
-	// Roots verifies it; nil: those of the system.
+	// Roots verifies it; nil: the system's roots.
 	Roots *x509.CertPool
 	// Proxy is the proxy for connections; nil: none.
 	Proxy func() outbound.Proxy
@@ -77,7 +77,8 @@ type Failure struct {
 // Error implements error.
 func (f *Failure) Error() string { return f.text }
 
-// unwanted lists the statuses that concern the message, not the receiver.
+// unwanted lists the statuses that reject the message and do not indicate a problem of the
+// receiver.
 var unwanted = []int{http.StatusBadRequest, http.StatusGone, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
 
 // Sign returns the value of SignatureHeader.
@@ -170,7 +171,7 @@ func plain(err error, ctx context.Context) string {
 	return clean(err.Error())
 }
 
-// clean makes a single line of an untrusted text.
+// clean converts an untrusted text to a single line.
 func clean(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == unicode.ReplacementChar {

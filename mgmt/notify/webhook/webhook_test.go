@@ -30,7 +30,7 @@ var (
 	message = webhook.Message{ID: "7", Body: []byte(`{"id":"7"}`), At: time.Unix(1795510800, 0)}
 )
 
-// verified implements the verification described in the manual.
+// verified implements the verification that the manual describes.
 func verified(r *http.Request, body []byte, secret []byte) bool {
 	var at, sum string
 	if _, err := fmt.Sscanf(strings.ReplaceAll(r.Header.Get(webhook.SignatureHeader), ",", " "), "t=%s v1=%s", &at, &sum); err != nil {

@@ -23,7 +23,7 @@ type Options struct {
 	Implicit bool
 	// Auth requires "user password" by PLAIN; "": no authentication.
 	Auth string
-	// Answer replaces the response to a command, "" for the usual one. It may block.
+	// Answer replaces the response to a command; "" means the normal response. It may block.
 	Answer func(command string) string
 }
 
