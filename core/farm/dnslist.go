@@ -47,6 +47,24 @@ func (z *Zone) runs(wanted func(*Run) bool) iter.Seq2[int, Record] {
 	}
 }
 
+// Types returns the types of the records, each once.
+func (z *Zone) Types() (out []RecordType) {
+	add := func(t RecordType) {
+		if !slices.Contains(out, t) {
+			out = append(out, t)
+		}
+	}
+	for k := range z.Packed {
+		for _, t := range z.factsAt(k).types {
+			add(t)
+		}
+	}
+	for i := range z.Records {
+		add(z.Records[i].Type)
+	}
+	return out
+}
+
 // OfType yields the records of some types.
 func (z *Zone) OfType(types ...RecordType) iter.Seq2[int, Record] {
 	some := z.runs(func(f *Run) bool {

@@ -3,6 +3,7 @@ package farm_test
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -187,6 +188,13 @@ func same(t *testing.T, z *farm.Zone, list []farm.Record) {
 	other := func(r farm.Record) bool { return r.Type == "AAAA" || r.Type == "MX" }
 	if got, want := listed(z.OfType("AAAA", "MX"), all), listed(slices.All(list), other); !slices.Equal(got, want) {
 		t.Fatalf("%d of %d records are of these types", len(got), len(want))
+	}
+	types := map[farm.RecordType]bool{}
+	for _, r := range list {
+		types[r.Type] = true
+	}
+	if got, want := slices.Sorted(slices.Values(z.Types())), slices.Sorted(maps.Keys(types)); !slices.Equal(got, want) {
+		t.Fatalf("the types are %v, want %v", got, want)
 	}
 }
 

@@ -134,7 +134,7 @@ func TestRecordsOfZonesCanBeCountedOnly(t *testing.T) {
 			t.Errorf("%s: %s", path, all)
 		}
 		if a.must(200, "GET", path+"?records=all", "").raw != all {
-			t.Errorf("%s: records=all is not the default", path)
+			t.Errorf("%s: records=all is not the default of a small zone", path)
 		}
 		if !strings.Contains(counted, `"record_count": 4`) || strings.Contains(counted, "rname") || strings.Contains(counted, "resources") {
 			t.Errorf("%s with records=count: %s", path, counted)

@@ -293,6 +293,52 @@ task('a zone whose parent has its DS record is unsigned only by somebody who acc
   await api(page, 'DELETE', '/farms/names/zones/test');
 });
 
+task('the records of a long zone come in pages, and are found by the appliance', async (page) => {
+  await api(page, 'POST', '/farms/names/zones', { id: 'long.test' });
+  const resources = [...Array(228).keys()].map((i) => ({ rname: `p${i}`, type: 'A', rdata: '192.0.2.1' }));
+  await api(page, 'POST', '/farms/names/zones/long.test/resources/bulk', { resources });
+  const whole = []; // requests that are answered with all records
+  page.on('request', (r) => {
+    const { pathname, searchParams: q } = new URL(r.url());
+    if (/v4\.0\/farms\/names(\/zones(\/long\.test)?)?$/.test(pathname) && r.method() === 'GET' && q.get('records') !== 'count') whole.push(r.url());
+    if (/v4\.0\/.*\/long\.test\/resources$/.test(pathname) && r.method() === 'GET' && q.get('limit') !== '100') whole.push(r.url());
+  });
+  await visit(page, 'farms/names/zones/long.test');
+  await page.getByText('230 records', { exact: true }).waitFor();
+  await page.getByText('Page 1 of 3').waitFor();
+  assert.ok(await button(page, 'Previous page').isDisabled());
+  await page.getByLabel('Choose p0 A').check();
+  await button(page, 'Next page').click();
+  await page.getByLabel('Choose p150 A').check();
+  await button(page, 'Delete 2 records').waitFor();
+  await button(page, 'Next page').click();
+  await page.getByRole('row', { name: /p227/ }).waitFor();
+  await page.getByText('Page 3 of 3').waitFor();
+  assert.ok(await button(page, 'Next page').isDisabled());
+  await button(page, 'Choose none').click();
+  await button(page, 'Delete 2 records').waitFor({ state: 'detached' });
+  await page.getByLabel('Find a record').fill('P199 a');
+  await page.getByText('1 record', { exact: true }).waitFor();
+  await page.getByLabel('Choose p199 A').check();
+  await page.getByLabel('Find a record').fill('');
+  await page.getByText('Page 1 of 3').waitFor();
+  await page.getByLabel('Choose p1 A').check();
+  await button(page, 'Delete 2 records').click();
+  await page.getByRole('dialog').getByText(/sluice record bulk names long\.test -/).waitFor();
+  await apply(page, 'Delete 2 records');
+  await page.getByText('228 records', { exact: true }).waitFor();
+  await page.getByRole('row', { name: /^Choose p1 A/ }).waitFor({ state: 'detached' });
+  // Somebody else's change is shown.
+  await api(page, 'POST', '/farms/names/zones/long.test/resources', { rname: 'other', type: 'TXT', rdata: '"x"' });
+  await page.getByText('229 records', { exact: true }).waitFor();
+  await page.getByRole('combobox', { name: 'Type' }).click();
+  await page.getByRole('option', { name: 'TXT' }).click();
+  await page.getByRole('row', { name: /other/ }).waitFor();
+  await page.getByText('1 record', { exact: true }).waitFor();
+  assert.deepEqual(whole, []);
+  await api(page, 'DELETE', '/farms/names/zones/long.test');
+});
+
 task('questions are watched as they come', async (page) => {
   await visit(page, 'farms/names/trace');
   await page.getByLabel('Response code').fill('NXDOMAIN');

@@ -2,6 +2,7 @@ package farms
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
@@ -111,8 +112,9 @@ type aboutZone struct {
 	ID    string        `json:"id" doc:"Domain"`
 	Keys  []ZoneKeyView `json:"keys" doc:"Current, previous and future signing keys"`
 	Count int           `json:"record_count" doc:"Number of records"`
+	Types []string      `json:"record_types" doc:"Types of the records, sorted"`
 	// Resources is nil if the records are only counted.
-	Resources []RecordView `json:"resources,omitzero" doc:"Records, in order; absent with records=count"`
+	Resources []RecordView `json:"resources,omitzero" doc:"Records, in order; absent with records=count, and by default in zones of more than 10000 records"`
 }
 
 func (aboutZone) Table() (string, []validate.Answered) {
@@ -120,33 +122,48 @@ func (aboutZone) Table() (string, []validate.Answered) {
 }
 
 func zoneView(z *farm.Zone, of detail) ZoneView {
-	v := ZoneView{Fields: validate.ZoneUpdate.Answer(z), About: aboutZone{ID: z.Name, Keys: keyViews(z), Count: z.Len()}}
-	if of == everything {
+	v := ZoneView{Fields: validate.ZoneUpdate.Answer(z), About: aboutZone{ID: z.Name, Keys: keyViews(z), Count: z.Len(), Types: recordTypes(z)}}
+	if of == everything || of == smallZones && z.Len() <= mostListed {
 		v.About.Resources = recordViews(z)
 	}
 	return v
+}
+
+// recordTypes returns the types of the records of a zone, sorted.
+func recordTypes(z *farm.Zone) []string {
+	types := []string{}
+	for _, t := range z.Types() {
+		types = append(types, string(t))
+	}
+	slices.Sort(types)
+	return types
 }
 
 // detail is the detail in which a response describes zones.
 type detail int
 
 const (
-	everything     detail = iota
-	recordsCounted        // without records: a zone may have a million
+	smallZones     detail = iota // with the records of zones that do not have too many
+	everything                   // with all records
+	recordsCounted               // without records
 )
+
+// mostListed is the maximum number of records of a zone that a response shows by default:
+// those of a zone of a million take the appliance 8 s and a gigabyte of memory.
+const mostListed = 10_000
 
 // recordsQuery is the query parameter for the detail of zones.
 const (
 	recordsQuery = "records"
-	aboutRecords = "count leaves out the records of zones (resources) and keeps their number (record_count); the default is all"
+	aboutRecords = "count leaves out the records of zones (resources) and keeps their number (record_count), all never leaves them out. By default zones of more than 10000 records have none; read these in pages from /farms/{farm}/zones/{zone}/resources."
 )
 
 func detailOf(c *rest.Call) (detail, error) {
 	v, err := rest.OneOf(c, recordsQuery, []string{"all", "count"})
-	if err == nil && v == "count" {
-		return recordsCounted, nil
+	if err != nil {
+		return smallZones, err
 	}
-	return everything, err
+	return map[string]detail{"all": everything, "count": recordsCounted}[v], nil
 }
 
 // RecordView describes a record.

@@ -28,7 +28,7 @@ func (s *Resource) zoneOperations() []*rest.Operation {
 		rest.Op(rest.Get, one, rbac.Open, "Get a zone", s.getZone).With(recordsQuery, aboutRecords),
 		rest.Op(rest.Put, one, rbac.FarmModify, "Modify a zone", s.updateZone).Body(&validate.ZoneUpdate).Edits().Forces(),
 		rest.Op(rest.Delete, one, rbac.FarmModify, "Delete a zone", s.deleteZone).Edits().Forces(),
-		rest.Op(rest.Get, resources, rbac.Open, "List the resources of a zone", s.listRecords),
+		rest.Op(rest.Get, resources, rbac.Open, "List the resources of a zone", s.listRecords).With(searchQuery, aboutSearch),
 		rest.Op(rest.Post, resources, rbac.FarmModify, "Create a resource of a zone", s.createRecord).Body(&validate.RecordCreate).Created().Edits(),
 		rest.Op(rest.Put, resources+"/{resource}", rbac.FarmModify, "Modify a resource of a zone", s.updateRecord).Body(&validate.RecordUpdate).Edits(),
 		rest.Op(rest.Delete, resources+"/{resource}", rbac.FarmModify, "Delete a resource of a zone", s.deleteRecord).Edits(),
@@ -263,15 +263,6 @@ func (s *Resource) deleteZone(c *rest.Call) (rest.Done, error) {
 	out := rest.NewDone(fmt.Sprintf("Delete zone %s of farm %s", name, farmName), fmt.Sprintf("The zone %s has been deleted from farm %s.", name, farmName))
 	out.Warning = trustWarnings(c, farmName, *z)
 	return out, nil
-}
-
-func (s *Resource) listRecords(c *rest.Call) (rest.List[RecordView], error) {
-	_, z, err := zone(c)
-	if err != nil {
-		return rest.List[RecordView]{}, err
-	}
-	views := recordViews(z)
-	return rest.ListOf("List the resources of zone "+z.Name, len(views), func(i int) RecordView { return views[i] }), nil
 }
 
 func (s *Resource) createRecord(c *rest.Call) (rest.Object[RecordView], error) {

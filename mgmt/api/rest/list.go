@@ -14,8 +14,9 @@ type List[T any] struct {
 	Params      []T    `json:"params"`
 	Total       *int   `json:"total,omitempty" doc:"Total number of matches, if limit or offset was sent"`
 
-	n    int
-	item func(int) T
+	n       int
+	item    func(int) T
+	applied []string // filters that the handler has applied
 
 	in     *Kept // nil: not cached
 	moment any
@@ -30,6 +31,13 @@ func NewList[T any](description string, items []T) List[T] {
 // ListOf returns a response with n items, which are built on demand.
 func ListOf[T any](description string, n int, item func(int) T) List[T] {
 	return List[T]{Description: description, n: n, item: item}
+}
+
+// Applied declares filters that the handler has applied already, e.g. because it can do so
+// without building the items.
+func (l List[T]) Applied(filters ...string) List[T] {
+	l.applied = filters
+	return l
 }
 
 func orEmpty[T any](items []T) []T {
@@ -61,7 +69,8 @@ func (l *List[T]) make(c *Call) (err error) {
 		all := l.Params
 		l.n, l.item = len(all), func(i int) T { return all[i] }
 	}
-	l.Params, l.Total, err = Pick(c, l.n, l.item)
+	wanted := slices.DeleteFunc(c.wanted(), func(f filter) bool { return slices.Contains(l.applied, f.name) })
+	l.Params, l.Total, err = pick(c, l.n, l.item, wanted)
 	return err
 }
 
@@ -72,6 +81,10 @@ const maxLimit = 10_000
 // most limit. total is the number of matches, or nil if neither limit nor offset was sent.
 // List includes this; Pick is for other responses.
 func Pick[T any](c *Call, n int, item func(int) T) (items []T, total *int, err error) {
+	return pick(c, n, item, c.wanted())
+}
+
+func pick[T any](c *Call, n int, item func(int) T, wanted []filter) (items []T, total *int, err error) {
 	limit, err := c.Number("limit", math.MaxInt32, 1, maxLimit)
 	if err != nil {
 		return nil, nil, err
@@ -82,7 +95,7 @@ func Pick[T any](c *Call, n int, item func(int) T) (items []T, total *int, err e
 	}
 	from, to := int(offset), int(offset+limit)
 	matching := n
-	if wanted := c.wanted(); len(wanted) > 0 {
+	if len(wanted) > 0 {
 		items, matching = choose(n, item, wanted, from, to)
 	} else {
 		items = make([]T, 0, max(0, min(n, to)-from))

@@ -185,3 +185,32 @@ func TestPartsOfLongListsAreCheap(t *testing.T) {
 		}
 	}
 }
+
+// countedThing counts how often its fields are listed, which takes longer than a comparison.
+type countedThing struct{ aboutThing }
+
+var tablesListed int
+
+func (c countedThing) Table() (string, []validate.Answered) {
+	tablesListed++
+	return c.aboutThing.Table()
+}
+
+func TestFiltersListTheFieldsOfATypeOnce(t *testing.T) {
+	const items = 1000
+	l := ListOf("", items, func(int) View[countedThing] { return View[countedThing]{Fields: map[string]any{"alias": "Front"}} })
+	if err := l.pick(asked(t, l.of(), "alias=front")); err != nil || len(l.Params) != items {
+		t.Fatal(len(l.Params), err)
+	}
+	if tablesListed > 1 {
+		t.Errorf("the fields are listed %d times for %d items", tablesListed, items)
+	}
+}
+
+// The handler has chosen the items, e.g. by a faster way to the same result.
+func TestAppliedFiltersAreNotAppliedAgain(t *testing.T) {
+	l := ListOf("", 15, aThing).Applied("name")
+	if err := l.pick(asked(t, l.of(), "name=thing4&state=upper&limit=1")); err != nil || len(l.Params) != 1 || *l.Total != 2 {
+		t.Errorf("%v %v", l.Params, err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -21,6 +22,20 @@ type View[H tabled] struct {
 // representation of its fields.
 type tabled interface {
 	Table() (name string, fields []validate.Answered)
+}
+
+var tables sync.Map // fields by type; filters use them for each item
+
+// fieldsOfTable returns the fields of the table of a response.
+func fieldsOfTable[H tabled]() []validate.Answered {
+	t := reflect.TypeFor[H]()
+	if known, ok := tables.Load(t); ok {
+		return known.([]validate.Answered)
+	}
+	var about H
+	_, fields := about.Table()
+	tables.Store(t, fields)
+	return fields
 }
 
 // MarshalJSON encodes both as one object.
@@ -47,10 +62,8 @@ type viewed interface {
 
 // filters returns the filter fields of both.
 func (View[H]) filters() []field {
-	var about H
 	out := slices.Clone(fieldsOfStruct(reflect.TypeFor[H]()))
-	_, fields := about.Table()
-	for _, f := range fields {
+	for _, f := range fieldsOfTable[H]() {
 		out = append(out, field{name: f.Name, exact: f.Whole || f.Type == huma.TypeInteger || f.Type == huma.TypeNumber || f.Type == huma.TypeBoolean})
 	}
 	return out
@@ -61,8 +74,7 @@ func (v View[H]) matches(f filter) bool {
 	if !is {
 		return matchesStruct(reflect.ValueOf(v.About), f)
 	}
-	var about H
-	_, fields := about.Table()
+	fields := fieldsOfTable[H]()
 	at := slices.IndexFunc(fields, func(known validate.Answered) bool { return known.Name == f.name })
 	return value != nil && at >= 0 && equal(reflect.ValueOf(value), f.want, fields[at].Whole)
 }

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 
 const byEvent = {
-  revision: [['farms'], ['farm'], ['history'], ['pending'], ['status'], ['timeline'], ['findings']],
+  revision: [['farms'], ['farm'], ['zone'], ['history'], ['pending'], ['status'], ['timeline'], ['findings']],
   status: [['farms'], ['farm'], ['numbers'], ['status'], ['timeline']],
 };
 

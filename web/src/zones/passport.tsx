@@ -9,7 +9,7 @@ import { DataTable } from '../ui/data-table';
 import { duration } from '../ui/numbers';
 import { Problem } from '../ui/problem';
 import { State } from '../ui/state';
-import type { Record, ZoneAlone } from './types';
+import type { Record, Zone } from './types';
 import { wrongField } from './wrong';
 
 type Explained = components['schemas']['Explanation'];
@@ -68,13 +68,10 @@ export function Passport({ farm, service }: { farm: string; service?: string }) 
   );
 }
 
-/** Zones with more records are not searched for an example. */
-const searched = 10_000;
-
 /** A name worth asking for: one that is answered by the service, or by any, or a zone. */
-async function exampleOf(farm: string, zones: ZoneAlone[], service?: string): Promise<string> {
-  for (const z of zones.filter((one) => one.record_count <= searched)) {
-    const { params } = (await body(request('GET', ['farms', farm, 'zones', z.id, 'resources'], undefined, { type: 'DYNA' }))) as { params: Record[] };
+async function exampleOf(farm: string, zones: Zone[], service?: string): Promise<string> {
+  for (const z of zones.filter((one) => one.record_types.includes('DYNA'))) {
+    const { params } = (await body(request('GET', ['farms', farm, 'zones', z.id, 'resources'], undefined, { type: 'DYNA', limit: '100', ...(service ? { rdata: service } : {}) }))) as { params: Record[] };
     const r = params.find((one) => !service || one.rdata === service);
     if (r) return r.rname === '@' ? z.id : `${r.rname.replace(/^\*/, 'any')}.${z.id}`;
   }

@@ -1,18 +1,20 @@
 import { Button, Card, Group, Select, Table, Text, TextInput, Title } from '@mantine/core';
+import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
+import { Asked } from '../ui/asked';
 import { Wide } from '../ui/wide';
 import { mostAtOnce, removeRecords } from './actions';
 import { RecordEdit } from './record-edit';
-import type { Record, Zone } from './types';
+import { pageSize, recordsQuery, type Record, type Zone } from './types';
 
-/** As many records a page of the table has. */
-const pageSize = 100;
+/** The search waits until nothing was typed for this time, in milliseconds. */
+const pause = 200;
 
 /** The record that is edited; new for one to be. */
 type Edited = number | 'new';
@@ -27,20 +29,17 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
   const [type, setType] = useState<string | null>(null);
   const [page, setPage] = useState(1);
   const [edited, setEdited] = useState<Edited>();
-  const [chosen, choose] = useState<ReadonlySet<number>>(new Set());
+  const [chosen, choose] = useState<ReadonlyMap<number, Record>>(new Map());
   const [change, setChange] = useState<Change>();
-  const all = zone.resources;
-  const found = useMemo(() => {
-    const wanted = text.trim().toLowerCase();
-    return all.filter((r) => (!type || r.type === type) && `${r.rname} ${r.type} ${r.rdata} ${r.comment}`.toLowerCase().includes(wanted));
-  }, [all, text, type]);
-  const pages = Math.max(1, Math.ceil(found.length / pageSize));
-  const at = Math.min(page, pages);
-  const shown = found.slice((at - 1) * pageSize, at * pageSize);
-  const marked = all.filter((r) => chosen.has(r.id));
+  const [wanted] = useDebouncedValue(text, pause);
+  const asked = useQuery(recordsQuery(farm, zone.id, { text: wanted, type, page }));
+  const total = asked.data?.total ?? 0;
+  const pages = Math.max(1, Math.ceil(total / pageSize));
+  if (asked.data && !asked.isPlaceholderData && page > pages) setPage(pages); // the records of the last page are gone
+  const marked = [...chosen.values()];
   const toggle = (records: Record[], on: boolean) => {
-    const next = new Set(chosen);
-    for (const r of records) if (on) next.add(r.id); else next.delete(r.id);
+    const next = new Map(chosen);
+    for (const r of records) if (on) next.set(r.id, r); else next.delete(r.id);
     choose(next);
   };
   /** Ends editing; who types goes on where it began. */
@@ -61,14 +60,17 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
       </Group>
       <Group px="md" pb="xs" gap="xs">
         <TextInput size="xs" aria-label={t('records.find')} placeholder={t('records.find')} value={text} onChange={(e) => (setText(e.currentTarget.value), setPage(1))} />
-        <Select size="xs" w={120} aria-label={t('records.type')} placeholder={t('records.type')} clearable clearButtonProps={{ 'aria-label': t('form.discard') }} value={type} onChange={(to) => (setType(to), setPage(1))} data={[...new Set(all.map((r) => r.type))].sort()} />
+        <Select size="xs" w={120} aria-label={t('records.type')} placeholder={t('records.type')} clearable clearButtonProps={{ 'aria-label': t('form.discard') }} value={type} onChange={(to) => (setType(to), setPage(1))} data={[...new Set([...zone.record_types, ...(type ? [type] : [])])].sort()} />
         <Text size="sm" c="dimmed" role="status">
-          {t('records.count', { count: found.length })}
+          {asked.data && t('records.count', { count: total })}
         </Text>
         {marked.length > 0 && (
           <>
             <Button size="compact-sm" variant="default" {...may.button('farm.modify', marked.length > mostAtOnce)} onClick={() => remove(marked)}>
               {t('records.delete_some', { count: marked.length })}
+            </Button>
+            <Button size="compact-sm" variant="default" onClick={() => choose(new Map())}>
+              {t('records.choose_none')}
             </Button>
             {marked.length > mostAtOnce && (
               <Text size="sm" className="problem">
@@ -78,86 +80,90 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
           </>
         )}
       </Group>
-      {all.length === 0 && edited !== 'new' ? (
-        <Text c="dimmed" p="md">
-          {t('records.none')}
-        </Text>
-      ) : found.length === 0 && edited !== 'new' ? (
-        <Text c="dimmed" p="md">
-          {t('farms.no_match')}
-        </Text>
-      ) : (
-        <Wide label={t('zones.records')} minWidth={820}>
-          <Table verticalSpacing="xs" highlightOnHover>
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th w={40}>
-                  <input type="checkbox" aria-label={t('records.all')} {...may.button('farm.modify')} checked={shown.length > 0 && shown.every((r) => chosen.has(r.id))} onChange={(e) => toggle(shown, e.currentTarget.checked)} />
-                </Table.Th>
-                <Table.Th w="18%">{t('records.name')}</Table.Th>
-                <Table.Th w={120}>{t('records.type')}</Table.Th>
-                <Table.Th w={90} ta="right">
-                  {t('records.ttl')}
-                </Table.Th>
-                <Table.Th>{t('records.value')}</Table.Th>
-                <Table.Th w="18%">{t('records.comment')}</Table.Th>
-                <Table.Th w={150}>
-                  <Text span fz={0}>
-                    {t('history.actions')}
-                  </Text>
-                </Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {edited === 'new' && <RecordEdit farm={farm} zone={zone} types={types} services={services} close={() => close('new')} />}
-              {shown.map((r) =>
-                edited === r.id ? (
-                  <RecordEdit key={r.id} farm={farm} zone={zone} record={r} types={types} services={services} close={() => close(r.id)} />
-                ) : (
-                  <Table.Tr key={r.id}>
-                    <Table.Td>
-                      <input type="checkbox" aria-label={t('bulk.one', { name: titleOf(r) })} {...may.button('farm.modify')} checked={chosen.has(r.id)} onChange={(e) => toggle([r], e.currentTarget.checked)} />
-                    </Table.Td>
-                    <Table.Td className="text">{r.rname}</Table.Td>
-                    <Table.Td>{r.type}</Table.Td>
-                    <Table.Td className="number">{r.ttl ?? (
-                        <Text span size="sm" c="dimmed">
-                          {zone.ttl}
-                        </Text>
-                      )}</Table.Td>
-                    <Table.Td className="text">{r.rdata}</Table.Td>
-                    <Table.Td className="text">{r.comment}</Table.Td>
-                    <Table.Td>
-                      <Group gap={4} justify="flex-end" wrap="nowrap">
-                        <Button id={`edit-${r.id}`} size="compact-sm" variant="default" {...may.button('farm.modify')} onClick={() => setEdited(r.id)} aria-label={`${t('form.edit')}: ${titleOf(r)}`}>
-                          {t('form.edit')}
-                        </Button>
-                        <Button size="compact-sm" variant="default" {...may.button('farm.modify')} onClick={() => remove([r])} aria-label={t('records.delete', { name: titleOf(r) })}>
-                          {t('form.delete')}
-                        </Button>
-                      </Group>
-                    </Table.Td>
+      <Asked of={asked}>
+        {({ params: shown }) =>
+          zone.record_count === 0 && edited !== 'new' ? (
+            <Text c="dimmed" p="md">
+              {t('records.none')}
+            </Text>
+          ) : total === 0 && edited !== 'new' ? (
+            <Text c="dimmed" p="md">
+              {t('farms.no_match')}
+            </Text>
+          ) : (
+            <Wide label={t('zones.records')} minWidth={820}>
+              <Table verticalSpacing="xs" highlightOnHover>
+                <Table.Thead>
+                  <Table.Tr>
+                    <Table.Th w={40}>
+                      <input type="checkbox" aria-label={t('records.all')} {...may.button('farm.modify')} checked={shown.length > 0 && shown.every((r) => chosen.has(r.id))} onChange={(e) => toggle(shown, e.currentTarget.checked)} />
+                    </Table.Th>
+                    <Table.Th w="18%">{t('records.name')}</Table.Th>
+                    <Table.Th w={120}>{t('records.type')}</Table.Th>
+                    <Table.Th w={90} ta="right">
+                      {t('records.ttl')}
+                    </Table.Th>
+                    <Table.Th>{t('records.value')}</Table.Th>
+                    <Table.Th w="18%">{t('records.comment')}</Table.Th>
+                    <Table.Th w={150}>
+                      <Text span fz={0}>
+                        {t('history.actions')}
+                      </Text>
+                    </Table.Th>
                   </Table.Tr>
-                ),
-              )}
-            </Table.Tbody>
-          </Table>
-        </Wide>
-      )}
+                </Table.Thead>
+                <Table.Tbody>
+                  {edited === 'new' && <RecordEdit farm={farm} zone={zone} types={types} services={services} close={() => close('new')} />}
+                  {shown.map((r) =>
+                    edited === r.id ? (
+                      <RecordEdit key={r.id} farm={farm} zone={zone} record={r} types={types} services={services} close={() => close(r.id)} />
+                    ) : (
+                      <Table.Tr key={r.id}>
+                        <Table.Td>
+                          <input type="checkbox" aria-label={t('bulk.one', { name: titleOf(r) })} {...may.button('farm.modify')} checked={chosen.has(r.id)} onChange={(e) => toggle([r], e.currentTarget.checked)} />
+                        </Table.Td>
+                        <Table.Td className="text">{r.rname}</Table.Td>
+                        <Table.Td>{r.type}</Table.Td>
+                        <Table.Td className="number">{r.ttl ?? (
+                            <Text span size="sm" c="dimmed">
+                              {zone.ttl}
+                            </Text>
+                          )}</Table.Td>
+                        <Table.Td className="text">{r.rdata}</Table.Td>
+                        <Table.Td className="text">{r.comment}</Table.Td>
+                        <Table.Td>
+                          <Group gap={4} justify="flex-end" wrap="nowrap">
+                            <Button id={`edit-${r.id}`} size="compact-sm" variant="default" {...may.button('farm.modify')} onClick={() => setEdited(r.id)} aria-label={`${t('form.edit')}: ${titleOf(r)}`}>
+                              {t('form.edit')}
+                            </Button>
+                            <Button size="compact-sm" variant="default" {...may.button('farm.modify')} onClick={() => remove([r])} aria-label={t('records.delete', { name: titleOf(r) })}>
+                              {t('form.delete')}
+                            </Button>
+                          </Group>
+                        </Table.Td>
+                      </Table.Tr>
+                    ),
+                  )}
+                </Table.Tbody>
+              </Table>
+            </Wide>
+          )
+        }
+      </Asked>
       {pages > 1 && (
         <Group p="md" gap="xs">
-          <Button size="compact-sm" variant="default" disabled={at === 1} onClick={() => setPage(at - 1)}>
+          <Button size="compact-sm" variant="default" disabled={page === 1} onClick={() => setPage(page - 1)}>
             {t('records.previous')}
           </Button>
           <Text size="sm" role="status">
-            {t('records.page', { page: at, of: pages })}
+            {t('records.page', { page, of: pages })}
           </Text>
-          <Button size="compact-sm" variant="default" disabled={at === pages} onClick={() => setPage(at + 1)}>
+          <Button size="compact-sm" variant="default" disabled={page >= pages} onClick={() => setPage(page + 1)}>
             {t('records.next')}
           </Button>
         </Group>
       )}
-      {change && <ChangeDialog change={change} close={() => setChange(undefined)} done={() => choose(new Set())} />}
+      {change && <ChangeDialog change={change} close={() => setChange(undefined)} done={() => choose(new Map())} />}
     </Card>
   );
 }

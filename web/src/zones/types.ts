@@ -1,10 +1,36 @@
-import { object } from '../api/files';
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { body, request } from '../api/client';
 import type { components } from '../api/schema';
-import { queryOptions } from '@tanstack/react-query';
 
 export type Record = components['schemas']['RecordView'];
-export type ZoneAlone = components['schemas']['ZoneView'];
-export type Zone = ZoneAlone & { resources: Record[] };
 
-/** A zone with its records. */
-export const zoneQuery = (farm: string, zone: string) => queryOptions({ queryKey: ['zone', farm, zone], queryFn: () => object<Zone>('farms', farm, 'zones', zone) });
+/** A zone without its records, of which there may be a million. */
+export type Zone = components['schemas']['ZoneView'];
+
+export const zoneQuery = (farm: string, zone: string) =>
+  queryOptions({
+    queryKey: ['zone', farm, zone],
+    queryFn: async () => ((await body(request('GET', ['farms', farm, 'zones', zone], undefined, { records: 'count' }))) as { params: Zone }).params,
+  });
+
+/** As many records a page of the table has. */
+export const pageSize = 100;
+
+/** The records of a zone that are looked for, and which page of them. */
+export type Wanted = { text: string; type: string | null; page: number };
+
+/** The query parameters of a page of records. */
+export function queryOf({ text, type, page }: Wanted) {
+  const query: { [name: string]: string } = { limit: String(pageSize), offset: String((page - 1) * pageSize) };
+  if (text.trim()) query.search = text.trim();
+  if (type) query.type = type;
+  return query;
+}
+
+/** A page of the records of a zone, and how many were found. */
+export const recordsQuery = (farm: string, zone: string, wanted: Wanted) =>
+  queryOptions({
+    queryKey: ['zone', farm, zone, 'records', queryOf(wanted)],
+    queryFn: async () => (await body(request('GET', ['farms', farm, 'zones', zone, 'resources'], undefined, queryOf(wanted)))) as { params: Record[]; total: number },
+    placeholderData: keepPreviousData,
+  });

@@ -3,10 +3,10 @@ import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
 import { FormDrawer } from '../form/drawer';
 import { createZone, setZone } from './actions';
-import type { ZoneAlone } from './types';
+import type { Zone } from './types';
 
 /** ZoneForm creates a zone, or changes what it has besides its records. */
-export function ZoneForm({ farm, name, zone, close }: { farm: string; /** The zone that is changed, none for a new one. */ name?: string; zone?: ZoneAlone; close: () => void }) {
+export function ZoneForm({ farm, name, zone, close }: { farm: string; /** The zone that is changed, none for a new one. */ name?: string; zone?: Zone; close: () => void }) {
   const { t } = useTranslation();
   const schema = useQuery(queries.schemas).data?.gslb_zone;
   const title = name !== undefined ? t('zones.set', { name }) : t('zones.add');

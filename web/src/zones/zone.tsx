@@ -59,7 +59,7 @@ export function ZonePage() {
             </Group>
           </Group>
           <Warnings farm={farm} zone={zone.id} />
-          <Records farm={farm} zone={zone} />
+          <Records key={`${farm} ${zone.id}`} farm={farm} zone={zone} />
           <Signing farm={farm} zone={zone} set={() => edit(true)} />
           {editing && <ZoneForm farm={farm} name={zone.id} zone={zone} close={() => edit(false)} />}
           {importing && <ImportZone farm={farm} zone={zone.id} close={() => setImporting(false)} />}

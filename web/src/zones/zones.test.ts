@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Refused } from '../api/client';
 import { activateKey, addKey, createRecord, createZone, importZone, removeKey, removeRecords } from './actions';
+import { queryOf } from './types';
 import { wrongField, wrongLines } from './wrong';
 
 vi.stubGlobal('location', { origin: 'https://appliance' });
@@ -50,4 +51,11 @@ describe('changes of zones', () => {
     expect(importZone('names', 'example.com', '', false, '').call).toContain("/farms/names/zones/example.com/import'");
     expect(importZone('names', 'example.com', '', true, '')).toMatchObject({ command: 'sluice zone import names example.com FILE --add' });
   });
+});
+
+describe('a page of records', () => {
+  it.each([
+    [{ text: '', type: null, page: 1 }, { limit: '100', offset: '0' }],
+    [{ text: ' mail ', type: 'MX', page: 3 }, { limit: '100', offset: '200', search: 'mail', type: 'MX' }],
+  ])('%j is found by the appliance', (wanted, query) => expect(queryOf(wanted)).toEqual(query));
 });
