@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A client that sent data, waited and ended without a response counts against the backend,
-// unless the backend then also ends, as a pure receiver does.
+// If a client sent data, waited and ended without a response, that counts against the
+// backend. It does not count if the backend then ends, too, because it may only receive.
 func TestAClientThatWaitedInVainIsTheBackends(t *testing.T) {
 	for name, c := range map[string]struct {
 		backend         func(c *net.TCPConn) // nil: it hangs

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-// asking returns a ClientHello with a server name only.
+// asking returns a ClientHello with just a server name.
 func asking(name string) []byte {
 	n := len(name)
 	asks := append([]byte{0, 0, 0, byte(n + 5), 0, byte(n + 3), 0, 0, byte(n)}, name...)
@@ -23,7 +23,7 @@ func asking(name string) []byte {
 	return append([]byte{22, 3, 1, 0, byte(len(body) + 4), 1, 0, 0, byte(len(body))}, body...)
 }
 
-// A client that must send first has no backend yet.
+// A client that must send first has no backend before.
 func TestClientsThatSaidNothingYetAreAtNoBackend(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, name("shop")).at())
@@ -66,7 +66,7 @@ func TestFarmsOfOtherEnginesAreLeftToThem(t *testing.T) {
 	}
 }
 
-// The next farm on an address gets the sockets at which clients wait.
+// The next farm on an address gets the sockets with waiting clients.
 func TestSocketsOfAPortAreHandedOn(t *testing.T) {
 	a := newAppliance(t, 2)
 	f := a.farm(serve(t, echo).at())
@@ -157,7 +157,7 @@ func TestAPortThatIsRefusedIsDownForEveryName(t *testing.T) {
 	}
 }
 
-// Flows without responses share a socket, for which there may be no descriptor either.
+// Flows without responses share a socket. A descriptor for that may be unavailable, too.
 func TestWithoutADescriptorDatagramsAreDroppedWhereNoneIsAnswered(t *testing.T) {
 	a := newAppliance(t, 1)
 	back := answering(t, nil)

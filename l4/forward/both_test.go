@@ -66,7 +66,7 @@ func nameServer(t *testing.T, name, addr string, transports ...string) string {
 			}
 		}
 		if len(servers) < len(transports) {
-			stop() // the port of one is in use for the other
+			stop() // the other transport may use the port of the first
 			continue
 		}
 		for _, s := range servers {
@@ -186,7 +186,7 @@ func TestATransportThatIsNotServedSaysNothingOfTheOther(t *testing.T) {
 					}
 				}
 				a.publish(f)
-				a.publish(f) // a table in use, not the first one
+				a.publish(f) // a new table, because only later tables are compiled from a previous one
 				for _, when := range []string{"first", "after a change"} {
 					for range 4 {
 						if got := a.queries(f, other); got != "2" {
@@ -302,7 +302,7 @@ func TestATransportComesAndGoesWhileTheOtherIsInUse(t *testing.T) {
 }
 
 // An outage of one transport on all backends ends with the first client after it, although
-// the other transport was up all the time.
+// the other transport was up throughout.
 func TestTheFirstClientAfterAnOutageOfOneTransportIsServed(t *testing.T) {
 	a := newAppliance(t, 1)
 	at := nameServer(t, "one", porttest.Both(t).String(), "udp")

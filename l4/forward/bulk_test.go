@@ -92,7 +92,7 @@ func TestClientsThatDoNotReadCostBoundedMemory(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	// 64 KiB each for those without a pipe; the servers' own chunks belong to the test.
+	// Clients without a pipe use 64 KiB each; the servers' own chunks belong to the test.
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > clients*(1<<20+128<<10) {
 		t.Errorf("the heap grew by %d KiB for %d clients", grown>>10, clients)
 	}

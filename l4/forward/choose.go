@@ -16,10 +16,10 @@ type choice struct {
 	known bool
 }
 
-// choose selects the backend of a tuple: that of its session if it can serve, otherwise by
-// the algorithm. now is the wall clock in nanoseconds. b is scratch space for a key. Traffic
-// of every transport and explanations call it; explanations pass copies of the picker and
-// sessions, which it modifies.
+// choose selects the backend of a tuple: the backend of its session if it can serve,
+// otherwise one by the algorithm. The parameter now is the wall clock in nanoseconds, and b
+// is scratch space for a key. Traffic of every transport and explanations call choose.
+// Explanations pass copies of the picker and sessions, because it modifies them.
 func (f *farmTable) choose(t *tuple, tried balance.Tried, now int64, b []byte) (choice, bool) {
 	g := t.group
 	if g == nil {
@@ -34,7 +34,7 @@ func (f *farmTable) choose(t *tuple, tried balance.Tried, now int64, b []byte) (
 		}
 	}
 	i, ok := g.picker.Pick(f.hash.of(t), tried)
-	if !ok && f.transparent && tried != (balance.Tried{}) { // they refuse this client without being down for it
+	if !ok && f.transparent && tried != (balance.Tried{}) { // they refuse this client but may be up for others
 		i, ok = g.picker.Beyond(tried)
 	}
 	if !ok {

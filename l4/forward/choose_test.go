@@ -100,8 +100,7 @@ func TestABackendThatWasCutHasNoSessions(t *testing.T) {
 	}
 }
 
-// A new engine has the sessions of the previous one, including those of farms it does not
-// serve yet.
+// A new engine has the sessions of the previous one, even for farms it does not serve yet.
 func TestSessionsOutliveTheEngine(t *testing.T) {
 	mem := newAppliance(t, 1).Memory(t, session.MemorySize)
 	one, two := serve(t, name("one")), serve(t, name("two"))
@@ -343,8 +342,8 @@ func TestConnectionsAllocateLittle(t *testing.T) {
 	}
 }
 
-// A temporarily full backend does not lose its clients for good. Another one serves them
-// meanwhile, and they return once there is room. A down backend does lose them.
+// A temporarily full backend keeps its clients. Another one serves them meanwhile, and they
+// return once there is room. A down backend loses them.
 func TestClientsOfAFullBackendReturnToIt(t *testing.T) {
 	a := newAppliance(t, 2)
 	f := a.farm(serve(t, name("0")).at(), serve(t, name("1")).at())
@@ -357,7 +356,7 @@ func TestClientsOfAFullBackendReturnToIt(t *testing.T) {
 		other++
 	}
 	eventually(t, "its connection to be over", func() bool { return a.stats().Established == 0 })
-	held := a.dial(f) // from 127.0.0.1, which occupies the only place
+	held := a.dial(f) // from 127.0.0.1; it occupies the only place
 	for line(t, held) != "0" {
 		_, _ = a.engine.SessionsOf(1).Forget([]byte("127.0.0.1"))
 		_ = held.Close()

@@ -19,8 +19,7 @@ const second = int64(time.Second)
 
 func nanos(s farm.Seconds) int64 { return int64(s) * second }
 
-// followed returns the table in use if another one can take over its farms, else an empty
-// one.
+// followed returns the table in use if its farms can be taken over, else an empty one.
 func (e *Engine) followed() *table {
 	if before := e.table.Load(); before.generation != 0 && !e.unsettled {
 		return before

@@ -126,9 +126,9 @@ func (p *pair) missed(err error) {
 	p.release()
 }
 
-// ours reports whether an error is caused by this machine and does not count against a
-// backend: a lack of resources, or a source address (including one from a PROXY header) that
-// is unavailable here or in the backend's IP version.
+// ours reports whether this machine caused an error, so that it does not count against a
+// backend. That is a lack of resources, or a source address (including one from a PROXY
+// header) that is unavailable here or in the backend's IP version.
 func ours(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOBUFS) ||
 		errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EADDRINUSE) ||

@@ -88,8 +88,8 @@ func (f *flow) shown(now int64) Connection {
 	return c
 }
 
-// flushedFor returns why the pair is ended: for down backends the check demands it
-// (cut_conns), for others an operator does.
+// flushedFor returns why the pair is ended: because its backend is down and the check demands
+// it (cut_conns), or because an operator ended it.
 func (p *pair) flushedFor() string {
 	t := p.tuple()
 	if !p.candidates(&t).picker.Up(p.choice.member) {
@@ -98,7 +98,7 @@ func (p *pair) flushedFor() string {
 	return endedByOperator
 }
 
-// flush ends connections and flows; their clients are not sent elsewhere.
+// flush ends connections and flows without trying other backends.
 func (w *worker) flush(meant func(id uint32) bool) (n int) {
 	w.eachPair(func(p *pair) {
 		if p.to != nil && meant(p.to.id) {

@@ -5,14 +5,14 @@
 //
 // A loop's listener accepts a connection (worker.go) and looks up the farm of the port once;
 // the connection keeps that compiled farm. If the farm requires it, the client has to send
-// first (firstbytes.go): a PROXY header, which is consumed, or a ClientHello, which is only
-// peeked at (l4/hello) for the name that selects a group of backends (names.go). choose
-// (choose.go) selects a backend by the session of the client or by the algorithm. The
-// backend connection is opened on the same loop (connect.go). If the connect fails, the
-// backend is marked down and the next one is tried. Both connections then form a pair
-// (pair.go). Bytes are relayed in both directions (relay.go): read into the loop's shared
-// buffer and written immediately. A side is not read while the other is full. A half-close
-// is passed on and leaves the other direction open; a reset ends both directions by a reset.
+// first (firstbytes.go). A PROXY header is consumed. A ClientHello is only peeked at
+// (l4/hello), for the name that selects a group of backends (names.go). choose (choose.go)
+// selects a backend by the session of the client or by the algorithm. The backend connection
+// is opened on the same loop (connect.go). If the connect fails, the backend is marked down
+// and the next one is tried. Both connections then form a pair (pair.go). Bytes are relayed
+// in both directions (relay.go): read into the loop's shared buffer and written immediately.
+// A side is not read while the other is full. A half-close is passed on and leaves the other
+// direction open; a reset ends both directions by a reset.
 //
 // # The path of a datagram
 //
@@ -28,10 +28,10 @@
 //
 // # Common parts
 //
-// Connections and datagrams share everything except the forwarding: compiled farms
-// (table.go, compile.go), state that outlives tables (registry.go), the selection
-// (choose.go, key.go), sessions (sessions.go), the count for max_conns (registry.go),
-// records and rejections (record.go), counters (worker.go), and the life of ports
+// Connections and datagrams differ only in the forwarding. They share compiled farms
+// (table.go, compile.go), state that outlives tables and the count for max_conns
+// (registry.go), the selection (choose.go, key.go) and sessions (sessions.go). They also
+// share records and rejections (record.go), counters (worker.go), and the life of ports
 // (engine.go, table.go). Each transport adds its listeners (worker.Listen), and its handling
 // of table changes (worker.reconcile) and ended farms (worker.forceClose).
 //
@@ -41,6 +41,6 @@
 // connections belong to its loop. Sessions, loads and connection counts are shared by all
 // loops and outlive tables. Publish and related methods take one lock that no loop takes.
 //
-// Budget: 0 allocations per relayed chunk and per connection, except in the kernel; no locks
-// shared by loops except those of sessions.
+// Budget: 0 allocations per relayed chunk and per connection, except in the kernel. Loops
+// share no locks except for sessions.
 package forward

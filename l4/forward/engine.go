@@ -97,8 +97,8 @@ func (e *Engine) doubt(b *backend, port revive.Port) {
 	e.Prober.Doubt(b.id, b.reach.Reach, func(err error) bool { return !ours(err) && !errors.Is(err, marks.ErrNone) }, e.reachNow(b.id, port))
 }
 
-// told returns the port by which findings about a backend are kept, or none if it has a
-// single port. Its clients observe the findings from now on.
+// told returns the port under which findings about a backend are recorded, or none if it has
+// a single port. From then on its clients observe these findings.
 func (e *Engine) told(b *backend, port revive.Port) revive.Port {
 	if len(b.reach.Ports) == 0 {
 		return revive.Port{}
@@ -109,8 +109,8 @@ func (e *Engine) told(b *backend, port revive.Port) revive.Port {
 	return port
 }
 
-// reachNow returns a function that returns how a backend is currently reached by clients of
-// that port, or nil if it is gone.
+// reachNow returns a function that returns the current way to reach a backend for clients of
+// that port, or nil if it was removed.
 func (e *Engine) reachNow(id uint32, port revive.Port) func() *revive.Backend {
 	return func() *revive.Backend {
 		if now := e.table.Load().backends.Of(id); now != nil {
@@ -154,7 +154,7 @@ func (c compiled) Use() {
 	e, t := c.engine, c.table
 	before := e.table.Swap(t)
 	t.dropCut(before)
-	for _, f := range t.Farms.Fresh { // after the swap: refusals from now on separate the port in t
+	for _, f := range t.Farms.Fresh { // after the swap: from now on, refusals separate the port in t
 		for i := range f.backends {
 			for _, port := range e.Prober.Refused(f.backends[i].id) {
 				f.backends[i].separate(e, port)

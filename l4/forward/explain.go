@@ -30,8 +30,8 @@ func (e *Engine) RunsFarm(farm uint32) bool { return e.table.Load().ByID[farm] !
 
 // Explain returns the backend that a connection or datagram would get now. From and To are
 // addresses with optional ports, Protocol is the client's protocol, and SNI its TLS server
-// name. The rest of the question is for other farms. It is safe for concurrent use. Errors
-// concern the question.
+// name. Other fields of the question are for other farms. It is safe for concurrent use.
+// Errors are about the question.
 func (e *Engine) Explain(q *explain.Question) (*explain.Explanation, error) {
 	t := e.table.Load()
 	f := t.ByID[q.Farm]

@@ -100,7 +100,7 @@ func TestExplanationsSayWhy(t *testing.T) {
 	}
 }
 
-// Each step is reported with its finding, up to the one that ends the explanation.
+// Each step is reported with its finding. The explanation ends at the first decisive step.
 func TestExplanationsNameEveryStep(t *testing.T) {
 	session := func(a *appliance, id uint32) {
 		a.engine.SessionsOf(1).Table.Put([]byte("192.0.2.7"), id, session.Now())

@@ -15,7 +15,7 @@ import (
 // which a trusted peer identifies the client, or a ClientHello with the server name. The
 // header is consumed; the ClientHello is peeked at and stays in the socket.
 
-// firstBytesTime is the timeout for that.
+// firstBytesTime is the timeout for the first bytes.
 const firstBytesTime = 10 * second
 
 // start waits for the first bytes if the farm requires them, and connects.
@@ -34,7 +34,7 @@ func (p *pair) readFirstBytes() {
 	if p.proxyHeader.Expected != proxyproto.Nothing && !p.readProxyHeader() {
 		return
 	}
-	// The farm may have changed meanwhile; nothing of the old one is in use yet.
+	// The farm may have changed meanwhile; the pair does not use the old one yet.
 	now := p.w.engine.table.Load().On(p.port)
 	if now == nil || now.id != p.farm.id {
 		p.end(accesslog.AbortedHere, portReassigned)

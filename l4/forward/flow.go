@@ -73,7 +73,7 @@ func (ln *udpListener) Received(_ *loop.UDPListener, d *loop.Datagram) {
 }
 
 // stranded reports whether the flow's backend is down while another has room, so that moving
-// it does not harm the client. Backends in maintenance keep their flows, as do down ones
+// it does not harm the client. Backends in maintenance keep their flows, and so do down ones
 // without a better alternative. Hot path: one load while the backend is up.
 func (f *flow) stranded() bool {
 	picker := f.farm.on(&f.farm.group, virtual(f.at.port.Listener)).picker

@@ -86,7 +86,7 @@ func (f *flow) tuple() tuple {
 func (f *flow) connect(tried balance.Tried, data []byte) bool {
 	w := f.at.w
 	t := f.tuple()
-	last := "" // why the last one could not be reached
+	last := "" // reason of the last failure
 	for i := range triesMost {
 		var c choice
 		var ok bool
@@ -133,7 +133,7 @@ func (f *flow) connect(tried balance.Tried, data []byte) bool {
 	return false
 }
 
-// missed records that a backend could not be sent to.
+// missed records that a datagram could not be sent to a backend.
 func (w *worker) missed(f *farmTable, b *backend, t *tuple, err error) {
 	if errors.Is(err, marks.ErrNone) {
 		w.note(f, noMarked, "no socket with the backend's mark", t.client, b.addr)

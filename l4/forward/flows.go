@@ -107,7 +107,7 @@ func (fs *flows) tick() {
 }
 
 // evict ends the flow that has been idle longest among some drawn at random. It prefers
-// unconfirmed clients and spares not. It returns false if all are in use.
+// unconfirmed clients and spares the flow not. It returns false if all are in use.
 func (fs *flows) evict(now int64, not *flow) bool {
 	list := fs.young
 	if len(list) == 0 || len(list) == 1 && list[0] == not {
@@ -130,7 +130,7 @@ func (fs *flows) evict(now int64, not *flow) bool {
 	return true
 }
 
-// fresh reports whether a new flow may replace another now.
+// fresh reports whether a new flow may replace an existing one now.
 func (fs *flows) fresh(now int64) bool {
 	if gained := (now - fs.since) * freshRate / second; gained > 0 {
 		fs.credit = min(freshBurst, fs.credit+gained)

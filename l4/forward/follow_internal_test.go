@@ -105,8 +105,8 @@ func (e *Engine) takeWith(generation uint64, cfg *farm.Config) (*table, *engine.
 	return t, changes
 }
 
-// A table that follows another one equals one made from scratch, and so does the state that
-// outlives it.
+// A table compiled from the previous one equals one made from scratch, and so does the state
+// that outlives it.
 func TestTablesThatFollowAreThoseOfTheConfiguration(t *testing.T) {
 	e, whole := followingEngine(t), followingEngine(t)
 	at, kept := enginetest.Ports{}, 0
@@ -149,8 +149,8 @@ func TestTablesThatFollowAreThoseOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// A table that lacks a farm without a socket is not followed, nor one while a refused table may
-// have left state behind.
+// A table is not taken over if it lacks a farm because a socket was missing, or while a
+// refused table may have left state behind.
 func TestTablesThatLackFarmsAreNotFollowed(t *testing.T) {
 	r := rand.New(rand.NewPCG(64, 3))
 	one := relay(r, 1)

@@ -36,7 +36,7 @@ func largestHello(name string) []byte {
 	return records
 }
 
-// It arrives faster than it is parsed, and the socket must hold all of it.
+// It arrives faster than it is parsed, so the socket must hold all of it.
 func TestTheLargestClientHelloMayComeAtOnce(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, name("shop")).at(), serve(t, name("others")).at())
@@ -57,7 +57,7 @@ func TestTheLargestClientHelloMayComeAtOnce(t *testing.T) {
 	}
 }
 
-// If the kernel has no room for it, the client times out without busy-waiting of the loop.
+// If the kernel has no room for it, the client times out and the loop does not spin.
 func TestAClientHelloWithoutRoomKeepsNobodyBusy(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, name("shop")).at())

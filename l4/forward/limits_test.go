@@ -233,7 +233,7 @@ func TestPortsAreKeptForBackendsWithoutOne(t *testing.T) {
 	}
 }
 
-// A client waiting for a connect continues with the current backends.
+// A client waiting for a connect continues with the backends of the new configuration.
 func TestAClientThatWaitsGoesByTheNewConfiguration(t *testing.T) {
 	for what, c := range map[string]struct {
 		connectTimeout  farm.Seconds

@@ -14,8 +14,8 @@ type names struct {
 	below map[string]*group // "*.example.com" as ".example.com"
 }
 
-// find returns the group of a lower-case name, or nil. Exact names take precedence over
-// wildcards, of which the longest matches.
+// find returns the group of a lower-case name, or nil. An exact name takes precedence over
+// wildcards, and a longer wildcard over a shorter one.
 func (n *names) find(name []byte) *group {
 	if g := n.exact[string(name)]; g != nil || len(n.below) == 0 {
 		return g

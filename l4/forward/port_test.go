@@ -189,7 +189,7 @@ func TestAPortThatIsRefusedIsDownByItself(t *testing.T) {
 	eventually(t, "the port is used again", func() bool { return said(t, second) == "127.0.0.77" })
 }
 
-// A backend without any remaining port is down for everyone.
+// A backend that refuses all of its ports is down for all clients.
 func TestABackendNoPortOfWhichIsServedIsDown(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.twoPorts(false)

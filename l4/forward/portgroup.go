@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/revive"
 )
 
-// portGroups are separate groups for virtual ports with findings of their own, by transport.
-// They occur if backends have no port and are reached on the virtual port, or serve both
+// portGroups are separate groups for virtual ports with their own findings, by transport.
+// They occur if backends without a port are reached on the virtual port, or serve both
 // transports, and refused some of these. Ports without findings use the farm's groups, so
 // that a farm with many ports has a single set.
 type portGroups struct {

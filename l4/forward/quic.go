@@ -11,16 +11,14 @@ import (
 )
 
 // A QUIC connection is identified by the IDs chosen by its two ends, not by addresses (RFC
-// 9000 §5.1). Backends reveal their IDs in the first packets, those with long headers (RFC
-// 8999 §5.1). Later packets of the client contain one of them, without its length. The IDs
-// of a farm's connections are stored with their backend, so that a client whose address
-// changes, usually because a NAT dropped its mapping, reaches the same backend with its
-// first packet. IDs issued later are encrypted; they are learned when a known client begins
-// to use one.
+// 9000 §5.1). Backends reveal their IDs in the first packets, which have long headers (RFC
+// 8999 §5.1). Later packets of the client contain one of them, without its length. The IDs of
+// a farm's connections are stored with their backend. A client's address may change, usually
+// because a NAT dropped its mapping; its first packet then still reaches the same backend.
+// IDs issued later are encrypted; they are learned when a known client begins to use one.
 //
 // A client that migrates deliberately uses an unknown ID (RFC 9000 §9.5) and is balanced as
 // a new one.
-// §9.5); it is balanced as a new one.
 
 const (
 	// Shortest and longest ID stored (RFC 9000 §17.2). Shorter ones are not unique enough.
@@ -91,7 +89,7 @@ type connIDs struct {
 
 func newConnIDs(memory *session.Memory, owner uint64) *connIDs {
 	ids := &connIDs{table: session.NewIn(memory, owner, maxConnIDs)}
-	ids.table.Range(func(s session.Session) bool { // those of an earlier engine
+	ids.table.Range(func(s session.Session) bool { // of an earlier engine
 		ids.note(len(s.Key))
 		return true
 	})

@@ -109,7 +109,7 @@ func (w *worker) chose(s *story, c choice, b *backend) {
 	}
 }
 
-// tell writes the record of an ended connection or flow if required.
+// tell writes the record of an ended connection or flow if the farm requires it.
 func (w *worker) tell(f *farmTable, proto accesslog.Proto, client netip.AddrPort, s *story) {
 	r := &w.recorder
 	to := r.Wants(f.id, f.logged, f.sample)

@@ -45,9 +45,9 @@ func (r *registry) fix(farms []*farmTable) {
 }
 
 // retain removes the state of deleted backends and farms. Farms that are stopped or in the
-// kernel keep theirs. Connections in progress keep the state they hold. followed means that
-// cfg differs from the last call's by changed farms only, and that no other table was
-// compiled since: only state of farms that were changed or removed can be obsolete.
+// kernel keep their state, and so do connections in progress. If followed is true, cfg
+// differs from the last call's only by changed farms, and no other table was compiled since.
+// Then only the state of changed and removed farms can be obsolete.
 func (r *registry) retain(cfg *farm.Config, followed bool) {
 	before := r.known
 	r.known = cfg.Farms

@@ -11,13 +11,13 @@ import (
 const (
 	// firstRead is the size of a read from a side with little data.
 	firstRead = 64 << 10
-	// bulkFrom is the available amount from which a side is spliced, and bulkLeast the
-	// amount below which it is not any more. Small messages are cheaper to copy.
+	// bulkFrom is the available amount from which a side is spliced, and bulkLeast the amount
+	// below which splicing ends. Small messages are cheaper to copy.
 	bulkFrom, bulkLeast = 32 << 10, 8 << 10
 	// turnMost bounds the bytes moved in one direction per loop turn.
 	turnMost = 1 << 20
 	// turnRest is the spliced amount below which a side waits for the next turn. Bulk
-	// transfers cost 5 % more if the rest is requested at once, which mostly yields nothing.
+	// transfers cost 5 % more if the rest is requested at once, which mostly yields no data.
 	turnRest = 256 << 10
 )
 
@@ -50,7 +50,7 @@ func (p *pair) relay(src, dst *loop.Conn) {
 		switch {
 		case err == loop.ErrDry:
 			if more {
-				dst.Push() // it was not the end
+				dst.Push() // the end has not come: send the held data
 			}
 			return
 		case err == io.EOF:
@@ -117,15 +117,15 @@ func (p *pair) endOfStream(src, dst *loop.Conn) {
 		p.backendEnded = true
 		p.w.backend(p.to).Ends++
 	}
-	if p.clientEnded && p.backendEnded { // nothing is pending: an end is read after all data before it has left
+	if p.clientEnded && p.backendEnded { // the last data before an end leaves before the end is read, so none is pending
 		p.close()
 		return
 	}
 	dst.CloseWrite()
 }
 
-// refused ends a pair of which one side accepts no more data. Its last data, which is often
-// the reason, is passed on first.
+// refused ends a pair after one side stopped accepting data. That side's last data, which is
+// often the reason, is passed on first.
 func (p *pair) refused(src, dst *loop.Conn) {
 	if p.ending {
 		p.end(p.by(dst))
@@ -143,8 +143,8 @@ func (p *pair) by(side *loop.Conn) (accesslog.Flags, string) {
 	return accesslog.AbortedByBackend, backendReset
 }
 
-// taking returns the rest of the idle time of a pair without reads, if a side is slowly
-// reading earlier data.
+// taking returns the rest of the idle time of a pair without reads, if a side is still
+// reading earlier data slowly.
 func (p *pair) taking() (left int64) {
 	if !p.established {
 		return 0

@@ -71,8 +71,8 @@ func (e *Engine) SessionOwners(cfg *farm.Config) (owners []uint64) {
 	return owners
 }
 
-// KeepSessions places sessions in m, with those of an earlier engine. It must be called
-// before the first Publish.
+// KeepSessions places sessions in m, together with the sessions of an earlier engine. It must
+// be called before the first Publish.
 func (e *Engine) KeepSessions(m *session.Memory) { e.registry.memory = m }
 
 // dropCut removes the sessions of backends that were cut since the previous table. In

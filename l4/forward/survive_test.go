@@ -46,7 +46,7 @@ func TestWithoutDescriptorsClientsWait(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
 		t.Fatal(err)
 	}
-	for { // all of them: an accepted but unserved one would release its own
+	for { // all of them: accepted but unserved connections would release theirs
 		fd, err := syscall.Dup(waiting[0])
 		if err != nil {
 			break
@@ -67,7 +67,7 @@ func TestWithoutDescriptorsClientsWait(t *testing.T) {
 		_ = syscall.Close(fd)
 	}
 	eventually(t, "those that left are counted out", func() bool { return a.stats().Established == 1 })
-	// The ones that left are before it in the queue and get descriptors first.
+	// The clients that left precede it in the queue and get descriptors first.
 	eventually(t, "a client is served", func() bool {
 		got := make([]byte, len("hello\n"))
 		_, err := io.ReadFull(a.dial(f), got)

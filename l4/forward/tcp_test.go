@@ -185,7 +185,7 @@ func TestStoppedFarmFlushesItsConnections(t *testing.T) {
 	}
 }
 
-// An immediate restart keeps sessions and nothing else.
+// An immediate restart keeps sessions only.
 func TestARestartEndsConnectionsAndKeepsSessions(t *testing.T) {
 	a := newAppliance(t, 2)
 	f := a.farm(serve(t, name("first")).at(), serve(t, name("second")).at())

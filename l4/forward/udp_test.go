@@ -383,7 +383,7 @@ func TestWithoutABackendDatagramsAreDroppedAndCounted(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farmUDP(goneUDP(t))
 	a.publish(f)
-	a.health.SetGuardian(1, health.Down, time.Now()) // otherwise datagrams try it occasionally
+	a.health.SetGuardian(1, health.Down, time.Now()) // otherwise some datagrams try it
 	c := a.dialUDP(f)
 	for range 3 {
 		_, _ = c.Write([]byte("x"))

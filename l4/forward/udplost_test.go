@@ -15,8 +15,8 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-// IPv6 datagrams may be longer than IPv4 ones: the longest from one side cannot be sent on
-// the other.
+// IPv6 datagrams may be longer than IPv4 ones, so the longest from one side cannot be
+// forwarded to the other.
 func TestDatagramsTheOtherSideCannotTakeAreCounted(t *testing.T) {
 	const longest = 65527
 	if c, err := net.ListenPacket("udp", "[::1]:0"); err != nil {

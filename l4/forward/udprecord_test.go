@@ -15,7 +15,7 @@ func TestFlowsThatEndedLeaveRecords(t *testing.T) {
 	f.L4.Logs, f.L4.Responses, f.L4.Persist = true, &one, farm.L4PersistSrc
 	a.publish(f)
 	c := a.dialUDP(f)
-	ask(t, c, "hello") // the first backend is gone
+	ask(t, c, "hello") // the first backend refuses it
 	got, client := next()
 	want := accesslog.Exchange{Farm: 1, Backend: 2, BytesIn: 5, BytesOut: 5, Proto: accesslog.ProtoUDP, Flags: accesslog.Logged | accesslog.Retried, Tries: 2, Why: accesslog.WhyAlgorithm}
 	if plain(got) != want || client.String() != c.LocalAddr().String() {

@@ -40,7 +40,7 @@ func sayUrgently(t *testing.T, c *net.TCPConn, rest time.Duration) {
 	_ = c.CloseWrite()
 }
 
-// Splicing stops at an urgent byte: the socket looks empty or ended there.
+// Splicing stops at an urgent byte: the socket looks empty or closed there.
 func TestUrgentBytesStopNothing(t *testing.T) {
 	for name, rest := range map[string]time.Duration{"at once": 0, "after a rest": 300 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {

@@ -111,9 +111,9 @@ func (w *worker) accept(at *port, c *loop.Conn) {
 	p.start()
 }
 
-// reconcile adapts connections and flows to a new table. It ends those to deleted or cut
-// backends, and those on ports that another farm uses now, because nothing would end them
-// later.
+// reconcile adapts connections and flows to a new table. It ends connections to deleted or
+// cut backends, and connections on ports that another farm uses now, because nothing would
+// end them later.
 func (w *worker) reconcile(t *table) {
 	w.eachFlow(func(f *flow) { f.reconcile(t) })
 	w.eachPair(func(p *pair) {

@@ -15,8 +15,7 @@ const leavingPing = "sluice.."
 // Shutdown asks a client to open no more streams and serves those already in flight. It
 // sends GOAWAY without a last stream, then the final one when a PING has returned (RFC 9113
 // section 6.8). If the client does not respond, the owner calls Finish after a timeout.
-// Towards a backend it is Finish.
-// is Finish.
+// On a connection to a backend it equals Finish.
 func (c *Conn) Shutdown() {
 	if c.err != nil || c.leaving != staying {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-// A certificate is verified in the session, and possibly also on the connection, or none was
-// sent.
+// A certificate is verified in the session, possibly also on the connection, or the client
+// sent none.
 func TestAnnouncementTellsOfTheCertificateOfTheClient(t *testing.T) {
 	shown := []*x509.Certificate{{Subject: pkix.Name{CommonName: "me"}}}
 	session := loop.TLS{Version: tls.VersionTLS13, Cipher: tls.TLS_AES_128_GCM_SHA256, Protocol: "h2", ServerName: "a.test"}

@@ -243,7 +243,7 @@ func TestConnectionThatEndedIsNotGivenToAStream(t *testing.T) {
 	t.Parallel()
 	accepted := make(chan int, 100)
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
-		if _, err := c.Head(); err == nil { // includes the PROXY header, which is a line
+		if _, err := c.Head(); err == nil { // skips the PROXY header, which is a line
 			accepted <- 1
 			c.Say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 		}

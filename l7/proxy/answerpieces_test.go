@@ -90,7 +90,7 @@ func TestHeadOfABackendHasItsBoundInPiecesToo(t *testing.T) {
 	}
 }
 
-// Backends can also send the field that identifies the service's sessions.
+// A backend can also open a session, by the field that identifies the service's sessions.
 func TestSessionOpensWithTheFieldOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ line, key string }{

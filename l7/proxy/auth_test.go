@@ -122,7 +122,7 @@ func TestExchangesThatWaitForAPasswordGoOnWithTheirBodies(t *testing.T) {
 		"with a next": func(c *l7test.Client) { c.Send(post + "\r\n0123456789" + post + "\r\n0123456789"); c.Response("POST") },
 	} {
 		s := asks(b)
-		s.Auth.Users[1].Hash = hashes[hash] // unknown to the cache again
+		s.Auth.Users[1].Hash = hashes[hash] // so the cache does not know it
 		hash++
 		a.Serve(nil, s)
 		c := l7test.Dial(t, addr)
@@ -248,7 +248,7 @@ func TestManyGuessesAtOnceDoNotFillTheQueue(t *testing.T) {
 	}
 }
 
-// A password without room in the queue was not checked and does not count as a guess.
+// A password that was dropped because the queue was full does not count as a guess.
 func TestAPasswordThatIsNotCheckedIsNotCharged(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
@@ -256,7 +256,7 @@ func TestAPasswordThatIsNotCheckedIsNotCharged(t *testing.T) {
 	s := asks(b)
 	s.Auth.Users = []farm.AuthUser{{Name: "ali", Hash: "$2a$08$3490AOpmAuvVMlymtWdw5uUCd07YrnE6pwi.ESaVlcuAVT0Zwck3K"}} // as above
 	addr := a.Serve(func(h *farm.HTTP) { h.Trusted = networks("127.0.0.0/8") }, s)
-	const others, guesses = 100, 60 // more than the queue holds, and more than are allowed
+	const others, guesses = 100, 60 // more than the queue holds; more than the allowed guesses
 	for i := range others {
 		l7test.Dial(t, addr).Send(request(login(fmt.Sprintf("ali:other%d", i)), fmt.Sprintf("X-Forwarded-For: 192.0.2.%d", 100+i)))
 	}

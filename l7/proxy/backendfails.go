@@ -97,7 +97,7 @@ func (ex *exchange) badResponse(reason string) {
 // BackendFailed implements backend.Owner.
 func (ex *exchange) BackendFailed(err error) {
 	defer ex.peer.Conn.Contain()
-	ex.up = nil // the pool has taken it back
+	ex.up = nil // the pool has taken the transport back
 	switch ex.phase {
 	case phaseHead:
 		ex.headEnded(err)
@@ -117,7 +117,8 @@ func (ex *exchange) BackendExpired() {
 	defer ex.peer.Conn.Contain()
 	switch {
 	case !ex.request.done() && !ex.bodyRefused && ex.up.Pending() == 0:
-		// It waits for the client like we do; sendBody sets the deadline again.
+		// The backend waits for the client, as this exchange does; sendBody sets the deadline
+		// again.
 	case ex.phase == phaseHead:
 		s := ex.backendStats()
 		s.Timeouts++

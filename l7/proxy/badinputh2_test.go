@@ -59,7 +59,7 @@ func TestRow7TooMuchInAStream(t *testing.T) {
 		}
 		return out
 	}
-	const tooLong = "GOAWAY ENHANCE_YOUR_CALM" // reading on would be most of the cost of such a flood
+	const tooLong = "GOAWAY ENHANCE_YOUR_CALM" // reading further would cause most of the cost of such a flood
 	for name, c := range map[string]struct {
 		path   string
 		fields []string
@@ -94,7 +94,7 @@ func TestRow7TooMuchInAStream(t *testing.T) {
 	}
 }
 
-// The rules of a farm depend on its address only. Neither the TLS server name nor another
+// The rules of a farm depend only on its address. Neither the TLS server name nor another
 // Host selects weaker ones.
 func TestRow15NamesOfAHandshakeLeadNowhereElse(t *testing.T) {
 	t.Parallel()

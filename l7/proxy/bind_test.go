@@ -101,7 +101,7 @@ func TestAConnectionOfABackendThatALogInIsBoundToIsLentToNobodyElse(t *testing.T
 	}
 }
 
-// Kerberos may send its ticket without being asked.
+// Kerberos clients may send their ticket before the server demands it.
 func TestALogInThatComesUnaskedBindsTheConnection(t *testing.T) {
 	t.Parallel()
 	b := ntlmBackend(t, "WWW-Authenticate: Negotiate")
@@ -145,8 +145,8 @@ func TestALogInOutlivesRequestsToOtherServices(t *testing.T) {
 	}
 }
 
-// Streams have no connection of their own. Such a login cannot last, and no other client
-// gets it.
+// Streams have no connection of their own. Such a login ends with the exchange, and other
+// clients cannot use it.
 func TestALogInOfAStreamIsLentToNobodyElse(t *testing.T) {
 	t.Parallel()
 	b := ntlmBackend(t, "WWW-Authenticate: NTLM")
@@ -199,8 +199,8 @@ func TestAnHTTP2ConnectionOnWhichALogInBeganIsLeft(t *testing.T) {
 	}
 }
 
-// A stream cannot log in its connection, so the client is sent back to HTTP/1.1. Browsers
-// and curl switch automatically.
+// A stream cannot log in its connection, so it gets HTTP_1_1_REQUIRED. Browsers and curl
+// switch to HTTP/1.1 automatically.
 func TestStreamWhoseBackendAsksForALogInGoesBackToHTTP1(t *testing.T) {
 	t.Parallel()
 	for _, scheme := range []string{"NTLM", "Negotiate", `Basic realm="x", Negotiate`} {

@@ -89,7 +89,7 @@ func (ex *exchange) sendBody(p []byte) bool {
 		ex.client.Unread(p[in:])
 	}
 	if err != nil {
-		// The backend ended early, possibly after a response. Reading will tell.
+		// The backend ended early, possibly after a response, which a read will show.
 		ex.bodyRefused = true
 		return false
 	}
@@ -312,8 +312,8 @@ func (b *body) end(scratch, trailers []byte) ([]byte, error) {
 }
 
 // Trailers are late fields, and many backends and clients merge them into the head. Rules
-// that remove or change fields of the head therefore also apply to trailers. The field for a
-// service's keys cannot be sent after the body, where it would not be checked.
+// that remove or change fields of the head therefore also apply to trailers. A service's key
+// is not accepted as a trailer, because it would bypass the check.
 
 // trailers is a loop's scratch space for applying rules to trailers.
 type trailers struct {

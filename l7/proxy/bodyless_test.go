@@ -98,7 +98,7 @@ func TestStreamWithoutABodyEndsWithItsHead(t *testing.T) {
 	}
 }
 
-// An HTTP/1.0 client gets no Transfer-Encoding, even without a body.
+// Responses to HTTP/1.0 clients have no Transfer-Encoding. This includes bodyless ones.
 func TestOldClientGetsNoTransferEncoding(t *testing.T) {
 	t.Parallel()
 	for name, c := range bodyless {

@@ -148,15 +148,15 @@ func TestBytesBehindABodyThatComesLaterAreNobodys(t *testing.T) {
 			}
 		}
 		l7test.Eventually(t, "a line", func() bool { return len(a.Log.Lines(`reason="more than was announced"`)) == 2 })
-		a.Turn() // which counts it
+		a.Turn() // the loop counts it in this turn
 		if s := a.Segment.SumBackend(1); s.Connects != 2 || s.BadResponses != 2 {
 			t.Errorf("%s: counted %+v", name, s)
 		}
 	}
 }
 
-// Exchanges that wait for the same HTTP/2 connection share it. It counts as opened for one
-// of them and as reused for the other.
+// Exchanges that wait for the same HTTP/2 connection share it. For one of them it counts as
+// opened, for the other as reused.
 func TestConnectionOfHTTP2IsCountedForWhoItWasOpenedFor(t *testing.T) {
 	t.Parallel()
 	addr, accepted := l7test.NewFrameServer(t, func(h *l7test.FrameServer) { h.Serve() })

@@ -167,7 +167,7 @@ func TestNothingIsToldUnlessAsked(t *testing.T) {
 	}
 }
 
-// The size of a certificate is unlimited, but that of a head is not.
+// Certificates may be of any size, but heads may not.
 func TestWhatIsTooLongIsNotTold(t *testing.T) {
 	t.Parallel()
 	ca, shown := clients(t, pkix.Name{ExtraNames: []pkix.AttributeTypeAndValue{{Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: strings.Repeat("x", 20_000)}}})

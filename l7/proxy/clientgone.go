@@ -58,9 +58,9 @@ func (ex *exchange) ClientExpired() {
 	}
 }
 
-// Abort implements client.Exchange. It ends an exchange whose response cannot be completed.
-// A client that has a part of it must not mistake it for the whole. Chunked bodies and those
-// with a length reveal this; otherwise the connection is reset.
+// Abort implements client.Exchange. It ends an exchange whose response cannot be completed. A
+// client that has a part of it must not mistake it for the whole. Bodies with chunks or a
+// length reveal this; otherwise the connection is reset.
 func (ex *exchange) Abort() {
 	cl, delimited := ex.client, ex.delimited()
 	ex.End()

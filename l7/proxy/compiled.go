@@ -103,8 +103,7 @@ func (e *Engine) SessionsOf(id uint32) session.View {
 // RunsService implements engine.Engine.
 func (e *Engine) RunsService(service uint32) bool { return e.table.Load().Service(service) != nil }
 
-// SessionOwners returns the numbers of the session tables in cfg, including those of stopped
-// farms.
+// SessionOwners returns the numbers of the session tables in cfg, including stopped farms.
 func (e *Engine) SessionOwners(cfg *farm.Config) (owners []uint64) {
 	for i := range cfg.Farms {
 		if h := cfg.Farms[i].HTTP; h != nil {
@@ -116,10 +115,10 @@ func (e *Engine) SessionOwners(cfg *farm.Config) (owners []uint64) {
 	return owners
 }
 
-// KeepSessions places sessions in m, with those of an earlier engine. It must be called
-// before the first Publish.
+// KeepSessions places sessions in m, together with the sessions of an earlier engine. It must
+// be called before the first Publish.
 func (e *Engine) KeepSessions(m *session.Memory) { e.registry.KeepIn(m) }
 
-// KeepTickets places the keys of TLS session tickets in mem and continues with those of an
+// KeepTickets places the keys of TLS session tickets in mem and continues with the keys of an
 // earlier engine (see tlsconf.Tickets.Keep). It must be called before the first Publish.
 func (e *Engine) KeepTickets(mem []byte) error { return e.tls.Tickets().Keep(mem) }

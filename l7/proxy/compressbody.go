@@ -138,7 +138,7 @@ func (ex *exchange) trailerEncoded() []byte {
 		t = t[:at+copy(t[at:], t[end:])]
 	}
 	if len(t) == len("\r\n") {
-		return nil // nothing is left
+		return nil // no line is left
 	}
 	return t
 }

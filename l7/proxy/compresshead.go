@@ -21,7 +21,7 @@ var (
 // encoding is the encoding of a response body.
 type encoding struct {
 	encoder *compress.Encoder // nil without compression
-	coding  compress.Coding   // accepted by the client; None also if the service never compresses
+	coding  compress.Coding   // the coding to use; None also if the service does not compress
 	vary    bool              // varyLine is added
 	told    []byte            // further line to add
 }
@@ -52,9 +52,9 @@ func readEncodable(h *http1.Head) (e encodable) {
 	return e
 }
 
-// planEncoding decides whether the current response is compressed, and gets an encoder if
-// so. kind is the backend's framing. head means that the request was HEAD: the response has
-// the fields of a GET but no framing, because the length is unknown.
+// planEncoding decides whether the current response is compressed, and gets an encoder if so.
+// Parameter kind is the backend's framing. If head is true, the request was HEAD: the
+// response has the fields of a GET but no framing, because the length is unknown.
 func (ex *exchange) planEncoding(kind http1.Body, head bool) {
 	c, r := ex.service.Compress, &ex.w.resp
 	ex.vary, ex.told = false, nil
@@ -140,7 +140,7 @@ func (ex *exchange) withEncoding(add []byte) []byte {
 }
 
 // mayEncode reports whether a response with that status may be encoded. A 206 is a part of
-// the requested representation, and a 304 refers to the stored one.
+// the requested representation, and a 304 refers to the client's stored one.
 func mayEncode(status int) bool {
 	switch status {
 	case 204, 205, 206, 226:

@@ -200,7 +200,7 @@ func TestCompressedBodyForAClientThatDoesNotReadCostsLittleMemory(t *testing.T) 
 	if grown := int64(heap()) - int64(before); grown > 3<<20 { // includes one encoder
 		t.Errorf("%d bytes more are held while the client does not read", grown)
 	}
-	// The stalled body continues: 16 MiB of it are read back.
+	// The stalled body continues: the client reads 16 MiB of it.
 	res, err := http.ReadResponse(c.Reader(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -69,8 +69,7 @@ func (ex *exchange) nameAsked() string {
 }
 
 // A service may announce its clients to its backends: each connection begins with a PROXY
-// header, before TLS. Such a connection is reserved for its client, like that of a pinned
-// service.
+// header, before TLS. Such a connection is reserved for its client, as with a pinned service.
 
 // announce adds the PROXY header to the target of a new connection. The result is valid
 // until the next call on the loop.

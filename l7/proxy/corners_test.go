@@ -227,7 +227,7 @@ func TestSlowClientGetsItsLastAnswerWhole(t *testing.T) {
 			test.during(a)
 			time.Sleep(2500 * time.Millisecond)
 			for size, c := range clients {
-				_ = c.SetReadDeadline(time.Now().Add(time.Minute)) // they are read one after the other
+				_ = c.SetReadDeadline(time.Now().Add(time.Minute)) // their responses are read one after the other
 				res, err := http.ReadResponse(c.Reader(), nil)
 				if err != nil {
 					t.Fatal(err)

@@ -29,7 +29,7 @@ func TestTimeBeginsAnewWithEveryPart(t *testing.T) {
 			}
 		}()
 		for {
-			if _, err := c.Head(); err != nil { // it also records what follows
+			if _, err := c.Head(); err != nil { // Head also records the following bytes
 				return
 			}
 		}
@@ -64,8 +64,8 @@ func TestTimeBeginsAnewWithEveryPart(t *testing.T) {
 		t.Fatalf("%q, %v", text, err)
 	}
 
-	// A backend whose timeout passed while the client paused has its whole timeout from the
-	// last part on, but not more.
+	// If a backend's timeout passed while the client paused, the backend has its whole
+	// timeout from the last part on, but not more.
 	for what, end := range map[string]struct {
 		part, answer string
 	}{"the rest does not come": {part, "408"}, "the answer does not come": {part + part + part, "504"}} {
@@ -92,8 +92,8 @@ func TestTimeBeginsAnewWithEveryPart(t *testing.T) {
 	close(says)
 }
 
-// restimeout bounds the time between bytes of a backend, including those of a head and of
-// interim responses.
+// restimeout bounds the time between bytes of a backend, within a head and between interim
+// responses, too.
 func TestABackendHasItsTimeAnewForEachPieceOfAHead(t *testing.T) {
 	t.Parallel()
 	for name, pieces := range map[string][]string{
@@ -139,7 +139,7 @@ func TestABackendHasItsTimeAnewForEachPieceOfAHead(t *testing.T) {
 	}
 }
 
-// A client that reads nothing of a long response is closed after its timeout.
+// A client that does not read a long response is closed after its timeout.
 func TestClientThatTakesNothingIsGivenUp(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {

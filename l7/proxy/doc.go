@@ -18,9 +18,9 @@
 //
 // # Panics
 //
-// All work of an exchange is done on behalf of its client. A panic in an event of the
-// backend connection is therefore contained in the client's, which closes both, whatever the
-// state of the backend connection.
+// All work of an exchange is done on behalf of its client. A panic in an event of the backend
+// connection is therefore contained in the client's event, which closes both connections,
+// even if the state of the backend connection is damaged.
 //
 // # Budget
 //

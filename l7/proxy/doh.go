@@ -43,7 +43,7 @@ func (ex *exchange) prepareQuestion(rest []byte) (used int, err error) {
 	r := &ex.w.req
 	ex.from = table.RealClient(ex.farm, ex.peer.Conn.Peer(), r)
 	ex.w.loop.Scratch = ex.w.loop.Scratch[:0]
-	ex.phase = phaseHead // no backend is connected to
+	ex.phase = phaseHead // no backend is needed
 	switch r.Verb {
 	case http1.VerbGET, http1.VerbHEAD:
 		ex.fromAddress(r.Path)

@@ -76,7 +76,7 @@ func TestAnotherEngineGoesOnWithSessionsAndTickets(t *testing.T) {
 			t.Fatal(err)
 		}
 		addr := a.Serve(a.HTTPS(cert), sticky(60, one.Addr, two.Addr))
-		for range 3 { // one could be the turn anyway
+		for range 3 { // more than one, because one could be chosen by its turn
 			c := tls.Client(l7test.Dial(t, addr), &tls.Config{InsecureSkipVerify: true, ServerName: "a.test", ClientSessionCache: cache})
 			if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: a.test\r\nCookie: SID=me\r\nConnection: close\r\n\r\n"); err != nil {
 				t.Fatal(err)
@@ -150,7 +150,7 @@ func TestDrainedEngineFinishesWhatItBegan(t *testing.T) {
 	<-over
 }
 
-// Farms that are gone take no memory.
+// The table in use does not keep deleted farms in memory.
 func TestATableKeepsNoFarmOfTheOneBefore(t *testing.T) {
 	t.Parallel()
 	a := l7test.New(t, 1)

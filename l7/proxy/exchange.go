@@ -33,7 +33,7 @@ type progress struct {
 	verb http1.Verb
 	host []byte // of the request; its array is reused
 
-	oldClient  bool // HTTP/1.0: no chunks, no 1xx
+	oldClient  bool // HTTP/1.0: gets no chunks and no 1xx
 	keepClient bool // the client connection may continue
 	upgrade    bool // the client requested an upgrade
 	counted    bool // counted as in flight at the backend
@@ -248,7 +248,7 @@ func (ex *exchange) End() {
 type record struct {
 	entry *accesslog.Entry // nil unless logged or watched
 	began int64            // time of the complete request head
-	sent  int64            // time at which the request, as far as it had to be waited for, was passed to the backend
+	sent  int64            // time at which the request, or the part that had to be awaited, was passed to the backend
 	id    []byte           // request ID, or empty; its array is reused
 
 	status int  // of the response; 0 before it

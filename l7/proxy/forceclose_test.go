@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/l7/proxy"
 )
 
-// The grace of a farm may end after the loops did, with the engine closed or not. Nothing
-// waits for it then.
+// The grace period of a farm may end after the loops, with or without a closed engine. The
+// engine must not wait for it then.
 func TestAGraceThatEndsAfterTheLoopsIsNoWait(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		healthTable, err := health.OpenTable(make([]byte, health.TableSize))

@@ -5,9 +5,9 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// handshake is the upgrade requested by an exchange. The backend's response is checked like
-// in a client (RFC 6455 section 4.1), because HTTP/2 clients cannot check it and nothing is
-// inspected after the switch.
+// handshake is the upgrade requested by an exchange. The backend's response is checked as a
+// client does (RFC 6455 section 4.1), because HTTP/2 clients cannot check it and the bytes
+// after the switch are not inspected.
 type handshake struct {
 	protocol []byte // Upgrade of the request; its array is reused
 	key      [http2.KeySize]byte
@@ -37,7 +37,7 @@ func (ex *exchange) checkSwitch() error {
 	if err := r.Switch(ex.protocol, ex.accepts); err != nil {
 		return err
 	}
-	if ex.client.WantsTunnel() { // not used in HTTP/2: the key was ours (RFC 8441 section 5)
+	if ex.client.WantsTunnel() { // HTTP/2 clients do not use it: the key was ours (RFC 8441 section 5)
 		r.RemoveNamed(acceptField)
 	}
 	return nil

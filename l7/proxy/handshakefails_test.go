@@ -218,14 +218,14 @@ func TestAnExchangeWaitsForAPlaceAfterANameFailed(t *testing.T) {
 	strict, asked := strictBackend(t, false, known, func() (*tls.Certificate, error) { return nil, errors.New("no such name") })
 	a := l7test.New(t, 1)
 	s := overTLS(false, farm.BackendTLS{}, strict)
-	s.Queue, s.QueueTimeout = 4, 600 // a hopeless wait ends before that
+	s.Queue, s.QueueTimeout = 4, 600 // the wait cannot succeed and must end before that
 	s.Backends[0].ConnLimit = 1
 	if got := l7test.Dial(t, a.Serve(nil, s)).Send(hostIs("evil.test")).Get(); got.StatusCode != 502 || asked.Load() != 1 {
 		t.Errorf("answered %d after %d handshakes", got.StatusCode, asked.Load())
 	}
 }
 
-// Silence about a name that worked before is the backend's fault: it hangs.
+// If a name worked before, silence about it means that the backend hangs.
 func TestABackendThatFallsSilentForANameThatWorkedIsDown(t *testing.T) {
 	t.Parallel()
 	known := l7test.Certificate(t, "backend.pem", "a.test")

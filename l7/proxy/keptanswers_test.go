@@ -22,7 +22,7 @@ func TestAFailureThatBreaksTheRulesIsNotKept(t *testing.T) {
 	l7test.Eventually(t, "a line", func() bool { return a.Log.Has(`reason="malformed chunk size"`) })
 }
 
-// A failure is forwarded immediately if no other backend is left.
+// A failure is forwarded immediately if no other backend is left to try.
 func TestAFailureNobodyElseCanMendIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	more := make(chan bool)
@@ -49,8 +49,8 @@ func TestAFailureNobodyElseCanMendIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// A failed handshake for an unknown name determines the response, even if other backends
-// were unreachable.
+// A failed handshake for an unknown name determines the response, even if other backends were
+// unreachable.
 func TestANameThatFailedIsTheAnswerWhereOthersAreGone(t *testing.T) {
 	t.Parallel()
 	known := l7test.Certificate(t, "backend.pem", "a.test")

@@ -15,7 +15,7 @@ import (
 var guesses = ratelimit.New(2, time.Minute, 30)
 
 // login is a password check in the background with the exchanges of this loop that wait for
-// it. These hold a complete request and otherwise count as connecting.
+// it. They hold a complete request, and otherwise count as connecting.
 type login struct {
 	digest  guard.Digest
 	client  ratelimit.Key // client charged for the guess
@@ -30,8 +30,8 @@ type loginWait struct {
 }
 
 // check starts the check of the plan's credentials unless it is already running. The client
-// is charged for a guess until they prove right, so that a client with many guesses cannot
-// fill the queue. If check returns nil, the plan has the reason.
+// is charged for a guess until they prove to be right, so that a client with many guesses
+// cannot fill the queue. If check returns nil, the plan has the reason.
 func (w *worker) check(p *table.Plan) *login {
 	digest := p.Digest
 	if l := w.logins[digest]; l != nil {

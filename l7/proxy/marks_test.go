@@ -125,7 +125,7 @@ func TestChangesDoNotAskForMarksThatAreInUse(t *testing.T) {
 	s := l7test.Service("web", b.Addr)
 	a.Serve(func(h *farm.HTTP) { h.Mark = 7 }, s)
 	m.Quiet.Store(true)
-	for { // until none is left
+	for { // until the reserve is empty
 		fd, err := m.Reserve.Socket(false, 7)
 		if err != nil {
 			break

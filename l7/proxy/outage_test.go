@@ -74,7 +74,7 @@ func TestWhoTriesWhileNoneIsUsableLeavesTheTurnToOthers(t *testing.T) {
 	if n := a.Segment.SumBackend(1).ConnectFailures; n < 4 {
 		t.Errorf("%d connects for five requests", n)
 	}
-	// A request right after another does not try.
+	// A request immediately after another one does not try.
 	before := a.Segment.SumBackend(1).ConnectFailures
 	for range 50 {
 		answerTo(t, addr, get("/"))

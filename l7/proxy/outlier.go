@@ -93,7 +93,7 @@ func (j *ejections) add(s *table.Service, b *table.Backend, c health.Cause, why 
 		}
 	}
 	if !health.MayEject(total, out, others, sv.Outlier.Percent) {
-		slot.Worked() // more of the others may be usable next time
+		slot.Worked() // so that more of the others may be usable next time
 		return false
 	}
 	ejection := e.Health.Eject(b.ID, c, time.Now(), sv.Outlier.Time)

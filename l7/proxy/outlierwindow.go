@@ -44,8 +44,8 @@ func (ws *windows) look(now time.Time) {
 	}
 }
 
-// follow opens windows for new services and drops those of services that are gone or no
-// longer compare.
+// follow opens windows for new services, and drops the windows of services that were removed
+// or no longer compare.
 func (ws *windows) follow(t *table.Table, now time.Time) {
 	before := ws.open
 	ws.table, ws.open = t, map[uint32]*window{}

@@ -162,7 +162,7 @@ func TestSlowUploadIsNotTheBackendsTime(t *testing.T) {
 	}
 }
 
-// An ejected backend is no reference for the others.
+// An ejected backend is not a reference for the others.
 func TestWhoIsOutIsNoMeasureForOthers(t *testing.T) {
 	t.Parallel()
 	good, one, other := l7test.NewBackend(t, l7test.Answer(ok)), l7test.NewBackend(t, everyThird()), l7test.NewBackend(t, everyThird())

@@ -39,7 +39,7 @@ var spellings = []spelling{
 	{"/Admin", "", "", "site"},
 	{"/secret/x", "", "", "503"},
 	{"/a\"<>^`{|}b", "", "", "site"},
-	// one path, spelled otherwise
+	// one path in several spellings
 	{"//", "/", "", "site"},
 	{"/shop//tea", "/shop/tea", "", "shop"},
 	{"/s3/bucket//key", "/s3/bucket/key", "", "site"},
@@ -141,9 +141,9 @@ func spelled(b *l7test.Backend) []farm.Service {
 	return []farm.Service{admin, secret, old, shop, site}
 }
 
-// TestEverySpellingOfAPath: the backend gets the path byte for byte, services are
-// chosen by its canonical form, and what protects a path protects every form a
-// backend may read it in.
+// TestEverySpellingOfAPath checks that the backend gets the path byte for byte, and that its
+// canonical form selects the service. Protection of a path must apply to every form in which
+// a backend may read it.
 func TestEverySpellingOfAPath(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
@@ -179,7 +179,7 @@ func askSpelling(t *testing.T, addr, version, path string) (status int) {
 	c := l7test.DialFrames(t, addr)
 	c.Ask(1, true, "GET", path)
 	frame := c.Next()
-	if strings.HasPrefix(frame, "1 RST_STREAM") { // what HTTP/2 itself does not allow
+	if strings.HasPrefix(frame, "1 RST_STREAM") { // refused by HTTP/2 itself
 		return 400
 	}
 	_, _ = fmt.Sscanf(frame, "1 HEADERS %d", &status)
@@ -214,7 +214,7 @@ func explainSpelling(t *testing.T, a *l7test.Appliance, s spelling) {
 	}
 }
 
-// The service of the canonical path forwards a request that passes the services of its
+// The service of the canonical path forwards a request that satisfies the services of its
 // readings: unchanged, but without their credentials.
 func TestAKeyOpensEverySpelling(t *testing.T) {
 	t.Parallel()
@@ -228,8 +228,8 @@ func TestAKeyOpensEverySpelling(t *testing.T) {
 	}
 }
 
-// A backend that gets the canonical path sees no dot segments: a service that they lead
-// through does not protect it.
+// A backend that gets the canonical path sees no dot segments. So a service does not protect
+// paths that only pass through its prefix.
 func TestCanonicalPathsAreProtectedWithoutTheirDots(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))

@@ -72,8 +72,8 @@ func TestABackendCutWhileItsFarmIsStoppedHasNoSessions(t *testing.T) {
 	}
 }
 
-// A client that invents a key for each request evicts its own earlier keys, but not those of
-// returning clients.
+// A client that invents a key for each request evicts its own earlier keys, and spares the
+// keys of returning clients.
 func TestInventedKeysCostOthersNoSession(t *testing.T) {
 	t.Parallel()
 	one, two := named(t, "1"), named(t, "2")

@@ -69,7 +69,7 @@ func TestPinnedConnectionThatEndedIsReplaced(t *testing.T) {
 		if got, want := c.Send(get(path)).Get().Text, []string{"1.1", "1.2", "2.1", "2.2"}[i]; got != want {
 			t.Fatalf("request %d was answered by %s, want %s", i, got, want)
 		}
-		time.Sleep(20 * time.Millisecond) // the end is noticed between requests; a request that hits it is repeated
+		time.Sleep(20 * time.Millisecond) // the end is noticed between requests; a request that meets it is repeated
 	}
 }
 

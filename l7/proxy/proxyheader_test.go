@@ -20,7 +20,7 @@ import (
 
 const introLine = "PROXY TCP4 192.0.2.1 198.51.100.2 40000 443\r\n"
 
-// introBinary is the same in version 2, with a TLV.
+// introBinary is the same header in version 2, with a TLV.
 var introBinary = string(proxyproto.Append(nil, proxyproto.V2, netip.MustParseAddrPort("192.0.2.1:40000"), netip.MustParseAddrPort("198.51.100.2:443"), []byte("\x04\x00\x03abc")))
 
 // introducing makes a farm accept PROXY headers from the given networks.
@@ -241,7 +241,7 @@ func TestHalfAnIntroductionIsNotWaitedForForever(t *testing.T) {
 	oneLine(t, a, client, "timeout", "PROXY header not complete in time", "")
 }
 
-// A TCP proxy did not write X-Forwarded-For: its client did.
+// X-Forwarded-For behind a TCP proxy comes from its client, not from the proxy.
 func TestIntroducedClientIsBelievedOnlyIfItIsTrustedToo(t *testing.T) {
 	t.Parallel()
 	for networks, want := range map[string]string{

@@ -146,7 +146,7 @@ func TestAllWhoWaitComplete(t *testing.T) {
 				c := l7test.Dial(t, addr)
 				all.Go(func() {
 					for range 40 {
-						_ = c.SetDeadline(time.Now().Add(10 * time.Second)) // for each, not for all: machines are busy
+						_ = c.SetDeadline(time.Now().Add(10 * time.Second)) // for each, because machines may be busy
 						_, _ = io.WriteString(c.TCPConn, get("/"))
 						res, err := httpAnswer(c)
 						if err != nil || res != 200 {
@@ -194,7 +194,7 @@ func TestNobodyIsStrandedWhileEverythingChanges(t *testing.T) {
 				_ = c.SetDeadline(time.Now().Add(20 * time.Second))
 				_, _ = io.WriteString(c.TCPConn, get("/"))
 				switch res, err := httpAnswer(c); {
-				case err == io.ErrUnexpectedEOF: // it was at the cut backend
+				case err == io.ErrUnexpectedEOF: // it was in progress at the cut backend
 					c = l7test.Dial(t, addr)
 				case err != nil || res != 200 && res != 503:
 					t.Errorf("answer %d %v", res, err)
@@ -212,7 +212,7 @@ func TestNobodyIsStrandedWhileEverythingChanges(t *testing.T) {
 		case 1:
 			a.Health.SetGuardian(1, health.Down, time.Now())
 		case 2:
-			a.Serve(nil, service(1, farm.MaintenanceCut, 1000)) // none is left
+			a.Serve(nil, service(1, farm.MaintenanceCut, 1000)) // no backend is left
 		case 3:
 			a.Health.SetGuardian(1, health.Up, time.Now())
 		case 4:

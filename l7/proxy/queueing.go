@@ -17,7 +17,7 @@ type queueWait struct {
 	wait   *waiter      // its place there; nil while not waiting
 	waits  uint8        // number of waits
 	queued int64        // start of the wait
-	turned bool         // it had its turn and need not queue behind others
+	turned bool         // its turn came, so it need not queue behind others
 }
 
 // endWait ends the wait of an exchange that got a backend.

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// A down backend is used at once when the obstacle to reaching it is removed by a change,
+// If a change removes the obstacle to reaching a down backend, the backend is used at once,
 // not after resurrectime.
 func TestABackendThatIsReachedOtherwiseIsTriedAtOnce(t *testing.T) {
 	t.Parallel()
@@ -31,7 +31,7 @@ func TestABackendThatIsReachedOtherwiseIsTriedAtOnce(t *testing.T) {
 			t.Parallel()
 			a := l7test.New(t, 1)
 			s := s
-			s.TLS = &farm.BackendTLS{Name: "a.test"} // with the client's name a failure would not count against the backend
+			s.TLS = &farm.BackendTLS{Name: "a.test"} // with the client's name, a failure would not count against the backend
 			good := s
 			bad := s
 			tls := *s.TLS

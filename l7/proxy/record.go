@@ -67,7 +67,7 @@ func (ex *exchange) recordRejection(class rejection.Class, reason string) {
 	}
 }
 
-// recordGoesOn reverts recordRejection, because the exchange continues.
+// recordGoesOn reverts recordRejection if the exchange continues.
 func (ex *exchange) recordGoesOn() {
 	if e := ex.entry; e != nil {
 		e.Rejection = 0
@@ -105,7 +105,7 @@ func (ex *exchange) ending(e *accesslog.Entry) (f accesslog.Flags) {
 // Every class of rejections has a counter.
 var _ [stats.MaxClasses - len(rejected.Names)]struct{}
 
-// ofBackend reports whether a class concerns backend behaviour.
+// ofBackend reports whether a class is about the behaviour of backends.
 func ofBackend(class rejection.Class) bool {
 	return class == rejected.BadAnswer || class == rejected.CutAnswer || class == rejected.BackendTimeout
 }

@@ -192,7 +192,7 @@ func TestRecordCountsTheBackendsThatWereTried(t *testing.T) {
 	a := l7test.New(t, 1)
 	r := l7test.RecordsOf(t, a)
 	c := l7test.Dial(t, a.Serve(logs, l7test.Service("web", "127.0.0.1:1", b.Addr)))
-	for range 2 { // one of the two begins with the missing backend
+	for range 2 { // one of the two tries the missing backend first
 		c.Send(get("/")).Get()
 	}
 	one, two := r.Next(), r.Next()
@@ -389,7 +389,7 @@ func TestAnswersToAuthoritiesAreCountedAndRecorded(t *testing.T) {
 
 func TestTimesOfExchangesAreCounted(t *testing.T) {
 	t.Parallel()
-	head := make(chan bool) // the client has it, so the first byte was forwarded
+	head := make(chan bool) // closed when the client has the head, which proves that the first byte was forwarded
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		for {
 			if _, err := c.Head(); err != nil {

@@ -33,8 +33,8 @@ func (w *worker) answerWith(cl client.Client, f *table.Farm, sv *table.Service, 
 	return used
 }
 
-// refuse responds to a request as its plan demands. Missing credentials are not a rejection,
-// because every visit begins that way.
+// refuse responds to a request as its plan demands. Missing credentials do not count as a
+// rejection, because every visit begins without them.
 func (w *worker) refuse(cl client.Client, f *table.Farm, p *table.Plan, rest []byte) int {
 	no, lines, class := p.Refused, p.Lines, uint8(0)
 	if no != table.RefusedStranger {

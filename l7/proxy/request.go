@@ -243,7 +243,7 @@ func (ex *exchange) choose() (int, bool) {
 func (ex *exchange) pick() (int, bool) {
 	i, ok := ex.Pick(ex.service)
 	if ex.Keyed(ex.service) {
-		if n := ex.service.Sessions.Forgotten(); n > 0 { // an explanation counts and evicts none
+		if n := ex.service.Sessions.Forgotten(); n > 0 { // an explanation does not count or evict sessions
 			ex.stats().Forgotten += n
 		}
 		if ok && ex.Why == accesslog.WhySession {
@@ -338,7 +338,7 @@ func (ex *exchange) send() {
 			ex.save()
 		}
 		if !up.Reused() {
-			ex.Tried = ex.Tried.With(ex.index()) // it resets accepted connections: one attempt is enough
+			ex.Tried = ex.Tried.With(ex.index()) // the backend resets accepted connections: one attempt is enough
 		}
 		ex.again()
 		return

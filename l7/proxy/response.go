@@ -224,7 +224,7 @@ func (ex *exchange) answer(b []byte, n int) {
 	ex.unsave()
 	ex.keepAhead(nil)
 	if ex.encoder != nil && out >= ex.encoder.Turn()/2 && !ex.response.done() {
-		ex.up.Again() // others first
+		ex.up.Again() // other events first
 		return
 	}
 	ex.advance()
@@ -305,7 +305,7 @@ func (ex *exchange) rewriteHead(unchunk bool) []byte {
 	w := ex.w
 	o := http1.ResponseOptions{
 		Close: !ex.keepClient, KeepAlive: ex.keepClient && ex.oldClient,
-		Unchunk: unchunk || ex.oldClient, // HTTP/1.0 has no chunks, even without a body
+		Unchunk: unchunk || ex.oldClient, // HTTP/1.0 does not define Transfer-Encoding, even for bodyless responses
 	}
 	if rules := ex.service.Response; rules != nil {
 		o.Extra = rules.Add

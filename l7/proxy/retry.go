@@ -39,7 +39,7 @@ func (ex *exchange) mayRetry(c table.RetryCondition) bool {
 	case rt == nil || rt.On&c == 0 || ex.head == nil || ex.interim != 0 || ex.retried >= rt.Most || ex.upgrade || ex.client.WantsTunnel():
 		return false
 	case ex.ahead != nil && c != table.RetryStatus:
-		return false // it did respond
+		return false // the backend did respond
 	case !ex.verb.Idempotent() && (!rt.Unsafe || c == table.RetryTimeout || !ex.request.done()):
 		return false
 	}
@@ -140,8 +140,8 @@ func (ex *exchange) failed(status int) {
 	ex.answer(ex.ahead, n)
 }
 
-// attemptTime bounds the attempts of one exchange to reach down backends. Other exchanges
-// are refused meanwhile, and the next one should soon have its turn.
+// attemptTime bounds the attempts of one exchange to reach down backends. Other exchanges are
+// refused meanwhile, so the next one should soon have its turn.
 const attemptTime = second
 
 // reviving is an exchange's attempt to reach a down backend.
@@ -163,7 +163,7 @@ func (ex *exchange) chooseDown() (int, bool) {
 	if ex.trying == 0 {
 		ex.trying = now
 	}
-	ex.attempt, ex.fresh = right, true // a kept connection proves nothing
+	ex.attempt, ex.fresh = right, true // a kept connection does not prove that the backend accepts new ones
 	ex.Held, ex.Why = ex.service.Picker.Held(i), accesslog.WhyAttempt
 	ex.endWait()
 	return i, true

@@ -80,7 +80,7 @@ func TestAnotherBackendAnswersInsteadOfOneThatFails(t *testing.T) {
 	}
 }
 
-// The failure of the backend is logged; the exchange succeeded.
+// The failure of the backend is logged, but the exchange has succeeded.
 func TestAFailureThatWasRetriedIsNoneOfTheExchange(t *testing.T) {
 	t.Parallel()
 	bad := l7test.NewBackend(t, func(c *l7test.Recorder) { _, _ = c.Head() })
@@ -404,7 +404,7 @@ func TestRetriesKeepToTheirNumberAndBudget(t *testing.T) {
 			t.Fatalf("answer %d", res.StatusCode)
 		}
 	}
-	// A share of the requests at that time, which cannot exceed that of all.
+	// A percentage of the requests at that time, which cannot exceed the percentage of all.
 	if n := tries(a) - requests; n < requests/10 || n > requests/5+10 {
 		t.Errorf("%d retries of %d requests within a budget of 20 %%", n, requests)
 	}

@@ -118,8 +118,8 @@ func TestRemovedFieldsOpenNoSession(t *testing.T) {
 	}
 }
 
-// Sessions use the fields that clients send and get. Rules apply between them and the
-// backend in both directions.
+// Sessions use the fields as clients send and get them. Rules apply between the sessions and
+// the backend in both directions.
 func TestSessionsAreTheClients(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nSet-Cookie: SID=in-7; Path=/\r\nContent-Length: 2\r\n\r\nok"))

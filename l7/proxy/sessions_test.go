@@ -184,7 +184,7 @@ func TestStaticSessionsLiveUntilTheyAreDeleted(t *testing.T) {
 	if was, err := a.Engine.SessionsOf(1).Forget([]byte("fixed")); was || err != nil {
 		t.Error("what is configured was deleted beside the configuration:", err)
 	}
-	// Moved to the other backend; the other one is no longer static.
+	// Moved to the other backend; the previous one is no longer static.
 	s.Backends[0].Sessions, s.Backends[1].Sessions = []string{"fixed"}, nil
 	a.Serve(nil, s)
 	if got := come(t, addr, "fixed"); got != "1" {
@@ -193,7 +193,7 @@ func TestStaticSessionsLiveUntilTheyAreDeleted(t *testing.T) {
 	if found, ok := a.Engine.SessionsOf(1).Find([]byte("fixed too")); ok {
 		t.Errorf("deleted, and still there: %+v", found)
 	}
-	// A deleted backend takes its sessions along; a stopped farm keeps them.
+	// Deleting a backend removes its sessions; a stopped farm keeps them.
 	a.Farm.Stopped = true
 	a.Serve(nil, s)
 	a.Farm.Stopped = false
@@ -224,7 +224,7 @@ func TestSessionsThatAreLearnedAreAsIfClientsHadCome(t *testing.T) {
 	s.Backends[0].Maintenance = farm.MaintenanceCut
 	addr := a.Serve(nil, s)
 	if n, err := a.Engine.SessionsOf(1).Learn([]session.Shown{
-		{Key: []byte("ann"), Backend: 2, TTL: 9 * time.Second}, {Key: []byte("ann"), Backend: 2, TTL: time.Second}, // known by then
+		{Key: []byte("ann"), Backend: 2, TTL: 9 * time.Second}, {Key: []byte("ann"), Backend: 2, TTL: time.Second}, // known at that time
 		{Key: []byte("cut"), Backend: 1, TTL: time.Second}, {Key: []byte("gone"), Backend: 77, TTL: time.Second}, {Key: []byte("fixed"), Backend: 2, Static: true},
 	}); n != 1 || err != nil {
 		t.Errorf("%d were learned, %v", n, err)
@@ -245,7 +245,7 @@ func TestSessionsThatAreLearnedAreAsIfClientsHadCome(t *testing.T) {
 	}
 }
 
-// Keys of another kind have no meaning. The old sessions are removed, but only once the
+// Keys of another kind are meaningless. The old sessions are removed, but only once the
 // change is in force.
 func TestSessionsBeginAnewWithAnotherKey(t *testing.T) {
 	t.Parallel()

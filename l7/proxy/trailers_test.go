@@ -140,7 +140,7 @@ func TestRulesHoldForTrailersOfStreams(t *testing.T) {
 	}
 }
 
-// A key after the body was not checked, and the backend must not use it.
+// A key after the body is unchecked, so it must not reach the backend.
 func TestNoKeyComesBehindTheBody(t *testing.T) {
 	t.Parallel()
 	for _, pass := range []bool{false, true} {

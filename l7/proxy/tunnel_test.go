@@ -61,7 +61,7 @@ func TestTunnelCarriesAndCountsEveryByteBetweenEndsThatPause(t *testing.T) {
 		c.Say(switches + "hello")
 		sent, got := pausing(t, 1, c.TCPConn, c.Unrecorded(), size)
 		sums <- [2]string{sent, got}
-		release := held(a) // so that all arrives at once, more than one turn reads
+		release := held(a) // so that all arrives at once, and exceeds the reads of one turn
 		_, _ = c.TCPConn.Write(make([]byte, burst))
 		release()
 		_, _ = io.Copy(io.Discard, c.Unrecorded()) // until the client has ended
@@ -212,7 +212,7 @@ func TestSwitchOfProtocolsIsAnAnswerOfTheService(t *testing.T) {
 	}
 }
 
-// A stream that requests a tunnel and gets an ordinary response has no tunnel.
+// A stream that requests a tunnel and gets an ordinary response must not become a tunnel.
 func TestStreamThatWantsATunnelGetsNoOrdinaryAnswer(t *testing.T) {
 	t.Parallel()
 	for says, want := range map[string]string{ok: "502", strings.Replace(ok, "200 OK", "403 No", 1): "403"} {

@@ -22,8 +22,8 @@ import (
 // invented name must not cost a handshake with every backend.
 const maxHandshakes = 3
 
-// unreachable handles a failed connect to a backend. It returns the status of the response
-// if other backends need not be tried, else 0.
+// unreachable handles a failed connect to a backend. It returns the status of the response if
+// the exchange ends without trying other backends, else 0.
 //
 // Failures caused by the client or by this machine do not count against the backend, which
 // must stay available to others.
@@ -81,7 +81,7 @@ func (ex *exchange) concerns(err error) bool {
 	return !errors.Is(err, loop.ErrTimeout) || to.Announce != 0 || !names.HasWorked(ex.backend.ID, ex.nameAsked())
 }
 
-// notShaken records such a handshake. It returns 502 if the exchange ends with it.
+// notShaken records such a handshake. It returns 502 if the exchange ends with it, else 0.
 func (ex *exchange) notShaken(err error) (status int) {
 	ex.unshaken++
 	if ex.unshaken >= maxHandshakes || !ex.service.Picker.Free(ex.Tried) && !ex.mayWait() {
@@ -130,7 +130,7 @@ func (e *Engine) lost(b *table.Backend, cause error) {
 	e.Prober.Lost(b.ID, b.Reach.Reach, cause, func() *revive.Backend { return e.reachedNow(b.ID) })
 }
 
-// reachedNow returns how a backend is currently reached, or nil if it is gone.
+// reachedNow returns the current way to reach a backend, or nil if it was removed.
 func (e *Engine) reachedNow(id uint32) *revive.Backend {
 	if now := e.table.Load().Backends.Of(id); now != nil {
 		return &now.Reach

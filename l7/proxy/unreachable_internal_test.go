@@ -16,8 +16,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
-// The same error has two meanings: the source address is missing, which affects all, or
-// clients use all its ports, which is temporary.
+// The same error has two meanings. Either the source address is missing, which affects all
+// clients, or clients use all of its ports, which is temporary.
 func TestOnlyASourceAddressThatIsNotHereSpeaksAgainstTheBackend(t *testing.T) {
 	for _, c := range []struct {
 		err               error
@@ -36,7 +36,7 @@ func TestOnlyASourceAddressThatIsNotHereSpeaksAgainstTheBackend(t *testing.T) {
 	}
 }
 
-// Handshake errors are described in our own words, whatever a peer sent.
+// Handshake errors are described by fixed texts. Bytes from the peer must not appear.
 func TestAHandshakeThatFailedIsExplained(t *testing.T) {
 	now := time.Now()
 	ca := certstest.NewAuthority(t, "ca", now)

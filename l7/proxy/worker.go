@@ -88,8 +88,8 @@ func (w *worker) retain(keep func(b *table.Backend) bool) {
 }
 
 // CutOff ends the exchanges and tunnels with the backends of these stable numbers (nil for
-// all) and closes idle connections to them. It returns the number of exchanges. Clients see
-// the same as when a backend is put into maintenance and cut.
+// all) and closes idle connections to them. It returns the number of exchanges. For clients
+// it equals a cut of the backend.
 func (e *Engine) CutOff(backends []uint32) int {
 	meant := engine.Among(backends)
 	return e.Sum(func(w *worker) int {

@@ -1,7 +1,7 @@
 package route
 
 // automaton finds all of many literals in one pass over a text (Aho and Corasick, "Efficient
-// string matching", 1975). States are prefixes of literals. If a byte leads nowhere, the
+// string matching", 1975). States are prefixes of literals. If a byte has no transition, the
 // walk continues at the longest prefix that is also a suffix of the text read. A state takes
 // about 20 bytes, so a literal takes at most about 300.
 //
@@ -10,14 +10,14 @@ package route
 type automaton struct {
 	first  [256]uint32 // transitions from the root; 0: stay there
 	states []state     // the first is the root, which uses none of its fields
-	next   []uint32    // state × (byte - lo) → state, 0: nowhere
+	next   []uint32    // state × (byte - lo) → state, 0: no transition
 	ends   []end       // literals that end at a state; the first is unused
 	marks  []uint16    // bits, by end
 	share  uint        // ends >> share have one bit in a scan
 }
 
 type state struct {
-	fail     uint32 // state to continue from if a byte leads nowhere
+	fail     uint32 // state to continue from if a byte has no transition
 	next     uint32 // first slot in automaton.next
 	end      uint32 // the longest literal that ends here, in automaton.ends
 	lo, span byte   // slots exist for lo … lo+span-1

@@ -34,7 +34,7 @@ func (s *sprout) add(literal string, mark uint16) {
 	}
 }
 
-// build lays the states out level by level. The failure state of a state is shorter and thus
+// build lays out the states level by level. The failure state of a state is shorter and thus
 // exists already.
 func (s *sprout) build() *automaton {
 	a := &automaton{states: make([]state, 1), ends: make([]end, 1)}
@@ -79,7 +79,8 @@ func (a *automaton) lay(s *sprout, below []*sprout) []*sprout {
 	return below
 }
 
-// finish returns the literals that end at a state; shorter are those of its failure state.
+// finish returns the literals that end at a state, followed by shorter, the literals of its
+// failure state.
 func (a *automaton) finish(s *sprout, shorter uint32) uint32 {
 	if len(s.marks) == 0 {
 		return shorter

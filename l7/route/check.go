@@ -33,7 +33,7 @@ const (
 type trieSeq struct {
 	elems []set  // path from the root
 	exact bool   // the input must end there
-	check *check // nil if the path decides
+	check *check // nil if the path suffices
 }
 
 // trieSeqs turns the sequences of a pattern into trie entries.

@@ -70,7 +70,7 @@ func newDFA(tree *syntax.Regexp, most int) *dfa {
 	b.width = len(b.classes) + 1
 	b.next = make([]uint16, b.width)
 	if b.state([]uint32{uint32(prog.Start)}, syntax.EmptyBeginText|syntax.EmptyBeginLine) <= sure {
-		return nil // any input decides: not worth a DFA
+		return nil // any input matches: not worth a DFA
 	}
 	for done := 0; done < len(b.waiting); done++ {
 		if len(b.next) > min(most, maxDFA) || len(b.waiting) > maxDFAStates {

@@ -35,9 +35,8 @@
 //	(www|shop)[a-z]*007\.example\.(org|net)$    007.example.org, 007.example.net
 //	^/[a-z]+007/(v[0-9]+/)?[0-9a-z]+$           007/
 //
-// Remaining regular expressions run as a DFA (dfa.go) with one lookup per byte. There is
-// room for some hundred usual patterns. Others, and those with word boundaries, run in
-// regexp.
+// Remaining regular expressions run as a DFA (dfa.go) with one lookup per byte. There is room
+// for some hundred usual patterns. Others, and patterns with word boundaries, run in regexp.
 //
 // For other input the regular expressions themselves run, so the result is the same for
 // every input. A property test checks this.

@@ -13,7 +13,7 @@ type Reason struct {
 // Matched reports whether the rule matched.
 func (r Reason) Matched() bool { return r.Host && r.URL && r.More }
 
-// String names the part that decided.
+// String names the decisive part.
 func (r Reason) String() string {
 	switch {
 	case r.Matched():

@@ -105,7 +105,7 @@ func TestAutomatonFindsEveryLiteral(t *testing.T) {
 		for i := range n {
 			w := words[i%len(words)]
 			if i >= len(words) {
-				w += strings.Repeat("d", 1+i/len(words)) // in no text
+				w += strings.Repeat("d", 1+i/len(words)) // occurs in no text
 			}
 			root.add(w, uint16(i>>share))
 		}

@@ -133,10 +133,11 @@ func rangeCount(re *syntax.Regexp) int {
 	return n
 }
 
-// matches runs the defining regular expression. bare is the length of the host without its
-// port and is ignored for URL patterns. A host with a port is tried with and without it,
-// unless one attempt implies the other: without an end anchor, a match of the bare host is
-// also one of the whole host, and a pattern that accepts no colon ends before the port.
+// matches runs the defining regular expression. Parameter bare is the length of the host
+// without its port and is ignored for URL patterns. A host with a port is tried with and
+// without it, unless one attempt implies the other. Without an end anchor, a match of the
+// bare host is also a match of the whole host. A pattern that accepts no colon ends before
+// the port.
 func (p *pattern) matches(s []byte, bare int) bool {
 	one, other := p.ways(s, bare)
 	return p.re.Match(one) || other != nil && p.re.Match(other)

@@ -11,7 +11,7 @@ type Set struct {
 	starts   [4]uint64 // possible first bytes of a text with a match
 }
 
-// CompileSet compiles the patterns in order. Its errors are those of Compile, with Part
+// CompileSet compiles the patterns in order. It returns the errors of Compile, with Part
 // "pattern".
 func CompileSet(patterns []string, ignoreCase bool) (*Set, error) {
 	s := &Set{texts: patterns}

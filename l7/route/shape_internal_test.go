@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// drawn returns the sequences of a pattern as text: ^ or ~ for those at the start or
-// anywhere, their bytes ('_' is any), and …, $ or ? for what may follow. The trie sequences
-// come after them: the path and the remaining check.
+// drawn returns the sequences of a pattern as text. A sequence begins with ^ at the start or
+// ~ anywhere. Its bytes follow ('_' is any), then …, $ or ? for its status. The trie
+// sequences come after them: the path and the remaining check.
 func drawn(p *pattern) string {
 	var out []string
 	for _, q := range p.seqs {

@@ -93,8 +93,8 @@ func (b *branch) step(s set) *branch {
 	return next
 }
 
-// freeze lays the tree out. With shadow it omits entries after one that always holds,
-// because only the first rule of a path can win.
+// freeze lays out the tree. With shadow it omits entries after one that always holds, because
+// only the first rule of a path can win.
 func (b *branch) freeze(shadow bool) *trie {
 	t := &trie{}
 	t.lay(b, shadow)

@@ -20,7 +20,7 @@ func TestLinesAllocateNothing(t *testing.T) {
 	}
 }
 
-// each calls use with the usual record and the formatter of a log.
+// each calls use with the typical record and the formatter of a log.
 func each(t testing.TB, log *farm.AccessLog, use func(f *formatter, l *line)) {
 	t.Helper()
 	cfg := config(nil)

@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// book has the names for the numbers in records, from the current configuration. Records of
-// objects that were deleted meanwhile show the number.
+// book has the names for the numbers in records, from the current configuration. For an
+// object deleted meanwhile the number is shown.
 type book struct {
 	cfg      *farm.Config
 	farms    map[uint32]*farmLog
@@ -73,7 +73,7 @@ func (b *book) list(f *farm.Farm) {
 }
 
 // address returns the address of a backend, or the name that the operator wrote if that is
-// not resolved. The port is omitted if it is the port of the client's connection.
+// not resolved. It omits the port if it equals the port of the client's connection.
 func address(b *farm.Backend) string {
 	switch {
 	case b.Port == 0 && b.Addr.IsValid():

@@ -9,7 +9,7 @@ import (
 // Stats counts records of exchanges since the pump was made. Recorded and Full count since
 // the supervisor started.
 type Stats struct {
-	// Recorded records were put into a ring. For Full others a ring had no room.
+	// Recorded records were put into a ring. Full records found no room in a ring.
 	Recorded, Full uint64
 	// Written lines were written by an output. Queue lines found a queue full. Failed lines
 	// could not be written by an output.
@@ -17,7 +17,7 @@ type Stats struct {
 	// Restart records were in progress when an earlier mgmt died. Engine records were lost
 	// when an engine died.
 	Restart, Engine uint64
-	// Damaged is how often a ring contained an invalid record.
+	// Damaged is the number of invalid records found in a ring.
 	Damaged uint64
 }
 

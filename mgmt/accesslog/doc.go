@@ -12,20 +12,19 @@
 // # Ownership
 //
 // The goroutine of Run owns the reader, the formatters and the chunk that each sink is
-// filling. Every sink has a goroutine of its own that owns its output, so a disk that hangs
-// or a target that is down delays neither the others nor the rings. Between the two is a
-// queue of QueueChunks chunks.
+// filling. Every sink has its own goroutine, which owns its output. So a hanging disk or an
+// unreachable target delays neither the others nor the rings. A queue of QueueChunks chunks
+// connects the two.
 //
 // # Limits
 //
-// Lines for which a queue has no room are dropped and counted, and so are lines that an
-// output cannot write. Watchers get at most watchRate lines a second, and the number of
-// lines they missed.
+// If a queue is full, or an output cannot write, lines are dropped and counted. Watchers get
+// at most watchRate lines a second, and the number of lines they missed.
 //
 // # Injection
 //
-// Everything in a record may have been written by a client, or by a compromised engine. A
-// line contains only printable ASCII. Quotes, control bytes and everything else are
-// escaped, so that no request can end its line, forge another one, or send escape sequences
-// to a terminal. Values of headers and parameters that are credentials are masked.
+// Every text in a record may come from a client, or from a compromised engine. A line
+// contains only printable ASCII. Quotes, control bytes and everything else are escaped, so
+// that no request can end its line, forge another one, or send escape sequences to a
+// terminal. Values of headers and parameters that are credentials are masked.
 package accesslog

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// For any bytes from a client, a line is ASCII and shows which bytes they were.
+// For any bytes from a client, a line is ASCII and shows the value of each byte.
 func TestTextsOfClientsAreWrittenInASCII(t *testing.T) {
 	for sent, want := range map[string]struct{ object, combined string }{
 		"a~ ":                    {"a~ ", "a~ "},

@@ -24,8 +24,8 @@ const (
 const (
 	folderMode = 0o750
 	fileMode   = 0o640
-	// tailSize is how much of a file's end is searched for the end of a line. No line is
-	// longer.
+	// tailSize is the size of the file's tail that is searched for the end of a line. All
+	// lines are shorter.
 	tailSize = 128 << 10
 )
 
@@ -59,7 +59,7 @@ func (o *file) write(c *chunk) error {
 	return nil
 }
 
-// append writes lines. stays is the reason if the file could not be rotated.
+// append writes lines. The result stays is the reason if the file could not be rotated.
 func (o *file) append(c *chunk) (stays, err error) {
 	if o.f == nil {
 		if err := o.open(); err != nil {
@@ -128,7 +128,7 @@ func (o *file) take(f *os.File) error {
 	return nil
 }
 
-// wholeLines returns how many bytes of the file are whole lines.
+// wholeLines returns the size of the file up to the end of its last whole line.
 func wholeLines(f *os.File, size int64) (int64, error) {
 	tail := make([]byte, min(size, tailSize))
 	if _, err := f.ReadAt(tail, size-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
@@ -142,7 +142,7 @@ func wholeLines(f *os.File, size int64) (int64, error) {
 }
 
 // rotate renames the file and the older ones up to the first free number, and starts a new
-// file. If renaming fails the file continues to grow, since lines are more important. The
+// file. If renaming fails the file continues to grow, because lines are more important. The
 // files renamed before the failure leave a number free, so a second attempt displaces no
 // older file.
 func (o *file) rotate() error {
@@ -168,7 +168,7 @@ func (o *file) numbered(i int) string {
 	return o.name + "." + strconv.Itoa(i)
 }
 
-// path returns the path of the file for readers that do not know the data directory.
+// path returns the path of the file for readers outside of the data directory.
 func (o *file) path() string { return filepath.Join(o.root.Name(), o.name) }
 
 func (o *file) reopen() { o.close() }

@@ -180,7 +180,7 @@ func TestAFileThatCannotBeRotatedGoesOnGrowing(t *testing.T) {
 	o := newFile(root, "shop", 100, 3)
 	defer o.close()
 	write := func(i int) error { return o.write(lineChunk(fmt.Sprintf("%029d", i))) }
-	for i := range 9 { // shop.log, shop.log.1, shop.log.2
+	for i := range 9 { // they fill shop.log, shop.log.1 and shop.log.2
 		if err := write(i); err != nil {
 			t.Fatal(err)
 		}

@@ -62,10 +62,10 @@ var conditions = map[string]func(text string) (func(*line) bool, error){
 // Conditions lists the names that a filter may use.
 func Conditions() []string { return slices.Sorted(maps.Keys(conditions)) }
 
-// ParseFilter reads conditions of the form name=value, all of which must be met. status is
-// 404 or 5xx, client an address or a network, path the beginning of the path. min_ms is the
-// shortest total, flag the name of a flag, decision the way in which the backend was found.
-// The others are the whole text.
+// ParseFilter reads conditions of the form name=value. An exchange must meet all of them. The
+// value of status is 404 or 5xx, of client an address or a network, and of path the beginning
+// of the path. The value of min_ms is the shortest total, of flag the name of a flag, and of
+// decision the way in which the backend was selected. All other values are the whole text.
 func ParseFilter(texts []string) (Filter, error) {
 	var f Filter
 	for _, text := range texts {

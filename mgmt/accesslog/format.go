@@ -139,7 +139,7 @@ func number(of func(l *line) uint64) field {
 	return field{false, func(_ *formatter, dst []byte, l *line) []byte { return strconv.AppendUint(dst, of(l), 10) }}
 }
 
-// duration shows microseconds, or nothing for a duration that was not measured.
+// duration shows microseconds. If the duration was not measured, the field is empty.
 func duration(of func(l *line) int64) field {
 	return field{false, func(_ *formatter, dst []byte, l *line) []byte {
 		if ns := of(l); ns > 0 {
@@ -275,7 +275,7 @@ func (c *clock) at(t int64) (nanos int64) {
 	return nanos
 }
 
-// appendRFC3339 appends t, in Unix nanoseconds, to the microsecond, in UTC.
+// appendRFC3339 appends t, in Unix nanoseconds, with microseconds, in UTC.
 func (c *clock) appendRFC3339(dst []byte, t int64) []byte {
 	micros := c.at(t) / 1000
 	dst = append(append(dst, c.day...), '.')

@@ -195,9 +195,8 @@ func TestPlainFindsTheFirstByteThatIsNot(t *testing.T) {
 
 var combinedLine = regexp.MustCompile(`^[0-9a-f.:]+ - - \[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d \+0000\] "(?:[^"\\]|\\.)*" \d+ \d+ "(?:[^"\\]|\\.)*" "(?:[^"\\]|\\.)*" request_id="(?:[^"\\]|\\.)*"$`)
 
-// FuzzLine formats texts of arbitrary bytes: each record must be one line of printable
-// ASCII with its fields in their places, and the object must contain the texts of the
-// client.
+// FuzzLine formats texts of arbitrary bytes. Each record must be one line of printable ASCII
+// with its fields in their places, and the JSON object must contain the texts of the client.
 func FuzzLine(f *testing.F) {
 	f.Add("GET", "/a?b=c", "agent", "referer", "id")
 	f.Add("\"\n", "/\r\n{\"status\":200}", "\x1b[31m\\", "\xff\xfe\u2028\U0001f600", "a\x00")
@@ -248,7 +247,7 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// FuzzRedact checks that everything but the values of secrets remains, and no secret.
+// FuzzRedact checks that the values of secrets are removed and everything else remains.
 func FuzzRedact(f *testing.F) {
 	f.Add("/a;jsessionid=1/b?token=x&c=d", "s3cr3t")
 	f.Add("/?&&;;==?token", "x")

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// look is how often the pump looks for records if no loop wakes it. watchedLook is the
-	// same while a farm is watched.
+	// look is the interval of reading records if no loop wakes the pump. watchedLook is the
+	// interval while a farm is watched.
 	look        = 250 * time.Millisecond
 	watchedLook = 50 * time.Millisecond
 )
@@ -102,7 +102,7 @@ func (p *Pump) wait(ctx context.Context) {
 	}
 	var b [8]byte
 	if _, err := p.o.Wake.Read(b[:]); err != nil && !os.IsTimeout(err) {
-		time.Sleep(limit) // do not spin if the event cannot be waited for
+		time.Sleep(limit) // avoids spinning if waiting for the event fails
 	}
 }
 
@@ -131,7 +131,7 @@ func (p *Pump) turn() int {
 	return n
 }
 
-// take makes a line of one record, and shows it to the watchers.
+// take makes a line of one record, and passes it to the watchers.
 func (p *Pump) take(r *accesslog.Record) {
 	b := p.book
 	b.lookUp(&p.line, r)
@@ -191,7 +191,7 @@ func (p *Pump) sinkOf(f *farm.Farm) *sink {
 	return s
 }
 
-// target is the destination of a log: two farms with the same one share a sink.
+// target is the destination of a log. Farms with the same target share a sink.
 type target struct {
 	kind farm.LogSink
 	name string // of the file, or address

@@ -33,11 +33,11 @@ func TestRecordsBecomeLinesOfTheFarmsFile(t *testing.T) {
 	}
 }
 
-// It depends on the machine whether an output runs soon enough for all records. Lines for
-// which its queue had no room are counted, and no others are missing.
+// Whether an output runs soon enough for all records depends on the machine. Lines dropped
+// because its queue was full are counted; all others must be written.
 func TestManyRecordsWakeThePumpAndAllAreWrittenOrCounted(t *testing.T) {
 	a := newAppliance(t, config(nil))
-	const n = 20_000 // enough to fill some seven rings
+	const n = 20_000 // enough to fill about seven rings
 	done := func() uint64 { s := a.pump.Stats(); return s.Written + s.Queue }
 	for i := range uint64(n) {
 		eventually(t, func() bool { usual(&a.entry); return a.writer.Put(&a.entry) })
@@ -171,7 +171,7 @@ func TestTheFileOfARenamedFarmIsRenamedWithItsOlderOnes(t *testing.T) {
 	rename := func(name string) {
 		cfg := config(nil)
 		cfg.Farms[0].Name = name
-		// A farm forwarded by the kernel has no such log, and no file that could be renamed.
+		// A farm forwarded by the kernel has no such log and must not rename files.
 		cfg.Farms = append(cfg.Farms, farm.Farm{ID: 2, Name: "of-" + name, Profile: farm.ProfileL4, L4: &farm.L4{DataPath: farm.DataPathKernel}})
 		a.cfg.Store(cfg)
 	}
@@ -196,7 +196,7 @@ func TestTheFileOfARenamedFarmIsRenamedWithItsOlderOnes(t *testing.T) {
 		t.Errorf("%q", l)
 	}
 	a.lines("store.log", 2)
-	// A file name that was set does not change with the name of the farm.
+	// A configured file name does not change with the name of the farm.
 	a.cfg.Store(config(func(l *farm.AccessLog) { l.File = "given" }))
 	a.put(nil)
 	a.lines("given.log", 1)

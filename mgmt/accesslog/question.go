@@ -6,8 +6,8 @@ import (
 	"github.com/sluicelb/sluice/core/rdata"
 )
 
-// request returns a text of a request. In a record of a DNS query the field has another
-// meaning.
+// request returns a text of a request. In a record of a DNS query the same field has another
+// meaning, so it is empty.
 func (l *line) request(text []byte) []byte {
 	if l.Proto.IsDNS() {
 		return nil

@@ -3,8 +3,8 @@ package accesslog
 // recentSize limits the kept lines of watchers, in bytes.
 const recentSize = 64 << 10
 
-// recent holds the last lines that were shown to watchers, for later diagnosis. Farms that
-// were not watched are only in access logs, and nothing of them is kept here.
+// recent holds the last lines that watchers got, for later diagnosis. Exchanges of other
+// farms are only in access logs.
 type recent struct {
 	lines [][]byte
 	size  int
@@ -24,8 +24,8 @@ func (r *recent) keep(line []byte) {
 	r.lines = r.lines[gone:]
 }
 
-// Traced returns the last lines that watchers were shown, the newest last, in the format of
-// Watcher.Lines. Any goroutine.
+// Traced returns the last lines that watchers got, the newest last, in the format of
+// Watcher.Lines. Any goroutine may call it.
 func (p *Pump) Traced() []byte {
 	p.hub.mu.Lock()
 	defer p.hub.mu.Unlock()

@@ -50,8 +50,8 @@ func lowered(dst, b []byte) []byte {
 	return dst
 }
 
-// target masks the parameters of a path with its query: those of the query, and those of
-// path segments (;name=value). The result is b itself, or valid until the next call.
+// target masks the parameters in the query of a path, and those in its segments
+// (;name=value). The result is b itself, or valid until the next call.
 func (r *redaction) target(b []byte) []byte {
 	if bytes.IndexByte(b, '=') < 0 {
 		return b
@@ -119,8 +119,8 @@ func endsParameter(c byte, query bool) bool {
 	return c == '&' || c == ';' || c == '#' || !query && (c == '/' || c == '?')
 }
 
-// hides reports whether a parameter's name is in the list: as it is, decoded, or the outer
-// or an inner part of user[password].
+// hides reports whether a parameter's name is in the list. It tries the raw name, the decoded
+// one, and the outer and inner parts of user[password].
 func (r *redaction) hides(name []byte) bool {
 	name = name[:min(len(name), maxName)]
 	if bytes.IndexByte(name, '%') < 0 && bytes.IndexByte(name, '[') < 0 {

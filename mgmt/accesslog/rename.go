@@ -8,8 +8,8 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// followNames renames the files of renamed farms, if their names follow from the names of
-// the farms. The content of such a file is kept with the new lines.
+// followNames renames the files of renamed farms if their names derive from the farms' names.
+// Existing content stays in the file.
 func (p *Pump) followNames(cfg *farm.Config) {
 	if p.book == nil {
 		return

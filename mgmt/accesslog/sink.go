@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// chunkSize is how many bytes of lines are passed on at once.
+	// chunkSize is the size in bytes of the lines that are passed on at once.
 	chunkSize = 64 << 10
-	// QueueChunks is how many chunks may wait for an output: 4 MiB a sink.
+	// QueueChunks is the maximum number of chunks that wait for an output: 4 MiB per sink.
 	QueueChunks = 64
-	// closeTime is how long closing waits for queued lines.
+	// closeTime bounds the wait of close for queued lines.
 	closeTime = time.Second
 )
 
@@ -26,7 +26,7 @@ type output interface {
 	close()
 }
 
-// chunk is a number of lines in a queue.
+// chunk holds lines for a queue.
 type chunk struct {
 	bytes []byte
 	ends  []int // of the lines in bytes
@@ -82,8 +82,8 @@ func (s *sink) added() {
 	}
 }
 
-// flush passes on the lines collected so far. It never waits: lines for which the queue has
-// no room are dropped.
+// flush passes on the lines collected so far. It never waits: lines beyond the capacity of
+// the queue are dropped.
 func (s *sink) flush() {
 	c := s.filling
 	if c == nil || len(c.ends) == 0 {
@@ -112,7 +112,7 @@ func (s *sink) reopen() {
 	s.nudge()
 }
 
-// nudge wakes run, which may have something to do besides writing.
+// nudge wakes run, which may have other work than writing.
 func (s *sink) nudge() {
 	select {
 	case s.queue <- &chunk{}: // now, if nothing is in progress

@@ -31,7 +31,7 @@ func (o *syslogSink) write(c *chunk) error {
 	o.head = append(o.head, "- "...)
 	start := 0
 	for _, end := range c.ends {
-		if err := o.conn.Add(o.head, c.bytes[start:end-1]); err != nil { // without its line end
+		if err := o.conn.Add(o.head, c.bytes[start:end-1]); err != nil { // without the line end
 			return err
 		}
 		start = end

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// mostDistinct is how many names, and how many clients, a tally distinguishes. Further ones
-// are counted only in the total.
+// mostDistinct is the maximum number of names, and of clients, that a tally distinguishes.
+// Further ones are counted only in the total.
 const mostDistinct = 100_000
 
 // Tally counts the queries of one farm while it is open: by name and type, by client, by

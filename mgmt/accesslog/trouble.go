@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// stallTime is how long a write may take before its target counts as not responding.
+	// stallTime is the duration of a write after which its target counts as unresponsive.
 	stallTime = 5 * time.Second
-	// settleTime is how long after its last failure a datagram server counts as working
-	// again. The arrival of a datagram is not confirmed, and every other send succeeds at a
-	// closed port.
+	// settleTime is the time after its last failure when a datagram server counts as working
+	// again. The arrival of a datagram is not confirmed, and every other send to a closed
+	// port succeeds.
 	settleTime = time.Minute
 )
 
@@ -40,7 +40,7 @@ func (t *trouble) end(now time.Time, err error, to string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.writing, t.to, t.works = time.Time{}, to, err == nil
-	if err != nil && !errors.Is(err, syslog.ErrPaused) { // whose reason is the previous one
+	if err != nil && !errors.Is(err, syslog.ErrPaused) { // ErrPaused repeats the previous error
 		t.reason, t.failed = err.Error(), now
 	}
 }

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// MaxWatchers is how many watchers there may be at the same time, over all farms.
+	// MaxWatchers is the maximum number of concurrent watchers of all farms.
 	MaxWatchers = 48
-	// watchRate is how many lines a watcher gets in a second at most. watchQueue is how
-	// many may wait for it.
+	// watchRate is the maximum number of lines per second for a watcher. watchQueue is the
+	// maximum number of lines that wait for it.
 	watchRate  = 500
 	watchQueue = 512
 )
@@ -36,11 +36,11 @@ type Watcher struct {
 	tally  *Tally // nil: it gets lines
 }
 
-// Missed returns how many exchanges were not shown since the last call: there were too many
-// of them, or they were not read in time.
+// Missed returns the number of exchanges not shown since the last call, because there were
+// too many or they were not read in time.
 func (w *Watcher) Missed() uint64 { return w.missed.Swap(0) }
 
-// Close ends the watching. It may be called again.
+// Close stops watching. It may be called again.
 func (w *Watcher) Close() { w.hub.leave(w) }
 
 // Watch returns a Watcher for the exchanges of a farm that match the filter, until Close.

@@ -17,18 +17,18 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// flowTime is how long a login may take.
+// flowTime bounds the duration of a login.
 const flowTime = 10 * time.Minute
 
-// flow is a login in progress. It is sealed into a cookie of the browser that began it:
-// any client may begin one, so unknown clients could fill a table here.
+// flow is a login in progress. It is sealed into a cookie of the browser that began it,
+// because any client may begin one and unknown clients could fill a table.
 type flow struct {
 	State    [sha256.Size]byte // SHA-256 of the state
 	Nonce    string
 	Verifier string
 	Back     string // final address for the browser, "" for the default in the settings
 	Until    time.Time
-	Fresh    bool // the provider must ask for the credentials again
+	Fresh    bool // the provider must demand the credentials again
 }
 
 // The errors of logins. The text of the wrapped error is for logs.
@@ -46,10 +46,10 @@ func refused(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
 }
 
-// Begin begins a login. The browser is redirected to the address to. It keeps the binding,
-// which is the sealed login, in a cookie until it comes back. The final address for the
-// browser is back, a Place; empty for the default in the settings. With fresh the provider
-// asks for the credentials again, even if it knows the browser. Errors: ErrOff,
+// Begin begins a login. The browser must be redirected to the address to, and must keep
+// binding, the sealed login, in a cookie until it returns. Parameter back is the final
+// address for the browser, a Place; empty for the default in the settings. With fresh the
+// provider demands the credentials again, even if it knows the browser. Errors: ErrOff,
 // ErrUnavailable.
 func (c *Client) Begin(ctx context.Context, back string, fresh bool) (to, binding string, err error) {
 	config, _, err := c.asked(ctx)
@@ -143,16 +143,15 @@ func (c *Client) Finish(ctx context.Context, query url.Values, binding string) (
 
 // Limits for the age of a login at the provider.
 const (
-	// clockSkew is how far the provider's clock may be behind.
+	// clockSkew is the tolerance for a provider's clock that lags behind.
 	clockSkew = time.Minute
-	// freshTime is the greatest age of a login that counts as fresh.
+	// freshTime is the maximum age of a login that counts as fresh.
 	freshTime = time.Minute
 )
 
-// fresh reports whether the user has just entered the credentials at the provider;
-// auth_time is the time of that. A provider must state it if it got max_age (Core 1.0,
-// section 2). Without it, the provider may not have asked for the credentials: a stolen
-// session of the browser at the provider could confirm anything.
+// fresh reports whether the user has just entered the credentials at the provider. The claim
+// auth_time is that time. A provider must include it if it got max_age (Core 1.0, section 2).
+// A login without it may rest on a stolen session of the browser at the provider.
 func (c *Client) fresh(id *oidc.IDToken, f flow) (bool, error) {
 	var claims struct {
 		AuthTime *float64 `json:"auth_time"`
@@ -207,8 +206,7 @@ func (s Settings) claimed(id *oidc.IDToken) (Claimed, error) {
 	return out, nil
 }
 
-// group returns the group that a claim maps to: the first match in the order of the
-// settings.
+// group returns the group that a claim maps to: the first match in the order of the settings.
 func (s Settings) group(claim any) string {
 	list, _ := claim.([]any)
 	if text, is := claim.(string); is {

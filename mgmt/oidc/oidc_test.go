@@ -191,7 +191,7 @@ func TestOnlyTheBrowserThatBeganComesBack(t *testing.T) {
 	}
 }
 
-// Any client may begin logins, and that ends no login of others.
+// Logins that other clients begin do not end a login in progress.
 func TestLoginsOfStrangersEndNoLoginInProgress(t *testing.T) {
 	h := newHouse(t)
 	to, binding, _ := h.Begin(t.Context(), "/gui/", false)
@@ -212,8 +212,7 @@ func TestLoginsOfStrangersEndNoLoginInProgress(t *testing.T) {
 	}
 }
 
-// The binding is sealed: it reveals nothing to the browser, and no other process accepts
-// it.
+// The binding is sealed: the browser cannot read it, and other processes reject it.
 func TestABindingIsSealed(t *testing.T) {
 	h, other := newHouse(t), newHouse(t)
 	to, binding, _ := h.Begin(t.Context(), "/gui/farms", false)
@@ -407,8 +406,8 @@ func TestTheSecretGoesToNoOtherProvider(t *testing.T) {
 	}
 }
 
-// A login is fresh if the provider states that the user has just entered the credentials.
-// A provider that had to ask for them but states no time may not have asked.
+// A login is fresh if the provider states that the user has just entered the credentials. A
+// login without auth_time is not, although the provider should have demanded them.
 func TestALoginIsFreshIfTheUserHasJustShownTheCredentials(t *testing.T) {
 	h := newHouse(t)
 	ago := func(d time.Duration) any { return h.now().Add(-d).Unix() }

@@ -16,14 +16,14 @@ import (
 	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
-// Limits for one request to the provider. The operator has chosen it, but its data are
-// foreign.
+// Limits for one request to the provider. The operator has chosen it, but its responses are
+// untrusted.
 const (
 	askTime   = 10 * time.Second
 	maxAnswer = 256 << 10 // keys and tokens have a few KiB
-	// keepTime is how long the data of a provider are cached.
+	// keepTime is the time for which the data of a provider are cached.
 	keepTime = 10 * time.Minute
-	// failTime is how long a failure is cached.
+	// failTime is the time for which a failure is cached.
 	failTime = 3 * time.Second
 )
 
@@ -127,8 +127,8 @@ func (c *Client) ask(ctx context.Context, s Settings) (*known, error) {
 	return &known{settings: s, provider: provider, http: client}, nil
 }
 
-// client returns an HTTP client for the provider. It keeps no connection open, since
-// logins are rare.
+// client returns an HTTP client for the provider. It keeps no connection open, because logins
+// are rare.
 func (c *Client) client(s Settings) (*http.Client, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if s.CA != "" {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// seal encrypts logins in progress. Its key is generated at the start of the process: a
+// seal encrypts logins in progress. Its key is generated when the process starts, so a
 // restart ends them.
 type seal struct{ cipher.AEAD }
 
@@ -53,7 +53,7 @@ func (s seal) open(text string) (f flow, ok bool) {
 	return f, json.Unmarshal(plain, &f) == nil
 }
 
-// maxSpent is how many used states are remembered. Beyond that the oldest is removed: the
+// maxSpent bounds the used states that are remembered. Beyond it the oldest is removed: the
 // provider refuses a second use of its code, too.
 const maxSpent = 4096
 

@@ -22,7 +22,7 @@ const DefaultUserClaim = "preferred_username"
 // Settings holds the provider and the meaning of its claims.
 type Settings struct {
 	Enabled  bool   `json:"enabled,omitempty"`
-	Issuer   string `json:"issuer,omitempty"` // https, as the provider writes it
+	Issuer   string `json:"issuer,omitempty"` // https, exactly as the provider writes it
 	ClientID string `json:"client_id,omitempty"`
 	// Redirect is the callback of this appliance to which the provider redirects browsers,
 	// under a name that browsers can reach.
@@ -30,16 +30,16 @@ type Settings struct {
 	// Landing is the address for browsers after a login, unless the login began with
 	// another one: a path of the appliance. Empty: they remain on the page of the API.
 	Landing string `json:"landing,omitempty"`
-	// CA is the name of the list of CAs that verifies the provider's certificate; empty:
-	// those of the system.
+	// CA is the name of the list of CAs that verifies the provider's certificate; empty: the
+	// system's CAs.
 	CA     string   `json:"ca,omitempty"`
 	Scopes []string `json:"scopes,omitempty"` // besides openid
 	// UserClaim is the claim with the name of the user. Users maps its values to names, as
 	// "value=user".
 	UserClaim string   `json:"user_claim,omitempty"`
 	Users     []string `json:"users,omitempty"`
-	// GroupClaim is the claim whose values Groups maps to groups, as "value=group"; the
-	// first match counts. Empty: only users made by an operator can log in.
+	// GroupClaim is the claim whose values Groups maps to groups, as "value=group"; the first
+	// match counts. If it is empty, only users created by an operator can log in.
 	GroupClaim string   `json:"group_claim,omitempty"`
 	Groups     []string `json:"groups,omitempty"`
 }
@@ -215,7 +215,7 @@ func address(text string) bool {
 }
 
 // Place reports whether a text is a path of this appliance to which a browser may be
-// redirected. No browser may read it as an address of another host.
+// redirected. It must be impossible to read it as an address of another host.
 func Place(text string) bool {
 	odd := strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`\"'<>`, r) })
 	if odd || len(text) > maxAddress || !strings.HasPrefix(text, "/") || strings.HasPrefix(text, "//") {

@@ -1,4 +1,4 @@
-// Package oidctest has a provider of OpenID Connect that exists as long as a test, and
+// Package oidctest provides an OpenID Connect provider that runs as long as a test, and
 // checks the requests of a client.
 package oidctest
 
@@ -30,7 +30,7 @@ const (
 
 // Provider authenticates every user who logs in. A test may set its fields before that.
 type Provider struct {
-	// Claims are added to those of tokens, or replace them; nil values remove a claim.
+	// Claims are added to the claims of tokens, or replace them; nil values remove a claim.
 	Claims map[string]any
 	// Answer replaces the answer with the token.
 	Answer http.HandlerFunc
@@ -91,8 +91,8 @@ func (p *Provider) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
 }
 
-// LogIn does the part of the browser at the provider: a known user logs in, and the
-// provider redirects with this query.
+// LogIn acts as the browser at the provider: a known user logs in, and the provider redirects
+// with this query.
 func (p *Provider) LogIn(t testing.TB, to string) url.Values {
 	t.Helper()
 	u, err := url.Parse(to)
