@@ -123,6 +123,9 @@ func (c *client) zoneCheck() *cobra.Command {
 			for _, kind := range slices.Sorted(maps.Keys(read.Skipped)) {
 				warn(cmd, fmt.Sprintf("%d records of type %s are omitted: servers generate them", read.Skipped[kind], kind))
 			}
+			for _, text := range read.Warnings() {
+				warn(cmd, text)
+			}
 			warn(cmd, validate.NameServerWarning(&read.Zone))
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d records of zone %s.\n", args[1], len(read.Zone.Records), read.Zone.Name)
 			return err

@@ -22,6 +22,9 @@ const MaxName = 255
 // ErrName describes the syntax of names.
 var ErrName = errors.New("a name is labels of at most 63 characters with dots between them, 253 in all")
 
+// errForeign describes the characters that names cannot have as they are.
+var errForeign = fmt.Errorf(`it has a character that must be escaped, as \032 for a blank, or written as xn--… (%w)`, ErrName)
+
 // Name returns a name in wire format, in lower case. Text without a trailing dot is
 // relative to zone, and "@" is the zone itself. An empty zone is the root.
 func Name(text, zone string) ([]byte, error) {
@@ -30,11 +33,11 @@ func Name(text, zone string) ([]byte, error) {
 		return nil, err
 	}
 	var space [MaxName]byte
-	n, err := dns.PackDomainName(strings.ToLower(full), space[:], 0, nil, false)
+	n, err := dns.PackDomainName(full, space[:], 0, nil, false)
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", text, ErrName)
 	}
-	return append([]byte(nil), space[:n]...), nil
+	return lower(append([]byte(nil), space[:n]...)), nil // \065 is a letter, too
 }
 
 func absolute(text, zone string) (string, error) {
@@ -47,7 +50,12 @@ func absolute(text, zone string) (string, error) {
 	case !dns.IsFqdn(text):
 		full = text + "." + strings.TrimPrefix(dns.Fqdn(zone), ".")
 	}
-	if _, ok := dns.IsDomainName(full); !ok || hasForeign(text) {
+	switch _, ok := dns.IsDomainName(full); {
+	case badEscape(text):
+		return "", fmt.Errorf("%q: %w", text, errEscape)
+	case ok && hasForeign(text):
+		return "", fmt.Errorf("%q: %w", text, errForeign)
+	case !ok:
 		return "", fmt.Errorf("%q: %w", text, ErrName)
 	}
 	return full, nil
@@ -115,11 +123,13 @@ func parse(t farm.RecordType, text, zone string) ([]byte, error) {
 	if badEscape(text) {
 		return nil, errEscape
 	}
-	switch t {
-	case "A", "AAAA":
+	switch {
+	case t == "A" || t == "AAAA":
 		return address(t, text)
-	case "SVCB", "HTTPS":
+	case t == "SVCB" || t == "HTTPS":
 		return service(t, text, zone)
+	case t == "APL" && text == "": // RFC 3123 §4
+		return []byte{}, nil
 	}
 	if form := forms[t]; form != nil {
 		var ok bool
@@ -169,7 +179,7 @@ func commented(data string) bool {
 
 // address parses A and AAAA data without the parser for master files.
 func address(t farm.RecordType, text string) ([]byte, error) {
-	addr, err := netip.ParseAddr(strings.TrimSpace(text))
+	addr, err := netip.ParseAddr(strings.Trim(text, " \t"))
 	if err != nil || addr.Is4() != (t == "A") || addr.Zone() != "" {
 		return nil, noData(t, text)
 	}
@@ -296,6 +306,9 @@ func Text(code uint16, data []byte) string {
 		if text, ok := serviceText(data); ok {
 			return text
 		}
+		return genericText(data)
+	}
+	if len(data) == 0 {
 		return genericText(data)
 	}
 	h := dns.RR_Header{Name: ".", Rrtype: code, Class: dns.ClassINET, Rdlength: uint16(len(data))}

@@ -236,17 +236,18 @@ func (c *compiler) data(m *memory, z *farm.Zone, r *farm.Record) (kind uint16, t
 		return 0, 0, nil, err
 	}
 	if z.Signing != "" {
-		data = canonical(kind, data)
+		data = rdata.Canonical(kind, data)
 	}
 	return kind, ttl, data, nil
 }
 
-// add adds a record to the sets of o. It ignores duplicates.
+// add adds a record to the sets of o. It ignores duplicates, also those that differ in the
+// case of names, because secondaries keep only one of them.
 func (c *compiler) add(o *owned, kind uint16, ttl uint32, data []byte) {
 	for _, s := range o.sets {
 		if s.kind == kind {
 			s.ttl = min(s.ttl, ttl) // one TTL per set (RFC 2181 §5.2)
-			if !slices.ContainsFunc(s.records, func(d []byte) bool { return bytes.Equal(d, data) }) {
+			if !slices.ContainsFunc(s.records, func(d []byte) bool { return rdata.Same(kind, d, data) }) {
 				s.records = append(s.records, data)
 			}
 			return
@@ -391,7 +392,7 @@ func (c *compiler) soa(i int, z *farm.Zone) error {
 			return err
 		}
 		if z.Signing != "" {
-			data = canonical(wire.TypeSOA, data)
+			data = rdata.Canonical(wire.TypeSOA, data)
 		}
 		at = len(o.sets)
 		o.sets = append(o.sets, &rrset{wire.TypeSOA, uint32(z.EffectiveTTL()), [][]byte{data}})

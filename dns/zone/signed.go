@@ -32,29 +32,6 @@ func (c *compiler) keys(i int, z *farm.Zone) error {
 	return nil
 }
 
-// canonical converts the names in record data to lower case, in place. Signatures cover
-// this form (RFC 4034 §6.2, RFC 6840 §5.1).
-func canonical(kind uint16, data []byte) []byte {
-	names := data[len(data):]
-	switch kind {
-	case wire.TypeNS, wire.TypeCNAME, wire.TypePTR, wire.TypeDNAME, wire.TypeMB, wire.TypeMG, wire.TypeMR, wire.TypeMINFO, wire.TypeRP:
-		names = data
-	case wire.TypeMX, wire.TypeAFSDB, wire.TypeRT, wire.TypePX, wire.TypeKX:
-		names = data[2:]
-	case wire.TypeSRV:
-		names = data[6:]
-	case wire.TypeSOA:
-		names = data[:len(data)-20]
-	case wire.TypeNAPTR:
-		names = data[4:]
-		for range 3 {
-			names = names[1+int(names[0]):]
-		}
-	}
-	copy(names, bytes.ToLower(names))
-	return data
-}
-
 // purpose returns the purpose of signatures for the current name.
 func (x *asked) purpose() sign.Purpose {
 	switch {

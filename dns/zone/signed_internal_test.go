@@ -6,32 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluicelb/sluice/core/farm"
-	"github.com/sluicelb/sluice/core/rdata"
 	"github.com/sluicelb/sluice/dns/wire"
 )
-
-// canonical changes only the case of names.
-func TestOnlyNamesAreInLowerCase(t *testing.T) {
-	for text, want := range map[string]string{
-		"NS NS1.Example.": "ns1.example.", "CNAME WWW.Example.": "www.example.", "PTR WWW.Example.": "www.example.", "MX 66 MAIL.Example.": "66 mail.example.",
-		"SRV 65 66 67 WWW.Example.": "65 66 67 www.example.", "SOA NS.Example. HOST.Example. 1094795585 1 1 1 1094795585": "ns.example. host.example. 1094795585 1 1 1 1094795585",
-		`NAPTR 65 66 "S" "SIP+D2U" "!A!B!" SIP.Example.`: `65 66 "S" "SIP+D2U" "!A!B!" sip.example.`,
-		"DNAME WWW.Example.":                             "www.example.", "RP HOST.Example. TXT.Example.": "host.example. txt.example.", "AFSDB 66 AFS.Example.": "66 afs.example.", "KX 66 KX.Example.": "66 kx.example.",
-		"RT 66 RT.Example.": "66 rt.example.", "LP 66 LP.Example.": "66 LP.Example.",
-		`TXT "ABC"`: `"ABC"`, "HTTPS 1 WWW.Example.": "1 WWW.Example.",
-	} {
-		kind, data, _ := strings.Cut(text, " ")
-		code := rdata.TypeNamed(kind)
-		raw, err := rdata.Pack(farm.RecordType(kind), data, "example")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.TrimSpace(rdata.Text(code, canonical(code, raw))); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
-	}
-}
 
 // appendNext returns the immediate successor: a name with one more label sorts later (RFC
 // 4034 §6.1).

@@ -79,6 +79,19 @@ func TestAliasesOfAFileBecomeServicesAndAliasesAgain(t *testing.T) {
 	a.do("POST", zone+"/import", "b ALIAS a\nb A 192.0.2.1\n", textFile...).refused(t, 400, "line 2: type DYNA gives all addresses of its name")
 }
 
+// BIND omits such records, too.
+func TestRecordsThatAFileHasTwiceOrOutsideTheZoneAreOmitted(t *testing.T) {
+	a := zoned(t)
+	file := "@ NS ns1\nns1 A 192.0.2.53\na CNAME ns1\nA 60 CNAME NS1.example.com.\na CNAME ns1\nwww.example.net. A 192.0.2.1\n"
+	r := a.must(200, "POST", zone+"/import", file, textFile...)
+	r.want(t, "params.records", 3.0)
+	r.want(t, "warning", "2 records are omitted because they repeat earlier ones; the first is in line 4: A CNAME NS1; line 6 is omitted because its name is outside the zone: www.example.net.")
+	a.must(200, "POST", zone+"/import?add=true", "A CNAME NS1\n", textFile...).want(t, "params.records", 3.0)
+	a.do("POST", zone+"/import", "www.example.net. A 192.0.2.1\nexample.net. TXT x\n", textFile...).refused(t, 400, "line 1: www.example.net. is not in the zone example.com; line 2: example.net. is not")
+	a.do("POST", zone+"/import", "a DNAME b.example.net.\nx.a A 192.0.2.1\n", textFile...).refused(t, 400, `line 2: rname: "x.a" is below a, whose DNAME`)
+	a.do("POST", zone+"/resources", `{"rname":"@","type":"DNAME","rdata":"example.net."}`).refused(t, 400, "is below @, whose DNAME")
+}
+
 func TestAFileThatBreaksARuleIsRefusedWithItsLines(t *testing.T) {
 	a := zoned(t)
 	before := a.must(200, "GET", zone, "").raw

@@ -230,7 +230,11 @@ func TestWhatOfAZoneCannotWorkIsTold(t *testing.T) {
 		"example.com: secondaries (transfer_from) copy the addresses that services choose at that moment, as those of www": copied,
 		"example.com: it is signed as it is asked for":                                                                     func(g *farm.GSLB) { copied(g); g.Zones[0].Signing = farm.SignEd25519 },
 		"example.com: it has no NS record, as @ NS ns1":                                                                    func(g *farm.GSLB) { g.Zones[0].Records[0].Name = "sub" },
-		"its name server ns1 has no address yet":                                                                           func(g *farm.GSLB) { g.Zones[0].Records[1].Name = "ns2" },
+		"its name server ns1 is a CNAME, but must have addresses": func(g *farm.GSLB) {
+			g.Zones[0].Records[1] = farm.Record{Name: "ns1", Type: "CNAME", Data: "ns.example.net."}
+		},
+		"its name server 192.0.2.53 is an address": func(g *farm.GSLB) { g.Zones[0].Records[0].Data = "192.0.2.53" },
+		"its name server ns1 has no address yet":   func(g *farm.GSLB) { g.Zones[0].Records[1].Name = "ns2" },
 	} {
 		g := named(edit).Farms[0].Global
 		if got := validate.ZoneWarning(g, &g.Zones[0]); !strings.Contains(got, want) || (want == "") != (got == "") {

@@ -125,7 +125,7 @@ func TestZonesThatWereCheckedAreJudgedAsOthers(t *testing.T) {
 		was := *z
 		z.Unpack()
 		at := random.IntN(len(z.Records))
-		name := []string{"alias", "SHOP", "h3", "moved", "ALIAS", "new", "h1400", "@", "a b"}[random.IntN(9)]
+		name := []string{"alias", "SHOP", "h3", "moved", "ALIAS", "new", "h1400", "@", "a b", "x.Moved", "y.h3"}[random.IntN(11)]
 		added := func(kind farm.RecordType, data string) {
 			z.LastRecord = max(z.LastRecord, 2000) + 1
 			z.Records = append(z.Records, farm.Record{ID: z.LastRecord, Name: name, Type: kind, Data: data})

@@ -25,12 +25,21 @@ func checkRecords(f *farm.Farm, z *farm.Zone, path string, yield func(Error) boo
 
 // CheckRecords checks the records of a zone and yields each violation with its position.
 func CheckRecords(f *farm.Farm, z *farm.Zone, yield func(position int, err Error) bool) bool {
+	return checkSome(f, z, redirectedNames(z), yield)
+}
+
+// checkSome is CheckRecords for some records of a zone with these redirected names. It must
+// get all records of a name.
+func checkSome(f *farm.Farm, z *farm.Zone, above redirected, yield func(position int, err Error) bool) bool {
 	at := map[string]atName{} // of names that several records may have
 	several := repeatedNames(z)
 	r := new(farm.Record)
 	for i, one := range z.All() {
 		*r = one
 		err := CheckRecord(f, z, r)
+		if err == nil {
+			err = above.check(z, r)
+		}
 		if err == nil {
 			key := strings.ToLower(r.Name)
 			repeated := several.has(key)
@@ -188,6 +197,9 @@ func CheckRecord(f *farm.Farm, z *farm.Zone, r *farm.Record) *Error {
 	}
 	if r.Type == "CNAME" && r.Name == "@" {
 		return &Error{"", "type", "type CNAME is not possible for @, which has the zone's own records"}
+	}
+	if r.Type == "DS" && r.Name == "@" {
+		return &Error{"", "type", "type DS is not possible for @: the DS records of a zone belong to the zone above it"}
 	}
 	if r.Type == "NS" && (r.Name == "*" || strings.HasPrefix(r.Name, "*.")) {
 		return &Error{"", "type", fmt.Sprintf("type NS is not possible for the wildcard %s: delegate each name by itself", r.Name)}

@@ -298,8 +298,11 @@ func NameServerWarning(z *farm.Zone) string {
 	}
 	type server struct{ name, relative string }
 	var ours []server
-	without := map[string]bool{}
+	without, aliases := map[string]bool{}, map[string]bool{}
 	for _, name := range servers {
+		if _, err := netip.ParseAddr(strings.TrimSuffix(name, ".")); err == nil {
+			return fmt.Sprintf("zone %s: its name server %s is an address, but must be a name, as ns1 with a record of type A", z.Name, name)
+		}
 		relative := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(name), "."+strings.TrimPrefix(z.FQDN(), ".")), ".")
 		if z.Name != farm.RootZone && strings.HasSuffix(name, ".") && strings.HasSuffix(relative, strings.TrimSuffix(strings.ToLower(name), ".")) {
 			continue // in another zone
@@ -310,8 +313,14 @@ func NameServerWarning(z *farm.Zone) string {
 		if (r.Type == "A" || r.Type == "AAAA" || r.Type == farm.RecordDYNA) && r.Data != "0.0.0.0" && r.Data != "::" {
 			delete(without, strings.ToLower(r.Name))
 		}
+		if r.Type == "CNAME" {
+			aliases[strings.ToLower(r.Name)] = true
+		}
 	}
 	for _, s := range ours {
+		if aliases[s.relative] {
+			return fmt.Sprintf("zone %s: its name server %s is a CNAME, but must have addresses (RFC 2181), or secondaries do not load the zone", z.Name, s.name)
+		}
 		if without[s.relative] {
 			return fmt.Sprintf("zone %s: its name server %s has no address yet; add a record %s of type A", z.Name, s.name, s.relative)
 		}

@@ -10,6 +10,7 @@ import (
 type entry struct {
 	line    int // first line, from 1
 	text    []byte
+	blank   bool // it begins with a blank, so it has no name
 	comment string
 	problem string // why it cannot be read
 }
@@ -20,6 +21,14 @@ const (
 	mostOpenLines = 200
 	mostOpenBytes = 32 << 10
 )
+
+// lineEnds converts the line ends of other systems, CR LF and CR, to LF.
+func lineEnds(file []byte) []byte {
+	if bytes.IndexByte(file, '\r') < 0 {
+		return file
+	}
+	return bytes.ReplaceAll(bytes.ReplaceAll(file, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
+}
 
 // entries splits a file into entries (RFC 1035 §5.1).
 type entries struct {
@@ -34,7 +43,7 @@ func (e *entries) next() (out entry, ok bool) {
 	if len(e.left) == 0 {
 		return entry{}, false
 	}
-	out.line = e.line + 1
+	out.line, out.blank = e.line+1, e.left[0] == ' ' || e.left[0] == '\t'
 	left, end := e.left, 0
 	if end = e.cut(&out); end >= 0 {
 		e.left = e.left[end:]
@@ -67,7 +76,7 @@ func (e *entries) cut(out *entry) (end int) {
 				return -1
 			}
 			e.text = append(e.text, ' ')
-		case c == '\\' && i+1 < len(e.left) && e.left[i+1] != '\n' && e.left[i+1] != '\r':
+		case c == '\\' && i+1 < len(e.left) && e.left[i+1] != '\n':
 			e.text = append(e.text, c, e.left[i+1])
 			i++
 		case c == '"':
@@ -85,7 +94,7 @@ func (e *entries) cut(out *entry) (end int) {
 				out.problem, depth = "a parenthesis is closed that was not open", 0
 			}
 			e.text = append(e.text, ' ')
-		case c != '\r':
+		default:
 			e.text = append(e.text, c)
 		}
 	}

@@ -68,7 +68,7 @@ func formed(form string, number int64) (text string, ok bool) {
 	if len(parts) > 2 {
 		base = parts[2]
 	}
-	if number += add; err != nil || number < 0 || number > math.MaxUint32 {
+	if number += add; err != nil || number < 0 && base != "d" || number > math.MaxUint32 {
 		return "", false
 	}
 	switch base {
@@ -80,6 +80,40 @@ func formed(form string, number int64) (text string, ok bool) {
 		return nibbles(number, int(width), "0123456789ABCDEF"), true
 	}
 	return "", false
+}
+
+// whole returns a generated record with the data in quotes as a whole, as BIND reads it:
+// the quotes only keep the words together.
+func whole(text string) string {
+	at := strings.IndexByte(text, '"')
+	if at < 0 {
+		return text
+	}
+	inner, quoted := cutQuote(strings.TrimRight(text[at+1:], " \t"), at > 0 && (text[at-1] == ' ' || text[at-1] == '\t'))
+	if !quoted || !isHead(text[:at]) {
+		return text
+	}
+	return text[:at] + unescapedQuotes(inner)
+}
+
+// isHead reports whether a text is all of a record before its data.
+func isHead(text string) bool {
+	h, err := readHead(text)
+	return err == nil && h.data == ""
+}
+
+// unescapedQuotes removes the backslash of escaped quotes, and keeps other escapes.
+func unescapedQuotes(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) {
+			if i++; text[i] != '"' {
+				b.WriteByte('\\')
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
 }
 
 // nibbles returns the digits of a number in reverse order.

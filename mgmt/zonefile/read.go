@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,6 +53,9 @@ type Read struct {
 	// Skipped holds the number of records of types that other servers generate themselves,
 	// e.g. signatures.
 	Skipped map[string]int
+	// Doubles are records that the file has before, with the same data. Outside are records
+	// of names outside the zone. Neither is in Zone.
+	Doubles, Outside Omitted
 	// Problems are the reasons why the file cannot be used, by line. More is the number of
 	// further ones.
 	Problems []Problem
@@ -63,9 +67,9 @@ type Read struct {
 // other systems write. After a line that cannot be read, it continues with the following
 // lines.
 func Parse(file []byte, zone string) Read {
-	file = bytes.TrimPrefix(file, []byte("\ufeff"))
+	file = lineEnds(bytes.TrimPrefix(file, []byte("\ufeff")))
 	zone = strings.ToLower(strings.TrimSuffix(zone, "."))
-	r := reader{zone: zone, origin: zone + ".", ttl: farm.DefaultZoneTTL}
+	r := reader{zone: zone, origin: zone + ".", ttl: farm.DefaultZoneTTL, implied: -1}
 	if r.out.Zone.Name = r.zone; zone == "" {
 		r.out.Zone.Name = farm.RootZone
 	}
@@ -81,6 +85,7 @@ func Parse(file []byte, zone string) Read {
 			break
 		}
 	}
+	r.outside()
 	r.commonTTL()
 	return r.out
 }
@@ -95,7 +100,11 @@ type reader struct {
 	directive bool
 	explicit  bool   // the file has a TTL
 	soa       string // the data of the first SOA record
+	implied   int    // position of an SOA record without settings of its own, or -1
 	generated int
+	inside    bool // the file has a record of the zone
+	strangers []Problem
+	there     records
 	out       Read
 }
 
@@ -115,10 +124,10 @@ func (r *reader) entry(e entry) bool {
 	if word == "" {
 		return true
 	}
-	if word[0] == '$' && text[0] == '$' {
+	if word[0] == '$' && !e.blank {
 		return r.instruct(e, word, rest)
 	}
-	if text[0] == ' ' || text[0] == '\t' {
+	if e.blank {
 		word, rest = "", text
 	}
 	if err := r.record(e, word, rest); err != nil {
@@ -175,7 +184,7 @@ func (r *reader) generate(e entry, span, line string) bool {
 			return true
 		}
 		owner, rest := rdata.Word(text)
-		if err := r.record(e, owner, rest); err != nil {
+		if err := r.record(e, owner, whole(rest)); err != nil {
 			r.problem(e.line, "%s", err)
 			return true
 		}
@@ -278,7 +287,7 @@ func (r *reader) record(e entry, owner, rest string) error {
 	if owner == "" {
 		owner = r.owner
 	} else {
-		name, err := r.absolute(owner)
+		name, err := r.absolute(unquotedName(owner))
 		if err != nil {
 			return err
 		}
@@ -300,15 +309,20 @@ func (r *reader) record(e entry, owner, rest string) error {
 		return fmt.Errorf("records of class %s are not possible, IN is", h.class)
 	case owner == "":
 		return errors.New("it begins with a blank, and no record before it has a name")
-	case !inside:
+	case !inside && h.kind == "SOA":
 		return fmt.Errorf("%s is not in the zone %s", owner, r.out.Zone.Name)
+	case !inside:
+		r.stranger(e.line, owner)
+		return nil
 	case rdata.IsMade(rdata.TypeNamed(h.kind)):
 		if r.out.Skipped == nil {
 			r.out.Skipped = map[string]int{}
 		}
 		r.out.Skipped[rdata.TypeText(rdata.TypeNamed(h.kind))]++
+		r.inside = true
 		return nil
 	}
+	r.inside = true
 	rec := farm.Record{Name: name, TTL: r.ttl, Comment: strings.ToValidUTF8(e.comment[:min(len(e.comment), mostComment)], "")}
 	if h.hasTTL {
 		rec.TTL = r.lasting(h.ttl)
@@ -317,11 +331,15 @@ func (r *reader) record(e entry, owner, rest string) error {
 		return err
 	}
 	if rec.Type == "SOA" {
-		if keep, err := r.begin(&rec, h.hasTTL); !keep || err != nil {
+		if first, err := r.begin(&rec, h.hasTTL); !first || err != nil {
 			return err
 		}
 	}
 	shorten(&rec, r.zone)
+	if r.there.has(&rec, r.out.Zone.Records) {
+		r.out.Doubles.add(e.line, rec.Name+" "+string(rec.Type)+" "+rec.Data)
+		return nil
+	}
 	r.out.Zone.Records = append(r.out.Zone.Records, rec)
 	r.out.Lines = append(r.out.Lines, e.line)
 	return nil
@@ -389,12 +407,12 @@ func (r *reader) lasting(seconds uint32) farm.Seconds {
 	return farm.Seconds(seconds)
 }
 
-// begin takes the settings of the zone from an SOA record, and reports whether the record
-// contains more than these. A copy of a zone (AXFR) ends with the SOA record that it begins
+// begin takes the settings of the zone from an SOA record, and reports whether it is the first
+// one. A copy of a zone (AXFR) ends with the SOA record that it begins
 // with (RFC 5936 §2.2).
-func (r *reader) begin(rec *farm.Record, hasTTL bool) (keep bool, err error) {
+func (r *reader) begin(rec *farm.Record, hasTTL bool) (first bool, err error) {
 	if r.soa != "" {
-		if rec.Data != r.soa {
+		if !strings.EqualFold(rec.Data, r.soa) {
 			err = errors.New("the zone has another SOA record")
 		}
 		return false, err
@@ -413,11 +431,14 @@ func (r *reader) begin(rec *farm.Record, hasTTL bool) (keep bool, err error) {
 		rec.TTL = r.ttl
 	}
 	mailbox, _ := shortName(words[1], r.zone)
-	return mailbox != mailboxName || [4]uint32(numbers[1:]) != timesSOA, nil
+	if mailbox == mailboxName && [4]uint32(numbers[1:]) == timesSOA {
+		r.implied = len(r.out.Zone.Records)
+	}
+	return true, nil
 }
 
 // commonTTL sets the TTL of the zone to the most frequent TTL of its records, which then do
-// not need their own.
+// not need their own. An SOA record with the default settings and this TTL is omitted.
 func (r *reader) commonTTL() {
 	count := map[farm.Seconds]int{}
 	z := &r.out.Zone
@@ -429,6 +450,9 @@ func (r *reader) commonTTL() {
 		if n > most || n == most && ttl < common {
 			common, most = ttl, n
 		}
+	}
+	if i := r.implied; i >= 0 && z.Records[i].TTL == common {
+		z.Records, r.out.Lines = slices.Delete(z.Records, i, i+1), slices.Delete(r.out.Lines, i, i+1)
 	}
 	for i := range z.Records {
 		if ttl := &z.Records[i].TTL; *ttl == common {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/rdata"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -88,7 +89,16 @@ func (s *Resource) importZone(c *rest.Call) (rest.Object[ZoneImport], error) {
 	out.Serial, out.Records = now.Serial, now.Len()
 	return rest.Object[ZoneImport]{Description: fmt.Sprintf("Import zone %s of farm %s", name, farmName), Params: out,
 		Message: fmt.Sprintf("The zone %s has been imported: it has %d records.", name, out.Records),
-		Status:  s.deps.State.StatusOf(c, farmName), Warning: validate.ZoneWarning(f.Zones(), now)}, nil
+		Status:  s.deps.State.StatusOf(c, farmName), Warning: importWarning(&read, validate.ZoneWarning(f.Zones(), now))}, nil
+}
+
+// importWarning joins the warnings about a file and the one about its zone.
+func importWarning(read *zonefile.Read, zone string) string {
+	list := read.Warnings()
+	if zone != "" {
+		list = append(list, zone)
+	}
+	return strings.Join(list, "; ")
 }
 
 // makeAliases creates the services for the ALIAS records of a file, and reports the lines
@@ -116,11 +126,11 @@ func takeFile(z *farm.Zone, read *zonefile.Read, add bool) (lines []int) {
 	}
 	there := map[string]bool{}
 	for _, r := range namedAs(z, read.Zone.Records) {
-		there[r.Key()] = true
+		there[keyIn(z, &r)] = true
 	}
 	var added []farm.Record
 	for i, r := range read.Zone.Records {
-		if k := r.Key(); r.Type != "SOA" && !there[k] {
+		if k := keyIn(z, &r); r.Type != "SOA" && !there[k] {
 			if r.TTL == 0 && read.Zone.TTL != z.TTL { // make the implied TTL explicit
 				r.TTL = farm.StoredTTL(read.Zone.EffectiveTTL())
 			}
@@ -130,6 +140,15 @@ func takeFile(z *farm.Zone, read *zonefile.Read, add bool) (lines []int) {
 	}
 	z.Append(added...)
 	return lines
+}
+
+// keyIn identifies equal records of a zone, however they are spelled.
+func keyIn(z *farm.Zone, r *farm.Record) string {
+	data, err := rdata.Pack(r.Type, r.Data, z.Name)
+	if err != nil { // a record of a service, or an invalid one
+		return r.Key()
+	}
+	return strings.ToLower(r.Name) + " " + string(r.Type) + " " + string(rdata.Canonical(rdata.Code(r.Type), data))
 }
 
 // fewRecords is up to how many records are looked up in a zone instead of reading all of it.

@@ -359,7 +359,7 @@ func sameData(z *farm.Zone, a, b *farm.Record) bool {
 		return false
 	}
 	y, err := rdata.Pack(b.Type, b.Data, z.Name)
-	return err == nil && bytes.Equal(x, y)
+	return err == nil && rdata.Same(rdata.Code(a.Type), x, y)
 }
 
 // serviceThere rejects a record whose service does not exist in the farm, with a 404.
