@@ -1,5 +1,5 @@
-// Package web holds the administration GUI as it was built: `make build` writes
-// it to dist. What it is made of lies in src, in TypeScript.
+// Package web embeds the built administration GUI: `make build` compiles the TypeScript
+// sources in src to dist.
 package web
 
 import (
@@ -10,12 +10,12 @@ import (
 //go:embed all:dist
 var dist embed.FS
 
-// Files are the built pages: index.html and what it loads. Without a build there
-// is nothing in them but a file that keeps the folder.
+// Files contains the built pages: index.html and its assets. Without a build it is empty
+// except for a placeholder file.
 func Files() fs.FS {
 	files, err := fs.Sub(dist, "dist")
 	if err != nil {
-		panic(err) // the folder is part of the program
+		panic(err) // the folder is embedded
 	}
 	return files
 }

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import pluginReact from '@vitejs/plugin-react';
 import { defineConfig, type Plugin } from 'vite';
 
-/** Puts FILE.gz beside each file, so that nobody packs while somebody waits. */
+/** Writes FILE.gz beside each file, so that files are not compressed per request. */
 function packed(): Plugin {
   return {
     name: 'packed',
@@ -21,10 +21,12 @@ function packed(): Plugin {
   };
 }
 
-/** No file may be larger, in kilobytes: parts that are not needed at once belong into files of their own. */
+/** The maximum size of a file in kilobytes. Parts that are not needed at once belong in separate files. */
 const largest = 500;
 
-/** Fails a build of which a file is too large. Vite only warns, and each user who builds would read that. */
+/**
+ * Fails the build if a file is too large. Vite only warns, and all users who build the program would see the warning.
+ */
 function bounded(): Plugin {
   return {
     name: 'bounded',
@@ -36,10 +38,10 @@ function bounded(): Plugin {
   };
 }
 
-/** React is a file of its own: it changes less often than the pages, so browsers have it already after an update. */
+/** React has its own file. It changes less often than the pages, so browsers can keep it after an update. */
 const react = (id: string) => (/node_modules\/(react|react-dom|scheduler)\//.test(id) ? 'react' : undefined);
 
-/** Where a Sluice answers while pages are under development: `npm run dev`. */
+/** The Sluice instance for development of the pages: `npm run dev`. */
 const appliance = process.env.SLUICE_URL ?? 'https://127.0.0.1:4444';
 
 export default defineConfig({

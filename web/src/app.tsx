@@ -15,10 +15,10 @@ import { Boundary } from './ui/boundary';
 import { late } from './ui/late';
 import { Problem } from './ui/problem';
 
-/** Whatever needs a session: the sign-in is there before it. */
+/** The parts that need a session; the sign-in page is outside of them. */
 const Pages = late(async () => (await import('./pages')).Pages, <Waiting />);
 
-/** A session that ended is noticed by whichever call meets it: who is there is asked anew. */
+/** Handles the end of a session, which any call may detect: the signed-in user is queried again. */
 const ended = (error: unknown) => {
   if (!signedOut(error) || !client.getQueryData(queries.who.queryKey)) return;
   keepData(client);
@@ -29,13 +29,14 @@ const client = new QueryClient({
   queryCache: new QueryCache({ onError: ended }),
   mutationCache: new MutationCache({ onError: ended }),
   defaultOptions: {
-    // Always: a browser that believes it is offline holds calls back, and makes a change that was meant for now when it believes otherwise.
+    // Calls are sent even if the browser believes that it is offline. Otherwise it would hold back a change, and make
+    // it at a later time.
     mutations: { networkMode: 'always' },
     queries: { networkMode: 'always', refetchOnReconnect: (query) => query.state.status === 'error', retry: (count, error) => !(error instanceof Refused && error.status > 0) && count < 3, staleTime: 2_000 },
   },
 });
 
-/** The number styles carry that scripts add: those of Mantine, and of what it keeps pages from scrolling with. */
+/** The nonce for styles that scripts add: those of Mantine and of its scroll lock. */
 const nonce = document.querySelector<HTMLMetaElement>('meta[name="nonce"]')?.content ?? '';
 setNonce(nonce);
 
@@ -61,8 +62,8 @@ export function App() {
 }
 
 /**
- * Authenticated shows the pages to who is signed in, and the sign-in to everybody else. Pages that were shown when
- * the session ended are hidden meanwhile: the same user finds them as they were, with all that was typed.
+ * Authenticated shows the pages to a signed-in user, and the sign-in page otherwise. When a session ends, its pages are
+ * hidden, and the same user finds them unchanged after signing in, including unsaved input.
  */
 function Authenticated() {
   const who = useQuery(queries.who);
@@ -70,7 +71,7 @@ function Authenticated() {
   useLive(who.isSuccess);
   const known = !who.isPending;
   useEffect(() => {
-    if (known) void Pages.preload(); // while rights are asked for, or a password is typed
+    if (known) void Pages.preload(); // while rights are loading, or the user types the password
   }, [known]);
   const [of, setOf] = useState<Shown>();
   const user = who.data?.params;
@@ -91,16 +92,16 @@ function Authenticated() {
   );
 }
 
-/** Whose pages are shown, and after how many minutes without use the session ends. */
+/** The user of the displayed pages, and the minutes of inactivity after which the session ends. */
 type Shown = { user: string; minutes: number };
 type Asked = { isPending: boolean; isSuccess: boolean; error: unknown; refetch: () => unknown };
 
-/** Instead stands in place of the pages: the sign-in, or why it is not known who is there. */
+/** Instead replaces the pages: the sign-in page, or the error that prevents a check of the session. */
 function Instead({ who, rights, ended }: { who: Asked; rights: Asked; ended: boolean }) {
   if (who.isPending || (who.isSuccess && rights.isPending)) return <Waiting />;
   if (signedOut(who.error)) return <SignIn ended={ended} />;
   if (who.error) return <Problem error={who.error} again={() => void who.refetch()} />;
-  if (rights.error && !(rights.error instanceof Refused)) throw rights.error; // a fault of the GUI: for the boundary
+  if (rights.error && !(rights.error instanceof Refused)) throw rights.error; // a fault of the GUI, for the boundary
   return <Problem error={rights.error} again={() => void rights.refetch()} />;
 }
 

@@ -6,7 +6,7 @@ import { initLanguage } from './i18n/i18n';
 import { Bare, Boundary } from './ui/boundary';
 import { failed } from './ui/notify';
 
-// An error that no part handles is shown, instead of being kept in the console.
+// Shows errors that no boundary handles, instead of only logging them to the console.
 addEventListener('unhandledrejection', (e) => failed(e.reason));
 
 const draw = () =>

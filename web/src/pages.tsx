@@ -7,7 +7,7 @@ import { IdleDialog } from './session/idle-dialog';
 import { keepData } from './session/pages-kept';
 import { signOut } from './session/session';
 
-/** Pages shows the page of the address. While nobody is signed in it is hidden, as it is. */
+/** Pages shows the page of the current address. While no user is signed in, it is hidden but keeps its state. */
 export function Pages({ shown, minutes }: { shown: boolean; minutes: number }) {
   return (
     <>
@@ -21,7 +21,7 @@ export function Pages({ shown, minutes }: { shown: boolean; minutes: number }) {
   );
 }
 
-/** Refocused gives the focus back to what had it before its children were hidden. */
+/** Refocused restores the focus from before its children were hidden. */
 function Refocused({ children }: { children: ReactNode }) {
   const last = useRef<HTMLElement>(null);
   useLayoutEffect(() => {
@@ -33,7 +33,7 @@ function Refocused({ children }: { children: ReactNode }) {
   return children;
 }
 
-/** Idle ends the session of a user who has left for so many minutes, and shows the sign-in in place of the page. */
+/** Idle ends the session after that many minutes of inactivity, and shows the sign-in page. */
 function Idle({ minutes }: { minutes: number }) {
   const client = useQueryClient();
   const end = useCallback(() => {

@@ -2,14 +2,17 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
 
-// Two mistakes TypeScript lets through, each of which ends in a blank page or in an error nobody sees.
+// Checks for two mistakes that TypeScript accepts. Each leads to a blank page or to an error that nobody sees.
 
 const folder = import.meta.dirname;
 const config = ts.parseJsonConfigFileContent(ts.readConfigFile(join(folder, '../tsconfig.json'), ts.sys.readFile).config, ts.sys, join(folder, '..'));
 
 type Found = { effects: string[]; promises: string[] };
 
-/** Promises that never fail, or whose failure another part reports: queries keep their error, the router shows it on the page, parts of the GUI where they are drawn. */
+/**
+ * Promises that never reject, or whose rejection is handled elsewhere: queries keep their error, the router shows it on
+ * the page, and boundaries show errors of lazy parts.
+ */
 const settled = new Set(['invalidateQueries', 'resetQueries', 'refetch', 'fetchNextPage', 'go', 'navigate', 'preload']);
 
 function find(program: ts.Program, file: ts.SourceFile): Found {
@@ -27,7 +30,7 @@ function find(program: ts.Program, file: ts.SourceFile): Found {
     if (settled.has(name) || name === 'catch' || (name === 'then' && node.arguments.length === 2)) return true;
     return (name === 'then' || name === 'finally') && ts.isPropertyAccessExpression(called) && handled(called.expression);
   };
-  /** Whether whoever calls a function drops what it returns. */
+  /** Whether the caller of a function discards its result. */
   const forgets = (node: ts.ArrowFunction) => {
     const returned = checker.getContextualType(node)?.getNonNullableType().getCallSignatures().map((s) => s.getReturnType().flags);
     return returned !== undefined && returned.length > 0 && returned.every((flags) => flags & ts.TypeFlags.Void);
@@ -67,7 +70,7 @@ const all = program
 
 describe('the sources', () => {
   it('are all looked at', () => expect(all.length).toBeGreaterThan(100));
-  // React calls what an effect returns when the component goes: anything but a function takes the page with it.
+  // React calls the value that an effect returns when the component unmounts. Anything but a function breaks the page.
   it('return nothing but functions from effects', () => expect(all.flatMap((f) => f.effects)).toEqual([]));
   it('handle the failure of every promise', () => expect(all.flatMap((f) => f.promises)).toEqual([]));
 });

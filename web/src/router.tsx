@@ -9,7 +9,7 @@ import { late } from './ui/late';
 
 const root = createRootRoute({ component: Layout });
 
-/** A page that is loaded when somebody goes there, with its texts. */
+/** A page that is loaded on demand, with its texts. */
 const lazily = <M extends Record<K, ComponentType>, K extends string>(page: () => Promise<M>, name: K) => late(async () => (await Promise.all([page(), loadPageTexts()]))[0][name], <Loader size="sm" aria-label="…" />);
 
 const farm = createRoute({ getParentRoute: () => root, path: '/farms/$farm', component: lazily(() => import('./farms/layout'), 'FarmLayout') });

@@ -1,5 +1,4 @@
-// Of Mantine's styles, those of the parts that are used, in the order its parts build on
-// each other: all of them would weigh twice as much as everything else.
+// The styles of the Mantine components in use, in dependency order. The complete styles are twice as large as the rest.
 import '@mantine/core/styles/baseline.layer.css';
 import '@mantine/core/styles/default-css-variables.layer.css';
 import '@mantine/core/styles/global.layer.css';

@@ -1,6 +1,6 @@
 import { createTheme } from '@mantine/core';
 
-/** Shades with enough contrast for text on both grounds (WCAG 2.1 AA). */
+/** Shades with enough contrast for text on both backgrounds (WCAG 2.1 AA). */
 export const theme = createTheme({
   primaryColor: 'cyan',
   primaryShade: { light: 9, dark: 9 },
@@ -10,5 +10,5 @@ export const theme = createTheme({
   headings: { fontFamily: 'inherit', fontWeight: '650' },
 });
 
-/** Orange that white text is read on: those of the palette are too pale for it. */
+/** An orange with enough contrast for white text, in contrast to those of the palette. */
 export const darkOrange = '#b34700';

@@ -5,16 +5,16 @@ import { refusal, writesOf } from './rights';
 import { pathOf } from './path';
 import { noteTag } from './tags';
 
-/** Why the appliance refused a call, in its own words. */
+/** The reason why the appliance refused a call, in its own words. */
 export class Refused extends Error {
   constructor(
     message: string,
     readonly status: number,
     readonly details?: string,
-    /** The field of the body that is wrong, and of a transaction which of its writes. */
+    /** The invalid field of the body; in a transaction, its write. */
     readonly field?: string,
     readonly write?: number,
-    /** What can be done about it, see code of ErrorBody. */
+    /** The code of ErrorBody, which suggests a remedy. */
     readonly code?: string,
   ) {
     super(message);
@@ -35,7 +35,7 @@ api.use({
 
 export { pathOf };
 
-/** Calls what is known only at run time, as forms made from the schema do. */
+/** Makes a call that is known only at run time, e.g. from a form built from the schema. */
 export async function request(method: string, parts: (string | number)[], sent?: unknown, query: Record<string, string> = {}, match?: string): Promise<Answer<unknown>> {
   const ask = () =>
     fetch(`${base}${pathOf(parts)}?${new URLSearchParams(query)}`, {
@@ -50,7 +50,7 @@ export async function request(method: string, parts: (string | number)[], sent?:
   return response.ok ? { data: answer, response } : { error: answer, response };
 }
 
-/** The body of an answer; a refusal and an appliance out of reach are thrown. */
+/** Returns the body of a response. Throws on a refusal or if the appliance is unreachable. */
 export async function body<T>(call: Promise<Answer<T>>): Promise<T> {
   let answer: Answer<T>;
   try {
@@ -63,7 +63,7 @@ export async function body<T>(call: Promise<Answer<T>>): Promise<T> {
   throw new Refused(said.message ?? answer.response.statusText, answer.response.status, said.details, said.field, said.write, said.code);
 }
 
-/** Whether a call failed because nobody is signed in. */
+/** Whether a call failed because the user is signed out. */
 export function signedOut(error: unknown): boolean {
   return error instanceof Refused && error.status === 401;
 }

@@ -36,7 +36,7 @@ class Channel {
   }
 }
 
-/** Locks of one name, as browsers have them. */
+/** The Web Locks API for a single lock name. */
 class Locks {
   private held = false;
   private waiting: (() => void)[] = [];
@@ -82,7 +82,7 @@ it('asks again for everything when a broken stream begins again, and never at th
   expect([changed.mock.calls.length, back.mock.calls.length]).toEqual([0, 0]);
 
   const first = Source.last;
-  first.onerror?.(); // the browser opens it again
+  first.onerror?.(); // the browser reconnects
   first.onopen?.();
   vi.runAllTimers();
   expect(Source.last).toBe(first);
@@ -90,10 +90,10 @@ it('asks again for everything when a broken stream begins again, and never at th
   expect(changed.mock.calls[0][0]).toContainEqual(['history']);
 
   first.readyState = Source.CLOSED;
-  first.onerror?.(); // refused: the browser gives up
+  first.onerror?.(); // refused: the browser does not reconnect
   vi.runAllTimers();
   expect(Source.last).not.toBe(first);
-  expect(back).toHaveBeenCalledTimes(1); // it has not begun yet
+  expect(back).toHaveBeenCalledTimes(1); // the new stream is not open yet
   Source.last.onopen?.();
   vi.runAllTimers();
   expect([changed.mock.calls.length, back.mock.calls.length]).toEqual([2, 2]);
@@ -118,7 +118,7 @@ it('reads one stream for all tabs, and another tab goes on when that one is left
   for (const tab of tabs) expect(tab.heard.mock.calls[0][0]).toContainEqual(['history']);
 
   const first = Source.last;
-  tabs[1].listener.close(); // it never had the stream
+  tabs[1].listener.close(); // this one never had the stream
   tabs[0].listener.close();
   await settled();
   expect(first.closed).toBe(true);
@@ -127,7 +127,7 @@ it('reads one stream for all tabs, and another tab goes on when that one is left
   vi.runAllTimers();
   expect([tabs[0], tabs[1], tabs[2]].map((tab) => tab.heard.mock.calls.length)).toEqual([1, 1, 2]);
 
-  tabs[0].listener.open(); // somebody looks at it again
+  tabs[0].listener.open(); // this tab is visible again
   await settled();
   vi.runAllTimers();
   expect(Source.count).toBe(2);

@@ -6,26 +6,26 @@ const byEvent = {
   status: [['farms'], ['farm'], ['numbers'], ['status'], ['timeline']],
 };
 
-/** What happens within this time is asked for at once, in milliseconds. */
+/** Events within this time, in milliseconds, cause a single refetch. */
 const gather = 500;
 
-/** How long to wait before a refused stream is opened again, in milliseconds. */
+/** The pause before a refused stream is opened again, in milliseconds. */
 const later = 5_000;
 
-/** Of all tabs of a browser that somebody looks at, one holds this lock and has the stream. */
+/** One of the visible tabs of a browser holds this lock and reads the stream. */
 const lock = 'sluice.changes';
 
-/** What the tab with the stream tells the others when it begins, beside the events. */
+/** The message that the tab with the stream sends to the others when the stream opens. */
 const anew = 'anew';
 
-/** Asks anew what an event of the appliance says has changed; a tab nobody looks at asks when somebody does again. */
+/** Refetches the data that an event of the appliance names. A hidden tab refetches when it becomes visible. */
 export function useLive(on: boolean) {
   const client = useQueryClient();
   useEffect(() => {
     if (!on) return;
     const listener = new Listener(
       (keys) => {
-        // A second request for the history would cancel that for its next page.
+        // A second request for the history would cancel the request for its next page.
         for (const queryKey of keys) void client.invalidateQueries({ queryKey }, { cancelRefetch: queryKey[0] !== 'history' });
       },
       () => void client.invalidateQueries({ predicate: (query) => query.state.status === 'error' }),
@@ -41,10 +41,10 @@ export function useLive(on: boolean) {
 }
 
 /**
- * Listener hears of changes while it is open. Of several in one browser, one reads the stream and tells the others:
- * the appliance has few streams for each user, and a browser that speaks HTTP/1 few connections. When a stream begins
- * after another one, the listeners hear also of all that may have changed between them; queries that failed meanwhile
- * are sent again. A browser opens a broken stream again without a word.
+ * Listener receives changes while it is open. Of several listeners in one browser, one reads the stream and forwards
+ * its events to the others. The appliance allows few streams per user, and an HTTP/1 browser few connections. When a
+ * stream opens after an earlier one, all listeners also get every change that they may have missed in between, and
+ * failed queries are sent again. Browsers reconnect a broken stream silently.
  */
 export class Listener {
   private source?: EventSource;
@@ -67,7 +67,7 @@ export class Listener {
     this.others.onmessage = (e: MessageEvent<string>) => this.hear(e.data);
     if (this.before) this.missed();
     void this.read(leave.signal).catch(() => {
-      if (!leave.signal.aborted) this.connect(); // without a lock: a stream of its own
+      if (!leave.signal.aborted) this.connect(); // without locks each tab has its own stream
     });
   }
 
@@ -80,7 +80,7 @@ export class Listener {
     this.leave = this.others = this.source = this.again = this.gathering = undefined;
   }
 
-  /** Reads the stream as soon as no other tab does. */
+  /** Reads the stream once no other tab does. */
   private async read(leave: AbortSignal) {
     if (!('locks' in navigator)) return this.connect();
     const ended = new Promise<void>((end) => leave.addEventListener('abort', () => end()));
@@ -91,8 +91,8 @@ export class Listener {
       return true;
     };
     if (await navigator.locks.request(lock, { ifAvailable: true }, hold)) return;
-    this.before = true; // another tab reads it, and this one may miss what happens between the two
-    await navigator.locks.request(lock, { signal: leave }, hold).catch(() => undefined); // it is closed
+    this.before = true; // another tab reads it, and this one may miss changes in between
+    await navigator.locks.request(lock, { signal: leave }, hold).catch(() => undefined); // closed
   }
 
   private connect() {
@@ -102,7 +102,10 @@ export class Listener {
     this.source.onerror = () => this.retry();
   }
 
-  /** Browsers give up on a stream that was refused, e.g. while the appliance starts; it is opened again a little later. */
+  /**
+   * Reopens a refused stream after a pause, because browsers do not retry it. The appliance refuses streams e.g. while
+   * it starts.
+   */
   private retry() {
     if (this.source?.readyState !== EventSource.CLOSED) return;
     this.source.close();
@@ -125,7 +128,7 @@ export class Listener {
     else this.note(byEvent[event as keyof typeof byEvent] ?? []);
   }
 
-  /** Asks for all that may have changed while nobody read the stream. */
+  /** Refetches everything that may have changed while no tab read the stream. */
   private missed() {
     this.note(Object.values(byEvent).flat());
     this.back();

@@ -6,16 +6,16 @@ import { olderThan, revisionsOfPage } from './pages';
 import { setRights, type Rights } from './rights';
 import type { components } from './schema';
 
-/** A service: one requests go to, or one that chooses addresses of names. */
+/** A service of an http farm, or a gslb service, which chooses addresses. */
 export type Service = components['schemas']['ServiceView'] | components['schemas']['DNSServiceView'];
 
-/** A farm of any profile: its settings, and what it has of services, zones (without records) and backends of its own. */
+/** A farm of any profile: its settings, services, zones (without records) and own backends. */
 export type FarmObject = { params: Seen; services: Service[]; zones: components['schemas']['ZoneView'][]; backends: components['schemas']['L4BackendView'][] };
 
-/** A part of the past: how far back, or from when to when. */
+/** A period: a duration up to now, or a start and an end. */
 export type Span = { last: string } | { from: string; to: string };
 
-/** What pages ask. What changes without an event of its own is asked again now and then. */
+/** Queries shared by the pages. Data that changes without an event is polled. */
 export const queries = {
   who: queryOptions({ queryKey: ['who'], queryFn: () => body(api.GET('/system/info')), retry: false, staleTime: Infinity }),
   rights: queryOptions({
@@ -35,7 +35,7 @@ export const queries = {
   interfaces: queryOptions({ queryKey: ['interfaces'], queryFn: () => body(api.GET('/stats/system/network/interfaces')) }),
   authorities: queryOptions({ queryKey: ['authorities'], queryFn: () => body(api.GET('/certificates/ca')) }),
   checks: queryOptions({ queryKey: ['checks'], queryFn: () => body(api.GET('/monitoring/fg')) }),
-  /** What every object of the configuration takes, by its name. */
+  /** The schema of every kind of configuration object, by name. */
   schemas: queryOptions({
     queryKey: ['schema'],
     queryFn: async () => ((await body(request('GET', ['schema']))) as { $defs: Record<string, Schema> }).$defs,
@@ -43,7 +43,7 @@ export const queries = {
   }),
   findings: queryOptions({ queryKey: ['findings'], queryFn: () => body(api.GET('/lint')), refetchInterval: 60_000 }),
   pending: queryOptions({ queryKey: ['pending'], queryFn: () => body(api.GET('/pending')), refetchInterval: 5_000 }),
-  /** Revisions, the newest first, in pages; the first one may have been longer before. */
+  /** Revisions in pages, newest first. The first page may have been longer before. */
   history: infiniteQueryOptions({
     queryKey: ['history'],
     queryFn: ({ pageParam }) => body(api.GET('/history', { params: { query: { limit: revisionsOfPage, before: pageParam } } })),
@@ -77,7 +77,7 @@ export const queries = {
       queryFn: () => body(api.GET('/farms/{farm}/headroom', { params: { path: { farm } } })),
       refetchInterval: 15_000,
     }),
-  /** The newest entries, the newest first. */
+  /** The newest entries, newest first. */
   timeline: (of: { farm?: string; since?: string; severity?: string; limit?: number } = {}) =>
     queryOptions({
       queryKey: ['timeline', of],

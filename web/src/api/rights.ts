@@ -1,7 +1,7 @@
 import i18next from 'i18next';
 import known from './rights.json';
 
-/** Rights of the signed-in user: the name, its permissions, and whether it sees all farms. */
+/** Rights of the signed-in user: the name, the permissions, and whether the user sees all farms. */
 export type Rights = { user: string; sections: Record<string, Record<string, string>>; allFarms: boolean };
 
 let rights: Rights | undefined;
@@ -9,20 +9,20 @@ let rights: Rights | undefined;
 /** Sets the rights of the signed-in user; undefined until they are known. */
 export const setRights = (to: Rights | undefined) => void (rights = to);
 
-/** The user whom the pages of this tab showed last. */
+/** The user whose pages this tab showed last. */
 export const userBefore = () => rights?.user;
 
-/** Whether rights include a permission, as farm.modify, for all that it is needed for. */
+/** Whether rights include a permission, e.g. farm.modify, with everything that it depends on. */
 export function includes({ user, sections, allFarms }: Rights, permission: string): boolean {
   if (user === 'root' || permission === 'open' || permission === 'public') return true;
   const [section, name] = permission.split('.');
   return sections[section]?.[name] === 'true' && (allFarms || !wholePermissions.includes(permission));
 }
 
-/** Permissions that count only for users who see all farms. */
+/** Permissions that are effective only for users who see all farms. */
 const wholePermissions: string[] = known.whole;
 
-/** Operations that not everybody may call: the method, the parts of the path, '' for a placeholder, and who may. */
+/** Restricted operations: the method, the parts of the path ('' is a placeholder), and the permission. */
 const operations = Object.entries(known.operations).map(([name, may]) => {
   const [method, path] = name.split(' ');
   return { method, template: path.slice(1).split('/').map((part) => (part.startsWith('{') ? '' : part)), permission: may.permission, allFarms: 'all_farms' in may };
@@ -30,17 +30,17 @@ const operations = Object.entries(known.operations).map(([name, may]) => {
 
 const parts = (path: string) => path.split('?')[0].split('/').filter(Boolean);
 
-/** The restricted operation of a path. Of two that fit, the one with fewer placeholders. */
+/** The restricted operation of a path. If two match, it is the one with fewer placeholders. */
 function operationOf(method: string, path: string) {
   const asked = parts(path);
   const fit = operations.filter((o) => o.method === method && o.template.length === asked.length && o.template.every((part, i) => part === '' || part === asked[i]));
   return fit.sort((a, b) => a.template.filter((part) => part === '').length - b.template.filter((part) => part === '').length)[0];
 }
 
-/** A call of the API; a transaction has writes, for each of which the user needs the permission. */
+/** A call of the API. A transaction has writes, and the user needs the permission for each of them. */
 export type Call = { method: string; path: string; writes?: { method: string; path: string }[] };
 
-/** Why the user may not make a call; undefined if nothing is known against it. */
+/** The reason why the user may not make a call; undefined if no restriction is known. */
 export function reasonAgainst(rights: Rights, { method, path, writes = [] }: Call): string | undefined {
   for (const write of writes) {
     const reason = reasonAgainst(rights, write);
@@ -53,7 +53,7 @@ export function reasonAgainst(rights: Rights, { method, path, writes = [] }: Cal
   return lacking(rights, operation.permission);
 }
 
-/** Why the user lacks a permission, e.g. farm.modify; undefined if the user has it. */
+/** The reason why the user lacks a permission, e.g. farm.modify; undefined if the user has it. */
 export function lacking(rights: Rights, permission: string): string | undefined {
   if (includes(rights, permission)) return undefined;
   if (permission === 'root') return i18next.t('problem.root_only');
@@ -61,9 +61,9 @@ export function lacking(rights: Rights, permission: string): string | undefined 
 }
 
 /**
- * The refusal of a call that the user has no right to, as the appliance would give it; undefined
- * for every other call. Pages request what they could show and try what they could change; a
- * call that is refused for certain only fills the audit log.
+ * The refusal that the appliance would return for a call without permission; undefined for all other calls. Pages
+ * request everything that they could show and test everything that they could change. Sending calls that are certain to
+ * be refused would only fill the audit log.
  */
 export function refusal(call: Call): Response | undefined {
   const message = rights && reasonAgainst(rights, call);

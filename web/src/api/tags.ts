@@ -1,18 +1,18 @@
 import { pathOf } from './path';
 
-/** ETags of the resources that the pages show, by path below the API's base. */
+/** ETags of the displayed resources, by path below the API's base. */
 const shown = new Map<string, string>();
 
 type Parts = (string | number)[];
 
 
-/** Remembers the ETag of a resource that was read. */
+/** Stores the ETag of a resource that was read. */
 export function noteTag(path: string, response: Response) {
   const tag = response.headers.get('ETag');
   if (response.ok && tag) shown.set(path, tag);
 }
 
-/** The ETag that a write to a path has to match: of the resource itself, or else of the nearest one above that is shown. */
+/** The ETag for a write to a path: that of the resource itself, or else of the nearest displayed parent. */
 export function tagOf(parts: Parts): string | undefined {
   for (let n = parts.length; n > 0; n--) {
     const tag = shown.get(pathOf(parts.slice(0, n)));
@@ -22,8 +22,8 @@ export function tagOf(parts: Parts): string | undefined {
 }
 
 /**
- * Carries the tags over one's own write: a farm is known as the write left it. The tags of
- * other resources are forgotten until they are read again.
+ * Updates the tags after a write by this user: the farm has the ETag from the response. Tags of other resources are
+ * removed until they are read again.
  */
 export function noteWrite(parts: Parts, response: Response) {
   const revision = /^"(\d+)"$/.exec(response.headers.get('ETag') ?? '')?.[1];
@@ -35,5 +35,5 @@ export function noteWrite(parts: Parts, response: Response) {
   }
 }
 
-/** Forgets all tags: somebody else signs in. */
+/** Removes all tags when another user signs in. */
 export const forgetTags = () => shown.clear();

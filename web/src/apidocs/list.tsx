@@ -10,7 +10,7 @@ import classes from './apidocs.module.css';
 import { bySection, found, operations, type Doc, type Operation } from './model';
 import { Asked } from '../ui/asked';
 
-/** OperationList is every operation of the API by section, made of the appliance's own document. */
+/** OperationList shows every operation of the API by section, from the appliance's OpenAPI document. */
 export function OperationList() {
   const { t } = useTranslation();
   const document = useQuery(openapi);
@@ -71,7 +71,7 @@ function Row({ of: o }: { of: Operation }) {
 
 const colours: Record<string, string> = { GET: 'gray.8', POST: 'teal.9', PUT: darkOrange, DELETE: 'red.9' };
 
-/** Method is the verb of a call; it says itself what its colour says too. */
+/** Method shows the verb of a call, as text and by colour. */
 export function Method({ of }: { of: string }) {
   return (
     <Badge color={colours[of] ?? 'gray.8'} radius="sm" w={72}>

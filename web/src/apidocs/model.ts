@@ -1,6 +1,6 @@
 import { quoted } from '../change/change';
 
-/** A schema of the document, as far as it is shown. */
+/** The displayed part of a schema in the document. */
 export type Node = {
   $ref?: string;
   anyOf?: Node[];
@@ -27,7 +27,7 @@ type Response = { $ref?: string; description?: string; content?: Record<string, 
 type Call = { operationId: string; summary?: string; description?: string; tags?: string[]; parameters?: Parameter[]; requestBody?: { content: Record<string, { schema?: Node; example?: unknown }> }; responses?: Record<string, Response> };
 export type Doc = { paths: Record<string, Record<string, Call>>; components: { schemas: Record<string, Node>; parameters?: Record<string, Parameter>; responses?: Record<string, Response> } };
 
-/** A field of a body or an answer, or a parameter, in words. */
+/** The description of a parameter, or of a field in a body or a response. */
 export type Line = { name: string; type: string; range: string; default: string; description: string; required: boolean };
 
 /** One operation of the API. */
@@ -35,7 +35,7 @@ export type Operation = { id: string; method: string; path: string; section: str
 
 const last = (ref: string) => ref.split('/').pop() ?? '';
 
-/** Every operation in the order of its sections and paths. */
+/** All operations, ordered by section and path. */
 export function operations(doc: Doc): Operation[] {
   const out: Operation[] = [];
   for (const [path, calls] of Object.entries(doc.paths)) {
@@ -48,20 +48,20 @@ export function operations(doc: Doc): Operation[] {
   return out.sort((a, b) => a.section.localeCompare(b.section) || a.path.localeCompare(b.path));
 }
 
-/** Operations that have every word that is looked for. */
+/** The operations that contain every word of the search. */
 export function found(all: Operation[], wanted: string): Operation[] {
   const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
   return all.filter((o) => words.every((w) => o.text.includes(w)));
 }
 
-/** Operations by their sections. */
+/** Operations by section. */
 export function bySection(all: Operation[]): [string, Operation[]][] {
   const out = new Map<string, Operation[]>();
   for (const o of all) out.set(o.section, [...(out.get(o.section) ?? []), o]);
   return [...out];
 }
 
-/** The objects a node may be: what it refers to, and of several each. */
+/** The object schemas of a node: resolves references, and returns every alternative. */
 export function variants(doc: Doc, node: Node | undefined, depth = 6): Node[] {
   if (!node || depth === 0) return [];
   if (node.$ref) return variants(doc, doc.components.schemas[last(node.$ref)], depth - 1);
@@ -69,7 +69,7 @@ export function variants(doc: Doc, node: Node | undefined, depth = 6): Node[] {
   return several ? several.flatMap((n) => variants(doc, n, depth - 1)) : [node];
 }
 
-/** What a call takes: by content type its fields, of each of several forms. */
+/** The request body: the fields of every alternative, by content type. */
 export function bodies(doc: Doc, call: Call): { kind: string; lines: Line[] }[] {
   return Object.entries(call.requestBody?.content ?? {}).flatMap(([kind, c]) => {
     const objects = variants(doc, c.schema).filter((n) => n.properties);
@@ -77,7 +77,7 @@ export function bodies(doc: Doc, call: Call): { kind: string; lines: Line[] }[] 
   });
 }
 
-/** The fields of an object, the required ones first. */
+/** The fields of an object, required ones first. */
 export function lines(doc: Doc, node: Node): Line[] {
   const needed = new Set(node.required);
   return Object.entries(node.properties ?? {})
@@ -99,7 +99,7 @@ function typeOf(doc: Doc, f: Node): string {
   return types.map((one) => (one === 'array' && f.items ? `${typeOf(doc, f.items)}[]` : one)).join(' | ');
 }
 
-/** Which values a field takes, where that is bounded. */
+/** The allowed values of a field, if they are restricted. */
 function rangeOf(f: Node): string {
   const values = f.enum ?? f.items?.enum;
   const parts: string[] = [];
@@ -112,14 +112,14 @@ function rangeOf(f: Node): string {
   return parts.join(' · ');
 }
 
-/** What stands in the path and behind it. */
+/** Path and query parameters. */
 export function parameters(doc: Doc, call: Call): (Line & { in: string })[] {
   return (call.parameters ?? [])
     .map((p) => (p.$ref ? (doc.components.parameters?.[last(p.$ref)] ?? p) : p))
     .map((p) => ({ ...line(doc, p.name, { ...p.schema, description: p.description }, p.required === true), in: p.in }));
 }
 
-/** What may be answered, and of success which fields. */
+/** The possible responses, and the fields of the successful one. */
 export function answers(doc: Doc, call: Call): { status: string; description: string; lines: Line[] }[] {
   return Object.entries(call.responses ?? {}).map(([status, r]) => {
     const response = r.$ref ? (doc.components.responses?.[last(r.$ref)] ?? r) : r;
@@ -128,14 +128,14 @@ export function answers(doc: Doc, call: Call): { status: string; description: st
   });
 }
 
-/** What is answered about: params, or of a list one of them. */
+/** The content of a response: params, or an element of a list. */
 function within(doc: Doc, shape: Node): Node {
   const params = variants(doc, shape.properties?.params)[0];
   const one = variants(doc, params?.items)[0] ?? params;
   return one?.properties ? one : shape;
 }
 
-/** The call as a line for a shell; what is to be filled in stands in braces. */
+/** The call as a curl command; placeholders are in braces. */
 export function curl(op: Operation, origin: string): string {
   const [kind, content] = Object.entries(op.call.requestBody?.content ?? {})[0] ?? [];
   const data = kind ? ` -H ${quoted(`Content-Type: ${kind}`)} ${kind.includes('json') ? `-d ${quoted(JSON.stringify(content?.example ?? {}))}` : '--data-binary @FILE'}` : '';

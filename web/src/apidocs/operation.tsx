@@ -13,7 +13,7 @@ import { Wide } from '../ui/wide';
 import { Method } from './list';
 import { answers, bodies, curl, operations, parameters, type Doc, type Line } from './model';
 
-/** OperationPage is all about one operation: what it takes, what it answers, and the call itself. */
+/** OperationPage documents one operation: its parameters, its responses, and an example call. */
 export function OperationPage() {
   const { t } = useTranslation();
   const { operation: id } = useParams({ strict: false }) as { operation: string };
@@ -89,7 +89,7 @@ export function OperationPage() {
   );
 }
 
-/** Lines are fields with their types, ranges, defaults and meanings. */
+/** Lines shows fields with their types, ranges, defaults and descriptions. */
 function Lines({ of, label, answered }: { of: Line[]; label: string; answered?: boolean }) {
   const { t } = useTranslation();
   const heads = ['apidocs.name', 'apidocs.type', 'apidocs.range', ...(answered ? [] : ['apidocs.default']), 'apidocs.meaning'];

@@ -12,7 +12,7 @@ import { setACME } from './actions';
 
 const fields = ['email', 'directory', 'staging', 'ca', 'hook', 'dns_wait', 'dns_servers'];
 
-/** Account is whom certificates are ordered from, and by whom. */
+/** Account shows the ACME authority and the account for orders. */
 export function Account({ close }: { close: () => void }) {
   const { t } = useTranslation();
   const may = useMay();

@@ -10,15 +10,15 @@ export function removeCertificate(file: string, t: TFunction): Change {
 
 const restoring = { action: 'restore' };
 
-/** Puts the certificate back that was replaced last. */
+/** Restores the certificate that was replaced last. */
 export function restoreCertificate(file: string, title: string): Change {
   return { ...write(title, `sluice certificate restore ${quoted(file)}`, 'POST', ['certificates', file, 'actions'], restoring), beside: true };
 }
 
-/** Undoes a replacement that was just made, whichever names are lost by that. */
+/** Undoes a replacement that was just made, even if names are lost. */
 export const undoReplacement = (file: string) => body(request('POST', ['certificates', file, 'actions'], restoring, { force: 'true' }));
 
-/** Makes a CSR; made is told the CSR, which the answer has. */
+/** Creates a CSR; made gets the CSR from the response. */
 export function createRequest(sent: Seen, title: string, made: (csr: string) => void): Change {
   const { name, ...rest } = sent;
   const change = write(title, `sluice certificate csr ${quoted(String(name ?? ''))} ${settings(rest)}`, 'POST', ['certificates'], sent);
@@ -49,7 +49,7 @@ export function setACME(sent: Seen, title: string): Change {
 
 const orders = ['certificates', 'letsencryptz'];
 
-/** Where an authority asks, as flags of the command line. */
+/** The address for challenges of an authority, as flags of the command line. */
 const target = (sent: Seen) => ['farmname', 'vip'].filter((n) => sent[n]).map((n) => `--${n} ${quoted(String(sent[n]))}`);
 
 export function order(sent: Seen, title: string): Change {
@@ -63,10 +63,10 @@ export function renew(file: string, force: boolean, title: string): Change {
   return sets(write(title, `sluice acme renew ${quoted(file)}${force ? ' --force' : ''}`, 'POST', [...orders, file, 'actions'], sent), { renewed: file });
 }
 
-/** Changes how a certificate is renewed. The call takes all of it: what was not changed is sent as it was. */
+/** Changes the renewal of a certificate. The call replaces all settings, so unchanged ones are sent, too. */
 export function setRenewal(file: string, seen: Seen, sent: Seen, title: string): Change {
   const now: Seen = { autorenewal: seen.autorenewal, farmname: seen.farmname, vip: seen.vip, ...sent };
-  if (sent.farmname && sent.vip === undefined) now.vip = null; // one of both says where
+  if (sent.farmname && sent.vip === undefined) now.vip = null; // exactly one of the two is set
   if (sent.vip && sent.farmname === undefined) now.farmname = null;
   const body = Object.fromEntries(Object.entries(now).filter(([, v]) => v !== '' && v !== null && v !== undefined));
   const command = ['sluice acme set', quoted(file), `--renew=${String(body.autorenewal)}`, ...target(body)].join(' ');

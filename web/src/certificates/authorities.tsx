@@ -14,7 +14,7 @@ import { removeAuthority, removeCRLs } from './actions';
 import type { Authority } from './types';
 import { UploadAuthority, type Sent } from './upload-authority';
 
-/** Authorities are the lists that clients and backends are verified by, and what of them is revoked. */
+/** Authorities shows the lists that verify clients and backends, and their revocations. */
 export function Authorities() {
   const { t } = useTranslation();
   const may = useMay();

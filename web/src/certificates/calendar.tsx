@@ -4,10 +4,10 @@ import { Days } from './days';
 import { months } from './expiry';
 import type { Certificate } from './types';
 
-/** As many months are shown; what ends later is no news. */
+/** The number of months shown; later expiries are not urgent. */
 const most = 12;
 
-/** Calendar is when certificates end, month by month. */
+/** Calendar shows the expiry of certificates by month. */
 export function Calendar({ all, look }: { all: Certificate[]; look: (file: string) => void }) {
   const { t, i18n } = useTranslation();
   const found = months(all);

@@ -1,7 +1,10 @@
-/** The first bytes of a file tell what it holds: 30 begins each object of DER. */
+/** The first byte of a file identifies its format: 30 starts every DER object. */
 const der = 0x30;
 
-/** What begins the sequence of an object: the version of a key or a container, or a sequence, as of certificates. */
+/**
+ * The first byte within the sequence of an object: the version of a key or a container, or a sequence, e.g. in
+ * certificates.
+ */
 function start(bytes: Uint8Array): [tag: number, value: number] {
   const length = bytes[1];
   const at = 2 + (length > 0x80 ? length - 0x80 : 0);
@@ -14,14 +17,14 @@ export function isPKCS12(bytes: Uint8Array): boolean {
   return bytes[0] === der && tag === 2 && version === 3;
 }
 
-/** A file as base64. */
+/** The content of a file in base64. */
 export function base64(bytes: Uint8Array): string {
   let text = '';
   for (const byte of bytes) text += String.fromCharCode(byte);
   return btoa(text);
 }
 
-/** A file as PEM: DER is written as a certificate or a key, anything else stays. */
+/** A file as PEM: DER is converted to a certificate or a key, other files are unchanged. */
 export function asPEM(bytes: Uint8Array): string {
   if (bytes[0] !== der) return new TextDecoder().decode(bytes);
   const kind = start(bytes)[0] === 2 ? 'PRIVATE KEY' : 'CERTIFICATE';

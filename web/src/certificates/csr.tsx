@@ -11,7 +11,7 @@ import { Drawer } from '../ui/dialog';
 
 const fields = ['name', 'fqdn', 'san', 'organization', 'division', 'locality', 'state', 'country', 'mail'];
 
-/** NewRequest makes a key and a CSR, and shows the CSR for the authority. The key stays here. */
+/** NewRequest creates a key and a CSR, and shows the CSR for the authority. The key stays on the appliance. */
 export function NewRequest({ close }: { close: () => void }) {
   const { t } = useTranslation();
   const body = useBody('post', '/certificates');

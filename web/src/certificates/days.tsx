@@ -5,7 +5,7 @@ import { urgencyOf } from './expiry';
 
 const colours = { ended: 'red.9', soon: darkOrange, later: 'gray.8' };
 
-/** Days says how long a certificate is good, in a word and a colour. */
+/** Days shows the remaining validity of a certificate, as a word and a colour. */
 export function Days({ left }: { left: number }) {
   const { t } = useTranslation();
   const urgency = urgencyOf(left);

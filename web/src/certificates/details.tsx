@@ -17,7 +17,7 @@ import { Days } from './days';
 import { UploadCertificate } from './upload';
 import { Drawer } from '../ui/dialog';
 
-/** Details are all that can be known of a certificate, and of a CSR what its authority needs. */
+/** Details shows all data of a certificate, or of a CSR the data for its authority. */
 export function Details({ file, close }: { file: string; close: () => void }) {
   const { t } = useTranslation();
   const may = useMay();

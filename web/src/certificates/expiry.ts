@@ -1,17 +1,17 @@
 import type { Certificate } from './types';
 
-/** How soon something ends: a word, and the colour that goes with it. */
+/** The urgency of an expiry: a word and its colour. */
 export type Urgency = 'ended' | 'soon' | 'later';
 
-/** Days before the end that call for a hand. */
+/** The days before expiry from which a certificate needs attention. */
 export const soon = 30;
 
 export const urgencyOf = (days: number): Urgency => (days < 0 ? 'ended' : days <= soon ? 'soon' : 'later');
 
-/** One month of the calendar: what ends in it, soonest first. */
+/** One month of the calendar with its expiries, soonest first. */
 export type Month = { month: string; ends: Certificate[] };
 
-/** Certificates by the month they end in, what ends first on top. A CSR does not end. */
+/** Certificates by month of expiry, soonest first. CSRs do not expire. */
 export function months(all: Certificate[]): Month[] {
   const ending = all.filter((c) => c.expiration).sort((a, b) => String(a.expiration).localeCompare(String(b.expiration)));
   const out: Month[] = [];

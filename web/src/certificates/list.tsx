@@ -17,7 +17,7 @@ import classes from './list.module.css';
 import type { Certificate } from './types';
 import { UploadCertificate } from './upload';
 
-/** CertificateList is every certificate and CSR, and when they end. */
+/** CertificateList shows every certificate and CSR with its expiry. */
 export function CertificateList() {
   const { t } = useTranslation();
   const may = useMay();
@@ -73,7 +73,7 @@ export function CertificateList() {
   );
 }
 
-/** Name is the file, and the first of the names it is good for. */
+/** Name shows the file and the first of its host names. */
 function Name({ of: c }: { of: Certificate }) {
   const names = [...new Set([c.CN, ...(c.names ?? [])])].filter(Boolean);
   return (

@@ -13,7 +13,7 @@ import { Asked } from '../ui/asked';
 
 const fields = ['enabled', 'private_responders'];
 
-/** OCSPSettings is how responses of issuers are fetched and stapled. */
+/** OCSPSettings shows how OCSP responses are fetched and stapled. */
 export function OCSPSettings() {
   const { t } = useTranslation();
   const may = useMay();

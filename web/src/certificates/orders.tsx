@@ -17,7 +17,7 @@ import { Account } from './account';
 import { Days } from './days';
 import type { Ordered } from './types';
 
-/** Orders are certificates that an authority issued for an order (ACME), and how they are renewed. */
+/** Orders shows certificates ordered by ACME, and their renewal. */
 export function Orders() {
   const { t } = useTranslation();
   const may = useMay();

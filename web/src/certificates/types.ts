@@ -1,10 +1,10 @@
 import type { components } from '../api/schema';
 
-/** A certificate, or a CSR. */
+/** A certificate or a CSR. */
 export type Certificate = components['schemas']['CertificateItem'];
 
-/** A list of authorities. */
+/** An authority list. */
 export type Authority = components['schemas']['AuthorityItem'];
 
-/** A certificate that was ordered. */
+/** An ordered certificate. */
 export type Ordered = components['schemas']['OrderedItem'];

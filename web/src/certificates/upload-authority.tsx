@@ -8,12 +8,12 @@ import { done } from '../ui/notify';
 import { Problem } from '../ui/problem';
 import { Modal } from '../ui/dialog';
 
-/** What is sent: a list of authorities, or the CRLs of one. */
+/** The upload: an authority list, or the CRLs of one. */
 export type Sent = { what: 'list' } | { what: 'crl'; name: string };
 
 const pem = 'application/x-pem-file';
 
-/** The content type of a file of CRLs: PEM is text, DER is not. */
+/** The content type of a CRL file: PEM is text, DER is binary. */
 async function crlType(files: File[]): Promise<string> {
   const head = await files[0].slice(0, 11).text();
   return head.startsWith('-----BEGIN') ? pem : 'application/pkix-crl';

@@ -5,13 +5,13 @@ import { failed } from '../ui/notify';
 
 const accept = '.pem,.crt,.cer,.der,.key,.txt,.p12,.pfx,application/x-pem-file';
 
-/** OneFile is a certificate as one file, or as several that belong together. */
+/** OneFile takes a certificate as one file, or as several files that belong together. */
 export function OneFile({ files, set }: { files: File[]; set: (files: File[]) => void }) {
   const { t } = useTranslation();
   return <Drop label={t('certificates.pem')} about={t('certificates.drop')} files={files} set={set} accept={accept} multiple />;
 }
 
-/** Pasted is a certificate as text. */
+/** Pasted takes a certificate as text. */
 export function Pasted({ value, set }: { value: string; set: (text: string) => void }) {
   const { t } = useTranslation();
   return <PEM label={t('certificates.pem')} about={t('certificates.paste_about')} value={value} set={set} rows={10} />;
@@ -19,7 +19,7 @@ export function Pasted({ value, set }: { value: string; set: (text: string) => v
 
 export type PartTexts = { ca: string; key: string; intermediates: string };
 
-/** Parts are the certificate, its key, and those of the authorities between it and the root. */
+/** Parts takes the certificate, its key, and the intermediate certificates separately. */
 export function Parts({ values, set, wrong }: { values: PartTexts; set: (values: PartTexts) => void; wrong: Record<string, string> }) {
   const { t } = useTranslation();
   return (
@@ -33,7 +33,7 @@ export function Parts({ values, set, wrong }: { values: PartTexts; set: (values:
 
 type PEMProps = { label: string; about?: string; value: string; set: (text: string) => void; rows?: number; error?: string };
 
-/** PEM is a text field for blocks of PEM; a file dropped on it is its text. */
+/** PEM is a text field for PEM blocks that also accepts dropped files. */
 function PEM({ label, about, value, set, rows = 4, error }: PEMProps) {
   return (
     <Textarea

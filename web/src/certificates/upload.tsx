@@ -18,13 +18,16 @@ import { Modal } from '../ui/dialog';
 const ways = ['file', 'paste', 'parts'] as const;
 type Way = (typeof ways)[number];
 
-/** What a replacement would do to names that services match. */
+/** The effect of a replacement on the names that services match. */
 type Renamed = { diff?: string; warnings?: string[] | null; needs_force?: 'true' };
 
 /** The content type of PEM. */
 export const pemType = 'application/x-pem-file';
 
-/** UploadCertificate takes a certificate with its chain and key: a file, text, or each part for itself. With a name it replaces that one. */
+/**
+ * UploadCertificate takes a certificate with its chain and key: as a file, as text, or in parts. With a name it
+ * replaces that certificate.
+ */
 export function UploadCertificate({ name: replaced, close }: { name?: string; close: () => void }) {
   const { t } = useTranslation();
   const client = useQueryClient();
@@ -43,7 +46,7 @@ export function UploadCertificate({ name: replaced, close }: { name?: string; cl
   const [warning, warn] = useState('');
   const [renamed, setRenamed] = useState<Renamed>();
   const [force, setForce] = useState(false);
-  /** Uploads what replaces a certificate: first as a dry run, unless its names were shown and confirmed. */
+  /** Uploads a replacement: first as a dry run, unless its names were shown and confirmed. */
   const confirmed = async (call: (query: Record<string, string>) => Promise<Answer<unknown>>): Promise<Uploaded | undefined> => {
     if ((replaced || replace) && !force) {
       const { params } = (await body(call({ dry_run: 'true' }))) as { params: Renamed };
@@ -54,7 +57,7 @@ export function UploadCertificate({ name: replaced, close }: { name?: string; cl
     }
     return uploaded(call(force ? { force: 'true' } : {}));
   };
-  /** Something else is to be uploaded: the names of before say nothing about it. */
+  /** Called when the input changes: the names shown before no longer apply. */
   const anew = () => {
     setRenamed(undefined);
     setForce(false);
@@ -71,7 +74,7 @@ export function UploadCertificate({ name: replaced, close }: { name?: string; cl
       return confirmed((query) => (replaced ? upload('PUT', ['certificates', replaced], pem, pemType, query) : upload('POST', ['certificates', named(name)], pem, pemType, { ...query, ...(replace ? { replace: 'true' } : {}) })));
     },
     onSuccess: (answer) => {
-      if (!answer) return; // the names that are lost are shown now
+      if (!answer) return; // the lost names are now shown
       setRenamed(undefined);
       const message = answer.message ?? t('certificates.uploaded');
       const file = answer.params?.file;
@@ -137,7 +140,7 @@ export function UploadCertificate({ name: replaced, close }: { name?: string; cl
   );
 }
 
-/** A certificate is named with its ending. */
+/** The name of a certificate with its extension. */
 const named = (name: string) => (name.trim().endsWith('.pem') ? name.trim() : `${name.trim()}.pem`);
 
 const filled = (parts: Record<string, string>) => Object.fromEntries(Object.entries(parts).filter(([, v]) => v.trim() !== ''));

@@ -1,8 +1,8 @@
 import type { Seen } from '../form/values';
 import type { Change } from './change';
 
-// What is kept beside the configuration (certificates, backups, settings of the appliance)
-// has no revisions, and so no difference the appliance could tell: these are its lines.
+// Certificates, backups and settings of the appliance are outside the configuration. The appliance has no revisions of
+// them and returns no difference, so these functions describe the change.
 
 /** A change that adds something, or sets these values. */
 export function sets(change: Change, values: Seen): Change {
@@ -10,5 +10,5 @@ export function sets(change: Change, values: Seen): Change {
   return { ...change, says: lines.join('\n') };
 }
 
-/** A change that takes something away. */
+/** A change that removes something. */
 export const removes = (change: Change, what: string): Change => ({ ...change, says: `- ${what}` });

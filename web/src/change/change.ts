@@ -3,33 +3,33 @@ import { writesOf, type Call } from '../api/rights';
 import { noteWrite, tagOf } from '../api/tags';
 
 export type Query = { dry_run?: 'true'; confirm?: string; guard?: string; force?: 'true' };
-/** A warning, and the field it is about. */
+/** A warning and the field it is about. */
 type WarningDetail = { field?: string; message: string };
 type Preview = { params: { diff?: string; impact?: { cost: string; farm: string; fields: string[] | null }[] | null; warnings?: string[] | null; warning_details?: WarningDetail[] | null; needs_force?: 'true' } };
 
-/** A change that can be preview before it is made. */
+/** A change that can be previewed. */
 export type Change = {
   title: string;
-  /** The equal command line, blank where there is none, and call of the API. */
+  /** The equivalent command line, blank if there is none, and API call. */
   command: string;
   call: string;
-  /** A backend that is taken out, as FARM/SERVICE/ID: it is rehearsed who takes over. */
+  /** A backend that is removed from service, as FARM/SERVICE/ID. The preview shows which backends take over. */
   without?: string;
-  /** What it changes, as lines of a difference, where the appliance tells none: it has revisions of the configuration alone. */
+  /** The lines of the difference, if the appliance returns none because the change is outside the configuration. */
   says?: string;
-  /** It is kept beside the configuration: it has no revision, is not on trial, and may change nothing that the difference shows. */
+  /** The change is outside the configuration: it has no revision and no trial, and the difference may be empty. */
   beside?: true;
-  /** The call it makes, for the question whether the user may. */
+  /** The call, to check the user's permission. */
   by: Call;
-  /** The resource that is written, of which the page shows the version match. */
+  /** The path of the resource that is written. The call must match the version on the page. */
   parts: (string | number)[];
   match?: string;
-  /** The path names a position, at which there may be another object after somebody else's change. */
+  /** The path contains a position. After a change by somebody else, another object may be at that position. */
   position?: true;
   send: (query: Query, match?: string) => Promise<Answer<unknown>>;
 };
 
-/** What a change would do: the difference it makes, what it costs whom, and the ETag of what it was tried on. */
+/** The effect of a change: its difference, its impact on traffic, and the ETag of the version that was tested. */
 export async function preview(change: Change, match?: string, force = false) {
   const { answer, tag } = await tagged(change.send({ dry_run: 'true', ...forcing(force) }, match));
   const { params } = answer as Preview;
@@ -38,10 +38,10 @@ export async function preview(change: Change, match?: string, force = false) {
 
 const forcing = (force: boolean): Query => (force ? { force: 'true' } : {});
 
-/** Whether a change was refused that the appliance makes if it is forced. */
+/** Whether a change was refused but can be forced. */
 export const isForceable = (error: unknown) => error instanceof Refused && error.code === 'force';
 
-/** The change as it is forced by the command line and by a call. */
+/** The change with its forced command line and API call. */
 export const forced = (change: Change): Change => ({
   ...change,
   command: change.command && `${change.command} ${change.beside ? '--yes' : '--force'}`,
@@ -52,8 +52,8 @@ export const forced = (change: Change): Change => ({
 export const isConflict = (error: unknown) => error instanceof Refused && error.status === 412;
 
 /**
- * Tries a change on the version that the page shows or, if somebody else changed that, on
- * the one there is now. The answer has the ETag that the change itself has to match.
+ * Tests a change on the version that the page shows. If somebody else changed that, it tests the current version. The
+ * result has the ETag that the change itself has to match.
  */
 export async function tryChange(change: Change, force = false) {
   try {
@@ -66,7 +66,7 @@ export async function tryChange(change: Change, force = false) {
   return { ...tried, match: tried.tag, changed: true };
 }
 
-/** The answer of a call, and its ETag. */
+/** The response to a call, and its ETag. */
 async function tagged(call: Promise<Answer<unknown>>) {
   let tag: string | undefined;
   const answer = await body(
@@ -78,10 +78,10 @@ async function tagged(call: Promise<Answer<unknown>>) {
   return { answer, tag };
 }
 
-/** Until when a change is on trial: a time in which somebody confirms it, or conditions that must hold. */
+/** The end of a trial: a time limit for confirmation, or conditions that must hold. */
 export type Trial = { confirm?: string; guard?: string };
 
-/** Makes the change; one on trial goes back by itself. It gives the revision that is the newest then, and the warnings that came with it. */
+/** Makes the change; a trial is reverted automatically. Returns the latest revision and the warnings. */
 export async function applyChange(change: Change, trial: Trial, match?: string, force = false): Promise<{ revision: number; warnings: string[] }> {
   const { answer, tag } = await tagged(
     change.send({ ...trial, ...forcing(force) }, match).then((answer) => {
@@ -92,13 +92,13 @@ export async function applyChange(change: Change, trial: Trial, match?: string, 
   return { revision: Number(/^"(\d+)"$/.exec(tag ?? '')?.[1]), warnings: warningsOf(answer) };
 }
 
-/** The warnings of an answer: that of an object has them in one text, that of a transaction as a list. */
+/** The warnings of a response: for an object a single text, for a transaction a list. */
 function warningsOf(answer: unknown): string[] {
   const { warning, params } = (answer ?? {}) as { warning?: string; params?: { warnings?: string[] | null } };
   return [...(warning ? warning.split('; ') : []), ...(Array.isArray(params?.warnings) ? params.warnings : [])];
 }
 
-/** Warnings that the preview could not know, e.g. that a health check cannot run here. */
+/** Warnings that were not in the preview, e.g. that a health check cannot run here. */
 export const unforeseen = (warnings: string[], previewed: string[]) => warnings.filter((w) => !previewed.some((p) => p.includes(w)));
 
 export function call(method: string, parts: (string | number)[], sent?: object): string {
@@ -106,17 +106,17 @@ export function call(method: string, parts: (string | number)[], sent?: object):
   return `curl -k -X ${method} -H "ZAPI_KEY: $KEY"${data} '${location.origin}/api/v4.0${pathOf(parts)}'`;
 }
 
-/** A change that is one call of the API. */
+/** A change by a single API call. */
 export function write(title: string, command: string, method: string, parts: (string | number)[], sent?: object): Change {
   return { title, command, call: call(method, parts, sent), by: { method, path: pathOf(parts), writes: writesOf(sent) }, parts, match: tagOf(parts), send: (query, match) => request(method, parts, sent, query, match) };
 }
 
-/** A word as a shell takes it. */
+/** A word quoted for a shell. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** Settings as the command line takes them: NAME=VALUE, null for nothing, a list by repeating its name. */
+/** Settings as arguments of the command line: NAME=VALUE, null for an unset value, a repeated name for a list. */
 export function settings(sent: Record<string, unknown>): string {
   return Object.entries(sent)
     .flatMap(([name, v]) => (Array.isArray(v) && v.length > 0 ? v : [Array.isArray(v) ? null : v]).map((one) => quoted(`${name}=${one === null ? 'null' : String(one)}`)))

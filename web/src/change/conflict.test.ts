@@ -4,7 +4,7 @@ import { applyChange, isConflict, tryChange, unforeseen, write } from './change'
 
 vi.stubGlobal('location', { origin: 'https://appliance' });
 
-/** An appliance at a revision: a call that has to match another one is refused. */
+/** An appliance at a revision that refuses calls for another one. */
 let revision = 7;
 const sent: string[] = [];
 vi.stubGlobal('fetch', (url: string, init: RequestInit) => {

@@ -11,16 +11,16 @@ import { TrialInput } from './trial';
 import { offerUndo } from './undo';
 import { Modal } from '../ui/dialog';
 
-/** ChangeDialog shows what a change would do, and makes it when told to. */
+/** ChangeDialog shows the effect of a change, and applies it on request. */
 export function ChangeDialog({ change, close, done: after, children }: { change: Change; close: () => void; done?: () => void; children?: ReactNode }) {
   const { t } = useTranslation();
   const client = useQueryClient();
   const may = useMay();
   const [on, setOn] = useState<Trial>({});
   const [force, setForce] = useState(false);
-  const [late, setLate] = useState(false); // somebody else was first between the difference and Apply
+  const [late, setLate] = useState(false); // somebody else made a change between preview and Apply
   const trial = useQuery({ queryKey: ['try', change.call, force], queryFn: () => tryChange(change, force), staleTime: 0, gcTime: 0, retry: false });
-  const again = () => void client.invalidateQueries({ predicate: (q) => q.queryKey[0] !== 'try' }); // it is no use to try it again
+  const again = () => void client.invalidateQueries({ predicate: (q) => q.queryKey[0] !== 'try' }); // except the preview, which is obsolete
   const apply = useMutation({
     mutationFn: () => applyChange(change, on, trial.data?.match, force),
     onError: (error) => {
@@ -41,17 +41,17 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
       again();
     },
   });
-  const [refusal, setRefusal] = useState<Error>(); // stays in sight while the change is forced
+  const [refusal, setRefusal] = useState<Error>(); // remains visible while the change is forced
   if (isForceable(trial.error) && trial.error !== refusal) setRefusal(trial.error!);
   const equal = force ? forced(change) : change;
   const diff = change.says ?? trial.data?.diff;
   const changed = late || trial.data?.changed === true;
-  const elsewhere = changed && change.position === true; // the object may be at another position now
-  const outdated = changed && change.says !== undefined; // its lines are about values that the page had
+  const elsewhere = changed && change.position === true; // another object may be at that position now
+  const outdated = changed && change.says !== undefined; // its lines show old values
   useEffect(() => {
-    if (outdated) again(); // for the page, whose next dialog has the values of now
+    if (outdated) again(); // refreshes the page, so that its next dialog has current values
   }, [outdated]);
-  const nothing = trial.isSuccess && !change.beside && diff === '' && trial.data.impact.length === 0; // a restart changes no line
+  const nothing = trial.isSuccess && !change.beside && diff === '' && trial.data.impact.length === 0; // a restart has an empty difference
   return (
     <Modal opened onClose={close} title={change.title} size="lg" closeButtonProps={{ 'aria-label': t('palette.close') }}>
       <Stack>
@@ -102,13 +102,13 @@ export function ChangeDialog({ change, close, done: after, children }: { change:
   );
 }
 
-/** Force accepts the consequences of a change that the appliance refuses otherwise. */
+/** Force accepts the consequences of a change that the appliance otherwise refuses. */
 export function Force({ on, set }: { on: boolean; set: (on: boolean) => void }) {
   const { t } = useTranslation();
   return <Checkbox label={t('change.force')} description={t('change.force_about')} checked={on} onChange={(e) => set(e.currentTarget.checked)} />;
 }
 
-/** Equal is the same change as another way would make it. */
+/** Equal shows the same change for another interface. */
 function Equal({ label, text }: { label: string; text: string }) {
   const { t } = useTranslation();
   return (

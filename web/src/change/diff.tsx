@@ -1,4 +1,4 @@
-/** Diff shows a unified difference; added and removed lines differ in sign and colour. */
+/** Diff shows a unified difference. Added and removed lines differ in sign and colour. */
 export function Diff({ text }: { text: string }) {
   return (
     <pre className="diff" tabIndex={0}>

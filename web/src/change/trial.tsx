@@ -3,10 +3,10 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Trial } from './change';
 
-/** What a guard watches until somebody writes something else. */
+/** The default conditions of a guard. */
 const usual = 'errors<1%,p99<500ms,10m';
 
-/** TrialInput asks whether a change holds at once, only if somebody confirms it, or only while all goes well. */
+/** TrialInput selects whether a change is kept, must be confirmed, or is reverted if health conditions fail. */
 export function TrialInput({ trial, set }: { trial: Trial; set: (t: Trial) => void }) {
   const { t } = useTranslation();
   const [choice, choose] = useState('');

@@ -6,19 +6,22 @@ import { useTranslation } from 'react-i18next';
 import { api, body } from '../api/client';
 import { failed } from '../ui/notify';
 
-/** As long a change is offered to be undone, in seconds somebody neither points at the offer nor is in it. */
+/**
+ * The number of seconds for which a change can be undone. They do not count down while the pointer or the focus is on
+ * the offer.
+ */
 const offered = 10;
 
-/** Goes back to what was before a revision, unless another one followed. */
+/** Rolls back to the revision before the given one, unless another one followed. */
 export const undo = (revision: number) =>
   body(api.POST('/history/rollback', { params: { header: { 'If-Match': `"${revision}"` } }, body: { revision: String(revision - 1) } }));
 
-/** Says that a change was made, and offers for a while to undo the revision it made. */
+/** Reports a change, and offers for a while to undo its revision. */
 export function offerUndo(message: string, revision: number, undone: () => void) {
   offerBack(`undo ${revision}`, message, () => undo(revision), i18next.t('undo.done', { revision }), undone);
 }
 
-/** Offers for a while to take back what was done; said is what is said then. */
+/** Offers for a while to undo an action; said is the message. */
 export function offerBack(id: string, message: string, takeBack: () => Promise<unknown>, said: string, undone: () => void) {
   const close = () => notifications.hide(id);
   const back = () =>

@@ -1,10 +1,10 @@
 import { quoted, settings, write, type Change } from '../change/change';
 import type { Seen } from '../form/values';
 
-/** Where a check is linked: a farm without services, or a service. */
+/** A user of a check: a farm without services, or a service. */
 export type Place = { farm: string; service?: string };
 
-/** A place as the appliance names it: FARM or FARM_SERVICE; names of farms have no underscore. */
+/** The appliance's name of such a user: FARM or FARM_SERVICE. Farm names have no underscore. */
 export function placeOf(text: string): Place {
   const at = text.indexOf('_');
   return at < 0 ? { farm: text } : { farm: text.slice(0, at), service: text.slice(at + 1) };

@@ -20,7 +20,7 @@ import { Links } from './links';
 import { NewCheck } from './new';
 import { TryIt } from './try';
 
-/** CheckPage is one health check: whom it asks, what it says, and its settings. */
+/** CheckPage shows one health check: its backends, its results and its settings. */
 export function CheckPage() {
   const { t } = useTranslation();
   const text = useFieldText();
@@ -104,7 +104,7 @@ export function CheckPage() {
   );
 }
 
-/** A check in use shows its force: without it command and alias stay as they are. */
+/** For a check in use, the form shows its option force, because command and alias cannot be changed without it. */
 function forced(schema: Schema, used: boolean): Schema {
   const { force, ...rest } = schema.properties;
   return { ...schema, properties: used ? { ...rest, force: { ...force, 'x-advanced': false } } : rest };

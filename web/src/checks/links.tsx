@@ -9,7 +9,7 @@ import { useMay, type Off } from '../session/may';
 import { FarmLink } from '../ui/farm-link';
 import { link, nameOf, placeOf, unlink, type Place } from './actions';
 
-/** Links are the farms and services whose backends a check asks. */
+/** Links shows the farms and services whose backends a check probes. */
 export function Links({ check, places }: { check: string; places: string[] }) {
   const { t } = useTranslation();
   const may = useMay();
@@ -47,7 +47,7 @@ export function Links({ check, places }: { check: string; places: string[] }) {
   );
 }
 
-/** NewLink chooses a farm, and of one with services the service. */
+/** NewLink selects a farm and, if it has services, one of them. */
 function NewLink({ chosen, off }: { chosen: (place: Place) => void; off: Off }) {
   const { t } = useTranslation();
   const farms = useQuery(queries.farms).data?.farms ?? [];

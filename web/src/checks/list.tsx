@@ -15,7 +15,7 @@ import { NewCheck } from './new';
 import { TryIt } from './try';
 import type { Check } from './types';
 
-/** ChecksPage is every health check: those of this appliance, and the templates to copy. */
+/** ChecksPage shows every health check: the appliance's own, and the templates to copy. */
 export function ChecksPage() {
   const { t } = useTranslation();
   const may = useMay();
@@ -95,7 +95,7 @@ function CheckLink({ check }: { check: string }) {
   );
 }
 
-/** About is what a check asks, and what it is for. */
+/** About describes the target and the purpose of a check. */
 function About({ check }: { check: Check }) {
   const text = useFieldText();
   return (

@@ -5,7 +5,7 @@ import { queries } from '../api/queries';
 import { FormDrawer } from '../form/drawer';
 import { createCheck } from './actions';
 
-/** NewCheck creates a check, with all it does not say taken from another one. */
+/** NewCheck creates a check as a copy of another one with changes. */
 export function NewCheck({ from, close }: { from: string; close: () => void }) {
   const { t } = useTranslation();
   const go = useNavigate();

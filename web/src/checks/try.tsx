@@ -11,7 +11,7 @@ import { State } from '../ui/state';
 import type { Tried } from './types';
 import { Modal } from '../ui/dialog';
 
-/** TryIt asks a server once, as the check would, and shows what was said. Nothing changes. */
+/** TryIt runs a check once against a server and shows the result. It changes nothing. */
 export function TryIt({ check, close }: { check: string; close: () => void }) {
   const { t } = useTranslation();
   const command = useQuery(queries.checks).data?.params?.find((c) => c.name === check)?.command;

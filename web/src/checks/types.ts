@@ -1,5 +1,5 @@
-/** A health check, as far as pages read it; its form reads the rest by the schema. */
+/** The fields of a health check that pages read; its form reads the others by the schema. */
 export type Check = { name: string; command?: unknown; description?: unknown; farms: string[]; template: 'true' | 'false' };
 
-/** What a try of a check found. */
+/** The result of a test run. */
 export type Tried = { command: string; host: string; address: string; port: number; conversation: string[]; healthy: string; reason?: string; took: number };

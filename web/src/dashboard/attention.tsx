@@ -9,14 +9,14 @@ import { darkOrange } from '../theme';
 
 type Item = { key: string; text: string; advice?: string; farm?: string; severity: 'error' | 'warning' };
 
-/** Days before its end from which on a certificate needs a hand. */
+/** The days before its expiry from which a certificate needs attention. */
 const soon = 30;
 const shown = 8;
 
-/** Whether the user lacks the permission for what was asked. */
+/** Whether the user lacks the permission for a query. */
 const isRefused = (error: unknown) => error instanceof Refused && error.status === 403;
 
-/** Attention lists what needs somebody to act, the worst first. */
+/** Attention lists everything that needs action, worst first. */
 export function Attention() {
   const { t } = useTranslation();
   const { items, known, partly, failed } = useAttention();
@@ -59,8 +59,9 @@ export function Attention() {
 }
 
 /**
- * What needs a hand, as far as the user may see it: known once the state of the farms is there, partly
- * when the user lacks the permission for some of it, failed when some of it could not be asked. Everybody may see the state of his farms.
+ * The items that need attention and that the user may see. The result is known once the state of the farms is loaded.
+ * It is partial if the user lacks permissions for some queries, and failed if some query failed. Every user may see the
+ * state of its own farms.
  */
 function useAttention() {
   const { t } = useTranslation();

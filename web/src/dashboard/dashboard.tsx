@@ -15,7 +15,7 @@ import type { FarmNumbers } from '../farms/types';
 
 const WhichWay = late(async () => (await import('./which-way')).WhichWay);
 
-/** Dashboard answers what is asked daily: what is exposed, is it healthy, what changed, what needs a hand. */
+/** Dashboard answers the daily questions: what is exposed, is it healthy, what changed, what needs attention. */
 export function Dashboard() {
   const { t } = useTranslation();
   const farms = useQuery(queries.farms);
@@ -43,7 +43,7 @@ export function Dashboard() {
   );
 }
 
-/** Figures are the node and its traffic in a few numbers. */
+/** Figures summarises the node and its traffic. */
 function Figures() {
   const { t } = useTranslation();
   const farms = useQuery(queries.farms);

@@ -6,7 +6,7 @@ import { queries } from '../api/queries';
 import { Asked } from '../ui/asked';
 import { Entries } from '../timeline/entries';
 
-/** Recent is the end of the timeline: what changed. */
+/** Recent shows the latest entries of the timeline. */
 export function Recent() {
   const { t } = useTranslation();
   const timeline = useQuery(queries.timeline());

@@ -7,10 +7,10 @@ import { endpoint } from '../ui/address';
 import { byUrgency, State } from '../ui/state';
 import classes from './tiles.module.css';
 
-/** With more than this only those that are not up are drawn; the list has the others. */
+/** With more farms than this, only those that are not up are shown; the list has all. */
 const most = 96;
 
-/** FarmTiles is every farm at a glance, what is not up first. */
+/** FarmTiles shows every farm at a glance; those that are not up come first. */
 export function FarmTiles({ farms }: { farms: FarmNumbers[] | undefined }) {
   const { t } = useTranslation();
   const stateOf = useFarmState();

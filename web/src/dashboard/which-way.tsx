@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { Explain } from '../farms/explain';
 import type { FarmNumbers } from '../farms/types';
 
-/** WhichWay says which way a request would take through one of the farms that read requests. */
+/** WhichWay traces a request through one of the http farms. */
 export function WhichWay({ farms }: { farms: FarmNumbers[] | undefined }) {
   const { t } = useTranslation();
   const [chosen, choose] = useState('');

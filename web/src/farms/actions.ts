@@ -1,10 +1,10 @@
 import { settings, write, type Change } from '../change/change';
 import type { Seen } from '../form/values';
 
-/** Which backend is meant; service is null for farms without services. */
+/** A backend; service is null for farms without services. */
 export type Target = { farm: string; service: string | null; backend: number };
 
-/** Takes a backend out of use (drain keeps its sessions, cut ends them), or into use again. */
+/** Takes a backend out of service (drain keeps its sessions, cut ends them), or returns it. */
 export function maintenance(of: Target, mode: 'drain' | 'cut' | 'up', title: string): Change {
   const sent = mode === 'up' ? ({ action: 'up' } as const) : ({ action: 'maintenance', mode } as const);
   const { farm, service } = of;
@@ -19,7 +19,7 @@ export function action(farm: string, what: 'start' | 'stop' | 'restart', title: 
   return write(title, `sluice farm ${what} ${farm}`, 'PUT', ['farms', farm, 'actions'], { action: what });
 }
 
-/** Deletes what is at a path. */
+/** Deletes the object at a path. */
 export function remove(title: string, parts: (string | number)[], command: string): Change {
   return write(title, command, 'DELETE', parts);
 }
@@ -29,10 +29,10 @@ export function setFarm(farm: string, sent: Seen, title: string): Change {
   return write(title, `sluice farm set ${farm} ${settings(sent)}`, 'PUT', ['farms', farm], sent);
 }
 
-/** Where the backends of a service, or of a farm without services, are. */
+/** The path of the backends of a service, or of a farm without services. */
 export const backendsAt = (farm: string, service: string | null) => (service ? ['farms', farm, 'services', service, 'backends'] : ['farms', farm, 'backends']);
 
-/** The words by which the command line knows a backend, or a list of them. */
+/** The command-line arguments that identify a backend, or a list of backends. */
 const named = (...words: (string | number | null)[]) => words.filter((w) => w !== null).join(' ');
 
 export function createBackend(farm: string, service: string | null, sent: Seen, title: string): Change {
@@ -52,7 +52,7 @@ export function createService(farm: string, sent: Seen, title: string): Change {
   return write(title, `sluice service create ${farm} ${String(id)} ${settings(rest)}`.trim(), 'POST', ['farms', farm, 'services'], sent);
 }
 
-/** Whether a service of an http farm takes every request, so that none reaches those after it. */
+/** Whether a service of an http farm matches every request, so that later services get none. */
 export const takesAll = (s: object) => !('vhost' in s && s.vhost) && !('urlp' in s && s.urlp);
 
 /** Creates a service before the one at a position, as one change. */

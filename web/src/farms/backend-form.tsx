@@ -8,17 +8,17 @@ import { createBackend, setBackend } from './actions';
 import { schemaOf } from './schema';
 import { endpoint } from '../ui/address';
 
-/** Which backend is edited; none for a new one. */
+/** The edited backend; none for a new one. */
 export type Edited = { service: string | null; backend?: number };
 
-/** BackendForm creates or changes a backend beside the page. */
+/** BackendForm creates or changes a backend in a drawer. */
 export function BackendForm({ farm, of: { service, backend }, close }: { farm: string; of: Edited; close: () => void }) {
   const { t } = useTranslation();
   const schemas = useQuery(queries.schemas).data;
   const object = useQuery(queries.farm(farm)).data;
   const all = service ? object?.services.find((s) => s.id === service)?.backends : object?.backends;
   const seen = (all as (Seen & { id: number })[] | undefined)?.find((b) => b.id === backend);
-  const before = useRef(seen); // what it was, should somebody else delete it
+  const before = useRef(seen); // kept in case somebody else deletes it
   if (seen) before.current = seen;
   const name = String(before.current?.alias || (before.current && endpoint(String(before.current.ip ?? ''), before.current.port as number | null)) || '');
   const title = backend === undefined ? t('backends.add_to', { name: service ?? farm }) : t('backends.edit', { name });

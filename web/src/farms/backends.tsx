@@ -17,7 +17,7 @@ import type { BackendNumbers } from './types';
 
 type Props = { farm: string; profile: string; service?: string; backends: BackendNumbers[]; change: (c: Change) => void };
 
-/** Backends are who answers for a farm, by service, or for one service; the state of each leads to its evidence. */
+/** Backends shows the backends of a farm by service, or of one service. The state of each links to its evidence. */
 export function Backends({ farm, profile, service, backends, change }: Props) {
   const { t } = useTranslation();
   const may = useMay();
@@ -31,7 +31,7 @@ export function Backends({ farm, profile, service, backends, change }: Props) {
     { head: t('backends.failures'), cell: (b) => count(backendFailures(b.counters)), number: true },
     { head: t('backends.time'), cell: (b) => (b.counters.response_time ? duration(b.counters.response_time) : '–'), number: true },
   ];
-  /** No client connects through a gslb farm: what counts is by what its backends are chosen. */
+  /** No client connects through a gslb farm, so the relevant columns are those by which its backends are chosen. */
   const chosenBy: Column<BackendNumbers>[] = [
     { head: t('backends.weight'), cell: (b) => configured(b)?.weight ?? 1, number: true },
     { head: t('backends.priority'), cell: (b) => configured(b)?.priority ?? 1, number: true },
@@ -92,7 +92,7 @@ const targetOf = (farm: string, b: BackendNumbers): Target => ({ farm, service: 
 
 type ActionsProps = { farm: string; of: BackendNumbers; connected: boolean; change: Props['change']; edit: (e: Edited) => void };
 
-/** Actions are what can be done with a backend. */
+/** Actions is the menu of a backend. */
 function Actions({ farm, of: b, connected, change, edit }: ActionsProps) {
   const { t } = useTranslation();
   const may = useMay();

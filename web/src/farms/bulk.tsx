@@ -5,12 +5,12 @@ import { write, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
 
-/** As many writes a transaction has at most. */
+/** The maximum number of writes of a transaction. */
 const most = 256;
 
 type Deed = 'start' | 'stop' | 'restart';
 
-/** Bulk does the same with several farms, as one change. */
+/** Bulk applies an action to several farms, as one change. */
 export function Bulk({ farms, done }: { farms: string[]; done: () => void }) {
   const { t } = useTranslation();
   const may = useMay();

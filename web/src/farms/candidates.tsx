@@ -4,7 +4,7 @@ import type { components } from '../api/schema';
 import { DataTable } from '../ui/data-table';
 import { State } from '../ui/state';
 
-/** Candidates are the backends a request could go to, and what speaks for or against each. */
+/** Candidates shows the possible backends of a request, with the arguments for and against each. */
 export function Candidates({ of }: { of: components['schemas']['Balance'] }) {
   const { t } = useTranslation();
   return (

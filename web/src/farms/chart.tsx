@@ -6,7 +6,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 
 export type Line = { name: string; values?: (number | null)[] | null };
-/** Something that happened, in seconds since 1970. */
+/** An event, in seconds since 1970. */
 export type Mark = { at: number; bad: boolean };
 export type Range = { from: number; to: number };
 
@@ -15,14 +15,14 @@ type Props = {
   start: string;
   step: number;
   lines: Line[];
-  /** The same lines a day before. */
+  /** The same series a day before. */
   before: Line[];
   marks: Mark[];
   zoom: (range: Range) => void;
   write: (n: number | null | undefined) => string;
 };
 
-/** Chart draws lines over time, what happened meanwhile, and tells which part somebody drags over. */
+/** Chart draws series over time with events, and reports the range that the user selects by dragging. */
 export function Chart({ title, start, step, lines, before, marks, zoom, write }: Props) {
   const { t } = useTranslation();
   const { ref, width } = useElementSize();
@@ -83,12 +83,12 @@ export function Chart({ title, start, step, lines, before, marks, zoom, write }:
   );
 }
 
-/** As many values as the axis has places. */
+/** Pads values to the length of the axis. */
 function fitted(values: (number | null)[], length: number): (number | null)[] {
   return values.length >= length ? values.slice(0, length) : [...values, ...Array<null>(length - values.length).fill(null)];
 }
 
-/** A line across the chart at each thing that happened, in red where something broke. */
+/** A vertical line for each event, red for failures. */
 function drawMarks(u: uPlot, marks: Mark[], dark: boolean) {
   const { ctx, bbox } = u;
   const { min = 0, max = 0 } = u.scales.x;

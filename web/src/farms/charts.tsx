@@ -7,7 +7,7 @@ import { count, duration } from '../ui/numbers';
 import { Problem } from '../ui/problem';
 import { Chart, type Mark, type Range } from './chart';
 
-/** What is drawn, two lines at most on one axis. */
+/** The charts: at most two series on one axis. */
 const all = [
   { title: 'charts.requests', names: ['requests', 'connections'], write: count },
   { title: 'charts.latency', names: ['p50', 'p99'], write: duration },
@@ -17,12 +17,12 @@ const ranges = ['10m', '1h', '24h', '7d'];
 const day = 86_400;
 const nothing: never[] = [];
 
-/** What a gslb farm answers takes no exchange with a backend. */
+/** Queries of a gslb farm have no exchange with a backend. */
 const names = all.filter((d) => d.title !== 'charts.latency');
 
 const spanOf = (r: Range, shift = 0): Span => ({ from: new Date((r.from - shift) * 1000).toISOString(), to: new Date((r.to - shift) * 1000).toISOString() });
 
-/** Charts are the numbers of a farm over time, beside those of the day before, with what happened meanwhile. */
+/** Charts shows the counters of a farm over time, with the previous day and events. */
 export function Charts({ farm, profile }: { farm: string; profile: string }) {
   const { t } = useTranslation();
   const drawn = profile === 'gslb' ? names : all;
@@ -71,7 +71,7 @@ export function Charts({ farm, profile }: { farm: string; profile: string }) {
   );
 }
 
-/** Changes of the farm, and what became of its health, as marks on the axis of time. */
+/** Changes of the farm and of its health, as marks on the time axis. */
 function useMarks(farm: string, since: string): Mark[] {
   const entries = useQuery(queries.timeline({ farm, since })).data?.params;
   return useMemo(() => (entries ?? []).map((e) => ({ at: Date.parse(e.time) / 1000, bad: e.severity !== 'info' })), [entries]);

@@ -16,7 +16,9 @@ import { callOf, farmWrites, newFarm, split, type NewFarm } from './new-farm';
 
 const profiles = ['http', 'https', 'l4xnat', 'gslb'] as const;
 
-/** CreateFarm asks for what a farm needs to serve, tests it, and creates farm, service and backends as one change. */
+/**
+ * CreateFarm asks for the minimum of a working farm, tests it, and creates farm, service and backends as one change.
+ */
 export function CreateFarm() {
   const { t } = useTranslation();
   const go = useNavigate();
@@ -26,7 +28,7 @@ export function CreateFarm() {
   const set = (name: keyof NewFarm) => (e: { currentTarget: { value: string } }) => draft.set(name, e.currentTarget.value);
   const addresses = useAddresses();
   const size = useMatches({ base: 'xs', sm: 'sm' });
-  const orientation = useMatches<'vertical' | 'horizontal'>({ base: 'vertical', xs: 'horizontal' }); // beside each other they are wider than a telephone
+  const orientation = useMatches<'vertical' | 'horizontal'>({ base: 'vertical', xs: 'horizontal' }); // side by side they are wider than a telephone
   const certificates = useQuery(queries.certificates).data?.params?.filter((c) => c.type === 'Certificate').map((c) => c.file);
   const [tried, setTried] = useState<Change>();
   const trial = useMutation({
@@ -36,11 +38,11 @@ export function CreateFarm() {
       return { change, warnings: details.filter(isAboutAddress).map((w) => w.message) };
     },
   });
-  /** What was found out of the address holds until another one is typed. */
+  /** The result of a test is valid until the address changes. */
   const tested = trial.variables;
   const current = tested !== undefined && (['farmname', 'vip', 'vport', 'profile'] as const).every((name) => tested[name] === v[name]);
   const known = trial.isSuccess && current ? trial.data.warnings : undefined;
-  /** Address and port are tested as soon as both are there, before anything else is filled in. */
+  /** Address and port are tested as soon as both are set, before anything else is filled in. */
   const off = may.call(callOf(v));
   const test = () => !off.disabled && v.farmname && v.vip && v.vport && trial.mutate({ ...v, backends: '', zone: '' });
   const submit = (e: FormEvent) => {
@@ -71,7 +73,7 @@ export function CreateFarm() {
                 <Autocomplete name="vip" label={t('create.vip')} description={t('create.vip_about')} required data={addresses} value={v.vip} onChange={(to) => draft.set('vip', to)} onBlur={test} error={wrong('vip')} />
                 <TextInput name="vport" label={t('create.vport')} description={t(v.profile === 'gslb' ? 'create.port_of_names' : 'create.vport_about')} required value={v.vport} onChange={set('vport')} onBlur={test} error={wrong('vport')} />
               </Group>
-              {/* It has its place before there is something to say: nothing moves under the pointer. */}
+              {/* Space is reserved for the message, so that nothing moves under the pointer. */}
               <Text size="sm" mih="1.4em" role="status" className="text">
                 {known?.length === 0 ? `✓ ${t('create.free', { at: endpoint(v.vip, v.vport) })}` : known?.join('; ')}
               </Text>
@@ -111,10 +113,10 @@ export function CreateFarm() {
   );
 }
 
-/** Whether a warning is about where the farm listens; others come up when the farm is created. */
+/** Whether a warning is about the address of the farm; others are shown when the farm is created. */
 const isAboutAddress = (w: { field?: string }) => w.field === 'vip' || w.field === 'vport';
 
-/** Where a refusal of the farm is shown; a collision is about the address. */
+/** The field where a refusal of the farm is shown; a collision is about the address. */
 const fieldOf = (field: string | undefined) => (field === 'farmname' || field === 'vip' || field === 'vport' ? field : undefined);
 
 function wrongLine(backends: string, t: TFunction): string | undefined {
@@ -122,7 +124,7 @@ function wrongLine(backends: string, t: TFunction): string | undefined {
   return bad === undefined ? undefined : t('create.line', { line: bad });
 }
 
-/** The addresses of this machine, which farms can have. */
+/** The addresses of this machine that farms can use. */
 function useAddresses(): string[] {
   const all = useQuery(queries.interfaces).data?.params;
   const found = [...(all?.nic ?? []), ...(all?.bond ?? [])].flatMap((n) => [n.ip]);

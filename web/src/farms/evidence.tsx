@@ -9,7 +9,7 @@ import { when } from '../ui/time';
 import type { Target } from './actions';
 import { Drawer } from '../ui/dialog';
 
-/** Evidence says why a backend is in the state it is in. */
+/** Evidence explains the state of a backend. */
 export function Evidence({ of, name, close }: { of: Target; name: string; close: () => void }) {
   const { t } = useTranslation();
   const { farm, service } = of;

@@ -1,4 +1,4 @@
-/** An exchange that ended, or a question that was answered, as the trace of a farm tells of it. */
+/** A completed exchange or query in the trace of a farm. */
 export type Exchange = {
   time: string;
   service?: string;
@@ -12,13 +12,13 @@ export type Exchange = {
   rcode?: string;
   status?: number;
   total_us?: number;
-  /** How the backend was found: algorithm, session, cookie or pin. */
+  /** How the backend was selected: algorithm, session, cookie or pin. */
   decision?: string;
   rejection?: string;
   reason?: string;
-  /** Names of what happened to it, with commas between. */
+  /** Names of events, separated by commas. */
   flags?: string;
 };
 
-/** What happened to an exchange, besides that a backend answered it. */
+/** The events of an exchange, apart from a successful response. */
 export const happened = (e: Exchange): string => [e.rejection, e.reason, ...(e.flags ?? '').split(',')].filter(Boolean).join(', ');

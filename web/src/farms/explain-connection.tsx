@@ -7,7 +7,10 @@ import { Asked } from '../ui/asked';
 import { Problem } from '../ui/problem';
 import { Said } from './explain';
 
-/** ExplainConnection says what carries an l4xnat farm, and which backend a client would get: of a farm that the kernel carries, the rules that decide it. */
+/**
+ * ExplainConnection shows the data path of an l4xnat farm, and the backend that a client would get. For a farm in the
+ * kernel, it shows the rules that select it.
+ */
 export function ExplainConnection({ farm }: { farm: string }) {
   const { t } = useTranslation();
   const carried = useQuery({ queryKey: ['farm', farm, 'carried'], queryFn: () => body(api.GET('/farms/{farm}/explain', { params: { path: { farm } } })) });
@@ -35,7 +38,7 @@ export function ExplainConnection({ farm }: { farm: string }) {
   );
 }
 
-/** Rules are those that packets of a farm meet in the kernel, which nobody else can ask what it would do. */
+/** Rules shows the kernel rules of a farm, because the kernel cannot be asked for its decision. */
 function Rules({ text }: { text: string }) {
   const { t } = useTranslation();
   return (
@@ -50,7 +53,7 @@ function Rules({ text }: { text: string }) {
   );
 }
 
-/** Question asks which backend a connection or datagram would reach. */
+/** Question is the form for the addresses of a connection or datagram. */
 function Question({ farm }: { farm: string }) {
   const { t } = useTranslation();
   const [from, setFrom] = useState('');

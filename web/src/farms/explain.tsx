@@ -9,16 +9,18 @@ import { Boundary } from '../ui/boundary';
 import { late } from '../ui/late';
 import { Problem } from '../ui/problem';
 
-/** The table of candidates is loaded with the first answer: the dashboard needs no table before. */
+/** The table of candidates is loaded with the first result, because the dashboard does not need it before. */
 const Candidates = late(async () => (await import('./candidates')).Candidates);
 
 type Explained = components['schemas']['Explanation'];
 type Props = { farm: string; vport: string; secure: boolean; headers?: boolean; children?: ReactNode };
 
-/** The lines of a text that hold something. */
+/** The nonblank lines of a text. */
 const lines = (text: string) => text.split('\n').map((line) => line.trim()).filter(Boolean);
 
-/** Explain says which way a request would take, rule by rule, without sending one, and what rules make of it and of its answer. */
+/**
+ * Explain traces a request rule by rule without sending it, and shows how rules change the request and its response.
+ */
 export function Explain({ farm, vport, secure, headers = false, children }: Props) {
   const { t } = useTranslation();
   const [method, setMethod] = useState('GET');
@@ -68,7 +70,7 @@ export function Explain({ farm, vport, secure, headers = false, children }: Prop
   );
 }
 
-/** Said is an explanation. */
+/** Said shows an explanation. */
 export function Said({ of: { result, steps, services, ...of } }: { of: Explained }) {
   const { t } = useTranslation();
   return (
@@ -114,7 +116,7 @@ export function Said({ of: { result, steps, services, ...of } }: { of: Explained
   );
 }
 
-/** Changed is what rules did to a head, and what is left of it. */
+/** Changed shows the changes of rules to a head, and the resulting head. */
 function Changed({ title, changes, head }: { title: string; changes?: Explained['changes']; head?: string[] | null }) {
   const { t } = useTranslation();
   if (!head) return null;

@@ -16,7 +16,7 @@ import { Problem } from '../ui/problem';
 import { State, stateOf } from '../ui/state';
 import { action, remove } from './actions';
 
-/** The pages of a farm by its profile, by what their addresses end with. */
+/** The pages of a farm by its profile, as suffixes of their addresses. */
 const tabs = {
   http: ['overview', 'services', 'settings', 'sessions', 'trace', 'log'],
   l4xnat: ['overview', 'settings', 'sessions', 'trace', 'log'],
@@ -24,7 +24,7 @@ const tabs = {
 } as const;
 const tabsOf = (profile: string) => (profile in tabs ? tabs[profile as keyof typeof tabs] : tabs.http);
 
-/** FarmLayout is what all pages of a farm have: its name and state, what can be done with it, and the way to each. */
+/** FarmLayout is the common part of a farm's pages: its name, state, actions and navigation. */
 export function FarmLayout() {
   const { t } = useTranslation();
   const go = useNavigate();

@@ -19,7 +19,7 @@ import { useFarmState } from './use-state';
 
 const rowHeight = 40;
 
-/** FarmList is every farm, what needs a hand first. Only rows in sight are drawn. */
+/** FarmList shows every farm; those that need attention come first. Only visible rows are rendered. */
 export function FarmList() {
   const { t } = useTranslation();
   const may = useMay();
@@ -115,7 +115,10 @@ export function FarmList() {
 
 type RowProps = { farm: FarmNumbers; state: string; rate?: Rates; index: number; top: number; chosen: boolean; choose: (name: string, on: boolean) => void };
 
-/** Row is a farm in the list. It is drawn again only when something of it changes: while the list scrolls, those that come into sight are all there is to draw. */
+/**
+ * Row is a farm in the list. It is rendered again only when its data changes. While the list scrolls, only rows that
+ * become visible are rendered.
+ */
 const Row = memo(function Row({ farm: f, state, rate: r, index, top, chosen, choose }: RowProps) {
   const { t } = useTranslation();
   return (

@@ -9,7 +9,7 @@ import { useMay } from '../session/may';
 import { Lines } from '../system/lines';
 import { Asked } from '../ui/asked';
 
-/** FarmLog is the access log of a farm, where it is a file of the appliance; else where its lines are. */
+/** FarmLog shows the access log of a farm if it is a file of the appliance, otherwise its destination. */
 export function FarmLog() {
   const { t } = useTranslation();
   const may = useMay();
@@ -32,7 +32,7 @@ export function FarmLog() {
   );
 }
 
-/** Elsewhere says why there are no lines here, and leads to what changes that. */
+/** Elsewhere explains why no lines are shown, with a link to the setting. */
 function Elsewhere({ farm, children }: { farm: string; children: ReactNode }) {
   const { t } = useTranslation();
   return (

@@ -1,22 +1,22 @@
 import type { Call } from '../api/rights';
 import { quoted, write, type Change } from '../change/change';
 
-/** What the short form asks for. */
+/** The fields of the short form. */
 export type NewFarm = { farmname: string; profile: 'http' | 'https' | 'l4xnat' | 'gslb'; vip: string; vport: string; backends: string; certificate: string; zone: string };
 
 type Write = { what: 'farm' | 'service' | 'backend' | 'zone'; method: 'POST' | 'PUT'; path: string; body: Record<string, unknown> };
 
-/** The service a farm begins with. */
+/** The first service of a new farm. */
 const service = 'default';
 
-/** A backend as it is typed: ADDRESS, ADDRESS:PORT or [IPv6]:PORT. */
+/** A backend as typed: ADDRESS, ADDRESS:PORT or [IPv6]:PORT. */
 export function split(line: string): { ip: string; port?: number } | undefined {
   const m = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]]+)|([0-9a-f]*:[0-9a-f:.]*:[0-9a-f:.]*))(?::(\d{1,5}))?$/i.exec(line.trim());
   if (!m || (m[3] && m[4])) return undefined;
   return { ip: m[1] ?? m[2] ?? m[3], ...(m[4] ? { port: Number(m[4]) } : {}) };
 }
 
-/** The changes a new farm is made of, in their order. */
+/** The writes that create a new farm, in order. */
 export function farmWrites(v: NewFarm): Write[] {
   const farm = v.farmname.trim();
   const layer7 = v.profile === 'http' || v.profile === 'https';
@@ -35,10 +35,10 @@ export function farmWrites(v: NewFarm): Write[] {
   return out;
 }
 
-/** The call that creates a farm, for the question whether the user may make it. */
+/** The call that creates a farm, to check the user's permission. */
 export const callOf = (v: NewFarm): Call => ({ method: 'POST', path: '/transactions', writes: farmWrites({ ...v, farmname: v.farmname || 'new' }) });
 
-/** Creates a farm that serves, as one change. */
+/** Creates a complete farm as one change. */
 export function newFarm(v: NewFarm, title: string): Change {
   const writes = farmWrites(v);
   const lines = [`sluice farm create ${v.farmname} profile=${v.profile} vip=${v.vip} vport=${v.vport}${v.profile === 'https' && v.certificate ? ` certificates=${v.certificate}` : ''}`];

@@ -20,7 +20,7 @@ import { Rehearsal } from './rehearsal';
 
 const Charts = late(async () => (await import('./charts')).Charts, <Loader size="sm" aria-label="…" />);
 
-/** FarmOverview is how a farm does: its backends, its traffic, what happened to it. */
+/** FarmOverview summarises a farm: its backends, traffic and recent events. */
 export function FarmOverview() {
   const { t } = useTranslation();
   const { farm } = useParams({ strict: false }) as { farm: string };

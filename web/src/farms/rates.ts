@@ -3,7 +3,7 @@ import { farmFailures } from '../ui/failures';
 import { rate } from '../ui/numbers';
 import type { FarmNumbers } from './types';
 
-/** What passes in a second: requests (connections of a layer 4 farm, queries of a gslb farm), and those that failed. */
+/** Rates per second: requests (connections of a layer 4 farm, queries of a gslb farm), and failures. */
 export type Rates = { requests?: number; errors?: number };
 
 type Reading = { at: number; requests: number; errors: number };
@@ -13,7 +13,7 @@ function read(f: FarmNumbers, at: number): Reading {
   return { at, requests: c.dns?.queries ?? (c.requests || c.connections || 0), errors: farmFailures(f.profile, c) };
 }
 
-/** Rates of each farm and of all, between the last two answers. */
+/** The rates of each farm and of all farms, between the last two responses. */
 export function useRates(farms: FarmNumbers[] | undefined, at: number): { of: Map<string, Rates>; total: Rates } {
   const before = useRef(new Map<string, Reading>());
   const [rates, setRates] = useState<{ of: Map<string, Rates>; total: Rates }>({ of: new Map(), total: {} });

@@ -7,7 +7,10 @@ import { Problem } from '../ui/problem';
 
 const colours = { fits: 'green', 'not known': 'yellow', 'does not fit': 'red' } as const;
 
-/** Rehearsal says who would take over from a backend, and whether that fits, before it is taken out. */
+/**
+ * Rehearsal shows which backends would take over from a backend, and whether they have the capacity, before it is taken
+ * out of service.
+ */
 export function Rehearsal({ of }: { of: string[] }) {
   const { t } = useTranslation();
   const played = useQuery({ queryKey: ['rehearsal', of], queryFn: () => body(api.POST('/rehearsals', { body: { backends: of } })), staleTime: 0, gcTime: 0, retry: false });

@@ -14,7 +14,7 @@ import { Wide } from '../ui/wide';
 import { remove } from './actions';
 import { Modal } from '../ui/dialog';
 
-/** A list of rules: the name the API has for it, the schema of its rules, and whether their order counts. */
+/** A list of rules: its name in the API, the schema of its rules, and whether their order matters. */
 type List = { name: string; schema: string; ordered: boolean };
 
 const ofFarms: List[] = [
@@ -37,7 +37,7 @@ type Rule = Seen & { id: number };
 type Edited = { rule?: Rule; match?: string };
 type Props = { farm: string; service?: string; object: Seen };
 
-/** Rules are the header rules of a farm or a service, and the rewrites of a service, list by list. */
+/** Rules shows the header rules of a farm or a service, and the rewrites of a service. */
 export function Rules({ farm, service, object }: Props) {
   const { t } = useTranslation();
   const schemas = useQuery(queries.schemas).data;

@@ -5,7 +5,7 @@ import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { Backends } from './backends';
 
-/** ServiceBackends are those of one service. */
+/** ServiceBackends shows the backends of one service. */
 export function ServiceBackends({ farm, profile, service }: { farm: string; profile: string; service: string }) {
   const all = useQuery(queries.numbers(farm)).data?.backends ?? [];
   const [change, setChange] = useState<Change>();

@@ -17,7 +17,7 @@ import { Rules } from './rules';
 import { schemaOf } from './schema';
 import { ServiceBackends } from './service-backends';
 
-/** ServicePage is everything about a service but its backends. */
+/** ServicePage shows a service without its backends. */
 export function ServicePage() {
   const { t } = useTranslation();
   const may = useMay();

@@ -19,7 +19,7 @@ import { schemaOf } from './schema';
 import { endpoint } from '../ui/address';
 import { Modal } from '../ui/dialog';
 
-/** FarmServices is the services of a farm: in the order requests try them, or those that choose addresses of names. */
+/** FarmServices lists the services of a farm: in matching order, or those of a gslb farm. */
 export function FarmServices() {
   const { t } = useTranslation();
   const may = useMay();
@@ -109,14 +109,14 @@ export function FarmServices() {
   );
 }
 
-/** About says what a service is for: requests, or how it chooses. */
+/** About describes a service by its matches, or by its algorithm. */
 function About({ of: s }: { of: Service }) {
   const { t } = useTranslation();
   if ('algorithm' in s) return <>{`${s.algorithm} · ${t('services.ttl', { seconds: s.ttl })} · ${t('services.all_down', { answer: s.all_down })}`}</>;
   return <>{[s.vhost && `${t('services.host')} ${s.vhost}`, s.urlp && `${t('services.url')} ${s.urlp}`].filter(Boolean).join(' · ') || t('services.all')}</>;
 }
 
-/** NewService creates a service that requests reach: before the last one, if that takes every request. */
+/** NewService creates a reachable service: before the last one, if that matches every request. */
 function NewService({ farm, profile, services, close }: { farm: string; profile: string; services: Service[]; close: () => void }) {
   const { t } = useTranslation();
   const schemas = useQuery(queries.schemas).data;

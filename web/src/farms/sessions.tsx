@@ -13,7 +13,7 @@ import { Problem } from '../ui/problem';
 
 type Session = { id: number; session: string; client?: string; backend_ip?: string; backend_port?: number | null; ttl?: string; type: string };
 
-/** FarmSessions is who stays on which backend, as it is now. */
+/** FarmSessions shows the current persistence sessions and their backends. */
 export function FarmSessions() {
   const { t } = useTranslation();
   const { farm } = useParams({ strict: false }) as { farm: string };
@@ -32,7 +32,7 @@ export function FarmSessions() {
   );
 }
 
-/** As many are asked for at once. */
+/** The number of sessions requested at once. */
 const most = 200;
 
 function SessionTable({ parts }: { parts: string[] }) {

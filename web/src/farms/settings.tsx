@@ -11,10 +11,10 @@ import { setFarm } from './actions';
 import { Rules } from './rules';
 import { schemaOf } from './schema';
 
-/** Fields that other buttons change, or that are the family's and mean nothing here. */
+/** Fields that have their own buttons, or that exist only for compatibility with the product family. */
 const without = ['profile', 'newfarmname', 'certname', 'threads', 'control', 'certdir', 'dhparams', 'forwardsni', 'loglevel', 'sslallowclientrenegotiation', 'sslhonorcipherorder'];
 
-/** FarmSettings is everything about a farm itself, in one form, and its header rules. */
+/** FarmSettings is the form for all settings of a farm, with its header rules. */
 export function FarmSettings() {
   const { t } = useTranslation();
   const may = useMay();

@@ -9,12 +9,12 @@ import { clock } from '../ui/time';
 import { Wide } from '../ui/wide';
 import { happened, type Exchange } from './exchange';
 
-/** As many are kept in sight. */
+/** The number of exchanges shown. */
 const kept = 200;
 const ofRequests = ['status', 'path', 'client', 'backend'] as const;
 const ofQuestions = ['name', 'type', 'rcode', 'client'] as const;
 
-/** FarmTrace shows exchanges as they end, and who decided where each went. */
+/** FarmTrace shows exchanges as they end, and how each was routed. */
 export function FarmTrace() {
   const { t } = useTranslation();
   const { farm } = useParams({ strict: false }) as { farm: string };
@@ -78,10 +78,13 @@ export function FarmTrace() {
   );
 }
 
-/** Why a stream has nothing to tell: it is opened again by the browser, or was refused. */
+/** The reason why the stream is silent: the browser reopens it, or the appliance refused it. */
 type Trouble = 'lost' | 'refused';
 
-/** The newest exchanges first; those of one moment are drawn together. refused is called when the appliance ends the stream. */
+/**
+ * The newest exchanges first. Those that arrive together are rendered together. The function refused is called when the
+ * appliance ends the stream.
+ */
 function useExchanges(farm: string, filter: Record<string, string>, on: boolean, refused: () => void): { seen: Exchange[]; problem?: Trouble } {
   const [seen, setSeen] = useState<Exchange[]>([]);
   const [problem, setProblem] = useState<Trouble>();

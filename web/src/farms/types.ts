@@ -2,7 +2,7 @@ import type { queries } from '../api/queries';
 
 type Body<Q extends { queryFn?: unknown }> = Q['queryFn'] extends ((...a: never[]) => infer R) | undefined | symbol ? Awaited<R> : never;
 
-/** A farm with its counters, as lists have it. */
+/** A farm with its counters, as in lists. */
 export type FarmNumbers = NonNullable<Body<typeof queries.farms>['farms']>[number];
 
 /** An entry of the timeline. */

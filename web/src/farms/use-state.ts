@@ -6,7 +6,7 @@ import type { FarmNumbers } from './types';
 
 type Known = Pick<FarmNumbers, 'farmname' | 'status' | 'configured'>;
 
-/** useFarmState tells the state of farms, by their numbers and by the problems that the status names. */
+/** useFarmState returns a function for the state of farms, from their counters and from the problems in the status. */
 export function useFarmState(): (f: Known) => string {
   const farms = useQuery(queries.status).data?.params.farms;
   return useMemo(() => {

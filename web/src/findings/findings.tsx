@@ -13,7 +13,7 @@ import { fixes, type Finding } from './fixes';
 
 const colours = { error: 'red.9', warning: darkOrange, info: 'gray.8' } as const;
 
-/** FindingsPage is what of the configuration is there for nothing, or will fail soon, and a way to mend each. */
+/** FindingsPage shows unused or soon-to-fail configuration, with a fix for each finding. */
 export function FindingsPage() {
   const { t } = useTranslation();
   const found = useQuery(queries.findings);

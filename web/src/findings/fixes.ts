@@ -6,7 +6,7 @@ import { backendsAt, maintenance, moveService, remove, removeBackend } from '../
 
 export type Finding = components['schemas']['Finding'];
 
-/** The changes that would mend a finding, the likeliest first. What only people can mend has none. */
+/** The changes that would fix a finding, the most likely first. Empty if the fix needs a person. */
 export function fixes(f: Finding, t: TFunction): Change[] {
   const { farm, service, backend } = f;
   if (!farm) return [];
@@ -39,7 +39,7 @@ function removeService(farm: string, service: string, t: TFunction): Change {
   return remove(t('services.delete', { name: service }), ['farms', farm, 'services', service], `sluice service delete ${farm} ${service}`);
 }
 
-/** A setting without effect goes back to what it is by itself. */
+/** An ineffective setting is reset to its default. */
 function reset({ farm = '', service, backend }: Finding, field: string, t: TFunction): Change {
   const sent = { [field]: null };
   const title = t('fix.reset', { name: field });

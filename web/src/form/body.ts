@@ -8,16 +8,16 @@ type Document = {
   components: { schemas: Record<string, Node> };
 };
 
-/** The appliance's own document about its API: large, and asked for by the pages that need it. */
+/** The appliance's OpenAPI document. It is large, so only the pages that need it load it. */
 export const openapi = queryOptions({ queryKey: ['openapi'], queryFn: async () => (await body(request('GET', ['openapi.json']))) as Document, staleTime: Infinity });
 
-/** What the body of a call takes, where it is no object of the configuration: users, notifications, orders. */
+/** The schema of a request body outside of the configuration, e.g. for users, notifications or orders. */
 export function useBody(method: 'post' | 'put', path: string): Schema | undefined {
   const document = useQuery(openapi).data;
   return document && bodySchema(document, method, path);
 }
 
-/** The schema of a body; of several the first. */
+/** The schema of a body; of several alternatives the first. */
 export function bodySchema(document: Document, method: string, path: string): Schema | undefined {
   let node: Node | undefined = document.paths[path]?.[method]?.requestBody?.content['application/json']?.schema;
   while (node && !node.properties) {
@@ -28,7 +28,7 @@ export function bodySchema(document: Document, method: string, path: string): Sc
   return node && { properties: Object.fromEntries(Object.entries(node.properties ?? {}).map(([name, f]) => [name, withFormat(f)])), required: node.required };
 }
 
-/** The document has the form of a value behind its description. */
+/** The format of a value in the document is part of its description. */
 function withFormat(f: Field): Field {
   const found = /^(.*) Form: (.+)\.$/s.exec(f.description ?? '');
   return found ? { ...f, description: found[1], 'x-format': found[2] } : f;

@@ -3,17 +3,20 @@ import { isSecret } from './schema';
 import type { Values } from './values';
 
 /**
- * What was typed into forms and not saved, by form. It outlives the page: somebody who
- * looks elsewhere, or whose session ends meanwhile, finds it again. Secrets are typed anew.
+ * Unsaved input of forms. It outlives the page: the user finds it again after visiting another page, or after the
+ * session ended. Secrets are not kept.
  */
 const drafts = new Map<string, Values>();
 
-/** Forgets all drafts: somebody else signs in. */
+/** Removes all drafts when another user signs in. */
 export function forgetDrafts() {
   drafts.clear();
 }
 
-/** Calls forget when a page is hidden because its session ended: what is secret does not wait there for the next sign-in. */
+/**
+ * Calls forget when the page is hidden because its session ended, so that secrets do not remain in memory until the
+ * next sign-in.
+ */
 export function useForgetting(forget: () => void) {
   const latest = useRef(forget);
   useEffect(() => {
@@ -28,7 +31,7 @@ export function useForgetting(forget: () => void) {
 
 const withoutSecrets = (edits: Values): Values => Object.fromEntries(Object.entries(edits).filter(([name]) => !isSecret(name)));
 
-/** The values of a form: what the object has, and over it what was typed. */
+/** The values of a form: the object's, overridden by unsaved input. */
 export function useDraft(form: string, initial: Values) {
   const [edits, setEdits] = useState<Values>(() => drafts.get(form) ?? {});
   useForgetting(() => setEdits(withoutSecrets));

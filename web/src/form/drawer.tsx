@@ -11,7 +11,7 @@ import { Problem } from '../ui/problem';
 type Props = Omit<FormProps, 'schema'> & { schema?: FormProps['schema']; title: string; close: () => void; /** What was edited and no longer exists: somebody else deleted it. */ gone?: string; /** What is edited, if the form asks for it. */ of?: Query };
 type Query = { error: unknown; isFetching: boolean; refetch: () => unknown };
 
-/** FormDrawer is a form beside the page; it waits for its schema. */
+/** FormDrawer is a form in a drawer; it waits for its schema. */
 export function FormDrawer({ title, close, schema, gone, of, ...form }: Props) {
   const { t } = useTranslation();
   return (
@@ -21,7 +21,7 @@ export function FormDrawer({ title, close, schema, gone, of, ...form }: Props) {
   );
 }
 
-/** Waiting stands where there is no schema or object yet. It says why when the appliance does not give it. */
+/** Waiting replaces a form whose schema or object is loading, and shows the error if that fails. */
 export function Waiting({ of }: { of?: Query }) {
   const asked: (Query | undefined)[] = [of, useQuery({ ...queries.schemas, enabled: false }), useQuery({ ...openapi, enabled: false })];
   const failed = asked.find((q) => q?.error && !q.isFetching);

@@ -1,8 +1,8 @@
 import type { Field, Schema } from './schema';
 
 /**
- * Of a schema some fields, in the order they are given: each with what is known about it
- * here, and with a title and a description in the language of the page.
+ * Some fields of a schema in the given order, each with additional properties, and with its title and description in
+ * the language of the page.
  */
 export function dressed(schema: Schema | undefined, fields: Record<string, Partial<Field>>, text: (key: string) => string): Schema | undefined {
   if (!schema) return undefined;

@@ -7,7 +7,7 @@ import type { Value } from './values';
 
 export type FieldProps = { name: string; field: Field; value: Value; set: (v: Value) => void; error?: string; required?: boolean; options?: string[]; disabled?: boolean };
 
-/** FieldInput is one field, as the schema describes it. Options are the names of what it may refer to. */
+/** FieldInput is the input for one field of a schema. Options are the names that it may refer to. */
 export function FieldInput({ name, field, value, set, error, required, options, disabled }: FieldProps) {
   const { t } = useTranslation();
   const text = useFieldText();
@@ -82,7 +82,7 @@ function Listed({ label, title, description, error, disabled, withAsterisk, valu
   );
 }
 
-/** Which numbers a field takes. */
+/** The bounds of a number field. */
 function Bounds({ of }: { of: Field }) {
   const { t } = useTranslation();
   if (of.enum || of.minimum === undefined) return null;

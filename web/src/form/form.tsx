@@ -15,31 +15,31 @@ import { groups, type Field, type Schema } from './schema';
 import { applies, changed, valuesOf, type Seen, type Values } from './values';
 
 export type FormProps = {
-  /** Tells forms apart: what was typed into one is found again under it. */
+  /** Identifies the form, under which unsaved input is kept. */
   id: string;
   schema: Schema;
   when: 'create' | 'update';
-  /** The object as it is; of one to be created, what to begin with. */
+  /** The object; for a new one its initial values. */
   seen: Seen;
-  /** The farm the object belongs to, which some fields depend on. */
+  /** The farm of the object, on which some fields depend. */
   farm?: Seen;
   farmSchema?: Schema;
-  /** Fields that are shown elsewhere, or not at all. */
+  /** Hidden fields, and fields shown elsewhere. */
   without?: string[];
   change: (body: Seen) => Change;
-  /** What the button says that shows the change, where it is neither saved nor created. */
+  /** The label of the button that opens the preview, if it is neither Save nor Create. */
   verb?: string;
   done?: (body: Seen) => void;
-  /** Whether the user may only look at it, and why. */
+  /** Whether the form is read-only, and why. */
   off?: Off;
-  /** Where there is room for one column only. */
+  /** For narrow places: a single column. */
   narrow?: boolean;
-  /** Fields with an input of their own, by name. */
+  /** Fields with their own input, by name. */
   inputs?: Record<string, (props: FieldProps) => ReactNode>;
   children?: ReactNode;
 };
 
-/** SchemaForm is a form for an object, made of what the appliance says about its fields. */
+/** SchemaForm is a form for an object, generated from the appliance's schema. */
 export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without = [], change, verb, done, off, inputs = {}, narrow, children }: FormProps) {
   const { t } = useTranslation();
   const disabled = off?.disabled;
@@ -105,12 +105,12 @@ export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without =
   );
 }
 
-/** What is said beside a field need not begin with its name. */
+/** A message beside a field need not begin with its name. */
 const at = (field: string, message: string) => (message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message);
 
 type FieldsProps = { schema: Schema; when: 'create' | 'update'; without: string[]; initial: Values; values: Values; farm?: Values; set: (name: string, v: Values[string]) => void; wrong: Record<string, string>; disabled?: boolean; inputs: NonNullable<FormProps['inputs']>; narrow?: boolean };
 
-/** Fields that apply, by group; the rare ones when asked for, or set, or wrong. */
+/** The applicable fields by group. Advanced ones are shown on request, if they are set, or if they are invalid. */
 function Fields({ schema, when, without, initial, values, farm, set, wrong, disabled, inputs, narrow }: FieldsProps) {
   const { t } = useTranslation();
   const text = useFieldText();

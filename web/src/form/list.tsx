@@ -3,7 +3,7 @@ import { useTranslation } from 'react-i18next';
 
 type Props = { label: string; values: string[]; options: string[]; set: (values: string[]) => void; disabled?: boolean };
 
-/** OrderedList is some of the options, in an order that counts: the first is tried first. */
+/** OrderedList selects and orders options; the first is tried first. */
 export function OrderedList({ label, values, options, set, disabled }: Props) {
   const { t } = useTranslation();
   const left = options.filter((o) => !values.includes(o));

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { queries } from '../api/queries';
 import type { Field } from './schema';
 
-/** The names of what a field may refer to, by the form its values have; undefined where it refers to nothing. */
+/** The names that a field may refer to, by the format of its values; undefined if it refers to nothing. */
 export function useOptions(): (field: Field) => string[] | undefined {
   const certificates = useQuery(queries.certificates).data?.params;
   const authorities = useQuery(queries.authorities).data?.params;

@@ -1,4 +1,4 @@
-/** When a field means something: one of the fields has one of the values, or is set. */
+/** The condition under which a field is effective: another field has one of the values, or is set. */
 export type Condition = {
   fields: string[];
   values?: string[];
@@ -8,7 +8,7 @@ export type Condition = {
   and?: Condition;
 };
 
-/** What the appliance says about one field (GET /schema, or a body of its OpenAPI document). */
+/** The description of a field (GET /schema, or a body of the OpenAPI document). */
 export type Field = {
   title?: string;
   description?: string;
@@ -33,15 +33,15 @@ export type Field = {
 
 export type Schema = { title?: string; properties: Record<string, Field>; required?: string[] };
 
-/** How a field is filled in. */
+/** The kind of input for a field. */
 export type Kind = 'switch' | 'choice' | 'choices' | 'list' | 'number' | 'secret' | 'text';
 
 const types = (f: Field) => ([] as string[]).concat(f.type ?? 'string');
 
-/** Whether a field may be nothing at all. */
+/** Whether a field may be empty. */
 export const mayBeNull = (f: Field) => types(f).includes('null');
 
-/** Whether what a field holds is shown to nobody. */
+/** Whether a field is write-only. */
 export const isSecret = (name: string) => /password|passphrase|secret|zapikey|eab_hmac/.test(name);
 
 export function kindOf(name: string, f: Field): Kind {
@@ -53,13 +53,13 @@ export function kindOf(name: string, f: Field): Kind {
   return isSecret(name) ? 'secret' : 'text';
 }
 
-/** The values one can choose, none of them another spelling of another. */
+/** The possible values, without synonyms. */
 export function choices(f: Field): string[] {
   const all = f['x-values'] ?? f.items?.enum ?? f.enum ?? [];
   return all.filter((v) => v !== null && v !== '').map(String);
 }
 
-/** The fields a form shows for what it does, in the groups and the order the appliance gives them. */
+/** The fields that a form shows, in the groups and the order of the appliance. */
 export function groups(schema: Schema, when: 'create' | 'update'): [string, [string, Field][]][] {
   const out = new Map<string, [string, Field][]>();
   const fields = Object.entries(schema.properties).sort(([, a], [, b]) => (a['x-order'] ?? 0) - (b['x-order'] ?? 0));

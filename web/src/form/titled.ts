@@ -1,12 +1,12 @@
 import type { TFunction } from 'i18next';
 import type { Schema } from './schema';
 
-/** A body whose fields have no titles of their own, with those people read. */
+/** A schema of a body whose fields have no titles, with titles added. */
 export function titled(schema: Schema | undefined, t: TFunction): Schema | undefined {
   if (!schema) return undefined;
   const fields = Object.entries(schema.properties).map(([name, f], i) => {
     const title = f.title ?? t(`field.${name}`, { defaultValue: name });
-    return [name, { 'x-order': i, ...f, title, description: f.description === `${title}.` ? undefined : f.description }] as const; // said once is enough
+    return [name, { 'x-order': i, ...f, title, description: f.description === `${title}.` ? undefined : f.description }] as const; // omits a description that equals the title
   });
   return { ...schema, properties: Object.fromEntries(fields) };
 }

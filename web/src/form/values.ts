@@ -1,13 +1,13 @@
 import { kindOf, mayBeNull, type Condition, type Field, type Schema } from './schema';
 
-/** What a form holds: of a switch whether it is on, of a list its lines, of all else the text. */
+/** The value in a form: a boolean for a switch, lines for a list, otherwise text. */
 export type Value = string | boolean | string[];
 export type Values = Record<string, Value>;
 
-/** An object as the API answers it. */
+/** An object as the API returns it. */
 export type Seen = Record<string, unknown>;
 
-/** A value of the API as its field shows it; what is not set shows the default where that is what acts. */
+/** The form value of an API value; an unset one shows the default if that is effective. */
 function shown(name: string, f: Field, value: unknown): Value {
   switch (kindOf(name, f)) {
     case 'switch':
@@ -22,12 +22,12 @@ function shown(name: string, f: Field, value: unknown): Value {
   }
 }
 
-/** All fields of an object as a form shows them. */
+/** All fields of an object as form values. */
 export function valuesOf(schema: Schema, seen: Seen): Values {
   return Object.fromEntries(Object.entries(schema.properties).map(([name, f]) => [name, shown(name, f, seen[name])]));
 }
 
-/** A value as the API takes it. Text that should be a number is sent as it is: the appliance says what is wrong with it. */
+/** The API value of a form value. Text in a number field is sent unchanged: the appliance reports the error. */
 function sent(name: string, f: Field, value: Value): unknown {
   if (Array.isArray(value)) return value.filter((line) => line.trim() !== '');
   if (typeof value === 'boolean') return String(value);
@@ -39,7 +39,7 @@ function sent(name: string, f: Field, value: Value): unknown {
 
 const same = (a: Value, b: Value) => JSON.stringify(a) === JSON.stringify(b);
 
-/** What of a form differs from what it began with, and applies: the body of a change. */
+/** The body of a change: the applicable fields of a form that differ from their initial values. */
 export function changed(schema: Schema, before: Values, now: Values, farm?: Values): Seen {
   const body: Seen = {};
   for (const [name, f] of Object.entries(schema.properties)) {
@@ -51,11 +51,11 @@ export function changed(schema: Schema, before: Values, now: Values, farm?: Valu
 
 const isSet = (v: Value | undefined) => v !== undefined && v !== '' && v !== '0' && v !== false && !(Array.isArray(v) && v.length === 0);
 
-/** Whether a field means something beside the other values. */
+/** Whether a field is effective with the other values. */
 export function applies(c: Condition | undefined, values: Values, farm?: Values): boolean {
   if (!c) return true;
   const of = c.of === 'farm' ? farm : values;
-  if (!of) return true; // what is not known forbids nothing
+  if (!of) return true; // an unknown condition does not hide the field
   const met = c.fields.some((name) => (c.values ? c.values.includes(String(of[name] ?? '')) : isSet(of[name])));
   return (met || (c.or !== undefined && applies(c.or, values, farm))) && (c.and === undefined || applies(c.and, values, farm));
 }

@@ -1,11 +1,10 @@
-// The figures of head-room are written as `sluice headroom` writes them: whoever compares
-// the two sees the same numbers.
+// Figures have the same format as in `sluice headroom`, so that the two can be compared.
 
 type Known = number | null | undefined;
 const none = '–';
 const isKnown = (n: Known): n is number => n !== null && n !== undefined;
 
-/** A number with so many digits behind the point; of two that are as close, the even one. */
+/** A number with that many decimal places, rounded half to even. */
 function rounded(n: number, digits: number): string {
   const away = n.toFixed(digits);
   const rest = n.toFixed(20).split('.')[1]?.slice(digits) ?? '';
@@ -13,18 +12,18 @@ function rounded(n: number, digits: number): string {
   return (Number(away) - Math.sign(n) / 10 ** digits).toFixed(digits);
 }
 
-/** Requests under way, with a digit behind the point while they are few. */
+/** Requests in flight, with one decimal place for small numbers. */
 export const requests = (n: Known) => (isKnown(n) ? (n < 9.95 ? rounded(n, 1) : n.toFixed(0)) : none);
 
-/** The limit of a backend; > marks a lower bound: its latency was not seen to bend. */
+/** The limit of a backend. A > marks a lower bound: saturation was not observed yet. */
 export const limit = (n: Known, bend: string) => (isKnown(n) ? `${bend === 'not seen' ? '>' : ''}${requests(n)}` : none);
 
 export const percent = (n: Known) => (isKnown(n) ? `${rounded(n, 0)} %` : none);
 
-/** Seconds to the first byte, to a hundredth of a millisecond. */
+/** Seconds to the first byte, rounded to 0.01 ms. */
 export function latency(seconds: Known): string {
   if (!isKnown(seconds)) return none;
-  const units = Math.round(Math.trunc(seconds * 1e9) / 1e4); // of 10 µs
+  const units = Math.round(Math.trunc(seconds * 1e9) / 1e4); // in units of 10 µs
   if (units === 0) return '0 s';
   if (units < 100) return `${units * 10} µs`;
   return units < 100_000 ? `${units / 100} ms` : `${units / 100_000} s`;

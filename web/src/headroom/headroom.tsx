@@ -11,7 +11,7 @@ import { latency, limit, percent, requests } from './figures';
 
 type Row = components['schemas']['BackendHeadroom'];
 
-/** Headroom is how much more each backend of a farm can take, as its traffic has taught. */
+/** Headroom shows the spare capacity of each backend of a farm, estimated from its traffic. */
 export function Headroom({ farm }: { farm: string }) {
   const { t } = useTranslation();
   const asked = useQuery(queries.headroom(farm));
@@ -27,7 +27,7 @@ export function Headroom({ farm }: { farm: string }) {
   );
 }
 
-/** Rooms are backends with what is left of each. */
+/** Rooms is the table of backends with their spare capacity. */
 export function Rooms({ rows, farms = false }: { rows: Row[]; farms?: boolean }) {
   const { t } = useTranslation();
   const of: Column<Row>[] = farms ? [{ head: t('farms.name'), cell: (r) => <FarmLink farm={r.farm} /> }] : [];

@@ -7,7 +7,7 @@ import { Rehearsal } from '../farms/rehearsal';
 import { Problem } from '../ui/problem';
 import { Rooms } from './headroom';
 
-/** HeadroomPage is how much more all backends can take, the fullest first, and a rehearsal of outages. */
+/** HeadroomPage shows the spare capacity of all backends, the fullest first, and simulates outages. */
 export function HeadroomPage() {
   const { t } = useTranslation();
   const all = useQuery(queries.allHeadroom);
@@ -29,7 +29,7 @@ export function HeadroomPage() {
   );
 }
 
-/** Rehearse asks who would take over from some backends at once. */
+/** Rehearse shows which backends would take over if some fail together. */
 function Rehearse({ known }: { known: string[] }) {
   const { t } = useTranslation();
   const [text, setText] = useState('');

@@ -7,7 +7,7 @@ import { Diff } from '../change/diff';
 import { Problem } from '../ui/problem';
 import { Modal } from '../ui/dialog';
 
-/** Difference is what a revision has other than one before it, or any other. */
+/** Difference shows the difference between two revisions. */
 export function Difference({ of, all, close }: { of: number; all: number[]; close: () => void }) {
   const { t } = useTranslation();
   const [from, setFrom] = useState(of - 1);

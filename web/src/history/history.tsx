@@ -12,7 +12,7 @@ import { when } from '../ui/time';
 import { Difference } from './difference';
 import { NameRevision } from './name';
 
-/** HistoryPage is every revision: who changed what, and the way back. */
+/** HistoryPage shows every revision with its author and changes, and allows rollbacks. */
 export function HistoryPage() {
   const { t } = useTranslation();
   const may = useMay();
@@ -86,7 +86,7 @@ export function HistoryPage() {
   );
 }
 
-/** Takes a name from its revision. */
+/** Removes a tag from its revision. */
 function unname(tag: string, title: string): Change {
   return { ...write(title, `sluice tag delete ${tag}`, 'DELETE', ['history', 'tags', tag]), says: `- ${tag}` };
 }

@@ -5,7 +5,7 @@ import { useBody } from '../form/body';
 import { FormDrawer } from '../form/drawer';
 import { only, titled } from '../form/titled';
 
-/** NameRevision gives a revision a tag, by which it is kept and found again. */
+/** NameRevision tags a revision, so that it is kept and can be found. */
 export function NameRevision({ of, close }: { of: number; close: () => void }) {
   const { t } = useTranslation();
   const body = useBody('post', '/history/tags');

@@ -15,11 +15,11 @@ function useTexts() {
   return useQuery({ queryKey: ['field texts', i18n.language], queryFn: async () => (await load()).default, enabled: load !== undefined, staleTime: Infinity, retry: 1 });
 }
 
-/** What the appliance says about fields, in the language of the page; in English where nobody translated it. */
+/** Translates the appliance's texts about fields; untranslated ones remain in English. */
 export function useFieldText(): (english: string) => string {
   const texts = useTexts().data;
   return (english) => (texts && Object.hasOwn(texts, english) ? texts[english] : english);
 }
 
-/** Whether these texts are still on their way: a form waits for them, and is not drawn in English before. */
+/** Whether these translations are loading. Forms wait for them, so that they do not appear in English first. */
 export const useFieldTextsComing = () => useTexts().isLoading;

@@ -7,7 +7,7 @@ type Texts = { [key: string]: string | Texts };
 const folder = import.meta.dirname;
 const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Texts;
 
-/** Every text by its key, as a.b. */
+/** Every text by its key, e.g. a.b. */
 function flat(words: Texts, at = ''): Map<string, string> {
   const all = new Map<string, string>();
   for (const [key, value] of Object.entries(words)) {
@@ -17,7 +17,7 @@ function flat(words: Texts, at = ''): Map<string, string> {
   return all;
 }
 
-/** All texts of a language: of every page, and of the pages that are loaded when somebody goes there. */
+/** All texts of a language, including those of lazily loaded pages. */
 const texts = (language: string) => new Map([...flat(read(`${language}.json`)), ...flat(read(`pages.${language}.json`))]);
 
 const english = texts('en');
@@ -56,7 +56,7 @@ describe('the pages', () => {
   });
   it('use every text there is', () => {
     const all = sources.join('\n');
-    const parts = [...all.matchAll(/`([a-z_]+\.)\$\{/g)].map((m) => m[1]); // a text chosen by a value
+    const parts = [...all.matchAll(/`([a-z_]+\.)\$\{/g)].map((m) => m[1]); // a text selected by a value
     const unused = [...known].filter((key) => !all.includes(`'${key}'`) && !parts.some((p) => key.startsWith(p)));
     expect(unused).toEqual([]);
   });

@@ -2,7 +2,7 @@ import i18next from 'i18next';
 import { initReactI18next } from 'react-i18next';
 import en from './en.json';
 
-/** The languages there are, by their own names; all but English are loaded when chosen. */
+/** The available languages by their own names. All except English are loaded on demand. */
 export const languages = { en: 'English', es: 'Español', de: 'Deutsch', fr: 'Français' } as const;
 export type Language = keyof typeof languages;
 
@@ -10,14 +10,14 @@ const kept = 'sluice.language';
 
 type Texts = () => Promise<{ default: object }>;
 
-/** The texts of what every page has. English is there at once. */
+/** The texts that every page needs. English is bundled. */
 const shells: Record<Exclude<Language, 'en'>, Texts> = {
   es: () => import('./es.json'),
   de: () => import('./de.json'),
   fr: () => import('./fr.json'),
 };
 
-/** The texts of pages that are loaded when somebody goes there. */
+/** The texts of lazily loaded pages. */
 const pages: Record<Language, Texts> = {
   en: () => import('./pages.en.json'),
   es: () => import('./pages.es.json'),
@@ -34,7 +34,7 @@ async function load(language: Language, texts: Texts) {
   loaded.add(texts);
 }
 
-/** Has the texts of the other pages beside them, in the language chosen and in English. */
+/** Adds the texts of the other pages, in the current language and in English. */
 export async function loadPageTexts() {
   paged = true;
   await Promise.all([load('en', pages.en), load(i18next.language as Language, pages[i18next.language as Language])]);
@@ -45,23 +45,23 @@ function known(name: string | null | undefined): Language | undefined {
   return short !== undefined && short in languages ? (short as Language) : undefined;
 }
 
-/** The language chosen before, or else the browser's. */
+/** The stored language, or else the browser's. */
 function preferred(): Language {
   return known(localStorage.getItem(kept)) ?? navigator.languages.map(known).find((l) => l !== undefined) ?? 'en';
 }
 
-/** Makes words ready before the first page is drawn. */
+/** Loads the texts before the first page is rendered. */
 export async function initLanguage() {
   await i18next.use(initReactI18next).init({
     lng: 'en',
     fallbackLng: 'en',
     resources: { en: { translation: en } },
-    interpolation: { escapeValue: false }, // React does
+    interpolation: { escapeValue: false }, // React escapes
   });
-  await changeLanguage(preferred(), false).catch(() => undefined); // then in English
+  await changeLanguage(preferred(), false).catch(() => undefined); // falls back to English
 }
 
-/** Changes the language, and keeps the choice in this browser. */
+/** Changes the language and stores the choice in this browser. */
 export async function changeLanguage(language: Language, keep = true) {
   if (language !== 'en') await load(language, shells[language]);
   if (paged) await load(language, pages[language]);

@@ -4,12 +4,12 @@ import { useTranslation } from 'react-i18next';
 import { Broken } from '../ui/boundary';
 import { retryParts } from '../ui/part';
 
-/** RouteFailed stands in place of a page that could not be drawn; the menu around it stays. */
+/** RouteFailed replaces a page that failed to render; the menu remains. */
 export function RouteFailed({ error, reset }: ErrorComponentProps) {
   return <Broken error={error} again={() => (retryParts(), reset())} />;
 }
 
-/** NoSuchPage stands where an address names no page. */
+/** NoSuchPage is shown for an unknown address. */
 export function NoSuchPage() {
   const { t } = useTranslation();
   return (

@@ -13,18 +13,18 @@ import { useSession } from '../session/session';
 import { pages } from './layout';
 import { endpoint } from '../ui/address';
 
-/** Something a few letters find: a page, an object, or something to do. */
+/** A search result: a page, an object or an action. */
 export type Findable = { label: string; hint: string; run: () => void };
 
 type Tree = { [name: string]: Tree | null };
 
-/** Names of all objects, each with what belongs to it. */
+/** The names of all objects, with the names of their parts. */
 const ids = { queryKey: ['ids'], queryFn: async () => ((await body(request('GET', ['ids']))) as { params: Tree }).params };
 
-/** Services of farms that have none are called so in the tree of names. */
+/** The name in the tree for the service of farms without services. */
 const nameless = 'default_service';
 
-/** All that can be found, pages first. A change is handed to whoever shows it. */
+/** All possible results, pages first. A change is passed to show. */
 export function useFindable(show: (c: Change) => void): Findable[] {
   const { t } = useTranslation();
   const go = useNavigate();

@@ -30,7 +30,7 @@ export const pages = [
   { to: '/apidocs', word: 'nav.apidocs' },
 ] as const;
 
-/** Layout is what surrounds every page. */
+/** Layout is the frame of every page. */
 export function Layout() {
   const { t } = useTranslation();
   const [menu, { toggle, close }] = useDisclosure(false);
@@ -97,7 +97,7 @@ export function Layout() {
   );
 }
 
-/** Scheme changes between dark and light. */
+/** Scheme switches between dark and light. */
 function Scheme() {
   const { t } = useTranslation();
   const { setColorScheme } = useMantineColorScheme();

@@ -9,7 +9,7 @@ const most = 12;
 
 type Props = { opened: boolean; close: () => void; show: (c: Change) => void };
 
-/** Palette finds any page, object or action by a few letters. */
+/** Palette searches pages, objects and actions. */
 export default function Palette({ opened, close, show }: Props) {
   const { t } = useTranslation();
   return (

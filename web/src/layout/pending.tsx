@@ -10,7 +10,7 @@ import { failed } from '../ui/notify';
 import { when } from '../ui/time';
 import { outlook, reverted, type Pending } from './outlook';
 
-/** PendingBar shows the change that is on trial, what becomes of it, and why the last one was reverted. */
+/** PendingBar shows the change on trial and its outcome, and why the last one was reverted. */
 export function PendingBar() {
   const pending = useQuery(queries.pending);
   const change = pending.data?.params;
@@ -23,7 +23,7 @@ export function PendingBar() {
   );
 }
 
-/** Lost says that the appliance is out of reach, and of when what the pages show is. */
+/** Lost reports that the appliance is unreachable, and the age of the displayed data. */
 function Lost({ since }: { since: number }) {
   const { t } = useTranslation();
   return (
@@ -84,10 +84,10 @@ function OnTrial({ of: change, revision, asked }: { of: Pending; revision: numbe
   );
 }
 
-/** Where the reverted change that somebody has read is remembered. */
+/** The key under which a dismissed message about a reverted change is stored. */
 const read = 'sluice.reverted';
 
-/** Reverted says which change was reverted by itself, and why, until somebody has read it. */
+/** Reverted shows which change was reverted automatically, and why, until it is dismissed. */
 function Reverted({ of }: { of: Pending | undefined }) {
   const { t } = useTranslation();
   const [seen, see] = useState(() => localStorage.getItem(read));
@@ -112,7 +112,10 @@ function Reverted({ of }: { of: Pending | undefined }) {
   );
 }
 
-/** Whole seconds of a time that the appliance said is left, by this machine's clock alone: the two may differ. */
+/**
+ * Counts down whole seconds from the remaining time that the appliance reported. It uses only the clock of this
+ * machine, which may differ from the appliance's.
+ */
 function useCountdown(left: number, asked: number): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

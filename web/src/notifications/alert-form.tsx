@@ -8,7 +8,7 @@ import type { Field } from '../form/schema';
 import { says, steps } from '../people/steps';
 import { notifications } from './queries';
 
-/** Alerts that have settings of their own. */
+/** Alerts with their own settings. */
 export const settingsOf = {
   backends: { prefix: {}, avoidflappingtime: {} },
   cluster: { prefix: {} },
@@ -16,7 +16,7 @@ export const settingsOf = {
 } satisfies Record<string, Record<string, Partial<Field>>>;
 export type WithSettings = keyof typeof settingsOf;
 
-/** AlertForm changes how operators are told of something. */
+/** AlertForm changes the settings of an alert. */
 export function AlertForm({ alert, close }: { alert: WithSettings; close: () => void }) {
   const { t } = useTranslation();
   const asked = {

@@ -12,7 +12,7 @@ import { AlertForm, settingsOf, type WithSettings } from './alert-form';
 import { notifications, type Alert } from './queries';
 import { OnOff } from './ways';
 
-/** Alerts are what mails are about, where no kinds are chosen for mails. */
+/** Alerts shows the groups of events that are mailed if no kinds are selected for mails. */
 export function Alerts() {
   const { t } = useTranslation();
   const may = useMay();

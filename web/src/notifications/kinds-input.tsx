@@ -5,7 +5,7 @@ import type { FieldProps } from '../form/field';
 import { Asked } from '../ui/asked';
 import { notifications, type Kind } from './queries';
 
-/** KindsInput is which kinds of events are chosen, each with what it is about. */
+/** KindsInput selects kinds of events, each with its description. */
 export function KindsInput({ field, value, set, error, disabled }: FieldProps) {
   const { t } = useTranslation();
   const asked = useQuery(notifications.kinds);

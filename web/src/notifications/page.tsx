@@ -7,7 +7,7 @@ import { Told } from './told';
 import { useWays } from './use-ways';
 import { Ways } from './ways';
 
-/** NotificationsPage is what operators are told of, and which way. */
+/** NotificationsPage configures the notifications of operators and their channels. */
 export function NotificationsPage() {
   const { t } = useTranslation();
   const ways = useWays();

@@ -8,7 +8,7 @@ export type Alert = components['schemas']['AlertView'];
 
 const one = <P>(name: string, ask: () => Promise<{ params: P }>) => queryOptions({ queryKey: ['notifications', name], queryFn: async () => (await ask()).params, refetchInterval: 15_000 });
 
-/** What the page about notifications asks. */
+/** The queries of the notifications page. */
 export const notifications = {
   alerts: one('alerts', () => body(api.GET('/system/notifications/alerts'))),
   kinds: one('kinds', () => body(api.GET('/system/notifications/kinds'))),

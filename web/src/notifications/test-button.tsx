@@ -5,12 +5,12 @@ import { body, request } from '../api/client';
 import type { Off } from '../session/may';
 import type { Way } from './way';
 
-/** What came of a test: what the other side answered, or why it did not work. */
+/** The result of a test: the response of the receiver, or the error. */
 export type Outcome = { title: string; answer?: string; error?: unknown };
 
 type Props = { way: Way; title: string; off: Off; tell: (outcome?: Outcome) => void };
 
-/** TestButton sends a message now, and tells what came of it. */
+/** TestButton sends a message now and shows the result. */
 export function TestButton({ way, title, off, tell }: Props) {
   const { t } = useTranslation();
   const client = useQueryClient();

@@ -8,7 +8,7 @@ import { told, type Way } from './way';
 
 const signs = { all: '✓', some: '(✓)', none: '–' };
 
-/** Told is which kinds of events go which way. */
+/** Told shows which kinds of events each channel gets. */
 export function Told({ ways }: { ways: Way[] }) {
   const kinds = useQuery(notifications.kinds);
   const alerts = useQuery(notifications.alerts);

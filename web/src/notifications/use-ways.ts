@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { notifications } from './queries';
 import type { Way } from './way';
 
-/** All ways there are: mails, syslog, scripts, and each webhook. */
+/** All channels: mails, syslog, scripts, and each webhook. */
 export function useWays() {
   const email = useQuery(notifications.email);
   const syslog = useQuery(notifications.syslog);

@@ -20,7 +20,7 @@ const fields: Record<Way['what'], Record<string, Partial<Field>>> = {
   webhook: hook,
 };
 
-/** WayForm changes a way operators hear of events, or creates a webhook. */
+/** WayForm changes a notification channel, or creates a webhook. */
 export function WayForm({ way, title, close }: { way?: Way; title: string; close: () => void }) {
   const { t } = useTranslation();
   const what = way?.what ?? 'webhook';

@@ -1,11 +1,11 @@
 import type { Alert, Kind } from './queries';
 
-/** A way operators hear of events. Kinds is empty for all; of mails for those of the alerts. */
+/** A notification channel. If kinds is empty, it gets all events; mails get the events of the enabled alerts. */
 export type Way = {
   what: 'email' | 'syslog' | 'scripts' | 'webhook';
-  /** Of a webhook what it is called. */
+  /** The name of a webhook. */
   name: string;
-  /** Where messages go. */
+  /** The destination of messages. */
   to: string;
   on: boolean;
   kinds: string[];
@@ -18,7 +18,7 @@ export type Way = {
 
 const severities = ['info', 'warning', 'error'];
 
-/** Whether events of a kind go a way: all of them, those that are severe enough, or none. */
+/** Whether a channel gets events of a kind: all, those of sufficient severity, or none. */
 export function told(way: Way, kind: Kind, alerts: Alert[]): 'all' | 'some' | 'none' {
   const chosen = way.kinds.length > 0 ? way.kinds.includes(kind.kind) : way.what !== 'email' || alerts.some((a) => a.alert === kind.alert && a.status === 'enabled');
   const severe = kind.severities.filter((s) => severities.indexOf(s) >= severities.indexOf(way.severity));

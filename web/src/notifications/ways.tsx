@@ -11,14 +11,14 @@ import { TestButton, type Outcome } from './test-button';
 import type { Way } from './way';
 import { WayForm } from './way-form';
 
-/** Ways are the ways operators hear of events, what became of messages, and a test of each. */
+/** Ways shows the notification channels, the delivery of messages, and a test of each. */
 export function Ways({ ways }: { ways: Way[] }) {
   const { t } = useTranslation();
   const may = useMay();
   const [edited, edit] = useState<string>(); // its key; '' for a new one
   const [change, setChange] = useState<Change>();
   const [outcome, tell] = useState<Outcome>();
-  const editedWay = ways.find((w) => keyOf(w) === edited); // as it is now, also after a colleague's change
+  const editedWay = ways.find((w) => keyOf(w) === edited); // the current one, including changes by others
   const title = (w: Way) => w.name || t(`way.${w.what}`);
   return (
     <Card withBorder component="section" aria-labelledby="ways">

@@ -12,7 +12,7 @@ import { SecondFactor } from './second';
 import { SessionList } from './sessions';
 import { says, steps } from './steps';
 
-/** AccountPage is what people change of themselves: password, second factor, key, sessions. */
+/** AccountPage is for the user's own password, second factor, key and sessions. */
 export function AccountPage() {
   const { t } = useTranslation();
   const own = useQuery(people.own);
@@ -61,7 +61,7 @@ function Part({ id, title, children }: { id: string; title: string; children: Re
   );
 }
 
-/** OwnForm changes some of what one may change of oneself. */
+/** OwnForm changes some of the user's own settings. */
 function OwnForm({ id, fields, seen }: { id: string; fields: Record<string, Partial<Field>>; seen: Record<string, unknown> }) {
   const { t } = useTranslation();
   const schema = dressed(useBody('post', '/system/users'), fields, (key) => t(`own_field.${key}`));

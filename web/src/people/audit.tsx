@@ -9,7 +9,7 @@ import { people, type AuditEntry } from './queries';
 
 const base = '/api/v4.0';
 
-/** AuditPage is who wrote something, or was refused, newest first. */
+/** AuditPage shows the audit log: writes and refusals, newest first. */
 export function AuditPage() {
   const { t } = useTranslation();
   const audit = useInfiniteQuery(people.audit);

@@ -8,7 +8,7 @@ import { removal, says, steps } from './steps';
 
 type Props = { group: GroupItem; free: string[]; roles: string[]; farms: string[]; ask: (change: Change) => void };
 
-/** GroupCard is one group: its role, its users, and the farms they see. */
+/** GroupCard shows one group: its role, its users, and its farms. */
 export function GroupCard({ group, free, roles, farms, ask }: Props) {
   const { t } = useTranslation();
   const may = useMay();
@@ -75,7 +75,7 @@ export function GroupCard({ group, free, roles, farms, ask }: Props) {
 
 type MembersProps = { label: string; of: string; names: string[]; others: string[]; off: Off; add: (name: string) => void; drop: (name: string) => void; children?: ReactNode };
 
-/** Members are the users or farms of a group. */
+/** Members lists the users or farms of a group. */
 function Members({ label, of, names, others, off, add, drop, children }: MembersProps) {
   const { t } = useTranslation();
   return (

@@ -12,7 +12,7 @@ import { NameForm } from './name-form';
 import { people } from './queries';
 import { steps } from './steps';
 
-/** GroupsPage is which users may do what with which farms. */
+/** GroupsPage shows which users may access which farms, with which role. */
 export function GroupsPage() {
   const { t } = useTranslation();
   const may = useMay();
@@ -22,7 +22,7 @@ export function GroupsPage() {
   const farms = useQuery(queries.farms).data?.farms;
   const [creating, create] = useState(false);
   const [change, setChange] = useState<Change>();
-  const free = (users ?? []).filter((u) => !u.group && may.allFarms).map((u) => u.name); // others may add no users
+  const free = (users ?? []).filter((u) => !u.group && may.allFarms).map((u) => u.name); // other users may not add users
   return (
     <>
       <Group justify="space-between">

@@ -14,7 +14,7 @@ import { makeKey, people } from './queries';
 import { removal } from './steps';
 import { Modal } from '../ui/dialog';
 
-/** KeysPage is the API keys of root, by which programs use the API. */
+/** KeysPage shows the API keys of root for programs. */
 export function KeysPage() {
   const { t } = useTranslation();
   const may = useMay();
@@ -65,7 +65,7 @@ export function KeysPage() {
   );
 }
 
-/** NewKey makes a key, which is shown this once. */
+/** NewKey creates a key, which is shown only once. */
 function NewKey({ close }: { close: () => void }) {
   const { t } = useTranslation();
   const client = useQueryClient();

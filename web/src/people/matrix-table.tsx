@@ -5,7 +5,7 @@ import { columns, switched, type Switches } from './matrix';
 
 type Props = { before: Switches; now: Switches; set: (now: Switches) => void; disabled: boolean };
 
-/** MatrixTable is sections by permissions, with a switch where a section has the permission. */
+/** MatrixTable shows permissions by section, with a switch for each existing one. */
 export function MatrixTable({ before, now, set, disabled }: Props) {
   const { t } = useTranslation();
   const all = columns(now);
@@ -46,7 +46,7 @@ export function MatrixTable({ before, now, set, disabled }: Props) {
   );
 }
 
-/** Cell is one permission: a switch, or a sign where it cannot be changed. */
+/** Cell is one permission: a switch, or an icon if it cannot be changed. */
 function Cell({ name, on, edited, flip }: { name: string; on: boolean; edited: boolean; flip?: (on: boolean) => void }) {
   const { t } = useTranslation();
   if (flip) return <Switch size="sm" aria-label={name} title={name} checked={on} className={edited ? 'edited' : undefined} onChange={(e) => flip(e.currentTarget.checked)} />;
@@ -57,7 +57,7 @@ function Cell({ name, on, edited, flip }: { name: string; on: boolean; edited: b
   );
 }
 
-/** Whole gives all permissions of a section, or takes them when they are given. */
+/** Whole grants all permissions of a section, or revokes them if all are granted. */
 function Whole({ section, now, set }: { section: string } & Pick<Props, 'now' | 'set'>) {
   const { t } = useTranslation();
   const full = Object.values(now[section]).every((on) => on === 'true');

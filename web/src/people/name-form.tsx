@@ -8,7 +8,7 @@ import type { Seen } from '../form/values';
 
 type Props = { title: string; path: string; more?: Record<string, Partial<Field>>; seen?: Seen; change: (body: Seen) => Change; done?: (body: Seen) => void; close: () => void };
 
-/** NameForm creates what has a name, and little else: groups, roles. */
+/** NameForm creates objects that need little more than a name: groups and roles. */
 export function NameForm({ title, path, more = {}, seen = {}, change, done, close }: Props) {
   const { t } = useTranslation();
   const schema = dressed(useBody('post', path), { name: {}, ...more }, (key) => t(`user_field.${key}`, { context: path.split('/').pop() }));

@@ -6,7 +6,7 @@ import { NameForm } from './name-form';
 import { people } from './queries';
 import { says, steps } from './steps';
 
-/** NewRole creates a role, with the permissions of another one or with none. */
+/** NewRole creates a role, as a copy of another one or without permissions. */
 export function NewRole({ of, close, done }: { of: string; close: () => void; done: (role: string) => void }) {
   const { t } = useTranslation();
   const roles = useQuery(people.roles).data ?? [];

@@ -1,6 +1,6 @@
 import { encode } from 'uqr';
 
-/** QR is a text as a picture that apps scan: black on white in dark pages too, with the margin readers need. */
+/** QR shows a text as a QR code, black on white even in dark mode, with the quiet zone that scanners need. */
 export function QR({ text, label }: { text: string; label: string }) {
   const { data, size } = encode(text, { ecc: 'M', border: 4 });
   const path = data.flatMap((row, y) => row.map((black, x) => (black ? `M${x} ${y}h1v1h-1z` : ''))).join('');

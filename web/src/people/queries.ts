@@ -8,21 +8,21 @@ export type AuditEntry = components['schemas']['AuditEntry'];
 
 type Schemas = components['schemas'];
 
-/** Makes a key; its text is in this answer alone. */
+/** Creates a key; only this response contains it. */
 export const makeKey = async (comment: string) => (await body(api.POST('/keys', { body: { comment } }))).params as Schemas['NewKey'];
 
-/** Makes a secret for an app; it is in this answer alone. */
+/** Creates a secret for an authenticator app; only this response contains it. */
 export const enrolSecond = async (password: string) => (await body(api.POST('/system/users/totp', { body: { password } }))).params as Schemas['NewSecond'];
 
 export type SecondAction = { action: 'confirm' | 'disable' | 'recovery'; password?: string; code?: string };
 
-/** Confirms the second factor, renews its recovery codes, or ends it; codes are in this answer alone. */
+/** Confirms the second factor, renews its recovery codes, or removes it. Only this response contains the codes. */
 export const actOnSecond = async (sent: SecondAction) => (await body(api.POST('/system/users/totp/actions', { body: sent }))).params as Schemas['SecondDone'];
 
-/** As many calls of the audit log are asked for at once. */
+/** The number of entries of the audit log requested at once. */
 const entries = 200;
 
-/** What pages about people ask. */
+/** The queries of the pages about users. */
 export const people = {
   users: queryOptions({ queryKey: ['people', 'users'], queryFn: async () => (await body(api.GET('/rbac/users'))).params }),
   groups: queryOptions({ queryKey: ['people', 'groups'], queryFn: async () => (await body(api.GET('/rbac/groups'))).params }),
@@ -33,7 +33,7 @@ export const people = {
   sessions: queryOptions({ queryKey: ['people', 'sessions'], queryFn: async () => (await body(api.GET('/rbac/sessions'))).params, refetchInterval: 10_000 }),
   own: queryOptions({ queryKey: ['people', 'own'], queryFn: async () => (await body(api.GET('/system/users'))).params }),
   second: queryOptions({ queryKey: ['people', 'second'], queryFn: async () => (await body(api.GET('/system/users/totp'))).params }),
-  /** The audit log, newest first; the next page is what is older. */
+  /** The audit log, newest first; the next page has older entries. */
   audit: infiniteQueryOptions({
     queryKey: ['people', 'audit'],
     queryFn: async ({ pageParam }) => (await body(api.GET('/audit', { params: { query: { limit: entries, before: pageParam } } }))).params,

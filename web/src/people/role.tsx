@@ -14,7 +14,7 @@ import { NewRole } from './new-role';
 import { people } from './queries';
 import { steps } from './steps';
 
-/** RolePage is what a role may do, permission by permission. */
+/** RolePage shows the permissions of a role. */
 export function RolePage() {
   const { t } = useTranslation();
   const go = useNavigate();
@@ -47,7 +47,7 @@ export function RolePage() {
 
 function Permissions({ role, before, off }: { role: string; before: Switches; off: Off }) {
   const { t } = useTranslation();
-  const [edits, edit] = useState<Switches>({}); // over what others change meanwhile
+  const [edits, edit] = useState<Switches>({}); // on top of changes by others
   const [change, setChange] = useState<Change>();
   const now = withSwitches(before, edits);
   const sent = differing(before, now);

@@ -12,7 +12,7 @@ import { people } from './queries';
 import { NewRole } from './new-role';
 import { removal } from './steps';
 
-/** RolesPage is the roles there are, which groups have them, and the way to what each may do. */
+/** RolesPage lists the roles with their groups, and links to their permissions. */
 export function RolesPage() {
   const { t } = useTranslation();
   const go = useNavigate();

@@ -13,7 +13,7 @@ import { Once } from '../ui/once';
 
 const QR = late(async () => (await import('./qr')).QR, <Loader size="sm" aria-label="…" />);
 
-/** SecondFactor is one's own codes of an app, asked for at sign-in: enrolled, confirmed, renewed, and taken away. */
+/** SecondFactor is the user's own second factor: enrolment, confirmation, renewal and removal. */
 export function SecondFactor() {
   const { t } = useTranslation();
   const client = useQueryClient();
@@ -59,7 +59,7 @@ export function SecondFactor() {
 
 type OnProps = { act: (sent: SecondAction) => void; error: unknown; of?: string; pending: boolean };
 
-/** On is what is done with a second factor that is asked for. */
+/** On shows the actions for an active second factor. */
 function On({ act, error, of, pending }: OnProps) {
   const { t } = useTranslation();
   const last = (action: string) => (of === action ? error : undefined);

@@ -8,7 +8,7 @@ import { Problem } from '../ui/problem';
 type Name = 'password' | 'code';
 type Props = { fields: Name[]; button: string; error: unknown; pending: boolean; send: (sent: Record<Name, string>) => void };
 
-/** SecretForm asks for a password or a code, says beside it when it is wrong, and keeps neither. */
+/** SecretForm asks for a password or a code and shows an error beside a wrong one. It does not keep them. */
 export function SecretForm({ fields, button, error, pending, send }: Props) {
   const { t } = useTranslation();
   const [typed, type] = useState({ password: '', code: '' });

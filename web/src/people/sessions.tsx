@@ -8,7 +8,7 @@ import { done, failed } from '../ui/notify';
 import { when } from '../ui/time';
 import { people } from './queries';
 
-/** SessionsPage is who is signed in, and from where. */
+/** SessionsPage shows the active sessions of all users. */
 export function SessionsPage() {
   const { t } = useTranslation();
   return (
@@ -21,7 +21,7 @@ export function SessionsPage() {
   );
 }
 
-/** SessionList is the sessions of people, each with a way to end it; of one user when it is given. */
+/** SessionList shows active sessions, of one user if given, each with a button to end it. */
 export function SessionList({ user }: { user?: string }) {
   const { t } = useTranslation();
   const client = useQueryClient();

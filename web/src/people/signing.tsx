@@ -16,14 +16,14 @@ import { Pills } from '../ui/pills';
 import { Problem } from '../ui/problem';
 import { setSource, sources, type Source } from './sources';
 
-/** What is set of each, in the order it is thought of. */
+/** The fields of each section, in the order of use. */
 const fields: Record<Source, string[]> = {
   services: ['local', 'ldap'],
   ldap: ['host', 'port', 'security', 'ca', 'base_dn', 'filter', 'scope', 'bind_dn', 'bind_password', 'timeout'],
   oidc: ['enabled', 'issuer', 'ca', 'client_id', 'client_secret', 'redirect', 'landing', 'scopes', 'user_claim', 'users', 'group_claim', 'groups'],
 };
 
-/** SigningPage is whose users may sign in, and who is asked about them. */
+/** SigningPage configures which services authenticate users. */
 export function SigningPage() {
   const { t } = useTranslation();
   const { source = 'services' } = useParams({ strict: false }) as { source?: Source };
@@ -54,7 +54,7 @@ function Settings({ of }: { of: Source }) {
   );
 }
 
-/** Trial asks the directory as it is set. */
+/** Trial tests the connection to the directory. */
 function Trial() {
   const { t } = useTranslation();
   const test = useMutation({ mutationFn: async () => (await body(request('POST', ['rbac', 'ldap', 'actions'], { action: 'test' }))) as { message: string } });

@@ -2,12 +2,12 @@ import { settings, type Change } from '../change/change';
 import type { Seen } from '../form/values';
 import { says, steps } from './steps';
 
-/** Where it is set who may sign in: whose users, the directory, the provider of OpenID Connect. */
+/** The settings of sign-in: services in use, LDAP directory, OpenID Connect provider. */
 export const sources = ['services', 'ldap', 'oidc'] as const;
 export type Source = (typeof sources)[number];
 
 const commands = { services: 'services', ldap: 'ldap config', oidc: 'oidc config' };
-/** What the command line asks for instead of taking it as a word. */
+/** Secrets that the command line prompts for instead of taking them as arguments. */
 const secrets: Record<string, string> = { bind_password: '--bind-password', client_secret: '--client-secret' };
 
 export function setSource(source: Source, before: Seen, sent: Seen, title: string): Change {

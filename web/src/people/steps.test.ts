@@ -4,7 +4,7 @@ import { masked, says, steps } from './steps';
 vi.stubGlobal('location', { origin: 'https://appliance' });
 afterEach(() => vi.restoreAllMocks());
 
-/** An appliance that refuses what goes to a path with this word. */
+/** An appliance that refuses calls whose path contains this word. */
 function appliance(refused = 'nothing') {
   const asked: string[] = [];
   vi.stubGlobal('fetch', (url: string, o: { method: string }) => {

@@ -4,10 +4,10 @@ import { call, type Change } from '../change/change';
 import { isSecret } from '../form/schema';
 import type { Seen } from '../form/values';
 
-/** One call of a change, and the command line that is equal to it. */
+/** One call of a change, and the equivalent command line. */
 export type Step = { command: string; method: string; parts: (string | number)[]; sent?: Seen };
 
-/** What was sent, as it may be shown: secrets are not. */
+/** The sent values with secrets masked. */
 export function masked(sent: Seen): Seen {
   return Object.fromEntries(Object.entries(sent).map(([name, v]) => [name, v && isSecret(name) ? '***' : v]));
 }
@@ -17,7 +17,7 @@ const callOf = ({ method, parts }: Step) => ({ method, path: pathOf(parts) });
 const line = (sign: string, name: string, v: unknown) => `${sign} ${name}: ${Array.isArray(v) ? `[${v.join(', ')}]` : String(v)}`;
 const blank = (v: unknown) => v === undefined || v === null || v === '' || (Array.isArray(v) && v.length === 0);
 
-/** What fields become, as lines of a difference: - what was, + what will be. */
+/** The changed fields as lines of a difference: - old, + new. */
 export function says(before: Seen, sent: Seen): string {
   const was = masked(before);
   return Object.entries(masked(sent))
@@ -26,8 +26,8 @@ export function says(before: Seen, sent: Seen): string {
 }
 
 /**
- * A change that takes several calls, one after the other. Only the first is tried: the
- * others may be about what it makes. The one that is refused ends it.
+ * A change that takes several calls in sequence. Only the first one is tested beforehand, because the others may depend
+ * on its result. A refusal ends the sequence.
  */
 export function steps(title: string, all: Step[], difference: string): Change {
   return {
@@ -51,5 +51,5 @@ export function steps(title: string, all: Step[], difference: string): Change {
   };
 }
 
-/** Deletes what is at a path. */
+/** Deletes the object at a path. */
 export const removal = (title: string, command: string, parts: (string | number)[], what: string) => steps(title, [{ command, method: 'DELETE', parts }], `- ${what}`);

@@ -6,7 +6,7 @@ import { masked, says, steps, type Step } from './steps';
 const join = (group: string, name: string): Step => ({ command: `sluice group add ${quoted(group)} ${quoted(name)}`, method: 'POST', parts: ['rbac', 'groups', group, 'users'], sent: { name } });
 const leave = (group: string, name: string): Step => ({ command: `sluice group remove ${quoted(group)} ${quoted(name)}`, method: 'DELETE', parts: ['rbac', 'groups', group, 'users', name] });
 
-/** What is set of a user, beside its password and its group. */
+/** The settings of a user apart from its password and group. */
 function set(name: string, sent: Seen): Step[] {
   if (Object.keys(sent).length === 0) return [];
   const { newpassword, ...rest } = sent;
@@ -14,7 +14,7 @@ function set(name: string, sent: Seen): Step[] {
   return [{ command: commands.join('\n'), method: 'PUT', parts: ['rbac', 'users', name], sent }];
 }
 
-/** Creates a user, who may sign in and is in a group when it says so. */
+/** Creates a user with its permissions to sign in and its group, as given. */
 export function createUser(body: Seen, title: string): Change {
   const { group, webgui_permissions: web, ...sent } = body;
   const name = String(sent.name ?? '');
@@ -23,7 +23,7 @@ export function createUser(body: Seen, title: string): Change {
   return steps(title, [make, ...(web === 'true' ? set(name, { webgui_permissions: web }) : []), ...(group ? [join(String(group), name)] : [])], says({}, body));
 }
 
-/** Changes a user: what it may do, and the group it is in. */
+/** Changes the settings and the group of a user. */
 export function setUser(user: User, body: Seen, title: string): Change {
   const { group, ...sent } = body;
   const moves = group === undefined ? [] : [...(user.group ? [leave(user.group, user.name)] : []), ...(group ? [join(String(group), user.name)] : [])];

@@ -11,7 +11,7 @@ import { createUser, setUser } from './user-change';
 const flag = { type: 'string', enum: ['true', 'false'] };
 const local = { fields: ['service'], values: ['local'] };
 
-/** UserForm creates or changes a user, with its group, beside the page. */
+/** UserForm creates or changes a user with its group, in a drawer. */
 export function UserForm({ user, close }: { user?: User; close: () => void }) {
   const { t } = useTranslation();
   const may = useMay();

@@ -11,14 +11,14 @@ import { people, type User } from './queries';
 import { removal } from './steps';
 import { UserForm } from './user-form';
 
-/** UsersPage is who is known here, and what each may do. */
+/** UsersPage lists the users and their rights. */
 export function UsersPage() {
   const { t } = useTranslation();
   const may = useMay();
   const users = useQuery(people.users);
   const [edited, edit] = useState<string>(); // its name; '' for a new one
   const [change, setChange] = useState<Change>();
-  const editedUser = users.data?.find((u) => u.name === edited); // as it is now, also after a colleague's change
+  const editedUser = users.data?.find((u) => u.name === edited); // the current one, including changes by others
   const remove = (u: User) => setChange(removal(t('user.delete', { name: u.name }), `sluice user delete ${u.name}`, ['rbac', 'users', u.name], `user: ${u.name}`));
   const reset = (u: User) => setChange(removal(t('user.reset', { name: u.name }), `sluice user totp reset ${u.name}`, ['rbac', 'users', u.name, 'totp'], `${t('user.second')}: ${u.name}`));
   return (

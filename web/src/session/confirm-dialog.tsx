@@ -7,7 +7,7 @@ import { people } from '../people/queries';
 import { LateModal } from '../ui/late-modal';
 import { isWaiting, onWaiting, settle } from './confirm';
 
-/** ConfirmDialog asks for the password again before a call makes what outlives the session. */
+/** ConfirmDialog asks for the password before calls that create credentials which outlive the session. */
 export function ConfirmDialog() {
   const { t } = useTranslation();
   const opened = useSyncExternalStore(onWaiting, isWaiting);
@@ -29,7 +29,7 @@ function ConfirmForm() {
   });
   const submit = (e: FormEvent) => {
     e.preventDefault();
-    e.stopPropagation(); // the form below is not sent, too
+    e.stopPropagation(); // do not submit the form below
     confirm.mutate();
   };
   if (own?.service === 'oidc')

@@ -3,7 +3,7 @@ type Waiting = (confirmed: boolean) => void;
 let waiting: Waiting[] = [];
 const readers = new Set<() => void>();
 
-/** Whether calls wait until somebody has confirmed the password. */
+/** Whether calls wait for the confirmation of the password. */
 export const isWaiting = () => waiting.length > 0;
 
 export function onWaiting(read: () => void) {
@@ -11,7 +11,7 @@ export function onWaiting(read: () => void) {
   return () => void readers.delete(read);
 }
 
-/** Ends the wait: calls are repeated, or stay refused. */
+/** Ends the wait: the calls are repeated, or stay refused. */
 export function settle(confirmed: boolean) {
   const all = waiting;
   waiting = [];
@@ -26,7 +26,7 @@ function confirmed(): Promise<boolean> {
   });
 }
 
-/** Sends a call. If the session must be confirmed first, it asks for that and sends the call again. */
+/** Sends a call. If the session must be confirmed first, it asks for the password and sends the call again. */
 export async function confirming(send: () => Promise<Response>): Promise<Response> {
   const response = await send();
   if (response.status !== 403) return response;

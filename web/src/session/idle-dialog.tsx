@@ -6,7 +6,7 @@ import { LateModal } from '../ui/late-modal';
 
 const signs = ['pointerdown', 'keydown', 'wheel', 'touchstart'];
 
-/** IdleDialog signs out who has left, and warns a minute before. */
+/** IdleDialog signs out idle users, with a warning one minute before. */
 export function IdleDialog({ minutes, end }: { minutes: number; end: () => void }) {
   const { t } = useTranslation();
   const [{ state, left }, stay] = useIdleness(minutes * 60_000);
@@ -28,7 +28,10 @@ export function IdleDialog({ minutes, end }: { minutes: number; end: () => void 
   );
 }
 
-/** How it stands, and what to do to stay. While somebody is warned only that button counts. */
+/**
+ * The state of inactivity, and a function to stay signed in. While the warning is shown, only its button counts as
+ * activity.
+ */
 function useIdleness(life: number): [Idleness, () => void] {
   const [now, setNow] = useState<Idleness>({ state: 'active', left: life / 1000 });
   useEffect(() => {

@@ -1,11 +1,11 @@
-/** Milliseconds before the end from which on a warning is shown. */
+/** The time before the end when the warning appears, in milliseconds. */
 export const warningTime = 60_000;
 
 const kept = 'sluice.used';
 
 /**
- * When somebody last used the GUI, in whichever tab. Pages ask the appliance all the
- * time, so its own clock of the session never ends one that was left open.
+ * The time of the last user activity in any tab. Open pages poll the appliance permanently, so its own session timeout
+ * never expires.
  */
 export function lastUsed(): number {
   return Number(localStorage.getItem(kept)) || 0;
@@ -17,7 +17,7 @@ export function noteUse(now: number) {
 
 export type Idleness = { state: 'active' | 'warned' | 'ended'; left: number };
 
-/** How it stands with a session that ends after so much time without use; left is in seconds. */
+/** The state of a session that ends after a period without activity; left is in seconds. */
 export function idleness(now: number, used: number, life: number): Idleness {
   const left = used + life - now;
   const state = left <= 0 ? 'ended' : left <= warningTime ? 'warned' : 'active';

@@ -3,22 +3,22 @@ import { useMemo } from 'react';
 import { queries } from '../api/queries';
 import { includes, lacking, reasonAgainst, type Call } from '../api/rights';
 
-/** What a button has that somebody may not press: it is off, and says why. */
+/** The properties of a button that the user may not press: disabled, with the reason. */
 export type Off = { disabled: boolean; title?: string };
 
-/** What the signed-in user may do. It decides what is shown as possible; the API decides what is. */
+/** The rights of the signed-in user. They decide what the pages offer; the API enforces them. */
 export type May = {
   /** Whether the user has a permission, e.g. farm.modify. */
   (permission: string): boolean;
-  /** The state of a button that needs a permission; off says that it is disabled for another reason. */
+  /** The properties of a button that needs a permission; off means that it is disabled for another reason. */
   button: (permission: string, off?: boolean) => Off;
   /** Whether the user sees all farms. */
   allFarms: boolean;
-  /** The state of a button that makes a call. */
+  /** The properties of a button that makes a call. */
   call: (call: Call | undefined, off?: boolean) => Off;
 };
 
-/** Returns what the signed-in user may do. Before the rights are known, that is nothing. */
+/** Returns the rights of the signed-in user; none before they are known. */
 export function useMay(): May {
   const rights = useQuery(queries.rights).data;
   return useMemo(() => {
@@ -32,7 +32,7 @@ export function useMay(): May {
   }, [rights]);
 }
 
-/** Whether root is signed in, who alone has some things: keys, sessions of others. */
+/** Whether root is signed in. Some functions are for root only, e.g. keys and sessions of other users. */
 export function useRoot(): boolean {
   return useQuery(queries.who).data?.params.user === 'root';
 }

@@ -4,7 +4,7 @@ import { queries } from '../api/queries';
 
 const utf8 = (text: string) => String.fromCharCode(...new TextEncoder().encode(text));
 
-/** Begins a session; the browser keeps its cookie, no script can read it. */
+/** Starts a session. The browser keeps its cookie, which scripts cannot read. */
 export function signIn(user: string, password: string, code: string) {
   const headers: Record<string, string> = { Authorization: `Basic ${btoa(utf8(`${user}:${password}`))}` };
   if (code) headers['X-OTP'] = code;
@@ -15,7 +15,7 @@ export function signOut() {
   return body(api.DELETE('/session'));
 }
 
-/** Who is signed in, and how to leave. */
+/** The signed-in user, and a function to sign out. */
 export function useSession() {
   const client = useQueryClient();
   const who = useQuery(queries.who).data?.params;

@@ -9,13 +9,15 @@ type Shown = { title: string; about: string; label: string; text: string };
 let shown: Shown | undefined;
 const readers = new Set<() => void>();
 
-/** Shows what the appliance tells this once. It stays until it is closed, even when the session ends meanwhile. */
+/**
+ * Shows a secret that the appliance reveals only once. It stays until it is closed, even if the session ends meanwhile.
+ */
 export function showOnce(what: Shown | undefined) {
   shown = what;
   readers.forEach((read) => read());
 }
 
-/** ShownOnce is where that appears: above all pages, and above the sign-in. */
+/** ShownOnce is the place of these secrets: above all pages and the sign-in page. */
 export function ShownOnce() {
   const { t } = useTranslation();
   const is = useSyncExternalStore(

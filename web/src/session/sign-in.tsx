@@ -8,10 +8,10 @@ import { userBefore } from '../api/rights';
 import { forgetUser } from './pages-kept';
 import { signIn } from './session';
 
-/** Whether people may sign in with OpenID Connect: the appliance says so in the page. */
+/** Whether OpenID Connect is enabled, from a tag in the page. */
 const provided = document.querySelector<HTMLMetaElement>('meta[name="oidc"]')?.content === 'true';
 
-/** SignIn asks who is there; ended says that somebody's pages are hidden since the session ended. */
+/** SignIn is the sign-in page; ended means that the pages of a user are hidden because the session ended. */
 export function SignIn({ ended }: { ended: boolean }) {
   const { t } = useTranslation();
   const client = useQueryClient();
@@ -77,7 +77,7 @@ export function SignIn({ ended }: { ended: boolean }) {
   );
 }
 
-/** What is wrong, in words for people; the appliance's own where it says more than "no". */
+/** The error in plain words; the appliance's message if it is more specific. */
 function problem(error: unknown, t: (key: string) => string): string {
   if (!(error instanceof Refused)) return String(error);
   if (error.status === 0) return t('problem.unreachable');

@@ -2,7 +2,7 @@ import { removes, sets } from '../change/beside';
 import { call, quoted, settings, write, type Change } from '../change/change';
 import type { Seen } from '../form/values';
 
-/** Changes settings of the appliance, which are kept beside the configuration. */
+/** Changes settings of the appliance that are outside the configuration. */
 export function setGlobal(sent: Seen, title: string): Change {
   return sets(write(title, `sluice system config ${settings(sent)}`, 'PUT', ['system', 'global'], sent), sent);
 }
@@ -12,7 +12,7 @@ export function setMachine(section: string, sent: Seen, title: string): Change {
   return write(title, `sluice system ${section} ${settings(sent)}`, 'POST', ['system', section], sent);
 }
 
-/** What can have an alias. */
+/** Objects that can have an alias. */
 export type AliasKind = 'backends' | 'interfaces';
 
 export function setAlias(kind: AliasKind, id: string, alias: string, title: string): Change {
@@ -27,7 +27,7 @@ export function removeAlias(kind: AliasKind, id: string, title: string): Change 
   return write(title, `sluice alias delete ${quoted(id)}`, 'DELETE', ['aliases', kind, id]);
 }
 
-/** A change whose passphrase is shown nowhere. */
+/** A change whose passphrase is masked. */
 function withSecret(title: string, command: string, parts: string[], sent: Seen): Change {
   const shown = sent.passphrase ? { ...sent, passphrase: '…' } : sent;
   return sets({ ...write(title, command + (sent.passphrase ? ' --passphrase' : ''), 'POST', parts, sent), call: call('POST', parts, shown) }, shown);
@@ -37,7 +37,7 @@ export function createBackup(sent: Seen, title: string): Change {
   return withSecret(title, `sluice backup create ${quoted(String(sent.name ?? ''))}`, ['system', 'backup'], sent);
 }
 
-/** Restores a backup. Where the configuration becomes another one that is shown; the rest has no difference. */
+/** Restores a backup. The difference shows changes of the configuration only. */
 export function applyBackup(name: string, sent: Seen, title: string): Change {
   const flags = [...(sent.force === 'true' ? [' --force'] : []), ...(sent.system === 'false' ? [' --system=false'] : [])].join('');
   const change = withSecret(title, `sluice backup apply ${quoted(name)}${flags}`, ['system', 'backup', name, 'actions'], { action: 'apply', ...sent });

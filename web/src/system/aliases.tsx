@@ -16,7 +16,7 @@ type Alias = { id: string; alias: string };
 
 const schemaOf = { backends: 'backend_alias', interfaces: 'interface_alias' };
 
-/** Aliases are what people call addresses of backends, and interfaces. */
+/** Aliases shows the operators' names for backend addresses and interfaces. */
 export function Aliases() {
   return (
     <Stack>

@@ -20,7 +20,7 @@ import { UploadBackup } from './upload-backup';
 
 type Backup = components['schemas']['BackupItem'];
 
-/** Backups are archives of everything, and the way back to each. */
+/** Backups lists the archives, with restoration. */
 export function Backups() {
   const { t } = useTranslation();
   const may = useMay();
@@ -100,7 +100,7 @@ function ApplyBackup({ name, close }: { name: string; close: () => void }) {
   );
 }
 
-/** The settings of the machine are restored unless told otherwise. */
+/** The machine settings are restored by default. */
 function whole(s: Schema | undefined, about: string): Schema | undefined {
   if (!s) return undefined;
   const { system, force, ...rest } = s.properties;

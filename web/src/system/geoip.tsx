@@ -20,7 +20,7 @@ type Place = components['schemas']['PlaceView'];
 
 const key = ['geoip'];
 
-/** Geoip is the database that says where clients are, which services with algorithm geo or nearest ask. */
+/** Geoip shows the database of client locations, which services with the algorithms geo and nearest use. */
 export function Geoip() {
   const { t } = useTranslation();
   const may = useMay();
@@ -67,7 +67,7 @@ export function Geoip() {
   );
 }
 
-/** Find tells where an address is. */
+/** Find looks up the location of an address. */
 function Find() {
   const { t } = useTranslation();
   const [address, setAddress] = useState('');
@@ -101,7 +101,7 @@ function Find() {
   );
 }
 
-/** Upload has another database used from now on. */
+/** Upload replaces the database. */
 function Upload() {
   const { t } = useTranslation();
   const client = useQueryClient();

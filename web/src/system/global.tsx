@@ -8,10 +8,10 @@ import { useMay } from '../session/may';
 import { setGlobal } from './actions';
 import { Asked } from '../ui/asked';
 
-/** Fields that are the family's and mean nothing here. */
+/** Fields that exist only for compatibility with the product family. */
 const without = ['arp_announce', 'duplicated_network', 'force', 'http_farm_stop_grace_time', 'l4xnat_sip_params', 'proxy_new_generation', 'ssyncd', 'waf_assistant'];
 
-/** SystemSettings are the settings of the appliance itself. */
+/** SystemSettings is the form for the settings of the appliance itself. */
 export function SystemSettings() {
   const { t } = useTranslation();
   const may = useMay();

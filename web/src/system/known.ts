@@ -4,7 +4,7 @@ import { count } from '../ui/numbers';
 
 type Delivery = { server: string; sent: number; waiting: number; dropped: number; problem?: string };
 
-/** What is known of a section besides what was set: what was ordered, what is, and what the machine says. */
+/** Additional data of a section: the stored settings, the current state, and messages of the machine. */
 export function knownOf(section: string, seen: Seen, t: TFunction): [string, string | undefined][] {
   const text = (name: string) => (seen[name] === undefined || seen[name] === '' ? undefined : String(seen[name]));
   const facts: [string, string | undefined][] = [[t('machine.state'), t(`machine.is_${String(seen.configured)}_${String(seen.actual)}`, { defaultValue: `${String(seen.configured)}, ${String(seen.actual)}` })]];

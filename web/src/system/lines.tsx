@@ -8,10 +8,10 @@ import { Asked } from '../ui/asked';
 const numbers = ['50', '200', '1000'];
 const classes = ['2xx', '3xx', '4xx', '5xx'];
 
-/** A status of a class in a line of an access log, an object or one of Apache's combined log. */
+/** Matches a status of a class, e.g. 5xx, in a line of an access log, in JSON or the combined format. */
 const ofClass = (of: string) => new RegExp(`"status":${of[0]}\\d\\d\\b|" ${of[0]}\\d\\d `);
 
-/** Lines are the last lines of a log, the newest first; asked anew as long as it is watched. */
+/** Lines shows the last lines of a log, newest first, and polls while it is watched. */
 export function Lines({ of, exchanges, children }: { of: string; exchanges?: boolean; children?: ReactNode }) {
   const { t } = useTranslation();
   const [n, setN] = useState('200');

@@ -11,7 +11,7 @@ import { DataTable } from '../ui/data-table';
 import { bytes } from '../ui/numbers';
 import { Lines } from './lines';
 
-/** Logs are the log files of the appliance; one of them can be watched. */
+/** Logs lists the log files of the appliance and follows one of them. */
 export function Logs() {
   const { t } = useTranslation();
   const may = useMay();

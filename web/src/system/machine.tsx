@@ -17,7 +17,7 @@ import { knownOf } from './known';
 
 const sections = ['dns', 'ntp', 'proxy', 'snmp', 'ssh', 'syslog', 'http'] as const;
 
-/** MachineSettings are what the appliance sets of its machine, and where it is reached, section by section. */
+/** MachineSettings shows the machine settings and the address of the API, by section. */
 export function MachineSettings() {
   const { t } = useTranslation();
   const { section = 'dns' } = useParams({ strict: false }) as { section?: string };

@@ -10,7 +10,7 @@ import { DataTable } from '../ui/data-table';
 import { Facts } from '../ui/facts';
 import { machineTime, when } from '../ui/time';
 
-/** SystemOverview is which versions run here, which updates there are, and what support needs. */
+/** SystemOverview shows the running versions, available updates, and data for support. */
 export function SystemOverview() {
   const { t } = useTranslation();
   const may = useMay();
@@ -52,7 +52,7 @@ export function SystemOverview() {
   );
 }
 
-/** Updates are the packages of the machine for which the system knows newer ones. */
+/** Updates lists the packages of the machine with available updates. */
 function Updates() {
   const { t } = useTranslation();
   const updates = useQuery({ queryKey: ['packages'], queryFn: () => body(api.GET('/system/packages')), staleTime: 60_000 });

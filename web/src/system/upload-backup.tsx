@@ -8,7 +8,7 @@ import { done } from '../ui/notify';
 import { Problem } from '../ui/problem';
 import { Modal } from '../ui/dialog';
 
-/** UploadBackup puts an archive among the backups. It is checked, and not applied. */
+/** UploadBackup adds an archive to the backups. It is checked but not restored. */
 export function UploadBackup({ close }: { close: () => void }) {
   const { t } = useTranslation();
   const client = useQueryClient();

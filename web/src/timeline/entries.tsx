@@ -9,7 +9,7 @@ import { namedFarms, partOf } from './place';
 
 const colours = { info: 'gray.8', warning: darkOrange, error: 'red.9' } as const;
 
-/** Entries of the timeline, in the order given. */
+/** Entries shows entries of the timeline in the given order. */
 export function Entries({ of, causes = false }: { of: Entry[]; causes?: boolean }) {
   const { t } = useTranslation();
   return (
@@ -45,7 +45,7 @@ export function Entries({ of, causes = false }: { of: Entry[]; causes?: boolean 
   );
 }
 
-/** Farms are links to the first farms of an entry, and how many more there are. */
+/** Farms links to the first farms of an entry, with the number of others. */
 function Farms({ of }: { of: Entry }) {
   const { t } = useTranslation();
   const { named, more } = namedFarms(of);

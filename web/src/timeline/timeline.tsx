@@ -6,13 +6,13 @@ import { queries } from '../api/queries';
 import { Problem } from '../ui/problem';
 import { Entries } from './entries';
 
-/** How far back there may be entries, and how many more each click shows. */
+/** The maximum age of entries, and the number that each click adds. */
 const spans = ['1h', '24h', '7d', '90d'];
 const page = 200;
-/** The most the appliance lists at once. */
+/** The maximum number of entries that the appliance returns. */
 const most = 10_000;
 
-/** TimelinePage is everything that happened on one axis, the newest first. */
+/** TimelinePage shows all events in one list, newest first. */
 export function TimelinePage() {
   const { t } = useTranslation();
   const [text, setText] = useState('');

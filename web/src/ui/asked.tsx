@@ -4,15 +4,15 @@ import { useTranslation } from 'react-i18next';
 import { Refused } from '../api/client';
 import { Problem } from './problem';
 
-/** Whether what was asked for does not exist, or no longer. */
+/** Whether the requested object does not exist. */
 export const isGone = (error: unknown) => error instanceof Refused && error.status === 404;
 
 type Query<T> = { data: T | undefined; error: unknown; refetch: () => unknown };
 
 /**
- * Asked shows what was asked for once it is there. What somebody may not see is said calmly: nothing is broken.
- * What is shown stays when it cannot be asked for again: somebody may be typing into it. What no longer exists
- * goes, and back leads to where it was.
+ * Asked shows the result of a query once it is loaded. A missing permission is shown as information, not as an error.
+ * Loaded content remains if a refetch fails, because the user may be typing into it. If the object no longer exists, it
+ * is replaced by a message with a link back.
  */
 export function Asked<T>({ of, back, children }: { of: Query<T>; back?: ReactNode; children: (data: T) => ReactNode }) {
   const { t } = useTranslation();

@@ -5,7 +5,7 @@ import { PartMissing, retryParts } from './part';
 
 type Props = { children: ReactNode; /** What is shown instead of the part that failed; without it, the error and the way back. */ fallback?: (error: unknown, again: () => void) => ReactNode };
 
-/** Boundary keeps an error in one part of the GUI from taking the others with it. */
+/** Boundary confines an error to one part of the GUI. */
 export class Boundary extends Component<Props, { failed?: { error: unknown } }> {
   override state: { failed?: { error: unknown } } = {};
 
@@ -21,7 +21,9 @@ export class Boundary extends Component<Props, { failed?: { error: unknown } }> 
   }
 }
 
-/** Broken names an error of the GUI itself, or a part of it that does not load, and the ways back: once more, or a page that is loaded again. */
+/**
+ * Broken shows an error of the GUI itself, or a part that failed to load, with buttons to retry and to reload the page.
+ */
 export function Broken({ error, again }: { error: unknown; again?: () => void }) {
   const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return (
@@ -47,7 +49,7 @@ export function Broken({ error, again }: { error: unknown; again?: () => void })
   );
 }
 
-/** Bare is what is left where the look of the pages itself failed: plain elements, without a part of any library. */
+/** Bare is the fallback if even the components of the pages fail: plain elements without a library. */
 export function Bare({ error }: { error: unknown }) {
   return (
     <main role="alert" className="bare">

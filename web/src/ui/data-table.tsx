@@ -7,10 +7,10 @@ import { Wide } from './wide';
 export type Column<Row> = { head: string; cell: (row: Row) => ReactNode; number?: boolean };
 type Props<Row> = { label: string; rows: Row[]; id: (row: Row) => string; columns: Column<Row>[]; actions?: (row: Row) => ReactNode; empty: string; minWidth?: number };
 
-/** From so many rows on, only those near what the screen shows are drawn. */
+/** The number of rows from which only rows near the visible area are rendered. */
 const few = 100;
 
-/** DataTable is rows with a head; where there are none it says what to do next. */
+/** DataTable is a table with a head. If it is empty, it suggests the next step. */
 export function DataTable<Row>({ label, rows, id, columns, actions, empty, minWidth = 640 }: Props<Row>) {
   const { t } = useTranslation();
   const { body, drawn, above, below, measure } = useNear(rows.length);
@@ -68,17 +68,17 @@ export function DataTable<Row>({ label, rows, id, columns, actions, empty, minWi
   );
 }
 
-/** Gap stands where rows are not drawn, so that the page is as long as with all of them. */
+/** Gap replaces rows that are not rendered, so that the page keeps its height. */
 function Gap({ height }: { height: number }) {
   return height > 0 ? <tr aria-hidden style={{ height }} /> : null;
 }
 
-/** useNear says which of many rows are drawn while the window scrolls, and how high what is above and below them is. */
+/** useNear returns which of many rows are rendered while the window scrolls, and the heights above and below them. */
 function useNear(count: number) {
   const body = useRef<HTMLTableSectionElement>(null);
   const [top, setTop] = useState(0);
   const enabled = count > few;
-  // Each time it is drawn: what stands above it may have grown, as another table on the page.
+  // On every render, because content above it, e.g. another table, may have grown.
   useLayoutEffect(() => {
     if (enabled && body.current) setTop(Math.round(body.current.getBoundingClientRect().top + window.scrollY));
   });

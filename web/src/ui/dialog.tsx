@@ -1,13 +1,13 @@
 import { Drawer as MantineDrawer, Modal as MantineModal, type DrawerProps, type ModalProps } from '@mantine/core';
 import { useEffect, useLayoutEffect, useState } from 'react';
 
-/** Modal is a dialog that takes the focus when it opens, and gives it back to where it came from. */
+/** Modal is a dialog that takes the focus when it opens and returns it when it closes. */
 export function Modal({ onClose, ...props }: ModalProps) {
   useFocusReturn();
   return <MantineModal returnFocus={false} onClose={useTopmost(onClose)} {...props} />;
 }
 
-/** Drawer is such a dialog beside the page. */
+/** Drawer is the same at the side of the page. */
 export function Drawer({ onClose, ...props }: DrawerProps) {
   useFocusReturn();
   return <MantineDrawer returnFocus={false} onClose={useTopmost(onClose)} {...props} />;
@@ -15,13 +15,13 @@ export function Drawer({ onClose, ...props }: DrawerProps) {
 
 type Opened = { number: number; open: boolean };
 
-/** The dialogs that are open, numbered as they opened. */
+/** The open dialogs, numbered in the order of opening. */
 const dialogs = new Set<Opened>();
 let opened = 0;
 
 /**
- * Returns close for the topmost dialog only, since Escape is heard by all that are open. The topmost counts until the
- * event is over: React removes it before the dialogs below hear of the same key.
+ * Returns a close function that works for the topmost dialog only, because all open dialogs get the Escape key. The
+ * topmost dialog remains so until the event ends: React removes it before the dialogs below get the same event.
  */
 function useTopmost(close: () => void): () => void {
   const [self] = useState<Opened>(() => ({ number: ++opened, open: false }));
@@ -38,13 +38,13 @@ function useTopmost(close: () => void): () => void {
   };
 }
 
-/** Where the focus was before the first of several dialogs that follow each other. */
+/** The focused element before the first of several consecutive dialogs. */
 let outside: HTMLElement | undefined;
 
-/** How long one dialog may take to follow another, in milliseconds. */
+/** The maximum time between consecutive dialogs, in milliseconds. */
 const follow = 100;
 
-/** useFocusReturn puts the focus back when a dialog goes. Mantine does that only for dialogs that stay mounted. */
+/** useFocusReturn restores the focus when a dialog closes. Mantine does that only for dialogs that stay mounted. */
 function useFocusReturn() {
   const [from] = useState(originOf);
   useEffect(() => {
@@ -53,7 +53,7 @@ function useFocusReturn() {
   }, [from]);
 }
 
-/** What opened a dialog: an item of a menu goes with the menu, so it is the menu's button. */
+/** The element that opened a dialog. A menu item disappears with its menu, so it is the menu's button. */
 function originOf(): HTMLElement | undefined {
   const active = document.activeElement;
   const menu = active?.closest('[role=menu]');
@@ -61,11 +61,11 @@ function originOf(): HTMLElement | undefined {
   return button ?? (active instanceof HTMLElement && active !== document.body ? active : undefined);
 }
 
-/** Focuses the origin or, if it has gone, the page; a dialog that is open keeps the focus. */
+/** Focuses the origin or, if that was removed, the page. An open dialog keeps the focus. */
 function restore(from: HTMLElement | undefined) {
   const open = document.querySelector('[role=dialog]');
   const usable = (e: HTMLElement | undefined) => e !== undefined && e.isConnected && !e.matches(':disabled') && (!open || e.closest('[role=dialog]') !== null);
-  if (document.activeElement && document.activeElement !== document.body) return; // somebody moved on
+  if (document.activeElement && document.activeElement !== document.body) return; // the user has moved on
   const to = [from, outside].find(usable) ?? (open ? undefined : document.getElementById('main'));
   to?.focus();
 }

@@ -5,7 +5,7 @@ import { bytes } from './numbers';
 
 type Props = { label: string; about: string; files: File[]; set: (files: File[]) => void; accept?: string; multiple?: boolean; disabled?: boolean };
 
-/** Drop takes files that are dropped on it, or chosen. */
+/** Drop accepts files that are dropped on it or selected. */
 export function Drop({ label, about, files, set, accept, multiple, disabled }: Props) {
   const { t } = useTranslation();
   const [over, setOver] = useState(false);

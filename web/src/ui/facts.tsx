@@ -1,7 +1,7 @@
 import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** Facts are what is known of something, each with its name; what is not known is left out. */
+/** Facts shows named values; unknown ones are omitted. */
 export function Facts({ facts }: { facts: [string, ReactNode][] }) {
   return (
     <Table verticalSpacing={4} variant="vertical" layout="auto">

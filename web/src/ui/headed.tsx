@@ -1,7 +1,7 @@
 import { Stack, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** Headed is a page that has nothing but its heading and what stands in place of its content. */
+/** Headed is a page with just a heading and a replacement for its content. */
 export function Headed({ title, children }: { title: string; children: ReactNode }) {
   return (
     <Stack>

@@ -4,8 +4,8 @@ import { Part } from './part';
 type Late<P> = ((props: P) => ReactNode) & { preload: () => Promise<void> };
 
 /**
- * late returns a component whose code is loaded when it is first drawn, or by preload. Unlike
- * those of React.lazy, it can be tried again after its code could not be loaded.
+ * late returns a component whose code is loaded on first render, or by preload. In contrast to React.lazy, a failed
+ * load can be retried.
  */
 export function late<P extends object>(load: () => Promise<ComponentType<P>>, waiting: ReactNode = null): Late<P> {
   const part = new Part(load);

@@ -1,6 +1,6 @@
 const units = ['', 'k', 'M', 'G', 'T'];
 
-/** A count as people read it: 12,345 is 12.3k. */
+/** A shortened count: 12,345 is 12.3k. */
 export function count(n: number | null | undefined): string {
   if (n === null || n === undefined || Number.isNaN(n)) return '–';
   let at = 0;
@@ -12,7 +12,7 @@ export function count(n: number | null | undefined): string {
   return n.toFixed(digits) + units[at];
 }
 
-/** Bytes, in powers of 1024. */
+/** A size in bytes, in powers of 1024. */
 export function bytes(n: number): string {
   const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let at = 0;
@@ -30,7 +30,7 @@ export function duration(seconds: number | null | undefined): string {
   return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
 }
 
-/** A rate from two readings of a counter that only grows; undefined when it began anew. */
+/** The rate from two readings of an increasing counter; undefined if it was reset. */
 export function rate(now: number, before: number, milliseconds: number): number | undefined {
   return now < before || milliseconds <= 0 ? undefined : ((now - before) * 1000) / milliseconds;
 }

@@ -1,7 +1,7 @@
 import { Button, Code, CopyButton, Group, Stack, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 
-/** Once is a text that is shown this once, with a button that copies it. */
+/** Once shows a text that is shown only once, with a copy button. */
 export function Once({ label, text }: { label: string; text: string }) {
   const { t } = useTranslation();
   return (

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Part, PartMissing, retryParts } from './part';
 
-/** A part whose file comes at the given attempts only. */
+/** A part whose file loads only at the given attempts. */
 function flaky(comes: (attempt: number) => boolean) {
   let attempts = 0;
   const part = new Part(

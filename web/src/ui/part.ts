@@ -1,7 +1,10 @@
-/** Why a part of the GUI could not be loaded: the appliance is out of reach, it serves another version by now, or it has no such file. */
+/**
+ * The reason why a part of the GUI could not be loaded: the appliance is unreachable, it now serves another version, or
+ * the file does not exist.
+ */
 export type Cause = 'unreachable' | 'version' | 'unknown';
 
-/** PartMissing is thrown where a part of the GUI should be drawn that could not be loaded. */
+/** PartMissing is thrown instead of rendering a part that could not be loaded. */
 export class PartMissing extends Error {
   override name = 'PartMissing';
 
@@ -13,16 +16,16 @@ export class PartMissing extends Error {
   }
 }
 
-/** All parts that could not be loaded, by what forgets that. */
+/** The parts that failed to load, as functions that reset the failure. */
 const failures = new Set<() => void>();
 
-/** Has the parts that could not be loaded be loaded anew when they are drawn the next time. */
+/** Makes failed parts load again at their next render. */
 export function retryParts() {
   failures.forEach((forget) => forget());
   failures.clear();
 }
 
-/** A part of the GUI that is loaded when it is first needed. A failed load is kept until retryParts forgets it. */
+/** A part of the GUI that is loaded on demand. A failure is kept until retryParts resets it. */
 export class Part<T> {
   value?: T;
   failure?: PartMissing;
@@ -33,7 +36,7 @@ export class Part<T> {
     private readonly why: () => Promise<Cause> = causeNow,
   ) {}
 
-  /** Begins to load the part, if that has not begun yet. The promise never fails. */
+  /** Starts to load the part unless it was started before. The promise never rejects. */
   begin(): Promise<void> {
     return (this.loading ??= this.twice().then(
       (value) => void (this.value = value),
@@ -44,13 +47,13 @@ export class Part<T> {
     ));
   }
 
-  /** Loads the part before it is drawn: if that failed before, anew. */
+  /** Loads the part before it is rendered; retries after a failure. */
   preload(): Promise<void> {
     if (this.failure) this.forget();
     return this.begin();
   }
 
-  /** Loads it, once more if that fails: networks lose single requests. */
+  /** Loads the file, with one retry for a lost request. */
   private twice(): Promise<T> {
     return this.load().catch(() => this.load());
   }
@@ -60,7 +63,7 @@ export class Part<T> {
   }
 }
 
-/** Finds out why the file of a part does not come. */
+/** Determines why the file of a part does not load. */
 async function causeNow(): Promise<Cause> {
   const entry = document.querySelector<HTMLScriptElement>('script[type=module][src]')?.getAttribute('src');
   try {

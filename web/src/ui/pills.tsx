@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 
 type Props = { base: string; at: string; tabs: readonly string[]; word: (tab: string) => string };
 
-/** Pills are the sections of a page, each with an address below that of the page. */
+/** Pills is the navigation among the sections of a page, each with its own address. */
 export function Pills({ base, at, tabs, word }: Props) {
   const go = useNavigate();
   return (

@@ -4,23 +4,23 @@ import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Refused } from '../api/client';
 
-/** Statuses whose title names the problem; any other is told by its text alone. */
+/** Statuses with a title for the problem; others show only their text. */
 const named: Record<number, string> = { 0: 'no_connection', 401: 'session', 403: 'not_yours', 404: 'not_found', 409: 'conflict', 412: 'changed', 422: 'invalid', 400: 'invalid', 429: 'too_many' };
 
-/** problemTitle names what kind of problem an error is, of a page or of a change. */
+/** problemTitle returns a title for the kind of an error, of a page or of a change. */
 export function problemTitle(error: unknown, t: TFunction, changing = false): string {
   const status = error instanceof Refused ? error.status : undefined;
   if (changing && status === 403) return t('problem.not_permitted');
   return t(`problem.${(status !== undefined && named[status]) || (status !== undefined && status >= 500 ? 'appliance' : 'title')}`);
 }
 
-/** problemText is what an error says. */
+/** problemText returns the text of an error. */
 export function problemText(error: unknown, t: TFunction): string {
   if (error instanceof Refused && error.status === 0) return t('problem.unreachable');
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Problem names an error, of a page or of a change, and offers to try again. */
+/** Problem shows an error of a page or of a change, with a retry button. */
 export function Problem({ error, again, changing, children }: { error: unknown; again?: () => void; changing?: boolean; children?: ReactNode }) {
   const { t } = useTranslation();
   const details = error instanceof Refused ? error.details : undefined;

@@ -11,7 +11,7 @@ const diamond = 'M6 0l6 6-6 6-6-6z';
 const triangle = 'M6 .5l6 11H0z';
 const bars = 'M2 1h3v10H2zM7 1h3v10H7z';
 
-/** Each state has a colour, a shape and a word: nobody depends on the colour alone. */
+/** Each state has a colour, a shape and a word, so that colours are not required. */
 const looks: Record<string, Look> = {
   up: { colour: 'var(--mantine-color-green-7)', path: disc },
   down: { colour: 'light-dark(var(--mantine-color-red-8), var(--mantine-color-red-5))', path: square },
@@ -23,10 +23,10 @@ const looks: Record<string, Look> = {
 };
 const unknown: Look = { colour: 'var(--mantine-color-dimmed)', path: ring };
 
-/** Order of urgency: what needs a hand first. */
+/** The order of urgency: states that need attention first. */
 export const urgency = ['down', 'critical', 'problem', 'needed restart', 'undefined', 'undef', 'maintenance', 'stopped', 'up'];
 
-/** The state of a farm: one that somebody stopped is not down as one that failed is, or whose start was refused. */
+/** The state of a farm. A stopped farm is distinguished from a failed one, and from one whose start was refused. */
 export const stateOf = (f: { status: string; configured?: string; problem?: string }) => (f.configured === 'down' && f.status === 'down' && !f.problem ? 'stopped' : f.status);
 
 export function byUrgency(a: string, b: string): number {

@@ -3,7 +3,7 @@ import { Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 
 type Props = { title: string; base: string; tabs: readonly string[]; word: (tab: string) => string };
 
-/** Tabbed is a title and the pages below an address, by what theirs end with; the first is at the address itself. */
+/** Tabbed is a title with the pages below an address, by address suffix; the first one is at the address itself. */
 export function Tabbed({ title, base, tabs, word }: Props) {
   const go = useNavigate();
   const at = useRouterState({ select: (s) => s.location.pathname.split(base)[1]?.split('/')[1] || tabs[0] });

@@ -34,12 +34,12 @@ export function setRecord(farm: string, zone: string, id: number, sent: Seen, ti
 
 const keysAt = (farm: string, zone: string) => [...zoneAt(farm, zone), 'keys'];
 
-/** Makes the key that is to sign a zone next. */
+/** Creates the next signing key of a zone. */
 export function addKey(farm: string, zone: string, title: string): Change {
   return write(title, `sluice zone key add ${farm} ${zone}`, 'POST', keysAt(farm, zone), {});
 }
 
-/** Has the next key of a zone sign. */
+/** Makes the next key of a zone the signing one. */
 export function activateKey(farm: string, zone: string, key: number, title: string): Change {
   return write(title, `sluice zone key use ${farm} ${zone} ${key}`, 'PUT', [...keysAt(farm, zone), key], { state: 'active' });
 }
@@ -48,7 +48,7 @@ export function removeKey(farm: string, zone: string, key: number, title: string
   return write(title, `sluice zone key delete ${farm} ${zone} ${key}`, 'DELETE', [...keysAt(farm, zone), key]);
 }
 
-/** As many records one call deletes at most. */
+/** The maximum number of records deleted by one call. */
 export const mostAtOnce = 10_000;
 
 /** Deletes records as one change. */
@@ -57,7 +57,7 @@ export function removeRecords(farm: string, zone: string, records: Record[], tit
   return write(title, `echo '${JSON.stringify(sent)}' | sluice record bulk ${farm} ${zone} -`, 'POST', [...recordsAt(farm, zone), 'bulk'], sent);
 }
 
-/** Takes the records of a zone from a master file, in place of its own or, with add, beside them. */
+/** Imports the records of a master file into a zone. They replace its records or, with add, are added. */
 export function importZone(farm: string, zone: string, file: string, add: boolean, title: string): Change {
   const parts = [...zoneAt(farm, zone), 'import'];
   const more: { add?: string } = add ? { add: 'true' } : {};

@@ -11,10 +11,13 @@ import { importZone } from './actions';
 import { wrongLines, type WrongLine } from './wrong';
 import { Modal } from '../ui/dialog';
 
-/** As long a file may be to be shown. */
+/** The maximum size of a file that is displayed. */
 const shownBytes = 1 << 20;
 
-/** ImportZone takes the records of a zone from a master file. What is wrong is said with its line; else the difference is shown before it is saved. */
+/**
+ * ImportZone imports records from a master file. Errors are shown with their line, otherwise the difference is shown
+ * before saving.
+ */
 export function ImportZone({ farm, zone, close }: { farm: string; zone: string; close: () => void }) {
   const { t } = useTranslation();
   const [text, setText] = useState('');
@@ -44,7 +47,7 @@ export function ImportZone({ farm, zone, close }: { farm: string; zone: string; 
     e.preventDefault();
     trial.mutate();
   };
-  /** Puts the cursor on a line. */
+  /** Moves the cursor to a line. */
   const show = ({ line }: WrongLine) => {
     const start = lines.slice(0, line - 1).reduce((sum, l) => sum + l.length + 1, 0);
     area.current?.focus();

@@ -15,7 +15,7 @@ import { removeZone } from './actions';
 import { Warnings } from './warnings';
 import { ZoneForm } from './zone-form';
 
-/** ZoneList is the domains a farm answers for. */
+/** ZoneList shows the zones of a farm. */
 export function ZoneList() {
   const { t } = useTranslation();
   const may = useMay();

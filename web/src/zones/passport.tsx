@@ -19,7 +19,9 @@ type Question = { name: string; type: string; from: string };
 const fields = ['name', 'type', 'from'];
 const types = ['A', 'AAAA', 'MX', 'TXT', 'NS', 'SOA', 'CNAME', 'SRV', 'PTR', 'CAA', 'HTTPS'];
 
-/** Passport is who gets which answer, and why: it asks again by itself, since health changes answers. */
+/**
+ * Passport shows which client gets which answer, and why. It refreshes automatically, because health changes answers.
+ */
 export function Passport({ farm, service }: { farm: string; service?: string }) {
   const { t } = useTranslation();
   const object = useQuery(queries.farm(farm)).data;
@@ -68,7 +70,7 @@ export function Passport({ farm, service }: { farm: string; service?: string }) 
   );
 }
 
-/** A name worth asking for: one that is answered by the service, or by any, or a zone. */
+/** A name for the example: one that the service answers, or any service, or a zone. */
 async function exampleOf(farm: string, zones: Zone[], service?: string): Promise<string> {
   for (const z of zones.filter((one) => one.record_types.includes('DYNA'))) {
     const { params } = (await body(request('GET', ['farms', farm, 'zones', z.id, 'resources'], undefined, { type: 'DYNA', limit: '100', ...(service ? { rdata: service } : {}) }))) as { params: Record[] };
@@ -78,7 +80,7 @@ async function exampleOf(farm: string, zones: Zone[], service?: string): Promise
   return zones[0].id;
 }
 
-/** What is left out has a default there. */
+/** Omitted parameters have defaults in the API. */
 function sentOf({ name, type, from }: Question) {
   const sent: Partial<Question> = {};
   if (name.trim()) sent.name = name.trim();
@@ -87,7 +89,7 @@ function sentOf({ name, type, from }: Question) {
   return sent;
 }
 
-/** Said is an answer, and how it was found. */
+/** Said shows an answer and its explanation. */
 function Said({ of: { passport, result, from } }: { of: Explained }) {
   const { t } = useTranslation();
   if (!passport) return null;

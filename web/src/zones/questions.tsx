@@ -5,11 +5,11 @@ import { count } from '../ui/numbers';
 
 type Counters = components['schemas']['DNSCounters'];
 
-/** What is always shown; the others when there is something to say. */
+/** Counters that are always shown; the others are shown if they are not zero. */
 const always = ['queries', 'noerror', 'nxdomain', 'servfail', 'refused_names', 'service_answers'] as const;
 const sometimes = ['tcp_queries', 'truncated', 'formerr', 'no_messages', 'limited', 'slipped', 'transfers'] as const;
 
-/** Questions are what a gslb farm was asked since it started, and how it answered. */
+/** Questions shows the counters of queries and answers of a gslb farm since its start. */
 export function Questions({ of }: { of: Counters }) {
   const { t } = useTranslation();
   const shown = [...always, ...sometimes.filter((name) => of[name] > 0)];

@@ -16,7 +16,7 @@ const fields = ['rname', 'type', 'ttl', 'rdata', 'comment'] as const;
 
 type Props = { farm: string; zone: Zone; record?: Record; types: string[]; services: string[]; close: () => void };
 
-/** RecordEdit is the row of a record while it is edited, or of a new one. */
+/** RecordEdit is the row of a record that is edited, or of a new one. */
 export function RecordEdit({ farm, zone, record, types, services, close }: Props) {
   const { t } = useTranslation();
   const form = useId();
@@ -29,7 +29,7 @@ export function RecordEdit({ farm, zone, record, types, services, close }: Props
     draft.clear();
     close();
   };
-  /** Escape ends it, unless it closes a list or a dialog. */
+  /** Escape ends editing, unless it closes a list or a dialog. */
   const escape = (e: KeyboardEvent<HTMLElement>) => e.key === 'Escape' && !tried && (e.target as Element).ariaExpanded !== 'true' && end();
   const trial = useMutation({
     mutationFn: async (body: Seen) => {

@@ -1,9 +1,9 @@
 import type { Seen } from '../form/values';
 
-/** A record as it is typed. */
+/** A record as typed. */
 export type Typed = { rname: string; type: string; ttl: string; rdata: string; comment: string };
 
-/** What values look like, by type. */
+/** Example values by record type. */
 export const shapes: { [type: string]: string } = {
   A: '192.0.2.10',
   AAAA: '2001:db8::10',
@@ -27,13 +27,13 @@ export const shapes: { [type: string]: string } = {
   NAPTR: '10 10 "S" "SIP+D2U" "" _sip._udp',
 };
 
-/** A number as one; other text is sent as it is, for the appliance to say what is wrong with it. */
+/** Converts a text to a number if possible. Other text is sent unchanged: the appliance reports the error. */
 function seconds(text: string): number | string | null {
   if (text.trim() === '') return null;
   return /^\d+$/.test(text.trim()) ? Number(text) : text.trim();
 }
 
-/** What of a record differs from what it was; of a new one what it needs, and what was typed. */
+/** The changed fields of a record; for a new one the required fields and the typed ones. */
 export function recordBody(before: Typed | undefined, now: Typed): Seen {
   const body: Seen = before ? {} : { rname: now.rname.trim(), type: now.type, rdata: now.rdata.trim() };
   for (const name of ['rname', 'type', 'rdata', 'comment'] as const) {

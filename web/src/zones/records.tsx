@@ -13,13 +13,13 @@ import { mostAtOnce, removeRecords } from './actions';
 import { RecordEdit } from './record-edit';
 import { pageSize, recordsQuery, type Record, type Zone } from './types';
 
-/** The search waits until nothing was typed for this time, in milliseconds. */
+/** The pause in typing after which the search starts, in milliseconds. */
 const pause = 200;
 
-/** The record that is edited; new for one to be. */
+/** The edited record; new for a record to be created. */
 type Edited = number | 'new';
 
-/** Records are those of a zone: found, edited in their rows, and deleted, several at once too. */
+/** Records shows the records of a zone: search, editing in place, and bulk deletion. */
 export function Records({ farm, zone }: { farm: string; zone: Zone }) {
   const { t } = useTranslation();
   const may = useMay();
@@ -35,14 +35,14 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
   const asked = useQuery(recordsQuery(farm, zone.id, { text: wanted, type, page }));
   const total = asked.data?.total ?? 0;
   const pages = Math.max(1, Math.ceil(total / pageSize));
-  if (asked.data && !asked.isPlaceholderData && page > pages) setPage(pages); // the records of the last page are gone
+  if (asked.data && !asked.isPlaceholderData && page > pages) setPage(pages); // the records of the last page were deleted
   const marked = [...chosen.values()];
   const toggle = (records: Record[], on: boolean) => {
     const next = new Map(chosen);
     for (const r of records) if (on) next.set(r.id, r); else next.delete(r.id);
     choose(next);
   };
-  /** Ends editing; who types goes on where it began. */
+  /** Ends editing and returns the focus to the record. */
   const close = (of: Edited) => {
     setEdited(undefined);
     requestAnimationFrame(() => document.getElementById(`edit-${of}`)?.focus());
@@ -168,5 +168,5 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
   );
 }
 
-/** A record as people say it. */
+/** The readable text of a record. */
 const titleOf = (r: Record) => `${r.rname} ${r.type}`;

@@ -12,7 +12,7 @@ import type { Zone } from './types';
 type Key = Zone['keys'][number];
 const colors = { active: 'green', published: 'blue', retired: 'gray' } as const;
 
-/** Signing is what a zone is signed with (DNSSEC), and what the registrar has to know of it. */
+/** Signing shows the DNSSEC keys of a zone, and the records for the registrar. */
 export function Signing({ farm, zone, set }: { farm: string; zone: Zone; set: () => void }) {
   const { t } = useTranslation();
   const may = useMay();
@@ -61,7 +61,7 @@ export function Signing({ farm, zone, set }: { farm: string; zone: Zone; set: ()
   );
 }
 
-/** What is known of a key; its records are those the registrar asks for. */
+/** The data of a key, with its records for the registrar. */
 function KeyOf({ zone, of, children }: { zone: Zone; of: Key; children: ReactNode }) {
   const { t } = useTranslation();
   return (

@@ -4,7 +4,7 @@ import type { components } from '../api/schema';
 
 export type Record = components['schemas']['RecordView'];
 
-/** A zone without its records, of which there may be a million. */
+/** A zone without its records, which may be a million. */
 export type Zone = components['schemas']['ZoneView'];
 
 export const zoneQuery = (farm: string, zone: string) =>
@@ -13,10 +13,10 @@ export const zoneQuery = (farm: string, zone: string) =>
     queryFn: async () => ((await body(request('GET', ['farms', farm, 'zones', zone], undefined, { records: 'count' }))) as { params: Zone }).params,
   });
 
-/** As many records a page of the table has. */
+/** The number of records on a page of the table. */
 export const pageSize = 100;
 
-/** The records of a zone that are looked for, and which page of them. */
+/** The search for records of a zone, and the page of results. */
 export type Wanted = { text: string; type: string | null; page: number };
 
 /** The query parameters of a page of records. */
@@ -27,7 +27,7 @@ export function queryOf({ text, type, page }: Wanted) {
   return query;
 }
 
-/** A page of the records of a zone, and how many were found. */
+/** A page of the records of a zone, and the number of matches. */
 export const recordsQuery = (farm: string, zone: string, wanted: Wanted) =>
   queryOptions({
     queryKey: ['zone', farm, zone, 'records', queryOf(wanted)],

@@ -2,7 +2,7 @@ import { Alert } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { queries } from '../api/queries';
 
-/** Warnings are what of the zones of a farm, or of one, cannot work. */
+/** Warnings shows problems in the zones of a farm, or in one zone. */
 export function Warnings({ farm, zone }: { farm: string; zone?: string }) {
   const found = useQuery(queries.findings).data?.params ?? [];
   return (

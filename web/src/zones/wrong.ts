@@ -1,9 +1,9 @@
 import { Refused } from '../api/client';
 
-/** What is wrong with a field, in the appliance's words without the way to it. */
+/** The error of a field: the appliance's text without the path of the field. */
 export type Wrong = { name: string; text: string };
 
-/** Which of these fields was refused, if it was one. Some refusals name it in their words alone. */
+/** The refused field, if it is one of these. Some refusals name it only in their text. */
 export function wrongField(error: unknown, names: readonly string[]): Wrong | undefined {
   if (!(error instanceof Refused)) return undefined;
   const text = error.message.replace(/^farm "[^"]*" zone "[^"]*" record \d+: /, '').replace(/^.*refused by the engine: /, '');
@@ -12,10 +12,10 @@ export function wrongField(error: unknown, names: readonly string[]): Wrong | un
   return { name, text: text.startsWith(`${name}: `) ? text.slice(name.length + 2) : text };
 }
 
-/** What is wrong with a line of a file, which is counted from 1. */
+/** The error of a line of a file; lines are counted from 1. */
 export type WrongLine = { line: number; text: string };
 
-/** The lines a refusal of a file names. */
+/** The lines named in the refusal of a file. */
 export function wrongLines(error: unknown): WrongLine[] {
   if (!(error instanceof Refused)) return [];
   return error.message

@@ -5,7 +5,7 @@ import { FormDrawer } from '../form/drawer';
 import { createZone, setZone } from './actions';
 import type { Zone } from './types';
 
-/** ZoneForm creates a zone, or changes what it has besides its records. */
+/** ZoneForm creates a zone, or changes its settings. */
 export function ZoneForm({ farm, name, zone, close }: { farm: string; /** The zone that is changed, none for a new one. */ name?: string; zone?: Zone; close: () => void }) {
   const { t } = useTranslation();
   const schema = useQuery(queries.schemas).data?.gslb_zone;

@@ -17,7 +17,7 @@ import { zoneQuery } from './types';
 import { Warnings } from './warnings';
 import { ZoneForm } from './zone-form';
 
-/** ZonePage is a zone with its records. */
+/** ZonePage shows a zone with its records. */
 export function ZonePage() {
   const { t } = useTranslation();
   const may = useMay();
