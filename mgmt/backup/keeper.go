@@ -137,7 +137,7 @@ func (k *Keeper) Create(by apply.Author, name, passphrase string) (View, error) 
 	if err != nil {
 		return View{}, err
 	}
-	if err := k.save(name, a, passphrase, disk.CreateFrom); err != nil {
+	if err := k.save(name, k.folder.file(name), a, passphrase, disk.CreateFrom); err != nil {
 		return View{}, err
 	}
 	k.options.Log.Info("backup created", "name", name, "encrypted", passphrase != "", "by", by.Name, "source", by.Source)
@@ -159,8 +159,7 @@ func (k *Keeper) Check(name, passphrase string) error {
 }
 
 // save writes an archive, within the size limit.
-func (k *Keeper) save(name string, a *archive, passphrase string, as func(string, func(io.Writer) error) error) error {
-	path := k.folder.file(name)
+func (k *Keeper) save(name, path string, a *archive, passphrase string, as func(string, func(io.Writer) error) error) error {
 	err := as(path, func(w io.Writer) error { return a.write(&limited{w: w, left: MaxSize}, passphrase) })
 	var known *Error
 	if err == nil || errors.As(err, &known) {

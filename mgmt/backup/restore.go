@@ -74,10 +74,12 @@ func (k *Keeper) Apply(ctx context.Context, by apply.Author, r Request) (Restore
 	if err != nil {
 		return Restored{}, err
 	}
+	var before *staged
 	if !r.Dry {
-		if err := k.keepBefore(); err != nil {
+		if before, err = k.stageBefore(); err != nil {
 			return Restored{}, err
 		}
+		defer before.drop()
 		if err := k.keepNodeKeys(a); err != nil {
 			return Restored{}, err
 		}
@@ -90,7 +92,7 @@ func (k *Keeper) Apply(ctx context.Context, by apply.Author, r Request) (Restore
 	merge := func(cfg *farm.Config, now store.Contents) (store.Contents, error) {
 		return k.contentsFor(cfg, now, a, hooks, r.Root)
 	}
-	out, err := k.replace(ctx, by, "restore the backup "+r.Name, cfg, false, merge, a.Contents)
+	out, err := k.replace(ctx, by, "restore the backup "+r.Name, cfg, false, before, merge, a.Contents)
 	if err != nil {
 		return Restored{Result: out, Left: left}, err
 	}
@@ -231,18 +233,6 @@ func (k *Keeper) leave(a *archive, r Request) (left []string) {
 	return left
 }
 
-// keepBefore creates the archive of the current state, for reverting.
-func (k *Keeper) keepBefore() error {
-	if err := k.folder.room(Before, 0); err != nil {
-		return err
-	}
-	a, err := k.collect(false)
-	if err != nil {
-		return err
-	}
-	return k.save(Before, a, "", disk.ReplaceFrom)
-}
-
 // keepNodeKeys stores the keys of other nodes before anything that needs them is restored.
 func (k *Keeper) keepNodeKeys(a *archive) error {
 	for _, key := range a.NodeKeys {
@@ -254,8 +244,9 @@ func (k *Keeper) keepNodeKeys(a *archive) error {
 }
 
 // replace sets the configuration to cfg and the other contents to the result of merge on the
-// current ones. It takes the certificates from the archive from.
-func (k *Keeper) replace(ctx context.Context, by apply.Author, comment string, cfg *farm.Config, forget bool, merge func(cfg *farm.Config, now store.Contents) (store.Contents, error), from store.Contents) (apply.Result, error) {
+// current ones. It takes the certificates from the archive from. before gets its name in the
+// same step; nil for none.
+func (k *Keeper) replace(ctx context.Context, by apply.Author, comment string, cfg *farm.Config, forget bool, before *staged, merge func(cfg *farm.Config, now store.Contents) (store.Contents, error), from store.Contents) (apply.Result, error) {
 	swap, undo := k.options.Certificates.Exchange(from.Certificates, from.Authorities)
 	return k.options.Applier.Restore(ctx, by, comment, apply.Restoration{Config: cfg, Swap: swap, Undo: undo,
 		Keep: func(cfg *farm.Config, meta store.Meta) (store.Revision, error) {
@@ -267,7 +258,12 @@ func (k *Keeper) replace(ctx context.Context, by apply.Author, comment string, c
 			if err != nil {
 				return store.Revision{}, err
 			}
-			return k.options.Store.Restore(cfg, meta, next, forget)
+			var kept store.Revision
+			err = before.during(func() (err error) {
+				kept, err = k.options.Store.Restore(cfg, meta, next, forget)
+				return err
+			})
+			return kept, err
 		}})
 }
 

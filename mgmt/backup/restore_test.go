@@ -244,6 +244,45 @@ func TestARestorationThatTheEngineRefusesChangesNothing(t *testing.T) {
 	if got := h.state(); !reflect.DeepEqual(got, before) {
 		t.Errorf("after it:\n%+v\nwant\n%+v", got, before)
 	}
+	if _, err := h.Get(backup.Before); !errors.Is(err, backup.ErrNone) {
+		t.Errorf("the archive of the previous state exists: %v", err)
+	}
+}
+
+// The archive of the state before a restoration is the way back. Neither a refused restoration
+// nor a dry run may replace it.
+func TestARefusedRestorationKeepsTheWayBack(t *testing.T) {
+	h := newHouse(t)
+	h.fill()
+	_, err := h.Create(root, "a", "")
+	h.must(err)
+	h.must(h.farm("second", 8444))
+	_, err = h.Apply(t.Context(), root, all)
+	h.must(err)
+	path := h.dir + "/backup/" + backup.Before + ".tar.gz"
+	kept, err := os.ReadFile(path)
+	h.must(err)
+	h.pub.Answer(func(*farm.Config) (apply.Outcome, error) { return apply.Outcome{}, &apply.Refused{Reason: "no"} })
+	tries := map[string]func() error{
+		"a backup": func() error { _, err := h.Apply(t.Context(), root, all); return err },
+		"the way back": func() error {
+			_, err := h.Apply(t.Context(), root, backup.Request{Name: backup.Before, Root: true})
+			return err
+		},
+		"a factory reset": func() error { _, err := h.Factory(t.Context(), root, false, false); return err },
+		"a dry run":       func() error { _, err := h.Factory(t.Context(), root, false, true); return err },
+	}
+	for name, try := range tries {
+		if try() == nil {
+			t.Errorf("%s: it was not refused", name)
+		}
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, kept) {
+			t.Errorf("%s: the way back has changed: %v", name, err)
+		}
+		if entries, _ := os.ReadDir(h.dir + "/backup"); len(entries) != 2 {
+			t.Errorf("%s: left are %v", name, entries)
+		}
+	}
 }
 
 func TestTheSettingsOfTheMachineStayOnWish(t *testing.T) {

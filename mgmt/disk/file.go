@@ -31,12 +31,16 @@ func Replace(path string, content []byte) error { return ReplaceFrom(path, whole
 // ReplaceFrom is Replace for content that is written piece by piece; if fill fails the file
 // does not change.
 func ReplaceFrom(path string, fill func(io.Writer) error) error {
-	return write(path, fill, func(from, path string) error {
-		if err := os.Rename(from, path); err != nil {
-			return err
-		}
-		return syncFolder(path)
-	})
+	return write(path, fill, Rename)
+}
+
+// Rename durably renames a file of the same folder, and replaces path if it exists. The
+// content of the file must be on the disk.
+func Rename(from, path string) error {
+	if err := os.Rename(from, path); err != nil {
+		return err
+	}
+	return syncFolder(path)
 }
 
 // write makes a file under another name, and calls named to give it the name path.
