@@ -162,9 +162,10 @@ func (h *Head) result(b []byte, n int, err error) (int, error) {
 	return n, nil
 }
 
-// begin prepares h for the first line of a head.
+// begin prepares h for the first line of a head. Nothing of the previous head, which may be
+// another client's, is reachable after a failed Parse.
 func (h *Head) begin() {
-	h.NumFields = 0
+	h.Buf, h.Len, h.NumFields = nil, 0, 0
 	h.have, h.twice = 0, 0
 	h.ContentLength = -1
 	h.Chunked, h.KeepAlive, h.Upgrade = false, false, false

@@ -95,3 +95,18 @@ func TestResponseKeepAliveFollowsVersionAndOptions(t *testing.T) {
 		}
 	}
 }
+
+// A parser is shared by connections, so a failed or incomplete head must not expose the one
+// before it.
+func TestAFailedHeadHidesThePreviousOne(t *testing.T) {
+	var r http1.Response
+	for _, next := range []string{"HTTP/1.1 200 OK\nA: b\n\n", "HTTP/1.1 200 OK\r\nA\x01: b\r\n\r\n", "x", "HTTP/1.1 200 OK\r\nA: b\r\n"} {
+		if n, err := r.Parse([]byte("HTTP/1.1 200 OK\r\nSet-Cookie: secret\r\n\r\n")); n == 0 || err != nil {
+			t.Fatal(n, err)
+		}
+		if n, err := r.Parse([]byte(next)); n != 0 || r.Buf != nil || r.Len != 0 || r.NumFields > 1 {
+			t.Errorf("%q: %d, %v: %q of %d fields is left", next, n, err, r.Buf, r.NumFields)
+		}
+		r.Reset()
+	}
+}

@@ -132,10 +132,18 @@ func (ex *exchange) failed(status int) {
 	ex.drop()
 	ex.unsave()
 	ex.keepAhead(nil)
+	if ex.encoder != nil { // planned for the response that failed
+		ex.returnEncoder()
+	}
 	ex.ahead, ex.last, ex.backend, ex.recalled = ex.last, nil, ex.lastOf, true
-	r := &ex.w.resp
+	r := &ex.w.resp // it holds another exchange's response by now
 	r.Reset()
-	n, _ := r.Parse(ex.ahead)
+	r.Allow(ex.service.Leniency)
+	n, err := r.Parse(ex.ahead)
+	if err != nil || n == 0 {
+		ex.fail(status)
+		return
+	}
 	ex.phase = phaseHead
 	ex.answer(ex.ahead, n)
 }
