@@ -1,5 +1,4 @@
-// Package sluice is what the program carries of its own repository: the notice about
-// the libraries it is made with.
+// Package sluice embeds files of the repository: the notice about the included libraries.
 package sluice
 
 import _ "embed" // Notice

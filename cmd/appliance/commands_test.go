@@ -75,7 +75,7 @@ func directory(t *testing.T) string {
 	return data
 }
 
-// asked is what a command of the command line prints.
+// asked returns the output of a command of the command line.
 func asked(t *testing.T, data string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer

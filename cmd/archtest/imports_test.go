@@ -11,8 +11,8 @@ import (
 
 const module = "github.com/sluicelb/sluice/"
 
-// pkg is a package of this module in the output of `go list -json`. Imports holds the
-// imports of the program, TestImports those of the tests.
+// pkg is a package of this module in the output of `go list -json`. Imports holds the imports
+// of the program, TestImports the imports of the tests.
 type pkg struct {
 	ImportPath   string
 	Doc          string

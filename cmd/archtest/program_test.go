@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The program links no code for tests: no test helpers, no benchmarks, and no packages of
-// the standard library for tests.
+// The program does not link code for tests: test helpers, benchmarks, or test packages of the
+// standard library.
 func TestProgramHoldsNoCodeForTests(t *testing.T) {
 	cmd := exec.Command("go", "list", "-pgo=off", "-deps", "./cmd/sluice")
 	cmd.Dir = "../.."

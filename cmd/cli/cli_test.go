@@ -115,7 +115,7 @@ func TestARefusedSettingLeavesNothingCreated(t *testing.T) {
 	}
 }
 
-// An invalid farm is never in force, and no rollback restores it.
+// An invalid farm never takes effect, and a rollback must not restore it.
 func TestACreationWithSettingsIsOneChangeOrNone(t *testing.T) {
 	a := start(t)
 	a.shop()

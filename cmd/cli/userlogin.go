@@ -49,7 +49,7 @@ func (c *client) userOIDC() *cobra.Command {
 }
 
 // withSecret is settingsOf with a secret that must not be on the command line, where other
-// users could see it. It is asked for, or read from standard input.
+// users could see it. It is read from the terminal or from standard input.
 func (c *client) withSecret(path string, params []validate.Param, secret string, cmd *cobra.Command) *cobra.Command {
 	flag := strings.ReplaceAll(secret, "_", "-")
 	cmd.Long = cmd.Short + ". With --" + flag + " it\nis prompted for on a terminal, else it is the first line of standard input."

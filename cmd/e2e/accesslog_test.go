@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// logged returns the lines of a log file, each of which must be an object.
+// logged returns the lines of a log file; each must be a JSON object.
 func (a *appliance) logged(name string) (lines []map[string]any) {
 	a.t.Helper()
 	b, err := os.ReadFile(filepath.Join(a.data, "log", name))

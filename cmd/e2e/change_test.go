@@ -115,8 +115,8 @@ func (c *changed) backends(t *testing.T) (ids []int) {
 	return ids
 }
 
-// footprints returns those of all roles while the appliance is idle, without backends for
-// which connections could be kept.
+// footprints returns the footprints of all roles while the appliance is idle, without
+// backends for which connections could be kept.
 func (c *changed) footprints(t *testing.T, who identity) map[string]footprint {
 	t.Helper()
 	for _, b := range c.backends(t) {

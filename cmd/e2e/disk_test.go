@@ -133,7 +133,7 @@ func TestAStoreThatCannotBeReadEndsTheStart(t *testing.T) {
 	})
 }
 
-// What can be read of a damaged store is in force at the next start; the damaged file is
+// The readable part of a damaged store is in force at the next start. The damaged file is
 // kept, and status reports it.
 func TestAStoreThatLostItsEndIsRepairedAtTheStart(t *testing.T) {
 	who := asOne()

@@ -120,9 +120,9 @@ func sysctls(n *housetest.Namespace) string {
 	return b.String()
 }
 
-// Foreign rules are the same byte for byte at all times: while kernel farms come and go, and
-// after netd and the whole appliance are killed, even though those rules would drop the
-// farms' packets.
+// Foreign rules remain the same byte for byte, even if they would drop the farms' packets.
+// This is true while kernel farms come and go, and after netd and the whole appliance are
+// killed.
 func TestForeignRulesAreNeverTouched(t *testing.T) {
 	t.Parallel()
 	notUnderRace(t)

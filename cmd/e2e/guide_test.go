@@ -14,10 +14,10 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
 
-// elsewhere matches commands of the guide that do not end, that read commands, or that need
-// the setup of other tests: an ACME authority, a log file, a directory, TOTP codes, an
-// archive of another machine, a cloud, a receiver or addresses. One changes the password of
-// this machine's root.
+// elsewhere matches commands of the guide that other tests cover: they do not end, read
+// commands, or need a special setup. Examples are an ACME authority, a log file, a directory,
+// TOTP codes, an archive of another machine, a cloud, a receiver or addresses. One changes
+// the password of this machine's root.
 var elsewhere = regexp.MustCompile(`^sluice (run|shell|trace|acme order|logs$|logs shop --follow|user ldap test|user totp (confirm|reset)|user password root|backup upload|cloud|system (ssh|http) |notification (test|webhook test)|.* --watch)`)
 
 // onlyTried matches commands that would change this machine or restore objects the test

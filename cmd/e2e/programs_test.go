@@ -97,7 +97,7 @@ func TestAProgramOfTheOperatorIsKeptFromTheAppliance(t *testing.T) {
 }
 
 // A program that would exhaust the machine is ended with all its children. It starts at most
-// 300 processes here, whatever the sandbox does.
+// 300 processes, even if the sandbox fails.
 func TestAProgramOfTheOperatorCannotUseUpTheMachine(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := startIn(t, who, dataDir(t, who), surroundings{shell: "ulimit -S -u 3000 2>/dev/null"})

@@ -21,7 +21,7 @@ func folder(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// The image is sent on a separate connection, to a port announced by the scanner.
+// The image uses a separate connection, to a port announced by the scanner.
 func TestScannersSendTheirPicturesThrough(t *testing.T) {
 	needs(t, "saned", "scanimage", "env")
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// refuses reports whether a new client is refused, not accepted without a response.
+// refuses reports whether a new client is refused, rather than accepted and left without a
+// response.
 func refuses(addr string) bool {
 	c, err := net.DialTimeout("tcp4", addr, time.Second)
 	if err == nil {

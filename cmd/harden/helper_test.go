@@ -60,7 +60,7 @@ func (a *attempts) files(folder string) {
 	a.try("mark root's file", func() error { return unix.Setxattr(in("file"), "user.x", []byte("x"), 0) })
 }
 
-// nobody is a pid that no kernel assigns.
+// nobody is a pid above the maximum of the kernel.
 const nobody = 1 << 30
 
 // machine attempts calls that no role makes.

@@ -19,8 +19,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/notify"
 )
 
-// statesMark is comparable. While it is unchanged, so are the states of farms and backends,
-// except those of farms that the configuration changed.
+// statesMark is comparable. While it is unchanged, the states of farms and backends are, too,
+// except for farms that the configuration changed.
 type statesMark struct {
 	connected bool
 	standing  apply.Standing

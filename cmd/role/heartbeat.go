@@ -13,8 +13,8 @@ import (
 // Heartbeat proves to the supervisor, until ctx ends, that the process and each of its loops
 // are alive. It asks the loops every supervisor.AskEvery, and they answer on the control
 // page. An idle engine is woken only that often: once a second for the question and once per
-// loop. A loop that has not answered is not asked again; its late answer counts for the
-// latest question.
+// loop. No further question is sent to a loop that still owes an answer; its late answer
+// counts for the latest question.
 func Heartbeat(ctx context.Context, page *snapshot.Page, loops []*loop.Loop) {
 	asked := make([]atomic.Bool, len(loops)) // without an answer so far
 	t := time.NewTicker(supervisor.AskEvery)

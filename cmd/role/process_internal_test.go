@@ -78,8 +78,7 @@ func TestLoopsCountWhereTheirCountersAre(t *testing.T) {
 	}
 }
 
-// A role that cannot drop its privileges does not run. A role stopped by a signal has not
-// failed.
+// A role ends if it fails to drop its privileges. A role stopped by a signal has not failed.
 func TestARoleRunsHardenedUntilItIsStopped(t *testing.T) {
 	wrong := errors.New("wrong")
 	p := &process{}

@@ -182,9 +182,9 @@ func uidFrom(variable string) uint32 {
 	return uint32(n)
 }
 
-// localUsers returns the users besides root who act as root on the control socket: the one
-// who started the instance. It is nil if the supervisor passed none. It equals mgmt's own
-// uid only if all roles share one.
+// localUsers returns the users besides root who act as root on the control socket: the user
+// who started the instance. It is nil if the supervisor passed none. It equals mgmt's own uid
+// only if all roles share one.
 func localUsers() []uint32 {
 	n, err := strconv.ParseUint(os.Getenv(supervisor.UserVariable), 10, 32)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-// support is api.Deps.Support: the parts from this process and the kernel, in addition to
-// those of the API.
+// support is api.Deps.Support: it adds the parts from this process and the kernel to the
+// parts of the API.
 func (m *manager) support() []support.Part {
 	parts := append(support.Machine("/proc"), support.Process()...)
 	parts = append(parts, m.said.Part("log/mgmt.txt"), m.others.Part("log/others.txt"), support.Text("log/traces.txt", m.traces), support.Text("kernel/addresses.json", addresses), support.Text("process/roles.txt", m.processes),
@@ -24,7 +24,7 @@ func (m *manager) support() []support.Part {
 	return append(parts, support.LogFiles(logfiles.Dir{Root: m.root})...)
 }
 
-// traces returns the last watched exchanges, masked as they were shown.
+// traces returns the last watched exchanges with the same masking as in a watch.
 func (m *manager) traces() string { return string(m.logs.Traced()) }
 
 // doingTime bounds the request for a process's stacks, because it may hang.

@@ -16,10 +16,10 @@ import (
 	"github.com/sluicelb/sluice/sysnet/addr"
 )
 
-// watchLook is the interval of checks for unreported problems of farms. addressLook is that
-// of their addresses. healthLook is that of health states, which costs nothing while they
-// are unchanged. followLook is that of backend changes if names are answered with addresses
-// of this appliance's farms, so that answers follow at once.
+// Intervals of checks: watchLook for unreported problems of farms, addressLook for their
+// addresses, healthLook for health states, which is cheap while they are unchanged. The
+// interval followLook is for backend changes if DNS answers contain addresses of this
+// appliance's farms, so that answers follow at once.
 const (
 	watchLook   = 2 * time.Second
 	addressLook = 500 * time.Millisecond

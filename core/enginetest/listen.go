@@ -87,9 +87,8 @@ func (h *House) each(t testing.TB, transport farm.L4Protocol, addr string, open 
 // soReusePort is SO_REUSEPORT, which allows one socket per loop on one port.
 const soReusePort = 15
 
-// shared returns a ListenConfig for sockets that share a port. Like those of netd, TCP
-// sockets have TCP_NODELAY, which accepted connections inherit, and do not use
-// Multipath TCP.
+// shared returns a ListenConfig for sockets that share a port. As in netd, TCP sockets have
+// TCP_NODELAY, which accepted connections inherit, and do not use Multipath TCP.
 func shared(tcp bool) *net.ListenConfig {
 	lc := &net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		var failed error

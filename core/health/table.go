@@ -250,11 +250,11 @@ func set(own *atomic.Uint32, ownAt *atomic.Int64, other *atomic.Uint32, version 
 	return true
 }
 
-// Adopt assigns the slot of id to owner, a number no two backends share (0 is none). If
-// another backend had the ID, the engine's findings about it are deleted. mgmt's values
-// (verdict, latency, load) stay: they may already belong to the new owner, because probes do
-// not wait for the engine, and the guardian clears them itself when an ID changes its owner.
-// Call it before a configuration with the new owner is published.
+// Adopt assigns the slot of id to owner, a unique number of the backend (0 is none). If
+// another backend had the ID, the engine's findings about it are deleted. The values from
+// mgmt (verdict, latency, load) stay, because they may already belong to the new owner:
+// probes do not wait for the engine. The guardian clears them itself when an ID changes its
+// owner. Call it before a configuration with the new owner is published.
 func (t *Table) Adopt(id uint32, owner uint64) {
 	s := t.Slot(id)
 	old := s.owner.Load()

@@ -179,8 +179,8 @@ func (c *Client) takeQuestion() *asked {
 	return q
 }
 
-// answered passes an answer to the caller waiting for it and permits the next question.
-// It returns false if the answer was not requested or does not fit the question.
+// answered passes an answer to the caller waiting for it and permits the next question. It
+// returns false if the answer has no question or has the wrong type.
 func (c *Client) answered(a *answer) bool {
 	q := c.takeQuestion()
 	if q == nil || !a.fits(q) {

@@ -297,8 +297,8 @@ func TestAnswersThatDoNotFitTheQuestionDropTheEngine(t *testing.T) {
 	}
 }
 
-// If an engine has stopped reading, a publication must not wait for questions without
-// buffer space.
+// If an engine has stopped reading, a publication must not wait for questions that the full
+// buffer holds back.
 func TestQuestionWithoutRoomIsNotSent(t *testing.T) {
 	end := make(chan struct{})
 	c := dial(t, fakeEngine(t, func(c *net.UnixConn) { hello(c); <-end }))

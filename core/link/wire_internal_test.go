@@ -251,7 +251,7 @@ func TestALongQuestionMayTakeLongerThanAShortOne(t *testing.T) {
 	}
 }
 
-// An oversized publication is not sent, so no Ack is expected.
+// An oversized publication is rejected before it is sent, and the sender expects no Ack.
 func TestAPublicationThatIsTooLongLeavesNothingBehind(t *testing.T) {
 	here, _ := ends(t)
 	c := &Client{wire: newWire(here), done: make(chan struct{}), turn: make(chan struct{}, 1), writing: make(chan struct{}, 1)}

@@ -48,13 +48,12 @@
 //
 // # Datagrams
 //
-// A UDPListener is a bound UDP socket that receives from clients, a UDPConn one
-// connected to a peer. Both receive in batches into buffers shared by all sockets of
-// the loop. Datagrams that handlers send during a batch leave at its end. All datagrams
-// of a socket leave in one call, and those of equal length to one address as one packet
-// that the kernel segments (UDP_SEGMENT). Nothing waits longer: datagrams that the
-// socket does not accept are lost, and the handler receives their number. A UDPConn
-// reports ICMP errors.
+// A UDPListener is a bound UDP socket that receives from clients, a UDPConn one connected to
+// a peer. Both receive in batches into buffers shared by all sockets of the loop. Datagrams
+// that handlers send during a batch leave at its end. All datagrams of a socket leave in one
+// call. Datagrams of equal length to one address leave as one packet that the kernel segments
+// (UDP_SEGMENT). Nothing waits longer: datagrams that the socket does not accept are lost,
+// and the handler receives their number. A UDPConn reports ICMP errors.
 //
 // # Survival
 //

@@ -18,7 +18,7 @@ import (
 	"github.com/sluicelb/sluice/core/porttest"
 )
 
-// probe is a handler made of functions; nil functions do nothing.
+// probe is a handler that calls its functions; nil ones are ignored.
 type probe struct {
 	readable  func(c *loop.Conn)
 	drained   func(c *loop.Conn)

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Splice returns the errors of Read and Write, and keeps no pipe without need.
+// Splice returns the errors of Read and Write, and releases its pipe as soon as possible.
 func TestSplicingTellsWhatReadingWould(t *testing.T) {
 	src := newSingle(t)
 	l := src.l

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 )
 
-// client returns one of many endpoints, some of which share a bucket.
+// client returns one of many endpoints. Some of them share a bucket.
 func client(i int) *Endpoint {
 	e := EndpointOf(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(i >> 4), byte(i)}), uint16(1024+i%7)))
 	return &e

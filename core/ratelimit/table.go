@@ -183,8 +183,8 @@ type Limit struct {
 	burst    int64 // nanoseconds that a full burst takes at that rate
 }
 
-// New returns a limit of requests per period, of which burst may arrive at once.
-// requests and burst are 1–1,000,000; period is between a second and an hour.
+// New returns a limit of requests per period; burst of them may arrive at once. The numbers
+// requests and burst are 1–1,000,000, and period is between a second and an hour.
 func New(requests int, period time.Duration, burst int) Limit {
 	interval := int64(period) / int64(requests)
 	return Limit{interval: interval, burst: interval * int64(burst)}

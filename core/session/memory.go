@@ -107,7 +107,7 @@ func (m *Memory) HasLeft() bool {
 	return len(m.left) > 0
 }
 
-// Retain frees the unclaimed tables of an earlier process, except those of owners.
+// Retain frees the unclaimed tables of an earlier process, except the tables of owners.
 func (m *Memory) Retain(owners ...uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

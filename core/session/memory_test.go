@@ -69,8 +69,8 @@ func same(t interface{ Fatalf(string, ...any) }, what string, got, want map[stri
 	}
 }
 
-// TestSessionsOutliveTheirProcess opens the memory repeatedly, like successive
-// processes, each of which adds and removes sessions.
+// TestSessionsOutliveTheirProcess opens the memory repeatedly, like successive processes.
+// Each adds and removes sessions.
 func TestSessionsOutliveTheirProcess(t *testing.T) {
 	outer := t
 	rapid.Check(t, func(t *rapid.T) {

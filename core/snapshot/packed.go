@@ -102,8 +102,8 @@ func (e *entry) zone(at int, name string) (*farm.Zone, []run) {
 	return &zones[at], e.runs[at]
 }
 
-// splitRecords divides records into runs. It reuses runs of old whose records are
-// consecutive in records, and adds fresh runs between them.
+// splitRecords divides records into runs. If the records of an old run are consecutive in
+// records, it reuses the run. It adds fresh runs between them.
 func splitRecords(old []farm.Record, runs []run, records []farm.Record, fresh map[digest][]byte) []run {
 	equal := farm.AlignRecords(old, records)
 	var d division

@@ -1,8 +1,8 @@
 package tlsconf
 
-// absentNames lists suites that OpenSSL supports or once supported and crypto/tls does
-// not. First come those of OpenSSL 3 (openssl ciphers ALL:COMPLEMENTOFALL), then those
-// of its normal or weak builds since 0.9.8. Excluding them has no effect; requesting
+// absentNames lists suites that OpenSSL supports or once supported and crypto/tls does not.
+// The ciphers of OpenSSL 3 come first (openssl ciphers ALL:COMPLEMENTOFALL), followed by the
+// ciphers of its normal or weak builds since 0.9.8. Excluding them has no effect; requesting
 // them is an error that names them.
 const absentNames = `
 DHE-DSS-AES256-GCM-SHA384 DHE-RSA-AES256-GCM-SHA384 DHE-RSA-CHACHA20-POLY1305 ECDHE-ECDSA-AES256-CCM8 ECDHE-ECDSA-AES256-CCM DHE-RSA-AES256-CCM8

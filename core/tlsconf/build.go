@@ -21,8 +21,8 @@ type Build struct {
 	adopts       bool
 }
 
-// Adopts reports whether the configurations of unchanged farms and services are those of
-// the build in use. They need not be requested again, and stay for later builds.
+// Adopts reports whether unchanged farms and services keep the configurations of the build in
+// use. They need not be requested again, and stay for later builds.
 func (b *Build) Adopts() bool { return b.adopts }
 
 // named is an entry of the snapshot and the object loaded from it.

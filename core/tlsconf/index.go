@@ -73,9 +73,9 @@ func (c candidates) single() bool {
 		len(c.exact) == 1 && len(c.wildcard) == 1 && c.exact[0] == c.wildcard[0]
 }
 
-// choose returns the position of the certificate for a client by the rules in the
-// package comment. supports reports whether the client supports a certificate; kinds
-// are those of the list.
+// choose returns the position of the certificate for a client by the rules in the package
+// comment. The function supports reports whether the client supports a certificate; kinds are
+// the kinds in the list.
 func (c candidates) choose(kinds []keyKind, supports func(int) bool) int {
 	first := c.first()
 	byExact := len(c.exact) > 0 && c.exact[0] == first

@@ -278,8 +278,7 @@ func TestHTTP2NeedsAGroupInCommon(t *testing.T) {
 	}
 }
 
-// If anything is missing or wrong there is no configuration, in particular no weaker
-// one.
+// If anything is missing or wrong, the result is an error and never a weaker configuration.
 func TestWhatIsMissingOrWrongIsRefused(t *testing.T) {
 	root := newCA(t, "root")
 	cfg := &farm.Config{

@@ -66,8 +66,8 @@ func issuerID(c *x509.Certificate) digest {
 	return sha256.Sum256(append(buf, c.RawSubjectPublicKeyInfo...))
 }
 
-// load parses CRLs, each of which one of the certificates must have signed. If an
-// issuer has several, the newest is used.
+// load parses CRLs. One of the certificates must have signed each of them. If an issuer has
+// several, the newest is used.
 func (r *revocations) load(ders [][]byte, certificates []*x509.Certificate) error {
 	size := 0
 	for _, der := range ders {

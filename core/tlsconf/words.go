@@ -14,8 +14,8 @@ const (
 	notNone = ^authNone
 )
 
-// keywords holds the keywords of OpenSSL 3 (man 1 ciphers, ssl_ciph.c cipher_aliases)
-// and, matching nothing, those of earlier releases.
+// keywords holds the keywords of OpenSSL 3 (man 1 ciphers, ssl_ciph.c cipher_aliases).
+// Keywords of earlier releases are included and match nothing.
 var keywords = map[string]word{
 	"ALL":                 {enc: ^encNone},
 	"COMPLEMENTOFALL":     {enc: encNone},

@@ -2,6 +2,6 @@
 // process and answers them from the farm's zones (dns/zone). Names of type DYNA get the
 // addresses chosen by services (dns/choose).
 //
-// A UDP query costs no allocation and no system call of its own: queries and answers are
-// handled in batches.
+// A UDP query does not allocate or make its own system calls: queries and answers are handled
+// in batches.
 package server

@@ -163,7 +163,7 @@ func exchangeWith(addr netip.AddrPort, msg []byte) ([]byte, error) {
 	return raw[:n], err
 }
 
-// Answers for any query equal those of a widely used server.
+// The server answers any query like a widely used server.
 func TestAnswersAreThoseOfKnot(t *testing.T) {
 	list := records(corpusZone)
 	reference := knot(t, list)

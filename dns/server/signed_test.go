@@ -192,8 +192,8 @@ func TestTheCodeOfANameThatIsNotThere(t *testing.T) {
 	}
 }
 
-// Missing names are one answer per zone, signed or not, so that random names do not evade
-// the limit of equal answers.
+// Missing names count as one answer per zone, signed or not. Otherwise random names would
+// evade the limit of equal answers.
 func TestInventedNamesOfASignedZoneAreOneAnswer(t *testing.T) {
 	g := signed(t, farm.SignEd25519)
 	g.AnswerRate = 10

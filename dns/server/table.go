@@ -193,8 +193,8 @@ func (e *Engine) compileFarm(build *tlsconf.Build, f *farm.Farm, before *farmTab
 	return ft, err
 }
 
-// reach is how a backend is known to the tables of health and counters. Clients connect
-// to it by themselves: the engine never does, so nobody here calls it down.
+// reach is how a backend is known to the tables of health and counters. Only clients connect
+// to it, so the engine cannot detect that it is down.
 func reach(f *farm.Farm, b *farm.Backend) revive.Backend {
 	return revive.Backend{ID: b.ID, Addr: netip.AddrPortFrom(b.Addr, b.Port), Owner: []any{"farm", f.Name}, Alias: b.Alias, Blind: true}
 }

@@ -188,8 +188,8 @@ func (s *connection) Drained(c *loop.Conn) {
 	}
 }
 
-// Connected implements loop.Handler: the result of a handshake. A client that does not use
-// TLS gets no response, because this port sends nothing unencrypted.
+// Connected implements loop.Handler: the result of a handshake. A client without TLS gets no
+// response, because this port must not send unencrypted data.
 func (s *connection) Connected(c *loop.Conn, err error) {
 	switch {
 	case err == nil:

@@ -287,7 +287,7 @@ func TestNamesHaveNoCaseAndAnswersKeepThatOfTheQuestion(t *testing.T) {
 	}
 }
 
-// A zone that its parent in the same farm does not delegate is not visible below the parent.
+// A zone is invisible below its parent in the same farm unless the parent delegates it.
 func TestAZoneThatIsNotDelegatedHasNoNamesAboveIt(t *testing.T) {
 	for what, c := range map[string]struct {
 		upper string

@@ -128,7 +128,7 @@ func TestASignatureIsOfItsSetAlone(t *testing.T) {
 	}
 }
 
-// Signatures of random names do not replace those of a zone.
+// Signatures of random names do not replace the signatures of a zone.
 func TestInventedNamesPushNothingOut(t *testing.T) {
 	k := keys(t, farm.KeyActive)
 	s := Signer{}

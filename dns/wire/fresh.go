@@ -2,9 +2,9 @@ package wire
 
 import "encoding/binary"
 
-// Fresh returns how many seconds an answer may be cached by HTTP (RFC 8484 §5.1): the lowest
-// TTL in the answer section, or that of the SOA record if it is empty (RFC 2308 §5), and 0
-// for failures.
+// Fresh returns the seconds for which HTTP may cache an answer (RFC 8484 §5.1). That is the
+// lowest TTL in the answer section or, if it is empty, the TTL of the SOA record (RFC 2308
+// §5). For failures it is 0.
 func Fresh(q *Query, answer []byte) (seconds uint32) {
 	code := Rcode(answer[3] & 0xf)
 	count := int(binary.BigEndian.Uint16(answer[6:]))

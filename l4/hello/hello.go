@@ -29,11 +29,11 @@ var (
 	ErrLong = errors.New("ClientHello too long")
 )
 
-// Name returns the host name in b, which holds all bytes of a connection so far. Without
-// an error, done is false while the ClientHello is incomplete. The name is empty if the
-// client sends none. It has the case of the client but no final dot, which clients must
-// not send but some do. It shares the memory of b, or of space, which grows to hold a
-// message of several records. Errors: ErrNoTLS, ErrMalformed, ErrLong.
+// Name returns the host name in b, which holds all bytes of a connection so far. Without an
+// error, done is false while the ClientHello is incomplete. The name is empty if the client
+// sends none. It has the case of the client. A final dot, which some clients send against the
+// RFC, is removed. It shares the memory of b, or of space, which grows to hold a message of
+// several records. Errors: ErrNoTLS, ErrMalformed, ErrLong.
 func Name(b []byte, space *[]byte) (name []byte, done bool, err error) {
 	short := len(b) < Window
 	*space = (*space)[:0]

@@ -236,7 +236,7 @@ func TestWhatIsNoHelloIsRefused(t *testing.T) {
 	}
 }
 
-// A list that ends before its length is malformed, and never the same as a hello without a
+// A list that ends before its length is malformed. It must differ from a hello without a
 // name.
 func TestPartsThatAreCutShortAreRefused(t *testing.T) {
 	all := append(extension(0x1a1a, 1, 2), sni("\x07other", "\x00host")...)

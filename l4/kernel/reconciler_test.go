@@ -308,7 +308,7 @@ func TestWithoutTheRightEveryFarmSaysWhy(t *testing.T) {
 	}
 }
 
-// none implements Connections without connections.
+// none is an empty implementation of Connections.
 type none struct{}
 
 func (none) Count(context.Context) (map[uint32]conntrack.Counts, error) { return nil, nil }

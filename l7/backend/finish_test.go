@@ -73,7 +73,7 @@ func TestAStreamThatDoesNotEndIsReset(t *testing.T) {
 	want(t, said, "1 RST_STREAM CANCEL")
 }
 
-// A stream that nobody reads or completes is not awaited.
+// An incomplete stream is reset at once.
 func TestAStreamThatIsNotCompleteIsResetAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -120,8 +120,8 @@ func TestAPrefaceIsNotSent(t *testing.T) {
 	want(t, said, "1 GET /end end")
 }
 
-// Every exchange on a connection that is never established is notified. own is true only for
-// the one that requested it.
+// If a connection fails, every exchange waiting for it is notified. The flag own is true only
+// for the exchange that requested it.
 func TestAllHearThatAConnectionCannotBeHad(t *testing.T) {
 	t.Parallel()
 	l := l7test.NewBackend(t, func(*l7test.Recorder) {})

@@ -35,8 +35,8 @@ type Client interface {
 	WriteBody(p []byte, done bool, trailer []byte) error
 	// EndTunnel half-closes a tunnel towards the client; reset ends both directions.
 	EndTunnel(reset bool)
-	// WantsTunnel reports whether the client would take any 2xx as an established tunnel,
-	// whatever the backend meant (RFC 8441 section 5).
+	// WantsTunnel reports whether the client would interpret any 2xx as an established
+	// tunnel, even if the backend meant an ordinary response (RFC 8441 section 5).
 	WantsTunnel() bool
 
 	// Room returns the number of body bytes, at most most, that the client accepts now.

@@ -15,7 +15,7 @@ func (c *h1Conn) refuse(err error) {
 	c.refuseFor(rejected.Because(class, status, reason))
 }
 
-// refuseFor is refuse for causes other than those of http1.
+// refuseFor is refuse for causes outside of http1.
 func (c *h1Conn) refuseFor(no *rejected.Cause) {
 	c.countRefused(no)
 	c.lastAnswer(no)

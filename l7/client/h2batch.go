@@ -4,7 +4,7 @@ import "github.com/sluicelb/sluice/core/loop"
 
 // batch holds the received requests of a connection that have not begun. All bytes of a read
 // are parsed first: a stream that is cancelled or violates the protocol right after its head
-// costs no more than that (rapid reset, CVE-2023-44487; MadeYouReset, CVE-2025-8671). A
+// costs only its parsing (rapid reset, CVE-2023-44487; MadeYouReset, CVE-2025-8671). A
 // request at the end of a read never waits.
 type batch struct {
 	heads []byte  // heads of the requests, concatenated; pooled

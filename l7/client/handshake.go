@@ -62,7 +62,7 @@ func certificateReason(err error) string {
 }
 
 // alertReason returns the alert that ended a handshake. Alerts are numbers on the wire; their
-// texts are those of crypto/tls.
+// texts are from crypto/tls.
 func alertReason(alert *net.OpError) string {
 	if alert.Op == "remote error" {
 		return "the client ended the TLS handshake: " + strings.TrimPrefix(alert.Err.Error(), "tls: ")

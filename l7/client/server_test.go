@@ -297,7 +297,7 @@ func TestAPortIsListenedOnUntilItIsNot(t *testing.T) {
 	}
 }
 
-// A client of a port whose farm was just deleted is not served and takes no slot.
+// A client of a port whose farm was just deleted is refused and takes no slot.
 func TestNobodyServesAPortWithoutAFarm(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, bounded(1, farm.OverflowRefuse))

@@ -248,7 +248,7 @@ func TestIdleSecureConnectionStaysUntilItSaysSomething(t *testing.T) {
 	}
 }
 
-// eager puts a connection back as soon as it is established.
+// eager returns a connection to the pool immediately after the connect.
 type eager struct {
 	user
 	pool *dial.Pool

@@ -146,8 +146,8 @@ func TestGRPCStreamsInEveryDirection(t *testing.T) {
 	})
 }
 
-// A client that sends without receiving must be stopped by flow control: nobody reads the
-// echo, so its data is not read either.
+// Flow control must stop a client that sends without receiving: the echo is not read, so the
+// server stops reading, too.
 func TestGRPCBackPressureGoesThroughBothSides(t *testing.T) {
 	t.Parallel()
 	grpcPaths(t, func(t *testing.T, _ *l7test.Appliance, c *grpc.ClientConn, _ *grpctest.Service) {

@@ -32,7 +32,7 @@ func (Codec) Name() string                    { return "raw" }
 // LongName is longer than usual trailer names.
 const LongName = "x-metadata-with-quite-a-long-name-for-a-field"
 
-// Service serves all kinds of calls, selected by the last part of the method name: Unary,
+// Service serves all kinds of calls. The last part of the method name selects one: Unary,
 // Down (that many messages), Up (counts bytes), Both (echo), Fail and FailLate (a status),
 // Hang (until the call is cancelled).
 type Service struct {

@@ -11,8 +11,8 @@ const MaxCredentials = 512
 const scheme = "basic "
 
 // Credentials decodes an Authorization value (RFC 7617) into dst, which has room for
-// MaxCredentials bytes. ok is false for another scheme and for malformed values: base64 that
-// is not strict or not padded, no colon, control characters.
+// MaxCredentials bytes. The result ok is false for another scheme and for malformed values:
+// lax or unpadded base64, a missing colon, control characters.
 func Credentials(dst, value []byte) (credentials []byte, colon int, ok bool) {
 	if len(value) <= len(scheme) || !bytes.EqualFold(value[:len(scheme)], []byte(scheme)) {
 		return nil, 0, false

@@ -13,7 +13,7 @@ const (
 	sets = 1024
 	ways = 4
 	// knownFor is the time for which verified credentials are not verified again. Up to a
-	// quarter is added at random, so that those of one morning do not expire together.
+	// quarter is added at random, so that the entries of one morning do not expire together.
 	knownFor = int64(time.Hour)
 )
 

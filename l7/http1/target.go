@@ -20,10 +20,10 @@ import (
 // parameters (";x"), or treat a backslash as a slash. Readings holds these forms for
 // protective rules (readings.go).
 //
-// Always refused: raw control bytes, SP, '#' and '\'; malformed escapes; NUL, CR and LF in
-// any reading; overlong UTF-8, raw or escaped; a path that climbs above the root in any
-// reading. The characters "<>^`{|} and '"', which RFC 3986 forbids but clients send, are
-// kept. So are bytes that are neither valid nor overlong UTF-8 (Latin-1).
+// Raw control bytes, SP, '#' and '\', malformed escapes, and overlong UTF-8, raw or escaped,
+// are always refused. So are NUL, CR and LF in any reading, and a path that climbs above the
+// root in any reading. The characters "<>^`{|} and '"', which RFC 3986 forbids but clients
+// send, are kept. So are bytes that are neither valid nor overlong UTF-8 (Latin-1).
 //
 // Queries are not modified: raw control bytes, SP and '#' are refused, and every other byte
 // is kept.

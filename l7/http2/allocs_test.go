@@ -28,8 +28,8 @@ func TestNothingOnTheWayAllocates(t *testing.T) {
 	}
 }
 
-// New paths, ETags and values in Huffman code do not allocate either, with and without a
-// table entry.
+// New paths, ETags and values in Huffman code do not allocate either, whether or not they
+// enter the table.
 func TestNewValuesDoNotAllocate(t *testing.T) {
 	q := &quick{forward: http1.Forward{ClientIP: []byte("192.0.2.1"), Proto: []byte("https")}}
 	b := newBatch(t, newShared(), q, 1, request)

@@ -198,7 +198,7 @@ func TestBlockedTellsSinceWhen(t *testing.T) {
 	}
 }
 
-// Bytes that the owner has not consumed open no window, whatever the peer sends.
+// The window opens only for bytes that the owner has consumed, for any input of the peer.
 func TestWindowsOpenOnlyForWhatIsConsumed(t *testing.T) {
 	s := newSession(t, nil)
 	s.post(1)

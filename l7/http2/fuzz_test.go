@@ -15,7 +15,7 @@ import (
 )
 
 // checker is a Handler that responds, echoes and checks its events: http1 can parse the
-// heads, no event follows the end of a stream, and no stream is left open.
+// heads, the end of a stream is its last event, and all streams end.
 type checker struct {
 	t      *testing.T
 	conn   *http2.Conn

@@ -31,8 +31,7 @@ func newEncoder() *encoder { return &encoder{table: table{max: maxTable}} }
 
 func lineOf(f hpack.HeaderField) string { return f.Name + ": " + f.Value + "\r\n" }
 
-// randomField returns fields like those of real traffic: some constant, some always new,
-// some long.
+// randomField returns fields as in real traffic: some constant, some always new, some long.
 func randomField(r *rand.Rand) hpack.HeaderField {
 	names := []string{":path", "user-agent", "cookie", "x-request-id", "accept", "content-length", "x-a", "authorization"}
 	f := hpack.HeaderField{Name: names[r.IntN(len(names))], Sensitive: r.IntN(10) == 0}

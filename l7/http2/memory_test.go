@@ -9,7 +9,8 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// An idle connection costs little more than its HPACK tables: no buffer, no stream.
+// An idle connection costs little more than its HPACK tables. It holds neither buffers nor
+// streams.
 func TestIdleConnectionIsSmall(t *testing.T) {
 	const n = 2000
 	sh, q := newShared(), &quick{raw: true}

@@ -115,8 +115,8 @@ const (
 	highs = 0x8080808080808080
 )
 
-// validValue reports whether v holds no control byte but tabs, and no blank at
-// either end (RFC 9113 section 8.2.1).
+// validValue reports whether v is free of control bytes other than tabs, and of blanks at its
+// ends (RFC 9113 section 8.2.1).
 func validValue(v []byte) bool {
 	if n := len(v); n > 0 && (blank(v[0]) || blank(v[n-1])) {
 		return false

@@ -1,9 +1,9 @@
 package http2
 
-// Streams that cannot send wait in one of two ways: for their own window, until the peer
-// opens it, or in the connection's queue, for its window or for room in the output. The
-// queue is served round robin. Each stream gets an equal share of the room, but at least a
-// frame, so that a large body cannot starve small ones.
+// Streams that cannot send wait in one of two ways. If their own window is exhausted, they
+// wait until the peer opens it. Otherwise they wait in the connection's queue for its window
+// or for room in the output. The queue is served round robin. Each stream gets an equal share
+// of the room, but at least a frame, so that a large body cannot starve small ones.
 
 // minShare is the least a stream may send in its turn.
 const minShare = maxFrame

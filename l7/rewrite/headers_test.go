@@ -207,7 +207,7 @@ func TestRulesThatCannotBeReadAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzReplace checks that a request head changed by rules parses as it was written.
+// FuzzReplace checks that parsing a request head changed by rules yields the changed values.
 func FuzzReplace(f *testing.F) {
 	f.Add("^A", "b(.)", "$1\tx$2", "abc", "b: c")
 	f.Add(".", ".*", "0", "chunked", "Content-Length: 1")

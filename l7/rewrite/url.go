@@ -114,7 +114,7 @@ func (u *Undo) Append(dst, path []byte) (out []byte, done bool) {
 	return append(dst, rest...), true
 }
 
-// begins reports whether the segments of path begin with those of prefix.
+// begins reports whether the segments of prefix are the first segments of path.
 func begins(path, prefix []byte) bool {
 	if len(path) < len(prefix) || string(path[:len(prefix)]) != string(prefix) {
 		return false

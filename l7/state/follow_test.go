@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/l7/state"
 )
 
-// has checks that the registry holds state for exactly the configured farms, services and
-// backends among those of the test.
+// has checks that, among the objects of the test, the registry holds state for exactly the
+// configured farms, services and backends.
 func has(t *rapid.T, r *state.Registry, cfg *farm.Config) {
 	farms, services, backends := map[uint32]bool{}, map[uint32]*farm.Service{}, map[uint32]bool{}
 	for i := range cfg.Farms {

@@ -40,8 +40,8 @@ func New(loops int) *Registry {
 	return r
 }
 
-// KeepIn places sessions in m, with those of an earlier engine. It must be called before the
-// first table.
+// KeepIn places sessions in m, together with the sessions of an earlier engine. It must be
+// called before the first table.
 func (r *Registry) KeepIn(m *session.Memory) { r.memory = m }
 
 // Open wakes all doors that wait for a slot, because their limit may have changed.

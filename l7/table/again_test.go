@@ -50,8 +50,8 @@ func TestAFarmThatStaysIsCompiledOnce(t *testing.T) {
 	}
 }
 
-// The backends of a table that follows another equal those of a table made from scratch,
-// whatever was added, removed or moved.
+// The backends of a table compiled from another one equal the backends of a table made from
+// scratch, after any additions, removals and moves.
 func TestBackendsAreThoseOfTheConfigurationWhateverChanged(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, nil, web())

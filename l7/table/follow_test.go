@@ -35,8 +35,8 @@ func shown(t *table.Table, at enginetest.Ports) (list []string) {
 	return append(list, fmt.Sprint(t.Backends.Len()))
 }
 
-// A table that follows another one equals one made from scratch, whatever was added,
-// removed, moved or refused meanwhile: farms, backends and ports.
+// A table compiled from another one equals one made from scratch, after any additions,
+// removals, moves and refusals of farms, backends and ports.
 func TestATableThatFollowsIsTheWhole(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

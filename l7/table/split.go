@@ -34,7 +34,7 @@ func (f *Farm) divide(list []farm.Service) {
 	}
 }
 
-// draw selects among the services that share the request; first is the one that matched.
+// draw selects among the services that share the request; first is the service that matched.
 func (q *Query) draw(first *Service) *Service {
 	f := q.Farm
 	drawn, total := first, 0

@@ -193,7 +193,7 @@ func TestPartsFollowTheirBackend(t *testing.T) {
 	want(t, cfg, "10.0.0.1:8081 7/0 drain", "10.0.0.2:8081 7/0")
 	h.name("db.example", "10.0.0.1,10.0.0.2")
 	cfg = h.refreshed(1)
-	// A document has no parts, and applying it again is not a change.
+	// A document omits the parts, and applying it again is not a change.
 	exported, err := h.Replace(context.Background(), root, "", 0, &farm.Config{Farms: []farm.Farm{cfg.Farms[0].Clone()}})
 	if err != nil || !exported.Unchanged {
 		t.Errorf("%v %+v", err, exported.Diff)

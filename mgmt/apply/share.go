@@ -8,10 +8,10 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// share replaces the unchanged farms of cfg with the same farms of old. Other code recognises
-// an unchanged farm by its pointers (farm.Farm is comparable), so that the cost of rules,
-// documents, snapshots and revisions depends only on the changed farms. Afterwards neither
-// configuration may be modified.
+// share replaces the unchanged farms of cfg by the equal farms in old, so that both share
+// memory. Other code recognises an unchanged farm by its pointers (farm.Farm is comparable),
+// so that the cost of rules, documents, snapshots and revisions depends only on the changed
+// farms. Afterwards neither configuration may be modified.
 func share(old, cfg *farm.Config) {
 	before := make(map[uint32]*farm.Farm, len(old.Farms))
 	for i := range old.Farms {

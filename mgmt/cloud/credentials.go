@@ -23,7 +23,7 @@ type Credentials struct {
 	// Place is the region of AWS, the tenant of Azure.
 	Place  string `json:"place"`
 	Secret string `json:"-"`
-	// Sealed is Secret as it is stored.
+	// Sealed is the sealed Secret for the store.
 	Sealed []byte `json:"secret,omitempty"`
 }
 

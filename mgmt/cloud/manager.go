@@ -90,8 +90,8 @@ func (m *Manager) read() (c Credentials, err error) {
 	return c, err
 }
 
-// Check checks the stored credentials with the cloud. *Error: the cloud refuses them or
-// does not answer, or there are none.
+// Check checks the stored credentials with the cloud. It returns *Error if none are stored,
+// or if the cloud refuses them or does not answer.
 func (m *Manager) Check(ctx context.Context) (Account, error) {
 	c, err := m.read()
 	switch {

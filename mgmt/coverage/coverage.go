@@ -68,8 +68,8 @@ func (u Use) String() string {
 	return fmt.Sprintf("%s (%s)", strings.Join(u.Names, ", "), who)
 }
 
-// Affected lists the uses that lose names when the names of a certificate change: farms
-// with that certificate whose other certificates do not cover the names either, and the
+// Affected lists the uses that lose names when the names of a certificate change. These are
+// farms with that certificate whose other certificates do not cover the names either, and the
 // services in them that match the names. namesOf returns the names of another certificate.
 func Affected(cfg *farm.Config, certificate string, before, after []string, namesOf func(certificate string) []string) []Use {
 	var out []Use

@@ -48,8 +48,8 @@ type Settings struct {
 	Host     string   `json:"host"`
 	Port     int      `json:"port,omitempty"` // 0: the port of Security
 	Security Security `json:"security,omitempty"`
-	// CA is the name of the list of CAs that verifies the directory's certificate; empty:
-	// those of the system.
+	// CA is the name of the list of CAs that verifies the directory's certificate; empty: the
+	// system's CAs.
 	CA     string `json:"ca,omitempty"`
 	BaseDN string `json:"base_dn"`
 	// BindDN is the user for searches; empty: anonymous.

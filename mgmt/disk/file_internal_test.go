@@ -63,7 +63,7 @@ func TestFilesAreOnTheDiskBeforeTheirNamesAndTheseBeforeTheCallerGoesOn(t *testi
 	}
 }
 
-// A file that could not be synced does not exist.
+// After a failed sync the file must not exist.
 func TestAFileThatIsNotOnTheDiskIsAnError(t *testing.T) {
 	system := sync
 	t.Cleanup(func() { sync = system })

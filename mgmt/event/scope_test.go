@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/event"
 )
 
-// healthOf and statusOf depend on nothing but the configuration, so they are the same for
-// unchanged farms.
+// healthOf and statusOf depend only on the configuration, so they are the same for unchanged
+// farms.
 func healthOf(id uint32) farm.Status {
 	if id%3 == 0 {
 		return farm.StatusDown
@@ -24,8 +24,8 @@ func statusOf(f *farm.Farm) (farm.Status, string) {
 	return []farm.Status{farm.StatusUp, farm.StatusProblem, farm.StatusDown}[f.VPort%3], "reason"
 }
 
-// With an unchanged version only changed farms are looked at. The events must be those of a
-// look at all farms.
+// With an unchanged version only changed farms are looked at. The events must be the same as
+// after examining all farms.
 func TestEventsOfChangedFarmsAreThoseOfAll(t *testing.T) {
 	known, at := event.Known{Health: healthOf, Farm: statusOf}, time.Unix(1, 0)
 	for seed := range uint64(20) {

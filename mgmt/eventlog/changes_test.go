@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// The events of configurations that share most farms are those of copies that share none.
+// Configurations that share most farms yield the same events as copies that share none.
 func TestEventsOfARevisionDoNotDependOnSharedFarms(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	cfg, next, told := &farm.Config{}, uint32(0), 0

@@ -12,8 +12,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
-// With an unchanged mark only changed farms are looked at. The events must be those of a look
-// at all farms.
+// With an unchanged mark only changed farms are looked at. The events must be the same as
+// after examining all farms.
 func TestEventsOfChangedFarmsAreThoseOfAll(t *testing.T) {
 	known := eventlog.Known{
 		Backend: func(g farm.Group, k int) farm.Status {

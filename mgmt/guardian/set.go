@@ -37,9 +37,9 @@ func (g *Guardian) Set(cfg *farm.Config) {
 	g.poke()
 }
 
-// apart returns the farms of the previous configuration whose tasks may change, and those of
-// cfg whose tasks are needed instead. all is true if that is every farm. Groups that may
-// follow other farms depend on changed farms at the addresses of their backends.
+// apart returns the farms of the previous configuration whose tasks may change, and the farms
+// of cfg whose tasks replace them. If that is every farm, all is true. Groups that may follow
+// other farms depend on changed farms at the addresses of their backends.
 func (g *Guardian) apart(cfg *farm.Config) (was, is []farm.Farm, all bool) {
 	if g.seen == nil {
 		return nil, cfg.Farms, true
@@ -216,8 +216,7 @@ func (g *Guardian) spread(now time.Time, fresh []*task, first bool) {
 	}
 }
 
-// endUnused ends those of the tasks that have no user left, and removes the counts of checks
-// that no task uses any longer.
+// endUnused ends the tasks without a user, and removes the counts of checks without a task.
 func (g *Guardian) endUnused(tasks map[*task]bool) {
 	ended := false
 	for t := range tasks {

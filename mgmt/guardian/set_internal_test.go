@@ -135,8 +135,8 @@ func (c *changing) change(was *farm.Config) *farm.Config {
 	return &cfg
 }
 
-// A Set looks at changed farms only. Its tasks are those of a guardian that sees the
-// configuration as its first one.
+// A Set looks at changed farms only. Its tasks equal the tasks of a guardian that starts with
+// the configuration.
 func TestSetOfChangedFarmsEqualsTheWhole(t *testing.T) {
 	for seed := range uint64(20) {
 		c := &changing{Rand: rand.New(rand.NewPCG(seed, 64))}

@@ -12,7 +12,7 @@ import (
 type Finding struct {
 	Check string
 	// Farm is the farm of this appliance with the address. If there is one, the backend has
-	// its state and is not probed, and Check, Needed and Next are not set.
+	// its state and is not probed; Check, Needed and Next are empty.
 	Farm    string
 	Verdict health.State
 	Since   time.Time // zero: before this process, or there is no verdict

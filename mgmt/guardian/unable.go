@@ -18,7 +18,7 @@ func (t *task) word() health.State {
 
 // cannotAsk handles the result of a probe that could not be sent. The verdict stays: the
 // state of this machine says nothing about a backend. Without a verdict the table gets
-// Unable, so that no reader waits for a result that may never come.
+// Unable, so that readers do not wait forever.
 func (g *Guardian) cannotAsk(t *task, now time.Time, one Result) {
 	if t.unable == "" {
 		g.options.Log.Warn("backend cannot be asked and keeps its state", "check", t.check, "backend", addressOf(t.to), "state", t.verdict, "reason", one.Reason)

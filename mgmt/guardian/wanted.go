@@ -25,9 +25,9 @@ type wanted struct {
 	at      map[netip.Addr][]*farm.Farm // farms that backends may follow, by VIP; nil until needed
 }
 
-// wantedBy returns the tasks of some farms of a configuration. Backends that get no clients have no task:
-// those in maintenance, of stopped farms, or without an address. A backend with the address
-// of a farm follows that farm if known.
+// wantedBy returns the tasks of some farms of a configuration. Backends without clients have
+// no task: backends in maintenance, of stopped farms, or without an address. A backend with
+// the address of a farm follows that farm if known.
 func wantedBy(cfg *farm.Config, farms []farm.Farm, known bool) wanted {
 	out := wanted{tasks: map[key]*wantedTask{}, unasked: map[uint32]string{}}
 	for i := range farms {

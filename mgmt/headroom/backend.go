@@ -79,8 +79,8 @@ func (b *backend) observe(c Count) {
 	}
 }
 
-// idle reports whether there is nothing to count: no request since the last count, none
-// in flight, and none in the window.
+// idle reports whether counting can be skipped because there were no requests since the last
+// count, in flight or in the window.
 func (b *backend) idle(sum *stats.Backend) bool {
 	w := &b.window
 	return !w.last.Time.IsZero() && w.length == 0 && w.last.UnderWay == 0 && sum.Established == 0 && sum.Requests == w.last.Requests

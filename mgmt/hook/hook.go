@@ -2,10 +2,10 @@
 // or get events.
 //
 // A program is selected by its name among the files in one folder of the operator, so that
-// no key and no document can name another program. It gets arguments and an environment,
-// never a command line for a shell. Its time is limited. Its output is read to the end, and
-// a part of it is kept. None of its processes outlives it. It runs as a user of its own and
-// in a sandbox (sysnet/programs), in a copy of its folder.
+// API keys and documents cannot select another program. It gets arguments and an environment,
+// never a command line for a shell. Its time is limited. Its output is read to the end, and a
+// part of it is kept. None of its processes outlives it. It runs as a user of its own and in
+// a sandbox (sysnet/programs), in a copy of its folder.
 //
 // Everything may be called from any goroutine. A call waits for its program.
 package hook

@@ -26,7 +26,7 @@ type Starter interface {
 type Call struct {
 	Args []string
 	Env  []string // NAME=value
-	// Input is its standard input; a program that does not read it is not blocked.
+	// Input is its standard input. A program may ignore it without being blocked.
 	Input []byte
 	// Limit is its time limit; it must be positive.
 	Limit time.Duration

@@ -20,9 +20,9 @@ const before, after = "Kept by fields of ", " in older generations of the API"
 // Description returns the description of a group's check.
 func Description(g farm.Group) string { return before + g.String() + after }
 
-// Name returns the n-th name of a group's check: shop_web_fg, dns_fg, dns_fg2. Names of
-// farms have no underscore, so no two groups have the same. A name that is too long ends in
-// a digest of the whole.
+// Name returns the n-th name of a group's check: shop_web_fg, dns_fg, dns_fg2. Names of farms
+// have no underscore, so the name of each group is unique. A name that is too long ends in a
+// digest of the whole.
 func Name(g farm.Group, n int) string {
 	name, suffix := g.Farm.Name, "_fg"
 	if service := g.Name(); service != "" {

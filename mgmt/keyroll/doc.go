@@ -8,5 +8,5 @@
 //
 // Each step is a revision, so that a restart continues at the same point. A step is taken
 // only after it has been verified to be safe; an operator may activate the next key at any
-// time (sluice zone key use). Zones whose keys have no lifetime are not changed.
+// time (sluice zone key use). Zones whose keys have no lifetime remain unchanged.
 package keyroll

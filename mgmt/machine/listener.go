@@ -53,8 +53,8 @@ func (l *Listener) Address() netip.AddrPort {
 	return l.now
 }
 
-// Chosen returns the current version of the certificate in the settings, nil if none is
-// set or it cannot be used.
+// Chosen returns the current version of the certificate in the settings, nil if none is set
+// or it is unusable.
 func (l *Listener) Chosen() *tls.Certificate {
 	l.mu.Lock()
 	name := l.chosen
@@ -104,7 +104,7 @@ func sameListener(a, b netip.AddrPort) bool {
 }
 
 // Settle implements apply.Machine. The new listener accepts connections before the previous
-// one is closed, and the answer to the change is sent on the previous one.
+// one is closed, and the previous one returns the response to the change.
 func (l *Listener) Settle(ctx context.Context, s *farm.System) map[string]string {
 	err := l.choose(s.API.Certificate)
 	if moved := l.move(ctx, s.API.At(l.options.Start)); moved != nil {

@@ -53,7 +53,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprintf("%d scrapes are in progress, the most at once: try again", scrapesAtOnce), http.StatusServiceUnavailable)
 		return
 	}
-	// A scraper that does not read must not keep its place.
+	// A stalled scraper must lose its place.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(scrapeTime))
 	h.write(w, r, rest, d)
 }

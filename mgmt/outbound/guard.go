@@ -160,8 +160,8 @@ func Meanings(addr netip.Addr) []netip.Addr {
 	return out
 }
 
-// CheckHost is the guard for a host that is resolved elsewhere or later. It checks
-// addresses; of names it checks only those of this machine.
+// CheckHost is the guard for a host that is resolved elsewhere or later. It checks addresses,
+// and of names only the names of this machine.
 func (g Guard) CheckHost(host string) error {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {

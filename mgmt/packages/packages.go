@@ -1,5 +1,5 @@
-// Package packages reports the available updates that apt knows of: nothing is downloaded,
-// installed or locked, and apt needs no privilege for it.
+// Package packages reports the available updates in apt's lists. It does not download,
+// install or lock anything, and needs no privilege.
 //
 // A check runs `apt-get -s dist-upgrade`, once for all simultaneous callers and once in
 // KeepTime, with limits for time and output. The answer includes the age of apt's package
@@ -138,7 +138,7 @@ func (s *System) fetched() (newest time.Time) {
 	return newest
 }
 
-// run runs apt in simulation mode. It locks nothing and keeps no cache.
+// run runs apt in simulation mode. It uses neither locks nor a cache.
 func (s *System) run(ctx context.Context) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()

@@ -229,8 +229,7 @@ func (f *Flags) Parse(args []string, take func(word string) error) error {
 		case take != nil:
 			err = take(word)
 		default:
-			// The word may be a part of a password that was not quoted, so the error does
-			// not contain it.
+			// The word may be a part of an unquoted password, so the error omits it.
 			err = fmt.Errorf("%s: a word belongs to no flag: quote values that have blanks", f.check)
 		}
 		if err != nil {

@@ -9,8 +9,9 @@ import (
 )
 
 // ErrLocal is in the error of a Probe that could not send its request for a reason of this
-// machine. Examples are: no descriptor, no source address, no route, a name that was not
-// resolved, a program that cannot be started. Such an error says nothing about the target:
+// machine. Examples are a lack of descriptors, a missing source address or route, an
+// unresolved name, or a program that cannot be started. Such an error says nothing about the
+// target:
 //
 //	errors.Is(err, probe.ErrLocal)
 var ErrLocal = errors.New("the target was not asked")
@@ -23,8 +24,8 @@ type local struct{ error }
 func (l *local) Unwrap() error        { return l.error }
 func (l *local) Is(target error) bool { return target == ErrLocal }
 
-// ours lists the errors of system calls that no peer and no router can cause, and their
-// meaning for the operator.
+// ours lists the errors of system calls that only this machine can cause, with their meaning
+// for the operator.
 var ours = []struct {
 	errno syscall.Errno
 	means string

@@ -85,8 +85,8 @@ func (k *Known) read(command string, open func(program, secret string) (string, 
 	return name, args, nil
 }
 
-// builtIn makes the probe of a built-in check. program reports that the command starts a
-// program instead: either no check has that name, or the check does not have the flag
+// builtIn makes the probe of a built-in check. The result program reports that the command
+// starts a program instead, because no check has that name, or the check lacks the flag
 // unknown.
 func (k *Known) builtIn(name string, args []string) (p Probe, unknown *UnknownFlag, program bool, err error) {
 	make := k.Checks[path.Base(name)]

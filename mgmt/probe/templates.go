@@ -1,7 +1,7 @@
 package probe
 
-// Template is a predefined check for operators. Name and command equal those of the product
-// family if it has the check.
+// Template is a predefined check for operators. If the product family has the check, name and
+// command are the same there.
 type Template struct {
 	Name, Description, Command string
 	// CutConns: connections of a backend are closed when the check finds it down.

@@ -168,7 +168,7 @@ func (p *Publisher) sendAfter(ctx context.Context, base, generation uint64, farm
 
 // strayed reports whether netd has other farms installed than expected: because it restarted,
 // or because its list of problems changed. The caller then publishes again. It returns false
-// during a publication, which changes both what is installed and what is expected.
+// during a publication, because that changes both the installed and the expected rules.
 func (p *Publisher) strayed(ctx context.Context) bool {
 	if p.publishing() {
 		return false

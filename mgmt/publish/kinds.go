@@ -7,9 +7,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// leave permits the given kinds of sockets to netd in addition to those of the configuration in
-// force. The engine may keep the old configuration and requests its kinds until it has the new
-// one.
+// leave permits netd the given kinds of sockets in addition to the kinds in the configuration
+// in force. The engine may keep the old configuration and requests its kinds until it has the
+// new one.
 func (p *Publisher) leave(kinds []marks.Kind) error {
 	if err := p.setKinds(slices.Concat(p.inForce(), kinds)); err != nil {
 		return &apply.Refused{Reason: err.Error()}

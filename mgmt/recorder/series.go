@@ -51,7 +51,7 @@ func OfFarm(f *farm.Farm) []Series {
 	return []Series{connections, established, pending, bytesIn, bytesOut, failures}
 }
 
-// OfBackends are the series of each backend, and as sums those of a service.
+// OfBackends are the series of each backend, and their sums the series of a service.
 var OfBackends = []Series{
 	{"requests", perSecond, timeseries.Mean, "Requests sent; of an l4xnat farm connections"},
 	{"errors", perSecond, timeseries.Mean, "Answers 5xx, connects that failed, answers that were cut off, malformed or late"},
@@ -101,7 +101,7 @@ func Interface(name string) string { return "interface-" + url.PathEscape(name) 
 // Disk returns the object of a mounted file system.
 func Disk(mount string) string { return "disk-" + url.PathEscape(mount) }
 
-// OfBackend returns the name of a backend's series among those of its farm.
+// OfBackend returns the name of a backend's series among the series of its farm.
 func OfBackend(id uint32, series string) string {
 	return "backend " + strconv.FormatUint(uint64(id), 10) + " " + series
 }

@@ -28,8 +28,8 @@ type Target struct {
 	Protocol Protocol
 	// Address is host:port, or the path of a socket.
 	Address string
-	// Roots returns the roots that verify a TLS server, at each connect; nil: those of
-	// the system. The verified name is the host of Address.
+	// Roots returns the roots that verify a TLS server, at each connect; nil: the system's
+	// roots. The verified name is the host of Address.
 	Roots func() (*x509.CertPool, error)
 }
 
@@ -65,8 +65,9 @@ func ParseTarget(text string) (Target, error) {
 	return Target{}, fmt.Errorf("%q is none of udp://host:port, tcp://host:port and unix:///path", text)
 }
 
-// dialer returns the dialer of the target. It refuses addresses without servers, e.g. those
-// of cloud metadata services: targets of farms are set by users who may change one farm.
+// dialer returns the dialer of the target. It refuses the addresses that outbound.Reachable
+// excludes, e.g. of cloud metadata services, because users who may change only one farm set
+// its targets.
 func (t Target) dialer() *net.Dialer {
 	if t.Protocol == Unix {
 		return new(net.Dialer)

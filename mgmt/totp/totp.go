@@ -1,6 +1,6 @@
-// Package totp provides the second factor of users. Codes are made of a secret and the time
-// (RFC 6238, with the values of all authenticator apps: SHA-1, six digits, 30 s). Recovery
-// codes are for users who lost the device.
+// Package totp provides the second factor of users. A code is computed from a secret and the
+// time (RFC 6238, with the values of all authenticator apps: SHA-1, six digits, 30 s).
+// Recovery codes are for users who lost the device.
 //
 // It stores nothing: mgmt/rbac does, including the step of the last code, so that no code
 // is accepted twice.
@@ -82,7 +82,7 @@ func FindRecovery(hashes [][]byte, code string) int {
 	return at
 }
 
-// recoveryHash needs no salt and no cost: 80 bits cannot be guessed.
+// recoveryHash uses a fast hash without salt, because 80 random bits cannot be guessed.
 func recoveryHash(code string) []byte {
 	sum := sha256.Sum256([]byte(strings.ToLower(strings.NewReplacer("-", "", " ", "").Replace(code))))
 	return sum[:]

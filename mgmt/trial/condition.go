@@ -37,7 +37,7 @@ type Condition struct {
 	text  string
 }
 
-// String returns the condition as it was written.
+// String returns the condition in the user's spelling.
 func (c Condition) String() string { return c.text }
 
 func (c Condition) holds(v float64) bool {
@@ -111,7 +111,7 @@ func Window(d time.Duration) (time.Duration, error) {
 	return d, nil
 }
 
-// Text returns the conditions as they were written, without the window.
+// Text returns the conditions in the user's spelling, without the window.
 func (s Spec) Text() string {
 	var parts []string
 	for _, c := range s.Conditions {
@@ -176,8 +176,8 @@ func parseBound(of Metric, value string) (float64, error) {
 	return float64(n), nil
 }
 
-// plain reports whether a number has only digits and a point: no sign, no exponent, no name
-// such as NaN.
+// plain reports whether a number has only digits and a point. Signs, exponents and names such
+// as NaN are excluded.
 func plain(number string) bool {
 	return strings.Trim(strings.TrimSpace(number), "0123456789.") == ""
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// Addresses that no machine owns alone are not announced. The others are listed in order,
-// and each problem is reported once.
+// Addresses that cannot belong to a single machine, e.g. loopback and multicast, must not be
+// announced. The others are listed in order, and each problem is reported once.
 func TestAddressesAreKeptInOrder(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return

@@ -69,7 +69,7 @@ var ErrNotOurs = errors.New("only entries with a mark of a farm may be deleted")
 // ErrInterrupted means that the table changed during every attempt to read it.
 var ErrInterrupted = errors.New("the table changed while it was read")
 
-// ours refuses a filter that matches connections beyond those of farms.
+// ours refuses a filter that also matches connections outside of farms.
 func (f Filter) ours() error {
 	if f.Mask&claim.OwnMask != claim.OwnMask || f.Mark&claim.OwnMask != claim.Own().Mark() {
 		return fmt.Errorf("mark %#x with mask %#x: %w", f.Mark, f.Mask, ErrNotOurs)

@@ -40,9 +40,9 @@ func Flush(ctx context.Context, f Filter) (int, error) {
 	return n, nil // clients that go on sending
 }
 
-// FlushOnly deletes the entries of all farms whose backend satisfies only, and returns
-// their number. A first walk finds the backends that have entries. Backends with
-// consecutive numbers, such as those of one farm, share the walks that delete.
+// FlushOnly deletes the entries of all farms whose backend satisfies only, and returns their
+// number. A first walk finds the backends that have entries. Backends with consecutive
+// numbers, e.g. of one farm, share the walks that delete.
 func FlushOnly(ctx context.Context, only func(backend uint32) bool) (sum int, err error) {
 	for try := range dumpTries {
 		meant, n, err := marked(ctx, only)

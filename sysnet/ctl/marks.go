@@ -34,9 +34,9 @@ const (
 // It therefore gets only published kinds, at a bounded rate.
 //
 // Malformed messages get no reply. They are counted in the log, as are requests for
-// unpublished kinds. Sockets that the engine already has cannot be revoked, but
-// ServeMarks makes no more of a kind that mgmt has withdrawn. The other end outlives the
-// engine, so only ctx ends ServeMarks.
+// unpublished kinds. Sockets that the engine already has cannot be revoked, but ServeMarks
+// refuses further ones of a kind that mgmt has withdrawn. The other end outlives the engine,
+// so only ctx ends ServeMarks.
 func ServeMarks(ctx context.Context, c *net.UnixConn, published *marks.Published, log *slog.Logger) {
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
 	m := &marker{conn: c, published: published, version: unread, log: log, room: markBurst, filled: time.Now()}

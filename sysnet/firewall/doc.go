@@ -26,15 +26,15 @@
 //
 // # Rules for some backends
 //
-// An operator's rule such as "tcp dport 8080 drop" may precede ours, or stand in a chain
-// that accepts everything else. Blocked evaluates the foreign chains at the forward hook
-// for the first packet of a new client to each backend, as the chains see it: with the
-// address and port of the backend (destination.go).
+// An operator's rule such as "tcp dport 8080 drop" may precede ours, or be part of a chain
+// that accepts everything else. Blocked evaluates the foreign chains at the forward hook for
+// the first packet of a new client to each backend. The packet has the address and port of
+// the backend, as the chains see it (destination.go).
 //
 // # Farms in userspace
 //
-// Their clients arrive at the input hook. Dropped evaluates the foreign chains at that
-// hook, nft and iptables, and those of nft at prerouting, for the first packet of a new
+// Their clients arrive at the input hook. Dropped evaluates the foreign chains of nft and
+// iptables at that hook, and the nft chains at prerouting, for the first packet of a new
 // client. It names the chains that certainly drop it and the missing rules (walk.go). An
 // unknown condition proves nothing. Nothing is opened there.
 //

@@ -41,7 +41,7 @@ func Dropped(farms map[uint32][]Listener) (map[uint32][]string, error) {
 	return out, err
 }
 
-// hooks returns the foreign base chains at the hook of that name, and those of nft at an
+// hooks returns the foreign base chains at the hook of that name, and the nft chains at an
 // earlier one.
 func hooks(at string, earlier ...string) (all []hook, err error) {
 	tables, native, err := tables(at)

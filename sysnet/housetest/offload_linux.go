@@ -15,7 +15,7 @@ const (
 )
 
 // Plain disables the offloads of the device at both ends. Its frames then have complete
-// checksums and fit the MTU, like those of real devices.
+// checksums and fit the MTU, as on real devices.
 func (l *Link) Plain() {
 	l.h.t.Helper()
 	for _, end := range []struct {

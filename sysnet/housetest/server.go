@@ -21,8 +21,8 @@ type Seen struct {
 	From, To netip.AddrPort // addresses of the packets on arrival
 }
 
-// Server responds on TCP and UDP ports of a namespace, at every address. On a connection
-// it first writes a line with what it saw, then echoes everything. The response to a
+// Server responds on TCP and UDP ports of a namespace, at every address. On a connection it
+// first writes a line with its observations, then echoes everything. The response to a
 // datagram is such a line followed by the datagram.
 type Server struct {
 	Name string

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxMessage bounds a message in bytes. Senders quote as much as fits into 576 or 1,280
-// bytes (RFC 1812 §4.3.2.3, RFC 4443 §2.4); few use jumbo frames.
+// maxMessage bounds a message in bytes. Senders fill 576 or 1,280 bytes with the quoted
+// packet (RFC 1812 §4.3.2.3, RFC 4443 §2.4); few use jumbo frames.
 const maxMessage = 9216
 
 // Listener receives the ICMP errors of all interfaces of its network namespace, and sends

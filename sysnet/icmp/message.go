@@ -15,7 +15,7 @@ type Message struct {
 	// From is the sender of the error. To is its destination, the sender of the quoted
 	// packet.
 	From, To netip.Addr
-	// Protocol, Src and Dst are those of the quoted packet.
+	// Protocol, Src and Dst are from the quoted packet.
 	Protocol uint8
 	Src, Dst netip.AddrPort
 

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Rewrite returns the message for its receiver: from and to are its addresses, src and
-// dst those of the quoted packet. All must have the address family of the message.
+// Rewrite returns the message for its receiver with the addresses from and to. The quoted
+// packet gets the addresses src and dst. All must have the address family of the message.
 // Correct checksums stay correct.
 func (m *Message) Rewrite(from, to netip.Addr, src, dst netip.AddrPort) []byte {
 	p := slices.Clone(m.packet)

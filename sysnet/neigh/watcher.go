@@ -166,8 +166,8 @@ func (w *Watcher) look(now time.Time) time.Duration {
 	return next
 }
 
-// find returns the next hop of the address. sure is false while the kernel does not know
-// the MAC or no longer trusts it.
+// find returns the next hop of the address. The result sure is false while the MAC is unknown
+// to the kernel or stale.
 func (w *Watcher) find(s *survey, a netip.Addr, old NextHop, now time.Time) (p NextHop, sure bool) {
 	p = w.route(s, a)
 	if p.Problem != "" {

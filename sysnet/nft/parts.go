@@ -131,7 +131,7 @@ func (p *Parts) merge() *Ruleset {
 	return all
 }
 
-// merge adds the objects of other. It does not modify those of other.
+// merge adds the objects of other. It does not modify the parts of other.
 func (r *Ruleset) merge(other *Ruleset) {
 	for id, s := range other.Sets {
 		to := r.SetOf(id, func() *Set { return s.empty() })

@@ -72,8 +72,8 @@ func (b *Box) Run(ctx context.Context, c Call, files []*os.File) End {
 	return e
 }
 
-// onLastThread calls f on a new thread that ends afterwards, because f drops privileges.
-// The main thread is not used, because it never ends.
+// onLastThread calls f on a new thread that ends afterwards, because f drops privileges. The
+// main thread is unsuitable, because it never ends.
 func onLastThread(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -187,7 +187,7 @@ func (b *Box) becomeThread() error {
 	return nil
 }
 
-// sweep kills all processes of the box's user, e.g. those of an earlier Server.
+// sweep kills all processes of the box's user, e.g. leftovers of an earlier Server.
 func (b *Box) sweep() {
 	if !b.own() {
 		return

@@ -156,7 +156,7 @@ func wait(cmd *exec.Cmd, h handling, excess *string) error {
 	}
 }
 
-// unstarted returns why a program was not started, without the path of the box.
+// unstarted returns why a program was not started. It hides the path of the box.
 func unstarted(err error) string {
 	var path *os.PathError
 	if errors.As(err, &path) {

@@ -1,11 +1,11 @@
 // Package reset deletes tracked connections and notifies both ends.
 //
 // The kernel deletes a conntrack entry silently. An end that sends something then gets a
-// reset, but a client that only waits, e.g. for a message, would wait until its own
-// timeout. Each end therefore gets an ACK with an unacceptable sequence number. It
-// responds with an ACK of its own (RFC 9293 §3.10.7.4), which no longer matches a
-// connection. The RST in response to that has the sequence number that the end accepts.
-// Conntrack does not report that number, so it cannot be sent directly.
+// reset, but a client that only waits, e.g. for a message, would wait until its own timeout.
+// Each end therefore gets an ACK with an unacceptable sequence number. It responds with an
+// ACK of its own (RFC 9293 §3.10.7.4), which no longer matches a connection. The RST in
+// response to that has the sequence number that the end accepts. Sending a reset directly is
+// impossible, because conntrack does not report that number.
 package reset
 
 import (

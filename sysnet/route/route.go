@@ -67,7 +67,7 @@ func local(family int) (*netlink.Route, error) {
 	return &netlink.Route{LinkIndex: lo.Attrs().Index, Dst: all, Table: table(), Type: unix.RTN_LOCAL, Scope: netlink.SCOPE_HOST, Family: family}, nil
 }
 
-// set adds the route before the rule. Each has no effect without the other.
+// set adds the route before the rule. Both are required.
 func set(family int) error {
 	r, err := local(family)
 	if err != nil {

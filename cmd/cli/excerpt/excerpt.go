@@ -13,7 +13,7 @@ import (
 var ErrOther = errors.New("the configuration was changed by someone else meanwhile: try again")
 
 // After returns the objects of a YAML document that a unified diff changes, in their new
-// form; "" if none are left or nothing changes. An object in a list (a farm, a service, a
+// form; "" if the diff is empty or only deletes. An object in a list (a farm, a service, a
 // backend) is returned as a whole; secrets are masked as in the diff.
 func After(document, diff string) (string, error) {
 	lines, err := merge(strings.Split(strings.TrimSuffix(document, "\n"), "\n"), diff)

@@ -117,8 +117,8 @@ const (
 	reply    = 1
 )
 
-// counters describes the counting sets: suffix is the part of the key after the mark in the
-// syntax of nft, and way the same in the format of the kernel, -1 for none.
+// counters describes the counting sets. The part of the key after the mark is suffix in the
+// syntax of nft, and way in the format of the kernel (-1 for none).
 var counters = []struct {
 	table       func() nft.Table
 	set, suffix string

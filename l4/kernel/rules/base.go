@@ -94,9 +94,9 @@ func (c *compiler) deliver(f *family) (out []string) {
 // others accepts packets of other connections after one comparison.
 func others() string { return isOurs("ct mark", "!=") + " accept" }
 
-// sources rewrites the source of delivered packets. The chain exists only if a farm needs
-// it, because it costs every new connection as much as a rule. Marks of others are in no
-// set, so a single lookup is enough.
+// sources rewrites the source of delivered packets. The chain exists only if a farm needs it,
+// because its cost for every new connection is that of a rule. Marks of others are in no set,
+// so a single lookup is enough.
 //
 // The kernel tracks connections only while some rule needs that, and only tracked ones
 // reach the chains above. Usually the counting rules need it. They are absent if no farm

@@ -25,8 +25,8 @@ func (s *silentNames) DialContext(ctx context.Context, network, address string) 
 	return nil, &net.OpError{Op: "dial", Net: network, Err: &net.DNSError{Err: "i/o timeout", Name: host, IsTimeout: true}}
 }
 
-// A command may name a host other than the backend. A dead name server is no fault of any
-// backend, so no backend may be marked down for it.
+// A command may name a host other than the backend. A dead name server must not cause a
+// backend to be marked down.
 func TestADeadNameServerIsNoFaultOfTheBackend(t *testing.T) {
 	to := probetest.Server(t, func(net.Conn) {}) // which gets no request
 	for _, command := range []string{

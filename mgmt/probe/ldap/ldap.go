@@ -152,8 +152,8 @@ func (c *check) bind(l *ldap.Conn, to probe.Target) error {
 	return l.Bind(c.user.For(to), string(c.password))
 }
 
-// search reads the base, or everything below it if entries are counted. A base that exists
-// is healthy even if the filter matches nothing, as it is for the plugin.
+// search reads the base, or everything below it if entries are counted. Like for the plugin,
+// a server whose base exists is healthy even if the filter matches nothing.
 func (c *check) search(l *ldap.Conn, to probe.Target, say probe.Say) error {
 	scope := ldap.ScopeBaseObject
 	if len(c.entries) > 0 {

@@ -21,7 +21,8 @@ import (
 const nobody = 65534
 
 // Program finds a program of the system, by name or by patterns of paths. If it is missing,
-// the test fails for root, who can install it (.ci/packages), and is skipped for others.
+// the test fails for root, because root can install it (.ci/packages), and is skipped for
+// others.
 func Program(t *testing.T, name string, patterns ...string) string {
 	t.Helper()
 	if path, err := exec.LookPath(name); err == nil {

@@ -171,7 +171,7 @@ func (c *check) Run(ctx context.Context, _ probe.Network, to probe.Target, say p
 	return reason(c.file.name, said, err)
 }
 
-// shown returns the command as it is run, without its secrets.
+// shown returns the executed command with its secrets masked.
 func (c *check) shown(to probe.Target) string {
 	words := []string{c.file.name}
 	for _, w := range c.words {

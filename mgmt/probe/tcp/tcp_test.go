@@ -47,7 +47,7 @@ func TestAnswersAreCompared(t *testing.T) {
 	}
 }
 
-// An empty text matches any answer, but a server that sends nothing gave none.
+// An empty text matches any answer, but a silent server gave none.
 func TestAnEmptyExpectationWantsAnAnswer(t *testing.T) {
 	closes := probetest.Server(t, func(net.Conn) {})
 	probetest.Check(t, "check_tcp", tcp.Check, closes, "-e", "").Down(t, "the server closed without an answer")

@@ -1,7 +1,7 @@
 // Package wire makes the connections of checks. They end with the check, and limit how much
 // the check reads.
 //
-// A server that is ill may answer anything: nothing, one byte a minute, bytes without end.
+// A broken server may do anything: stay silent, send one byte a minute, or send endless data.
 // A Conn ends with the context it was opened with, even during a read of a library. It
 // returns an error after more bytes than a healthy server ever sends.
 package wire
