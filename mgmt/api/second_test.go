@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -142,6 +143,30 @@ func TestAnswersWithSecretsAreNotRemembered(t *testing.T) {
 	}
 	if first, again := ask(), ask(); first.status != 201 || again.status != 201 || first.at("params.secret") == again.at("params.secret") {
 		t.Errorf("%s\n%s", first.raw, again.raw)
+	}
+}
+
+// A refused change of root leaves the system's password, too.
+func TestARefusedKeyLeavesTheSystemsPassword(t *testing.T) {
+	a := newAppliance(t)
+	a.people()
+	body := func(key string) string {
+		return fmt.Sprintf(`{"newpassword":"other-1x","password":%q,"zapikey":%q}`, rootPassword, key)
+	}
+	a.do("POST", "/system/users", body("short")).refused(t, 400, "zapikey")
+	a.system.refuses = &rbac.Error{Message: "newpassword: /etc is read-only here"}
+	a.do("POST", "/system/users", body("RootsKey0123456789")).refused(t, 400, "/etc is read-only here")
+	if r := a.send("GET", api.Base+"/farms", "", "ZAPI_KEY", "RootsKey0123456789"); r.status != 401 || a.system.password != rootPassword {
+		t.Errorf("the refused key: %d, the password is %q", r.status, a.system.password)
+	}
+	a.system.refuses = nil
+	root := cookieOf(t, a.login("root", rootPassword))
+	for range 10 {
+		a.in(root, "POST", "/system/users", body(annsKey)).refused(t, 400, "choose another one")
+	}
+	a.in(root, "POST", "/system/users", body("RootsKey0123456789")).refused(t, 429, "wait")
+	if a.system.password != rootPassword {
+		t.Errorf("the password is %q", a.system.password)
 	}
 }
 

@@ -128,23 +128,36 @@ func (b *Book) ask(ctx context.Context, checker Checker, user, password string) 
 type Changer func(ctx context.Context, old, new string) (right bool, err error)
 
 // ChangeRootPassword changes the password of root in the system, which is also the password
-// for the console. Sessions of root end. Errors: *Error, ErrWrong if old is not the current
-// password, and errors of the system.
-func (b *Book) ChangeRootPassword(ctx context.Context, old, new string) error {
+// for the console, and further properties of root. The system is asked last, so that a
+// rejected property leaves the password unchanged, and the reverse. Sessions of root end.
+// Errors: those of ChangeUser, ErrWrong if old is not the current password, and errors of
+// the system.
+func (b *Book) ChangeRootPassword(ctx context.Context, old, new string, to UserChange) error {
 	if err := CheckPassword("newpassword", new); err != nil {
 		return err
 	}
 	if b.ChangeSystem == nil {
 		return invalid("newpassword: the password of root is the system's, which cannot be changed here: use passwd")
 	}
-	right, err := b.ChangeSystem(ctx, old, new)
-	switch {
-	case err != nil:
-		return err
-	case !right:
-		return ErrWrong
+	if to.Password != nil {
+		return invalid("newpassword: the password of root is the system's")
 	}
-	return b.ChangeUser(Root, UserChange{})
+	changed := false
+	err := b.change(func(s *state) error {
+		if err := s.changeUser(Root, "", to); err != nil {
+			return err
+		}
+		right, err := b.ChangeSystem(ctx, old, new)
+		if err == nil && !right {
+			return ErrWrong
+		}
+		changed = err == nil
+		return err
+	})
+	if err != nil && changed {
+		return fmt.Errorf("the password of root has been changed, but nothing else: %w", err)
+	}
+	return err
 }
 
 // maxAsking bounds the concurrent checks by the system. It is below the limit of the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"reflect"
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/rbac"
@@ -83,7 +84,7 @@ func TestWhomAProviderLetsIn(t *testing.T) {
 
 func TestThePasswordOfRootIsTheSystems(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
-	refused(t, b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz"), rbac.Invalid, "use passwd")
+	refused(t, b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", rbac.UserChange{}), rbac.Invalid, "use passwd")
 	password, failure := "old-1xyz", error(nil)
 	b.ChangeSystem = func(_ context.Context, old, new string) (bool, error) {
 		if failure != nil || old != password {
@@ -93,24 +94,62 @@ func TestThePasswordOfRootIsTheSystems(t *testing.T) {
 		return true, nil
 	}
 	before, _ := b.Epoch("root")
-	refused(t, b.ChangeRootPassword(t.Context(), "old-1xyz", "short-1"), rbac.Invalid, "8 to 512")
-	if err := b.ChangeRootPassword(t.Context(), "wrong", "new-1xyz"); !errors.Is(err, rbac.ErrWrong) {
+	refused(t, b.ChangeRootPassword(t.Context(), "old-1xyz", "short-1", rbac.UserChange{}), rbac.Invalid, "8 to 512")
+	if err := b.ChangeRootPassword(t.Context(), "wrong", "new-1xyz", rbac.UserChange{}); !errors.Is(err, rbac.ErrWrong) {
 		t.Errorf("by who does not know it: %v", err)
 	}
-	if failure = errors.New("read-only"); !errors.Is(b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz"), failure) {
+	if failure = errors.New("read-only"); !errors.Is(b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", rbac.UserChange{}), failure) {
 		t.Error("it is not said why not")
 	}
 	failure = nil
 	end := errors.New("the end")
-	if err := b.DryRun(end).ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz"); !errors.Is(err, end) || password != "old-1xyz" {
+	if err := b.DryRun(end).ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", rbac.UserChange{}); !errors.Is(err, end) || password != "old-1xyz" {
 		t.Errorf("only tried: %v, it is %s", err, password)
 	}
-	if now, _ := b.Epoch("root"); now != before {
+	if now, _ := b.Epoch("root"); !reflect.DeepEqual(now, before) {
 		t.Error("sessions end though nothing was changed")
 	}
-	must(t, b.ChangeRootPassword(t.Context(), "old-1xyz", `n$w:"1xyz`))
+	must(t, b.ChangeRootPassword(t.Context(), "old-1xyz", `n$w:"1xyz`, rbac.UserChange{}))
 	if now, _ := b.Epoch("root"); now == before || password != `n$w:"1xyz` {
 		t.Errorf("it is %s, and sessions go on: %t", password, now == before)
+	}
+}
+
+// A refusal must not hide that the password changed.
+func TestThePasswordOfRootChangesWithAllOrNothing(t *testing.T) {
+	m := &rbactest.Memory{}
+	b := house(t, m)
+	key, taken, off := "Rootskey12345678", "Abcdefgh12345678", false
+	must(t, b.ChangeUser("ann", rbac.UserChange{Key: &taken, API: yes()}))
+	password, failure := "old-1xyz", error(nil)
+	b.ChangeSystem = func(_ context.Context, _, new string) (bool, error) {
+		if failure == nil {
+			password = new
+		}
+		return failure == nil, failure
+	}
+	before, _ := b.User("root")
+	for _, c := range []struct {
+		to   rbac.UserChange
+		says string
+	}{
+		{rbac.UserChange{Key: &taken}, "choose another one"},
+		{rbac.UserChange{Key: new("short")}, "8 to 256"},
+		{rbac.UserChange{Password: new("other-1xyz")}, "the system's"},
+	} {
+		refused(t, b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", c.to), rbac.Invalid, c.says)
+	}
+	failure = errors.New("read-only")
+	if err := b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", rbac.UserChange{Key: &key, WebGUI: &off}); !errors.Is(err, failure) {
+		t.Errorf("the system refuses: %v", err)
+	}
+	if now, _ := b.User("root"); password != "old-1xyz" || !reflect.DeepEqual(now, before) {
+		t.Errorf("it is %s, root was %+v and is %+v", password, before, now)
+	}
+	failure = nil
+	must(t, b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", rbac.UserChange{Key: &key, WebGUI: &off}))
+	if who, _ := b.FindKey(key); password != "new-1xyz" || who != "root" {
+		t.Errorf("it is %s, the key is that of %q", password, who)
 	}
 }
 

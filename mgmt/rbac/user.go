@@ -124,27 +124,30 @@ func (b *Book) ChangeUser(name string, to UserChange) error {
 	if err != nil {
 		return err
 	}
-	return b.change(func(s *state) error {
-		u := s.user(name)
-		if u == nil {
-			return noUser(name)
+	return b.change(func(s *state) error { return s.changeUser(name, hash, to) })
+}
+
+// changeUser applies a change; hash is that of the new password, empty for none.
+func (s *state) changeUser(name, hash string, to UserChange) error {
+	u := s.user(name)
+	if u == nil {
+		return noUser(name)
+	}
+	if hash != "" {
+		u.Password = hash
+	}
+	assign(&u.WebGUI, to.WebGUI)
+	if to.Key != nil {
+		if err := setKey(s, u, *to.Key); err != nil {
+			return err
 		}
-		if hash != "" {
-			u.Password = hash
-		}
-		assign(&u.WebGUI, to.WebGUI)
-		if to.Key != nil {
-			if err := setKey(s, u, *to.Key); err != nil {
-				return err
-			}
-			u.API = u.API && u.HasKey()
-		}
-		if assign(&u.API, to.API); to.API != nil && *to.API && u.Name != Root && !u.HasKey() {
-			return invalid("zapi_permissions: a key is needed first: send zapikey too")
-		}
-		u.Epoch++
-		return nil
-	})
+		u.API = u.API && u.HasKey()
+	}
+	if assign(&u.API, to.API); to.API != nil && *to.API && u.Name != Root && !u.HasKey() {
+		return invalid("zapi_permissions: a key is needed first: send zapikey too")
+	}
+	u.Epoch++
+	return nil
 }
 
 // newPassword returns the hash of a new password, empty for none.

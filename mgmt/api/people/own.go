@@ -39,13 +39,7 @@ func (s *Resource) updateOwnUser(c *rest.Call) (rest.Changed, error) {
 	if err := s.checkNewPassword(c, name, values); err != nil {
 		return rest.Changed{}, err
 	}
-	if name == rbac.Root && change.Password != nil {
-		if err := s.changeRootPassword(c, values.Get("password").Text(), *change.Password); err != nil {
-			return rest.Changed{}, err
-		}
-		change.Password = nil
-	}
-	if err := s.changeUser(c, name, change); err != nil {
+	if err := s.changeOwn(c, name, values.Get("password").Text(), change); err != nil {
 		return rest.Changed{}, err
 	}
 	s.log(c, "user modified", "user", name)
@@ -69,15 +63,22 @@ func (s *Resource) checkNewPassword(c *rest.Call, name string, values sentValues
 	return nil
 }
 
-// changeRootPassword changes the system password of root, which is valid here and at the
-// console.
-func (s *Resource) changeRootPassword(c *rest.Call, old, new string) error {
-	err := c.Book(s.deps.Users).ChangeRootPassword(c.Context, old, new)
+// changeOwn changes the caller. The password of root is the system's, which is valid here and
+// at the console.
+func (s *Resource) changeOwn(c *rest.Call, name, old string, to rbac.UserChange) error {
+	if name != rbac.Root || to.Password == nil {
+		return s.changeUser(c, name, to)
+	}
+	new := *to.Password
+	to.Password = nil
+	err := s.choosing(c, to.Key, func() error {
+		return c.Book(s.deps.Users).ChangeRootPassword(c.Context, old, new, to)
+	})
 	if errors.Is(err, rbac.ErrWrong) {
 		return rest.BadRequest("password is not the one in force")
 	}
 	if err == nil {
 		s.log(c, "password of root changed")
 	}
-	return rbacRejection(err)
+	return err
 }

@@ -123,11 +123,15 @@ func (s *Resource) updateUser(c *rest.Call) (rest.Changed, error) {
 	return rest.Changed{Description: c.Summary(), Params: values.Sent(), Message: fmt.Sprintf("The user %s has been modified.", u.Name)}, nil
 }
 
-// changeUser changes a user. The rejection of a key that is already in use reveals another
-// user's key, so choosing keys is rate-limited.
+// changeUser changes a user, except for the password of root.
 func (s *Resource) changeUser(c *rest.Call, name string, to rbac.UserChange) error {
-	change := func() error { return c.Book(s.deps.Users).ChangeUser(name, to) }
-	if to.Key == nil || *to.Key == "" || auth.Trusted(c.Request) {
+	return s.choosing(c, to.Key, func() error { return c.Book(s.deps.Users).ChangeUser(name, to) })
+}
+
+// choosing makes a change that may set a key. The rejection of a key that is already in use
+// reveals another user's key, so choosing keys is rate-limited.
+func (s *Resource) choosing(c *rest.Call, key *string, change func() error) error {
+	if key == nil || *key == "" || auth.Trusted(c.Request) {
 		return rbacRejection(change())
 	}
 	err := s.deps.Guard.ChooseKey(c.Request, c.By.Who.Name(), change)
