@@ -218,6 +218,7 @@ var doors = []door{
 	{"github.com/ti-mo/conntrack", []string{"sysnet/conntrack"}, false},
 	{"github.com/ti-mo/netfilter", []string{"sysnet/conntrack"}, false},
 	{"github.com/mdlayher/netlink", []string{"sysnet/conntrack"}, false},
+	{"github.com/google/nftables", []string{"sysnet/nft"}, false},
 	{"github.com/vishvananda/netlink", []string{"sysnet/addr", "sysnet/neigh", "sysnet/route"}, false},
 	{"github.com/gopacket/gopacket", []string{"sysnet/announce", "sysnet/reset"}, false},
 	{"github.com/mdlayher/packet", []string{"sysnet/announce"}, false},

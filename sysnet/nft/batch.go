@@ -11,9 +11,22 @@ import (
 type Batch struct {
 	lines  []string
 	owners []uint32
+	steps  []step
 }
 
-func (b *Batch) add(owner uint32, line string) {
+// step encodes one or more lines for the kernel, or returns errIndirect. A nil step stands for
+// lines that only nft understands.
+type step func(e *encoder) error
+
+func (b *Batch) add(owner uint32, line string) { b.also(owner, line, nil) }
+
+// also adds a line that is encoded by a step.
+func (b *Batch) also(owner uint32, line string, s step) {
+	b.line(owner, line)
+	b.steps = append(b.steps, s)
+}
+
+func (b *Batch) line(owner uint32, line string) {
 	b.lines, b.owners = append(b.lines, line), append(b.owners, owner)
 }
 
@@ -56,6 +69,7 @@ func Load(own []Table, want *Ruleset, carried Carried) *Batch {
 
 func (b *Batch) append(other *Batch) {
 	b.lines, b.owners = append(b.lines, other.lines...), append(b.owners, other.owners...)
+	b.steps = append(b.steps, other.steps...)
 }
 
 // Diff returns the transaction that turns have into want. It leaves elements of learned
@@ -106,21 +120,21 @@ func diffOf(have, want *Ruleset, carried Carried, tables, wanted []Table) *Batch
 	changed := changedChains(have, want)
 	for _, id := range ordered(have.Chains) {
 		if want.Chains[id] == nil || changed[id] {
-			b.add(have.Chains[id].Owner, "flush chain "+id.String())
+			b.also(have.Chains[id].Owner, "flush chain "+id.String(), func(e *encoder) error { e.flushChain(id); return nil })
 		}
 	}
 	for _, id := range ordered(have.Sets) {
 		if s := want.Sets[id]; s != nil && !s.Learned {
-			b.elements("delete", id, gone(have.Sets[id], s), true)
+			b.elements("delete", id, s, gone(have.Sets[id], s))
 		}
 	}
 	for _, id := range ordered(want.Sets) {
 		s := want.Sets[id]
 		switch old := have.Sets[id]; {
 		case old == nil:
-			b.elements("add", id, merged(s, carried[id]), false)
+			b.elements("add", id, s, merged(s, carried[id]))
 		case !s.Learned:
-			b.elements("add", id, fresh(old, s), false)
+			b.elements("add", id, s, fresh(old, s))
 		}
 	}
 	for _, id := range ordered(want.Chains) {
@@ -129,7 +143,7 @@ func diffOf(have, want *Ruleset, carried Carried, tables, wanted []Table) *Batch
 		}
 		c := want.Chains[id]
 		for _, rule := range c.Rules {
-			b.add(c.Owner, "add rule "+id.String()+" "+rule)
+			b.also(c.Owner, "add rule "+id.String()+" "+rule, func(e *encoder) error { return e.addRule(id, rule) })
 		}
 	}
 	b.remove(have, want)
@@ -150,16 +164,16 @@ func (b *Batch) define(have, want *Ruleset) {
 	}
 	for _, id := range ordered(want.Sets) {
 		if s := want.Sets[id]; have.Sets[id] == nil {
-			b.add(s.Owner, "add "+s.kind()+" "+id.String()+" { "+s.definition()+"}")
+			b.also(s.Owner, "add "+s.kind()+" "+id.String()+" { "+s.definition()+"}", func(e *encoder) error { return e.addSet(id, s) })
 		}
 	}
 	for _, id := range ordered(want.Chains) {
 		if c := want.Chains[id]; have.Chains[id] == nil {
-			line := "add chain " + id.String()
 			if c.Hook != "" {
-				line += " { " + c.Hook + " }"
+				b.add(c.Owner, "add chain "+id.String()+" { "+c.Hook+" }")
+				continue
 			}
-			b.add(c.Owner, line)
+			b.also(c.Owner, "add chain "+id.String(), func(e *encoder) error { e.addChain(id); return nil })
 		}
 	}
 }
@@ -169,12 +183,12 @@ func (b *Batch) define(have, want *Ruleset) {
 func (b *Batch) remove(have, want *Ruleset) {
 	for _, id := range ordered(have.Sets) {
 		if s := have.Sets[id]; want.Sets[id] == nil {
-			b.add(s.Owner, "delete "+s.kind()+" "+id.String())
+			b.also(s.Owner, "delete "+s.kind()+" "+id.String(), func(e *encoder) error { e.deleteSet(id); return nil })
 		}
 	}
 	for _, id := range ordered(have.Chains) {
 		if want.Chains[id] == nil {
-			b.add(have.Chains[id].Owner, "delete chain "+id.String())
+			b.also(have.Chains[id].Owner, "delete chain "+id.String(), func(e *encoder) error { e.deleteChain(id); return nil })
 		}
 	}
 	for _, id := range ordered(have.Helpers) {
@@ -210,25 +224,31 @@ func without(a, b map[string]Element) map[string]Element {
 	return out
 }
 
-// elements adds or deletes elements, one per line so that an error can be attributed to
-// its owner.
-func (b *Batch) elements(verb string, id ID, list map[string]Element, keysOnly bool) {
+// elements adds or deletes elements of a set, one per line so that an error can be attributed
+// to its owner.
+func (b *Batch) elements(verb string, id ID, s *Set, list map[string]Element) {
 	if len(list) == 0 {
 		return
 	}
-	b.add(0, verb+" element "+id.String()+" {")
+	b.line(0, verb+" element "+id.String()+" {")
 	for _, key := range slices.Sorted(maps.Keys(list)) {
 		e := list[key]
 		line := "  " + key
-		if !keysOnly && e.State != "" {
+		if verb != "delete" && e.State != "" {
 			line += " " + e.State
 		}
-		if !keysOnly && e.Value != "" {
+		if verb != "delete" && e.Value != "" {
 			line += " : " + e.Value
 		}
-		b.add(e.Owner, line+",")
+		b.line(e.Owner, line+",")
 	}
-	b.add(0, "}")
+	b.line(0, "}")
+	b.steps = append(b.steps, func(e *encoder) error {
+		if verb == "delete" {
+			return e.deleteElements(id, s, list)
+		}
+		return e.addElements(id, s, list)
+	})
 }
 
 // merged returns the elements for the creation of a set.

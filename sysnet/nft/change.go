@@ -19,10 +19,10 @@ const changeTries = 5
 // of the set.
 func (r *Runner) Put(ctx context.Context, id ID, s *Set, list map[string]Element) error {
 	if len(list) == 1 {
-		return r.replace(ctx, id, list)
+		return r.replace(ctx, id, s, list)
 	}
 	b := &Batch{}
-	b.elements("add", id, list, false)
+	b.elements("add", id, s, list)
 	err := r.Apply(ctx, b)
 	for range changeTries {
 		if !isThere(err) {
@@ -32,22 +32,22 @@ func (r *Runner) Put(ctx context.Context, id ID, s *Set, list map[string]Element
 		if failed != nil {
 			return failed
 		}
-		b := withdraw(id, there)
-		b.elements("add", id, list, false)
+		b := withdraw(id, s, there)
+		b.elements("add", id, s, list)
 		err = r.Apply(ctx, b)
 	}
 	return err
 }
 
 // replace sets one element.
-func (r *Runner) replace(ctx context.Context, id ID, one map[string]Element) error {
+func (r *Runner) replace(ctx context.Context, id ID, s *Set, one map[string]Element) error {
 	b := &Batch{}
-	b.elements("delete", id, one, true)
-	b.elements("add", id, one, false)
+	b.elements("delete", id, s, one)
+	b.elements("add", id, s, one)
 	err := r.Apply(ctx, b)
 	if IsMissing(err) { // it did not exist
 		b = &Batch{}
-		b.elements("add", id, one, false)
+		b.elements("add", id, s, one)
 		err = r.Apply(ctx, b)
 	}
 	return err
@@ -61,7 +61,7 @@ func (r *Runner) Remove(ctx context.Context, id ID, s *Set, keys ...string) (boo
 		list[k] = Element{}
 	}
 	b := &Batch{}
-	b.elements("delete", id, list, true)
+	b.elements("delete", id, s, list)
 	err := r.Apply(ctx, b)
 	if err == nil || IsMissing(err) && len(keys) == 1 {
 		return err == nil && len(keys) > 0, nil
@@ -74,7 +74,7 @@ func (r *Runner) Remove(ctx context.Context, id ID, s *Set, keys ...string) (boo
 		if failed != nil || len(there) == 0 {
 			return false, failed
 		}
-		if err = r.Apply(ctx, withdraw(id, there)); err == nil {
+		if err = r.Apply(ctx, withdraw(id, s, there)); err == nil {
 			return true, nil
 		}
 	}
@@ -82,10 +82,10 @@ func (r *Runner) Remove(ctx context.Context, id ID, s *Set, keys ...string) (boo
 }
 
 // withdraw returns the transaction that deletes elements, even if some expired meanwhile.
-func withdraw(id ID, there map[string]Element) *Batch {
+func withdraw(id ID, s *Set, there map[string]Element) *Batch {
 	b := &Batch{}
-	b.elements("add", id, there, false)
-	b.elements("delete", id, there, true)
+	b.elements("add", id, s, there)
+	b.elements("delete", id, s, there)
 	return b
 }
 

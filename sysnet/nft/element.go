@@ -111,8 +111,8 @@ func (r *Runner) Hold(ctx context.Context, id ID, s *Set, keys map[string]bool, 
 		wanted[key] = Element{State: fmt.Sprintf("timeout %ds", int(last/time.Second))}
 	}
 	b := &Batch{}
-	b.elements("delete", id, old, true)
-	b.elements("add", id, wanted, false)
+	b.elements("delete", id, s, old)
+	b.elements("add", id, s, wanted)
 	err = r.Apply(ctx, b)
 	if IsMissing(err) { // an element expired meanwhile; the next call succeeds
 		return nil
@@ -121,8 +121,8 @@ func (r *Runner) Hold(ctx context.Context, id ID, s *Set, keys map[string]bool, 
 }
 
 // Renew deletes keys of a learned set and adds others with the timeout last. If one of
-// the keys to delete no longer exists, the set stays unchanged.
-func (r *Runner) Renew(ctx context.Context, id ID, remove, add []string, last time.Duration) error {
+// the keys to delete no longer exists, the set stays unchanged. s is its definition.
+func (r *Runner) Renew(ctx context.Context, id ID, s *Set, remove, add []string, last time.Duration) error {
 	gone, fresh := map[string]Element{}, map[string]Element{}
 	for _, key := range remove {
 		gone[key] = Element{}
@@ -131,8 +131,8 @@ func (r *Runner) Renew(ctx context.Context, id ID, remove, add []string, last ti
 		fresh[key] = Element{State: fmt.Sprintf("timeout %ds", int(last/time.Second))}
 	}
 	b := &Batch{}
-	b.elements("delete", id, gone, true)
-	b.elements("add", id, fresh, false)
+	b.elements("delete", id, s, gone)
+	b.elements("add", id, s, fresh)
 	err := r.Apply(ctx, b)
 	if IsMissing(err) {
 		return nil

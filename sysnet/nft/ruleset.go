@@ -185,7 +185,7 @@ func (r *Ruleset) OwnedElements(owner uint32) string {
 		if s.Owner == owner || len(own) > 0 {
 			b.add(owner, s.kind()+" "+id.String()+" { "+strings.TrimSpace(s.definition())+" }")
 		}
-		b.elements("element of", id, own, false)
+		b.elements("element of", id, s, own)
 	}
 	lines := b.lines[:0]
 	for _, l := range b.lines { // drop the lines that enclose the elements

@@ -64,7 +64,13 @@ func (r *Runner) Apply(ctx context.Context, b *Batch) error {
 	if b.Empty() {
 		return nil
 	}
-	_, err := r.run(ctx, applyTime, b, "-f", "-")
+	err := r.direct(b, true)
+	if errors.Is(err, errUnanswered) {
+		return &Error{Reason: err.Error(), cause: err}
+	}
+	if err != nil {
+		_, err = r.run(ctx, applyTime, b, "-f", "-")
+	}
 	if err == nil {
 		r.applied.Add(1)
 	}
@@ -77,8 +83,21 @@ func (r *Runner) Try(ctx context.Context, b *Batch) error {
 	if b.Empty() {
 		return nil
 	}
-	_, err := r.run(ctx, applyTime, b, "-c", "-f", "-")
+	err := r.direct(b, false)
+	if err != nil {
+		_, err = r.run(ctx, applyTime, b, "-c", "-f", "-")
+	}
 	return err
+}
+
+// direct sends the batch to the kernel without nft. After an error other than errUnanswered
+// nothing is changed, and nft must try.
+func (r *Runner) direct(b *Batch, commit bool) error {
+	messages, err := b.encode()
+	if err != nil {
+		return err
+	}
+	return transact(messages, commit)
 }
 
 // run runs nft with the batch as standard input and returns its output.

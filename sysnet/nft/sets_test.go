@@ -161,10 +161,10 @@ func TestSetsInTheKernelAreWhatWasAskedFor(t *testing.T) {
 	hold("0x5c000002", "0x5c000003")
 	hold()
 	must(run.Hold(ctx, id("nothing"), held, map[string]bool{"0x5c000001": true}, time.Minute))
-	must(run.Renew(ctx, id("held"), nil, []string{"0x5c000001", "0x5c000002"}, 90*time.Second))
-	must(run.Renew(ctx, id("held"), []string{"0x5c000001"}, []string{"0x5c000003"}, 60*time.Second))
-	must(run.Renew(ctx, id("held"), []string{"0x5c000009"}, nil, time.Second)) // no longer exists
-	must(run.Renew(ctx, id("nothing"), nil, []string{"0x5c000001"}, time.Second))
+	must(run.Renew(ctx, id("held"), held, nil, []string{"0x5c000001", "0x5c000002"}, 90*time.Second))
+	must(run.Renew(ctx, id("held"), held, []string{"0x5c000001"}, []string{"0x5c000003"}, 60*time.Second))
+	must(run.Renew(ctx, id("held"), held, []string{"0x5c000009"}, nil, time.Second)) // no longer exists
+	must(run.Renew(ctx, id("nothing"), held, nil, []string{"0x5c000001"}, time.Second))
 	left, err := nft.Expiries(id("held"))
 	must(err)
 	if two, three := left[0x5c000002], left[0x5c000003]; len(left) != 2 || two > 90*time.Second || three > 60*time.Second || two-three < 29*time.Second {
@@ -224,7 +224,7 @@ func TestAProgramThatFailsIsTold(t *testing.T) {
 		"Put":      func() error { return run.Put(ctx, id, set, two) },
 		"Remove":   func() error { _, err := run.Remove(ctx, id, set, "1"); return err },
 		"Hold":     func() error { return run.Hold(ctx, id, set, map[string]bool{"1": true}, time.Second) },
-		"Renew":    func() error { return run.Renew(ctx, id, nil, []string{"1"}, time.Second) },
+		"Renew":    func() error { return run.Renew(ctx, id, set, nil, []string{"1"}, time.Second) },
 		"Empty":    func() error { return run.Empty(ctx, id, set) },
 		"Chain":    func() error { _, err := run.Chain(ctx, id); return err },
 	} {

@@ -32,7 +32,7 @@ func (n *Filter) Fill(ctx context.Context, c rules.Counted) error {
 		return err
 	}
 	remove, add := outdated(noted, c)
-	return n.run.Renew(ctx, rules.Full(), remove, add, rules.FullTime)
+	return n.run.Renew(ctx, rules.Full(), rules.FullSet(), remove, add, rules.FullTime)
 }
 
 // outdated returns the notes to remove and to add. A note lasts a while without renewal. One

@@ -19,8 +19,7 @@ import (
 func TestRulesOfChangedFarmsEqualAWholeCompilation(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	w := &world{r: rand.New(rand.NewPCG(seed, 1)), wire: hops{of: map[netip.Addr]neigh.NextHop{}, devices: []string{"front"}},
-		down: map[uint32]bool{}, cut: map[uint32]bool{}, flushed: map[uint32]bool{}, weights: map[uint32]int{}}
+	w := newWorld(seed)
 	var compiler rules.Compiler
 	have, _ := compiler.Compile(&rules.Input{})
 	refused := 0
@@ -59,6 +58,11 @@ type world struct {
 	weights            map[uint32]int
 	next               uint32
 	deaf               bool // without a wire
+}
+
+func newWorld(seed uint64) *world {
+	return &world{r: rand.New(rand.NewPCG(seed, 1)), wire: hops{of: map[netip.Addr]neigh.NextHop{}, devices: []string{"front"}},
+		down: map[uint32]bool{}, cut: map[uint32]bool{}, flushed: map[uint32]bool{}, weights: map[uint32]int{}}
 }
 
 func (w *world) input() *rules.Input {
