@@ -35,6 +35,10 @@ func namesIn(code uint16, data []byte) []byte {
 		return data[6:]
 	case dns.TypeSOA:
 		return data[:len(data)-20]
+	case TypeA6:
+		if prefix := int(data[0]); prefix > 0 {
+			return data[1+16-prefix/8:]
+		}
 	case dns.TypeNAPTR:
 		names := data[4:]
 		for range 3 {

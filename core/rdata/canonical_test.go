@@ -57,7 +57,8 @@ func TestEscapesOfNames(t *testing.T) {
 	for text, want := range map[string]string{
 		`\065B`: "ab.example.", `\255`: `\255.example.`, `a\.b`: `a\.b.example.`, `\256`: "", `\25b`: "", `a\2`: "", "ä": "",
 	} {
-		name, err := rdata.Name(text, "example")
+		name, _ := rdata.Name(text, "example")
+		err := rdata.CheckName(text, "example")
 		if got := rdata.NameText(name); err == nil && got != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %s, %v; want %s", text, got, err, want)
 		}

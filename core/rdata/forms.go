@@ -22,7 +22,6 @@ var forms = map[farm.RecordType]func(text string) (string, bool){
 		return text, !strings.Contains(text, ":")
 	},
 	"HINFO": func(text string) (string, bool) { return text, len(words(text)) == 2 },
-	"SOA":   func(text string) (string, bool) { return text, len(words(text)) == 7 },
 	"ISDN":  func(text string) (string, bool) { return text, len(words(text)) <= 2 },
 }
 

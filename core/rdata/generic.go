@@ -35,6 +35,10 @@ func whole(code uint16, data []byte) bool {
 		_, ok := serviceText(data)
 		return ok
 	}
+	if l := layouts[code]; l != nil && typeNames[code] == "" {
+		_, ok := l.text(data)
+		return ok
+	}
 	if newRR := dns.TypeToRR[code]; newRR == nil {
 		return true
 	}

@@ -40,6 +40,16 @@ func Name(text, zone string) ([]byte, error) {
 	return lower(append([]byte(nil), space[:n]...)), nil // \065 is a letter, too
 }
 
+// CheckName is Name for user input. It also rejects escapes that other servers read
+// differently.
+func CheckName(text, zone string) error {
+	if badEscape(text) {
+		return fmt.Errorf("%q: %w", text, errEscape)
+	}
+	_, err := Name(text, zone)
+	return err
+}
+
 func absolute(text, zone string) (string, error) {
 	full := text
 	switch {
@@ -51,8 +61,6 @@ func absolute(text, zone string) (string, error) {
 		full = text + "." + strings.TrimPrefix(dns.Fqdn(zone), ".")
 	}
 	switch _, ok := dns.IsDomainName(full); {
-	case badEscape(text):
-		return "", fmt.Errorf("%q: %w", text, errEscape)
 	case ok && hasForeign(text):
 		return "", fmt.Errorf("%q: %w", text, errForeign)
 	case !ok:
@@ -130,6 +138,13 @@ func parse(t farm.RecordType, text, zone string) ([]byte, error) {
 		return service(t, text, zone)
 	case t == "APL" && text == "": // RFC 3123 §4
 		return []byte{}, nil
+	}
+	if l := layouts[code]; l != nil {
+		data, ok := l.read(text, zone)
+		if !ok || text == "" {
+			return nil, noData(t, text)
+		}
+		return data, nil
 	}
 	if form := forms[t]; form != nil {
 		var ok bool
@@ -298,12 +313,52 @@ var shapes = map[farm.RecordType]string{
 	"L32":        "a preference and a locator, as 10 10.1.2.0",
 	"L64":        "a preference and a locator, as 10 2001:0db8:1140:1000",
 	"SPF":        `text, as "v=spf1 -all"`,
+
+	"WKS":      "an IPv4 address, a protocol and ports, as 192.0.2.1 tcp 25 80",
+	"X25":      "an address of at least 4 digits, as 311061700956",
+	"ISDN":     `an address and a subaddress, as "150862028003217" "004"`,
+	"RT":       "a preference and the name of a host, as 10 relay",
+	"NSAP":     "a hexadecimal address, as 0x47000580005a0000000001e133ffffff00016100",
+	"NSAP-PTR": "a name, as www.example.com.",
+	"PX":       "a preference and two names, as 10 map822 mapx400",
+	"GPOS":     "longitude, latitude and altitude, as -32.6882 116.8652 10.0",
+	"EID":      "hexadecimal data, as 1289ab",
+	"NIMLOC":   "hexadecimal data, as 1289ab",
+	"ATMA":     "decimal digits after a plus sign, or hexadecimal ones, as +61200000000",
+	"A6":       "length of a prefix, address and name of the prefix, as 64 ::1 net",
+	"SINK":     "meaning, coding, subcoding and data in Base64, as 64 0 1 AQID",
+	"NINFO":    `text, as "zone of the shop"`,
+	"RKEY":     "flags, protocol, algorithm and key in Base64, as 0 255 1 AQID",
+	"TALINK":   "the names before and after it, as a b",
+	"DSYNC":    "type, scheme, port and name of a server, as CDS NOTIFY 5359 scanner",
+	"HHIT":     "data in Base64",
+	"BRID":     "data in Base64",
+	"KEY":      "flags, protocol, algorithm and key in Base64, as 256 3 8 AQID",
+	"MB":       "the name of a host, as mail",
+	"MG":       "a mailbox, as admin",
+	"MR":       "a mailbox, as admin",
+	"MINFO":    "two mailboxes, as owner errors",
+	"AVC":      `text, as "app-name:shop"`,
+	"DOA":      `enterprise, type, location, media type and data in Base64, as 0 1 2 "" AQID`,
+	"AMTRELAY": "precedence, discovery, kind of relay and relay, as 10 0 1 192.0.2.1",
+	"RESINFO":  "texts, as qnamemin exterr=15-17",
+	"WALLET":   `texts, as "BTC" "1A1zP1"`,
+	"CLA":      `texts, as "tcp-v4-listen"`,
+	"IPN":      "a number of 64 bits, as 4294967296",
+	"TA":       "key tag, algorithm, digest type and digest, as 12345 13 2 and 64 digits",
+	"DLV":      "key tag, algorithm, digest type and digest, as 12345 13 2 and 64 digits",
 }
 
 // Text returns wire-format data in master file syntax, with absolute names.
 func Text(code uint16, data []byte) string {
 	if code == dns.TypeSVCB || code == dns.TypeHTTPS {
 		if text, ok := serviceText(data); ok {
+			return text
+		}
+		return genericText(data)
+	}
+	if l := layouts[code]; l != nil {
+		if text, ok := l.text(data); ok {
 			return text
 		}
 		return genericText(data)

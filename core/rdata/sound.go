@@ -32,6 +32,9 @@ func checked(t farm.RecordType, text string, data []byte, err error) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
+	if t == "SOA" && !strings.HasPrefix(text, `\#`) && len(words(text)) != 7 {
+		return nil, noData(t, text) // the library adds a minimum
+	}
 	if err := sound(Code(t), data); err != nil {
 		return nil, fmt.Errorf("%q is no data of %s: %w", text, t, err)
 	}
@@ -47,6 +50,11 @@ func unsound(format string, args ...any) error {
 }
 
 func sound(code uint16, data []byte) error {
+	if l := layouts[code]; l != nil {
+		if _, ok := l.text(data); !ok {
+			return unsound("they are not complete data of the type")
+		}
+	}
 	switch code {
 	case dns.TypeLOC:
 		return soundLOC(data)
@@ -56,9 +64,6 @@ func sound(code uint16, data []byte) error {
 		}
 	case dns.TypeIPSECKEY:
 		return soundGateway(data[1]&0x7f, data[2] != 0 && len(data) == gatewayEnd(data[1], data))
-	case dns.TypeAMTRELAY:
-		return soundGateway(data[1]&0x7f, false)
-
 	case dns.TypeSVCB, dns.TypeHTTPS:
 		return soundService(data)
 	case dns.TypeCAA:

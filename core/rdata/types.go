@@ -17,12 +17,43 @@ const (
 	TypeALIAS = 65401
 )
 
+// Types that miekg/dns does not know (IANA, DNS parameters).
+const (
+	TypeWKS    = 11
+	TypeNSAP   = 22
+	TypeA6     = 38
+	TypeSINK   = 40
+	TypeDSYNC  = 66
+	TypeHHIT   = 67
+	TypeBRID   = 68
+	TypeDOA    = 259
+	TypeWALLET = 262
+	TypeCLA    = 263
+	TypeIPN    = 264
+)
+
+var typeNames = map[uint16]string{
+	TypeWKS: "WKS", TypeNSAP: "NSAP", TypeA6: "A6", TypeSINK: "SINK", TypeDSYNC: "DSYNC", TypeHHIT: "HHIT", TypeBRID: "BRID",
+	TypeDOA: "DOA", TypeWALLET: "WALLET", TypeCLA: "CLA", TypeIPN: "IPN",
+}
+
+var typeCodes = func() map[string]uint16 {
+	out := map[string]uint16{}
+	for code, name := range typeNames {
+		out[name] = code
+	}
+	return out
+}()
+
 // typeReserved is never used in messages (RFC 6895 §3.1).
 const typeReserved = 65535
 
 // Code returns the number of a type, or 0 for one without a number, e.g. DYNA.
 func Code(t farm.RecordType) uint16 {
 	if code := dns.StringToType[string(t)]; code != 0 {
+		return code
+	}
+	if code := typeCodes[string(t)]; code != 0 {
 		return code
 	}
 	return numbered(string(t))
@@ -43,7 +74,12 @@ func numbered(text string) uint16 {
 func TypeNamed(text string) uint16 { return Code(farm.RecordType(strings.ToUpper(text))) }
 
 // TypeText returns the name of a type, e.g. "A" or "TYPE65280".
-func TypeText(code uint16) string { return dns.Type(code).String() }
+func TypeText(code uint16) string {
+	if name := typeNames[code]; name != "" {
+		return name
+	}
+	return dns.Type(code).String()
+}
 
 // made lists the types of records that servers of signed zones generate.
 var made = []uint16{

@@ -123,7 +123,7 @@ func checkRecordName(s string) string {
 	if s == "" {
 		return ""
 	}
-	if _, err := rdata.Name(s, "example"); err != nil {
+	if rdata.CheckName(s, "example") != nil {
 		return rdata.ErrName.Error()
 	}
 	return ""

@@ -194,7 +194,7 @@ func (r *reader) generate(e entry, span, line string) bool {
 
 // absolute returns a name of the file with a dot at its end.
 func (r *reader) absolute(name string) (string, error) {
-	if _, err := rdata.Name(name, r.origin); err != nil {
+	if err := rdata.CheckName(name, r.origin); err != nil {
 		return "", err
 	}
 	switch {
@@ -244,7 +244,7 @@ func readHead(rest string) (h head, err error) {
 		default:
 			h.kind, h.data = upper, strings.Trim(rest, " \t")
 			if rdata.TypeNamed(upper) == 0 && upper != string(farm.RecordDYNA) && upper != string(farm.RecordALIAS) {
-				return h, fmt.Errorf("%q is no type of records, and no time to live", word)
+				return h, fmt.Errorf(`%q is no type of records, and no time to live; a type without a name here has its number, as TYPE65280 \# 4 c0000201`, word)
 			}
 			return h, nil
 		}
