@@ -63,7 +63,7 @@ func sound(code uint16, data []byte) error {
 			return unsound("it must be an address of at least 4 digits")
 		}
 	case dns.TypeIPSECKEY:
-		return soundGateway(data[1]&0x7f, data[2] != 0 && len(data) == gatewayEnd(data[1], data))
+		return soundGateway(data[1], len(data) == gatewayEnd(data[1], data))
 	case dns.TypeSVCB, dns.TypeHTTPS:
 		return soundService(data)
 	case dns.TypeCAA:
@@ -249,8 +249,9 @@ func gatewayEnd(kind byte, data []byte) int {
 	return 3
 }
 
-// soundGateway checks that the type of a gateway exists (RFC 4025 §2.3, RFC 8777
-// §4.2.3) and that the key is present if there is an algorithm.
+// soundGateway checks that the type of a gateway exists (RFC 4025 §2.3) and that the key is
+// present. RFC 4025 §2.4 allows algorithm 0 without a key, but BIND rejects the transfer of
+// a zone with such a record.
 func soundGateway(kind byte, keyless bool) error {
 	switch {
 	case kind > 3:
