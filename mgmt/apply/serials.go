@@ -20,24 +20,14 @@ func (a *Applier) firstSerial() uint32 { return uint32(a.clock().Unix()) }
 // giveNumbers gives numbers to backends and records, and serials to zones. old is the previous
 // configuration.
 func (a *Applier) giveNumbers(old, cfg *farm.Config) {
-	zones := map[uint32]*farm.GSLB{}
-	for i := range old.Farms {
-		if g := old.Farms[i].Zones(); g != nil {
-			zones[old.Farms[i].ID] = g
+	before := byID{farms: old.Farms}
+	for _, i := range unshared(old, cfg) { // the zones and backends of the others have theirs
+		f := &cfg.Farms[i]
+		if g, was := f.Zones(), before.zones(i, f.ID); g != nil && g != was {
+			a.goOn(old, g, was)
+			g.Follow(was, a.firstSerial())
 		}
-	}
-	for i := range cfg.Farms {
-		if g := cfg.Farms[i].Zones(); g != nil {
-			before := zones[cfg.Farms[i].ID]
-			if g == before {
-				continue // shared: its zones have their numbers
-			}
-			a.goOn(old, g, before)
-			g.Follow(before, a.firstSerial())
-		}
-	}
-	for _, i := range unshared(old, cfg) {
-		for _, g := range cfg.Farms[i].Groups() {
+		for _, g := range f.Groups() {
 			g.GiveNumbers()
 		}
 	}
@@ -107,25 +97,7 @@ func (a *Applier) deletedSerials() map[string]uint32 {
 func (a *Applier) keepSerials(old, cfg *farm.Config) {
 	kept := a.deletedSerials()
 	next := maps.Clone(kept)
-	there := map[string]bool{}
-	for i := range cfg.Farms {
-		if g := cfg.Farms[i].Zones(); g != nil {
-			for j := range g.Zones {
-				there[g.Zones[j].Name] = true
-			}
-		}
-	}
-	for i := range old.Farms {
-		g := old.Farms[i].Zones()
-		if g == nil || shares(cfg, &old.Farms[i]) {
-			continue
-		}
-		for j := range g.Zones {
-			if z := &g.Zones[j]; !there[z.Name] {
-				next[z.Name] = z.Serial
-			}
-		}
-	}
+	maps.Copy(next, deletedZones(old, cfg))
 	first := a.firstSerial()
 	maps.DeleteFunc(next, func(_ string, serial uint32) bool { return farm.NewerSerial(first, serial) })
 	if maps.Equal(kept, next) {
@@ -140,8 +112,28 @@ func (a *Applier) keepSerials(old, cfg *farm.Config) {
 	}
 }
 
-// shares reports whether cfg shares the zones of a farm.
-func shares(cfg *farm.Config, f *farm.Farm) bool {
-	is := farmAt(cfg, f.ID)
-	return is != nil && is.Zones() == f.Zones()
+// deletedZones returns the serials of the zones of old that cfg does not have in any farm.
+func deletedZones(old, cfg *farm.Config) map[string]uint32 {
+	out, after := map[string]uint32{}, byID{farms: cfg.Farms}
+	for _, k := range unshared(cfg, old) {
+		was := &old.Farms[k]
+		now := after.zones(k, was.ID)
+		if was.Zones() == nil || was.Zones() == now {
+			continue
+		}
+		there := zonesNamed(now)
+		for j := range was.Zones().Zones {
+			if z := &was.Zones().Zones[j]; there[z.Name] == nil {
+				out[z.Name] = z.Serial
+			}
+		}
+	}
+	for i := 0; i < len(cfg.Farms) && len(out) > 0; i++ { // moved to another farm
+		if g := cfg.Farms[i].Zones(); g != nil {
+			for j := range g.Zones {
+				delete(out, g.Zones[j].Name)
+			}
+		}
+	}
+	return out
 }

@@ -13,16 +13,44 @@ import (
 // so that the cost of rules, documents, snapshots and revisions depends only on the changed
 // farms. Afterwards neither configuration may be modified.
 func share(old, cfg *farm.Config) {
-	before := make(map[uint32]*farm.Farm, len(old.Farms))
-	for i := range old.Farms {
-		before[old.Farms[i].ID] = &old.Farms[i]
-	}
+	before := byID{farms: old.Farms}
 	for i := range cfg.Farms {
 		f := &cfg.Farms[i]
-		if was := before[f.ID]; was != nil && *f != *was && complete(was) && equal(was, f) {
+		if was := before.farm(i, f.ID); was != nil && *f != *was && complete(was) && equal(was, f) {
 			*f = *was
 		}
 	}
+}
+
+// byID finds farms of a configuration by ID, fast if most have the expected position.
+type byID struct {
+	farms []farm.Farm
+	at    map[uint32]int // made when a farm is not at its expected position
+}
+
+// farm returns the farm with an ID, which is expected at that position, or nil.
+func (b *byID) farm(at int, id uint32) *farm.Farm {
+	if at < len(b.farms) && b.farms[at].ID == id {
+		return &b.farms[at]
+	}
+	if b.at == nil {
+		b.at = make(map[uint32]int, len(b.farms))
+		for i := range b.farms {
+			b.at[b.farms[i].ID] = i
+		}
+	}
+	if i, is := b.at[id]; is {
+		return &b.farms[i]
+	}
+	return nil
+}
+
+// zones returns the zones of that farm, or nil.
+func (b *byID) zones(at int, id uint32) *farm.GSLB {
+	if f := b.farm(at, id); f != nil {
+		return f.Zones()
+	}
+	return nil
 }
 
 // apart returns the farms of each configuration that the other does not have; only these have

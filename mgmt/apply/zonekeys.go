@@ -76,22 +76,19 @@ func NewZoneKey(algorithm farm.SigningAlgorithm, state farm.KeyState, now time.T
 	return farm.ZoneKey{Algorithm: algorithm, State: state, Since: now.Unix(), Public: public, Private: farm.Secret(private)}, err
 }
 
-// eachZone calls each for every zone of cfg, with the zone and its settings in old (nil if
-// there are none).
+// eachZone calls each for every zone of the changed farms of cfg, with the zone and its
+// settings in old (nil if there are none). Farms with signed zones are always copied, so they
+// count as changed.
 func eachZone(old, cfg *farm.Config, each func(f *farm.Farm, z, was *farm.Zone, wasIn *farm.GSLB) error) error {
-	before := map[uint32]*farm.GSLB{}
-	for i := range old.Farms {
-		if g := old.Farms[i].Zones(); g != nil {
-			before[old.Farms[i].ID] = g
-		}
-	}
-	for i := range cfg.Farms {
+	before := byID{farms: old.Farms}
+	for _, i := range unshared(old, cfg) {
 		f := &cfg.Farms[i]
 		if f.Zones() == nil {
 			continue
 		}
+		g := before.zones(i, f.ID)
 		for j := range f.Zones().Zones {
-			z, was, g := &f.Zones().Zones[j], (*farm.Zone)(nil), before[f.ID]
+			z, was := &f.Zones().Zones[j], (*farm.Zone)(nil)
 			if g != nil {
 				was = g.Zone(z.Name)
 			}

@@ -275,7 +275,7 @@ func (g *Guardian) judge(t *task, now time.Time, one Result) {
 		if !g.stalls.within(now.Add(-one.Took), now) {
 			t.measured(one.Took)
 		}
-		g.note(t)
+		g.note(t, t.users)
 	} else {
 		t.why = one.Reason
 	}

@@ -30,9 +30,9 @@ type load struct {
 	known       bool
 }
 
-// note writes the latency of a task, and its load, for its backends.
-func (g *Guardian) note(t *task) {
-	for _, u := range t.users {
+// note writes the latency of a task, and its load, for some of its backends.
+func (g *Guardian) note(t *task, users []user) {
+	for _, u := range users {
 		g.options.Table.Slot(u.id).SetLatency(time.Duration(t.latency))
 		switch {
 		case t.load.known:

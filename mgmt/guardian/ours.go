@@ -108,7 +108,7 @@ func (g *Guardian) LookLoads() {
 				t.load.known = true
 			}
 		}
-		g.note(t)
+		g.note(t, t.users)
 	}
 }
 

@@ -112,7 +112,7 @@ func (g *Guardian) Reconcile() (wrong int) {
 				wrong++
 			}
 		}
-		g.note(t)
+		g.note(t, t.users)
 	}
 	for id, reason := range g.unasked {
 		g.clear(id, reason, now)

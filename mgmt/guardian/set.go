@@ -103,8 +103,12 @@ func (g *Guardian) withdraw(farms []farm.Farm) (places map[uint32]place, tasks m
 			}
 		}
 	}
+	var gone farm.IDSet // of users, of which a task may have thousands; each has one task
+	for id := range places {
+		gone.Add(id)
+	}
 	for t := range tasks {
-		t.users = slices.DeleteFunc(t.users, func(u user) bool { _, is := places[u.id]; return is })
+		t.users = slices.DeleteFunc(t.users, func(u user) bool { return gone.Take(u.id) })
 	}
 	return places, tasks
 }
@@ -194,11 +198,11 @@ func (g *Guardian) keep(t *task, w *wantedTask, now time.Time) {
 		}
 	}
 	t.users, t.settings, t.ours = append(t.users, w.users...), w.settings, w.ours
-	for _, u := range t.users {
+	for _, u := range w.users { // the others have it
 		g.of[u.id] = t
 		g.options.Table.SetGuardian(u.id, t.word(), now)
 	}
-	g.note(t)
+	g.note(t, w.users)
 }
 
 // spread sets the time of new tasks: apart from each other, within one interval.

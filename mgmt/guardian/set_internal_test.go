@@ -135,6 +135,51 @@ func (c *changing) change(was *farm.Config) *farm.Config {
 	return &cfg
 }
 
+// counting counts the words that a guardian writes.
+type counting struct {
+	*health.Table
+	written int
+}
+
+func (c *counting) SetGuardian(id uint32, s health.State, at time.Time) bool {
+	c.written++
+	return c.Table.SetGuardian(id, s, at)
+}
+
+func (c *counting) ForgetLoad(id uint32) {
+	c.written++
+	c.Table.ForgetLoad(id)
+}
+
+// Many farms may have the same backends, and so the same tasks.
+func TestSetOfOneFarmWritesOnlyItsBackends(t *testing.T) {
+	g, table := silentGuardian(t, new(bool))
+	count := &counting{Table: table}
+	g.options.Table = count
+	check := farm.Check{Name: "a", Command: "check_tcp -H HOST -p PORT"}
+	cfg := &farm.Config{Checks: []farm.Check{check}}
+	one := func(id uint32, weight uint8) farm.Farm {
+		list := []farm.Backend{{ID: id, Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 80, Weight: weight}}
+		return farm.Farm{ID: id, Name: fmt.Sprint("farm", id), Profile: farm.ProfileGSLB, Global: &farm.GSLB{Services: []farm.DNSService{{Name: "s", Check: "a", Backends: list}}}}
+	}
+	for id := range uint32(500) {
+		cfg.Farms = append(cfg.Farms, one(id+1, 1))
+	}
+	g.Set(cfg)
+	before := tasksOf(g)
+	count.written = 0
+	next := *cfg
+	next.Farms = slices.Clone(cfg.Farms)
+	next.Farms[250] = one(251, 2)
+	g.Set(&next)
+	if count.written == 0 || count.written > 5 {
+		t.Errorf("%d words are written for one backend of 500", count.written)
+	}
+	if after := tasksOf(g); !maps.Equal(before, after) {
+		t.Errorf("before %v\nafter %v", before, after)
+	}
+}
+
 // A Set looks at changed farms only. Its tasks equal the tasks of a guardian that starts with
 // the configuration.
 func TestSetOfChangedFarmsEqualsTheWhole(t *testing.T) {

@@ -33,32 +33,34 @@ func TestOtherFarmsSeeEachOfTheseSettings(t *testing.T) {
 		of   int
 		edit func(*farm.Farm)
 	}{
-		"name":              {shop, func(f *farm.Farm) { f.Name = "store" }},
-		"profile":           {shop, func(f *farm.Farm) { f.Profile = farm.ProfileHTTPS }},
-		"settings":          {shop, func(f *farm.Farm) { f.HTTP, f.L4 = nil, three()[mail].L4 }},
-		"address":           {shop, func(f *farm.Farm) { f.VIP = other }},
-		"port":              {shop, func(f *farm.Farm) { f.VPort++ }},
-		"stopped":           {shop, func(f *farm.Farm) { f.Stopped = true }},
-		"log on":            {shop, func(f *farm.Farm) { f.HTTP.Logs = false }},
-		"log file":          {shop, func(f *farm.Farm) { f.HTTP.AccessLog.File = "own" }},
-		"log sink":          {shop, func(f *farm.Farm) { f.HTTP.AccessLog.Sink = farm.LogSinks()[1] }},
-		"log size":          {shop, func(f *farm.Farm) { f.HTTP.AccessLog.Size = 5 }},
-		"logs kept":         {shop, func(f *farm.Farm) { f.HTTP.AccessLog.Keep = 5 }},
-		"service":           {shop, func(f *farm.Farm) { f.HTTP.Services[0].Name = "api" }},
-		"check":             {shop, func(f *farm.Farm) { f.HTTP.Services[0].Check = "" }},
-		"number of groups":  {shop, func(f *farm.Farm) { f.HTTP.Services = nil }},
-		"DNS over HTTPS":    {shop, func(f *farm.Farm) { f.HTTP.Services[0].DNSFarm = "names" }},
-		"ports":             {mail, func(f *farm.Farm) { f.L4.Ports[0].Last++ }},
-		"protocol":          {mail, func(f *farm.Farm) { f.L4.Protocol = farm.L4UDP }},
-		"data path":         {mail, func(f *farm.Farm) { f.L4.DataPath = farm.DataPathUserspace }},
-		"NAT":               {mail, func(f *farm.Farm) { f.L4.NAT = farm.NATStateless }},
-		"backend":           {mail, func(f *farm.Farm) { f.L4.Backends[0].Addr = other }},
-		"port of a backend": {mail, func(f *farm.Farm) { f.L4.Backends[0].Port++ }},
-		"backends":          {mail, func(f *farm.Farm) { f.L4.Backends = append(f.L4.Backends, f.L4.Backends[0]) }},
-		"DNS service":       {names, func(f *farm.Farm) { f.Global.Services[0].Port++ }},
-		"DNS backend":       {names, func(f *farm.Farm) { f.Global.Services[0].Backends[0].Addr = other }},
-		"DNS over TLS":      {names, func(f *farm.Farm) { f.Global.TLS = &farm.TLS{} }},
-		"zones":             {names, func(f *farm.Farm) { f.Global = nil }},
+		"name":               {shop, func(f *farm.Farm) { f.Name = "store" }},
+		"profile":            {shop, func(f *farm.Farm) { f.Profile = farm.ProfileHTTPS }},
+		"settings":           {shop, func(f *farm.Farm) { f.HTTP, f.L4 = nil, three()[mail].L4 }},
+		"address":            {shop, func(f *farm.Farm) { f.VIP = other }},
+		"port":               {shop, func(f *farm.Farm) { f.VPort++ }},
+		"stopped":            {shop, func(f *farm.Farm) { f.Stopped = true }},
+		"log on":             {shop, func(f *farm.Farm) { f.HTTP.Logs = false }},
+		"log file":           {shop, func(f *farm.Farm) { f.HTTP.AccessLog.File = "own" }},
+		"log sink":           {shop, func(f *farm.Farm) { f.HTTP.AccessLog.Sink = farm.LogSinks()[1] }},
+		"log size":           {shop, func(f *farm.Farm) { f.HTTP.AccessLog.Size = 5 }},
+		"logs kept":          {shop, func(f *farm.Farm) { f.HTTP.AccessLog.Keep = 5 }},
+		"service":            {shop, func(f *farm.Farm) { f.HTTP.Services[0].Name = "api" }},
+		"check":              {shop, func(f *farm.Farm) { f.HTTP.Services[0].Check = "" }},
+		"number of groups":   {shop, func(f *farm.Farm) { f.HTTP.Services = nil }},
+		"DNS over HTTPS":     {shop, func(f *farm.Farm) { f.HTTP.Services[0].DNSFarm = "names" }},
+		"ports":              {mail, func(f *farm.Farm) { f.L4.Ports[0].Last++ }},
+		"protocol":           {mail, func(f *farm.Farm) { f.L4.Protocol = farm.L4UDP }},
+		"data path":          {mail, func(f *farm.Farm) { f.L4.DataPath = farm.DataPathUserspace }},
+		"NAT":                {mail, func(f *farm.Farm) { f.L4.NAT = farm.NATStateless }},
+		"backend":            {mail, func(f *farm.Farm) { f.L4.Backends[0].Addr = other }},
+		"port of a backend":  {mail, func(f *farm.Farm) { f.L4.Backends[0].Port++ }},
+		"backends":           {mail, func(f *farm.Farm) { f.L4.Backends = append(f.L4.Backends, f.L4.Backends[0]) }},
+		"DNS service":        {names, func(f *farm.Farm) { f.Global.Services[0].Port++ }},
+		"DNS algorithm":      {names, func(f *farm.Farm) { f.Global.Services[0].Algorithm = farm.DNSWeight }},
+		"DNS backend's host": {names, func(f *farm.Farm) { f.Global.Services[0].Backends[0].Host = "www.example.com" }},
+		"DNS backend":        {names, func(f *farm.Farm) { f.Global.Services[0].Backends[0].Addr = other }},
+		"DNS over TLS":       {names, func(f *farm.Farm) { f.Global.TLS = &farm.TLS{} }},
+		"zones":              {names, func(f *farm.Farm) { f.Global = nil }},
 	} {
 		was := three()[c.of]
 		now := three()[c.of]
@@ -66,12 +68,17 @@ func TestOtherFarmsSeeEachOfTheseSettings(t *testing.T) {
 			t.Errorf("%s: other farms would not notice", name)
 		}
 	}
-	for i, edit := range []func(*farm.Farm){
-		func(f *farm.Farm) { f.HTTP.ConnectTimeout++ },
-		func(f *farm.Farm) { f.L4.Backends[0].Weight = 5 },
-		func(f *farm.Farm) { f.Global.Zones[0].Serial++ },
+	for _, c := range []struct {
+		of   int
+		edit func(*farm.Farm)
+	}{
+		{shop, func(f *farm.Farm) { f.HTTP.ConnectTimeout++ }},
+		{mail, func(f *farm.Farm) { f.L4.Backends[0].Weight = 5 }},
+		{names, func(f *farm.Farm) { f.Global.Zones[0].Serial++ }},
+		{names, func(f *farm.Farm) { f.Global.Services[0].Backends[0].Weight = 5 }},
+		{names, func(f *farm.Farm) { f.Global.Services[0].TTL = 5 }},
 	} {
-		was, now := three()[i], three()[i]
+		was, now, edit := three()[c.of], three()[c.of], c.edit
 		if edit(&now); !sameToOthers(&was, &now) {
 			t.Errorf("%s: a setting of its own concerns other farms", was.Name)
 		}

@@ -2,7 +2,6 @@ package validate
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -53,5 +52,16 @@ func silentBackends(cfg *farm.Config, s *farm.DNSService) (out []string) {
 
 // sameDNSServices compares what loadWarnings reads.
 func sameDNSServices(was, f *farm.Farm) bool {
-	return (was.Global == nil) == (f.Global == nil) && (f.Global == nil || reflect.DeepEqual(was.Global.Services, f.Global.Services))
+	if was.Global == nil || f.Global == nil {
+		return was.Global == f.Global
+	}
+	return slices.EqualFunc(was.Global.Services, f.Global.Services, sameLoadWarnings)
+}
+
+func sameLoadWarnings(a, b farm.DNSService) bool {
+	if a.Name != b.Name || a.Algorithm != b.Algorithm {
+		return false
+	}
+	return a.Algorithm != farm.DNSLoad || a.Check == b.Check && a.EffectivePort() == b.EffectivePort() &&
+		slices.EqualFunc(a.Backends, b.Backends, func(a, b farm.Backend) bool { return a.Addr == b.Addr && a.ShownAddress() == b.ShownAddress() })
 }
