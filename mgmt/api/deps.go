@@ -39,6 +39,8 @@ import (
 
 // Applier is the only writer of the configuration; *apply.Applier implements it.
 type Applier interface {
+	Renew(ctx context.Context, prepare func(*farm.Config) (apply.Renewal, error)) error
+	WayBack() (*farm.Config, error)
 	Current() (*farm.Config, store.Revision)
 	CurrentIn(ctx context.Context) (*farm.Config, store.Revision)
 	FarmRevision(id uint32) uint64

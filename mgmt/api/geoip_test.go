@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -45,7 +46,10 @@ func TestAGeoIPDatabaseIsUploadedAskedAndDeleted(t *testing.T) {
 			t.Errorf("%s: %s", wrong, r.raw)
 		}
 	}
-	a.must(http.StatusOK, "PUT", "/farms/names/services/near/backends/1", `{"countries":null}`)
+	a.must(http.StatusOK, "PUT", "/farms/names/services/near/backends/1?confirm=1h", `{"countries":null}`)
+	want(http.StatusBadRequest, "DELETE", path, "", "would need it again if it is not confirmed")
+	_, pending := a.applier.Current()
+	a.must(http.StatusOK, "POST", fmt.Sprintf("/history/%d/confirm", pending.Number), "")
 	want(http.StatusOK, "DELETE", path, "", "has been deleted")
 	want(http.StatusOK, "GET", path, "", `"installed":"false"`)
 }

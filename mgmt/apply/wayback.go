@@ -41,6 +41,20 @@ func (a *Applier) wayBackOf(p *Pending) (*wayBack, error) {
 	return w, nil
 }
 
+// WayBack returns the configuration that would be in force if the pending change were reverted
+// now, or nil without one. prepare of Renew may call it, to keep the objects that it needs.
+func (a *Applier) WayBack() (*farm.Config, error) {
+	p := a.pending.Load()
+	if p == nil {
+		return nil, nil
+	}
+	w, err := a.wayBackOf(p)
+	if err != nil {
+		return nil, err
+	}
+	return w.merged(a.now.Load().cfg), nil
+}
+
 func (w *wayBack) compare() {
 	for _, f := range either(w.base.Farms, w.after.Farms) {
 		was, is := farmAt(w.base, f.ID), farmAt(w.after, f.ID)

@@ -108,8 +108,8 @@ func (m *Manager) DeleteAuthority(ctx context.Context, by apply.Author, name str
 		if old == nil {
 			return apply.Renewal{}, fmt.Errorf("the authority list %q %w", show(name), ErrNotFound)
 		}
-		if users := AuthorityUsers(cfg, name); len(users) > 0 {
-			return apply.Renewal{}, fmt.Errorf("the authority list %q %w: by %s", name, ErrInUse, someOf(users))
+		if err := m.unused(cfg, "authority list", name, AuthorityUsers); err != nil {
+			return apply.Renewal{}, err
 		}
 		return apply.Renewal{
 			Swap: func() { m.setAuthority(name, nil) },

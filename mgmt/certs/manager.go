@@ -26,6 +26,7 @@ const (
 type Applier interface {
 	Current() (*farm.Config, store.Revision)
 	Renew(ctx context.Context, prepare func(*farm.Config) (apply.Renewal, error)) error
+	WayBack() (*farm.Config, error)
 }
 
 // Manager changes a Book. Use NewManager to make one.
@@ -274,8 +275,8 @@ func (m *Manager) Delete(ctx context.Context, by apply.Author, name string) erro
 		if old.plain != nil {
 			return apply.Renewal{}, invalid("the certificate %s belongs to the appliance and cannot be deleted", name)
 		}
-		if users := CertificateUsers(cfg, name); len(users) > 0 {
-			return apply.Renewal{}, fmt.Errorf("the certificate %q %w: by %s", name, ErrInUse, someOf(users))
+		if err := m.unused(cfg, "certificate", name, CertificateUsers); err != nil {
+			return apply.Renewal{}, err
 		}
 		return apply.Renewal{
 			Swap: func() { m.set(name, nil) },
@@ -289,6 +290,22 @@ func (m *Manager) Delete(ctx context.Context, by apply.Author, name string) erro
 	m.logged("certificate deleted", name, by)
 	m.tell(Change{What: "deleted", Name: name, By: by})
 	m.forget(name)
+	return nil
+}
+
+// unused returns ErrInUse if cfg uses an object, or if the configuration does to which a pending
+// change returns: without the object its farms could not start again.
+func (m *Manager) unused(cfg *farm.Config, kind, name string, users func(*farm.Config, string) []string) error {
+	if by := users(cfg, name); len(by) > 0 {
+		return fmt.Errorf("the %s %q %w: by %s", kind, name, ErrInUse, someOf(by))
+	}
+	back, err := m.applier.WayBack()
+	if err != nil || back == nil {
+		return err
+	}
+	if len(users(back, name)) > 0 {
+		return fmt.Errorf("the %s %q %w: a pending change stops using it, and would need it again if it is not confirmed", kind, name, ErrInUse)
+	}
 	return nil
 }
 

@@ -264,6 +264,46 @@ func longHost(length int) string {
 // longMail returns a mail address of that length.
 func longMail(length int) string { return strings.Repeat("m", 20) + "@" + longHost(length-21) }
 
+// A pending change that is not confirmed returns to a configuration, whose objects must exist.
+func TestObjectsThatAPendingChangeMayReturnToCannotBeDeleted(t *testing.T) {
+	h := newHouse(t)
+	h.upload("old", h.root.Issue("shop.example").FullPEM(), certs.Create)
+	h.upload("new", h.root.Issue("shop.example").FullPEM(), certs.Create)
+	h.upload("free", h.root.Issue("free.example").FullPEM(), certs.Create)
+	_, _, err := h.UploadAuthority(t.Context(), by, "clients", []byte(h.root.CertPEM()), certs.Create)
+	h.must(err)
+	h.must(h.https("shop", 443, farm.TLS{Certificates: []string{"old.pem"}, Clients: farm.ClientAuthRequired, ClientCA: "clients"}))
+	trial := apply.OnTrial(t.Context(), apply.Trial{Wait: time.Hour})
+	done, err := h.applier.Change(trial, by, "", 0, func(cfg *farm.Config) error {
+		tls := cfg.Farms[0].HTTP.TLS
+		tls.Certificates, tls.Clients, tls.ClientCA = []string{"new.pem"}, "", ""
+		return nil
+	})
+	h.must(err)
+	for name, remove := range map[string]func() error{
+		"old.pem": func() error { return h.Delete(t.Context(), by, "old.pem") },
+		"new.pem": func() error { return h.Delete(t.Context(), by, "new.pem") },
+		"clients": func() error { return h.DeleteAuthority(t.Context(), by, "clients") },
+	} {
+		if err := remove(); !errors.Is(err, certs.ErrInUse) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	h.must(h.Delete(t.Context(), by, "free.pem"))
+	_, err = h.applier.TakeBack(t.Context(), by, done.Revision.Number)
+	h.must(err)
+	if problems := h.applier.Problems(); len(problems) != 0 {
+		t.Errorf("reverted: %v", problems)
+	}
+	done, err = h.applier.Change(trial, by, "", 0, func(cfg *farm.Config) error {
+		cfg.Farms[0].HTTP.TLS.Certificates = []string{"new.pem"}
+		return nil
+	})
+	h.must(err)
+	h.must(h.applier.Confirm(t.Context(), by, done.Revision.Number, apply.Confirmed))
+	h.must(h.Delete(t.Context(), by, "old.pem"))
+}
+
 func TestWhatIsInUseCannotBeDeleted(t *testing.T) {
 	h := newHouse(t)
 	h.upload("shop", h.root.Issue("shop.example").FullPEM(), certs.Create)

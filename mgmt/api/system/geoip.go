@@ -11,6 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	places "github.com/sluicelb/sluice/core/geoip"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
+	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/geoip"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
@@ -103,10 +104,23 @@ func (s *Resource) deleteGeoIP(c *rest.Call) (rest.Done, error) {
 	if err := c.Act(); err != nil {
 		return rest.Done{}, err
 	}
-	if err := s.deps.GeoIP.Remove(); err != nil {
+	if err := s.deps.Applier.Renew(c.Context, s.removePlaces); err != nil {
 		return rest.Done{}, err
 	}
 	return rest.NewDone(c.Summary(), "The GeoIP database has been deleted."), nil
+}
+
+// removePlaces deletes the database while no change can begin to use it. A pending change
+// must be able to return to a configuration that uses it.
+func (s *Resource) removePlaces(cfg *farm.Config) (apply.Renewal, error) {
+	if placesUsed(cfg) != "" {
+		return apply.Renewal{}, rest.BadRequest("a change that was just made uses the GeoIP database")
+	}
+	back, err := s.deps.Applier.WayBack()
+	if err == nil && back != nil && placesUsed(back) != "" {
+		err = rest.BadRequest("a pending change stops using the GeoIP database, and would need it again if it is not confirmed: confirm or revert it first")
+	}
+	return apply.Renewal{Swap: func() {}, Undo: func() {}, Keep: s.deps.GeoIP.Remove}, err
 }
 
 // placesUsed names the first service that selects backends by client location.

@@ -4,10 +4,12 @@
 package system
 
 import (
+	"context"
 	"log/slog"
 	"slices"
 	"time"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -50,6 +52,8 @@ type Deps struct {
 // Settled reports whether engine and machine match the stored configuration, and which
 // change is pending; *apply.Applier implements it.
 type Settled interface {
+	Renew(ctx context.Context, prepare func(*farm.Config) (apply.Renewal, error)) error
+	WayBack() (*farm.Config, error)
 	InSync() bool
 	// Unsettled lists the machine settings that are not in force.
 	Unsettled() []validate.Error
