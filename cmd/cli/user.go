@@ -88,17 +88,25 @@ var exampleNames = map[string]string{"user": "ann", "group": "shops", "role": "o
 func (c *client) userCreate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Create a user; permissions come from its group's role",
-		Long: `Create a user. It has no permissions until it joins a group with a role. The
-password is prompted for on a terminal, else it is the first line of standard
-input. With --ldap the directory verifies the password; with --oidc there is no
-password, and the user logs in through the provider.`,
-		Example: "  sluice user create ann\n  sluice user create ann < password.txt\n  sluice user create bob --ldap",
+		Long: `Create a user. It has no permissions until it joins a group with a role. If your
+group does not see all farms, the user is created in your group. The password is
+prompted for on a terminal, else it is the first line of standard input. With
+--ldap the directory verifies the password; with --oidc there is no password,
+and the user logs in through the provider.`,
+		Example: "  sluice user create ann\n  sluice user create ann --group shops\n  sluice user create ann < password.txt\n  sluice user create bob --ldap",
 		Args:    exactly(1), ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	ldap := cmd.Flags().Bool("ldap", false, "the LDAP directory verifies the password")
 	oidc := cmd.Flags().Bool("oidc", false, "the user logs in through an OpenID Connect provider")
+	group := cmd.Flags().String("group", "", "group of the user")
+	cmd.RegisterFlagCompletionFunc("group", func(cmd *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		return c.completer([]argument{aGroup}, nil)(cmd, nil, toComplete)
+	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		fields := map[string]any{"name": args[0], "service": "local"}
+		if *group != "" {
+			fields["group"] = *group
+		}
 		switch {
 		case *ldap && *oidc:
 			return usagef("--ldap and --oidc exclude each other")

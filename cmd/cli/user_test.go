@@ -13,7 +13,8 @@ func TestAPasswordIsALineAndNeverShown(t *testing.T) {
 		code                 int
 	}{
 		{"secret-1\nmore\n", "user create ann", "The user ann has been created", 0},
-		{"secret-1", "user create bob", "The user bob has been created", 0},
+		{"secret-1", "user create bob", "The user bob has been created", 0}, {"", "group create first", "has been created", 0},
+		{"secret-1", "user create eve --group first", "The user eve has been created in the group first", 0}, {"secret-1", "user create joe --group none", "the group \"none\" does not exist", 1},
 		{"", "user create tim", "missing password", 2},
 		{"\n", "user password ann", "missing password", 2},
 		{"short-1\n", "user password ann", "8 to 512 characters", 1},

@@ -203,7 +203,8 @@ func bodies(path string) []string {
 	case strings.HasSuffix(path, "/users/{user}"):
 		return []string{`{"newpassword":"changed-1"}`, `{"zapikey":"Changed0123456789","zapi_permissions":"true"}`, `{"webgui_permissions":"false"}`}
 	case path == "/rbac/users":
-		return []string{`{"name":"made","password":"secret-1"}`}
+		return []string{`{"name":"made","password":"secret-1"}`, `{"name":"made","password":"secret-1","group":"team"}`, `{"name":"made","password":"secret-1","group":"other"}`,
+			`{"name":"made","password":"secret-1","group":"clerks"}`, `{"name":"made","password":"secret-1","group":"every"}`}
 	case strings.HasSuffix(path, "/groups/{group}"):
 		return []string{`{"role":"administration"}`, `{"role":"people"}`, `{"role":"bare"}`, `{"role":null}`, `{"role":"monitoring"}`, `{"all_farms":"true"}`, `{"all_farms":"false"}`}
 	case strings.HasSuffix(path, "/groups/{group}/users"):
@@ -268,7 +269,7 @@ func TestTheCallerCoversTheTarget(t *testing.T) {
 		}
 	}
 	// The rule permits legitimate changes.
-	for _, want := range []string{"team PUT /rbac/users/{user}", "team POST /system/users", "whole POST /rbac/users", "whole POST /rbac/groups/{group}/users", "whole PUT /rbac/users/{user}",
+	for _, want := range []string{"team POST /rbac/users", "team DELETE /rbac/users/{user}", "helpers POST /rbac/users", "helpers DELETE /rbac/users/{user}", "team PUT /rbac/users/{user}", "team POST /system/users", "whole POST /rbac/users", "whole POST /rbac/groups/{group}/users", "whole PUT /rbac/users/{user}",
 		"whole POST /rbac/roles", "whole PUT /rbac/roles/{role}", "clerks POST /rbac/users", "clerks POST /rbac/groups", "clerks PUT /rbac/users/{user}", "helpers PUT /rbac/users/{user}",
 		"clerks POST /rbac/roles", "whole POST /rbac/groups/{group}/farms", "team DELETE /rbac/groups/{group}/users/{user}",
 		"every PUT /rbac/groups/{group}", "every POST /rbac/groups/{group}/users", "every POST /rbac/groups/{group}/farms", "every PUT /rbac/users/{user}"} {
@@ -294,7 +295,8 @@ func (a *appliance) covered(t *testing.T, caller, method, path, body string) boo
 		if !own.covers(before) || !own.covers(now) {
 			t.Errorf("%s: %s %s %s: changed %s from %v to %v (%d)", caller, method, path, body, name, before, now, r.status)
 		}
-		mine := before.group == own.group || strings.HasPrefix(name, "role ") // a user of no group is of another one, too
+		_, existed := who[name] // a user of no group is of another one, too; a new one belongs to its group
+		mine := before.group == own.group || !existed && now.group == own.group || strings.HasPrefix(name, "role ")
 		if !all && name != "user "+caller && !mine {
 			t.Errorf("%s: %s %s %s: changed %s, which is of another group (%d)", caller, method, path, body, name, r.status)
 		}

@@ -9,9 +9,10 @@ import (
 // target: for every affected user, group and role, the caller must see all farms and
 // interfaces that it sees, and hold every permission that it has. This must be true before
 // and after the change. A caller that sees only some farms may change only its own group,
-// that group's users and its role. It may not add users: it could set their credentials and
-// then remove them from the group, which leaves it with accounts that may join a group with
-// more rights. Root covers everything, and only root covers root.
+// that group's users and its role. Its new users are in that group from the start. It may
+// not add existing users, and users that it removes lose their credentials: otherwise it
+// would know those of accounts that may join a group with more rights. Root covers
+// everything, and only root covers root.
 type Caller struct {
 	Name  string
 	Farms []uint32 // all existing farms
@@ -33,13 +34,25 @@ func (c *Caller) covers(now, next *state) error {
 	case who.Root():
 		return nil
 	}
-	check := coverage{who: who, now: now, next: next, farms: c.Farms, all: who.SeesAll(slices.Values(c.Farms))}
+	check := coverage{who: who, now: now, next: next, farms: c.Farms, all: c.unconfined(who)}
 	for _, step := range []func() error{check.settings, check.roles, check.users, check.groups} {
 		if err := step(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unconfined reports whether a caller may change other groups than its own.
+func (c *Caller) unconfined(who Identity) bool { return who.SeesAll(slices.Values(c.Farms)) }
+
+// confined reports whether a caller may change the own group only; nil may change all.
+func (c *Caller) confined(s *state) bool {
+	if c == nil {
+		return false
+	}
+	who, _ := s.identity(c.Name)
+	return !c.unconfined(who)
 }
 
 // coverage compares a change with the rights of the caller.
@@ -112,10 +125,10 @@ func (c *coverage) groups() error {
 	return nil
 }
 
-// joins refuses users who were in no group or another one before.
+// joins refuses users who existed before in no group or another one.
 func (c *coverage) joins(before, after *Group) error {
 	for _, user := range after.Users {
-		if before == nil || !slices.Contains(before.Users, user) {
+		if c.now.user(user) != nil && (before == nil || !slices.Contains(before.Users, user)) {
 			return c.beyond("the user " + user)
 		}
 	}
@@ -141,8 +154,13 @@ func (c *coverage) user(name string) error {
 		return nil
 	}
 	of := c.now.groupOf(name)
-	if !c.all && (of == nil || of.Name != c.who.Group()) {
-		return c.beyond("the user " + name)
+	if mine := of; !c.all {
+		if c.now.user(name) == nil {
+			mine = c.next.groupOf(name)
+		}
+		if mine == nil || mine.Name != c.who.Group() {
+			return c.beyond("the user " + name)
+		}
 	}
 	if err := c.group(c.now, of, "the user "+name); err != nil {
 		return err

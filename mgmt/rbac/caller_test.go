@@ -1,6 +1,7 @@
 package rbac_test
 
 import (
+	"net/netip"
 	"testing"
 
 	"github.com/sluicelb/sluice/mgmt/rbac"
@@ -27,4 +28,54 @@ func TestWhoSeesSomeFarmsChangesOnlyTheOwnUsers(t *testing.T) {
 	must(t, ann.ChangeUser("kim", rbac.UserChange{Password: &word}), ann.Leave("shop", "kim"))
 	refused(t, ann.Join("shop", "kim"), rbac.Forbidden, "the user kim")
 	must(t, b.AddFarm("shop", 8), ann.Join("shop", "bob"))
+}
+
+// A caller who sees some farms creates users in the own group only, and deletes them again.
+func TestWhoSeesSomeFarmsCreatesUsersInTheOwnGroup(t *testing.T) {
+	b := rbactest.Book(t, &rbactest.Memory{})
+	must(t, b.AddUser("ann", rbac.Local, "secret-1"), b.AddUser("eve", rbac.Local, "secret-1"))
+	for group, user := range map[string]string{"shop": "ann", "bank": "eve"} {
+		must(t, b.AddGroup(group), b.GiveRole(group, "administration"), b.Join(group, user))
+	}
+	must(t, b.AddFarm("shop", 7), b.AddFarm("bank", 8))
+	ann := b.On(rbac.Caller{Name: "ann", Farms: []uint32{7, 8}})
+	refused(t, ann.AddUser("kim", rbac.Local, "secret-1"), rbac.Forbidden, "you may not change the user kim")
+	refused(t, ann.AddMember("bank", "kim", rbac.Local, "secret-1"), rbac.Forbidden, "you may not change the user kim")
+	refused(t, ann.AddMember("none", "kim", rbac.Local, "secret-1"), rbac.Missing, `the group "none" does not exist`)
+	must(t, ann.AddMember("shop", "kim", rbac.Local, "secret-1"))
+	if u, err := b.User("kim"); err != nil || u.Group != "shop" {
+		t.Errorf("kim: %+v, %v", u, err)
+	}
+	refused(t, ann.AddMember("shop", "eve", rbac.Local, "secret-1"), rbac.Invalid, "exists already")
+	must(t, ann.RemoveUser("kim"))
+}
+
+// A user whom such a caller removes from the group keeps no credentials that the caller can
+// know; those of a directory remain. A caller who sees all farms removes none.
+func TestUsersLeaveTheGroupOfAConfinedCallerWithoutCredentials(t *testing.T) {
+	b := rbactest.Book(t, &rbactest.Memory{})
+	must(t, b.AddUser("ann", rbac.Local, "secret-1"), b.AddGroup("shop"), b.GiveRole("shop", "administration"), b.Join("shop", "ann"), b.AddFarm("shop", 7))
+	on, key := true, "KeyOfKim0123456789"
+	for name, farms := range map[string][]uint32{"confined": {7, 8}, "whole": {7}} {
+		for _, service := range []rbac.Service{rbac.Local, rbac.LDAP} {
+			password := map[rbac.Service]string{rbac.Local: "secret-1"}[service]
+			must(t, b.AddMember("shop", "kim", service, password), b.ChangeUser("kim", rbac.UserChange{Key: &key, API: &on, WebGUI: &on}))
+			epoch, _ := b.Epoch("kim")
+			must(t, b.On(rbac.Caller{Name: "ann", Farms: farms}).Leave("shop", "kim"))
+			u, _ := b.User("kim")
+			_, byKey := b.FindKey(key)
+			_, err := b.Verify(t.Context(), netip.Prefix{}, "kim", "secret-1")
+			whole := name == "whole"
+			if u.HasKey() != whole || byKey != whole || u.API != whole || !u.WebGUI {
+				t.Errorf("%s, %s: %+v, by key %v", name, service, u, byKey)
+			}
+			if service == rbac.Local && (err == nil) != whole {
+				t.Errorf("%s: password: %v", name, err)
+			}
+			if now, _ := b.Epoch("kim"); now == epoch {
+				t.Errorf("%s, %s: sessions go on", name, service)
+			}
+			must(t, b.RemoveUser("kim"))
+		}
+	}
 }

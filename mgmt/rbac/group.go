@@ -84,25 +84,37 @@ func (b *Book) RemoveGroup(name string) error {
 
 // Join adds a user to a group. The user must not be in another one.
 func (b *Book) Join(group, user string) error {
-	return b.changeGroup(group, func(s *state, g *Group) error {
-		if user == Root {
-			return invalid("name: root may do everything and is in no group")
-		}
-		if s.user(user) == nil {
-			return noUser(user)
-		}
-		if of := s.groupOf(user); of != nil {
-			return invalid("name: the user %s is in the group %s already", user, of.Name)
-		}
-		g.Users = sorted(append(g.Users, user), func(name string) string { return name })
-		return nil
-	})
+	return b.change(func(s *state) error { return s.join(group, user) })
 }
 
-// Leave removes a user from a group.
+func (s *state) join(group, user string) error {
+	g := s.group(group)
+	switch {
+	case g == nil:
+		return noGroup(group)
+	case user == Root:
+		return invalid("name: root may do everything and is in no group")
+	case s.user(user) == nil:
+		return noUser(user)
+	}
+	if of := s.groupOf(user); of != nil {
+		return invalid("name: the user %s is in the group %s already", user, of.Name)
+	}
+	g.Users = sorted(append(g.Users, user), func(name string) string { return name })
+	return nil
+}
+
+// Leave removes a user from a group. If the caller does not see all farms, the user loses
+// its credentials (see Caller).
 func (b *Book) Leave(group, user string) error {
-	return b.changeGroup(group, func(_ *state, g *Group) error {
-		return take(&g.Users, user, "the user %.80q is not in the group %s", user, group)
+	return b.changeGroup(group, func(s *state, g *Group) error {
+		if err := take(&g.Users, user, "the user %.80q is not in the group %s", user, group); err != nil {
+			return err
+		}
+		if b.caller.confined(s) {
+			s.user(user).disarm()
+		}
+		return nil
 	})
 }
 

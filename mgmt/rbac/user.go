@@ -72,6 +72,11 @@ func noUser(name string) error { return missing("the user %.80q does not exist",
 // AddUser makes a user without a group. The password is required for the service local, and
 // must be empty for the others.
 func (b *Book) AddUser(name string, service Service, password string) error {
+	return b.AddMember("", name, service, password)
+}
+
+// AddMember makes a user in a group, empty for none.
+func (b *Book) AddMember(group, name string, service Service, password string) error {
 	if err := checkUserName(name); err != nil {
 		return err
 	}
@@ -88,7 +93,15 @@ func (b *Book) AddUser(name string, service Service, password string) error {
 		}
 		made.Password = hash
 	}
-	return b.change(func(s *state) error { return s.add(made) })
+	return b.change(func(s *state) error {
+		if err := s.add(made); err != nil {
+			return err
+		}
+		if group == "" {
+			return nil
+		}
+		return s.join(group, name)
+	})
 }
 
 // newUser returns a user with a random epoch, so that sessions of an earlier user of that
@@ -171,6 +184,16 @@ func assign(field, to *bool) {
 	if to != nil {
 		*field = *to
 	}
+}
+
+// disarm removes the credentials that others can set: password, second factor and key. Those
+// of another service remain.
+func (u *User) disarm() {
+	if u.Service == Local {
+		u.Password, u.Factor = "", nil
+	}
+	u.Key, u.API = nil, false
+	u.Epoch++
 }
 
 // RemoveUser deletes a user, and removes it from its group.

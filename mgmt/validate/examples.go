@@ -67,6 +67,7 @@ var examples = sync.OnceValue(func() map[string]any {
 		"replace":            "/new/$1",
 		"retry_on":           []string{"connect", "503"},
 		"backend_leniency":   []string{"repeated_chunked", "chunk_size"},
+		"group":              "team",
 		"role":               "management",
 		"served_by":          "X-Served-By",
 		"server_names":       []string{"www.example.com"},

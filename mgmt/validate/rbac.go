@@ -4,7 +4,9 @@ package validate
 var (
 	// UserCreate is the body of POST /rbac/users.
 	UserCreate = rbacTable(require(rbacName), userPassword("password", "Password, required for users of the service local: 8 to 512 characters with a letter and a digit."), field[rbacBody]{rule: rule{name: "service", hints: basic(atAccess, "Service"), kind: kindText,
-		values: services, acts: textValue("local"), about: "Authentication source: this appliance (local), the LDAP directory, or an OpenID Connect provider."}})
+		values: services, acts: textValue("local"), about: "Authentication source: this appliance (local), the LDAP directory, or an OpenID Connect provider."}},
+		field[rbacBody]{rule: rule{name: "group", hints: basic(atAccess, "Group"), kind: kindText, null: true, blank: true, maxLen: 64,
+			about: "Group of the new user, which needs the permission rbac-group.modify unless it is your own group. Without it the user is in no group, or in yours if your group does not see all farms."}})
 	// UserUpdate is the body of PUT /rbac/users/U.
 	UserUpdate = rbacTable(userPassword("newpassword", "New password."), webFlag, apiFlag, userKey)
 	// OwnUserUpdate is the body of POST /system/users.

@@ -140,17 +140,28 @@ func (s *Resource) joinGroup(c *rest.Call) (rest.Object[GroupItem], error) {
 		return rest.Object[GroupItem]{}, err
 	}
 	group := c.Param("group")
-	if g, err := s.deps.Users.Group(group); err == nil {
-		if err := s.grants(c, s.permissionsOf(g.Role)); err != nil {
-			return rest.Object[GroupItem]{}, err
-		}
+	if err := s.grantsGroup(c, group); err != nil {
+		return rest.Object[GroupItem]{}, err
 	}
 	return s.changedGroup(c, group, c.Book(s.deps.Users).Join(group, user), "The user %s is in the group %s.", user, group)
 }
 
+// grantsGroup is grants for a user who joins a group.
+func (s *Resource) grantsGroup(c *rest.Call, group string) error {
+	g, err := s.deps.Users.Group(group)
+	if err != nil {
+		return nil // the change is refused
+	}
+	return s.grants(c, s.permissionsOf(g.Role))
+}
+
 func (s *Resource) leaveGroup(c *rest.Call) (rest.Object[GroupItem], error) {
 	group, user := c.Param("group"), c.Param("user")
-	return s.changedGroup(c, group, c.Book(s.deps.Users).Leave(group, user), "The user %s is no longer in the group %s.", user, group)
+	message := fmt.Sprintf("The user %s is no longer in the group %s.", user, group)
+	if !c.SeesAll() {
+		message += " Its password and API key have been removed, because your group does not see all farms: whoever adds it to another group sets them again."
+	}
+	return s.changedGroup(c, group, c.Book(s.deps.Users).Leave(group, user), "%s", message)
 }
 
 func (s *Resource) addGroupFarm(c *rest.Call) (rest.Object[GroupItem], error) {

@@ -15,7 +15,7 @@ func (s *Resource) userOperations() []*rest.Operation {
 	const all, one = "/rbac/users", "/rbac/users/{user}"
 	return []*rest.Operation{
 		rest.Op(rest.Get, all, rbac.UserList, "List users", s.listUsers),
-		rest.Op(rest.Post, all, rbac.UserCreate, "Create a user", s.createUser).Body(&validate.UserCreate).Created().Outlives(),
+		rest.Op(rest.Post, all, rbac.UserCreate, "Create a user", s.createUser).Body(&validate.UserCreate).Refers().Created().Outlives(),
 		rest.Op(rest.Get, one, rbac.UserShow, "Get a user", s.getUser),
 		rest.Op(rest.Put, one, rbac.UserModify, "Modify a user", s.updateUser).Body(&validate.UserUpdate).Outlives(),
 		rest.Op(rest.Delete, one, rbac.UserDelete, "Delete a user", s.deleteUser),
@@ -94,12 +94,43 @@ func (s *Resource) createUser(c *rest.Call) (rest.Object[UserItem], error) {
 	if service == rbac.Local && !values.Has("password") {
 		return rest.Object[UserItem]{}, rest.BadRequest("password is required for users of the service local")
 	}
-	if err := c.Book(s.deps.Users).AddUser(name, service, values.Get("password").Text()); err != nil {
+	group, err := s.firstGroup(c, values.Get("group").Text())
+	if err != nil {
+		return rest.Object[UserItem]{}, err
+	}
+	if err := c.Book(s.deps.Users).AddMember(group, name, service, values.Get("password").Text()); err != nil {
 		return rest.Object[UserItem]{}, rbacRejection(err)
 	}
-	s.log(c, "user created", "user", name)
+	about := []any{"user", name}
+	if group != "" {
+		about = append(about, "group", group)
+	}
+	s.log(c, "user created", about...)
 	u, err := s.deps.Users.User(name)
-	return rest.Object[UserItem]{Description: c.Summary(), Params: userItem(u), Message: fmt.Sprintf("The user %s has been created. It may do nothing before it is in a group with a role.", name)}, rbacRejection(err)
+	return rest.Object[UserItem]{Description: c.Summary(), Params: userItem(u), Message: createdUser(name, group)}, rbacRejection(err)
+}
+
+// firstGroup returns the group of a new user. Callers confined to their group create users
+// in it. Other groups need the permission to change groups.
+func (s *Resource) firstGroup(c *rest.Call, named string) (string, error) {
+	own := c.By.Who.Group()
+	if named == "" && !c.SeesAll() {
+		named = own
+	}
+	if named == "" {
+		return "", nil
+	}
+	if named != own && !c.By.Who.May(rbac.GroupModify) {
+		return "", rest.Refuse(http.StatusForbidden, "group: you may create users in your own group only, because you lack the permission %s", rbac.GroupModify)
+	}
+	return named, s.grantsGroup(c, named)
+}
+
+func createdUser(name, group string) string {
+	if group == "" {
+		return fmt.Sprintf("The user %s has been created. It may do nothing before it is in a group with a role.", name)
+	}
+	return fmt.Sprintf("The user %s has been created in the group %s.", name, group)
 }
 
 // log records who changed users, groups or roles.

@@ -49,7 +49,7 @@ export function GroupCard({ group, free, roles, farms, ask }: Props) {
           onChange={(e) => give(e.currentTarget.value)}
           data={[{ value: '', label: t('form.none') }, ...new Set([group.role, ...roles].filter(Boolean))]}
         />
-        <Members label={t('people.users')} of={name} names={group.users} others={free} off={may.button('rbac-group.modify')} add={(one) => add('users', 'add', one)} drop={(one) => drop('users', 'remove', one)} />
+        <Members label={t('people.users')} of={name} names={group.users} others={may.allFarms ? free : []} off={may.button('rbac-group.modify')} add={(one) => add('users', 'add', one)} drop={(one) => drop('users', 'remove', one)} />
         <Members
           label={t('nav.farms')}
           of={name}

@@ -6,9 +6,12 @@ vi.stubGlobal('location', { origin: 'https://appliance' });
 const ann = { name: 'ann', service: 'local', webgui_permissions: 'true', zapi_permissions: 'false', group: 'ops', totp: 'false' } as User;
 
 describe('a user', () => {
-  it('is created, let in, and put into a group', () => {
-    expect(createUser({ name: 'zed', password: 'secret-1', webgui_permissions: 'true', group: 'ops' }, '').command.split('\n')).toEqual(['sluice user create zed', 'sluice user set zed webgui_permissions=true', 'sluice group add ops zed']);
+  it('is created in a group and let in', () => {
+    const change = createUser({ name: 'zed', password: 'secret-1', webgui_permissions: 'true', group: 'ops' }, '');
+    expect(change.command.split('\n')).toEqual(['sluice user create zed --group ops', 'sluice user set zed webgui_permissions=true']);
+    expect(change.call).toContain('ops');
   });
+  it('of no named group sends none: that is the own one of a confined administrator', () => expect(createUser({ name: 'zed', group: '' }, '').call).not.toContain('group'));
   it('of the directory has no password', () => expect(createUser({ name: 'zed', service: 'ldap' }, '').command).toBe('sluice user create zed --ldap'));
   it('who is not let in is not let in', () => expect(createUser({ name: 'zed', webgui_permissions: 'false' }, '').command).toBe('sluice user create zed'));
   it('leaves the group it is in for another one', () => {

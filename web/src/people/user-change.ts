@@ -16,11 +16,12 @@ function set(name: string, sent: Seen): Step[] {
 
 /** Creates a user with its permissions to sign in and its group, as given. */
 export function createUser(body: Seen, title: string): Change {
-  const { group, webgui_permissions: web, ...sent } = body;
-  const name = String(sent.name ?? '');
-  const service = sent.service === 'ldap' || sent.service === 'oidc' ? ` --${sent.service}` : '';
-  const make: Step = { command: `sluice user create ${quoted(name)}${service}`, method: 'POST', parts: ['rbac', 'users'], sent };
-  return steps(title, [make, ...(web === 'true' ? set(name, { webgui_permissions: web }) : []), ...(group ? [join(String(group), name)] : [])], says({}, body));
+  const { group, webgui_permissions: web, ...rest } = body;
+  const name = String(rest.name ?? '');
+  const sent = group ? { ...rest, group } : rest;
+  const flags = (sent.service === 'ldap' || sent.service === 'oidc' ? ` --${sent.service}` : '') + (group ? ` --group ${quoted(String(group))}` : '');
+  const make: Step = { command: `sluice user create ${quoted(name)}${flags}`, method: 'POST', parts: ['rbac', 'users'], sent };
+  return steps(title, [make, ...(web === 'true' ? set(name, { webgui_permissions: web }) : [])], says({}, body));
 }
 
 /** Changes the settings and the group of a user. */
