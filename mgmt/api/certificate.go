@@ -32,9 +32,9 @@ const (
 	certificateRest = 30 * 24 * time.Hour
 )
 
-// Certificate returns the certificate of the API in dir. If it is missing, broken or about
-// to expire, a self-signed one is created for this machine's name and addresses and the
-// given names. why is the reason for that, "" if there was none. The file is written
+// Certificate returns the certificate of the API in dir. If it is missing, broken or about to
+// expire, a self-signed one is created for this machine's name and addresses and the given
+// names. The result why is the reason, "" if the stored one is good. The file is written
 // atomically, readable only by its owner.
 func Certificate(dir string, now time.Time, names ...string) (cert tls.Certificate, why string, err error) {
 	path := filepath.Join(dir, CertificateFile)

@@ -317,7 +317,8 @@ func TestFieldsOfACSRAndOfParts(t *testing.T) {
 	a.do("POST", "/certificates/pem", quoteAny(map[string]string{"name": "x", "key": leaf.KeyPEM()})).refused(t, 400, "ca is required")
 }
 
-// PKCS #12 and DER files are uploaded as they are. A password needs the form with fields.
+// PKCS #12 and DER files are uploaded without conversion. A password needs the form with
+// fields.
 func TestOtherFormsOfCertificatesAreUploaded(t *testing.T) {
 	a := newAppliance(t)
 	mid := root(t).Intermediate("mid")

@@ -241,7 +241,7 @@ func TestPasswordsOfChecksAreForWhoMayChangeThem(t *testing.T) {
 	if r := a.as("PUT", fg+"/db", `{"interval":3}`); r.status != 403 {
 		t.Errorf("who may look changes a check: %d", r.status)
 	}
-	// Hidden farms are not named, and the checks they use cannot be changed.
+	// Responses do not name hidden farms, and changes of their checks are rejected.
 	a.shop(1)
 	a.must(200, "POST", web+"/fg", `{"name":"db"}`)
 	if err := a.users.GiveRole("team", "administration"); err != nil {

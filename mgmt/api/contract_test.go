@@ -93,8 +93,8 @@ func TestTheAPIIsWhatItsDocumentSays(t *testing.T) {
 	contracttest.Drive(t, target(t, a), contracttest.Read(t, []byte(a.must(200, "GET", "/openapi.json", "").raw)))
 }
 
-// The permissions in the table are enforced for every operation and whatever is sent.
-// Without the permission the response is 403, before any other check.
+// The permissions in the table are enforced for every operation and every request. Without
+// the permission the response is 403, before any other check.
 func TestTheAPIIsOpenToExactlyWhoMayUseIt(t *testing.T) {
 	watch, _, start := watchable(t)
 	a := newAppliance(t, watch, bounded)

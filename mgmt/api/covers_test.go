@@ -16,9 +16,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// ruleOf names the rule that limits a change to what the caller sees: the farm in the path,
-// the need to see all farms or be root, or an entry of rules. It returns "" if there is
-// none.
+// ruleOf names the rule that limits a change to visible objects: the farm in the path, the
+// need to see all farms or be root, or an entry of rules. It returns "" if there is none.
 func ruleOf(r api.Route) string {
 	switch {
 	case rbac.Permission(r.Needs) == rbac.RootOnly:
@@ -120,11 +119,11 @@ type rights struct {
 	group              string
 }
 
-// crew returns an appliance with the farms shop and dns and these groups: team (shop, role
+// crew returns an appliance with the farms shop and dns. Its groups are team (shop, role
 // administration), other (dns, administration), whole (both farms, administration), clerks
-// (both farms, only rbac-* permissions), helpers (shop, only rbac-* permissions), every
-// (all current and future farms, administration). Each group has a user of the same name;
-// the user alone is in no group.
+// (both farms, only rbac-* permissions), helpers (shop, only rbac-* permissions), every (all
+// current and future farms, administration). Each group has a user of the same name; the user
+// alone is in no group.
 func crew(t *testing.T) *appliance {
 	a := newAppliance(t)
 	a.shop(1)

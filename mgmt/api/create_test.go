@@ -43,7 +43,7 @@ func TestACreationTakesEverySettingInOneChange(t *testing.T) {
 	}
 }
 
-// A rejected creation is never in force and leaves no trace in the history.
+// A rejected creation is never in force, and the history does not contain it.
 func TestARefusedCreationIsNoChange(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)

@@ -125,9 +125,9 @@ type Deps struct {
 	// Engine returns the state of the engine.
 	Engine func() state.Engine
 	Watching
-	// Sessions lists the persistence sessions of a farm, or of one service. total is their
-	// number, as the list may be truncated. nil if the engine cannot be queried; statistics
-	// then show no sessions.
+	// Sessions lists the persistence sessions of a farm, or of one service. The list may be
+	// truncated; total is the full number. It is nil if the engine cannot be queried;
+	// statistics then show no sessions.
 	Sessions func(ctx context.Context, f *farm.Farm, service string) (list []state.Session, total int, err error)
 	// SessionTable lists and changes the sessions of single services; nil disables its
 	// endpoints.
@@ -142,7 +142,7 @@ type Deps struct {
 	// Usage returns the current load of the machine; nil disables its endpoints. Numbers
 	// stores statistics of the machine and the farms; nil: none are stored.
 	Usage func() usage.Sample
-	// Links returns the network interfaces; nil: those of this machine.
+	// Links returns the network interfaces; nil: the interfaces of this machine.
 	Links   func() []numbers.Link
 	Numbers numbers.Numbers
 	// Latency returns the recent duration of a farm's exchanges; nil: unknown.

@@ -99,7 +99,7 @@ func TestRecordsAreFoundAsInTheWholeList(t *testing.T) {
 	}
 }
 
-// A page costs as much as its records do, wherever it is in a large zone.
+// The cost of a page depends only on its records, not on its position in a large zone.
 func TestAPageOfRecordsReadsOnlyThese(t *testing.T) {
 	a := large(t, 20_000)
 	cost := func(query string) uint64 {

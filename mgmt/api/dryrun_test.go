@@ -141,7 +141,8 @@ func TestADryRunSaysWhoseConnectionsEnd(t *testing.T) {
 	impact("/farms/shop/services/web/backends/1/maintenance", `{"action":"maintenance","mode":"cut"}`, "shop cut [10.0.0.2:8080 of service web of farm shop]")
 }
 
-// A dry run warns of what the change is to blame for, and of farms that it changes.
+// A dry run returns the warnings that the change causes, and the warnings about farms that it
+// changes.
 func TestADryRunLeavesOutWarningsOfOtherFarms(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)

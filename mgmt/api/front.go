@@ -136,9 +136,9 @@ func asGet(r *http.Request) *http.Request {
 	return r
 }
 
-// setHeaders sets the headers of every response: no caching, no framing, no MIME sniffing.
-// A page of any origin may read a response only if it sent the key itself. No page gets
-// access through a browser's own credentials, because there are none.
+// setHeaders sets the headers of every response, which forbid caching, framing and MIME
+// sniffing. A page of any origin may read a response only if it sent the key itself. No page
+// gets access through a browser's own credentials, because there are none.
 func setHeaders(h http.Header, r *http.Request) {
 	h.Set("Cache-Control", "no-cache, no-store")
 	h.Set("Pragma", "no-cache")

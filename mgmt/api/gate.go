@@ -88,10 +88,10 @@ func (g *gate) admit(c net.Conn) *gatedConn {
 
 // makeRoom returns the connection to close before admitting one from source, nil for none,
 // and whether there is room then. A source with too many anonymous connections loses one of
-// its own. If there are too many in total, an idle connection of a user above the fair
-// share goes first, so that new connections, which are anonymous at first, do not displace
-// each other. Otherwise an idle anonymous connection goes, or one of the source with most
-// of them, and only then a busy one of a user above the fair share.
+// its own. If there are too many in total, an idle connection of a user above the fair share
+// is closed first. So new connections, which are anonymous at first, do not displace each
+// other. Otherwise an idle anonymous connection goes, or one of the source with most of them,
+// and only then a busy one of a user above the fair share.
 func (g *gate) makeRoom(source netip.Prefix) (victim *gatedConn, room bool) {
 	anonymous := map[netip.Prefix]int{}
 	most := 0

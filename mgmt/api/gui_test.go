@@ -105,8 +105,8 @@ func sameFile(t *testing.T, path string, v any) {
 	}
 }
 
-// rightsOf extracts the permissions that the GUI needs from the document: those of each
-// restricted operation, and those valid only for users who see all farms.
+// rightsOf extracts the permissions that the GUI needs from the document: the permission of
+// each restricted operation, and the permissions valid only for users who see all farms.
 func rightsOf(document map[string]any) any {
 	operations, whole, partly := map[string]map[string]any{}, map[string]bool{}, map[string]bool{}
 	for path, methods := range document["paths"].(map[string]any) {

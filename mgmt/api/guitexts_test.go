@@ -38,8 +38,9 @@ func TestTheGUITranslatesTheTextsOfToday(t *testing.T) {
 // form matches the suffix of a field's description; the GUI reads it as x-format.
 var form = regexp.MustCompile(` Form: .+\.$`)
 
-// textsOf returns the titles, descriptions, groups and units of all form fields: those of
-// the schema, and those of bodies outside of farms; and what the built-in checks do.
+// textsOf returns the titles, descriptions, groups and units of all form fields, in the
+// schema and in bodies outside of farms. It also returns the descriptions of the built-in
+// checks.
 func textsOf(t *testing.T, a *appliance) []string {
 	t.Helper()
 	found := map[string]bool{}

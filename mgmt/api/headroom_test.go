@@ -267,7 +267,7 @@ func TestRehearsalsAreAskedWithCare(t *testing.T) {
 	a.do("POST", "/rehearsals", `{"farm":"empty"}`).refused(t, 400, "has no backends")
 }
 
-// A hidden farm cannot be rehearsed, and its existence is not revealed.
+// A rehearsal of a hidden farm is rejected without revealing that it exists.
 func TestHeadroomIsShownToWhoSeesTheFarm(t *testing.T) {
 	a, _ := rehearsed(t, bent(8, 60, 0.05), bent(8, 60, 0.05))
 	a.people()

@@ -41,7 +41,7 @@ type answering struct {
 func (a *answering) FlushError() error                 { a.sent = true; return a.fails }
 func (a *answering) SetReadDeadline(t time.Time) error { a.deadline = t; return nil }
 
-// left serves a body of that size of which the handler reads some bytes.
+// left serves a body of that size. The handler reads some of its bytes.
 func left(l lingering, size, reads int) (*endless, *answering) {
 	body, w := &endless{size: size}, &answering{ResponseRecorder: httptest.NewRecorder()}
 	body.at = func() {
@@ -99,8 +99,8 @@ func TestNoRestsAreTakenFromAConnectionThatBroke(t *testing.T) {
 	}
 }
 
-// A body that has ended is not read again. A body that the client was asked for is consumed
-// like any other.
+// A body that has ended is not read again. A body sent after 100 Continue is consumed like
+// any other.
 func TestOnlyWhatTheClientSendsIsTaken(t *testing.T) {
 	for _, c := range []struct {
 		expect      string

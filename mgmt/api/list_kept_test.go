@@ -14,7 +14,7 @@ import (
 )
 
 // keeping returns an appliance that can report changes of live data, by incrementing moved.
-// Until then, cached lists show the old data, whatever the engine says.
+// Until then, cached lists show the old data, even if the engine has changed.
 func keeping(t *testing.T) (a *appliance, moved *atomic.Uint64) {
 	moved = &atomic.Uint64{}
 	a = newAppliance(t, func(d *api.Deps) {

@@ -23,8 +23,8 @@ const (
 )
 
 // many fills an appliance with n audit lines, n backends or the possible maximum, and a
-// thousand revisions, the last of which holds all that. It returns the number of backends
-// per farm.
+// thousand revisions. The last revision contains all of them. It returns the number of
+// backends per farm.
 func (a *appliance) many(t *testing.T, n int, kept *audit.Log) (each int) {
 	t.Helper()
 	backends := min(n, farm.MaxBackendID) / 2 * 2

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/store"
 )
 
-// shortHistory stores no diffs, and nothing older than a given revision.
+// shortHistory stores revisions from a given one on, without diffs.
 type shortHistory struct {
 	kept
 	oldest uint64

@@ -171,8 +171,8 @@ func TestEveryRouteIsDocumentedAndClosed(t *testing.T) {
 	}
 }
 
-// filled returns a path with existing names: backends and sessions are those of a service
-// or of an l4xnat farm.
+// filled returns a path with existing names. Backends and sessions belong to a service or to
+// an l4xnat farm.
 func filled(path string) string {
 	name := "shop"
 	if strings.HasPrefix(path, "/farms/{farm}/backends") || strings.HasPrefix(path, "/farms/{farm}/sessions") || strings.HasPrefix(path, "/farms/{farm}/fg") {

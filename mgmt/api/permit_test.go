@@ -9,8 +9,8 @@ import (
 )
 
 // divided returns an appliance whose group team, with the user ann, sees the farm shop but
-// not the farm dns. hidden-alive is a check of dns, served a certificate of the farm
-// theirs.
+// not the farm dns. The check hidden-alive is used by dns, and the certificate served by the
+// farm theirs.
 func divided(t *testing.T, change ...func(*api.Deps)) *appliance {
 	a := newAppliance(t, change...)
 	a.shop(1)

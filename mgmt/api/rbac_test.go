@@ -81,8 +81,8 @@ func endless(path string) bool {
 	return strings.HasSuffix(path, "/trace") || strings.HasSuffix(path, "/stream")
 }
 
-// Some operations are for root alone, whatever the role: root's keys, and the state of the
-// kernel.
+// Some operations are for root alone, and no role permits them: root's keys, and the state of
+// the kernel.
 func TestWhatIsRootsAlone(t *testing.T) {
 	a := newAppliance(t)
 	var own []string
@@ -204,8 +204,8 @@ func TestFarmsOfOtherGroupsAreNotNamed(t *testing.T) {
 	metrics().refused(t, 403, "about all farms")
 }
 
-// Seeing all current farms does not include future ones. A caller with only that cannot
-// grant all_farms, not even to the own group.
+// Seeing all current farms does not include future ones. A caller with only that cannot grant
+// all_farms, even to its own group.
 func TestAllFarmsIsGivenByWhoHasIt(t *testing.T) {
 	a := newAppliance(t)
 	a.people()

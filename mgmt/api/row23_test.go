@@ -40,8 +40,8 @@ func filesIn(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// Every text of every body is hostile once. Hostile names are rejected, nothing crashes, no
-// response is long, and no file gets such a name.
+// Every text of every body is hostile once. Hostile names are rejected without a crash.
+// Responses stay short, and files do not get such names.
 func TestRow23HostileTextsInEveryField(t *testing.T) {
 	first := newAppliance(t)
 	d := readDoc(t, first)

@@ -43,7 +43,7 @@ func (a *appliance) plant() {
 	a.must(200, "PUT", fg+"/hidden-alive", `{"command":"check_http -I HOST -p PORT -k 'X-Api-Key: `+planted+`'","force":"true"}`)
 }
 
-// A user who may read everything and change nothing finds no credential of a rule anywhere.
+// The credentials in rules are hidden everywhere from a user who may only read.
 func TestCredentialsOfRulesAreSealedOnEveryWayOut(t *testing.T) {
 	a := divided(t)
 	a.plant()
@@ -148,8 +148,8 @@ func excerpt(raw string) string {
 	return string(text)
 }
 
-// A permission for operations on all farms reveals nothing to callers who do not see them
-// all, because they may not use it.
+// A permission for operations on all farms reveals nothing to callers who see only some,
+// because they may not use it.
 func TestCredentialsAreSealedForWhoMayNotUseThePermission(t *testing.T) {
 	a := divided(t)
 	a.must(201, "POST", "/farms/shop/addheader", `{"header":"Authorization: Basic `+planted+`"}`)

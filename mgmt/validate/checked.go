@@ -9,9 +9,9 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Checked checks successive configurations, of which most farms are unchanged. It
-// recognises those by identity (farm.Farm is comparable), so they must never be modified.
-// Its results equal those of Rules on the whole configuration. The zero value is empty. Any
+// Checked checks successive configurations that share most farms. It recognises unchanged
+// farms by identity (farm.Farm is comparable), so farms must never be modified. It returns
+// the same results as Rules for the whole configuration. The zero value is empty. Any
 // goroutine may call its methods.
 type Checked struct {
 	Rules Rules
@@ -88,14 +88,14 @@ func (c *Checked) check(rules Rules, cfg *farm.Config) ([]Error, error) {
 	return append(out, now.between...), nil
 }
 
-// next returns the verdict about a configuration that is alike, but for the warnings of farms.
+// next returns the verdict about a similar configuration, without the warnings of farms.
 func (v *verdict) next(cfg *farm.Config) *verdict {
 	now := *v
 	now.farms, now.warnings, now.counts, now.backends = slices.Clone(cfg.Farms), make([][]Error, len(cfg.Farms)), make([]int, len(cfg.Farms)), 0
 	return &now
 }
 
-// about sets what a configuration that is alike shares.
+// about sets the parts of the verdict that similar configurations share.
 func (v *verdict) about(cfg *farm.Config, rules Rules, local []netip.Prefix) {
 	v.local, v.whole, v.system, v.checks = local, !rules.Unfinished, cfg.System.Clone(), slices.Clone(cfg.Checks)
 	v.own = make([][]Error, len(cfg.Farms))

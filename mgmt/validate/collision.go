@@ -18,8 +18,8 @@ type claim struct {
 	farm      int // position in the configuration
 }
 
-// claims lists the ports of running farms; those of http farms are TCP. A stopped farm
-// occupies none; starting it is rejected on a conflict.
+// claims lists the ports of running farms; http farms use TCP. A stopped farm occupies no
+// ports; starting it is rejected on a conflict.
 func claims(cfg *farm.Config) []claim {
 	out := make([]claim, 0, len(cfg.Farms))
 	for i := range cfg.Farms {

@@ -62,8 +62,8 @@ func Config(cfg *farm.Config) error { return Rules{}.Config(cfg) }
 // All is Rules{}.All.
 func All(cfg *farm.Config) []Error { return Rules{}.All(cfg) }
 
-// SystemPrefixes returns the addresses of this machine in the form of Rules.Prefixes; none
-// if they cannot be read.
+// SystemPrefixes returns the addresses of this machine in the form of Rules.Prefixes. If they
+// are unreadable, the list is empty.
 func SystemPrefixes() []netip.Prefix {
 	addrs, err := net.InterfaceAddrs()
 	if err != nil {
@@ -122,9 +122,9 @@ func (r Rules) local() []netip.Prefix {
 	return r.Prefixes()
 }
 
-// walk yields every violation. Helpers return false as soon as yield returns false. open
-// returns the part of a farm that is not yet known to be valid, nil if there is none; open
-// itself may be nil.
+// walk yields every violation. Helpers return false as soon as yield returns false. The
+// function open returns the part of a farm that must be checked, nil if all of it is known to
+// be valid. If open is nil, everything is checked.
 func (r Rules) walk(cfg *farm.Config, local []netip.Prefix, open func(farm int) *farm.Farm) iter.Seq[Error] {
 	return func(yield func(Error) bool) {
 		backends := 0

@@ -22,8 +22,7 @@ const (
 type Deletion struct {
 	Kind string
 	Name string // e.g. "shop", "web of farm shop", "10.0.0.1:80 of service web of farm shop"
-	// Farm is the deleted farm or the one that contains the object; nil for checks and
-	// aliases.
+	// Farm is the deleted farm or the farm of the object; nil for checks and aliases.
 	Farm *farm.Farm
 	// Backends lists the stable IDs of the service's backends, or of the one backend.
 	Backends []uint32

@@ -43,9 +43,9 @@ func CheckEdited(f *farm.Farm, was, z *farm.Zone, yield func(position int, err E
 	return CheckRecords(f, z, yield)
 }
 
-// staysSound reports whether the records of z are certainly valid, given that those of was
-// are. It checks the changed records and all records of the same names. Removing a record
-// violates no rule.
+// staysSound reports whether the records of z are certainly valid, given that the records of
+// was are valid. It checks the changed records and all records of the same names. Removing a
+// record violates no rule.
 func staysSound(f *farm.Farm, z, was *farm.Zone) bool {
 	n := z.Len()
 	if was == nil || n > MaxRecords {

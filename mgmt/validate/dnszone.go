@@ -73,9 +73,9 @@ func checkZoneName(s string) string {
 	return ""
 }
 
-// notOfZones reports whether a character is invalid in zone names. They allow those of
-// hosts, services (RFC 8552) and classless reverse zones (0/25.2.0.192.in-addr.arpa, RFC
-// 2317).
+// notOfZones reports whether a character is invalid in zone names. Valid are the characters
+// of host names, services (RFC 8552) and classless reverse zones (0/25.2.0.192.in-addr.arpa,
+// RFC 2317).
 func notOfZones(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./", r)
 }
@@ -239,7 +239,7 @@ func MakeAliases(g *farm.GSLB, z *farm.Zone, yield func(position int, err Error)
 	}
 }
 
-// ZonePath and RecordPath return the Path of errors; numbers are those of the API.
+// ZonePath and RecordPath return the Path of errors. Numbers are as in the API.
 func ZonePath(farmName, zone string) string { return FarmPath(farmName) + " zone " + show(zone) }
 
 // RecordPath returns the Path of a record.

@@ -73,7 +73,7 @@ const (
 	CostRestart Cost = "restart"
 )
 
-// basic returns the hints of a common field, advanced those of a rarely needed one.
+// basic returns the hints of a common field, advanced the hints of a rarely needed field.
 func basic(at section, label string) hints { return hints{section: at, label: label, cost: CostNone} }
 
 func advanced(at section, label string) hints {

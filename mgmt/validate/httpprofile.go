@@ -95,8 +95,8 @@ func (httpProfile) groupWarnings(f *farm.Farm, i int, add warn) {
 	stickyWarnings(&f.HTTP.Services[i], add)
 }
 
-// splitWarning returns a text if the split weight of service i has no effect, because no
-// neighbour has one.
+// splitWarning returns a text if the split weight of service i is ineffective because its
+// neighbours have none.
 func splitWarning(list []farm.Service, i int) string {
 	if list[i].Split == nil || i > 0 && list[i-1].Split != nil || i+1 < len(list) && list[i+1].Split != nil {
 		return ""

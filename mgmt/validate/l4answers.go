@@ -54,8 +54,8 @@ func eachAnswer(f *farm.Farm, fn func(at answering, ports farm.PortRange) bool) 
 	}
 }
 
-// eachAmbiguous calls fn once for each farm whose responses cannot be distinguished from
-// those of an earlier one, until fn returns false. With both, it considers pairs of
+// eachAmbiguous calls fn once for each farm whose responses cannot be distinguished from the
+// responses of an earlier farm, until fn returns false. With both, it considers pairs of
 // stateless_dnat farms, otherwise the other pairs.
 func eachAmbiguous(cfg *farm.Config, both bool, fn func(f, earlier *farm.Farm, at answering) bool) bool {
 	stateless := map[answering][]answerer{}

@@ -182,7 +182,7 @@ func TestEveryProblemIsToldOnce(t *testing.T) {
 	}
 }
 
-// The static sessions of an l4xnat farm are limited in total, like those of a service.
+// The static sessions of an l4xnat farm have a total limit, as in a service.
 func TestStaticSessionsOfAnL4FarmAreBounded(t *testing.T) {
 	cfg := goodL4()
 	l := cfg.Farms[0].L4

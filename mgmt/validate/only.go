@@ -254,8 +254,8 @@ func (t *Table[T]) misplaced(l *lack) string {
 	return out + fmt.Sprintf("; set it %s, or %s", l.field.resting(), send)
 }
 
-// reason explains why the other field's value does not suffice, "" if there is nothing to
-// add.
+// reason explains why the other field's value does not suffice; "" if the message is complete
+// without a reason.
 func (l *lack) reason() string {
 	if l.only.because == "" {
 		return l.other.tell

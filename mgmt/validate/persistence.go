@@ -83,8 +83,8 @@ func checkCookiePath(s string) string {
 	return ""
 }
 
-// MaxStatic bounds the static sessions of a service. MaxSession is the maximum length of
-// one in bytes, which is what the engine reads of a client's identification.
+// MaxStatic bounds the static sessions of a service. MaxSession is the maximum length of one
+// in bytes: the engine reads no more of a client's identification.
 const (
 	MaxStatic  = 1000
 	MaxSession = 255

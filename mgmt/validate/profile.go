@@ -45,7 +45,7 @@ type Bodies[T any] struct{ Create, Update, Document *Table[T] }
 type warn func(field, text string)
 
 // profiles lists all profiles. Farms with an invalid or missing profile are treated like
-// those of the first.
+// farms of the first one.
 var profiles = []Profile{httpProfile{}, l4Profile{}, dnsProfile{}}
 
 // Profiles lists every profile, in the order of farm.Profiles.

@@ -80,10 +80,10 @@ func checkTogetherWith(path string, f *farm.Farm, s *farm.Service) *Error {
 	return nil
 }
 
-// checkReach checks mark and address of a backend beyond their form, for all profiles: no
-// mark used by farms, no broadcast address of a local network, and the VIP's IP version
-// unless the farm can mix them. A host name is judged by its resolved address; addr is
-// invalid if there is none.
+// checkReach checks mark and address of a backend beyond their form, for all profiles. It
+// rejects marks used by farms, broadcast addresses of local networks, and another IP version
+// than the VIP's unless the farm can mix them. For a host name it checks the resolved
+// address; addr is invalid if it is unresolved.
 func checkReach(path string, f *farm.Farm, b *farm.Backend, local []netip.Prefix) (addr netip.Addr, problem *Error) {
 	if reason := ownMark(b.Mark); reason != "" {
 		return addr, &Error{path, "mark", "mark " + reason}

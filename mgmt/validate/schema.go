@@ -88,8 +88,8 @@ func Schema() map[string]any {
 	return map[string]any{"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Objects of Sluice", "$defs": objects}
 }
 
-// object returns the schema of an object: the fields of its creation, and those of its
-// change only.
+// object returns the schema of an object: the fields for creation, and the fields that only
+// changes accept.
 func object[T any](title string, tables ...Table[T]) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	for i := range tables {

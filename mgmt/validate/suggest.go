@@ -55,7 +55,7 @@ func nearest(word string, known []string) []string {
 }
 
 // distance returns the distance of a name from a word. A word contained in a name is near,
-// whatever the length.
+// even if the name is much longer.
 func distance(word, name string) int {
 	d := editDistance(word, name)
 	if len(word) > 2 && strings.Contains(name, word) {

@@ -56,10 +56,10 @@ type Values[T any] struct {
 	values map[string]Value
 }
 
-// Decode checks a body: required fields, unknown names, then each value. It returns the
-// first failure as *Error with the given Path. The values are those of encoding/json (with
-// or without UseNumber). An empty body is rejected only if a field is required; the API
-// responds to it with Params.
+// Decode checks a body: required fields, unknown names, then each value. It returns the first
+// failure as *Error with the given Path. The values have the types of encoding/json (with or
+// without UseNumber). An empty body is rejected only if a field is required; the API responds
+// to it with Params.
 func (t *Table[T]) Decode(path string, body map[string]any) (Values[T], error) {
 	out, broken := t.DecodeAll(path, body)
 	if len(broken) > 0 {
@@ -284,8 +284,8 @@ func (v Values[T]) apply(to *T) iter.Seq[*Error] {
 	}
 }
 
-// problem explains why the object cannot have the value. skip means that there is nothing
-// to set, because the field has no meaning in the object and the value is empty.
+// problem explains why the object cannot have the value. If skip is true, the value is empty
+// and ignored, because the field is ineffective in the object.
 func (v Values[T]) problem(f *field[T], to *T, value Value) (problem string, skip bool) {
 	if l := v.table.lacks(f, to, nil); l != nil && l.fate <= held {
 		if value.isNothing() || l.direct(&f.rule) && l.only.rest && value.equal(f.initial()) {

@@ -7,9 +7,9 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// FollowVersions adjusts the TLS versions that were not sent, so that those sent leave no
-// gap. Forms with one switch per version send a single one. It describes the adjustment, ""
-// for none. A remaining gap is rejected later, with the rules of the farm.
+// FollowVersions adjusts the TLS versions that were not sent, so that the enabled versions
+// are contiguous. Forms with one switch per version send a single one. It describes the
+// adjustment, "" for none. A remaining gap is rejected later, with the rules of the farm.
 func FollowVersions(sent Values[farm.Farm], f *farm.Farm) string {
 	t := f.ListenerTLS()
 	if t == nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// Unveil restores the credentials of old where cfg contains the masks of a Veil. So
-// applying a document that was shown with masks keeps the credentials. A mask without a
-// unique original is rejected.
+// Unveil replaces the masks of a Veil in cfg by the credentials of old. So applying a
+// document that was shown with masks keeps the credentials. A mask without a unique original
+// is rejected.
 func Unveil(old, cfg *farm.Config) error {
 	was, is := farm.Apart(old.Farms, cfg.Farms) // others are shared, and thus unchanged
 	before := make(map[uint32]*farm.Farm, len(was))

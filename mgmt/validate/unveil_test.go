@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// Applying a configuration as it was shown keeps its credentials.
+// Applying a displayed configuration unchanged keeps its credentials.
 func TestWhatAVeilHidIsKept(t *testing.T) {
 	old := credentials()
 	cfg := validate.Veil{Headers: true, Checks: true}.Apply(credentials())

@@ -62,8 +62,8 @@ func farmWarnings(f *farm.Farm, local []netip.Prefix) (out []Error) {
 	return out
 }
 
-// VIPWarning describes clients that the farm's address unexpectedly does not serve, "" if
-// there are none.
+// VIPWarning describes clients that are unexpectedly excluded by the farm's address; "" if
+// all are served.
 func VIPWarning(f *farm.Farm) string {
 	switch {
 	case f.VIP == netip.IPv6Unspecified():

@@ -36,7 +36,7 @@ type ACME interface {
 }
 
 // acmeOperations returns the operations of orders under both path names that Zevenet and
-// SKUDONET use. It returns none without ACME.
+// SKUDONET use. Without ACME it returns an empty list.
 func (s *Resource) acmeOperations() []*rest.Operation {
 	if s.deps.ACME == nil {
 		return nil

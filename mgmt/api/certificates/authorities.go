@@ -11,8 +11,8 @@ import (
 )
 
 // authorityOperations returns the operations of authority lists, which verify clients
-// (client_ca of a farm) and backends. Zevenet has no such operations; the paths follow
-// those of certificates.
+// (client_ca of a farm) and backends. Zevenet has no such operations; the paths are similar
+// to the paths of certificates.
 func (s *Resource) authorityOperations() []*rest.Operation {
 	const one = "/certificates/ca/{authority}"
 	return []*rest.Operation{

@@ -9,7 +9,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// CertificateItem describes a certificate or a CSR. The first fields are those of Zevenet.
+// CertificateItem describes a certificate or a CSR. The first fields are the same as in
+// Zevenet.
 type CertificateItem struct {
 	File       string       `json:"file"`
 	Type       string       `json:"type" enum:"Certificate,CSR"`

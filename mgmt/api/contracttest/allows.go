@@ -9,9 +9,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// allows reports whether a body matches its schema. The document describes the plain form
-// of values and states that others are accepted: digits for a number, a boolean for its
-// word, a string for a list of one, and "" or null for an unset value.
+// allows reports whether a body matches its schema. The document describes the plain form of
+// values and states that others are accepted. These are digits for a number, a boolean for
+// its word, a string for a list of one, and "" or null for an unset value.
 func (d *Document) allows(schema *jsonschema.Schema, of map[string]any, body string) bool {
 	parsed, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
 	if err != nil {

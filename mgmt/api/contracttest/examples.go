@@ -27,7 +27,7 @@ func Examples(t testing.TB, d *Document) {
 	}
 }
 
-// schemaWords are keywords, at least one of which is in every schema.
+// schemaWords are keywords. Every schema contains at least one of them.
 var schemaWords = []string{"type", "$ref", "oneOf", "anyOf", "allOf", "enum"}
 
 // eachExample calls do with each example and the pointer to its schema.

@@ -57,7 +57,8 @@ func (d *Document) rowFields(o *Operation) []string {
 	return slices.Sorted(maps.Keys(fields))
 }
 
-// rows returns the rows of a response: objects in its lists, or in those of its params.
+// rows returns the rows of a response: the objects in its lists, or in the lists of its
+// params.
 func rows(a Answer) (out []map[string]any) {
 	decoder := json.NewDecoder(bytes.NewReader(a.Raw))
 	decoder.UseNumber()

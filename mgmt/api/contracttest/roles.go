@@ -16,8 +16,8 @@ const (
 )
 
 // DriveAs performs every operation as a user with a role. Operations that the role does not
-// allow must be rejected, whatever is sent, and change nothing. Allowed ones must not be
-// rejected. may reports what the role allows. The user's group has all farms.
+// allow must reject every request and change nothing. Allowed ones must not be rejected. may
+// reports what the role allows. The user's group has all farms.
 func DriveAs(t *testing.T, g *Target, d *Document, role string, may func(permission string) bool) {
 	s := setUp(t, g, d)
 	s.introduce(role)

@@ -6,8 +6,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 )
 
-// account maps the account operations of generation 3 (users zapi and root) to those of the
-// caller. The user zapi was root with an API key.
+// account maps the account operations of generation 3 (users zapi and root) to the operations
+// on the caller's account. The user zapi was root with an API key.
 func (c *call) account() {
 	who := rest.Asker(c.r.Context())
 	if !who.Who.Root() {
@@ -30,8 +30,7 @@ func (c *call) account() {
 	c.pass()
 }
 
-// asUser renames the fields of the user zapi. Its password was never required, and no
-// longer exists.
+// asUser renames the fields of the user zapi. Its password was optional, and was removed.
 func (c *call) asUser() {
 	body := c.body()
 	if body == nil {

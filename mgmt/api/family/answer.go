@@ -70,7 +70,7 @@ func (c *call) shown(service map[string]any) {
 	known(list(service["backends"]))
 }
 
-// guarded adds the health check fields of a farm or service, as they were before 3.2.
+// guarded adds the health check fields of a farm or service in the form before 3.2.
 func (c *call) guarded(of map[string]any, service string) {
 	if !c.g.inline {
 		return
@@ -141,7 +141,7 @@ func (r *recorded) Write(b []byte) (int, error) {
 	return r.body.Write(b)
 }
 
-// headersTo copies all headers except those of the body, including the revision.
+// headersTo copies all headers, including the revision, except the headers about the body.
 func (r *recorded) headersTo(w http.ResponseWriter) {
 	for name, values := range r.header {
 		if name != "Content-Type" && name != "Content-Length" {

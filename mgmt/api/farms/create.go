@@ -39,7 +39,7 @@ func (newFarmFields) Variants() []rest.Variant {
 // known. Each name appears once.
 type newFarmHelp struct{}
 
-// Params lists the fields, those of http farms first.
+// Params lists the fields. The fields of http farms come first.
 func (newFarmHelp) Params() (out []validate.Param) {
 	for _, field := range (newFarmFields{}).Params() {
 		if !slices.ContainsFunc(out, func(p validate.Param) bool { return p.Name == field.Name }) {

@@ -148,8 +148,8 @@ const (
 	recordsCounted               // without records
 )
 
-// mostListed is the maximum number of records of a zone that a response shows by default:
-// those of a zone of a million take the appliance 8 s and a gigabyte of memory.
+// mostListed is the maximum number of records of a zone that a response shows by default. A
+// million records take the appliance 8 s and a gigabyte of memory.
 const mostListed = 10_000
 
 // recordsQuery is the query parameter for the detail of zones.

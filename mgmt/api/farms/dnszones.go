@@ -330,8 +330,8 @@ func answeredBy(f *farm.Farm, z *farm.Zone, r *farm.Record) error {
 	return serviceThere(f, r)
 }
 
-// notThere rejects a duplicate of an existing record, whatever the spelling. of is the
-// record's own position, -1 for a new one.
+// notThere rejects a duplicate of an existing record, even in another spelling. The parameter
+// of is the record's own position, -1 for a new one.
 func notThere(z *farm.Zone, r *farm.Record, of int) error {
 	name, err := rdata.Name(r.Name, z.Name)
 	if err != nil {

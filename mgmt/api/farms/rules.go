@@ -124,8 +124,8 @@ func (l ruleList[T, V]) done(c *rest.Call, description string, params V, message
 	return rest.Object[V]{Description: description, Params: params, Message: message, Status: l.s.deps.State.StatusOf(c, c.Param("farm"))}
 }
 
-// ruleAt is the rule in the path, as it was when the request was read. A change must find
-// the same rule at that position.
+// ruleAt is the rule in the path when the request was read. A change must find the same rule
+// at that position.
 type ruleAt[T comparable] struct {
 	position int
 	rule     T

@@ -23,9 +23,9 @@ type Deps struct {
 	State    *state.Board
 	Counters Counters
 	Health   farmstate.Health
-	// Sessions lists the persistence sessions of a farm, or of one service. total is their
-	// number, as the list may be truncated. nil if the engine cannot be queried; statistics
-	// then show no sessions.
+	// Sessions lists the persistence sessions of a farm, or of one service. The list may be
+	// truncated; total is the full number. It is nil if the engine cannot be queried;
+	// statistics then show no sessions.
 	Sessions func(ctx context.Context, f *farm.Farm, service string) (list []state.Session, total int, err error)
 	// Traffic returns the kernel's counters of kernel farms.
 	Traffic func(ctx context.Context) (stats.Traffic, error)

@@ -150,8 +150,8 @@ func (s *Resource) statisticsOf(of farms.Module) func(*rest.Call) (AllStatistics
 	}
 }
 
-// statistics returns those of the matching farms that the caller sees and that meant
-// selects.
+// statistics returns the statistics of the farms that match, that the caller sees, and that
+// meant selects.
 func (s *Resource) statistics(c *rest.Call, meant func(*farm.Farm) bool) (AllStatistics, error) {
 	if _, err := rest.OneOf(c, "status", farmStatuses); err != nil {
 		return AllStatistics{}, err

@@ -43,8 +43,8 @@ func New(deps Deps) *Resource {
 	return &Resource{deps: deps, keys: rest.NewDocument("the API keys", func() string { return keysThere(deps.Keys.Keys()) })}
 }
 
-// keysThere returns the revision of the keys. Keys never change and numbers are never
-// reused, so the numbers suffice.
+// keysThere returns the revision of the keys. Keys are immutable and numbers unique, so the
+// numbers suffice.
 func keysThere(keys []store.Key) string {
 	var ids []uint64
 	for _, k := range keys {

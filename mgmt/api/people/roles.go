@@ -84,7 +84,7 @@ func (s *Resource) grants(c *rest.Call, may func(rbac.Permission) bool) error {
 	return c.SetProgram("the role allows to start programs")
 }
 
-// permissionsOf returns the permissions of a role; none if it does not exist.
+// permissionsOf returns the permissions of a role; a missing role has none.
 func (s *Resource) permissionsOf(name string) func(rbac.Permission) bool {
 	r, err := s.deps.Users.Role(name)
 	if err != nil {
@@ -166,8 +166,8 @@ func (s *Resource) getOwnPermissions(c *rest.Call) (rest.Object[Switches], error
 	return rest.Object[Switches]{Description: c.Summary(), Params: switches(c.By.May)}, nil
 }
 
-// getMenus responds with the GUI menus the caller sees: those of sections with any
-// permitted content or action.
+// getMenus responds with the GUI menus for the caller: the sections with any permitted
+// content or action.
 func (s *Resource) getMenus(c *rest.Call) (rest.Object[map[string]string], error) {
 	out := map[string]string{}
 	for section := range switches(c.By.May) {

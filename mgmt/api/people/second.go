@@ -138,7 +138,7 @@ func (s *Resource) actOnSecond(c *rest.Call) (rest.Object[SecondDone], error) {
 	return rest.Object[SecondDone]{Description: c.Summary(), Params: SecondDone{item, codes}, Message: message}, err
 }
 
-// confirmSecond activates the second factor. Wrong codes count like those of logins.
+// confirmSecond activates the second factor. Wrong codes count like wrong codes in logins.
 func (s *Resource) confirmSecond(c *rest.Call, name, code string) (codes []string, err error) {
 	err = s.deps.Guard.Try(c.Request, name, func() (err error) {
 		codes, err = c.Book(s.deps.Users).Confirm(name, code, s.deps.Now())

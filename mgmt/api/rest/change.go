@@ -76,7 +76,7 @@ func (c *Call) Book(of *rbac.Book) *rbac.Book {
 	return of
 }
 
-// MayTake extends the deadlines of a request, including those of its connection.
+// MayTake extends the deadlines of a request and of its connection.
 func (c *Call) MayTake(d time.Duration) {
 	control := http.NewResponseController(c.response)
 	until := time.Now().Add(d)

@@ -24,7 +24,7 @@ type DryRun struct {
 	NeedsForce string         `json:"needs_force,omitempty" enum:"true" doc:"The change is rejected unless sent with force=true, which accepts the warnings"`
 }
 
-// WarningItem is a warning, and what it is about.
+// WarningItem is a warning with the object it is about.
 type WarningItem struct {
 	Object  string `json:"object,omitempty" doc:"Object, as named in errors; absent for the whole configuration"`
 	Field   string `json:"field,omitempty" doc:"Field; absent for the whole object"`

@@ -37,7 +37,7 @@ func (k *Kept) find(moment, who any) []byte {
 	return k.of[at].body
 }
 
-// keep caches a response and drops those of other moments.
+// keep caches a response and drops the responses of other moments.
 func (k *Kept) keep(moment, who any, body []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

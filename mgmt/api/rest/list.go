@@ -77,8 +77,8 @@ func (l *List[T]) make(c *Call) (err error) {
 // maxLimit is the maximum of limit. Without limit, all items are returned.
 const maxLimit = 10_000
 
-// Pick selects the requested ones of n items: those that match the filters, from offset, at
-// most limit. total is the number of matches, or nil if neither limit nor offset was sent.
+// Pick selects items from n: at most limit of the items that match the filters, from offset.
+// The result total is the number of matches, or nil if neither limit nor offset was sent.
 // List includes this; Pick is for other responses.
 func Pick[T any](c *Call, n int, item func(int) T) (items []T, total *int, err error) {
 	return pick(c, n, item, c.wanted())

@@ -146,7 +146,7 @@ func entered[O any](tell func() huma.Operation) func(huma.API) {
 // Body sets the fields of the body.
 func (o *Operation) Body(f Fields) *Operation { o.fields = f; return o }
 
-// Asks declares that the operation changes nothing, although it is not a GET.
+// Asks declares that the operation is read-only, although it is not a GET.
 func (o *Operation) Asks() *Operation { o.reads, o.queries = true, nil; return o }
 
 // MayHaveBody is Body for an optional body.

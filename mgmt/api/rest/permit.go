@@ -125,7 +125,7 @@ func (c *Call) MayUseCheck(cfg *farm.Config, name string) bool {
 	return !slices.ContainsFunc(cfg.CheckUsers(name), func(g farm.Group) bool { return !c.mayFarm(g.Farm.ID) })
 }
 
-// SeesCheck reports whether the caller may know of a health check: it is unused, or used by
+// SeesCheck reports whether a health check is visible to the caller: it is unused, or used by
 // a farm that the caller sees.
 func (c *Call) SeesCheck(cfg *farm.Config, name string) bool {
 	if c.MayUseCheck(cfg, name) {
@@ -160,7 +160,7 @@ func (c *Call) UseCheck(name string) error {
 // certificateRights are the permissions for certificates beyond viewing.
 var certificateRights = []rbac.Permission{rbac.CertificateCreate, rbac.CertificateUpload, rbac.CertificateDownload}
 
-// SeesCertificate reports whether the caller may know of a certificate, by permission or
+// SeesCertificate reports whether a certificate is visible to the caller, by permission or
 // because a farm that the caller sees has it.
 func (c *Call) SeesCertificate(cfg *farm.Config, name string) bool {
 	return c.By.Who.May(rbac.CertificateShow) || c.MayUseCertificate(cfg, name)

@@ -11,9 +11,9 @@ import (
 )
 
 // A check whose command starts a local program runs whatever the command says on this
-// machine. Setting such a command therefore needs a permission of its own, whatever the
-// kind of change; existing commands may be kept. Some programs are rejected for everybody,
-// because they are not plugins.
+// machine. Setting such a command therefore needs a separate permission in every kind of
+// change; existing commands may be kept. Some programs are rejected for everybody, because
+// they are not plugins.
 
 // permitPrograms checks the commands that no check had before the change.
 func (c *Call) permitPrograms(before, after *farm.Config) error {

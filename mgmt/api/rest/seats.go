@@ -8,8 +8,8 @@ import (
 )
 
 // Seats bounds the number of concurrent streams of a kind. A quarter is reserved for root. Of
-// the others, each user gets at most half as many as are still free, so that users who hold
-// many leave some for those who come later. Use a pointer to it.
+// the others, each user gets at most half as many as are still free, so that heavy users
+// leave some for later users. Use a pointer to it.
 type Seats struct {
 	// Most is the total; set it before use.
 	Most int

@@ -15,7 +15,7 @@ func (s *Seats) fill(user string) (n int) {
 	return n
 }
 
-// Users who take all they get leave seats for those who come later, and for root.
+// Users who take all they get leave seats for later users, and for root.
 func TestSeatsAreLeftForOthers(t *testing.T) {
 	s := &Seats{Most: 48}
 	if n := s.fill("first"); n != 12 {

@@ -18,8 +18,8 @@ func (c *Call) Veil() validate.Veil {
 	return v
 }
 
-// MayOfAll reports whether the caller may do something that concerns all farms: the
-// permission does not suffice for callers who do not see all of them.
+// MayOfAll reports whether the caller may do something that concerns all farms. The caller
+// needs the permission and must see all farms.
 func (c *Call) MayOfAll(p rbac.Permission) bool { return c.By.Who.May(p) && c.SeesAll() }
 
 // veiled caches the current configuration as shown, by the kinds of hidden credentials.

@@ -192,7 +192,7 @@ func (s *Resource) sentRevision(v any) (uint64, error) {
 	return uint64(n), nil
 }
 
-// missing returns the one of two revisions that does not exist.
+// missing returns which of two revisions does not exist.
 func (s *Resource) missing(from, to uint64) uint64 {
 	if _, _, err := s.deps.History.Get(from); err != nil {
 		return from

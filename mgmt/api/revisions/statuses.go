@@ -25,8 +25,8 @@ type moment struct {
 	farm map[uint32]ChangedStatus
 }
 
-// read returns the status of all farms of cfg. As long as they are equal, it returns the
-// same moment. They are determined again after half of changeEvery.
+// read returns the status of all farms of cfg. While they are equal, it returns the same
+// moment. They are determined again after half of changeEvery.
 func (s *statuses) read(cfg *farm.Config) *moment {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// Watchers share one look at the farms, and need not compare what did not change.
+// Watchers share one query of the farms, and skip comparisons of unchanged farms.
 func TestWatchersShareTheStatusOfFarms(t *testing.T) {
 	now, looks, status := time.Unix(0, 0), 0, farm.Status("up")
 	s := &statuses{now: func() time.Time { return now }, look: func() func(*farm.Farm) (farm.Status, string) {

@@ -6,8 +6,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-// Aliases returns the aliases visible to the caller: none without the permission to list
-// them.
+// Aliases returns the aliases if the caller may list them, otherwise an empty list.
 func Aliases(c *rest.Call) *farm.Aliases {
 	if !c.By.Who.May(rbac.AliasList) {
 		return &farm.Aliases{}

@@ -22,7 +22,7 @@ func (s *Board) Now() *Moment {
 	return m
 }
 
-// Mark is comparable. As long as it is equal, the state of the farms is unchanged.
+// Mark is comparable. While it is equal, the state of the farms is unchanged.
 type Mark struct {
 	cfg       *farm.Config
 	connected bool

@@ -200,8 +200,8 @@ func (s *Resource) flushSessions(c *rest.Call) (rest.Done, error) {
 	return rest.NewDone(c.Summary(), fmt.Sprintf("%d dynamic sessions have been deleted from %s.", n, g)), nil
 }
 
-// actOnDynamic ends dry runs of calls on dynamic sessions, and rejects trials and
-// transactions of them, as they are not configuration.
+// actOnDynamic ends dry runs of calls on dynamic sessions. It rejects trials and transactions
+// of them, because dynamic sessions are not part of the configuration.
 func actOnDynamic(c *rest.Call) error {
 	if err := c.NoConfiguration("what becomes of dynamic sessions"); err != nil {
 		return err

@@ -185,7 +185,7 @@ type Restored struct {
 	Revision uint64 `json:"revision"`
 	Diff     string `json:"diff" doc:"Changes in the document"`
 	Before   string `json:"before" doc:"Backup of the previous state"`
-	// Warnings are those of the configuration, e.g. of checks that cannot run here.
+	// Warnings are about the configuration, e.g. checks that cannot run here.
 	Warnings []string `json:"warnings" doc:"Settings that are allowed but cannot work"`
 }
 
