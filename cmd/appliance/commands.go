@@ -85,8 +85,8 @@ func demoCommand() *cobra.Command {
 			if data := c.Flag("data"); data.Changed {
 				o.Data = data.Value.String()
 			}
-			// Somebody is looking for the first time: only what is wrong is said
-			// besides the demonstration's own words.
+			// The demonstration is for new users: besides its own text, only problems are
+			// logged.
 			if os.Getenv(supervisor.LogVariable) == "" {
 				_ = os.Setenv(supervisor.LogVariable, "warn")
 			}
@@ -98,6 +98,6 @@ func demoCommand() *cobra.Command {
 	return c
 }
 
-// unsignalled is the command's context without its end by a signal: the
-// supervisor tells a first Ctrl-C from a second one itself.
+// unsignalled is the command's context without cancellation by signals, because the
+// supervisor itself distinguishes a first Ctrl-C from a second one.
 func unsignalled(c *cobra.Command) context.Context { return context.WithoutCancel(c.Context()) }

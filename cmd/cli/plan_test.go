@@ -231,7 +231,7 @@ func TestOnATerminalDeletionsAreAskedAbout(t *testing.T) {
 	}
 }
 
-// On a terminal somebody is asked before a farm of the kernel takes the port of ssh.
+// On a terminal the user must confirm a kernel farm that takes the port of ssh.
 func TestOnATerminalPortsOfTheMachineAreAskedAbout(t *testing.T) {
 	const create = "farm create relay profile=l4xnat vip=192.0.2.10 nattype=dnat vport="
 	for _, c := range []struct {

@@ -167,8 +167,8 @@ func TestChangesUnderFullLoadCostNoRequestAndNothingGrows(t *testing.T) {
 	t.Errorf("these grew with every %d changes: %s", choose(200, 60), strings.Join(grown, "; "))
 }
 
-// looksAtGrowth is how often in a row a value must grow to count as a leak. The heap may
-// grow once by itself.
+// looksAtGrowth is how often in a row a value must grow to count as a leak. The heap may grow
+// once on its own.
 const looksAtGrowth = 3
 
 // changesUnderLoad makes the changes under client load, without failures.

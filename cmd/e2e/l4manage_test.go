@@ -39,8 +39,8 @@ func (a *appliance) managed(args ...string) (out managed) {
 	return out
 }
 
-// Connections, sessions, counters and maintenance are the same to an operator,
-// whatever carries the farm.
+// For an operator, connections, sessions, counters and maintenance do not depend on the data
+// path.
 func TestL4FarmsAreManagedWhileTheyCarryTraffic(t *testing.T) {
 	s := housetest.Plan{Backends: 2, Sources: 4}.Build(housetest.New(t))
 	vip, _ := s.VIP(200)

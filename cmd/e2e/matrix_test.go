@@ -442,7 +442,7 @@ func chosen(all []*cell) []*cell {
 }
 
 func TestEveryCellOfTheContractCarriesTraffic(t *testing.T) {
-	// In parts: a change has ten seconds, whatever else the machine does.
+	// In parts, because a change must finish within ten seconds, even on a busy machine.
 	parts := map[string][]*cell{}
 	for _, c := range chosen(cells()) {
 		name := string(c.nat) + " in " + string(c.datapath)

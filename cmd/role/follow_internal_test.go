@@ -37,7 +37,7 @@ func overTCP() farm.Farm {
 	return f
 }
 
-// A farm whose address is gone, or there again, says so within a second.
+// A farm reports within a second that its address disappeared or came back.
 func TestTheAddressesOfFarmsAreLookedAtSoon(t *testing.T) {
 	h := newHouse(t, nil)
 	f, now := carried()[0], time.Now()

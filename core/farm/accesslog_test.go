@@ -39,7 +39,7 @@ func TestDefaultFieldsAreFields(t *testing.T) {
 	}
 }
 
-// The log of an l4xnat farm contains connections in JSON, whatever format is set.
+// The log of an l4xnat farm contains connections in JSON, regardless of the format setting.
 func TestConnectionsAreLoggedInJSONWithTheirFields(t *testing.T) {
 	l := farm.DefaultL4()
 	l.Ports, l.DataPath, l.Logs, l.AccessLog.Format = ports(1), farm.DataPathUserspace, true, farm.LogCombined

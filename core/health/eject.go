@@ -78,9 +78,9 @@ func MayEject(total, ejected, others, percent int) bool {
 	return others > 0 && (ejected+1)*100 <= total*percent
 }
 
-// Eject ejects a backend, whatever its findings, until Readmit. Only the engine calls it,
-// one call at a time. The ejection lasts for base, or twice as long as the last one if that
-// ended less than ten times base ago, up to ten times base.
+// Eject ejects a backend until Readmit, independently of its findings. Only the engine calls
+// it, one call at a time. The ejection lasts for base, or twice as long as the last one if
+// that ended less than ten times base ago, up to ten times base.
 func (t *Table) Eject(id uint32, cause Cause, at time.Time, base time.Duration) Ejection {
 	s := t.Slot(id)
 	times := uint32(1)

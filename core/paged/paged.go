@@ -62,5 +62,5 @@ func (e *Edit[T]) Set(id uint32, value *T) {
 	*at = value
 }
 
-// Map returns the result. The Edit must not be used any more.
+// Map returns the result. The Edit must not be used afterwards.
 func (e *Edit[T]) Map() Map[T] { return e.m }

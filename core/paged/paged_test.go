@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/paged"
 )
 
-// Each version of a Map has its own values, whatever later edits change.
+// Each version of a Map keeps its values when later edits change them.
 func TestEditsLeaveTheOriginalAsItIs(t *testing.T) {
 	type version struct {
 		got  paged.Map[int]

@@ -114,7 +114,8 @@ func newBackend(store *Store, t *farm.BackendTLS, roots *x509.CertPool, revoked 
 		b.base.VerifyConnection = b.verify
 	}
 	if client != nil {
-		// It is sent whatever authorities the backend lists: many list none, or others.
+		// It is sent even if the backend lists other authorities, because many list none, or
+		// wrong ones.
 		b.base.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &client.tls, nil }
 	}
 	store.prepared(b.base)

@@ -120,9 +120,9 @@ func (b *Build) Names(config *tls.Config) *Names {
 	return nil
 }
 
-// Same reports whether clients get the same certificate for both names, whatever kinds
-// of keys they support. An empty name or an address selects the default, because
-// clients cannot send addresses as SNI (RFC 6066, section 3).
+// Same reports whether clients get the same certificate for both names, with any supported
+// kinds of keys. An empty name or an address selects the default, because clients cannot send
+// addresses as SNI (RFC 6066, section 3).
 func (n *Names) Same(one, other string) bool {
 	l := n.listener
 	a, b := l.candidatesFor(one), l.candidatesFor(other)

@@ -87,8 +87,8 @@ func TestKeysAndNetworksOfSecondaries(t *testing.T) {
 	}
 }
 
-// A UDP query for IXFR gets the current serial if transfers are allowed, whatever serial it
-// contains (RFC 1995 §2).
+// A UDP query for IXFR with any serial gets the current serial if transfers are allowed (RFC
+// 1995 §2).
 func TestASecondaryThatAsksByUDPIsToldTheSerial(t *testing.T) {
 	key, other := transferKey("ns2.example.com", "0123456789abcdef"), transferKey("ns2.example.com", "fedcba9876543210")
 	here, elsewhere := netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("192.0.2.0/24")

@@ -216,8 +216,8 @@ func (q *Query) additional(msg []byte, start, end int, last bool) bool {
 }
 
 // failed only looks for EDNS in a message that is not served: a client with EDNS gets it in
-// the answer, whatever else is wrong (RFC 6891 §6.1.1). If parsing fails before that there
-// is none.
+// every answer, even to a malformed query (RFC 6891 §6.1.1). If parsing fails before that
+// there is none.
 func (q *Query) failed(msg []byte) {
 	q.EDNS, q.DO, q.CompactOK, q.NSID, q.Pads, q.HasSubnet, q.cookieLength = false, false, false, false, false, false, 0
 	at, ok := HeaderSize, true

@@ -17,7 +17,7 @@ type Reply struct {
 	// TC is set if the answer or a referral did not fit.
 	TC   bool
 	More ExtendedError
-	// NoName means that the name does not exist, whatever Rcode is.
+	// NoName means that the name does not exist, even if Rcode is another one.
 	NoName bool
 	// Scope is the number of bits of the client's net that the answer depends on.
 	Scope uint8

@@ -16,9 +16,10 @@ const (
 	// releasePause is how often the connections of backends noted as full are counted. It is
 	// slightly less than followPause, so that no round is skipped.
 	releasePause = followPause - healthPause
-	// releaseShare bounds the CPU time of counting, when there are very many connections:
-	// one part in so many. CPU time excludes waiting for the processor and for nft. Such
-	// time would delay the next round by several times as much.
+	// releaseShare bounds the CPU time of counting very many connections: the next count
+	// waits for releaseShare times the CPU time of the last one. CPU time excludes waiting
+	// for the processor and for nft. Such time would delay the next round by several times as
+	// much.
 	releaseShare = 10
 	// recountPause is how often backends are counted that have connections older than their
 	// rules.

@@ -277,7 +277,7 @@ func TestAPanicEndsItsConnectionAndNoOther(t *testing.T) {
 	after.wants("answered")
 }
 
-// An exchange that waited in vain for SETTINGS leaves no stream on the connection.
+// An exchange that ended while it waited for SETTINGS leaves no stream on the connection.
 func TestWhoIsRefusedAnUpgradeLeavesItsConnection(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) { _, _ = io.Copy(io.Discard, c.TCPConn) })

@@ -112,7 +112,7 @@ func TestAnonymousConnectionsMakeRoom(t *testing.T) {
 	})
 }
 
-// A user with many connections locks nobody out, whether these are idle or busy.
+// A user with many connections, idle or busy, must not lock others out.
 func TestAUserBeyondAFairShareMakesRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gated(nil)

@@ -51,8 +51,8 @@ func secret(r *http.Request) bool {
 	return strings.HasSuffix(r.URL.Path, "/keys") || strings.Contains(r.URL.Path, people.SecondPath) || isSession(r)
 }
 
-// serve runs next, or responds from memory. who is part of the key, so nobody gets the
-// response to another user's request.
+// serve runs next, or responds from memory. The key includes the user (who), so that
+// responses are never shared between users.
 func (p *repeats) serve(s *Server, w http.ResponseWriter, r *http.Request, who string, next http.Handler) {
 	key := r.Header.Get("Idempotency-Key")
 	if len(key) > rest.MaxIdempotencyKey {

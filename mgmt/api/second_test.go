@@ -170,8 +170,8 @@ func TestARefusedKeyLeavesTheSystemsPassword(t *testing.T) {
 	}
 }
 
-// The contract, "Authentication": root's password is the system's, whatever characters it
-// has.
+// By the specification ("Authentication"), root's password is the system's, with any
+// characters.
 func TestRootChangesTheSystemsPassword(t *testing.T) {
 	a := newAppliance(t)
 	cookie := cookieOf(t, a.login("root", rootPassword))

@@ -240,7 +240,7 @@ func TestTheChosenCertificateIsServed(t *testing.T) {
 	}
 }
 
-// Anonymous connections lock nobody out.
+// Anonymous connections must not lock out users.
 func TestAnonymousConnectionsKeepNobodyOut(t *testing.T) {
 	a := newAppliance(t)
 	_, address, cert, _ := serve(t, a)

@@ -101,8 +101,7 @@ func TestQuestionsAreToldToWhoStillMaySeeThem(t *testing.T) {
 	}
 }
 
-// A user may have many pages open. No user can lock others out of streams, and nobody can
-// lock out root.
+// A user may have many pages open. A user cannot lock others, or root, out of streams.
 func TestStreamsAreLeftForOthers(t *testing.T) {
 	change, _, start := watchable(t)
 	a := newAppliance(t, change)

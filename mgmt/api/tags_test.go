@@ -49,7 +49,7 @@ func TestTagsAreThoseOfResources(t *testing.T) {
 }
 
 // Objects below a farm may be written with the farm's tag. It stays valid until the farm
-// itself changes, whatever else changes, including health.
+// itself changes. Other changes, e.g. of health, do not affect it.
 func TestTheTagOfAFarmGuardsAllBelowIt(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(2)

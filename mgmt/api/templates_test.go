@@ -6,8 +6,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// A built-in check can be copied and its command sent again, whatever characters it has.
-// The family writes two of them as shell lines.
+// A built-in check can be copied, and its command sent again with any characters. The family
+// writes two of them as shell lines.
 func TestEveryBuiltInCheckIsCopied(t *testing.T) {
 	a := newAppliance(t)
 	for _, one := range probe.Templates() {

@@ -65,9 +65,9 @@ func (k *Known) why(backend uint32) string {
 	return k.Why(backend)
 }
 
-// BackendIsDown reports whether the backend at a position is down. The second result is
-// false while that has no meaning: its farm is stopped, it is in maintenance, it has no
-// clients, or it stands for others.
+// BackendIsDown reports whether the backend at a position is down. The second result is false
+// while the state is irrelevant: the farm is stopped, or the backend is in maintenance, has
+// no clients, or represents others.
 func BackendIsDown(g farm.Group, position int, health farmstate.Health) (down, is bool) {
 	b := &g.Backends()[position]
 	if g.Farm.Stopped || g.Redirects() || b.Left || b.Spreads() && len(g.Parts(b.ID)) > 0 {

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// settles is the weight of a new latency: one part of so many.
+	// settles is the divisor for the weight of a new latency: it counts 1/settles.
 	settles = 8
 	// here is the latency of a farm of this appliance, which is not probed.
 	here = latency(time.Microsecond)

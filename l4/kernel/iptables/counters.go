@@ -19,7 +19,7 @@ const countersChain = "-COUNT"
 
 func countChain(backend uint32) string { return ownChain(fmt.Sprintf("-C%d", backend)) }
 
-// buckets is the number of chains many backends are spread over. A packet costs so many
+// buckets is the number of chains many backends are spread over. A packet costs that many
 // comparisons plus one per backend of its chain.
 const buckets = 16
 

@@ -22,8 +22,8 @@ type Filter struct {
 	// applied holds the rules known to be in the kernel, nil if unknown. Only Carry sets it,
 	// and its target is immutable.
 	applied *nft.Parts
-	// begun reports that this filter has loaded rules, or that Doubt was called: a seal of
-	// an earlier process is no proof any more.
+	// begun reports that this filter has loaded rules, or that Doubt was called: a seal of an
+	// earlier process no longer counts.
 	begun bool
 	// past holds the counters of backends whose farms were stopped since, as their counting
 	// rules are deleted.

@@ -54,7 +54,7 @@ func outdated(noted map[uint32]time.Time, c rules.Counted) (remove, add []string
 	return remove, add
 }
 
-// hold sets the backends considered full whatever the kernel counts.
+// hold sets the backends considered full, overriding the kernel's counts.
 func (n *Filter) hold(ctx context.Context, ids map[uint32]bool) error {
 	held, err := nft.Expiries(rules.Held())
 	if err != nil || held == nil || len(held) == 0 && len(ids) == 0 {

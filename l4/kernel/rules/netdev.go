@@ -17,9 +17,9 @@ import (
 //	                                  └─► backendM: remember the flow ─► wireM: MAC, interface, gone
 //	later fragments, known by their number ───────────────────────────────┘
 //
-// Flows are elements of the farm's map that expire by themselves, so a flow keeps its
-// backend whatever happens to the others. With stateless_dnat the destination is rewritten
-// in backendM and wireM, and replies are recognised on arrival, see returns.
+// Flows are elements of the farm's map that expire automatically, so changes of other
+// backends do not affect a flow. With stateless_dnat the destination is rewritten in backendM
+// and wireM, and replies are recognised on arrival, see returns.
 func Netdev() nft.Table { return nft.Table{Family: "netdev", Name: claim.Own().Table()} }
 
 func netdevID(name string) nft.ID { return nft.ID{Table: Netdev(), Name: name} }

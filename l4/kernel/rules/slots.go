@@ -39,7 +39,7 @@ type slotText struct {
 	text  string
 }
 
-// slotsFor returns the number of slots for so many backends. Shares are random: with a
+// slotsFor returns the number of slots for a number of backends. Shares are random: with a
 // hundred slots per backend they vary by a tenth, with three some backend may get none. When
 // the number of slots changes all clients move once.
 func slotsFor(backends int) int {

@@ -215,7 +215,7 @@ func decodeField(out map[string]any, name string, dec *json.Decoder, depth int) 
 	return err
 }
 
-// plainNumber returns value, with an integer in plain digits whatever its notation.
+// plainNumber returns value. An integer in any notation becomes plain digits.
 func plainNumber(value any) any {
 	if n, is := value.(json.Number); is {
 		return json.Number(validate.Whole(n))

@@ -11,8 +11,8 @@ import (
 // CodeConfirm is the code of the rejection that asks to confirm the session first.
 const CodeConfirm = "confirm_session"
 
-// checkRaised rejects an operation whose result outlives the session, unless the session is
-// raised.
+// checkRaised rejects an operation whose result outlives the session (e.g. a new key) unless
+// the session is raised.
 func (c *Call) checkRaised() error {
 	if !c.op.outlives {
 		return nil
