@@ -13,7 +13,7 @@ func TestNamesAreUniqueAndSelectable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range cases.All() {
 		if seen[c.Name] {
-			t.Errorf("%s is there twice", c.Name)
+			t.Errorf("duplicate case %s", c.Name)
 		}
 		seen[c.Name] = true
 		got, err := cases.Select("^" + c.Name + "$")

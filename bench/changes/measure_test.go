@@ -191,7 +191,7 @@ var (
 func read(out string) (rate float64, p99 time.Duration, err error) {
 	m, w := perSecond.FindStringSubmatch(out), worst.FindStringSubmatch(out)
 	if m == nil || w == nil {
-		return 0, 0, fmt.Errorf("wrk says %s", out)
+		return 0, 0, fmt.Errorf("no rate in the output of wrk: %s", out)
 	}
 	if rate, err = strconv.ParseFloat(m[1], 64); err != nil {
 		return 0, 0, err

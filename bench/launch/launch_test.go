@@ -72,7 +72,7 @@ func TestStopEndsDescendantsOfADeadParentToo(t *testing.T) {
 	fmt.Fprintln(p.In)
 	<-p.Done()
 	if err := p.Stop(); err == nil {
-		t.Error("killing a process that ignores SIGTERM was not told")
+		t.Error("no error for a process that ignored SIGTERM and was killed")
 	}
 	for range 100 {
 		if !grandchild.Alive() {

@@ -61,7 +61,7 @@ func TestTheTreeHoldsChildrenAndForgetsTheDead(t *testing.T) {
 		t.Error("a dead process counts as alive")
 	}
 	if _, err := measure.Usage([]measure.Process{child}); err == nil {
-		t.Error("the time of a dead process was told")
+		t.Error("no error for the CPU time of a dead process")
 	}
 }
 
@@ -87,7 +87,7 @@ func TestAForeignListenerIsNoticed(t *testing.T) {
 		t.Errorf("our own listener: %v", err)
 	}
 	if err := measure.OnlyListeners(port, nil); err == nil {
-		t.Error("a listener of nobody's was accepted")
+		t.Error("a listener that belongs to no contestant was accepted")
 	}
 	l.Close()
 	if err := measure.OnlyListeners(port, self(t)); err == nil {

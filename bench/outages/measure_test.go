@@ -157,6 +157,6 @@ func TestWhatComesAfterTheOutageIsJudged(t *testing.T) {
 		t.Errorf("judged %+v, want %+v", got, want)
 	}
 	if got := judge(all[:2], at(50), at(3000)); got.first != most || got.failed != 0 {
-		t.Errorf("nothing came: %+v", got)
+		t.Errorf("without any response: %+v", got)
 	}
 }

@@ -198,14 +198,14 @@ func TestDefaultsSayNothingOfThreadsAndLoops(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := !strings.Contains(string(haproxy), "nbthread"); got != usual {
-			t.Errorf("default %v: HAProxy is told\n%s", usual, haproxy)
+			t.Errorf("default %v: the configuration of HAProxy is\n%s", usual, haproxy)
 		}
 		nginx, err := peers.Render("nginx.conf", s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if want := map[bool]string{false: "worker_processes 1;", true: "worker_processes auto;"}[usual]; !strings.Contains(string(nginx), want) {
-			t.Errorf("default %v: nginx is not told %q", usual, want)
+			t.Errorf("default %v: the configuration of nginx lacks %q", usual, want)
 		}
 		log, err := os.Create(filepath.Join(s.Dir, "log"))
 		if err != nil {

@@ -47,7 +47,7 @@ func (s *side) ask(h *house, seconds string) (queries, rate float64) {
 	number := func(of *regexp.Regexp) float64 {
 		found := of.FindStringSubmatch(out)
 		if found == nil {
-			h.t.Fatalf("%s: dnsperf says\n%s", s.name, out)
+			h.t.Fatalf("%s: unexpected output of dnsperf\n%s", s.name, out)
 		}
 		n, err := strconv.ParseFloat(found[1], 64)
 		if err != nil {

@@ -41,7 +41,7 @@ func TestLinesOfAnAccessLogAreWaitedFor(t *testing.T) {
 	}
 	add("a new file\n")
 	if n, err := l.count(); n != 1 || err != nil {
-		t.Errorf("%d lines after the log was moved away, %v", n, err)
+		t.Errorf("%d lines after the log was renamed, %v", n, err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
@@ -49,6 +49,6 @@ func TestLinesOfAnAccessLogAreWaitedFor(t *testing.T) {
 		t.Error("a line that is missing was not missed")
 	}
 	if err := (&lineCounter{}).atLeast(ctx, 1); err == nil {
-		t.Error("a log nobody knows was accepted")
+		t.Error("a missing log was accepted")
 	}
 }

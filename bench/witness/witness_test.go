@@ -44,7 +44,7 @@ func TestWithoutStallsEverySampleCounts(t *testing.T) {
 		t.Errorf("kept %d, longest %v, left out %v", kept.Count(), kept.Max(), left)
 	}
 	if kept, left := witness.Sift(nil, nil); kept.Count() != 0 || left != 0 {
-		t.Errorf("nothing measured: kept %d, left out %v", kept.Count(), left)
+		t.Errorf("without measurements: kept %d, left out %v", kept.Count(), left)
 	}
 }
 

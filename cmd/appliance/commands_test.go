@@ -119,7 +119,7 @@ func TestRunDoesWhatItsFlagsSay(t *testing.T) {
 				continue
 			}
 			if !bytes.Contains(env, []byte("SLUICE_GRACE=3.5s\x00")) || bytes.Contains(env, []byte("SLUICE_OPEN_METRICS=1\x00")) != (r.Name == "mgmt") {
-				t.Errorf("%s does not know the grace time, or who may read metrics: %q", r.Name, env)
+				t.Errorf("the environment of %s lacks the grace time, or has the wrong setting for metrics: %q", r.Name, env)
 			}
 		}
 	}, "run", "--data", data, "--api", "127.0.0.1:0", "--config", config, "--grace", "3.5s", "--open-metrics")

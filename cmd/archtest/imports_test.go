@@ -51,7 +51,7 @@ func packages(t *testing.T) []pkg {
 		all = append(all, p)
 	}
 	if len(all) < 10 {
-		t.Fatalf("only %d packages found: the rules would prove nothing", len(all))
+		t.Fatalf("only %d packages found: the rules would check too little", len(all))
 	}
 	return all
 }
@@ -133,7 +133,7 @@ func TestImportsPointOneWay(t *testing.T) {
 	for _, p := range packages(t) {
 		r := ruleFor(p.path())
 		if r == nil {
-			t.Errorf("%s lies outside the known folders: give it a rule", p.path())
+			t.Errorf("%s is outside of the known folders: add a rule", p.path())
 			continue
 		}
 		for _, imported := range p.Imports {

@@ -63,7 +63,7 @@ func TestNobodySwitchesOnTheProfile(t *testing.T) {
 		for at, what := range profileSwitches(parsed) {
 			delete(unused, path)
 			if !mayKnowProfiles(path) {
-				t.Errorf("%s:%d %s\n\trule: let the descriptors of profiles say it (core/farm, mgmt/validate, mgmt/document, mgmt/api)", path, files.Position(at).Line, what)
+				t.Errorf("%s:%d %s\n\trule: use the descriptors of profiles (core/farm, mgmt/validate, mgmt/document, mgmt/api)", path, files.Position(at).Line, what)
 			}
 		}
 		return nil

@@ -74,7 +74,7 @@ func TestAListOfAliasesIsGivenAsTheAPIAnswersIt(t *testing.T) {
 		t.Errorf("%v %v", both, err)
 	}
 	if r := a.run("alias", "list", "none"); r.code == 0 || r.stdout != "" {
-		t.Errorf("a list of nothing: %+v", r)
+		t.Errorf("an invalid list: %+v", r)
 	}
 }
 

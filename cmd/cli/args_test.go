@@ -177,7 +177,7 @@ func TestLeftoversOfAStoppedApplianceAreShown(t *testing.T) {
 		asked, cause = nil, c.cause
 		cli.Leftovers = func(_ context.Context, data string, named, clean bool) ([]cli.KernelObject, error) {
 			if asked = append(asked, clean); data != dir || !named {
-				t.Errorf("asked in %s, named: %v", data, named)
+				t.Errorf("question for %s, named: %v", data, named)
 			}
 			return []cli.KernelObject{{Kind: "table", Name: "a"}}, cause
 		}

@@ -61,7 +61,7 @@ func TestCertificateCommandsDoWhatTheySay(t *testing.T) {
 		{"certificate ocsp private_responders=true", "certificate ocsp", "private_responders  true"},
 	} {
 		if out := a.must(strings.Fields(c.command)...); strings.TrimSpace(out) == "" {
-			t.Errorf("%s says nothing", c.command)
+			t.Errorf("%s has no output", c.command)
 		}
 		if out := a.must(strings.Fields(c.shows)...); !strings.Contains(out, c.want) {
 			t.Errorf("after %q, %q does not show %q:\n%s", c.command, c.shows, c.want, out)

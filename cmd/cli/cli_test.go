@@ -60,7 +60,7 @@ func TestAFarmThatCouldNotBeStartedShowsWhy(t *testing.T) {
 	}
 	for _, command := range []string{"farm list", "farm show shop", "status"} {
 		if out := a.must(strings.Fields(command)...); !strings.Contains(out, "the last start was refused: "+reason) || !strings.Contains(out, "start the farm again") {
-			t.Errorf("%s does not say why:\n%s", command, out)
+			t.Errorf("the output of %s lacks the reason:\n%s", command, out)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func TestFarmServiceAndBackendCommandsDoWhatTheySay(t *testing.T) {
 			continue
 		}
 		if out := a.must(strings.Fields(c.command)...); strings.TrimSpace(out) == "" {
-			t.Errorf("%s says nothing", c.command)
+			t.Errorf("%s has no output", c.command)
 		}
 		if out := a.must(strings.Fields(c.shows)...); !strings.Contains(out, c.want) {
 			t.Errorf("after %q, %q does not show %q:\n%s", c.command, c.shows, c.want, out)

@@ -203,7 +203,7 @@ func TestQuietCommandsSayOnlyWhatTheyMade(t *testing.T) {
 		t.Errorf("%q is no key", key)
 	}
 	if r := a.run("farm", "create", "new", "vip=192.0.2.10", "vport=98", "-q"); r.code != 1 || r.stdout != "" || !strings.Contains(r.stderr, "sluice: ") {
-		t.Errorf("what is refused: %+v", r)
+		t.Errorf("a refused change: %+v", r)
 	}
 }
 

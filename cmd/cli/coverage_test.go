@@ -79,9 +79,9 @@ func TestEveryWriteOfTheAPIHasACommand(t *testing.T) {
 			n++
 			switch is := called(strings.ToUpper(method), path); {
 			case !is && uncalled[name] == "":
-				t.Errorf("no command calls %s: give it one, or say here why there is none", name)
+				t.Errorf("no command calls %s: add one, or list it here with the reason", name)
 			case is && uncalled[name] != "":
-				t.Errorf("a command calls %s, which is said to have none", name)
+				t.Errorf("a command calls %s, which is listed as uncalled", name)
 			}
 		}
 	}

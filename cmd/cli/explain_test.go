@@ -61,7 +61,7 @@ func TestExplainShowsTheWayOfARequest(t *testing.T) {
 	}
 	want := explain.Question{Farm: 1, Method: "PUT", URL: "/../x", Headers: []string{"X: 1", "Y: 2"}, Answer: []string{"Server: x"}, From: "192.0.2.7", SNI: "b.test"}
 	if !reflect.DeepEqual(asked, want) {
-		t.Errorf("asked %+v", asked)
+		t.Errorf("got the question %+v", asked)
 	}
 	a.explain = func(q explain.Question) (*explain.Explanation, error) {
 		asked = q
@@ -71,7 +71,7 @@ func TestExplainShowsTheWayOfARequest(t *testing.T) {
 		t.Errorf("no colours: %q", out)
 	}
 	if !reflect.DeepEqual(asked, explain.Question{Farm: 1, Method: "GET", URL: "/"}) {
-		t.Errorf("asked %+v", asked)
+		t.Errorf("got the question %+v", asked)
 	}
 	if out := a.must("explain", "shop", "/", "--json"); !strings.Contains(out, `"outcome": "forward"`) && !strings.Contains(out, `"outcome":"forward"`) {
 		t.Errorf("JSON: %s", out)

@@ -21,7 +21,7 @@ func TestFarmsAreLookedAtAndTheExitStatusSaysWhatWasFound(t *testing.T) {
 	a.health[1] = farm.StatusDown
 	out, errs, status := said(a, "farm", "lint", "shop")
 	if status != cli.ExitDone || !strings.Contains(out, "info") || !strings.Contains(out, "backend-down") || errs != "" {
-		t.Errorf("what is worth knowing: %d %s %s", status, out, errs)
+		t.Errorf("a finding of severity info: %d %s %s", status, out, errs)
 	}
 	a.must("service", "create", "shop", "api", "urlp=^/api/")
 	out, errs, status = said(a, "farm", "lint")

@@ -57,7 +57,7 @@ func TestValuesAreShownByTheirUnit(t *testing.T) {
 		}
 	}
 	if got := (drawnSeries{}).shown(nil); got != nil {
-		t.Errorf("what is not known: %v", got)
+		t.Errorf("an unknown series: %v", got)
 	}
 	least, mean, largest, last := overall(values(math.NaN(), 4, 2, 9, math.NaN()))
 	if *least != 2 || *mean != 5 || *largest != 9 || *last != 9 {

@@ -282,7 +282,7 @@ func someSettings(t *testing.T, out string) string {
 	for line := range strings.Lines(table + "\n") {
 		name := strings.TrimSpace(line[:min(at, len(line))])
 		if len(line) <= at || !strings.HasPrefix(line[len(name):], strings.Repeat(" ", at-len(name))) || line[at] == ' ' {
-			t.Errorf("the value of %q stands elsewhere than the others:\n%s", name, table)
+			t.Errorf("the value of %q is not aligned with the others:\n%s", name, table)
 			continue
 		}
 		if name == "SETTING" || slices.Contains(goldenSettings, name) {

@@ -50,7 +50,7 @@ shop  web       2  10.0.0.3:8080  -     -      0.0  -     -     -               
 	out = a.must("headroom", "--why")
 	for _, text := range []string{"shop/web/0 (10.0.0.1): latency bends at 8 at once\n  do: connection_limit=11: beyond", "shop/web/1 (10.0.0.2): no bend was seen yet: never above 30 at once\n", "shop/web/2 (10.0.0.3): not known yet"} {
 		if !strings.Contains(out, text) {
-			t.Errorf("%s does not say %q", out, text)
+			t.Errorf("%s lacks %q", out, text)
 		}
 	}
 	if out := a.must("headroom", "--json"); !strings.Contains(out, `"headroom_peak": 50`) {

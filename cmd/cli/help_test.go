@@ -53,7 +53,7 @@ func TestHelpListsCommandsInGroups(t *testing.T) {
 	}
 	var version strings.Builder
 	if code := cli.Execute([]string{"--version"}, nil, &version, &version); code != 0 || version.String() != "sluice "+cli.Version+"\n" {
-		t.Errorf("--version says %q", version.String())
+		t.Errorf("the output of --version is %q", version.String())
 	}
 }
 
@@ -64,7 +64,7 @@ func TestHelpListsSettingsOnce(t *testing.T) {
 		t.Fatal(out.String())
 	}
 	if said := out.String(); strings.Contains(said, "--weight ") || !strings.Contains(said, "\n  weight ") || !strings.Contains(said, "--help ") {
-		t.Errorf("it says:\n%s", said)
+		t.Errorf("wrong help:\n%s", said)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestTheManualExplainsDocuments(t *testing.T) {
 		}
 		said, _, _ := strings.Cut(services[at:], "\n\n")
 		if strings.Contains(said, ". A list.") != slices.Contains(p.Options, "list") || strings.HasSuffix(said, " Required.") != slices.Contains(p.Options, "required") {
-			t.Errorf("%s is %v, the page says %q", p.Name, p.Options, said)
+			t.Errorf("%s is %v, but the page has %q", p.Name, p.Options, said)
 		}
 	}
 	if !strings.Contains(page.Long, `\*`) || !page.Flags().Lookup("help").Hidden {

@@ -132,7 +132,7 @@ func TestL4CommandsDoWhatTheySay(t *testing.T) {
 		{"conn flush dns --backend 0", "conn list dns", "3 of 3"},
 	} {
 		if out := a.must(strings.Fields(c.command)...); strings.TrimSpace(out) == "" {
-			t.Errorf("%s says nothing", c.command)
+			t.Errorf("%s has no output", c.command)
 		}
 		if c.want == "3 of 3" {
 			continue

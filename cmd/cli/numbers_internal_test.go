@@ -30,7 +30,7 @@ func TestDataIsWhereItsOwnerMayWrite(t *testing.T) {
 		}
 	}
 	if DefaultData() != defaultData(os.Geteuid() == 0) {
-		t.Error("the default is not that of who asks")
+		t.Error("the default does not depend on the user")
 	}
 }
 

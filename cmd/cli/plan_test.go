@@ -146,7 +146,7 @@ func TestDeletionsThatNobodyNamedNeedYes(t *testing.T) {
 		t.Errorf("applied:\n%s", got)
 	}
 	if r := a.run("farm", "delete", "mail"); r.code != 0 {
-		t.Errorf("what was named needs no --yes without a terminal: %+v", r)
+		t.Errorf("a named object needs no --yes without a terminal: %+v", r)
 	}
 }
 
@@ -223,7 +223,7 @@ func TestOnATerminalDeletionsAreAskedAbout(t *testing.T) {
 		shown = strings.ReplaceAll(shown, "\r\n", "\n")
 		kept := strings.Contains(a.must("farm", "list"), "shop")
 		if kept == c.done || (code == 0) != c.done || !strings.Contains(shown, c.asked) {
-			t.Errorf("%s, answered %q: status %d, shop is there: %v\n%s", c.command, c.answer, code, kept, shown)
+			t.Errorf("%s, answered %q: status %d, farm shop exists: %v\n%s", c.command, c.answer, code, kept, shown)
 		}
 		if !c.done && !strings.Contains(shown, "nothing was changed") {
 			t.Errorf("%s: %s", c.command, shown)

@@ -27,7 +27,7 @@ func TestCommandsOfZonesDoWhatTheySay(t *testing.T) {
 			args[i] = strings.ReplaceAll(args[i], "~", " ")
 		}
 		if out := a.must(args...); strings.TrimSpace(out) == "" {
-			t.Errorf("%s says nothing", c.command)
+			t.Errorf("%s has no output", c.command)
 		}
 		out := strings.Join(strings.Fields(a.must(strings.Fields(c.shows)...)), " ")
 		if !strings.Contains(out, c.want) || c.not != "" && strings.Contains(out, c.not) {

@@ -17,7 +17,7 @@ func (a *appliance) withRules() {
 		{"rewrite", "add", "shop", "web", "^/old/(.*)", "/new/$1"}, {"rewrite", "add", "shop", "web", "^/shop", "", "last=true"},
 	} {
 		if out := a.must(args...); !strings.HasPrefix(out, "The rule ") {
-			a.t.Errorf("%v says %q", args, out)
+			a.t.Errorf("the output of %v is %q", args, out)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func TestTheLastLinesOfAFileAreShown(t *testing.T) {
 	}
 	missing := tail{path: path + "x", out: &all}
 	if err := missing.show(t.Context(), 1, false); err != nil {
-		t.Errorf("a log nothing was written to: %v", err)
+		t.Errorf("an empty log: %v", err)
 	}
 }
 

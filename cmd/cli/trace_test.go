@@ -51,7 +51,7 @@ func TestTraceShowsExchangesAsATable(t *testing.T) {
 	data := streaming(t, "data: "+traced+"\n\nevent: missed\ndata: 7\n\n: alive\n\ndata: {\"time\":\"2026-01-02T03:04:05Z\"}\n\n", &asked)
 	code, out, err := trace(data, "shop", "--filter", "status=5xx", "--filter", "path=/x y", "--count", "2")
 	if code != 0 || asked != "/api/v4.0/farms/shop/trace?path=%2Fx+y&status=5xx" {
-		t.Errorf("exit status %d, asked for %s: %s", code, asked, err)
+		t.Errorf("exit status %d, request for %s: %s", code, asked, err)
 	}
 	rows := strings.Split(strings.TrimSpace(out), "\n")
 	if len(rows) != 3 {
@@ -67,7 +67,7 @@ func TestTraceShowsExchangesAsATable(t *testing.T) {
 		t.Errorf("columns do not align:\n%s", out)
 	}
 	if !strings.Contains(err, "7 exchanges are not shown") {
-		t.Errorf("said %q", err)
+		t.Errorf("output %q", err)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestTraceSaysWhyItEnds(t *testing.T) {
 		}
 	}
 	if code := cli.Execute([]string{"--data", streaming(t, "event: missed\ndata: 7\n\n", &asked), "trace", "shop"}, nil, &full{}, &full{}); code != 1 {
-		t.Errorf("nothing can be said: %d", code)
+		t.Errorf("full output: status %d", code)
 	}
 	if code, _, err := trace(t.TempDir(), "shop"); code != 1 || !strings.Contains(err, "no running sluice") {
 		t.Errorf("without an appliance: %d, %q", code, err)

@@ -71,7 +71,7 @@ func TestATransactionOfAFileIsAllOrNothing(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	if _, _, status := said(a, "transaction", "-f", file, "--if-revision", "x"); status != 2 {
-		t.Error("a revision that is none is taken")
+		t.Error("an invalid revision was accepted")
 	}
 }
 

@@ -105,7 +105,7 @@ func TestRecordsThatAFileLacksAreAskedAbout(t *testing.T) {
 		})
 		kept := strings.Contains(a.must("zone", "export", "names", "example.com"), "192.0.2.77")
 		if kept == c.done || c.answer != "" && !strings.Contains(shown, "of zone example.com") {
-			t.Errorf("%q answered %q: the record is there: %v\n%s", c.flags, c.answer, kept, shown)
+			t.Errorf("%q answered %q: the record exists: %v\n%s", c.flags, c.answer, kept, shown)
 		}
 	}
 }

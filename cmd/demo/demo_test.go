@@ -97,11 +97,11 @@ func TestTheDemonstrationDoesWhatItSays(t *testing.T) {
 			farm, _, _ := strings.Cut(rest, "/")
 			host, port, err := net.SplitHostPort(farm)
 			if err != nil || host != "127.0.0.1" || strings.Contains(said, "Port 8080 is taken") != (port != "8080") {
-				t.Fatalf("it said:\n%s", said)
+				t.Fatalf("output:\n%s", said)
 			}
 			for _, want := range []string{"API          https://127.0.0.1:4", "curl http://" + farm + "/\n", self + " --data " + data + " farm list\n", " --data " + data + " key create\n"} {
 				if !strings.Contains(said, want) {
-					t.Errorf("it does not say %q:\n%s", want, said)
+					t.Errorf("the output lacks %q:\n%s", want, said)
 				}
 			}
 			c := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, Timeout: 20 * time.Second}
@@ -143,7 +143,7 @@ func signsIn(t *testing.T, c *http.Client, said string) {
 	t.Helper()
 	m := regexp.MustCompile(`GUI +(https://\S+)/gui/   user "(\S+)", password "(\S+)"`).FindStringSubmatch(said)
 	if m == nil {
-		t.Fatalf("it says nothing of the GUI:\n%s", said)
+		t.Fatalf("the output lacks the GUI:\n%s", said)
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, m[1]+"/api/v4.0/session", strings.NewReader("{}"))
 	if err != nil {
@@ -180,7 +180,7 @@ func TestNoFarmOfSomebodyIsReplaced(t *testing.T) {
 	if problem != "" {
 		t.Fatal(problem)
 	}
-	problem = shown(t, data, func(said string) { t.Errorf("it said:\n%s", said) })
+	problem = shown(t, data, func(said string) { t.Errorf("output:\n%s", said) })
 	if !strings.Contains(problem, `demo: preparing the demonstration farm: the data directory has a farm "mine", which the demonstration would replace`) {
 		t.Errorf("it failed with %s", problem)
 	}
@@ -198,7 +198,7 @@ func TestNoUserOfSomebodyIsReplaced(t *testing.T) {
 	if problem != "" {
 		t.Fatal(problem)
 	}
-	problem = shown(t, data, func(said string) { t.Errorf("it said:\n%s", said) })
+	problem = shown(t, data, func(said string) { t.Errorf("output:\n%s", said) })
 	if !strings.Contains(problem, `the data directory has a user or group "demo", which the demonstration would replace`) {
 		t.Errorf("it failed with %s", problem)
 	}
@@ -250,7 +250,7 @@ func TestTheDemonstrationBecomesTheConfiguration(t *testing.T) {
 		err = prepare(t.Context(), newClient(socket), c.own, 8085, backends)
 		server.Close()
 		if heard.String() != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
-			t.Errorf("%+v: asked\n%s%v", c, &heard, err)
+			t.Errorf("%+v: output\n%s%v", c, &heard, err)
 		}
 	}
 }
@@ -262,7 +262,7 @@ func TestAnotherPortOfTheFarmIsExplained(t *testing.T) {
 		o.explain(supervisor.Instance{Data: "/d", API: "127.0.0.1:4445"}, port, guest{"demo", "pass"})
 		if said := out.String(); strings.Contains(said, fmt.Sprintf("\nPort 8080 is taken by another program, so the farm has port %d.\n", port)) != want ||
 			!strings.Contains(said, fmt.Sprintf("\n  curl http://127.0.0.1:%d/\n", port)) || !strings.Contains(said, " https://127.0.0.1:4445/api/v4.0/farms\n") || !strings.Contains(said, `GUI          https://127.0.0.1:4445/gui/   user "demo", password "pass"`) {
-			t.Errorf("of port %d it said:\n%s", port, said)
+			t.Errorf("port %d, output:\n%s", port, said)
 		}
 	}
 }
@@ -273,7 +273,7 @@ func TestAGUIThatWasNotBuiltIsNotOffered(t *testing.T) {
 	o.explain(supervisor.Instance{Data: "/d", API: "127.0.0.1:4445"}, farmPort, guest{"demo", "pass"})
 	if said := out.String(); strings.Contains(said, "/gui/") || !strings.Contains(said, "GUI          none: this program was built without it, for want of Node.js\n") ||
 		!strings.Contains(said, `  log in       https://127.0.0.1:4445/api/v4.0/session   user "demo", password "pass"`) {
-		t.Errorf("it said:\n%s", said)
+		t.Errorf("output:\n%s", said)
 	}
 }
 
@@ -339,7 +339,7 @@ func TestThePathIsThatAUserWouldType(t *testing.T) {
 	}
 	for content, want := range map[string]string{`{"message":"no"}`: "no", `{"message":""}`: `{"message":""}`, " plain\n": "plain"} {
 		if got := message([]byte(content)); got != want {
-			t.Errorf("%s says %q", content, got)
+			t.Errorf("%s: got %q", content, got)
 		}
 	}
 }

@@ -41,7 +41,7 @@ func closed(t *testing.T, at netip.AddrPort) {
 			return nil
 		}
 		_ = c.Close()
-		return fmt.Errorf("somebody listens")
+		return fmt.Errorf("the port is in use")
 	})
 }
 
@@ -97,7 +97,7 @@ func TestAnOrderThatDiesWithMgmtLeavesNoListener(t *testing.T) {
 	})
 	c, err := net.DialTimeout("tcp", at.String(), time.Second)
 	if err != nil {
-		t.Fatalf("nobody listens while the order is under way: %v", err)
+		t.Fatalf("no listener during the order: %v", err)
 	}
 	_ = c.Close()
 	a.kill("mgmt")
@@ -186,7 +186,7 @@ func TestAWildcardIsOrderedByAHookOfTheOperator(t *testing.T) {
 			t.Errorf("records stay: %v %v", left, err)
 		}
 		if fds := held(); fds == "" || strings.Contains(fds, "memfd:") || strings.Contains(fds, "socket:") || strings.Contains(fds, "store.db") {
-			t.Errorf("the hook has what is mgmt's: %s", fds)
+			t.Errorf("the hook inherits descriptors of mgmt: %s", fds)
 		}
 		port := freePort(t)
 		a.must("farm", "create", "secure", "vip=127.0.0.1", fmt.Sprintf("vport=%d", port), "listener=https", "certificates=*.sluice.test.pem")

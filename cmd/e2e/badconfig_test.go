@@ -52,7 +52,7 @@ func TestAWrongConfigurationFileEndsAnApplianceThatHasNoOther(t *testing.T) {
 			t.Errorf("status %d:\n%s", code, text)
 		}
 		if strings.Contains(text, "sluice serves") || strings.Count(text, "role started") > 4 {
-			t.Errorf("it went on:\n%s", text)
+			t.Errorf("the start was not aborted:\n%s", text)
 		}
 		write(farm)
 		a := start(t, who, data, "--config", file)
@@ -62,7 +62,7 @@ func TestAWrongConfigurationFileEndsAnApplianceThatHasNoOther(t *testing.T) {
 		write("farms: x\n")
 		a = start(t, who, data, "--config", file)
 		if out := a.must("farm", "list"); !strings.Contains(out, "127.0.0.1") {
-			t.Errorf("what is stored does not run:\n%s", out)
+			t.Errorf("the stored farms do not run:\n%s", out)
 		}
 	})
 }

@@ -78,7 +78,7 @@ func TestCertificatesSurviveAndANodeKeyOthersCanReadIsRefused(t *testing.T) {
 		a.kill("mgmt")
 		a.listed("shop.pem", "invalid")
 		if out := a.must("certificate", "show", "shop.pem"); !strings.Contains(out, "mode 0644): chmod 600") {
-			t.Errorf("nothing says what to do:\n%s", out)
+			t.Errorf("the remedy is missing:\n%s", out)
 		}
 		if out, code := a.run("certificate", "upload", "more", readable(t, leaf.FullPEM())); code != 1 || !strings.Contains(out, "chmod 600") {
 			t.Errorf("an upload without a node key: %d %s", code, out)

@@ -56,7 +56,7 @@ func TestSessionsGoWithTheirFarmToAnotherDataPath(t *testing.T) {
 	a.must("session", "flush", "shop")
 	a.must("farm", "set", "shop", "datapath=userspace")
 	if out := a.must("session", "list", "shop"); strings.Contains(out, "10.10.1.") {
-		t.Errorf("sessions that were flushed are back:\n%s", out)
+		t.Errorf("flushed sessions exist again:\n%s", out)
 	}
 	// A restart and a rename change nothing.
 	first = ask()

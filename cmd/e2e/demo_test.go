@@ -61,7 +61,7 @@ func demo(t *testing.T, who identity, data string) (url, text string, stop func(
 		ended <- err
 		t.Fatalf("the demonstration ended: %v", err)
 	case <-time.After(20 * time.Second):
-		t.Fatal("the demonstration says nothing")
+		t.Fatal("no output of the demonstration")
 	}
 	m := demoFarm.FindStringSubmatch(text)
 	if m == nil {
@@ -80,7 +80,7 @@ func TestDemonstrationShowsBothBackendsAndCanBeStartedAgain(t *testing.T) {
 				first = text
 			}
 			if text != first {
-				t.Errorf("the second time it says\n%s\nthe first time\n%s", text, first)
+				t.Errorf("output of the second start\n%s\nof the first start\n%s", text, first)
 			}
 			a := &appliance{t: t, who: who, data: data}
 			if out := a.must("backend", "list", "demo"); strings.Count(out, "127.0.0.1") != 2 || !strings.Contains(out, " 0  ") {
@@ -96,7 +96,7 @@ func TestDemonstrationShowsBothBackendsAndCanBeStartedAgain(t *testing.T) {
 				})
 			}
 			if !strings.Contains(text, "key create") || !strings.Contains(text, "https://127.0.0.1:") {
-				t.Errorf("it says:\n%s", text)
+				t.Errorf("output:\n%s", text)
 			}
 			if i == 0 { // files of an earlier start are ignored
 				a.must("farm", "set", "demo", fmt.Sprintf("vport=%d", freePort(t)))
@@ -123,7 +123,7 @@ func TestDemonstrationMovesToAFreePort(t *testing.T) {
 		defer l.Close()
 		second, _, _ := demo(t, who, data)
 		if second == first {
-			t.Fatalf("it says %s, where something else listens", second)
+			t.Fatalf("the output has %s, where another program listens", second)
 		}
 		if got, err := get(second); err != nil || !strings.Contains(got, "Hello") {
 			t.Errorf("%s answered %q, %v", second, got, err)

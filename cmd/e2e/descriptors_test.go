@@ -78,7 +78,7 @@ func TestConnectionsAreServedOnWhenNoDescriptorIsLeft(t *testing.T) {
 		used := cpuOf(t, pid)
 		time.Sleep(choose(20*time.Second, 2*time.Second)) // longer than the reserve lasts at one connection per pause
 		if used = cpuOf(t, pid) - used; used > choose(5*time.Second, time.Second) {
-			t.Errorf("the engine used %v of CPU time while it could accept nobody", used)
+			t.Errorf("the engine used %v of CPU time without descriptors for clients", used)
 		}
 		held := footprintOf(t, pid).descriptors
 		for _, c := range early { // at the same time: each needs its own backend connection

@@ -46,7 +46,7 @@ func TestAFullDiskIsNamedWithWhatToDoAndNothingIsLost(t *testing.T) {
 	said, code := "", http.StatusOK
 	for i := 0; code == http.StatusOK; i++ { // until the store's free pages are used up
 		if i == 100 {
-			t.Fatal("a full disk takes everything")
+			t.Fatal("writes to a full disk succeed")
 		}
 		text, before = said, loaded()
 		said = fmt.Sprintf("%d %s", i, strings.Repeat(fmt.Sprintf("%x", time.Now().UnixNano()), 200))
@@ -78,7 +78,7 @@ func want(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
-			t.Errorf("it does not say %q:\n%s", part, text)
+			t.Errorf("the output lacks %q:\n%s", part, text)
 		}
 	}
 }

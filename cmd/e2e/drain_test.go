@@ -158,7 +158,7 @@ func TestStoppedFarmFinishesWhatIsUnderWay(t *testing.T) {
 	}
 	a.must("farm", "stop", "shop")
 	if _, err := get(url); err == nil {
-		t.Error("a stopped farm takes new clients")
+		t.Error("a stopped farm accepts new clients")
 	}
 	b.end()
 	if bodies, failures := outcome(); len(bodies) != 10 || bodies[0] != "begun and ended" {
@@ -190,7 +190,7 @@ func TestConnectionLimitIsExactUnderLoad(t *testing.T) {
 	two.end()
 	bodies, failures := outcome()
 	if len(bodies) != 2*limit || len(failures) != clients-2*limit {
-		t.Errorf("%d requests were let in, want exactly %d (%d failed)", len(bodies), 2*limit, len(failures))
+		t.Errorf("%d requests were admitted, want exactly %d (%d failed)", len(bodies), 2*limit, len(failures))
 	}
 	if one.most.Load() != limit || two.most.Load() != limit {
 		t.Errorf("%d and %d at the same time, want exactly %d", one.most.Load(), two.most.Load(), limit)

@@ -44,7 +44,7 @@ func TestRulesInTheKernelAreThoseOfTheConfigurationAfterAnyEdits(t *testing.T) {
 		}
 		taken++
 		if problems := e.edited.apply(e.cfg); len(problems) > 0 {
-			t.Fatalf("edit %d, %s: the rules took what the kernel does not: %v", i, what, problems)
+			t.Fatalf("edit %d, %s: validation accepts farms that the kernel refuses: %v", i, what, problems)
 		}
 		if taken%5 == 0 || i == edits-1 {
 			e.compare(fmt.Sprintf("edit %d, %s", i, what))
@@ -52,7 +52,7 @@ func TestRulesInTheKernelAreThoseOfTheConfigurationAfterAnyEdits(t *testing.T) {
 	}
 	t.Logf("%d of %d edits were taken, %d farms in the end, at most %d in the kernel", taken, edits, len(e.cfg.Farms), e.most)
 	if taken < edits/4 || e.most < 2 {
-		t.Error("too few edits were taken")
+		t.Error("too few edits were accepted")
 	}
 	e.cfg = &farm.Config{}
 	if problems := e.edited.apply(e.cfg); len(problems) > 0 {
@@ -127,7 +127,7 @@ func (e *edits) next() string {
 			continue
 		}
 		if err := snapshot.Check(next); err != nil {
-			e.t.Fatalf("%s: the rules took what no engine takes: %v", what, err)
+			e.t.Fatalf("%s: validation accepts farms that the engine refuses: %v", what, err)
 		}
 		e.cfg = next
 		carried := 0

@@ -113,7 +113,7 @@ func TestPortTakenAtStartStopsNoOtherFarm(t *testing.T) {
 		a = start(t, who, data)
 		wantAnswer(t, good, "one")
 		if out := a.must("status"); !strings.Contains(out, "cannot listen on "+addr) {
-			t.Errorf("status does not say what is wrong:\n%s", out)
+			t.Errorf("status lacks the reason:\n%s", out)
 		}
 		_ = taken.Close()
 		within(t, 5e9, "the farm came up by itself when its port was free", func() error { _, err := get(bad); return err })

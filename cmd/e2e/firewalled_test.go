@@ -31,7 +31,7 @@ func TestAFirewallThatDropsClientsIsTheFarmsProblemAsLongAsItDoes(t *testing.T) 
 		return func() error {
 			said := strings.Contains(a.must("farm", "explain", "plain"), missing)
 			if err := reached(); (err == nil) != open || said == open {
-				return fmt.Errorf("a client: %v, it is said: %v", err, said)
+				return fmt.Errorf("a client: %v, reported as blocked: %v", err, said)
 			}
 			return nil
 		}

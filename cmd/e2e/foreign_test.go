@@ -146,7 +146,7 @@ func TestForeignRulesAreNeverTouched(t *testing.T) {
 	same := func(when string) {
 		t.Helper()
 		if got := foreign(s.Appliance); got != wantRules {
-			t.Errorf("%s, what is not ours differs in\n%s", when, differing(wantRules, got))
+			t.Errorf("%s, foreign rules differ in\n%s", when, differing(wantRules, got))
 		}
 	}
 	passes := func(when, vip string) {

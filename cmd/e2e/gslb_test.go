@@ -104,7 +104,7 @@ func TestQuestionsAreToldAndTheFastestAnswers(t *testing.T) {
 		t.Errorf("logged: %v", line)
 	}
 	if out := a.must("stats", "names", "--json"); !regexp.MustCompile(`"service_answers": [1-9]`).MatchString(out) {
-		t.Errorf("no answer was chosen by a service, say the statistics:\n%s", out)
+		t.Errorf("the statistics have no answer by a service:\n%s", out)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestNamesAreAskedForOverTLS(t *testing.T) {
 		}
 	}
 	if out, _ := ask("+padding", "www.example.com"); !strings.Contains(out, "Received 468 B") {
-		t.Errorf("who pads gets a block:\n%s", out)
+		t.Errorf("a padded query gets an answer of another size:\n%s", out)
 	}
 	if out, err := ask("+tls-host=other.example.com", "www.example.com"); err == nil && strings.Contains(out, "192.0.2.10") {
 		t.Errorf("another name is believed:\n%s", out)
@@ -192,7 +192,7 @@ func TestNamesAreAskedForByHTTPS(t *testing.T) {
 	}
 	a.must("service", "create", "secure", "doh", "urlp=^/dns-query", "dns_farm=names")
 	if out, code := a.run("backend", "create", "secure", "doh", "192.0.2.1:80"); code == 0 || !strings.Contains(out, "dns_farm must be empty") {
-		t.Errorf("a backend that would not be asked: %d, %s", code, out)
+		t.Errorf("a backend of a service with dns_farm: %d, %s", code, out)
 	}
 	ask := func(more ...string) string {
 		arguments := append([]string{"@127.0.0.1", "-p", fmt.Sprint(ports[1]), "+tls-ca=" + ca, "+tls-host=ns1.example.com", "+time=3", "+retry=0", "www.example.com"}, more...)
@@ -222,7 +222,7 @@ func TestNamesAreAskedForByHTTPS(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), "curl", "-sS", "--cacert", ca, "--resolve", fmt.Sprintf("ns1.example.com:%d:127.0.0.1", ports[1]),
 		"--doh-insecure", "--doh-url", fmt.Sprintf("https://127.0.0.1:%d/dns-query", ports[1]), "--connect-timeout", "1", "http://www.example.com:9/").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "www.example.com") || strings.Contains(string(out), "resolve host") {
-		t.Errorf("curl asks by HTTPS, and cannot connect to what it is told: %v, %s", err, out)
+		t.Errorf("curl should resolve by HTTPS and fail to connect: %v, %s", err, out)
 	}
 	if out := a.must("explain", "secure", "/dns-query"); !strings.Contains(out, "the gslb farm zones answers") {
 		t.Errorf("explained:\n%s", out)

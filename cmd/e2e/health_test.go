@@ -147,7 +147,7 @@ func TestChecksTakeDeadBackendsOutOfTraffic(t *testing.T) {
 			clear(wanted)
 			ask(10)
 			if !wanted["one"] || !wanted["two"] {
-				t.Errorf("%s, and is back: %v answered", death.name, wanted)
+				t.Errorf("%s and came back: answers %v", death.name, wanted)
 			}
 		}
 		// A new mgmt continues with the previous results.

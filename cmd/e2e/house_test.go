@@ -44,7 +44,7 @@ func TestApplianceOfAHouseIsDrivenByFileCommandLineAndREST(t *testing.T) {
 	from := make([]byte, 100)
 	n, _ := resp.Body.Read(from)
 	if !strings.HasPrefix(string(from[:n]), housetest.ApplianceBack4+":") {
-		t.Errorf("the backend was asked from %s", from[:n])
+		t.Errorf("the probe came from %s", from[:n])
 	}
 	if code, text := a.rest(key, http.MethodGet, "/farms", nil); code != http.StatusOK || !strings.Contains(text, "shop") {
 		t.Errorf("GET /farms: %d %s", code, text)

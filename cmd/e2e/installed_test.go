@@ -155,7 +155,7 @@ func packageLives(t *testing.T, dir string) {
 
 	b.must("systemctl stop sluice && rm -rf /var/lib/sluice && systemctl start sluice")
 	if got := b.must("stat -c %U:%a /var/lib/sluice; sluice farm list"); !strings.HasPrefix(got, "sluice:700") || strings.Contains(got, "quick") {
-		t.Errorf("begun anew: %s", got)
+		t.Errorf("state of the first installation is left: %s", got)
 	}
 
 	b.must("apt-get purge -y sluice")
@@ -181,7 +181,7 @@ ls -d "$1/root/var/lib/sluice" "$1/root/usr/bin/sluice" 2>&1 || true`
 	}
 	for _, want := range []string{"starts with the next boot", "\nenabled\n", "sluice-engine:", "root/var/lib/sluice': No such file", "root/usr/bin/sluice': No such file"} {
 		if !strings.Contains(string(out), want) {
-			t.Errorf("nothing of %q in:\n%s", want, out)
+			t.Errorf("%q is missing in:\n%s", want, out)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func packageInOrder(t *testing.T, dir string) {
 			t.Errorf("owner or mode: %s", line)
 		}
 		if executable := mode[3] == 'x' && mode[0] == '-'; executable != (name == "./usr/bin/sluice") {
-			t.Errorf("who may be run: %s", line)
+			t.Errorf("wrong execute permission: %s", line)
 		}
 		if strings.HasPrefix(name, "./usr/local") || strings.HasPrefix(name, "./var") {
 			t.Errorf("not a package's place: %s", line)

@@ -208,7 +208,7 @@ func TestKernelFarmsLoseNothingWhenAnyRoleDies(t *testing.T) {
 	time.Sleep(300 * time.Millisecond) // of load after the new netd's changes
 	flawless(t, stop())
 	if now := m.tables(); now != tables {
-		t.Errorf("a new netd made rules anew that were there:\n%s\n%s", tables, now)
+		t.Errorf("a new netd rebuilt existing rules:\n%s\n%s", tables, now)
 	}
 }
 
@@ -248,6 +248,6 @@ func TestKernelFarmsGoOnWithoutAnyProcess(t *testing.T) {
 	}
 	flawless(t, stop())
 	if now := m.tables(); now != before {
-		t.Errorf("rules that were there were made anew:\n%s\n%s", before, now)
+		t.Errorf("existing rules were rebuilt:\n%s\n%s", before, now)
 	}
 }

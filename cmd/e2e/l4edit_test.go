@@ -70,7 +70,7 @@ func TestDrainKeepsAndCutEndsExactlyTheConnectionsOfABackend(t *testing.T) {
 		m.a.must("backend", "maintenance", f.name, "0", "--mode", "cut")
 		within(t, 2*time.Second, f.name+": cut ends the connection", func() error {
 			if alive(open[first]) {
-				return fmt.Errorf("it goes on")
+				return fmt.Errorf("the connection continues")
 			}
 			return nil
 		})

@@ -94,7 +94,7 @@ func TestFullConnectionTableEndsNothingThatIsThere(t *testing.T) {
 		table.fill()
 		if strings.HasPrefix(f.name, "dsr") || strings.HasPrefix(f.name, "stateless") {
 			if err := m.once(f, 2*time.Second); err != nil {
-				t.Errorf("%s tracks nothing, but new connections fail: %v", f.name, err)
+				t.Errorf("%s has no tracked connections, but new ones fail: %v", f.name, err)
 			}
 			continue
 		}

@@ -85,7 +85,7 @@ func TestL4FarmsAreManagedWhileTheyCarryTraffic(t *testing.T) {
 			a.must("session", "create", path, "10.10.1.101", fmt.Sprint(at))
 			for range 3 {
 				if got := ask(101); got.Server != open.Server {
-					t.Errorf("a static session goes to %s instead of %s", got.Server, open.Server)
+					t.Errorf("a static session leads to %s, want %s", got.Server, open.Server)
 				}
 			}
 			if got := a.managed("session", "list", path, "--session", "10.10.1.101"); len(got.Params) != 1 || got.Params[0].Type != "static" {

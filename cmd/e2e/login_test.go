@@ -69,7 +69,7 @@ func TestRootLogsInWithThePasswordOfTheSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _ = keys.Body.Close(); keys.StatusCode != http.StatusOK {
-		t.Errorf("what is root's alone: %s", keys.Status)
+		t.Errorf("an operation for root only: %s", keys.Status)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -192,7 +192,7 @@ func TestNewConnectionsWithAMarkAllSucceed(t *testing.T) {
 		t.Errorf("%d failed; the backend got %d of %d", failed.Load(), n, asked)
 	}
 	if err := many(url, 2000); err != nil {
-		t.Errorf("as fast as it goes: %v", err)
+		t.Errorf("at full speed: %v", err)
 	}
 }
 
@@ -269,7 +269,7 @@ func TestSourceOfABackendMayComeAndGo(t *testing.T) {
 			return err
 		}
 		if got := b.last.Load(); got != "192.0.2.7" {
-			return fmt.Errorf("the backend was asked from %v", got)
+			return fmt.Errorf("the probe came from %v", got)
 		}
 		return nil
 	}

@@ -91,7 +91,7 @@ func largeThings(t *testing.T, s *housetest.Site, farms map[string]netip.AddrPor
 				continue
 			}
 			if err := a.Again(strings.Repeat("much ", 20_000)); err != nil {
-				t.Errorf("%s by %s: what is larger than the way allows is lost: %v", name, a.Server, err)
+				t.Errorf("%s by %s: data larger than the path MTU is lost: %v", name, a.Server, err)
 			}
 			a.Close()
 		}
@@ -117,7 +117,7 @@ func largeThings(t *testing.T, s *housetest.Site, farms map[string]netip.AddrPor
 			}
 		}
 		if !told["icmp"] || !told["icmp6"] {
-			t.Errorf("%s1 was told by %v", where, told)
+			t.Errorf("%s1 got ICMP errors by %v", where, told)
 		}
 	}
 }

@@ -131,7 +131,7 @@ func TestPPTPCallsAndTheirTunnelsGoThrough(t *testing.T) {
 				_ = gre.SetReadDeadline(time.Now().Add(2 * time.Second))
 				n, from, err := gre.ReadFrom(b)
 				if err != nil {
-					t.Errorf("%s, %s: nothing comes out of the tunnel: %v", client.Name, vip, err)
+					t.Errorf("%s, %s: the tunnel delivers nothing: %v", client.Name, vip, err)
 					break
 				}
 				if binary.BigEndian.Uint16(b[6:]) != 7 || from.String() != vip || !strings.HasSuffix(string(b[:n]), " sees "+seen+": hello") {

@@ -119,7 +119,7 @@ func TestAProgramOfTheOperatorCannotUseUpTheMachine(t *testing.T) {
 		}
 		within(t, 10*time.Second, "nothing is left", func() error {
 			if called(hidden) {
-				return fmt.Errorf("a process goes on")
+				return fmt.Errorf("a process still runs")
 			}
 			return nil
 		})
@@ -273,7 +273,7 @@ func TestMgmtHasNoChildren(t *testing.T) {
 	a.hook("on-farm-start.x", "#!/bin/sh\necho $PPID\n")
 	a.farm("shop", backend(t, "one"))
 	if line := a.hookRan("on-farm-start.x"); !strings.Contains(line, fmt.Sprintf("output=%d", a.pid("progd"))) {
-		t.Errorf("it is the child of somebody else: %s", line)
+		t.Errorf("the hook has another parent: %s", line)
 	}
 	if out, err := exec.Command("cat", fmt.Sprintf("/proc/%d/task/%d/children", a.pid("mgmt"), a.pid("mgmt"))).Output(); err == nil && len(strings.TrimSpace(string(out))) > 0 {
 		t.Errorf("mgmt has children: %s", out)

@@ -56,7 +56,7 @@ func TestStatusShowsWhatProtectsEachRole(t *testing.T) {
 				t.Errorf("status shows of %s: %q\n%s", role, shown[role], out)
 			}
 			if role != "mgmt" && !strings.Contains(shown[role], "landlock") {
-				t.Errorf("status says nothing of Landlock for %s: %q", role, shown[role])
+				t.Errorf("status lacks Landlock for %s: %q", role, shown[role])
 			}
 		}
 	})

@@ -53,7 +53,7 @@ func TestTCPFarmsComeBackWithTheirSessions(t *testing.T) {
 		to := fmt.Sprintf("127.0.0.1:%d", port)
 		first, err := told(to)
 		if err != nil || !strings.Contains(first, "PROXY TCP4 127.0.0.1 127.0.0.1 ") {
-			t.Fatalf("told %q, %v", first, err)
+			t.Fatalf("got %q, %v", first, err)
 		}
 		name, _, _ := strings.Cut(first, " ")
 		for range 2 {

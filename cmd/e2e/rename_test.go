@@ -62,7 +62,7 @@ func TestARunningFarmIsRenamedUnderItsTraffic(t *testing.T) {
 		whole(ask("/"))
 		pending := ask("/slow")
 		if out := a.must("farm", "rename", "shop", "store"); !strings.Contains(out, "has been renamed to store") {
-			t.Errorf("it says %q", out)
+			t.Errorf("output %q", out)
 		}
 		close(half)
 		if got := whole(pending); got != "begun ended" {

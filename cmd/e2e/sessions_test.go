@@ -117,7 +117,7 @@ func TestStatisticsShowSessionsUntilTheyEnd(t *testing.T) {
 
 		a.kill("engine") // statistics never fail
 		if got, err := a.sessions(key, "shop"); err != nil || *got.Total != len(got.Sessions) {
-			t.Errorf("while the engine is away: %+v, %v", got, err)
+			t.Errorf("without an engine: %+v, %v", got, err)
 		}
 		within(t, 10*time.Second, "the next engine knows the sessions", func() error {
 			if got, err := get(url); err != nil {

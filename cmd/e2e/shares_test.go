@@ -88,7 +88,7 @@ func TestFlowsAndConnectionsLeaveEachOtherDescriptors(t *testing.T) {
 		}
 		for range 20 {
 			if err := <-answers; err != nil {
-				t.Errorf("beside flows that took all they could: %v", err)
+				t.Errorf("next to flows that use all capacity: %v", err)
 			}
 		}
 		defer hold(t, hostOf(shop), 2*fewDescriptors)()
@@ -104,7 +104,7 @@ func TestFlowsAndConnectionsLeaveEachOtherDescriptors(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := asksUDP(c, fmt.Sprint("datagram ", i)); err != nil {
-				t.Errorf("beside connections that took all they could: %v", err)
+				t.Errorf("next to connections that use all capacity: %v", err)
 			}
 			_ = c.Close()
 		}
@@ -129,7 +129,7 @@ func asksTCP(addr, text string) error {
 	}
 	b := make([]byte, len(text))
 	if _, err := io.ReadFull(c, b); err != nil || string(b) != text {
-		return fmt.Errorf("%q came back for %q: %v", b, text, err)
+		return fmt.Errorf("got %q for %q: %v", b, text, err)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func TestAZoneIsSignedAndStaysSo(t *testing.T) {
 	}
 	next := strings.Fields(keys[2])[0]
 	if out, code := a.run("zone", "key", "use", "names", "example.com", next); code == 0 || !strings.Contains(out, "have it sign after that") {
-		t.Errorf("a key nobody knows yet signs: %s", out)
+		t.Errorf("a key that resolvers do not know yet signs: %s", out)
 	}
 	if out, code := a.run("zone", "set", "names", "example.com", "dnssec=ed25519"); code == 0 || !strings.Contains(out, "resolvers trust the key") {
 		t.Errorf("the algorithm changes under the eyes of resolvers: %s", out)

@@ -68,7 +68,7 @@ func TestABackendThatAcceptsAndNeverAnswersIsTheFarmsProblem(t *testing.T) {
 		t.Run(farm, func(t *testing.T) {
 			for range 4 {
 				if err := ask(farm); !errors.Is(err, context.DeadlineExceeded) {
-					t.Fatalf("the backend does not stand still: %v", err)
+					t.Fatalf("the backend is not stopped: %v", err)
 				}
 			}
 			within(t, 10*time.Second, "it is said", func() error {

@@ -83,7 +83,7 @@ func TestSlowClientsAreAnsweredByTheClockAndDisturbNobody(t *testing.T) {
 	wait.Wait()
 	tr.flawless(t)
 	if longest := time.Duration(tr.longest.Load()); longest > time.Second {
-		t.Errorf("somebody else waited %v", longest)
+		t.Errorf("another client waited %v", longest)
 	}
 	t.Logf("%d slow clients: %d KiB each", slow, (during.anonymous-before.anonymous)>>10/int64(slow))
 	if each := (during.anonymous - before.anonymous) / int64(slow); each > 16<<10 && !raceBuild {

@@ -116,7 +116,7 @@ func TestNoKillOfMgmtLosesAnAcknowledgedChange(t *testing.T) {
 		}
 		a = start(t, who, data)
 		if again, err := a.text(key); err != nil || again != now {
-			t.Fatalf("life %d: the API told %q, and %q (%v) after a new start", life, now, again, err)
+			t.Fatalf("life %d: the API returned %q, and %q (%v) after a restart", life, now, again, err)
 		}
 		within(t, 2*time.Second, "the engine answers the same", func() error { return answersWith(addr, now) })
 	}

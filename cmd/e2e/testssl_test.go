@@ -38,7 +38,7 @@ func TestAnAuditOfTLSFindsNothingAboveLow(t *testing.T) {
 	}
 	for _, what := range []string{"TLS1_3", "cipherlist_AVERAGE", "cert_chain_of_trust"} { // these checks must have run
 		if !strings.Contains(string(text), `"`+what+`"`) {
-			t.Errorf("nothing is said of %s:\n%s", what, said)
+			t.Errorf("no result for %s:\n%s", what, said)
 		}
 	}
 	for _, f := range findings {

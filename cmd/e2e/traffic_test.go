@@ -204,7 +204,7 @@ func (c *wire) exchange(path string, number int, keep bool) (backend string, err
 	case want >= 0 && len(body) != want:
 		return "", fmt.Errorf("%d bytes, want %d", len(body), want)
 	case want < 0 && string(body) != sent:
-		return "", fmt.Errorf("%d bytes came back changed as %d", len(sent), len(body))
+		return "", fmt.Errorf("a body of %d bytes was echoed as %d other bytes", len(sent), len(body))
 	case keep && res.Close:
 		return "", errors.New("the connection is closed after this answer")
 	}

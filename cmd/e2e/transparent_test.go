@@ -98,7 +98,7 @@ func TestABackendMayRefuseOneClientOfATransparentFarm(t *testing.T) {
 				t.Fatalf("port %s: the client the backend refuses is served", port)
 			}
 			if err := ask(s.Clients[1], time.Second); err != nil {
-				t.Errorf("port %s: after a rejection of the other: %v", port, err)
+				t.Errorf("port %s: after the other client was rejected: %v", port, err)
 			}
 		}
 	}

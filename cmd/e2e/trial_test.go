@@ -20,7 +20,7 @@ func TestAChangeToABackendThatFailsGoesBackByItself(t *testing.T) {
 	t.Cleanup(fails.Close)
 	address := fails.Listener.Addr().String()
 	if out := a.must("backend", "create", "shop", "all", address, "--guard", "errors<10%,10s"); !strings.Contains(out, "is watched until") {
-		t.Errorf("the change says:\n%s", out)
+		t.Errorf("output of the change:\n%s", out)
 	}
 	failed := 0
 	for range 60 {
@@ -29,7 +29,7 @@ func TestAChangeToABackendThatFailsGoesBackByItself(t *testing.T) {
 		}
 	}
 	if failed < 20 {
-		t.Fatalf("%d of 60 requests failed: nothing is measured", failed)
+		t.Fatalf("only %d of 60 requests failed: the test would check too little", failed)
 	}
 	sysnettest.Eventually(t, func() (string, bool) {
 		said := a.must("pending")
@@ -45,7 +45,7 @@ func TestAChangeToABackendThatFailsGoesBackByItself(t *testing.T) {
 		t.Errorf("history does not name the guard:\n%s", out)
 	}
 	if out := a.must("farm", "show", "shop"); strings.Contains(out, address[strings.LastIndex(address, ":")+1:]) {
-		t.Errorf("the backend is there still:\n%s", out)
+		t.Errorf("the backend still exists:\n%s", out)
 	}
 	for range 20 {
 		wantAnswer(t, url, "well")

@@ -266,7 +266,7 @@ func TestHardenedEngineHasNoCapabilityLeft(t *testing.T) {
 		t.Skip("the rest needs root: an ordinary user has no uid to leave and no bounding set to cut")
 	}
 	if st.UID != childUID || st.Bounding != 0 {
-		t.Errorf("uid %d, bounding set %#x: want %d and nothing", st.UID, st.Bounding, childUID)
+		t.Errorf("uid %d, bounding set %#x: want %d and an empty set", st.UID, st.Bounding, childUID)
 	}
 }
 

@@ -168,7 +168,7 @@ func TestARoleThatCannotBeShutInSaysSo(t *testing.T) {
 			got = a.Status.String()
 		}
 		if (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
-			t.Errorf("%s: it says %q, want %q", name, got, c.says)
+			t.Errorf("%s: got %q, want %q", name, got, c.says)
 		}
 		if a.Tried["shut in"] == "<nil>" && c.role == "engine" && (a.Tried["limits"] != "core {0 0} files {128 128}" ||
 			(c.fault.Number != unix.SYS_SECCOMP || c.fault.When != nil) && a.Tried["ask for priorities"] != syscall.EPERM.Error()) {

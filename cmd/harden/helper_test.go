@@ -141,7 +141,7 @@ func (a *attempts) shut(t *testing.T) {
 	t.Helper()
 	if !a.Status.Seccomp {
 		if _, err := os.Stat("/proc/sys/kernel/seccomp"); err == nil {
-			t.Error("this kernel has seccomp, and the status says that none is in force")
+			t.Error("this kernel has seccomp, but the status reports none")
 		}
 		t.Log("not shown: no seccomp on this kernel")
 		return
@@ -238,7 +238,7 @@ func TestHardenedNetdWritesNothingButSysctlsOfNetworks(t *testing.T) {
 	}
 	if a.Status.Landlock == 0 {
 		if os.Geteuid() == 0 && a.Status.LandlockMissing == "" {
-			t.Error("the status does not say why there is no Landlock")
+			t.Error("the status lacks the reason for the missing Landlock")
 		}
 		t.Skipf("needs Landlock: %s", a.Status.LandlockMissing)
 	}

@@ -60,6 +60,6 @@ func TestARulesetAsksForWhatTheKernelKnows(t *testing.T) {
 		}
 	}
 	if v := harden.LandlockTells(1 << 30); v != 0 {
-		t.Errorf("the kernel tells %#x of what it does not know", v)
+		t.Errorf("flags of unknown versions: %#x", v)
 	}
 }

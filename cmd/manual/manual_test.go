@@ -40,7 +40,7 @@ func TestTheCommandWritesWhatBelongsBelowUsrShare(t *testing.T) {
 		cmd := exec.Command("/proc/self/exe", strings.Fields(args)...)
 		cmd.Args[0] = "manual"
 		if out, _ := cmd.CombinedOutput(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != status || (status == 2) != strings.Contains(string(out), "usage: manual ") || status == 1 && !strings.Contains(string(out), "manual: ") {
-			t.Errorf("manual %s: %v, want status %d, said %s", args, cmd.ProcessState, status, out)
+			t.Errorf("manual %s: %v, want status %d, output %s", args, cmd.ProcessState, status, out)
 		}
 	}
 	for name, want := range map[string]string{
@@ -190,7 +190,7 @@ func TestManualPagesExplainEverySettingOnceAndInALine(t *testing.T) {
 		t.Errorf("settings are explained twice:\n%s", text)
 	}
 	if !strings.Contains(pages["sluice-backend-maintenance.8"], `\fB--mode\fP`) {
-		t.Errorf("other flags are not explained:\n%s", pages["sluice-backend-maintenance.8"])
+		t.Errorf("other flags are not documented:\n%s", pages["sluice-backend-maintenance.8"])
 	}
 }
 
@@ -217,11 +217,11 @@ func TestAPageExplainsEveryFieldOfADocument(t *testing.T) {
 	}
 	for _, list := range []string{"services", "backends", validate.ReplaceRequest.Service, validate.ReplaceResponse.Service, validate.Rewrites.Service} {
 		if !strings.Contains(page, `\fB`+list+`\fP`) {
-			t.Errorf("nothing of the list %s", list)
+			t.Errorf("the list %s is missing", list)
 		}
 	}
 	if strings.Contains(page, "help for") || !strings.Contains(page, "Required.") {
-		t.Errorf("it says:\n%s", page)
+		t.Errorf("page:\n%s", page)
 	}
 	_, rest, _ := strings.Cut(page, ".EX\n")
 	example, _, _ := strings.Cut(rest, ".EE\n")
@@ -239,7 +239,7 @@ func TestTheFirstPageLeadsToTheOthers(t *testing.T) {
 		}
 	}
 	if guide := plainText(manual(t)["sluice-guide.7"]); !strings.Contains(guide, "Zevenet and SKUDONET") {
-		t.Error("the guide does not say who the family is")
+		t.Error("the guide does not define the product family")
 	}
 	for _, policy := range farm.RoutingPolicies() {
 		if !strings.Contains(guideText, "**"+string(policy)+"**") {

@@ -19,18 +19,18 @@ func TestCacheForgetsWhatFaultsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	if there(c.dir, "fuzz/corpus") || there(c.dir, "trim.txt") || !there(c.dir, "01/sound") {
-		t.Fatal("it should begin with what was compiled, and with nothing else")
+		t.Fatal("the copy should contain just the compiled packages")
 	}
 	for n := 1; n <= sweepAfter; n++ {
 		done := c.use()
 		write(t, filepath.Join(c.dir, "01", "faulty"))
 		done()
 		if left := there(c.dir, "01/faulty"); left != (n < sweepAfter) {
-			t.Fatalf("after %d faults what was compiled of the last is there: %v", n, left)
+			t.Fatalf("after %d faults, the build results of the last one exist: %v", n, left)
 		}
 	}
 	if !there(c.dir, "01/sound") || !there(users, "01/sound") || there(users, "01/faulty") {
-		t.Error("what is the user's should stay, and stay apart")
+		t.Error("the user's cache should stay unchanged and separate")
 	}
 }
 

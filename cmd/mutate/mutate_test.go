@@ -109,7 +109,7 @@ func TestFolderAboveTestsWhatAPackageDoesNot(t *testing.T) {
 	}
 	report = tried(t, options{patterns: []string{"./testdata/tiny/half"}})
 	if !strings.Contains(report, "3 of 4 faults noticed") || !strings.Contains(report, "return 5") || strings.Contains(report, "return 3") {
-		t.Errorf("what the own tests do not notice:\n%s", report)
+		t.Errorf("faults that the package's own tests do not detect:\n%s", report)
 	}
 }
 

@@ -61,7 +61,7 @@ func TestTheRolesTogetherAreAnAppliance(t *testing.T) {
 	a.shows("127.0.0.1 dynamic 0 ", "session", "list", "shop", "web")
 	a.shows("127.0.0.1 dynamic 0 ", "session", "list", "shop", "web", "--session", "127.0.0.1")
 	if out := a.must("session", "list", "shop", "web", "--session", "127.0.0.9"); strings.Contains(out, "dynamic") {
-		t.Errorf("a session nobody has: %s", out)
+		t.Errorf("an unknown session: %s", out)
 	}
 	a.must("session", "delete", "shop", "web", "127.0.0.1")
 	a.must("session", "create", "shop", "web", "192.0.2.7", "0", "--ttl", "90")
@@ -84,12 +84,12 @@ func TestTheRolesTogetherAreAnAppliance(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadFull(c, b); err != nil || string(b) != "hello" {
-		t.Fatalf("came back: %q, %v", b, err)
+		t.Fatalf("got %q, %v", b, err)
 	}
 	a.shows("mail 0 tcp ", "conn", "list", "mail")
 	a.must("conn", "flush", "mail")
 	if n, err := c.Read(b); n != 0 || err == nil {
-		t.Errorf("a connection that was ended says %q, %v", b[:n], err)
+		t.Errorf("a closed connection returned %q, %v", b[:n], err)
 	}
 
 	eventually(t, "the access log", func() bool {
@@ -105,7 +105,7 @@ func TestTheRolesTogetherAreAnAppliance(t *testing.T) {
 	eventually(t, "the engine takes nobody any more", func() bool { return get(shop+"/x") != "one" })
 	close(hold)
 	if got := <-slow; got != "one" {
-		t.Errorf("what was under way at the end was answered %q", got)
+		t.Errorf("an exchange in progress got %q", got)
 	}
 	if err := <-a.exited; err != nil {
 		t.Errorf("it ended with %v\n%s", err, a.log)

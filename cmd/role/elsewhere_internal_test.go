@@ -74,7 +74,7 @@ func TestMessagesGoToTheServersThatAreSet(t *testing.T) {
 	}
 	h.system(t, func(s *farm.System) { s.Syslog.Servers = nil })
 	if h.remote.Active() || !h.log.Has("no messages go to a syslog server any more") {
-		t.Error("they go on")
+		t.Error("messages are still sent")
 	}
 }
 
@@ -96,7 +96,7 @@ func TestAServerIsVerifiedByItsListOrNotAtAllTrusted(t *testing.T) {
 		t.Error("a list that is missing verifies")
 	}
 	if _, err := poolOf("empty", func(string) ([]byte, error) { return nil, nil }); err == nil {
-		t.Error("a list of nobody verifies")
+		t.Error("an empty list is accepted")
 	}
 }
 

@@ -46,7 +46,7 @@ func TestAnotherEngineIsAnEvent(t *testing.T) {
 	again := &house{manager: &manager{process: h.process, store: h.manager.store, events: h.events}}
 	again.engineSeen(link.Hello{PID: 8, Started: at})
 	if got := h.happened(t); strings.Contains(got, "\n") {
-		t.Errorf("the same one, after mgmt was started anew: %s", got)
+		t.Errorf("a repeated event after a restart of mgmt: %s", got)
 	}
 	again.manager.engine = seenEngine{}
 	again.engineSeen(link.Hello{PID: 8, Started: at.Add(time.Minute)}) // the PID was reused

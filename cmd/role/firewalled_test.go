@@ -48,7 +48,7 @@ func TestFirewallsAreLoggedOnceWhenTheyCloseAndOnceWhenTheyOpen(t *testing.T) {
 	}
 	want := ctl.FarmKeys{3: {"tcp/192.0.2.1:8080"}, 5: {"tcp/192.0.2.1:53", "udp/192.0.2.1:53", "tcp/192.0.2.1:54", "udp/192.0.2.1:54"}}
 	if !reflect.DeepEqual(asked, want) {
-		t.Errorf("asked %v", asked)
+		t.Errorf("queries for %v", asked)
 	}
 	closed := map[uint32][]string{3: {"one drops it", "another drops it"}}
 	text := look(closed, nil)
@@ -59,25 +59,25 @@ func TestFirewallsAreLoggedOnceWhenTheyCloseAndOnceWhenTheyOpen(t *testing.T) {
 		t.Errorf("logged again %q", text)
 	}
 	if got := w.firewalled(&shop); len(got) != 2 || w.firewalled(&both) != nil {
-		t.Errorf("known: %q", got)
+		t.Errorf("result %q", got)
 	}
 	closed = map[uint32][]string{3: closed[3], 5: {"one drops it"}}
 	if text := look(closed, nil); strings.Count(text, "\n") != 1 || !strings.Contains(text, "farm=both") {
-		t.Errorf("of the other farm was logged %q", text)
+		t.Errorf("log of the other farm: %q", text)
 	}
 	closed = map[uint32][]string{3: closed[3]}
 	if text := look(closed, nil); strings.Count(text, "\n") != 1 || !strings.Contains(text, "level=INFO") || !strings.Contains(text, "farm=both") {
-		t.Errorf("of the other farm was logged %q", text)
+		t.Errorf("log of the other farm: %q", text)
 	}
 	if text := look(nil, nil); strings.Count(text, "\n") != 1 || !strings.Contains(text, "level=INFO") || !strings.Contains(text, "farm=shop") {
 		t.Errorf("logged %q", text)
 	}
 	if got := w.firewalled(&shop); got != nil {
-		t.Errorf("known still: %q", got)
+		t.Errorf("result is still %q", got)
 	}
 	look(closed, nil)
 	asked, cfg = nil, &farm.Config{Farms: []farm.Farm{halted, here}}
 	if look(closed, nil); asked != nil || w.firewalled(&shop) != nil {
-		t.Errorf("without farms asked %v, known %q", asked, w.firewalled(&shop))
+		t.Errorf("without farms: queries %v, result %q", asked, w.firewalled(&shop))
 	}
 }

@@ -98,7 +98,7 @@ func TestNamesFollowAFarmOfTheApplianceSoon(t *testing.T) {
 	h.give(t, stopped)
 	h.refreshNames(t.Context())
 	if next := h.watch.lookSoon(h.manager, now.Add(4*followLook)); next != healthLook {
-		t.Errorf("nothing is followed, and looked at again after %v", next)
+		t.Errorf("with no farm to follow, the next look is after %v", next)
 	}
 }
 
@@ -119,6 +119,6 @@ func TestTheLoadOfAFarmIsItsConnections(t *testing.T) {
 	}
 	h.guardian.LookLoads()
 	if n, known := h.manager.health.Load(named); n != 5 || !known {
-		t.Errorf("of the backend there are %d, known %t", n, known)
+		t.Errorf("the backend has load %d, known %t", n, known)
 	}
 }

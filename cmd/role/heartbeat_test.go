@@ -68,6 +68,6 @@ func TestEachLoopAnswersForItself(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	if took := time.Since(began); took > 0 && page.Asked()-before > uint64(took/supervisor.AskEvery)+1 {
-		t.Errorf("loops were asked %d times in %v", page.Asked()-before, took)
+		t.Errorf("%d questions to loops in %v", page.Asked()-before, took)
 	}
 }

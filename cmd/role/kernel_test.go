@@ -63,7 +63,7 @@ func TestSessionsOfKernelFarmsAreKeptByNetd(t *testing.T) {
 		t.Errorf("%+v, %d, %v", list, total, err)
 	}
 	if question.last().Service != 6 || question.last().Limit != 5 {
-		t.Errorf("asked %+v", question.last())
+		t.Errorf("got the question %+v", question.last())
 	}
 	if one, ok, err := table.Find(t.Context(), g, "192.0.2.7"); err != nil || !ok || one.ID != 1 || question.last().Key != "192.0.2.7" {
 		t.Errorf("%+v, %v, %v", one, ok, err)

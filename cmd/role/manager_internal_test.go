@@ -287,7 +287,7 @@ func TestAFirstDocumentThatIsWrongEndsWhatHasNothingToRun(t *testing.T) {
 	t.Setenv(supervisor.FirstVariable, "1")
 	configured := make(chan struct{})
 	if err := h.follow(t.Context(), configured); err != errFinal {
-		t.Errorf("with nothing stored: %v", err)
+		t.Errorf("with an empty store: %v", err)
 	}
 	select {
 	case <-configured:
@@ -377,7 +377,7 @@ func TestABackendIsBusyWithWhoeverCarriesItsConnections(t *testing.T) {
 	away := newHouse(t, ctl.Parts{})
 	away.give(t, carried()...)
 	if !away.busy(dns[1].ID) || away.busy(web[1].ID) {
-		t.Error("a backend the kernel tells nothing of is not busy, or one of the engine is")
+		t.Error("a backend without kernel data is not busy, or one of the engine is")
 	}
 }
 
@@ -440,7 +440,7 @@ func TestFirewallsAreLookedAtNowAndThen(t *testing.T) {
 		asks.at.Store(nil)
 		h.watch.look(t.Context(), h.manager)
 		if asked := asks.at.Load() != nil; asked != want {
-			t.Errorf("look %d: asked %t", i, asked)
+			t.Errorf("look %d: question sent: %t", i, asked)
 		}
 	}
 	shop.VPort = 8090
@@ -448,7 +448,7 @@ func TestFirewallsAreLookedAtNowAndThen(t *testing.T) {
 	asks.at.Store(nil)
 	h.watch.look(t.Context(), h.manager)
 	if asks.at.Load() == nil || len(asks.last()) != 1 {
-		t.Error("nothing is asked about a new configuration")
+		t.Error("no question about a new configuration")
 	}
 }
 
@@ -456,7 +456,7 @@ func TestFirewallsAreLookedAtNowAndThen(t *testing.T) {
 func TestTheSupervisorKnowsThePasswordOfRoot(t *testing.T) {
 	h := newHouse(t, nil)
 	if right, err := h.rootPassword(t.Context(), "root", "right"); right || !errors.Is(err, apply.ErrUnavailable) {
-		t.Errorf("it cannot say: %t, %v", right, err)
+		t.Errorf("without a supervisor: %t, %v", right, err)
 	}
 	h.office.has(func() { h.office.password = "right" })
 	for password, want := range map[string]bool{"right": true, "wrong": false} {
@@ -475,14 +475,14 @@ func TestTheSupervisorChangesThePasswordOfRoot(t *testing.T) {
 	}
 	h.office.has(func() { h.office.password = "old" })
 	if right, err := h.changeRootPassword(t.Context(), "wrong", "new"); right || err != nil {
-		t.Errorf("by who does not know it: %t, %v", right, err)
+		t.Errorf("with a wrong password: %t, %v", right, err)
 	}
 	if right, err := h.changeRootPassword(t.Context(), "old", "new"); !right || err != nil || h.office.now() != "new" {
 		t.Errorf("%t, %v", right, err)
 	}
 	h.post.Close()
 	if right, err := h.changeRootPassword(t.Context(), "new", "old"); right || err == nil || errors.As(err, &known) {
-		t.Errorf("nobody is there: %t, %v", right, err)
+		t.Errorf("without a supervisor: %t, %v", right, err)
 	}
 }
 

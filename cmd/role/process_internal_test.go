@@ -113,7 +113,7 @@ func TestLastClientsAreAnnouncedByASignal(t *testing.T) {
 	last := lastClients(t.Context())
 	select {
 	case <-last:
-		t.Fatal("they are there without a signal")
+		t.Fatal("the stacks appear without a signal")
 	default:
 	}
 	if err := syscall.Kill(os.Getpid(), supervisor.LastClients); err != nil {
@@ -122,7 +122,7 @@ func TestLastClientsAreAnnouncedByASignal(t *testing.T) {
 	select {
 	case <-last:
 	case <-time.After(10 * time.Second):
-		t.Error("the signal is not heard")
+		t.Error("the signal has no effect")
 	}
 }
 
@@ -162,11 +162,11 @@ func TestInheritedMemoryIsMappedByItsName(t *testing.T) {
 		t.Errorf("%d bytes, %v", n, err)
 	}
 	if _, err := mapped(in, "other", true, size); !errors.Is(err, inherit.ErrMissing) {
-		t.Errorf("what was not inherited: %v", err)
+		t.Errorf("a missing descriptor: %v", err)
 	}
 	wrong := errors.New("wrong")
 	if _, err := mapped(in, "page", false, func([]byte) (int, error) { return 0, wrong }); !errors.Is(err, wrong) || !strings.Contains(err.Error(), `shared memory "page"`) {
-		t.Errorf("what cannot be opened: %v", err)
+		t.Errorf("an unreadable segment: %v", err)
 	}
 }
 

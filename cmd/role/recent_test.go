@@ -59,7 +59,7 @@ func TestCountersOfTheKernelAreAskedForOnceWhileTheyAreFresh(t *testing.T) {
 		}
 		time.Sleep(recentFresh)
 		if got, err := tr.get(t.Context()); err != nil || got.Farms[1].Connections != 2 {
-			t.Errorf("%v, %v: not asked again", got, err)
+			t.Errorf("%v, %v: no new query", got, err)
 		}
 	})
 }
@@ -70,7 +70,7 @@ func TestAScrapeDoesNotWaitForNetd(t *testing.T) {
 		tr := &recent[stats.Traffic]{ask: a.traffic}
 		begin := time.Now()
 		if _, ok := tr.soon(); ok || time.Since(begin) > recentPatience {
-			t.Errorf("known %v after %s", ok, time.Since(begin))
+			t.Errorf("result known %v after %s", ok, time.Since(begin))
 		}
 		time.Sleep(recentTimeout)
 		a.takes.Store(0)
@@ -80,7 +80,7 @@ func TestAScrapeDoesNotWaitForNetd(t *testing.T) {
 		a.takes.Store(int64(time.Hour))
 		time.Sleep(recentKept - 2*recentPatience)
 		if got, ok := tr.soon(); !ok || got.Farms[1].Connections != 2 {
-			t.Errorf("what was known a minute ago: %v, %v", got, ok)
+			t.Errorf("the result of a minute ago: %v, %v", got, ok)
 		}
 		time.Sleep(recentKept)
 		if _, ok := tr.soon(); ok {

@@ -56,7 +56,7 @@ func TestScriptsHearWhatTheApplianceDoes(t *testing.T) {
 	h.closeScripts(true)
 	want := "appliance-start:: revision-applied:: farm-start:shop: farm-start:dns: backend-down:shop:127.0.0.1 revision-applied:: farm-stop:shop: appliance-stop::"
 	if got := heard(); got != want {
-		t.Errorf("heard %q\nwant  %q", got, want)
+		t.Errorf("got   %q\nwant  %q", got, want)
 	}
 }
 

@@ -42,14 +42,14 @@ func TestAnAddressThatLeavesIsLoggedOnceAndWhenItIsBack(t *testing.T) {
 		t.Errorf("gone: %q", text)
 	}
 	if w.unreachable(&shop) == "" || w.unreachable(&halted) != "" || w.unreachable(&kernel) != "" {
-		t.Errorf("known: %v", w.absent)
+		t.Errorf("unreachable: %v", w.absent)
 	}
 	if text := look(nil); text != "" {
 		t.Errorf("gone still: %q", text)
 	}
 	text = look(here)
 	if strings.Count(text, "\n") != 1 || !strings.Contains(text, `level=INFO msg="clients can reach the farm again" farm=shop vip=192.0.2.1`) || w.unreachable(&shop) != "" {
-		t.Errorf("back: %q", text)
+		t.Errorf("log after the return: %q", text)
 	}
 	look(nil)
 	cfg.Farms[2].Stopped = true

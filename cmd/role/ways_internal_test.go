@@ -99,7 +99,7 @@ func TestAFarmWithoutBackendsLeftIsToldOfOnce(t *testing.T) {
 	}
 	want := "farm-status:dns:problem:warning backend-down:dns:down:warning farm-status:dns:critical:error backend-down:dns:down:warning"
 	if got := strings.Join(heardOf(t, heard, 4), " "); got != want {
-		t.Errorf("heard %s\nwant  %s", got, want)
+		t.Errorf("got   %s\nwant  %s", got, want)
 	}
 }
 
@@ -131,18 +131,18 @@ func TestLimitsAreToldOfAndKept(t *testing.T) {
 	look()
 	want := "limit-reached:maxconnections:shop::10:10:4 limit-reached:ratelimit:shop::::1 limit-reached:connection_limit:shop:8082:3:3:0 limit-reached:descriptors:::::2"
 	if got := strings.Join(heardOf(t, heard, 4), " "); got != want {
-		t.Errorf("heard %s\nwant  %s", got, want)
+		t.Errorf("got   %s\nwant  %s", got, want)
 	}
 	shard.Farm(id).Established, shard.Backend(backend).Established = 0, 0
 	now = now.Add(5 * time.Minute)
 	look()
 	if got := heardOf(t, heard, 7); got[4] != "limit-over:maxconnections:shop::0:10:4" {
-		t.Errorf("heard %q", got)
+		t.Errorf("got %q", got)
 	}
 	now = now.Add(time.Hour)
 	look()
 	if got := heardOf(t, heard, 8); got[7] != "limit-over:ratelimit:shop::::1" {
-		t.Errorf("heard %q", got)
+		t.Errorf("got %q", got)
 	}
 	kept := h.happened(t)
 	for _, want := range []string{"limit shop  the limit of connections (maxconnections) of farm shop is reached: 10 of 10, 4 turned away or left waiting", "limit shop 127.0.0.1:8082 the limit of", "limit   the limit of descriptors of the engine is reached, 2 left waiting"} {
@@ -191,7 +191,7 @@ func TestAnotherGeoIPDatabaseIsToldOfAndKept(t *testing.T) {
 	}
 	const info = "Test-City of 2026-09-21"
 	if got, want := strings.Join(heardOf(t, heard, 2), "|"), "list-updated:GeoIP_database:Test-City_of_2026-09-21:info|list-updated:GeoIP_database::info"; got != want {
-		t.Errorf("heard %q, want %q", got, want)
+		t.Errorf("got %q, want %q", got, want)
 	}
 	kept := h.happened(t)
 	for _, want := range []string{"list names  the GeoIP database is another one: " + info, "list names  the GeoIP database was deleted"} {

@@ -21,7 +21,7 @@ func TestWhatAStoppedApplianceLeftIsLocked(t *testing.T) {
 	}
 	path := t.TempDir()
 	if _, err := Stopped(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a directory of others: %v", err)
+		t.Errorf("a foreign directory: %v", err)
 	}
 	d, err := openData(path, owners{})
 	if err != nil {
@@ -76,7 +76,7 @@ func TestWhatAStoppedApplianceLeftIsLocked(t *testing.T) {
 	}
 	defer d.close()
 	if f, err := openJournal(d, owners{}); f != nil || err == nil || !strings.Contains(err.Error(), "not a regular file") {
-		t.Errorf("opened anew: %v", err)
+		t.Errorf("second open: %v", err)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestDataDirectoriesAreTakenWithCare(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := d.removeSockets(); err == nil || !strings.Contains(err.Error(), "removing an old socket") {
-		t.Errorf("what cannot be removed: %v", err)
+		t.Errorf("an undeletable socket: %v", err)
 	}
 }
 
@@ -223,6 +223,6 @@ func TestTheProgramIsCopiedWhereItCanBeRun(t *testing.T) {
 	}
 	from.Close()
 	if _, err := copyProgram(from, path); err == nil {
-		t.Error("a copy of nothing")
+		t.Error("a missing file was copied")
 	}
 }

@@ -116,7 +116,7 @@ func TestEngineThatStandsStillIsReplaced(t *testing.T) {
 			_, log := i.replacement(l)
 			for _, want := range append(c.says, `msg="engine hangs, it is replaced"`) {
 				if !strings.Contains(log, want) {
-					t.Errorf("the log does not say %q:\n%s", want, log)
+					t.Errorf("the log lacks %q:\n%s", want, log)
 				}
 			}
 		})
@@ -139,7 +139,7 @@ func TestOtherRolesThatHangAreReplacedToo(t *testing.T) {
 			log := i.end()
 			for _, want := range []string{`msg="` + role + ` hangs, it is replaced"`, `what="it was stopped by a signal"`, "SIGQUIT: quit", "goroutine "} {
 				if !strings.Contains(log, want) {
-					t.Errorf("the log does not say %q:\n%s", want, log)
+					t.Errorf("the log lacks %q:\n%s", want, log)
 				}
 			}
 			if strings.Contains(log, "engine hangs") {
@@ -188,14 +188,14 @@ func TestRolesComeBackThoughNobodyReadsWhatTheySay(t *testing.T) {
 		}
 		for limit := time.Now().Add(patience); i.process(role) == 0 || i.process(role) == l.PID; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(limit) {
-				t.Fatalf("there is no other %s", role)
+				t.Fatalf("no new process of %s", role)
 			}
 		}
 	}
 	i.reads.Unlock()
 	i.firstLives()
 	if n := strings.Count(i.end(), "more was said than is kept"); n != len(lives) {
-		t.Errorf("of %d it is said that not all is kept", n)
+		t.Errorf("%d reports of truncated output", n)
 	}
 }
 
@@ -206,7 +206,7 @@ func TestEngineThatEndsInOrderIsNotTakenForHung(t *testing.T) {
 		t.Error(err)
 	}
 	if log := i.log.String(); strings.Contains(log, "hangs") {
-		t.Errorf("the log says\n%s", log)
+		t.Errorf("the log is\n%s", log)
 	}
 }
 
@@ -274,12 +274,12 @@ func TestEngineThatIsStarvedStays(t *testing.T) {
 			t.Fatalf("it was replaced; log:\n%s", i.end())
 		}
 		if time.Since(began) > patience {
-			t.Fatalf("not shown: it was held back for %v only", heldBack())
+			t.Fatalf("the process was throttled for only %v: the test would check too little", heldBack())
 		}
 	}
 	end()
 	_ = i.stop(syscall.SIGTERM)
 	if log := i.log.String(); strings.Contains(log, "hangs") {
-		t.Errorf("the log says\n%s", log)
+		t.Errorf("the log is\n%s", log)
 	}
 }

@@ -48,7 +48,7 @@ func TestTheListenerOfTheAPIIsReplaced(t *testing.T) {
 	}
 	if c, err := net.Listen("tcp", start.String()); err == nil {
 		_ = c.Close()
-		t.Error("others may have the port, too")
+		t.Error("other processes can use the port, too")
 	}
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -64,11 +64,11 @@ func TestTheListenerOfTheAPIIsReplaced(t *testing.T) {
 		}
 	}
 	if s.sockets.apiFile != all || !taken(start.String()) {
-		t.Error("what was refused changed something")
+		t.Error("a refused address changed the listener")
 	}
 	back, err := s.ListenAPI("")
 	if err != nil || back == all || !taken(start.String()) {
-		t.Errorf("back at the start: %v", err)
+		t.Errorf("back at the initial address: %v", err)
 	}
 	if taken("127.0.0.2:" + strings.Split(start.String(), ":")[1]) {
 		t.Error("the one before is open")

@@ -44,11 +44,11 @@ func TestAnOverwrittenHeaderStopsNoLaterEngine(t *testing.T) {
 		}
 	}
 	if _, err := session.OpenMemory(sessions.Bytes()); !errors.Is(err, session.ErrMemory) {
-		t.Fatalf("a header that was overwritten is taken: %v", err)
+		t.Fatalf("an overwritten header is accepted: %v", err)
 	}
 	m.mend(log, false)
 	if _, err := session.OpenMemory(sessions.Bytes()); err == nil {
-		t.Error("sessions are taken from an engine that runs")
+		t.Error("sessions of a running engine are accepted")
 	}
 	m.mend(log, true)
 	kept, err = session.OpenMemory(sessions.Bytes())
@@ -60,7 +60,7 @@ func TestAnOverwrittenHeaderStopsNoLaterEngine(t *testing.T) {
 			t.Errorf("%s was not mended: %v", m.begun[i].name, err)
 		}
 		if !strings.Contains(said.String(), "name="+m.begun[i].name) {
-			t.Errorf("nothing is said of %s:\n%s", m.begun[i].name, said.String())
+			t.Errorf("no log line about %s:\n%s", m.begun[i].name, said.String())
 		}
 	}
 }

@@ -62,7 +62,7 @@ func TestSystemdHearsOfEachStateInTurn(t *testing.T) {
 		t.Errorf("at a reload %q", got)
 	}
 	if got := i.next("mgmt").Config; !strings.HasPrefix(got, "reloaded") {
-		t.Errorf("mgmt was told %q", got)
+		t.Errorf("mgmt got %q", got)
 	}
 	if got := m.hears(""); got != "READY=1" {
 		t.Errorf("after it %q", got)

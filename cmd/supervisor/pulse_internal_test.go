@@ -116,7 +116,7 @@ func TestLoopThatTurnsOnTheSpotIsFoundAndItsThreadKnown(t *testing.T) {
 		p.found(what, "loop 1 of 2", after, stillLimit, time.Duration(share)*stillLimit+AskEvery+3*lookEvery)
 		for range 20 { // in any order
 			if id := p.p.spinning(before); id != 1 {
-				t.Fatalf("%s: thread %d is taken for the one that runs", name, id)
+				t.Fatalf("%s: thread %d is reported as spinning", name, id)
 			}
 		}
 	}

@@ -55,11 +55,11 @@ func TestTheEndOfALifeIsToldByItsStatus(t *testing.T) {
 	}
 	k.stop()
 	if <-started || !strings.Contains(said.String(), `level=INFO msg="role ended" name=test`) {
-		t.Errorf("it was asked to end:\n%s", said)
+		t.Errorf("after stop:\n%s", said)
 	}
 	said.Reset()
 	if k.live() || said.Len() != 0 {
-		t.Errorf("after that nothing is started, and nothing said:\n%s", said)
+		t.Errorf("a process was started after the stop, or logged:\n%s", said)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestARoleThatCannotBeStartedIsReported(t *testing.T) {
 	k, said := script(t, "")
 	k.program += "-none"
 	if k.live() || !strings.Contains(said.String(), `level=ERROR msg="role not started" name=test error="starting: `) {
-		t.Errorf("it said:\n%s", said)
+		t.Errorf("log:\n%s", said)
 	}
 	if k.state().PID != 0 || k.post != nil || k.process != nil {
 		t.Errorf("it has %+v", k.state())
@@ -76,7 +76,7 @@ func TestARoleThatCannotBeStartedIsReported(t *testing.T) {
 	k.signal(LastClients)
 	k.replace(1, 0, false, "it", 0)
 	if strings.Contains(said.String(), "hangs") {
-		t.Error("what does not run is replaced")
+		t.Error("a role that does not run was replaced")
 	}
 }
 
@@ -119,7 +119,7 @@ func TestARoleThatHangsIsAskedWhereAndEnds(t *testing.T) {
 		}
 		text := said.String()
 		if !strings.Contains(text, fmt.Sprintf(`level=ERROR msg="test hangs, it is replaced" what="a loop" hung=2s pid=%d`, pid)) || strings.Contains(text, "another life") {
-			t.Errorf("%s: it said:\n%s", test.name, text)
+			t.Errorf("%s: log:\n%s", test.name, text)
 		}
 		if !strings.Contains(text, `status="`+test.status) {
 			t.Errorf("%s: it did not end by %q:\n%s", test.name, test.status, text)

@@ -24,7 +24,7 @@ func TestOptionsAreFilledIn(t *testing.T) {
 	t.Setenv("SLUICE_DATA", "/from/env")
 	o := Options{}
 	if err := o.fill(); err != nil || !reflect.DeepEqual(o, Options{Data: "/from/env", Grace: 2 * time.Second, Log: slog.Default()}) {
-		t.Errorf("of nothing: %+v %v", o, err)
+		t.Errorf("defaults: %+v %v", o, err)
 	}
 	log := slog.New(slog.DiscardHandler)
 	o = Options{Data: "d", Config: "c.yaml", Grace: time.Minute, Log: log}
@@ -108,7 +108,7 @@ func TestSocketsOfTheInstanceAreItsOwn(t *testing.T) {
 		c.Close()
 	}
 	if _, err := openSockets(d, "127.0.0.1:0", owners{}); err == nil || !strings.Contains(err.Error(), "opening mgmt.sock in "+d.path) {
-		t.Errorf("over those there are: %v", err)
+		t.Errorf("over existing sockets: %v", err)
 	}
 	if _, err := openSockets(d, "127.0.0.1:x", owners{}); err == nil || !strings.Contains(err.Error(), "the API cannot listen on 127.0.0.1:x") {
 		t.Errorf("no port: %v", err)
@@ -146,11 +146,11 @@ func TestSharedMemoryIsWhatEachRoleExpects(t *testing.T) {
 		}
 	}
 	if m.control == nil || m.control.EnginePID() != 0 {
-		t.Error("the page is not one that no engine used yet")
+		t.Error("the page is not fresh")
 	}
 	for _, f := range all[8:] {
 		if _, err := syscall.Mmap(int(f.Fd()), 0, 4096, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED); err == nil {
-			t.Errorf("who only looks at %s can write it", f.Name())
+			t.Errorf("a reader can write %s", f.Name())
 		}
 	}
 	m.close()
@@ -230,6 +230,6 @@ func TestRolesSeeVariablesThatTuneAndNoOthers(t *testing.T) {
 		t.Errorf("later %q", got)
 	}
 	if err := k.reload(); err == nil {
-		t.Error("a role that does not run was told to read its configuration")
+		t.Error("reload succeeded for a role that does not run")
 	}
 }

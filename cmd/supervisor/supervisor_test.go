@@ -292,20 +292,20 @@ func TestEachRoleGetsWhatItNeedsAndNothingElse(t *testing.T) {
 		}
 		has := func(variable string) bool { return slices.Contains(lives[role].Env, variable) }
 		if !has("LANG") || has("LD_PRELOAD") || has("TOKEN") || has("SUPERVISE") {
-			t.Errorf("%s has the variables %q: LANG tunes it, others are not its business", role, lives[role].Env)
+			t.Errorf("%s has the variables %q: want LANG, and no others", role, lives[role].Env)
 		}
 		if group, err := syscall.Getpgid(lives[role].PID); err != nil || group != lives[role].PID {
 			t.Errorf("%s is of the process group %d, %v: Ctrl-C would end it before the supervisor does", role, group, err)
 		}
 	}
 	if st, err := os.Stat(data); err != nil || st.Mode().Perm() != 0o700 {
-		t.Errorf("the data directory: %v, mode %v: nobody else may read it", err, st.Mode())
+		t.Errorf("the data directory: %v, mode %v: want access for its owner only", err, st.Mode())
 	}
 	if os.Geteuid() == 0 {
 		uids := []int{lives["engine"].UID, lives["mgmt"].UID, lives["netd"].UID}
 		slices.Sort(uids)
 		if uids[0] != 0 || uids[1] == 0 || uids[1] == uids[2] || lives["netd"].UID != 0 || lives["progd"].UID != 0 {
-			t.Errorf("uids %v: want root for netd and progd, and one of its own for each other", lives)
+			t.Errorf("uids %v: want root for netd and progd, and different users for the others", lives)
 		}
 	} else {
 		t.Log("not shown: only root can give the roles different users")
@@ -355,7 +355,7 @@ func TestDeadRoleComesBackAtOnceAndIsTrustedLessAfterwards(t *testing.T) {
 			t.Errorf("restart %d came after %v, want at least %v", round+1, took, floor)
 		}
 		if l.First {
-			t.Error("a role that served before is told that it starts for the first time")
+			t.Error("the first-start variable is set for a role that served before")
 		}
 	}
 	_ = i.stop(syscall.SIGTERM)
@@ -427,7 +427,7 @@ func TestEngineAndNetdAreNotAnsweredWhatMgmtAloneMayAsk(t *testing.T) {
 		t.Errorf("mgmt got %q", got)
 	}
 	if log := i.end(); strings.Count(log, "name=engine message=") != 1 {
-		t.Errorf("the log does not say it once:\n%s", log)
+		t.Errorf("the log should have one such line:\n%s", log)
 	}
 }
 
@@ -445,11 +445,11 @@ func TestRoleReportsItsProtectionOnceALife(t *testing.T) {
 	i.next("engine") // its next life may report again
 	_ = i.cmd.Process.Signal(syscall.SIGHUP)
 	if l := i.next("mgmt"); !strings.Contains(l.Asked, "engine") || strings.Contains(l.Asked, fmt.Sprint("uid ", forgedUID)) {
-		t.Errorf("mgmt is told %s", l.Asked)
+		t.Errorf("mgmt got %s", l.Asked)
 	}
 	log := i.end()
 	if n := strings.Count(log, "msg=\"role serves\" role=supervisor name=engine"); n != 2 || strings.Contains(log, fmt.Sprint("uid ", forgedUID)) {
-		t.Errorf("%d reports of two lives were taken:\n%s", n, log)
+		t.Errorf("%d reports of two lives were accepted:\n%s", n, log)
 	}
 }
 

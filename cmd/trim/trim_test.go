@@ -46,7 +46,7 @@ func TestOnlyWhatIsInTheProgramsFileIsLetGo(t *testing.T) {
 		}
 	}
 	if got := readOnly("", 0x400000); got != nil {
-		t.Errorf("nothing known: got %x", got)
+		t.Errorf("without information: got %x", got)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestGarbageIsGivenBack(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("%d KiB idle, %d of them given back", m.HeapIdle>>10, m.HeapReleased>>10)
+	t.Errorf("%d KiB idle, %d of them released", m.HeapIdle>>10, m.HeapReleased>>10)
 }
 
 func TestAProcessWithLittleOrMuchGarbageIsTrimmedAgain(t *testing.T) {
@@ -243,7 +243,7 @@ func TestTheCollectorLooksAsBeforeAfterAMinute(t *testing.T) {
 		}
 		debug.SetGCPercent(90)
 		if done(); percent() != 90 {
-			t.Errorf("what is done later sets it to %d", percent())
+			t.Errorf("a late call sets it to %d", percent())
 		}
 		debug.SetGCPercent(70)
 		While(sized(t, Large+1))()
@@ -251,7 +251,7 @@ func TestTheCollectorLooksAsBeforeAfterAMinute(t *testing.T) {
 		time.Sleep(2 * Longest)
 		synctest.Wait()
 		if got := percent(); got != 90 {
-			t.Errorf("what was done in time sets it to %d later", got)
+			t.Errorf("after a call in time it is %d", got)
 		}
 	})
 }

@@ -65,7 +65,7 @@ func TestEachLoopHasItsRing(t *testing.T) {
 	}
 	s.Writer(1, nil)
 	if s.inUse() != 3 {
-		t.Errorf("%d rings after one was taken over", s.inUse())
+		t.Errorf("%d rings after one was adopted", s.inUse())
 	}
 }
 

@@ -81,12 +81,12 @@ func fill(b []byte, with byte) {
 
 func TestForeignMemoryIsRefused(t *testing.T) {
 	if _, err := accesslog.OpenSegment(make([]byte, 4096)); err == nil {
-		t.Error("short memory was taken")
+		t.Error("short memory was accepted")
 	}
 	mem := memory(t)
 	mem[0] = 'x'
 	if _, err := accesslog.OpenSegment(mem); err == nil {
-		t.Error("foreign memory was taken")
+		t.Error("foreign memory was accepted")
 	}
 	clear(mem[:8])
 	open(t, mem)
@@ -95,7 +95,7 @@ func TestForeignMemoryIsRefused(t *testing.T) {
 	}
 	mem[8]++
 	if _, err := accesslog.OpenSegment(mem); err == nil {
-		t.Error("another layout was taken")
+		t.Error("another layout was accepted")
 	}
 }
 

@@ -209,7 +209,7 @@ func TestReaderIsWokenOnceByAQuarter(t *testing.T) {
 	put := 0
 	for ; b == 0; put++ {
 		if !w.Put(&e) {
-			t.Fatal("the ring is full and nobody was woken")
+			t.Fatal("the ring is full, but the reader was not woken")
 		}
 	}
 	if size := put * 500; size < accesslog.RingSize/8 || size > accesslog.RingSize/4 {
@@ -222,7 +222,7 @@ func TestReaderIsWokenOnceByAQuarter(t *testing.T) {
 		t.Errorf("woken %d times", b)
 	}
 	if r.Arm() {
-		t.Error("a reader may sleep beside a ring that is more than a quarter full")
+		t.Error("a reader may sleep although a ring is more than a quarter full")
 	}
 	for r.Drain(func(*accesslog.Record) {}) > 0 {
 	}

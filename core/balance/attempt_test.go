@@ -12,7 +12,7 @@ func TestOneAtATimeTriesAMemberThatIsDown(t *testing.T) {
 	f := newFixture(t, balance.Member{}, balance.Member{Limit: 1}, balance.Member{Out: true})
 	p := f.picker(balance.RoundRobin)
 	if i, right := p.Attempt(-1, balance.Tried{}, nil); i >= 0 || right != nil {
-		t.Errorf("%d is tried while others may be used", i)
+		t.Errorf("%d is tried although others are usable", i)
 	}
 	f.down(0)
 	f.down(1)
@@ -29,7 +29,7 @@ func TestOneAtATimeTriesAMemberThatIsDown(t *testing.T) {
 	p.Held(first).Done()
 	second, again := p.Attempt(-1, balance.Tried{}.With(first), right)
 	if second != 1-first || again != right {
-		t.Errorf("who tries goes on with %d", second)
+		t.Errorf("the exchange with the right continues with %d", second)
 	}
 	p.Held(second).Done()
 	if i, kept := p.Attempt(-1, balance.Tried{}.With(0).With(1), right); i >= 0 || kept != right {
@@ -41,7 +41,7 @@ func TestOneAtATimeTriesAMemberThatIsDown(t *testing.T) {
 	}
 	time.Sleep(20 * time.Millisecond)
 	if i, right := p.Attempt(1, balance.Tried{}, nil); i != 1 || right == nil {
-		t.Errorf("%d is tried, not the one that was asked for", i)
+		t.Errorf("%d is tried, not the preferred one", i)
 	} else if i, _ := p.Attempt(1, balance.Tried{}, right); i == 1 {
 		t.Error("its limit is not kept")
 	} else if i >= 0 {
@@ -76,15 +76,15 @@ func TestOnlyMembersThatConnectsFailedToAreTried(t *testing.T) {
 	f.down(0)
 	f.health.SetGuardian(1, health.Down, time.Now())
 	if p.Attemptable() {
-		t.Error("one whose probes fail")
+		t.Error("a member with failed probes is attemptable")
 	}
 	f.health.SetGuardian(1, health.Undefined, time.Now())
 	if !p.Attemptable() {
-		t.Error("not one that connects failed to")
+		t.Error("a member with failed connects is not attemptable")
 	}
 	f.health.Eject(1, health.CauseReset, time.Now(), time.Hour)
 	if p.Attemptable() {
-		t.Error("one that is ejected")
+		t.Error("an ejected member is attemptable")
 	}
 	f.health.Readmit(1, time.Now())
 }

@@ -97,7 +97,7 @@ func TestDownMemberMovesOnlyItsOwnFlows(t *testing.T) {
 			f.up(gone)
 			for h, id := range where(p, flows/10) {
 				if id != before[h] {
-					t.Fatalf("flow %d did not come back to %d", h, before[h])
+					t.Fatalf("flow %d did not return to %d", h, before[h])
 				}
 			}
 		})

@@ -33,7 +33,7 @@ func TestCopyPicksWhatWouldBePickedAndChangesNothing(t *testing.T) {
 			}
 			i, ok := p.Pick(hash, balance.Tried{})
 			if i != said || ok != could {
-				t.Fatalf("%s: %d, %v was picked, the copy said %d, %v", policy, i, ok, said, could)
+				t.Fatalf("%s: picked %d, %v, the copy predicted %d, %v", policy, i, ok, said, could)
 			}
 			if ok {
 				held = append(held, p.Held(i))
@@ -109,12 +109,12 @@ func TestAPickerApartGoesByItsOwnFindingsToo(t *testing.T) {
 	}
 	picks(apart, 0)
 	if !healthTable.SetApart(found[0], health.Down, time.Now()) || healthTable.SetApart(found[0], health.Down, time.Now()) {
-		t.Error("a finding is told otherwise than once")
+		t.Error("a finding must advance the version exactly once")
 	}
 	picks(apart, 1)
 	picks(p, 0)
 	if apart.Claim(0) || apart.Usable(0) || apart.Verdict(0, balance.Tried{}) != balance.Down || apart.Copy().Usable(0) {
-		t.Error("what is down apart can be claimed")
+		t.Error("a member with a separate finding can be claimed")
 	}
 	healthTable.SetApart(found[0], health.Up, time.Now())
 	if !p.Claim(0) || apart.Claim(0) {
@@ -135,6 +135,6 @@ func TestBeyondTheLevelTheFirstByPriorityIsPicked(t *testing.T) {
 		}
 	}
 	if i, ok := p.Beyond(balance.Tried{}.With(1)); ok || i != 0 {
-		t.Errorf("%d was picked of those that are left", i)
+		t.Errorf("%d was picked of the remaining members", i)
 	}
 }

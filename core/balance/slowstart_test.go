@@ -91,7 +91,7 @@ func TestOnlyWhoComesUpRampsUp(t *testing.T) {
 	since := f.members[1].Load.Since()
 	even("after a reload", f.picker(balance.RoundRobin), false)
 	if f.members[1].Load.Since() != since {
-		t.Error("a reload begins it anew")
+		t.Error("a reload restarts the ramp")
 	}
 	f.members[1].Load.CameUp(slow)
 	even("after its time", f.picker(balance.RoundRobin), true)

@@ -29,7 +29,7 @@ func TestDrainingEndsWhenNothingIsUnderWay(t *testing.T) {
 		t.Errorf("farms %v are served", e.used.farms)
 	}
 	if e.Workers[0].reconciled.Load() == reconciled {
-		t.Error("what is under way was not told to end")
+		t.Error("work in progress was not reconciled")
 	}
 	e.Workers[0].busy.Store(1)
 	e.within(t, func() { e.Drain(10 * time.Millisecond) })
@@ -76,7 +76,7 @@ func TestSocketsAreOnePerLoopAndForOpenAddressesOnly(t *testing.T) {
 		t.Errorf("%d sockets", len(files))
 	}
 	if _, err := e.publish(t, h, 2); err != nil || e.Sockets(key) != nil {
-		t.Errorf("%v, sockets of an address nobody listens on: %v", err, e.Sockets(key))
+		t.Errorf("%v, sockets of an address without listeners: %v", err, e.Sockets(key))
 	}
 }
 

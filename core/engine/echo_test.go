@@ -201,7 +201,7 @@ func within(t *testing.T, do func()) {
 	select {
 	case <-done:
 	case <-time.After(10 * time.Second):
-		t.Fatal("it waits for what is never given back")
+		t.Fatal("a lock was not released")
 	}
 }
 

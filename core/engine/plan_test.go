@@ -34,7 +34,7 @@ func TestAConfigurationComesIntoUseOnAllLoops(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("an engine that closes what it accepts: %v", err)
+		t.Errorf("an accepted client should be closed: %v", err)
 	}
 	_ = c.Close()
 	if problems, err := e.Publish(2, &farm.Config{Farms: []farm.Farm{f, at(t, h, 4)}}, nil); err != nil || len(problems) != 1 || problems[4] == "" {
@@ -132,7 +132,7 @@ func TestFarmsAndBackendsBeginWithNothingOfOthers(t *testing.T) {
 		if a, b := h.Segment.SumFarm(3), h.Segment.SumBackend(7); generation == 0 && (a != (stats.Farm{}) || b != (stats.Backend{})) || !h.Health.Slot(7).Usable() {
 			t.Errorf("they begin with %+v, %+v, usable %t", a, b, h.Health.Slot(7).Usable())
 		} else if generation == 1 && (a.Requests != 2 || b.Requests != 2) {
-			t.Errorf("a change takes from them what they counted: %+v, %+v", a, b)
+			t.Errorf("a change reset the counters: %+v, %+v", a, b)
 		}
 		h.Segment.Shard(0).Farm(3).Requests, h.Segment.Shard(0).Backend(7).Requests = 2, 2
 	}
@@ -165,12 +165,12 @@ func TestAFarmThatCannotHaveItsMarkRefusesTheChange(t *testing.T) {
 		t.Errorf("a mark that cannot be had: %v", err)
 	}
 	if _, err := e.publish(t, h, 2, five); err != nil {
-		t.Errorf("one that is in use: %v", err)
+		t.Errorf("with a socket in use: %v", err)
 	}
 	six.Name = "other"
 	asked := e.asked
 	if _, err := e.publish(t, h, 3, five, six); err != nil || e.asked > asked {
-		t.Errorf("what the farm of another engine needs: %v, asked for: %t", err, e.asked > asked)
+		t.Errorf("sockets for the farm of another engine: %v, requested: %t", err, e.asked > asked)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestSocketsWithAMarkAreLetGoWithTheirPlan(t *testing.T) {
 		},
 		"refused": func(t *testing.T, e *echo, h *enginetest.House, used, other farm.Farm) {
 			if _, err := e.publish(t, h, 2, used, other, farm.Farm{ID: 9, Name: "bad"}); err == nil {
-				t.Error("a bad farm was taken")
+				t.Error("a bad farm was accepted")
 			}
 		},
 		"replaced": func(t *testing.T, e *echo, h *enginetest.House, used, other farm.Farm) {
@@ -221,7 +221,7 @@ func TestSocketsWithAMarkAreLetGoWithTheirPlan(t *testing.T) {
 				}
 			}
 			if !has(50) {
-				t.Error("those in use were let go")
+				t.Error("sockets in use were released")
 			}
 		})
 	}

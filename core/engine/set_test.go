@@ -136,12 +136,12 @@ func TestSocketsGoFromOneEngineToAnother(t *testing.T) {
 	own := []*os.File{all[0].socket} // netd opened one nevertheless
 	opened = map[string][]*os.File{key: own}
 	if _, err := set.Publish(8, &farm.Config{Farms: []farm.Farm{f}}, opened); err != nil || !slices.Equal(opened[key], own) {
-		t.Errorf("one that was opened is replaced: %v, %v", err, opened)
+		t.Errorf("an opened socket was replaced: %v, %v", err, opened)
 	}
 	all[0].listens, all[1].listens = all[2].listens[1:], []string{key}
 	opened = map[string][]*os.File{}
 	if _, err := set.Publish(8, &farm.Config{Farms: []farm.Farm{f}}, opened); err != nil || len(opened) != 0 {
-		t.Errorf("who has one gets none: %v, %v", err, opened)
+		t.Errorf("the engine has one, so want none: %v, %v", err, opened)
 	}
 	if got := set.Listeners(); !slices.Equal(got, all[2].listens) {
 		t.Errorf("listeners %v", got)
@@ -155,7 +155,7 @@ func TestQuestionsGoToTheEngineThatKnows(t *testing.T) {
 			t.Errorf("%d was explained by %s", number, x.Farm)
 		}
 		if err := set.SessionsOf(10 * number).Err; err.Error() != name {
-			t.Errorf("sessions of %d are those of %s", number, err)
+			t.Errorf("sessions of %d come from %s", number, err)
 		}
 	}
 	if got := set.SessionOwners(nil); !slices.Equal(got, []uint64{1, 2, 3}) {

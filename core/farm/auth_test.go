@@ -24,7 +24,7 @@ func TestAHashOfThePasswordThereIsStays(t *testing.T) {
 	for _, u := range []farm.AuthUser{*u, {Hash: "its own"}} {
 		before := u.Hash
 		if u.Keep("another", func(string, string) bool { return true }); u.Hash != before {
-			t.Errorf("nobody knows the password, and the hash is %q", u.Hash)
+			t.Errorf("the password is unknown, but the hash is %q", u.Hash)
 		}
 	}
 	f := farm.Farm{HTTP: &farm.HTTP{Services: []farm.Service{{}, {Auth: &farm.Auth{}}, {Auth: &farm.Auth{Header: "X-Key"}}}}}

@@ -126,17 +126,17 @@ func TestAFarmWithoutSettingsServesNothing(t *testing.T) {
 	log, on := none.Log()
 	if none.Reach() != "" || none.ListenerTLS() != nil || none.Headers() != nil || none.Filtered() || none.InEngine() || none.KeepsPort() ||
 		none.DefaultMark() != 0 || none.MostConnections() != 0 || log != nil || on || none.KeyHeaders() != nil || none.Carries() != "" || none.IdleTimeout() != 0 {
-		t.Error("a farm without settings says something")
+		t.Error("a farm without settings has non-zero results")
 	}
 	if !slices.Equal(none.Transports(), []farm.L4Protocol{farm.L4TCP}) || none.PortsText() != "80" || !none.MixesVersions() ||
 		!slices.Equal(none.VPorts(), []farm.PortRange{{First: 80, Last: 80}}) {
-		t.Errorf("it takes %v, ports %s", none.Transports(), none.PortsText())
+		t.Errorf("transports %v, ports %s", none.Transports(), none.PortsText())
 	}
 	if g := (farm.Group{}); g.Name() != "" || g.Backends() != nil {
 		t.Error("no group has backends")
 	}
 	if farm.Profile("none").Carries() != "" || farm.Profile("none").HasServices() {
-		t.Error("a profile nobody knows carries something")
+		t.Error("an unknown profile carries traffic")
 	}
 	if none.StopAtOnce(); !none.Stopped {
 		t.Error("it cannot be stopped")

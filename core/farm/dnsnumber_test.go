@@ -64,7 +64,7 @@ func TestASerialOfAnotherServerIsGoneOnWith(t *testing.T) {
 		g.Zones[1].Records = append(g.Zones[1].Records, farm.Record{Name: "www"})
 	})
 	if g.Zones[0].Serial != 2026010105 || g.Zones[1].Serial != 71 {
-		t.Errorf("an older one is taken, or it does not rise: %+v", g.Zones)
+		t.Errorf("an older serial is kept, or the serial does not rise: %+v", g.Zones)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestNumbersOfRecordsAreGivenOnce(t *testing.T) {
 		g.Zones[0].Records = append(g.Zones[0].Records[:1], farm.Record{Name: "a", Type: "A", Data: "192.0.2.1"})
 	})
 	if z := g.Zones[0]; z.Records[0].ID != 1 || z.Records[1].ID != 3 || z.LastRecord != 3 {
-		t.Errorf("a deleted number comes back: %+v", z)
+		t.Errorf("the number of a deleted record is reused: %+v", z)
 	}
 	again := numbered(g, func(g *farm.GSLB) { // as in a document: without numbers, in another order
 		g.Zones[0] = farm.Zone{Name: "example.com", NameServer: "ns1", Records: []farm.Record{{Name: "b", Type: "A", Data: "192.0.2.2"}, {Name: "A", Type: "A", Data: "192.0.2.1"}, {Name: "@", Type: "NS", Data: "ns1"}}}
@@ -84,7 +84,7 @@ func TestNumbersOfRecordsAreGivenOnce(t *testing.T) {
 	}
 	one := numbered(g, func(g *farm.GSLB) { g.Zones[0].Records[1].ID = 0 })
 	if z := one.Zones[0]; z.Records[1].ID != 3 || z.LastRecord != 3 {
-		t.Errorf("the only one without a number does not get its own back: %+v", z)
+		t.Errorf("the only record without a number does not get its previous number: %+v", z)
 	}
 	twice := numbered(g, func(g *farm.GSLB) { g.Zones[0].Records = append(g.Zones[0].Records, g.Zones[0].Records[1]) })
 	if z := twice.Zones[0]; z.Records[1].ID != 3 || z.Records[2].ID != 4 {
@@ -101,7 +101,7 @@ func TestNumbersOfRecordsAreGivenOnce(t *testing.T) {
 	older := &farm.GSLB{Zones: []farm.Zone{{Name: "example.com", Records: []farm.Record{pair, {ID: 5, Name: "x"}}}}}
 	first := &farm.GSLB{Zones: []farm.Zone{{Name: "example.com", Records: []farm.Record{pair, pair}}}}
 	if first.Follow(older, 1); z(first).Records[0].ID != 1 || z(first).Records[1].ID != 2 {
-		t.Errorf("beside a zone without numbers: %+v", z(first).Records)
+		t.Errorf("next to a zone without numbers: %+v", z(first).Records)
 	}
 	if at, r := z(twice).Find(3); at != 2 || r.ID != 4 {
 		t.Errorf("number 3 is %+v at %d", r, at)
@@ -111,7 +111,7 @@ func TestNumbersOfRecordsAreGivenOnce(t *testing.T) {
 	}
 	gone := numbered(again, func(g *farm.GSLB) { g.Zones = nil })
 	if back := numbered(gone, func(g *farm.GSLB) { g.Zones = []farm.Zone{farm.NewZone("example.net")} }); back.Zones[0].ID != 2 {
-		t.Errorf("a deleted zone's number comes back: %d", back.Zones[0].ID)
+		t.Errorf("the number of a deleted zone is reused: %d", back.Zones[0].ID)
 	}
 }
 

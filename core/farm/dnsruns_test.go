@@ -170,7 +170,7 @@ func same(t *testing.T, z *farm.Zone, list []farm.Record) {
 		}
 		from, to := at/2, at
 		if !slices.Equal(z.Slice(from, to), list[from:to]) {
-			t.Fatalf("records %d to %d are others", from, to)
+			t.Fatalf("records %d to %d differ", from, to)
 		}
 		fields, lines := 0, false
 		for _, r := range list[from:to] {

@@ -19,7 +19,7 @@ func TestBackendsAreComparedInEveryField(t *testing.T) {
 		case []string:
 			v.Set(reflect.ValueOf([]string{}))
 			if a.Equal(&b) {
-				t.Errorf("%s: nothing and an empty list are the same", fields.Field(i).Name)
+				t.Errorf("%s: nil and an empty list are equal", fields.Field(i).Name)
 			}
 			v.Set(reflect.ValueOf([]string{"a"}))
 		case []netip.Prefix:
@@ -33,7 +33,7 @@ func TestBackendsAreComparedInEveryField(t *testing.T) {
 			case reflect.Uint8, reflect.Uint16, reflect.Uint32:
 				v.SetUint(1)
 			default:
-				t.Fatalf("%s: say here how a value of it is made", fields.Field(i).Name)
+				t.Fatalf("%s: add a case that makes a value of it", fields.Field(i).Name)
 			}
 		}
 		if a.Equal(&b) || b.Equal(&a) {

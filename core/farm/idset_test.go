@@ -13,7 +13,7 @@ func TestAnIDIsAddedOnceAndTakenOnce(t *testing.T) {
 	for range 2 { // removed IDs may be added again
 		for _, id := range all {
 			if s.Take(id) {
-				t.Errorf("%d is there before it was added", id)
+				t.Errorf("%d is in the set before it was added", id)
 			}
 		}
 		for _, id := range all {
@@ -28,7 +28,7 @@ func TestAnIDIsAddedOnceAndTakenOnce(t *testing.T) {
 		}
 		for _, id := range all {
 			if !s.Take(id) || s.Take(id) {
-				t.Errorf("%d is not taken once", id)
+				t.Errorf("Take(%d) must succeed once", id)
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func TestARunThatIsCutOrTooLongIsRefused(t *testing.T) {
 	one := farm.AppendPacked(nil, packedRecords()[2:3])
 	for n := 1; n < len(one); n++ {
 		if _, ok := farm.Unpack(nil, string(one[:n])); ok {
-			t.Errorf("the first %d bytes of %d were taken", n, len(one))
+			t.Errorf("the first %d bytes of %d were accepted", n, len(one))
 		}
 	}
 	many := farm.AppendPacked(nil, make([]farm.Record, farm.PackedRun))
@@ -54,11 +54,11 @@ func TestARunThatIsCutOrTooLongIsRefused(t *testing.T) {
 		t.Errorf("%d records: %t", len(list), ok)
 	}
 	if _, ok := farm.Unpack(nil, string(farm.AppendPacked(many, make([]farm.Record, 1)))); ok {
-		t.Error("a run that is too long was taken")
+		t.Error("a run that is too long was accepted")
 	}
 	for _, number := range []string{"\x80\x80\x80\x80\x10", "\x80\x80\x80\x80\x80\x00", "\xff\xff\xff\xff\xff"} {
 		if _, ok := farm.Unpack(nil, number+strings.Repeat("\x00", 5)); ok {
-			t.Errorf("%x was taken for a number of 32 bits", number)
+			t.Errorf("%x was accepted as a number of 32 bits", number)
 		}
 	}
 }

@@ -156,7 +156,7 @@ func TestClientsReachFarmsByProtocolAndDataPath(t *testing.T) {
 		reaches[f.Reach()] = true
 	}
 	if len(reaches) != 3 {
-		t.Errorf("as one counts what differs: %v", reaches)
+		t.Errorf("distinct farms count as one: %v", reaches)
 	}
 }
 

@@ -36,7 +36,7 @@ func TestEnginesUseNoBackendWithoutAnAddress(t *testing.T) {
 	at := netip.MustParseAddr("192.0.2.7")
 	c := &farm.Config{Farms: []farm.Farm{{HTTP: &farm.HTTP{Services: []farm.Service{{Backends: []farm.Backend{{Addr: at}}}}}}}}
 	if c.Usable() != c {
-		t.Error("nothing is missing, and it is copied")
+		t.Error("a complete configuration was copied")
 	}
 	list := []farm.Backend{{Addr: at, Priority: 2}, {Host: "web", Priority: 2}, {Host: "web", Priority: 2, Resolve: farm.ResolveAll}}
 	c.Farms[0].HTTP.Services[0].Backends = list

@@ -60,7 +60,7 @@ func TestAProxyIsUsedWithItsPassword(t *testing.T) {
 		t.Errorf("none: %v %v", u, err)
 	}
 	if u, err := (farm.ProxyServer{URL: "http://ali@a", Password: farm.NewSealedSecret("y")}).Address(open); u != nil || err == nil {
-		t.Errorf("a password nobody can read: %v", u)
+		t.Errorf("an unreadable password: %v", u)
 	}
 }
 

@@ -116,7 +116,7 @@ func TestAFindingApartTurnsItsSlotOnly(t *testing.T) {
 		t.Errorf("down: usable %t, %v, version %d", apart.Usable(), apart.Passive(), b.Version()-before)
 	}
 	if b.SetApart(&apart, health.Down, t0) || b.Version() != before+1 {
-		t.Error("told twice")
+		t.Error("a repeated finding advances the version")
 	}
 	if !b.Slot(0).Usable() || !b.Slot(1).Usable() {
 		t.Error("a backend of the table is down")

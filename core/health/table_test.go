@@ -65,7 +65,7 @@ func TestUnableIsTheGuardiansWordAndCountsAsUndefined(t *testing.T) {
 	}
 	table.SetPassive(1, health.Unable, t0)
 	if s.Passive() != health.Undefined || !s.Unable() {
-		t.Error("the engine cannot say so")
+		t.Error("the engine cannot set Unable")
 	}
 	if table.SetPassive(1, health.Down, t0); s.Unable() || s.Status() != farm.StatusDown {
 		t.Error("the engine knows that it is down")
@@ -180,7 +180,7 @@ func TestAdoptForgetsOnlyAnotherOwnersFindings(t *testing.T) {
 	version := b.Version()
 	b.Adopt(3, 102)
 	if b.Slot(3).Ejected() || b.Version() == version {
-		t.Error("the new owner is ejected, or nobody learns that it is not")
+		t.Error("the new owner is ejected, or the version did not advance")
 	}
 	if e := b.Eject(3, health.CauseReset, t0, time.Minute); e.Times != 1 {
 		t.Errorf("the new owner inherits ejections: this is number %d", e.Times)
@@ -231,7 +231,7 @@ func TestTableIsSharedThroughMemory(t *testing.T) {
 	}
 	sides[0].SetGuardian(12, health.Down, t0)
 	if s := sides[1].Slot(12); s.Usable() || sides[1].Version() != 1 {
-		t.Errorf("the other side sees usable %v, version %d", s.Usable(), sides[1].Version())
+		t.Errorf("the other process sees usable %v, version %d", s.Usable(), sides[1].Version())
 	}
 }
 
@@ -297,7 +297,7 @@ func TestReaderThatFollowsTheVersionEndsWithTheTruth(t *testing.T) {
 	follow()
 	for i := range table {
 		if table[i] != b.Slot(uint32(1+i)).Usable() {
-			t.Errorf("slot %d: the table says %v", i+1, table[i])
+			t.Errorf("slot %d: the table has %v", i+1, table[i])
 		}
 	}
 }
@@ -319,7 +319,7 @@ func TestOneChangeIsToldOnce(t *testing.T) {
 			}
 		}
 		if n != 1 {
-			t.Fatalf("round %d: told %d times", round, n)
+			t.Fatalf("round %d: %d notifications", round, n)
 		}
 	}
 }

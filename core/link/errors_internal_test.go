@@ -88,6 +88,6 @@ func TestAnswersFitTheirQuestions(t *testing.T) {
 		}
 	}
 	if a := (answer{Explanation: &explain.Explanation{}}); !a.fits(&asked{explain: true}) {
-		t.Error("an explanation that was asked for does not fit")
+		t.Error("a requested explanation does not fit")
 	}
 }

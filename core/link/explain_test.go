@@ -49,7 +49,7 @@ func TestRequestsAreExplainedOrRefused(t *testing.T) {
 	}
 	publish(t, c, "s", nil)
 	if _, err := c.Explain(context.Background(), explain.Question{URL: "endless"}); !errors.Is(err, link.ErrGone) {
-		t.Errorf("what is too long for an answer is answered %v", err)
+		t.Errorf("an explanation larger than an answer returns %v", err)
 	}
 }
 

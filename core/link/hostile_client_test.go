@@ -205,7 +205,7 @@ func TestClientThatNeverReadsIsClosed(t *testing.T) {
 		}
 	}
 	if calls, _ := e.count(); calls > 3 {
-		t.Errorf("%d publications were taken without an answer", calls)
+		t.Errorf("%d publications were accepted without an answer", calls)
 	}
 }
 

@@ -208,7 +208,7 @@ func TestEngineThatSendsDescriptorsIsDropped(t *testing.T) {
 func TestDialGivesUpOnASilentEngine(t *testing.T) {
 	silent := func(c *net.UnixConn) { shm.Receive(c, make([]byte, 10)) }
 	if _, err := link.Dial(context.Background(), fakeEngine(t, silent)); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("by itself: got %v", err)
+		t.Errorf("after the default timeout: got %v", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()

@@ -92,7 +92,7 @@ func TestLargestAnswerArrivesAndIsBounded(t *testing.T) {
 		length.Store(int64(test.length))
 		total, list, err := c.Sessions(context.Background(), 7, 1<<40)
 		if err != nil || total != 1<<20 || len(list) < test.least || len(list) > link.MaxCarried || asked.Load() != link.MaxCarried {
-			t.Fatalf("%d sessions, %d listed, %d asked for, %v", total, len(list), asked.Load(), err)
+			t.Fatalf("%d sessions, %d listed, %d requested, %v", total, len(list), asked.Load(), err)
 		}
 		if last := list[len(list)-1]; len(last.Key) != test.length || last.Key[0] != 0xff || last.TTL != 1<<62 {
 			t.Fatalf("the last one is %+v", last)

@@ -288,7 +288,7 @@ func TestWhatAMessageMayHold(t *testing.T) {
 			t.Errorf("%s: %d: %v", name, c.most, err)
 		}
 		if err := decoding.Wellformed(c.of(c.most + 1)); err == nil {
-			t.Errorf("%s: %d are taken", name, c.most+1)
+			t.Errorf("%s: %d were accepted", name, c.most+1)
 		}
 	}
 	for year, want := range map[int]bool{-1: false, 0: true, 9999: true, 10000: false} {

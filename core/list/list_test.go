@@ -33,7 +33,7 @@ func TestListHoldsWhatASliceWould(t *testing.T) {
 			all = slices.Delete(all, at, at+1)
 			l.Remove(&gone.links)
 			if gone.links.Listed() || gone.links.Next() != nil {
-				t.Fatal("what was taken out believes that it is in a list")
+				t.Fatal("a removed value reports that it is listed")
 			}
 		case r.IntN(2) == 0:
 			all = append(all, v)
@@ -46,7 +46,7 @@ func TestListHoldsWhatASliceWould(t *testing.T) {
 		for _, v := range all {
 			want = append(want, v.n)
 			if !v.links.Listed() {
-				t.Fatal("what is in the list believes that it is not")
+				t.Fatal("a listed value reports that it is not")
 			}
 		}
 		if got := values(&l); !slices.Equal(got, want) || l.Len() != len(want) {

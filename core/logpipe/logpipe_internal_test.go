@@ -56,7 +56,7 @@ func next(t *testing.T, from <-chan Record) Record {
 	case r := <-from:
 		return r
 	case <-time.After(20 * time.Second):
-		t.Fatal("nothing comes")
+		t.Fatal("no line arrived")
 		return Record{}
 	}
 }

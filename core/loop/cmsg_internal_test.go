@@ -81,6 +81,6 @@ func TestDatagramsThatCameTogetherAreCounted(t *testing.T) {
 	}
 	s := newSockets(t, DialOptions{})
 	if s.ln.Handler() != UDPListenerHandler(s) || s.ln.Loop() != s.l || s.conn.Handler() != UDPConnHandler(s) {
-		t.Error("a socket belongs to somebody else")
+		t.Error("a socket has another owner")
 	}
 }

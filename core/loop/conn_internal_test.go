@@ -68,7 +68,7 @@ func (s *single) take(t *testing.T, n int) []byte {
 func (s *single) hears(t *testing.T, want ...string) {
 	t.Helper()
 	if !slices.Equal(s.heard, want) {
-		t.Errorf("the handler heard %q, want %q", s.heard, want)
+		t.Errorf("events %q, want %q", s.heard, want)
 	}
 	s.heard = nil
 }
@@ -150,7 +150,7 @@ func TestWhatAPeerRefusesIsGivenUp(t *testing.T) {
 			t.Errorf("%s: %d bytes wait, %d pipes are open and %d free; broken: %t", name, s.c.Pending(), open, free, s.c.Broken())
 		}
 		if err := s.c.Write([]byte("x")); err != syscall.EPIPE {
-			t.Errorf("%s: a write says %v", name, err)
+			t.Errorf("%s: a write returns %v", name, err)
 		}
 	}
 }
@@ -205,7 +205,7 @@ func TestWhatWasPeekedAtIsSkippedToTheByte(t *testing.T) {
 	}
 	c.Close()
 	if err := (&Conn{loop: s.l, fd: -1}).Skip(1); err != syscall.EBADF {
-		t.Errorf("skipping of nothing: %v", err)
+		t.Errorf("Skip without input: %v", err)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestWhoIsToldOfADeadline(t *testing.T) {
 	s := newSingle(t)
 	s.c.expire()
 	if s.hears(t, "expired"); s.c.Closed() {
-		t.Error("it is closed by itself")
+		t.Error("it was closed without its handler")
 	}
 	s.c.flags |= flagConnecting
 	if !s.c.Connecting() {
@@ -222,7 +222,7 @@ func TestWhoIsToldOfADeadline(t *testing.T) {
 	}
 	s.c.expire()
 	if s.hears(t, "connected"); s.c.flags&flagClosed == 0 {
-		t.Error("a connect that took too long is not closed")
+		t.Error("a connection is open after the connect timeout")
 	}
 	s = newSingle(t)
 	s.c.Linger(int64(time.Hour))
@@ -251,7 +251,7 @@ func TestLingeringReadsALittleInEachTurn(t *testing.T) {
 		t.Fatalf("%d bytes are left by the first turn, %d wait for another", n, len(s.l.again))
 	}
 	if _, err := s.peer.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("this side's direction goes on: %v", err)
+		t.Errorf("this direction is still open: %v", err)
 	}
 	s.l.runAgain()
 	if n, _ := unix.IoctlGetInt(int(s.c.fd), unix.TIOCINQ); n != 0 || len(s.l.again) != 0 || s.c.flags&flagClosed != 0 {
@@ -276,7 +276,7 @@ func TestLingeringUnreadLeavesWhatComes(t *testing.T) {
 		t.Fatalf("%d bytes are left, %d wait for another turn, flags %b", n, len(s.l.again), s.c.flags)
 	}
 	if _, err := s.peer.Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("this side's direction goes on: %v", err)
+		t.Errorf("this direction is still open: %v", err)
 	}
 	if s.l.serve(s.c, unix.EPOLLIN|unix.EPOLLRDHUP); s.c.flags&flagClosed == 0 {
 		t.Error("the peer's end does not end it")

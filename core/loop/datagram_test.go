@@ -383,7 +383,7 @@ func TestWithoutDescriptorsAUDPSocketIsAnErrorAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := client.Read(make([]byte, 10)); err != nil {
-		t.Errorf("those who were there are not served: %v", err)
+		t.Errorf("earlier clients are not served: %v", err)
 	}
 }
 

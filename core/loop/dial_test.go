@@ -131,7 +131,7 @@ func TestADialledConnectionIsAsItWasAskedFor(t *testing.T) {
 		}
 		_ = s.SetDeadline(time.Now().Add(5 * time.Second))
 		if _, err := s.Read(make([]byte, 1)); err != io.EOF {
-			t.Errorf("%+v: the direction that was ended goes on: %v", test.o, err)
+			t.Errorf("%+v: the closed direction is still open: %v", test.o, err)
 		}
 		from := s.RemoteAddr().(*net.TCPAddr).AddrPort()
 		if test.o.Source.IsValid() && from.Addr() != test.o.Source.Unmap() {
@@ -139,7 +139,7 @@ func TestADialledConnectionIsAsItWasAskedFor(t *testing.T) {
 		}
 		on(l, func() {
 			if local := c.Local(); local != from {
-				t.Errorf("%+v: it takes itself for %v, the server for %v", test.o, local, from)
+				t.Errorf("%+v: the local address is %v, the server sees %v", test.o, local, from)
 			}
 			c.Close()
 		})
@@ -167,6 +167,6 @@ func TestMarkedSocketsAreAskedForByFamily(t *testing.T) {
 		}
 	})
 	if want := []bool{false, false, true, true}; len(m.asked) != 4 || [4]bool(m.asked) != [4]bool(want) {
-		t.Errorf("IPv6 was asked for: %v, want %v", m.asked, want)
+		t.Errorf("requests for IPv6: %v, want %v", m.asked, want)
 	}
 }

@@ -135,7 +135,7 @@ func TestDialledConnectionTakesAServerThatDrips(t *testing.T) {
 				send := bytes.Repeat([]byte("drip"), 1000)
 				got := exchange(t, l, ln.Addr().String(), loop.Security{Config: clientConfig(func(c *tls.Config) { c.MaxVersion = version })}, send)
 				if !bytes.Equal(got, send) {
-					t.Errorf("%d bytes came back, or others than the %d sent", len(got), len(send))
+					t.Errorf("%d bytes were echoed, or others than the %d sent", len(got), len(send))
 				}
 			})
 		}

@@ -24,7 +24,7 @@ func TestFrontIsRightBeforeWhatWasRead(t *testing.T) {
 			t.Fatalf("%s: %t", c.name, ok)
 		}
 		if ok && (len(all) != c.length+5 || &all[c.length] != &p[0] || cap(all) != c.length+cap(p)) {
-			t.Errorf("%s: %d bytes, which do not end with what was read", c.name, len(all))
+			t.Errorf("%s: %d bytes, which do not end with the data read", c.name, len(all))
 		}
 	}
 	for name, p := range map[string][]byte{"nothing": nil, "elsewhere": make([]byte, 10), "a part with an end of its own": l.In[0:5:5]} {

@@ -62,7 +62,7 @@ func TestATurnBeginsAFewHandshakes(t *testing.T) {
 	state(20, 2)
 	for i, b := range all {
 		if h := b.c.secure.shake; h.flies != (i < 20) || h.waits != (i >= 20) {
-			t.Errorf("%d has a turn before others: %t", i, h.flies)
+			t.Errorf("%d has its turn too early: %t", i, h.flies)
 		}
 		b.hears(t)
 	}
@@ -71,7 +71,7 @@ func TestATurnBeginsAFewHandshakes(t *testing.T) {
 	state(20, 2)
 	l.called = false
 	if all[5].c.Close(); !l.called {
-		t.Error("nobody is called when one made room")
+		t.Error("a waiting listener is not called after one made room")
 	}
 	state(19, 2)
 	l.runAgain()
@@ -87,7 +87,7 @@ func TestATurnBeginsAFewHandshakes(t *testing.T) {
 	failed := *l.count.HandshakesFailed
 	l.called = false
 	if all[6].c.Close(); l.called || failed != 1 {
-		t.Errorf("somebody is called though nobody waits; %d failed", failed)
+		t.Errorf("a listener is called although none waits; %d failed", failed)
 	}
 }
 

@@ -138,7 +138,7 @@ func feed(to *tls.Conn, receiver *drip, wire []byte, piece int, lending bool) ([
 
 func TestInside(t *testing.T) {
 	if !inside.found {
-		t.Fatal("crypto/tls has other fields in this Go release: connections keep their buffers; look at inside.go")
+		t.Fatal("crypto/tls has other fields in this Go release: connections keep their buffers; see inside.go")
 	}
 	from, to, sender, receiver := handshaken(t, tls.VersionTLS13)
 	if _, err := from.Write(make([]byte, 16384)); err != nil {

@@ -171,7 +171,7 @@ func TestKeyUpdateFloodEndsTheConnection(t *testing.T) {
 	case err := <-ended:
 		t.Log(err)
 	case <-time.After(5 * time.Second):
-		t.Fatal("the flood goes on")
+		t.Fatal("the flood continues")
 	}
 }
 
@@ -211,7 +211,7 @@ func TestKeyUpdatesWhoseAnswersNobodyReadsEndTheConnection(t *testing.T) {
 			t.Errorf("end %v", err)
 		}
 	case <-time.After(30 * time.Second):
-		t.Fatal("the flood goes on")
+		t.Fatal("the flood continues")
 	}
 	on(l, func() {
 		if most > 64<<10 {

@@ -58,11 +58,11 @@ func TestDescriptorsAreShared(t *testing.T) {
 	}
 	_ = unix.Close(free)
 	if d.listeners.Load() != 1 || d.others.Load() != int64(free) {
-		t.Errorf("%d listeners, and %d descriptors of others, want %d", d.listeners.Load(), d.others.Load(), free)
+		t.Errorf("%d listeners, and %d other descriptors, want %d", d.listeners.Load(), d.others.Load(), free)
 	}
 	d.conns.Store(1)
 	d.udpConns.Store(2)
 	if countOpen(&d.listeners, -1, int(file.Fd())); d.listeners.Load() != 0 || d.others.Load() != max(0, int64(free)-3) {
-		t.Errorf("%d listeners, and %d descriptors of others, want %d", d.listeners.Load(), d.others.Load(), free-3)
+		t.Errorf("%d listeners, and %d other descriptors, want %d", d.listeners.Load(), d.others.Load(), free-3)
 	}
 }

@@ -152,7 +152,7 @@ func TestEchoDeliversEveryByteAndPassesTheHalfClose(t *testing.T) {
 		t.Fatalf("got %d bytes, %v; want %d", n, err, len(sent))
 	}
 	if [32]byte(h.Sum(nil)) != sha256.Sum256(sent) {
-		t.Fatal("the bytes came back changed")
+		t.Fatal("the echoed bytes differ")
 	}
 }
 
@@ -171,7 +171,7 @@ func TestClientThatDoesNotReadHoldsTheSenderBack(t *testing.T) {
 			break
 		}
 		if total > 512<<20 {
-			t.Fatal("the loop takes bytes nobody reads without end")
+			t.Fatal("the loop reads without limit although the peer does not")
 		}
 	}
 	on(l, func() {
@@ -181,7 +181,7 @@ func TestClientThatDoesNotReadHoldsTheSenderBack(t *testing.T) {
 	})
 	go func() { _ = c.CloseWrite() }()
 	if n, err := io.Copy(io.Discard, c); err != nil || n != int64(total) {
-		t.Fatalf("after the pause %d of %d bytes came back: %v", n, total, err)
+		t.Fatalf("after the pause %d of %d bytes were echoed: %v", n, total, err)
 	}
 }
 
@@ -288,7 +288,7 @@ func TestPanicInAHandlerCostsOnlyItsConnection(t *testing.T) {
 	bad := dial(t, addr)
 	_, _ = bad.Write([]byte("x"))
 	if err := <-failed; !errors.Is(err, loop.ErrPanic) {
-		t.Fatalf("Failed heard %v", err)
+		t.Fatalf("Failed got %v", err)
 	}
 	if _, err := bad.Read(make([]byte, 1)); err == nil {
 		t.Fatal("the connection of the panicked handler is still open")
@@ -515,7 +515,7 @@ func TestEventOfAClosedConnectionDoesNotBreakItsSuccessor(t *testing.T) {
 	on(l, func() {
 		for i, c := range conns[2:] {
 			if c.Broken() {
-				t.Errorf("new connection %d is taken for broken", i)
+				t.Errorf("new connection %d is broken", i)
 			}
 		}
 	})

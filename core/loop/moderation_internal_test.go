@@ -211,7 +211,7 @@ func TestTheClockRings(t *testing.T) {
 		events() // counts as an event of its own
 	}
 	if n := events() - before; n != 11 {
-		t.Errorf("%d events instead of 11: the clock goes on by itself", n)
+		t.Errorf("%d events instead of 11: the clock advances without the test", n)
 	}
 }
 

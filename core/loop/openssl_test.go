@@ -79,7 +79,7 @@ func TestOpenSSLTalksToASecureConnection(t *testing.T) {
 			out := openssl(t, addr, test.lines, test.args...)
 			for _, want := range test.want {
 				if !strings.Contains(out, want) {
-					t.Errorf("%q is not in what openssl says:\n%s", want, out)
+					t.Errorf("%q is not in the output of openssl:\n%s", want, out)
 				}
 			}
 		})

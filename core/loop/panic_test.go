@@ -61,13 +61,13 @@ func TestPanicInAnotherConnectionsEventCostsTheOneItIsContainedTo(t *testing.T) 
 		t.Fatal(err)
 	}
 	if err := <-failed; !errors.Is(err, loop.ErrPanic) {
-		t.Errorf("Failed heard %v", err)
+		t.Errorf("Failed got %v", err)
 	}
 	if !ended(conns[0]) {
 		t.Error("the connection the panic was contained to is still open")
 	}
 	if _, err := io.ReadFull(conns[1], make([]byte, 1)); err != nil {
-		t.Errorf("the event did not go on: %v", err)
+		t.Errorf("the event was not continued: %v", err)
 	}
 }
 
@@ -97,6 +97,6 @@ func TestPanicInAVisitCostsTheVisitedConnectionAndTheOthersAreVisited(t *testing
 	good := conns[1-bad]
 	_, _ = good.Write([]byte("y"))
 	if _, err := io.ReadFull(good, make([]byte, 1)); err != nil {
-		t.Errorf("the other connection is not served any more: %v", err)
+		t.Errorf("the other connection is no longer served: %v", err)
 	}
 }

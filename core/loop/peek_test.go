@@ -146,7 +146,7 @@ func TestPrefaceIsSentBeforeEverythingElse(t *testing.T) {
 		}
 		got = make([]byte, len(" else"))
 		if _, err := io.ReadFull(c, got); err != nil || string(got) != " else" {
-			t.Errorf("%s: goes on with %q, %v", name, got, err)
+			t.Errorf("%s: continues with %q, %v", name, got, err)
 		}
 		_ = c.Close()
 	}

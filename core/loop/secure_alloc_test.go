@@ -32,7 +32,7 @@ func TestEstablishedSecureConnectionDoesNotAllocate(t *testing.T) {
 						t.Fatal(err)
 					}
 				}); n > reads {
-					t.Errorf("%d bytes there and back: %v allocations", size, n)
+					t.Errorf("%d bytes in each direction: %v allocations", size, n)
 				}
 			})
 		}

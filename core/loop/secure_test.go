@@ -106,7 +106,7 @@ func TestSecureEchoDeliversEveryByteBothWaysToASlowReader(t *testing.T) {
 					t.Fatalf("%d bytes came back, %v; want %d", n, err, size)
 				}
 				if [32]byte(h.Sum(nil)) != sha256.Sum256(sent) {
-					t.Error("the bytes came back changed")
+					t.Error("the echoed bytes differ")
 				}
 				// The bytes of one read, plus the overhead of records and of the 1/n-1
 				// split against BEAST.
@@ -208,13 +208,13 @@ func TestHandshakeTellsWhatWasAgreedOn(t *testing.T) {
 			t.Errorf("agreed on %+v, the client on %+v", got, want)
 		}
 		if told := <-asks; told != [2]string{c.LocalAddr().String(), c.RemoteAddr().String()} {
-			t.Errorf("callbacks are told of %q", told)
+			t.Errorf("callbacks got %q", told)
 		}
 		if got.Protocol != "http/1.1" || got.ServerName != "loop.test" {
 			t.Errorf("protocol %q, server name %q", got.Protocol, got.ServerName)
 		}
 		if len(got.Peer) != 1 || got.Peer[0].Subject.CommonName != kind || len(got.Chains) == 0 {
-			t.Errorf("the client's certificate is not told: %v", got.Peer)
+			t.Errorf("the client's certificate is missing: %v", got.Peer)
 		}
 	}
 }

@@ -184,7 +184,7 @@ func TestEndOfThePeer(t *testing.T) {
 				t.Errorf("end %v, want %v", e.err, test.want)
 			}
 			if e.again != e.err {
-				t.Errorf("the second Read says %v, the first said %v", e.again, e.err)
+				t.Errorf("the second Read returns %v, the first %v", e.again, e.err)
 			}
 		})
 	}

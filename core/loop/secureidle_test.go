@@ -42,7 +42,7 @@ func TestIdleSecureConnectionHoldsNoBuffer(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = stay.Close(); _ = cmd.Wait() })
 			if line, err := bufio.NewReader(out).ReadString('\n'); !strings.HasPrefix(line, "ready") {
-				t.Fatalf("the clients say %q, %v", line, err)
+				t.Fatalf("output of the clients: %q, %v", line, err)
 			}
 			after := rss(t) - resident
 			each := (live() - before) / clients

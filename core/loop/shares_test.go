@@ -93,7 +93,7 @@ func TestConnectionsLeaveUDPSocketsTheirShare(t *testing.T) {
 	waits := come()
 	l.Post(ln.Close)
 	if _, err := waits.Read(make([]byte, 1)); err != nil {
-		t.Errorf("nobody listens for datagrams any more, and a client waits still: %v", err)
+		t.Errorf("all datagram listeners are closed, but a client still waits: %v", err)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestUDPSocketsLeaveConnectionsTheirShare(t *testing.T) {
 	}
 	l := start(t)
 	if got := loop.MostUDPConns(); got != most*3/4 {
-		t.Errorf("%d connected UDP sockets where nobody listens for clients, want %d", got, most*3/4)
+		t.Errorf("%d connected UDP sockets without a datagram listener, want %d", got, most*3/4)
 	}
 	addr := serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) })
 	others := int64(usedDescriptors(t))
@@ -136,7 +136,7 @@ func TestUDPSocketsLeaveConnectionsTheirShare(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := c.Read(make([]byte, 1)); err != nil {
-			t.Fatalf("a client is not served beside 100 connected UDP sockets: %v", err)
+			t.Fatalf("a client is not served next to 100 connected UDP sockets: %v", err)
 		}
 	}
 	l.Post(func() {

@@ -88,7 +88,7 @@ func TestAListenersSocketIsAsItWasMade(t *testing.T) {
 			t.Error("a closed listener has a socket")
 		}
 		if ln.Defer() == nil || ln.Prompt() == nil {
-			t.Error("a closed listener takes options")
+			t.Error("a closed listener accepts options")
 		}
 	})
 	if again, err := net.FileListener(f); err != nil { // the caller's socket is still open
@@ -150,7 +150,7 @@ func TestTakingTellsHowLongAPeerHasTakenNothing(t *testing.T) {
 	on(l, func() { _ = c.Write([]byte("a little")) })
 	enginetest.Eventually(t, "what fits is taken", func() bool { _, waiting := taking(); return !waiting })
 	if since, _ := taking(); since != 0 {
-		t.Errorf("nothing is waited for, for %v", since)
+		t.Errorf("the listener waits for clients for %v", since)
 	}
 	began := time.Now()
 	on(l, func() { _ = c.Write(make([]byte, 64<<20)) })

@@ -75,7 +75,7 @@ func TestSplicingTellsWhatReadingWould(t *testing.T) {
 	_, read, _ := c.Splice(src.c, 5)
 	src.c.fd = fd
 	if open, free := l.Pipes(); read != syscall.EINVAL || open != 1 || free != 1 {
-		t.Errorf("what cannot be spliced: %v; %d pipes are open, %d free", read, open, free)
+		t.Errorf("an input that cannot be spliced: %v; %d pipes are open, %d free", read, open, free)
 	}
 	var many []*pipe
 	for range pipesKept + 2 {

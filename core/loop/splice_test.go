@@ -117,7 +117,7 @@ func TestSplicedBytesArriveInOrder(t *testing.T) {
 	}
 	<-all
 	if !bytes.Equal(got.Sum(nil), sent.Sum(nil)) {
-		t.Error("other bytes came")
+		t.Error("other bytes arrived")
 	}
 }
 
@@ -136,7 +136,7 @@ func fill(t *testing.T, s *splicer, from *net.TCPConn) (taken, held int) {
 		default:
 		}
 	}
-	t.Fatalf("%d bytes were taken for a peer that reads nothing", taken)
+	t.Fatalf("%d bytes were read for a peer that does not read", taken)
 	return 0, 0
 }
 

@@ -41,7 +41,7 @@ func TestTimersGoOffInTheTickAfterTheirDeadline(t *testing.T) {
 			stays := timers[i].linked() && timers[i].tick <= due[i]
 			was := timers[i].tick
 			if w.set(timers[i], want[i]); stays && timers[i].tick != was {
-				t.Fatalf("step %d: a deadline that was moved later is linked anew", step)
+				t.Fatalf("step %d: a later deadline was relinked", step)
 			}
 			if timers[i].tick > max(due[i], w.now+1) {
 				t.Fatalf("step %d: linked at %d, due at %d", step, timers[i].tick, due[i])
@@ -51,7 +51,7 @@ func TestTimersGoOffInTheTickAfterTheirDeadline(t *testing.T) {
 			w.advance(now, func(timer *Timer) {
 				i := at[timer]
 				if want[i] == 0 || want[i] > now || timer.deadline != 0 || timer.linked() {
-					t.Fatalf("step %d: a timer for %d goes off at %d; it is linked: %t", step, want[i], now, timer.linked())
+					t.Fatalf("step %d: a timer for %d fires at %d; it is linked: %t", step, want[i], now, timer.linked())
 				}
 				want[i] = 0
 			})
@@ -174,7 +174,7 @@ func TestTimersWaitAfterTheLoopCouldNotRun(t *testing.T) {
 func TestADryLoopKnowsWhoAsks(t *testing.T) {
 	l := Dry()
 	if now := l.Now(); now != 0 || time.Since(l.Time(now)).Abs() > time.Minute {
-		t.Errorf("its clock says %d, which is %v", now, l.Time(now))
+		t.Errorf("its clock is at %d, which is %v", now, l.Time(now))
 	}
 	if at := l.Time(int64(time.Hour)); at.Sub(l.Time(0)) != time.Hour {
 		t.Errorf("an hour later it is %v", at)
@@ -186,7 +186,7 @@ func TestADryLoopKnowsWhoAsks(t *testing.T) {
 			t.Errorf("secure %t: a client at %v, secured: %t", secure, c.Peer(), c.Secured())
 		}
 		if said := c.TLS(); (said != nil) != secure || secure && said.ServerName != "a.example" {
-			t.Errorf("secure %t: asked for %v", secure, said)
+			t.Errorf("secure %t: TLS is %v", secure, said)
 		}
 	}
 }

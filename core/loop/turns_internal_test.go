@@ -38,7 +38,7 @@ func TestAnotherTurnIsGivenOnce(t *testing.T) {
 	secure := newSingle(t)
 	secure.c.secure = &secured{conn: secure.c}
 	if secure.c.Wait(); len(secure.l.again) != 1 || !secure.c.Watched() {
-		t.Error("plaintext that was opened already wakes nobody")
+		t.Error("decrypted plaintext does not wake the connection")
 	}
 	secure.c.secure = nil
 }

@@ -156,7 +156,7 @@ func TestDatagramsLeaveTogetherAsFarAsTheKernelTakesThem(t *testing.T) {
 		}
 		s.batch(from, slices.Repeat([][]byte{make([]byte, 1024)}, 150)...)
 		if arrive(150); *limit != maxSegment || s.lost != 0 {
-			t.Errorf("%s: messages were larger than the kernel takes: limit %d, %d lost", from, *limit, s.lost)
+			t.Errorf("%s: messages exceed the kernel's limit: limit %d, %d lost", from, *limit, s.lost)
 		}
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_NO_CHECK, 1); err != nil { // makes segmentation impossible
 			t.Fatal(err)
@@ -180,7 +180,7 @@ func TestAConnectedUDPSocketIsAsItWasAskedFor(t *testing.T) {
 		t.Errorf("it sends from %v", s.own)
 	}
 	if on, err := unix.GetsockoptInt(int(s.conn.fd), unix.SOL_IP, unix.IP_RECVERR); on != 1 {
-		t.Errorf("nobody hears of a machine that is gone: %v", err)
+		t.Errorf("errors about an unreachable peer are not reported: %v", err)
 	}
 	if CanMark() != nil {
 		return
@@ -216,7 +216,7 @@ func TestWhatIsReusedIsFreeAndBounded(t *testing.T) {
 	l := &Loop{}
 	list, value := NewFreeList[int](l), new(int)
 	if list.Put(value); list.Get() == value {
-		t.Error("a value is given out while its event goes on")
+		t.Error("a value is reused during its event")
 	}
 	if l.event++; list.Get() != value {
 		t.Error("it is not given out afterwards")
@@ -280,6 +280,6 @@ func TestAllUDPSocketsOfALoopShareTheirBuffers(t *testing.T) {
 	}
 	t.Cleanup(l.closeAll)
 	if first := l.datagrams(); first != l.datagrams() || first != l.udp {
-		t.Error("they are made anew")
+		t.Error("the buffers are recreated")
 	}
 }

@@ -130,7 +130,7 @@ func TestWhatCannotBeSentIsCountedAndTheRestLeaves(t *testing.T) {
 		t.Errorf("%d were counted as lost of four that were sent after the end", s.lost)
 	}
 	if len(s.refused) != 0 {
-		t.Errorf("the peer is said to have refused: %v", s.refused)
+		t.Errorf("refusals were reported: %v", s.refused)
 	}
 	s.conn.Close()
 	s.ln.Close()

@@ -29,7 +29,7 @@ func TestJobsAreTakenInOrder(t *testing.T) {
 		give()
 		j := p.take()
 		if taken = append(taken, j); slices.Contains(p.waiting[:cap(p.waiting)], j) {
-			t.Fatal("a job that was taken is held while others wait")
+			t.Fatal("the queue refers to a finished job while others wait")
 		}
 	}
 	if len(p.waiting) > 16 || cap(p.waiting) > 16 {
@@ -39,11 +39,11 @@ func TestJobsAreTakenInOrder(t *testing.T) {
 		taken = append(taken, j)
 	}
 	if len(taken) != len(given) {
-		t.Fatalf("%d of %d jobs were taken", len(taken), len(given))
+		t.Fatalf("%d of %d jobs were done", len(taken), len(given))
 	}
 	for i := range given {
 		if taken[i] != given[i] {
-			t.Fatalf("job %d was not taken in its turn", i)
+			t.Fatalf("job %d was done out of order", i)
 		}
 	}
 	if p.running != runtime.GOMAXPROCS(0)-1 || len(p.waiting) != 0 || p.next != 0 {
@@ -51,7 +51,7 @@ func TestJobsAreTakenInOrder(t *testing.T) {
 	}
 	for i := range p.waiting[:cap(p.waiting)] {
 		if p.waiting[:cap(p.waiting)][i] != nil {
-			t.Fatal("a job that was taken is held")
+			t.Fatal("the queue refers to a finished job")
 		}
 	}
 }
@@ -70,7 +70,7 @@ func TestCoroutinesThatRestAreBounded(t *testing.T) {
 		t.Errorf("%d rest", len(l.resting))
 	}
 	if l.coroutine() != all[63] || len(l.resting) != 63 {
-		t.Error("none of those that rest is used")
+		t.Error("resting coroutines are not reused")
 	}
 	l.rest(all[63])
 }
@@ -152,6 +152,6 @@ func TestCertificatesAreChosenAsEver(t *testing.T) {
 	}
 	own := &tls.Config{Certificates: both, GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &special, nil }}
 	if client(own, tls.ECDSAWithP256AndSHA256) != &special {
-		t.Error("a client does not show what its callback says")
+		t.Error("a client does not use the certificate of its callback")
 	}
 }

@@ -12,11 +12,11 @@ func TestMessagesComeBackAsTheyWent(t *testing.T) {
 		for _, count := range []int{1, marks.MaxCount} {
 			want := marks.Request{Number: 7, Kind: k, Count: count}
 			if got, err := marks.ParseRequest(want.AppendTo(nil)); err != nil || got != want {
-				t.Errorf("%+v came back as %+v, %v", want, got, err)
+				t.Errorf("%+v was decoded as %+v, %v", want, got, err)
 			}
 			made := marks.Answer{Number: 1<<32 - 1, Kind: k, Count: count}
 			if got, err := marks.ParseAnswer(made.AppendTo(nil)); err != nil || got != made {
-				t.Errorf("%+v came back as %+v, %v", made, got, err)
+				t.Errorf("%+v was decoded as %+v, %v", made, got, err)
 			}
 		}
 	}

@@ -129,7 +129,7 @@ func TestForeignMemoryIsNoList(t *testing.T) {
 		t.Error(err)
 	}
 	if err := p.Set(many); err == nil {
-		t.Error("too many were taken")
+		t.Error("too many were accepted")
 	}
 	if kinds, _, ok := p.List(); !ok || len(kinds) != len(many)-1 {
 		t.Errorf("after too many there are %d, %v", len(kinds), ok)

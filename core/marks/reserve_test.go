@@ -219,7 +219,7 @@ func TestAReserveThatRanOutIsLargerAfterwards(t *testing.T) {
 	eventually(t, "somebody finds none", func() bool { return b.reserve.Waiting() == 1 })
 	b.turns <- struct{}{}
 	if <-got != 1 {
-		t.Error("who waited got none")
+		t.Error("the waiter got no socket")
 	}
 	release()
 	eventually(t, "it holds twice as many", func() bool { return b.reserve.Held(seven) == 2*marks.First })
@@ -239,7 +239,7 @@ func TestSocketsAreTheCallersOwnOnce(t *testing.T) {
 		}
 		seen[fd] = true
 		if _, err := syscall.Getpeername(fd); err != syscall.ENOTCONN {
-			t.Fatalf("socket %d: %v, want one that is not connected", fd, err)
+			t.Fatalf("socket %d: %v, want an unconnected one", fd, err)
 		}
 	}
 	for fd := range seen {
@@ -259,7 +259,7 @@ func TestRejectionsHaveTheirReason(t *testing.T) {
 		b.reserve.Keep("test", nil)
 	}
 	if n := len(b.log.Lines("cannot be had")); n != 1 {
-		t.Errorf("the log says so %d times", n)
+		t.Errorf("%d log lines about it", n)
 	}
 	b.code.Store(int32(marks.Made))
 	b.prepare(seven)
@@ -343,7 +343,7 @@ func TestMarksNobodyUsesAreClosed(t *testing.T) {
 	b.reserve.Keep("test", []marks.Kind{eight})
 	eventually(t, "one is left", func() bool { n := descriptors(t) - before; return n > marks.First/2 && n <= marks.First })
 	if _, err := b.reserve.Socket(false, 7); err != marks.ErrNone {
-		t.Errorf("of a mark nobody uses: %v", err)
+		t.Errorf("a socket of an unused mark: %v", err)
 	}
 	if got := b.take(eight, 10); got != 10 {
 		t.Errorf("%d sockets of the mark in use", got)

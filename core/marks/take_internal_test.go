@@ -53,10 +53,10 @@ func TestSocketsThatComeWakeWhoWaits(t *testing.T) {
 	}
 	r.take(Kind{Mark: 8}, files(t, 1)) // of an unknown kind
 	if r.take(k, nil); r.quick.Load() || len(s.fds) != 0 {
-		t.Error("netd is quick though it brought nothing")
+		t.Error("netd counts as quick although it delivered nothing")
 	}
 	if r.take(k, files(t, 1)); told() || !r.quick.Load() || len(s.fds) != 1 {
-		t.Errorf("%d are kept; somebody is told though nobody waits: %t", len(s.fds), told())
+		t.Errorf("%d are kept; a waiter was notified: %t", len(s.fds), told())
 	}
 	if fd, err := r.DatagramSocket(false, 7); err != nil || closed(fd) {
 		t.Errorf("none is given: %v", err)
@@ -81,7 +81,7 @@ func TestSocketsThatComeWakeWhoWaits(t *testing.T) {
 	five := files(t, 5)
 	r.take(k, five)
 	if fd := <-got; fd < 0 || !told() {
-		t.Errorf("who waited got %d", fd)
+		t.Errorf("the waiter got %d", fd)
 	} else {
 		_ = syscall.Close(fd)
 	}
@@ -112,7 +112,7 @@ func TestAStackIsRefilledWhenHalfIsGone(t *testing.T) {
 	}
 	round := s.round
 	if s.anew(); s.round != round {
-		t.Error("one that has sockets is asked for anew")
+		t.Error("a stack with sockets is requested again")
 	}
 	if n, _ := s.missing(); n != 3 {
 		t.Errorf("%d are missing", n)
@@ -122,14 +122,14 @@ func TestAStackIsRefilledWhenHalfIsGone(t *testing.T) {
 	}
 	for i, want := range []bool{false, false, true, false} {
 		if n, _ := s.missing(); (n != 0) != (i == 3) {
-			t.Errorf("%d are missing when %d were taken", n, i)
+			t.Errorf("%d are missing after %d were taken", n, i)
 		}
 		if fd, low := s.take(); low != want || fd != 14-i {
-			t.Errorf("the one taken after %d others is %d; more are asked for: %t", i, fd, low)
+			t.Errorf("the one taken after %d others is %d; low: %t", i, fd, low)
 		}
 	}
 	if s.anew(); s.round != round+1 || !s.empty() {
-		t.Error("one without sockets is not asked for anew")
+		t.Error("an empty stack is not requested again")
 	}
 	s.put([]int{21, 22, 23, 24})
 	if rest := s.resize(2); len(rest) != 2 || rest[0] != 23 {
@@ -146,7 +146,7 @@ func TestAStackIsRefilledWhenHalfIsGone(t *testing.T) {
 	s.take()
 	s.take()
 	if n, _ := s.missing(); n != 0 {
-		t.Errorf("%d are missing of a kind nobody uses", n)
+		t.Errorf("%d of an unused kind are missing", n)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestAKindThatRanOutIsKeptInTwiceTheNumber(t *testing.T) {
 	r.set(all)
 	for _, want := range []int{512, 1024, 2048, 2048} {
 		if r.grow(); s.full != want/2 && want < most {
-			t.Errorf("nobody missed any, and there is room for %d", s.full)
+			t.Errorf("none was missed, but the target is %d", s.full)
 		}
 		s.put(files(t, s.full))
 		for range s.full {
@@ -182,7 +182,7 @@ func TestAKindThatRanOutIsKeptInTwiceTheNumber(t *testing.T) {
 			_ = syscall.Close(fd)
 		}
 		if r.grow(); s.full != want/2 && want < most {
-			t.Errorf("the last one was taken and no more were asked for, and there is room for %d", s.full)
+			t.Errorf("the last one was taken without a request for more, the target is %d", s.full)
 		}
 		s.take()
 		if r.grow(); s.full != want {

@@ -34,7 +34,7 @@ func TestWhatIsInUseIsNotPreparedAgain(t *testing.T) {
 	}
 	u.Keep(nil)
 	if missing := u.Prepare([]marks.Kind{seven}, false); missing[seven] == nil {
-		t.Error("what is not in use any more was not looked at")
+		t.Error("a kind that is no longer in use was not checked")
 	}
 }
 

@@ -100,7 +100,7 @@ func TestEachLoopHasItsOwnSocket(t *testing.T) {
 		t.Errorf("open: %v", s.Keys())
 	}
 	if err := s.Listen(l, nil); err != nil {
-		t.Errorf("what is open needs no sockets: %v", err)
+		t.Errorf("an open port must not need sockets: %v", err)
 	}
 	again := s.Sockets("tcp/192.0.2.1:80")
 	if len(again) != 3 || again[1].Name() != given[1].Name() || s.Sockets("tcp/192.0.2.1:81") != nil {
@@ -178,7 +178,7 @@ func TestIdleWaitsForAllSidesAndNoLongerThanItMay(t *testing.T) {
 		s := ports.New(loops(1))
 		s.Idle(time.Second, func(*side) int { asked++; return 1 })
 		if took := time.Since(began); took != time.Second || asked != 51 {
-			t.Errorf("it took %v, and asked %d times", took, asked)
+			t.Errorf("it took %v with %d calls", took, asked)
 		}
 	})
 }

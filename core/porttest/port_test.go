@@ -94,7 +94,7 @@ func TestAnAddressIsHeldUnlessSomebodyListens(t *testing.T) {
 	}
 	at := netip.MustParseAddrPort(ln.Addr().String())
 	if porttest.Hold(t, at) {
-		t.Error("held beside a listener")
+		t.Error("a port in use was held")
 	}
 	_ = ln.Close()
 	if !porttest.Hold(t, at) {

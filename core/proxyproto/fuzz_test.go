@@ -31,7 +31,7 @@ func FuzzParser(f *testing.F) {
 		}
 		switch {
 		case whole.err == error(proxyproto.ErrNone) && whole.used != 0:
-			t.Fatalf("%d bytes of no header were taken", whole.used)
+			t.Fatalf("%d bytes without a header were consumed", whole.used)
 		case !whole.done:
 			return
 		}

@@ -137,11 +137,11 @@ func TestHeadersAreTakenFromTheSocketAndNothingBehindThem(t *testing.T) {
 				for range len(i.begun) {
 					begun := <-i.begun
 					if begun && !test.waitBegun {
-						t.Errorf("%.20q, expected %d: a signature is said to have come", test.sent, expected)
+						t.Errorf("%.20q, expected %d: Begun without a signature", test.sent, expected)
 					}
 				}
 				if i.out == proxyproto.Taken && i.Expected != proxyproto.Nothing || i.out == proxyproto.Taken && i.Begun() {
-					t.Errorf("%.20q: after it was taken %d is expected", test.sent, i.Expected)
+					t.Errorf("%.20q: after the header %d is expected", test.sent, i.Expected)
 				}
 			}
 		}

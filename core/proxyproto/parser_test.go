@@ -103,7 +103,7 @@ func TestWhatIsNoHeaderIsRefused(t *testing.T) {
 			if o := read([]byte(c.bytes), piece); !errors.Is(o.err, c.want) || o.done || o.header.Source.IsValid() && c.want == proxyproto.ErrNone {
 				t.Errorf("%q by %d: %v, done %t, want %v", c.bytes[:min(len(c.bytes), 60)], piece, o.err, o.done, c.want)
 			} else if c.want == proxyproto.ErrNone && o.used != 0 {
-				t.Errorf("%q by %d: %d bytes were taken", c.bytes, piece, o.used)
+				t.Errorf("%q by %d: %d bytes were consumed", c.bytes, piece, o.used)
 			}
 		}
 	}

@@ -40,10 +40,10 @@ func TestALimitIsALeakyBucket(t *testing.T) {
 			now += rand.Int64N(2 * interval)
 			want := model.take(now)
 			if got := table.Peek(key, now, limit); got != want {
-				t.Fatalf("%s: a look says %d, the model %d", name, got, want)
+				t.Fatalf("%s: Peek returns %d, the model %d", name, got, want)
 			}
 			if got := table.Take(key, now, limit); got != want {
-				t.Fatalf("%s: wait %d, the model says %d", name, got, want)
+				t.Fatalf("%s: Take returns %d, the model %d", name, got, want)
 			}
 			if want == 0 {
 				passed = append(passed, now)
@@ -85,7 +85,7 @@ func TestTheWidestLimitsDoNotOverflow(t *testing.T) {
 	}
 	fast := ratelimit.New(1_000_000, time.Second, 1)
 	if table.Take(2, second, fast) != 0 || table.Take(2, second, fast) != 1000 {
-		t.Error("a million in a second are not a microsecond apart")
+		t.Error("a million per second must be a microsecond apart")
 	}
 }
 
@@ -106,10 +106,10 @@ func TestKeysOfAddresses(t *testing.T) {
 		t.Error("two /64 are one client")
 	}
 	if a := netip.MustParseAddr("192.0.2.1").As16(); table.Text(a[:]) == at("192.0.2.1") {
-		t.Error("a text stands for an address")
+		t.Error("the text reveals an address")
 	}
 	if ratelimit.NewTable().Address(netip.MustParseAddr("192.0.2.1")) == at("192.0.2.1") {
-		t.Error("the key can be known from another table")
+		t.Error("the key equals that of another table")
 	}
 }
 
@@ -149,7 +149,7 @@ func TestANewcomerDisplacesTheKeyThatOwesLeast(t *testing.T) {
 	}
 	owe(0, 0, 0)
 	if table.Peek(key(0), second, limit) != 0 || table.Owes(2, second, limit) != 0 {
-		t.Error("nobody owes something")
+		t.Error("a key without requests owes something")
 	}
 	for i, n := range []int{5, 2, 6, 3, 7, 8, 9, 10} {
 		for range n {

@@ -112,7 +112,7 @@ func TestASlotWhoseTimeHasComeIsUsedAgain(t *testing.T) {
 				t.Fatalf("round %d: a new key is refused", round)
 			}
 			if table.Take(k, now, limit) == 0 {
-				t.Fatalf("round %d: a key is forgotten at once although others are paid off", round)
+				t.Fatalf("round %d: a key is evicted although others owe nothing", round)
 			}
 		}
 	}

@@ -63,12 +63,12 @@ func TestDataOfEveryTypeIsTakenAndTold(t *testing.T) {
 			t.Errorf("%s %s: %s, %v; want %s", of, text[0], got, err, text[1])
 		}
 		if _, err := rdata.Pack(of, "", "example.com"); err == nil || !strings.Contains(err.Error(), rdata.Shape(of)) {
-			t.Errorf("%s of nothing: %v", of, err)
+			t.Errorf("empty data of %s: %v", of, err)
 		}
 	}
 	for _, of := range farm.RecordTypes() {
 		if of != farm.RecordDYNA && rdata.Shape(of) == rdata.Shape("TYPE65534") {
-			t.Errorf("%s: say what its data look like", of)
+			t.Errorf("%s: its data has no description", of)
 		}
 	}
 }
@@ -96,7 +96,7 @@ func TestDataAreOfTheirTypeAlone(t *testing.T) {
 		{"DYNA", "shop"}, {"ANY", "x"}, {"NS", "a b"}, {"MX", "70000 mail"}, {"SRV", "1 2 70000 a"}, {"DS", "12345 13 2 00ff"}, {"DS", "12345 13 1 " + digest}, {"TLSA", "3 1 2 " + digest}, {"TXT", "a\x00"},
 	} {
 		if data, err := rdata.Pack(c.of, c.text, "example.com"); err == nil {
-			t.Errorf("%s %q is taken as %q", c.of, c.text, data)
+			t.Errorf("%s %q is accepted as %q", c.of, c.text, data)
 		}
 	}
 }
@@ -161,6 +161,6 @@ func TestDSRecordsAreKnownByWhateverDigest(t *testing.T) {
 	}
 	long := rr.(*dns.DNSKEY).ToDS(dns.SHA384)
 	if text := strings.TrimPrefix(long.String(), long.Hdr.String()); !rdata.IsDS("example.com", farm.SignEd25519, public, text) {
-		t.Errorf("%s is not known", text)
+		t.Errorf("%s is not recognised", text)
 	}
 }

@@ -59,7 +59,7 @@ func TestAnswersAreSignedOneAfterTheOther(t *testing.T) {
 		mac = r.IsTsig().MAC
 	}
 	if e.Sign([]byte("no message")) != nil {
-		t.Error("what is no message is signed")
+		t.Error("an invalid message is signed")
 	}
 }
 

@@ -92,7 +92,7 @@ func TestFloodLeavesFewLinesAndTheRightTotal(t *testing.T) {
 		time.Sleep(3 * time.Second) // the flood is over
 		lines := out.Lines("")
 		if got := total(lines, "bad"); got != loops*each {
-			t.Errorf("the lines stand for %d events, want %d", got, loops*each)
+			t.Errorf("the lines cover %d events, want %d", got, loops*each)
 		}
 		if most := loops*(rejection.Burst+seconds) + 1; len(lines) > most {
 			t.Errorf("%d lines, want at most %d", len(lines), most)
@@ -115,7 +115,7 @@ func TestWhatOneLoopLeftOutIsToldWhileAnotherGoesOn(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		if got := total(out.Lines(""), "bad"); got != 105 {
-			t.Errorf("the lines stand for %d events, want 105", got)
+			t.Errorf("the lines cover %d events, want 105", got)
 		}
 	})
 }
@@ -166,7 +166,7 @@ func TestCloseWritesWhatIsLeft(t *testing.T) {
 		l.Close()
 		l.Close()
 		if got := total(out.Lines(""), "bad"); got != 101 {
-			t.Errorf("the lines stand for %d events, want 101", got)
+			t.Errorf("the lines cover %d events, want 101", got)
 		}
 	})
 }
@@ -201,7 +201,7 @@ func TestLogThatIsStuckHoldsNobody(t *testing.T) {
 		close(free)
 		time.Sleep(time.Second)
 		if got := total(out.Lines(""), "bad"); got != events {
-			t.Errorf("the lines stand for %d events, want %d", got, events)
+			t.Errorf("the lines cover %d events, want %d", got, events)
 		}
 	})
 }
@@ -222,7 +222,7 @@ func TestLoopsAndTheLogAgree(t *testing.T) {
 	wg.Wait()
 	l.Close()
 	if got := total(out.Lines(""), "bad"); got != loops*each {
-		t.Errorf("the lines stand for %d events, want %d", got, loops*each)
+		t.Errorf("the lines cover %d events, want %d", got, loops*each)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestShowsTellsWhetherALineWouldBeLeft(t *testing.T) {
 		r.Add(now, event(bad))
 	}
 	if r.Shows(now, bad) || !r.Shows(now, slow) || !r.Shows(now+int64(rejection.Every), bad) {
-		t.Error("beyond its share, of another class or a second later it is otherwise than told")
+		t.Error("Shows disagrees with the log beyond the share, for another class or a second later")
 	}
 	for i := range rejection.RingSize {
 		r.Add(int64(i)*int64(rejection.Every), event(bad))

@@ -32,7 +32,7 @@ func TestADoubtIsEndedByATryOfOurOwn(t *testing.T) {
 	}
 	_ = c.Close()
 	if got := healthTable.Slot(1).Passive(); got == health.Down || log.Has("down") {
-		t.Errorf("while it is there it is %v: %s", got, log.String())
+		t.Errorf("while it is reachable it is %v: %s", got, log.String())
 	}
 	_ = ln.Close()
 	eventually(t, "it is down", func() bool { doubt(); return healthTable.Slot(1).Passive() == health.Down })
@@ -58,11 +58,11 @@ func TestADoubtSaysNothingBeforeItsTry(t *testing.T) {
 	}
 	eventually(t, "it is asked who is to blame", func() bool { return len(seen) > 0 })
 	if err := <-seen; !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("it was asked who is to blame for %v", err)
+		t.Errorf("the second connect was made because of %v", err)
 	}
 	time.Sleep(3 * b.Every) // longer than the retry interval
 	if got := healthTable.Slot(1).Passive(); got != health.Undefined || len(seen) != 0 {
-		t.Errorf("after an error that blames nobody it is %v, and was tried %d times more", got, len(seen))
+		t.Errorf("after a neutral error it is %v, with %d more tries", got, len(seen))
 	}
 	// A doubt about a backend that is down already is ignored.
 	p.Doubt(1, b.Reach, func(error) bool { return false }, func() *revive.Backend { return b })

@@ -28,13 +28,13 @@ func TestAnExchangeThatReachedItMakesItUp(t *testing.T) {
 	now := func() *revive.Backend { return b }
 	p.Revived(b.Reach, now)
 	if got := healthTable.Slot(1).Passive(); got != health.Undefined {
-		t.Errorf("what was not down is %v", got)
+		t.Errorf("a backend that was not down is %v", got)
 	}
 	p.Lost(1, b.Reach, errors.New("refused"), now)
 	p.Revived("another address", now)
 	p.Revived(b.Reach, func() *revive.Backend { return nil })
 	if got := healthTable.Slot(1).Passive(); got != health.Down {
-		t.Errorf("what was reached in another way, or is gone, is %v", got)
+		t.Errorf("a moved or deleted backend is %v", got)
 	}
 	p.Revived(b.Reach, now)
 	if got := healthTable.Slot(1).Passive(); got != health.Up || len(log.Lines("backend is up again")) != 1 {

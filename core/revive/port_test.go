@@ -47,7 +47,7 @@ func TestPortsAreDownEachByItself(t *testing.T) {
 	defer ln.Close()
 	eventually(t, "it is up", func() bool { return healthTable.Slot(1).Passive() == health.Up })
 	if found(0) != health.Down || found(1) != health.Up {
-		t.Errorf("one port is back: %v %v", found(0), found(1))
+		t.Errorf("after one port came back: %v %v", found(0), found(1))
 	}
 	if !log.Has(`msg="backend is down" farm=shop service=all cause=refused backend=` + second.Addr) {
 		t.Errorf("log: %s", log.String())
@@ -63,7 +63,7 @@ func TestWhatIsFoundOfPortsGoesWithThem(t *testing.T) {
 	p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b.On(port) })
 	retain(p, b)
 	if p.Apart(1, port).Passive() != health.Down {
-		t.Error("a change of nothing ended it")
+		t.Error("an unchanged configuration ended the finding")
 	}
 	retain(p, backend(first.Addr))
 	if got := p.Refused(1); len(got) != 0 {
@@ -71,7 +71,7 @@ func TestWhatIsFoundOfPortsGoesWithThem(t *testing.T) {
 	}
 	retain(p, b)
 	if p.Apart(1, port).Passive() == health.Down {
-		t.Error("it is known of a port that was gone")
+		t.Error("a removed port has a finding")
 	}
 	// An earlier engine marked it down; states of ports were not preserved.
 	healthTable.SetPassive(1, health.Down, time.Now())

@@ -92,7 +92,7 @@ func TestABackendIsUpAgainOnceItCanBeConnectedTo(t *testing.T) {
 	defer c.Close()
 	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
 	if heard, err := io.ReadAll(c); string(heard) != "hello" || err != nil {
-		t.Errorf("it heard %q: %v", heard, err)
+		t.Errorf("got %q: %v", heard, err)
 	}
 	eventually(t, "it is up", func() bool { return healthTable.Slot(1).Passive() == health.Up })
 	eventually(t, "that is said", func() bool { return log.Has(`msg="backend is up again" farm=shop service=all` + about) })
@@ -118,7 +118,7 @@ func TestABackendReachedInAnotherWayBeginsAnew(t *testing.T) {
 	p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b })
 	retain(p, b)
 	if got := healthTable.Slot(1).Passive(); got != health.Down {
-		t.Errorf("after a change of nothing it is %v", got)
+		t.Errorf("after an unchanged configuration it is %v", got)
 	}
 	moved := backend(enginetest.NewSilent(t).Addr)
 	retain(p, moved)

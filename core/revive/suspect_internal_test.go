@@ -38,7 +38,7 @@ func TestABackendThatGoesDownAgainGoesOnWhereItWas(t *testing.T) {
 	s.wait(now)
 	s.since = now
 	if s.down() || s.tried() || s.steady(now.Add(20*time.Second)) || !s.steady(now.Add(22*time.Second)) {
-		t.Error("one that is back for 20 s is not remembered, or one that is for 22 s is")
+		t.Error("it must be remembered for 20 s after its return, and forgotten after 22 s")
 	}
 	s.lose(now)
 	if got := s.next.Sub(now); got != 1600*time.Millisecond || !s.down() {
@@ -46,7 +46,7 @@ func TestABackendThatGoesDownAgainGoesOnWhereItWas(t *testing.T) {
 	}
 	s.lose(now.Add(time.Second))
 	if got := s.next.Sub(now); got != 1600*time.Millisecond {
-		t.Errorf("what is known to be down puts the next try off to %v", got)
+		t.Errorf("a backend known to be down delays the next try to %v", got)
 	}
 	s.Every = time.Second
 	if s.hurry(now); s.next.Sub(now) != time.Second {
@@ -59,7 +59,7 @@ func TestADoubtThatIsConfirmedBeginsAnew(t *testing.T) {
 	now := s.next
 	s.blames, s.next = func(error) bool { return true }, now
 	if s.down() || !s.tried() || s.steady(now.Add(time.Hour)) {
-		t.Error("one that is doubted is down, is not tried or is forgotten")
+		t.Error("a doubted backend is down, untried or forgotten")
 	}
 	s.lose(now)
 	if !s.down() || s.next.Sub(now) != soonest {

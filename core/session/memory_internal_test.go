@@ -49,7 +49,7 @@ func TestBlocksLieInSharedMemoryAsFarAsItGoes(t *testing.T) {
 			i := m.shared.used.Load() - 1
 			p := &m.shared.info[i]
 			if b != unsafe.Pointer(&m.shared.blocks[i]) || p.owner != 7 || p.shard != 3 || p.kind != 2 /* by the layout */ || int(p.index) != test.index || p.epoch.Load() != m.epoch {
-				t.Errorf("%s: block %d is told to be %+v", test.name, i, p)
+				t.Errorf("%s: block %d is %+v", test.name, i, p)
 			}
 		}
 		test.from.put(b)
@@ -59,10 +59,10 @@ func TestBlocksLieInSharedMemoryAsFarAsItGoes(t *testing.T) {
 	}
 	b := s.take(kindEntries, 5)
 	if (*[blockBytes]byte)(b)[100] = 1; b != unsafe.Pointer(&m.shared.blocks[0]) || len(m.free) != 0 {
-		t.Error("a block that was given back is not the next")
+		t.Error("a released block is not the next one")
 	}
 	if s.put(b); m.shared.info[0].epoch.Load() != 0 {
-		t.Error("a block that was given back is somebody's")
+		t.Error("a released block has an owner")
 	}
 	if again := s.take(kindEntries, 6); again != b || (*[blockBytes]byte)(again)[100] != 0 {
 		t.Error("a block is given out as it was left")

@@ -132,7 +132,7 @@ func TestOnlyWholeSessionsAreTakenOver(t *testing.T) {
 	mem[bytes.Index(mem, []byte("broken-client"))] = 'x'
 	table = session.NewIn(open(t, mem), 1, 100)
 	if all := contents(table); len(all) != 2 || all["whole-client"] == "" {
-		t.Errorf("taken over: %v", all)
+		t.Errorf("adopted: %v", all)
 	}
 	if s, ok := table.Peek([]byte("future-client"), session.Now(), time.Minute); !ok || s.Used > session.Now() {
 		t.Errorf("one from the future: %+v, %t", s, ok)
@@ -251,7 +251,7 @@ func TestSessionsOfAKilledProcessAreRight(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bufio.NewScanner(out).Scan() { // it writes
-			t.Error("the writer said nothing")
+			t.Error("no output of the writer")
 		}
 		time.Sleep(20 * time.Millisecond)
 		_ = cmd.Process.Kill()

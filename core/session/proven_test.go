@@ -26,7 +26,7 @@ func TestInventedKeysDisplaceNobodyWhoCameBack(t *testing.T) {
 		}
 		before := known(table, most) // some shards may have exceeded their share
 		if limit <= 4096 && before != most {
-			t.Fatalf("%d of %d sessions are there", before, most)
+			t.Fatalf("%d of %d sessions exist", before, most)
 		}
 		table.Forgotten()
 		for i := range 20 * limit {
@@ -39,7 +39,7 @@ func TestInventedKeysDisplaceNobodyWhoCameBack(t *testing.T) {
 			t.Errorf("limit %d: %d sessions were forgotten, of %d that were invented", limit, n, 20*limit)
 		}
 		if table.Forgotten() != 0 {
-			t.Error("what was told is told again")
+			t.Error("evictions are counted twice")
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestNewClientsHaveRoomBesideThoseWhoCameBack(t *testing.T) {
 		now := int64(i)
 		table.Put(key(i), 1, now)
 		if _, ok := table.Get(key(i), now, ttl); !ok {
-			t.Fatalf("client %d is not known a moment later", i)
+			t.Fatalf("client %d is forgotten a moment later", i)
 		}
 		if i >= limit/16 {
 			if _, ok := table.Peek(key(i-limit/16), now, ttl); !ok {

@@ -71,7 +71,7 @@ func TestTableBehavesLikeAMap(t *testing.T) {
 			case 3:
 				_, known := live(k)
 				if _, ok := model[string(k)]; table.Delete(k) && !ok || known && table.Delete(k) {
-					t.Fatalf("Delete(%s) found what was not there", k)
+					t.Fatalf("Delete(%s) reports a missing key", k)
 				}
 				delete(model, string(k))
 			case 4:
@@ -219,7 +219,7 @@ func TestStaticSessionsDoNotMakeRoom(t *testing.T) {
 		full.PutStatic(key(i), 1, 0)
 	}
 	if full.Put(key(9), 1, 0) || full.PutStatic(key(9), 1, 0) || full.Len() != 5 {
-		t.Error("a table full of static sessions took another")
+		t.Error("a table full of static sessions accepted another")
 	}
 	if !full.Delete(key(3)) || !full.Put(key(9), 1, 0) {
 		t.Error("there is no room after one was deleted")

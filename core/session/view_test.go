@@ -107,6 +107,6 @@ func TestKeptSessionsFollowTheConfiguration(t *testing.T) {
 		t.Errorf("moved: %t %+v", ok, s)
 	}
 	if _, ok := moved.Find([]byte("b")); ok {
-		t.Error("what is not configured any more is still there")
+		t.Error("a removed static session still exists")
 	}
 }

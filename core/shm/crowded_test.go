@@ -58,7 +58,7 @@ func TestSendWaitsWhileTooManyDescriptorsAreOnTheirWay(t *testing.T) {
 	}()
 	select {
 	case err := <-sent:
-		t.Fatalf("there was no room, but Send came back with %v", err)
+		t.Fatalf("there was no room, but Send returned %v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
 	restore() // to receive more than the limit

@@ -25,7 +25,7 @@ func TestWakerWakesTheReaderOfAnEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := f.Read(b[:]); !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("nobody woke, and a read ended with %v", err)
+		t.Errorf("without a wake-up a read ended with %v", err)
 	}
 	_ = f.SetReadDeadline(time.Now().Add(10 * time.Second))
 	w.Wake()

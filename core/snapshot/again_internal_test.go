@@ -29,7 +29,7 @@ func TestFarmsThatStayAreEncodedOnce(t *testing.T) {
 	next.Farms[1].Name = "other"
 	second := encode(&farm.Config{Farms: slices.Clone(next.Farms)})
 	if len(second) != 2 || second[0] != first[0] || second[1] == first[1] {
-		t.Error("a farm that stayed was encoded again, or one that changed was not")
+		t.Error("an unchanged farm was encoded again, or a changed one was not")
 	}
 }
 

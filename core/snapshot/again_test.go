@@ -40,7 +40,7 @@ func load(t *testing.T, w *snapshot.Writer, r *snapshot.Reader, cfg *farm.Config
 	defer f.Close()
 	_, back, err := r.Load(f)
 	if err != nil || !reflect.DeepEqual(unpacked(back), unpacked(cfg)) {
-		t.Fatalf("%v: came back as %+v", err, back)
+		t.Fatalf("%v: decoded as %+v", err, back)
 	}
 	return back
 }
@@ -89,10 +89,10 @@ func TestFarmsThatStayAreDecodedOnce(t *testing.T) {
 	next.Farms[1].HTTP.Services[0].Backends[0].Port = 81
 	second := load(t, &w, &r, next)
 	if second.Farms[0] != first.Farms[2] || second.Farms[2] != first.Farms[0] || second.Farms[1] == first.Farms[1] {
-		t.Error("farms that stayed are not the same, or one that changed is")
+		t.Error("unchanged farms are not shared, or the changed one is")
 	}
 	if first.Farms[1].HTTP.Services[0].Backends[0].Port != 80 {
-		t.Error("what was decoded before changed")
+		t.Error("an earlier result changed")
 	}
 	if load(t, &w, &r, &farm.Config{Farms: slices.Clone(next.Farms[:1])}); load(t, &w, &r, cfg).Farms[0] == first.Farms[0] {
 		t.Error("a farm that was gone is remembered")
@@ -110,7 +110,7 @@ func TestARefusedSnapshotIsNotRemembered(t *testing.T) {
 	}
 	defer f.Close()
 	if _, _, err := r.Load(f); err == nil {
-		t.Fatal("it was taken")
+		t.Fatal("it was accepted")
 	}
 	if _, err := w.Publish(2, numbered(1, 1), 0); !errors.Is(err, snapshot.ErrConfig) {
 		t.Fatal(err)

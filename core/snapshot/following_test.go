@@ -112,7 +112,7 @@ func TestASnapshotThatFollowsIsTheWhole(t *testing.T) {
 				continue
 			}
 			if err != nil || !reflect.DeepEqual(back, next) {
-				t.Fatalf("%v: came back as %+v, want %+v", err, back, next)
+				t.Fatalf("%v: decoded as %+v, want %+v", err, back, next)
 			}
 			whole, err := snapshot.Encode(1, next)
 			if err != nil {

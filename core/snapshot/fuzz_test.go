@@ -49,7 +49,7 @@ func survives(t *testing.T, b []byte) {
 	_ = snapshot.Check(cfg)
 	again, err := snapshot.Encode(generation, cfg)
 	if err != nil {
-		t.Fatalf("what was decoded cannot be encoded: %v", err)
+		t.Fatalf("a decoded snapshot cannot be encoded: %v", err)
 	}
 	g2, cfg2, err := snapshot.Decode(again)
 	if err != nil || g2 != generation {

@@ -32,6 +32,6 @@ func TestLayoutStandsForTheShapeOfTheTypes(t *testing.T) {
 		_ int
 		B string `cbor:"-"`
 	}]()) != layoutOf(reflect.TypeFor[struct{ A uint8 }]()) {
-		t.Error("the layout depends on what no snapshot carries")
+		t.Error("the layout depends on fields outside of snapshots")
 	}
 }

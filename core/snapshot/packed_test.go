@@ -100,19 +100,19 @@ func TestEditsOfLargeZonesFollow(t *testing.T) {
 			cfg = edited(random, cfg)
 			back, _, err := p.publish(cfg)
 			if err != nil || !reflect.DeepEqual(unpacked(back), unpacked(cfg)) {
-				t.Fatalf("%v: it came back as another one", err)
+				t.Fatalf("%v: the decoded configuration differs", err)
 			}
 			again, err := snapshot.Encode(p.generation, back)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if _, third, err := snapshot.Decode(again); err != nil || !reflect.DeepEqual(third, back) {
-				t.Fatalf("%v: what was read is not what is read again", err)
+				t.Fatalf("%v: decoding again yields another configuration", err)
 			}
 			if random.IntN(4) == 0 { // a new engine reads a whole snapshot and continues from there
 				p.reader, p.read = snapshot.Reader{}, 0
 				if back, _, err = p.publish(cfg); err != nil || !reflect.DeepEqual(unpacked(back), unpacked(cfg)) {
-					t.Fatalf("%v: the whole came back as another one", err)
+					t.Fatalf("%v: the decoded whole differs", err)
 				}
 			}
 		}
@@ -154,7 +154,7 @@ func TestAChangedRecordTakesOneRun(t *testing.T) {
 			}
 		}
 		if moved > 2 {
-			t.Errorf("edit %d: %d runs are others", i, moved)
+			t.Errorf("edit %d: %d runs changed", i, moved)
 		}
 		cfg, before = next, back
 	}
@@ -206,7 +206,7 @@ func TestRunsThatAreWrongAreRefused(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 		if _, cfg, err := r.Decode(snapshot.FrameFollowing(2, follows)); err != nil || !reflect.DeepEqual(unpacked(cfg), two) {
-			t.Errorf("%s: what was written is refused after it: %v", name, err)
+			t.Errorf("%s: an encoded configuration is refused: %v", name, err)
 		}
 	}
 }

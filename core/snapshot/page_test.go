@@ -46,11 +46,11 @@ func TestPageTellsBothSidesWhereTheGenerationsAre(t *testing.T) {
 		t.Errorf("pid %d, started %v", mgmt.EnginePID(), mgmt.StartedAt())
 	}
 	if mgmt.Loops() != 2 || mgmt.Asked() != 2 || mgmt.Answered(0) != 0 || mgmt.Answered(1) != 1 {
-		t.Errorf("%d loops were asked %d times, and answered %d and %d", mgmt.Loops(), mgmt.Asked(), mgmt.Answered(0), mgmt.Answered(1))
+		t.Errorf("%d loops, %d questions, answers %d and %d", mgmt.Loops(), mgmt.Asked(), mgmt.Answered(0), mgmt.Answered(1))
 	}
 	engine.StartEngine(124, 1000, start)
 	if mgmt.Loops() != snapshot.MaxLoops || mgmt.Asked() != 0 || mgmt.Answered(1) != 0 {
-		t.Errorf("after a new engine: %d loops, asked %d, answered %d", mgmt.Loops(), mgmt.Asked(), mgmt.Answered(1))
+		t.Errorf("after a new engine: %d loops, %d questions, answers %d", mgmt.Loops(), mgmt.Asked(), mgmt.Answered(1))
 	}
 	if mgmt.Published() != 9 || mgmt.Acknowledged() != 0 || mgmt.Refused() != 0 {
 		t.Errorf("after a new engine: published %d, acknowledged %d, refused %d", mgmt.Published(), mgmt.Acknowledged(), mgmt.Refused())

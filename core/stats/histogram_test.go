@@ -62,7 +62,7 @@ func BenchmarkObserve(b *testing.B) {
 func TestQuantilesAreSpreadEvenlyInTheirBucket(t *testing.T) {
 	var h stats.Histogram
 	if _, known := h.Quantile(0.5); known {
-		t.Error("of nothing there is a quantile")
+		t.Error("an empty histogram has a quantile")
 	}
 	for range 99 {
 		h.Observe(int64(stats.Bound(3)))
@@ -93,6 +93,6 @@ func TestOfTwoMomentsTheDifferenceIsWhatWasCountedBetween(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if got := before.Since(&now); got.Count() != 0 || got.Nanos != 0 {
-		t.Errorf("counters that were begun anew: %+v", got)
+		t.Errorf("counters that were reset: %+v", got)
 	}
 }

@@ -131,7 +131,7 @@ func TestBackendsSeeTheCertificateAndTheProtocols(t *testing.T) {
 		t.Errorf("%q", o.server.NegotiatedProtocol)
 	}
 	if o := shake(t, server, backend(t, s, cfg, &farm.BackendTLS{}).Config(1, "app.example")); !o.failed() {
-		t.Error("a certificate is shown that nobody chose")
+		t.Error("a certificate is shown without a setting")
 	}
 }
 
@@ -159,7 +159,7 @@ func TestSessionsAreKeptPerBackend(t *testing.T) {
 		// A change of policy invalidates sessions.
 		cfg.Authorities[0].Certificates = append(cfg.Authorities[0].Certificates, newCA(t, "more").cert.Raw)
 		if resumes(t, servers[1], backend(t, s, cfg, b).Config(1, "app.example")) {
-			t.Error("a session is used under other rules")
+			t.Error("a session is resumed under other rules")
 		}
 	})
 }
@@ -168,7 +168,7 @@ func TestBackendConfigsAreBounded(t *testing.T) {
 	b := backend(t, tlsconf.NewStore(tlsconf.Options{}), &farm.Config{}, &farm.BackendTLS{})
 	first := b.Config(1, "www.example.com")
 	if b.Config(1, "www.example.com") != first || b.Config(2, "www.example.com") == first || b.Config(1, "w.example.com") == first {
-		t.Error("the same backend and name have one configuration, others have their own")
+		t.Error("each backend and name must have exactly one configuration")
 	}
 	for i := range 5000 {
 		b.Config(1, fmt.Sprintf("attack%d.example", i))
@@ -177,7 +177,7 @@ func TestBackendConfigsAreBounded(t *testing.T) {
 		t.Errorf("%d configurations are kept", n)
 	}
 	if b.Config(1, "www.example.com") != first {
-		t.Error("names that came once made one that is in use be forgotten")
+		t.Error("names that occur once evict a configuration in use")
 	}
 	for i := range 10_000 {
 		b.Config(1, fmt.Sprintf("attack%d.example", i/2))
@@ -199,11 +199,11 @@ func TestANameIsKnownToHaveWorkedAtItsBackendOnly(t *testing.T) {
 		b.Config(1, "a.example")
 		b.Config(2, "a.example")
 		if b.HasWorked(2, "a.example") || b.HasWorked(1, "never asked for") {
-			t.Error("what never worked has")
+			t.Error("a name counts as working that never did")
 		}
 		b.Worked(1, "a.example")
 		if !b.HasWorked(1, "a.example") {
-			t.Error("what worked has not")
+			t.Error("a name that worked does not count")
 		}
 	}
 }

@@ -117,7 +117,7 @@ func TestWordsThatCannotBeServedAreNamed(t *testing.T) {
 		}
 		for name := range strings.FieldsSeq(c.names) {
 			if !strings.Contains(err.Error(), name) {
-				t.Errorf("%q: %q does not say %s", c.in, err, name)
+				t.Errorf("%q: %q lacks %s", c.in, err, name)
 			}
 		}
 	}

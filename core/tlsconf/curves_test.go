@@ -37,7 +37,7 @@ func TestGroupsThatCannotBeServedAreNamed(t *testing.T) {
 		_, err := tlsconf.CheckCurves(c.in)
 		for name := range strings.FieldsSeq(c.names) {
 			if err == nil || !strings.Contains(err.Error(), name) {
-				t.Errorf("%q: %v does not say %s", c.in, err, name)
+				t.Errorf("%q: %v lacks %s", c.in, err, name)
 			}
 		}
 	}

@@ -335,7 +335,7 @@ func TestWhatIsServedAgainstTheOddsIsReported(t *testing.T) {
 	said := strings.Join(b.Warnings(), "\n")
 	for _, want := range []string{`certificate "old": it expired on`, `certificate "nameless": it covers no name`, "farm 7: its ciphers go with none of its certificates"} {
 		if !strings.Contains(said, want) {
-			t.Errorf("%q does not say %q", said, want)
+			t.Errorf("%q lacks %q", said, want)
 		}
 	}
 	if o := shake(t, server, anyone("www.example.com")); o.failed() {

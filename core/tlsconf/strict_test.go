@@ -47,7 +47,7 @@ func TestNamesThatSeeTheSameCertificateAreTold(t *testing.T) {
 		}
 	}
 	if build.Names(nil) != nil {
-		t.Error("names of nothing")
+		t.Error("names without a certificate")
 	}
 }
 

@@ -176,7 +176,7 @@ func TestTheLongestNetDecides(t *testing.T) {
 	}
 	b.set(health.Down, 4)
 	if got, _ := b.ask("10.0.0.1"); len(got) != 1 {
-		t.Errorf("of no net, and who is for all is down: %v", got)
+		t.Errorf("without a matching net, and with the unrestricted one down: %v", got)
 	}
 }
 
@@ -245,7 +245,7 @@ func TestAllDownIsAnsweredAsIfAllWereUp(t *testing.T) {
 			}
 			for _, c := range down.told {
 				if c.Taken != strings.HasPrefix(c.Reason, "no backend works") || !c.Taken && !strings.HasPrefix(c.Reason, "it is down as all are") {
-					t.Errorf("%s: told of %+v", algorithm, c)
+					t.Errorf("%s: explained as %+v", algorithm, c)
 				}
 			}
 		}
@@ -372,7 +372,7 @@ func TestAVersionThatCannotBeAskedHasNoAddress(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 		if nobodyKnows := c.want == "" && c.of4 != health.Down; b.Last.Unable != nobodyKnows {
-			t.Errorf("%s: the trail says %v", c.name, b.Last.Unable)
+			t.Errorf("%s: the trail has %v", c.name, b.Last.Unable)
 		}
 		if p.Count > 0 && c.of6 == health.Unable && got == six && !c.unprobed && !strings.Contains(b.told[0].Reason, "its check cannot ask it") {
 			t.Errorf("%s: %s", c.name, b.told[0].Reason)
@@ -463,7 +463,7 @@ func TestTheFastestIsTakenAndThoseAsFastInTurn(t *testing.T) {
 	}
 	for _, c := range b.told {
 		if c.Number == 2 && (c.Latency != 20*ms || !c.Taken || c.Reason != "it answers its checks as soon as any") || c.Number == 1 && c.Reason != "others answer their checks sooner, or it was their turn" {
-			t.Errorf("told of %+v", c)
+			t.Errorf("explained as %+v", c)
 		}
 	}
 	b = newBoard(t, 3, func(s *farm.DNSService) { s.Algorithm, s.Answers = farm.DNSFastest, 3 })
@@ -521,7 +521,7 @@ func TestTheLeastLoadedIsTakenAndThoseAsLoadedInTurn(t *testing.T) {
 	for _, c := range b.told {
 		if c.Number == 2 && (c.Load != 200 || !c.Taken || c.Reason != "no other has less to do for its weight") || c.Number == 4 && c.Load != -1 ||
 			c.Number == 1 && c.Reason != "others have less to do for their weight, or it was their turn" {
-			t.Errorf("told of %+v", c)
+			t.Errorf("explained as %+v", c)
 		}
 	}
 }

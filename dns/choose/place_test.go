@@ -151,7 +151,7 @@ func TestTheNearest(t *testing.T) {
 			}
 		case 6:
 			if told.Away != -1 {
-				t.Errorf("what nobody knows is %v km away", told.Away)
+				t.Errorf("an unknown location is %v km away", told.Away)
 			}
 		}
 	}
@@ -161,7 +161,7 @@ func TestTheNearest(t *testing.T) {
 		all[got[0]]++
 	}
 	if len(all) != 6 {
-		t.Errorf("clients nobody knows get %v", all)
+		t.Errorf("clients with an unknown location get %v", all)
 	}
 	var q wire.Query
 	var p zone.Pick

@@ -98,7 +98,7 @@ func TestNamesAreAnsweredByTLS(t *testing.T) {
 		}
 	}
 	if reply := a.exchange(padded(t, "www.example.com A"), true); len(reply)%468 == 0 {
-		t.Errorf("what is not encrypted is padded to %d bytes", len(reply))
+		t.Errorf("an unencrypted answer is padded to %d bytes", len(reply))
 	}
 	if list := records.read(); len(list) != 3 || list[0].Proto != accesslog.ProtoDNSTLS || list[2].Proto != accesslog.ProtoDNSTCP {
 		t.Errorf("%d records: %+v", len(list), list)
@@ -167,11 +167,11 @@ func TestOnlyTLSIsSpokenOnItsPort(t *testing.T) {
 	client.NextProtos = []string{"h2"}
 	if c, err := tls.Dial("tcp", at.String(), client); err == nil {
 		c.Close()
-		t.Error("another protocol is taken")
+		t.Error("another protocol is accepted")
 	}
 	client.NextProtos = nil
 	if c, err := tls.Dial("tcp", at.String(), client); err != nil {
-		t.Errorf("who names no protocol: %v", err)
+		t.Errorf("a client without ALPN: %v", err)
 	} else {
 		c.Close()
 	}

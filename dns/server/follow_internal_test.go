@@ -120,7 +120,7 @@ func TestFarmsAreCompiledAgainWithOtherLocations(t *testing.T) {
 	}
 	e.UsePlaces(new(geoip.Table))
 	if got := e.take(t, 3, cfg); got.ByID[1].places == nil || got.ByID[1].zones != first.ByID[1].zones {
-		t.Error("the farm has no locations or other zones")
+		t.Error("the farm has no locations or its zones were recompiled")
 	}
 }
 

@@ -83,7 +83,7 @@ func TestNamesAreAnsweredByHTTPS(t *testing.T) {
 		t.Errorf("%d records: %+v", len(list), list)
 	}
 	if raw, _, _ := a.byHTTPS("names", padded(t, "www.example.com A")); len(raw) != 468 {
-		t.Errorf("%d bytes for who pads", len(raw))
+		t.Errorf("%d bytes for a padded query", len(raw))
 	}
 	for _, msg := range [][]byte{nil, []byte("short"), append([]byte{0, 0, 0x80}, make([]byte, 20)...)} {
 		if _, _, what := a.byHTTPS("names", msg); what != names.Unreadable {
@@ -98,7 +98,7 @@ func TestNamesAreAnsweredByHTTPS(t *testing.T) {
 		_, _, what = a.byHTTPS("names", query(t, "www.example.com A"))
 	}
 	if what != names.Limited {
-		t.Errorf("who asks too often: %v", what)
+		t.Errorf("a client over its limit: %v", what)
 	}
 	if got := a.ask("www.example.com A", false); len(got.answer) != 2 { // another net
 		t.Errorf("afterwards by UDP: %q", got.answer)

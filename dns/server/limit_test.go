@@ -38,13 +38,13 @@ func TestANetThatAsksTooOftenIsNotAnswered(t *testing.T) {
 		}
 	}
 	if out := ask(msg[:14], netip.MustParseAddr("192.0.2.9")); out != nil {
-		t.Errorf("what cannot be read is answered beyond the limit: %x", out)
+		t.Errorf("an unreadable query over the limit is answered: %x", out)
 	}
 	if ask(msg, netip.MustParseAddr("192.0.3.1")) == nil {
 		t.Error("another net pays for it")
 	}
 	if got := a.Segment.SumFarm(7); got.LimitedAsks != 11 || got.SlippedAsks != 5 || got.Queries != 11 {
-		t.Errorf("counted: %d limited, %d truncated, %d asked", got.LimitedAsks, got.SlippedAsks, got.Queries)
+		t.Errorf("counters: %d limited, %d truncated, %d queries", got.LimitedAsks, got.SlippedAsks, got.Queries)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestAnotherCodeIsAnotherAnswer(t *testing.T) {
 	failed := whole() // no backend is known to work
 	a.up(1, 2, 3)
 	if answered := whole(); failed != 5 || answered != 5 {
-		t.Errorf("%d failures and %d addresses are told, want 5 of each", failed, answered)
+		t.Errorf("%d failures and %d addresses were answered, want 5 of each", failed, answered)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestTheServerSaysWhoItIsWhenItIsTold(t *testing.T) {
 	chaos := query(t, "version.bind TXT")
 	chaos[12+14+3] = 3
 	if out := ask(chaos, client); out[3]&0xf != 5 {
-		t.Errorf("it says %x", out)
+		t.Errorf("answer %x", out)
 	}
 	g.ServerVersion = "none of your business"
 	a.publish(a.farm)

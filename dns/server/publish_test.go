@@ -122,7 +122,7 @@ func TestAFarmThatIsStoppedAnswersNobody(t *testing.T) {
 	}
 	_, _ = c.Write(framed(query(t, "www.example.com A")))
 	if _, err := c.Read(make([]byte, 1)); err == nil {
-		t.Error("a client that was there before is answered")
+		t.Error("an earlier client is answered")
 	}
 }
 

@@ -83,10 +83,10 @@ func TestQuestionsLeaveRecords(t *testing.T) {
 		}
 	}
 	if n := a.Segment.SumFarm(7).ServiceChosen; n != 1 {
-		t.Errorf("%d answers are said to be chosen, want 1", n)
+		t.Errorf("%d answers count as chosen, want 1", n)
 	}
 	if n := a.Segment.SumBackend(3).Requests; n != 1 {
-		t.Errorf("the backend is said to be in %d answers, want 1", n)
+		t.Errorf("the backend counts %d answers, want 1", n)
 	}
 }
 
@@ -95,12 +95,12 @@ func TestOnlyWantedRecordsAreLeft(t *testing.T) {
 	a := newAppliance(t, 1, example(), records.of)
 	a.ask("www.example.com A", false)
 	if list := records.read(); len(list) != 0 {
-		t.Errorf("nobody wants %+v", list)
+		t.Errorf("records without logging or watchers: %+v", list)
 	}
 	records.Watch(7, true)
 	a.ask("www.example.com A", false)
 	if list := records.read(); len(list) != 1 || list[0].Flags != accesslog.Watched {
-		t.Errorf("somebody watches: %+v", list)
+		t.Errorf("records with a watcher: %+v", list)
 	}
 	records.Watch(7, false)
 	g := *a.farm.Global

@@ -168,7 +168,7 @@ func TestWhatIsNotThereIsDenied(t *testing.T) {
 		}
 	}
 	if types, _ := a.validated("www.plain.example.com A").Denied("plain.example.com"); strings.Join(types, " ") != "NS NSEC RRSIG" {
-		t.Errorf("that plain has no keys is said with %q", types)
+		t.Errorf("the denial of keys for plain has the types %q", types)
 	}
 }
 
@@ -261,7 +261,7 @@ func TestKeysChange(t *testing.T) {
 		ds := strings.ToUpper(strings.ReplaceAll(rdata.KeyOf("example.com", key.Algorithm, key.Public).DS, "\t", " "))
 		got := slices.ContainsFunc(cds, func(rr string) bool { return strings.HasSuffix(strings.ToUpper(rr), ds) })
 		if got != want {
-			t.Errorf("the parent is told of the %s key: %v, want %v: %q", key.State, got, want, cds)
+			t.Errorf("DS record of the %s key in the parent: %v, want %v: %q", key.State, got, want, cds)
 		}
 	}
 }
@@ -405,7 +405,7 @@ remote-control:
 		}
 	}
 	if got := ask("four.example.com A"); len(got.answer) != 2 {
-		t.Errorf("after a denial of the other version it answers %s", got)
+		t.Errorf("after a denial for the other version the answer is %s", got)
 	}
 }
 
@@ -481,11 +481,11 @@ func TestInventedNamesOfASignedZoneCostABoundedShare(t *testing.T) {
 		late := "late." + below
 		for name, want := range map[string]bool{late: true, "www.": false, "ns1.": false} {
 			if truncated(name, false) != want {
-				t.Errorf("below %q: %s is told to come by TCP: %t", below, name, !want)
+				t.Errorf("below %q: %s is truncated: %t", below, name, !want)
 			}
 		}
 		if truncated(late, true) {
-			t.Errorf("below %q: by TCP it is told to come by TCP", below)
+			t.Errorf("below %q: truncated over TCP", below)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func TestAClientThatDoesNotReadGetsNoMoreThanWaits(t *testing.T) {
 		}
 	}
 	if sent == 1000*len(big) {
-		t.Fatal("the server takes questions without end")
+		t.Fatal("the server reads queries without limit")
 	}
 	for range 3000 { // it continues where it stopped
 		if got := read(t, message(t, c)); len(got.answer) != 1 {
@@ -174,7 +174,7 @@ func TestZonesAreCopiedToSecondariesOnly(t *testing.T) {
 	a := newAppliance(t, 1, g)
 	a.up(1, 2, 3)
 	if got := a.ask("example.com AXFR", true); got.rcode() != 5 {
-		t.Errorf("nobody may: %x", got.flags)
+		t.Errorf("without permission: %x", got.flags)
 	}
 	g.Transfers = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	a.publish(a.farm)
@@ -244,7 +244,7 @@ func TestTheConnectionThatWasSilentForLongestMakesRoom(t *testing.T) {
 		enginetest.Eventually(t, "who asked is gone", func() bool { return a.Segment.SumFarm(7).Established == 2 })
 	}
 	if _, err := open[1].Read(make([]byte, 1)); err == nil {
-		t.Error("the one that was silent for longest is kept")
+		t.Error("the client that was silent for longest was kept")
 	}
 	for _, c := range []net.Conn{open[0], open[2]} {
 		_, _ = c.Write(framed(query(t, "www.example.com A")))

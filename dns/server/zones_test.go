@@ -167,7 +167,7 @@ func TestNamesBelowADNAMEAreRedirected(t *testing.T) {
 		t.Errorf("a name that is too long: %s", got)
 	}
 	if got := a.ask("x.self.example.com A", true); got.rcode() > 6 || len(got.answer) > 24 {
-		t.Errorf("one that leads below itself: %s", got)
+		t.Errorf("a name that points below itself: %s", got)
 	}
 }
 
@@ -274,7 +274,7 @@ func TestAReferralHasTheAddressesOfItsServersOrIsTruncated(t *testing.T) {
 		}
 	}
 	if whole == 0 || cut == 0 || short == 0 {
-		t.Errorf("%d whole, %d truncated, %d that lack what they may", whole, cut, short)
+		t.Errorf("%d whole, %d truncated, %d without optional records", whole, cut, short)
 	}
 }
 

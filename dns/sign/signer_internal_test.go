@@ -167,7 +167,7 @@ func TestWhatIsAskedForStays(t *testing.T) {
 		found = found || string(s.sets[i].message[headSize+len(apex):][:4]) == "\x03www"
 	}
 	if !found {
-		t.Error("what was asked for all the time is gone")
+		t.Error("a frequently used signature was evicted")
 	}
 }
 
@@ -189,7 +189,7 @@ func TestKeysThatDoNotBelongTogetherAreRefused(t *testing.T) {
 		_, private, _ := rdata.NewKey(of)
 		z := farm.Zone{Name: "example", Signing: of, Keys: []farm.ZoneKey{{Algorithm: of, State: farm.KeyActive, Public: public, Private: farm.Secret(private)}}}
 		if _, err := Open(&z, apex); err == nil {
-			t.Errorf("%s: the private key of another is taken", of)
+			t.Errorf("%s: the private key of another key is accepted", of)
 		}
 		z.Keys = nil
 		if _, err := Open(&z, apex); err == nil {
@@ -224,7 +224,7 @@ func TestInventedNamesAreSignedAtABoundedRate(t *testing.T) {
 		return s.Sign(k, wire.TypeNSEC, of, func([]byte) bool { return true })
 	}
 	if !signed("known", Synthesized) {
-		t.Fatal("one who certainly has its address is refused")
+		t.Fatal("a client with a verified address is refused")
 	}
 	for i := range MaxSynthesized {
 		if !signed(fmt.Sprint("a", i), SynthesizedUnverified) {
@@ -239,10 +239,10 @@ func TestInventedNamesAreSignedAtABoundedRate(t *testing.T) {
 		}
 	}
 	if !signed(last, SynthesizedUnverified) || s.made() != before {
-		t.Error("what was signed is refused, or made room for what was not")
+		t.Error("a cached signature is refused, or was evicted for a refused one")
 	}
 	if !signed("c", Synthesized) || !signed("www", Existing) {
-		t.Error("who certainly has its address, or asks for a name of the zone, is refused")
+		t.Error("a verified client, or a query for an existing name, is refused")
 	}
 	now++
 	if !signed("b", SynthesizedUnverified) {

@@ -132,7 +132,7 @@ func TestDamagedKeysAreRefused(t *testing.T) {
 		k := good
 		damage(&k)
 		if _, err := Open(&farm.Zone{Name: "example", Signing: farm.SignEd25519, Keys: []farm.ZoneKey{k}}, apex); err == nil {
-			t.Errorf("%s: it is taken", what)
+			t.Errorf("%s: it was accepted", what)
 		}
 	}
 	if k, err := Open(&farm.Zone{Name: "example", Keys: []farm.ZoneKey{good}}, apex); k != nil || err != nil {

@@ -36,7 +36,7 @@ func TestACookieIsGoodForItsClientAndAnHour(t *testing.T) {
 			t.Errorf("at first: %v %s", q.Verified, cookie)
 		}
 		if q, again := asked(t, s, client, cookie); !q.Verified || again != cookie {
-			t.Errorf("it is not known again: %s, then %s", cookie, again)
+			t.Errorf("the cookie is not recognised: %s, then %s", cookie, again)
 		}
 		for name, c := range map[string][2]string{
 			"another client": {"192.0.2.2", cookie}, "IPv6": {"2001:db8::1", cookie},

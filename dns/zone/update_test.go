@@ -408,7 +408,7 @@ func TestTablesFollowUntilTheirMemoryIsFull(t *testing.T) {
 	}
 	few := large(10)
 	if compiled(t, few).Update(few, large(10_000)) != nil {
-		t.Error("a table of many other names followed")
+		t.Error("an update was made from a table of many other names")
 	}
 }
 

@@ -42,7 +42,7 @@ func TestAWordBecomesLongerByWhatAllOffersHave(t *testing.T) {
 		}
 	}
 	if s.complete("sluice farm show 'sh", 40); !slices.Equal(asked, []string{"farm", "show", "sh"}) {
-		t.Errorf("asked for %q", asked)
+		t.Errorf("completed %q", asked)
 	}
 }
 

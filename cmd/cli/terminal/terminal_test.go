@@ -149,6 +149,6 @@ func TestAPasswordIsNotShownAndCanBeGivenUp(t *testing.T) {
 		}
 	}
 	if _, err := (&terminal.Lines{In: os.Stdin, Out: io.Discard}).Read(""); terminal.Of(os.Stdin) == nil && err == nil {
-		t.Error("a line was read from what is no terminal")
+		t.Error("a line was read without a terminal")
 	}
 }

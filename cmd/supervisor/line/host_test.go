@@ -15,10 +15,10 @@ func TestARequestAboutTheMachineIsAnswered(t *testing.T) {
 		t.Errorf("%q, %v", answer, err)
 	}
 	if answer, err := l.HostRequest(t.Context(), "", nil); answer != nil || err == nil || err.Error() != "no kind" {
-		t.Errorf("one that fails: %q, %v", answer, err)
+		t.Errorf("a failing request: %q, %v", answer, err)
 	}
 	if answer, err := l.HostRequest(t.Context(), "dns", make([]byte, 5000)); answer != nil || err == nil {
-		t.Errorf("one that fits no message: %q, %v", answer, err)
+		t.Errorf("a request larger than a message: %q, %v", answer, err)
 	}
 }
 
@@ -42,7 +42,7 @@ func TestRequestsAboutTheMachineHoldUpNothing(t *testing.T) {
 	for range most - 1 {
 		s.checks <- struct{}{}
 		if err := <-errs; err != nil {
-			t.Errorf("the others: %v", err)
+			t.Errorf("the other requests: %v", err)
 		}
 	}
 	post.Close() // ends the last one

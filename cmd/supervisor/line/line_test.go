@@ -215,7 +215,7 @@ func TestFirstReportOfALifeIsTheOnlyOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	if st := <-s.ready; st.UID != 0 || len(s.ready) != 0 || s.noted() != 2 {
-		t.Errorf("first report %+v, %d more taken, %d noted", st, len(s.ready), s.noted())
+		t.Errorf("first report %+v, %d further ones accepted, %d forbidden messages", st, len(s.ready), s.noted())
 	}
 }
 
@@ -228,10 +228,10 @@ func TestBothSidesSeeTheEnd(t *testing.T) {
 		t.Fatal("the role does not see the end")
 	}
 	if _, err := l.Roles(t.Context()); err == nil {
-		t.Error("a question to nobody was answered")
+		t.Error("a question after the end was answered")
 	}
 	if err := post.Reload(); err == nil {
-		t.Error("a reload to nobody was sent")
+		t.Error("a reload after the end was sent")
 	}
 }
 
@@ -249,10 +249,10 @@ func TestARoleAnswersWhetherItGoesOn(t *testing.T) {
 	}
 	before := post.Pulse(0)
 	if s.noted() != 0 {
-		t.Error("an answer counts as what the role may not send")
+		t.Error("an answer counts as a forbidden message")
 	}
 	time.Sleep(50 * time.Millisecond)
 	if last := post.Pulse(time.Hour); last < before || post.Pulse(time.Hour) != last {
-		t.Error("a role that was asked a moment ago is asked again")
+		t.Error("a second request is sent before its time")
 	}
 }

@@ -26,7 +26,7 @@ func TestAPasswordIsAskedAboutByteForByte(t *testing.T) {
 		t.Errorf("the longest: %t, %v", right, err)
 	}
 	if right, err := l.RootPassword(t.Context(), strings.Repeat("x", 9000)); right || err != nil {
-		t.Errorf("one that fits no message: %t, %v", right, err)
+		t.Errorf("a password larger than a message: %t, %v", right, err)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestPasswordsHoldUpNothing(t *testing.T) {
 	}
 	for range most - 1 {
 		if o := <-results; !o.right || o.err != nil {
-			t.Errorf("the others: %+v", o)
+			t.Errorf("the other passwords: %+v", o)
 		}
 	}
 	post.Close() // ends the last one
