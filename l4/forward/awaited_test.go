@@ -51,7 +51,7 @@ func TestClientsThatSaidNothingYetAreAtNoBackend(t *testing.T) {
 	}
 	_, _ = second.Write(asking("shop.example.com"))
 	if _, err := io.ReadAll(second); !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("who said what it wants too late saw %v", err)
+		t.Errorf("a client whose first bytes were late got %v", err)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestSocketsOfAPortAreHandedOn(t *testing.T) {
 		_ = ln.Close()
 	}
 	if got := a.engine.Sockets("tcp/192.0.2.1:1"); got != nil {
-		t.Errorf("of an address nobody listens on: %v", got)
+		t.Errorf("an address without listeners: %v", got)
 	}
 }
 

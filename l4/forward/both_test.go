@@ -155,7 +155,7 @@ func TestConnectionsAndFlowsOfOneFarmAreListedCountedAndFlushedTogether(t *testi
 		t.Errorf("listed: %+v", list)
 	}
 	if _, err := query(f, "tcp"); err == nil {
-		t.Error("a third was let in")
+		t.Error("a third client was admitted")
 	}
 	if n := a.engine.FlushConnections(nil); n != 2 {
 		t.Errorf("%d were flushed", n)
@@ -312,7 +312,7 @@ func TestTheFirstClientAfterAnOutageOfOneTransportIsServed(t *testing.T) {
 		t.Fatalf("answered by %q", got)
 	}
 	if who, err := query(f, "tcp"); err == nil {
-		t.Fatalf("nobody serves it, and %s answered", who)
+		t.Fatalf("no backend serves it, but %s answered", who)
 	}
 	if got := a.health.Slot(1).Passive(); got != health.Up {
 		t.Errorf("the backend is %v", got)

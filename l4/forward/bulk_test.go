@@ -50,7 +50,7 @@ func TestManyBytesArriveUnchangedBothWaysAtOnce(t *testing.T) {
 		want := sha256.New()
 		_, _ = io.Copy(want, io.LimitReader(rand.NewChaCha8([32]byte{seed}), size))
 		if !bytes.Equal(got, want.Sum(nil)) {
-			t.Errorf("other bytes came from side %d", seed)
+			t.Errorf("other bytes arrived from side %d", seed)
 		}
 	}
 	eventually(t, "the connection has ended", func() bool { return a.stats().Established == 0 })

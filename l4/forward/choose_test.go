@@ -215,7 +215,7 @@ func TestSymmetricHashIsTheSameBothWays(t *testing.T) {
 		there, _ := a.explained(explain.Question{From: one, To: other})
 		back, _ := a.explained(explain.Question{From: other, To: one})
 		if there != back {
-			t.Fatalf("%s to %s goes to %d, back to %d", one, other, there, back)
+			t.Fatalf("%s to %s uses backend %d, the reverse direction %d", one, other, there, back)
 		}
 	}
 }

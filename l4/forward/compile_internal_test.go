@@ -119,7 +119,7 @@ func TestMembersAreWhatBackendsSay(t *testing.T) {
 		l.Backends[1].Weight, l.Backends[1].Priority, l.Backends[1].ConnLimit = 7, 2, 9
 	})
 	if m := f.group.picker.Member(0); m.Weight != 1 || m.Priority != 1 || m.Limit != 0 {
-		t.Errorf("a backend that says nothing is %+v", m)
+		t.Errorf("a backend without settings is %+v", m)
 	}
 	if m := f.group.picker.Member(1); m.Weight != 7 || m.Priority != 2 || m.Limit != 9 {
 		t.Errorf("it is %+v", m)
@@ -130,7 +130,7 @@ func TestMembersAreWhatBackendsSay(t *testing.T) {
 func TestFirstDatagramsAreKeptForTheLatestFlows(t *testing.T) {
 	k, flows := new(firstDatagrams), make([]flow, firstsKept+1)
 	if k.keep(&flows[0], make([]byte, firstMost+1)); flows[0].first != 0 {
-		t.Error("one that is too long is kept")
+		t.Error("a datagram that is too long was kept")
 	}
 	for i := range flows {
 		k.keep(&flows[i], []byte{byte(i)})

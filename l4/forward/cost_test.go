@@ -74,7 +74,7 @@ func TestChangesCostWhatTheSchemaSays(t *testing.T) {
 	} {
 		t.Run(c.field, func(t *testing.T) {
 			if said := costs(t)[c.field]; said != c.cost {
-				t.Errorf("the schema says %s", said)
+				t.Errorf("the cost in the schema is %s", said)
 			}
 			a := newAppliance(t, 1)
 			f := a.farm(serve(t, echo).at())
@@ -122,6 +122,6 @@ func isOver(t *testing.T, c net.Conn) {
 	if got, err := io.ReadAll(c); len(got) > 0 {
 		t.Errorf("the connection gave %q, %v", got, err)
 	} else if slow, is := err.(net.Error); is && slow.Timeout() {
-		t.Error("the connection goes on")
+		t.Error("the connection continues")
 	}
 }

@@ -167,11 +167,11 @@ func TestExplanationsNameEveryStep(t *testing.T) {
 		f.VIP, f.L4.Ports = at.Addr(), []farm.PortRange{{First: at.Port(), Last: at.Port()}}
 		a.publish(f)
 		if _, x := a.explained(explain.Question{}); x.From != from || x.Listener != at.String() || x.Generation != a.gen || x.Farm != f.Name {
-			t.Errorf("somebody of this machine comes from %s to %s of %s, generation %d", x.From, x.Listener, x.Farm, x.Generation)
+			t.Errorf("the default client is %s to %s of %s, generation %d", x.From, x.Listener, x.Farm, x.Generation)
 		}
 		// Missing parts of an address have realistic values.
 		if _, x := a.explained(explain.Question{From: "::ffff:192.0.2.7", To: local}); x.From != "192.0.2.7:40000" || x.Listener != at.String() {
-			t.Errorf("who names no port comes from %s to %s", x.From, x.Listener)
+			t.Errorf("a client without a port is %s to %s", x.From, x.Listener)
 		}
 	}
 }

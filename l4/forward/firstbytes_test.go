@@ -78,7 +78,7 @@ func TestTLSClientsGoToTheBackendOfTheNameTheyAskFor(t *testing.T) {
 	next.L4.Backends[0].Maintenance = farm.MaintenanceCut
 	a.publish(next)
 	if got, err := asks(t, next, "shop.example.com"); err == nil {
-		t.Errorf("%q answers for a name whose backend is away", got)
+		t.Errorf("%q answers for a name whose backend is down", got)
 	}
 }
 
@@ -122,7 +122,7 @@ func TestAnExchangeAfterAHelloInPiecesDoesNotStall(t *testing.T) {
 	for range 3 {
 		_, _ = io.WriteString(s, "x\n")
 		if got, err := r.ReadString('\n'); got != "x\n" {
-			t.Fatalf("%q comes back, %v", got, err)
+			t.Fatalf("got %q, %v", got, err)
 		}
 	}
 }
@@ -194,7 +194,7 @@ func TestBackendsAreToldOfTheClient(t *testing.T) {
 			}
 			h := <-got
 			if h.Source.String() != c.LocalAddr().String() || h.Destination.String() != c.RemoteAddr().String() {
-				t.Errorf("told %v to %v", h.Source, h.Destination)
+				t.Errorf("the header has %v to %v", h.Source, h.Destination)
 			}
 			_, _ = io.WriteString(c, "and on\n")
 			if text := line(t, c); text != "and on" {
@@ -246,7 +246,7 @@ func TestTrustedPeersSayWhoTheClientIs(t *testing.T) {
 		t.Fatalf("got %q", text)
 	}
 	if h := <-got; h.Source != client {
-		t.Errorf("the backend was told of %v", h.Source)
+		t.Errorf("the backend got the address %v", h.Source)
 	}
 	if _, ok := a.engine.SessionsOf(1).Find([]byte("192.0.2.7 . 4022")); !ok {
 		t.Error("the session is not that of the client")
@@ -278,7 +278,7 @@ func TestWhoMayNotIntroduceIsRefused(t *testing.T) {
 				_, _ = io.WriteString(client, c.says)
 				if !c.refused {
 					if got := line(t, client) + "\n"; got != c.says {
-						t.Errorf("came back as %q", got)
+						t.Errorf("echoed as %q", got)
 					}
 					return
 				}

@@ -124,7 +124,7 @@ func TestTablesThatFollowAreThoseOfTheConfiguration(t *testing.T) {
 			for id, f := range before.ByID {
 				_, again := came[id]
 				if now := got.ByID[id]; (now == nil) != slices.Contains(changes.Gone, id) || again != (now != nil && now != f) {
-					t.Fatalf("generation %d: of farm %d it says %+v", generation, id, changes)
+					t.Fatalf("generation %d: the changes of farm %d are %+v", generation, id, changes)
 				}
 				if got.ByID[id] == f {
 					kept++

@@ -30,7 +30,7 @@ func TestTheFirstClientAfterAnOutageOfAllIsServed(t *testing.T) {
 		return string(b)
 	}
 	if got := ask(); got != "" || a.health.Slot(1).Usable() || a.health.Slot(2).Usable() {
-		t.Fatalf("answered %q while nobody is there", got)
+		t.Fatalf("got %q although all backends are down", got)
 	}
 	ln := two.Listen()
 	defer ln.Close()

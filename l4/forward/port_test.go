@@ -85,7 +85,7 @@ func TestAPortThatIsNotServedSaysNothingOfOthers(t *testing.T) {
 		a.publish(f)
 		for range 3 {
 			if got := said(t, bad); got != "" {
-				t.Fatalf("a port nobody serves said %q", got)
+				t.Fatalf("a port without a server sent %q", got)
 			}
 		}
 		came := map[string]int{}
@@ -93,7 +93,7 @@ func TestAPortThatIsNotServedSaysNothingOfOthers(t *testing.T) {
 			came[said(t, served)]++
 		}
 		if came["127.0.0.77"] != 2 || came["127.0.0.78"] != 2 {
-			t.Errorf("port %d is refused: of the other one %v", unserved, came)
+			t.Errorf("port %d is refused, the other port has %v", unserved, came)
 		}
 		for id := uint32(1); id <= 2; id++ {
 			if got := a.health.Slot(id).Passive(); got != health.Up {

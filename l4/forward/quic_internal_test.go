@@ -32,14 +32,14 @@ func TestIDsOfPacketsAreRead(t *testing.T) {
 	whole := longPacket(1, to, from)
 	for n := range len(whole) - len("payload") {
 		if p, ok := parseQUIC(whole[:n]); ok {
-			t.Errorf("%d bytes of a packet are taken for one: %+v", n, p)
+			t.Errorf("%d bytes of a packet are parsed as one: %+v", n, p)
 		}
 	}
 	if _, ok := parseQUIC(longPacket(1, make([]byte, 20), make([]byte, 20))); !ok {
-		t.Error("ids of 20 bytes are not taken")
+		t.Error("ids of 20 bytes are rejected")
 	}
 	if _, ok := parseQUIC(longPacket(1, make([]byte, 21), nil)); ok {
-		t.Error("an id of 21 bytes is taken")
+		t.Error("an id of 21 bytes is accepted")
 	}
 }
 
@@ -139,7 +139,7 @@ func TestFewIDsAreLearnedFromOneClient(t *testing.T) {
 		return ok
 	}
 	if known(use(1)) {
-		t.Error("an id is learned from who may not be there")
+		t.Error("an id is learned from an unconfirmed client")
 	}
 	f.state = answered
 	for n := range connIDsEach + 2 {
@@ -148,7 +148,7 @@ func TestFewIDsAreLearnedFromOneClient(t *testing.T) {
 		}
 	}
 	if _, ok := f.resume(longPacket(1, []byte("12345678"), nil)[:10]); ok {
-		t.Error("half a packet goes on with a connection")
+		t.Error("half a packet resumes a connection")
 	}
 	if ids.table.Len() != connIDsEach {
 		t.Errorf("%d ids are kept", ids.table.Len())

@@ -100,7 +100,7 @@ func TestConnectionsThatEndedLeaveRecords(t *testing.T) {
 	want = accesslog.Exchange{Farm: 1, Backend: 2, BytesIn: 5, Proto: accesslog.ProtoTCP,
 		Flags: accesslog.Logged | accesslog.Session | accesslog.AbortedByClient, Tries: 1, Why: accesslog.WhySession}
 	if plain(got) != want {
-		t.Errorf("the record of one that was reset is\n%+v, want\n%+v", got, want)
+		t.Errorf("the record of a reset connection is\n%+v, want\n%+v", got, want)
 	}
 
 	f.L4.Backends = f.L4.Backends[:1]

@@ -61,7 +61,7 @@ func TestWithoutDescriptorsClientsWait(t *testing.T) {
 	eventually(t, "accepting waits", func() bool { return a.segment.SumLoops()[0].AcceptErrors > 0 })
 	_, _ = io.WriteString(early, "still here\n")
 	if got := line(t, early); got != "still here" {
-		t.Errorf("the client that was there got %q", got)
+		t.Errorf("the existing client got %q", got)
 	}
 	for _, fd := range append(waiting, taken...) {
 		_ = syscall.Close(fd)
@@ -74,7 +74,7 @@ func TestWithoutDescriptorsClientsWait(t *testing.T) {
 		return err == nil && string(got) == "hello\n"
 	})
 	if !a.health.Slot(1).Usable() {
-		t.Error("the backend was taken for down")
+		t.Error("the backend was marked down")
 	}
 }
 

@@ -22,7 +22,7 @@ func TestBytesGoBothWays(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := line(t, c) + "\n"; got != text {
-			t.Fatalf("came back as %q", got)
+			t.Fatalf("echoed as %q", got)
 		}
 	}
 	s := a.stats()
@@ -109,7 +109,7 @@ func TestResetIsPassedOn(t *testing.T) {
 				err = <-ended
 			}
 			if !errors.Is(err, syscall.ECONNRESET) {
-				t.Errorf("the other side saw %v", err)
+				t.Errorf("the other side got %v", err)
 			}
 		})
 	}
@@ -131,7 +131,7 @@ func TestFailedConnectGoesToTheNextBackend(t *testing.T) {
 		t.Errorf("%d connects were tried after the first failed", got)
 	}
 	if left, taken := a.backend(1).Retries, a.backend(2).Retries; left != 1 || taken != 0 {
-		t.Errorf("%d clients went on from the first backend, %d from the second", left, taken)
+		t.Errorf("%d clients moved on from the first backend, %d from the second", left, taken)
 	}
 }
 

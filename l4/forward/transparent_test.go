@@ -70,7 +70,7 @@ func TestABackendThatDropsOneClientIsThereForTheOthers(t *testing.T) {
 	a.publish(f)
 	for range 2 {
 		if got := line(t, a.dialAs(f, 9)); got != "second" {
-			t.Errorf("who is dropped by the first came to %q", got)
+			t.Errorf("a client dropped by the first backend reached %q", got)
 		}
 		if got := line(t, a.dialAs(f, 8)); got != "first" {
 			t.Errorf("the next client came to %q", got)
@@ -95,7 +95,7 @@ func TestABackendThatIsNotThereForAnybodyIsDown(t *testing.T) {
 	}
 	_ = gone.Close()
 	if got := line(t, a.dialAs(f, 8)); got != "second" {
-		t.Errorf("who came first after that came to %q", got)
+		t.Errorf("the next client reached %q", got)
 	}
 	eventually(t, "a try from our own address finds it down", func() bool { return a.health.Slot(1).Passive() == health.Down })
 	if got := line(t, a.dialAs(f, 8)); got != "second" {

@@ -319,7 +319,7 @@ func TestTheFirstDatagramGoesOnWhenItsBackendIsNotThere(t *testing.T) {
 		t.Errorf("%d datagrams were sent to a backend known to be down", b.ConnectFailures)
 	}
 	if got := [3]uint64{a.backend(1).Retries, a.backend(2).Retries, a.backend(3).Retries}; got != [3]uint64{1, 1, 0} {
-		t.Errorf("%d clients went on from the backends", got)
+		t.Errorf("clients that moved on from each backend: %d", got)
 	}
 }
 
@@ -502,7 +502,7 @@ func TestAFarmOnAllAddressesAnswersFromTheOneThatWasUsed(t *testing.T) {
 		}
 		_, from, err := client.ReadFromUDPAddrPort(make([]byte, 10))
 		if err != nil || from != to {
-			t.Errorf("asked %s, %s answered, %v", to, from, err)
+			t.Errorf("a query to %s, an answer from %s, %v", to, from, err)
 		}
 	}
 	if n, _ := a.engine.SessionsOf(1).List(10); n != 2 {

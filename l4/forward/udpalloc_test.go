@@ -50,7 +50,7 @@ func TestADatagramOfAFlowCostsNoAllocation(t *testing.T) {
 			}
 			round()
 			if n := testing.AllocsPerRun(200, round); n > 0 {
-				t.Errorf("%v allocations for five datagrams there and back", n)
+				t.Errorf("%v allocations for five datagrams in each direction", n)
 			}
 		})
 	}

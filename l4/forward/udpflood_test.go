@@ -57,7 +57,7 @@ func TestAFloodOfUnknownSourcesDoesNotCostThoseWhoAreThere(t *testing.T) {
 				default:
 				}
 				if !insist(c, "still here?") {
-					t.Error("one who was there is not answered any more")
+					t.Error("an existing client is no longer served")
 					return
 				}
 				n++
@@ -78,10 +78,10 @@ func TestAFloodOfUnknownSourcesDoesNotCostThoseWhoAreThere(t *testing.T) {
 		t.Errorf("%d flows, %d are the bound", s.Established, limit)
 	}
 	if n < regulars {
-		t.Errorf("those who were there were answered %d times", n)
+		t.Errorf("existing clients got %d responses", n)
 	}
 	if limit < sources/2 && s.Evicted == 0 {
-		t.Error("nothing made room")
+		t.Error("no flow was evicted")
 	}
 	if s.Connections+s.Dropped < before.Connections+uint64(min(limit, sources)) {
 		t.Errorf("%d flows and %d dropped datagrams are all that is counted", s.Connections, s.Dropped)

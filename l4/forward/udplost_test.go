@@ -149,7 +149,7 @@ func TestWithoutDescriptorsAnIdleFlowMakesRoom(t *testing.T) {
 	_, _ = io.WriteString(three, "x")
 	eventually(t, "three is not let in", func() bool { s := a.stats(); return s.Dropped == 2 || s.Evicted == 2 })
 	if s := a.stats(); s.Evicted != 1 && time.Since(spoke) < time.Second {
-		t.Errorf("who had just spoken had to go: %+v", s)
+		t.Errorf("a recently active client was evicted: %+v", s)
 	}
 	enginetest.Advance(a.loops[0], 2*time.Second)
 	ask(t, three, "x") // two has been silent for long

@@ -23,13 +23,13 @@ func TestFlowsThatEndedLeaveRecords(t *testing.T) {
 	}
 	ask(t, c, "again")
 	if got, _ := next(); got.Tries != 1 || got.Why != accesslog.WhySession {
-		t.Errorf("the record of one that is known is %+v", got)
+		t.Errorf("the record of a known client is %+v", got)
 	}
 	f.L4.Responses = nil
 	a.publish(f)
 	ask(t, c, "x")
 	a.engine.FlushConnections(nil)
 	if got, _ := next(); !got.Flags.Has(accesslog.AbortedHere) {
-		t.Errorf("the record of one that was flushed is %+v", got)
+		t.Errorf("the record of a flushed flow is %+v", got)
 	}
 }

@@ -155,7 +155,7 @@ func TestWithoutABackendConnectionsAreRefusedNotServedHere(t *testing.T) {
 	f.L4.Backends[0].Maintenance = farm.MaintenanceCut
 	s.Apply(f)
 	if a, err := s.Open(0, s.VIP4+":22"); !l4test.Refused(err) {
-		t.Errorf("somebody answered: %+v, %v", a, err)
+		t.Errorf("the connection was accepted: %+v, %v", a, err)
 	}
 	if _, err := s.Client.AskWithin(time.Second, "udp", netip.AddrPort{}, s.VIP4+":22"); !l4test.Refused(err) || os.IsTimeout(err) {
 		t.Errorf("UDP: %v", err)
@@ -302,7 +302,7 @@ func TestConnectionsFromBeforeTheRulesCountToo(t *testing.T) {
 	s.Apply(f)
 	for range 3 {
 		if _, err := s.Open(5, to); !l4test.Refused(err) {
-			t.Errorf("one too many for rules that were made anew: %v", err)
+			t.Errorf("one connection above the limit after a rebuild of the rules: %v", err)
 		}
 	}
 	f.L4.Backends[0].ConnLimit = 2

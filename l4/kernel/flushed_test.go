@@ -67,19 +67,19 @@ func TestEndedConnectionsAreRememberedAsLongAsTheyMayBeSilent(t *testing.T) {
 	ended := func() bool { in, _ := f.now(); return in.Flushed[one.ID] }
 	apply(one)
 	if ended() {
-		t.Error("nothing was ended yet")
+		t.Error("connections are considered ended too early")
 	}
 	fewer := one.Clone()
 	fewer.L4.Backends = fewer.L4.Backends[1:]
 	apply(fewer)
 	if ended() {
-		t.Error("nobody chooses a backend that was deleted")
+		t.Error("connections of a deleted backend are remembered")
 	}
 	apply(one)
 	apply(l4test.Stopped(one))
 	apply(one)
 	if !ended() {
-		t.Error("those of a farm that was stopped are not remembered")
+		t.Error("connections of a stopped farm are forgotten")
 	}
 	k.Age(1100 * time.Millisecond)
 	k.Follow(context.Background())
@@ -91,20 +91,20 @@ func TestEndedConnectionsAreRememberedAsLongAsTheyMayBeSilent(t *testing.T) {
 	apply(cut)
 	apply(one)
 	if !ended() {
-		t.Error("those of a backend that was cut are not remembered")
+		t.Error("connections of a cut backend are forgotten")
 	}
 	apply()
 	apply(one)
 	if ended() {
-		t.Error("those of a farm that was deleted are remembered")
+		t.Error("connections of a deleted farm are remembered")
 	}
 	k.Flushing(context.Background(), func(id uint32) bool { return id == one.L4.Backends[0].ID+1000 })
 	if ended() {
-		t.Error("those of another farm's backend were ended")
+		t.Error("connections of another farm's backend are considered ended")
 	}
 	k.Flushing(context.Background(), func(id uint32) bool { return id == one.L4.Backends[0].ID })
 	if !ended() {
-		t.Error("those that were ended on request are not remembered")
+		t.Error("connections ended on request are forgotten")
 	}
 	apply()
 	_, before := f.now()
@@ -116,7 +116,7 @@ func TestEndedConnectionsAreRememberedAsLongAsTheyMayBeSilent(t *testing.T) {
 	apply(l4test.Stopped(one))
 	apply(one)
 	if !ended() {
-		t.Error("a reconciler that is new forgot those of a farm that is stopped")
+		t.Error("a new reconciler forgot the connections of a stopped farm")
 	}
 }
 

@@ -86,7 +86,7 @@ func TestTheKernelFollowsWhatChangesAndNothingElse(t *testing.T) {
 	web, _ := two(true)
 	k.Follow(t.Context())
 	if f.carried() != 0 {
-		t.Error("it carries before anything was asked for")
+		t.Error("Carry was called before the first configuration")
 	}
 	k.Apply(t.Context(), 1, &farm.Config{Farms: []farm.Farm{web}})
 	k.Follow(t.Context())
@@ -103,7 +103,7 @@ func TestTheKernelFollowsWhatChangesAndNothingElse(t *testing.T) {
 	table.SetGuardian(1, health.Down, time.Now())
 	step("a backend is down", 1)
 	if in, _ := f.now(); in.Usable(1) || !in.Usable(2) {
-		t.Error("the filter was not told which")
+		t.Error("the filter has the wrong usable backends")
 	}
 	step("it still is", 0)
 	f.gone = true
@@ -118,7 +118,7 @@ func TestTheKernelFollowsWhatChangesAndNothingElse(t *testing.T) {
 	k.Age(3 * time.Second)
 	step("it failed a moment ago", 0)
 	if state(t, k).Problems[web.ID] == "" {
-		t.Error("nobody is told that it failed")
+		t.Error("the failure is not reported")
 	}
 	f.fails = nil
 	k.Age(3 * time.Second)
@@ -199,7 +199,7 @@ func TestBackendsThatAreNotedAreCounted(t *testing.T) {
 		f.open, f.asked = open, nil
 		k.Follow(t.Context())
 		if !slices.Equal(f.asked, asked) || (f.filled > before) != (asked != nil) {
-			t.Fatalf("%s: asked about %v, want %v; filled %d times", what, f.asked, asked, f.filled-before)
+			t.Fatalf("%s: queries for %v, want %v; filled %d times", what, f.asked, asked, f.filled-before)
 		}
 		if asked != nil && (!maps.Equal(f.full, full) || !maps.Equal(f.room, room) || !maps.Equal(f.held, held)) {
 			t.Errorf("%s: full %v, room %v, held %v; want %v, %v, %v", what, f.full, f.room, f.held, full, room, held)
@@ -337,7 +337,7 @@ func TestWhatGoesWrongIsInTheLogOnce(t *testing.T) {
 		t.Errorf("of a farm that is not carried: %q", lines)
 	}
 	if lines := log.Lines("connections of what was stopped may go on"); len(lines) != 1 { // the first time, without a previous state
-		t.Errorf("of connections that go on: %q", lines)
+		t.Errorf("log of continuing connections: %q", lines)
 	}
 	k = kernel.New(kernel.Options{Filter: f, Connections: unflushed{why: &os.SyscallError{Syscall: "socket", Err: fs.ErrPermission}}, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	k.Apply(t.Context(), 1, &farm.Config{Farms: []farm.Farm{web}})

@@ -77,7 +77,7 @@ func TestWhatTheGroundIsNotReadyForIsTheProblemOfFarmsThatRun(t *testing.T) {
 		t.Errorf("problems: %v", problems)
 	}
 	if k.Apply(t.Context(), 2, &farm.Config{Farms: []farm.Farm{web, other}}); !slices.Equal(g.farms, []string{"web", "other"}) {
-		t.Errorf("while connections of a stopped farm go on it was prepared for %v", g.farms)
+		t.Errorf("while connections of a stopped farm continue, it was prepared for %v", g.farms)
 	}
 	g.problems = nil
 	k.Age(1100 * time.Millisecond)
@@ -125,7 +125,7 @@ func TestCleaningTakesEverythingAwayUntilTheNextRequest(t *testing.T) {
 	}
 	// Ends of earlier connections may not know that they were flushed.
 	if in, _ := f.now(); !in.Flushed[web.ID] {
-		t.Error("what was flushed would be taken up in mid-stream")
+		t.Error("flushed connections would be adopted in mid-stream")
 	}
 }
 

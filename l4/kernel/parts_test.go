@@ -62,7 +62,7 @@ func TestMgmtIsToldWhatTheKernelCarriesAndCounts(t *testing.T) {
 	ask(ctl.OpKernelApply, ctl.KernelState{Generation: 5, Problems: problems}, publish(5))
 	ask(ctl.OpKernelCheck, ctl.KernelState{Generation: 6, Problems: map[uint32]string{7: "no such helper"}}, publish(6))
 	if k.Generation() != 5 {
-		t.Errorf("generation %d is carried, and a check changes nothing", k.Generation())
+		t.Errorf("a check changed the generation to %d", k.Generation())
 	}
 	ask(ctl.OpKernelState, ctl.KernelState{Generation: 5, Problems: problems,
 		Warnings: map[uint32][]string{7: {"a firewall drops web"}, 8: {"a firewall drops other"}}})

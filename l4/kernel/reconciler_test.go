@@ -95,7 +95,7 @@ func TestNothingIsHeldForAFarmDeletedInItsGraceOnceThatIsOver(t *testing.T) {
 	apply(one)
 	apply()
 	if in, _ := f.now(); !in.Hold {
-		t.Fatal("connections of the farm do not go on")
+		t.Fatal("connections of the farm do not continue")
 	}
 	l4test.Eventually(t, "nothing of the farm is in the kernel", func() bool { in, _ := f.now(); return !in.Hold })
 }
@@ -168,7 +168,7 @@ func TestAGraceIsThatOfTheLastStopAndEndsForWhoIsCut(t *testing.T) {
 	one.L4.Backends[0].Maintenance = farm.MaintenanceCut
 	apply(true)
 	if took := conns.took(); !took[id] {
-		t.Error("the connections of a backend that was cut go on")
+		t.Error("the connections of a cut backend continue")
 	}
 }
 
@@ -267,7 +267,7 @@ func TestTheRelayIsToldWhatIsCarriedAndWhere(t *testing.T) {
 	one := l4test.Example(func(f *farm.Farm) { f.L4.NAT = farm.NATDirect })
 	k.Apply(t.Context(), 1, &farm.Config{Farms: []farm.Farm{one}})
 	if len(r.farms) != 1 || len(r.problems) != 0 || r.wire == nil {
-		t.Fatalf("told were %v, %v and %v", r.farms, r.problems, r.wire)
+		t.Fatalf("got %v, %v and %v", r.farms, r.problems, r.wire)
 	}
 	if hop, ok := r.wire.NextHop(addr); !ok || hop.MAC != mac {
 		t.Errorf("the backend is at %v", hop)
@@ -275,7 +275,7 @@ func TestTheRelayIsToldWhatIsCarriedAndWhere(t *testing.T) {
 	f.fails = errors.New("no right")
 	k.Apply(t.Context(), 2, &farm.Config{Farms: []farm.Farm{one}})
 	if r.problems[one.ID] == "" {
-		t.Error("it was not told that the farm is not carried")
+		t.Error("the problem of the farm was not passed on")
 	}
 	k.Apply(t.Context(), 3, &farm.Config{Farms: []farm.Farm{l4test.Example(nil)}})
 	if r.wire != nil {

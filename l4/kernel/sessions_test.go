@@ -205,7 +205,7 @@ func TestAFilterThatIsBrokenIsTold(t *testing.T) {
 		}
 	}
 	if u.Fill(t.Context(), rules.Counted{}) != nil || !u.Intact(t.Context()) {
-		t.Error("without a filter there is something to be noted, or to come back")
+		t.Error("without a filter, Fill or Intact fails")
 	}
 }
 

@@ -89,7 +89,7 @@ func TestFlowsOfUDPLeaveABackendThatIsDown(t *testing.T) {
 			table.SetGuardian(id, health.Up, time.Now())
 			time.Sleep(300 * time.Millisecond)
 			if now := says(); now == first || now == "" {
-				t.Errorf("the flow went back to %s", now)
+				t.Errorf("the flow returned to %s", now)
 			}
 		})
 	}

@@ -100,7 +100,7 @@ func TestBackendsOfPacketModesAreFollowedOnTheWire(t *testing.T) {
 	k.Age(time.Second)
 	step("the interface is another one", 1)
 	if f.doubts != 1 {
-		t.Errorf("the rules of an interface that was made anew are doubted %d times", f.doubts)
+		t.Errorf("a recreated interface causes %d doubts", f.doubts)
 	}
 	k.Apply(t.Context(), 2, &farm.Config{Farms: []farm.Farm{plain}})
 	if in, _ := f.now(); in.Wire != nil || len(n.wanted) != 0 {

@@ -93,10 +93,10 @@ func (e *exchange) wants(what string) {
 	select {
 	case got := <-e.heard:
 		if got != what {
-			e.t.Fatalf("heard %q, want %q", got, what)
+			e.t.Fatalf("got %q, want %q", got, what)
 		}
 	case <-time.After(20 * time.Second):
-		e.t.Fatalf("heard nothing, want %q", what)
+		e.t.Fatalf("no event, want %q", what)
 	}
 }
 

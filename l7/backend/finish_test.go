@@ -121,7 +121,7 @@ func TestBodiesWaitForTheWindow(t *testing.T) {
 	e.start()
 	d.on(func() {
 		if e.Pending() == 0 {
-			t.Error("a body is asked for that there is no window for")
+			t.Error("body bytes are requested beyond the window")
 		}
 		if err := e.SendBody([]byte("12345"), false, nil); err != nil || e.Pending() != 5 {
 			t.Errorf("%v, %d bytes wait", err, e.Pending())
@@ -131,7 +131,7 @@ func TestBodiesWaitForTheWindow(t *testing.T) {
 	e.wants("drained")
 	d.on(func() {
 		if e.Pending() == 0 {
-			t.Error("the window is used up, and more is asked for")
+			t.Error("the window is used up, but bytes are requested")
 		}
 	})
 	want(t, said, "1 GET /end end")
@@ -247,7 +247,7 @@ func TestConnectionsThatEndedAreForgotten(t *testing.T) {
 		<-ended
 		d.on(func() {
 			if n := d.pool.ConnsTo(1); n != 0 {
-				t.Errorf("%s: %d connections that ended are asked for room", path, n)
+				t.Errorf("%s: %d closed connections are in use", path, n)
 			}
 		})
 	}
@@ -255,7 +255,7 @@ func TestConnectionsThatEndedAreForgotten(t *testing.T) {
 	e.wants("connected, own true")
 	d.on(func() {
 		if e.Reserve(); d.pool.ConnsTo(1) != 0 {
-			t.Error("a connection that takes no more streams is asked for room")
+			t.Error("a connection that accepts no more streams is in use")
 		}
 	})
 }

@@ -208,7 +208,7 @@ func TestABackendThatDoesNotAnswerAPingLosesAllItsExchanges(t *testing.T) {
 	enginetest.Advance(d.loop, 2*time.Second)
 	patient.wants("connection is dead: no answer to a PING")
 	if !patient.why.Lost || patient.why.Broke {
-		t.Errorf("it is told %+v", patient.why)
+		t.Errorf("the error is %+v", patient.why)
 	}
 }
 
@@ -245,6 +245,6 @@ func TestADeadlineIsToldOnce(t *testing.T) {
 	later.wants("expired")
 	e.wants("expired")
 	if n := len(later.heard); n != 0 {
-		t.Errorf("it is told %d times more", n)
+		t.Errorf("%d more events", n)
 	}
 }

@@ -63,6 +63,6 @@ func TestWhatCannotBeDialledIsSaidAtOnce(t *testing.T) {
 	var conns int
 	d.on(func() { conns = d.pool.ConnsTo(d.to.ID) })
 	if conns != 0 {
-		t.Errorf("%d connections are there", conns)
+		t.Errorf("%d connections exist", conns)
 	}
 }

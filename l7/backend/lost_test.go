@@ -45,7 +45,7 @@ func TestWhyAStreamEndedIsSaid(t *testing.T) {
 			e.wants("connected, own true")
 			e.wants(c.want.Reason)
 			if e.why == nil || *e.why != c.want {
-				t.Errorf("told %+v, want %+v", e.why, c.want)
+				t.Errorf("got %+v, want %+v", e.why, c.want)
 			}
 		})
 	}
@@ -61,7 +61,7 @@ func TestABackendOfAnotherProtocolIsNotAskedAgain(t *testing.T) {
 	e.wants("connected, own true")
 	e.wants("backend does not speak HTTP/2")
 	if want := (backend.Error{Reason: "backend does not speak HTTP/2", Broke: true}); *e.why != want {
-		t.Errorf("told %+v", e.why)
+		t.Errorf("got %+v", e.why)
 	}
 }
 
@@ -110,7 +110,7 @@ func stuck(t *testing.T, free func(s *l7test.FrameServer)) (under []*exchange) {
 		}
 		under = append(under, e)
 	}
-	t.Fatal("127 requests of 60 KiB wait for a backend that reads nothing")
+	t.Fatal("127 requests of 60 KiB wait for a stalled backend")
 	return nil
 }
 
@@ -167,7 +167,7 @@ func heardAtTheEnd(t *testing.T) (heard string) {
 		case "backend refuses the stream":
 			heard += "u"
 		default:
-			t.Errorf("heard %q", got)
+			t.Errorf("got %q", got)
 		}
 	}
 	return heard
@@ -285,7 +285,7 @@ func TestWhoIsRefusedAnUpgradeLeavesItsConnection(t *testing.T) {
 	d.exchange("/").start().wants("connected, own true")
 	second := d.upgrading()
 	if second.reused || len(second.heard) != 0 {
-		t.Fatal("it goes on without knowing what the backend takes")
+		t.Fatal("it continues before the settings of the backend are known")
 	}
 	enginetest.Advance(d.loop, 2*time.Second)
 	second.wants("not connected, own false: backend does not speak HTTP/2")

@@ -100,7 +100,7 @@ func TestNghttpdIsABackend(t *testing.T) {
 					t.Fatal(name, err)
 				}
 				if got, err := io.ReadAll(res.Body); err != nil || !bytes.Equal(got, content) {
-					t.Errorf("%s: %d bytes came back, %v", name, len(got), err)
+					t.Errorf("%s: got %d bytes, %v", name, len(got), err)
 				}
 				c.CloseIdleConnections()
 			}

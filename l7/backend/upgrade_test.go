@@ -44,7 +44,7 @@ func TestAnUpgradeWaitsUntilTheBackendHasGreeted(t *testing.T) {
 	time.Sleep(50 * time.Millisecond) // the connection is established by now
 	second := d.upgrading()
 	if second.reused || len(first.heard)+len(second.heard) != 0 {
-		t.Fatal("they go on without knowing what the backend takes")
+		t.Fatal("they continue before the settings of the backend are known")
 	}
 	greet <- true
 	first.wants("connected, own true")
@@ -53,7 +53,7 @@ func TestAnUpgradeWaitsUntilTheBackendHasGreeted(t *testing.T) {
 	d.on(func() { last.SetDeadline(d.loop.Now() + int64(2*time.Second)) })
 	last.wants("expired")
 	if len(first.heard)+len(second.heard) != 0 {
-		t.Error("the time to greet in counts for what follows")
+		t.Error("the timeout of the preface applies to later events")
 	}
 }
 

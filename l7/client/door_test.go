@@ -87,7 +87,7 @@ func TestClientsBeyondTheBoundWaitForAPlace(t *testing.T) {
 			return len(next) > 0
 		})
 		if len(next) != 1 {
-			t.Fatalf("%d clients came in for one that left", len(next))
+			t.Fatalf("%d clients were admitted for one that left", len(next))
 		}
 		in, out = append(in[1:], next...), still
 	}
@@ -111,7 +111,7 @@ func TestClientsBeyondTheBoundAreRefused(t *testing.T) {
 			t.Errorf("answered %d %q", res.StatusCode, res.Text)
 		}
 		if rest := c.Rest(); rest != "" {
-			t.Errorf("it goes on: %q", rest)
+			t.Errorf("it continues: %q", rest)
 		}
 	}
 	l7test.Eventually(t, "each rejection leaves a line", func() bool { return len(a.Log.Lines("too-many-clients")) == 5 })
@@ -189,7 +189,7 @@ func TestBoundIsChangedWhileClientsAreThere(t *testing.T) {
 	a.Serve(bounded(6, farm.OverflowWait), s) // the five existing clients count
 	in, out := count(dialled(t, addr, 5), 1)
 	if len(early) != 5 || len(in) != 1 {
-		t.Fatalf("%d came in beside 5, want 1", len(in))
+		t.Fatalf("%d were admitted besides 5, want 1", len(in))
 	}
 	a.Serve(bounded(8, farm.OverflowWait), s)
 	more, out := count(out, 2)

@@ -89,7 +89,7 @@ func TestBodiesAreReadInOrderAndNoFurtherThanAsked(t *testing.T) {
 	v.want("readable")
 	v.finish(true, true)
 	if v = h.next(); v.head != get("/next") {
-		t.Errorf("what was given back became %q", v.head)
+		t.Errorf("the remaining request became %q", v.head)
 	}
 	v.finish(true, true)
 }
@@ -192,7 +192,7 @@ func TestConnectionsEndAsTheirExchangesSay(t *testing.T) {
 		h.counted(0, 0)
 	}
 	if len(h.begun) != 0 {
-		t.Errorf("%q was begun behind a last answer", (<-h.begun).head)
+		t.Errorf("%q was started after the last response", (<-h.begun).head)
 	}
 }
 
@@ -326,7 +326,7 @@ func TestNobodyIsServedWhoseAnswerHasNotLeft(t *testing.T) {
 			c.Send(behind[1])
 			h.skip(timeout)
 			if len(h.begun) != 0 {
-				t.Fatalf("%s, %s: the next request is begun", name, how)
+				t.Fatalf("%s, %s: the next request was started", name, how)
 			}
 			if _, err := io.CopyN(io.Discard, c.Reader(), int64(len(answer))); err != nil {
 				t.Fatal(err)
@@ -366,7 +366,7 @@ func TestAClientThatTakesNoAnswerIsLate(t *testing.T) {
 		t.Errorf("%d time-outs are counted, want 1", n)
 	}
 	if _, reset := ends(c); !reset {
-		t.Error("the part it has may be taken for the whole")
+		t.Error("the client may mistake a part for the whole")
 	}
 	l7test.Eventually(t, "a line is left", func() bool { return len(h.Log.Lines("answer not taken in time")) == 1 })
 }
@@ -474,7 +474,7 @@ func TestClientsOfHTTP1HaveTheirTime(t *testing.T) {
 		h.skip(2 * time.Second)
 		rest, reset := ends(cl)
 		if reset && c.told != "" || !strings.Contains(rest, c.told) || (rest == "") != (c.told == "") {
-			t.Errorf("%s: it is told %q, by a reset %t", name, rest, reset)
+			t.Errorf("%s: it got %q, a reset: %t", name, rest, reset)
 		}
 		h.counted(0, 0)
 		answered := map[bool]uint64{true: 1}[c.told != ""]

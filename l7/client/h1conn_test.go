@@ -84,7 +84,7 @@ func TestSlowHeadIsAnswered408(t *testing.T) {
 	}
 	idle := l7test.Dial(t, addr)
 	if rest := idle.Rest(); rest != "" {
-		t.Fatalf("a silent connection was told %q", rest)
+		t.Fatalf("a silent connection got %q", rest)
 	}
 	if b.Accepted() != 0 {
 		t.Error("half a request reached a backend")
@@ -119,6 +119,6 @@ func TestBytesBehindAnUpgradeReachTheTunnel(t *testing.T) {
 	c.Send("GET / HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: own\r\n\r\n" + early).Send("late")
 	_ = c.CloseWrite()
 	if _, got, _ := strings.Cut(c.Rest(), "\r\n\r\n"); got != early+"late" {
-		t.Fatalf("%d bytes came back, want %d", len(got), len(early)+4)
+		t.Fatalf("%d bytes were echoed, want %d", len(got), len(early)+4)
 	}
 }

@@ -204,7 +204,7 @@ func TestHTTP2ClientThatAsksAndDoesNotReadIsNotHeard(t *testing.T) {
 		sent += b.Len()
 	}
 	if n := a.Segment.SumFarm(1).Redirects; n > 20000 {
-		t.Errorf("%d requests were answered that nobody read", n)
+		t.Errorf("%d responses were sent to a client that does not read", n)
 	}
 	_ = p.Conn.Close()
 	idle(t, a)

@@ -170,13 +170,13 @@ func TestManyRequestsOfOneConnectionGiveWayToOthers(t *testing.T) {
 		before++
 	}
 	if before > streams/2 {
-		t.Errorf("%d requests of one connection came before the other's", before-1)
+		t.Errorf("%d requests of one connection preceded those of the other", before-1)
 	}
 	for n := before; n <= streams; n++ {
 		select {
 		case <-order:
 		case <-time.After(5 * time.Second):
-			t.Fatalf("%d of %d requests were begun", n-1, streams)
+			t.Fatalf("%d of %d requests were started", n-1, streams)
 		}
 	}
 }

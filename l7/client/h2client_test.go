@@ -150,7 +150,7 @@ func TestStreamsCarryBodiesAndTheirEnd(t *testing.T) {
 	for err := error(nil); err != io.EOF; {
 		var text string
 		if text, err = v.read(1000); err == loop.ErrDry {
-			t.Fatalf("after %q nothing is there", got)
+			t.Fatalf("no more bytes after %q", got)
 		}
 		got += text
 	}
@@ -277,7 +277,7 @@ func TestStreamsHaveTheirTime(t *testing.T) {
 	h.skip(4 * time.Second)
 	h.skip(2*timeout - 4*time.Second)
 	if n := h.Segment.SumFarm(1).Timeouts; n != 0 {
-		t.Errorf("%d time-outs are counted, though something was taken", n)
+		t.Errorf("%d timeouts are counted although there was progress", n)
 	}
 	h.skip(6 * time.Second)
 	p.Want("1 RST_STREAM CANCEL")
@@ -390,7 +390,7 @@ func TestStreamsSpeakTogether(t *testing.T) {
 	first.do(func(c client.Client) {
 		from := c.From()
 		if from.Kept() != nil || from.Keep() == nil || from.Keep() != from.Kept() || second.client.From() != from {
-			t.Error("not one place for what the streams of a client keep")
+			t.Error("the streams of a client do not share one kept object")
 		}
 		if !from.Cork() || from.Cork() {
 			t.Error("it is corked twice, or not at all")
@@ -417,7 +417,7 @@ func TestStreamsSpeakTogether(t *testing.T) {
 	h.next().over(func(c client.Client) {
 		from := c.From()
 		if from.Cork() || from.Kept() != nil || from.Keep() == nil || from.Keep() != from.Kept() || from.Version != 0 || from.Frames {
-			t.Error("a connection of HTTP/1 is taken for one of HTTP/2")
+			t.Error("an HTTP/1 connection has properties of HTTP/2")
 		}
 		from.Uncork(false)
 		c.Close(false)
@@ -527,7 +527,7 @@ func TestHeadsOfOneConnectionAreBounded(t *testing.T) {
 	}
 	p.Want(fmt.Sprint(id, " RST_STREAM REFUSED_STREAM"))
 	if size > maxHeads || size < maxHeads-(40<<10) {
-		t.Errorf("%d bytes of heads were taken", size)
+		t.Errorf("%d bytes of heads were accepted", size)
 	}
 	all[0].finish(true, true)
 	p.Want("1 HEADERS 200", "1 DATA ok end")

@@ -139,7 +139,7 @@ func TestHTTP2SlowReaderCostsNoMemoryAndLosesNothing(t *testing.T) {
 		}
 		time.Sleep(200 * time.Millisecond) // without reading
 		if out := a.Segment.SumFarm(1).BytesOut; out > 16<<20 {
-			t.Errorf("%d bytes were taken from the backend for a client that does not read", out)
+			t.Errorf("%d bytes were read from the backend for a client that does not read", out)
 		}
 		n, err := io.Copy(io.Discard, resp.Body)
 		if n != size || err != nil {
@@ -169,7 +169,7 @@ func TestHTTP2ClientThatLeavesEndsItsExchange(t *testing.T) {
 		select {
 		case <-gone:
 		case <-time.After(5 * time.Second):
-			t.Error("the backend was not told")
+			t.Error("the backend was not notified")
 		}
 	})
 }

@@ -202,10 +202,10 @@ func (v *visit) want(events ...string) {
 		select {
 		case got := <-v.events:
 			if got != want {
-				v.t.Fatalf("it is told %q, want %q", got, want)
+				v.t.Fatalf("got %q, want %q", got, want)
 			}
 		case <-time.After(10 * time.Second):
-			v.t.Fatalf("it is not told %q", want)
+			v.t.Fatalf("no event, want %q", want)
 		}
 	}
 }
@@ -216,7 +216,7 @@ func (v *visit) quiet() {
 	v.Turn()
 	select {
 	case got := <-v.events:
-		v.t.Fatalf("it is told %q", got)
+		v.t.Fatalf("got %q", got)
 	default:
 	}
 }

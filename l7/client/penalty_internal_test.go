@@ -16,7 +16,7 @@ func TestDelaysGrowWithFloodsAndShrinkWithTime(t *testing.T) {
 		t.Errorf("the most is %d ms", lastDelay/1e6)
 	}
 	if p.delay(1, a, now) != 0 {
-		t.Fatal("somebody who did nothing has to wait")
+		t.Fatal("an innocent client is delayed")
 	}
 	last := int64(0)
 	for i := range 100 {
@@ -32,7 +32,7 @@ func TestDelaysGrowWithFloodsAndShrinkWithTime(t *testing.T) {
 		addr string
 	}{{2, "192.0.2.1"}, {1, "192.0.2.2"}, {1, "2001:db8::1"}} {
 		if p.delay(other.farm, netip.MustParseAddr(other.addr), now) != 0 {
-			t.Errorf("%v has to wait for what another one did", other)
+			t.Errorf("%v is delayed for the flood of another client", other)
 		}
 	}
 	for range 60 {

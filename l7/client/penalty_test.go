@@ -72,7 +72,7 @@ func TestWhoFloodedComesBackMoreSlowly(t *testing.T) {
 	}
 	<-answered(newPeerFrom(t, "127.0.0.2", addr))
 	if isDone(slow) {
-		t.Error("who came from the address of a flood was served as fast as others")
+		t.Error("a client from the address of a flood was served without a delay")
 	}
 	<-slow
 	delayed := uint64(0)
@@ -108,7 +108,7 @@ func TestWhoWaitsForBeingSlowMayLeave(t *testing.T) {
 	_ = second.Conn.Close()
 	l7test.Eventually(t, "one is let go", func() bool { return a.Segment.SumFarm(1).Established == 1 })
 	if isDone(slow) {
-		t.Error("it was let go with its delay, not before")
+		t.Error("it was released after its delay, not before")
 	}
 	_ = first.Conn.Close()
 	idle(t, a)

@@ -134,7 +134,7 @@ func TestKeptConnectionsEndWithTheirBackend(t *testing.T) {
 		a.Serve(nil, s)
 		l7test.Eventually(t, "they end", func() bool { return b.Open() == 0 })
 		if n := a.Segment.SumFarm(1).Established; n != 2 {
-			t.Errorf("%d clients are there, want 2", n)
+			t.Errorf("%d clients, want 2", n)
 		}
 	}
 }
@@ -232,7 +232,7 @@ func TestExchangesOfAFarmThatIsGoneHaveItsGrace(t *testing.T) {
 		seen := 0
 		h.on(func() { h.server.Exchanges(func(client.Exchange) { seen++ }) })
 		if seen != 2 || h.busy() != 2 {
-			t.Errorf("%d exchanges, %d connections are there, want 2", seen, h.busy())
+			t.Errorf("%d exchanges, %d connections, want 2", seen, h.busy())
 		}
 		for _, v := range []*visit{first, second} {
 			v.want("proceed")
@@ -285,7 +285,7 @@ func TestAPortIsListenedOnUntilItIsNot(t *testing.T) {
 			t.Errorf("%v, %v", f, err)
 		}
 		if err := h.server.Listen(h.port, os.Stdin); err == nil {
-			t.Error("it listens on what is no socket")
+			t.Error("Listen accepts a file that is not a socket")
 		}
 	})
 	for _, files := range h.Files {
@@ -331,7 +331,7 @@ func TestNobodyServesAPortWithoutAFarm(t *testing.T) {
 	h.dial().Send(get("/"))
 	h.next()
 	if n := len(h.begun); n != 0 {
-		t.Errorf("%d requests were begun for nobody", n)
+		t.Errorf("%d requests were started without a client", n)
 	}
 }
 

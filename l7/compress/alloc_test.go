@@ -36,7 +36,7 @@ func TestEncodersTakeNoMoreThanTheirCost(t *testing.T) {
 		out = flush(t, out[:0], e)
 		runtime.ReadMemStats(&after)
 		if took, cost := int(after.TotalAlloc-before.TotalAlloc), p.Memory(); took > cost || took < cost/2 {
-			t.Errorf("it took %d KiB and is said to cost %d", took>>10, cost>>10)
+			t.Errorf("it allocated %d KiB, its declared cost is %d", took>>10, cost>>10)
 		}
 		runtime.KeepAlive(e)
 	})

@@ -40,7 +40,7 @@ func TestWhatWasWrittenComesOutHoweverItIsCut(t *testing.T) {
 				out = end(t, out, e)
 				p.Put(e)
 				if got, err := compresstest.Decode(c.String(), bytes.TrimPrefix(out, []byte("head"))); err != nil || !bytes.Equal(got, want) {
-					t.Fatalf("body %d: %d of %d bytes come back, %v", i, len(got), len(want), err)
+					t.Fatalf("body %d: %d of %d bytes are decoded, %v", i, len(got), len(want), err)
 				}
 			}
 		}
@@ -57,7 +57,7 @@ func TestWhatWasFlushedCanBeRead(t *testing.T) {
 			want = append(want, part...)
 			out = flush(t, write(t, out, part, e), e)
 			if again := flush(t, out, e); len(again) != len(out) {
-				t.Fatalf("nothing new was flushed as %d bytes", len(again)-len(out))
+				t.Fatalf("a second flush returned %d bytes", len(again)-len(out))
 			}
 			r, err := compresstest.Reader(c.String(), bytes.NewReader(out))
 			if err != nil {
@@ -71,7 +71,7 @@ func TestWhatWasFlushedCanBeRead(t *testing.T) {
 				}
 			}
 			if !bytes.Equal(got, want) {
-				t.Fatal("other bytes come back")
+				t.Fatal("other bytes were decoded")
 			}
 		}
 	})
@@ -106,7 +106,7 @@ func TestAPoolGivesNoMoreThanItsMemory(t *testing.T) {
 	}
 	p.Put(given[0])
 	if p.Get(compress.Brotli, compress.Best) == nil {
-		t.Error("one that came back is not given again")
+		t.Error("a returned encoder is not reused")
 	}
 	for _, e := range given {
 		p.Put(e)

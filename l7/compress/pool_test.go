@@ -22,11 +22,11 @@ func TestEncodersTellWhatTheyAreAndHold(t *testing.T) {
 			t.Errorf("the encoder of %v is of %v and holds something: %t", c, e.Coding(), e.Holds())
 		}
 		if out := write(t, []byte("x"), nil, e); string(out) != "x" || e.Holds() {
-			t.Errorf("nothing was written as %q, held: %t", out, e.Holds())
+			t.Errorf("the output is %q, held: %t", out, e.Holds())
 		}
 		out := write(t, nil, []byte("something"), e)
 		if !e.Holds() {
-			t.Error("what was written is not held")
+			t.Error("the output is not held")
 		}
 		if flush(t, out, e); e.Holds() {
 			t.Error("it holds something when all is flushed")

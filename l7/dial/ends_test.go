@@ -31,7 +31,7 @@ func TestIdleConnectionsAreClosedInTheEnd(t *testing.T) {
 			other.Options.Mark = 1
 			b.on(func() {
 				if b.pool.Idle(&other, &user{}) != nil {
-					t.Error("it is taken for another target")
+					t.Error("a connection is reused for another target")
 				}
 			})
 		}, 0},
@@ -134,7 +134,7 @@ func TestBodiesAreSentWithTheirTrailer(t *testing.T) {
 			t.Error("it is not sent")
 		}
 		if c.Complete() || c.Trailers() != nil || c.Reused() {
-			t.Error("more is known of the answer than a connection of HTTP/1 tells")
+			t.Error("an HTTP/1 connection has properties of HTTP/2")
 		}
 		c.Reserve()
 	})
@@ -158,7 +158,7 @@ func TestAConnectThatCannotBeBegunIsNobodysConnection(t *testing.T) {
 		}
 	})
 	if len(u.done) != 0 {
-		t.Error("the owner was told, too")
+		t.Error("the owner was notified, too")
 	}
 	// The first backend and those after the last have no connections.
 	for id := range uint32(6) {
@@ -233,7 +233,7 @@ func TestIdleConnectionsEndInAnyOrder(t *testing.T) {
 				all[i].Expired(all[i].Conn)
 			}
 			if c := b.pool.Idle(to, &user{}); c != nil {
-				t.Errorf("%v: one that ended is taken", order)
+				t.Errorf("%v: a closed connection is reused", order)
 			}
 		})
 		// The remaining one of two is reused.
@@ -249,7 +249,7 @@ func TestIdleConnectionsEndInAnyOrder(t *testing.T) {
 			all[order[0]].Expired(all[order[0]].Conn)
 			all[order[1]].Expired(all[order[1]].Conn)
 			if c := b.pool.Idle(to, &user{}); c != all[order[2]] || b.pool.IdleTo(3) != 0 {
-				t.Errorf("%v: %p is taken, want %p", order, c, all[order[2]])
+				t.Errorf("%v: %p is reused, want %p", order, c, all[order[2]])
 			} else {
 				c.Discard()
 			}
@@ -296,7 +296,7 @@ func TestConnectionsThatWentAreUsedAgain(t *testing.T) {
 				_, _ = k.pool.Dial(&dial.Target{ID: 3, Addr: refused, Timeout: int64(time.Second)}, o)
 			})
 			if r := <-o.done; r.err == nil {
-				t.Error("somebody listens")
+				t.Error("the connect succeeded")
 			}
 		},
 	} {

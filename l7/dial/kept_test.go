@@ -106,7 +106,7 @@ func TestAClientKeepsOneConnectionForOneService(t *testing.T) {
 		t.Error("the connection is kept for another service")
 	}
 	if got := k.take(7, 3); got != c || !c.Reused() || k.Has(7) {
-		t.Errorf("taken: %t, reused %t, still there %t", got == c, c.Reused(), k.Has(7))
+		t.Errorf("taken: %t, reused %t, still kept %t", got == c, c.Reused(), k.Has(7))
 	}
 	k.on(func() { c.FinishFor(k.Kept, 7, true) })
 	other := k.keep(3, 8, 0)
@@ -114,25 +114,25 @@ func TestAClientKeepsOneConnectionForOneService(t *testing.T) {
 		t.Error("the connection before is kept as well")
 	}
 	if k.take(7, 3) != nil || k.Has(8) {
-		t.Error("who asks for another service has it, or it is kept all the same")
+		t.Error("another service gets it, or it is still kept")
 	}
 	k.open(0)
 	if k.keep(4, 7, 0); k.take(7, 3) != nil {
-		t.Error("a connection that does not fit is taken")
+		t.Error("a connection to another target is taken")
 	}
 	k.open(0)
 	other = k.keep(3, 7, 0)
 	k.take(7, 3)
 	k.on(func() { other.FinishFor(k.Kept, 7, false) })
 	if k.open(0); k.Has(7) {
-		t.Error("what is left of an exchange is kept")
+		t.Error("an unfinished connection is kept")
 	}
 	k.keep(3, 7, 0)
 	k.on(k.Close)
 	k.open(0)
 	var nobody *dial.Kept
 	if nobody.Has(7) || nobody.Take(7, nil, nil) != nil {
-		t.Error("nobody keeps a connection")
+		t.Error("an empty Kept returns a connection")
 	}
 	nobody.Drop(nil)
 }
@@ -140,18 +140,18 @@ func TestAClientKeepsOneConnectionForOneService(t *testing.T) {
 func TestStreamsKeepAnnouncedConnectionsForEachOther(t *testing.T) {
 	k := newKeptConns(t, dial.NewSharedKept)
 	if k.keep(3, 7, 0); k.Has(7) {
-		t.Error("a connection on which nobody was announced is kept")
+		t.Error("a connection without its PROXY header is kept")
 	}
 	k.open(0)
 	first, second, third := k.keep(3, 7, proxyproto.V1), k.keep(4, 7, proxyproto.V2), k.keep(5, 8, proxyproto.V2)
 	if k.take(7, 3, 4, 5) != second || k.take(7, 3) != first || !k.Has(8) {
-		t.Error("not the last of the service is taken first, or that of another is lost")
+		t.Error("connections of a service must be taken last first, without affecting others")
 	}
 	k.on(func() { first.Discard(); second.Discard() })
 	k.keep(3, 7, proxyproto.V1)
 	k.on(func() { k.Drop(func(backend uint32) bool { return backend == 3 }) })
 	if k.open(1); k.Has(7) || k.take(8, 5) != third {
-		t.Error("others than those of the backend were dropped")
+		t.Error("connections to other backends were dropped")
 	}
 	k.on(third.Discard)
 	for range 33 {

@@ -325,7 +325,7 @@ func TestAConnectionLeadsToOneTargetOnly(t *testing.T) {
 	for _, other := range []dial.Target{{ID: 4}, {ID: 400}, {ID: 3, Addr: to.Addr, Options: to.Options, Announce: proxyproto.V1}} {
 		b.on(func() {
 			if b.pool.Idle(&other, &user{}) != nil {
-				t.Errorf("a connection to %v is taken for %+v", to.Addr, other)
+				t.Errorf("a connection to %v is reused for %+v", to.Addr, other)
 			}
 		})
 	}

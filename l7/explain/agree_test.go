@@ -225,7 +225,7 @@ func farmByChance(t *testing.T, w *world, outcomes map[string]int) {
 		q, text := w.request(services)
 		e := quiet(t, a, q)
 		if again := quiet(t, a, q); again.Result.Decision == "" && fmt.Sprint(again.Result) != fmt.Sprint(e.Result) {
-			t.Errorf("asked again: %+v, before %+v", again.Result, e.Result)
+			t.Errorf("repeated: %+v, before %+v", again.Result, e.Result)
 		}
 		res := l7test.Dial(t, addr).Send(text).Response(q.Method)
 		rec := records.Next()

@@ -72,7 +72,7 @@ func TestExplanationTellsWhatRulesMakeOfAnAnswer(t *testing.T) {
 		t.Errorf("without a status line: %+v, %v", e, err)
 	}
 	if e, err := ask(); err != nil || e.AnswerHead != nil || e.AnswerChanges != nil {
-		t.Errorf("nobody asked, and got %+v, %v", e, err)
+		t.Errorf("without a response in the question: %+v, %v", e, err)
 	}
 	for _, lines := range [][]string{{"no field"}, {"HTTP/9"}, {""}, {"A: b", ""}, {"A: b\nC: d"}, make([]string, explain.MaxHeaders+1)} {
 		if e, err := ask(lines...); err == nil {

@@ -36,7 +36,7 @@ func TestExplanationNamesTheRightOneOfVeryManyBackends(t *testing.T) {
 		t.Errorf("backend %d, %q, the last shown is %+v", *e.Result.Backend, e.Result.Reason, b)
 	}
 	if len(e.Balance.Backends) != explain.MaxItems || e.Balance.NotShown != 500 {
-		t.Errorf("%d backends are shown, %d are said not to be", len(e.Balance.Backends), e.Balance.NotShown)
+		t.Errorf("%d backends are shown, %d are counted as omitted", len(e.Balance.Backends), e.Balance.NotShown)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestExplanationTellsWhoWaits(t *testing.T) {
 	a := l7test.New(t, 1)
 	addr := a.Serve(func(h *farm.HTTP) { h.MaxConnections, h.Overflow = 3, farm.OverflowWait }, s)
 	if e := explained(t, a, "/"); e.Result.Outcome != explain.Forward || e.Steps[0].Reason != "0 of 3" {
-		t.Errorf("nobody is there: %+v, %+v", e.Result, e.Steps)
+		t.Errorf("without usable backends: %+v, %+v", e.Result, e.Steps)
 	}
 	l7test.Dial(t, addr).Send(l7test.Get("/"))
 	<-asked
@@ -152,7 +152,7 @@ func TestExplanationTellsWhatAnAlgorithmGoesBy(t *testing.T) {
 	s := l7test.HTTP2Service(false, "127.0.0.1:1")
 	a := l7test.New(t, 1)
 	if a.Serve(nil, s); explained(t, a, "/").Balance.Protocol != "h2" {
-		t.Error("of backends that speak HTTP/2 it is not told")
+		t.Error("the protocol h2 is missing")
 	}
 }
 

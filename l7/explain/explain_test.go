@@ -245,7 +245,7 @@ func TestAnExplanationTellsOfTheSplit(t *testing.T) {
 	known := l7test.Dial(t, addr).Send(l7test.Get("/")).Get().Text
 	for range 10 {
 		if service, reason = told(); service != known || reason != "service "+known+": it knows the client by its session or cookie" {
-			t.Errorf("%s is known, told is %s: %q", known, service, reason)
+			t.Errorf("want %s, the explanation has %s: %q", known, service, reason)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestExplanationTellsWhatKeepsTheClient(t *testing.T) {
 		t.Errorf("the second time: %+v, %+v", p, e.Result)
 	}
 	if other := e.Balance.Backends[1-*e.Result.Backend]; other.Reason != "not asked: the session names another" {
-		t.Errorf("the other: %+v", other)
+		t.Errorf("the other backend: %+v", other)
 	}
 	a.Health.SetGuardian(uint32(*e.Result.Backend+1), health.Down, time.Now())
 	if e = explained(t, a, "/", "Cookie: SID=me"); e.Result.Decision != "algorithm" || !strings.HasSuffix(e.Persistence.Reason, "of the session cannot be used: it is down") {
@@ -50,7 +50,7 @@ func TestExplanationTellsWhatKeepsTheClient(t *testing.T) {
 		t.Errorf("by cookie: %+v, %+v", e.Cookie, e.Result)
 	}
 	if e = explained(t, a, "/", "Cookie: LB="+table.CookieValue(1, uint32(2-mine))); e.Result.Decision != "algorithm" || !strings.HasSuffix(e.Cookie.Reason, "cannot be used: it is down") {
-		t.Errorf("cookie of the other: %+v, %+v", e.Cookie, e.Result)
+		t.Errorf("cookie of the other backend: %+v, %+v", e.Cookie, e.Result)
 	}
 	s.Cookie, s.Persistence = nil, farm.PersistBasic
 	a.Serve(nil, s)

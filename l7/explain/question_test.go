@@ -42,7 +42,7 @@ func TestQuestionsAreReadAsClientsAsk(t *testing.T) {
 			continue
 		}
 		if got := e.Request.Method + " " + e.Request.Host + " " + e.Request.Path; got != c.line || e.SNI != c.name {
-			t.Errorf("%+v is %s, TLS is asked for %q; want %s and %q", c.q, got, e.SNI, c.line, c.name)
+			t.Errorf("%+v is %s, TLS name %q; want %s and %q", c.q, got, e.SNI, c.line, c.name)
 		}
 	}
 }

@@ -174,7 +174,7 @@ func TestGRPCBackPressureGoesThroughBothSides(t *testing.T) {
 			}
 		}
 		if n > 100 {
-			t.Fatalf("%d messages of 100 kB were taken while nobody received", n)
+			t.Fatalf("%d messages of 100 kB were sent without a receiver", n)
 		}
 		other, out := []byte("x"), []byte(nil)
 		if err := c.Invoke(limited(t), "/t.T/Unary", &other, &out); err != nil || string(out) != "x" {
@@ -184,7 +184,7 @@ func TestGRPCBackPressureGoesThroughBothSides(t *testing.T) {
 		for ; both.RecvMsg(&out) == nil; got += len(out) {
 		}
 		if got != 200*len(m) {
-			t.Fatalf("%d bytes came back", got)
+			t.Fatalf("%d bytes were echoed", got)
 		}
 	})
 }
@@ -233,7 +233,7 @@ func TestGRPCCancelAndDeadlineReachTheBackend(t *testing.T) {
 		select {
 		case <-g.Canceled:
 		case <-time.After(5 * time.Second):
-			t.Error("the backend goes on after the deadline")
+			t.Error("the backend continues after the deadline")
 		}
 		if err := c.Invoke(limited(t), "/t.T/Unary", &in, &out); err != nil || string(out) != "x" {
 			t.Errorf("afterwards %q, %v", out, err)

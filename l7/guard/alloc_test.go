@@ -18,7 +18,7 @@ func TestLettingInAllocatesNothing(t *testing.T) {
 	g.Learn(d, 1)
 	if n := testing.AllocsPerRun(1000, func() {
 		if v, _ := g.Look(u, right, 2); v != guard.Right || !k.Holds(key) {
-			t.Error("not let in")
+			t.Error("access denied")
 		}
 		g.Look(u, wrong, 2)
 	}); n != 0 {
@@ -38,7 +38,7 @@ func TestAPasswordIsComparedWhoeverAsks(t *testing.T) {
 		return testing.AllocsPerRun(5, func() { j.Right() })
 	}
 	if known, nobody := work("user0:x"), work("nobody:x"); known != nobody || known < 1 {
-		t.Errorf("a wrong password takes %v allocations, a user nobody is %v", known, nobody)
+		t.Errorf("a wrong password takes %v allocations, an unknown user %v", known, nobody)
 	}
 }
 

@@ -85,7 +85,7 @@ func TestWhatWasRightIsKnownForAWhileAndForThatHashOnly(t *testing.T) {
 		"a cache with nothing in it": look(guard.NewCache(checker(t)), users(before), "user0:one", 2),
 	} {
 		if v == guard.Right {
-			t.Errorf("%s is let in", what)
+			t.Errorf("%s is accepted", what)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func TestAGateForgetsTheOldestWhenItIsFull(t *testing.T) {
 		}
 	}
 	if known != 4096 || latest < 900 {
-		t.Errorf("%d are known, and %d of the last 1000, want 4096 and nearly all", known, latest)
+		t.Errorf("%d are cached, and %d of the last 1000, want 4096 and nearly all", known, latest)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestTheQueueIsBoundedAndNothingWaitsAfterClose(t *testing.T) {
 		}
 	}
 	if taken != 64 {
-		t.Errorf("%d of 1000 was queued while nothing is checked", taken)
+		t.Errorf("%d of 1000 were queued while checks are blocked", taken)
 	}
 	go func() { c.Close(); c.Close(); close(closed) }()
 	for c.Running() { // until Close takes effect
@@ -163,7 +163,7 @@ func TestTheQueueIsBoundedAndNothingWaitsAfterClose(t *testing.T) {
 	}
 	select {
 	case <-closed:
-		t.Error("Close did not wait for what is being checked")
+		t.Error("Close did not wait for the check in progress")
 	default:
 	}
 	close(hold)
@@ -183,7 +183,7 @@ func TestUsersThatDoNotExistTakeAsLong(t *testing.T) {
 		g.Look(u, value, 1)
 		hash := g.Job().Hash()
 		if g.Look(u, value, 1); g.Job().Hash() != hash || hash == tea || hash == dear {
-			t.Errorf("nobody%d is compared with %s, then with %s", i, hash, g.Job().Hash())
+			t.Errorf("nobody%d is checked with %s, then with %s", i, hash, g.Job().Hash())
 		}
 		costs[hash[:7]]++
 	}

@@ -23,6 +23,6 @@ func TestOnlyKeysThatAreKnownOpen(t *testing.T) {
 		}
 	}
 	if guard.NewKeys(nil) != nil || guard.NewUsers(nil) != nil {
-		t.Error("nothing is asked for, and yet something is")
+		t.Error("empty settings yield keys or users")
 	}
 }

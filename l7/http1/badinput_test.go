@@ -676,7 +676,7 @@ func TestResponseWithABodyNeverContradictsItself(t *testing.T) {
 func TestRow10ValuesCannotBreakOutOfTheirLine(t *testing.T) {
 	for _, bad := range []string{"a\r\nSet-Cookie: x", "a\n", "\r", "a\x00", "a\x7f", "a\x1b"} {
 		if _, ok := http1.CheckValue([]byte(bad)); ok {
-			t.Errorf("%q is taken for a value", bad)
+			t.Errorf("%q is accepted as a value", bad)
 		}
 	}
 	v, ok := http1.CheckValue([]byte("http://a/b\tc\xe9"))

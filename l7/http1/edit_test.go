@@ -50,7 +50,7 @@ func TestFieldsAreRemovedWithTheirTwins(t *testing.T) {
 	}
 	for _, pair := range [][2]string{{"a-b", "a_b"}, {"A_b", "a.B"}, {"a", "A"}} {
 		if !http1.SameName([]byte(pair[0]), []byte(pair[1])) {
-			t.Errorf("%v are told apart", pair)
+			t.Errorf("%v differ", pair)
 		}
 	}
 	for _, pair := range [][2]string{{"a-b", "ab"}, {"a-b", "a0b"}, {"a~", "aN"}, {"a-", "aM"}, {"a", "b"}, {"", "a"}} {
@@ -132,7 +132,7 @@ func TestFramingAndHopByHopFieldsCannotBeTouched(t *testing.T) {
 	}
 	r.Edit(indexOf(t, &r.Head, "X", 1), value(t, "z")) // Connection names it
 	if got := string(http1.AppendRequest(nil, r, forward)); got != before {
-		t.Errorf("a hop-by-hop field came back:\n%s", got)
+		t.Errorf("a hop-by-hop field was forwarded:\n%s", got)
 	}
 }
 
@@ -219,7 +219,7 @@ func TestTrustedProxyIsBelieved(t *testing.T) {
 	f.Given = http1.IdentityProto
 	want := lf("GET / HTTP/1.1\nHost: h\nA: b\nX-Forwarded-For: 192.0.2.17\nX-Forwarded-Host: h\nForwarded: for=192.0.2.17;host=\"h\";proto=http\n\n")
 	if got := string(http1.AppendRequest(nil, r, &f)); got != want {
-		t.Errorf("of somebody else: got\n%s\nwant\n%s", got, want)
+		t.Errorf("with given identity fields: got\n%s\nwant\n%s", got, want)
 	}
 }
 

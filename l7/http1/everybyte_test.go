@@ -85,7 +85,7 @@ func TestTokensAreTokens(t *testing.T) {
 		}
 	}
 	if http1.Token(nil) {
-		t.Error("nothing is a token")
+		t.Error("the empty string is a token")
 	}
 }
 

@@ -47,16 +47,16 @@ func FuzzRequest(f *testing.F) {
 		}
 		again := new(http1.Request)
 		if _, err := again.Parse(sent); err != nil {
-			t.Fatalf("we refuse what we sent: %v\n%q", err, sent)
+			t.Fatalf("our own output is refused: %v\n%q", err, sent)
 		}
 		if !bytes.Equal(again.Path, r.Path) || !bytes.Equal(again.Host, r.Host) || again.Body() != r.Body() ||
 			again.Upgrade != r.Upgrade || again.Expect100 != r.Expect100 || !again.KeepAlive {
-			t.Fatalf("we read what we sent differently:\n%s\n%s", summary(r), summary(again))
+			t.Fatalf("our own output is parsed differently:\n%s\n%s", summary(r), summary(again))
 		}
 		r.Trust()
 		sent = http1.AppendRequest(nil, r, forward)
 		if n, err := again.Parse(sent); n != len(sent) && err != http1.ErrTooManyFields && err != http1.ErrHeadTooLong {
-			t.Fatalf("we refuse what we sent for a trusted proxy: %v\n%q", err, sent)
+			t.Fatalf("our own output for a trusted proxy is refused: %v\n%q", err, sent)
 		}
 	})
 }
@@ -131,10 +131,10 @@ func FuzzResponse(f *testing.F) {
 		compareResponse(t, sent, r, body, head)
 		again := new(http1.Response)
 		if _, err := again.Parse(sent); err != nil {
-			t.Fatalf("we refuse what we sent: %v\n%q", err, sent)
+			t.Fatalf("our own output is refused: %v\n%q", err, sent)
 		}
 		if kind, err := again.Body(head); err != nil || kind != body || again.Status != r.Status || again.Upgrade != r.Upgrade {
-			t.Fatalf("we read what we sent differently: %q from %q", sent, b[:n])
+			t.Fatalf("our own output is parsed differently: %q from %q", sent, b[:n])
 		}
 	})
 }

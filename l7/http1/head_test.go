@@ -58,7 +58,7 @@ func TestHeadMayFillItsLimitAndNotMore(t *testing.T) {
 				t.Errorf("%s of %d bytes in steps of %d: %d, %v", k.name, len(more), step, n, err)
 			}
 			if n, err := p.Parse([]byte(k.head)); n != len(k.head) || err != nil {
-				t.Errorf("%s after one that was too long: %d, %v", k.name, n, err)
+				t.Errorf("%s after a head that was too long: %d, %v", k.name, n, err)
 			}
 		}
 	}

@@ -102,7 +102,7 @@ func TestFoldedTrailersOfAnswersBecomeOneLine(t *testing.T) {
 	c.Reset(true)
 	c.FromBackend(0)
 	if r := feed(&c, "0\r\n a\r\n\r\n", false, func() int { return 3 }); r.err != http1.ErrTrailer {
-		t.Errorf("a trailer that goes on with nothing: %+v", r)
+		t.Errorf("a folded trailer without a previous line: %+v", r)
 	}
 }
 

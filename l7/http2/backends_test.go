@@ -195,7 +195,7 @@ func TestNetHTTPServerAnswers(t *testing.T) {
 			}
 			sent := zeros(200 << 10)
 			if c := b.open(head("POST", "/echo"), sent).wait(t); !bytes.Equal(c.body.Bytes(), sent) {
-				t.Errorf("%d bytes came back, %v", c.body.Len(), c.why)
+				t.Errorf("%d bytes were echoed, %v", c.body.Len(), c.why)
 			}
 			if c := b.open(head("GET", "/trailers", "TE: trailers", "Connection: TE"), nil).wait(t); c.trailers != "grpc-status: 0\r\n" {
 				t.Errorf("trailers %q", c.trailers)

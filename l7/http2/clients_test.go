@@ -123,7 +123,7 @@ func echo(t *testing.T, client *http.Client, url string, n int) {
 	}
 	got, err := io.ReadAll(r.Body)
 	if err != nil || !bytes.Equal(got, sent) {
-		t.Errorf("echo of %d bytes: %d came back, %v", n, len(got), err)
+		t.Errorf("echo of %d bytes: got %d, %v", n, len(got), err)
 	}
 }
 

@@ -41,7 +41,7 @@ func (s *session) bulk(size int) map[uint32]int {
 				return
 			}
 			if got := q.Data(zeros(min(n, 256<<10)), n == left[q.ID()]); got != n {
-				s.t.Fatalf("room for %d, %d taken", n, got)
+				s.t.Fatalf("room for %d, %d accepted", n, got)
 			}
 			left[q.ID()] -= n
 		}
@@ -183,7 +183,7 @@ func TestBlockedTellsSinceWhen(t *testing.T) {
 	_ = s.WriteWindowUpdate(0, 10)
 	_, _ = s.flush()
 	if s.conn.Blocked() != 500 {
-		t.Errorf("blocked since %d although nothing was sent", s.conn.Blocked())
+		t.Errorf("blocked since %d although no output is pending", s.conn.Blocked())
 	}
 	_ = s.WriteWindowUpdate(1, 10)
 	_, _ = s.flush()

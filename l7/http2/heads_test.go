@@ -151,7 +151,7 @@ func TestMalformedRequestsEndTheirStream(t *testing.T) {
 				s.resets(uint32(2*i+1), c.why)
 			}
 			if len(s.events) != 0 || s.conn.Streams() != 0 {
-				t.Errorf("the owner heard of it: %q", s.events)
+				t.Errorf("the owner got events: %q", s.events)
 			}
 			s.headers(99, true, s.get())
 			if _, err := s.flush(); err != nil || s.count("head 99 true GET / ") != 1 {
@@ -216,7 +216,7 @@ func TestWebSocketComesAsUpgrade(t *testing.T) {
 		key = string(r.Value(r.Lookup("sec-websocket-key")))
 		q.Respond([]byte("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"), false)
 		if n := q.Data([]byte("frame"), false); n != 5 {
-			t.Errorf("%d bytes taken", n)
+			t.Errorf("%d bytes accepted", n)
 		}
 	}
 	s.headers(1, false, s.fields(":method", "CONNECT", ":protocol", "websocket", ":scheme", "https", ":path", "/chat",

@@ -39,7 +39,7 @@ func TestBucketsFillWithTime(t *testing.T) {
 	}
 	b.give(2)
 	if b.tokens != 8 {
-		t.Errorf("%d tokens after more were given back than there is room for", b.tokens)
+		t.Errorf("%d tokens after a refund beyond the capacity", b.tokens)
 	}
 	if b = newBucket(Rate{Burst: 1}, 1, 0); !b.take(1, nil) || b.take(1, func() int64 { return 999 * ms }) || !b.take(0, func() int64 { return 1000 * ms }) {
 		t.Errorf("a bucket that gets none gets not one a second: %+v", b)

@@ -77,7 +77,7 @@ http {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatal("GOAWAY was not taken for one")
+			t.Fatal("the client did not react to GOAWAY")
 		}
 	}
 }

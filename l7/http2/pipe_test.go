@@ -159,7 +159,7 @@ func TestAStreamIsLetGoWhenBothDirectionsEnded(t *testing.T) {
 	exchange()
 	server.pipe.H2.Respond([]byte("HTTP/1.1 200 OK\r\n\r\n"), false)
 	if server.pipe.H2 == nil {
-		t.Fatal("let go before the answer")
+		t.Fatal("released before the response")
 	}
 	server.pipe.Send(server.buffers, []byte("answer"), true, nil)
 	if server.pipe.H2 != nil {
@@ -214,7 +214,7 @@ func TestAStreamThatEndedHasNoRoom(t *testing.T) {
 		t.Error("a stream that begins has no room")
 	}
 	if n := s.Data([]byte("x"), true); n != 1 || s.Room() != 0 || s.Data([]byte("y"), true) != 0 {
-		t.Errorf("%d bytes are taken, room for %d then", n, s.Room())
+		t.Errorf("%d bytes are accepted, room for %d then", n, s.Room())
 	}
 	s.Trailers([]byte("x: y\r\n"))
 	exchange()

@@ -182,7 +182,7 @@ func (s *session) endedBy(frames []string, err error, why *http2.Error) {
 		s.t.Fatalf("%v instead of %v; %q", err, why, frames)
 	}
 	if len(frames) == 0 || !strings.HasPrefix(frames[len(frames)-1], "GOAWAY") || !strings.HasSuffix(frames[len(frames)-1], why.Code.String()) {
-		s.t.Errorf("not told %v: %q", why.Code, frames)
+		s.t.Errorf("no GOAWAY with %v: %q", why.Code, frames)
 	}
 	if s.sh.Count(why) == 0 {
 		s.t.Error("not counted")

@@ -177,7 +177,7 @@ func TestResetAfterTheEndIsNoError(t *testing.T) {
 func TestStreamsOfTheBackendAreCounted(t *testing.T) {
 	s := newSession(t, nil).toClient()
 	if n := s.conn.Available(); n != 100 {
-		t.Errorf("%d before it has said how many", n)
+		t.Errorf("%d before the settings of the peer", n)
 	}
 	_ = s.WriteSettings(xhttp2.Setting{ID: 3, Val: 2})
 	_, _ = s.flush()

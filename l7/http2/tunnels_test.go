@@ -14,7 +14,7 @@ const upgrade = "GET /chat?x HTTP/1.1\r\nHost: a.test:81\r\nX-A: 1\r\nConnection
 func TestTunnelsToBackendsCarryBytesBothWays(t *testing.T) {
 	client, server, exchange := joined(t)
 	if !client.Tunnels() {
-		t.Fatal("the backend does not say that it takes tunnels")
+		t.Fatal("the settings of the backend do not allow tunnels")
 	}
 	for _, no := range []string{"", "GET", "GET /", "\r\n"} {
 		if client.OpenTunnel(nil, []byte(no)) != nil {
@@ -29,7 +29,7 @@ func TestTunnelsToBackendsCarryBytesBothWays(t *testing.T) {
 	key, yes := http2.WebSocket([]byte(server.head))
 	if !strings.HasPrefix(server.head, "GET /chat?x HTTP/1.1\r\n") || !yes || len(key) != 24 || strings.Contains(server.head, "dGhl") ||
 		!strings.Contains(server.head, "a.test:81\r\n") || !strings.Contains(server.head, "x-a: 1\r\n") || !strings.Contains(server.head, "x-b: 2\r\n") {
-		t.Errorf("it heard %q", server.head)
+		t.Errorf("the server got %q", server.head)
 	}
 	client.pipe.Bare, server.pipe.Bare = true, true
 	server.pipe.H2.Respond([]byte("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n"), false)
@@ -44,11 +44,11 @@ func TestTunnelsToBackendsCarryBytesBothWays(t *testing.T) {
 	}
 	s := newSession(t, nil).toClient()
 	if s.conn.Tunnels() || s.conn.OpenTunnel(nil, []byte(upgrade)) != nil {
-		t.Error("a tunnel is opened to a backend that takes none")
+		t.Error("a tunnel is opened to a backend without support")
 	}
 	_ = s.WriteSettings(xhttp2.Setting{ID: xhttp2.SettingEnableConnectProtocol, Val: 1}, xhttp2.Setting{ID: xhttp2.SettingMaxConcurrentStreams, Val: 1})
 	if _, err := s.flush(); err != nil || s.conn.OpenTunnel(nil, []byte(upgrade)) == nil || s.conn.OpenTunnel(nil, []byte(upgrade)) != nil {
-		t.Errorf("%v: one tunnel, and no more, is what the backend takes", err)
+		t.Errorf("%v: exactly one tunnel must be possible", err)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestHeadsOfAnyLengthArriveWhole(t *testing.T) {
 	s.conn.Written()
 	s.request(head("GET", "/", "X-Long: "+strings.Repeat("v", 2*frame)), true)
 	if frames := strings.Join(s.out(), ", "); frames != "HEADERS 1 true, CONTINUATION 1 0, CONTINUATION 1 4" {
-		t.Errorf("it goes out as %s", frames)
+		t.Errorf("the frames are %s", frames)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestWhatIsSaidOfAConnectionInText(t *testing.T) {
 	seen := map[string]bool{}
 	for i, err := range http2.Errors() {
 		if seen[err.Reason] || err.Code == http2.CodeNo {
-			t.Errorf("error %d, %v with %v, is said before, or is none", i, err, err.Code)
+			t.Errorf("error %d, %v with %v, is a duplicate or has no code", i, err, err.Code)
 		}
 		seen[err.Reason] = true
 	}
@@ -128,7 +128,7 @@ func TestABackendIsAskedForASignOfLife(t *testing.T) {
 	}
 	s.conn.Ping()
 	if frames := s.out(); len(frames) != 1 || frames[0] != "PING false sluice.." {
-		t.Errorf("asked by %q", frames)
+		t.Errorf("frames %q", frames)
 	}
 	before := s.conn.Frames()
 	_ = s.WritePing(true, [8]byte([]byte("sluice..")))

@@ -104,7 +104,7 @@ func TestFailuresComeBeforeTimes(t *testing.T) {
 	// The values are middles of histogram buckets: 536.870912 to 1073.741824 ms, and
 	// 2.097152 to 4.194304 ms.
 	if got[0].Why != "50 of 100 requests failed, more than 10 %" || got[1].Why != "half of its answers took more than 805ms, those of others 3.15ms" {
-		t.Errorf("said %q and %q", got[0].Why, got[1].Why)
+		t.Errorf("reasons %q and %q", got[0].Why, got[1].Why)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestCountsAreOfAWindow(t *testing.T) {
 	}
 	b.Responses[1]++
 	if again := outlier.CountOf(&b, &times); again.Since(&after).Requests != 1 {
-		t.Error("without a failure nothing is counted")
+		t.Error("a request without a failure is not counted")
 	}
 	for name, wiped := range map[string]outlier.Count{"requests": {Requests: 21, Failures: 7}, "failures": {Requests: 30, Failures: 6}} {
 		if got := wiped.Since(&before); got.Requests != 0 || got.Failures != 0 {

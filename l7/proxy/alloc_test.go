@@ -94,7 +94,7 @@ func TestTellingOfACertificateAllocatesNothing(t *testing.T) {
 				return
 			}
 			if !bytes.Contains(buf, []byte("X-SSL-Subject: CN=c")) {
-				t.Error("nothing is told")
+				t.Error("the certificate fields are missing")
 			}
 			if _, err := c.TCPConn.Write(answer); err != nil {
 				return
@@ -150,7 +150,7 @@ func repeat(t *testing.T, c net.Conn, request string, client uint64) {
 	}
 	const count = 5000
 	if n := l7test.Mallocs(100, count, exchange); n > count/100+count*client {
-		t.Fatalf("%d allocations in %d exchanges, %d of them the client's, want no others", n, count, count*client)
+		t.Fatalf("%d allocations in %d exchanges, the client's share is %d, want no others", n, count, count*client)
 	}
 }
 

@@ -29,10 +29,10 @@ func TestAnnouncementTellsOfTheCertificateOfTheClient(t *testing.T) {
 		tls := session
 		c.edit(&tls)
 		if got := string(appendTLVs([]byte("before"), &tls)); got != "before"+c.want {
-			t.Errorf("%s: told %q, want %q", what, strings.TrimPrefix(got, "before"), c.want)
+			t.Errorf("%s: got %q, want %q", what, strings.TrimPrefix(got, "before"), c.want)
 		}
 	}
 	if got := string(appendTLVs([]byte("before"), nil)); got != "before" {
-		t.Errorf("without TLS: told %q", got)
+		t.Errorf("without TLS: got %q", got)
 	}
 }

@@ -103,7 +103,7 @@ func TestClientsAreAnnouncedToBackends(t *testing.T) {
 				for i := 1; i <= 3; i++ {
 					for n, c := range []*l7test.Client{one, two} {
 						if got, want := c.Send(get("/")).Get().Text, fmt.Sprintf("%d.%d 127.0.0.1", n+1, i); got != want {
-							t.Errorf("answered by %s, want %s: nobody else's connection, and always the same", got, want)
+							t.Errorf("answered by %s, want %s: each client must keep its own connection", got, want)
 						}
 					}
 				}
@@ -146,7 +146,7 @@ func TestAnnouncementTellsOfTLSWithTheClient(t *testing.T) {
 	h := <-heard
 	want := "\x01\x00\x08http/1.1\x02\x00\x06a.test\x20\x00\x39\x01\x00\x00\x00\x01\x21\x00\x07TLSv1.2\x23\x00\x27TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256"
 	if len(h.bytes) < 28 || h.bytes[28:] != want {
-		t.Errorf("told %q, want %q", h.bytes[28:], want)
+		t.Errorf("got %q, want %q", h.bytes[28:], want)
 	}
 }
 
@@ -163,7 +163,7 @@ func TestConnectionsBeginAsTheServiceSaysNow(t *testing.T) {
 			t.Errorf("%s: answered by %s, want %s", out, got, want)
 		}
 		if h := <-heard; (h.header.Version == proxyproto.V1) != (out == farm.ProxyOutV1) {
-			t.Errorf("%s: told %q", out, h.bytes)
+			t.Errorf("%s: got %q", out, h.bytes)
 		}
 	}
 }
@@ -185,7 +185,7 @@ func TestProbesTellThatNobodyIsBehindThem(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, _ := io.ReadAll(c); string(got) != want {
-			t.Errorf("%s: a probe says %q", out, got)
+			t.Errorf("%s: a probe sent %q", out, got)
 		}
 		_, _ = c.Close(), ln.Close()
 	}
@@ -218,7 +218,7 @@ func TestStreamsShareTheConnectionsOfTheirClient(t *testing.T) {
 		}
 	}
 	if first, second := <-heard, <-heard; first.header.Source == second.header.Source {
-		t.Errorf("two clients are told of as %v", first.header.Source)
+		t.Errorf("two clients are both announced as %v", first.header.Source)
 	}
 	var all sync.WaitGroup
 	for range 50 { // more than are kept
@@ -289,7 +289,7 @@ func TestStreamsAreAnnouncedToo(t *testing.T) {
 			first = h.bytes
 		}
 		if h.bytes != first {
-			t.Errorf("one client is told of as %q and %q", first, h.bytes)
+			t.Errorf("one client is announced as %q and %q", first, h.bytes)
 		}
 	}
 }

@@ -186,7 +186,7 @@ listen in
 					}
 				}
 				if got := b.Field("X-Forwarded-For"); got != "127.0.0.77" {
-					t.Errorf("the backend heard of %q", got)
+					t.Errorf("the backend got %q", got)
 				}
 			})
 		}

@@ -78,7 +78,7 @@ func TestOnlyUsersWithTheirPasswordGetIn(t *testing.T) {
 		}
 		res := c.Send(sent).Get()
 		if l := records.Next(); l.Service != 1 || int(l.Status) != try.want || classOf(a, l) != try.class {
-			t.Errorf("%s: the record says %d, %q of service %d", try.lines, l.Status, classOf(a, l), l.Service)
+			t.Errorf("%s: the record has %d, %q of service %d", try.lines, l.Status, classOf(a, l), l.Service)
 		}
 		if res.StatusCode != try.want || (res.Header.Get("WWW-Authenticate") == challenge) != (try.want == 401) {
 			t.Errorf("%s: got %d, %v", try.lines, res.StatusCode, res.Header)
@@ -204,7 +204,7 @@ func TestGuessingIsSlowAndHindersNobodyWhoIsKnown(t *testing.T) {
 			t.Error("429 without Retry-After")
 		}
 		if code := user.Send(request(login("ali:sesame"), "X-Forwarded-For: 192.0.2.1")).Get().StatusCode; code != 200 {
-			t.Fatalf("who is known got %d", code)
+			t.Fatalf("a known user got %d", code)
 		}
 	}
 	if codes[401] < 30 || codes[401] > 32 || codes[401]+codes[429] != 40 {

@@ -47,7 +47,7 @@ func runRaw(t *testing.T, cases []raw) {
 			}
 			if c.status >= 400 && c.sees == "" {
 				if rest := client.Rest(); rest != "" {
-					t.Errorf("after the rejection the connection went on: %q", clip(rest))
+					t.Errorf("after the rejection the connection continued: %q", clip(rest))
 				}
 			}
 			got := b.Received()
@@ -341,7 +341,7 @@ func TestMethodsOutsideTheSetAreAnswered501(t *testing.T) {
 			t.Errorf("%s with %s: %d, want %d", test.method, test.set, res.StatusCode, test.status)
 		}
 		if test.status == 501 && (res.Text != "<p>no</p>" || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/html")) {
-			t.Errorf("501 said %q as %s", res.Text, res.Header.Get("Content-Type"))
+			t.Errorf("501 had the body %q as %s", res.Text, res.Header.Get("Content-Type"))
 		}
 	}
 }

@@ -67,17 +67,17 @@ func TestAConnectionOfABackendThatALogInIsBoundToIsLentToNobodyElse(t *testing.T
 				t.Fatalf("answered %d", got.StatusCode)
 			}
 			if got := other.Send(get("/open")).Get(); got.StatusCode != 200 {
-				t.Errorf("the other one got %d", got.StatusCode)
+				t.Errorf("the other client got %d", got.StatusCode)
 			}
 			if b.Accepted() != 2 {
-				t.Errorf("the other one got the connection on which a log-in has begun: %d connections", b.Accepted())
+				t.Errorf("the other client got the connection with a login: %d connections", b.Accepted())
 			}
 			if got := one.Send(with("/", "NTLM one")).Get(); got.StatusCode != 401 {
 				t.Errorf("the challenge: %d", got.StatusCode)
 			}
 			for range 3 {
 				if got := other.Send(get("/open")).Get(); got.Text != "." {
-					t.Errorf("the other one is taken for %q", got.Text)
+					t.Errorf("the other client is authenticated as %q", got.Text)
 				}
 				if got := one.Send(with("/", "NTLM two")).Get(); got.StatusCode != 200 || got.Text != "user1." {
 					t.Errorf("logged in: %d %q", got.StatusCode, got.Text)
@@ -112,7 +112,7 @@ func TestALogInThatComesUnaskedBindsTheConnection(t *testing.T) {
 		t.Fatalf("answered %d %q", got.StatusCode, got.Text)
 	}
 	if got := l7test.Dial(t, addr).Send(get("/open")).Get(); got.Text != "." {
-		t.Errorf("another one is taken for %q", got.Text)
+		t.Errorf("another client is authenticated as %q", got.Text)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestALogInOfAStreamIsLentToNobodyElse(t *testing.T) {
 			t.Errorf("answered %d", res.StatusCode)
 		}
 		if got := l7test.Dial(t, addr).Send(get("/open")).Get(); got.Text != "." {
-			t.Errorf("another one is taken for %q", got.Text)
+			t.Errorf("another client is authenticated as %q", got.Text)
 		}
 	}
 	l7test.Eventually(t, "none is kept for it", func() bool { return b.Open() == 1 })

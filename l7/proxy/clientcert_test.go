@@ -119,7 +119,7 @@ func TestBackendsAreToldOfTheCertificate(t *testing.T) {
 					"X-SSL-notBefore: Sep 13 12:26:40 2020 GMT", "X-SSL-notAfter: " + leaf.NotAfter.UTC().Format("Jan _2 15:04:05 2006 GMT"), "X-SSL-serial: ABCDEF",
 				}
 				if len(told) != 7 || strings.Join(told[:5], "\n") != strings.Join(want, "\n") {
-					t.Fatalf("HTTP/2 %t: told\n%s", h2, strings.Join(told, "\n"))
+					t.Fatalf("HTTP/2 %t: got\n%s", h2, strings.Join(told, "\n"))
 				}
 				if !strings.HasPrefix(told[5], "X-SSL-cipher: TLSv1.") || !strings.Contains(told[5], "/TLS_") {
 					t.Error(told[5])
@@ -128,7 +128,7 @@ func TestBackendsAreToldOfTheCertificate(t *testing.T) {
 				body, _ = strings.CutSuffix(body, " -----END CERTIFICATE-----")
 				block, _ := pem.Decode([]byte("-----BEGIN CERTIFICATE-----\n" + strings.ReplaceAll(body, " ", "\n") + "\n-----END CERTIFICATE-----\n"))
 				if block == nil || string(block.Bytes) != string(leaf.Raw) {
-					t.Errorf("told of %q", told[6])
+					t.Errorf("got the certificate %q", told[6])
 				}
 			}
 			c.CloseIdleConnections()
@@ -150,7 +150,7 @@ func TestNobodyTellsOfACertificateHeDoesNotHave(t *testing.T) {
 			c.Transport.(*http.Transport).ForceAttemptHTTP2 = h2
 			forge(t, c)
 			if told := lastHead(b); len(told) != 0 {
-				t.Errorf("tells %t, HTTP/2 %t: %q went on", tell, h2, told)
+				t.Errorf("certificate fields %t, HTTP/2 %t: %q was forwarded", tell, h2, told)
 			}
 		}
 	}
@@ -163,7 +163,7 @@ func TestNothingIsToldUnlessAsked(t *testing.T) {
 	a := l7test.New(t, 1)
 	forge(t, browser(t, a.Serve(asking(t, a, ca, farm.ClientAuthRequired, false), l7test.Service("web", b.Addr)), &tls.Config{Certificates: []tls.Certificate{shown}}))
 	if told := lastHead(b); len(told) != 0 {
-		t.Errorf("told %q", told)
+		t.Errorf("got %q", told)
 	}
 }
 
@@ -175,6 +175,6 @@ func TestWhatIsTooLongIsNotTold(t *testing.T) {
 	a := l7test.New(t, 1)
 	forge(t, browser(t, a.Serve(asking(t, a, ca, farm.ClientAuthRequired, true), l7test.Service("web", b.Addr)), &tls.Config{Certificates: []tls.Certificate{shown}}))
 	if told := lastHead(b); len(told) != 5 || !strings.HasPrefix(told[0], "X-SSL-Issuer: ") {
-		t.Errorf("told %d: %.100q", len(told), told)
+		t.Errorf("got %d fields: %.100q", len(told), told)
 	}
 }

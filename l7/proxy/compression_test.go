@@ -244,10 +244,10 @@ func TestRulesForRequestsDoNotDecideOnCompression(t *testing.T) {
 	s.Backends = compressing(coded.Addr).Backends
 	res = l7test.Dial(t, l7test.New(t, 1).Serve(nil, s)).Send(encoding("/", "gzip")).Get()
 	if len(res.Text) != 2000 || res.Header.Get("Content-Encoding") != "" {
-		t.Errorf("what was coded is coded again: %q", res.Header)
+		t.Errorf("an encoded response is encoded again: %q", res.Header)
 	}
 	if !strings.Contains(coded.Received(), "Accept-Encoding: gzip\r\n") {
-		t.Errorf("the backend is not told what the client accepts: %q", coded.Received())
+		t.Errorf("the backend does not get Accept-Encoding: %q", coded.Received())
 	}
 }
 
@@ -275,7 +275,7 @@ func TestCompressionThatCannotBeIsRefused(t *testing.T) {
 		f := a.Farm.Clone()
 		f.HTTP.Services[0].Compression = &c
 		if _, err := a.Engine.Publish(100, &farm.Config{Farms: []farm.Farm{f}}, nil); err == nil {
-			t.Errorf("%+v is taken", c)
+			t.Errorf("%+v is accepted", c)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func TestChangeOfNoCostHoldsForTheNextRequest(t *testing.T) {
 		t.Fatal(got.StatusCode)
 	}
 	if cost := changed(t, a, "maxrequest", validate.MinHead); cost != validate.CostNone {
-		t.Errorf("the schema says %s", cost)
+		t.Errorf("the cost in the schema is %s", cost)
 	}
 	if got := c.Send(l7test.Get("/" + string(slices.Repeat([]byte("a"), validate.MinHead)))).Get(); got.StatusCode != 414 {
 		t.Errorf("a request that is too long now got %d", got.StatusCode)
@@ -70,12 +70,12 @@ func TestChangeForNewConnectionsHoldsForThoseAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _ = r.Body.Close(); r.ProtoMajor != want || r.StatusCode != http.StatusOK {
-			t.Errorf("the connection that was there answers %d by %s", r.StatusCode, r.Proto)
+			t.Errorf("the existing connection answers %d by %s", r.StatusCode, r.Proto)
 		}
 	}
 	get(2)
 	if cost := changed(t, a, "disable_http2", true); cost != validate.CostConnections {
-		t.Errorf("the schema says %s", cost)
+		t.Errorf("the cost in the schema is %s", cost)
 	}
 	fresh, err := tls.Dial("tcp", addr, &tls.Config{InsecureSkipVerify: true, ServerName: "a.test", NextProtos: []string{"h2", "http/1.1"}})
 	if err != nil {
@@ -96,10 +96,10 @@ func TestChangeOfTheCostOfARestartEndsConnections(t *testing.T) {
 		t.Fatal(got.StatusCode)
 	}
 	if cost := changed(t, a, "vport", fmt.Sprint(a.Listen(t, "127.0.0.1").Port())); cost != validate.CostRestart {
-		t.Errorf("the schema says %s", cost)
+		t.Errorf("the cost in the schema is %s", cost)
 	}
 	if rest := c.Rest(); rest != "" {
-		t.Errorf("the connection that was there gave %q", rest)
+		t.Errorf("the existing connection got %q", rest)
 	}
 	if got := l7test.Dial(t, a.Farm.AddrPort().String()).Send(l7test.Get("/")).Get(); got.StatusCode != 200 {
 		t.Errorf("at its new port the farm answers %d", got.StatusCode)

@@ -102,7 +102,7 @@ func TestQuestionsComeByHTTPS(t *testing.T) {
 				}
 				e.mu.Lock()
 				if e.farm != "names" || e.from.Addr() != netip.MustParseAddr("127.0.0.1") || e.from.Port() == 0 {
-					t.Errorf("asked of %s, from %v", e.farm, e.from)
+					t.Errorf("query to %s, from %v", e.farm, e.from)
 				}
 				e.mu.Unlock()
 				if rec := records.Next(); rec.Status != 200 || rec.Backend != 0 || rec.Service == 0 {

@@ -133,7 +133,7 @@ func TestDrainedEngineFinishesWhatItBegan(t *testing.T) {
 	over := make(chan struct{})
 	go func() { a.Engine.Drain(20 * time.Second); close(over) }()
 	if rest := idle.Rest(); rest != "" {
-		t.Errorf("who said nothing got %q", rest)
+		t.Errorf("an idle client got %q", rest)
 	}
 	if a.Engine.RunsFarm(1) || a.Engine.Generation() != generation {
 		t.Errorf("the farm runs: %t; generation %d, want %d", a.Engine.RunsFarm(1), a.Engine.Generation(), generation)

@@ -38,7 +38,7 @@ func TestBodiesStreamBothWays(t *testing.T) {
 	res := c.Get()
 	<-sent
 	if len(res.Text) != 32<<20 || sha256.Sum256([]byte(res.Text)) != [32]byte(sum.Sum(nil)) {
-		t.Fatalf("%d bytes came back, changed or short", len(res.Text))
+		t.Fatalf("%d bytes were echoed, changed or truncated", len(res.Text))
 	}
 }
 
@@ -360,7 +360,7 @@ func TestAnswerBeforeTheRequestIsNotTakenForTheNext(t *testing.T) {
 	c.Send(get("/"))
 	go func() { said <- true; <-said }()
 	if res := c.Get(); res.Text == "forged" {
-		t.Fatal("an answer nobody asked for reached a client")
+		t.Fatal("an unsolicited response reached a client")
 	}
 }
 

@@ -29,7 +29,7 @@ func TestHTTP2PanicsCostOneConnectionAndNothingElse(t *testing.T) {
 			}
 			p.Ended()
 			if m.Engine.TakePanics() == 0 {
-				t.Error("nothing went wrong: the test misses its aim")
+				t.Error("no panic occurred: the test would check too little")
 			}
 			l7test.Eventually(t, "the connection is counted out", func() bool {
 				f := m.Segment.SumFarm(1)

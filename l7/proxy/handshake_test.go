@@ -140,7 +140,7 @@ func TestWebSocketWithoutAKeyIs400(t *testing.T) {
 		}
 	}
 	if b.Accepted() != 0 {
-		t.Error("a backend was asked")
+		t.Error("a backend was contacted")
 	}
 }
 

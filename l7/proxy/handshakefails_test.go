@@ -91,7 +91,7 @@ func TestAHandshakeThatFailsForTheNameOfTheClientFailsThatExchangeOnly(t *testin
 					t.Errorf("the unknown name got %d, want 502", got.StatusCode)
 				}
 				if l := r.Next(); l.Status != 502 || classOf(a, l) != "backend-handshake" || l.Tries != 3 {
-					t.Errorf("the record says %d %q after %d tries", l.Status, classOf(a, l), l.Tries)
+					t.Errorf("the record has %d %q after %d tries", l.Status, classOf(a, l), l.Tries)
 				}
 				handshakes := int32(0)
 				for _, n := range asked {
@@ -101,7 +101,7 @@ func TestAHandshakeThatFailsForTheNameOfTheClientFailsThatExchangeOnly(t *testin
 					t.Errorf("%d handshakes for one request, want 3", handshakes)
 				}
 				if !usable(a, 1, 2, 3, 4, 5) {
-					t.Error("a backend is down because of it")
+					t.Error("the failed handshake marked a backend down")
 				}
 				l7test.Eventually(t, "the log says why", func() bool {
 					lines := a.Log.Lines("class=backend-handshake")
@@ -109,7 +109,7 @@ func TestAHandshakeThatFailsForTheNameOfTheClientFailsThatExchangeOnly(t *testin
 				})
 				for range 5 {
 					if got := l7test.Dial(t, addr).Send(hostIs("a.test")).Get(); got.StatusCode != 200 {
-						t.Errorf("others get %d", got.StatusCode)
+						t.Errorf("other names get %d", got.StatusCode)
 					}
 				}
 			})

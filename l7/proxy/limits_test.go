@@ -74,7 +74,7 @@ func TestExpectationsByMode(t *testing.T) {
 				t.Errorf("%s: the backend got %q", mode, b.Received())
 			}
 			if rest := c.Rest(); strings.Contains(rest, "HTTP/1.1") {
-				t.Errorf("%s: the connection goes on: %q", mode, rest)
+				t.Errorf("%s: the connection continues: %q", mode, rest)
 			}
 		}
 	}
@@ -132,11 +132,11 @@ func TestBodiesOverTheLimitAreRefused(t *testing.T) {
 			t.Errorf("%s: %d, want %d", name, res.StatusCode, c.status)
 		}
 		if seen := strings.Count(b.Received(), "x") - before; seen > 10 {
-			t.Errorf("%s: the backend saw %d bytes of it", name, seen)
+			t.Errorf("%s: the backend got %d bytes of it", name, seen)
 		}
 		if c.status == 413 {
 			if rest := cl.Rest(); rest != "" {
-				t.Errorf("%s: the connection goes on: %q", name, rest)
+				t.Errorf("%s: the connection continues: %q", name, rest)
 			}
 		}
 	}

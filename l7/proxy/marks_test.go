@@ -45,7 +45,7 @@ func TestMarkedConnectionsUseTheSocketsOfTheReserve(t *testing.T) {
 	s.Backends[0].Mark, s.Backends[0].Source = 7, netip.MustParseAddr("127.0.0.8")
 	a.Serve(nil, s)
 	if res := l7test.Dial(t, addr).Send(get("/")).Get(); res.Text != "127.0.0.8" {
-		t.Errorf("with a source too the backend was asked from %s", res.Text)
+		t.Errorf("with a mark and a source, the connection came from %s", res.Text)
 	}
 	if made := m.Made(); !slices.Equal(made, []marks.Kind{{Mark: 7}, {Mark: 9}}) {
 		t.Errorf("made: %v", made)

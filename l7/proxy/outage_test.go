@@ -44,7 +44,7 @@ func TestTheFirstRequestAfterAnOutageOfAllIsServed(t *testing.T) {
 			edit(&s)
 			addr := a.Serve(patient, s)
 			if got := answerTo(t, addr, get("/")).StatusCode; got != 503 || usable(a, 1) || usable(a, 2) {
-				t.Fatalf("answered %d while nobody is there", got)
+				t.Fatalf("got %d although all backends are down", got)
 			}
 			a.Health.SetPassive(2, health.Down, time.Now()) // its next probe is far away
 			answering(t, two.Listen())
@@ -92,7 +92,7 @@ func TestOnlyBackendsThatCouldNotBeReachedAreTriedByRequests(t *testing.T) {
 	addr := a.Serve(patient, l7test.Service("web", b.Addr))
 	a.Health.SetGuardian(1, health.Down, time.Now())
 	if got := answerTo(t, addr, get("/")).StatusCode; got != 503 {
-		t.Errorf("a backend whose probes fail: %d", got)
+		t.Errorf("a backend with failed probes: %d", got)
 	}
 	a.Health.SetGuardian(1, health.Up, time.Now())
 	s := l7test.Service("web", b.Addr)
@@ -126,7 +126,7 @@ func TestARequestThatTriesABackendThatIsDownWaitsASecond(t *testing.T) {
 			return
 		}
 	}
-	t.Error("another one waits for what the first one finds")
+	t.Error("another request waits for the result of the first one")
 }
 
 func TestWhoLeavesWhileItTriesGivesTheTurnBack(t *testing.T) {

@@ -134,7 +134,7 @@ func TestOnlyWhatHappenedSinceIsCompared(t *testing.T) {
 			a.Serve(nil, changed)
 			time.Sleep(1300 * time.Millisecond) // the window ends empty
 			if isEjected(a, 1) {
-				t.Error("ejected for what was before")
+				t.Error("ejected for failures before the change")
 			}
 		})
 	}
@@ -158,7 +158,7 @@ func TestSlowUploadIsNotTheBackendsTime(t *testing.T) {
 		t.Fatalf("answered %s", res.Status)
 	}
 	if times := a.Segment.SumBackendTimes(1); times.FirstByte.Count() != 1 || times.FirstByte.Nanos >= uint64(pause) {
-		t.Errorf("the backend took %s", time.Duration(times.FirstByte.Nanos))
+		t.Errorf("the time of the backend is %s", time.Duration(times.FirstByte.Nanos))
 	}
 }
 

@@ -108,14 +108,14 @@ func (m *mistake) closed(c *l7test.Client) {
 func (m *mistake) others(lost bool) {
 	m.t.Helper()
 	if m.Engine.TakePanics() == 0 {
-		m.t.Error("nothing went wrong: the test misses its aim")
+		m.t.Error("no panic occurred: the test would check too little")
 	}
 	l7test.Eventually(m.t, "gauges return to zero", func() bool {
 		f, b := m.Segment.SumFarm(1), m.Segment.SumBackend(1)
 		return f.Established == 0 && f.Pending == 0 && (lost || b.Established == 0 && b.Pending == 0)
 	})
 	if f := m.Segment.SumFarm(1); f.ClientAborts != 0 {
-		m.t.Errorf("%d client aborts are counted; no client went away", f.ClientAborts)
+		m.t.Errorf("%d client aborts are counted although all clients stayed", f.ClientAborts)
 	}
 	if lost {
 		m.service.Backends[0].ConnLimit = 0

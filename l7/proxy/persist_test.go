@@ -40,7 +40,7 @@ func TestCutForgetsTheSessionsAndDrainKeepsThem(t *testing.T) {
 	s.Backends[mine].Maintenance = farm.MaintenanceOff
 	a.Serve(nil, s)
 	if got := ask(); got != other {
-		t.Fatalf("the session went back to %s: cut did not forget it", got)
+		t.Fatalf("the session returned to %s: cut did not remove it", got)
 	}
 }
 

@@ -97,7 +97,7 @@ func TestTrustedPeerIntroducesItsClient(t *testing.T) {
 							t.Fatal(res, err)
 						}
 						if got := b.Field("X-Forwarded-For"); got != "192.0.2.1" {
-							t.Errorf("the backend heard of %q", got)
+							t.Errorf("the backend got %q", got)
 						}
 						if got := l7test.RecordsOf(t, a).Next().Client; got != "192.0.2.1" {
 							t.Errorf("the record tells of %q", got)
@@ -140,7 +140,7 @@ func TestPeerThatIsItsOwnClientKeepsItsAddress(t *testing.T) {
 		addr := l7test.New(t, 1).Serve(introducing(farm.ProxyInRequired, "127.0.0.1/32"), l7test.Service("web", b.Addr))
 		l7test.Dial(t, addr).Send(header + get("/")).Get()
 		if got := b.Field("X-Forwarded-For"); got != "127.0.0.1" {
-			t.Errorf("%q: the backend heard of %q", header, got)
+			t.Errorf("%q: the backend got %q", header, got)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestNobodyElseIntroducesClients(t *testing.T) {
 			t.Errorf("a handshake behind %q", header)
 		}
 		if got := b.Received(); got != "" {
-			t.Errorf("%q: the backend heard %q", header, got)
+			t.Errorf("%q: the backend got %q", header, got)
 		}
 	}
 }

@@ -162,7 +162,7 @@ func TestAllWhoWaitComplete(t *testing.T) {
 				t.Errorf("%d answers, %d still wait, %d at a time", f.Responses[1], f.Queued, most.Load())
 			}
 			if f.QueuedTotal == 0 {
-				t.Error("nobody had to wait: nothing was tried")
+				t.Error("no request was queued: the test would check too little")
 			}
 		})
 	}
@@ -354,7 +354,7 @@ func TestBodiesOfThoseWhoWaitStayWithThem(t *testing.T) {
 	_ = c.SetWriteDeadline(time.Now().Add(500 * time.Millisecond))
 	sent, err := c.Write(make([]byte, size))
 	if e, is := err.(net.Error); !is || !e.Timeout() {
-		t.Fatalf("%d bytes of the body were taken: %v", sent, err)
+		t.Fatalf("%d bytes of the body were read: %v", sent, err)
 	}
 	_ = c.SetWriteDeadline(time.Now().Add(10 * time.Second))
 	close(release)

@@ -71,7 +71,7 @@ func TestAClientThatWaitsAsItWasToldPasses(t *testing.T) {
 	}
 	time.Sleep(time.Second) // the time in Retry-After
 	if res := c.Send(get("/")).Get(); res.StatusCode != 200 {
-		t.Errorf("got %d after the time it was told", res.StatusCode)
+		t.Errorf("got %d after the time in Retry-After", res.StatusCode)
 	}
 }
 

@@ -45,7 +45,7 @@ func TestABackendThatIsReachedOtherwiseIsTriedAtOnce(t *testing.T) {
 			}
 			a.Serve(patient, bad)
 			if a.Health.Slot(1).Passive() != health.Down {
-				t.Error("a change of nothing forgot that it is down")
+				t.Error("an unchanged configuration reset the state down")
 			}
 			a.Serve(patient, good)
 			if code := ask(); code != 200 {

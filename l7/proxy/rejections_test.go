@@ -283,7 +283,7 @@ func TestFloodOfRefusedRequestsLeavesFewLinesAndTheRightTotal(t *testing.T) {
 	a.Engine.Close()
 	lines := a.Log.Lines("refused")
 	if got := stoodFor(t, lines, "bad-method"); got != clients*each {
-		t.Errorf("the lines stand for %d requests, want %d", got, clients*each)
+		t.Errorf("the lines cover %d requests, want %d", got, clients*each)
 	}
 	if most := loops*(rejection.Burst+took) + took + 2; len(lines) > most {
 		t.Errorf("%d lines, want at most %d", len(lines), most)

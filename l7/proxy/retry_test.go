@@ -74,7 +74,7 @@ func TestAnotherBackendAnswersInsteadOfOneThatFails(t *testing.T) {
 				t.Errorf("backend %+v\nfarm %+v", b, f)
 			}
 			if b.Established != 0 || name == "status" && (bad.Accepted() != 1 || b.Responses[4] != b.Requests) {
-				t.Errorf("%d connections to the one that fails: %+v", bad.Accepted(), b)
+				t.Errorf("%d connections to the failing backend: %+v", bad.Accepted(), b)
 			}
 		})
 	}
@@ -98,7 +98,7 @@ func TestAFailureThatWasRetriedIsNoneOfTheExchange(t *testing.T) {
 	}
 	l7test.Eventually(t, "a line about the backend", func() bool { return len(a.Log.Lines(bad.Addr)) > 0 })
 	if line := a.Log.Lines(bad.Addr)[0]; strings.Contains(line, "status=") {
-		t.Errorf("the line names a status, and nobody was sent one: %s", line)
+		t.Errorf("the line has a status although none was sent: %s", line)
 	}
 	if n := a.Segment.SumBackend(1); n.Retries != 1 {
 		t.Errorf("%d retries are counted", n.Retries)
@@ -365,7 +365,7 @@ func TestAnAnswerToWhatIsNotRepeatedIsPassedOnAsItComes(t *testing.T) {
 	one, other := l7test.NewBackend(t, script), l7test.NewBackend(t, script)
 	c := l7test.Dial(t, l7test.New(t, 1).Serve(nil, retrying(on("503"), one.Addr, other.Addr))).Send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
 	if text, err := c.Reader().Peek(len("HTTP/1.1 503")); err != nil {
-		t.Errorf("nothing comes before the whole answer: %q, %v", text, err)
+		t.Errorf("no bytes before the complete response: %q, %v", text, err)
 	}
 	close(seen)
 	if res := c.Response("POST"); res.StatusCode != 503 || res.Text != "sorry" {

@@ -175,12 +175,12 @@ func TestRulesThatCannotBeAreRefused(t *testing.T) {
 		f := a.Farm.Clone()
 		f.HTTP.HeaderRules = h
 		if _, err := a.Engine.Publish(100, &farm.Config{Farms: []farm.Farm{f}}, nil); err == nil {
-			t.Errorf("%s: the farm is taken", name)
+			t.Errorf("%s: the farm is accepted", name)
 		}
 		f = a.Farm.Clone()
 		f.HTTP.Services[0].HeaderRules = h
 		if _, err := a.Engine.Publish(100, &farm.Config{Farms: []farm.Farm{f}}, nil); err == nil {
-			t.Errorf("%s: the service is taken", name)
+			t.Errorf("%s: the service is accepted", name)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func TestFarmWithTLSServesEveryVersionAndBothKinds(t *testing.T) {
 		}
 	}
 	if got := b.Received(); !strings.Contains(got, "X-Forwarded-Proto: https\r\n") || strings.Contains(got, "X-Forwarded-Proto: http\r\n") {
-		t.Errorf("the backend heard %q", got)
+		t.Errorf("the backend got %q", got)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestBodiesOfAnySizePassThroughTLSBothWays(t *testing.T) {
 			got, err := io.ReadAll(resp.Body)
 			_ = resp.Body.Close()
 			if err != nil || string(got) != body || resp.Header.Get("X-Sum") != fmt.Sprintf("%x", sha256.Sum256([]byte(body))) {
-				t.Errorf("%s, %d bytes: %d came back, %v", name, size, len(got), err)
+				t.Errorf("%s, %d bytes: got %d, %v", name, size, len(got), err)
 			}
 		}
 	}
@@ -191,14 +191,14 @@ func TestBackendWithTLSIsAskedForTheHostOfTheRequestAndVerifiedByChoice(t *testi
 	c := serve(farm.BackendTLS{})
 	for _, host := range []string{"a.test", "b.test", "a.test", "a.test:8443", "b.test"} {
 		if r := get(c, host); r.StatusCode != 200 || names.Load() != strings.TrimSuffix(host, ":8443") {
-			t.Errorf("%s: %d, the backend was asked for %v", host, r.StatusCode, names.Load())
+			t.Errorf("%s: %d, the TLS name was %v", host, r.StatusCode, names.Load())
 		}
 	}
 	if n := handshakes.Load(); n != 2 {
 		t.Errorf("%d handshakes for two names, want 2: connections are kept by name", n)
 	}
 	if r := get(serve(farm.BackendTLS{Name: "fixed.test"}), "a.test"); r.StatusCode != 200 || names.Load() != "fixed.test" {
-		t.Errorf("fixed name: %d, asked for %v", r.StatusCode, names.Load())
+		t.Errorf("fixed name: %d, the TLS name was %v", r.StatusCode, names.Load())
 	}
 	if r := get(serve(farm.BackendTLS{Verify: farm.VerifySystem}), "a.test"); r.StatusCode != 502 {
 		t.Errorf("a self-signed backend was trusted: %d", r.StatusCode)

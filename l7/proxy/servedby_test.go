@@ -42,7 +42,7 @@ func TestAnswersNameNobodyUnlessAsked(t *testing.T) {
 	s.Backends[0].Alias = "db 1"
 	res := l7test.Dial(t, l7test.New(t, 1).Serve(nil, s)).Send(request()).Get()
 	if got := res.Header.Values("X-Backend"); !slices.Equal(got, []string{"me", "me too"}) {
-		t.Errorf("got %q, want what the backend said", got)
+		t.Errorf("got %q, want the backend's own values", got)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestNamesThatCannotNameABackendAreRefused(t *testing.T) {
 		f := a.Farm.Clone()
 		f.HTTP.Services[0].ServedBy = name
 		if _, err := a.Engine.Publish(100, &farm.Config{Farms: []farm.Farm{f}}, nil); err == nil {
-			t.Errorf("%q is taken", name)
+			t.Errorf("%q is accepted", name)
 		}
 	}
 }

@@ -175,20 +175,20 @@ func TestStaticSessionsLiveUntilTheyAreDeleted(t *testing.T) {
 	s.Backends[1].Maintenance = farm.MaintenanceOff
 	a.Serve(nil, s)
 	if got := come(t, addr, "fixed"); got != "2" {
-		t.Errorf("after maintenance the session goes to %s", got)
+		t.Errorf("after maintenance the session leads to %s", got)
 	}
 	come(t, addr, "passing")
 	if n, err := a.Engine.SessionsOf(1).Flush(); n != 1 || err != nil {
 		t.Errorf("%d sessions were flushed, %v", n, err)
 	}
 	if was, err := a.Engine.SessionsOf(1).Forget([]byte("fixed")); was || err != nil {
-		t.Error("what is configured was deleted beside the configuration:", err)
+		t.Error("a static session was deleted:", err)
 	}
 	// Moved to the other backend; the previous one is no longer static.
 	s.Backends[0].Sessions, s.Backends[1].Sessions = []string{"fixed"}, nil
 	a.Serve(nil, s)
 	if got := come(t, addr, "fixed"); got != "1" {
-		t.Errorf("after the move it goes to %s", got)
+		t.Errorf("after the move it leads to %s", got)
 	}
 	if found, ok := a.Engine.SessionsOf(1).Find([]byte("fixed too")); ok {
 		t.Errorf("deleted, and still there: %+v", found)
@@ -199,7 +199,7 @@ func TestStaticSessionsLiveUntilTheyAreDeleted(t *testing.T) {
 	a.Farm.Stopped = false
 	addr = a.Serve(nil, s)
 	if got := come(t, addr, "fixed"); got != "1" {
-		t.Errorf("after a stop it goes to %s", got)
+		t.Errorf("after a stop it leads to %s", got)
 	}
 	s.Backends = s.Backends[1:]
 	a.Serve(nil, s)

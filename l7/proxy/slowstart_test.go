@@ -37,19 +37,19 @@ func TestBackendsThatComeUpStartSlowly(t *testing.T) {
 	}
 	publish(3, farm.MaintenanceOff)
 	if n := share(3, 210); n != 10 {
-		t.Errorf("one that was added beside two: %d of 210", n)
+		t.Errorf("a new backend next to two others: %d of 210", n)
 	}
 	a.Health.SetGuardian(2, health.Down, time.Now())
 	if n := share(2, 10); n != 0 {
-		t.Errorf("one that is down: %d", n)
+		t.Errorf("a down backend: %d", n)
 	}
 	a.Health.SetGuardian(2, health.Up, time.Now())
 	if n := share(2, 120); n != 10 {
-		t.Errorf("one that came up, beside one like it: %d of 120", n)
+		t.Errorf("a recovered backend next to a similar one: %d of 120", n)
 	}
 	publish(3, farm.MaintenanceDrain)
 	publish(3, farm.MaintenanceOff)
 	if n := share(1, 30); n != 10 {
-		t.Errorf("one out of maintenance, beside two of a tenth: %d of 30", n)
+		t.Errorf("a backend out of maintenance, next to two with a tenth: %d of 30", n)
 	}
 }

@@ -57,7 +57,7 @@ func TestSourceThatIsNotHereTakesTheBackendOut(t *testing.T) {
 		t.Error("the first backend was connected to")
 	}
 	if lines := a.Log.Lines("backend is down"); len(lines) != 1 || !strings.Contains(lines[0], `alias="rack one"`) {
-		t.Errorf("the log says %q", lines)
+		t.Errorf("log lines %q", lines)
 	}
 	s.Backends[0].Source = netip.MustParseAddr("127.0.0.7")
 	a.Serve(nil, s)

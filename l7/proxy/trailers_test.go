@@ -94,7 +94,7 @@ func TestTrailersOfWhichRulesLeaveNothing(t *testing.T) {
 	toOther := l7test.New(t, 1).Serve(func(h *farm.HTTP) { h.ReplaceRequest, h.ReplaceResponse = grow, grow }, l7test.Service("web", other.Addr))
 	rest = l7test.Dial(t, toOther).Send("POST / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\nTransfer-Encoding: chunked\r\nTrailer: X-A\r\n\r\n0\r\n" + long + "\r\n\r\n").Rest()
 	if got := other.Received(); !strings.HasSuffix(rest, "2\r\nok\r\n0\r\n\r\n") || !strings.HasSuffix(got, "\r\n\r\n0\r\n\r\n") {
-		t.Errorf("what grows too long: the client got %.200q, the backend %.400q", rest, got)
+		t.Errorf("trailers that grow too long: the client got %.200q, the backend %.400q", rest, got)
 	}
 	client := l7test.HTTP2Client(t, addr, false)
 	res, err := client.Get("http://" + addr + "/")

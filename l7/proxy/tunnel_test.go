@@ -81,7 +81,7 @@ func TestTunnelCarriesAndCountsEveryByteBetweenEndsThatPause(t *testing.T) {
 	}
 	sent, got := pausing(t, 2, c.TCPConn, c.Reader(), size)
 	if b := <-sums; b[1] != sent || b[0] != got {
-		t.Error("other bytes came than were sent")
+		t.Error("the received bytes differ from the sent ones")
 	}
 	if n, err := io.CopyN(io.Discard, c.Reader(), burst); err != nil {
 		t.Errorf("%d of %d bytes came: %v", n, burst, err)
@@ -155,13 +155,13 @@ func TestTunnelEndsForBothWhenOneEndBreaks(t *testing.T) {
 			if strings.HasPrefix(name, "the client") {
 				_ = backend.SetReadDeadline(time.Now().Add(5 * time.Second))
 				if n, err := io.Copy(io.Discard, backend.TCPConn); err != nil && strings.Contains(err.Error(), "timeout") {
-					t.Errorf("the backend is not told: %d bytes, %v", n, err)
+					t.Errorf("the backend gets no end: %d bytes, %v", n, err)
 				}
 				return
 			}
 			_ = client.SetReadDeadline(time.Now().Add(5 * time.Second))
 			if n, err := io.Copy(io.Discard, client.TCPConn); err != nil && strings.Contains(err.Error(), "timeout") {
-				t.Errorf("the client is not told: %d bytes, %v", n, err)
+				t.Errorf("the client gets no end: %d bytes, %v", n, err)
 			}
 		})
 	}

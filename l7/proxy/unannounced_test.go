@@ -71,7 +71,7 @@ func TestDefaultPortIsNoOtherHost(t *testing.T) {
 		p := l7test.DialFrames(t, addr)
 		p.Ask(1, true, "GET", "/", "host", host)
 		if got := p.Next(); got != "1 "+want {
-			t.Errorf("Host %s beside the authority a.test: %q, want %s", host, got, want)
+			t.Errorf("Host %s with the authority a.test: %q, want %s", host, got, want)
 		}
 	}
 }

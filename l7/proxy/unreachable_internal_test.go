@@ -94,7 +94,7 @@ func TestAHandshakeThatFailedIsExplained(t *testing.T) {
 		"otherwise": {&net.OpError{Op: "local error", Err: errors.New("tls: whatever")}, "the handshake failed"},
 	} {
 		if got := shakeReason(c.err); got != c.want {
-			t.Errorf("%s: %v is told as %q, want %q", name, c.err, got, c.want)
+			t.Errorf("%s: %v is described as %q, want %q", name, c.err, got, c.want)
 		}
 	}
 }

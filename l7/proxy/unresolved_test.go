@@ -32,6 +32,6 @@ func TestBackendsWithoutAnAddressGetNothing(t *testing.T) {
 		t.Errorf("%v %+v", err, e)
 	}
 	if netip.MustParseAddrPort(back.Addr).String() != e.Result.Address {
-		t.Errorf("it goes to %s", e.Result.Address)
+		t.Errorf("it leads to %s", e.Result.Address)
 	}
 }

@@ -59,7 +59,7 @@ func TestA503OfOursHasItsCauseInLogRecordAndCounters(t *testing.T) {
 				t.Fatalf("answered %d", got)
 			}
 			if l := r.Next(); l.Status != 503 || classOf(a, l) != c.class {
-				t.Errorf("the record says %d %q", l.Status, classOf(a, l))
+				t.Errorf("the record has %d %q", l.Status, classOf(a, l))
 			}
 			if n := countedAs(a, c.class); n != 1 {
 				t.Errorf("%d are counted", n)

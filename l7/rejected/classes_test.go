@@ -44,7 +44,7 @@ func TestEveryErrorOfARequestHasItsClassAndIsAnsweredAsItSays(t *testing.T) {
 		}
 	}
 	if class, status, reason := rejected.Classify(errors.New("from \x00 the client")); class != rejected.BadRequest || status != 400 || reason != "malformed request" {
-		t.Errorf("an error of nobody is %s, %d, %q", rejected.Names[class], status, reason)
+		t.Errorf("an unknown error is %s, %d, %q", rejected.Names[class], status, reason)
 	}
 }
 

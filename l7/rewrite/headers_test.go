@@ -106,7 +106,7 @@ func TestRulesTouchWhatTheyFindAndTell(t *testing.T) {
 		}
 		remove := remover(t, "^nothing", "^A: a", "bc$")
 		if remove.Finds(&r.Head, 1, &s) != 1 || remove.Finds(&r.Head, 3, &s) != 2 || remove.Finds(&r.Head, 2, &s) != -1 || remove.Finds(&r.Head, 0, &s) != 2 {
-			t.Error("other rules are found than those that take fields out")
+			t.Error("Finds disagrees with Remove")
 		}
 		remover(t, "^A: a", "^nothing", "^[hxB].*: .bc$").Remove(&r.Head, &s)
 		replace, err := rewrite.NewReplacer([]farm.HeaderReplace{{Header: "^[ABX]", Match: "", Replace: "z"}},
@@ -121,7 +121,7 @@ func TestRulesTouchWhatTheyFindAndTell(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		if want := []string{"rule 0 removed A", "rule 2 removed B", "rule 2 made ab-b of C: abc"}; observed && !slices.Equal(o, want) {
-			t.Errorf("told %q, want %q", o, want)
+			t.Errorf("the observer got %q, want %q", o, want)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func FuzzPattern(f *testing.F) {
 		var s rewrite.Scratch
 		for range 2 { // leftovers of the first have no effect
 			if found := p.Find([]byte(text), &g, &s); found != (want != nil) {
-				t.Fatalf("%q in %q: found %v, regexp says %v", pattern, text, found, want)
+				t.Fatalf("%q in %q: found %v, regexp returns %v", pattern, text, found, want)
 			}
 			for i := range g {
 				if want == nil {
@@ -53,7 +53,7 @@ func FuzzPattern(f *testing.F) {
 					expect = want[i]
 				}
 				if g[i] != expect {
-					t.Fatalf("%q in %q: groups %v, regexp says %v", pattern, text, g, want)
+					t.Fatalf("%q in %q: groups %v, regexp returns %v", pattern, text, g, want)
 				}
 			}
 		}

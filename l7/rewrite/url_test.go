@@ -39,7 +39,7 @@ func TestPathsAreRewrittenInOrderOnceEach(t *testing.T) {
 		var told []string
 		_, _, _ = u.Rewrite([]byte(path), &s, func(rule int, path []byte) { told = append(told, fmt.Sprintf("%d: %s %v", rule, path, u.Last(rule))) })
 		if got := strings.Join(told, ", "); got != "0: /new/banana false, 1: /new/bAnana false, 3: /new/bAnana&end false" || !u.Last(2) {
-			t.Errorf("told of %s", got)
+			t.Errorf("the observer got %s", got)
 		}
 	}
 	fold, err := rewrite.NewURL([]farm.URLRewrite{{Pattern: "^/OLD", Replace: "/new"}}, true)

@@ -30,7 +30,7 @@ func TestAlsoSaysOfOneRuleWhatItsPatternsSay(t *testing.T) {
 				}
 				want := alone.Match([]byte(host), []byte(target), always{}) == 0 && (!rules[i].More || i%2 == 1)
 				if got := table.Also(i, first, []byte(host), []byte(target), odds{}); got != want {
-					t.Errorf("%q %q: rule %d takes it too: %v, want %v", host, target, i, got, want)
+					t.Errorf("%q %q: rule %d matches, too: %v, want %v", host, target, i, got, want)
 				}
 			}
 		}

@@ -59,7 +59,7 @@ func TestLiteralsStayWithinTheirBounds(t *testing.T) {
 		}
 		sets := p.literals(p.tree)
 		if len(sets) == 0 {
-			t.Errorf("%.20q needs nothing", pattern)
+			t.Errorf("%.20q requires no literal", pattern)
 		}
 		for _, set := range sets {
 			if len(set) > maxAny || set.longest() > maxText {

@@ -88,7 +88,7 @@ func TestRulesThatAskForMoreAreAskedInOrder(t *testing.T) {
 		}
 	}
 	if got := table.Match([]byte("h"), []byte("/b"), mask(3)); got != 2 {
-		t.Errorf("a rule whose URL does not match took the exchange: %d", got)
+		t.Errorf("a rule whose URL does not match was selected: %d", got)
 	}
 }
 
@@ -221,7 +221,7 @@ func TestErrorsNameRuleAndConstruct(t *testing.T) {
 			continue
 		}
 		if !strings.Contains(err.Error(), c.says) {
-			t.Errorf("error %q does not say %q", err, c.says)
+			t.Errorf("error %q lacks %q", err, c.says)
 		}
 		if c.is != nil && !errors.Is(err, c.is) {
 			t.Errorf("%v is not %v", err, c.is)
@@ -235,7 +235,7 @@ func TestErrorsNameRuleAndConstruct(t *testing.T) {
 func TestQuotedHostWithoutEndIsAccepted(t *testing.T) {
 	table := compile(t, route.Rule{Host: `\Qwww.a.com`})
 	if route.CheckHost(`\Qwww.a.com`) != nil || route.CheckURL("^/[a-z]") != nil {
-		t.Error("the checks refuse what Compile accepts")
+		t.Error("the checks refuse patterns that Compile accepts")
 	}
 	if table.Match([]byte("www.a.com"), nil, nil) != 0 || table.Match([]byte("wwwxa.com"), nil, nil) != -1 {
 		t.Error("the quoted text is not literal")

@@ -27,17 +27,17 @@ func TestNoMorePlacesAreTakenThanThereAre(t *testing.T) {
 		}
 	}
 	if p.Enter(3) || p.Taken() != 3 {
-		t.Errorf("%d slots of 3 are taken", p.Taken())
+		t.Errorf("%d slots of 3 are in use", p.Taken())
 	}
 	p.Leave()
 	if !p.Enter(3) {
-		t.Error("the slot that was given back is not taken")
+		t.Error("the released slot cannot be used")
 	}
 	if p.Occupy(); p.Taken() != 4 {
-		t.Error("who is in already does not count")
+		t.Error("an admitted client is not counted")
 	}
 	if p.Leave(); p.Enter(3) {
-		t.Error("a fourth is let in")
+		t.Error("a fourth client is admitted")
 	}
 }
 
@@ -50,7 +50,7 @@ func TestDoorsAreWokenInTheOrderTheyCame(t *testing.T) {
 	}
 	for _, name := range []string{"a", "b", "c", "d"} {
 		if p.Wait(door{name, &woken}, 2) {
-			t.Fatalf("%s got a slot of those that are taken", name)
+			t.Fatalf("%s got a slot although all are in use", name)
 		}
 	}
 	p.Leave()
@@ -62,11 +62,11 @@ func TestDoorsAreWokenInTheOrderTheyCame(t *testing.T) {
 		t.Errorf("woken were %v", woken)
 	}
 	if r.Open(); len(woken) != 4 || p.Waiting() != 0 {
-		t.Errorf("who waits no more is woken, or looked for: %v", woken)
+		t.Errorf("a door that no longer waits is woken or counted: %v", woken)
 	}
 	p.Occupy()
 	if p.Leave(); len(woken) != 4 {
-		t.Errorf("who waits no more is woken: %v", woken)
+		t.Errorf("a door that no longer waits is woken: %v", woken)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestManyDoorsShareTheirSlots(t *testing.T) {
 	}
 	all.Wait()
 	if p.Taken() != 0 || p.Waiting() != 0 {
-		t.Errorf("%d slots are left taken, %d doors are looked for", p.Taken(), p.Waiting())
+		t.Errorf("%d slots are still in use, %d doors still wait", p.Taken(), p.Waiting())
 	}
 }
 

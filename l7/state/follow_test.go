@@ -35,7 +35,7 @@ func has(t *rapid.T, r *state.Registry, cfg *farm.Config) {
 		limited = r.Rates.Has(state.RateFor(&farm.Service{ID: id, RateLimit: &farm.RateLimit{Requests: 5}})) != nil
 		if (r.ClientLimits.Has(id) != nil) != farms[id] || (r.Loads.Has(id) != nil) != backends[id] || (r.States.Has(id) != nil) != (s != nil) ||
 			(r.Spent.Has(id) != nil) != (s != nil) || (r.Queues.Has(id) != nil) != (s != nil) || kept != (s != nil && s.EffectivePersistence() != farm.PersistNone) || limited != (s != nil) {
-			t.Fatalf("of number %d there is not what is configured: %+v", id, cfg)
+			t.Fatalf("the state of number %d does not match the configuration: %+v", id, cfg)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func TestAStoppedFarmLosesTheSessionsOfABackendThatIsCutByALaterChange(t *testin
 	_, cut := kept.Peek([]byte("a"), session.Now(), time.Minute)
 	_, other := kept.Peek([]byte("b"), session.Now(), time.Minute)
 	if cut || !other {
-		t.Errorf("sessions of the cut backend are kept: %t, of the other: %t", cut, other)
+		t.Errorf("sessions of the cut backend exist: %t, of the other: %t", cut, other)
 	}
 }
 
@@ -135,12 +135,12 @@ func TestAQueueOfAServiceThatWentIsForgottenWhenNobodyWaits(t *testing.T) {
 	q.Join(&state.Waiting{Call: func() {}}, 1, false)
 	for range 2 {
 		if follow(r, &farm.Config{}); r.Queues.Has(2) != q {
-			t.Fatal("a queue somebody waits in is forgotten")
+			t.Fatal("a queue with waiters was removed")
 		}
 	}
 	r.Stir()
 	q.Done()
 	if follow(r, &farm.Config{}); r.Queues.Has(2) != nil {
-		t.Error("a queue that nobody needs is kept")
+		t.Error("an unused queue was kept")
 	}
 }

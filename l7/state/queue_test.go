@@ -51,7 +51,7 @@ func TestNoMoreWaitThanMay(t *testing.T) {
 		t.Fatalf("%d wait", l.Len())
 	}
 	if l.Wake(); l.join(2, false, "e") {
-		t.Error("whose turn has come counts no more, though it has no backend yet")
+		t.Error("a waiter whose turn came is no longer counted, although it has no backend yet")
 	}
 	if l.Done(); !l.join(2, false, "f") {
 		t.Error("a slot that came free cannot be had")

@@ -81,17 +81,17 @@ func TestSessionsAndLimitsBeginAnewWithOthers(t *testing.T) {
 		}
 		f = shop()
 		if n := r.Sessions.Of(state.SessionsFor(&f.HTTP.Services[0])).Len(); n != 0 {
-			t.Errorf("%s: %d sessions come back", name, n)
+			t.Errorf("%s: %d sessions exist", name, n)
 		}
 	}
 	r, f := state.New(1), shop()
 	s := &f.HTTP.Services[0]
 	before := r.Rates.Of(state.RateFor(s))
 	if s.RateLimit.Key = farm.RateKeyPath; r.Rates.Of(state.RateFor(s)) != before {
-		t.Error("with the same numbers what was used up is forgotten")
+		t.Error("a limit with the same numbers was reset")
 	}
 	if s.RateLimit.Burst = 7; r.Rates.Of(state.RateFor(s)) == before {
-		t.Error("with other numbers what was used up counts")
+		t.Error("a limit with other numbers was not reset")
 	}
 }
 
@@ -119,11 +119,11 @@ func TestAQueueIsKeptWhileSomebodyWaits(t *testing.T) {
 	q.Join(&state.Waiting{Call: func() { called = true }}, 1, false)
 	r.Retain(&farm.Config{})
 	if r.Stir(); !called {
-		t.Error("who waits for a service that is gone is not stirred")
+		t.Error("a waiter of a deleted service is not woken")
 	}
 	q.Done()
 	if r.Retain(&farm.Config{}); r.Queues.Of(2) == q {
-		t.Error("a queue that nobody needs is kept")
+		t.Error("an unused queue was kept")
 	}
 }
 

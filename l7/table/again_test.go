@@ -25,13 +25,13 @@ func TestAFarmThatStaysIsCompiledOnce(t *testing.T) {
 	first := p.table.ByID[1]
 	second, _ := p.after(&p.cfg)
 	if second.ByID[1] != first || second.Backends.Of(1) != &first.Services[0].Backends[0] || second.Backends.Len() != 2 || second.Generation != 2 {
-		t.Error("the farm was compiled anew")
+		t.Error("the farm was compiled again")
 	}
 	next := p.cfg
 	next.Farms = []farm.Farm{p.cfg.Farms[0].Clone()}
 	third, _ := p.after(&next)
 	if third.ByID[1] == first || third.ByID[1].Services[0].Picker == first.Services[0].Picker {
-		t.Error("a copy is taken for the same farm")
+		t.Error("a copy counts as the same farm")
 	}
 	renamed := next
 	renamed.Farms = []farm.Farm{next.Farms[0]}
@@ -94,7 +94,7 @@ func TestBackendsAreThoseOfTheConfigurationWhateverChanged(t *testing.T) {
 			}
 		}
 		if len(made.Fresh) != fresh || len(whole.Fresh) != len(whole.ByID) || made.Reached(999) != nil {
-			t.Errorf("%d: %d farms are fresh of %d, of %d when nothing was before", i, len(made.Fresh), fresh, len(whole.Fresh))
+			t.Errorf("%d: %d farms are fresh of %d, %d when compiled from scratch", i, len(made.Fresh), fresh, len(whole.Fresh))
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestAFarmWhoseCertificateChangedIsCompiledAnew(t *testing.T) {
 	}
 	first := with(ec, client)
 	if with(ec, client) != first {
-		t.Error("the farm was compiled anew")
+		t.Error("the farm was compiled again")
 	}
 	second := with(other, client)
 	if second == first || second.TLS.Security.Config == first.TLS.Security.Config {
@@ -147,6 +147,6 @@ func TestChallengesAndMarksThatAreMissingAreSeen(t *testing.T) {
 	}
 	p.missing = map[marks.Kind]error{marks.Of(&p.cfg.Farms[0], &p.cfg.Farms[0].HTTP.Services[0].Backends[0]): marks.ErrNone}
 	if _, problems := p.after(&p.cfg); problems[1] == nil {
-		t.Error("a farm whose mark is missing is served")
+		t.Error("a farm with a missing mark is served")
 	}
 }

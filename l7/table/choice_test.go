@@ -75,11 +75,11 @@ func TestAClientGoesWhereItBelongs(t *testing.T) {
 	p := newPlanner(t, nil, keeping())
 	p.become(ask("GET", "/", "X-ID: a"))
 	if p.choice.Belongs(p.service()) != -1 {
-		t.Error("who is not known belongs somewhere")
+		t.Error("an unknown client belongs to a backend")
 	}
 	first, why := p.pick()
 	if why != accesslog.WhyAlgorithm || p.choice.Held != p.service().Backends[first].Load || p.choice.Held.Active.Load() != 1 {
-		t.Errorf("a new client goes to %d because of %v", first, why)
+		t.Errorf("a new client is sent to %d because of %v", first, why)
 	}
 	for range 3 {
 		p.become(ask("GET", "/", "X-ID: a"))
@@ -94,17 +94,17 @@ func TestAClientGoesWhereItBelongs(t *testing.T) {
 	}
 	mode(farm.MaintenanceCut)
 	if i, why := p.pick(); i != 1-first || why != accesslog.WhyAlgorithm || p.choice.Belongs(p.service()) != 1-first {
-		t.Errorf("from one that is cut it goes to %d because of %v", i, why)
+		t.Errorf("from a cut backend it is sent to %d because of %v", i, why)
 	}
 	// A backend that failed for this request is skipped.
 	mode(farm.MaintenanceOff)
 	p.choice.Tried = p.choice.Tried.With(1 - first)
 	if i, why := p.pick(); i != first || why != accesslog.WhyAlgorithm {
-		t.Errorf("after %d was tried it goes to %d because of %v", 1-first, i, why)
+		t.Errorf("after a try of %d it is sent to %d because of %v", 1-first, i, why)
 	}
 	p.choice.Tried = p.choice.Tried.With(first)
 	if i, _ := p.pick(); i != -1 {
-		t.Errorf("after all were tried it goes to %d", i)
+		t.Errorf("after all were tried it is sent to %d", i)
 	}
 	// Failed and released backends leave no reservation.
 	for _, claim := range []int{-1, first} {
@@ -206,7 +206,7 @@ func TestAChoiceMovesToAnotherTable(t *testing.T) {
 		q.edit(func(h *farm.HTTP) { h.Services[0].Policy = farm.PolicyConsistentHash })
 		q.choice.MoveTo(q.service(), old, netip.MustParseAddr(p.from))
 		if got, _ := q.pick(); got != want {
-			t.Errorf("%s goes to %d, and to %d after it waited", p.from, want, got)
+			t.Errorf("%s is sent to %d, and to %d after waiting", p.from, want, got)
 		}
 		came[want] = true
 	}
@@ -232,7 +232,7 @@ func TestWhoMayWaitHasSomethingToWaitFor(t *testing.T) {
 	_, _ = p.pick()
 	_, _ = p.pick()
 	if i, _ := p.pick(); i != -1 {
-		t.Fatalf("without room it goes to %d", i)
+		t.Fatalf("without room it is sent to %d", i)
 	}
 	p.choice.Tried = p.choice.Tried.With(0)
 	may("without room", true)
@@ -339,7 +339,7 @@ func TestExplanationsNameWhatWasFoundOnTheWay(t *testing.T) {
 	p.edit(func(h *farm.HTTP) { h.Services[2].Cookie = farm.DefaultCookie() })
 	p.become(ask("GET", "/a", "Cookie: ZENSESSIONID="+table.CookieValue(2, 4)))
 	if got := told(p.explanation.Steps); !strings.Contains(got, `"reason":"service new: it knows the client by its session or cookie"`) {
-		t.Errorf("a client that is known passes %s", got)
+		t.Errorf("the explanation of a known client is %s", got)
 	}
 	p.edit(func(h *farm.HTTP) { h.Services = h.Services[:2]; h.Services[0].Split = nil; h.Services[1].Split = nil })
 	p.become(ask("GET", "/a"))

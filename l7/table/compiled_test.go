@@ -55,7 +55,7 @@ func TestFarmsAreCompiledAsTheySay(t *testing.T) {
 		t.Error("a farm for one client has no bound")
 	}
 	if p.farm.Refuses {
-		t.Error("clients beyond the bound are refused, who should wait")
+		t.Error("clients above the limit are refused instead of waiting")
 	}
 	same(t, "listeners", p.table.Listeners()[1], []farm.Listener{{Transport: farm.L4TCP, Addr: netip.MustParseAddrPort("192.0.2.80:80")}})
 	second := &ports.Port{Number: 2}
@@ -145,7 +145,7 @@ func TestBackendsAreCompiledAsTheySay(t *testing.T) {
 		before := p.service().Backends[0].Reach.Reach
 		p.edit(c.edit)
 		if p.service().Backends[0].Reach.Reach == before {
-			t.Errorf("another %s is no other way to reach it", c.what)
+			t.Errorf("another %s does not change how it is reached", c.what)
 		}
 	}
 	if s := p.service(); s.Backends[0].Target.Announce != 0 || !s.Multiplexed || s.Pinned {
@@ -343,7 +343,7 @@ func TestAnswersAreWhole(t *testing.T) {
 			t.Errorf("%d: got %q, want %q", status, head, want)
 		}
 		if !strings.HasSuffix(body, ".\n") {
-			t.Errorf("%d says %q", status, body)
+			t.Errorf("the body of %d is %q", status, body)
 		}
 	}
 	p := newPlanner(t, func(h *farm.HTTP) {
@@ -450,7 +450,7 @@ func TestWhatIsRecordedIsWhatTheLogShows(t *testing.T) {
 		none.Begin()
 		nothing.Begin()
 		if p.farm.Recording.Fields(&none, p.query.Req); !reflect.DeepEqual(none, nothing) {
-			t.Errorf("%s: of nothing is recorded %+v", what, none)
+			t.Errorf("%s: an empty request is recorded as %+v", what, none)
 		}
 	}
 	// The id of a request is a trusted peer's, if it is one.
@@ -569,12 +569,12 @@ func TestBackendsAreToldOfCertificatesAsOpenSSLWritesThem(t *testing.T) {
 		c.Raw = make([]byte, size)
 		lines := string(table.CertificateLines(agreed))
 		if strings.Contains(lines, "X-SSL-certificate: ") != told || !strings.Contains(lines, "X-SSL-Subject: \r\n") || !strings.Contains(lines, "X-SSL-Issuer: CN=them") {
-			t.Errorf("a certificate of %d bytes is told: %t", size, !told)
+			t.Errorf("a certificate of %d bytes is included: %t", size, !told)
 		}
 	}
 	for _, none := range []*loop.TLS{nil, {}} {
 		if lines := table.CertificateLines(none); lines == nil || len(lines) > 0 {
-			t.Errorf("nobody's certificate is told as %q", lines)
+			t.Errorf("a missing certificate yields %q", lines)
 		}
 	}
 }

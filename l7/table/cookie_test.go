@@ -117,7 +117,7 @@ func TestCookieOfABackendThatIsOut(t *testing.T) {
 	}
 	mode(farm.MaintenanceOff)
 	if got, _ := visit(t, addr, "LB="+set.Value); got != who {
-		t.Errorf("back in use: served by %s", got)
+		t.Errorf("after maintenance: served by %s", got)
 	}
 	backends[who].Close()
 	got, again := visit(t, addr, "LB="+set.Value)
@@ -147,7 +147,7 @@ func TestCookiesThatCannotBeAreRefused(t *testing.T) {
 		f := a.Farm.Clone()
 		f.HTTP.Services[0].Cookie = &c
 		if _, err := a.Engine.Publish(100, &farm.Config{Farms: []farm.Farm{f}}, nil); err == nil {
-			t.Errorf("%+v is taken", c)
+			t.Errorf("%+v is accepted", c)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func TestATableThatFollowsIsTheWhole(t *testing.T) {
 			}
 			for id := range before.ByID {
 				if _, came := changes.Came[id]; (made.ByID[id] == nil) != slices.Contains(changes.Gone, id) || came != (made.ByID[id] != nil && made.ByID[id] != before.ByID[id]) {
-					rt.Fatalf("of farm %d it says %+v", id, changes)
+					rt.Fatalf("the changes of farm %d are %+v", id, changes)
 				}
 			}
 			at.Bind(made, came)

@@ -38,7 +38,7 @@ func TestStrictFarmRefusesHostsOfOtherCertificates(t *testing.T) {
 				}
 				_, _ = io.ReadAll(res.Body)
 				if want := map[bool]int{false: 200, true: 421}[strict && c.misdirected]; res.StatusCode != want {
-					t.Errorf("strict %t, %s: %q asked for, %s: %s, want %d", strict, protocol, c.asked, c.host, res.Status, want)
+					t.Errorf("strict %t, %s: TLS name %q, %s: %s, want %d", strict, protocol, c.asked, c.host, res.Status, want)
 				}
 				if (res.ProtoMajor == 2) != (protocol == "h2") {
 					t.Errorf("%s instead of %s", res.Proto, protocol)
@@ -49,7 +49,7 @@ func TestStrictFarmRefusesHostsOfOtherCertificates(t *testing.T) {
 				}
 				e, err := a.Engine.Explain(&explain.Question{Farm: 1, URL: "https://" + c.host + "/", SNI: c.asked})
 				if err != nil || (e.Result.Step == "host" && e.Result.Status == 421) != (res.StatusCode == 421) {
-					t.Errorf("strict %t: %q asked for, %s: explained as %+v, %v", strict, c.asked, c.host, e.Result, err)
+					t.Errorf("strict %t: TLS name %q, %s: explained as %+v, %v", strict, c.asked, c.host, e.Result, err)
 				}
 			}
 		}

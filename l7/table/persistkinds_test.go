@@ -47,7 +47,7 @@ func TestEveryPersistenceKeepsTheClientItNames(t *testing.T) {
 				}
 			}
 			if total, _ := a.Engine.SessionsOf(1).List(10); c.other != "" && (len(came) != 3 || total != 1) {
-				t.Errorf("others stay on %v, %d sessions", came, total)
+				t.Errorf("other clients stay on %v, %d sessions", came, total)
 			}
 		})
 	}

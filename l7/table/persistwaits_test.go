@@ -45,7 +45,7 @@ func TestPersistenceGoesBeforeTheInsertedCookie(t *testing.T) {
 	addr = a.Serve(nil, s)
 	kept, again := visit(t, addr, "LB="+set.Value)
 	if again != nil {
-		t.Error("a cookie is set that nobody asks for")
+		t.Error("an unnecessary cookie is set")
 	}
 	for range 6 {
 		for _, cookie := range []string{"LB=" + set.Value, "a=b"} {

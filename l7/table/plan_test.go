@@ -74,7 +74,7 @@ func TestLimitsHoldToTheByte(t *testing.T) {
 			t.Errorf("mode %q: the expectation is gone: %t", mode, got)
 		}
 		if p.become(ask("POST", "/", "Content-Length: 1")); p.query.Invites() {
-			t.Errorf("mode %q: invited without being asked", mode)
+			t.Errorf("mode %q: 100 Continue without Expect", mode)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func TestRatesAreOfTheirKey(t *testing.T) {
 		p.explanations = false
 		send(c.other, "web <- ")
 		if p.plan.Wait != 0 {
-			t.Errorf("%q: who passes waits %d", key, p.plan.Wait)
+			t.Errorf("%q: an admitted request waits %d", key, p.plan.Wait)
 		}
 		p.now += int64(31 * time.Second)
 		send(first, "web <- ")
@@ -238,7 +238,7 @@ func TestRedirectsLeadWhereTheySay(t *testing.T) {
 	}
 	for _, code := range []int{300, 303, 308} {
 		if newPlanner(t, nil, web()).try(func(h *farm.HTTP) { h.Services[0].Redirect, h.Services[0].RedirectCode = "http://b.test", code }) == nil {
-			t.Errorf("%d is taken for the code of a redirect", code)
+			t.Errorf("%d is accepted as redirect code", code)
 		}
 	}
 }
@@ -297,7 +297,7 @@ func TestServicesLetInWhomTheySay(t *testing.T) {
 	}
 	for what, auth := range map[string]farm.Auth{"nobody": {}, "a realm of two lines": {Users: users, Realm: "a\r\nb"}} {
 		if newPlanner(t, nil, web()).try(func(h *farm.HTTP) { h.Services[0].Auth = &auth }) == nil {
-			t.Errorf("%s: it is taken", what)
+			t.Errorf("%s: it is accepted", what)
 		}
 	}
 	if newPlanner(t, nil, web()).try(func(h *farm.HTTP) {

@@ -97,7 +97,7 @@ func TestUsersOfTwoServicesMustBeTheSame(t *testing.T) {
 	p.want("other users", ask("GET", "/a;x", line), "400 the path can be read as one of two services with different users")
 	p = newPlanner(t, nil, service(1, "a", "^/a$", user("user")), service(2, "rest", "", nil))
 	if p.become(ask("GET", "/a;x", line)); !p.plan.Unchecked || p.plan.Auth != p.farm.Services[0].Auth || p.plan.Service.Name != "rest" {
-		t.Errorf("users of the other: %+v", p.plan)
+		t.Errorf("users of the other service: %+v", p.plan)
 	}
 	p.want("nobody", ask("GET", "/a;x"), "401 no credentials")
 }

@@ -75,7 +75,7 @@ func TestCookiesAreFoundInAnswers(t *testing.T) {
 			r.Remove(i)
 		}
 		if got := table.FindCookie(&r.Head, http1.KnownSetCookie, []byte("SID")); got != nil {
-			t.Errorf("%q: found %q in what was removed", lines, got)
+			t.Errorf("%q: found %q in a removed field", lines, got)
 		}
 	}
 }

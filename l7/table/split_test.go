@@ -74,12 +74,12 @@ func TestOnlyServicesThatMatchShare(t *testing.T) {
 		got := shares(l7test.Dial(t, a.Serve(nil, c.list...)), 30, l7test.Get("/"))
 		for _, s := range strings.Fields(c.want) {
 			if got[s] == 0 {
-				t.Errorf("%s: %s got nothing: %v", name, s, got)
+				t.Errorf("%s: %s got no request: %v", name, s, got)
 			}
 			delete(got, s)
 		}
 		if len(got) != 0 {
-			t.Errorf("%s: %v took requests, too", name, got)
+			t.Errorf("%s: %v got requests, too", name, got)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestTrustedPeersAreBelieved(t *testing.T) {
 			}
 		}
 		if got := b.Field("X_Real_IP"); got != "" {
-			t.Errorf("trusting %q: a twin went on: %q", networks, got)
+			t.Errorf("trusting %q: a variant was forwarded: %q", networks, got)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestPathsAreRewrittenInTheirCanonicalForm(t *testing.T) {
 		}
 	}
 	if b.Received() != before {
-		t.Errorf("an ambiguous path went on: %q", b.Received()[len(before):])
+		t.Errorf("an ambiguous path was forwarded: %q", b.Received()[len(before):])
 	}
 }
 
@@ -206,7 +206,7 @@ func TestPathRulesThatCannotBeAreRefused(t *testing.T) {
 		f := a.Farm.Clone()
 		f.HTTP.Services = []farm.Service{s}
 		if _, err := a.Engine.Publish(100, &farm.Config{Farms: []farm.Farm{f}}, nil); err == nil {
-			t.Errorf("service %d is taken", i)
+			t.Errorf("service %d is accepted", i)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestWhatCannotBeAPasswordIsNotAsked(t *testing.T) {
 		}
 	}
 	if _, err := r.Right(t.Context(), strings.Repeat("x", MaxPassword)); err == nil {
-		t.Error("the longest is not asked")
+		t.Error("a password of the maximum length is not checked")
 	}
 }
 

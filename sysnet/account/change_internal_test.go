@@ -118,7 +118,7 @@ func TestWithoutRootOrTheToolItIsSaid(t *testing.T) {
 		t.Errorf("got %v, want %v", err, want)
 	}
 	if readOnly(t.TempDir()) || readOnly("/none") {
-		t.Error("what can be written is read-only")
+		t.Error("a writable folder is reported as read-only")
 	}
 }
 

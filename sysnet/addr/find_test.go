@@ -32,7 +32,7 @@ func TestAnAddressIsFoundWhereItCanBeUsed(t *testing.T) {
 			t.Errorf("%s: on %q, %v", vip, got.Interface, err)
 		}
 		if ip := netip.MustParseAddr(vip); ip.IsUnspecified() && (got.Addr != ip || !got.Up || !got.Usable) {
-			t.Errorf("%s stands for %+v", vip, got)
+			t.Errorf("%s yields %+v", vip, got)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func TestNeighboursLearnWhereTheAddressIs(t *testing.T) {
 	a.Keep(nil)
 	a.Drop(added)
 	if l := a.List(); len(l) != 1 || l[0].Addr != added || l[0].Rounds != 3 {
-		t.Errorf("kept: %+v, want what was added and not announced again", l)
+		t.Errorf("list: %+v, want just the added address, to be announced again", l)
 	}
 	a.Drop(added)
 	if l := a.List(); len(l) != 0 {
@@ -69,7 +69,7 @@ func TestNeighboursLearnWhereTheAddressIs(t *testing.T) {
 	a.Keep([]netip.Addr{added})
 	a.Keep(nil)
 	if l := a.List(); len(l) != 1 {
-		t.Errorf("kept: %+v, want what was added", l)
+		t.Errorf("list: %+v, want just the added address", l)
 	}
 }
 

@@ -28,7 +28,7 @@ func TestBothFormsOfGratuitousARP(t *testing.T) {
 			t.Fatalf("frame %d: %v", i, p)
 		}
 		if eth.SrcMAC.String() != mac.String() || eth.DstMAC.String() != everyone.String() {
-			t.Errorf("frame %d goes from %s to %s", i, eth.SrcMAC, eth.DstMAC)
+			t.Errorf("frame %d is sent from %s to %s", i, eth.SrcMAC, eth.DstMAC)
 		}
 		if target := []string{"00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff"}[i]; net.HardwareAddr(a.DstHwAddress).String() != target || a.HwAddressSize != 6 || a.ProtAddressSize != 4 {
 			t.Errorf("frame %d is for %+v, want %s", i, a, target)

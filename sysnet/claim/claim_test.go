@@ -39,7 +39,7 @@ func TestSlotsNameDifferentThings(t *testing.T) {
 	}
 	for _, name := range []string{"sluice_16", "sluice-1", "sluice_", "filter"} {
 		if claim.IsTable(name) {
-			t.Errorf("%s is said to be an instance's", name)
+			t.Errorf("%s is recognised as a table of an instance", name)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func TestSlotsAreTriedInOrder(t *testing.T) {
 		}
 	}
 	if got := claim.Order(nil, false, "/a", none); got[0] == 0 || got[claim.Slots-1] != 0 {
-		t.Errorf("beside others: %v", got)
+		t.Errorf("next to other instances: %v", got)
 	}
 }
 

@@ -52,7 +52,7 @@ func TestAnOrdinaryUserHoldsNoSlot(t *testing.T) {
 		t.Errorf("held by %+v", list)
 	}
 	if c, err := claim.Take([]claim.Slot{1, 3}); err != nil || c.Slot != 3 {
-		t.Errorf("a name that is taken: %+v, %v", c, err)
+		t.Errorf("a claimed name: %+v, %v", c, err)
 	} else {
 		c.Close()
 	}
@@ -78,7 +78,7 @@ func TestWhoAsksForAHolderIsLetGo(t *testing.T) {
 	}
 	c.Close()
 	if list := claim.Holders(); len(list) != 0 {
-		t.Errorf("given back, and held by %v", list)
+		t.Errorf("released, but held by %v", list)
 	}
 	var nobody *claim.Claim
 	nobody.Close()

@@ -87,6 +87,6 @@ func TestEntriesHaveOneOrder(t *testing.T) {
 	same := sorted[0]
 	same.Timeout, same.State = 5, "another"
 	if Compare(&same, &sorted[0]) != 0 {
-		t.Error("what changes makes it another entry")
+		t.Error("a changing field distinguishes entries")
 	}
 }

@@ -48,7 +48,7 @@ func TestInterruptedDumpIsSeen(t *testing.T) {
 	}
 	interrupted := binary.NativeEndian.AppendUint32(nil, ^uint32(unix.EINTR)+1)
 	if _, _, err := messages(message(unix.NLMSG_DONE, 0, interrupted), nil); !errors.Is(err, ErrInterrupted) {
-		t.Errorf("an interruption told at the end: %v", err)
+		t.Errorf("an interruption reported at the end: %v", err)
 	}
 }
 

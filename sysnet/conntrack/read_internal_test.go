@@ -98,7 +98,7 @@ func TestRequestsNameWhatIsMeant(t *testing.T) {
 		}
 	}
 	if BackendMark(0xff000007) != 0x5c000007 {
-		t.Error("the number of a backend changes whose a mark is")
+		t.Error("the backend number changes with the instance bits of a mark")
 	}
 	f := Backends([]uint32{7, 9})
 	for mark, want := range map[uint32]bool{0x5c000007: true, 0x5c000008: false, 0x5c000009: true} {

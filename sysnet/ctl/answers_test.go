@@ -107,7 +107,7 @@ func TestAnswersOutsideTheContractAreErrors(t *testing.T) {
 		}
 	}
 	if _, err := ctl.NewClient("/nowhere/netd.sock").List(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "netd does not answer: dial") {
-		t.Errorf("nobody is there: %v", err)
+		t.Errorf("without netd: %v", err)
 	}
 }
 

@@ -153,7 +153,7 @@ func TestAddressesThatAreHeardAreTold(t *testing.T) {
 		all = append(all, s)
 	}
 	if want := []string{addr.String() + " true", addr.String() + " false"}; !slices.Equal(all, want) {
-		t.Errorf("told %q, want %q", all, want)
+		t.Errorf("got %q, want %q", all, want)
 	}
 }
 
@@ -169,14 +169,14 @@ func TestCloseLetsGoAndListTells(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := c.Close(t.Context(), ctl.KeyTCP(addr)); err != nil {
-		t.Errorf("closing what is not open: %v", err)
+		t.Errorf("closing a closed listener: %v", err)
 	}
 	if keys, _ := c.List(t.Context()); len(keys) != 0 {
 		t.Errorf("list after close: %v", keys)
 	}
 	if conn, err := net.Dial("tcp", addr.String()); err == nil {
 		_ = conn.Close()
-		t.Error("the address still takes connections")
+		t.Error("the address still accepts connections")
 	}
 }
 
@@ -261,7 +261,7 @@ func TestIPv6ListenerLeavesIPv4Alone(t *testing.T) {
 	opened(t, c, netip.AddrPortFrom(netip.IPv6Unspecified(), port), 1)
 	if conn, err := net.Dial("tcp", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port).String()); err == nil {
 		_ = conn.Close()
-		t.Error("an IPv6 wildcard took an IPv4 connection")
+		t.Error("an IPv6 wildcard accepted an IPv4 connection")
 	}
 	conn, err := net.Dial("tcp", netip.AddrPortFrom(netip.IPv6Loopback(), port).String())
 	if err != nil {
@@ -374,7 +374,7 @@ func TestAfterTheLastClientsNothingIsListenedOn(t *testing.T) {
 			_ = client.Close()
 		}
 		if time.Now().After(end) {
-			t.Fatal("clients are still taken:", err)
+			t.Fatal("clients are still accepted:", err)
 		}
 	}
 	if keys, err := c.List(t.Context()); err != nil || len(keys) != 0 {

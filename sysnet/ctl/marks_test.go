@@ -207,7 +207,7 @@ func TestOnlyPublishedKindsAreMade(t *testing.T) {
 	made("published", others, true)
 	m.stop()
 	if n := strings.Count(m.log.String(), "does not get"); n != 1 {
-		t.Errorf("the log says so %d times:\n%s", n, m.log)
+		t.Errorf("%d log lines about it:\n%s", n, m.log)
 	}
 }
 
@@ -242,7 +242,7 @@ func TestWithoutTheCapabilityNothingIsMade(t *testing.T) {
 	}
 	m.stop()
 	if n := strings.Count(m.log.String(), "cannot be made"); n != 1 {
-		t.Errorf("the log says so %d times:\n%s", n, m.log)
+		t.Errorf("%d log lines about it:\n%s", n, m.log)
 	}
 }
 

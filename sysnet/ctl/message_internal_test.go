@@ -182,7 +182,7 @@ func TestKeysAreListedInPartsAndBounded(t *testing.T) {
 		t.Errorf("one too many: %v", err)
 	}
 	if _, fresh, err := table.open(at, 2); err != nil || fresh {
-		t.Errorf("one that is held: %v, %v", fresh, err)
+		t.Errorf("a held listener: %v, %v", fresh, err)
 	}
 	table.closeAll()
 }

@@ -96,7 +96,7 @@ func TestPartsAreAskedAndAnswerAsTheContractSays(t *testing.T) {
 			t.Errorf("%s: answered %+v, %v; want %+v", op, got, err, c.answer)
 		}
 		if body, file := part.heard(); !slices.Equal(body, []string{c.body}) || file != c.file {
-			t.Errorf("%s: asked %q with %q; want %q with %q", op, body, file, c.body, c.file)
+			t.Errorf("%s: got %q with %q; want %q with %q", op, body, file, c.body, c.file)
 		}
 		part.answers(nil, &ctl.Error{Code: ctl.CodeTooMany, Text: "too many"})
 		if _, err := c.call(client); !errors.Is(err, ctl.ErrTooMany) || err.Error() != "too many" {
@@ -113,19 +113,19 @@ func TestASessionIsFoundOrNot(t *testing.T) {
 	part := &asked{answer: ctl.KernelSessions{}}
 	c := ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), ctl.Parts{ctl.OpKernelSession: part.handle}))
 	if s, ok, err := c.KernelSession(t.Context(), 12, "10.0.0.1"); ok || err != nil || s.Key != "" {
-		t.Errorf("one that is not there: %+v, %v, %v", s, ok, err)
+		t.Errorf("a missing session: %+v, %v, %v", s, ok, err)
 	}
 	want := ctl.KernelSession{Key: "10.0.0.1", Backend: 2}
 	part.answers(ctl.KernelSessions{Total: 1, List: []ctl.KernelSession{want}}, nil)
 	if s, ok, err := c.KernelSession(t.Context(), 12, "10.0.0.1"); !ok || err != nil || s != want {
-		t.Errorf("one that is: %+v, %v, %v", s, ok, err)
+		t.Errorf("an existing session: %+v, %v, %v", s, ok, err)
 	}
 	part.answers(nil, errors.New("the filter is broken"))
 	if _, ok, err := c.KernelSession(t.Context(), 12, "10.0.0.1"); ok || err == nil || err.Error() != "the filter is broken" {
 		t.Errorf("an error: %v, %v", ok, err)
 	}
 	if body, _ := part.heard(); body[0] != `{"service":12,"key":"10.0.0.1"}` {
-		t.Errorf("asked %s", body[0])
+		t.Errorf("got %s", body[0])
 	}
 }
 
@@ -243,16 +243,16 @@ func TestManyBackendsAreAskedAboutInParts(t *testing.T) {
 		t.Errorf("%d of %d, more %v, %v", len(page.Entries), page.Total, page.More, err)
 	}
 	if got, q := sizes(), said(); !slices.Equal(got, []int{300, 300, 1}) || q[0].Limit != 400 || q[1].Limit != 99 || q[2].Limit != 0 || q[2].Backends[0] != many[600] {
-		t.Errorf("asked about %v: %+v", got, q)
+		t.Errorf("requests for %v backends: %+v", got, q)
 	}
 	for _, n := range []int{0, 1, 300} { // 0 selects all farms
 		forget(0)
 		if sum, err := c.FlushConnections(t.Context(), many[:n]); err != nil || sum != n+1 || !slices.Equal(sizes(), []int{n}) {
-			t.Errorf("%d backends: %d ended, asked %v, %v", n, sum, sizes(), err)
+			t.Errorf("%d backends: %d ended, requests for %v, %v", n, sum, sizes(), err)
 		}
 	}
 	forget(2)
 	if _, err := c.FlushConnections(t.Context(), many); err == nil || err.Error() != "the table is gone" || len(said()) != 2 {
-		t.Errorf("after an error: asked %d times, %v", len(said()), err)
+		t.Errorf("after an error: %d requests, %v", len(said()), err)
 	}
 }

@@ -63,7 +63,7 @@ func TestSocketsForEchoRequestsAreHandedOutWhateverTheSystemAllows(t *testing.T)
 			t.Fatal(err)
 		}
 		if kind := kindOf(t, raw); kind != unix.SOCK_DGRAM {
-			t.Errorf("the socket is of kind %d: only those for echo requests may leave netd", kind)
+			t.Errorf("the socket is of kind %d: only echo sockets may leave netd", kind)
 		}
 	}
 	if after, err := os.ReadFile(pingGroups); err != nil || string(after) != string(before) {

@@ -73,7 +73,7 @@ func TestForeignDatagramSocketIsACollision(t *testing.T) {
 		openedUDP(t, c, other, 1)
 		any4 := netip.AddrPortFrom(netip.IPv4Unspecified(), addr.Port())
 		if _, err = c.Open(t.Context(), ctl.KeyUDP(any4), 1); !errors.Is(err, ctl.ErrInUse) {
-			t.Errorf("shared %v, all addresses beside one of our own: got %v, want ErrInUse", share, err)
+			t.Errorf("shared %v, all addresses next to our own: got %v, want ErrInUse", share, err)
 		}
 	}
 }

@@ -151,7 +151,7 @@ func TestRulesThatWereMovedOrDoubledAreSetRight(t *testing.T) {
 		sysnettest.Run(t, "", program, append([]string{"-A", "FORWARD"}, spec...)...)
 		keep(t, need)
 		if got := foreign(t); got != right {
-			t.Errorf("%s, behind what drops\nwant:\n%s\ngot:\n%s", kind, right, got)
+			t.Errorf("%s, after a rule that drops\nwant:\n%s\ngot:\n%s", kind, right, got)
 		}
 		keep(t, firewall.Need{})
 		for _, p := range []string{"iptables-" + kind, "ip6tables-" + kind} {

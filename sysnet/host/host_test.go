@@ -200,7 +200,7 @@ func TestNextProcessTakesBackWhatNobodyNeeds(t *testing.T) {
 	first.Prepare(t.Context(), []farm.Farm{l4(farm.NATMasquerade, "192.0.2.1"), l4(farm.NATTarget, "2001:db8::1")})
 	first.Close()
 	if state(t) == before {
-		t.Fatal("nothing was set")
+		t.Fatal("no setting was changed")
 	}
 	second := host.New(journal, quiet)
 	defer second.Close()
@@ -246,7 +246,7 @@ func TestConnectionsOfBackendsAreListedAndFlushed(t *testing.T) {
 		t.Errorf("one of two: %+v, %v", page, err)
 	}
 	if n, err := netd.FlushConnections(t.Context(), []uint32{2, 9}); err != nil || n != 1 || !slices.Equal(farms.said(), []uint32{2, 9}) {
-		t.Errorf("flushed %d, %v; said to be ended %v", n, err, farms.said())
+		t.Errorf("flushed %d, %v; reported as ended %v", n, err, farms.said())
 	}
 	if n, err := netd.FlushConnections(t.Context(), nil); err != nil || n != 1 || len(farms.said()) != 12 {
 		t.Errorf("flushed %d of all, %v", n, err)
@@ -335,7 +335,7 @@ func TestWarningOfAFirewallIsOfTheFarmsItDrops(t *testing.T) {
 		t.Errorf("of stateless_dnat %q", w)
 	}
 	if w := h.Warnings(&nat); len(w) != 0 {
-		t.Errorf("of nat beside it %q", w)
+		t.Errorf("warnings of the nat farm: %q", w)
 	}
 	sysnettest.Run(t, "", "nft", "add rule inet strict forward meta mark and 0xff000000 == 0x5c000000 accept")
 	h.Prepare(t.Context(), nil)
@@ -389,7 +389,7 @@ func TestFirewallsThatKeepClientsAwayAreTold(t *testing.T) {
 		t.Errorf("%v, %v", d, err)
 	}
 	if _, err := c.InputDropped(t.Context(), ctl.FarmKeys{3: {"192.0.2.1:80"}}); !errors.Is(err, ctl.ErrInvalid) {
-		t.Errorf("what is no key: %v", err)
+		t.Errorf("an invalid key: %v", err)
 	}
 	if err := c.Ask(t.Context(), ctl.OpInputDropped, struct{}{}, nil); !errors.Is(err, ctl.ErrInvalid) {
 		t.Errorf("without listeners: %v", err)

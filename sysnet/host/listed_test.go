@@ -73,7 +73,7 @@ func TestWhatIsListedSaysHowItIsAndWas(t *testing.T) {
 	says("sysctl net/ipv4/ip_forward: set to 1, was 0, is 0 now\n")
 	h.Heard(netip.MustParseAddrPort("203.0.113.5:80"), false)
 	if all := listed(t, h); strings.Contains(all, "203.0.113.5") || !strings.Contains(all, "192.0.2.1") {
-		t.Errorf("what is not listened on any more is listed:\n%s", all)
+		t.Errorf("a closed address is listed:\n%s", all)
 	}
 	if _, err := conntrack.Flush(t.Context(), conntrack.Farms()); err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestAJournalThatCannotBeUsedIsTold(t *testing.T) {
 		h := host.New(journal, slog.New(slog.NewTextHandler(&log, nil)))
 		h.Close()
 		if lines := log.Lines("cannot be given back"); len(lines) != 1 || !strings.Contains(lines[0], want) {
-			t.Errorf("the log says %s, want %s", log.String(), want)
+			t.Errorf("the log is %s, want %s", log.String(), want)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func TestFarmsNeedOfTheMachineWhatTheirPacketsDo(t *testing.T) {
 	for _, other := range []need{{false, true, nat4, true, true, same.addresses}, {true, false, nat4, true, true, same.addresses}, {true, true, stateless6, true, true, same.addresses},
 		{true, true, nat4, false, true, same.addresses}, {true, true, nat4, true, false, same.addresses}, {true, true, nat4, true, true, nil}} {
 		if same.equal(other) || !same.equal(same) {
-			t.Errorf("%+v is said to be %+v", other, same)
+			t.Errorf("%+v equals %+v", other, same)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func TestCommandsAndKnobsBelongToTheirNamespace(t *testing.T) {
 	b.Sysctl("net.ipv4.ip_forward", "0") // a new namespace inherits the value of the machine
 	a.Sysctl("net.ipv4.ip_forward", "1")
 	if a.SysctlValue("net.ipv4.ip_forward") != "1" || b.SysctlValue("net.ipv4.ip_forward") != "0" {
-		t.Error("a knob of one is seen by the other")
+		t.Error("a sysctl of one namespace is visible in the other")
 	}
 	if out := a.Run("ip", "-o", "link"); strings.Count(out, "\n") != 1 {
 		t.Errorf("devices: %s", out)
@@ -128,6 +128,6 @@ func TestCommandsAndKnobsBelongToTheirNamespace(t *testing.T) {
 		t.Error("a command ran outside")
 	}
 	if after, _ := os.Readlink("/proc/thread-self/ns/net"); after != here {
-		t.Error("the test did not come back")
+		t.Error("the test did not return to its namespace")
 	}
 }

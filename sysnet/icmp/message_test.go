@@ -87,7 +87,7 @@ func TestAnErrorIsRewrittenForTheBackendWithRightSums(t *testing.T) {
 					checkQuoted(t, six, out)
 				}
 				if back := again.Rewrite(m.From, m.To, m.Src, m.Dst); !slices.Equal(back, m.Packet()) {
-					t.Errorf("six %v %s: there and back is\n%x, was\n%x", six, protocol, back, m.Packet())
+					t.Errorf("six %v %s: rewritten twice it is\n%x, was\n%x", six, protocol, back, m.Packet())
 				}
 			}
 		}
@@ -132,7 +132,7 @@ func TestWhatDoesNotCheckOutIsNoError(t *testing.T) {
 			"a quote of another version": tooBig(t, six, about(t, !six, layers.IPProtocolTCP)),
 		} {
 			if m, ok := icmp.Parse(packet); ok {
-				t.Errorf("six %v: %s was taken for %+v", six, name, m)
+				t.Errorf("six %v: %s was parsed as %+v", six, name, m)
 			}
 		}
 	}

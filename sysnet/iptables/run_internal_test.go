@@ -59,7 +59,7 @@ func TestOurPartOfTheTablesIsMadeCountedListedAndTakenAway(t *testing.T) {
 	// A rejected script changes nothing, and the error names the owner.
 	var e *Error
 	if err := run.Apply(ctx, false, script("ACCEPT --nonsense")); !errors.As(err, &e) || e.Owner != 7 || !strings.Contains(e.Reason, "--nonsense") {
-		t.Errorf("what means nothing: %+v", err)
+		t.Errorf("an invalid rule: %+v", err)
 	}
 	if err := run.Apply(ctx, true, script("DROP")); err != nil {
 		t.Error(err)
@@ -74,7 +74,7 @@ func TestOurPartOfTheTablesIsMadeCountedListedAndTakenAway(t *testing.T) {
 		lines()
 	}
 	if out, err := exec.Command("iptables-nft-save").Output(); err != nil || !strings.Contains(string(out), "-A FORWARD -j FOREIGN") || strings.Contains(string(out), prefix()) {
-		t.Errorf("what is left: %v\n%s", err, out)
+		t.Errorf("remaining rules: %v\n%s", err, out)
 	}
 }
 

@@ -64,10 +64,10 @@ COMMIT
 		t.Errorf("with another hook:\n%s", got)
 	}
 	if s.Table("nat") != nat || nat.Chain("SLUICE", 9) != nat.Chains[0] || !nat.Has("SLUICE") || nat.Has("SLUICE-F9") || len(s.Tables) != 1 || len(nat.Chains) != 2 {
-		t.Error("what is there was made again")
+		t.Error("an existing chain was created again")
 	}
 	if n := len((&Script{}).input(parseSaved("*nat\n:FOREIGN - [0:0]\nCOMMIT\n")).owners); n != 0 {
-		t.Errorf("%d lines where nothing is ours", n)
+		t.Errorf("%d lines of foreign rules are ours", n)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestChainsOfOthersThatAreNamedAlmostLikeOursAreLeftAlone(t *testing.T) {
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		if ownLine(line) {
-			t.Errorf("%q is said to be ours", line)
+			t.Errorf("%q counts as ours", line)
 		}
 	}
 	if list := parseCounted("[1:2] -A SLUICEGATE -p udp -j SLUICE_ALLOW"); len(list) != 0 {

@@ -187,6 +187,6 @@ func TestEntriesInUseAreKeptFresh(t *testing.T) {
 	const other = "02:00:00:00:00:30"
 	sysnettest.IP(t, "-n "+peer+" link set v1 address "+other)
 	if p := await(t, w, "192.0.2.10", 40*time.Second, func(p neigh.NextHop) bool { return p.MAC.String() != serverMAC }); p.MAC.String() != other {
-		t.Errorf("on the way to the other card: %v", p)
+		t.Errorf("during the move to the other card: %v", p)
 	}
 }

@@ -24,7 +24,7 @@ func TestATableThatChangesIsReadAgainAFewTimes(t *testing.T) {
 			return []int{n}, c.then
 		})
 		if n != c.asked || !errors.Is(err, c.then) || c.then == nil && err != nil || len(all) != 1 || all[0] != c.asked {
-			t.Errorf("%s: asked %d times, %v, %v", name, n, all, err)
+			t.Errorf("%s: %d queries, %v, %v", name, n, all, err)
 		}
 	}
 }

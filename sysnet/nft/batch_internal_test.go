@@ -79,10 +79,10 @@ func TestATransactionMakesOneRulesetOfAnother(t *testing.T) {
 		t.Errorf("%v\ngot\n%s\nwant\n%s", ok, got, lines)
 	}
 	if b.Text() == "" || (&Batch{}).Text() != "" || b.Empty() || b.Owner(0) != 0 || b.Owner(len(b.lines)+1) != 0 {
-		t.Error("lines are nobody's that are none, or none is a line")
+		t.Error("an empty batch has lines, or unknown lines have owners")
 	}
 	if b, ok := Diff(want, want); !ok || !b.Empty() {
-		t.Errorf("nothing changed: %s", b.Text())
+		t.Errorf("an equal ruleset yields %s", b.Text())
 	}
 	// Elements of learned sets and counters of the others are carried over.
 	id := func(name string) ID { return ID{Table{"inet", "sluice"}, name} }

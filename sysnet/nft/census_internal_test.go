@@ -65,10 +65,10 @@ func TestOneAnswerOfTheKernelIsFoundOrNot(t *testing.T) {
 		t.Errorf("%v, %v, %v", got, ok, err)
 	}
 	if _, ok, err := lookupAnswer(message(unix.NLMSG_ERROR, 0, errno(unix.ENOENT)...)); ok || err != nil {
-		t.Errorf("what is not there: %v, %v", ok, err)
+		t.Errorf("a missing element: %v, %v", ok, err)
 	}
 	if _, ok, err := lookupAnswer(message(unix.NLMSG_ERROR, 0, errno(unix.EPERM)...)); ok || !errors.Is(err, unix.EPERM) {
-		t.Errorf("what is not permitted: %v, %v", ok, err)
+		t.Errorf("a forbidden query: %v, %v", ok, err)
 	}
 	cut := element(kinds...)
 	for name, b := range map[string][]byte{"nothing": nil, "too short": message(msgNewElement, 0, 1, 2, 3), "another message": message(7, 0, element(kinds...)[16:]...),
@@ -83,7 +83,7 @@ func TestOneAnswerOfTheKernelIsFoundOrNot(t *testing.T) {
 		}
 	}
 	if got := within([]byte{4, 0, 1, 0x80}, 1); got == nil || len(got) != 0 {
-		t.Errorf("an empty one that nests others: %v", got)
+		t.Errorf("an empty attribute with nested ones: %v", got)
 	}
 }
 
@@ -99,7 +99,7 @@ func TestOnlyTheKernelIsListenedTo(t *testing.T) {
 		}
 	}
 	if fromKernel(nil) {
-		t.Error("nobody is the kernel")
+		t.Error("a missing sender counts as the kernel")
 	}
 }
 
@@ -130,10 +130,10 @@ func TestAMessageOfAnotherProcessIsNoAnswer(t *testing.T) {
 	}
 	b := make([]byte, 100)
 	if n, from, err := unix.Recvfrom(asking, b, unix.MSG_PEEK); n != 16 || err != nil || from.(*unix.SockaddrNetlink).Pid == 0 {
-		t.Fatalf("what came is %d bytes of %+v, %v", n, from, err)
+		t.Fatalf("received %d bytes of %+v, %v", n, from, err)
 	}
 	if n, err := receive(asking, b); n != 0 || !errors.Is(err, unix.EAGAIN) {
-		t.Errorf("it was taken for the kernel's: %d bytes, %v", n, err)
+		t.Errorf("a foreign message is accepted: %d bytes, %v", n, err)
 	}
 }
 

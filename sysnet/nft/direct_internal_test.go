@@ -38,7 +38,7 @@ func TestPartsOfRulesAreNoRules(t *testing.T) {
 				if err := e.addRule(id, odd); err != nil && !errors.Is(err, errIndirect) {
 					t.Errorf("%s: %v", odd, err)
 				} else if err == nil && (strings.Contains(odd, "{") != strings.Contains(odd, "}") || strings.HasSuffix(odd, " nonsense") && words[max(i, 1)-1] != "goto") {
-					t.Errorf("%s: taken", odd)
+					t.Errorf("%s: accepted", odd)
 				}
 			}
 		}

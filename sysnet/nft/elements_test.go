@@ -62,6 +62,6 @@ func TestManyElementsAreChangedTogetherThoughSomeAreThereAndSomeAreNot(t *testin
 		t.Errorf("after removing: %v", got)
 	}
 	if was, err := run.Remove(t.Context(), id, set, keys...); err != nil || was {
-		t.Errorf("removing what is gone: %v, %v", was, err)
+		t.Errorf("removing a missing element: %v, %v", was, err)
 	}
 }

@@ -126,7 +126,7 @@ func TestWhatPacketsKeepChangingIsGivenUp(t *testing.T) {
 				again += first
 			}
 			if want := first + strings.Repeat(again, tries); string(asked) != want {
-				t.Errorf("%s, %s: asked\n%s\nwant\n%s", what, reason, asked, want)
+				t.Errorf("%s, %s: commands\n%s\nwant\n%s", what, reason, asked, want)
 			}
 		}
 	}
@@ -152,7 +152,7 @@ esac`)
 		left[key] = nft.Element{State: state, Value: "0x0000000" + key[len(key)-1:]}
 	}
 	if err != nil || len(got) != 2 || !maps.Equal(got[marks], left) || len(got[gone]) != 0 {
-		t.Errorf("taken over: %v, %v; want %v", got, err, left)
+		t.Errorf("adopted: %v, %v; want %v", got, err, left)
 	}
 	if ids, err := run.Own(t.Context(), []nft.Table{sluice}); err != nil || fmt.Sprint(ids) != "[inet sluice marks inet sluice gone inet sluice plain]" {
 		t.Errorf("ours are %v, %v", ids, err)

@@ -50,11 +50,11 @@ func TestErrorsNameTheirLine(t *testing.T) {
 	}
 	for reason, want := range map[string]bool{"Could not process rule: File exists": true, "Device or resource busy": true, "netlink: No buffer space available": true, missing: false} {
 		if isThere(failure(reason, nil)) != want {
-			t.Errorf("%s: it is there: %v", reason, !want)
+			t.Errorf("%s: isThere returns %v", reason, !want)
 		}
 	}
 	if isThere(errors.New("File exists")) || IsMissing(errors.New(missing)) {
-		t.Error("others say that something is there, or missing")
+		t.Error("a foreign error is classified")
 	}
 }
 
@@ -99,7 +99,7 @@ func TestElementsAreReadAsTheyAreWritten(t *testing.T) {
 		}
 	}
 	if got, err := ParseElements([]byte(`{"nftables":[{"map":{"elem":[[1,{"drop":null}]]}}]}`), &toVerdicts); err != nil || got[0].Value != "" {
-		t.Errorf("a verdict that goes nowhere: %v, %v", got, err)
+		t.Errorf("a verdict without a target: %v, %v", got, err)
 	}
 	for _, bad := range []string{"", "[]"} {
 		if got, err := ParseElements([]byte(bad), &marks); err == nil {

@@ -32,7 +32,7 @@ func TestRebuildKeepsWhatPacketsAddedAndNothingElse(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "session1") || strings.Contains(text, "table inet sluice") {
-		t.Errorf("what shall stay is touched:\n%s", text)
+		t.Errorf("sets to keep are changed:\n%s", text)
 	}
 	if err := p.read(table, []byte("[]")); err == nil {
 		t.Error("nonsense was read")

@@ -19,6 +19,6 @@ func TestWhatAProgramPrintsIsBounded(t *testing.T) {
 	}
 	b := &bounded{limit: 10}
 	if _, err := io.Copy(b, printed()); err != nil || b.kept.String() != "0123456789" {
-		t.Errorf("what fits: %q, %v", b.kept.String(), err)
+		t.Errorf("output within the limit: %q, %v", b.kept.String(), err)
 	}
 }

@@ -68,7 +68,7 @@ func TestSetsInTheKernelAreWhatWasAskedFor(t *testing.T) {
 		mark := nft.Mark(0x5c000001 + uint32(last))
 		must(run.Put(ctx, id("learned"), learned, map[string]nft.Element{"10.0.0.1": {State: "timeout 600s", Value: mark}}))
 		if got := value("10.0.0.1"); got != mark {
-			t.Errorf("10.0.0.1 goes to %q, want %s", got, mark)
+			t.Errorf("the value of 10.0.0.1 is %q, want %s", got, mark)
 		}
 		key := []byte{10, 0, 0, 1}
 		if got, ok, err := nft.Lookup(id("learned"), key); err != nil || !ok || !slices.Equal(got, binary.NativeEndian.AppendUint32(nil, 0x5c000001+uint32(last))) {
@@ -77,17 +77,17 @@ func TestSetsInTheKernelAreWhatWasAskedFor(t *testing.T) {
 	}
 	for _, missing := range []nft.ID{id("learned"), id("nothing"), {Table: nft.Table{Family: "inet", Name: "none"}, Name: "x"}} {
 		if got, ok, err := nft.Lookup(missing, []byte{10, 0, 0, 9}); ok || err != nil {
-			t.Errorf("%s: looked up what is not there: %x, %v", missing, got, err)
+			t.Errorf("%s: Lookup of a missing element: %x, %v", missing, got, err)
 		}
 		if e, ok, err := run.Find(ctx, missing, learned, "10.0.0.9"); ok || err != nil {
-			t.Errorf("%s: found what is not there: %+v, %v", missing, e, err)
+			t.Errorf("%s: Find of a missing element: %+v, %v", missing, e, err)
 		}
 	}
 	if _, ok, err := nft.Lookup(id("learned"), []byte{10}); ok || err == nil {
 		t.Errorf("a key of another length: %v, %v", ok, err)
 	}
 	if _, ok, err := run.Find(ctx, id("learned"), learned, "no key"); ok || err == nil {
-		t.Errorf("what is no key: %v, %v", ok, err)
+		t.Errorf("an invalid key: %v, %v", ok, err)
 	}
 	must(run.Put(ctx, id("learned"), learned, map[string]nft.Element{
 		"10.0.0.1": {State: "timeout 600s", Value: "0x5c000003"}, "10.0.0.2": {State: "timeout 600s", Value: "0x5c000004"}}))
@@ -124,13 +124,13 @@ func TestSetsInTheKernelAreWhatWasAskedFor(t *testing.T) {
 		}
 	}
 	if was, err := run.Remove(ctx, id("learned"), learned); was || err != nil {
-		t.Errorf("removing nothing: %v, %v", was, err)
+		t.Errorf("removing no keys: %v, %v", was, err)
 	}
 	if was, err := run.Remove(ctx, id("learned"), learned, "no key", "nor this"); was || err == nil {
-		t.Errorf("removing what is no key: %v, %v", was, err)
+		t.Errorf("removing invalid keys: %v, %v", was, err)
 	}
 	if err := run.Put(ctx, id("nothing"), learned, remembered); !nft.IsMissing(err) {
-		t.Errorf("putting into what is not there: %v", err)
+		t.Errorf("Put into a missing set: %v", err)
 	}
 	hold := func(keys ...string) {
 		t.Helper()
@@ -155,7 +155,7 @@ func TestSetsInTheKernelAreWhatWasAskedFor(t *testing.T) {
 	before := run.Applied()
 	hold()
 	if run.Applied() != before {
-		t.Error("nothing instead of nothing is a change")
+		t.Error("an empty difference changes the ruleset")
 	}
 	hold("0x5c000001", "0x5c000002")
 	hold("0x5c000002", "0x5c000003")
@@ -196,7 +196,7 @@ func TestSetsInTheKernelAreWhatWasAskedFor(t *testing.T) {
 	present, err := run.Present(ctx, []nft.Table{table, {Family: "netdev", Name: "sluice"}})
 	must(err)
 	if stay := present.Stay(want); !maps.Equal(stay, map[nft.ID]bool{id("learned"): true, id("held"): false, id("counts"): false, id("plain"): false}) {
-		t.Errorf("what stays: %v", stay)
+		t.Errorf("Stay returns %v", stay)
 	}
 	must(run.Apply(ctx, nft.Rebuild(present, &nft.Ruleset{}, nil)))
 	if tables, err := run.Tables(ctx); err != nil || !maps.Equal(tables, map[nft.Table]bool{foreign: true}) {

@@ -156,7 +156,7 @@ func TestABoxEndsWhatHidesInOtherSessions(t *testing.T) {
 	for _, pid := range strings.Fields(string(b)) {
 		state, err := os.ReadFile("/proc/" + pid + "/stat")
 		if err == nil && !strings.Contains(string(state), ") Z ") && !strings.Contains(string(state), ") X ") {
-			t.Errorf("process %s goes on: %s", pid, state)
+			t.Errorf("process %s still runs: %s", pid, state)
 		}
 	}
 	if e := h.script(t, "mkdir -p $TMPDIR/a/b; chmod 0 $TMPDIR/a"); e.Exit != 0 {
@@ -232,7 +232,7 @@ func TestABoxWithoutAUserEndsWhatHides(t *testing.T) {
 		for _, pid := range strings.Fields(string(b)) {
 			state, err := os.ReadFile("/proc/" + pid + "/stat")
 			if err == nil && !strings.Contains(string(state), ") Z ") && !strings.Contains(string(state), ") X ") {
-				t.Errorf("process %s goes on: %s", pid, state)
+				t.Errorf("process %s still runs: %s", pid, state)
 			}
 		}
 		must(t, os.Remove(pids))
@@ -313,7 +313,7 @@ func TestAProgdThatIsGoneIsNoEndOfAProgram(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if e, err := c.Run(ctx, programs.Call{Limit: time.Minute}); !errors.Is(err, programs.ErrUnavailable) {
-		t.Errorf("nobody answers: %+v, %v", e, err)
+		t.Errorf("without a server: %+v, %v", e, err)
 	}
 	_ = theirs.Close()
 	if e, err := c.Run(t.Context(), programs.Call{Limit: time.Minute}); !errors.Is(err, programs.ErrUnavailable) {

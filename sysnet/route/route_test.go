@@ -104,7 +104,7 @@ func TestWhatIsNotPermittedIsTold(t *testing.T) {
 		}
 	}
 	if err := powerless(t, keep(false, false)); err != nil {
-		t.Errorf("removing nothing: %v", err)
+		t.Errorf("removing a missing rule: %v", err)
 	}
 	denied("setting both", true, true)
 	if err := route.Keep(true, false); err != nil {

@@ -98,7 +98,7 @@ func TestARealSSHDListensWhereItIsSet(t *testing.T) {
 		t.Errorf("of a configuration sshd cannot read: %q", problem)
 	}
 	if !sshdAt(second) {
-		t.Error("nobody gets in any more")
+		t.Error("sshd accepts no connections")
 	}
 }
 
@@ -117,6 +117,6 @@ func TestARealChronyAsksTheServerThatIsSet(t *testing.T) {
 		t.Errorf("chrony: %v\n%s", err, out)
 	}
 	if problem, _ := b.do(ntp("")); !strings.HasPrefix(problem, "chronyd was not told of it") || b.read("/etc/chrony/sources.d/sluice.sources") != "" {
-		t.Errorf("taken back: %q", problem)
+		t.Errorf("after the failure: %q", problem)
 	}
 }

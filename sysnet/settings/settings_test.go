@@ -133,11 +133,11 @@ func TestNameServersReplaceThoseOfTheMachineAndGiveThemBack(t *testing.T) {
 	}
 	b.wants(dns("", ""), "")
 	if b.read(resolv) != own || b.read(kept) != "" {
-		t.Errorf("given back:\n%s\n%s", b.read(resolv), b.read(kept))
+		t.Errorf("after the reset:\n%s\n%s", b.read(resolv), b.read(kept))
 	}
 	b.wants(dns("", ""), "")
 	if b.read(resolv) != own {
-		t.Error("nothing was set, and it changed")
+		t.Error("an unset setting changed the file")
 	}
 }
 
@@ -309,7 +309,7 @@ func TestSNMPIsAFileOfSnmpd(t *testing.T) {
 		t.Error(got)
 	}
 	if info, err := os.Stat(b.path(file)); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("others may read the community: %v %v", info, err)
+		t.Errorf("other users may read the community: %v %v", info, err)
 	}
 	b.wants(snmp("letmein"), "")
 	q := snmp("x")

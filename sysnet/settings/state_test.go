@@ -28,10 +28,10 @@ func TestWhatIsOursIsKnownAgain(t *testing.T) {
 		}
 		b.do(q)
 		if !b.Holds(q.Kind) {
-			t.Errorf("%s is not known", q.Kind)
+			t.Errorf("%s is not reported as set", q.Kind)
 		}
 		if b.do(settings.Request{Kind: q.Kind}); b.Holds(q.Kind) {
-			t.Errorf("%s after it was taken back", q.Kind)
+			t.Errorf("%s is reported as set after its removal", q.Kind)
 		}
 	}
 	if b.Holds("sudo") {
@@ -59,17 +59,17 @@ func TestTheServiceSaysHowWellTimeIsKept(t *testing.T) {
 	}
 	b = newBox(t, map[string]string{"/lib/systemd/systemd-timesyncd": ""})
 	if got := b.Time(t.Context()); got.Known {
-		t.Errorf("one that does not run: %+v", got)
+		t.Errorf("without a running service: %+v", got)
 	}
 	b.write("/run/systemd/timesync/", "")
 	if got := b.Time(t.Context()); !got.Known || got.Yes {
-		t.Errorf("one that runs: %+v", got)
+		t.Errorf("with a running service: %+v", got)
 	}
 	b.write("/run/systemd/timesync/synchronized", "")
 	if got := b.Time(t.Context()); !got.Yes {
 		t.Errorf("synchronised: %+v", got)
 	}
 	if got := newBox(t, nil).Time(t.Context()); got.Known {
-		t.Errorf("nobody keeps it: %+v", got)
+		t.Errorf("without a time service: %+v", got)
 	}
 }

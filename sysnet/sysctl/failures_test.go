@@ -126,7 +126,7 @@ func TestOnlyOptionalSysctlsMayBeMissing(t *testing.T) {
 	const name = "ipv4/conf/nowhere/rp_filter"
 	keep(t, k, sysctl.Setting{Name: name, Value: "2", Optional: true})
 	if err := k.Keep([]sysctl.Setting{setting(name, "2")}); !errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(err.Error(), "sysctl net/"+name+": ") {
-		t.Errorf("one that is needed: %v", err)
+		t.Errorf("a required sysctl: %v", err)
 	}
 	old(t, k)
 }
@@ -150,7 +150,7 @@ func TestSettingsAreWhatFarmsNeed(t *testing.T) {
 		}
 	}
 	if all := sysctl.Forward(false, false); len(all) != 0 {
-		t.Errorf("forwarding nothing needs %+v", all)
+		t.Errorf("Forward(false, false) needs %+v", all)
 	}
 	all := sysctl.Forward(true, true)
 	for i, s := range all {

@@ -75,7 +75,7 @@ func TestJournalCannotNameWhatIsNotOnTheList(t *testing.T) {
 	} {
 		f, _ := written(t, []held{h})
 		if _, got, err := openJournal(f); err == nil {
-			t.Errorf("taken: %+v", got)
+			t.Errorf("accepted: %+v", got)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func TestSlotsTakeTurnsAndHoldWhatFits(t *testing.T) {
 		t.Errorf("read as number %d, %v", number, ok)
 	}
 	if _, _, err := openJournal(f); err == nil { // the value is invalid
-		t.Error("a value of thousands of digits is taken")
+		t.Error("a value of thousands of digits is accepted")
 	}
 	_ = f.Close()
 	if err := j.write(forward("5")); !errors.Is(err, os.ErrClosed) {
@@ -167,7 +167,7 @@ func FuzzSlot(f *testing.F) {
 			changed := bytes.Clone(b)
 			changed[at] ^= 1
 			if _, _, ok := parseSlot(changed); ok {
-				t.Errorf("a slot is taken although byte %d is another one", at)
+				t.Errorf("a slot is accepted although byte %d differs", at)
 			}
 		}
 	})

@@ -237,6 +237,6 @@ func TestNothingIsSetThatCannotBeWrittenDown(t *testing.T) {
 	}
 	same(t, before)
 	if l := open(t, f).List(); len(l) == 0 {
-		t.Error("what could not be written down is forgotten")
+		t.Error("an unwritten entry was forgotten")
 	}
 }

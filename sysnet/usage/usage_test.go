@@ -109,6 +109,6 @@ func TestSharesOfTheProcessorsAddUp(t *testing.T) {
 	}
 	// The kernel's idle counter may decrease.
 	if got := (usage.CPU{User: 20, Idle: 95}).Since(usage.CPU{User: 10, Idle: 100}); got.Idle != 0 || got.Usage != 100 || got.User != 100 {
-		t.Errorf("a counter that went back: %+v", got)
+		t.Errorf("a counter that decreased: %+v", got)
 	}
 }

@@ -67,7 +67,7 @@ func TestFarmsTheKernelRefusesAreLeftOutOneByOne(t *testing.T) {
 			t.Errorf("%s: %v, %v, log %s", c.name, problems, err, log.String())
 		}
 		if !slices.Equal(ids(in.Farms), all) {
-			t.Errorf("%s: what was asked for has changed", c.name)
+			t.Errorf("%s: the request was modified", c.name)
 		}
 	}
 }

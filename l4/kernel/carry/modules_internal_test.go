@@ -19,7 +19,7 @@ func TestMissingModulesAreNamed(t *testing.T) {
 		t.Errorf("lacks %q", got)
 	}
 	if got := (modules{}).lacks(f); got != "" {
-		t.Errorf("a kernel that does not say lacks %q", got)
+		t.Errorf("a kernel with unknown modules lacks %q", got)
 	}
 	f.L4.Protocol = farm.L4SANE // no addresses in it are rewritten
 	if got := (modules{known: true}).lacks(f); got != "" {

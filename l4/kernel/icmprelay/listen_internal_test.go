@@ -91,7 +91,7 @@ func TestErrorsArePassedOnWhileThereAreFarmsOfPacketModes(t *testing.T) {
 		for {
 			h, ok, err := l.Next(5 * time.Second)
 			if err != nil || !ok {
-				t.Fatalf("nothing is passed on (%v)", err)
+				t.Fatalf("no error is forwarded (%v)", err)
 			}
 			if h.Index != link("front").Index { // not the message sent above
 				return h.Message, h.Index
@@ -159,6 +159,6 @@ func cannotListen(t *testing.T, most uint64, begin func(r *Relay, few func())) {
 		t.Fatal(err)
 	}
 	if lines := log.Lines(said); len(lines) != 1 {
-		t.Errorf("it says so %d times", len(lines))
+		t.Errorf("logged %d times", len(lines))
 	}
 }

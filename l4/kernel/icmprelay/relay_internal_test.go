@@ -75,7 +75,7 @@ func parsed(t *testing.T, from, to string, src, dst netip.AddrPort) *icmp.Messag
 	}
 	m, ok := icmp.Parse(b.Bytes())
 	if !ok {
-		t.Fatal("what was built is no error")
+		t.Fatal("the built message does not parse as an error")
 	}
 	return m
 }
@@ -114,7 +114,7 @@ func TestErrorsFindTheMostPreciseFarmOfMany(t *testing.T) {
 			}
 			slices.Sort(names)
 			if slices.Sort(asked); !ok || !slices.Equal(asked, names) {
-				t.Errorf("port %d: %v, asked were %v, not %v", port, ok, asked, names)
+				t.Errorf("port %d: %v, lookups in %v, want %v", port, ok, asked, names)
 			}
 		}
 	}
@@ -129,7 +129,7 @@ func TestErrorsOfNobodyAreLeftAlone(t *testing.T) {
 	other.To = netip.MustParseAddr("192.0.2.201")
 	for _, m := range []*icmp.Message{other, errorAbout(81)} {
 		if _, ok := x.relayed(m, func(nft.ID, []byte) ([]byte, bool, error) { t.Error("a flow is looked for"); return nil, false, nil }); ok {
-			t.Error("it concerns somebody")
+			t.Error("an unrelated error is relayed")
 		}
 	}
 }
@@ -144,11 +144,11 @@ func TestErrorsOfFarmsThatAreNotCarriedAreLeftAlone(t *testing.T) {
 	}
 	r.Follow([]farm.Farm{f}, map[uint32]string{1: "refused"}, onWire)
 	if _, ok := r.farms.Load().relayed(errorAbout(80), flow); ok {
-		t.Error("a farm with a problem is asked")
+		t.Error("a farm with a problem is used")
 	}
 	r.Follow([]farm.Farm{f}, nil, hops{})
 	if _, ok := r.farms.Load().relayed(errorAbout(80), flow); ok {
-		t.Error("a backend is reached whose next hop nobody knows")
+		t.Error("an error is relayed without a known next hop")
 	}
 	r.Follow(nil, nil, nil)
 	if r.wanted() {
@@ -173,7 +173,7 @@ func TestErrorsForBackendsAreAboutWhatTheySent(t *testing.T) {
 		m := parsed(t, "203.0.113.1", testVIP.String(), netip.AddrPortFrom(testVIP, 80), testClient)
 		e, ok := following(t, f).relayed(m, flow)
 		if !ok {
-			t.Errorf("%s: it concerns nobody", c.nat)
+			t.Errorf("%s: the error is not relayed", c.nat)
 			continue
 		}
 		got, _ := icmp.Parse(e.packet)
@@ -216,13 +216,13 @@ func TestErrorsForClientsAreAboutWhatTheySent(t *testing.T) {
 		}
 		got, _ := icmp.Parse(e.packet)
 		if got.Dst.String() != c.want || got.From.String() != c.by || got.To != testClient.Addr() || e.hop.MAC != (neigh.MAC{}) {
-			t.Errorf("%s: about what was sent to %s, from %s to %s, by %v", c.name, got.Dst, got.From, got.To, e.hop)
+			t.Errorf("%s: about a packet to %s, from %s to %s, by %v", c.name, got.Dst, got.From, got.To, e.hop)
 		}
 	}
 	f := packets(1, farm.NATDirect, farm.L4UDP, farm.PortRange{First: 80, Last: 80})
 	m := parsed(t, "203.0.113.1", testClient.Addr().String(), testClient, server)
 	if _, ok := following(t, f).relayed(m, func(nft.ID, []byte) ([]byte, bool, error) { return markOf(1001), true, nil }); ok {
-		t.Error("with dsr nothing is rewritten for clients")
+		t.Error("an error is rewritten for a client of a dsr farm")
 	}
 }
 
@@ -240,7 +240,7 @@ func TestErrorsForClientsOfAnotherFarmAreLeftAlone(t *testing.T) {
 		}
 	}
 	if _, ok := x.relayed(m, func(nft.ID, []byte) ([]byte, bool, error) { return nil, false, nil }); ok {
-		t.Error("without a mark it concerns somebody")
+		t.Error("an error is relayed without a mark")
 	}
 }
 

@@ -75,7 +75,7 @@ func TestCountersAreByBackendAndGoOnWhenRulesAreMadeAnew(t *testing.T) {
 			}
 			s.Apply(farms...) // rebuilds every rule
 			if after := counted(); fmt.Sprint(after) == "" || after[10].Connections != now[10].Connections || after[10].BytesIn < now[10].BytesIn {
-				t.Errorf("rules that were made anew forgot %+v: %+v", now[10], after[10])
+				t.Errorf("rebuilt rules lost the counters %+v: %+v", now[10], after[10])
 			}
 		}
 	})
@@ -123,16 +123,16 @@ func TestRulesComeBackWhenOthersFlushThem(t *testing.T) {
 			flush()
 			if name == "nothing" || name == "a rule of others" {
 				if !intact() {
-					t.Errorf("%s: rules are said to be gone", name)
+					t.Errorf("%s: rules are reported as missing", name)
 				}
 				continue
 			}
 			if intact() {
-				t.Errorf("%s: rules are said to be intact\n%s", name, s.Appliance.Run(command+"-save"))
+				t.Errorf("%s: rules are reported as intact\n%s", name, s.Appliance.Run(command+"-save"))
 			}
 			s.Apply(f)
 			if !intact() {
-				t.Errorf("%s: rules made anew are said to be gone", name)
+				t.Errorf("%s: rebuilt rules are reported as missing", name)
 			}
 			if seen := s.Ask("tcp", netip.Addr{}, s.VIP4+":80"); seen.To.Port() != 8080 {
 				t.Errorf("%s: %+v", name, seen)

@@ -129,7 +129,7 @@ func TestClientsAndForeignRulesStayAndTheRestIsRefused(t *testing.T) {
 	f.L4.MaxConnections = 7
 	problems := s.Try(f)
 	if !strings.Contains(problems[1], "maxconnections") {
-		t.Errorf("what iptables cannot: %v", problems)
+		t.Errorf("a feature without support in iptables: %v", problems)
 	}
 	s.Apply()
 	if now := foreign(); now != before {

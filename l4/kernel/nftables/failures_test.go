@@ -145,7 +145,7 @@ func TestChangesThatFailAreToldAndBeginAnew(t *testing.T) {
 	}
 	fails(`echo 'Error: it broke' >&2; exit 1`)
 	if problems := filter.Check(ctx, more); len(problems) != 0 {
-		t.Errorf("nobody knows: %v", problems)
+		t.Errorf("an unknown result: %v", problems)
 	}
 	if _, err := filter.Carry(ctx, more); err == nil || !strings.Contains(err.Error(), "it broke") {
 		t.Errorf("carried: %v", err)

@@ -36,7 +36,7 @@ func TestFarmsComeBackAfterSomebodyFlushedSomeRules(t *testing.T) {
 	} {
 		for range 2 {
 			if !intact() {
-				t.Fatalf("before %q: rules are said to be missing", how)
+				t.Fatalf("before %q: rules are reported as missing", how)
 			}
 		}
 		s.Appliance.Run("nft", strings.Fields(how)...)
@@ -49,7 +49,7 @@ func TestFarmsComeBackAfterSomebodyFlushedSomeRules(t *testing.T) {
 		}
 	}
 	if !intact() {
-		t.Error("rules are said to be missing")
+		t.Error("rules are reported as missing")
 	}
 	list := s.Appliance.Run("nft", "-a", "list", "chain", "inet", "sluice", "prerouting")
 	last := strings.Fields(list[strings.LastIndex(list, "# handle "):])[2]
@@ -94,7 +94,7 @@ func TestRulesOfOthersAreNoReasonToMakeOursAnew(t *testing.T) {
 		look := func(when string) {
 			t.Helper()
 			if !filter.Intact(ctx) {
-				t.Errorf("%s: rules are said to be missing", when)
+				t.Errorf("%s: rules are reported as missing", when)
 			}
 		}
 		look("at first")
@@ -110,7 +110,7 @@ func TestRulesOfOthersAreNoReasonToMakeOursAnew(t *testing.T) {
 		s.Appliance.Run("nft", "add", "table", "ip", fmt.Sprint("foreign", i))
 		s.Appliance.Do(func() {
 			if !filter.Intact(context.Background()) {
-				t.Error("a foreign table: rules are said to be missing")
+				t.Error("a foreign table: rules are reported as missing")
 			}
 		})
 	}

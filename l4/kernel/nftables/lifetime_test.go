@@ -112,7 +112,7 @@ func TestStaticSessionsAndMaintenanceInEveryMode(t *testing.T) {
 		s.Apply(drained)
 		for c, was := range of {
 			if is := ask(c); is != was {
-				t.Errorf("draining sent a client that was known from %s to %s", was, is)
+				t.Errorf("drain moved a known client from %s to %s", was, is)
 			}
 		}
 		for c := 10; c < 14; c++ {
@@ -149,10 +149,10 @@ func TestCutEndsFlowsOfPacketModesAtOnce(t *testing.T) {
 		cut.L4.Backends[0].Maintenance = farm.MaintenanceCut
 		s.Apply(cut)
 		if err := at["1"].Again("cut"); err == nil {
-			t.Error("a connection to the backend that was cut goes on")
+			t.Error("a connection to the cut backend continues")
 		}
 		if err := at["2"].Again("goes on"); err != nil {
-			t.Errorf("a connection to the other: %v", err)
+			t.Errorf("a connection to the other backend: %v", err)
 		}
 	})
 }

@@ -148,7 +148,7 @@ func TestPacketsReachBackendsAndAnswersComeBack(t *testing.T) {
 							}
 							got[a.Server]++
 							if a.From != a.Local {
-								t.Errorf("%s: asked from %v, seen from %v", network, a.Local, a.From)
+								t.Errorf("%s: sent from %v, seen from %v", network, a.Local, a.From)
 							}
 							a.Close()
 						}

@@ -74,10 +74,10 @@ func TestSessionsAreAddedDeletedAndFlushed(t *testing.T) {
 			}
 		}
 		if err := s.Reconciler.AddSession(ctx, 1, "10.10.1.101", 99, 0); err == nil {
-			t.Error("a backend the farm does not have was taken")
+			t.Error("an unknown backend was accepted")
 		}
 		if err := s.Reconciler.AddSession(ctx, 1, "fd00::1; flush ruleset", 10, 0); err == nil {
-			t.Error("a client that is none was taken")
+			t.Error("an invalid client was accepted")
 		}
 		if got, ok, err := s.Reconciler.Session(ctx, 1, "10.10.1.101"); !ok || err != nil || got.Backend != 10 {
 			t.Errorf("%+v, %v, %v", got, ok, err)
@@ -124,7 +124,7 @@ func TestClientsOfABackendThatCannotBeUsedAreChosenForAnew(t *testing.T) {
 	f.L4.Backends[gone].Maintenance = farm.MaintenanceDrain
 	s.Apply(f)
 	if got := s.Ask("tcp", l4test.Source(0), to).Server; got != was {
-		t.Errorf("drain took the client from %s to %s", was, got)
+		t.Errorf("drain moved the client from %s to %s", was, got)
 	}
 	for range 4 {
 		if got := s.Ask("tcp", l4test.Source(1), to).Server; got == was {
@@ -141,7 +141,7 @@ func TestClientsOfABackendThatCannotBeUsedAreChosenForAnew(t *testing.T) {
 	s.Apply(f)
 	for range 4 {
 		if got := s.Ask("tcp", l4test.Source(0), to).Server; got != other {
-			t.Errorf("the client came back from %s to %s", other, got)
+			t.Errorf("the client moved back from %s to %s", other, got)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func TestATransactionCutShortIsDoneOrNotAndThenDone(t *testing.T) {
 	}
 	t.Logf("%d of 9 were cut short", cut)
 	if cut == 0 {
-		t.Error("no transaction was cut short: nothing was shown")
+		t.Error("no transaction was truncated: the test would check too little")
 	}
 }
 
@@ -154,7 +154,7 @@ func TestChecksChangeNothingAndTellWhatTheKernelRefuses(t *testing.T) {
 	}
 	direct := s.Farm(3, farm.L4TCP, farm.NATDirect, false, 81)
 	if p := check(direct); !strings.Contains(p[3], "neighbours") {
-		t.Errorf("a farm that needs what is not here: %v", p)
+		t.Errorf("a farm that needs neighbours: %v", p)
 	}
 	if now := s.Appliance.Run("nft", "list", "ruleset"); now != before {
 		t.Errorf("rules were\n%s\nand are\n%s", before, now)

@@ -65,11 +65,11 @@ func TestABackendCutWhileItsFarmIsStoppedHasNoSessions(t *testing.T) {
 	s.Apply(f)
 	for _, one := range s.Sessions(1) {
 		if one.Backend == 10 {
-			t.Errorf("%s still goes to the backend that was cut", one.Key)
+			t.Errorf("%s still has the cut backend", one.Key)
 		}
 	}
 	if n := len(s.Sessions(1)); n != 2 {
-		t.Errorf("%d sessions are left of the other", n)
+		t.Errorf("the other backend has %d sessions left", n)
 	}
 }
 

@@ -78,7 +78,7 @@ func TestTheChainForSourcesIsThereWhileAFarmNeedsIt(t *testing.T) {
 		for range 2 {
 			s.Apply(plain, masqueraded)
 			if a, b := from(plain), from(masqueraded); a != client || b != appliance || !there() {
-				t.Errorf("beside one with nat: the backend saw %s and %s; a chain for sources: %v", a, b, there())
+				t.Errorf("next to a farm with nat: the backend saw %s and %s; a chain for sources: %v", a, b, there())
 			}
 			if err := kept.Again("beside"); err != nil {
 				t.Error(err)

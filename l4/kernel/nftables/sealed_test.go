@@ -28,7 +28,7 @@ func TestRulesThatAreThereAreLeftAlone(t *testing.T) {
 	s.Use(nftables.New(s.NFT, l4test.Quiet))
 	s.Apply(f)
 	if now := handles(s); now != before {
-		t.Errorf("made anew:\n%s\n%s", before, now)
+		t.Errorf("rebuilt:\n%s\n%s", before, now)
 	}
 	f.L4.Backends = f.L4.Backends[:1] // later changes start from the existing rules
 	s.Apply(f)
@@ -64,7 +64,7 @@ func TestRulesThatAreNotWhatTheySayAreMadeAnew(t *testing.T) {
 		s.Use(nftables.New(s.NFT, l4test.Quiet))
 		s.Apply(f)
 		if now := line(handles(s), "chain farm1"); now == before && what != "all is gone" {
-			t.Errorf("%s: nothing was made anew", what)
+			t.Errorf("%s: no rule was rebuilt", what)
 		}
 		if got := s.Ask("tcp", netip.Addr{}, s.VIP4+":80"); got.Server == "" {
 			t.Errorf("%s: %+v", what, got)
@@ -81,7 +81,7 @@ func TestRulesThatAreNotWhatTheySayAreMadeAnew(t *testing.T) {
 		filter.Doubt()
 		s.Apply(f)
 		if now := line(handles(s), "chain farm1"); now == before {
-			t.Errorf("somebody doubts, and it has carried %v: nothing was made anew", begun)
+			t.Errorf("after Doubt, begun %v: no rule was rebuilt", begun)
 		}
 	}
 	s.Apply(f)
@@ -91,6 +91,6 @@ func TestRulesThatAreNotWhatTheySayAreMadeAnew(t *testing.T) {
 	s.Use(nftables.New(s.NFT, l4test.Quiet))
 	s.Apply(other)
 	if now := line(handles(s), "chain farm1"); now == before {
-		t.Error("other rules: nothing was made anew")
+		t.Error("other rules: no rule was rebuilt")
 	}
 }

@@ -117,7 +117,7 @@ func TestLinesOfALogBeginAsTheKernelTakesThem(t *testing.T) {
 	}
 	f.L4.LogPrefix = ""
 	if got := rules.LogPrefix(&f); got != "l4:web " {
-		t.Errorf("by itself: %q", got)
+		t.Errorf("the default is %q", got)
 	}
 }
 

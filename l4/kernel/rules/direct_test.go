@@ -45,12 +45,12 @@ func TestTheKernelGetsTheSameRulesWithoutNFT(t *testing.T) {
 		_, refused := other.Try(batch.Text(), "nft", "-f", "-")
 		own.Do(func() {
 			if tried := run.Try(context.Background(), batch); (tried == nil) != (refused == nil) {
-				t.Fatalf("it is tried: %v, and nft says %v\n%s", tried, refused, batch.Text())
+				t.Fatalf("trial: %v, nft: %v\n%s", tried, refused, batch.Text())
 			}
 			err = run.Apply(context.Background(), batch)
 		})
 		if (err == nil) != (refused == nil) {
-			t.Fatalf("%v, and nft says %v\n%s", err, refused, batch.Text())
+			t.Fatalf("%v, nft: %v\n%s", err, refused, batch.Text())
 		}
 		if err == nil {
 			have = want

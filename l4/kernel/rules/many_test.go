@@ -18,7 +18,7 @@ func TestAnEditOfOneInAThousandFarmsConcernsItAlone(t *testing.T) {
 	want, _ := rules.Compile(&rules.Input{Farms: farms})
 	batch, ok := nft.Diff(have, want)
 	if !ok || batch.Empty() {
-		t.Fatalf("loaded anew: %v, nothing to do: %v", !ok, batch.Empty())
+		t.Fatalf("rebuilt: %v, empty transaction: %v", !ok, batch.Empty())
 	}
 	lines := strings.Split(strings.TrimSpace(batch.Text()), "\n")
 	if len(lines) > 20 {

@@ -55,14 +55,14 @@ func TestSessionsAreByKeyOrByAHashOfIt(t *testing.T) {
 	}
 	none := l4test.Example(nil)
 	if m := rules.Sessions(&none); m != nil {
-		t.Errorf("who remembers nothing has %s", m.ID)
+		t.Errorf("a farm without persistence has the set %s", m.ID)
 	}
 	packets := direct(func(f *farm.Farm) { f.L4.Persist = farm.L4PersistSrc })
 	if m := rules.Sessions(&packets); m.ID.Table != rules.Netdev() {
-		t.Errorf("those of packet modes are in %s", m.ID)
+		t.Errorf("sessions of packet modes are in %s", m.ID)
 	}
 	if _, err := rules.Sessions(hashing()).Element("nobody . 80"); err == nil {
-		t.Error("what is no key has a hash")
+		t.Error("an invalid key has a hash")
 	}
 }
 
