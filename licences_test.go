@@ -150,7 +150,7 @@ func TestLicencesAreThoseOfTheModulesInTheProgram(t *testing.T) {
 		return
 	}
 	if sluice.Licences != want {
-		t.Error("LICENCES is not what the modules of the program say: run go test . -update")
+		t.Error("LICENCES does not match the program's modules: run go test . -update")
 	}
 }
 

@@ -113,7 +113,7 @@ func TestWatchersLeaveInAnyOrder(t *testing.T) {
 		}
 		for n, i := range order {
 			if !h.busy() || !h.wants(&accesslog.Record{Exchange: accesslog.Exchange{Farm: 7}}) || h.wants(&accesslog.Record{Exchange: accesslog.Exchange{Farm: 8}}) || !h.segment.Watched(7) {
-				t.Errorf("%v: nobody watches before place %d", order, n)
+				t.Errorf("%v: the farm is not watched before step %d", order, n)
 			}
 			all[i].Close()
 			all[i].Close()
@@ -122,7 +122,7 @@ func TestWatchersLeaveInAnyOrder(t *testing.T) {
 			}
 		}
 		if h.busy() || h.segment.Watched(7) || len(h.watchers) != 0 {
-			t.Errorf("%v: somebody watches still", order)
+			t.Errorf("%v: watchers are left", order)
 		}
 	}
 }

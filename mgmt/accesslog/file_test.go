@@ -192,7 +192,7 @@ func TestAFileThatCannotBeRotatedGoesOnGrowing(t *testing.T) {
 	}
 	for i := range 20 {
 		if err := write(9 + i); err == nil {
-			t.Fatal("nobody hears that the file is not rotated")
+			t.Fatal("a failed rotation is not reported")
 		} else if _, ok := errors.AsType[notRotated](err); !ok {
 			t.Fatalf("the line is lost: %v", err)
 		}
@@ -207,7 +207,7 @@ func TestAFileThatCannotBeRotatedGoesOnGrowing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := write(99); err != nil {
-		t.Errorf("once nothing is in the way: %v", err)
+		t.Errorf("after the obstacle was removed: %v", err)
 	}
 	if got := content(t, dir, "shop.log"); strings.Count(got, "\n") != 1 {
 		t.Errorf("the file was not rotated: %q", got)
@@ -227,7 +227,7 @@ func TestWhoReadsTheLogHearsOnceThatAFileIsNotRotated(t *testing.T) {
 	s.close()
 	<-s.done
 	if n := strings.Count(out.String(), "goes on growing"); n != 1 || counts.written.Load() != 3 || counts.failed.Load() != 0 {
-		t.Errorf("%d written, %d failed, said %d times:\n%s", counts.written.Load(), counts.failed.Load(), n, out.String())
+		t.Errorf("%d written, %d failed, logged %d times:\n%s", counts.written.Load(), counts.failed.Load(), n, out.String())
 	}
 }
 
@@ -291,6 +291,6 @@ func TestADiskThatTakesNoLinesIsNamedWithWhatToDo(t *testing.T) {
 	want := disk.Explain(dir, syscall.ENOSPC).Error()
 	_, advice, _ := strings.Cut(want, ": ")
 	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "shop.log") || !strings.Contains(err.Error(), advice) {
-		t.Errorf("%v does not say %q", err, advice)
+		t.Errorf("the error %v does not contain %q", err, advice)
 	}
 }

@@ -69,7 +69,7 @@ func TestEveryFieldCanBeShownInEachFormat(t *testing.T) {
 			edit = question("www.example.com.", 1, 0, "192.0.2.1:53")
 		}
 		if _, ok := fields[f]; !ok {
-			t.Errorf("%s is not known", f)
+			t.Errorf("field %s has no formatter", f)
 			continue
 		}
 		var object map[string]any
@@ -81,7 +81,7 @@ func TestEveryFieldCanBeShownInEachFormat(t *testing.T) {
 		}
 	}
 	if len(fields) != len(farm.EveryLogField()) {
-		t.Errorf("%d fields are known, %d can be chosen", len(fields), len(farm.EveryLogField()))
+		t.Errorf("%d fields have a formatter, %d can be selected", len(fields), len(farm.EveryLogField()))
 	}
 }
 
@@ -104,7 +104,7 @@ func TestChosenHeadersAreShownAndSecretsMasked(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	if got := formatted(&farm.AccessLog{}, edit); strings.Contains(got, "headers") {
-		t.Errorf("headers nobody chose: %s", got)
+		t.Errorf("headers are logged though none was selected: %s", got)
 	}
 }
 
@@ -241,7 +241,7 @@ func FuzzLine(f *testing.F) {
 			back.Agent: agent[:min(len(agent), accesslog.MaxAgent)],
 		} {
 			if utf8.ValidString(sent) && got != sent {
-				t.Errorf("%q came back as %q", sent, got)
+				t.Errorf("%q was decoded as %q", sent, got)
 			}
 		}
 	})
@@ -262,7 +262,7 @@ func FuzzRedact(f *testing.F) {
 			t.Errorf("%q is still in %q", secret, out)
 		}
 		if !strings.HasSuffix(out, "&z=1") {
-			t.Errorf("what follows is gone: %q", out)
+			t.Errorf("the rest of the query is missing: %q", out)
 		}
 	})
 }

@@ -104,6 +104,6 @@ func TestATallyTellsOnlySoManyApart(t *testing.T) {
 	}
 	count(m, 0)
 	if len(m) != mostDistinct || m[0] != 2 {
-		t.Errorf("%d are told apart, the first came %d times", len(m), m[0])
+		t.Errorf("%d distinct values, the first counted %d times", len(m), m[0])
 	}
 }

@@ -111,7 +111,7 @@ func TestAFileThatCanNeitherBeRotatedNorOpenedLosesTheLine(t *testing.T) {
 	}
 	err := o.write(lineChunk("two"))
 	if _, stays := errors.AsType[notRotated](err); err == nil || stays || !strings.Contains(err.Error(), "rotate log/shop.log: ") || !strings.Contains(err.Error(), "open log/shop.log: ") {
-		t.Errorf("the line is lost, and said is: %v", err)
+		t.Errorf("want a lost line and the cause, got: %v", err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
@@ -184,7 +184,7 @@ func TestARenamedLogTakesItsFilesAlongUnlessThereAreSome(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 		if text := log.String(); strings.Contains(text, "access log keeps its old lines under the old name") != (c.broken != "") || !strings.Contains(text, c.broken) || c.broken != "" && !strings.Contains(text, "from=log/a.log to=log/b.log") {
-			t.Errorf("%s: said is %s", name, text)
+			t.Errorf("%s: the log is %s", name, text)
 		}
 	}
 }
@@ -201,7 +201,7 @@ func TestAFarmWithoutAnOutputIsNamedAndTheOthersGoOn(t *testing.T) {
 	}
 	a.lines("other.log", 1)
 	if text := a.log.String(); !strings.Contains(text, `"a farm has no access log" farm=shop cause="there is no standard output"`) {
-		t.Errorf("said is %s", text)
+		t.Errorf("the log is %s", text)
 	}
 }
 

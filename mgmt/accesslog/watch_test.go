@@ -77,19 +77,19 @@ func TestSeveralWatchersSeeTheFarmTheyWatch(t *testing.T) {
 		t.Errorf("%v", l)
 	}
 	if len(other.Lines)+len(one.Lines)+len(two.Lines) != 0 {
-		t.Error("somebody saw too much")
+		t.Error("a watcher got lines of another farm")
 	}
 	if kept := string(a.pump.Traced()); strings.Count(kept, "\n") != 2 || strings.Contains(kept, "secret") || !strings.Contains(kept, `"status":503`) {
-		t.Errorf("kept of what was watched: %s", kept)
+		t.Errorf("the traced lines are %s", kept)
 	}
 	one.Close()
 	one.Close()
 	if !a.segment.Watched(1) {
-		t.Error("the farm is not watched any more, though somebody does")
+		t.Error("the farm is no longer watched, though a watcher is left")
 	}
 	two.Close()
 	if a.segment.Watched(1) {
-		t.Error("the farm is watched by nobody")
+		t.Error("the farm is still watched without watchers")
 	}
 }
 
@@ -111,7 +111,7 @@ func TestSlowWatcherMissesLinesAndIsTold(t *testing.T) {
 		t.Errorf("%d seen, %d missed of %d", seen, missed, n)
 	}
 	if w.Missed() != 0 {
-		t.Error("told twice")
+		t.Error("missed lines were reported twice")
 	}
 }
 
@@ -135,7 +135,7 @@ func TestWatchersAreBoundedAndEndWithThePump(t *testing.T) {
 	}
 	a.stop()
 	if _, open := <-w.Lines; open {
-		t.Error("watching goes on after the end")
+		t.Error("the channel is open after the end")
 	}
 	w.Close()
 }
@@ -178,7 +178,7 @@ func TestFilterPassesWhatItSays(t *testing.T) {
 	}
 	for _, bad := range []string{"", "status", "status=", "status=600", "status=9xx", "x=1", "min_ms=-1", "min_ms=x", "min_ms=NaN", "client=x"} {
 		if _, err := ParseFilter([]string{bad}); err == nil {
-			t.Errorf("%q was taken", bad)
+			t.Errorf("%q was accepted", bad)
 		}
 	}
 }

@@ -65,7 +65,7 @@ func TestAWildcardIsOrderedThroughTheHookAndRenewed(t *testing.T) {
 		t.Errorf("got %+v", v)
 	}
 	if left := h.left(records); len(left) != 0 {
-		t.Errorf("the hook was not told to take away %v", left)
+		t.Errorf("the hook was not told to remove %v", left)
 	}
 	// Two simultaneous values of one record, in arguments and environment. No descriptor is
 	// inherited.
@@ -133,7 +133,7 @@ func TestRecordsThatNobodySeesEndTheOrder(t *testing.T) {
 	_, err := h.Order(t.Context(), by, wildcard)
 	h.wants(err, acme.Unreachable, "_acme-challenge.sluice.test cannot be seen everywhere after 1s")
 	if h.ca.Asked("chalZ") != 0 {
-		t.Error("the authority was told to look")
+		t.Error("the authority was asked to validate")
 	}
 	if got := lines(t, calls); len(got) != 4 {
 		t.Errorf("calls %v", got)
@@ -238,7 +238,7 @@ func TestWildcardsNeedTheDNSChallenge(t *testing.T) {
 		h.wants(h.SetSettings(by, bad), acme.Invalid, part)
 	}
 	if n := h.ca.Asked("dir"); n != 0 {
-		t.Errorf("the authority was asked %d times", n)
+		t.Errorf("%d requests to the authority", n)
 	}
 }
 

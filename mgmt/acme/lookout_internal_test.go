@@ -166,7 +166,7 @@ func TestARecordIsLookedForUntilItIsThere(t *testing.T) {
 	}, "_acme-challenge.zone.test. 60 TXT \"long \" value")
 	look := &lookout{servers: []string{addr}}
 	if missing, err := look.until(t.Context(), []txt{{"zone.test", "_acme-challenge.zone.test", "long value"}}); err != nil || missing != "" || asked.Load() != 2 {
-		t.Errorf("%s: %v, asked %d times", missing, err, asked.Load())
+		t.Errorf("%s: %v, %d lookups", missing, err, asked.Load())
 	}
 }
 

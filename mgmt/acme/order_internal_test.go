@@ -78,12 +78,12 @@ func TestTheAnswersOfAnOrderAreTheEnginesWhileItLasts(t *testing.T) {
 			}
 		}
 		if out := r.Complete(&f.cfg); out != &f.cfg {
-			t.Errorf("%s: there are answers before the authority is told to ask", what)
+			t.Errorf("%s: answers exist before the challenge starts", what)
 		}
 		f.refuse = errors.New("busy\n")
 		wants(t, s.Wait(t.Context(), acme.Challenge{}), Missing, "the authority cannot be answered at "+c.where+": busy·")
 		if out := r.Complete(&f.cfg); out != &f.cfg {
-			t.Errorf("%s: answers are left although nothing was published", what)
+			t.Errorf("%s: answers exist although nothing was published", what)
 		}
 		f.refuse = nil
 		if err := s.Wait(t.Context(), acme.Challenge{}); err != nil || !slices.Equal(f.farms, []uint32{c.reached}) {
@@ -130,7 +130,7 @@ func TestOnlyDomainsThatWereOrderedReachTheHook(t *testing.T) {
 	s := &dnsSolver{m: m, hook: recordHook{Program: hook.Program{Folder: folder, Name: "dns.sh"}}}
 	wants(t, s.Present(t.Context(), acme.Challenge{Identifier: acme.Identifier{Value: "$(id)"}}), Invalid, "which was not ordered")
 	if len(s.records) != 0 {
-		t.Errorf("the hook is told to take away %v", s.records)
+		t.Errorf("the hook is told to remove %v", s.records)
 	}
 	wants(t, s.Present(t.Context(), acme.Challenge{Identifier: acme.Identifier{Value: "a.test"}}), Invalid, "does not exist")
 	s.clear(t.Context())

@@ -178,7 +178,7 @@ func TestWhatCannotBeOrderedIsRefusedBeforeTheAuthorityHearsOfIt(t *testing.T) {
 		h.wants(err, c.kind, c.part)
 	}
 	if n := h.ca.Asked("dir"); n != 0 {
-		t.Errorf("the authority was asked %d times", n)
+		t.Errorf("%d requests to the authority", n)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestNothingIsOrderedWithoutAnAddressForMail(t *testing.T) {
 	for _, bad := range []acme.Settings{{}, {Email: "a"}, {Email: "a@b.c,d@e.f"}, {Email: "a@b.test?x"}, {Email: "a@b.test", Directory: "http://a.test/"},
 		{Email: "a@b.test", Staging: "https://u:p@a.test"}, {Email: "a@b.test", CA: "none"}} {
 		if h.SetSettings(by, bad) == nil {
-			t.Errorf("%+v was taken", bad)
+			t.Errorf("%+v was accepted", bad)
 		}
 	}
 	h.must(h.SetSettings(by, acme.Settings{Email: "a@b.test"}))

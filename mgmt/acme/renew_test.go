@@ -65,7 +65,7 @@ func TestARenewalThatFailsChangesNothingAndSaysWhy(t *testing.T) {
 		t.Error("the certificate changed")
 	}
 	if len(h.told) != 1 || h.told[0].Name != "www.sluice.test.pem" || h.told[0].Reason == "" || h.told[0].Soon || h.told[0].NotAfter.IsZero() {
-		t.Errorf("told of %+v", h.told)
+		t.Errorf("reported: %+v", h.told)
 	}
 	h.pass(62 * day)
 	h.Look(t.Context()) // once
@@ -75,7 +75,7 @@ func TestARenewalThatFailsChangesNothingAndSaysWhy(t *testing.T) {
 	h.open() // the next process knows what was reported
 	h.Look(t.Context())
 	if len(h.told) != 2 || !h.told[1].Soon {
-		t.Errorf("told of %+v", h.told)
+		t.Errorf("reported: %+v", h.told)
 	}
 	h.pass(61 * day)
 	h.restored()

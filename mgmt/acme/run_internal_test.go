@@ -78,6 +78,6 @@ func TestALookThatWaitsForItsTurnEndsWithTheProcess(t *testing.T) {
 		t.Errorf("it was not tried: %+v, %v", v, err)
 	}
 	if len(m.turn) != 0 {
-		t.Error("the turn was not given back")
+		t.Error("the turn was not released")
 	}
 }

@@ -33,7 +33,7 @@ func TestAnAuthorityIsAskedWithinBounds(t *testing.T) {
 	defer server.Close()
 	m, f := newFakes(nil)
 	if _, err := m.client(Settings{CA: "private"}); err == nil {
-		t.Error("an authority whose list does not exist is asked")
+		t.Error("an authority is used although its trust list does not exist")
 	} else {
 		wants(t, err, Invalid, "the authority's directory cannot be verified: ")
 	}

@@ -101,6 +101,6 @@ func TestAliasesOfOtherGroupsAreNotListed(t *testing.T) {
 	}
 	a.must(200, "PUT", "/rbac/groups/team", `{"all_farms":"true"}`)
 	if r := a.as("GET", "/aliases/backends", ""); !strings.Contains(r.raw, "hidden") {
-		t.Errorf("listed to who sees all farms: %s", r.raw)
+		t.Errorf("listing of a user who sees all farms: %s", r.raw)
 	}
 }

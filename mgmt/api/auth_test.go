@@ -28,7 +28,7 @@ func TestPasswordsAndKeysAreShownNowhereAndSurviveARoundTrip(t *testing.T) {
 	a.must(200, "PUT", web, string(body))
 	after := a.config().Farms[0].HTTP.Services[0].Auth
 	if len(after.Users) != 1 || after.Users[0].Hash != before.Users[0].Hash || after.Keys[0] != before.Keys[0] || after.Realm != "inside" {
-		t.Errorf("%s sent back made %+v of %+v", body, after, before)
+		t.Errorf("writing %s back gave %+v, want %+v", body, after, before)
 	}
 	a.must(200, "PUT", web, `{"auth_users":["ali:another one"]}`)
 	export := a.must(200, "GET", "/config?format=yaml", "")

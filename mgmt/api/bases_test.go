@@ -27,7 +27,7 @@ func TestOperationsAreDescribedForWhoAsks(t *testing.T) {
 	family := allocated(func() { a.send("GET", api.FamilyBase+"/farms", "", "ZAPI_KEY", a.key) })
 	t.Logf("KiB: at start %d, for the first request %d, a later one %d, the family's first %d", made>>10, first>>10, later>>10, family>>10)
 	if made > first/4 || later > first/4 || family < first/2 {
-		t.Error("descriptions are not made by who asks first")
+		t.Error("descriptions are not built by the first caller only")
 	}
 }
 

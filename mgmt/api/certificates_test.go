@@ -547,7 +547,7 @@ func TestNoAnswerLogOrFileHasAPrivateKey(t *testing.T) {
 	}
 	for _, secret := range secretForms(t, a, leaf) {
 		if strings.Contains(seen.String(), secret) {
-			t.Errorf("a private key is there as %.40q", secret)
+			t.Errorf("a private key appears as %.40q", secret)
 		}
 	}
 }

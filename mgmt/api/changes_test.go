@@ -127,7 +127,7 @@ func TestChangesAreStreamedToWhoMaySeeThem(t *testing.T) {
 	want(all, `revision {"number":3,`, `"comment":"add backend`)
 	want(all, `status {"farmname":"shop"`, `"status":`)
 	if got := some(); !strings.HasPrefix(got, `revision {"number":3,`) || strings.Contains(got, "backend") || status != 200 {
-		t.Errorf("%d, who may not see the history gets %s", status, got)
+		t.Errorf("%d, a user without the history gets %s", status, got)
 	}
 	want(some, `status {"farmname":"shop"`)
 	a.must(201, "POST", "/farms", `{"farmname":"new","profile":"http","vip":"192.0.2.10","vport":81}`)
@@ -147,12 +147,12 @@ func TestChangesAreStreamedToWhoMaySeeThem(t *testing.T) {
 	a.must(200, "POST", "/system/users", `{"zapikey":"RootsKey0123456789"}`) // ends root's sessions, but not the keys
 	for got := byCookie(); got != "end"; got = byCookie() {
 		if !strings.HasPrefix(got, "status") {
-			t.Errorf("who was logged out hears %s", got)
+			t.Errorf("a logged-out user receives %s", got)
 		}
 	}
 	a.must(200, "DELETE", "/rbac/users/ann", "")
 	if got := some(); got != "end" {
-		t.Errorf("who was deleted hears %s", got)
+		t.Errorf("a deleted user receives %s", got)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestWatchersOfChangesAreBounded(t *testing.T) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatal("places are not given back")
+			t.Fatal("slots are not released")
 		}
 	}
 }

@@ -239,7 +239,7 @@ func TestPasswordsOfChecksAreForWhoMayChangeThem(t *testing.T) {
 		t.Errorf("%s\n%s", mayChange, mayLook)
 	}
 	if r := a.as("PUT", fg+"/db", `{"interval":3}`); r.status != 403 {
-		t.Errorf("who may look changes a check: %d", r.status)
+		t.Errorf("a user with read rights changes a check: %d", r.status)
 	}
 	// Responses do not name hidden farms, and changes of their checks are rejected.
 	a.shop(1)
@@ -326,7 +326,7 @@ func TestACheckIsTriedOnAServer(t *testing.T) {
 	r.want(t, "params.conversation.0", "hello check_tcp -p PORT -H HOST")
 	a.must(200, "POST", fg+"/check_tcp/run", `{"host":"web.example","port":80,"timeout":3}`).want(t, "params.address", "192.0.2.9")
 	if to := w.tried[1]; to.Name != "web.example" || to.Port != 80 {
-		t.Errorf("asked %+v", to)
+		t.Errorf("the target is %+v", to)
 	}
 	a.do("POST", fg+"/check_tcp/run", `{"host":"10.0.0.7"}`).refused(t, 400, "port is required")
 	a.do("POST", fg+"/check_common/run", `{"host":"10.0.0.7"}`).refused(t, 400, "has no command")

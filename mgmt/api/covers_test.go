@@ -52,7 +52,7 @@ var rules = map[string][]string{
 func TestEveryChangeIsConfined(t *testing.T) {
 	for _, r := range newAppliance(t).server.Routes() {
 		if !r.Asks && ruleOf(r) == "" {
-			t.Errorf("%s %s (%s): no rule confines it to what the caller sees", r.Method, r.Path, r.Needs)
+			t.Errorf("%s %s (%s): no rule limits it to what the caller may see", r.Method, r.Path, r.Needs)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestCertificatesOfOthersAreNotReplaced(t *testing.T) {
 	}
 	a.send("POST", api.Base+"/certificates/served?replace=true", "x", "ZAPI_KEY", annsKey, "Content-Type", "text/plain").refused(t, 403, "farms use it that your group does not see")
 	if r := a.as("DELETE", "/certificates/ours.pem", ""); r.status != 200 {
-		t.Errorf("one that nobody uses: %s", r.raw)
+		t.Errorf("an unused certificate: %s", r.raw)
 	}
 }
 

@@ -76,7 +76,7 @@ func TestAServiceShowsItsOptionsAndCanBeSentBackAsItCame(t *testing.T) {
 		}
 		a.must(200, "PUT", web, quoteAny(view))
 		if after := a.must(200, "GET", web, ""); after.raw != before.raw {
-			t.Errorf("%s: read back as\n%s\nit was\n%s", change, after.raw, before.raw)
+			t.Errorf("%s: after the change\n%s\nwant\n%s", change, after.raw, before.raw)
 		}
 	}
 	a := newAppliance(t)

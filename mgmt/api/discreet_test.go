@@ -30,7 +30,7 @@ func TestMessagesNameNoFarmOfAnotherGroup(t *testing.T) {
 	got := a.as("PUT", web, `{"dns_farm":"names"}`)
 	got.refused(t, 400)
 	if strings.ReplaceAll(got.raw, "names", "nobody") != missing.raw {
-		t.Errorf("a gslb farm of others is told from none:\n%s\n%s", got.raw, missing.raw)
+		t.Errorf("a hidden gslb farm and a missing one have different answers:\n%s\n%s", got.raw, missing.raw)
 	}
 	// A farm of the caller is needed by a service of another group.
 	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"names"}`)
@@ -45,7 +45,7 @@ func TestMessagesNameNoFarmOfAnotherGroup(t *testing.T) {
 		}
 	}
 	if r := a.do("PUT", "/farms/shop", `{"vport":8443}`); !strings.Contains(r.raw, "collides with farm theirs") && !strings.Contains(r.raw, `farm \"theirs\"`) {
-		t.Errorf("root is not told:\n%s", r.raw)
+		t.Errorf("root does not see the conflicting farm:\n%s", r.raw)
 	}
 }
 

@@ -73,7 +73,7 @@ func TestAliasesOfAFileBecomeServicesAndAliasesAgain(t *testing.T) {
 	a.must(200, "POST", zone+"/import", export, textFile...)
 	a.must(200, "POST", zone+"/import?add=true", "@ 300 ALIAS www.example.net.\n", textFile...).want(t, "params.records", 4.0)
 	if now := a.must(200, "GET", "/history", "").at("params.0.number"); now != revision {
-		t.Errorf("what is there already made revision %v", now)
+		t.Errorf("an import without changes made revision %v", now)
 	}
 	a.do("POST", zone+"/import", "a A 192.0.2.1\nb ALIAS 192.0.2.2.\n", textFile...).refused(t, 400, "line 2: rdata must be a host name with type ALIAS")
 	a.do("POST", zone+"/import", "b ALIAS a\nb A 192.0.2.1\n", textFile...).refused(t, 400, "line 2: type DYNA gives all addresses of its name")

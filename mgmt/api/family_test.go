@@ -89,7 +89,7 @@ func TestAFormSetsPersistenceFieldByField(t *testing.T) {
 		warning, _ := a.must(200, "PUT", web, body).body["warning"].(string)
 		for _, text := range warns {
 			if !strings.Contains(warning, text) {
-				t.Errorf("%s: the warning %q does not say %q", body, warning, text)
+				t.Errorf("%s: the warning %q does not contain %q", body, warning, text)
 			}
 		}
 		if len(warns) == 0 && warning != "" {

@@ -54,7 +54,7 @@ func TestFindingsAreOfTheFarmsTheCallerSees(t *testing.T) {
 	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"shop"}`)
 	wantFound(t, a.as("GET", "/lint", ""), "info service-never-hit shop web")
 	if r := a.as("GET", "/farms/other/lint", ""); r.status != 404 {
-		t.Errorf("a farm of others: %d %s", r.status, r.raw)
+		t.Errorf("a farm outside the user's groups: %d %s", r.status, r.raw)
 	}
 	// Callers who see all farms also need the permission to see certificates.
 	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"other"}`)

@@ -73,7 +73,7 @@ func TestASourceHasSoManyAnonymousConnections(t *testing.T) {
 		}
 		calls(t, g, "2001:db8::1", 3)
 		if _, in := call(t, g, "2001:db8::1"); in == nil || callers[1].closed() {
-			t.Error("a source whose connections are all busy gets no new one")
+			t.Error("no new connection for a source whose connections are all busy")
 		}
 	})
 }
@@ -107,7 +107,7 @@ func TestAnonymousConnectionsMakeRoom(t *testing.T) {
 			identifyAs(c, string(rune('a'+c.number%16)))
 		}
 		if c, in := call(t, g, "192.0.2.4"); in != nil {
-			t.Errorf("a known one made room for %v", c.from)
+			t.Errorf("a connection of a known source was closed for another: %v", c.from)
 		}
 	})
 }
@@ -136,7 +136,7 @@ func TestAUserBeyondAFairShareMakesRoom(t *testing.T) {
 			t.Fatalf("no idle connection of the user with the most made room: %d connections", g.count())
 		}
 		if _, in := call(t, g, "192.0.2.4"); in == nil || late.closed() || !many[3].closed() {
-			t.Error("newcomers push each other out")
+			t.Error("a new source replaced another new one")
 		}
 		identifyAs(in, "ann")
 		for c := range g.conns {
@@ -149,11 +149,11 @@ func TestAUserBeyondAFairShareMakesRoom(t *testing.T) {
 			}
 		}
 		if _, in := call(t, g, "192.0.2.3"); in == nil || !many[0].closed() {
-			t.Error("busy connections keep others out")
+			t.Error("busy connections keep new sources out")
 		}
 		for _, c := range few {
 			if c.closed() {
-				t.Error("somebody within a fair share made room")
+				t.Error("a source within its fair share lost a connection")
 			}
 		}
 	})

@@ -29,7 +29,7 @@ func TestGeneration3HasHealthChecksInline(t *testing.T) {
 			r.want(t, at+"."+field, want)
 		}
 		if r.header.Get("Deprecation") == "" {
-			t.Errorf("%s: not said to be deprecated", path)
+			t.Errorf("%s: no Deprecation header", path)
 		}
 		if etag := r.header.Get("ETag"); !strings.HasPrefix(etag, fmt.Sprintf(`"%d.`, a.revision())) {
 			t.Errorf("%s: revision %s", path, etag)
@@ -74,7 +74,7 @@ func TestHealthChecksOfGeneration3AreKept(t *testing.T) {
 	a.dns(1)
 	a.guards(t, "/farms/dns/fg", `{"fgenabled":"false","fgtimecheck":5,"fglog":"false"}`, "fgenabled", "false") // unchanged
 	if checks := a.config().Checks; len(checks) != 0 {
-		t.Errorf("made for nothing: %v", checks)
+		t.Errorf("checks were created for nothing: %v", checks)
 	}
 	before := a.revision()
 	a.guards(t, "/farms/shop/fg", `{"service":"web","fgenabled":"true","fgscript":"`+tcp+`","fglog":"true"}`,
@@ -294,7 +294,7 @@ func TestHealthChecksOfGeneration3NeedTheRightsOfToday(t *testing.T) {
 	}
 	read, _ := ann("GET", "/farms/dns", "").at("params.fgscript").(string)
 	if r := ann("PUT", "/farms/dns/fg", `{"fgenabled":"true","fgscript":"`+read+`"}`); r.status != 200 {
-		t.Errorf("what is sent back as it was read is refused: %s", r.raw)
+		t.Errorf("writing back what was read is refused: %s", r.raw)
 	}
 	before := a.written()
 	ann("PUT", "/farms/dns/fg", `{"fgenabled":"false","fgscript":"check_mysql -H HOST -P PORT -u mon --password=hunter22"}`).refused(t, 403, "farmguardian.modify")

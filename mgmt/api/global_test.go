@@ -57,7 +57,7 @@ func TestSettingsOfThisProcessHold(t *testing.T) {
 	a.must(200, "POST", path+"?dry_run=true", `{"log_level":"error","le_renewal_timeout":40,"cors_devel_mode":true}`)
 	a.must(200, "POST", path, `{"log_level":null,"le_renewal_timeout":null}`).want(t, "params.le_renewal_timeout", 120)
 	if !slices.Equal(levels, []string{"debug", ""}) {
-		t.Errorf("the log was told %q", levels)
+		t.Errorf("the log levels set are %q", levels)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestOnlyPagesUnderDevelopmentAreLetIn(t *testing.T) {
 			t.Errorf("the page does not get the cookie: %+v, %v, %s", set, err, in.raw)
 		}
 		if cookieOf(t, a.login("root", rootPassword)) == "" {
-			t.Errorf("others get another cookie with the mode %s", on)
+			t.Errorf("other users get another cookie with the mode %s", on)
 		}
 		r := a.must(200, "PUT", "/system/global", `{"cors_devel_mode":"`+on+`"}`)
 		if said, _ := r.body["warning"].(string); strings.Contains(said, "cors_devel_mode is on") != (on == "true") {
@@ -105,7 +105,7 @@ func TestOnlyPagesUnderDevelopmentAreLetIn(t *testing.T) {
 					t.Errorf("%s %s with the mode %s: %d", method, origin, on, w.Code)
 				}
 				if varies := slices.Contains(w.Header().Values("Vary"), "Origin"); want && !varies {
-					t.Errorf("%s %s: an answer for one origin may be kept for others", method, origin)
+					t.Errorf("%s %s: an answer for one origin may be cached for others", method, origin)
 				}
 			}
 		}

@@ -53,7 +53,7 @@ func TestTheGUIKnowsWhetherAProviderVouchesForPeople(t *testing.T) {
 	says := func(want string) {
 		t.Helper()
 		if r := a.send("GET", "/gui/", ""); r.raw != want {
-			t.Errorf("it says %q, want %q", r.raw, want)
+			t.Errorf("the page is %q, want %q", r.raw, want)
 		}
 	}
 	says("provider: true")

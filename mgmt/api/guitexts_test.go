@@ -31,7 +31,7 @@ func TestTheGUITranslatesTheTextsOfToday(t *testing.T) {
 		}
 	}
 	if want, err := os.ReadFile(path); err != nil || !bytes.Equal(got.Bytes(), want) {
-		t.Errorf("%s is another one (%v): run go test ./mgmt/api -run GUI -update, and translate what is new in fields.*.json", path, err)
+		t.Errorf("%s is out of date (%v): run go test ./mgmt/api -run GUI -update, and translate new entries of fields.*.json", path, err)
 	}
 }
 

@@ -397,7 +397,7 @@ func (r reply) refused(t *testing.T, status int, texts ...string) {
 	message, _ := r.body["message"].(string)
 	for _, text := range texts {
 		if !strings.Contains(message, text) {
-			t.Errorf("message %q does not say %q", message, text)
+			t.Errorf("message %q does not contain %q", message, text)
 		}
 	}
 }

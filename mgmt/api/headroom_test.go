@@ -63,7 +63,7 @@ func TestHeadroomOfBackends(t *testing.T) {
 		t.Errorf("advice %q", s)
 	}
 	if r := a.must(200, "GET", "/headroom?bend=seen", ""); len(r.at("params").([]any)) != 1 {
-		t.Errorf("those with a bend: %s", r.raw)
+		t.Errorf("backends with a bend: %s", r.raw)
 	}
 	a.must(404, "GET", "/farms/none/headroom", "")
 	backends := a.config().Farms[0].HTTP.Services[0].Backends

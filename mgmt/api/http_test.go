@@ -110,7 +110,7 @@ func TestAnswersArePrettyWithSortedKeysAndEscaped(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", raw, want)
 	}
 	if raw := a.must(200, "GET", "/farms/shop", "").raw; strings.Contains(raw, "<script>") {
-		t.Errorf("a text field comes back as HTML:\n%s", raw)
+		t.Errorf("a text field is returned as HTML:\n%s", raw)
 	}
 }
 

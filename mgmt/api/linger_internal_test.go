@@ -82,7 +82,7 @@ func TestOnlySoManyRestsAreTakenAtATime(t *testing.T) {
 		l <- struct{}{}
 	}
 	if body, w := left(l, 8<<20, 0); body.read != 256<<10 || w.sent || len(l) != 8 {
-		t.Errorf("%d bytes are read beside %d others; the answer leaves before: %t", body.read, len(l), w.sent)
+		t.Errorf("%d bytes are read beside %d others; the answer is sent first: %t", body.read, len(l), w.sent)
 	}
 	<-l
 	if body, _ := left(l, 8<<20, 0); body.read != 8<<20 || len(l) != 7 {

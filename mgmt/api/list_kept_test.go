@@ -32,7 +32,7 @@ func TestAListIsWrittenOnceWhileNothingChanges(t *testing.T) {
 	first := a.listed()
 	a.engine.health[id] = farm.StatusDown // without a notice
 	if again := a.listed(); again != first {
-		t.Errorf("it was written anew:\n%s", again)
+		t.Errorf("the list was encoded again:\n%s", again)
 	}
 	a.must(200, "GET", "/farms?status=critical", "").want(t, "params.0.farmname", "shop") // a filtered list is not cached
 	moved.Add(1)
@@ -107,7 +107,7 @@ func TestAListIsWrittenAnewAfterEachChangeOfWhatItTells(t *testing.T) {
 			t.Errorf("%s: want %s, got\n%s", c.what, c.want, now)
 		}
 		if again := a.listed(); again != a.listed() {
-			t.Errorf("%s: it changes by itself", c.what)
+			t.Errorf("%s: the list changes without a cause", c.what)
 		}
 	}
 }

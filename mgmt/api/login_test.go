@@ -121,10 +121,10 @@ func TestPeopleLogInThroughAProvider(t *testing.T) {
 	a.must(200, "GET", "/rbac/users/zoe", "").want(t, "params.group", "team")
 	a.send("POST", api.Base+"/system/users", `{"newpassword":"secret-9","password":""}`, "Cookie", cookie).refused(t, 400, "password")
 	if r := a.do("GET", "/audit", ""); !strings.Contains(r.raw, "/session/oidc/callback") || !strings.Contains(r.raw, `"user": "zoe"`) {
-		t.Errorf("nobody can see that zoe came in: %s", r.raw)
+		t.Errorf("the audit log has no entry of zoe's login: %s", r.raw)
 	}
 	if a.log.Has(`msg="logged in" user=zoe`) == false {
-		t.Errorf("the log does not say it:\n%s", a.log)
+		t.Errorf("the login was not logged:\n%s", a.log)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestABrowserEndsOnAPageOfTheAppliance(t *testing.T) {
 	show(in(""), done+"?to=%2Fgui%2F")
 	show(in("?to=/other"), done+"?to=%2Fother")
 	if r := a.through(p); r.status != 200 || r.body["user"] != "zoe" {
-		t.Errorf("who wants no page: %d %s", r.status, r.raw)
+		t.Errorf("login without a page: %d %s", r.status, r.raw)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestLogInsRedirectNowhereElse(t *testing.T) {
 		"/a b", "/\"><script>", "/é", "/" + strings.Repeat("x", 2000)} {
 		q := "?" + url.Values{"to": {to}}.Encode()
 		if r := a.send("GET", api.Base+"/session/oidc"+q, ""); r.status != 400 || r.header.Get("Set-Cookie") != "" || r.header.Get("Location") != "" {
-			t.Errorf("begun with %q: %d %s", to, r.status, r.raw)
+			t.Errorf("login with the target %q: %d %s", to, r.status, r.raw)
 		}
 		a.send("GET", api.Base+"/session/oidc/done"+q, "", "Accept", browser).refused(t, 400, "path of this appliance")
 		body, _ := json.Marshal(map[string]string{"landing": to})

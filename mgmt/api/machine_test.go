@@ -144,7 +144,7 @@ func TestTheCertificateOfTheAPIIsChosen(t *testing.T) {
 		d.Certificate, d.Chosen = nil, func() *x509.Certificate { return chosen }
 	})
 	if r := a.do("POST", "/system/https/certificate", `{"certificate":"gui.pem"}`); r.status != 400 || !strings.Contains(r.raw, "does not exist") {
-		t.Errorf("one that is not there: %d %s", r.status, r.raw)
+		t.Errorf("a missing certificate: %d %s", r.status, r.raw)
 	}
 	if r := a.do("POST", "/system/https/certificate", `{"certificate":""}`); r.status != 400 {
 		t.Errorf("none: %d %s", r.status, r.raw)
@@ -157,7 +157,7 @@ func TestTheCertificateOfTheAPIIsChosen(t *testing.T) {
 		return w.Code
 	}
 	if status := named(); status != 403 {
-		t.Errorf("by a name that is nobody's: %d", status)
+		t.Errorf("by an unknown host name: %d", status)
 	}
 	chosen = &x509.Certificate{DNSNames: []string{"gui.example"}}
 	if status := named(); status == 403 {

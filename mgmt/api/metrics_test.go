@@ -113,7 +113,7 @@ func TestWhatAScrapeMayBe(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := a.send("GET", api.MetricsPath, "", "ZAPI_KEY", key); r.status != 200 {
-		t.Errorf("who may see the system: %d", r.status)
+		t.Errorf("user who may see the system: %d", r.status)
 	}
 }
 
@@ -236,7 +236,7 @@ func TestExchangesOfAFarmAreStreamedUntilTheClientLeaves(t *testing.T) {
 	a.key = was
 	a.must(200, "DELETE", "/keys/"+strconv.FormatUint(key.ID, 10), "")
 	if got := data(rest); got != "" || rest.Err() != nil {
-		t.Errorf("with a deleted key goes on with %q, %v", got, rest.Err())
+		t.Errorf("a stream with a deleted key continues with %q, %v", got, rest.Err())
 	}
 
 	var held []context.CancelFunc
@@ -249,7 +249,7 @@ func TestExchangesOfAFarmAreStreamedUntilTheClientLeaves(t *testing.T) {
 				break
 			}
 			if time.Now().After(end) {
-				t.Fatalf("status %d: slots are not given back", resp.StatusCode)
+				t.Fatalf("status %d: slots are not released", resp.StatusCode)
 			}
 		}
 	}

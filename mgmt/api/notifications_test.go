@@ -61,7 +61,7 @@ func TestATestMailIsSentAndTheAnswerSaysWhatTheServerSaid(t *testing.T) {
 	a.must(200, "POST", methods, fmt.Sprintf(`{"server":"127.0.0.1:%d","from":"lb@example.com","to":"ops@example.com"}`, s.Port))
 	a.must(200, "POST", methods+"/actions?dry_run=true", `{"action":"test"}`)
 	if len(s.Mails()) != 0 {
-		t.Error("one that is only tried is sent")
+		t.Error("a dry run sent a mail")
 	}
 	a.must(200, "POST", methods+"/actions", `{"action":"test"}`).want(t, "params.answer", "2.0.0 taken as 1")
 	if mails := s.Mails(); len(mails) != 1 || mails[0].To != "ops@example.com" {
@@ -219,7 +219,7 @@ func TestWebhooksAreMadeChangedAndTestedAndTheirSecretIsNeverShown(t *testing.T)
 	body := fmt.Sprintf(`{"name":"ops","url":"%s/in","secret":"%s","kinds":["backend-down"],"severity":"warning"}`, receiver.URL, secret)
 	all := []reply{a.must(200, "POST", hooks+"?dry_run=true", body)}
 	if r := a.must(200, "GET", hooks, ""); r.at("params.0") != nil {
-		t.Errorf("one that is only tried is made: %s", r.raw)
+		t.Errorf("a dry run created a webhook: %s", r.raw)
 	}
 	r := a.must(201, "POST", hooks, body)
 	for path, want := range map[string]any{"name": "ops", "url": receiver.URL + "/in", "secret": "***", "kinds.0": "backend-down", "severity": "warning", "enabled": "true", "sent": 0, "problem": ""} {

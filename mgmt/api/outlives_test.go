@@ -183,7 +183,7 @@ func TestAUserOfAProviderConfirmsByALoginThere(t *testing.T) {
 	binding, _, _ := strings.Cut(begun.header.Get("Set-Cookie"), ";")
 	to := begun.header.Get("Location")
 	if !strings.Contains(to, "max_age=0") || !strings.Contains(to, "prompt=login") {
-		t.Errorf("the provider is not told to ask for the password: %s", to)
+		t.Errorf("the provider is not asked for a new password entry: %s", to)
 	}
 	back := a.send("GET", api.Base+oidc.Callback+"?"+p.LogIn(t, to).Encode(), "", "Cookie", binding, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate")
 	if r := a.in(cookieOf(t, back), "POST", "/system/users", body); r.status != 200 {
@@ -248,13 +248,13 @@ func TestEveryOperationNeedsAConfirmedSessionOrIsExempt(t *testing.T) {
 		case route.Outlives && reason != "":
 			t.Errorf("%s needs a confirmed session, and is exempt: %s", op, reason)
 		case !route.Outlives && reason == "":
-			t.Errorf("%s creates something: mark it with Outlives, or say in exempt why that does not outlive a session", op)
+			t.Errorf("%s creates something: mark it with Outlives, or give a reason in exempt", op)
 		}
 	}
 	for _, operations := range exempt {
 		for _, op := range operations {
 			if !known[op] {
-				t.Errorf("%s is exempt, and does not exist or changes nothing", op)
+				t.Errorf("%s is in exempt, but does not exist or changes nothing", op)
 			}
 		}
 	}

@@ -97,7 +97,7 @@ func TestFarmsStartOnInterfacesThatAreUp(t *testing.T) {
 	a := newAppliance(t, func(d *api.Deps) {
 		d.DownInterface = func(vip netip.Addr) string {
 			if vip.String() != "192.0.2.10" {
-				t.Errorf("asked for %s", vip)
+				t.Errorf("the VIP is %s", vip)
 			}
 			return down
 		}
@@ -127,7 +127,7 @@ func TestSessionsAreInTheStatisticsOfAFarm(t *testing.T) {
 		r.want(t, "sessions.0.session", "c")
 		r.want(t, "total_sessions", 7)
 		if len(asked) != 1 || asked[0] != want {
-			t.Errorf("%s asked for %q", path, asked)
+			t.Errorf("%s requested %q", path, asked)
 		}
 	}
 }

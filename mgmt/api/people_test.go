@@ -61,7 +61,7 @@ func TestWhoChangedUsersGroupsAndRolesIsLogged(t *testing.T) {
 		`msg="user modified" user=ann by=ann`: `source=198.51.100.7`,
 	} {
 		if !a.log.Has(line + " " + by) {
-			t.Errorf("the log does not say %s %s:\n%s", line, by, strings.Join(a.log.Lines("level=INFO"), "\n"))
+			t.Errorf("the log has no line %s %s:\n%s", line, by, strings.Join(a.log.Lines("level=INFO"), "\n"))
 		}
 	}
 }
@@ -77,11 +77,11 @@ func TestWhoGuessesTheOwnPasswordWaits(t *testing.T) {
 	for _, body := range []string{guess, `{"newpassword":"secret-9","password":"secret-1"}`} {
 		r := a.as("POST", "/system/users", body)
 		if r.refused(t, 429, "too many wrong"); r.header.Get("Retry-After") == "" {
-			t.Errorf("%s: it is not said for how long: %v", body, r.header)
+			t.Errorf("%s: no Retry-After: %v", body, r.header)
 		}
 	}
 	if r := a.as("POST", "/system/users", `{"zapikey":"`+annsKey+`"}`); r.status != 200 {
-		t.Errorf("what needs no password: %d %s", r.status, r.raw)
+		t.Errorf("a change that needs no password: %d %s", r.status, r.raw)
 	}
 }
 

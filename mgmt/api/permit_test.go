@@ -116,7 +116,7 @@ func TestNamesAreListedToWhoMaySeeThem(t *testing.T) {
 	}
 	a.must(200, "PUT", "/rbac/roles/ops", `{"certificate":{"show":"true"}}`)
 	if r = a.as("GET", "/ids", ""); !strings.Contains(r.raw, `"served.pem"`) {
-		t.Errorf("who may list certificates does not find them:\n%s", r.raw)
+		t.Errorf("user who may list certificates does not find them:\n%s", r.raw)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestAnOrderUsesNoFarmOfAnotherGroup(t *testing.T) {
 		theirs := a.as("POST", "/certificates/letsencryptz", strings.ReplaceAll(body, "NAME", "theirs"))
 		missing := a.as("POST", "/certificates/letsencryptz", strings.ReplaceAll(body, "NAME", "nobody"))
 		if strings.ReplaceAll(theirs.raw, "theirs", "nobody") != missing.raw || theirs.status != missing.status {
-			t.Errorf("%s: a farm of another group is told from none:\n%s\n%s", body, theirs.raw, missing.raw)
+			t.Errorf("%s: a hidden farm and a missing one have different answers:\n%s\n%s", body, theirs.raw, missing.raw)
 		}
 	}
 	a.as("POST", "/certificates/letsencryptz", `{"domains":["www.example"],"vip":"192.0.2.10"}`).refused(t, 403, "vip: farms use this address")

@@ -165,7 +165,7 @@ func TestShellsAndWhatRunsOthersAreNoPlugins(t *testing.T) {
 	document := a.must(200, "GET", "/config?format=json", "").raw
 	a.must(200, "PUT", "/config", strings.Replace(document, `"interval": 7`, `"interval": 8`, 1))
 	if r := a.must(200, "GET", "/lint", ""); !strings.Contains(r.raw, "check-unfit") || !strings.Contains(r.raw, "starts negate") {
-		t.Errorf("nothing is found: %s", r.raw)
+		t.Errorf("no findings: %s", r.raw)
 	}
 	if err := probe.Check("negate /bin/false"); err != nil {
 		t.Errorf("it is not run any more: %v", err)

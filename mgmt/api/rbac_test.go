@@ -177,13 +177,13 @@ func TestFarmsOfOtherGroupsAreNotNamed(t *testing.T) {
 	}
 	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"other"}`)
 	if r := metrics(); r.status != 200 {
-		t.Errorf("who sees all: %s", r.raw)
+		t.Errorf("user who sees all farms: %s", r.raw)
 	}
 	if r := a.as("GET", "/system/kernel", ""); r.status != 200 {
-		t.Errorf("who sees all: %s", r.raw)
+		t.Errorf("user who sees all farms: %s", r.raw)
 	}
 	if r := a.as("GET", "/certificates", ""); !strings.Contains(r.raw, "farm other") || strings.Contains(r.raw, "other groups") {
-		t.Errorf("who sees all: %s", r.raw)
+		t.Errorf("user who sees all farms: %s", r.raw)
 	}
 	// A list of farms does not include future farms, all_farms does.
 	more := func(name string, port int) {
@@ -218,7 +218,7 @@ func TestAllFarmsIsGivenByWhoHasIt(t *testing.T) {
 	a.must(200, "PUT", "/rbac/groups/team", `{"all_farms":true}`)
 	a.must(201, "POST", "/rbac/groups", `{"name":"next"}`)
 	if r := a.as("PUT", "/rbac/groups/next", `{"all_farms":true,"role":"monitoring"}`); r.status != 200 {
-		t.Errorf("who has it: %s", r.raw)
+		t.Errorf("user with the right: %s", r.raw)
 	}
 	// This also holds without farms.
 	a.must(200, "DELETE", "/farms/shop", "")
@@ -268,7 +268,7 @@ func TestASessionBeginsWithAPasswordAndEndsWithTheLogOut(t *testing.T) {
 	a.users.System = func(context.Context, string, string) (bool, error) { return false, errors.New("no answer of netd") }
 	a.login("root", rootPassword).refused(t, 503, "cannot be checked now")
 	if a.users.System = checks; !strings.Contains(a.log.String(), "no answer of netd") {
-		t.Errorf("the log does not say why:\n%s", a.log)
+		t.Errorf("the reason was not logged:\n%s", a.log)
 	}
 	a.must(200, "PUT", "/rbac/users/ann", `{"webgui_permissions":"false"}`)
 	a.login("ann", "secret-1").refused(t, 401, "may not log in")

@@ -103,7 +103,7 @@ func TestRulesOfEveryListAreAddedChangedMovedAndDeleted(t *testing.T) {
 				a.do("POST", l.path+"/2/actions", `{"position":0}`).refused(t, 404)
 				a.must(200, "POST", move, `{"position":"0"}`)
 			} else if r := a.do("POST", move, `{"position":0}`); r.status != 404 && r.status != 405 {
-				t.Errorf("a list whose order does not count is moved in: %d", r.status)
+				t.Errorf("a list without an order accepts a move: %d", r.status)
 			}
 			a.must(200, "DELETE", l.path+"/0", "").want(t, "success", "true")
 			a.shows(l.path, l.shown, l.second) // the others move up

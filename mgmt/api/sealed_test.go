@@ -119,7 +119,7 @@ func TestCredentialsOfRulesAreSealedOnEveryWayOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r := a.as("GET", "/system/backup/all", ""); r.status != 200 || !shows(r.raw) {
-		t.Errorf("an archive for who may apply documents: %d", r.status)
+		t.Errorf("archive for a user who may apply documents: %d", r.status)
 	}
 	if asked < 150 || answered < 100 || found < 10 {
 		t.Errorf("%d ways were tried, %d answered, root finds it on %d", asked, answered, found)
@@ -167,7 +167,7 @@ func TestCredentialsAreSealedForWhoMayNotUseThePermission(t *testing.T) {
 	a.must(200, "PUT", "/rbac/groups/team", `{"all_farms":"true"}`)
 	for _, path := range paths {
 		if r := a.as("GET", path, ""); !shows(r.raw) {
-			t.Errorf("%s hides it from who may change it: %s", path, r.raw)
+			t.Errorf("%s hides the secret from a user who may change it: %s", path, r.raw)
 		}
 	}
 }

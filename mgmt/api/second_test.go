@@ -56,10 +56,10 @@ func TestASecondFactorIsEnrolledConfirmedAndAskedFor(t *testing.T) {
 	a.must(200, "GET", "/rbac/users/ann", "").want(t, "params.totp", "true")
 	without := a.login("ann", "secret-1")
 	if without.refused(t, 401, "Authorization required"); !strings.Contains(without.raw, "X-OTP") {
-		t.Errorf("it does not say where a code goes: %s", without.raw)
+		t.Errorf("the answer does not name the header for the code: %s", without.raw)
 	}
 	if wrong := a.login("ann", "wrong-1"); wrong.raw != without.raw {
-		t.Errorf("a wrong password is told apart:\n%s\n%s", wrong.raw, without.raw)
+		t.Errorf("a wrong password has a different answer:\n%s\n%s", wrong.raw, without.raw)
 	}
 	*now = now.Add(time.Minute)
 	code := codeAt(t, secret, *now)

@@ -183,7 +183,7 @@ func TestTheAPIMovesToAnotherListener(t *testing.T) {
 	}
 	close(finish)
 	if status := <-answered; status != 200 {
-		t.Errorf("what was under way got %d", status)
+		t.Errorf("a request in progress got %d", status)
 	}
 	if err := stop(); err != nil {
 		t.Error(err)
@@ -271,7 +271,7 @@ func TestAnonymousConnectionsKeepNobodyOut(t *testing.T) {
 		defer c.Close()
 	}
 	if !ask() {
-		t.Error("the connection of a known client was closed")
+		t.Error("a connection of a known client was closed")
 	}
 	other := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}
 	if status, _ := get(t, other, "https://"+address+api.Base+"/farms", a.key); status != 200 {

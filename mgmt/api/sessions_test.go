@@ -193,7 +193,7 @@ func TestStaticSessionsAreConfiguration(t *testing.T) {
 	}
 	a.do("POST", path, `{"id":1,"session":"joe"}`).refused(t, 409)
 	if _, again := a.applier.Current(); again.Number != rev.Number {
-		t.Error("what is there already made a revision")
+		t.Error("a restore without changes made a revision")
 	}
 	a.must(200, "PUT", service, `{"persistence":"COOKIE","sessionid":"OTHER","ttl":5}`)
 	if got := a.statics(); len(got) != 1 {

@@ -74,7 +74,7 @@ func TestATraceEndsWithTheRightsOfWhoWatches(t *testing.T) {
 			}
 			take(a)
 			if !ends() {
-				t.Error("it goes on")
+				t.Error("the stream does not end")
 			}
 		})
 	}
@@ -97,7 +97,7 @@ func TestQuestionsAreToldToWhoStillMaySeeThem(t *testing.T) {
 	// This also holds once the call has begun.
 	a.must(200, "DELETE", "/rbac/groups/team/farms/names", "")
 	if r := <-answer; r.status == 200 {
-		t.Errorf("told: %s", r.raw)
+		t.Errorf("a user without the farm gets an answer: %s", r.raw)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestStreamsAreLeftForOthers(t *testing.T) {
 				break
 			}
 			if time.Now().After(end) {
-				t.Fatalf("%s: a place is not given back", path)
+				t.Fatalf("%s: a slot is not released", path)
 			}
 		}
 	}

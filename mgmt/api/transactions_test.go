@@ -142,7 +142,7 @@ func TestRightsAreCheckedForEachWriteOfATransaction(t *testing.T) {
 		t.Fatalf("a farm of one's own: %s", r.raw)
 	}
 	if r := a.send("GET", api.Base+"/farms/anns", "", "ZAPI_KEY", annsKey); r.status != 200 {
-		t.Errorf("who made a farm does not see it: %s", r.raw)
+		t.Errorf("the creator of a farm does not see it: %s", r.raw)
 	}
 	if r := ann(`{"method":"POST","path":"/history/rollback","body":{"revision":1}}`); r.status != 403 || r.body["write"] != 0.0 {
 		t.Errorf("a rollback: %s", r.raw)
@@ -282,7 +282,7 @@ func TestAPendingChangeIsEndedByItsAuthorOrWhoMayRollBack(t *testing.T) {
 	blocked := ann("PUT", "/farms/shop", `{"vport":83}`)
 	blocked.refused(t, 409, "revision 5 is pending")
 	if strings.Contains(blocked.raw, "root") {
-		t.Errorf("who it is of is told: %s", blocked.raw)
+		t.Errorf("the owner is shown: %s", blocked.raw)
 	}
 	a.do("PUT", "/farms/shop", `{"vport":83}`).refused(t, 409, "revision 5 of root (key 1) is pending")
 	a.must(200, "GET", "/status", "").want(t, "params.pending.author", "root (key 1)")
@@ -438,7 +438,7 @@ func TestOneHundredCallsAtOnceMakeOneHistory(t *testing.T) {
 	all.Wait()
 	_, rev := a.applier.Current()
 	if int(rev.Number)-3 != len(told) || len(told)+lost != 100 {
-		t.Errorf("revision %d, %d were told, %d too late", rev.Number, len(told), lost)
+		t.Errorf("revision %d, %d were reported, %d too late", rev.Number, len(told), lost)
 	}
 	for at, port := range told {
 		var n uint64

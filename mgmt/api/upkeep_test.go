@@ -74,7 +74,7 @@ func TestABackupIsMadeCarriedAndApplied(t *testing.T) {
 	}
 	a.must(200, "POST", "/history/rollback", `{"revision":`+strconv.Itoa(int(done.at("params.revision").(float64))-1)+`}`)
 	if len(a.config().Farms) != 0 {
-		t.Error("it cannot be taken back")
+		t.Error("the restore cannot be undone")
 	}
 }
 

@@ -200,7 +200,7 @@ func TestASilentEngineIsGivenUpAfterABoundedWait(t *testing.T) {
 		t.Errorf("error is %v", err)
 	}
 	if h.InSync() {
-		t.Error("what the engine runs is not known, yet the applier is in sync")
+		t.Error("the state of the engine is unknown, yet the applier is in sync")
 	}
 	if after := h.moment(); !reflect.DeepEqual(before, after) {
 		t.Errorf("before %+v\nafter  %+v", before, after)
@@ -249,7 +249,7 @@ func TestAChangeTheStoreCannotTakeIsNotPublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := h.Change(context.Background(), root, "", 0, add(shop("b", 8082))); err == nil {
-		t.Fatal("a damaged store took a change")
+		t.Fatal("a damaged store accepted a change")
 	}
 	published := h.pub.Published() // only the write of the first one detected the damage
 	if _, err := h.Change(context.Background(), root, "", 0, add(shop("b", 8082))); !errors.Is(err, store.ErrCorrupt) {

@@ -76,7 +76,7 @@ func TestPasswordsOfCommandsAreKeptSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again, err := h.Replace(t.Context(), root, "", 0, cfg); err != nil || !again.Unchanged {
-		t.Errorf("what was exported, applied: %v\n%s", err, again.Diff)
+		t.Errorf("apply of an export: %v\n%s", err, again.Diff)
 	}
 	// Another password alone is a visible change; another option keeps the token.
 	r = h.must(check("db", "check_mysql -H HOST -u mon -p other"))
@@ -92,7 +92,7 @@ func TestPasswordsOfCommandsAreKeptSealed(t *testing.T) {
 		t.Errorf("the copy is %s", r.Config.Checks[1].Command)
 	}
 	if r, err := h.Rollback(t.Context(), root, "", 0, 1); err != nil || r.Config.Checks[0].Command != kept {
-		t.Errorf("rolled back: %v", err)
+		t.Errorf("rollback: %v", err)
 	}
 	if _, err := apply.ParseCommand(v, kept); err != nil {
 		t.Errorf("it is not run: %v", err)
@@ -195,7 +195,7 @@ func TestPasswordsOfAnEarlierReleaseAreSealedAtTheStart(t *testing.T) {
 		t.Error("the token changes where the password does not")
 	}
 	if first.Checks[0].Command != third.Checks[0].Command || third.Checks[0].Command == now.Checks[0].Command {
-		t.Error("tokens change where passwords do not, or the other way round")
+		t.Error("tokens changed without the passwords, or the reverse")
 	}
 	if !strings.Contains(log.String(), "backups that were made before have them as they are") || strings.Contains(log.String(), "s3cret") {
 		t.Error(log.String())

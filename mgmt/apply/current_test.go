@@ -35,11 +35,11 @@ func TestTheFirstChangeChecksWhatItChanges(t *testing.T) {
 	}
 	unchecked := h.again()
 	if n := allocations(unchecked); n < records {
-		t.Fatalf("the check of %d records takes %d allocations: they do not tell", records, n)
+		t.Fatalf("the check of %d records makes %d allocations: too few for this test", records, n)
 	}
 	checked := unchecked.again()
 	checked.CheckCurrent()
 	if n := allocations(checked); n > records/2 {
-		t.Errorf("the first change takes %d allocations for %d records", n, records)
+		t.Errorf("the first change makes %d allocations for %d records", n, records)
 	}
 }

@@ -57,7 +57,7 @@ func TestATransactionIsOneRevisionAndOnePublication(t *testing.T) {
 		t.Errorf("revision %+v", rev)
 	}
 	if s := seen[0]; s[0] == s[1] || s[1] == s[2] || s[1] == 0 {
-		t.Errorf("what was new had the IDs %v", s)
+		t.Errorf("new objects had the IDs %v", s)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestATransactionMayBeTriedAndBeOnTrial(t *testing.T) {
 		t.Errorf("after going back: %+v", cfg.Farms)
 	}
 	if _, err := h.Transact(context.Background(), root, strings.Repeat("x", apply.MaxComment+1), 0, do); err == nil {
-		t.Error("a comment that is too long is taken")
+		t.Error("a comment that is too long is accepted")
 	}
 	many := make([]func(*farm.Config) error, 300)
 	for i := range many {
@@ -168,7 +168,7 @@ func TestADraftHasWhatAnApplierHas(t *testing.T) {
 			t.Errorf("a rollback: %v %+v", err, r)
 		}
 		if _, err := h.Rollback(in, root, "", 0, 9); !errors.Is(err, apply.ErrNotFound) {
-			t.Errorf("a rollback to nothing: %v", err)
+			t.Errorf("rollback to a missing revision: %v", err)
 		}
 		if _, err := h.Restart(in, root, "a"); !errors.Is(err, apply.ErrNoConfiguration) {
 			t.Errorf("a restart through the applier: %v", err)
@@ -185,10 +185,10 @@ func TestADraftHasWhatAnApplierHas(t *testing.T) {
 		}
 		_, err := h.Replace(in, root, "", 0, next)
 		if cfg, _ := h.CurrentIn(in); cfg.Farm("c") == nil || !d.Made(cfg.Farm("c").ID) || d.Made(before.Farms[0].ID) {
-			t.Error("what was made in the draft is not told apart")
+			t.Error("Made does not report what the draft created")
 		}
 		if cfg, _ := h.CurrentIn(ctx); cfg.Farm("c") != nil {
-			t.Error("others see the draft")
+			t.Error("the draft is visible outside")
 		}
 		d.Later(func(cfg *farm.Config) { later = append(later, cfg.Farm("c").ID) })
 		if len(later) != 0 {

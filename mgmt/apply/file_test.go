@@ -23,7 +23,7 @@ func TestAChangeThatAFileWouldDiscardWarns(t *testing.T) {
 		t.Error("no warning")
 	}
 	if r, err := h.Change(apply.FromFile(context.Background()), root, "", 0, add(shop("b", 8090))); err != nil || warned(r) {
-		t.Errorf("what the file says: %+v %v", r.Warnings, err)
+		t.Errorf("change from the file: %+v %v", r.Warnings, err)
 	}
 	path = ""
 	if warned(h.must(add(shop("c", 8091)))) {

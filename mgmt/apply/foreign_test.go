@@ -96,7 +96,7 @@ func TestOwnListenersAreNotForeignAndLaterOnesStopNothing(t *testing.T) {
 	}
 	there = []apply.Listener{{Addr: netip.MustParseAddrPort("0.0.0.0:22")}, {Addr: netip.MustParseAddrPort("0.0.0.0:23")}, {Addr: netip.MustParseAddrPort("127.0.0.2:24")}}
 	if _, err := h.Change(context.Background(), root, "", 0, add(kernelFarm("all", "127.0.0.2", farm.L4All))); err == nil || !strings.Contains(err.Error(), "127.0.0.2:24") {
-		t.Errorf("took what is behind others: %v", err)
+		t.Errorf("a conflict with other listeners was accepted: %v", err)
 	}
 	r := h.must(add(kernelFarm("some", "127.0.0.1", farm.L4TCP, 22, 23)))
 	want := "vport: other programs listen on tcp port 22 of every address (ssh), tcp port 23 of every address; on 127.0.0.1 they cannot be reached while the farm runs"
@@ -104,7 +104,7 @@ func TestOwnListenersAreNotForeignAndLaterOnesStopNothing(t *testing.T) {
 		t.Errorf("warnings %v, takeovers %v", r.Warnings, r.Takeovers)
 	}
 	if r := h.must(func(c *farm.Config) error { c.Farm("some").L4.TTL = 9; return nil }); len(r.Takeovers) > 0 {
-		t.Errorf("a farm that runs takes over %v once more", r.Takeovers)
+		t.Errorf("a running farm takes over %v again", r.Takeovers)
 	}
 	blind := newHouse(t, apply.WithListeners(func() ([]apply.Listener, error) { return nil, errors.New("no /proc") }))
 	blind.must(add(kernelFarm("k", "127.0.0.1", farm.L4TCP, 85)))

@@ -129,7 +129,7 @@ func TestARefusedL4FarmLeavesEverythingAsItWas(t *testing.T) {
 		},
 	} {
 		if _, err := h.Change(context.Background(), root, "", 0, edit); err == nil {
-			t.Errorf("%s: taken", name)
+			t.Errorf("%s: it was accepted", name)
 		}
 		if after := h.moment(); after != before {
 			t.Errorf("%s: something changed: %+v", name, after)
@@ -138,7 +138,7 @@ func TestARefusedL4FarmLeavesEverythingAsItWas(t *testing.T) {
 	h.pub.Answer(func(*farm.Config) (apply.Outcome, error) { return apply.Outcome{}, errors.New("netd says no") })
 	_, err := h.Change(context.Background(), root, "", 0, func(c *farm.Config) error { c.Farms[0].L4.NAT = farm.NATTarget; return nil })
 	if err == nil {
-		t.Error("taken although netd said no")
+		t.Error("it was accepted although netd refused")
 	}
 	h.pub.Answer(nil)
 	if _, err := h.Republish(context.Background()); err != nil {

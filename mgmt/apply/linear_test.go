@@ -141,7 +141,7 @@ func TestAHundredWritersAtOnceMakeOneHistory(t *testing.T) {
 			t.Fatalf("change %d is revision %d: %+v", i, n.revision, n)
 		}
 		if n.seen != 0 && n.seen != n.revision-1 {
-			t.Errorf("revision %d was made by who had read %d: what came between is lost", n.revision, n.seen)
+			t.Errorf("revision %d was made from revision %d: changes between are lost", n.revision, n.seen)
 		}
 		for _, s := range n.steps {
 			model[s.farm] += s.add
@@ -158,10 +158,10 @@ func TestAHundredWritersAtOnceMakeOneHistory(t *testing.T) {
 	}
 	_, rev := w.Current()
 	if rev.Number != uint64(len(w.notes))+1 || len(w.notes) < 100 {
-		t.Errorf("the newest revision is %d, %d changes were told", rev.Number, len(w.notes))
+		t.Errorf("the newest revision is %d, %d changes were reported", rev.Number, len(w.notes))
 	}
 	if w.conflicts.Load() == 0 {
-		t.Error("nobody came too late: the writers were not at once")
+		t.Error("no conflicts: the writers did not run at the same time")
 	}
 	checkDiffs(t, w.store, rev.Number)
 }

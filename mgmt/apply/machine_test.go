@@ -49,18 +49,18 @@ func TestSettingsOfTheMachineArePublishedToNoEngine(t *testing.T) {
 		t.Error("it was published")
 	}
 	if len(m.settled) != 1 || m.settled[0].NTP.Server != "ntp.example" || m.ended {
-		t.Errorf("the machine was told %+v", m.settled)
+		t.Errorf("the machine got %+v", m.settled)
 	}
 	if r.Revision.Number != 2 || r.Diff != "@@ -1,3 +1,6 @@ system\n+system:\n+  ntp:\n+    server: ntp.example\n farms:\n   - name: a\n     profile: http\n" || len(r.FarmErrors) != 0 {
 		t.Errorf("%+v\n%s", r.Revision, r.Diff)
 	}
 	h.must(add(shop("b", 8082)))
 	if h.pub.Published() == published || len(m.settled) != 1 {
-		t.Error("a farm was not published, or told the machine")
+		t.Error("a farm was not published, or its change reached the machine")
 	}
 	back, err := h.Rollback(t.Context(), root, "", 0, 1)
 	if err != nil || back.Config.System.NTP.Server != "" || len(m.settled) != 2 || m.settled[1].NTP.Server != "" {
-		t.Errorf("rolled back: %v %+v", err, m.settled)
+		t.Errorf("rollback: %v %+v", err, m.settled)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestADocumentOfFarmsAloneLeavesTheMachineAsItIs(t *testing.T) {
 	}
 	cfg, _ := document.Load([]byte("farms: []"), validate.Rules{})
 	if r, err := h.Replace(t.Context(), root, "", 0, cfg); err != nil || !r.Unchanged || len(m.settled) != 1 {
-		t.Errorf("the machine was told %+v: %v", m.settled, err)
+		t.Errorf("the machine got %+v: %v", m.settled, err)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestAliasesAreKeptAndToldToNobody(t *testing.T) {
 		return nil
 	})
 	if r.Revision.Number == 0 || !strings.Contains(r.Diff, `+      - "10.0.0.1=db"`) || len(m.settled) != 0 || h.pub.Published() != published {
-		t.Errorf("%+v, the machine was told %+v\n%s", r.Revision, m.settled, r.Diff)
+		t.Errorf("%+v, the machine got %+v\n%s", r.Revision, m.settled, r.Diff)
 	}
 }
 
@@ -109,11 +109,11 @@ func TestWhatTheMachineRefusesIsNotKept(t *testing.T) {
 		t.Errorf("tried: %v", err)
 	}
 	if now := h.moment(); now != before || len(m.settled) != 0 {
-		t.Errorf("became %+v, told %d times", now, len(m.settled))
+		t.Errorf("the state is %+v, %d calls to the machine", now, len(m.settled))
 	}
 	m.refuse = nil
 	if _, err := h.Change(apply.DryRun(t.Context()), root, "", 0, ntp("x")); !errors.Is(err, apply.ErrDryRun) || len(m.settled) != 0 {
-		t.Errorf("tried: %v, told %d times", err, len(m.settled))
+		t.Errorf("dry run: %v, %d calls to the machine", err, len(m.settled))
 	}
 }
 
@@ -126,7 +126,7 @@ func TestWhatTheMachineCannotDoIsAWarningAndAProblem(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	r, err := h.Change(gone, root, "", 0, func(c *farm.Config) error { cancel(); return ntp("x")(c) })
 	if err != nil || m.ended {
-		t.Fatalf("%v; the machine was told with a caller who went away: %t", err, m.ended)
+		t.Fatalf("%v; the machine got a cancelled context: %t", err, m.ended)
 	}
 	want := []validate.Error{{Path: "system dns", Message: "c"}, {Path: "system ntp", Message: "no chrony here; b"}}
 	for _, got := range [][]validate.Error{r.Warnings, h.Unsettled()} {
@@ -140,10 +140,10 @@ func TestWhatTheMachineCannotDoIsAWarningAndAProblem(t *testing.T) {
 	m.problems, other.problems = nil, nil
 	again := h.must(ntp("x"))
 	if !again.Unchanged || len(again.Warnings) != 0 || len(h.Unsettled()) != 0 || len(m.settled) != 2 {
-		t.Errorf("sent again: %+v, told %d times", again, len(m.settled))
+		t.Errorf("applied again: %+v, %d calls to the machine", again, len(m.settled))
 	}
 	if h.must(ntp("x")); len(m.settled) != 2 {
-		t.Error("what is settled was settled again")
+		t.Error("settings in force were applied again")
 	}
 	if left := h.Settle(t.Context()); len(left) != 0 || len(m.settled) != 3 || m.settled[2].NTP.Server != "x" {
 		t.Errorf("at start: %v, %+v", left, m.settled)
@@ -188,7 +188,7 @@ func TestTheMachineHearsOfWhatIsKeptOnly(t *testing.T) {
 	h.pub.Answer(func(*farm.Config) (apply.Outcome, error) { return apply.Outcome{}, &apply.Refused{Reason: "no"} })
 	_, err := h.Change(t.Context(), root, "", 0, func(c *farm.Config) error { _ = ntp("x")(c); return add(shop("a", 8080))(c) })
 	if cfg, _ := h.Current(); err == nil || len(m.settled) != 0 || cfg.System.NTP.Server != "" {
-		t.Errorf("%v, told %+v", err, m.settled)
+		t.Errorf("%v, the machine got %+v", err, m.settled)
 	}
 }
 
@@ -240,11 +240,11 @@ func TestSecretsAreKeptSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again, err := h.Replace(t.Context(), root, "", 0, cfg); err != nil || !again.Unchanged {
-		t.Errorf("what was exported, applied: %v\n%s", err, again.Diff)
+		t.Errorf("apply of an export: %v\n%s", err, again.Diff)
 	}
 	h.must(community("other"))
 	if back, err := h.Rollback(t.Context(), root, "", 0, 1); err != nil || back.Config.System.SNMP.Community != kept {
-		t.Errorf("rolled back: %v", err)
+		t.Errorf("rollback: %v", err)
 	}
 }
 

@@ -80,13 +80,13 @@ func TestBackendsOfAnOlderStoreAreNumbered(t *testing.T) {
 		t.Errorf("numbers of %+v up to %d", g.Backends(), *g.LastSlotAt())
 	}
 	if f.HTTP.Services[0].Backends[1].Slot != 0 {
-		t.Error("what the store has is written")
+		t.Error("the configuration in the store was written to")
 	}
 	if _, err := h.store.Commit(now, store.Meta{}); err != nil {
 		t.Fatal(err)
 	}
 	if again, _ := apply.New(h.store, h.pub).Current(); again.Farms[0] != now.Farms[0] {
-		t.Error("what has its numbers is copied")
+		t.Error("a farm that has its numbers is copied")
 	}
 }
 

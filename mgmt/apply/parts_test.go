@@ -62,7 +62,7 @@ func (h *house) refreshed(want int) *farm.Config {
 	}
 	cfg, _ := h.Current()
 	if err := snapshot.Check(h.pub.InForce()); err != nil {
-		h.t.Errorf("no engine takes it: %v", err)
+		h.t.Errorf("the engine rejects it: %v", err)
 	}
 	return cfg
 }
@@ -272,7 +272,7 @@ func TestNamesNobodyTellsOfDoNotStopAFarm(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	if cfg, _ := h.Current(); group(cfg).Backends()[0].Maintenance != farm.MaintenanceOff {
-		t.Error("the configuration says that it is in maintenance")
+		t.Error("the configuration has the maintenance mode")
 	}
 	late := newHouse(t)
 	late.names.Fail(fmt.Errorf("lookup: %w", context.DeadlineExceeded))
@@ -341,7 +341,7 @@ func TestANameThatManyBackendsHaveIsAskedOnce(t *testing.T) {
 	f.HTTP.Services[0].Backends = append(f.HTTP.Services[0].Backends, farm.Backend{Host: "db.example", Port: 8082}, farm.Backend{Host: "db.example", Port: 8083})
 	h.must(add(f))
 	if n := h.names.Asked("db.example"); n != 1 {
-		t.Errorf("asked %d times", n)
+		t.Errorf("%d lookups", n)
 	}
 	if cfg, _ := h.Current(); len(apply.NamesOf(cfg)) != 1 {
 		t.Errorf("names %v", apply.NamesOf(cfg))

@@ -98,7 +98,7 @@ func TestAChangeOnTrialGoesBackUnlessItIsConfirmed(t *testing.T) {
 		last := h.LastEnded()
 		want := map[bool]string{true: apply.Confirmed, false: apply.WentBack}[confirm]
 		if last.Outcome != want || last.Revision != p.Revision || !log.Has(want) || ended[len(ended)-1].Outcome != want {
-			t.Errorf("ended %+v, told %+v\n%s", last, ended, log)
+			t.Errorf("ended %+v, logged %+v\n%s", last, ended, log)
 		}
 	}
 	if _, found := found(t, h.store); found {
@@ -158,7 +158,7 @@ func TestWhatAPendingChangeTouchedWaitsForTheWayBack(t *testing.T) {
 		t.Errorf("a trial of confirming: %v", err)
 	}
 	if r, err := h.Rollback(context.Background(), apply.Author{Name: "bob"}, "", 0, 1); err != nil || r.Revision.Number != 3 || h.Pending() != nil {
-		t.Errorf("taking it back: %v %+v", err, r.Revision)
+		t.Errorf("rollback: %v %+v", err, r.Revision)
 	}
 	if last := h.LastEnded(); last.Outcome != apply.TakenBack || last.Author.Name != "bob" || last.Now != 3 {
 		t.Errorf("ended %+v", last)
@@ -179,7 +179,7 @@ func TestARefusedChangeIsNotPending(t *testing.T) {
 		return apply.Outcome{}, nil
 	})
 	if _, err := h.Change(wait(time.Hour), root, "", 0, port("a", 8181)); err == nil {
-		t.Fatal("it was taken")
+		t.Fatal("it was accepted")
 	}
 	for _, d := range []time.Duration{0, time.Second - 1, 24*time.Hour + 1} {
 		var broken *validate.Error
@@ -218,7 +218,7 @@ func TestAGuardThatCannotWatchRefusesTheChange(t *testing.T) {
 	was := h.moment()
 	for _, ctx := range []context.Context{ctx, apply.DryRun(ctx)} {
 		if _, err := h.Change(ctx, root, "", 0, port("a", 8181)); err != no || len(asked) != 1 || asked[0] != "a" {
-			t.Errorf("%v, asked about %v", err, asked)
+			t.Errorf("%v, guard called for %v", err, asked)
 		}
 	}
 	if now := h.moment(); now != was {
@@ -242,10 +242,10 @@ func TestAPendingChangeSurvivesItsProcess(t *testing.T) {
 		t.Fatalf("pending %+v", p)
 	}
 	if len(h.PendingChanged()) != 1 {
-		t.Error("nobody is told of it")
+		t.Error("the pending change is not reported")
 	}
 	if _, err := h.Change(context.Background(), root, "", 0, port("a", 8282)); err == nil {
-		t.Error("another change is taken")
+		t.Error("another change is accepted")
 	}
 	clock.pass(1)
 	published := h.pub.Published()
@@ -259,7 +259,7 @@ func TestAPendingChangeSurvivesItsProcess(t *testing.T) {
 	}
 	h = h.again(apply.WithClock(clock.now))
 	if _, rev := h.Current(); rev.Number != 3 {
-		t.Errorf("it went back twice: %+v", rev)
+		t.Errorf("it was rolled back twice: %+v", rev)
 	}
 	if _, err := h.Republish(context.Background()); err != nil || h.pub.InForce().Farms[0].VPort != 8080 {
 		t.Errorf("published: %v", err)
@@ -351,13 +351,13 @@ func TestSettingsOfTheMachineGoBackToo(t *testing.T) {
 	}
 	cfg, _ := h.Current()
 	if cfg.System.NTP.Server != "" || len(m.settled) != 2 || m.settled[1].NTP.Server != "" || h.pub.Published() != published {
-		t.Errorf("settings %+v, the machine was told %+v, %d publications", cfg.System.NTP, m.settled, h.pub.Published()-published)
+		t.Errorf("settings %+v, the machine got %+v, %d publications", cfg.System.NTP, m.settled, h.pub.Published()-published)
 	}
 	if _, err := h.Change(wait(time.Minute), root, "", 0, port("a", 8181)); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.GoBack(context.Background(), 4, "confirm", "x"); err != nil || len(m.settled) != 2 || h.pub.InForce().Farms[0].VPort != 8080 {
-		t.Errorf("%v, the machine was told %d times", err, len(m.settled))
+		t.Errorf("%v, %d calls to the machine", err, len(m.settled))
 	}
 }
 

@@ -47,7 +47,7 @@ func TestATrialFindsOutWhetherAPortIsFree(t *testing.T) {
 	_, err := try(add(shop("taken", 8080)))
 	var refused *apply.Refused
 	if !errors.As(err, &refused) || !strings.Contains(refused.Reason, `farm "taken": cannot listen on 127.0.0.1:8080`) {
-		t.Errorf("a port that is taken: %v", err)
+		t.Errorf("a port in use: %v", err)
 	}
 	if r, err := try(add(shop("free", 8091))); !errors.Is(err, apply.ErrDryRun) || len(r.Warnings) != 0 {
 		t.Errorf("a free port: %v, %v", r.Warnings, err)
@@ -57,16 +57,16 @@ func TestATrialFindsOutWhetherAPortIsFree(t *testing.T) {
 		f.Stopped = true
 		return add(f)(c)
 	}); !errors.Is(err, apply.ErrDryRun) || len(p.asked) != 0 {
-		t.Errorf("a farm that is stopped: %v, asked about %v", err, p.asked)
+		t.Errorf("a stopped farm: %v, probed %v", err, p.asked)
 	}
 	if _, err := a.Change(t.Context(), apply.Author{Name: "ann"}, "", 0, add(shop("web", 8091))); err != nil || len(p.asked) != 0 {
-		t.Fatalf("a change that is made: %v, asked about %v", err, p.asked)
+		t.Fatalf("a real change: %v, probed %v", err, p.asked)
 	}
 	if _, err := try(func(c *farm.Config) error { c.Farms[0].HTTP.Services[0].Backends[0].Port = 8092; return nil }); !errors.Is(err, apply.ErrDryRun) || len(p.asked) != 0 {
-		t.Errorf("a farm that stays where it is: %v, asked about %v", err, p.asked)
+		t.Errorf("a farm that keeps its port: %v, probed %v", err, p.asked)
 	}
 	if _, err := try(func(c *farm.Config) error { c.Farms[0].VPort = 8080; return nil }); !errors.As(err, &refused) {
-		t.Errorf("a farm that moves to a taken port: %v", err)
+		t.Errorf("a farm that moves to a port in use: %v", err)
 	}
 	p.absent = true
 	if r, err := try(add(shop("taken", 8080))); !errors.Is(err, apply.ErrDryRun) || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "the farm is down until one has it") {

@@ -48,12 +48,12 @@ func TestAFarmWithAnOlderProblemDoesNotStopOthers(t *testing.T) {
 	h.must(add(shop("b", 8082)))
 	r := h.must(func(c *farm.Config) error { c.Farm("a").HTTP.ConnectTimeout = 3; return nil })
 	if len(r.FarmErrors) != 1 {
-		t.Errorf("the problem is not told: %+v", r)
+		t.Errorf("the problem is not reported: %+v", r)
 	}
 	var refused *apply.Refused
 	_, err = h.Change(context.Background(), root, "", 0, func(c *farm.Config) error { c.Farm("a").VPort = 8085; return nil })
 	if !errors.As(err, &refused) {
-		t.Errorf("moving it to a taken port: %v", err)
+		t.Errorf("a move to a port in use: %v", err)
 	}
 	h.must(func(c *farm.Config) error { c.Farm("a").Stopped = true; return nil })
 	if len(h.Problems()) != 0 {
@@ -88,12 +88,12 @@ func TestRestartClosesTheListenerAndOpensItAgain(t *testing.T) {
 	cancel()
 	for range 4 { // the turn may be taken by chance
 		if _, err = h.Restart(gone, root, "a"); err != nil && !errors.Is(err, apply.ErrUnavailable) {
-			t.Errorf("for nobody: %v", err)
+			t.Errorf("without a caller: %v", err)
 		}
 	}
 	h.pub.Answer(taken("a"))
 	if _, err = h.Restart(context.Background(), root, "a"); !isRefused(err, `farm "a": address in use`) {
-		t.Errorf("what took its port meanwhile: %v", err)
+		t.Errorf("a port taken in the meantime: %v", err)
 	}
 	closes := 0
 	h.pub.Answer(func(c *farm.Config) (apply.Outcome, error) {
@@ -103,7 +103,7 @@ func TestRestartClosesTheListenerAndOpensItAgain(t *testing.T) {
 		return apply.Outcome{}, nil
 	})
 	if _, err = h.Restart(context.Background(), root, "a"); !isRefused(err, "busy") || closes != 2 || h.pub.InForce().Farm("a").Stopped || !h.InSync() {
-		t.Errorf("one that cannot be closed: %v, published %d times", err, closes)
+		t.Errorf("a farm that cannot be closed: %v, published %d times", err, closes)
 	}
 	h.pub.Answer(func(c *farm.Config) (apply.Outcome, error) {
 		if !c.Farm("a").Stopped {
@@ -112,7 +112,7 @@ func TestRestartClosesTheListenerAndOpensItAgain(t *testing.T) {
 		return apply.Outcome{}, nil
 	})
 	if _, err = h.Restart(context.Background(), root, "a"); !errors.Is(err, apply.ErrUnavailable) || h.InSync() {
-		t.Errorf("one that cannot be opened: %v, in sync %v", err, h.InSync())
+		t.Errorf("a farm that cannot be opened: %v, in sync %v", err, h.InSync())
 	}
 }
 
@@ -145,7 +145,7 @@ func TestWhatIsKnownBeforehandIsRefusedBeforehand(t *testing.T) {
 		c.hangs = true // then the publication reports it
 		began := time.Now()
 		if h.must(add(shop("c", 8083))); time.Since(began) > 25*time.Second {
-			t.Errorf("a check that hangs takes %v", time.Since(began))
+			t.Errorf("a hanging check takes %v", time.Since(began))
 		}
 		// By default a publication takes at most 20 s, and so does restoring the previous
 		// configuration.
@@ -221,7 +221,7 @@ func TestBackendNamesAreResolved(t *testing.T) {
 	h.name("db.example", "")
 	r = h.must(func(c *farm.Config) error { c.Farms[0].HTTP.ConnectTimeout = 4; return nil })
 	if addr(r.Config) != "10.0.0.1" {
-		t.Errorf("the name server is away, the address became %s", addr(r.Config))
+		t.Errorf("without a name server the address became %s", addr(r.Config))
 	}
 	_, err = h.Change(ctx, root, "", 0, func(c *farm.Config) error {
 		c.Farms[0].HTTP.Services[0].Backends[0].Host = "other.example"
@@ -253,7 +253,7 @@ func TestNamesAreRefreshedWithoutARevision(t *testing.T) {
 	h.name("db.example", "10.0.0.1")
 	h.must(add(named("db.example")))
 	if n, err := h.RefreshNames(ctx); n != 0 || err != nil {
-		t.Errorf("nothing changed, yet %d %v", n, err)
+		t.Errorf("no address changed: got %d %v", n, err)
 	}
 	h.name("db.example", "10.0.0.2")
 	if n, err := h.RefreshNames(ctx); n != 1 || err != nil {
@@ -278,7 +278,7 @@ func TestNamesAreRefreshedWithoutARevision(t *testing.T) {
 			t.Errorf("address %s", addr(cfg))
 		}
 		if n := strings.Count(log.String(), "addresses of a name are not used"); n != round+1 {
-			t.Errorf("said %d times, want %d:\n%s", n, round+1, log)
+			t.Errorf("logged %d times, want %d:\n%s", n, round+1, log)
 		}
 		h.name("db.example", "10.0.0.2")
 		if n, err := h.RefreshNames(ctx); n != 0 || err != nil {
@@ -419,7 +419,7 @@ func TestAnAddressAmongSeveralStays(t *testing.T) {
 	}
 	h.name("db.example", "10.0.0.1,::ffff:10.0.0.9,2001:db8::1,10.0.0.3,10.0.0.5")
 	if n, err := h.RefreshNames(context.Background()); n != 0 || err != nil {
-		t.Errorf("%d addresses changed (%v), though the known one is still there", n, err)
+		t.Errorf("%d addresses changed (%v), though the known one is still valid", n, err)
 	}
 	h.name("local.example", "fe80::1%eth0,2001:db8::7") // a link-local address of an interface is not usable
 	six := named("local.example")

@@ -166,7 +166,7 @@ func TestARenewalWaitsForItsTurnAndMayBeRefusedBeforeIt(t *testing.T) {
 	s.full = errors.New("the disk is full")
 	published := h.pub.Published()
 	if err := h.Renew(t.Context(), s.renewal("newer")); err != s.full || s.content != "new" || h.pub.Published() != published {
-		t.Errorf("what nobody uses and cannot be kept: %v, content %q", err, s.content)
+		t.Errorf("renewal of an unused certificate with a full disk: %v, content %q", err, s.content)
 	}
 }
 

@@ -32,7 +32,7 @@ func (h *house) restoring(farms ...farm.Farm) *restoring {
 func (r *restoring) took(t *testing.T, want string) {
 	t.Helper()
 	if got := strings.Join(r.steps, " "); got != want {
-		t.Errorf("it took %q, want %q", got, want)
+		t.Errorf("steps %q, want %q", got, want)
 	}
 }
 
@@ -48,7 +48,7 @@ func TestARestorationIsOneRevision(t *testing.T) {
 	r.took(t, "swap keep")
 	now, _ := h.Current()
 	if now.Farms[0].ID != before.Farms[0].ID || len(now.Farms) != 2 || now.Farms[1].ID == 0 {
-		t.Error("what is in both did not keep its number")
+		t.Error("a farm in both configurations did not keep its number")
 	}
 	if text(t, h.pub.InForce()) != text(t, now) {
 		t.Error("another configuration is in force")
@@ -63,7 +63,7 @@ func TestARestorationIsOneRevision(t *testing.T) {
 		t.Fatal(err)
 	}
 	if now, _ := h.Current(); !reflect.DeepEqual(now.Farms[0].ID, before.Farms[0].ID) || len(now.Farms) != 1 {
-		t.Error("it cannot be taken back")
+		t.Error("the restore cannot be undone")
 	}
 }
 
@@ -78,7 +78,7 @@ func TestARestorationThatIsRefusedChangesNothing(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if got := strings.Join(r.steps, " "); got != steps {
-			t.Errorf("%s: took %q, want %q", what, got, steps)
+			t.Errorf("%s: steps %q, want %q", what, got, steps)
 		}
 		if !reflect.DeepEqual(h.moment(), now) {
 			t.Errorf("%s: something changed", what)
@@ -107,7 +107,7 @@ func TestARestorationThatIsRefusedChangesNothing(t *testing.T) {
 	}
 	r.took(t, "swap undo")
 	if _, err := h.Restore(t.Context(), root, strings.Repeat("x", 2000), h.restoring().Restoration); err == nil {
-		t.Error("a comment too long is taken")
+		t.Error("a comment that is too long is accepted")
 	}
 	if !reflect.DeepEqual(h.moment(), now) {
 		t.Error("something changed")

@@ -93,6 +93,6 @@ func TestAChangeOfOneFarmCopiesNoOther(t *testing.T) {
 		t.Errorf("revision %d of %d, difference\n%s", r.Revision.Number, rev.Number, r.Diff)
 	}
 	if _, err := h.ChangeFarm(t.Context(), root, strings.Repeat("x", apply.MaxComment+1), 0, "two", func(*farm.Config) error { return nil }); err == nil {
-		t.Error("a comment that is too long is taken")
+		t.Error("a comment that is too long is accepted")
 	}
 }

@@ -88,7 +88,7 @@ func TestAZoneWhoseKeyTheParentNamesStaysSigned(t *testing.T) {
 		c.Farms = []farm.Farm{f}
 	})
 	if parent.asked != asked {
-		t.Error("the parent zone is asked about changes that matter to nobody")
+		t.Error("the parent zone is queried for unrelated changes")
 	}
 	parent.ds = nil
 	for what, edit := range map[string]func(*farm.Config){"unsigned": unsign, "zone deleted": deleteZone, "farm deleted": deleteFarm} {
@@ -170,6 +170,6 @@ func TestAZoneBelowASignedOneOfTheFarmStaysSigned(t *testing.T) {
 	asked := parent.asked
 	h.wantTrust("below a zone that is not signed", "", off)
 	if parent.asked != asked {
-		t.Error("somebody else is asked")
+		t.Error("the parent zone is queried for an unsigned zone")
 	}
 }

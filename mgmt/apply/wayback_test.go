@@ -93,7 +93,7 @@ func TestAPendingChangeGoesBackAlone(t *testing.T) {
 			t.Errorf("restart %v: its farms are\n%s", restart, text(t, cfg))
 		}
 		if cfg.Farm("other").VPort != 8061 || cfg.Farm("new") == nil || cfg.Checks[0].Interval != 5 || cfg.Checks[1].Interval != 7 {
-			t.Errorf("restart %v: others are\n%s", restart, text(t, cfg))
+			t.Errorf("restart %v: the other objects are\n%s", restart, text(t, cfg))
 		}
 	}
 }
@@ -126,6 +126,6 @@ func TestNothingStandsInTheWayBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := h.Change(context.Background(), root, "", 0, add(shop("b", 8080))); err == nil || !strings.Contains(err.Error(), "it could not go back") {
-		t.Errorf("the port that comes back was given away: %v", err)
+		t.Errorf("the port of the farm that returns was given to another: %v", err)
 	}
 }

@@ -101,10 +101,10 @@ func TestTheAlgorithmChangesOnlyWhenNothingIsSigned(t *testing.T) {
 		return func(c *farm.Config) error { zone(c).Signing = a; return nil }
 	}
 	if _, err := h.Change(context.Background(), root, "test", 0, to(farm.SignECDSA)); err == nil || !strings.Contains(err.Error(), "set dnssec to off") {
-		t.Errorf("it is taken: %v", err)
+		t.Errorf("it was accepted: %v", err)
 	}
 	if after := h.moment(); after != before {
-		t.Error("what was refused changed something")
+		t.Error("a refused change changed something")
 	}
 	h.must(to(""))
 	kept := h.keys()
@@ -189,7 +189,7 @@ func TestAKeyThatDoesNotOpenStopsTheFarm(t *testing.T) {
 	*zone(&foreign) = *zone(cfg)
 	elsewhere := newHouse(t, apply.WithSecrets(newSalted("there")))
 	if _, err := elsewhere.Replace(context.Background(), root, "test", 0, &foreign); err == nil || !strings.Contains(err.Error(), "private_key was sealed by another appliance") {
-		t.Errorf("elsewhere it is taken: %v", err)
+		t.Errorf("accepted on another appliance: %v", err)
 	}
 }
 
@@ -229,12 +229,12 @@ func TestKeysOfSecondariesAreSealed(t *testing.T) {
 	out.Farms = slices.Clone(cfg.Farms)
 	apply.OpenZoneKeys(newSalted("there"), &out, problems)
 	if !out.Farms[0].Stopped || len(problems) != 1 {
-		t.Errorf("a farm whose keys do not open runs: %v", problems)
+		t.Errorf("a farm whose keys cannot be opened runs: %v", problems)
 	}
 	if _, err := h.Change(context.Background(), root, "test", 0, func(c *farm.Config) error {
 		c.Farms[0].Global.Keys[0] = stranger
 		return nil
 	}); err == nil || !strings.Contains(err.Error(), "transfer_keys: the secret of ns3 was sealed by another appliance, or for something else") {
-		t.Errorf("a seal of another key is taken: %v", err)
+		t.Errorf("a secret sealed with another key is accepted: %v", err)
 	}
 }

@@ -55,7 +55,7 @@ func halfALine(t *testing.T, dir string) {
 	}
 	var all bytes.Buffer
 	if err := l.Export(&all); err != nil || l.last != kept+2 || !strings.Contains(said.String(), "is full") {
-		t.Errorf("%d lines, then %d, %v, said %s", kept, l.last, err, said.String())
+		t.Errorf("%d lines, then %d, %v, logged %s", kept, l.last, err, said.String())
 	}
 	n := uint64(0)
 	for line := range strings.Lines(all.String()) {

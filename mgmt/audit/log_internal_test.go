@@ -110,7 +110,7 @@ func TestFullFilesAreFollowedByOthers(t *testing.T) {
 	_ = l.Close()
 	l = open(t, dir, begun(), &bytes.Buffer{})
 	if l.Add(Entry{User: "ann"}); numbers(t, l, 1, 0)[0] != calls+1 {
-		t.Error("numbers begin anew")
+		t.Error("the numbers restarted")
 	}
 }
 
@@ -184,7 +184,7 @@ func TestALogThatCannotBeWrittenIsSaidOnce(t *testing.T) {
 	l.Add(Entry{User: "ann"})
 	l.Add(Entry{User: "ann"})
 	if n := strings.Count(said.String(), "cannot be written"); n != 1 {
-		t.Errorf("said %d times:\n%s", n, said.String())
+		t.Errorf("logged %d times:\n%s", n, said.String())
 	}
 	l.file = good
 	l.Add(Entry{User: "ann"})
@@ -331,7 +331,7 @@ func TestAFileThatIsInTheWayIsNotPassedOver(t *testing.T) {
 	}
 	l.Add(Entry{User: "ann"})
 	if !strings.Contains(said.String(), "cannot be written") {
-		t.Errorf("said: %s", said.String())
+		t.Errorf("logged: %s", said.String())
 	}
 	if _, err := l.file.Stat(); err != nil {
 		t.Errorf("it is not open any more: %v", err)
@@ -378,6 +378,6 @@ func TestWhoListensHearsOfEveryCallThatCounts(t *testing.T) {
 	}
 	l.Add(Entry{User: "bob", Status: 200})
 	if n := len(heard); n != strangers+2 || heard[n-2].Missing != 5 || heard[n-2].Number != strangers+1 || !heard[n-2].Time.Equal(c.at) || heard[n-1].User != "bob" {
-		t.Errorf("%d heard, the last two %+v", n, heard[max(n-2, 0):])
+		t.Errorf("%d lines received, the last two %+v", n, heard[max(n-2, 0):])
 	}
 }

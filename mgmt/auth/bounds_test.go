@@ -50,7 +50,7 @@ func TestASessionThatEndedStaysEnded(t *testing.T) {
 		}
 	}
 	if token, ok := g.Begin(auth.Principal{Name: "gone"}); ok || token != "" {
-		t.Errorf("who was deleted has the session %q", token)
+		t.Errorf("a deleted user has the session %q", token)
 	}
 }
 
@@ -160,9 +160,9 @@ func TestTwoSessionsAtOnceAreNone(t *testing.T) {
 	both := with(a)
 	both.AddCookie(&http.Cookie{Name: auth.Cookie, Value: b})
 	if _, err := g.Identify(both); !errors.Is(err, auth.ErrNoCredential) || g.Holds(both) || g.LogOut(both) {
-		t.Errorf("two are taken for one: %v", err)
+		t.Errorf("two credentials are accepted as one: %v", err)
 	}
 	if !g.Holds(with(a)) || !g.Holds(with(b)) {
-		t.Error("each holds by itself")
+		t.Error("a single credential is not accepted")
 	}
 }

@@ -79,7 +79,7 @@ func TestAConnectionFromTheNetworkIsNotLocal(t *testing.T) {
 	g := NewGuard(nil, rbactest.Book(t, &rbactest.Memory{}), time.Now)
 	r, _ := http.NewRequestWithContext(g.ConnContext(context.Background(), c), http.MethodGet, "http://far/", nil)
 	if Local(r) {
-		t.Error("it is taken for one on the local socket")
+		t.Error("the request counts as local")
 	}
 }
 
@@ -93,7 +93,7 @@ func TestOldSessionsAreForgotten(t *testing.T) {
 		t.Errorf("%d are open", len(s.open))
 	}
 	if s.Holds("none", nil) || s.End("none") {
-		t.Error("there is one nobody began")
+		t.Error("a session exists that was never started")
 	}
 }
 

@@ -82,7 +82,7 @@ func TestABrokenLedgerKeepsNobodyOut(t *testing.T) {
 		var said bytes.Buffer
 		l := OpenLedger(dir, slog.New(slog.NewTextHandler(&said, nil)), newAt().now)
 		if locked(t, l, "ann", "192.0.2.1", 0); !strings.Contains(said.String(), "counting begins anew") {
-			t.Errorf("%q: the log says %s", text, said.String())
+			t.Errorf("%q: the log is %s", text, said.String())
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestALedgerIsWrittenOnceASecond(t *testing.T) {
 		tries(t, l, "c", "192.0.2.1", 1)
 		synctest.Wait()
 		if names() != 1 {
-			t.Error("each guess is written by itself")
+			t.Error("each guess is written separately")
 		}
 		time.Sleep(saveEvery)
 		synctest.Wait()
@@ -131,7 +131,7 @@ func TestAFullDiskIsLoggedOnce(t *testing.T) {
 	l.save()
 	l.save()
 	if strings.Count(said.String(), "a restart forgets them") != 1 {
-		t.Errorf("the log says %s", said.String())
+		t.Errorf("the log is %s", said.String())
 	}
 	locked(t, l, "ann", "192.0.2.1", 0)
 	if err := os.Mkdir(filepath.Join(dir, "gone"), 0o700); err != nil {

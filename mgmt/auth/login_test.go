@@ -60,7 +60,7 @@ func TestACredentialHoldsUntilItEnds(t *testing.T) {
 	for range 2 {
 		c.advance(14 * time.Minute)
 		if !g.Holds(with(token)) || !g.Holds(request("ZAPI_KEY", secret)) || g.Holds(request()) || g.Holds(request("ZAPI_KEY", "wrong")) || g.Holds(with("none")) {
-			t.Error("the session and the key hold, and nothing else")
+			t.Error("not exactly the session and the key are valid")
 		}
 	}
 	c.advance(2 * time.Minute)
@@ -154,7 +154,7 @@ func TestManyWrongPasswordsLockTheUserOut(t *testing.T) {
 		t.Errorf("the right password: %v", err)
 	}
 	if _, err := g.Right(from(20, request()), "eve", "secret-2"); !errors.As(err, &locked) {
-		t.Errorf("the right password, asked for: %v", err)
+		t.Errorf("the right password with a locked account: %v", err)
 	}
 	if _, err := g.LogIn(basic("eve", "secret-2")); err != nil {
 		t.Errorf("from where eve logged in before, strangers keep eve out: %v", err)

@@ -58,13 +58,13 @@ func TestALogInSaysNothingOfWhatIsWrong(t *testing.T) {
 		}
 	}
 	if p, err := g.LogIn(coded("eve", "secret-2", code())); err != nil || p.Name != "eve" {
-		t.Errorf("all of it: %+v, %v", p, err) // the wrong password did not use up the code
+		t.Errorf("the password and the code: %+v, %v", p, err) // the wrong password did not use up the code
 	}
 	if _, err := g.LogIn(coded("eve", "secret-2", code())); err != auth.ErrBadCredential {
 		t.Errorf("the same code again: %v", err)
 	}
 	if _, err := g.LogIn(coded("root", "pa$$word", "any")); err != nil {
-		t.Errorf("who has no second factor: %v", err)
+		t.Errorf("user without a second factor: %v", err)
 	}
 }
 
@@ -126,7 +126,7 @@ func TestRefusalsTakeTheSameTime(t *testing.T) {
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, _ = g.LogIn(basic("root", "wrong").WithContext(gone)); time.Since(began) != 0 {
-			t.Error("it waits for who is gone")
+			t.Error("the delay ignores a cancelled request")
 		}
 	})
 }
@@ -156,7 +156,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 		}
 	}
 	if g.SessionOf(request()) != 0 || g.SessionOf(request("ZAPI_KEY", secret, "Cookie", auth.Cookie+"="+first)) != 0 {
-		t.Error("who came by key has a session")
+		t.Error("a request with a key has a session")
 	}
 	if n := g.EndSessions(func(s auth.OpenSession) bool { return s.User == "eve" }); n != 1 || g.Holds(with(first)) || !g.Holds(with(second)) {
 		t.Errorf("%d ended", n)

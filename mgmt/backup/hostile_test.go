@@ -289,7 +289,7 @@ func TestRow24NoDamagedByteIsRestored(t *testing.T) {
 			// Bytes without content may differ, e.g. the time in the gzip header: the
 			// archive is the same.
 			if got := unzipped(t, b); !bytes.Equal(got, unzipped(t, own)) {
-				t.Fatalf("%s: another content was taken", what)
+				t.Fatalf("%s: other content was accepted", what)
 			}
 			h.must(h.Delete(root, "a"))
 		}

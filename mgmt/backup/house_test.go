@@ -193,7 +193,7 @@ func (h *house) bytes(name string) []byte {
 	b, err := io.ReadAll(f)
 	h.must(err)
 	if int64(len(b)) != size {
-		h.t.Errorf("%d bytes, said %d", len(b), size)
+		h.t.Errorf("%d bytes, want %d", len(b), size)
 	}
 	return b
 }

@@ -50,7 +50,7 @@ func TestAFactoryResetKeepsRootReachable(t *testing.T) {
 	_, err = h.Apply(t.Context(), root, backup.Request{Name: backup.Before, Root: true})
 	h.must(err)
 	if got := h.state().config; got != before.config {
-		t.Errorf("taken back:\n%s", got)
+		t.Errorf("after the rollback:\n%s", got)
 	}
 	_, err = h.Factory(t.Context(), root, true, false)
 	h.must(err)

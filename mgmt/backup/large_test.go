@@ -28,11 +28,11 @@ func TestRow24ABombIsReadSoFar(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if _, err := h.Upload(root, "a", &bomb, int64(bomb.Len())); err == nil {
-		t.Error("taken")
+		t.Error("it was accepted")
 	}
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; used > 1<<30 {
-		t.Errorf("it took %d MiB", used>>20)
+		t.Errorf("it used %d MiB", used>>20)
 	}
 	if _, err := h.Upload(root, "a", endless{}, -1); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("without an end: %v", err)

@@ -85,7 +85,7 @@ func TestAFactoryResetRemovesTheGeoIPDatabase(t *testing.T) {
 	_, err = h.Apply(t.Context(), root, backup.Request{Name: backup.Before})
 	h.must(err)
 	if got := h.kind(); got != "Two" {
-		t.Errorf("taken back is %q", got)
+		t.Errorf("after the rollback: %q", got)
 	}
 }
 

@@ -68,7 +68,7 @@ func TestWhatIsRestoredIsWhatWasThere(t *testing.T) {
 	h.must(err)
 	h.open()
 	if again := h.state(); !strings.Contains(again.config, "name: second") || again.document("new") != "1" || len(again.names) != 2 {
-		t.Errorf("taken back: %+v", again)
+		t.Errorf("after the rollback: %+v", again)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestAnEncryptedBackupIsRestoredOnAnotherNode(t *testing.T) {
 		t.Errorf("a secret: %q, %v", plain, err)
 	}
 	if got := other.state().setting("api_names"); got != "" {
-		t.Errorf("it has the other's names: %q", got)
+		t.Errorf("it has the other appliance's names: %q", got)
 	}
 }
 
@@ -207,7 +207,7 @@ func TestProgramsAreRestoredAfterAnInterruption(t *testing.T) {
 		t.Errorf("it is %q", b)
 	}
 	if _, err := os.Stat(filepath.Join(h.dir, "x")); err == nil || len(h.log.Lines("was not restored")) != 2 {
-		t.Errorf("a path was taken: %s", h.log)
+		t.Errorf("a path was accepted: %s", h.log)
 	}
 	h.must(os.WriteFile(program, []byte("edited"), 0o700))
 	h.open()
@@ -277,7 +277,7 @@ func TestARefusedRestorationKeepsTheWayBack(t *testing.T) {
 			t.Errorf("%s: it was not refused", name)
 		}
 		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, kept) {
-			t.Errorf("%s: the way back has changed: %v", name, err)
+			t.Errorf("%s: the saved state changed: %v", name, err)
 		}
 		if entries, _ := os.ReadDir(h.dir + "/backup"); len(entries) != 2 {
 			t.Errorf("%s: left are %v", name, entries)

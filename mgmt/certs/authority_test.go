@@ -163,7 +163,7 @@ func TestADamagedListOfAuthoritiesIsNamed(t *testing.T) {
 	_, certificate := h.Download("none.pem")
 	for what, err := range map[string]error{"view": view, "download": download, "describe": describe, "certificate": certificate, "delete": h.DeleteAuthority(t.Context(), by, "none")} {
 		if !errors.Is(err, certs.ErrNotFound) {
-			t.Errorf("%s of what is not there: %v", what, err)
+			t.Errorf("%s of a missing list: %v", what, err)
 		}
 	}
 }
@@ -274,7 +274,7 @@ func TestACRLIsReplacedWhileFarmsRun(t *testing.T) {
 		t.Error("the CRL was not kept")
 	}
 	if _, err := h.ReplaceCRLs(t.Context(), by, "clients", nil); err != nil || len(h.list("clients").Revoked) != 0 {
-		t.Errorf("take them away: %v", err)
+		t.Errorf("removal of the CRLs: %v", err)
 	}
 	if _, err := h.ReplaceCRLs(t.Context(), by, "none", der); !errors.Is(err, certs.ErrNotFound) {
 		t.Errorf("got %v", err)
@@ -293,7 +293,7 @@ func TestAReplacedListKeepsTheCRLsOfWhoStays(t *testing.T) {
 		t.Errorf("%+v %v", v.CRLs, warnings)
 	}
 	if v, _ := h.authorities("clients", other.CertPEM()+crl(other), certs.Put); v.CRLs[0].Entries != 0 {
-		t.Error("the CRL of the upload was not taken")
+		t.Error("the CRL of the upload was ignored")
 	}
 	if _, _, err := h.UploadAuthority(t.Context(), by, "none", []byte(other.CertPEM()), certs.Replace); !errors.Is(err, certs.ErrNotFound) {
 		t.Errorf("got %v", err)

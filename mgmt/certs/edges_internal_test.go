@@ -107,7 +107,7 @@ func TestNamesOfStrangersAreShownShortAndPrintable(t *testing.T) {
 		}
 	}
 	if sameKey("none", "none") {
-		t.Error("what is no key is the same key")
+		t.Error("two invalid keys are equal")
 	}
 }
 

@@ -38,7 +38,7 @@ func TestRespondersAreAskedThroughTheProxy(t *testing.T) {
 		}
 	}
 	if len(asked) != 1 || asked[0] != "http://ocsp.invalid/x" {
-		t.Errorf("the proxy was asked for %q", asked)
+		t.Errorf("the proxy got %q", asked)
 	}
 }
 

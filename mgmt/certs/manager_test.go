@@ -56,11 +56,11 @@ func TestModesOfAnUpload(t *testing.T) {
 	h := newHouse(t)
 	one, two := h.root.Issue("one.example").FullPEM(), h.root.Issue("two.example").FullPEM()
 	if _, _, err := h.Upload(t.Context(), by, "x", []byte(one), certs.Replace); !errors.Is(err, certs.ErrNotFound) {
-		t.Errorf("replace what is not there: %v", err)
+		t.Errorf("replace of a missing certificate: %v", err)
 	}
 	h.upload("x", one, certs.Put)
 	if _, _, err := h.Upload(t.Context(), by, "x.pem", []byte(two), certs.Create); !errors.Is(err, certs.ErrExists) {
-		t.Errorf("create what is there: %v", err)
+		t.Errorf("create of an existing certificate: %v", err)
 	}
 	if v, _ := h.Get("x.pem"); v.CN != "one.example" {
 		t.Errorf("it became %s", v.CN)
@@ -70,7 +70,7 @@ func TestModesOfAnUpload(t *testing.T) {
 	}
 	h.upload("x", one, certs.Put)
 	if _, _, err := h.Upload(t.Context(), by, "../x", []byte(one), certs.Put); err == nil {
-		t.Error("a name that is a path was taken")
+		t.Error("a path is accepted as a name")
 	}
 	if !strings.Contains(h.log.String(), `msg="certificate replaced" name=x.pem by=root`) {
 		t.Errorf("log:\n%s", h.log)
@@ -310,7 +310,7 @@ func TestWhatIsInUseCannotBeDeleted(t *testing.T) {
 	h.upload("client", h.root.Issue("client.example").FullPEM(), certs.Create)
 	_, _, err := h.UploadAuthority(t.Context(), by, "ca", []byte(h.root.CertPEM()), certs.Create)
 	if err == nil {
-		t.Error("a reserved name was taken")
+		t.Error("a reserved name was accepted")
 	}
 	_, _, err = h.UploadAuthority(t.Context(), by, "clients", []byte(h.root.CertPEM()), certs.Create)
 	h.must(err)
@@ -475,11 +475,11 @@ func TestNoFileAndNoLogHasAPrivateKey(t *testing.T) {
 		text += string(content)
 	}
 	if len(text) < 30000 {
-		t.Fatal("nothing was looked at")
+		t.Fatal("too little text was searched")
 	}
 	for _, form := range []string{string(secret[20:60]), fmt.Sprintf("%x", secret[20:60]), base64.StdEncoding.EncodeToString(secret[1:61]), strings.Split(leaf.KeyPEM(), "\n")[1]} {
 		if strings.Contains(text, form) {
-			t.Errorf("the key is there as %q", form)
+			t.Errorf("the text contains the key as %q", form)
 		}
 	}
 }
@@ -636,7 +636,7 @@ func TestInfoTellsWhatPeopleAskFor(t *testing.T) {
 			t.Errorf("%s: %v\n%s\nwant\n%s", c.name, err, text, c.want)
 		}
 		if _, err := c.get("none.pem"); !errors.Is(err, certs.ErrNotFound) {
-			t.Errorf("what is not there: %v", err)
+			t.Errorf("missing certificate: %v", err)
 		}
 	}
 }

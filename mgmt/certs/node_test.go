@@ -82,16 +82,16 @@ func TestAnUnusableNodeKeyCostsNothingElse(t *testing.T) {
 				t.Errorf("a CSR was completed without its key: %v", err)
 			}
 			if h.Exists("shop.pem") {
-				t.Error("a farm could use what has no key")
+				t.Error("a farm can use a certificate without its key")
 			}
 			if !h.farm("shop").Stopped || h.farm("plain").Stopped || h.inForce("shop.pem") != nil {
-				t.Error("the https farm must not run, the other one must")
+				t.Error("the https farm runs, or the other one does not")
 			}
 			if problems := h.applier.Problems(); len(problems) != 1 || !strings.Contains(problems[1], `certificate "shop.pem" cannot be used`) {
 				t.Errorf("problems %v", problems)
 			}
 			if log := h.log.String(); !strings.Contains(log, "level=ERROR") || strings.Contains(log, "a new one was made") != (name == "lost") {
-				t.Errorf("nothing was logged:\n%s", log)
+				t.Errorf("the loss was not logged:\n%s", log)
 			}
 			h.must(h.change(func(cfg *farm.Config) error { cfg.Farms[1].HTTP.ConnectTimeout = 7; return nil })) // other changes still work
 			h.must(os.RemoveAll(path))

@@ -63,7 +63,7 @@ func TestAStapleIsFetchedKeptAndRefreshedBeforeHalfItsLife(t *testing.T) {
 	s := newStapling(t)
 	s.Look(t.Context())
 	if s.responder.Asked() != 0 {
-		t.Error("asked about a certificate nobody uses")
+		t.Error("request for an unused certificate")
 	}
 	s.use()
 	stopped := func(is bool) func(*farm.Config) error {
@@ -72,12 +72,12 @@ func TestAStapleIsFetchedKeptAndRefreshedBeforeHalfItsLife(t *testing.T) {
 	s.must(s.change(stopped(true)))
 	s.Look(t.Context())
 	if s.responder.Asked() != 0 {
-		t.Error("asked about a certificate of a stopped farm")
+		t.Error("request for a certificate of a stopped farm")
 	}
 	s.must(s.change(stopped(false)))
 	s.Look(t.Context())
 	if s.responder.Asked() != 1 || !s.stapled() {
-		t.Fatalf("asked %d times, stapled %v\n%s", s.responder.Asked(), s.stapled(), s.log)
+		t.Fatalf("%d requests, stapled %v\n%s", s.responder.Asked(), s.stapled(), s.log)
 	}
 	if r, err := ocsp.ParseResponse(s.inForce("shop.pem").Staple, s.responder.Authority.Cert); err != nil || r.Status != ocsp.Good {
 		t.Errorf("the staple: %v", err)
@@ -89,7 +89,7 @@ func TestAStapleIsFetchedKeptAndRefreshedBeforeHalfItsLife(t *testing.T) {
 	s.pass(life/2 - life/10 - 2*time.Hour) // before the earliest time
 	s.Look(t.Context())
 	if s.responder.Asked() != 1 || s.pub.Published() != published {
-		t.Error("asked again too early")
+		t.Error("the next request came too early")
 	}
 	s.open() // it is stored
 	if !s.stapled() {
@@ -97,13 +97,13 @@ func TestAStapleIsFetchedKeptAndRefreshedBeforeHalfItsLife(t *testing.T) {
 	}
 	s.Look(t.Context())
 	if s.responder.Asked() != 1 {
-		t.Error("asked again after a start, too early")
+		t.Error("the next request after a start came too early")
 	}
 	s.pass(life/10 + time.Hour) // past half of its lifetime
 	s.answers(func(r *certstest.Responder) { r.ThisUpdate, r.NextUpdate = s.now(), s.now().Add(life) })
 	s.Look(t.Context())
 	if s.responder.Asked() != 2 || !s.view().OCSP.NextUpdate.Equal(s.now().Add(life)) {
-		t.Errorf("asked %d times, until %v", s.responder.Asked(), s.view().OCSP.NextUpdate)
+		t.Errorf("%d requests, until %v", s.responder.Asked(), s.view().OCSP.NextUpdate)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestFailuresAreShownAndTriedLessAndLessOften(t *testing.T) {
 		s.pass(time.Minute)
 	}
 	if asked = s.responder.Asked(); asked < 9 || asked > 16 {
-		t.Errorf("asked %d times in six hours", asked)
+		t.Errorf("%d requests in six hours", asked)
 	}
 	if v := s.view(); !strings.Contains(v.OCSP.Problem, "status 503") || v.OCSP.Retry.IsZero() || v.OCSP.Stapled || v.Status != certs.StatusValid {
 		t.Errorf("%+v", v)
@@ -265,7 +265,7 @@ func TestAnOlderResponseDoesNotReplaceANewerOne(t *testing.T) {
 	s.answers(func(r *certstest.Responder) { r.ThisUpdate, r.NextUpdate = now.Add(-2*time.Hour), now.Add(2*life) })
 	s.Look(t.Context())
 	if s.responder.Asked() != 2 || !bytes.Equal(s.inForce("shop.pem").Staple, newest) {
-		t.Errorf("asked %d times, until %v", s.responder.Asked(), s.view().OCSP.NextUpdate)
+		t.Errorf("%d requests, until %v", s.responder.Asked(), s.view().OCSP.NextUpdate)
 	}
 }
 
@@ -283,7 +283,7 @@ func TestARevokedCertificateIsCalledInvalid(t *testing.T) {
 	}
 	for _, v := range s.List() {
 		if v.Status != certs.StatusInvalid {
-			t.Errorf("the list says %s", v.Status)
+			t.Errorf("the list has %s", v.Status)
 		}
 	}
 	if !strings.Contains(s.log.String(), `level=ERROR msg="no OCSP response`) {
@@ -303,17 +303,17 @@ func TestPrivateRespondersNeedASwitch(t *testing.T) {
 	}
 	s.Look(t.Context())
 	if v := s.view(); s.responder.Asked() != 0 || !strings.Contains(v.OCSP.Problem, "127.0.0.1 is a private address") || !strings.Contains(v.OCSP.Problem, "private_responders") {
-		t.Errorf("asked %d times, %q", s.responder.Asked(), v.OCSP.Problem)
+		t.Errorf("%d requests, %q", s.responder.Asked(), v.OCSP.Problem)
 	}
 	s.must(s.SetOCSP(by, certs.OCSPSettings{PrivateResponders: true}))
 	s.Look(t.Context())
 	if s.responder.Asked() != 0 {
-		t.Error("asked although it is switched off")
+		t.Error("request although it is switched off")
 	}
 	s.must(s.SetOCSP(by, certs.OCSPSettings{Enabled: true, PrivateResponders: true}))
 	s.Look(t.Context())
 	if !s.stapled() {
-		t.Error("not asked at once after the switch")
+		t.Error("no immediate request after the switch")
 	}
 	s.must(s.SetOCSP(by, certs.OCSPSettings{PrivateResponders: true}))
 	s.Look(t.Context())
@@ -356,7 +356,7 @@ func TestAStapleGoesWithItsCertificate(t *testing.T) {
 	s.must(s.store.ChangeCertificates(all))
 	s.open()
 	if s.stapled() {
-		t.Error("what is no response is sent")
+		t.Error("an invalid response is sent")
 	}
 	s.upload("shop", s.root.Issue("shop.example").FullPEM(), certs.Replace)
 	if s.stapled() {
@@ -365,7 +365,7 @@ func TestAStapleGoesWithItsCertificate(t *testing.T) {
 	asked := s.responder.Asked()
 	s.Look(t.Context())
 	if s.responder.Asked() != asked {
-		t.Error("asked about a certificate without a responder")
+		t.Error("request for a certificate without a responder")
 	}
 }
 

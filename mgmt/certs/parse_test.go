@@ -110,7 +110,7 @@ func TestTheKeysThatAreTaken(t *testing.T) {
 	}
 	for _, change := range []func(*x509.Certificate){func(c *x509.Certificate) { c.DNSNames = hosts(500) }, func(c *x509.Certificate) { c.PermittedDNSDomains = hosts(500) }} {
 		if _, err := certs.Parse([]byte(root.Issue("many.example", func(c *x509.Certificate) { c.IsCA, c.BasicConstraintsValid = true, true }, change).FullPEM()), now); err != nil {
-			t.Errorf("as many as are taken: %v", err)
+			t.Errorf("at the limit: %v", err)
 		}
 	}
 	leaf := root.IssueFor(r2048, "shop.example")

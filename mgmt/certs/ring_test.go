@@ -27,7 +27,7 @@ func TestKeysOfOtherNodesOpenWhatTheySealed(t *testing.T) {
 		t.Fatalf("%d keys", len(keys))
 	}
 	if err := here.AddNodeKey(keys[0][:31]); err == nil {
-		t.Error("half a key is taken")
+		t.Error("half a key is accepted")
 	}
 	path := filepath.Join(here.dir, "node-"+certs.NodeKeyID(keys[0])+".key")
 	here.must(os.WriteFile(path, []byte("another file"), 0o600))
@@ -58,11 +58,11 @@ func TestKeysOfOtherNodesOpenWhatTheySealed(t *testing.T) {
 	sealed, err := here.SealSecret("mail", []byte("word"))
 	here.must(err)
 	if _, err := there.OpenSecret("mail", sealed); err == nil {
-		t.Error("it was sealed with the other's key")
+		t.Error("it was sealed with the key of the other node")
 	}
 	here.must(os.Chmod(path, 0o644))
 	if _, err := here.NodeKeys(); err == nil {
-		t.Error("a key that others can read is handed out")
+		t.Error("a key file that others can read is used")
 	}
 }
 

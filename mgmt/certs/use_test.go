@@ -43,7 +43,7 @@ func TestSettingsOfTheMachineNameWhatIsThere(t *testing.T) {
 		return h.change(func(cfg *farm.Config) error { cfg.System.API.Certificate = name; return nil })
 	}
 	if err := with("gui.pem"); err == nil || err.Error() != `system http: certificate: the certificate "gui.pem" does not exist: upload it first` {
-		t.Errorf("one that is not there: %v", err)
+		t.Errorf("a missing certificate: %v", err)
 	}
 	h.upload("gui", h.root.Issue("api.example").FullPEM(), certs.Create)
 	h.must(with("gui.pem"))

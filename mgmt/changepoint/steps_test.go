@@ -153,7 +153,7 @@ func TestTheMedianIsTheMiddle(t *testing.T) {
 		}
 	}
 	if !math.IsNaN(changepoint.Median(nil)) {
-		t.Error("nothing has a median")
+		t.Error("an empty list has a median")
 	}
 }
 

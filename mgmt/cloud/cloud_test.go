@@ -107,14 +107,14 @@ func TestCredentialsAreKeptOnceTheCloudTookThem(t *testing.T) {
 	}
 	r := h.asks[0]
 	if r.URL.Path != "/eu-west-1" || r.Form.Get("Action") != "GetCallerIdentity" || !strings.HasPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE000000/20150830/eu-west-1/sts/aws4_request,") {
-		t.Errorf("asked %s %v %v", r.URL, r.Form, r.Header)
+		t.Errorf("the request is %s %v %v", r.URL, r.Form, r.Header)
 	}
 	kept, err := h.Kept()
 	if err != nil || kept.ID != aws.ID || kept.Secret != "" || kept.Sealed != nil {
 		t.Errorf("kept %+v %v", kept, err)
 	}
 	if _, err := h.Check(t.Context()); err != nil || h.asks[1].Header.Get("Authorization") != r.Header.Get("Authorization") {
-		t.Errorf("what is kept is asked about otherwise: %v", err)
+		t.Errorf("the stored account makes another request: %v", err)
 	}
 	for name, b := range h.kept {
 		if strings.Contains(string(b), good) {
@@ -127,7 +127,7 @@ func TestCredentialsAreKeptOnceTheCloudTookThem(t *testing.T) {
 	}
 	r = h.asks[2]
 	if r.URL.Path != "/example.onmicrosoft.com/oauth2/v2.0/token" || r.Form.Get("client_secret") != good || r.Form.Get("grant_type") != "client_credentials" {
-		t.Errorf("asked %s %v", r.URL, r.Form)
+		t.Errorf("the request is %s %v", r.URL, r.Form)
 	}
 	if strings.Contains(h.log.String(), good) {
 		t.Error("the secret is in the log")

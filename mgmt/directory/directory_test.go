@@ -27,10 +27,10 @@ func TestSettingsBeginWithWhatIsSafe(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if _, err := d.Right(t.Context(), "ann", "any"); !errors.Is(err, directory.ErrNotSet) {
-		t.Errorf("nothing is set: %v", err)
+		t.Errorf("without settings: %v", err)
 	}
 	if _, err := d.Test(t.Context()); err == nil || !strings.Contains(err.Error(), "no LDAP directory is set") {
-		t.Errorf("nothing is set: %v", err)
+		t.Errorf("without settings: %v", err)
 	}
 	for host, want := range map[string]directory.Settings{
 		"ldap://a.example":   {Host: "a.example", Security: directory.StartTLS, Port: 389},

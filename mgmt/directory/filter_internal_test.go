@@ -30,7 +30,7 @@ func FuzzNamesStayNames(f *testing.F) {
 			t.Fatalf("%q changes the filter", name)
 		}
 		if got := match.Children[1].Data.String(); got != name {
-			t.Fatalf("%q is asked for as %q", name, got)
+			t.Fatalf("the filter for %q asks for %q", name, got)
 		}
 	})
 }

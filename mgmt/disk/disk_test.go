@@ -99,6 +99,6 @@ func TestRoomIsKnownBeforehand(t *testing.T) {
 		}
 	}
 	if err := Room(filepath.Join(dir, "none"), 1<<62); err != nil {
-		t.Errorf("who cannot be asked says nothing: %v", err)
+		t.Errorf("a missing file system: %v", err)
 	}
 }

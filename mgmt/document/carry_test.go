@@ -141,7 +141,7 @@ func TestTextsAreWrittenAsSimplyAsTheyMayBe(t *testing.T) {
 			t.Errorf("%q: %v, want %s in\n%s", text, err, want, out)
 		}
 		if back, err := document.Decode(out); err != nil || back.Farms[0].HTTP.Error503 != text {
-			t.Errorf("%q is not read back: %v", text, err)
+			t.Errorf("%q is not decoded: %v", text, err)
 		}
 	}
 }

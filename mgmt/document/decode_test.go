@@ -193,7 +193,7 @@ func TestAllProblemsOfADocumentAreToldTogetherInItsOrder(t *testing.T) {
   nattype: some
 `), validate.Rules{})
 	if err == nil {
-		t.Fatal("it was taken")
+		t.Fatal("it was accepted")
 	}
 	lines := strings.Split(err.Error(), "\n")
 	want := []string{
@@ -227,7 +227,7 @@ func TestProblemsAreBounded(t *testing.T) {
 	}
 	_, err = document.Decode([]byte("farms:\n" + strings.Repeat("- x\n", 100)))
 	if list := document.Problems(err); len(list) != 100 {
-		t.Errorf("of a hundred problems %d are told", len(list))
+		t.Errorf("%d of a hundred problems are reported", len(list))
 	}
 	var broken *validate.Error
 	if !errors.As(err, &broken) || !strings.Contains(broken.Message, "must be an object") {

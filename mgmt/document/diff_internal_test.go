@@ -15,7 +15,7 @@ func patch(t interface{ Fatalf(string, ...any) }, old []string, diff string) []s
 	var oldEnd, newEnd int // the end of the hunk according to its head
 	ended := func() {
 		if oldEnd != 0 && (at != oldEnd || len(out) != newEnd) {
-			t.Fatalf("the hunk ends at lines %d and %d, its head says %d and %d", at, len(out), oldEnd, newEnd)
+			t.Fatalf("the hunk ends at lines %d and %d, its head has %d and %d", at, len(out), oldEnd, newEnd)
 		}
 	}
 	for line := range strings.Lines(diff) {
@@ -37,7 +37,7 @@ func patch(t interface{ Fatalf(string, ...any) }, old []string, diff string) []s
 		}
 		if line[0] != '+' {
 			if old[at] != line[1:] {
-				t.Fatalf("line %d is %q, the difference says %q", at+1, old[at], line[1:])
+				t.Fatalf("line %d is %q, the difference has %q", at+1, old[at], line[1:])
 			}
 			at++
 		}

@@ -145,7 +145,7 @@ func TestEverythingComesBackAsItWent(t *testing.T) {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		if !reflect.DeepEqual(back, cfg) {
-			t.Errorf("%s came back changed:\n%s", format, document.Diff(cfg, back))
+			t.Errorf("%s differs after a round trip:\n%s", format, document.Diff(cfg, back))
 		}
 		golden := "testdata/everything." + format
 		if *update {
@@ -170,7 +170,7 @@ func TestEverythingSurvivesSnapshotAndStore(t *testing.T) {
 	farms := everything()
 	farms.System, farms.Checks = farm.System{}, nil
 	if _, back, err := snapshot.Decode(image); err != nil || !reflect.DeepEqual(back, farms) {
-		t.Errorf("a snapshot came back changed: %v %+v", err, back)
+		t.Errorf("a snapshot differs after a round trip: %v %+v", err, back)
 	}
 	record, err := json.Marshal(cfg)
 	if err != nil {
@@ -178,7 +178,7 @@ func TestEverythingSurvivesSnapshotAndStore(t *testing.T) {
 	}
 	var back farm.Config
 	if err := json.Unmarshal(record, &back); err != nil || !reflect.DeepEqual(&back, cfg) {
-		t.Errorf("a record came back changed: %v\n%s", err, record)
+		t.Errorf("a record differs after a round trip: %v\n%s", err, record)
 	}
 	l := farm.AccessLog{Fields: []farm.LogField{farm.LogTime}}
 	if err := json.Unmarshal([]byte(`{"fields":["path","refusal"]}`), &l); err != nil || !slices.Equal(l.Fields, []farm.LogField{farm.LogPath, farm.LogRejection}) {

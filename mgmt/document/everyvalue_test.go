@@ -193,7 +193,7 @@ func TestEveryValueComesBackAsItWent(t *testing.T) {
 		back, err := document.Load(text, validate.Rules{})
 		was, _ := json.Marshal(cfg)
 		if is, _ := json.Marshal(back); err != nil || !bytes.Equal(was, is) { // as records: an empty list equals none
-			t.Errorf("%v, came back changed:\n%s\n%s", err, was, is)
+			t.Errorf("%v, differs after a round trip:\n%s\n%s", err, was, is)
 		}
 	}
 }

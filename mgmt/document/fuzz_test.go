@@ -45,7 +45,7 @@ func FuzzYAML(f *testing.F) {
 			t.Fatalf("%v\n%s", err, canonical)
 		}
 		if diff := document.Diff(cfg, again); diff != "" || !document.Equal(cfg, again) {
-			t.Fatalf("the document came back changed:\n%s", diff)
+			t.Fatalf("the document differs after a round trip:\n%s", diff)
 		}
 	})
 }

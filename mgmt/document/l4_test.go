@@ -132,7 +132,7 @@ func TestL4FarmsComeBackAsTheyWent(t *testing.T) {
 					t.Fatalf("%v\n%s", err, text)
 				}
 				if back.SystemUnsaid, back.ChecksUnsaid = false, false; !reflect.DeepEqual(back, c) {
-					t.Fatalf("came back changed: %s\n%s", document.Diff(c, back), text)
+					t.Fatalf("differs after a round trip: %s\n%s", document.Diff(c, back), text)
 				}
 				if !reflect.DeepEqual(c.Clone(), c) {
 					t.Fatal("a clone is not the same")

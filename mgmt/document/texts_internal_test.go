@@ -29,7 +29,7 @@ func TestLinesAreKeptOfChangedFarmsAndNeighbours(t *testing.T) {
 	}
 	change()
 	if len(texts.farms) > 6 {
-		t.Errorf("the lines of %d farms are kept, want those of neighbours and of the changed farm before and after", len(texts.farms))
+		t.Errorf("lines of %d farms are kept, want those of neighbours and of the changed farm before and after", len(texts.farms))
 	}
 	first := &texts.farms[cfg.Farms[20]][0]
 	old := change()
@@ -60,6 +60,6 @@ func TestLinesOfLargeFarmsAreNotKept(t *testing.T) {
 	old := &farm.Config{Farms: []farm.Farm{f, {Name: "web", HTTP: farm.DefaultHTTP()}}}
 	now := &farm.Config{Farms: []farm.Farm{f, {Name: "web", VPort: 1, HTTP: farm.DefaultHTTP()}}}
 	if texts.Diff(old, now) == "" || len(texts.farms) != 2 {
-		t.Errorf("the lines of %d farms are kept, want those of the small farm before and after", len(texts.farms))
+		t.Errorf("lines of %d farms are kept, want those of the small farm before and after", len(texts.farms))
 	}
 }

@@ -82,7 +82,7 @@ func TestBackendsAreToldWhenTheirHealthTurns(t *testing.T) {
 	asked = 0
 	look(cfg, 2, "")
 	if asked != 0 {
-		t.Error("it looked though nothing was written")
+		t.Error("a lookup although no event was written")
 	}
 	// A new backend that is down has an event, and a removed one has none.
 	next := &farm.Config{Farms: []farm.Farm{web(1, "a", false, backend(1, "10.0.0.1"), backend(3, "10.0.0.3"), backend(4, "10.0.0.4"))}}
@@ -243,7 +243,7 @@ func TestASeverityIsAtLeastThoseBelowIt(t *testing.T) {
 			}
 		}
 		if !s.AtLeast("") {
-			t.Errorf("%s is less than nothing", s)
+			t.Errorf("%s is below the empty level", s)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestWhatTheHealthOfABackendMeans(t *testing.T) {
 	}
 	f := web(1, "shop", false, backend(1, "10.0.0.1"))
 	if down, is := event.BackendIsDown(f.Groups()[0], 0, func(uint32) farm.Status { return farm.StatusUndefined }); down || !is {
-		t.Error("one that nothing is known of is down, or means nothing")
+		t.Error("a backend of unknown state is down, or without a meaning")
 	}
 }
 
@@ -44,11 +44,11 @@ func TestAFarmThatOnlyRedirectsHasAStatus(t *testing.T) {
 	known := event.Known{Farm: func(*farm.Farm) (farm.Status, string) { return farm.StatusUp, "" }}
 	f := web(1, "shop", false)
 	if _, _, is := event.FarmStatusOf(&f, known); is {
-		t.Error("one that is being made has a status")
+		t.Error("a new farm has a status")
 	}
 	f.HTTP.Services[0].Redirect = "https://x"
 	if status, _, is := event.FarmStatusOf(&f, known); !is || status != farm.StatusUp {
-		t.Error("one that redirects has none")
+		t.Error("a redirecting farm has no status")
 	}
 }
 

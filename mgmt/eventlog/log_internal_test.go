@@ -64,7 +64,7 @@ func TestEventsAreReadAsSoonAsTheyAreAdded(t *testing.T) {
 	for i := range 200 {
 		l.Add(Event{Kind: Health, Text: fmt.Sprint(i)})
 		if n := len(texts(t, l)); n != i+1 {
-			t.Fatalf("%d of %d events are there", n, i+1)
+			t.Fatalf("%d of %d events were read", n, i+1)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func TestWhatCannotBeWrittenIsSaidOnce(t *testing.T) {
 		l.done.Wait()
 	}
 	if n := strings.Count(said.String(), "events cannot be written"); n != 1 {
-		t.Errorf("said %d times: %s", n, said)
+		t.Errorf("logged %d times: %s", n, said)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)

@@ -125,7 +125,7 @@ func TestBackendsThatNeverAnswerAreFound(t *testing.T) {
 	}
 	s.Retain(func(id uint32) bool { return id == 7 })
 	if s.Problem(7) != want {
-		t.Error("one that is still there was forgotten")
+		t.Error("a farm that still exists was forgotten")
 	}
 	s.Retain(func(id uint32) bool { return id != 7 })
 	if s.Problem(7) != "" {
@@ -140,6 +140,6 @@ func TestBackendsThatNeverAnswerAreFound(t *testing.T) {
 	s.Retain(func(id uint32) bool { return id == 8 })
 	s.Retain(func(id uint32) bool { return id == 8 })
 	if s.Problem(8) == "" {
-		t.Error("one that is silent is not found once another one was forgotten")
+		t.Error("a silent farm is not found after another one was forgotten")
 	}
 }

@@ -18,10 +18,10 @@ func TestEveryChangeOfWhatIsSaidOfASilentBackendIsCounted(t *testing.T) {
 		look()
 		now, count := s.Problem(7), s.Moved()
 		if now != said && count == moved {
-			t.Errorf("look %d: it says %q, said %q, and nothing was counted", i, now, said)
+			t.Errorf("round %d: the state is %q, it was %q, and no change was counted", i, now, said)
 		}
 		if now == said && count != moved {
-			t.Errorf("look %d: counted, and it says %q as before", i, now)
+			t.Errorf("round %d: a change was counted, but the state is still %q", i, now)
 		}
 		said, moved = now, count
 	}

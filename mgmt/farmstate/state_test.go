@@ -44,7 +44,7 @@ func TestARedirectAnswersByItself(t *testing.T) {
 		t.Errorf("the service is %v", got)
 	}
 	if got := farmstate.OfFarm(f, running); got.Maintenance != farmstate.None {
-		t.Errorf("backends that get nothing count: %v", got)
+		t.Errorf("backends without requests count: %v", got)
 	}
 }
 

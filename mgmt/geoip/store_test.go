@@ -110,7 +110,7 @@ func TestADatabaseIsUsedAndKept(t *testing.T) {
 		t.Errorf("twice: %v", err)
 	}
 	if open(t, dir, nil).Table() != nil {
-		t.Error("it is there after it was deleted")
+		t.Error("the table exists after it was deleted")
 	}
 }
 
@@ -138,7 +138,7 @@ func TestWhatIsNoDatabaseChangesNothing(t *testing.T) {
 			t.Errorf("%q: %v", want, err)
 		}
 		if s.Key() != key || find(given(t, s), "1.0.0.1") == "" {
-			t.Errorf("%q changed what is in use", want)
+			t.Errorf("%q changed the table in use", want)
 		}
 	}
 	if list, err := os.ReadDir(dir); err != nil || len(list) != 1 {

@@ -203,7 +203,7 @@ func TestTheAxisIsAsLongAsTheTimeOfAllValues(t *testing.T) {
 	}
 	p.Lines = append(p.Lines, constant(4, 1).Lines[0])
 	if quarter := where(painted(t, p), 0, low); math.Abs(float64(quarter.Dx()-whole.Dx()/4)) > 12 {
-		t.Errorf("the first of two values beside four is drawn at %v, of %v", quarter, whole)
+		t.Errorf("the first of two values beside four is at %v of %v", quarter, whole)
 	}
 	for want, p := range map[time.Duration]Picture{
 		time.Second: {}, time.Minute: {Step: time.Minute}, 4 * time.Minute: p,

@@ -43,7 +43,7 @@ func TestNoTimeOfTheSchedulerFollowsTheClockOfTheMachine(t *testing.T) {
 		defer g.mu.Unlock()
 		task := g.of[1]
 		if task == nil {
-			t.Fatal("it is not asked")
+			t.Fatal("no check is scheduled")
 		}
 		times := map[string]time.Time{"due": task.due}
 		if !task.since.IsZero() {

@@ -231,7 +231,7 @@ func TestFarmsShareATaskAndChecksOfOneAddressAreApart(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		if n := h.times(server(9)); n != 2 {
-			t.Errorf("asked %d times, want once for each check", n)
+			t.Errorf("%d runs, want one for each check", n)
 		}
 		if h.state(1) != health.Down || h.state(2) != health.Down || h.state(3) != health.Up {
 			t.Errorf("%v %v %v", h.state(1), h.state(2), h.state(3))
@@ -274,10 +274,10 @@ func TestNobodyIsAskedWhoGetsNoClients(t *testing.T) {
 				synctest.Wait()
 				unable := name == "nonsense" || name == "no command"
 				if n := h.times(server(1)); n != before || h.state(1) != health.Undefined || h.Why(1) != "" != unable {
-					t.Errorf("asked %d times more, %v: it %s", n-before, h.state(1), h.Why(1))
+					t.Errorf("%d more runs, %v: it %s", n-before, h.state(1), h.Why(1))
 				}
 				if _, is := h.Look(1); is {
-					t.Error("something is known of it")
+					t.Error("a result is known")
 				}
 			})
 		})
@@ -294,7 +294,7 @@ func TestATaskIsNeverUnderWayTwice(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		synctest.Wait()
 		if n := h.times(server(1)); h.twice || n < 9 || n > 11 {
-			t.Errorf("asked %d times, twice at once: %t", n, h.twice)
+			t.Errorf("%d runs, twice at once: %t", n, h.twice)
 		}
 	})
 }
@@ -312,7 +312,7 @@ func TestProbesAreSpreadAndBounded(t *testing.T) {
 		time.Sleep(9 * time.Second)
 		synctest.Wait()
 		if h.most > 8 || len(h.asked) != 400 {
-			t.Errorf("%d were under way at once, %d servers asked", h.most, len(h.asked))
+			t.Errorf("%d at the same time, %d servers checked", h.most, len(h.asked))
 		}
 		halves := [2]int{}
 		for _, at := range h.asked {
@@ -379,7 +379,7 @@ func TestServersThatHangHoldUpNoOthers(t *testing.T) {
 		for _, id := range all {
 			n := h.times(server(int(id))) - before[id]
 			if hangs := id <= 40; hangs && n == 0 || !hangs && n < 28 {
-				t.Errorf("backend %d was asked %d times in five minutes", id, n)
+				t.Errorf("backend %d was checked %d times in five minutes", id, n)
 			}
 		}
 		h.mu.Lock()
@@ -421,7 +421,7 @@ func TestDoubtIsBoundedInTime(t *testing.T) {
 				took = append(took, n)
 			}
 			if fmt.Sprint(took) != want {
-				t.Errorf("successes it took every %d s: %v, want %s", interval, took, want)
+				t.Errorf("needed successes, every %d s: %v, want %s", interval, took, want)
 			}
 		})
 	}
@@ -450,7 +450,7 @@ func TestABackendThatGoesUpAndDownIsBelievedLess(t *testing.T) {
 			took = append(took, n)
 		}
 		if fmt.Sprint(took) != "[4 8 16 32 32 32]" {
-			t.Errorf("successes it took: %v", took)
+			t.Errorf("needed successes: %v", took)
 		}
 		time.Sleep(2 * time.Minute) // steady for more than ten intervals
 		h.breaks(server(1), "refused")
@@ -460,7 +460,7 @@ func TestABackendThatGoesUpAndDownIsBelievedLess(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
 		if h.state(1) != health.Up {
-			t.Error("after a steady time it takes more than two")
+			t.Error("after a stable period more than two successes are needed")
 		}
 	})
 }
@@ -482,7 +482,7 @@ func TestAFindingOutlivesTheProcessAndNoOtherCheckTakesItOver(t *testing.T) {
 		other.Command = "ask otherwise"
 		second.Set(config(other, web("shop", "alive", 1, 2)))
 		if second.state(1) != health.Undefined {
-			t.Errorf("another command takes over what the one before found: %v", second.state(1))
+			t.Errorf("a changed command keeps the previous result: %v", second.state(1))
 		}
 	})
 }
@@ -504,7 +504,7 @@ func TestAnotherIntervalKeepsWhatWasFound(t *testing.T) {
 		time.Sleep(11 * time.Second)
 		synctest.Wait()
 		if n := h.times(server(1)); n != 2 {
-			t.Errorf("asked %d times: the shorter interval does not hold", n)
+			t.Errorf("%d runs: the shorter interval is ignored", n)
 		}
 	})
 }
@@ -548,10 +548,10 @@ func TestWhatThisMachineCannotDoTurnsNoVerdict(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
 		if why := h.Why(1); why != "" {
-			t.Errorf("asked again: it %s", why)
+			t.Errorf("after another check: it %s", why)
 		}
 		if f, _ := h.Look(1); h.state(1) != health.Up || h.state(2) != health.Up || f.Unable() != "" {
-			t.Errorf("asked again: %v %v %+v", h.state(1), h.state(2), f)
+			t.Errorf("after another check: %v %v %+v", h.state(1), h.state(2), f)
 		}
 	})
 }
@@ -570,7 +570,7 @@ func TestTheEndOfMgmtTurnsNoVerdict(t *testing.T) {
 		end()
 		g.Wait()
 		if first.times(server(1)) != 1 || first.state(1) != health.Undefined {
-			t.Errorf("asked %d times, it is %v", first.times(server(1)), first.state(1))
+			t.Errorf("%d runs, the state is %v", first.times(server(1)), first.state(1))
 		}
 	})
 }
@@ -681,7 +681,7 @@ func TestWhoIsAskedIsWhomClientsReach(t *testing.T) {
 				time.Sleep(time.Second)
 				synctest.Wait()
 				if len(h.targets) != 1 || h.targets[0] != c.to || h.routes[0].Source != c.from {
-					t.Errorf("asked %+v by %+v", h.targets, h.routes)
+					t.Errorf("targets %+v, routes %+v", h.targets, h.routes)
 				}
 			})
 		})
@@ -697,7 +697,7 @@ func TestAPortNobodyKnowsIsNotAsked(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if _, is := h.Look(1); is || h.times(server(1)) != 0 {
-			t.Errorf("port 0 was asked")
+			t.Errorf("port 0 was checked")
 		}
 		if why := h.Why(1); !strings.Contains(why, "needs a port") || !h.table.Slot(1).Unable() {
 			t.Errorf("it %q", why)
@@ -717,7 +717,7 @@ func TestAProbeThatEndsAfterItsCheckIsUnlinkedSaysNothing(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if h.times(server(1)) != 1 || h.state(1) != health.Undefined || len(h.Counts()) != 0 {
-			t.Errorf("asked %d times, it is %v, counted %+v", h.times(server(1)), h.state(1), h.Counts())
+			t.Errorf("%d runs, the state is %v, counts %+v", h.times(server(1)), h.state(1), h.Counts())
 		}
 	})
 }
@@ -749,7 +749,7 @@ func TestAnotherReasonIsTold(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if h.Moved() != before {
-			t.Error("told though it is the same")
+			t.Error("an unchanged result was reported")
 		}
 		h.breaks(server(1), "answered 503")
 		time.Sleep(10 * time.Second)

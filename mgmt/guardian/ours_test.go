@@ -100,7 +100,7 @@ func TestWhoHasTheAddressOfAFarmIsAsTheFarm(t *testing.T) {
 		cfg := config(alive(), shop, names("n", farm.DNSService{}, 1, 2))
 		h.Set(cfg)
 		if h.table.Slot(1).Guardian() != health.Undefined {
-			t.Error("something is known before farms are")
+			t.Error("a result is known before the farms are")
 		}
 		for _, c := range []struct {
 			status farm.Status
@@ -130,7 +130,7 @@ func TestWhoHasTheAddressOfAFarmIsAsTheFarm(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 		if f, _ := h.Look(2); f.Farm != "" || f.Check != "check_tcp" {
-			t.Errorf("the other is asked: %+v", f)
+			t.Errorf("the other backend is checked: %+v", f)
 		}
 		if !strings.Contains(h.log.String(), `msg="backend is down" farm=n service=s backend=10.0.0.1:80`) {
 			t.Error(h.log.String())
@@ -147,7 +147,7 @@ func TestAFarmOnAnotherPortOrOfNamesIsNotFollowed(t *testing.T) {
 		h.Set(config(alive(), shop, other, names("n", farm.DNSService{}, 1, 2)))
 		h.LookFarms()
 		if h.asked != 0 {
-			t.Errorf("asked %d times", h.asked)
+			t.Errorf("%d runs", h.asked)
 		}
 	})
 }

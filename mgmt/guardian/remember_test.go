@@ -58,12 +58,12 @@ func TestVerdictsHoldOverARestartUntilTheFirstResult(t *testing.T) {
 			t.Errorf("latency %v, %q", next.table.Slot(2).Latency(), next.Why(1))
 		}
 		if known(next.Guardian) {
-			t.Error("all are said to be known before backend 3 was asked")
+			t.Error("all results are known before backend 3 was checked")
 		}
 		time.Sleep(500 * time.Millisecond)
 		synctest.Wait()
 		if next.state(3) != health.Down || next.state(4) != health.Down || !known(next.Guardian) {
-			t.Errorf("one failure at the start of a run does not decide: %v %v, known %t", next.state(3), next.state(4), known(next.Guardian))
+			t.Errorf("one failure at the start does not decide: %v %v, known %t", next.state(3), next.state(4), known(next.Guardian))
 		}
 		next.breaks(server(3), "") // it was busy for a moment, or the network was not up yet
 		time.Sleep(10 * time.Second)

@@ -22,7 +22,7 @@ func TestABackendThatCannotBeAskedIsNotWaitedFor(t *testing.T) {
 		h.breaks(server(2), "refused")
 		h.Set(config(check, web("shop", "alive", 1, 2)))
 		if h.unable(1) || h.unable(2) {
-			t.Error("nobody was asked yet")
+			t.Error("an inability is reported before the first check")
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -30,7 +30,7 @@ func TestABackendThatCannotBeAskedIsNotWaitedFor(t *testing.T) {
 			t.Errorf("%v, it %s", h.unable(1), why)
 		}
 		if h.unable(2) {
-			t.Error("a backend that fails was asked")
+			t.Error("a failed backend counts as one that could not be checked")
 		}
 		h.Reconcile()
 		if !h.unable(1) {
@@ -47,7 +47,7 @@ func TestABackendThatCannotBeAskedIsNotWaitedFor(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		if next.unable(1) || strings.Contains(next.Why(1), "cannot") {
-			t.Errorf("it was asked: it %s", next.Why(1))
+			t.Errorf("after a check: it %s", next.Why(1))
 		}
 		next.Set(config(check, web("shop", "", 1, 2)))
 		if next.unable(1) {

@@ -109,13 +109,13 @@ func TestFilesArePackedForWhoTakesThem(t *testing.T) {
 		}
 	}
 	if w := get(p, "/gui/assets/b.css", "gzip"); w.Body.String() != "b{}" || w.Header().Get("Content-Encoding") != "" {
-		t.Errorf("one that is not packed: %q %v", w.Body, w.Header())
+		t.Errorf("a file that is not compressed: %q %v", w.Body, w.Header())
 	}
 }
 
 func TestAProgramBuiltWithoutItsGUISaysSo(t *testing.T) {
 	if gui.Built(fstest.MapFS{".keep": {}}) || !gui.Built(built) {
-		t.Error("whether there is a GUI is not what the files say")
+		t.Error("Built does not match the files")
 	}
 	w := get(gui.New(fstest.MapFS{".keep": {}}, off), "/gui/", "")
 	if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "make build") || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" {

@@ -26,7 +26,7 @@ func TestWhatIsLeftIsAPartOfTheLimit(t *testing.T) {
 		}
 	}
 	if got, ok := new(headroom.Known).Left(0); ok || got != 0 {
-		t.Errorf("of nothing %g %% are left", got)
+		t.Errorf("without data %g %% are left", got)
 	}
 }
 

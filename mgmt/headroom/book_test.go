@@ -108,7 +108,7 @@ func TestABackendKeepsWhatIsKnownWhileItIsTheSame(t *testing.T) {
 	other := shop(2)
 	other.Farms[0].ID = 1 + 256
 	if k := known(b, other, now); k.State != headroom.Unknown {
-		t.Errorf("a farm far away: %+v", k)
+		t.Errorf("a very different farm: %+v", k)
 	}
 	other.Farms[0].ID = 2 // the ID is reused
 	b.Observe(other, e, now.Add(10*time.Second))

@@ -35,7 +35,7 @@ func encoded(t testing.TB, b *Book) []byte {
 	b.changed = true
 	data, ok := b.Encode()
 	if !ok {
-		t.Fatal("nothing to encode")
+		t.Fatal("no data to encode")
 	}
 	return data
 }
@@ -44,14 +44,14 @@ func TestABookIsReadAsItWasWritten(t *testing.T) {
 	b := filled()
 	data := encoded(t, b)
 	if _, again := b.Encode(); again {
-		t.Error("it is written though nothing changed")
+		t.Error("it is encoded again though nothing changed")
 	}
 	read, err := Decode(data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, changed := read.Encode(); changed {
-		t.Error("what was read is written at once")
+		t.Error("it is encoded again right after it was read")
 	}
 	if !bytes.Equal(encoded(t, read), data) {
 		t.Error("it is written otherwise than it was read")
@@ -164,7 +164,7 @@ func FuzzDecode(f *testing.F) {
 		data := encoded(t, b)
 		again, err := Decode(data)
 		if err != nil {
-			t.Fatalf("what was read cannot be written: %v", err)
+			t.Fatalf("encode after a read: %v", err)
 		}
 		if !bytes.Equal(encoded(t, again), data) {
 			t.Error("it changes each time")

@@ -125,7 +125,7 @@ func TestNothingIsLearnedFromNothing(t *testing.T) {
 		t.Errorf("%+v became %+v", before, e)
 	}
 	if b.anew {
-		t.Error("it began anew")
+		t.Error("learning restarted")
 	}
 	if b.load.value > 1 {
 		t.Errorf("after a night %g requests are under way", b.load.value)
@@ -167,7 +167,7 @@ func TestAnotherMachineIsLearnedAnew(t *testing.T) {
 		e := b.curve.estimate()
 		wantBend(t, e, float64(c.slots))
 		if !b.anew || e.Base.Seconds() > c.mean*1.3 || e.Base.Seconds() < c.mean/1.3 {
-			t.Errorf("%s: %+v, anew %v", name, e, b.anew)
+			t.Errorf("%s: %+v, restarted %v", name, e, b.anew)
 		}
 	}
 }
@@ -185,7 +185,7 @@ func TestSlowNightsAreNotAnotherMachine(t *testing.T) {
 		b.observe(s.run(share * 8 / mean))
 	}
 	if b.anew {
-		t.Error("it began anew")
+		t.Error("learning restarted")
 	}
 	wantBend(t, b.curve.estimate(), 8)
 }
@@ -206,7 +206,7 @@ func TestWhatIsOldCountsLessAndLess(t *testing.T) {
 	aged := b.curve.aged
 	b.curve.age(aged.Add(-time.Hour * 1000))
 	if half := weight(); half < 0.45*before {
-		t.Error("a clock that went back made it older")
+		t.Error("a clock that went back reduced the weight")
 	}
 	if b.curve.age(b.curve.aged.Add(40 * halfLife)); len(b.curve.cells) != 0 {
 		t.Errorf("%d cells for ever", len(b.curve.cells))

@@ -168,6 +168,6 @@ func TestGapsAreLeftOut(t *testing.T) {
 		t.Errorf("after a new engine: %+v", s)
 	}
 	if _, ok := c.step(1000, time.Millisecond, 1); !ok {
-		t.Error("nothing afterwards")
+		t.Error("no result afterwards")
 	}
 }

@@ -164,7 +164,7 @@ func TestRow29WhatIsPrintedIsReadToTheEndAndCut(t *testing.T) {
 		t.Errorf("%d bytes: %.100s", len(said), said)
 	}
 	if _, err := os.Stat(filepath.Join(p.Folder, "done")); err != nil {
-		t.Error("it was held up by what it printed")
+		t.Error("its output blocked it")
 	}
 	said, _ = program(t, `printf 'a\033[31m\377b\n'`).Run(t.Context(), hook.Call{Limit: enough})
 	if said != "a·[31m·b" {

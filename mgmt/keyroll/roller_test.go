@@ -78,7 +78,7 @@ func (h *house) restart() {
 				h.then()
 			}
 			if zone != "example.com" {
-				h.Errorf("the parent of %s is asked", zone)
+				h.Errorf("the parent of %s is queried", zone)
 			}
 			return h.parent, h.fails
 		}})
@@ -124,7 +124,7 @@ func (h *house) ds() string {
 func (h *house) heard(want ...string) {
 	h.Helper()
 	if !slices.Equal(h.told, want) {
-		h.Errorf("told is %q, want %q", h.told, want)
+		h.Errorf("got %q, want %q", h.told, want)
 	}
 	h.told = nil
 }
@@ -149,7 +149,7 @@ func TestAKeyIsReplacedOnceTheParentZoneTrustsTheNext(t *testing.T) {
 	h.parent.DS = []string{old, h.ds()}
 	h.later(time.Hour - time.Second)
 	if h.asked != 0 {
-		t.Error("the parent is asked before resolvers have learned the key")
+		t.Error("the parent is queried before resolvers have learned the key")
 	}
 	h.parent.DS = []string{old}
 	h.later(time.Second)

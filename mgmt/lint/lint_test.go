@@ -315,7 +315,7 @@ func TestHostNamesWithoutAnAddressOrWithTooManyAreFindings(t *testing.T) {
 		e.Redirects = func(*farm.Farm) uint64 { return 1 }
 		e.HostName = func(_ farm.Group, b *farm.Backend) lint.HostName {
 			if b.Host != "a.example" {
-				t.Errorf("%s: %s is asked about", name, b.Host)
+				t.Errorf("%s: %s was looked up", name, b.Host)
 			}
 			return c.is
 		}
@@ -426,7 +426,7 @@ func TestCertificatesBehindOthersOfTheSameNamesAreHidden(t *testing.T) {
 		e.Certificates = e.Certificates[1:]
 		got := slices.DeleteFunc(told(lint.Look(cfg, e)), func(f string) bool { return strings.HasPrefix(f, "certificate-weak") })
 		if len(c.kinds) == 2 && len(got) > 0 {
-			t.Errorf("%s, of one that is not told of: %q", name, got)
+			t.Errorf("%s, without this kind: %q", name, got)
 		}
 	}
 }
@@ -475,7 +475,7 @@ func TestChecksThatStartProgramsAreTold(t *testing.T) {
 		case "plugin":
 			return "check_x", nil
 		case "shell":
-			return "negate", fmt.Errorf("it runs others")
+			return "negate", fmt.Errorf("it runs other programs")
 		}
 		return "", nil
 	}

@@ -64,7 +64,7 @@ func TestOnlyTheEndOfALongFileIsRead(t *testing.T) {
 		}
 	}
 	if lines, err := last(&tape{broken: true}, 100, 1); !errors.Is(err, io.ErrNoProgress) {
-		t.Errorf("what cannot be read: %q, %v", lines, err)
+		t.Errorf("a file that cannot be read: %q, %v", lines, err)
 	}
 }
 

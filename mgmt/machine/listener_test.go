@@ -155,6 +155,6 @@ func TestAListenerNobodyCouldReachIsRefused(t *testing.T) {
 		}
 	}
 	if err := s.Check(t.Context(), api("192.0.2.8", 0), api("192.0.2.8", 0)); err != nil {
-		t.Errorf("what does not change: %v", err)
+		t.Errorf("without a change: %v", err)
 	}
 }

@@ -82,7 +82,7 @@ func TestOnlyWhatIsSetIsAskedFor(t *testing.T) {
 			t.Errorf("%v", problems)
 		}
 		if got := s.asks(); !reflect.DeepEqual(got, want) {
-			t.Errorf("asked for %v, want %v", got, want)
+			t.Errorf("requests %v, want %v", got, want)
 		}
 	}
 	settle(farm.System{})
@@ -114,7 +114,7 @@ func TestWhatIsLeftOfAnEarlierLifeIsTakenAway(t *testing.T) {
 		t.Error(problems)
 	}
 	if got := s.asks(); !reflect.DeepEqual(got, []settings.Kind{settings.SSH}) {
-		t.Errorf("asked for %v", got)
+		t.Errorf("requests %v", got)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestAServiceThatWasNotToldIsToldAgain(t *testing.T) {
 	}
 	m.Settle(t.Context(), of)
 	if len(s.asked) != 4 {
-		t.Errorf("what is done is asked for again: %+v", s.asked)
+		t.Errorf("a finished request was sent again: %+v", s.asked)
 	}
 }
 

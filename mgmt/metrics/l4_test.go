@@ -45,9 +45,9 @@ func TestL4FarmsAreShownByWhoCarriesThem(t *testing.T) {
 	known = false
 	text = scrape(t, o)
 	if strings.Contains(text, `sluice_farm_connections{farm="wide"}`) || strings.Contains(text, `received_bytes_total{backend="10.0.0.3"`) {
-		t.Error("counters nobody knows are shown")
+		t.Error("unknown counters are shown")
 	}
 	if !strings.Contains(text, `sluice_backend_up{backend="10.0.0.3",farm="wide",service=""} 1`) || !strings.Contains(text, `sluice_farm_connections_total{farm="relay"} 4`) {
-		t.Error("what is known is not shown")
+		t.Error("known values are missing")
 	}
 }

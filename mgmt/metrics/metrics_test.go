@@ -145,7 +145,7 @@ func TestScrapeShowsWhatWasCounted(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, `sluice_backend_headroom_limit_requests{backend="10.0.0.1:80",farm="shop",service="api"}`) {
-		t.Error("of a backend nothing is known of there is a limit")
+		t.Error("a backend without data has a limit")
 	}
 }
 
@@ -162,7 +162,7 @@ func TestEveryCounterIsExported(t *testing.T) {
 			}
 			family := families[prefix+f.Tag.Get("metric")]
 			if family == nil || family.GetHelp() != f.Tag.Get("help") {
-				t.Errorf("%s.%s is not exported as it says: %v", kind, f.Name, family)
+				t.Errorf("%s.%s is not exported with its help text: %v", kind, f.Name, family)
 			}
 		}
 	}
@@ -286,7 +286,7 @@ func TestBackendsAtOneAddressShareTheirSeries(t *testing.T) {
 		`sluice_backend_request_seconds_count{backend="10.0.0.1:80",farm="shop",service="web"} 1`,
 	} {
 		if strings.Count(text, want) != 1 {
-			t.Errorf("%s is there %d times", want, strings.Count(text, want))
+			t.Errorf("%s occurs %d times", want, strings.Count(text, want))
 		}
 	}
 	seen := map[string]bool{}

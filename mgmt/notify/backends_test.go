@@ -56,7 +56,7 @@ func TestAStateHasToLast(t *testing.T) {
 		h.look(tick, l)
 	}
 	if mails := h.took(t); len(mails) != 0 {
-		t.Fatalf("one that flaps is told of: %q", mails[0].Subject)
+		t.Fatalf("a flapping backend was reported: %q", mails[0].Subject)
 	}
 	l.is(farm.StatusDown, 1)
 	h.look(tick, l)
@@ -118,7 +118,7 @@ func TestMaintenanceEndsNoState(t *testing.T) {
 	}
 	h.look(tick, l)
 	if len(h.took(t)) != 1 {
-		t.Error("it is not told of")
+		t.Error("it is not reported")
 	}
 }
 
@@ -130,7 +130,7 @@ func TestTheFirstLookOnlyRemembersAndANewBackendCountsAsUp(t *testing.T) {
 	h.look(time.Minute, l)
 	h.look(time.Minute, l)
 	if len(h.took(t)) != 0 {
-		t.Error("what was down before is told of")
+		t.Error("a backend that was down before is reported")
 	}
 	grown := oddly(1, 2)
 	grown.is(farm.StatusDown, 1, 2)
@@ -253,7 +253,7 @@ func TestABackendThatFlapsIsToldOfWhenItHasSettled(t *testing.T) {
 			h.look(tick, l)
 		}
 		if end == farm.StatusDown && len(lines()) != flapTurns {
-			t.Error("it is told of before it has settled")
+			t.Error("it is reported before it is stable")
 		}
 		for range 60 {
 			h.look(tick, l)

@@ -45,7 +45,7 @@ func TestASingleEventIsToldOfWithinASecondOrSo(t *testing.T) {
 	l.is(farm.StatusDown, 1)
 	h.watch(DefaultAvoidFlapping*time.Second, l)
 	if r.tried() != 0 {
-		t.Error("it is told of before it has lasted")
+		t.Error("it is reported before it has lasted")
 	}
 	h.watch(quick, l) // 1.15 s after the verdict
 	p := r.got(t, 1)[0]
@@ -172,7 +172,7 @@ func TestMailsOfATroubledHourAreApart(t *testing.T) {
 		lines += strings.Count(m.Text, " is down\n")
 	}
 	if lines != 400 {
-		t.Errorf("%d backends are told of", lines)
+		t.Errorf("%d backends are reported", lines)
 	}
 }
 

@@ -261,7 +261,7 @@ func TestSecretsOfWebhooksAreSealedForTheirWebhook(t *testing.T) {
 	m := h.managerWith(func(o *Options) { o.Authorities = authoritiesOf([]*receiver{r}) })
 	defer m.Close()
 	if _, err := m.receiver("b"); err == nil || !strings.Contains(err.Error(), "set it again") {
-		t.Errorf("another's secret is taken: %v", err)
+		t.Errorf("the secret of another webhook is accepted: %v", err)
 	}
 	if strings.Contains(h.log.String(), hookSecret) {
 		t.Error("it is in the log")
@@ -393,7 +393,7 @@ func TestWebhooksAreChecked(t *testing.T) {
 		}
 	}
 	if tried := errors.New("only tried"); !errors.Is(h.RemoveWebhook(root, "ops0", func() error { return tried }), tried) || len(h.Webhooks()) != MaxWebhooks {
-		t.Error("one that is only to be tried is gone")
+		t.Error("a dry run removed the webhook")
 	}
 }
 

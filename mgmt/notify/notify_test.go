@@ -253,7 +253,7 @@ func TestOnlySoManyMailsWaitAndNoneAfterTheEnd(t *testing.T) {
 	}
 	h.enqueue("late", "text")
 	if h.Delivery().Waiting != maxWaiting {
-		t.Error("it takes mails after the end")
+		t.Error("mails are accepted after the end")
 	}
 }
 
@@ -315,7 +315,7 @@ func TestWhatCannotBeKeptOrReadOfMailsIsSaidOnce(t *testing.T) {
 	enginetest.Eventually(t, "it was tried", func() bool { return h.Problem() != "" })
 	h.Close()
 	if n := len(h.log.Lines("a restart loses them")); n != 1 || !h.log.Has("not sent before the end") {
-		t.Errorf("said %d times:\n%s", n, &h.log)
+		t.Errorf("logged %d times:\n%s", n, &h.log)
 	}
 	h.papers.docs[waitingName] = "{"
 	h.Manager = h.manager()
@@ -390,7 +390,7 @@ func TestCertificatesAreLookedAtNowAndThen(t *testing.T) {
 		h.LookCertificates(func() []Certificate { looks++; return nil })
 	}
 	if look(0); looks != 0 {
-		t.Error("though nobody is told")
+		t.Error("certificates were read although mail is not set up")
 	}
 	h.set(t)
 	look(0)

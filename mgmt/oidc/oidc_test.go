@@ -77,7 +77,7 @@ func TestTheProviderVouchesForAUser(t *testing.T) {
 		}
 	}
 	if n := h.provider.Described.Load(); n != 1 {
-		t.Errorf("what the provider says of itself was asked for %d times", n)
+		t.Errorf("%d requests for the provider's metadata", n)
 	}
 }
 
@@ -240,7 +240,7 @@ func TestAProviderThatCannotBeAskedIsNoRefusal(t *testing.T) {
 	}
 	h.set(t, func(s *oidc.Settings) { s.CA = "" })
 	if _, _, err := h.Begin(t.Context(), "", false); !errors.Is(err, oidc.ErrUnavailable) || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("of one that cannot be verified: %v", err)
+		t.Errorf("an unverified provider: %v", err)
 	}
 	h.set(t, func(s *oidc.Settings) { s.Issuer += "/other" })
 	if _, _, err := h.Begin(t.Context(), "", false); !errors.Is(err, oidc.ErrUnavailable) {
@@ -289,7 +289,7 @@ func TestLoginsShareOneQuestionToTheProvider(t *testing.T) {
 		}
 	}
 	if n := h.provider.Described.Load(); n != 1 {
-		t.Errorf("51 logins asked the provider %d times", n)
+		t.Errorf("51 logins made %d requests to the provider", n)
 	}
 	h.provider.Description = nil
 	if err := begin(t.Context()); !errors.Is(err, oidc.ErrUnavailable) {
@@ -297,7 +297,7 @@ func TestLoginsShareOneQuestionToTheProvider(t *testing.T) {
 	}
 	h.clock.at = h.clock.at.Add(3 * time.Second)
 	if err := begin(t.Context()); err != nil || h.provider.Described.Load() != 2 {
-		t.Errorf("after 3 s: %v, asked %d times", err, h.provider.Described.Load())
+		t.Errorf("after 3 s: %v, %d requests", err, h.provider.Described.Load())
 	}
 }
 
@@ -321,7 +321,7 @@ func TestALoginThatIsGivenUpEndsNoOther(t *testing.T) {
 	<-left
 	close(release)
 	if _, _, err := h.Begin(t.Context(), "", false); err != nil || h.provider.Described.Load() != 1 {
-		t.Errorf("after another one was given up: %v, asked %d times", err, h.provider.Described.Load())
+		t.Errorf("after a cancelled login: %v, %d requests", err, h.provider.Described.Load())
 	}
 }
 
@@ -380,7 +380,7 @@ func TestTheSecretGoesToNoOtherProvider(t *testing.T) {
 		s := h.settings()
 		change(&s)
 		if err := h.Set(s, nil); err == nil || !strings.Contains(err.Error(), "must be sent again") {
-			t.Errorf("it goes elsewhere: %v", err)
+			t.Errorf("another provider with the same secret: %v", err)
 		}
 	}
 	s := h.settings()
@@ -399,7 +399,7 @@ func TestTheSecretGoesToNoOtherProvider(t *testing.T) {
 		t.Error(err)
 	}
 	if _, has, _ := h.Settings(); has {
-		t.Error("it was taken away and is there")
+		t.Error("the removed settings exist")
 	}
 	if _, err := h.logIn(t); !errors.Is(err, oidc.ErrRefused) {
 		t.Errorf("without it: %v", err)

@@ -61,7 +61,7 @@ func TestAllowedAddressesAreReadAndAsked(t *testing.T) {
 		t.Error(err)
 	}
 	if err := outbound.Guard(outbound.Remote).CheckHost("169.254.169.254"); err == nil {
-		t.Error("what is not allowed is asked")
+		t.Error("a forbidden address gets a request")
 	}
 }
 
@@ -80,10 +80,10 @@ func TestANameIsJudgedByWhereItLeadsAtTheConnection(t *testing.T) {
 		r, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+host+":"+port+"/", nil)
 		if resp, err := transport.RoundTrip(r); err == nil {
 			resp.Body.Close()
-			t.Errorf("%s is asked", host)
+			t.Errorf("%s gets a request", host)
 		}
 	}
 	if asked {
-		t.Error("this machine was asked")
+		t.Error("this machine got a request")
 	}
 }

@@ -38,12 +38,12 @@ func TestEachSchemeHasItsProxyAndThisMachineNone(t *testing.T) {
 		u, _ := url.Parse(to)
 		got, err := p.For(u)
 		if err != nil || want == "" && got != nil || want != "" && (got == nil || got.String() != want) {
-			t.Errorf("%s goes by %v, %v; want %q", to, got, err, want)
+			t.Errorf("the proxy for %s is %v, %v; want %q", to, got, err, want)
 		}
 	}
 	u, _ := url.Parse("http://example.com")
 	if got, err := (outbound.Proxy{Secure: "secure:2"}).For(u); got != nil || err != nil {
-		t.Errorf("goes by %v, %v", got, err)
+		t.Errorf("the proxy is %v, %v", got, err)
 	}
 	if got, err := (outbound.Proxy{Plain: "x://y"}).For(u); got != nil || err == nil {
 		t.Errorf("a broken setting is ignored: %v", got)
@@ -121,7 +121,7 @@ func TestAGuardSeesAddressesButNotTheProxy(t *testing.T) {
 	}
 	server := proxy(t)
 	if _, err := ask(t, o, server.URL); !errors.Is(err, refused) {
-		t.Errorf("asked directly: %v", err)
+		t.Errorf("sent without the proxy: %v", err)
 	}
 	set.Plain = server.URL
 	if got, err := ask(t, o, "http://example.invalid/"); err != nil || got != "proxy: GET http://example.invalid/" {

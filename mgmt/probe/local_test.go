@@ -21,7 +21,7 @@ type routes struct{ err error }
 
 func (r routes) DialContext(_ context.Context, network, address string) (net.Conn, error) {
 	if network != "udp" || address != "192.0.2.1:9" {
-		return nil, fmt.Errorf("asked for %s by %s", address, network)
+		return nil, fmt.Errorf("dialled %s by %s", address, network)
 	}
 	if r.err != nil {
 		return nil, &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", r.err)}
@@ -88,7 +88,7 @@ func TestFaultsOfThisMachineAreToldApartFromTheTargets(t *testing.T) {
 		if is := errors.Is(got, probe.ErrLocal); is != (c.local != "") {
 			t.Errorf("%v: one of this machine is %t: %v", c.err, is, got)
 		} else if !strings.Contains(got.Error(), c.local) || strings.HasPrefix(got.Error(), "not asked: ") != is {
-			t.Errorf("%v: said as %q, wanted %q", c.err, got, c.local)
+			t.Errorf("%v: the message is %q, want %q", c.err, got, c.local)
 		}
 	}
 	gone, cancel := context.WithCancel(t.Context())

@@ -114,14 +114,14 @@ func TestFlagsNobodyKnowsArePassedToThePlugin(t *testing.T) {
 		return answers(healthy), nil
 	}
 	if _, err := k.Parse("check_x -H HOST -q 'a b'"); err != nil || !slices.Equal(asked, []string{"check_x", "-H", "HOST", "-q", "a b"}) {
-		t.Errorf("%v, asked for %q", err, asked)
+		t.Errorf("%v, called with %q", err, asked)
 	}
 	asked = nil
 	if _, err := k.Parse("check_x -H HOST"); err != nil || asked != nil {
-		t.Errorf("known flags: %v, asked for %q", err, asked)
+		t.Errorf("known flags: %v, called with %q", err, asked)
 	}
 	if _, err := k.Parse("check_x -p 0"); err == nil || asked != nil {
-		t.Errorf("a bad value: %v, asked for %q", err, asked)
+		t.Errorf("a bad value: %v, called with %q", err, asked)
 	}
 	if _, err := k.Parse("check_x --none"); err == nil || err.Error() != "check_x has no flag --none here, and there is no plugin that could have it: there is no program check_x in /plugins" {
 		t.Errorf("no plugin: %v", err)
@@ -196,14 +196,14 @@ func TestCheckIsKeptToItsPromises(t *testing.T) {
 			t.Errorf("a reason of several lines: %q", err)
 		}
 		if len(said) != 1 || said[0] != `heard "\x1b[31m" and a b·` {
-			t.Errorf("said: %q", said)
+			t.Errorf("got: %q", said)
 		}
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		var got probe.Text
 		p, _ := one(func(context.Context, probe.Say) error { t.Error("asked without time"); return nil }, &got).Parse("check_x")
 		if err := p.Run(gone, nil, probe.Target{}, func(string, ...any) {}); err == nil {
-			t.Error("healthy without having been asked")
+			t.Error("healthy without a check")
 		}
 	})
 }

@@ -65,10 +65,10 @@ func TestPasswordsAreSealedWordByWord(t *testing.T) {
 		}
 	}
 	if _, err := probe.Sealed("check_mysql -p s3cret", func(string, string) (string, error) { return "", errors.New("no key") }); err == nil || err.Error() != "no key" {
-		t.Errorf("what cannot be sealed: %v", err)
+		t.Errorf("sealing fails: %v", err)
 	}
 	if _, err := probe.Sealed("check_mysql -p 's3cret", sealing); err == nil || strings.Contains(err.Error(), "s3cret") {
-		t.Errorf("what cannot be read: %v", err)
+		t.Errorf("a command that cannot be parsed: %v", err)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestSealedPasswordsAreOpenedBeforeACommandIsRead(t *testing.T) {
 		t.Errorf("%q %q %v", password, host, err)
 	}
 	if _, err := probe.ParseSealed(command, func(string, string) (string, error) { return "", errors.New("no key") }); err == nil || err.Error() != "no key" {
-		t.Errorf("one that cannot be opened: %v", err)
+		t.Errorf("a secret that cannot be opened: %v", err)
 	}
 	if err := probe.Check(command); err != nil { // a token may be longer than the password
 		t.Errorf("sealed: %v", err)
@@ -105,6 +105,6 @@ func TestSealedPasswordsAreOpenedBeforeACommandIsRead(t *testing.T) {
 		t.Error("a command that is none is accepted")
 	}
 	if err := probe.Check(strings.Repeat("a", 4000)); err == nil || len(err.Error()) > 1000 {
-		t.Errorf("a name that is long is said in whole: %v", err)
+		t.Errorf("a long name is quoted in full: %v", err)
 	}
 }

@@ -54,13 +54,13 @@ func TestAnEngineGetsWhatChanged(t *testing.T) {
 	publish("three")
 	publish("four")
 	if want := []bool{true, false, false, true, false}; !slices.Equal(wholes(), want) || e.whole != 1 {
-		t.Errorf("snapshots of %v bytes are whole: %v, asked for %d times", e.sizes, wholes(), e.whole)
+		t.Errorf("snapshots of %v bytes are whole: %v, %d requests for a whole one", e.sizes, wholes(), e.whole)
 	}
 	e.mu.Lock()
 	e.refuse = "no"
 	e.mu.Unlock()
 	if _, err := b.Publish(t.Context(), renamed(cfg, "five")); err == nil {
-		t.Fatal("taken")
+		t.Fatal("it was accepted")
 	}
 	e.mu.Lock()
 	e.refuse = ""

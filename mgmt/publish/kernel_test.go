@@ -159,13 +159,13 @@ func TestKernelGetsItsFarmsOnlyAndOnlyWhenTheyChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(k.lives()); n != 1 {
-		t.Errorf("an edit elsewhere told the kernel: %d times in all", n)
+		t.Errorf("an unrelated edit reached the kernel: %d publications", n)
 	}
 	if _, err := b.Publish(context.Background(), mixed("renamed")); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(k.lives()); n != 2 {
-		t.Errorf("the kernel was told %d times, want 2", n)
+		t.Errorf("%d publications to the kernel, want 2", n)
 	}
 	if _, err := b.Publish(context.Background(), config("127.0.0.1:8081")); err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestProblemsOfTheKernelAreProblemsOfFarms(t *testing.T) {
 	told := len(k.lives())
 	k.set(func() { k.away, k.problems, k.state = nil, nil, ctl.KernelState{} }) // a new netd without state
 	if out, err := b.Publish(context.Background(), mixed("b")); err != nil || len(out.FarmErrors) != 0 || len(k.lives()) == told {
-		t.Errorf("once it is there again: %+v, %v", out, err)
+		t.Errorf("after netd returned: %+v, %v", out, err)
 	}
 }
 
@@ -255,14 +255,14 @@ func TestWhatIsCheckedBeforehandReachesNeitherKernelNorEngine(t *testing.T) {
 		return no
 	})
 	if !errors.Is(err, no) || len(k.lives()) != 1 || len(e.lives()) != engines {
-		t.Errorf("%v; the kernel was told %d times, the engine %d", err, len(k.lives()), len(e.lives()))
+		t.Errorf("%v; %d publications to the kernel, %d to the engine", err, len(k.lives()), len(e.lives()))
 	}
 	if err := b.Check(context.Background(), mixed("web"), func(apply.Outcome) error { return no }); err != nil {
-		t.Errorf("nothing of the kernel changes: %v", err)
+		t.Errorf("without a change of kernel farms: %v", err)
 	}
 	k.set(func() { k.away = errors.New("no such process") })
 	if err := b.Check(context.Background(), mixed("changed"), func(apply.Outcome) error { return no }); err != nil {
-		t.Errorf("what cannot be checked: %v", err)
+		t.Errorf("a check that cannot be made: %v", err)
 	}
 }
 
@@ -325,7 +325,7 @@ func TestASlowChangeOfRulesIsPublishedOnce(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		if n := len(k.lives()); n != 2 {
-			t.Errorf("the kernel was told %d times, want 2", n)
+			t.Errorf("%d publications to the kernel, want 2", n)
 		}
 	})
 }

@@ -124,10 +124,10 @@ func TestSessionsGoAlongWithAFarm(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if got := strings.Join(from.notes, ", "); got != c.from {
-			t.Errorf("%s: who carried it was %q, want %q", what, got, c.from)
+			t.Errorf("%s: steps of the old owner %q, want %q", what, got, c.from)
 		}
 		if got := strings.Join(to.notes, ", "); got != c.to {
-			t.Errorf("%s: who carries it was %q, want %q", what, got, c.to)
+			t.Errorf("%s: steps of the new owner %q, want %q", what, got, c.to)
 		}
 		if log := b.log.String(); strings.Contains(log, "not carried over") != (c.says != "") {
 			t.Errorf("%s: log\n%s", what, log)
@@ -199,7 +199,7 @@ func TestWithoutNeedNothingIsPublishedAgain(t *testing.T) {
 			t.Helper()
 			time.Sleep(11 * time.Second)
 			if len(k.lives()) != told || len(e.lives()) != taken {
-				t.Errorf("%s: the kernel was told %d times, want %d, the engine %d, want %d", when, len(k.lives()), told, len(e.lives()), taken)
+				t.Errorf("%s: %d publications to the kernel, want %d; to the engine %d, want %d", when, len(k.lives()), told, len(e.lives()), taken)
 			}
 		}
 		wants("at rest", 1, 1)
@@ -230,7 +230,7 @@ func TestWithoutNeedNothingIsPublishedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := strings.Count(b.log.String(), `msg="farm does not run" farm=fb`); n != 1 {
-			t.Errorf("said %d times:\n%s", n, &b.log)
+			t.Errorf("logged %d times:\n%s", n, &b.log)
 		}
 		b.netd.mu.Lock()
 		clear(b.netd.broken)
@@ -239,11 +239,11 @@ func TestWithoutNeedNothingIsPublishedAgain(t *testing.T) {
 		k.set(func() { k.away, k.asked = errors.New("netd restarts"), 0 })
 		wants("without farms of the kernel and netd", 4, 7)
 		if k.set(func() {}); k.asked != 0 {
-			t.Errorf("netd was asked %d times for no farm", k.asked)
+			t.Errorf("netd was asked %d times although it has no farm", k.asked)
 		}
 		const again = "configuration not published, trying again"
 		if strings.Contains(b.log.String(), again) {
-			t.Errorf("nothing failed:\n%s", &b.log)
+			t.Errorf("a failure was logged without one:\n%s", &b.log)
 		}
 		_ = e.Close()
 		next := newEngine()

@@ -462,7 +462,7 @@ func TestNetdThatIsAwayIsAskedOnceForAllFarms(t *testing.T) {
 	b.netd.mu.Lock()
 	defer b.netd.mu.Unlock()
 	if b.netd.asked != 1 {
-		t.Errorf("netd was asked %d times", b.netd.asked)
+		t.Errorf("%d requests to netd", b.netd.asked)
 	}
 }
 
@@ -477,7 +477,7 @@ func TestSilentEngineIsLeftAndTheNextOneRepublished(t *testing.T) {
 	}
 	next := b.start(t, newEngine())
 	if got := next.lives()[0].Farms[0].AddrPort().String(); got != a {
-		t.Errorf("the next engine got %s, want what was in force before", got)
+		t.Errorf("the next engine got %s, want the configuration in force before", got)
 	}
 }
 
@@ -497,7 +497,7 @@ func TestALargeSnapshotHasMoreTime(t *testing.T) {
 		return e.until.Sub(begun)
 	}
 	if got := until(config(b2)); got > 4*time.Second {
-		t.Errorf("a small snapshot has %v, want what the caller has, 4s", got)
+		t.Errorf("a small snapshot has %v, want the caller's 4s", got)
 	}
 	large := config(a)
 	large.Certificates = append(large.Certificates, farm.Certificate{Name: "large", Chain: [][]byte{make([]byte, 3<<20)}})
@@ -514,7 +514,7 @@ func TestWithoutAnEngineAPublicationIsUnavailable(t *testing.T) {
 		t.Errorf("got %v, want ErrUnavailable", err)
 	}
 	if b.State().Connected {
-		t.Error("connected to nobody")
+		t.Error("connected without a partner")
 	}
 }
 

@@ -46,13 +46,13 @@ func TestWhatCannotBeWrittenDownIsRefused(t *testing.T) {
 		_, err := b.Publish(t.Context(), c.cfg)
 		var refused *apply.Refused
 		if !errors.As(err, &refused) || !strings.HasPrefix(refused.Reason, c.says) {
-			t.Errorf("%s: got %v, want a rejection that says %q", name, err, c.says)
+			t.Errorf("%s: got %v, want a rejection with %q", name, err, c.says)
 		}
 		if n := len(e.lives()); n != 1 || b.page.Published() != 1 {
-			t.Errorf("%s: the engine got %d configurations, the page says %d", name, n, b.page.Published())
+			t.Errorf("%s: the engine got %d configurations, the page has %d", name, n, b.page.Published())
 		}
 		if _, err := b.Publish(t.Context(), marked(8)); err != nil {
-			t.Errorf("%s: what follows: %v", name, err)
+			t.Errorf("%s: the next publication: %v", name, err)
 		}
 		lists(t, name, p, 8)
 	}
@@ -173,7 +173,7 @@ func TestAChangeOfTheKernelThatIsApprovedBeforehandPasses(t *testing.T) {
 	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 && b.page.Published() == 1 })
 	asked := 0
 	if err := b.Check(t.Context(), mixed("changed"), func(apply.Outcome) error { asked++; return nil }); err != nil || asked != 1 {
-		t.Errorf("%v, asked %d times", err, asked)
+		t.Errorf("%v, %d calls", err, asked)
 	}
 }
 
@@ -259,6 +259,6 @@ func TestNetdIsNotAskedAboutNothing(t *testing.T) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if len(k.given) != 1 || k.asked != 0 {
-		t.Errorf("netd was told %d times, asked %d times", len(k.given), k.asked)
+		t.Errorf("netd: %d publications, %d requests", len(k.given), k.asked)
 	}
 }

@@ -42,7 +42,7 @@ func TestANetdThatWasStartedAnewGetsItsSocketsBack(t *testing.T) {
 	_ = e.Close()
 	b.start(t, newEngine())
 	if got := b.netd.keys(); !sameKeys(got, []string{"tcp/" + b2}) || b.netd.regained() == 0 {
-		t.Errorf("with another engine netd holds %v, %d sockets came back", got, b.netd.regained())
+		t.Errorf("with another engine netd holds %v, %d sockets were returned", got, b.netd.regained())
 	}
 	other := newBench(t, config(a))
 	old := newEngine()

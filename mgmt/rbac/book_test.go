@@ -69,7 +69,7 @@ func TestUsersMayWhatTheRoleOfTheirGroupSays(t *testing.T) {
 		}
 	}
 	if _, ok := b.Identity("nobody"); ok || (rbac.Identity{}).May(rbac.Open) || (rbac.Identity{}).Root() {
-		t.Error("who is not there may do something")
+		t.Error("an unknown user has rights")
 	}
 }
 
@@ -105,7 +105,7 @@ func TestAChangeThatCannotBeKeptDoesNotHold(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if who, _ := b.Identity("ann"); who.May(rbac.FarmCreate) {
-		t.Error("ann may what could not be kept")
+		t.Error("ann has a right that could not be saved")
 	}
 }
 
@@ -125,7 +125,7 @@ func TestEveryChangeHasARevision(t *testing.T) {
 		t.Error("a role that is not there was given")
 	}
 	if err := b.DryRun(end).GiveRole("shop", "ops"); !errors.Is(err, end) || b.Revision() != was+1 || rbactest.Book(t, m).Revision() != was+1 {
-		t.Errorf("what was refused, or tried (%v), made a revision: %d", err, b.Revision())
+		t.Errorf("a refused change or a dry run (%v) made a revision: %d", err, b.Revision())
 	}
 }
 
@@ -264,11 +264,11 @@ func TestWhoLogsIn(t *testing.T) {
 		t.Errorf("the longest password: %v", err)
 	}
 	if _, err := b.Verify(t.Context(), netip.Prefix{}, "bob", strings.Repeat("x", 513)); !errors.Is(err, rbac.ErrWrong) {
-		t.Errorf("the directory is asked for what is too long: %v", err)
+		t.Errorf("a password that is too long is sent to the directory: %v", err)
 	}
 	other := house(t, &rbactest.Memory{})
 	if _, err := other.Verify(t.Context(), netip.Prefix{}, "root", "any"); !errors.Is(err, rbac.ErrWrong) {
-		t.Errorf("root logs in where nobody knows its password: %v", err)
+		t.Errorf("root logs in without a known password: %v", err)
 	}
 }
 
@@ -291,7 +291,7 @@ func TestKeysAreOfOneUserWhoMayUseThem(t *testing.T) {
 	}
 	must(t, b.ChangeUser("ann", rbac.UserChange{Key: &key}), b.ChangeUser("ann", rbac.UserChange{Key: &blank}))
 	if user, ok := b.FindKey(key); ok {
-		t.Errorf("a key that was taken away is %s's", user)
+		t.Errorf("a removed key belongs to %s", user)
 	}
 }
 
@@ -317,7 +317,7 @@ func TestWhatEndsTheSessionsOfAUser(t *testing.T) {
 		must(t, c.change())
 		now, _ := b.Epoch("ann")
 		if now == last {
-			t.Errorf("%s ends nothing", c.what)
+			t.Errorf("%s ends no session", c.what)
 		}
 		last = now
 	}
@@ -327,7 +327,7 @@ func TestWhatEndsTheSessionsOfAUser(t *testing.T) {
 	}
 	must(t, b.RemoveUser("ann"))
 	if _, ok := b.Epoch("ann"); ok {
-		t.Error("who is not there has an epoch")
+		t.Error("an unknown user has an epoch")
 	}
 }
 

@@ -42,7 +42,7 @@ func TestABookHasRoomForSoManyAndNoMore(t *testing.T) {
 
 func TestABookThatCannotBeReadIsNone(t *testing.T) {
 	if _, err := rbac.NewBook(&rbactest.Memory{Kept: map[string][]byte{"rbac": []byte("{")}}); err == nil {
-		t.Error("a damaged book is taken for an empty one")
+		t.Error("a damaged book is read as an empty one")
 	}
 }
 
@@ -153,7 +153,7 @@ func TestWhatAUserIsCanBeSeen(t *testing.T) {
 	}
 	ann.Key[0]++
 	if user, ok := b.FindKey(key); user != "ann" || !ok {
-		t.Errorf("what was shown changed the book: %q, %t", user, ok)
+		t.Errorf("a change of the returned user changed the book: %q, %t", user, ok)
 	}
 	if user, ok := b.FindKey(rootKey); user != "root" || !ok {
 		t.Errorf("root's key is %q's, %t", user, ok)

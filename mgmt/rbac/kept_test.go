@@ -49,9 +49,9 @@ func TestAKeptBookIsReducedAndRenumbered(t *testing.T) {
 		t.Errorf("%+v, %v", g, err)
 	}
 	if _, err := rbac.OnlyRoot([]byte("[")); err == nil {
-		t.Error("what is no book is reduced")
+		t.Error("OnlyRoot accepts an invalid book")
 	}
 	if _, err := rbac.Renumbered([]byte("["), nil); err == nil {
-		t.Error("what is no book is renumbered")
+		t.Error("Renumbered accepts an invalid book")
 	}
 }

@@ -49,7 +49,7 @@ func TestACodeIsAskedForOnceItWasConfirmed(t *testing.T) {
 		t.Errorf("a second time: %v", err)
 	}
 	if err := b.TakeCode("nobody", "", at(1)); !errors.Is(err, rbac.ErrCode) {
-		t.Errorf("of nobody: %v", err)
+		t.Errorf("unknown user: %v", err)
 	}
 	must(t, b.TakeCode("eve", "", at(1)), b.TakeCode("root", "", at(1)))
 }
@@ -72,7 +72,7 @@ func TestWhatWasUsedStaysUsed(t *testing.T) {
 		t.Error(ann.Second())
 	}
 	if m.Full = true; again.TakeCode("ann", recovery[5], at(1)) == nil {
-		t.Error("a code is taken that cannot be noted")
+		t.Error("a code is accepted that cannot be recorded")
 	}
 }
 
@@ -94,7 +94,7 @@ func TestSecretsOfSecondFactorsAreSealedAndNotShown(t *testing.T) {
 	_, err := b.Enrol("tim")
 	refused(t, err, rbac.Invalid, "nothing to encrypt")
 	if err := b.TakeCode("ann", codeOf(t, secret, at(1)), at(1)); err == nil || errors.Is(err, rbac.ErrCode) {
-		t.Errorf("who cannot check it says it is wrong: %v", err)
+		t.Errorf("a code that cannot be checked is reported as wrong: %v", err)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestASecondFactorEndsSessionsWhenItComesAndGoes(t *testing.T) {
 	key, err := b.Enrol("ann")
 	must(t, err)
 	if now, _ := b.Epoch("ann"); now != start {
-		t.Error("one that is not confirmed ends sessions")
+		t.Error("an unconfirmed second factor ends sessions")
 	}
 	_, err = b.Confirm("ann", codeOf(t, key.Secret, at(0)), at(0))
 	must(t, err)

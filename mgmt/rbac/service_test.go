@@ -38,7 +38,7 @@ func TestAServiceThatEndsEndsItsSessions(t *testing.T) {
 	root, _ := b.Epoch("root")
 	must(t, b.UseServices(rbac.Services{LDAP: true}))
 	if now, _ := b.Epoch("ann"); now == ann {
-		t.Error("ann's session goes on")
+		t.Error("ann's session continues")
 	}
 	if now, _ := b.Epoch("root"); now != root {
 		t.Error("root's session ends")
@@ -78,7 +78,7 @@ func TestWhomAProviderLetsIn(t *testing.T) {
 		t.Errorf("with an empty password: %v", err)
 	}
 	if _, err := b.User("other"); err == nil {
-		t.Error("who was refused is there")
+		t.Error("a refused user exists")
 	}
 }
 
@@ -96,10 +96,10 @@ func TestThePasswordOfRootIsTheSystems(t *testing.T) {
 	before, _ := b.Epoch("root")
 	refused(t, b.ChangeRootPassword(t.Context(), "old-1xyz", "short-1", rbac.UserChange{}), rbac.Invalid, "8 to 512")
 	if err := b.ChangeRootPassword(t.Context(), "wrong", "new-1xyz", rbac.UserChange{}); !errors.Is(err, rbac.ErrWrong) {
-		t.Errorf("by who does not know it: %v", err)
+		t.Errorf("with a wrong password: %v", err)
 	}
 	if failure = errors.New("read-only"); !errors.Is(b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", rbac.UserChange{}), failure) {
-		t.Error("it is not said why not")
+		t.Error("the cause is not returned")
 	}
 	failure = nil
 	end := errors.New("the end")
@@ -107,11 +107,11 @@ func TestThePasswordOfRootIsTheSystems(t *testing.T) {
 		t.Errorf("only tried: %v, it is %s", err, password)
 	}
 	if now, _ := b.Epoch("root"); !reflect.DeepEqual(now, before) {
-		t.Error("sessions end though nothing was changed")
+		t.Error("sessions end without a change")
 	}
 	must(t, b.ChangeRootPassword(t.Context(), "old-1xyz", `n$w:"1xyz`, rbac.UserChange{}))
 	if now, _ := b.Epoch("root"); now == before || password != `n$w:"1xyz` {
-		t.Errorf("it is %s, and sessions go on: %t", password, now == before)
+		t.Errorf("the password is %s, sessions continue: %t", password, now == before)
 	}
 }
 
@@ -167,6 +167,6 @@ func TestWhoTakesTheKeyAwayTakesTheAPI(t *testing.T) {
 	refused(t, b.ChangeUser("ann", rbac.UserChange{API: yes()}), rbac.Invalid, "a key is needed first")
 	must(t, b.ChangeUser("root", rbac.UserChange{Key: &key}))
 	if who, _ := b.Identity("root"); !who.API() {
-		t.Error("a new key takes the API away")
+		t.Error("a new key removes the API right")
 	}
 }

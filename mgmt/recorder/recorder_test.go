@@ -124,15 +124,15 @@ func TestFarmsAndBackendsAreRecordedASecond(t *testing.T) {
 	}
 	h.round()
 	if l, known := h.Latency(3); known {
-		t.Errorf("latency of a round in which nothing happened: %+v", l)
+		t.Errorf("latency of a round without traffic: %+v", l)
 	}
 	if got := h.last(t, recorder.Farm(3), "connections", "established", "p50", "p99", "backend 7 requests"); got != "0 12 - - 0" {
-		t.Errorf("a round in which nothing happened: %s", got)
+		t.Errorf("a round without traffic: %s", got)
 	}
 	h.farms[3], h.times[3], h.backends[7] = stats.Farm{Requests: 5}, stats.Times{}, stats.Backend{}
 	h.round()
 	if got := h.last(t, recorder.Farm(3), "requests", "established", "p99", "backend 7 requests"); got != "- 0 - -" {
-		t.Errorf("counters that began anew: %s", got)
+		t.Errorf("counters that restarted: %s", got)
 	}
 	h.cfg = &farm.Config{Farms: []farm.Farm{httpFarm(), {ID: 4, Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{}}}}
 	h.cfg.Farms[1].HTTP.Services = []farm.Service{{Name: "all", Backends: []farm.Backend{{ID: 12}}}}
@@ -167,7 +167,7 @@ func TestFarmsOfTheKernelAreRecordedWhileItIsKnown(t *testing.T) {
 	count(60)
 	h.round()
 	if got := h.last(t, recorder.Farm(5), "connections", "established"); got != "- -" {
-		t.Errorf("while netd is away: %s", got)
+		t.Errorf("without netd: %s", got)
 	}
 }
 
@@ -180,12 +180,12 @@ func TestNetdIsAskedOnceARoundAndWhereItCarriesFarms(t *testing.T) {
 		h := newHouse(t, t.TempDir(), l4(5), l4(12), httpFarm())
 		h.known = known
 		if h.round(); h.asked != 1 {
-			t.Errorf("known %t: asked %d times", known, h.asked)
+			t.Errorf("known %t: %d requests", known, h.asked)
 		}
 	}
 	h := newHouse(t, t.TempDir(), httpFarm())
 	if h.round(); h.asked != 0 {
-		t.Errorf("nothing is carried by the kernel, and it is asked %d times", h.asked)
+		t.Errorf("the kernel carries no farm, yet %d requests", h.asked)
 	}
 }
 
@@ -347,7 +347,7 @@ func TestFarmsThatAreGoneTakeNoDescriptor(t *testing.T) {
 		h.round()
 	}
 	if n := open(); n != 1 {
-		t.Errorf("the file of a farm that is there is open %d times", n)
+		t.Errorf("the file of an existing farm is open %d times", n)
 	}
 	h.cfg.Farms = nil
 	h.round()

@@ -136,7 +136,7 @@ func TestLimitsSendLoadToOthersAndThenRefuseIt(t *testing.T) {
 	}
 	of[2].Out = true
 	if o := rehearsal.Play(g, of, 1); o.Rates[1] > 1.05 || o.Refused < 28 {
-		t.Errorf("nobody else: %+v", o)
+		t.Errorf("without other backends: %+v", o)
 	}
 	for i := range of { // the same, scaled down
 		of[i].Rate *= 10_000

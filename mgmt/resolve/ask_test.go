@@ -32,16 +32,16 @@ func TestAskWaitsForWhoAsksAlready(t *testing.T) {
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := f.Ask(short, resolve.Question{Name: "db.example"}); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("who does not wait got %v", err)
+			t.Errorf("a caller without time got %v", err)
 		}
 		close(release)
 		all.Wait()
 		if _, err := f.Ask(t.Context(), resolve.Question{Name: "db.example"}); err != nil || asked.Load() != 1 {
-			t.Errorf("asked %d times, %v", asked.Load(), err)
+			t.Errorf("%d queries, %v", asked.Load(), err)
 		}
 		time.Sleep(time.Minute) // it has expired
 		if _, err := f.Ask(t.Context(), resolve.Question{Name: "db.example"}); err != nil || asked.Load() != 2 {
-			t.Errorf("asked %d times, %v", asked.Load(), err)
+			t.Errorf("%d queries, %v", asked.Load(), err)
 		}
 	})
 }
@@ -59,7 +59,7 @@ func TestNamesNobodyWantsAreForgotten(t *testing.T) {
 			return []resolve.Question{question}
 		}})
 		if s, ok := f.Look(question); ok {
-			t.Errorf("known before it was asked for: %+v", s)
+			t.Errorf("known before the first query: %+v", s)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
@@ -72,7 +72,7 @@ func TestNamesNobodyWantsAreForgotten(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		if s, ok := f.Look(question); ok || b.count("old.example") != 1 {
-			t.Errorf("asked %d times, known is %+v", b.count("old.example"), s)
+			t.Errorf("%d queries, known is %+v", b.count("old.example"), s)
 		}
 		cancel()
 		<-done
@@ -85,7 +85,7 @@ func TestAFailureIsTriedAgainByWhoAsks(t *testing.T) {
 	for n := range 2 {
 		targets, err := f.Ask(t.Context(), resolve.Question{Name: "db.example"})
 		if !errors.Is(err, resolve.ErrNoName) || targets != nil || b.count("db.example") != n+1 {
-			t.Errorf("asked %d times: %v, %v", b.count("db.example"), targets, err)
+			t.Errorf("%d queries: %v, %v", b.count("db.example"), targets, err)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func delegated(t *testing.T, zone string, change func(q, reply *dns.Msg), record
 		}
 		if q.Question[0].Qtype == dns.TypeDS {
 			if q.RecursionDesired {
-				t.Error("a server of the zone is asked to ask others")
+				t.Error("recursion is requested from a server of the zone")
 			}
 			reply.Authoritative = true
 			change(q, reply)
@@ -79,6 +79,6 @@ func TestOnlyWhatAllServersHaveCounts(t *testing.T) {
 	d, err := delegated(t, "example.com", some, "example.com. 60 DS "+oldDS, "example.com. 60 DS "+newDS,
 		"com. 60 NS ns2.com.", "ns2.com. 60 A 127.0.0.1", "com. 60 NS ns3.com.", "ns3.com. 60 A 127.0.0.1")
 	if err != nil || asked.Load() != 3 || strings.Join(d.DS, ",") != oldDS {
-		t.Errorf("%+v, %v, asked %d times", d, err, asked.Load())
+		t.Errorf("%+v, %v, %d queries", d, err, asked.Load())
 	}
 }

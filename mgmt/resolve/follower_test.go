@@ -89,11 +89,11 @@ func known(f *resolve.Follower, name string) string {
 func TestNamesAreAskedForAgainByTheirTTL(t *testing.T) {
 	follow(t, []string{"db.example", "db.example"}, func(f *resolve.Follower, b *book, changes *atomic.Int64, log *bytes.Buffer) {
 		if b.count("db.example") != 1 || changes.Load() != 1 {
-			t.Fatalf("asked %d times, %d changes", b.count("db.example"), changes.Load())
+			t.Fatalf("%d queries, %d changes", b.count("db.example"), changes.Load())
 		}
 		time.Sleep(15 * time.Second)
 		if b.count("db.example") != 1 {
-			t.Fatalf("asked %d times before it was over", b.count("db.example"))
+			t.Fatalf("%d queries before the TTL ended", b.count("db.example"))
 		}
 		b.set("db.example", 0, "10.0.0.2", "10.0.0.3") // a TTL of 0 acts as the least
 		time.Sleep(5 * time.Second)
@@ -103,17 +103,17 @@ func TestNamesAreAskedForAgainByTheirTTL(t *testing.T) {
 		before := b.count("db.example")
 		time.Sleep(60 * time.Second)
 		if n := b.count("db.example") - before; n < 10 || n > 15 {
-			t.Errorf("asked %d times in a minute, with the least TTL 5 s", n)
+			t.Errorf("%d queries in a minute, with the least TTL 5 s", n)
 		}
 		if changes.Load() != 2 {
-			t.Errorf("%d changes, nothing changed", changes.Load())
+			t.Errorf("%d changes reported, want none", changes.Load())
 		}
 		b.set("db.example", 1000*time.Hour, "10.0.0.2")
 		time.Sleep(10 * time.Second)
 		before = b.count("db.example")
 		time.Sleep(61 * time.Minute)
 		if n := b.count("db.example") - before; n != 1 {
-			t.Errorf("asked %d times in an hour, with the longest TTL 1 h", n)
+			t.Errorf("%d queries in an hour, with the longest TTL 1 h", n)
 		}
 		if !strings.Contains(log.String(), `msg="addresses of a name changed" name=db.example addresses="[10.0.0.2 10.0.0.3]" before=[10.0.0.1]`) {
 			t.Errorf("log:\n%s", log.String())
@@ -134,10 +134,10 @@ func TestAddressesAreKeptWhileNobodyAnswers(t *testing.T) {
 				t.Errorf("%+v %v", s, ok)
 			}
 			if n := b.count("db.example"); n < 6 || n > 14 { // 1, 2, 4 … 60 s apart
-				t.Errorf("asked %d times in five minutes", n)
+				t.Errorf("%d queries in five minutes", n)
 			}
 			if n := strings.Count(log.String(), "its last addresses are kept"); n != 1 {
-				t.Errorf("said %d times:\n%s", n, log.String())
+				t.Errorf("logged %d times:\n%s", n, log.String())
 			}
 			b.fail(nil)
 			time.Sleep(time.Minute)
@@ -212,7 +212,7 @@ func TestATooLongAnswerIsSaidOnce(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		if n := strings.Count(log.String(), "more addresses than are used"); n != 2 {
-			t.Errorf("said %d times, and it was so twice", n)
+			t.Errorf("logged %d times, want twice", n)
 		}
 	})
 }
@@ -239,7 +239,7 @@ func TestWhatIsToldAndWhatIsKeptIsThereOnce(t *testing.T) {
 			t.Errorf("%+v", s.Targets)
 		}
 		if n := strings.Count(log.String(), "addresses of a name changed"); n > 1 {
-			t.Errorf("told %d times that addresses changed:\n%.600s", n, log.String())
+			t.Errorf("%d logged changes of addresses:\n%.600s", n, log.String())
 		}
 		var many []string
 		for i := range resolve.MaxTargets {

@@ -82,7 +82,7 @@ func TestLongAnswersComeByTCP(t *testing.T) {
 		t.Errorf("%d targets, cut %v, %v", len(a.Targets), a.Cut, err)
 	}
 	if z.count("tcp many.example. A") == 0 {
-		t.Error("nobody asked by TCP")
+		t.Error("no query over TCP")
 	}
 }
 
@@ -97,7 +97,7 @@ func TestServersWithoutEDNS0AreUnderstood(t *testing.T) {
 		t.Errorf("%s, %v", text(a), err)
 	}
 	if n := z.count("udp db.example. A"); n != 4 { // A and AAAA, with and without EDNS0
-		t.Errorf("asked %d times", n)
+		t.Errorf("%d queries", n)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestWhatNobodyToldIsNoNegativeAnswer(t *testing.T) {
 		t.Errorf("SERVFAIL: %v", err)
 	}
 	if n := z.count("db.example. A"); n != 4 { // A and AAAA, twice
-		t.Errorf("asked %d times", n)
+		t.Errorf("%d queries", n)
 	}
 	z.fail("db.example.", silent)
 	if _, err := s.Lookup(context.Background(), resolve.Question{Name: "db.example"}); err == nil || !strings.Contains(err.Error(), "no answer within 1s") {
@@ -144,7 +144,7 @@ func TestWhatNobodyToldIsNoNegativeAnswer(t *testing.T) {
 	}
 	if _, err := system(t, "nameserver 127.0.0.1:1", "").Lookup(context.Background(), resolve.Question{Name: "db.example"}); err == nil || !strings.HasPrefix(err.Error(), "name server 127.0.0.1:1: ") ||
 		!strings.HasSuffix(err.Error(), "connection refused") || strings.Contains(err.Error(), "->") {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("no server: %v", err)
 	}
 	if _, err := (resolve.System{Config: t.TempDir() + "/none"}).Lookup(context.Background(), resolve.Question{Name: "db.example"}); err == nil || !strings.Contains(err.Error(), "/none is missing") {
 		t.Errorf("no resolv.conf: %v", err)
@@ -167,7 +167,7 @@ func TestALookupEndsWithItsCaller(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := system(t, "options timeout:10 attempts:5", "", z).Lookup(ctx, resolve.Question{Name: "db.example"}); err == nil {
-		t.Error("an answer of nobody")
+		t.Error("an answer without a server")
 	}
 }
 

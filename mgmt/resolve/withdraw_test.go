@@ -54,7 +54,7 @@ func TestANameThatIsGoneForTheTimeThatIsSetIsWithdrawn(t *testing.T) {
 		changes.Store(0)
 		look("gone for long", 5*time.Minute, true)
 		if n := changes.Load(); n != 1 {
-			t.Errorf("told %d times", n)
+			t.Errorf("%d notifications", n)
 		}
 		fails.Store(nil)
 		look("back", 5*time.Minute, false)

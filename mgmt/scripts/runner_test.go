@@ -104,7 +104,7 @@ func TestRow29AScriptThatHangsHoldsUpNobodyElse(t *testing.T) {
 	h.Tell(happened(event.FarmStart))
 	h.closeNow()
 	if v := h.view("on-farm-start.hangs"); v.Calls != 1 || v.Running {
-		t.Errorf("told after the end: %+v", v)
+		t.Errorf("called after the end: %+v", v)
 	}
 }
 

@@ -79,7 +79,7 @@ func (s *secondary) next(t *testing.T) message {
 	case m := <-s.told:
 		return m
 	case <-time.After(10 * time.Second):
-		t.Fatal("the secondary was not told")
+		t.Fatal("the secondary got no notification")
 		return message{}
 	}
 }
@@ -109,7 +109,7 @@ func (s *said) until(t *testing.T, text string) {
 			return
 		}
 	}
-	t.Fatalf("%q was not said: %s", text, s)
+	t.Fatalf("%q was not logged: %s", text, s)
 }
 
 // teller returns a Teller without waits between its tries.
@@ -135,11 +135,11 @@ func TestASecondaryIsToldOfAChangeOfAZone(t *testing.T) {
 	tell.Changed(config(4, here), config(5, here))
 	m := s.next(t)
 	if m.serial != 5 || m.name != "example\x03com" || m.from.Addr() != here {
-		t.Errorf("it was told %+v", m)
+		t.Errorf("it received %+v", m)
 	}
 	log.until(t, "a secondary was told of a zone")
 	if n := len(s.told); n != 0 {
-		t.Errorf("it was told %d times more, though it answered", n)
+		t.Errorf("%d more notifications, though it answered", n)
 	}
 }
 
@@ -154,7 +154,7 @@ func TestNobodyIsToldOfWhatIsAsItWas(t *testing.T) {
 	tell.Changed(config(5, here), &farm.Config{})
 	tell.Changed(config(6, here), config(7, here)) // the first notification
 	if m := s.next(t); m.serial != 7 {
-		t.Errorf("it was told of serial %d", m.serial)
+		t.Errorf("serial %d was sent", m.serial)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestWhoIsNewIsTold(t *testing.T) {
 			tell, _ := teller(t, s.port)
 			tell.Changed(old, config(5, here))
 			if m := s.next(t); m.serial != 5 {
-				t.Errorf("it was told of serial %d", m.serial)
+				t.Errorf("serial %d was sent", m.serial)
 			}
 		})
 	}
@@ -184,11 +184,11 @@ func TestASecondaryThatIsSilentIsToldAgainAndThenReported(t *testing.T) {
 	tell.Changed(config(4, here), config(5, here))
 	first, second := s.next(t), s.next(t)
 	if first.serial != 5 || second.serial != 5 {
-		t.Errorf("it was told %+v and %+v", first, second)
+		t.Errorf("it received %+v and %+v", first, second)
 	}
 	log.until(t, "a secondary was not told of a zone")
 	if n := len(s.told); n != 0 {
-		t.Errorf("it was told %d times more than it should", n)
+		t.Errorf("%d notifications too many", n)
 	}
 }
 
@@ -203,7 +203,7 @@ func TestARefusalIsReportedWithWhatToDo(t *testing.T) {
 	log.until(t, "NOTAUTH: see whether it has the zone")
 	s.next(t)
 	if n := len(s.told); n != 0 {
-		t.Errorf("it was told %d times more, though it refused", n)
+		t.Errorf("%d more notifications, though it refused", n)
 	}
 }
 
@@ -245,7 +245,7 @@ func TestANewerSerialIsToldAfterTheOneUnderWay(t *testing.T) {
 		got = append(got, s.next(t).serial)
 	}
 	if slices.Contains(got, 6) {
-		t.Errorf("it was told %v: 6 was out of date before its turn", got)
+		t.Errorf("it received %v: 6 was out of date before its turn", got)
 	}
 }
 
@@ -304,7 +304,7 @@ func TestWhatIsToldIsSigned(t *testing.T) {
 	tell.Changed(config(4, here), now)
 	log.until(t, "a secondary was told of a zone")
 	if n := answers.Load(); n != 2 {
-		t.Errorf("it was told %d times: an answer that is not signed is none", n)
+		t.Errorf("%d notifications: an unsigned answer does not count", n)
 	}
 }
 
@@ -326,6 +326,6 @@ func TestATryKnowsWhatChangedMeanwhile(t *testing.T) {
 	tell.Changed(config(5, here), now)
 	second := s.next(t)
 	if first.serial != 5 || <-verified || second.serial != 6 || !<-verified {
-		t.Errorf("it was told of %d, then of %d", first.serial, second.serial)
+		t.Errorf("serials %d and %d were sent", first.serial, second.serial)
 	}
 }

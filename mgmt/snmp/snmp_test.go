@@ -160,7 +160,7 @@ func TestSnmpdTellsFarmsAndBackends(t *testing.T) {
 	a.Settle(t.Context(), is(false))
 	eventually(t, a.State, func() bool { return a.State() == "off" })
 	if got, _ := s.ask("snmpwalk", "letmein", base); !strings.Contains(got, "No Such Object") {
-		t.Errorf("it is told while it is off:\n%s", got)
+		t.Errorf("the value is shown while it is off:\n%s", got)
 	}
 }
 

@@ -113,7 +113,7 @@ func TestAChangeHoldsSettingsOfTheMachine(t *testing.T) {
 		}
 	}
 	if c := changeBetween(with("x"), with("x")); c.System != nil || c.Checks != nil {
-		t.Error("what did not change is held")
+		t.Error("an unchanged part is stored")
 	}
 	checked := func(checks ...farm.Check) *farm.Config {
 		cfg := farmsOf("a")
@@ -165,7 +165,7 @@ func TestALongDifferenceIsNotStored(t *testing.T) {
 	exact := &entry{Revision: Revision{Diff: strings.Repeat("x", maxDiff)}}
 	var back entry
 	if err := unsealRevision(sealed(t, exact), &back); err != nil || back.DiffOmitted || len(back.Diff) != maxDiff {
-		t.Errorf("one that just fits: %v, %d bytes, omitted: %t", err, len(back.Diff), back.DiffOmitted)
+		t.Errorf("a difference of the largest size: %v, %d bytes, omitted: %t", err, len(back.Diff), back.DiffOmitted)
 	}
 }
 
@@ -315,11 +315,11 @@ func TestRecordsAreReadAsTheyWereSealed(t *testing.T) {
 	}
 	for _, n := range []int{0, sumSize - 1, sumSize, len(sealed) - 1} {
 		if intact(sealed[:n]) {
-			t.Errorf("%d bytes of it are taken", n)
+			t.Errorf("a record cut to %d bytes is accepted", n)
 		}
 	}
 	if _, err := seal(func() {}); err == nil || !strings.HasPrefix(err.Error(), "encode record: ") {
-		t.Errorf("what no record can hold: %v", err)
+		t.Errorf("a value that cannot be encoded: %v", err)
 	}
 	if err := unseal(sealed, new(string)); err == nil || !strings.HasPrefix(err.Error(), "decode record: ") {
 		t.Errorf("a record of another kind: %v", err)

@@ -40,7 +40,7 @@ func TestARestorationReplacesEverythingInOneStep(t *testing.T) {
 	made, err := s.Restore(numbered(2), store.Meta{Author: "root", Comment: "restored"}, contents(1), false)
 	must(err)
 	if _, found := s.FindKey(secret); found || len(s.Keys()) != 1 {
-		t.Errorf("keys that were not in it are known: %+v", s.Keys())
+		t.Errorf("keys outside the archive are known: %+v", s.Keys())
 	}
 	must(s.Close())
 	s = open(t, dir)
@@ -145,10 +145,10 @@ func TestNoKillLeavesHalfARestoration(t *testing.T) {
 		s.Close()
 		n := int(rev.Number)
 		if err != nil || n < done || n > max(tried, last) || n < last {
-			t.Fatalf("after kill %d: %v, revision %d; %d was acknowledged, %d being written, %d was there before", kill, err, n, done, tried, last)
+			t.Fatalf("after kill %d: %v, revision %d; %d was acknowledged, %d in progress, %d before", kill, err, n, done, tried, last)
 		}
 		if n > 0 && (!reflect.DeepEqual(cfg, killable(n)) || !reflect.DeepEqual(got, contents(n))) {
-			t.Fatalf("after kill %d: revision %d beside %+v", kill, n, got)
+			t.Fatalf("after kill %d: revision %d has %+v", kill, n, got)
 		}
 		last = n
 	}

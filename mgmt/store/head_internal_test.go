@@ -54,10 +54,10 @@ func TestADamagedHeadIsNoticed(t *testing.T) {
 		}
 	}
 	if heads.read(sequence(t), &got) == nil {
-		t.Errorf("nothing: read as %+v", got)
+		t.Errorf("an empty sequence: %+v", got)
 	}
 	if err := heads.read(whole, &got); err != nil || got.Author != "ann" {
-		t.Errorf("after what was damaged: %v %+v", err, got)
+		t.Errorf("after a damaged head: %v %+v", err, got)
 	}
 }
 

@@ -27,7 +27,7 @@ func TestIDsAreGivenOnceAndInOrder(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	if a, b := give(t, s, farms(0)), give(t, s, farms(0)); a != 1 || b != 2 {
-		t.Errorf("got %d and %d: a number that was not committed came back", a, b)
+		t.Errorf("got %d and %d: an uncommitted number was used again", a, b)
 	}
 	c := farms(0)
 	give(t, s, c)
@@ -49,7 +49,7 @@ func TestIDsStartAgainAfterTheHighestAndSkipLiveOnes(t *testing.T) {
 	s := open(t, dir)
 	s.WithCursors(farm.MaxFarmID, 0, 0)
 	if id := give(t, s, farms(0)); id != 1 {
-		t.Errorf("got %d, want 1: nothing is in use", id)
+		t.Errorf("got %d, want 1: no number is in use", id)
 	}
 	if _, err := s.Commit(farms(1, 3), store.Meta{}); err != nil {
 		t.Fatal(err)

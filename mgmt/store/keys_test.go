@@ -60,7 +60,7 @@ func TestADeletedKeyIsUselessAtOnceAndItsNumberIsNotReused(t *testing.T) {
 		t.Errorf("deleting it again: %v", err)
 	}
 	if _, next, err := s.CreateKey("root", ""); err != nil || next.ID == key.ID {
-		t.Errorf("the number came back: %+v %v", next, err)
+		t.Errorf("the number was used again: %+v %v", next, err)
 	}
 	s.Close()
 	if secret, key, err := s.CreateKey("root", ""); err == nil || secret != "" || key.ID != 0 {

@@ -93,7 +93,7 @@ func TestNoKillLosesAnAcknowledgedRevision(t *testing.T) {
 		cfg, rev := s.Current()
 		n := int(rev.Number)
 		if n < done || n > max(tried, revisions) || n < revisions {
-			t.Fatalf("after kill %d: current is %d; %d was acknowledged, %d being written, %d was there before", kill, n, done, tried, revisions)
+			t.Fatalf("after kill %d: current is %d; %d was acknowledged, %d in progress, %d before", kill, n, done, tried, revisions)
 		}
 		if n > 0 && !reflect.DeepEqual(cfg, killable(n)) {
 			t.Fatalf("after kill %d: revision %d has another content", kill, n)
@@ -134,7 +134,7 @@ func killAChild(t *testing.T, role, dir string, kill int) (tried, done int) {
 		for range 1 + rand.IntN(6) {
 			line, err := lines.ReadString('\n')
 			if err != nil {
-				t.Fatalf("the writer said nothing: %v", err)
+				t.Fatalf("the writer printed nothing: %v", err)
 			}
 			if strings.HasPrefix(line, "try") {
 				tried = number(t, line)
@@ -171,7 +171,7 @@ func number(t *testing.T, line string) int {
 	_, digits, _ := strings.Cut(strings.TrimSpace(line), " ")
 	n, err := strconv.Atoi(digits)
 	if err != nil {
-		t.Fatalf("the writer said %q", line)
+		t.Fatalf("the writer printed %q", line)
 	}
 	return n
 }

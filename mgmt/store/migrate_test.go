@@ -280,7 +280,7 @@ func TestRevisionsOfLayout4StayAsTheyAre(t *testing.T) {
 	open(t, dir).Close()
 	after, now := recordsOf(t, dir, "revisions"), recordsOf(t, dir, "current")
 	if len(before) != 40 || !reflect.DeepEqual(before, after) {
-		t.Errorf("of %d revisions %d are there, or others", len(before), len(after))
+		t.Errorf("of %d revisions %d are left, or their content differs", len(before), len(after))
 	}
 	if reflect.DeepEqual(newest, now) {
 		t.Error("the newest one is as it was, though every start reads it")

@@ -57,7 +57,7 @@ func fill(t *testing.T, v reflect.Value) {
 	case reflect.Float32, reflect.Float64:
 		v.SetFloat(1)
 	default:
-		t.Fatalf("nobody knows a value of %s", v.Type())
+		t.Fatalf("no value of the kind %s", v.Type())
 	}
 }
 

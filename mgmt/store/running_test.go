@@ -49,7 +49,7 @@ func TestAFileThatIsDamagedWhileItIsOpenIsNamedWithWhatToDo(t *testing.T) {
 			select {
 			case <-done:
 			case <-time.After(20 * time.Second):
-				t.Fatal("somebody waits for a store that is damaged")
+				t.Fatal("a caller waits for a damaged store")
 			}
 		})
 	}

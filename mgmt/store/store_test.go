@@ -206,7 +206,7 @@ func TestARevisionTheDiskDidNotConfirmIsTheLast(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Fail(1); !errors.Is(err, store.ErrDiskFailed) || !errors.Is(err, syscall.EIO) {
-		t.Errorf("a revision that is there: %v", err)
+		t.Errorf("an existing revision: %v", err)
 	}
 	_, err := s.Commit(numbered(2), store.Meta{})
 	for what, err := range map[string]error{"Commit": err, "SetSetting": s.SetSetting("a", "b"), "Ready": s.Ready()} {

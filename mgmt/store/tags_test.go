@@ -151,7 +151,7 @@ func TestADocumentIsWrittenWithItsRevisionOrNotAtAll(t *testing.T) {
 		t.Errorf("%t %v %+v", found, err, got)
 	}
 	if _, rev := s.Current(); rev.Number != 1 {
-		t.Errorf("revision %d is there", rev.Number)
+		t.Errorf("the revision is %d", rev.Number)
 	}
 	if err := with(2, map[string]any{"a": nil}); err != nil {
 		t.Fatal(err)
@@ -159,7 +159,7 @@ func TestADocumentIsWrittenWithItsRevisionOrNotAtAll(t *testing.T) {
 	s.Close()
 	s = open(t, dir)
 	if found, _ := s.ReadDocument("a", &got); found {
-		t.Error("a document that was removed is there")
+		t.Error("a removed document exists")
 	}
 	if found, _ := s.ReadDocument("b", &got); !found {
 		t.Error("another document is gone")
@@ -168,7 +168,7 @@ func TestADocumentIsWrittenWithItsRevisionOrNotAtAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found, _ := s.ReadDocument("b", &got); found {
-		t.Error("a document that was deleted is there")
+		t.Error("a deleted document exists")
 	}
 }
 
@@ -192,7 +192,7 @@ func TestTagsAreOfTheHistoryOfTheirStore(t *testing.T) {
 		t.Errorf("tags %v", got)
 	}
 	if _, _, err := s.Get(2); err != nil {
-		t.Errorf("what has a tag: %v", err)
+		t.Errorf("a tagged revision: %v", err)
 	}
 	if _, err := s.Restore(numbered(3), store.Meta{}, store.Contents{Documents: []store.StoredDocument{foreign}}, true); err != nil {
 		t.Fatal(err)

@@ -67,7 +67,7 @@ func TestPausesGrowToTheirBound(t *testing.T) {
 	pause := time.Duration(0)
 	for range 12 {
 		if err := one(c, "x"); err == nil || !strings.HasPrefix(err.Error(), "connect to syslog: ") {
-			t.Fatalf("nobody listens there: %v", err)
+			t.Fatalf("no server: %v", err)
 		}
 		pause = min(max(2*pause, firstPause), longestPause)
 		if wait := c.Next().Sub(now); wait < pause/2 || wait >= pause*3/2 {
@@ -116,7 +116,7 @@ func TestDatagramsFollowANameThatMoves(t *testing.T) {
 		first := c.conn
 		now = now.Add(renewTime - 1)
 		if err := c.Begin(); err != nil || c.conn != first {
-			t.Errorf("%s: asked for at once, %v", address, err)
+			t.Errorf("%s: an immediate connection: %v", address, err)
 		}
 		now = now.Add(1)
 		if err := c.Begin(); err != nil || (c.conn != first) != again {
@@ -249,7 +249,7 @@ func TestATargetSaysHowItIsReached(t *testing.T) {
 	missing := to(TLS, "log.example.org:6514")
 	missing.Roots = func() (*x509.CertPool, error) { return nil, errors.New("no such list") }
 	if _, err := missing.config(); err == nil {
-		t.Error("without its authorities it is verified by others")
+		t.Error("without its authorities it is verified with others")
 	}
 	if a, b := to(UDP, "h:1").most(), to(TCP, "h:1").most(); a != 2048 || b != 8192 {
 		t.Errorf("%d and %d bytes", a, b)

@@ -86,7 +86,7 @@ func TestNoMessageIsLongerThanAllowed(t *testing.T) {
 			}
 			parsed(t, raw)
 			if m := parsed(t, raw).Message; most > 5900 && name == "plain" && (m == nil || !strings.HasSuffix(*m, "x…")) {
-				t.Errorf("nothing says that the text was cut: %q", raw[len(raw)-20:])
+				t.Errorf("the cut text has no mark: %q", raw[len(raw)-20:])
 			}
 		}
 	}

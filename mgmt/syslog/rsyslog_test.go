@@ -112,7 +112,7 @@ func (r *rsyslog) waitFor(text string) {
 	for !strings.Contains(r.log(), text) {
 		if time.Now().After(deadline) {
 			out, _ := os.ReadFile(r.dir + "/out")
-			r.t.Fatalf("%q did not come; the server has\n%s\nand says %s", text, r.log(), out)
+			r.t.Fatalf("%q did not arrive; the server has\n%s\nand printed %s", text, r.log(), out)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -92,7 +92,7 @@ func TestMessagesWaitForAServerThatIsAway(t *testing.T) {
 	enginetest.Eventually(t, "that is counted", func() bool { st := s.Stats(); return st.Sent == 200 && st.Waiting == 0 && st.Problem == "" })
 	enginetest.Eventually(t, "that is said", func() bool { return log.Has("takes messages again") })
 	if n := len(log.Lines("cannot be reached")); n != 1 {
-		t.Errorf("said %d times:\n%s", n, log)
+		t.Errorf("logged %d times:\n%s", n, log)
 	}
 	if s.bytes != 0 {
 		t.Errorf("%d bytes wait", s.bytes)
@@ -116,7 +116,7 @@ func TestAQueueIsBoundedAndWhatWasDroppedIsSaidOnce(t *testing.T) {
 				t.Errorf("first come %q, %q", got[0], got[1])
 			}
 			if n := len(log.Lines("are dropped")); n != 1 {
-				t.Errorf("said %d times", n)
+				t.Errorf("logged %d times", n)
 			}
 			enginetest.Eventually(t, "all are there", func() bool { return s.Stats().Waiting == 0 })
 			s.mu.Lock()
@@ -192,11 +192,11 @@ func TestNobodyWaitsForAServerThatDoesNotRead(t *testing.T) {
 	select {
 	case <-done:
 	case <-time.After(20 * time.Second):
-		t.Fatal("somebody waits")
+		t.Fatal("a sender waits")
 	}
 	s.Send(long) // nor after Close
 	if s.Stats().Dropped == 0 {
-		t.Error("nothing was dropped")
+		t.Error("no message was dropped")
 	}
 	<-s.done
 }
@@ -232,7 +232,7 @@ func TestAPortThatRefusesDatagramsIsSaidOnce(t *testing.T) {
 		enginetest.Eventually(t, "it left", func() bool { return s.Stats().Sent > uint64(i) })
 	}
 	if lost, back := len(log.Lines("cannot be reached")), len(log.Lines("takes messages again")); lost != 1 || back != 0 {
-		t.Errorf("said %d times, and %d times that it is over:\n%s", lost, back, log)
+		t.Errorf("logged %d times, and its end %d times:\n%s", lost, back, log)
 	}
 }
 

@@ -301,7 +301,7 @@ func TestStepsAreOnTheAxis(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	if c := list[1].Before; len(c) != 1 || c[0].Backend != "0 (10.0.0.1:80)" || c[0].Kind != timeline.Errors {
-		t.Errorf("what was before it: %+v", c)
+		t.Errorf("the causes are %+v", c)
 	}
 }
 
@@ -352,7 +352,7 @@ func TestLittleTrafficHasNoSteps(t *testing.T) {
 		}
 	}
 	if list := entries(t, &kept{}, &numbers{farms: map[string]map[string][]float64{recorder.Farm(1): of}}, lastHour(root())); len(list) > 0 {
-		t.Errorf("an hour apart: %+v", list)
+		t.Errorf("events an hour apart: %+v", list)
 	}
 }
 
@@ -387,7 +387,7 @@ func TestWhatWasBeforeAStepIsRanked(t *testing.T) {
 	}
 	q.Viewer, q.Only = only("api"), nil
 	if list := entries(t, k, &numbers{farms: traffic(100)}, q); len(list) > 0 {
-		t.Errorf("who sees api: %+v", list)
+		t.Errorf("a user who sees only api: %+v", list)
 	}
 }
 

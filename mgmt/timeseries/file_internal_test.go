@@ -135,7 +135,7 @@ func TestWhatIsKeptInPartIsSaid(t *testing.T) {
 		reopened(t, d, "farm-1", c.flag)
 		d.Write("farm-1", c.at, of(c.series...))
 		if len(log.Lines("are not kept")) != 1 {
-			t.Errorf("%s: said %s", name, log)
+			t.Errorf("%s: logged %s", name, log)
 		}
 		reopened(t, d, "farm-1", os.O_RDWR)
 		if p, err := d.Read("farm-1", noon, noon, noon, "a", "b"); err != nil || fmt.Sprint(p.Values) != "[[7] [7]]" {
@@ -155,7 +155,7 @@ func TestADamagedFileStaysWhereItCannotBePutAside(t *testing.T) {
 	}
 	d.Write("farm-1", noon, of("a"))
 	if b, err := os.ReadFile(d.path("farm-1")); err != nil || string(b) != "damaged" || len(log.Lines("are not kept")) != 1 {
-		t.Errorf("%q, %v, said %s", b, err, log)
+		t.Errorf("%q, %v, logged %s", b, err, log)
 	}
 	if _, err := d.Read("farm-1", noon, noon, noon, "a"); err == nil || errors.Is(err, ErrNone) {
 		t.Errorf("read: %v", err)
@@ -175,10 +175,10 @@ func TestAFileIsOpenedAndDescribedOnce(t *testing.T) {
 	}
 	d.Write("farm-1", noon, of("a", "c"))
 	if d.object("farm-1").file != first || len(first.columns) != 2 {
-		t.Errorf("it was made anew for a series in the place of another: %v", first.columns)
+		t.Errorf("the file was created again for a series in the place of another: %v", first.columns)
 	}
 	if columns, _, _ := fit(first, noon, of("d", "c", "e")); fmt.Sprint(first.place) != "map[a:0 c:1]" || first.columns[0].name != "a" || len(columns) != 3 {
-		t.Errorf("what would be, is: %v", first.columns)
+		t.Errorf("fit changed the file: %v", first.columns)
 	}
 	if columns, _, same := fit(first, noon, of("d", "e")); !same || columns[0].name != "d" || columns[1].name != "e" {
 		t.Errorf("two new ones in the places of two: %v", columns)
@@ -193,7 +193,7 @@ func TestAnObjectWithoutValuesIsKept(t *testing.T) {
 	d, log := opened(t)
 	d.Write("farm-1", noon, nil)
 	if p, err := d.Read("farm-1", noon, noon, noon, "a"); err != nil || !math.IsNaN(p.Values[0][0]) || log.String() != "" {
-		t.Errorf("%v, %v, said %s", p, err, log)
+		t.Errorf("%v, %v, logged %s", p, err, log)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestClosedFilesAreFreeAndTheirObjectsNotHeld(t *testing.T) {
 			t.Errorf("%s: it is open still: %v", name, err)
 		}
 		if !o.mu.TryLock() {
-			t.Errorf("%s: nobody can write any more", name)
+			t.Errorf("%s: the lock is still held", name)
 		}
 	}
 }
@@ -226,7 +226,7 @@ func TestAFolderInThePlaceOfAFileIsNoMissingFile(t *testing.T) {
 		t.Errorf("read: %v", err)
 	}
 	if d.Write("farm-1", noon, of("a")); len(log.Lines("are not kept")) != 1 {
-		t.Errorf("said %s", log)
+		t.Errorf("logged %s", log)
 	}
 	if _, err := Open(filepath.Join(d.dir, "none", "none"), slog.Default()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder in none: %v", err)
@@ -251,10 +251,10 @@ func TestIdleFilesAreClosed(t *testing.T) {
 		d.CloseIdle()
 	}
 	if _, err := idle.Stat(); !errors.Is(err, os.ErrClosed) || second.file != nil || first.file == nil {
-		t.Errorf("the idle one: %v; is the one that is read open: %t", err, first.file != nil)
+		t.Errorf("the idle file: %v; the file being read is open: %t", err, first.file != nil)
 	}
 	d.Write("farm-2", noon.Add(5*time.Second), of("b"))
 	if p, err := d.Read("farm-2", noon, noon.Add(10*time.Second), noon.Add(10*time.Second), "b"); err != nil || len(p.Values[0]) == 0 || log.String() != "" {
-		t.Errorf("%v, %v, said %s", p, err, log)
+		t.Errorf("%v, %v, logged %s", p, err, log)
 	}
 }

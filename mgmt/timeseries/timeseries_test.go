@@ -109,7 +109,7 @@ func TestWhatHasNotEndedIsLeftOut(t *testing.T) {
 	}
 	db.Write("farm-1", now, []timeseries.Value{{Series: "a", Value: math.NaN()}, {Series: "b", Value: 3}})
 	if p := read(t, db, noon, now, now, "a", "b"); shown(p.Values[0]) != "1 1 -" || shown(p.Values[1]) != "1 1 3" {
-		t.Errorf("one of them is known: %s and %s", shown(p.Values[0]), shown(p.Values[1]))
+		t.Errorf("one known series: %s and %s", shown(p.Values[0]), shown(p.Values[1]))
 	}
 }
 
@@ -166,7 +166,7 @@ func TestAFileKeepsItsSize(t *testing.T) {
 		t.Errorf("%d values, %v … %v", n, p.Values[0][0], p.Values[0][n-1])
 	}
 	if p := read(t, db, noon, noon.Add(time.Minute), end.Add(-time.Hour/4), "series 0"); shown(p.Values[0]) != strings.TrimSpace(strings.Repeat("- ", 13)) {
-		t.Errorf("what was written over: %s", shown(p.Values[0]))
+		t.Errorf("overwritten values: %s", shown(p.Values[0]))
 	}
 }
 
@@ -261,14 +261,14 @@ func TestADiskThatFailsIsSaidOnce(t *testing.T) {
 	}
 	write(db, noon, 3, func(int) float64 { return 1 }, "a")
 	if n := len(log.Lines("are not kept")); n != 1 {
-		t.Errorf("said %d times", n)
+		t.Errorf("logged %d times", n)
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	write(db, noon, 3, func(int) float64 { return 1 }, "a")
 	if n := len(log.Lines("kept again")); n != 1 {
-		t.Errorf("said %d times that it works", n)
+		t.Errorf("the recovery was logged %d times", n)
 	}
 }
 
@@ -336,7 +336,7 @@ func TestFilesOfFarmsThatAreGoneGoAfterAWeek(t *testing.T) {
 		t.Errorf("after a week: %s", there())
 	}
 	if _, err := db.Read("farm-2", noon, noon, noon, "a"); !errors.Is(err, timeseries.ErrNone) {
-		t.Errorf("read what is gone: %v", err)
+		t.Errorf("read of a removed series: %v", err)
 	}
 }
 

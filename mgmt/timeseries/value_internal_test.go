@@ -23,7 +23,7 @@ func TestValuesAreRoundedByAThousandthAtMost(t *testing.T) {
 		}
 	}
 	if encode(math.NaN()) != unknown || !math.IsNaN(decode(unknown)) || decode(largest) < 1.7e13 {
-		t.Errorf("what is not known is %d, and the largest %g", encode(math.NaN()), decode(largest))
+		t.Errorf("an unknown value is %d, and the largest %g", encode(math.NaN()), decode(largest))
 	}
 	for code := 1; code < unknown; code++ {
 		if got := encode(decode(uint16(code))); got != uint16(code) {

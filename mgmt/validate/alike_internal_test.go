@@ -65,7 +65,7 @@ func TestOtherFarmsSeeEachOfTheseSettings(t *testing.T) {
 		was := three()[c.of]
 		now := three()[c.of]
 		if c.edit(&now); sameToOthers(&was, &now) {
-			t.Errorf("%s: other farms would not notice", name)
+			t.Errorf("%s: the change is invisible to other farms", name)
 		}
 	}
 	for _, c := range []struct {
@@ -80,7 +80,7 @@ func TestOtherFarmsSeeEachOfTheseSettings(t *testing.T) {
 	} {
 		was, now, edit := three()[c.of], three()[c.of], c.edit
 		if edit(&now); !sameToOthers(&was, &now) {
-			t.Errorf("%s: a setting of its own concerns other farms", was.Name)
+			t.Errorf("%s: a setting of this farm alone affects other farms", was.Name)
 		}
 	}
 }
@@ -119,7 +119,7 @@ func TestNotAlike(t *testing.T) {
 	} {
 		c, v := &farm.Config{Farms: three()}, whole()
 		if at := edit(c, v); v.isAlike(c, at) {
-			t.Errorf("%s: alike", name)
+			t.Errorf("%s: counts as alike", name)
 		}
 	}
 }

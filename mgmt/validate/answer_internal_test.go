@@ -47,7 +47,7 @@ func TestWhatWasReadCanBeSentBack(t *testing.T) {
 			err = values.Apply(&s)
 		}
 		if after := ServiceAnswer.Answer(&s); err != nil || !reflect.DeepEqual(after, before) {
-			t.Errorf("%v\ncame back as %v: %v", before, after, err)
+			t.Errorf("%v\nafter a round trip %v: %v", before, after, err)
 		}
 	}
 	https := farm.DefaultHTTP()
@@ -59,7 +59,7 @@ func TestWhatWasReadCanBeSentBack(t *testing.T) {
 			err = values.Apply(&f)
 		}
 		if after := FarmAnswer.Answer(&f); err != nil || !reflect.DeepEqual(after, before) {
-			t.Errorf("%v\ncame back as %v: %v", before, after, err)
+			t.Errorf("%v\nafter a round trip %v: %v", before, after, err)
 		}
 	}
 }
@@ -90,7 +90,7 @@ func TestBackendsOfEachProfileShowUnsetInTheirWay(t *testing.T) {
 		t.Errorf("http %v\nl4xnat %v", http, l4)
 	}
 	if _, there := http["weight"]; !there {
-		t.Error("what is null is left out")
+		t.Error("null values are left out")
 	}
 	if got := BackendAnswer.Answer(&farm.Backend{Weight: 1}); got["weight"] != int64(1) {
 		t.Errorf("a weight of 1 is %v", got["weight"])

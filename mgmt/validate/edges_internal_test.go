@@ -19,7 +19,7 @@ func TestNamesAreAsFarApartAsLettersMustChange(t *testing.T) {
 		{"kitten", "sitting", 3}, {"abc", "abcd", 1}, {"bcd", "abcd", 1}, {"acd", "abcd", 1}, {"axcd", "abcd", 1}, {"abc", "xyz", 3}, {"aab", "aba", 1}, {"abab", "baba", 2}, {"vprot", "vport", 1},
 	} {
 		if got, back := editDistance(c.a, c.b), editDistance(c.b, c.a); got != c.want || back != c.want {
-			t.Errorf("%q and %q are %d and %d apart, want %d", c.a, c.b, got, back, c.want)
+			t.Errorf("the distances of %q and %q are %d and %d, want %d", c.a, c.b, got, back, c.want)
 		}
 	}
 	for _, c := range []struct {
@@ -108,7 +108,7 @@ func TestPasswordsOfABodyAreBounded(t *testing.T) {
 		t.Errorf("%d passwords: %s", maxPlain+1, got)
 	}
 	if got := told([]string{"other:" + unchanged}); !strings.HasPrefix(got, `names user "other" with ***, which keeps the password a user has; there is no such user`) {
-		t.Errorf("a password nobody has: %s", got)
+		t.Errorf("an unknown user's password: %s", got)
 	}
 }
 

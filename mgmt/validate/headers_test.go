@@ -167,6 +167,6 @@ func TestEveryKindOfRuleHasItsListAtBothLevels(t *testing.T) {
 		t.Error("a list where there is none")
 	}
 	if !validate.ReplaceRequest.Moves || !validate.ReplaceResponse.Moves || !validate.Rewrites.Moves || validate.AddRequest.Moves || validate.RemoveResponse.Moves {
-		t.Error("other kinds move than those whose order counts")
+		t.Error("Moves is set for other kinds than the ordered ones")
 	}
 }

@@ -23,7 +23,7 @@ func TestEveryRuleHasItsHints(t *testing.T) {
 			}
 			labels[string(r.section)+r.label] = r.name
 			if seconds := strings.Contains(r.about, " in seconds"); seconds != (r.unit == inSeconds) {
-				t.Errorf("%s counts %q, and its text says: %s", r.name, r.unit, r.about)
+				t.Errorf("%s has the unit %q, and its text is: %s", r.name, r.unit, r.about)
 			}
 			if r.unit != "" && r.kind != kindNumber {
 				t.Errorf("%s has the unit %s, and is no number", r.name, r.unit)
@@ -60,16 +60,16 @@ func TestDefaultsAndConditionsAreSaidOnce(t *testing.T) {
 		each(table, func(r *rule, _ func(string) *rule, _ bool) {
 			v := r.byDefault()
 			if said := fmt.Sprintf("%s when unset", v); !v.isNothing() && strings.Contains(strings.ToLower(r.about), said) {
-				t.Errorf("%s says its default itself: %s", r.name, r.about)
+				t.Errorf("%s repeats its default in the text: %s", r.name, r.about)
 			}
 			if r.only != nil && strings.Contains(r.about, "Only with") {
-				t.Errorf("%s says its condition itself: %s", r.name, r.about)
+				t.Errorf("%s repeats its condition in the text: %s", r.name, r.about)
 			}
 		})
 	})
 	for _, p := range slices.Concat(ServiceUpdate.Params(), L4FarmAnswer.Params()) {
 		if strings.Contains(p.Description, "Default: -") {
-			t.Errorf("%s has a default nobody can send: %s", p.Name, p.Description)
+			t.Errorf("%s has a default that cannot be sent: %s", p.Name, p.Description)
 		}
 	}
 	for name, want := range map[string]string{

@@ -61,7 +61,7 @@ func TestFarmsWhoseAnswersLookTheSameDoNotShareABackend(t *testing.T) {
 		cfg.Farms[0].Stopped = true
 		for _, e := range (validate.Rules{}).All(cfg) {
 			if strings.Contains(e.Error(), "answers of the backend") {
-				t.Errorf("beside a farm that is stopped: %v", e)
+				t.Errorf("beside a stopped farm: %v", e)
 			}
 		}
 	}

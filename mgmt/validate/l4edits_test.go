@@ -82,7 +82,7 @@ func TestEveryEditThatIsTakenLeavesAFarmThatCanBeCarried(t *testing.T) {
 				t.Fatalf("%+v is carried by %s: %s", f.L4, path, why)
 			}
 			if err := snapshot.Check(next); err != nil {
-				t.Fatalf("no engine takes it: %v", err)
+				t.Fatalf("the engine rejects it: %v", err)
 			}
 			whole := map[string]any{}
 			for name, v := range validate.L4FarmUpdate.Given(f) {
@@ -94,7 +94,7 @@ func TestEveryEditThatIsTakenLeavesAFarmThatCanBeCarried(t *testing.T) {
 				err = again.Apply(&back)
 			}
 			if err != nil || !reflect.DeepEqual(&back, f) {
-				t.Fatalf("sent back %v: %v\n%+v\n%+v", whole, err, back.L4, f.L4)
+				t.Fatalf("after a round trip of %v: %v\n%+v\n%+v", whole, err, back.L4, f.L4)
 			}
 		}
 	})

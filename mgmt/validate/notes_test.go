@@ -36,7 +36,7 @@ func TestWhatIsSaidOfAFarmIsKeptAndCanBeTakenBack(t *testing.T) {
 			t.Errorf("%s without tags: %+v", name, n)
 		}
 		if n := set(map[string]any{"comment": nil}); n != nil {
-			t.Errorf("%s of which nothing is said: %+v", name, n)
+			t.Errorf("%s without notes: %+v", name, n)
 		}
 	}
 }
@@ -57,6 +57,6 @@ func TestTagsAreWords(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := validate.FarmUpdate.Decode("", map[string]any{"comment": strings.Repeat("x", 1025)}); err == nil {
-		t.Error("a comment of 1025 bytes is taken")
+		t.Error("a comment of 1025 bytes is accepted")
 	}
 }

@@ -60,7 +60,7 @@ func TestAnL4FarmThatIsSentBackStaysAsItIs(t *testing.T) {
 		before := answerOf(t, &validate.L4FarmAnswer, f)
 		f = l4(t, create("80"), was, before)
 		if after := answerOf(t, &validate.L4FarmAnswer, f); after != before || strings.HasPrefix(f.L4.LogPrefix, "l4:a") {
-			t.Errorf("%s\ncame back as %s, log_prefix %q", before, after, f.L4.LogPrefix)
+			t.Errorf("%s\nafter a round trip %s, log_prefix %q", before, after, f.L4.LogPrefix)
 		}
 	}
 }
@@ -114,10 +114,10 @@ func TestAChangeOfARuleRequiresNothing(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := change.Decode("", map[string]any{"match": ""}); err == nil {
-		t.Error("a blank pattern was taken")
+		t.Error("a blank pattern was accepted")
 	}
 	if _, broken := validate.ReplaceRequest.Rule.DecodeAll("", map[string]any{}); len(broken) != 3 {
-		t.Errorf("what was left out of a new rule: %v", broken)
+		t.Errorf("missing fields of a new rule: %v", broken)
 	}
 }
 

@@ -84,7 +84,7 @@ func TestConditionsNameFieldsAndValuesThereAre(t *testing.T) {
 						t.Errorf("%s stands before %s, which it needs", r.name, name)
 					}
 					if o.of == ofTheFarm && o.values == nil {
-						t.Errorf("%s needs %s of its farm, and not what it is", r.name, name)
+						t.Errorf("%s needs %s of its farm, but names no value", r.name, name)
 					}
 					for _, v := range o.values {
 						if !slices.Contains(other.values, v) {

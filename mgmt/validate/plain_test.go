@@ -80,7 +80,7 @@ func TestEveryFieldHasAPlainFormWithAnExampleItsRuleTakes(t *testing.T) {
 			}
 			for _, outside := range outside(f) {
 				if b.refuse(p.Name, outside) == "" {
-					t.Errorf("%s: %s: %v is taken", name, p.Name, outside)
+					t.Errorf("%s: %s: %v is accepted", name, p.Name, outside)
 				}
 			}
 		}

@@ -60,7 +60,7 @@ func TestEveryProfileHasItsRules(t *testing.T) {
 	for _, p := range validate.Profiles() {
 		names = append(names, p.Name())
 		if validate.ProfileNamed(p.Name()) != p {
-			t.Errorf("%s: other rules by its name", p.Name())
+			t.Errorf("%s: its name leads to another profile", p.Name())
 		}
 		for _, table := range []*validate.Table[farm.Farm]{p.Farm().Create, p.Farm().Update, p.Farm().Document} {
 			if len(table.Names()) == 0 {
@@ -78,7 +78,7 @@ func TestEveryProfileHasItsRules(t *testing.T) {
 	}
 	l4 := farm.Farm{Profile: farm.ProfileHTTP, L4: farm.DefaultL4()}
 	if validate.ProfileOf(&l4).Name() != farm.ProfileL4 || validate.ProfileOf(&farm.Farm{Profile: farm.ProfileL4}).Name() != farm.ProfileL4 {
-		t.Error("the settings do not say the profile")
+		t.Error("the settings do not give the profile")
 	}
 	if validate.ProfileNamed(farm.ProfileHTTPS).Name() != farm.ProfileHTTP {
 		t.Error("https is not http")

@@ -28,7 +28,7 @@ func TestIntroductionsNeedTrustedPeers(t *testing.T) {
 	f := farm.Farm{Name: "a", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("192.0.2.9"), VPort: 80, HTTP: farm.DefaultHTTP()}
 	f.HTTP.ProxyIn = farm.ProxyInRequired
 	if err := validate.Config(&farm.Config{Farms: []farm.Farm{f}}); err == nil || !strings.Contains(err.Error(), "proxyprotocol_in is allowed only with trusted") {
-		t.Errorf("who may send the header was taken away: %v", err)
+		t.Errorf("removed trusted senders: %v", err)
 	}
 }
 

@@ -170,7 +170,7 @@ func TestTheSchemaSaysWhatTheRulesSay(t *testing.T) {
 	}
 	if host := defs["http_farm"].Properties; host["copy_from"].When != "create" || host["newfarmname"].When != "update" || host["vip"].When != "" ||
 		!slices.Equal(host["ignore_100_continue"].Values, []string{"pass", "ignore", "silent", "not-allow"}) || host["httpverb"].Values != nil {
-		t.Errorf("who takes what: %+v", host)
+		t.Errorf("fields of each request: %+v", host)
 	}
 	if abort := defs["service"].Properties["abortonclose"]; abort.Default != true {
 		t.Errorf("abortonclose %+v", abort)

@@ -223,7 +223,7 @@ func TestASplitIsAWeightEvenWhenItIsZero(t *testing.T) {
 			t.Errorf("%s: a document has it: %v", body, given)
 		}
 		if want < 0 && sent(v, "split") != "null" {
-			t.Errorf("%s: the answer says %s", body, sent(v, "split"))
+			t.Errorf("%s: the answer has %s", body, sent(v, "split"))
 		}
 	}
 	for _, body := range []string{`{"split":101}`, `{"split":-1}`, `{"split":"5%"}`} {

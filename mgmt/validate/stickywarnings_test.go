@@ -83,7 +83,7 @@ func TestSwitchesOfTLSThatWereNotSentFollowThoseThatWere(t *testing.T) {
 			}
 		}
 		if got := strings.Join(now, " "); got != c.now || !strings.HasPrefix(says, c.says) || c.says == "" && says != "" {
-			t.Errorf("%s of %s: %s, said %q; want %s, %q", c.body, c.was, got, says, c.now, c.says)
+			t.Errorf("%s of %s: %s, warned %q; want %s, %q", c.body, c.was, got, says, c.now, c.says)
 		}
 	}
 	if says := validate.FollowVersions(validate.Values[farm.Farm]{}, &farm.Farm{HTTP: farm.DefaultHTTP()}); says != "" {

@@ -144,14 +144,14 @@ func TestSecretsOfTheMachineAreShownNowhere(t *testing.T) {
 		}
 		kept := s.Clone()
 		if _, err := change(t, section(t, c.section), &kept, `{"`+c.field+`":"`+c.shown+`"}`); err != nil || !reflect.DeepEqual(kept, s) {
-			t.Errorf("what was shown, sent back: %v, %+v", err, kept)
+			t.Errorf("writing back what was read: %v, %+v", err, kept)
 		}
 	}
 	plain := s
 	plain.SNMP.Community = "geheim"
 	for _, v := range section(t, "snmp").Shown(&plain) {
 		if strings.Contains(v.Text(), "geheim") || strings.Contains(v.Text(), "(") {
-			t.Errorf("one that is not sealed yet is shown as %s", v.Text())
+			t.Errorf("an unsealed secret is shown as %s", v.Text())
 		}
 	}
 }

@@ -99,7 +99,7 @@ func TestTLSFieldsAreRefusedOnAnHTTPListener(t *testing.T) {
 	}
 	f := good().Farms[0]
 	if _, err := change(t, &validate.FarmUpdate, &f, `{"cipherc":"","client_auth":"","client_ca":null,"errornossl":"","certificates":[]}`); err != nil || f.HTTP.TLS != nil {
-		t.Errorf("what is blank asks for nothing: %v %+v", err, f.HTTP.TLS)
+		t.Errorf("blank settings: %v %+v", err, f.HTTP.TLS)
 	}
 }
 

@@ -58,6 +58,6 @@ func TestAVeilHidesCredentialsAndNothingElse(t *testing.T) {
 	}
 	none := &farm.Config{Farms: []farm.Farm{{Name: "x", HTTP: &farm.HTTP{}}}}
 	if all.Apply(none) != none {
-		t.Error("a configuration with nothing to hide is copied")
+		t.Error("a configuration without secrets is copied")
 	}
 }

@@ -32,7 +32,7 @@ func TestBackendsOfHTTPFarmsAreOfEitherIPVersion(t *testing.T) {
 			t.Errorf("%s behind %s: %v", host, vip, err)
 		}
 		if err := snapshot.Check(cfg); err != nil {
-			t.Errorf("no engine takes %s behind %s: %v", host, vip, err)
+			t.Errorf("the engine rejects %s behind %s: %v", host, vip, err)
 		}
 	}
 }
@@ -49,7 +49,7 @@ func TestFarmsWithBackendsOfTheOtherIPVersionAreCarriedInUserspace(t *testing.T)
 			t.Errorf("%s: %v", name, err)
 		}
 		if err := snapshot.Check(cfg); err != nil {
-			t.Errorf("%s: no engine takes it: %v", name, err)
+			t.Errorf("%s: the engine rejects it: %v", name, err)
 		}
 		if path, _ := cfg.Farms[0].Carrier(); path != farm.DataPathUserspace {
 			t.Errorf("%s: carried by %s", name, path)
@@ -89,6 +89,6 @@ func TestPacketsKeepTheirIPVersion(t *testing.T) {
 	}
 	bad := crossing(func(l *farm.L4) { l.DataPath = farm.DataPathKernel })
 	if snapshot.Check(bad) == nil {
-		t.Error("an engine takes what the kernel cannot carry")
+		t.Error("the engine accepts what the kernel cannot forward")
 	}
 }

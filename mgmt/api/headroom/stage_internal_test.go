@@ -65,7 +65,7 @@ func TestWhoseRequestEndsLeavesTheQueue(t *testing.T) {
 		}
 		played := false
 		if err := s.play(t.Context(), func() { played = true }); err != nil || !played {
-			t.Errorf("who comes next: %v", err)
+			t.Errorf("the next caller: %v", err)
 		}
 	})
 }
@@ -75,12 +75,12 @@ func TestAPanicGivesTheStageBack(t *testing.T) {
 	func() {
 		defer func() {
 			if recover() == nil {
-				t.Error("who asked does not learn of it")
+				t.Error("the panic does not reach the caller")
 			}
 		}()
 		_ = s.play(t.Context(), func() { panic("fell off") })
 	}()
 	if len(s) != 0 {
-		t.Error("nobody has a turn any more")
+		t.Error("the turn was not released")
 	}
 }

@@ -61,7 +61,7 @@ func TestNoUpdateOfADocumentIsLost(t *testing.T) {
 	}
 	all.Wait()
 	if n.value.Load() != done.Load() || done.Load()+refused.Load() != 400 {
-		t.Errorf("%d changes were made, %d are there, %d were refused", done.Load(), n.value.Load(), refused.Load())
+		t.Errorf("%d changes succeeded, the value is %d, %d were refused", done.Load(), n.value.Load(), refused.Load())
 	}
 }
 
@@ -112,7 +112,7 @@ func TestNobodyWaitsForASlowBody(t *testing.T) {
 	}()
 	<-body.began
 	if !n.doc.turn.TryLock() {
-		t.Fatal("who waits for the body has its turn already")
+		t.Fatal("a request that still waits for its body holds the turn")
 	}
 	n.doc.turn.Unlock()
 	close(body.may)

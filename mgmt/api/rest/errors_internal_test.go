@@ -31,6 +31,6 @@ func TestErrorsOfTheDiskAreToldToTheClient(t *testing.T) {
 		}
 	}
 	if r := RejectionOf(fmt.Errorf("%w", store.ErrDiskFailed), false); strings.Contains(r.Message, "nothing was changed") {
-		t.Errorf("nobody knows what was changed: %s", r.Message)
+		t.Errorf("an unknown state is reported as unchanged: %s", r.Message)
 	}
 }

@@ -89,7 +89,7 @@ func TestOnlyChangesTakeTheHeadersOfChanges(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, strings.Fields(c.want)) {
-			t.Errorf("%s %s takes %v", c.o.Method, c.o.Path, got)
+			t.Errorf("%s %s accepts %v", c.o.Method, c.o.Path, got)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestSeatsAreLeftForOthers(t *testing.T) {
 	}
 	s.leave("first")
 	if !s.take("late") {
-		t.Error("a seat that was left is not taken again")
+		t.Error("a released seat is not given out again")
 	}
 }
 

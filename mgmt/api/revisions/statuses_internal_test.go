@@ -29,7 +29,7 @@ func TestWatchersShareTheStatusOfFarms(t *testing.T) {
 	}
 	now = now.Add(changeEvery)
 	if s.read(cfg) != first || looks != 2 {
-		t.Errorf("another moment although nothing changed, or no look (%d)", looks)
+		t.Errorf("the time changed although the statuses did not, or nothing was read (%d)", looks)
 	}
 	status, now = "down", now.Add(changeEvery)
 	if m := s.read(cfg); m == first || m.farm[8].Status != "down" {

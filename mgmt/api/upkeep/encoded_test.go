@@ -21,7 +21,7 @@ func TestAnArchiveInBase64IsTakenAsItIs(t *testing.T) {
 			t.Errorf("%.10q: %d bytes, %v", sent, len(got), err)
 		}
 		if size >= 0 && (told < int64(len(archive)) || told > int64(len(archive))+3) {
-			t.Errorf("%.10q: said to have %d bytes of %d", sent, told, len(archive))
+			t.Errorf("%.10q: length %d, want %d", sent, told, len(archive))
 		}
 	}
 	for _, other := range []string{"", "H4s", "nonsense"} {
@@ -31,7 +31,7 @@ func TestAnArchiveInBase64IsTakenAsItIs(t *testing.T) {
 	}
 	body, _ := decoded(strings.NewReader("H4sI!!!"), 7)
 	if _, err := io.ReadAll(body); err == nil {
-		t.Error("broken base64 is taken")
+		t.Error("broken base64 is accepted")
 	}
 }
 

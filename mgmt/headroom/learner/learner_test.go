@@ -117,7 +117,7 @@ func TestADamagedFileIsSetAside(t *testing.T) {
 		t.Errorf("%s %v", kept, err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
-		t.Errorf("it is there: %v", err)
+		t.Errorf("the file exists: %v", err)
 	}
 	if k := known(l); k.State != headroom.Unknown {
 		t.Errorf("%+v", k)

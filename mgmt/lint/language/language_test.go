@@ -57,7 +57,7 @@ func TestTargetsAreComparedExactly(t *testing.T) {
 			t.Errorf("%q within %q: %v", c.inner, c.outer, got)
 		}
 		if got == language.No && (!takes(c.inner, text) || takes(c.outer, text) || !strings.HasPrefix(text, "/")) {
-			t.Errorf("%q within %q: %q is no text that only the first takes", c.inner, c.outer, text)
+			t.Errorf("%q within %q: %q is not an example that only the first matches", c.inner, c.outer, text)
 		}
 		got, text = language.Overlap(target(t, c.inner), target(t, c.outer), budget)
 		if got != c.overlap {

@@ -67,7 +67,7 @@ func TestAMessageIsSignedAndItsReceiverVerified(t *testing.T) {
 	}
 	r.Roots = nil
 	if _, err = webhook.Send(t.Context(), r, message); err == nil || !strings.Contains(err.Error(), "certificate") || good.Load() != 1 {
-		t.Errorf("one that nobody vouches for gets messages: %v", err)
+		t.Errorf("a receiver with an untrusted certificate gets messages: %v", err)
 	}
 	if got, want := webhook.Sign([]byte("key"), time.Unix(1, 0), []byte("body")), "t=1,v1="; !strings.HasPrefix(got, want) || len(got) != len(want)+64 {
 		t.Error(got)
@@ -95,7 +95,7 @@ func TestNobodyIsFollowedElsewhere(t *testing.T) {
 		}
 	}
 	if asked.Load() != 0 {
-		t.Error("the other one was asked")
+		t.Error("the target of the redirect got a request")
 	}
 }
 
@@ -162,11 +162,11 @@ func TestMessagesGoThroughTheProxy(t *testing.T) {
 	t.Cleanup(proxy.Close)
 	r := webhook.Receiver{URL: "http://hooks.test/in", Secret: secret, Proxy: func() outbound.Proxy { return outbound.Proxy{Plain: proxy.URL} }}
 	if _, err := webhook.Send(t.Context(), r, message); err != nil || asked.Load() != "http://hooks.test/in" {
-		t.Errorf("%v, asked for %v", err, asked.Load())
+		t.Errorf("%v, the request is for %v", err, asked.Load())
 	}
 	r.URL = "http://169.254.169.254/latest"
 	if _, err := webhook.Send(t.Context(), r, message); err == nil || !strings.Contains(err.Error(), "link-local") {
-		t.Errorf("through a proxy everything can be asked: %v", err)
+		t.Errorf("a link-local address is reachable through a proxy: %v", err)
 	}
 }
 
@@ -203,10 +203,10 @@ func FuzzCheckURL(f *testing.F) {
 		}
 		u, err := url.Parse(text)
 		if err != nil || u.User != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
-			t.Errorf("%q is taken", text)
+			t.Errorf("%q is accepted", text)
 		}
 		if _, err := http.NewRequest(http.MethodPost, text, nil); err != nil {
-			t.Errorf("%q is taken, and cannot be asked: %v", text, err)
+			t.Errorf("%q is accepted, but no request can be made: %v", text, err)
 		}
 	})
 }

@@ -141,7 +141,7 @@ func TestHostileServersAreDownInTime(t *testing.T) {
 					t.Errorf("%s: the reason is %q", command, text)
 				}
 				if n := written.Load() - before; n > maxWritten {
-					t.Errorf("%s: took %d bytes", command, n)
+					t.Errorf("%s: read %d bytes", command, n)
 				}
 			}
 		})

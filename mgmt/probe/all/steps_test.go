@@ -79,7 +79,7 @@ func failsAt(t *testing.T, command, step string, server func(talk func(net.Conn)
 	case !strings.HasPrefix(said, step+": "):
 		t.Errorf("nonsense: %q, wanted one of step %s", said, step)
 	case !slices.ContainsFunc([]string{"I am som", "49 20 61 6d", "no whole answer within ", "refused TLS", "no LDAP message"}, func(seen string) bool { return strings.Contains(said, seen) }):
-		t.Errorf("nonsense: %q does not tell what was seen", said)
+		t.Errorf("nonsense: %q does not show the input", said)
 	}
 }
 

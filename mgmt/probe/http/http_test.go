@@ -131,7 +131,7 @@ func TestRequestsAreMadeAsTheCommandSays(t *testing.T) {
 	}
 	s.to.Name = "one.example"
 	if r, _ := ask(`-H HOST`); r.Host != fmt.Sprintf("one.example:%d", s.to.Port) {
-		t.Errorf("asked for %s", r.Host)
+		t.Errorf("the host is %s", r.Host)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestRedirectsLeadToTheBackendItself(t *testing.T) {
 	}
 	for len(other.asked) > 0 {
 		if r := <-other.asked; r.Host != fmt.Sprintf("www.example:%d", other.to.Port) || r.TLS.ServerName != "www.example" {
-			t.Errorf("asked %s, %s", r.Host, r.TLS.ServerName)
+			t.Errorf("the request is for %s, %s", r.Host, r.TLS.ServerName)
 		}
 	}
 }
@@ -215,7 +215,7 @@ func TestHTTP2IsSpoken(t *testing.T) {
 		s.check(t, `--http2 -e 'HTTP/2.0 200' -s hello`+flag).Healthy(t)
 		s.check(t, `--http2 -u /big -s 'the end'`+flag).Down(t, "were looked at")
 		if r := <-s.asked; r.ProtoMajor != 2 {
-			t.Errorf("asked by %s", r.Proto)
+			t.Errorf("the protocol is %s", r.Proto)
 		}
 		s.check(t, `-e HTTP/1.1`+flag).Healthy(t)
 	}

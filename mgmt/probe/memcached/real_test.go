@@ -18,7 +18,7 @@ func TestRealMemcachedIsAsked(t *testing.T) {
 	got := probetest.Check(t, "check_memcached", memcached.Check, probetest.At(port), "-p", "PORT")
 	got.Healthy(t)
 	if !strings.Contains(got.Said, "VERSION 1.") {
-		t.Errorf("said %s", got.Said)
+		t.Errorf("got %s", got.Said)
 	}
 	run.Suffers(t, probetest.At(port), func(within time.Duration, to probe.Target) probetest.Asked {
 		return probetest.In(t, within, "check_memcached", memcached.Check, to, "-p", "PORT")

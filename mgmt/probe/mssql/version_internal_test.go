@@ -15,7 +15,7 @@ func FuzzReadVersion(f *testing.F) {
 
 func TestPreloginSaysItsOwnLength(t *testing.T) {
 	if int(prelogin[3]) != len(prelogin) {
-		t.Errorf("%d bytes, says %d", len(prelogin), prelogin[3])
+		t.Errorf("%d bytes, the length field is %d", len(prelogin), prelogin[3])
 	}
 	if v, err := readVersion(prelogin[headBytes:]); v != "16.0.0" || err != nil {
 		t.Errorf("%s, %v", v, err)

@@ -110,11 +110,11 @@ func TestAFarmOfAnotherSluiceIsWhatThatOneSays(t *testing.T) {
 			t.Errorf("%s: the load is %d, want %d", c.body, load, c.load)
 		}
 		if strings.Contains(got.Said, "s3cret") {
-			t.Errorf("the key is said: %s", got.Said)
+			t.Errorf("the key is shown: %s", got.Said)
 		}
 	}
 	if o.asked != "GET /api/v4.0/stats/farms?vip=10.0.0.9 s3cret" {
-		t.Errorf("asked was %s", o.asked)
+		t.Errorf("the request was %s", o.asked)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestNobodyIsGivenTheKeyWhoseCertificateIsAnother(t *testing.T) {
 	o := newOther(t)
 	for _, flags := range [][]string{{"--fingerprint", strings.Repeat("ab", 32)}, {"--verify"}} {
 		if o.ask(t, flags...); o.asked != "" {
-			t.Errorf("%v: asked was %s", flags, o.asked)
+			t.Errorf("%v: the request was %s", flags, o.asked)
 		}
 	}
 }

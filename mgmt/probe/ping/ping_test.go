@@ -29,7 +29,7 @@ func TestLoopbackAnswers(t *testing.T) {
 		got := probetest.Check(t, "check_ping", ping.Check, to, "-H", "HOST", "-w", "5000,50%", "-c", "5000,100%", "-p", "2")
 		got.Healthy(t)
 		if strings.Count(got.Said, "answered in") != 2 {
-			t.Errorf("said %s", got.Said)
+			t.Errorf("got %s", got.Said)
 		}
 		probetest.Check(t, "check_ping", ping.Check, to, "-w", "0,100%", "-p", "1").Down(t, "the round trip takes")
 	}

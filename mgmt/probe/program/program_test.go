@@ -54,7 +54,7 @@ func TestExitOfAProgramIsTheHealth(t *testing.T) {
 		4: "check_x ended with 4: it is said", 127: "check_x ended with 127 (a command in it was not found): it is said"} {
 		said, err := run(t, time.Minute, fmt.Sprintf("check_x said %d", exit), dir)
 		if said != "it is said" || (err == nil) != (reason == "") || err != nil && err.Error() != reason {
-			t.Errorf("exit %d: said %q, %v", exit, said, err)
+			t.Errorf("exit %d: output %q, %v", exit, said, err)
 		}
 	}
 	put(t, filepath.Join(dir, "killed"), "kill -SEGV $$")
@@ -99,7 +99,7 @@ func TestOutputIsReadToItsEndAndKeptInPart(t *testing.T) {
 	dir := folder(t, "check_x", `head -c 3000000 /dev/zero | tr '\0' x; printf '\033[2J'; exit 1`)
 	said, err := run(t, time.Minute, "check_x", dir)
 	if err == nil || len(said) > 400 || len(err.Error()) > 400 || !strings.Contains(err.Error(), "ended with 1 (WARNING): xxx") {
-		t.Errorf("said %d bytes, %v", len(said), err)
+		t.Errorf("output of %d bytes, %v", len(said), err)
 	}
 }
 
@@ -107,7 +107,7 @@ func TestPasswordsAProgramPrintsAreHidden(t *testing.T) {
 	dir := folder(t, "check_x", `echo "cannot log in with $2"; exit 2`)
 	said, err := run(t, time.Minute, "check_x --password hunter2", dir)
 	if said != "cannot log in with ***" || err == nil || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("said %q, %v", said, err)
+		t.Errorf("output %q, %v", said, err)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestProgramsAreRunFromTheirFoldersOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := folders.Make("check_x", nil); err == nil || !strings.Contains(err.Error(), "others may write") {
-		t.Errorf("a folder others may write: %v", err)
+		t.Errorf("a folder that others may write to: %v", err)
 	}
 }
 

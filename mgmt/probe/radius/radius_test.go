@@ -73,7 +73,7 @@ func TestUserIsAuthenticated(t *testing.T) {
 			got.Down(t, c.reason)
 		}
 		if strings.Contains(got.Said, "s3cret") || strings.Contains(got.Said, "right") {
-			t.Errorf("a secret was said: %s", got.Said)
+			t.Errorf("a secret is shown: %s", got.Said)
 		}
 	}
 	for args, want := range map[string]string{"-u ann": "the secret shared", "--secret x": "write a user", "--secret x -u ann --status-server": "write a user", "-F file": "has no flag -F"} {

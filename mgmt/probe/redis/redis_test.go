@@ -40,7 +40,7 @@ func TestMasterIsHealthy(t *testing.T) {
 			got.Down(t, c.reason)
 		}
 		if strings.Contains(got.Said, "hunter2") || got.Err != nil && strings.Contains(got.Err.Error(), "hunter2") {
-			t.Errorf("the password was said: %s %v", got.Said, got.Err)
+			t.Errorf("the password is shown: %s %v", got.Said, got.Err)
 		}
 	}
 }

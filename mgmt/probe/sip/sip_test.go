@@ -95,7 +95,7 @@ func TestOptionsAreAnswered(t *testing.T) {
 				got.Down(t, c.reason)
 			}
 			if strings.Contains(got.Said, "right") {
-				t.Errorf("the password was said: %s", got.Said)
+				t.Errorf("the password is shown: %s", got.Said)
 			}
 		}
 	}

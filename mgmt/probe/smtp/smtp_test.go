@@ -94,10 +94,10 @@ func TestConversationIsHeld(t *testing.T) {
 			got.Down(t, c.reason)
 		}
 		if !strings.HasPrefix(s.all(), c.heard) {
-			t.Errorf("%q: heard %s", c.args, s.all())
+			t.Errorf("%q: received %s", c.args, s.all())
 		}
 		if all := got.Said + fmt.Sprint(got.Err); strings.Contains(all, "hunter2") || strings.Contains(all, "aHVudGVyMg") || strings.Contains(all, "AG1lAGh1") {
-			t.Errorf("the password was said: %s", all)
+			t.Errorf("the password is shown: %s", all)
 		}
 	}
 }

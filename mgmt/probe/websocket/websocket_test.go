@@ -69,10 +69,10 @@ func TestRequestIsWhatTheCommandSays(t *testing.T) {
 	probetest.Check(t, "check_websocket", websocket.Check, to, "-p", "PORT", "-u", "/a?b", "--origin", "https://chat.example", "--protocol", "v1").Healthy(t)
 	r := <-asked
 	if r.RequestURI != "/a?b" || r.Host != fmt.Sprintf("chat.example:%d", to.Port) || r.Header.Get("Origin") != "https://chat.example" || r.Header.Get("Sec-WebSocket-Protocol") != "v1" || r.Header.Get("Sec-WebSocket-Version") != "13" {
-		t.Errorf("asked %+v", r)
+		t.Errorf("the request is %+v", r)
 	}
 	probetest.Check(t, "check_websocket", websocket.Check, to, "-p", "PORT", "--vhost", "other.example").Healthy(t)
 	if r := <-asked; r.Host != "other.example" {
-		t.Errorf("asked %s", r.Host)
+		t.Errorf("the host is %s", r.Host)
 	}
 }
