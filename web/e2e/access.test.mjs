@@ -1,4 +1,4 @@
-// Every page on a desk, and what the first one loads.
+// Every page on a wide screen, and the size of what the first page loads.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { everyPage } from './everypage.mjs';
@@ -17,7 +17,7 @@ test('what a browser loads for the first page is small', async () => {
   const loaded = [];
   page.on('requestfinished', (r) => /\.(js|css)$/.test(new URL(r.url()).pathname) && loaded.push(r.sizes()));
   await signIn(page, 'ann');
-  await page.waitForTimeout(1000); // what is asked for last
+  await page.waitForTimeout(1000); // the last requests
   const bytes = (await Promise.all(loaded)).reduce((sum, s) => sum + s.responseBodySize, 0);
   assert.ok(bytes > 50_000 && bytes <= 250 * 1024, `${bytes} bytes of scripts and styles, packed`);
   await end();

@@ -1,5 +1,5 @@
-// Every page in both themes: axe-core finds nothing against WCAG 2.1 AA, nothing is
-// wider than the screen, and there is a picture of it.
+// Checks every page in both themes: axe-core finds no violation of WCAG 2.1 AA, and the page is not wider than the
+// screen. Takes screenshots on request.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { axe, base, freePort, launch, open, picture, signIn, visit } from './harness.mjs';
@@ -55,7 +55,7 @@ export const pages = {
   operation: 'apidocs/post-monitoring-fg',
 };
 
-/** A farm that answers for names, with a zone, a service and a record of each kind. */
+/** Creates a gslb farm with a zone, a service and some records. */
 async function answersForNames(browser) {
   const { page, end } = await open(browser);
   await signIn(page, 'ann');
@@ -74,16 +74,16 @@ async function answersForNames(browser) {
   await end();
 }
 
-/** What axe-core finds on a page. */
+/** Returns the violations that axe-core finds on a page. */
 async function audit(page, name) {
   const found = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'], resultTypes: ['violations'] }));
   return found.violations.map((v) => `${name}: ${v.id}: ${v.nodes.map((n) => `${n.html.slice(0, 160)} ${n.failureSummary}`).join(' | ')}`);
 }
 
-/** Looks at a page in each of the themes. */
+/** Checks a page in each of the themes. */
 async function look(page, name, width, themes) {
   await page.addScriptTag({ path: axe });
-  await page.addStyleTag({ content: '* { transition: none !important; }' }); // a colour on its way to another is no finding
+  await page.addStyleTag({ content: '* { transition: none !important; }' }); // colours in transition would be reported
   const found = [];
   for (const colorScheme of themes) {
     await page.emulateMedia({ colorScheme });
@@ -97,7 +97,7 @@ async function look(page, name, width, themes) {
   return found;
 }
 
-/** Makes a test of every page, in each of the themes, in a browser as wide as that and in a language. */
+/** Defines a test that checks every page in each of the themes, for a screen width and a language. */
 export function everyPage(width, themes, language = 'en') {
   let browser;
   before(async () => {
@@ -106,7 +106,7 @@ export function everyPage(width, themes, language = 'en') {
   });
   after(() => browser.close());
   test(`every page, ${width} pixels wide`, async () => {
-    // The policy of the pages lets no script in but theirs: not the auditor's either.
+    // The Content-Security-Policy of the pages would block axe-core.
     const { page, end } = await open(browser, { viewport: { width, height: 900 }, bypassCSP: true });
     await page.goto(base);
     await page.getByLabel('User').waitFor();

@@ -1,4 +1,4 @@
-// Farms and what belongs to them, created, changed and deleted in forms.
+// Farms, services, backends and rules: created, changed and deleted in forms.
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 import { base, button, farm, freePort, key, launch, people, picture, settle as apply, signedIn, visit } from './harness.mjs';
@@ -43,7 +43,7 @@ task('a farm is created with its backends, and answers', async (page) => {
 task('whether an address is free is said of it alone, whatever else the appliance warns of', async (page) => {
   const call = async (method, path, data) => assert.ok((await page.request.fetch(new URL(`/api/v4.0${path}`, base).href, { method, data })).ok());
   await call('POST', '/farms', { farmname: 'warned', profile: 'gslb', vip: '127.0.0.1', vport: Number(await freePort()) });
-  await call('POST', '/farms/warned/zones', { id: 'warned.example' }); // its name server has no address: of that the appliance warns
+  await call('POST', '/farms/warned/zones', { id: 'warned.example' }); // the appliance warns that the name server has no address
   const port = await freePort();
   await visit(page, 'new-farm');
   await page.getByText('TCP, UDP, SCTP').click();
@@ -53,7 +53,7 @@ task('whether an address is free is said of it alone, whatever else the applianc
   await page.getByLabel('Backends').fill('127.0.0.1:1');
   await page.getByText(/API listens on|another program uses/).waitFor();
   await page.getByLabel('Virtual port').fill(port);
-  await page.getByText(/API listens on|another program uses/).waitFor({ state: 'detached' }); // it was said of another port
+  await page.getByText(/API listens on|another program uses/).waitFor({ state: 'detached' }); // the message was about the previous port
   await page.getByLabel('Backends').click();
   await page.getByText(`127.0.0.1:${port} is an address of this machine`).waitFor();
   await page.getByRole('button', { name: 'Create…' }).click();
@@ -94,7 +94,7 @@ task('what was saved is undone by a click, unless somebody else has changed some
     await page.locator('[name=resurrectime]').fill(String(to));
     await save(page);
     await apply(page, 'Settings of shop');
-    await page.getByRole('alert').getByRole('button', { name: 'Undo' }).hover(); // it waits
+    await page.getByRole('alert').getByRole('button', { name: 'Undo' }).hover(); // hovering stops the timer
   };
   const before = await timeout();
   await change(before + 7);
@@ -127,7 +127,7 @@ task('what was typed is still there after another page, and after the session en
   await page.goBack();
   assert.equal(await page.getByLabel('Connect timeout').inputValue(), '21');
   await page.context().clearCookies();
-  await page.getByLabel('User').waitFor(); // whichever question comes next is refused
+  await page.getByLabel('User').waitFor(); // the next request is refused
   await page.getByLabel('User').fill('ann');
   await page.locator('input[type=password]').fill(people.ann);
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -145,7 +145,7 @@ task('services are added, moved and deleted', async (page) => {
   await page.getByRole('dialog').getByLabel('URL').first().fill('^/images/');
   await page.getByRole('dialog').getByRole('button', { name: 'Create…' }).click();
   await apply(page, 'Create service images');
-  // A service of its own comes before the one that takes every request.
+  // A new service is placed before the one that matches every request.
   await page.getByRole('button', { name: 'Move images down' }).click();
   await apply(page, 'Move images to place 2');
   await page.getByRole('button', { name: 'Move images up' }).click();
@@ -193,7 +193,7 @@ task('header rules are added, changed and deleted, and change what clients get',
   assert.equal(await seen(), null);
 });
 
-/** What somebody else does meanwhile. */
+/** Calls the API as another user while the page is open. */
 const other = (page, method, path, data) => page.request.fetch(new URL(`/api/v4.0/${path}`, base).href, { method, headers: { ZAPI_KEY: key }, data });
 
 task('a setting that somebody else changed meanwhile is shown again before it is applied', async (page) => {

@@ -1,5 +1,4 @@
-// What the GUI does when something is not as it expects: time passes, parts of it fail, the
-// network goes, others change or delete what is shown.
+// Behaviour of the GUI under faults: expired sessions, invalid responses, network failures, and changes by other users.
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 import { apply, base, button, freePort, key, launch, offline, people, settle, signedIn, signIn, tasks, visit } from './harness.mjs';
@@ -13,10 +12,10 @@ after(() => browser.close());
 const task = signedIn(() => browser);
 const stranger = tasks(() => browser);
 
-/** Calls the API as the person who is signed in on a page. */
+/** Calls the API as the user who is signed in on the page. */
 const api = (page, method, path, data) => page.request.fetch(new URL(`/api/v4.0${path}`, base).href, { method, data });
 
-/** Has the API answer a path with something no appliance would. */
+/** Makes the API answer a path with an invalid body. */
 const broken = (page, path, body) => page.route(`**/api/v4.0${path}`, (route) => route.fulfill({ json: body }));
 
 const failing = [/console: .*TypeError/, /script: .*TypeError/, /is not iterable|not a function|Cannot read|of null|of undefined/];
@@ -31,9 +30,9 @@ task('the offer to undo a change ends, and the page stays', async (page) => {
   await page.getByLabel('Comment').fill('ten seconds pass');
   await button(page, 'Save…').click();
   await settle(page, 'Settings of shop');
-  await page.getByText('the check alive cannot ask backend 0').waitFor(); // no preview knows it
+  await page.getByText('the check alive cannot ask backend 0').waitFor(); // the preview does not show this warning
   await page.getByRole('button', { name: /^Undo/ }).waitFor();
-  await page.mouse.move(5, 400); // whoever points at the offer holds it
+  await page.mouse.move(5, 400); // hovering the notice stops its timer
   await page.getByRole('button', { name: /^Undo/ }).waitFor({ state: 'detached' });
   await page.getByRole('heading', { level: 1, name: 'shop' }).waitFor();
   assert.equal(await page.getByLabel('Comment').inputValue(), 'ten seconds pass');
@@ -100,7 +99,7 @@ task(
     await page.context().setOffline(false);
     await page.keyboard.press('Escape');
     await page.getByRole('row', { name: /blue/ }).first().waitFor();
-    await page.waitForTimeout(3000); // by then a change that was held back would have gone
+    await page.waitForTimeout(3000); // long enough for a queued change to be sent
     assert.deepEqual(sent, []);
   },
   'ann',
@@ -110,7 +109,7 @@ task(
 task(
   'what could not be asked for without a network comes when it is back',
   async (page) => {
-    await page.route('**/api/v4.0/changes/stream', (route) => route.abort()); // events are not needed for it
+    await page.route('**/api/v4.0/changes/stream', (route) => route.abort()); // it works without events
     await visit(page, 'timeline');
     await page.context().setOffline(true);
     await page.getByText('1 week', { exact: true }).click();
@@ -136,7 +135,7 @@ stranger('the sign-in loads what it needs, and the pages come while somebody typ
   await page.waitForFunction(() => performance.getEntriesByType('resource').some((r) => /\/assets\/pages-.*\.js$/.test(r.name)));
 });
 
-/** Keeps the files of a page from coming; the policy of the page and its parts that are there already stay. */
+/** Intercepts the page chunks. The HTML and loaded chunks are unaffected. */
 const withheld = (page, answer) => page.route(/\/gui\/assets\/page-.*\.js$/, answer);
 
 task(
@@ -173,7 +172,7 @@ task(
   { meant: [/status of 404|ERR_ABORTED/, /PartMissing/] },
 );
 
-/** Has the API refuse GETs of some paths, as when it is overloaded. */
+/** Makes the API fail GETs of some paths, as under overload. */
 const refusing = (page, paths) => page.route(paths, (route) => (route.request().method() === 'GET' ? route.fulfill({ status: 500, json: { message: 'it broke' } }) : route.continue()));
 const meant500 = { meant: [/status of 500/] };
 
@@ -292,7 +291,7 @@ task(
   },
 );
 
-/** Ends the session of a page, as when it expires, and waits for the sign-in. */
+/** Ends the session of the page, as if it had expired, and waits for the sign-in form. */
 async function expire(page) {
   await page.request.delete(new URL('/api/v4.0/session', base).href);
   await page.getByText('The session has ended.').waitFor();
@@ -317,7 +316,7 @@ task('what is typed when the session ends is there after the next sign-in, for t
   await expire(page);
   await enter(page, 'ann');
   await shown.getByText('weight: 7').waitFor();
-  await page.keyboard.press('Escape'); // one dialog for each
+  await page.keyboard.press('Escape'); // Escape closes one dialog at a time
   await shown.waitFor({ state: 'detached' });
   assert.equal(await form.locator('[name=weight]').inputValue(), '7');
   await page.keyboard.press('Escape');

@@ -1,5 +1,5 @@
-// What the GUI takes with many farms: bench/pages runs it, and says what the figures are.
-// Each line of its output is one figure.
+// Measures the GUI with many farms. Run by bench/pages, which explains the figures. Each line of its output is one
+// figure.
 import { chromium } from 'playwright-core';
 
 const { GUI_URL: url, GUI_USER: user, GUI_PASSWORD: password } = process.env;
@@ -21,7 +21,7 @@ async function signIn(page) {
   await page.getByRole('heading', { level: 1, name: 'Dashboard' }).waitFor();
 }
 
-/** When the first page of somebody signed in has its farms, in a browser that knows nothing else. */
+/** Measures the time until a signed-in user sees the farms on the first page, with an empty cache. */
 async function firstPaint() {
   const times = [];
   for (let i = 0; i < 5; i++) {
@@ -38,7 +38,7 @@ async function firstPaint() {
   tell('first useful paint, cold cache', median(times), 'ms', 1000);
 }
 
-/** How long a page waits for what a click brings, from the click on. */
+/** Returns the time from a click on a link until the page shows the text. */
 async function change(page, link, there) {
   return page.evaluate(
     async ([name, selector, words]) => {
@@ -53,7 +53,7 @@ async function change(page, link, there) {
 }
 
 async function routes(page) {
-  await change(page, 'History', ['h1', 'History']); // what pages are made of is fetched once
+  await change(page, 'History', ['h1', 'History']); // loads the page chunks
   await change(page, 'Farms', ['[role=row]', 'farm0000']);
   const [history, dashboard, list] = [[], [], []];
   for (let i = 0; i < 7; i++) {
@@ -66,7 +66,7 @@ async function routes(page) {
   tell('to the list of farms, drawn', median(list), 'ms', 300);
 }
 
-/** Frames a second while the list is scrolled from its beginning to its end. */
+/** Measures frames per second while the list is scrolled from top to bottom. */
 async function scroll(page) {
   await change(page, 'Farms', ['[role=row]', 'farm0000']);
   const frames = await page.evaluate(async () => {
@@ -84,7 +84,7 @@ async function scroll(page) {
   tell('frames a second while the list scrolls', frames, 'fps', 55, true);
 }
 
-/** What the page holds on to, after its garbage is collected. */
+/** Returns the heap size of the page after garbage collection, in MiB. */
 async function held(page, cdp) {
   await cdp.send('HeapProfiler.collectGarbage');
   return (await cdp.send('Runtime.getHeapUsage')).usedSize / 2 ** 20;
@@ -96,7 +96,7 @@ async function memory(page, context) {
   await page.waitForTimeout(30_000);
   const before = await held(page, cdp);
   for (let left = minutes * 60; left > 0; left -= 15) {
-    await page.mouse.move(100 + (left % 50), 300); // somebody is there
+    await page.mouse.move(100 + (left % 50), 300); // user activity
     await page.keyboard.press('Shift');
     await page.waitForTimeout(15_000);
   }

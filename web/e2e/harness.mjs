@@ -1,5 +1,5 @@
-// What the tests of the GUI share: a browser, people who sign in, and the rule that no
-// page ever breaks the policy it is served with.
+// Shared by the tests of the GUI: the browser, sign-in, and the check that no page violates its
+// Content-Security-Policy.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -9,37 +9,43 @@ import { chromium } from 'playwright-core';
 
 const env = (name) => process.env[name] ?? assert.fail(`${name} is not set: run these through go test ./cmd/e2e -run GUI`);
 
-/** Where the appliance answers, and its farm. */
+/** URL of the GUI, and URL of its farm. */
 export const base = `${env('GUI_URL')}/gui/`;
 export const farm = env('GUI_FARM');
-/** A certificate with its key, and the authority that issued it, to upload. */
+/** A certificate with its key and the issuing authority, for uploads. */
 export const pem = env('GUI_PEM');
-/** Such a certificate for another name. */
+/** The same for another name. */
 export const otherPEM = env('GUI_OTHER_PEM');
 export const authority = env('GUI_CA');
-/** A provider of OpenID Connect, whose certificate the appliance has as "provider". */
+/** An OpenID Connect provider. The appliance has its certificate as "provider". */
 export const issuer = env('GUI_ISSUER');
 export const people = JSON.parse(env('GUI_PEOPLE'));
-/** An API key of root, for what is root's alone. */
+/** An API key of root, for operations that only root may call. */
 export const key = env('GUI_KEY');
 const shots = process.env.GUI_SHOTS;
 
 export const axe = createRequire(import.meta.url).resolve('axe-core');
 
 /**
- * Chromium without the windows it draws for itself, which cost as much as the pages: Debian's headless shell.
- * Its processes are begun anew and not forked: of those that were, one in some hundred never woke up on busy processors.
- * It trusts every certificate from the start: contexts accept one only after its error, by beginning the request again,
- * and on busy processors that ends in ERR_TOO_MANY_RETRIES.
+ * Launches Debian's headless shell of Chromium, which does not draw browser windows; they cost as much CPU as the
+ * pages. Processes are started without the zygote: about one in a hundred forked processes hung on busy machines. The
+ * browser accepts all certificates from the start. A context accepts one only after an error, by repeating the request,
+ * and on busy machines that ends in ERR_TOO_MANY_RETRIES.
  */
 export function launch() {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell', args: ['--no-sandbox', '--ignore-certificate-errors', '--no-zygote', '--disable-gpu', '--disable-dev-shm-usage', '--no-proxy-server'] });
 }
 
-/** The errors of requests while a test takes the network away: which one it is depends on how far a request was. */
+/**
+ * Matches the errors of requests while a test disconnects the network. The error depends on the progress of the
+ * request.
+ */
 export const offline = /net::ERR_[A-Z_]+/;
 
-/** A page whose errors fail the test that ends it, but for those that are meant; as do requests to other places than also. */
+/**
+ * Opens a page. end fails if the page had errors other than the expected ones (meant), or sent requests to other
+ * origins than the appliance and also.
+ */
 export async function open(browser, { also = [], meant = [], ...options } = {}) {
   const elsewhere = [new URL(base).origin, ...also];
   const context = await browser.newContext({ ignoreHTTPSErrors: true, locale: 'en-US', viewport: { width: 1280, height: 900 }, ...options });
@@ -75,7 +81,7 @@ export async function signIn(page, name) {
   });
 }
 
-/** Opens a page and waits until it shows something. */
+/** Opens a page and waits until it has loaded its data. */
 export async function visit(page, path) {
   await page.goto(base + path);
   await page.getByRole('heading', { level: 1 }).waitFor();
@@ -83,7 +89,7 @@ export async function visit(page, path) {
   await page.waitForFunction(() => !document.querySelector('[class*=Loader]'));
 }
 
-/** Makes tests, each in a page of its own. */
+/** Returns a function that defines tests, each with its own page. */
 export const tasks = (browser) => (name, does, options) =>
   test(name, async () => {
     const { page, end } = await open(browser(), options);
@@ -98,7 +104,7 @@ export const tasks = (browser) => (name, does, options) =>
 
 export const button = (page, name) => page.getByRole('button', { name, exact: true });
 
-/** Makes tests, each in a page of its own where somebody has signed in. */
+/** Returns a function that defines tests, each with its own page and a signed-in user. */
 export const signedIn = (browser) => (name, does, who = 'ann', options) =>
   tasks(browser)(
     name,
@@ -109,13 +115,13 @@ export const signedIn = (browser) => (name, does, who = 'ann', options) =>
     options,
   );
 
-/** Makes the change a dialog shows, and waits until it is made. */
+/** Applies the change in a dialog, and waits until the dialog has closed. */
 export async function settle(page, name) {
   await apply(page, name);
   await page.getByRole('dialog', { name }).waitFor({ state: 'detached' });
 }
 
-/** A port of loopback nobody listens on. */
+/** Returns an unused port of the loopback address. */
 export async function freePort() {
   const server = createServer();
   await new Promise((done) => server.listen(0, '127.0.0.1', done));
@@ -124,10 +130,10 @@ export async function freePort() {
   return String(port);
 }
 
-/** Makes the change a dialog shows. */
+/** Applies the change in a dialog. */
 export const apply = (page, name) => page.getByRole('dialog', { name }).getByRole('button', { name: 'Apply' }).click();
 
-/** Keeps a picture to look at, where somebody wants them. */
+/** Takes a screenshot if GUI_SHOTS is set. */
 export async function picture(page, name) {
   if (!shots) return;
   mkdirSync(shots, { recursive: true });

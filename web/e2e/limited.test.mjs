@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => browser.close());
 
-/** Visits all pages as a user, and returns the calls that were refused. */
+/** Visits all pages as a user, and returns the API calls that were refused. */
 async function refusedTo(user, look = async () => {}) {
   const { page, end } = await open(browser);
   let name = 'sign-in';
@@ -22,7 +22,7 @@ async function refusedTo(user, look = async () => {}) {
   });
   await signIn(page, user);
   for (const [at, path] of Object.entries(pages)) {
-    if (path.startsWith('farms/names')) continue; // a farm that is not there
+    if (path.startsWith('farms/names')) continue; // this farm does not exist here
     name = at;
     await visit(page, path).catch((e) => assert.fail(`${at}: ${e.message}`));
     await look(page, at);
@@ -34,7 +34,7 @@ async function refusedTo(user, look = async () => {}) {
 const main = (page) => page.getByRole('main').innerText();
 
 const refusal = /You do not have permission to view this/;
-/** Said of a form that somebody may see, and not send. */
+/** Shown above a form that the user may view but not send. */
 const readOnly = /You may look at these settings, not change them/;
 const reason = /The permission “[\w.-]+” is required\.|This is about all farms|Only root may see this/;
 
@@ -54,7 +54,7 @@ test('no page requests what a role without any permission does not include', asy
   assert.deepEqual(await refusedTo('eve'), []);
 });
 
-/** Names of the buttons of a page that are off without saying why. */
+/** Returns the names of disabled buttons that do not state a reason. */
 const silent = (page) => page.locator('main button:disabled:not([title])').evaluateAll((all) => all.map((e) => e.ariaLabel ?? e.textContent));
 
 test('what the role monitoring may not do is off, and says why', async () => {
@@ -101,7 +101,7 @@ test('nothing that a user saw is left for the next user of the browser', async (
   await signIn(page, 'ann');
   await visit(page, 'history');
   await page.getByText('create farm shop').waitFor();
-  await page.request.delete(new URL('/api/v4.0/session', base).href); // as when it ends by itself
+  await page.request.delete(new URL('/api/v4.0/session', base).href); // as if it had expired
   await page.getByLabel('User').waitFor();
   const asked = [];
   page.on('request', (r) => r.url().includes('/api/') && asked.push(new URL(r.url()).pathname));

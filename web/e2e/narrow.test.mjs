@@ -1,5 +1,5 @@
-// Every page on a telephone, in the language whose texts are longest. It has the colours of a wide one: the dark theme is there
-// for who wants its pictures.
+// Every page on a telephone, in the language with the longest texts. The colours are those of wide screens, so the dark
+// theme is needed only for screenshots.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { everyPage } from './everypage.mjs';

@@ -1,4 +1,4 @@
-// Who is told of what, by clicks at a running appliance.
+// Settings of notifications, changed in the GUI of a running appliance.
 import { createServer } from 'node:http';
 import { after, before } from 'node:test';
 import { apply, button, launch, signIn, tasks, visit } from './harness.mjs';

@@ -1,4 +1,4 @@
-// What the pages say is what is so, and what the command line says.
+// The pages show the state of the appliance, as the command line does.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { after, before } from 'node:test';
@@ -12,10 +12,10 @@ after(() => browser.close());
 
 const task = signedIn(() => browser);
 
-/** Calls the API as the person who is signed in on a page. */
+/** Calls the API as the user who is signed in on the page. */
 const api = (page, method, path, data) => page.request.fetch(new URL(`/api/v4.0${path}`, base).href, { method, data });
 
-/** Changes the comment of the farm, watched by a guard. */
+/** Changes the comment of the farm on trial, with a guard as its condition. */
 async function guarded(page, comment, guard) {
   await visit(page, 'farms/shop/settings');
   await page.getByLabel('Comment').fill(comment);
@@ -35,7 +35,7 @@ task('a guarded change says that it is kept, and a violated guard is shown until
   assert.equal(await page.getByText(/goes back by itself|unless somebody confirms/).count(), 0);
   const said = page.getByRole('alert').filter({ hasText: 'was reverted: its guard was violated' });
   await said.getByText('backends_up 2 of farm shop is not backends_up>=3').waitFor();
-  await visit(page, 'farms'); // it stays until somebody has read it
+  await visit(page, 'farms'); // the notice stays until it is dismissed
   await said.getByRole('button', { name: 'Close' }).click();
   await said.waitFor({ state: 'detached' });
   await page.reload();
@@ -71,7 +71,7 @@ task('Live says that the appliance refuses a filter', async (page) => {
   await page.getByLabel('Client').fill('nobody at all');
   await button(page, 'Watch').click();
   await page.getByRole('alert').filter({ hasText: 'Check the filters' }).waitFor();
-  await button(page, 'Watch').waitFor(); // and no longer watches
+  await button(page, 'Watch').waitFor(); // the stream has ended
 });
 
 task('the timeline names service and backend', async (page) => {
@@ -126,7 +126,7 @@ task('New farm says that a port is taken, whoever has it', async (page) => {
     await page.locator('[name=vport]').fill(await freePort());
     await page.locator('[name=backends]').focus();
     await page.getByText('no program listens there').waitFor();
-    await page.locator('[name=vport]').fill('1'); // nothing is known of this one yet
+    await page.locator('[name=vport]').fill('1'); // this port has not been checked yet
     await page.getByText('no program listens there').waitFor({ state: 'detached' });
   } finally {
     server.close();
@@ -157,7 +157,7 @@ task('the timeline and the history go back page by page', async (page) => {
   await page.waitForFunction(() => document.querySelectorAll('.entry').length > 200);
   await button(page, 'Older').waitFor({ state: 'detached' });
   await visit(page, 'history');
-  // By keyboard: while rows are measured the button moves, and a click would miss it.
+  // By keyboard, because the button moves while rows are measured, and a click would miss it.
   await button(page, 'Older revisions').press('Enter');
   await page.locator('table[aria-rowcount="201"]').waitFor();
   await button(page, 'Older revisions').press('Enter');
@@ -181,7 +181,7 @@ task('the focus moves into a dialog, and back to where it came from', async (pag
   await page.keyboard.press('Escape');
   await until(async () => (await focused()) === 'Stop');
   const row = page.getByRole('row', { name: /blue/ }).first();
-  await row.getByRole('button', { name: 'Take out' }).focus(); // from a menu, back to its button
+  await row.getByRole('button', { name: 'Take out' }).focus(); // a menu returns the focus to its button
   await page.keyboard.press('Enter');
   await page.getByRole('menuitem', { name: /Drain/ }).waitFor();
   await page.keyboard.press('ArrowDown');

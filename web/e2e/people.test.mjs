@@ -1,4 +1,4 @@
-// Who may do what, by clicks at a running appliance.
+// Users, groups, roles and sign-in, in the GUI of a running appliance.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { after, before } from 'node:test';
@@ -13,7 +13,7 @@ after(() => browser.close());
 const task = tasks(() => browser);
 
 const asRoot = { extraHTTPHeaders: { ZAPI_KEY: key } };
-/** The black squares of a picture, row by row, and those of a text. */
+/** blackOf returns the dark modules of a displayed QR code, row by row, and black those of the QR code of a text. */
 const blackOf = async (image) => (await image.locator('path').getAttribute('d')).match(/M\d+ \d+/g).join();
 const black = (text) => encode(text, { ecc: 'M', border: 4 }).data.flatMap((row, y) => row.flatMap((is, x) => (is ? [`M${x} ${y}`] : []))).join();
 const gone = (page, name) => page.getByRole('dialog', { name }).waitFor({ state: 'detached' });
@@ -107,7 +107,7 @@ task('what is wrong with a password is said beside it', async (page) => {
   people.zed = 'secret-of-zed-2';
 });
 
-/** The code an app shows for a secret now (RFC 6238). */
+/** Returns the current one-time code of a secret (RFC 6238). */
 function codeOf(secret) {
   const bits = [...secret].map((c) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(c).toString(2).padStart(5, '0')).join('');
   const bytes = Buffer.from(bits.match(/.{8}/g).map((b) => parseInt(b, 2)));
@@ -136,7 +136,7 @@ task('a second factor is enrolled, its codes are shown when the session ends, an
   await page.getByText('Sign in to Sluice').waitFor(); // the session ended
   await page.getByRole('dialog', { name: 'Recovery codes' }).getByRole('button', { name: 'Close' }).click();
   await page.getByLabel('User').fill('zed');
-  await page.locator('input[type=password]:visible').fill(people.zed); // the page of before is hidden, and its secrets are gone
+  await page.locator('input[type=password]:visible').fill(people.zed); // the previous page is hidden, and its secrets are deleted
   assert.deepEqual(await page.locator('input[type=password]:not(:visible)').evaluateAll((all) => all.map((e) => e.value).filter(Boolean)), []);
   await page.getByLabel('Code').filter({ visible: true }).fill(codes[0]);
   await button(page, 'Sign in').click();

@@ -1,4 +1,4 @@
-// People sign in through a provider of OpenID Connect that was set in the pages.
+// Sign-in through an OpenID Connect provider that was configured in the GUI.
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 import { apply, base, button, issuer, key, launch, tasks, visit } from './harness.mjs';

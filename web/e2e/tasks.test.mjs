@@ -1,4 +1,4 @@
-// What operators do, by clicks and keys, at a running appliance with traffic.
+// Common tasks of operators, by mouse and keyboard, on a running appliance with traffic.
 import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 import { base, farm, launch, people, signIn, tasks, visit } from './harness.mjs';
@@ -9,7 +9,7 @@ before(async () => {
 });
 after(() => browser.close());
 
-/** Which backends answer a number of requests. */
+/** Returns the names of the backends that answer n requests. */
 async function answers(n = 8) {
   const names = [];
   for (let i = 0; i < n; i++) names.push(await (await fetch(farm)).text());
@@ -179,7 +179,7 @@ task('who only watches is offered no change', async (page) => {
 
 task('a session that ends leads back to the sign-in', async (page) => {
   await signIn(page, 'ann');
-  await page.context().clearCookies(); // whichever question comes next is refused
+  await page.context().clearCookies(); // the next request is refused
   await page.getByRole('button', { name: 'Sign in' }).waitFor();
 });
 

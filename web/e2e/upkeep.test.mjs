@@ -1,5 +1,5 @@
-// What keeps an appliance going: certificates, health checks, backups, settings of the
-// machine, logs, and the documentation of the API.
+// Maintenance of an appliance: certificates, health checks, backups, settings of the machine, logs, and the
+// documentation of the API.
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ after(() => browser.close());
 
 const task = signedIn(() => browser);
 
-/** The fingerprint of the certificate somebody answers with. */
+/** Returns the fingerprint of the certificate that a port serves. */
 const served = (port) =>
   new Promise((done, failed) => {
     const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
@@ -74,7 +74,7 @@ task('a certificate is uploaded, listed, used by a new farm, and kept while it i
   await visit(page, 'certificates');
   await page.getByRole('button', { name: 'Details of fresh.pem' }).click();
   const details = page.getByRole('dialog', { name: 'fresh.pem', exact: true });
-  await details.getByText(/^other\.example, until /).waitFor(); // it is kept in turn
+  await details.getByText(/^other\.example, until /).waitFor(); // the replaced one is kept
   await details.getByRole('button', { name: 'Put the old one back…' }).click();
   const back = page.getByRole('dialog', { name: 'Put the certificate back that fresh.pem replaced' });
   await back.getByText('sluice certificate restore fresh.pem').waitFor();
@@ -175,7 +175,7 @@ task('an order that cannot be is refused before anybody is asked', async (page) 
 });
 
 task('a check is made of a template, tried, linked, kept while it is used, and deleted', async (page) => {
-  const backend = new URL(farm).port; // whoever listens there
+  const backend = new URL(farm).port; // of an existing server
   await visit(page, 'checks');
   await page.getByRole('button', { name: 'Copy: check_tcp', exact: true }).click();
   const form = page.getByRole('dialog', { name: 'Copy of check_tcp' });
@@ -252,7 +252,7 @@ task('a backup is made, listed, downloaded, uploaded again, and deleted', async 
   await page.getByRole('dialog').getByRole('button', { name: 'Restore…' }).click();
   const command = page.getByText('sluice backup apply again', { exact: true });
   await command.waitFor();
-  await page.keyboard.press('Escape'); // one dialog for each
+  await page.keyboard.press('Escape'); // Escape closes one dialog at a time
   await command.waitFor({ state: 'detached' });
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -357,7 +357,7 @@ task('who only watches is offered no change, and is told what is not shown', asy
   await page.getByText('You may look at these settings, not change them.').waitFor();
 }, 'bob');
 
-/** A database of two places in the MaxMind DB format: 10.1.0.0/16 in Germany, 10.2.0.0/16 in the United States. */
+/** A database with two networks in the MaxMind DB format: 10.1.0.0/16 in Germany, 10.2.0.0/16 in the United States. */
 const places = gunzipSync(
   Buffer.from(
     'H4sIAAAAAAACA13RyVPTYBjH8beI+66ouMcdN9xx1wJFWxDUIoqixpC8tsE2qUmK1hUX3Pcd3Kh68+SMB4/iWf4HES+OB0/ejV/A7ZnMZ37zvnnyzvtEiIAQr4TIwT5CXBAil9wX+2F/HIADcRAOxiE4FIfhcByBI3EUjsY8HINjcRzm43icgBNxEk7GKTgVFZyG03EGzsRZOBvnYAHOxXk4HxfgQizERbgYl+BSXIbLcQUW4UpchatxDa7FdbgeN+BGDGIxlmAphrAMN+FmDGMEy7ECt2AlVuFW3IbbhTgiRJRcjTuwBnfiLqzF3bgH63Av7sP9qOIB1LBeiMNC6GQD/UcKcbA3x4SIE0xswEOYwCRaaAuRIrwVgVDvFxx00cM0Nv4ycIx8FDPYvXIcT+BJPIWnsQnP4Fk8h+exufeaFwmX8DJewat4Da/jDbyJt/A23hHiJeGuEPcI9/EBPsRH2IKt+Bif4FN8hs+xDbP44q8/0u2/9SWi25ZnWtLyOkO6bciSsprNup22PCfzuTwmbUtLStU02gNh07VV3giVhRO2rnmmbXVt1XQ97Wh6RnU0w0y72bxwwt/x0oaMB8MjvzVPeReNJGwr1rM0p+DHh5t750YdGTNdTzrSUHtO61TmldTWflECncqQkqpiJe+zMrk94C/WVCtFXUowm6dE48HQ7ha/WhUj/j7axA2UI8oVv0sZ/KdjU/SvjnDio18dfkcw52N39Dted3yv1I5WmpZRqNvJr3X1pqU5GfWg7SQ1T01qDbajNkrH9e+Yzfl/17T+7LZV1KfNhKHKlK3Hc3Ma3qxtqjQ0T6vXXKl6mZSM7JCut7DU9DIVhnR1x0z9GtyncjP1+4B+kYRmxdJaTLoit9zyZ9w9lPZXFY7UbcdQXfOYzOb/BNNQMhKVBQAA',

@@ -1,4 +1,4 @@
-// A farm that answers for names, made by clicks and keys, and asked over its port.
+// A gslb farm that is created and changed in the GUI, and queried over DNS.
 import assert from 'node:assert/strict';
 import { Resolver } from 'node:dns/promises';
 import { createServer } from 'node:net';
@@ -7,7 +7,7 @@ import { base, button, freePort, launch, picture, settle as apply, signedIn, vis
 
 let browser;
 let port; // of the farm
-let backend; // it takes connections, so its check is passed
+let backend; // accepts connections, so its check succeeds
 let resolver;
 before(async () => {
   browser = await launch();
@@ -25,7 +25,7 @@ after(async () => {
 const task = signedIn(() => browser);
 const zone = 'farms/names/zones/example.com';
 
-/** Asks again until it is answered so: health is found out in its time. */
+/** Repeats a query until the answer is as wanted, because health checks take time. */
 async function answers(name, want) {
   let last;
   for (let i = 0; i < 120; i++) {
@@ -36,7 +36,7 @@ async function answers(name, want) {
   assert.deepEqual(last, want);
 }
 
-/** Fills in the row that is edited. */
+/** Fills in the row being edited. */
 async function fill(page, values) {
   for (const [label, value] of Object.entries(values)) {
     const field = page.getByRole('row').filter({ has: page.getByRole('button', { name: 'Cancel' }) }).getByLabel(label, { exact: true });
@@ -153,7 +153,7 @@ task('a service chooses among its backends, and is explained', async (page) => {
   await answers('shop.example.com', ['127.0.0.1']);
 
   await visit(page, 'farms/names/services/shop');
-  await page.getByLabel('Name', { exact: true }).and(page.locator('[value="shop.example.com"]')).waitFor(); // the example is asked for
+  await page.getByLabel('Name', { exact: true }).and(page.locator('[value="shop.example.com"]')).waitFor(); // the page has requested the example
   await page.getByRole('combobox', { name: 'Client or its net' }).fill('everywhere');
   await button(page, 'Explain').click();
   await page.getByText(/is no address and no net/).waitFor();
@@ -249,13 +249,13 @@ task('a zone is signed, shows what the registrar asks for, and gets its next key
   await ds.getByText(/^example\.com\. DS \d+ 13 2 [0-9A-F]{64}$/).waitFor();
   await part.getByText(/^example\.com\. DNSKEY 257 3 13 /).waitFor();
   await picture(page, 'zone-signed');
-  assert.equal(await part.getByRole('button', { name: /Delete key/ }).count(), 0); // it signs
+  assert.equal(await part.getByRole('button', { name: /Delete key/ }).count(), 0); // the active key cannot be deleted
   await button(part, 'Next key…').click();
   await page.getByRole('dialog').getByText('sluice zone key add names example.com').waitFor();
   await apply(page, 'Make the next key of zone example.com');
   await part.getByText('Give its DS record to the registrar now.').waitFor();
   await part.getByRole('button', { name: /Have key \d+ sign/ }).click();
-  await page.getByRole('dialog').getByText(/resolvers may keep the list of keys of before/).waitFor(); // it is too early
+  await page.getByRole('dialog').getByText(/resolvers may keep the list of keys of before/).waitFor(); // too early
   await page.keyboard.press('Escape');
   await part.getByRole('button', { name: /Delete key/ }).click();
   await page.getByRole('button', { name: 'Apply' }).click();
@@ -263,7 +263,7 @@ task('a zone is signed, shows what the registrar asks for, and gets its next key
   assert.equal(await ds.count(), 1);
 });
 
-/** Calls the API as the person who is signed in on a page. */
+/** Calls the API as the user who is signed in on the page. */
 async function api(page, method, path, data) {
   const answer = await page.request.fetch(new URL(`/api/v4.0${path}`, base).href, { method, data });
   assert.ok(answer.ok(), `${method} ${path}: ${answer.status()} ${await answer.text()}`);
@@ -285,7 +285,7 @@ task('a zone whose parent has its DS record is unsigned only by somebody who acc
   assert.ok(await button(shown, 'Apply').isDisabled());
   await shown.getByLabel('Make the change nevertheless').check();
   await shown.getByText('sluice zone set names signed.test dnssec=off --force').waitFor();
-  await shown.getByText(/resolvers would reject its names/).waitFor(); // the reason stays in sight
+  await shown.getByText(/resolvers would reject its names/).waitFor(); // the reason is still shown
   await button(shown, 'Apply').click();
   await page.getByRole('region', { name: 'DNSSEC' }).getByText('Answers are not signed.').waitFor();
   await button(page, 'Delete zone signed.test').click();
@@ -297,7 +297,7 @@ task('the records of a long zone come in pages, and are found by the appliance',
   await api(page, 'POST', '/farms/names/zones', { id: 'long.test' });
   const resources = [...Array(228).keys()].map((i) => ({ rname: `p${i}`, type: 'A', rdata: '192.0.2.1' }));
   await api(page, 'POST', '/farms/names/zones/long.test/resources/bulk', { resources });
-  const whole = []; // requests that are answered with all records
+  const whole = []; // requests whose response has all records
   page.on('request', (r) => {
     const { pathname, searchParams: q } = new URL(r.url());
     if (/v4\.0\/farms\/names(\/zones(\/long\.test)?)?$/.test(pathname) && r.method() === 'GET' && q.get('records') !== 'count') whole.push(r.url());
@@ -328,7 +328,7 @@ task('the records of a long zone come in pages, and are found by the appliance',
   await apply(page, 'Delete 2 records');
   await page.getByText('228 records', { exact: true }).waitFor();
   await page.getByRole('row', { name: /^Choose p1 A/ }).waitFor({ state: 'detached' });
-  // Somebody else's change is shown.
+  // A change by another user is shown.
   await api(page, 'POST', '/farms/names/zones/long.test/resources', { rname: 'other', type: 'TXT', rdata: '"x"' });
   await page.getByText('229 records', { exact: true }).waitFor();
   await page.getByRole('combobox', { name: 'Type' }).click();
