@@ -10,9 +10,9 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A layout describes the data of a type that miekg/dns does not know, or of which it does
-// not read or write all forms that BIND does: a list of parts, in the order of both the text
-// and the bytes.
+// A layout describes the data of a type that miekg/dns does not know, or whose forms in BIND
+// it does not fully support. It is a list of parts, in the order of the text and of the
+// bytes.
 type layout []part
 
 // part reads words of master file text and appends their bytes, and does the reverse. It

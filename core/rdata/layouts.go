@@ -113,7 +113,8 @@ func (atma) text(out []string, data []byte) ([]string, []byte, bool) {
 }
 
 // a6 is the data of an A6 record (RFC 2874 §3.1): the length of a prefix, the rest of the
-// address unless the prefix is all of it, and the name of the prefix unless it is empty.
+// address, and the name of the prefix. The rest is missing if the prefix is the whole
+// address, and the name if the prefix is empty.
 type a6 struct{}
 
 func (a6) read(out []byte, words []string, zone string) ([]byte, []string, bool) {

@@ -22,7 +22,7 @@ const MaxName = 255
 // ErrName describes the syntax of names.
 var ErrName = errors.New("a name is labels of at most 63 characters with dots between them, 253 in all")
 
-// errForeign describes the characters that names cannot have as they are.
+// errForeign describes the characters that must be escaped in names.
 var errForeign = fmt.Errorf(`it has a character that must be escaped, as \032 for a blank, or written as xn--… (%w)`, ErrName)
 
 // Name returns a name in wire format, in lower case. Text without a trailing dot is

@@ -19,7 +19,7 @@ var directRules = []string{
 	"ct mark @opened meta mark vmap @open",
 }
 
-// Whatever the encoder does not understand is left to nft.
+// The encoder leaves text that it does not understand to nft.
 func TestPartsOfRulesAreNoRules(t *testing.T) {
 	id := ID{Table{"inet", "sluice"}, "farm7"}
 	for _, rule := range directRules {
