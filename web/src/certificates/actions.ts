@@ -1,7 +1,7 @@
 import type { TFunction } from 'i18next';
 import { body, request } from '../api/client';
 import { removes, sets } from '../change/beside';
-import { quoted, settings, write, type Change } from '../change/change';
+import { quoted, reading, settings, write, type Change } from '../change/change';
 import type { Seen } from '../form/values';
 
 export function removeCertificate(file: string, t: TFunction): Change {
@@ -22,13 +22,11 @@ export const undoReplacement = (file: string) => body(request('POST', ['certific
 export function createRequest(sent: Seen, title: string, made: (csr: string) => void): Change {
   const { name, ...rest } = sent;
   const change = write(title, `sluice certificate csr ${quoted(String(name ?? ''))} ${settings(rest)}`, 'POST', ['certificates'], sent);
-  const send: Change['send'] = async (query, match) => {
-    const answer = await change.send(query, match);
-    const csr = (answer.data as { params?: { csr?: string } } | undefined)?.params?.csr;
+  const told = reading(change, (answer) => {
+    const csr = (answer as { params?: { csr?: string } } | undefined)?.params?.csr;
     if (csr) made(csr);
-    return answer;
-  };
-  return sets({ ...change, send }, sent);
+  });
+  return sets(told, sent);
 }
 
 export function removeAuthority(name: string, title: string): Change {

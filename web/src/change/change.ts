@@ -111,6 +111,16 @@ export function write(title: string, command: string, method: string, parts: (st
   return { title, command, call: call(method, parts, sent), by: { method, path: pathOf(parts), writes: writesOf(sent) }, parts, match: tagOf(parts), send: (query, match) => request(method, parts, sent, query, match) };
 }
 
+/** The same change, passing each response to read. */
+export function reading(change: Change, read: (answer: unknown, query: Query) => void): Change {
+  const send: Change['send'] = async (query, match) => {
+    const answer = await change.send(query, match);
+    read(answer.data, query);
+    return answer;
+  };
+  return { ...change, send };
+}
+
 /** A word quoted for a shell. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

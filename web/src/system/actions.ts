@@ -1,5 +1,5 @@
 import { removes, sets } from '../change/beside';
-import { call, quoted, settings, write, type Change } from '../change/change';
+import { call, quoted, reading, settings, write, type Change } from '../change/change';
 import type { Seen } from '../form/values';
 
 /** Changes settings of the appliance that are outside the configuration. */
@@ -41,15 +41,13 @@ export function createBackup(sent: Seen, title: string): Change {
 export function applyBackup(name: string, sent: Seen, title: string): Change {
   const flags = [...(sent.force === 'true' ? [' --force'] : []), ...(sent.system === 'false' ? [' --system=false'] : [])].join('');
   const change = withSecret(title, `sluice backup apply ${quoted(name)}${flags}`, ['system', 'backup', name, 'actions'], { action: 'apply', ...sent });
-  const send = change.send;
-  change.says = `+ ${name}`;
-  change.send = async (query) => {
-    const answer = await send(query);
-    const diff = (answer.data as { params?: { diff?: string } } | undefined)?.params?.diff;
-    if (query.dry_run && diff) change.says = diff;
-    return answer;
-  };
-  return change;
+  const shown = reading(change, (answer, query) => {
+    const diff = (answer as { params?: { diff?: string } } | undefined)?.params?.diff;
+    if (query.dry_run && diff) shown.says = diff;
+  });
+  shown.says = `+ ${name}`;
+  shown.match = undefined; // the version of the backup list does not cover the configuration
+  return shown;
 }
 
 export function removeGeoip(title: string): Change {
