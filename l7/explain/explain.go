@@ -217,13 +217,23 @@ func (x *explainer) rewrite(sv *table.Service) (head []byte, out *table.Outgoing
 	return out.Append(nil, q), out, nil
 }
 
-// choose picks a backend, unless queued exchanges go first.
+// choose picks a backend, unless queued exchanges go first. A client whose own backend has
+// neither room nor a place in its queue gets another one.
 func (x *explainer) choose(sv *table.Service) (int, bool) {
 	if sv.QueueLength > 0 && sv.Queue.Len() > 0 {
+		x.choice.Hold(sv)
 		return -1, false
 	}
-	return x.choice.Pick(sv)
+	i, ok := x.choice.Pick(sv)
+	if !ok && x.choice.Waits(sv) && x.own(sv).Queue.Len() >= sv.QueueLength {
+		x.choice.Roams = true
+		i, ok = x.choice.Pick(sv)
+	}
+	return i, ok
 }
+
+// own returns the client's own backend, which is full.
+func (x *explainer) own(sv *table.Service) *table.Backend { return &sv.Backends[x.choice.Full-1] }
 
 // oneTries describes attempts to reach down backends.
 const oneTries = "while none is usable one request at a time tries one that is down"
@@ -232,6 +242,11 @@ const oneTries = "while none is usable one request at a time tries one that is d
 func (x *explainer) unserved(sv *table.Service) {
 	waiting := sv.Queue.Len()
 	switch {
+	case x.choice.Waits(sv):
+		own := x.own(sv)
+		x.Result.Outcome, x.Result.Step = explain.Wait, string(table.StepBackends)
+		x.Result.Reason = fmt.Sprintf("backend %d of the client has no room: it would wait %d seconds at most, behind %d others in a queue for %d, and then get another",
+			own.Number, sv.QueueTimeout/int64(time.Second), own.Queue.Len(), sv.QueueLength)
 	case sv.Picker.Attemptable():
 		x.Refuse(table.StepBackends, 503, "no backend of the service can be used now; "+oneTries)
 	case sv.QueueLength == 0 || !x.choice.MayWait(sv):

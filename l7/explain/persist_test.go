@@ -129,3 +129,51 @@ func TestKeysThatIdentifyAreNotShown(t *testing.T) {
 		}
 	}
 }
+
+// A client whose backend has no room waits for it, gets another one if it cannot, and keeps
+// its session.
+func TestExplanationsOfAClientWhoseBackendIsFull(t *testing.T) {
+	t.Parallel()
+	stay := make(chan bool)
+	script := func(c *l7test.Recorder) {
+		for {
+			head, err := c.Head()
+			if err != nil {
+				return
+			}
+			if strings.HasPrefix(head, "GET /stay") {
+				stay <- true
+				<-stay
+			}
+			c.Say(l7test.OK)
+		}
+	}
+	s := l7test.Sticky(60, l7test.NewBackend(t, script).Addr, l7test.NewBackend(t, script).Addr)
+	s.Backends[0].ConnLimit, s.Backends[1].ConnLimit = 1, 1
+	a := l7test.New(t, 1)
+	addr := a.Serve(nil, s)
+	l7test.Dial(t, addr).Send(l7test.Request("Cookie: SID=me")).Get()
+	own := *explained(t, a, "/", "Cookie: SID=me").Result.Backend
+	l7test.Dial(t, addr).Send(strings.Replace(l7test.Request("Cookie: SID=me"), "/ ", "/stay ", 1))
+	<-stay
+	e := explained(t, a, "/", "Cookie: SID=me")
+	if r := e.Result; r.Backend == nil || *r.Backend == own || r.Decision != "algorithm" || !strings.HasSuffix(e.Persistence.Reason, "it is at its limit") {
+		t.Errorf("without a queue: %+v, %+v", r, e.Persistence)
+	}
+	s.Queue = 1
+	a.Serve(nil, s)
+	e = explained(t, a, "/", "Cookie: SID=me")
+	if r := e.Result; r.Outcome != "wait" || !strings.HasPrefix(r.Reason, fmt.Sprintf("backend %d of the client has no room: it would wait", own)) {
+		t.Errorf("with a queue: %+v", r)
+	}
+	waits := l7test.Dial(t, addr).Send(l7test.Request("Cookie: SID=me"))
+	l7test.Queued(t, a, 1)
+	if r := explained(t, a, "/", "Cookie: SID=me").Result; r.Backend == nil || *r.Backend == own {
+		t.Errorf("with a full queue: %+v", r)
+	}
+	stay <- true
+	waits.Get()
+	if r := explained(t, a, "/", "Cookie: SID=me").Result; r.Backend == nil || *r.Backend != own || r.Decision != "session" {
+		t.Errorf("afterwards: %+v", r)
+	}
+}

@@ -173,7 +173,7 @@ func (ex *exchange) release() {
 	if held := ex.Held; held != nil {
 		ex.Held = nil
 		held.Done()
-		ex.queue.Released()
+		ex.released()
 	}
 	if ex.counted {
 		ex.counted = false

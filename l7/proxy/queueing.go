@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"github.com/sluicelb/sluice/core/balance"
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/rejected"
 	"github.com/sluicelb/sluice/l7/state"
 	"github.com/sluicelb/sluice/l7/table"
@@ -14,10 +15,9 @@ const maxWaits = 8
 // queueWait is an exchange's wait for a backend with room.
 type queueWait struct {
 	queue  *state.Queue // of the service
-	wait   *waiter      // its place there; nil while not waiting
+	wait   *waiter      // its place there, or in the queue of its own backend; nil while not waiting
 	waits  uint8        // number of waits
 	queued int64        // start of the wait
-	turned bool         // its turn came, so it need not queue behind others
 }
 
 // endWait ends the wait of an exchange that got a backend.
@@ -29,10 +29,29 @@ func (ex *exchange) endWait() {
 	ex.stats().Queued--
 	ex.recordQueued()
 	ex.client.SetDeadline(0)
+	q, own := wt.queue, wt.own
 	wt.forget()
-	if free, _ := ex.service.Picker.Room(); free {
+	if own != 0 {
+		ex.passTurn(q, own)
+	} else if free, _ := ex.service.Picker.Room(); free {
 		ex.queue.Released()
 	}
+}
+
+// passTurn lets the next waiter in q, for room at the backend own, try unless that is full.
+func (ex *exchange) passTurn(q *state.Queue, own uint32) {
+	sv := ex.service
+	if i := sv.Find(own); i < 0 || !sv.Picker.Full(i) || !sv.Picker.Up(i) || sv.Backends[i].Mode == farm.MaintenanceCut {
+		q.Released()
+	}
+}
+
+// released reports that the chosen backend may have room.
+func (ex *exchange) released() {
+	if ex.backend != nil {
+		ex.backend.Queue.Released()
+	}
+	ex.queue.Released()
 }
 
 // noneLeft continues without an available backend.
@@ -40,6 +59,12 @@ func (ex *exchange) noneLeft() {
 	ex.endAttempt()
 	if ex.last == nil {
 		if ex.enqueue() {
+			return
+		}
+		if ex.Waits(ex.service) { // the queue of its own backend is full
+			ex.Roams = true
+			ex.noAttempt()
+			ex.forwardTo()
 			return
 		}
 		if ex.unshaken > 0 {
@@ -68,32 +93,56 @@ func (ex *exchange) enqueue() bool {
 	if !ex.mayWait() {
 		return false
 	}
-	if wt := ex.wait; wt != nil {
+	q, own := ex.queue, uint32(0)
+	if ex.Waits(ex.service) {
+		b := &ex.service.Backends[ex.Full-1]
+		q, own = b.Queue, b.ID
+	}
+	if wt := ex.wait; wt != nil && wt.queue == q {
 		wt.turn = false
-		ex.queue.Rejoin(&wt.Waiting)
-	} else if !ex.join() {
+		q.Rejoin(&wt.Waiting)
+	} else if !ex.join(q, own) {
 		return false
 	}
-	if e := ex.entry; e != nil {
-		e.Tries-- // no attempt was made
-	}
+	ex.noAttempt()
 	// Backends that failed the exchange may be usable again by then. Otherwise the health
 	// table excludes them.
 	ex.Tried, ex.backend = balance.Tried{}, nil
+	if own != 0 {
+		ex.passTurn(q, own)
+		return true
+	}
 	if free, usable := ex.service.Picker.Room(); free || !usable {
 		ex.queue.Released()
 	}
 	return true
 }
 
-// join enters the queue.
-func (ex *exchange) join() bool {
+// noAttempt reverts recordTry for an exchange that got no backend.
+func (ex *exchange) noAttempt() {
+	if e := ex.entry; e != nil {
+		e.Tries--
+	}
+}
+
+// join enters the queue q, of the backend own or of the service. It leaves the one in which
+// the exchange waits.
+func (ex *exchange) join(q *state.Queue, own uint32) bool {
 	sv, s := ex.service, ex.stats()
-	wt := ex.w.waiterOf(ex, ex.queue)
-	if !ex.queue.Join(&wt.Waiting, sv.QueueLength, ex.turned) {
+	front := ex.Turned
+	if ex.wait != nil {
+		front = false // several come from the other queue, in order
+		ex.leaveQueue()
+		ex.client.SetDeadline(0)
+	}
+	wt := ex.w.waiterOf(ex, q)
+	wt.own = own
+	if !q.Join(&wt.Waiting, sv.QueueLength, front) {
 		wt.ex = nil
 		ex.w.waiters.Put(wt)
-		s.QueueFull++
+		if own == 0 {
+			s.QueueFull++
+		}
 		return false
 	}
 	ex.wait, ex.queued = wt, ex.w.loop.Now()
@@ -126,10 +175,18 @@ func (ex *exchange) leaveQueue() {
 	}
 }
 
-// waitedTooLong responds after a timeout in the queue.
+// waitedTooLong responds after a timeout in the queue. A client that waited for its own
+// backend gets another one if there is room.
 func (ex *exchange) waitedTooLong() {
 	s := ex.stats()
 	s.QueueTimeouts++
+	if ex.wait.own != 0 {
+		ex.leaveQueue()
+		ex.client.SetDeadline(0)
+		ex.Turned, ex.Roams, ex.waits = true, true, maxWaits
+		ex.goOn()
+		return
+	}
 	s.NoBackend++
 	ex.note(rejected.NoBackend, 503, "no backend had room in time")
 	ex.fail(503)
@@ -161,6 +218,7 @@ func (ex *exchange) moveTo(f *table.Farm, sv *table.Service) {
 type waiter struct {
 	state.Waiting
 	queue *state.Queue
+	own   uint32 // the backend of the queue; 0 in that of the service
 	w     *worker
 	ex    *exchange // nil after it left
 	turn  bool      // its turn is now
@@ -197,7 +255,7 @@ func (wt *waiter) called() {
 	defer ex.peer.Conn.Contain()
 	peer := ex.peer
 	corked := peer.Cork()
-	wt.turn, ex.turned = true, true
+	wt.turn, ex.Turned = true, true
 	ex.renew()
 	ex.goOn()
 	peer.Uncork(corked)
@@ -205,14 +263,15 @@ func (wt *waiter) called() {
 
 func (ex *exchange) chooseInTurn() (int, bool) {
 	q := ex.queue
-	if !ex.turned && q.Len() > 0 {
+	if !ex.Turned && q.Len() > 0 {
+		ex.Hold(ex.service)
 		return -1, false
 	}
 	i, ok := ex.pick()
 	if !ok {
 		return -1, false
 	}
-	ex.turned = true
+	ex.Turned = true
 	ex.endWait()
 	return i, true
 }

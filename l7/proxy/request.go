@@ -194,7 +194,7 @@ func (ex *exchange) forwardTo() {
 	for {
 		ex.recordTry()
 		i, ok := ex.choose()
-		if !ok {
+		if !ok && !ex.Waits(ex.service) {
 			i, ok = ex.chooseDown()
 		}
 		if !ok {

@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"bytes"
+
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/l7/compress"
@@ -294,6 +296,9 @@ func (ex *exchange) learn() {
 			key = r.Value(i)
 		}
 	}
+	if ex.Full > 0 && bytes.Equal(key, ex.Key) {
+		return // it stays with its own backend, which had no room
+	}
 	if len(key) > 0 {
 		sv.Sessions.Put(key[:min(len(key), table.MaxKey)], ex.backend.ID, session.Now())
 		ex.stats().Forgotten += sv.Sessions.Forgotten()
@@ -371,9 +376,9 @@ func (ex *exchange) withServedBy(add []byte) []byte {
 }
 
 // withCookie appends the persistence cookie unless the client already has that of its
-// backend.
+// backend, or of one that just had no room.
 func (ex *exchange) withCookie(add []byte) []byte {
-	if ex.backend.SetCookie == nil || ex.Cookie > 0 && &ex.service.Backends[ex.Cookie-1] == ex.backend {
+	if ex.backend.SetCookie == nil || ex.Full > 0 || ex.Cookie > 0 && &ex.service.Backends[ex.Cookie-1] == ex.backend {
 		return add
 	}
 	return ex.w.join(add, ex.backend.SetCookie)

@@ -20,10 +20,11 @@ type Registry struct {
 	ClientLimits lasting.Map[uint32, ClientLimit] // by farm
 	Rates        lasting.Map[RateID, ratelimit.Table]
 	Queues       lasting.Map[uint32, Queue]   // by service
+	OwnQueues    lasting.Map[uint32, Queue]   // by backend, for clients that belong there
 	Spent        lasting.Map[uint32, []Spent] // by service, one per loop
 	memory       *session.Memory              // shared memory for sessions; nil: private memory
 
-	waiting  atomic.Int64 // exchanges in all Queues
+	waiting  atomic.Int64 // exchanges in all Queues and OwnQueues
 	known    []farm.Farm  // farms of the current configuration, never modified
 	compiled int          // tables compiled since then
 	waited   []uint32     // deleted services with waiting exchanges
@@ -33,6 +34,7 @@ type Registry struct {
 func New(loops int) *Registry {
 	r := &Registry{}
 	r.Queues.Make = func(uint32) *Queue { return &Queue{waiting: &r.waiting} }
+	r.OwnQueues.Make = r.Queues.Make
 	r.Sessions.Make = func(of SessionsOf) *session.Kept { return session.NewKept(r.memory, of.Owner()) }
 	r.Sessions.Gone = func(k *session.Kept) { k.Release() }
 	r.Rates.Make = func(RateID) *ratelimit.Table { return ratelimit.NewTable() }
@@ -54,6 +56,7 @@ func (r *Registry) Open() {
 func (r *Registry) Stir() {
 	if r.waiting.Load() != 0 {
 		r.Queues.Each((*Queue).Released)
+		r.OwnQueues.Each((*Queue).Released)
 	}
 }
 
@@ -126,6 +129,7 @@ func (n *numbers) add(f *farm.Farm) {
 func (r *Registry) retain(wanted *numbers) {
 	r.ClientLimits.RetainIn(wanted.farms)
 	r.Loads.RetainIn(wanted.backends)
+	r.OwnQueues.RetainIn(wanted.backends) // waiters of deleted backends were woken by Stir
 	r.States.RetainIn(wanted.services)
 	r.Spent.RetainIn(wanted.services)
 	r.Rates.RetainIn(wanted.rates)
@@ -149,6 +153,7 @@ func (r *Registry) retain(wanted *numbers) {
 func (r *Registry) forget(left, wanted *numbers) {
 	r.ClientLimits.Forget(left.farms, wanted.farms)
 	r.Loads.Forget(left.backends, wanted.backends)
+	r.OwnQueues.Forget(left.backends, wanted.backends)
 	r.States.Forget(left.services, wanted.services)
 	r.Spent.Forget(left.services, wanted.services)
 	r.Rates.Forget(left.rates, wanted.rates)

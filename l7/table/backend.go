@@ -17,6 +17,7 @@ import (
 	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/http1"
+	"github.com/sluicelb/sluice/l7/state"
 )
 
 // Backend is one compiled backend.
@@ -34,6 +35,7 @@ type Backend struct {
 
 	Mode    farm.Maintenance
 	Load    *balance.Load // its load, across all tables
+	Queue   *state.Queue  // exchanges of its own clients that wait for room
 	statics []string      // static sessions
 
 	SetCookie []byte // line with the persistence cookie; nil without one

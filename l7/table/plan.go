@@ -241,6 +241,12 @@ type Choice struct {
 	Tried  balance.Tried // backends to skip for this request
 	Held   *balance.Load // reservation by the picker
 	Why    accesslog.Why // reason for the selection
+
+	// Full is the position + 1 of the backend of the client's cookie or session if it could
+	// serve but has no room, else 0. The client keeps its cookie or session.
+	Full   int
+	Turned bool // its turn in a queue came, so it need not queue behind others
+	Roams  bool // it no longer waits for room at its own backend
 }
 
 // identify determines the client identity for the selection.
@@ -260,16 +266,21 @@ func (c *Choice) identify(q *Query, s *Service) {
 func (c *Choice) Keyed(s *Service) bool { return s.Sessions != nil && len(c.Key) > 0 }
 
 // Pick selects the backend: that of the client's cookie or session if it can serve,
-// otherwise by the policy.
+// otherwise by the policy. If it fails and Waits is true, the client should wait for room at
+// its own backend.
 func (c *Choice) Pick(s *Service) (int, bool) {
-	if c.Cookie > 0 && c.Claim(s, c.Cookie-1) {
-		c.Why = accesslog.WhyCookie
-		return c.Cookie - 1, true
-	}
-	if c.Keyed(s) {
-		if id, ok := s.Sessions.Get(c.Key, session.Now(), s.Persist.TTL); ok {
-			if i, ok := c.follow(s, id); ok {
-				return i, true
+	c.Full = 0
+	if own := c.Belongs(s); own >= 0 {
+		if !c.queued(s, own) && c.Claim(s, own) {
+			c.Why = accesslog.WhySession
+			if c.Cookie > 0 {
+				c.Why = accesslog.WhyCookie
+			}
+			return own, true
+		}
+		if c.full(s, own) {
+			if c.Full = own + 1; c.Waits(s) {
+				return -1, false
 			}
 		}
 	}
@@ -278,10 +289,38 @@ func (c *Choice) Pick(s *Service) (int, bool) {
 		return -1, false
 	}
 	c.Held, c.Why = s.Picker.Held(i), accesslog.WhyAlgorithm
-	if c.Keyed(s) {
+	if c.Keyed(s) && c.Full == 0 {
 		i = c.remember(s, i)
 	}
 	return i, true
+}
+
+// full reports whether a backend that could not be claimed lacks nothing but room.
+func (c *Choice) full(s *Service, i int) bool {
+	return s.Backends[i].Mode != farm.MaintenanceCut && !c.Tried.Has(i) && s.Picker.Up(i)
+}
+
+// mayWait reports whether the client would wait for room at its own backend: not after
+// another one failed, because the request is late already.
+func (c *Choice) mayWait(s *Service) bool {
+	return s.QueueLength > 0 && !c.Roams && c.Tried == balance.Tried{}
+}
+
+// Waits reports whether the client should wait for room at its own backend.
+func (c *Choice) Waits(s *Service) bool { return c.Full > 0 && c.mayWait(s) }
+
+// queued reports whether others wait for the client's own backend and go first.
+func (c *Choice) queued(s *Service, own int) bool {
+	return c.mayWait(s) && !c.Turned && s.Backends[own].Queue.Len() > 0
+}
+
+// Hold makes the client wait for its own backend, if it has one that can serve, without
+// trying to claim it.
+func (c *Choice) Hold(s *Service) {
+	c.Full = 0
+	if own := c.Belongs(s); own >= 0 && c.full(s, own) {
+		c.Full = own + 1
+	}
 }
 
 // follow claims the backend of a session.
@@ -306,6 +345,10 @@ func (c *Choice) remember(s *Service, i int) int {
 	if first, ok := c.follow(s, owner); ok {
 		own.Done()
 		return first
+	}
+	if first := s.Find(owner); first >= 0 && c.full(s, first) {
+		c.Full = first + 1
+		return i
 	}
 	s.Sessions.Put(c.Key, id, now) // replaces one that cannot be followed
 	return i
@@ -347,9 +390,12 @@ func (c *Choice) MoveTo(s, old *Service, client netip.Addr) {
 	}
 }
 
-// MayWait reports whether queueing makes sense after no backend was available: a usable one
-// may get room.
+// MayWait reports whether queueing makes sense after no backend was available: the client's
+// own backend or a usable one may get room.
 func (c *Choice) MayWait(s *Service) bool {
+	if c.Waits(s) {
+		return true
+	}
 	free, usable := s.Picker.Room()
 	return usable && (!free || c.Tried == balance.Tried{}) // a free backend may have failed this request already
 }

@@ -115,6 +115,7 @@ func (c *Compiler) compileBackends(out *Service, first bool, f *farm.Farm, s *fa
 		}
 		out.Backends[i] = newBackend(f, s, b)
 		out.Backends[i].Number, out.Backends[i].Load = numbers[i], load
+		out.Backends[i].Queue = c.registry.OwnQueues.Of(b.ID)
 		out.at[b.ID] = i
 		members[i] = balance.Member{
 			ID: b.ID, Weight: b.EffectiveWeight(), Priority: b.EffectivePriority(), Limit: int64(b.ConnLimit),
