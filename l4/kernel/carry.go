@@ -11,14 +11,19 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
+// way is how a farm is carried.
+type way struct{ inKernel, transparent bool }
+
+func wayOf(f *farm.Farm) way { return way{f.InKernel(), f.Transparent()} }
+
 // split returns the farms that the kernel carries, and the engine's transparent farms,
 // which also need kernel rules.
-func split(cfg *farm.Config) (carried, transparent []farm.Farm) {
-	for i := range cfg.Farms {
+func (k *Reconciler) split(cfg *farm.Config) (carried, transparent []farm.Farm) {
+	for i, way := range k.ways.Of(cfg.Farms, wayOf) {
 		switch f := &cfg.Farms[i]; {
-		case f.InKernel():
+		case way.inKernel:
 			carried = append(carried, *f)
-		case f.Transparent() && (!f.Stopped || f.L4.StopGrace > 0): // the engine knows when the grace ends
+		case way.transparent && (!f.Stopped || f.L4.StopGrace > 0): // the engine knows when the grace ends
 			transparent = append(transparent, *f)
 		}
 	}
@@ -125,6 +130,6 @@ func (k *Reconciler) name(id uint32) string {
 func (k *Reconciler) Check(ctx context.Context, cfg *farm.Config) map[uint32]string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	farms, transparent := split(cfg)
+	farms, transparent := k.split(cfg)
 	return k.options.Filter.Check(ctx, k.input(farms, transparent, k.look(farms)))
 }

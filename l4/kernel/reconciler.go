@@ -40,6 +40,7 @@ type Reconciler struct {
 	options Options
 
 	mu    sync.Mutex // held while rules are changed
+	ways  farm.Memo[way]
 	farms []farm.Farm
 	// transparent holds farms of the engine whose backends see client addresses.
 	transparent []farm.Farm
@@ -88,7 +89,7 @@ func (k *Reconciler) Apply(ctx context.Context, generation uint64, cfg *farm.Con
 	defer k.mu.Unlock()
 	before := k.farms
 	k.generation = generation
-	k.farms, k.transparent = split(cfg)
+	k.farms, k.transparent = k.split(cfg)
 	if !k.applied {
 		k.remember(ctx)
 	}

@@ -1,6 +1,7 @@
 package firewall
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -197,7 +198,17 @@ func statements(expr []map[string]json.RawMessage) statementList {
 
 // comparePackets compares two kinds of packets for sorting.
 func comparePackets(a, b Packets) int {
-	return strings.Compare(fmt.Sprint(a), fmt.Sprint(b))
+	return cmp.Or(compareBools(a.Marked, b.Marked), compareBools(a.V6, b.V6), strings.Compare(a.Protocol, b.Protocol))
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // Union returns the packets of all lists, sorted and without duplicates.

@@ -49,10 +49,11 @@ type Host struct {
 	need     need
 	told     bool // Prepare was called since the start or the last clean
 	warnings []firewall.Warning
-	// destinations are the backends by farm; blocked are, by farm, the rules of foreign
-	// firewalls that drop packets to one. prepare evaluates them.
-	destinations map[uint32][]firewall.Destination
-	blocked      map[uint32][]string
+	// farms are those of the last Prepare; blocked are, by farm, the rules of foreign firewalls
+	// that drop packets to one of its backends. prepare evaluates them.
+	farms   []farm.Farm
+	blocked map[uint32][]string
+	demands farm.Memo[demand]
 }
 
 // New returns a Host without needs that has changed nothing. journal stores old values of
@@ -76,23 +77,24 @@ func New(journal *os.File, log *slog.Logger) *Host {
 func (h *Host) Close() { h.announcer.Close() }
 
 // Prepare prepares the machine for farms and reverts changes that no farm needs. All of
-// them must be running kernel farms. The result holds, by ID, the farms whose address
+// them must be running kernel farms, and must not be modified afterwards. The result holds, by ID, the farms whose address
 // this machine does not have. Other obstacles (sysctls, foreign firewalls) go to the log
 // and to Objects, because they may affect only some packets.
 func (h *Host) Prepare(_ context.Context, farms []farm.Farm) (problems map[uint32]string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	// Rules change often, but their needs rarely do. Run repairs foreign changes.
-	h.destinations = destinationsOf(farms)
-	if n := needOf(farms); !h.told || !n.equal(h.need) {
+	h.farms = farms
+	demands := h.demands.Of(farms, demandOf)
+	if n := needOf(demands); !h.told || !n.equal(h.need) {
 		h.need, h.told = n, true
 		h.prepare()
 	}
-	return absent(farms)
+	return absent(farms, demands)
 }
 
 // absent returns the farms whose address this machine does not have.
-func absent(farms []farm.Farm) map[uint32]string {
+func absent(farms []farm.Farm, demands []demand) map[uint32]string {
 	if len(farms) == 0 {
 		return nil
 	}
@@ -100,12 +102,18 @@ func absent(farms []farm.Farm) map[uint32]string {
 	if err != nil {
 		return nil // unknown
 	}
-	problems := map[uint32]string{}
+	problems, found := map[uint32]string{}, map[netip.Addr]error{}
 	for i := range farms {
-		if farms[i].InUserspace() {
+		if demands[i].userspace {
 			continue // its listener reports this error
 		}
-		if _, err := addr.Find(locals, farms[i].VIP.Unmap()); err != nil {
+		vip := demands[i].vip
+		err, known := found[vip]
+		if !known {
+			_, err = addr.Find(locals, vip)
+			found[vip] = err
+		}
+		if err != nil {
 			problems[farms[i].ID] = err.Error()
 		}
 	}
@@ -127,7 +135,7 @@ func (h *Host) prepare() {
 	if err != nil && n.forwards() {
 		warn("firewalls of others: " + err.Error())
 	}
-	if h.blocked, err = firewall.Blocked(h.destinations, claim.FirstMark, claim.MarkMask); err != nil {
+	if h.blocked, err = firewall.Blocked(destinationsOf(h.farms), claim.FirstMark, claim.MarkMask); err != nil {
 		h.log.Debug("a firewall cannot be read", "reason", err)
 	}
 	h.announcer.Keep(n.addresses)

@@ -23,24 +23,36 @@ type need struct {
 	addresses []netip.Addr
 }
 
+// demand is what one farm needs.
+type demand struct {
+	vip                    netip.Addr
+	userspace, transparent bool
+	forwards               bool // packets of its address family
+	packets                []firewall.Packets
+}
+
+func demandOf(f *farm.Farm) demand {
+	return demand{vip: f.VIP.Unmap(), userspace: f.InUserspace(), transparent: f.Transparent(), forwards: f.Filtered(), packets: packetsOf(f)}
+}
+
 // needOf returns the needs of farms. Packets of dsr are forwarded between interfaces
 // before any hook here. Packets of stateless_dnat are forwarded with a mark and without a
 // connection.
-func needOf(farms []farm.Farm) need {
+func needOf(demands []demand) need {
 	var n need
-	for i := range farms {
-		f := &farms[i]
-		vip := f.VIP.Unmap()
-		if f.Transparent() {
-			n.local4, n.local6 = n.local4 || vip.Is4(), n.local6 || vip.Is6()
+	for i := range demands {
+		d := &demands[i]
+		if d.transparent {
+			n.local4, n.local6 = n.local4 || d.vip.Is4(), n.local6 || d.vip.Is6()
 			continue
 		}
-		n.addresses = append(n.addresses, vip)
-		n.packets = firewall.Union(n.packets, packetsOf(f))
-		if !f.Filtered() {
-			continue
+		n.addresses = append(n.addresses, d.vip)
+		if slices.ContainsFunc(d.packets, func(p firewall.Packets) bool { return !slices.Contains(n.packets, p) }) {
+			n.packets = firewall.Union(n.packets, d.packets)
 		}
-		n.v4, n.v6 = n.v4 || vip.Is4(), n.v6 || vip.Is6()
+		if d.forwards {
+			n.v4, n.v6 = n.v4 || d.vip.Is4(), n.v6 || d.vip.Is6()
+		}
 	}
 	return n
 }

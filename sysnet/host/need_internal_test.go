@@ -38,7 +38,7 @@ func TestFarmsNeedOfTheMachineWhatTheirPacketsDo(t *testing.T) {
 		"one after the other": {[]farm.Farm{transparent(six), of(farm.NATStateless, four), transparent(four), of(farm.NATDirect, six)},
 			need{v4: true, packets: []firewall.Packets{{Marked: true, Protocol: "tcp"}}, local4: true, local6: true, addresses: []netip.Addr{four, six}}},
 	} {
-		got := needOf(c.farms)
+		got := needOf(new(farm.Memo[demand]).Of(c.farms, demandOf))
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", name, got, c.want)
 		}

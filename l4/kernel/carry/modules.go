@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -71,21 +72,19 @@ func (m modules) lacks(f *farm.Farm) string {
 // are read each time a farm needs them, because they may have been loaded since.
 func able(in *rules.Input) (left rules.Input, lacking map[uint32]string) {
 	left, lacking = *in, map[uint32]string{}
-	left.Farms = nil
 	kernel := sync.OnceValue(findModules)
 	for i := range in.Farms {
 		f := &in.Farms[i]
 		if err := rules.Plain(f); err != nil {
 			lacking[f.ID] = err.Error()
-			continue
-		}
-		if !f.Stopped && f.L4.Protocol.Helper() {
+		} else if !f.Stopped && f.L4.Protocol.Helper() {
 			if reason := kernel().lacks(f); reason != "" {
 				lacking[f.ID] = reason
-				continue
 			}
 		}
-		left.Farms = append(left.Farms, *f)
+	}
+	if len(lacking) > 0 {
+		left.Farms = slices.DeleteFunc(slices.Clone(in.Farms), func(f farm.Farm) bool { return lacking[f.ID] != "" })
 	}
 	return left, lacking
 }

@@ -18,26 +18,6 @@ func Compile(in *Input) (rules *nft.Ruleset, problems map[uint32]string) {
 	return parts.Whole(), problems
 }
 
-// sealPrefix begins the name of a set that is always empty. The digest of all other rules
-// follows.
-const sealPrefix = "seal"
-
-// seal adds a set that identifies the rules in the kernel. It is loaded and deleted with
-// them in one transaction, so it identifies the rules loaded last, by any process.
-func (c *compiler) seal(parts map[uint32]*nft.Part) {
-	table := nft.Table{}
-	for _, p := range parts {
-		for _, t := range p.Tables() {
-			if table == (nft.Table{}) || t.Family < table.Family {
-				table = t
-			}
-		}
-	}
-	if table != (nft.Table{}) {
-		c.rules.SetOf(nft.ID{Table: table, Name: sealPrefix + nft.Digest(parts)}, func() *nft.Set { return &nft.Set{Type: "mark"} })
-	}
-}
-
 // Seal returns the set that identifies the rules, or false without rules.
 func Seal(compiled *nft.Parts) (nft.ID, bool) {
 	common := compiled.Part(base)

@@ -24,7 +24,7 @@ func Warnings(in *Input) map[uint32][]string {
 	out := map[uint32][]string{}
 	for i := range in.Farms {
 		f := &in.Farms[i]
-		if f.Stopped || !f.InKernel() || Home(f.L4.NAT) != Netdev() || in.Wire == nil {
+		if f.Stopped || in.Wire == nil || Home(f.L4.NAT) != Netdev() || !f.InKernel() {
 			continue
 		}
 		for j := range f.L4.Backends {

@@ -23,6 +23,7 @@ type Compiler struct {
 	mu    sync.Mutex
 	farms map[uint32]*compiled
 	last  *nft.Parts
+	base  *common
 }
 
 // compiled is the result of compiling one farm alone.
@@ -43,10 +44,7 @@ type compiled struct {
 func (k *Compiler) Compile(in *Input) (rules *nft.Parts, problems map[uint32]string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	c := &compiler{in: in, rules: &nft.Ruleset{}, sets: map[nft.ID]bool{}}
-	problems = map[uint32]string{}
-	parts, farms := make(map[uint32]*nft.Part, len(in.Farms)+1), make(map[uint32]*compiled, len(in.Farms))
-	taken, shapes := occupied{keys: map[nft.ID]map[string]uint32{}, spans: map[string][]*span{}}, map[string]bool{}
+	farms, list := make(map[uint32]*compiled, len(in.Farms)), make([]*compiled, 0, len(in.Farms))
 	for i := range in.Farms {
 		f := &in.Farms[i]
 		one := k.farms[f.ID]
@@ -57,30 +55,24 @@ func (k *Compiler) Compile(in *Input) (rules *nft.Parts, problems map[uint32]str
 			one = compileOne(in, f)
 		}
 		farms[f.ID] = one
-		if one.problem != "" {
-			problems[f.ID] = one.problem
-			continue
-		}
-		if err := taken.take(Home(f.L4.NAT), f.ID, one.entries); err != nil {
-			problems[f.ID] = err.Error()
-			continue
-		}
-		parts[f.ID] = one.part
-		c.used.merge(&one.used)
-		c.wire.merge(&one.wire)
-		if !shapes[one.shape] {
-			shapes[one.shape] = true
-			for _, id := range one.part.SharedSets() {
-				c.sets[id] = true
-			}
+		list = append(list, one)
+	}
+	problems = map[uint32]string{}
+	if k.base == nil || !k.base.fits(in, list) {
+		k.base = together(in, list, problems)
+	}
+	parts := make(map[uint32]*nft.Part, len(list)+1)
+	for _, one := range list {
+		if id := one.from.farm.ID; one.problem == "" && problems[id] == "" {
+			parts[id] = one.part
 		}
 	}
-	c.base()
-	c.netdevBase()
-	c.transparent()
-	parts[base] = nft.NewPart(c.rules)
-	c.seal(parts)
-	parts[base] = nft.NewPart(c.rules)
+	parts[base] = k.base.sealed(parts)
+	if len(problems) > 0 {
+		k.base = nil
+	} else {
+		k.base.farms = list
+	}
 	k.farms, k.last = farms, nft.Join(k.last, parts)
 	return k.last, problems
 }
