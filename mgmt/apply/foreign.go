@@ -103,19 +103,21 @@ func takeovers(old, cfg *farm.Config, warnings []validate.Error) (out []validate
 // newlyTaken returns the running kernel farms of cfg whose address or ports are new compared to
 // old.
 func newlyTaken(old, cfg *farm.Config) (out []*farm.Farm) {
-	before := map[uint32]*farm.Farm{}
-	for i := range old.Farms {
-		if f := &old.Farms[i]; runsInKernel(f) {
-			before[f.ID] = f
-		}
+	changed := unshared(old, cfg)
+	if len(changed) == 0 {
+		return nil
 	}
-	for i := range cfg.Farms {
+	before := make(map[uint32]*farm.Farm, len(old.Farms))
+	for i := range old.Farms {
+		before[old.Farms[i].ID] = &old.Farms[i]
+	}
+	for _, i := range changed {
 		f := &cfg.Farms[i]
 		if !runsInKernel(f) {
 			continue
 		}
 		was := before[f.ID]
-		if f.ID == 0 || was == nil || was.Reach() != f.Reach() || address(was) != address(f) {
+		if f.ID == 0 || was == nil || !runsInKernel(was) || was.Reach() != f.Reach() || address(was) != address(f) {
 			out = append(out, f)
 		}
 	}
