@@ -34,8 +34,8 @@ const (
 	Much   = 64 << 20
 )
 
-// After trims the process after d, and then every Every if its heap is small or contains
-// much garbage. It reads the mapping of the program at once, because a role may not read
+// After trims the process after d, and then every Every if its heap is small, contains
+// much garbage, or has grown much since it was last trimmed. It reads the mapping of the program at once, because a role may not read
 // it later.
 func After(d time.Duration) {
 	program := ownProgram()
@@ -45,28 +45,39 @@ func After(d time.Duration) {
 	})
 }
 
-// repeat calls trim after d, and then at every interval at which it is worthwhile.
-func repeat(d time.Duration, heap func() (held, garbage uint64), trim func()) {
+// repeat calls trim after d, and then at every interval at which it is worthwhile. The
+// collector may have run last in the middle of a large change, e.g. the import of a zone:
+// then it counts as live what is garbage now, so a heap that has grown is trimmed as well.
+func repeat(d time.Duration, heap func() usage, trim func()) {
+	var kept uint64 // resident bytes after the last trimming
+	now := func() {
+		trim()
+		kept = heap().resident
+	}
 	var again func()
 	again = func() {
-		if held, garbage := heap(); held <= Little || garbage >= Much {
-			trim()
+		if u := heap(); u.held <= Little || u.garbage >= Much || u.resident >= kept+Much {
+			now()
 		}
 		time.AfterFunc(Every, again)
 	}
 	time.AfterFunc(d, func() {
-		trim()
+		now()
 		time.AfterFunc(Every, again)
 	})
 }
 
-// heap returns the bytes of heap objects, and of those allocated since the last
-// collection. In an idle process, most of the latter are garbage.
-func heap() (held, garbage uint64) {
-	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
+// usage describes a heap: the bytes of objects, of those allocated since the last
+// collection, and of all memory that it has not returned to the kernel. In an idle process,
+// most of the second are garbage.
+type usage struct{ held, garbage, resident uint64 }
+
+func heap() usage {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"},
+		{Name: "/memory/classes/heap/unused:bytes"}, {Name: "/memory/classes/heap/free:bytes"}}
 	metrics.Read(s)
-	held = s[0].Value.Uint64()
-	return held, held - min(held, s[1].Value.Uint64())
+	held := s[0].Value.Uint64()
+	return usage{held, held - min(held, s[1].Value.Uint64()), held + s[2].Value.Uint64() + s[3].Value.Uint64()}
 }
 
 // ProgramAfter is After for a process that soon needs its heap: it unmaps only the

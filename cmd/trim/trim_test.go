@@ -99,10 +99,10 @@ func TestGarbageIsGivenBack(t *testing.T) {
 func TestAProcessWithLittleOrMuchGarbageIsTrimmedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var times atomic.Int32
-		var held, garbage atomic.Uint64
+		var held, garbage, resident atomic.Uint64
 		held.Store(Little + 1)
 		garbage.Store(Much - 1)
-		repeat(5*time.Second, func() (uint64, uint64) { return held.Load(), garbage.Load() }, func() { times.Add(1) })
+		repeat(5*time.Second, func() usage { return usage{held.Load(), garbage.Load(), resident.Load()} }, func() { times.Add(1) })
 		after := func(d time.Duration, want int32) {
 			t.Helper()
 			time.Sleep(d)
@@ -121,6 +121,16 @@ func TestAProcessWithLittleOrMuchGarbageIsTrimmedAgain(t *testing.T) {
 		after(Every, 3)
 		garbage.Store(Much)
 		after(Every, 4)
+		garbage.Store(0)
+		resident.Store(Much - 1)
+		after(Every, 4)
+		resident.Store(Much) // the heap has grown: what a change left may be garbage
+		after(Every, 5)
+		after(2*Every, 5) // it is in use
+		resident.Add(Much)
+		after(Every, 6)
+		resident.Store(0)
+		after(Every, 6)
 	})
 }
 
@@ -207,14 +217,14 @@ func TestTheCollectorLooksLessOftenForAWhile(t *testing.T) {
 func TestGarbageOfLargeWorkIsGivenBack(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	runtime.GC()
-	before, _ := heap()
+	before := heap().held
 	done := While(sized(t, Large+1))
 	debug.SetGCPercent(-1)
-	for garbage := uint64(0); garbage < Much; _, garbage = heap() { // another test may trigger a collection meanwhile
+	for u := (usage{}); u.garbage < Much; u = heap() { // another test may trigger a collection meanwhile
 		runtime.KeepAlive(make([]byte, 2*Much))
 	}
 	done()
-	for held, garbage := heap(); held > before+Much/2 || garbage > Much/2; held, garbage = heap() {
+	for u := heap(); u.held > before+Much/2 || u.garbage > Much/2; u = heap() {
 		time.Sleep(10 * time.Millisecond)
 	}
 }
