@@ -9,25 +9,36 @@ type RecordRun struct{ Old, New, Length int }
 // normally increase in a zone. If they do not, runs may be missing, but each returned run
 // is correct.
 func AlignRecords(old, now []Record) (runs []RecordRun) {
-	begin := equalRecords(old, now)
-	end := 0
-	for end < min(len(old), len(now))-begin && old[len(old)-1-end] == now[len(now)-1-end] {
-		end++
+	a, b := &recordPages{}, &recordPages{}
+	a.add(page{"", old}, len(old))
+	b.add(page{"", now}, len(now))
+	return alignRecords(a, b)
+}
+
+func alignRecords(old, now *recordPages) (runs []RecordRun) {
+	same := func(i, j int) bool { return *old.record(i) == *now.record(j) }
+	begin := 0
+	for begin < min(old.n, now.n) && same(begin, begin) {
+		begin++
 	}
-	i, j := 0, 0
-	for i < len(old)-end && j < len(now)-end {
+	toOld, toNow := old.n, now.n // start of the common end
+	for toOld > begin && toNow > begin && same(toOld-1, toNow-1) {
+		toOld, toNow = toOld-1, toNow-1
+	}
+	if begin > 0 {
+		runs = append(runs, RecordRun{0, 0, begin})
+	}
+	for i, j := begin, begin; i < toOld && j < toNow; {
 		n := 0
-		if i == 0 && j == 0 {
-			n = begin
-		} else {
-			n = equalRecords(old[i:len(old)-end], now[j:len(now)-end])
+		for i+n < toOld && j+n < toNow && same(i+n, j+n) {
+			n++
 		}
 		if n > 0 {
 			runs = append(runs, RecordRun{i, j, n})
 			i, j = i+n, j+n
 			continue
 		}
-		switch a, b := old[i].ID, now[j].ID; {
+		switch a, b := old.record(i).ID, now.record(j).ID; {
 		case b == 0 || a > b:
 			j++ // new
 		case a < b:
@@ -36,16 +47,8 @@ func AlignRecords(old, now []Record) (runs []RecordRun) {
 			i, j = i+1, j+1 // changed
 		}
 	}
-	if end > 0 {
-		runs = append(runs, RecordRun{len(old) - end, len(now) - end, end})
+	if n := old.n - toOld; n > 0 {
+		runs = append(runs, RecordRun{toOld, toNow, n})
 	}
 	return runs
-}
-
-// equalRecords returns the length of the common prefix of both lists.
-func equalRecords(a, b []Record) (n int) {
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }

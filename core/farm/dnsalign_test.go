@@ -3,8 +3,10 @@ package farm_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -71,5 +73,27 @@ func TestOneRecordLessIsAlignedWithoutNumbers(t *testing.T) {
 				t.Fatalf("%d of %d records are in a run of %v", found, want, lists)
 			}
 		}
+	}
+}
+
+// A comparison of large zones does not unpack all of their records at a time.
+func TestZonesAreAlignedInParts(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	old := packedZone(manyRecords(random, 40*farm.PackedRun))
+	list := slices.Clone(old.Unpacked())
+	for i := range list {
+		list[i].Comment = "changed"
+	}
+	list[3], list[len(list)/2] = old.At(3), old.At(len(list)/2)
+	now := packedZone(list)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	runs := farm.AlignZones(old, now)
+	runtime.ReadMemStats(&after)
+	if whole, took := uint64(len(list))*uint64(unsafe.Sizeof(list[0])), after.TotalAlloc-before.TotalAlloc; took > whole/4 {
+		t.Errorf("%d bytes are allocated, and a list has %d", took, whole)
+	}
+	if want := farm.AlignRecords(old.Unpacked(), list); !slices.Equal(runs, want) || len(runs) != 2 {
+		t.Errorf("the runs are %v, want %v", runs, want)
 	}
 }

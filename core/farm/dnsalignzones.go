@@ -9,11 +9,11 @@ func AlignZones(old, now *Zone) (runs []RecordRun) {
 	i, j := 0, 0      // the runs at the start of the next difference
 	oldAt, at := 0, 0 // their first records
 	differ := func(toOld, toNow int) {
-		a, b := old.unpackRuns(&i, toOld), now.unpackRuns(&j, toNow)
-		for _, run := range AlignRecords(a, b) {
+		a, b := old.pages(&i, toOld), now.pages(&j, toNow)
+		for _, run := range alignRecords(a, b) {
 			runs = appendRun(runs, RecordRun{oldAt + run.Old, at + run.New, run.Length})
 		}
-		oldAt, at = oldAt+len(a), at+len(b)
+		oldAt, at = oldAt+a.n, at+b.n
 	}
 	for k, m := range SameRuns(old.Packed, now.Packed) {
 		if m < i {
@@ -37,19 +37,68 @@ func appendRun(runs []RecordRun, run RecordRun) []RecordRun {
 	return append(runs, run)
 }
 
-// unpackRuns returns the records of the runs *from … to-1 and sets *from to to. The run
-// after the last packed one is the list of unpacked records.
-func (z *Zone) unpackRuns(from *int, to int) (list []Record) {
+// pages returns the records of the runs *from … to-1 and sets *from to to. The run after the
+// last packed one is the list of unpacked records.
+func (z *Zone) pages(from *int, to int) *recordPages {
+	p := &recordPages{}
 	for ; *from < to; *from++ {
 		if *from < len(z.Packed) {
-			list, _ = Unpack(list, z.Packed[*from])
-		} else if list == nil {
-			list = z.Records
+			p.add(page{z.Packed[*from], nil}, z.factsAt(*from).count)
 		} else {
-			list = append(list, z.Records...)
+			p.add(page{"", z.Records}, len(z.Records))
 		}
 	}
-	return list
+	return p
+}
+
+// recordPages reads records from packed runs, one run at a time. Neighbours are read fast.
+type recordPages struct {
+	pages  []page
+	starts []int // positions of their first records
+	n      int   // number of records
+
+	at   int // the page that list has
+	from int
+	list []Record
+	own  []Record // memory for list
+}
+
+// page is a packed run, or a list of records.
+type page struct {
+	run  string
+	list []Record
+}
+
+func (p *recordPages) add(one page, n int) {
+	if n == 0 {
+		return
+	}
+	p.pages, p.starts = append(p.pages, one), append(p.starts, p.n)
+	p.n += n
+}
+
+// record returns the record at a position, valid until the next call.
+func (p *recordPages) record(i int) *Record {
+	if k := i - p.from; k >= 0 && k < len(p.list) {
+		return &p.list[k]
+	}
+	p.turn(i)
+	return &p.list[i-p.from]
+}
+
+// turn reads the page with the record at a position, normally a neighbour of the last page.
+func (p *recordPages) turn(i int) {
+	for p.starts[p.at] > i {
+		p.at--
+	}
+	for p.at+1 < len(p.starts) && p.starts[p.at+1] <= i {
+		p.at++
+	}
+	p.from, p.list = p.starts[p.at], p.pages[p.at].list
+	if p.list == nil {
+		p.own, _ = Unpack(p.own[:0], p.pages[p.at].run)
+		p.list = p.own
+	}
 }
 
 // SameRuns returns for each run of now the position of the same one in old, or -1. Runs
