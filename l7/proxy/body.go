@@ -199,7 +199,16 @@ func (ex *exchange) passBody(p []byte) bool {
 		ex.finish()
 		return false
 	}
+	ex.clientTakes()
 	return true
+}
+
+// clientTakes renews the time for the rest of the request body while the response flows. The
+// client of a stream, e.g. of gRPC, may send its next message only after many of the backend.
+func (ex *exchange) clientTakes() {
+	if !ex.request.done() && ex.client.Pending() == 0 { // otherwise it has its time to take bytes
+		ex.client.SetDeadline(ex.w.loop.Now() + ex.farm.RequestTimeout)
+	}
 }
 
 // moreThanAnnounced is the log text for bytes after a response.

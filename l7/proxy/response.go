@@ -451,6 +451,7 @@ func (ex *exchange) beginAnswer(head, part, trailer []byte) bool {
 		ex.ClientGone()
 		return false
 	}
+	ex.clientTakes()
 	return true
 }
 
