@@ -62,6 +62,10 @@ func sound(code uint16, data []byte) error {
 		if len(data) < 5 || strings.Trim(string(data[1:]), "0123456789") != "" {
 			return unsound("it must be an address of at least 4 digits")
 		}
+	case dns.TypeURI:
+		if len(data) <= 4 { // RFC 7553 §4.4
+			return unsound("its address must not be empty")
+		}
 	case dns.TypeIPSECKEY:
 		return soundGateway(data[1], len(data) == gatewayEnd(data[1], data))
 	case dns.TypeSVCB, dns.TypeHTTPS:
