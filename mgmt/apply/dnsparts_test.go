@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/snapshot"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -114,4 +115,27 @@ func TestAddressesOfANameThatIsGoneForLongAreWithdrawn(t *testing.T) {
 	h.name("all.example", "10.0.0.1")
 	h.refresh()
 	h.wantInUse("back", 1, 0, 1)
+}
+
+// An IPv4 address in an AAAA record stays one, as the name has it. Other farms connect to the
+// address, so there it is the same server as that of the A record.
+func TestAddressesKeepTheTypeOfTheirRecord(t *testing.T) {
+	for _, resolved := range []farm.Resolve{farm.ResolveAll, farm.ResolveFirst} {
+		h := newHouse(t)
+		h.name("web.example", "::ffff:10.0.0.1")
+		f := namesOf("web.example")
+		f.Global.Services[0].Backends[0].Resolve = resolved
+		cfg := h.must(add(f)).Config
+		last := group(cfg).Backends()[len(group(cfg).Backends())-1]
+		if last.Addr != netip.MustParseAddr("::ffff:10.0.0.1") || snapshot.Check(h.pub.InForce()) != nil {
+			t.Errorf("%s: the address is %s, %v", resolved, last.Addr, snapshot.Check(h.pub.InForce()))
+		}
+	}
+	h := newHouse(t)
+	h.name("db.example", "10.0.0.1,::ffff:10.0.0.1,::ffff:10.0.0.2")
+	want(t, h.must(add(spreading(farm.ResolveAll, "db.example"))).Config, "10.0.0.1:8081 3/0", "10.0.0.2:8081 3/0")
+	h = newHouse(t)
+	h.name("web.example", "10.0.0.1,::ffff:10.0.0.1")
+	h.must(add(namesOf("web.example")))
+	h.wantInUse("both types", 1, 1, 0)
 }

@@ -172,12 +172,21 @@ func unanswered(err error) bool {
 	return !errors.Is(err, resolve.ErrNoName) && !errors.Is(err, resolve.ErrNoAddress) && !errors.Is(err, errVersion)
 }
 
+// addressFor returns an address of a name as a farm uses it. Connections to ::ffff:192.0.2.1
+// are IPv4, but gslb farms give it to clients in a record of type AAAA, as the name has it.
+func addressFor(f *farm.Farm, addr netip.Addr) netip.Addr {
+	if f.Carries() == farm.TrafficQueries {
+		return addr
+	}
+	return addr.Unmap()
+}
+
 // fitting returns the targets of the VIP's IP version. If there are none and the farm accepts
 // either, it returns the others. So a server with both versions counts once.
 func fitting(targets []resolve.Target, f *farm.Farm) []resolve.Target {
 	var fit, other []resolve.Target
 	for _, t := range targets {
-		t.Addr = t.Addr.Unmap()
+		t.Addr = addressFor(f, t.Addr)
 		switch {
 		case t.Addr.Zone() != "":
 		case t.Addr.Is4() == f.VIP.Is4():

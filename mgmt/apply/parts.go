@@ -97,7 +97,7 @@ func (a *Applier) spread(g farm.Group, of *farm.Backend, had []farm.Backend, tar
 	shares, ranks := sharesOf(targets), ranksOf(targets)
 	for _, t := range servers(targets, g.Farm) {
 		b := *of
-		b.ID, b.Slot, b.Of, b.Resolve, b.Sessions, b.Addr = 0, 0, of.ID, farm.ResolveFirst, nil, t.Addr.Unmap()
+		b.ID, b.Slot, b.Of, b.Resolve, b.Sessions, b.Addr = 0, 0, of.ID, farm.ResolveFirst, nil, addressFor(g.Farm, t.Addr)
 		if of.Resolve == farm.ResolveService {
 			b.Host, b.Port, b.Weight, b.Priority = t.Host, t.Port, shares(t), ranks(t)
 		}
@@ -140,7 +140,7 @@ func Unused(g farm.Group, of *farm.Backend, targets []resolve.Target) (out []str
 		if of.Resolve == farm.ResolveService {
 			port = t.Port
 		}
-		if at := netip.AddrPortFrom(t.Addr.Unmap(), port); !used[at] {
+		if at := netip.AddrPortFrom(addressFor(g.Farm, t.Addr), port); !used[at] {
 			out = append(out, resolve.Target{Addr: at.Addr(), Port: at.Port()}.String())
 		}
 	}

@@ -80,16 +80,19 @@ func untold(err error) bool {
 	return err != nil && !errors.Is(err, ErrNoName) && !errors.Is(err, ErrNoAddress)
 }
 
+// addresses returns the addresses of records. The address of an AAAA record is an IPv6 address,
+// even if it has the form ::ffff:192.0.2.1.
 func addresses(records []dns.RR) (out []netip.Addr) {
 	for _, rr := range records {
 		var addr netip.Addr
 		switch rr := rr.(type) {
 		case *dns.A:
 			addr, _ = netip.AddrFromSlice(rr.A)
+			addr = addr.Unmap()
 		case *dns.AAAA:
-			addr, _ = netip.AddrFromSlice(rr.AAAA)
+			addr, _ = netip.AddrFromSlice(rr.AAAA.To16())
 		}
-		if addr = addr.Unmap(); addr.IsValid() && !addr.IsUnspecified() && !addr.IsMulticast() {
+		if host := addr.Unmap(); host.IsValid() && !host.IsUnspecified() && !host.IsMulticast() {
 			out = append(out, addr)
 		}
 	}
@@ -98,7 +101,7 @@ func addresses(records []dns.RR) (out []netip.Addr) {
 
 func targetsOf(addrs []netip.Addr) (out []Target) {
 	for _, addr := range addrs {
-		out = append(out, Target{Addr: addr.Unmap()})
+		out = append(out, Target{Addr: addr})
 	}
 	return out
 }

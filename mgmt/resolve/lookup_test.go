@@ -31,18 +31,19 @@ func TestNamesAreLookedUpAsProgramsDo(t *testing.T) {
 	z := serve(t,
 		"db.example. 60 A 10.0.0.2", "db.example. 30 A 10.0.0.1", "db.example. 90 AAAA 2001:db8::1",
 		"four.example. 60 A 10.0.0.4", "six.example. 70 AAAA 2001:db8::6",
+		"mapped.example. 60 A 192.0.2.1", "mapped.example. 60 AAAA ::ffff:192.0.2.1", "mapped.example. 60 AAAA ::ffff:0.0.0.0", "mapped.example. 60 AAAA ::ffff:224.0.0.1",
 		"www.example. 20 CNAME web.example.", "web.example. 50 A 10.0.0.5",
 		"txt.example. 60 TXT nothing", "loop.example. 60 CNAME loop.example.",
 		"short.corp.example. 60 A 10.0.0.6", "a.b.corp.example. 60 A 10.0.0.7",
 		"_http._tcp.example. 40 SRV 10 5 8080 web.example.", "_http._tcp.example. 40 SRV 20 0 8081 db.example.",
 		"_none._tcp.example. 40 SRV 0 0 0 .", "_gone._tcp.example. 40 SRV 0 0 80 nobody.example.",
 	)
-	s := system(t, "search corp.example\noptions ndots:2 timeout:1 attempts:1", "10.9.9.9 printer printer.lan # the old one\n::1 local6\n", z)
+	s := system(t, "search corp.example\noptions ndots:2 timeout:1 attempts:1", "10.9.9.9 printer printer.lan # the old one\n::1 local6\n::ffff:10.9.9.8 mapped6\n", z)
 	for name, want := range map[string]string{
 		"db.example": "10.0.0.1 10.0.0.2 2001:db8::1 ttl 30s", "DB.example.": "10.0.0.1 10.0.0.2 2001:db8::1 ttl 30s",
 		"four.example": "10.0.0.4 ttl 1m0s", "six.example": "2001:db8::6 ttl 1m10s", "www.example": "10.0.0.5 ttl 20s",
 		"short": "10.0.0.6 ttl 1m0s", "a.b": "10.0.0.7 ttl 1m0s",
-		"printer.LAN": "10.9.9.9 ttl 10s", "local6": "::1 ttl 10s", "localhost": "127.0.0.1 ::1 ttl 10s",
+		"printer.LAN": "10.9.9.9 ttl 10s", "local6": "::1 ttl 10s", "mapped.example": "192.0.2.1 ::ffff:192.0.2.1 ttl 1m0s", "mapped6": "10.9.9.8 ttl 10s", "localhost": "127.0.0.1 ::1 ttl 10s",
 	} {
 		a, err := s.Lookup(context.Background(), resolve.Question{Name: name})
 		if err != nil || text(a) != want || a.Unknown4 || a.Unknown6 {
@@ -237,7 +238,7 @@ func TestOnlyRecordsOfTheNameAreItsAddresses(t *testing.T) {
 	}
 	z.wrong(func(_, reply *dns.Msg) { reply.Answer = append(reply.Answer, other) })
 	s := system(t, "", "", z)
-	if a, err := s.Lookup(context.Background(), resolve.Question{Name: "db.example."}); err != nil || text(a) != "10.0.0.1 10.0.0.2 ttl 1m0s" {
+	if a, err := s.Lookup(context.Background(), resolve.Question{Name: "db.example."}); err != nil || text(a) != "10.0.0.1 ::ffff:10.0.0.2 ttl 1m0s" {
 		t.Errorf("%s, %v", text(a), err)
 	}
 	if a, err := s.Lookup(context.Background(), resolve.Question{Name: "none.example."}); !errors.Is(err, resolve.ErrNoAddress) {

@@ -56,7 +56,7 @@ func (s System) fromHosts(name string) (out []netip.Addr) {
 			}
 			for _, alias := range fields[1:] {
 				if strings.ToLower(strings.TrimSuffix(alias, ".")) == name {
-					out = append(out, addr)
+					out = append(out, addr.Unmap())
 				}
 			}
 		}

@@ -123,9 +123,18 @@ func checkAddress(path string, f *farm.Farm, b *farm.Backend, local []netip.Pref
 	return nil
 }
 
+// addressOf returns the address to check. A name of a gslb farm may have an IPv4 address in a
+// record of type AAAA, as ::ffff:192.0.2.1; the user cannot write it differently.
+func addressOf(f *farm.Farm, b *farm.Backend, addr netip.Addr) netip.Addr {
+	if _, err := netip.ParseAddr(b.Host); err != nil && f.Carries() == farm.TrafficQueries {
+		return addr.Unmap()
+	}
+	return addr
+}
+
 // checkServer checks the address of a backend for all profiles.
 func checkServer(path string, f *farm.Farm, b *farm.Backend, addr netip.Addr, local []netip.Prefix) *Error {
-	if problem := checkBackendAddr(addr, local); problem != "" {
+	if problem := checkBackendAddr(addressOf(f, b, addr), local); problem != "" {
 		return &Error{path, "ip", fmt.Sprintf("ip must be the address of one server, got %s: %s", hostAndAddr(b.Host, addr), problem)}
 	}
 	if f.VIP.IsValid() && addr.Is4() != f.VIP.Is4() && !f.MixesVersions() {
