@@ -54,6 +54,18 @@ func whole(code uint16, data []byte) bool {
 	return err == nil && len(again) == len(data)
 }
 
+// Portable returns type and data of a record in master file syntax that any server reads.
+// Types that few servers know are written in the generic format (RFC 3597 §5).
+func Portable(t farm.RecordType, text, zone string) string {
+	code := Code(t)
+	if typeNames[code] != "" {
+		if data, err := Pack(t, text, zone); err == nil {
+			return fmt.Sprintf("TYPE%d\t%s", code, genericText(data))
+		}
+	}
+	return string(t) + "\t" + Master(t, text)
+}
+
 func genericText(data []byte) string {
 	return strings.TrimSpace(fmt.Sprintf(`\# %d %x`, len(data), data))
 }

@@ -52,7 +52,7 @@ func write(out *bytes.Buffer, g *farm.GSLB, z *farm.Zone, r *farm.Record, data s
 		fmt.Fprintf(out, "\tIN\t%s", privateText(data))
 		comment = strings.TrimSuffix(serviceComment(data)+": "+comment, ": ")
 	} else {
-		fmt.Fprintf(out, "\tIN\t%s\t%s", r.Type, rdata.Master(r.Type, data))
+		out.WriteString("\tIN\t" + rdata.Portable(r.Type, data, z.Name))
 	}
 	if comment != "" {
 		out.WriteString(" ; " + comment)

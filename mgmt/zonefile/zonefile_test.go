@@ -70,6 +70,10 @@ func TestAZoneSurvivesItsFile(t *testing.T) {
 	fresh := farm.NewZone("example.net")
 	fresh.Serial = 7
 	fresh.Records = append(fresh.Records, farm.Record{Name: "a", Type: "TXT", Data: "v=spf1 -all; no", Comment: "plain"}, farm.Record{Name: "m", Type: "MX", Data: "mail"}, farm.Record{Name: "d", Type: "DYNA", Data: "web"})
+	fresh.Records = append(fresh.Records, farm.Record{Name: "r", Type: "SINK", Data: "64 0 1 AQID"}, farm.Record{Name: "s", Type: "A6", Data: "64 ::1 net"})
+	if text := string(zonefile.Text(farm.DefaultGSLB(), &fresh)); !strings.Contains(text, "\nr\tIN\tTYPE40\t\\# 6 400001010203\n") || !strings.Contains(text, "TYPE38\t\\# 26 400000000000000001036e6574") {
+		t.Errorf("other servers cannot read\n%s", text)
+	}
 	reverse := farm.Zone{Name: "2.0.192.in-addr.arpa", NameServer: "ns1.example.com.", Serial: 1, Records: []farm.Record{{Name: "1", Type: "PTR", Data: "www.example.com."}}}
 	for _, z := range []farm.Zone{zone, fresh, reverse} {
 		text := zonefile.Text(farm.DefaultGSLB(), &z)
