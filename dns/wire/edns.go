@@ -67,11 +67,15 @@ func (r *Reply) option(code, length int) {
 	r.Msg = append(r.Msg, byte(code>>8), byte(code), byte(length>>8), byte(length))
 }
 
-// subnet repeats the client subnet with the scope of the answer.
+// subnet repeats the client subnet with the scope of the answer. Without a subnet the answer
+// depends on the address of the resolver, which the scope does not describe.
 func (r *Reply) subnet(q *Query) {
-	n := int(q.source+7) / 8
+	n, scope := int(q.source+7)/8, r.Scope
+	if q.source == 0 {
+		scope = 0
+	}
 	r.option(optSubnet, 4+n)
-	r.Msg = append(r.Msg, byte(q.family>>8), byte(q.family), q.source, r.Scope)
+	r.Msg = append(r.Msg, byte(q.family>>8), byte(q.family), q.source, scope)
 	if q.family == 1 {
 		a := q.Subnet.Addr().As4()
 		r.Msg = append(r.Msg, a[:n]...)

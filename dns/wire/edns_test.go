@@ -111,6 +111,13 @@ func TestEDNSTellsOfServerAndScope(t *testing.T) {
 	if out := r.End(&q, &wire.Server{}); !bytes.HasSuffix(out, raw(t, "0008 0006 0002 10 00 2001")) {
 		t.Errorf("%x", out)
 	}
+	msg = raw(t, opted+www+isA+opt("0008 0004 0000 00 00")) // dig +subnet=0
+	q.Parse(msg)
+	r.Begin(&q, msg, make([]byte, 0, 512), 512)
+	r.Scope = 24 // of the resolver's address
+	if out := r.End(&q, &wire.Server{}); !bytes.HasSuffix(out, raw(t, "0008 0004 0000 00 00")) || q.From() != q.Client {
+		t.Errorf("%x, from %s", out, q.From())
+	}
 }
 
 // Encrypted answers to clients that pad are padded to whole blocks (RFC 8467 §4.1).

@@ -318,16 +318,19 @@ func (q *Query) subnet(data []byte) bool {
 	q.family, q.source = binary.BigEndian.Uint16(data), data[2]
 	scope, bytes := data[3], data[4:]
 	bits := 32
-	if q.family == 2 {
+	switch q.family {
+	case 0: // no address, as dig +subnet=0 sends it
+		bits = 0
+	case 2:
 		bits = 128
 	}
-	if scope != 0 || q.family != 1 && q.family != 2 || int(q.source) > bits || len(bytes) != (int(q.source)+7)/8 {
+	if scope != 0 || q.family > 2 || int(q.source) > bits || len(bytes) != (int(q.source)+7)/8 {
 		return false
 	}
 	var a [16]byte
 	copy(a[:], bytes)
 	addr := netip.AddrFrom16(a)
-	if q.family == 1 {
+	if q.family < 2 {
 		addr = netip.AddrFrom4([4]byte(a[:4]))
 	}
 	q.HasSubnet = true

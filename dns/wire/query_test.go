@@ -74,6 +74,8 @@ func TestMessagesAreReadOrRefused(t *testing.T) {
 		"a cookie of 41":               {opted + www + isA + opt("000a 0029"+strings.Repeat("01", 41)), wire.Fail, wire.FormErr},
 		"a net":                        {opted + www + isA + opt("0008 0007 0001 18 00 c00002"), wire.Serve, 0},
 		"no net":                       {opted + www + isA + opt("0008 0004 0001 00 00"), wire.Serve, 0},
+		"no family":                    {opted + www + isA + opt("0008 0004 0000 00 00"), wire.Serve, 0},
+		"a net of family 0":            {opted + www + isA + opt("0008 0005 0000 08 00 0a"), wire.Fail, wire.FormErr},
 		"a net of IPv6":                {opted + www + isA + opt("0008 000b 0002 38 00 20010db8000100"), wire.Serve, 0},
 		"a net with bits behind":       {opted + www + isA + opt("0008 0007 0001 17 00 c00003"), wire.Fail, wire.FormErr},
 		"a net of too many bytes":      {opted + www + isA + opt("0008 0008 0001 18 00 c0000200"), wire.Fail, wire.FormErr},
