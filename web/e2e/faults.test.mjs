@@ -123,6 +123,32 @@ task(
   { meant: [offline] },
 );
 
+for (const [how, leave] of Object.entries({
+  'a sign-out': async (page) => {
+    await button(page, 'ann').click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+  },
+  'the sign-out of somebody who has left': (page) => page.evaluate(() => localStorage.setItem('sluice.used', '1')),
+}))
+  task(
+    `${how} without a network is not done, and comes before anything is shown when it is back`,
+    async (page) => {
+      await visit(page, 'farms');
+      await page.context().setOffline(true);
+      await leave(page);
+      await page.getByRole('alert').filter({ hasText: 'You are still signed in: the appliance cannot be reached' }).waitFor();
+      assert.ok(await page.getByRole('heading', { level: 1, name: 'Farms' }).isHidden());
+      const sent = [];
+      page.on('request', (r) => r.url().includes('/api/') && sent.push(`${r.method()} ${new URL(r.url()).pathname}`));
+      await page.context().setOffline(false);
+      await button(page, 'Sign in').waitFor();
+      assert.ok(sent[0].startsWith('DELETE') && sent[0].endsWith('/session'), String(sent));
+      assert.equal((await page.request.get(new URL('/api/v4.0/system/info', base).href)).status(), 401);
+    },
+    'ann',
+    { meant: [offline] },
+  );
+
 stranger('the sign-in loads what it needs, and the pages come while somebody types', async (page) => {
   const loaded = [];
   page.on('response', (r) => /\/assets\/.*\.js$/.test(r.url()) && loaded.push(r));

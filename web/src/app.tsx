@@ -7,9 +7,11 @@ import { Refused, signedOut } from './api/client';
 import { useLive } from './api/live';
 import { queries } from './api/queries';
 import { ConfirmDialog } from './session/confirm-dialog';
-import { forgetUser, keepData } from './session/pages-kept';
+import { isLeaving } from './session/leaving';
+import { forgetUser, hidePages } from './session/pages-kept';
 import { ShownOnce } from './session/shown-once';
 import { SignIn } from './session/sign-in';
+import { StillSignedIn } from './session/still-signed-in';
 import { theme } from './theme';
 import { Boundary } from './ui/boundary';
 import { late } from './ui/late';
@@ -21,8 +23,7 @@ const Pages = late(async () => (await import('./pages')).Pages, <Waiting />);
 /** Handles the end of a session, which any call may detect: the signed-in user is queried again. */
 const ended = (error: unknown) => {
   if (!signedOut(error) || !client.getQueryData(queries.who.queryKey)) return;
-  keepData(client);
-  void client.resetQueries({ queryKey: queries.who.queryKey });
+  hidePages(client);
 };
 
 const client = new QueryClient({
@@ -94,10 +95,11 @@ function Authenticated() {
 
 /** The user of the displayed pages, and the minutes of inactivity after which the session ends. */
 type Shown = { user: string; minutes: number };
-type Asked = { isPending: boolean; isSuccess: boolean; error: unknown; refetch: () => unknown };
+type Asked = { isPending: boolean; errorUpdateCount: number; isSuccess: boolean; error: unknown; refetch: () => unknown };
 
 /** Instead replaces the pages: the sign-in page, or the error that prevents a check of the session. */
 function Instead({ who, rights, ended }: { who: Asked; rights: Asked; ended: boolean }) {
+  if (isLeaving() && who.errorUpdateCount > 0) return <StillSignedIn error={who.error} again={() => void who.refetch()} />;
   if (who.isPending || (who.isSuccess && rights.isPending)) return <Waiting />;
   if (signedOut(who.error)) return <SignIn ended={ended} />;
   if (who.error) return <Problem error={who.error} again={() => void who.refetch()} />;

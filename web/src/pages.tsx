@@ -1,11 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { Activity, useCallback, useLayoutEffect, useRef, type ReactNode } from 'react';
-import { queries } from './api/queries';
 import { router } from './router';
 import { IdleDialog } from './session/idle-dialog';
-import { keepData } from './session/pages-kept';
-import { signOut } from './session/session';
+import { wantLeave } from './session/leaving';
+import { hidePages } from './session/pages-kept';
 
 /** Pages shows the page of the current address. While no user is signed in, it is hidden but keeps its state. */
 export function Pages({ shown, minutes }: { shown: boolean; minutes: number }) {
@@ -37,10 +36,8 @@ function Refocused({ children }: { children: ReactNode }) {
 function Idle({ minutes }: { minutes: number }) {
   const client = useQueryClient();
   const end = useCallback(() => {
-    keepData(client);
-    void signOut()
-      .catch(() => undefined) // the session may have ended already
-      .then(() => client.resetQueries({ queryKey: queries.who.queryKey }));
+    wantLeave();
+    hidePages(client);
   }, [client]);
   return <IdleDialog minutes={minutes} end={end} />;
 }

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
 import type { Schema } from '../form/schema';
 import type { Seen } from '../form/values';
+import { finishLeaving, isLeaving } from '../session/leaving';
 import { api, body, request } from './client';
 import { olderThan, revisionsOfPage } from './pages';
 import { setRights, type Rights } from './rights';
@@ -17,7 +18,17 @@ export type Span = { last: string } | { from: string; to: string };
 
 /** Queries shared by the pages. Data that changes without an event is polled. */
 export const queries = {
-  who: queryOptions({ queryKey: ['who'], queryFn: () => body(api.GET('/system/info')), retry: false, staleTime: Infinity }),
+  who: queryOptions({
+    queryKey: ['who'],
+    queryFn: async () => {
+      await finishLeaving();
+      return body(api.GET('/system/info'));
+    },
+    retry: false,
+    staleTime: Infinity,
+    refetchIntervalInBackground: true,
+    refetchInterval: (query) => (query.state.status === 'error' && isLeaving() ? 5_000 : false), // until the network is back
+  }),
   rights: queryOptions({
     queryKey: ['rights'],
     queryFn: async () => {

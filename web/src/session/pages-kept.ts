@@ -1,4 +1,5 @@
 import type { QueryClient } from '@tanstack/react-query';
+import { queries } from '../api/queries';
 import { setRights } from '../api/rights';
 import { forgetTags } from '../api/tags';
 import { forgetDrafts } from '../form/draft';
@@ -9,6 +10,12 @@ import { forgetDrafts } from '../form/draft';
  */
 export function keepData(client: QueryClient) {
   for (const query of client.getQueryCache().getAll()) query.setOptions({ ...query.options, gcTime: Infinity });
+}
+
+/** Hides the pages until it is known who is signed in. A sign-out that the user wants comes first. */
+export function hidePages(client: QueryClient) {
+  keepData(client);
+  void client.resetQueries({ queryKey: queries.who.queryKey });
 }
 
 /** Removes the data of the user whose pages were shown before. All queries have to be reset, too. */

@@ -1,6 +1,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, body } from '../api/client';
 import { queries } from '../api/queries';
+import { finishLeaving, wantLeave } from './leaving';
+import { hidePages } from './pages-kept';
 
 const utf8 = (text: string) => String.fromCharCode(...new TextEncoder().encode(text));
 
@@ -11,10 +13,6 @@ export function signIn(user: string, password: string, code: string) {
   return body(api.POST('/session', { headers }));
 }
 
-export function signOut() {
-  return body(api.DELETE('/session'));
-}
-
 /** The signed-in user, and a function to sign out. */
 export function useSession() {
   const client = useQueryClient();
@@ -23,12 +21,15 @@ export function useSession() {
     user: who?.user ?? '',
     host: who?.hostname ?? '',
     version: who?.sluice_version ?? '',
-    leave: () =>
-      void signOut()
-        .catch(() => undefined) // the session may have ended already
-        .then(() => {
+    leave: () => {
+      wantLeave();
+      void finishLeaving().then(
+        () => {
           client.clear();
           location.assign('/gui/');
-        }),
+        },
+        () => hidePages(client),
+      );
+    },
   };
 }
