@@ -295,6 +295,26 @@ task('several farms are stopped and started as one change', async (page) => {
   await fetch(farm);
 });
 
+task('several running farms are restarted, and each has its result', async (page) => {
+  const api = async (method, path, data) => assert.ok((await page.request.fetch(new URL(`/api/v4.0${path}`, base).href, { method, data })).ok(), path);
+  const more = ['again-a', 'again-b'];
+  for (const farmname of more) await api('POST', '/farms', { farmname, profile: 'http', vip: '127.0.0.1', vport: await freePort() });
+  await page.route(/\/farms\/again-a\/actions/, (route) => route.fulfill({ status: 400, json: { message: 'again-a cannot restart' } }));
+  await visit(page, 'farms');
+  for (const name of ['shop', ...more]) await page.getByLabel(`Choose ${name}`, { exact: true }).check();
+  await page.getByRole('button', { name: 'Restart', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Restart 3 farms' });
+  await dialog.getByText('sluice farm restart shop').waitFor();
+  await dialog.getByRole('button', { name: 'Apply' }).click();
+  await dialog.getByText('3 of 3').waitFor();
+  await dialog.getByRole('alert').filter({ hasText: 'again-a cannot restart' }).waitFor();
+  for (const name of ['shop', 'again-b']) await dialog.getByRole('listitem').filter({ hasText: name }).getByText('restarted', { exact: true }).waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).last().click();
+  await page.getByRole('row', { name: /shop/ }).getByText('up', { exact: true }).waitFor();
+  for (const name of more) await api('DELETE', `/farms/${name}`);
+  await fetch(farm);
+});
+
 task('a finding is mended by a click', async (page) => {
   await visit(page, 'farms/shop/services');
   await page.getByRole('button', { name: 'Add a service' }).click();

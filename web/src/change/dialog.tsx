@@ -109,7 +109,7 @@ export function Force({ on, set }: { on: boolean; set: (on: boolean) => void }) 
 }
 
 /** Equal shows the same change for another interface. */
-function Equal({ label, text }: { label: string; text: string }) {
+export function Equal({ label, text }: { label: string; text: string }) {
   const { t } = useTranslation();
   return (
     <div>

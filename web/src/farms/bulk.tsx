@@ -4,37 +4,45 @@ import { useTranslation } from 'react-i18next';
 import { write, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
+import { Restarts } from './restarts';
 
 /** The maximum number of writes of a transaction. */
 const most = 256;
 
-type Deed = 'start' | 'stop' | 'restart';
+/** The actions that are one change of several farms. */
+type Deed = 'start' | 'stop';
 
-/** Bulk applies an action to several farms, as one change. */
+/** Bulk applies an action to several farms: as one change, or as one restart of each. */
 export function Bulk({ farms, done }: { farms: string[]; done: () => void }) {
   const { t } = useTranslation();
   const may = useMay();
   const [change, setChange] = useState<Change>();
+  const [restarted, restart] = useState<string[]>(); // the list may lose farms while they restart
   const act = (deed: Deed) => setChange(all(farms, deed, t(`bulk.${deed}`, { count: farms.length })));
   return (
-    <Card withBorder p="xs">
-      <Group gap="xs">
-        <Text size="sm" fw={600}>
-          {t('bulk.chosen', { count: farms.length })}
-        </Text>
-        {farms.length > most && (
-          <Text size="sm" role="status">
-            {t('bulk.most', { most })}
-          </Text>
-        )}
-        {(['start', 'stop', 'restart'] as const).map((deed) => (
-          <Button key={deed} size="compact-sm" variant="default" {...may.button('farm.action', farms.length > most)} onClick={() => act(deed)}>
-            {t(`farm.${deed}_short`)}
-          </Button>
-        ))}
-      </Group>
+    <>
+      {farms.length > 0 && (
+        <Card withBorder p="xs">
+          <Group gap="xs">
+            <Text size="sm" fw={600}>
+              {t('bulk.chosen', { count: farms.length })}
+            </Text>
+            {farms.length > most && (
+              <Text size="sm" role="status">
+                {t('bulk.most', { most })}
+              </Text>
+            )}
+            {(['start', 'stop', 'restart'] as const).map((deed) => (
+              <Button key={deed} size="compact-sm" variant="default" {...may.button('farm.action', farms.length > most)} onClick={() => (deed === 'restart' ? restart(farms) : act(deed))}>
+                {t(`farm.${deed}_short`)}
+              </Button>
+            ))}
+          </Group>
+        </Card>
+      )}
+      {restarted && <Restarts farms={restarted} close={() => restart(undefined)} done={done} />}
       {change && <ChangeDialog change={change} close={() => setChange(undefined)} done={done} />}
-    </Card>
+    </>
   );
 }
 

@@ -75,7 +75,7 @@ export function FarmList() {
           {farms.data && t('farms.count', { count: found.length })}
         </Text>
       </Group>
-      {marked.length > 0 && <Bulk farms={marked} done={() => choose(new Set())} />}
+      <Bulk farms={marked} done={() => choose(new Set())} />
       {farms.error && <Problem error={farms.error} again={() => void farms.refetch()} />}
       {farms.isPending && <Loader size="sm" aria-label="…" />}
       {farms.isSuccess && found.length === 0 && <Text c="dimmed">{t(all?.length ? 'farms.no_match' : 'farms.empty')}</Text>}
