@@ -84,13 +84,27 @@ func (h *Host) Prepare(_ context.Context, farms []farm.Farm) (problems map[uint3
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	// Rules change often, but their needs rarely do. Run repairs foreign changes.
+	more := joined(h.farms, farms)
 	h.farms = farms
 	demands := h.demands.Of(farms, demandOf)
-	if n := needOf(demands); !h.told || !n.equal(h.need) {
+	switch n := needOf(demands); {
+	case !h.told || more || !n.same(h.need):
 		h.need, h.told = n, true
 		h.prepare()
+	case !slices.Equal(n.addresses, h.need.addresses):
+		h.need = n
+		h.announcer.Keep(n.addresses)
 	}
 	return absent(farms, demands)
+}
+
+// joined reports whether a farm is new: firewalls of others may drop packets to its backends.
+func joined(before, now []farm.Farm) bool {
+	known := make(map[uint32]bool, len(before))
+	for i := range before {
+		known[before[i].ID] = true
+	}
+	return slices.ContainsFunc(now, func(f farm.Farm) bool { return !known[f.ID] })
 }
 
 // absent returns the farms whose address this machine does not have.

@@ -315,6 +315,48 @@ func TestRuleThatDropsPacketsToABackendIsAWarningOfItsFarms(t *testing.T) {
 	}
 }
 
+// Firewalls are read for a new farm. If one is gone, only its address is withdrawn.
+func TestAFarmThatComesOrGoesIsPreparedAlone(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	journal := machine(t)
+	sysnettest.Run(t, "table inet own {\n chain forward { type filter hook forward priority 0; tcp dport 8080 drop; }\n}", "nft", "-f", "-")
+	h := host.New(journal, quiet)
+	defer h.Close()
+	netd := ask(t, h, &fakeFilter{})
+	one, two := l4(farm.NATMasquerade, "192.0.2.1"), l4(farm.NATMasquerade, "192.0.2.1")
+	two.ID = one.ID + 1
+	two.L4.Backends = []farm.Backend{{ID: 2, Addr: netip.MustParseAddr("10.0.0.1"), Port: 8080}}
+	announced := func() (n int) {
+		t.Helper()
+		list, err := netd.SystemObjects(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range list {
+			if o.Kind == "address" {
+				n++
+			}
+		}
+		return n
+	}
+	six := l4(farm.NATDirect, "2001:db8::1")
+	six.ID = one.ID + 2
+	h.Prepare(t.Context(), []farm.Farm{one, six})
+	if n := announced(); n != 2 {
+		t.Errorf("%d addresses are announced", n)
+	}
+	h.Prepare(t.Context(), []farm.Farm{one, six, two})
+	if w := h.Warnings(&two); len(w) != 1 {
+		t.Errorf("warnings about a farm that is new: %q", w)
+	}
+	h.Prepare(t.Context(), []farm.Farm{one, two})
+	if n := announced(); n != 1 {
+		t.Errorf("%d addresses are announced, and one farm is gone", n)
+	}
+}
+
 // The owner has added the rule for one kind of farm. Only farms of the other kind are
 // warned.
 func TestWarningOfAFirewallIsOfTheFarmsItDrops(t *testing.T) {

@@ -97,9 +97,9 @@ func packetsOf(f *farm.Farm) (out []firewall.Packets) {
 	return out
 }
 
-func (n need) equal(o need) bool {
-	return n.v4 == o.v4 && n.v6 == o.v6 && slices.Equal(n.packets, o.packets) &&
-		n.local4 == o.local4 && n.local6 == o.local6 && slices.Equal(n.addresses, o.addresses)
+// same reports whether only the addresses differ.
+func (n need) same(o need) bool {
+	return n.v4 == o.v4 && n.v6 == o.v6 && slices.Equal(n.packets, o.packets) && n.local4 == o.local4 && n.local6 == o.local6
 }
 
 func (n need) forwards() bool { return n.v4 || n.v6 }
