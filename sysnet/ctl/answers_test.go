@@ -155,27 +155,65 @@ func logged(t *testing.T, parts ctl.Parts) (path string, log *logtest.Log) {
 	return path, log
 }
 
-func TestOneMgmtTooManyIsTurnedAwayUntilAnotherGoes(t *testing.T) {
+// Idle connections lock nobody out: each of forty clients is answered, also those whose
+// connection was closed for another one.
+func TestIdleConnectionsMakeRoomForNewOnes(t *testing.T) {
 	path, log := logged(t, nil)
-	var first *ctl.Client
-	for i := range 16 {
-		c := ctltest.Client(t, path)
-		if _, err := c.List(t.Context()); err != nil {
-			t.Fatalf("connection %d: %v", i+1, err)
-		}
-		if first == nil {
-			first = c
+	var all []*ctl.Client
+	for range 40 {
+		all = append(all, ctltest.Client(t, path))
+	}
+	for round := range 2 {
+		for i, c := range all {
+			if _, err := c.List(t.Context()); err != nil {
+				t.Fatalf("round %d, connection %d: %v", round, i+1, err)
+			}
 		}
 	}
-	if _, err := ctltest.Client(t, path).List(t.Context()); err == nil || !log.Has("too many connections") {
+	if !log.Has("idle the longest") || log.Has("turned away") {
+		t.Errorf("log: %s", log)
+	}
+}
+
+// While all connections have a request in progress, another client is told so. It gets
+// through as soon as one of them has its answer.
+func TestAClientBeyondTheLimitOfBusyConnectionsIsToldSo(t *testing.T) {
+	asked, answer := make(chan struct{}, 16), make(chan struct{})
+	path, log := logged(t, ctl.Parts{ctl.OpStacks: ctl.About(func(context.Context, struct{}) (string, error) {
+		asked <- struct{}{}
+		<-answer
+		return "stacks", nil
+	})})
+	done := make(chan error, 16)
+	for range 16 {
+		go func() {
+			_, err := ctltest.Client(t, path).Stacks(t.Context())
+			done <- err
+		}()
+	}
+	for range 16 {
+		<-asked
+	}
+	if _, err := ctltest.Client(t, path).List(t.Context()); !errors.Is(err, ctl.ErrBusy) || !strings.Contains(err.Error(), "netd is busy with 16 requests") || !log.Has("too many connections") {
 		t.Errorf("one too many: %v; log: %s", err, log)
 	}
-	first.Hangup()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		if _, err := ctltest.Client(t, path).List(t.Context()); err == nil {
-			break
-		} else if time.Now().After(end) {
-			t.Fatalf("after one went: %v", err)
+	close(answer)
+	for range 16 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := ctltest.Client(t, path).List(t.Context()); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// Connections of other users count for nothing.
+func TestStrangersTakeNoPlace(t *testing.T) {
+	path := ctltest.Serve(t, []uint32{uint32(os.Getuid()) + 1}, nil)
+	for range 40 {
+		if _, err := ctltest.Client(t, path).List(t.Context()); err == nil || errors.Is(err, ctl.ErrBusy) {
+			t.Fatalf("a stranger: %v", err)
 		}
 	}
 }

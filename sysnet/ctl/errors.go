@@ -15,6 +15,7 @@ const (
 	CodeNotLocal     Code = "address not local"
 	CodeInvalid      Code = "invalid request"
 	CodeTooMany      Code = "too many sockets"
+	CodeBusy         Code = "busy"
 	CodeFailed       Code = "failed"
 )
 
@@ -30,6 +31,8 @@ var (
 	ErrInvalid = errors.New("invalid request")
 	// ErrTooMany means that a limit of descriptors or listeners is reached.
 	ErrTooMany = errors.New("too many sockets")
+	// ErrBusy means that all connections to netd have a request in progress.
+	ErrBusy = errors.New("busy")
 )
 
 var sentinels = map[Code]error{
@@ -38,6 +41,7 @@ var sentinels = map[Code]error{
 	CodeNotLocal:     ErrNotLocal,
 	CodeInvalid:      ErrInvalid,
 	CodeTooMany:      ErrTooMany,
+	CodeBusy:         ErrBusy,
 }
 
 // Error is a rejection by netd. Text is a sentence for operators with the address and the

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// maxPeers bounds concurrent connections; mgmt needs one.
+	// maxPeers bounds concurrent connections; mgmt needs a few.
 	maxPeers = 16
 	// replyTimeout bounds the time a peer may leave a reply unread.
 	replyTimeout = 5 * time.Second
@@ -37,7 +37,7 @@ const (
 // When last is closed, all sockets are closed and no others are opened, so new clients
 // are refused while everything else continues. nil disables this.
 func Serve(ctx context.Context, last <-chan struct{}, l *net.UnixListener, allowed []uint32, log *slog.Logger, parts Parts, heard ...func(at netip.AddrPort, open bool)) error {
-	s := &server{table: newTable(), allowed: allowed, log: log, peers: make(chan struct{}, maxPeers), parts: parts, heard: heard}
+	s := &server{table: newTable(), allowed: allowed, log: log, peers: newPeers(maxPeers), parts: parts, heard: heard}
 	defer s.table.closeAll()
 	go func() {
 		select {
@@ -74,7 +74,7 @@ type server struct {
 	table   *table
 	allowed []uint32
 	log     *slog.Logger
-	peers   chan struct{}
+	peers   *peers
 	parts   Parts
 	heard   []func(at netip.AddrPort, open bool)
 }
@@ -87,13 +87,6 @@ func (s *server) tell(at netip.AddrPort, open bool) {
 
 func (s *server) serve(ctx context.Context, c *net.UnixConn) {
 	defer c.Close()
-	select {
-	case s.peers <- struct{}{}:
-		defer func() { <-s.peers }()
-	default:
-		s.log.Warn("peer turned away: too many connections", "limit", maxPeers)
-		return
-	}
 	uid, pid, err := shm.PeerUID(c)
 	switch {
 	case err != nil:
@@ -103,18 +96,30 @@ func (s *server) serve(ctx context.Context, c *net.UnixConn) {
 		s.log.Warn("peer turned away: not allowed to ask", "uid", uid, "pid", pid, "allowed", s.allowed)
 		return
 	}
+	mine, evicted, ok := s.peers.enter(c)
+	switch {
+	case !ok:
+		s.log.Warn("peer turned away: too many connections", "limit", maxPeers, "pid", pid)
+		s.turnAway(c)
+		return
+	case evicted:
+		s.log.Warn("the connection that was idle the longest was closed for a new one", "limit", maxPeers, "pid", pid)
+	}
+	defer s.peers.leave(mine)
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
 	buf := make([]byte, maxRequest+1)
 	for {
 		n, files, err := shm.Receive(c, buf)
 		if err != nil {
 			closeFiles(files)
-			if ctx.Err() == nil && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) { // the peer closed the connection, possibly with an unread reply
+			if ctx.Err() == nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) { // the peer closed the connection, possibly with an unread reply
 				s.log.Warn("connection ended", "pid", pid, "error", err)
 			}
 			return
 		}
+		s.peers.works(mine, true)
 		err = s.answer(ctx, c, buf[:n], files)
+		s.peers.works(mine, false)
 		closeFiles(files)
 		if err != nil {
 			s.log.Warn("reply not sent", "pid", pid, "error", err)
