@@ -16,6 +16,7 @@ import (
 	"github.com/go-ldap/ldap/v3"
 
 	"github.com/sluicelb/sluice/core/pattern"
+	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
 // Security is the protection of a connection.
@@ -160,6 +161,9 @@ func (d *Directory) Plan(s Settings, password *string) (Settings, error) {
 		return s, err
 	}
 	was := before.complete()
+	if err := outbound.Guard(outbound.Reachable).CheckHost(s.Host); err != nil && s.Host != was.Host {
+		return s, invalid("host: %s", err)
+	}
 	elsewhere := s.address() != was.address() || s.Security != was.Security || s.CA != was.CA
 	switch {
 	case s.BindDN != "" && password == nil && len(before.Password) == 0:

@@ -139,6 +139,9 @@ func (m *Manager) change(by apply.Author, what string, edit func(*Settings) erro
 	if err := s.check(); err != nil {
 		return nil, err
 	}
+	if err := reachable(m.settings.Email.Server, &s.Email); err != nil {
+		return nil, err
+	}
 	if err := m.checkAuthorities(&s); err != nil {
 		return nil, err
 	}

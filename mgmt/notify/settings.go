@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/sluicelb/sluice/mgmt/notify/mail"
+	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
 // Settings defines the notification channels.
@@ -175,6 +176,18 @@ func hostName(text string) bool {
 
 func alphanumeric(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+}
+
+// reachable refuses a new mail server that would never be connected to.
+func reachable(before string, e *Email) error {
+	host, _, err := splitServer(e.Server, e.TLS)
+	if err != nil || e.Server == before {
+		return nil
+	}
+	if err := outbound.Guard(outbound.Reachable).CheckHost(host); err != nil {
+		return invalid("server: %s", err)
+	}
+	return nil
 }
 
 // splitServer parses host or host:port.

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 	"unicode"
+
+	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
 // Callback is the end of a redirect's path, below the base of the API.
@@ -138,6 +140,8 @@ func (c *Client) Plan(s Settings, secret *string) (Settings, error) {
 		return s, invalid("client_secret must be sent again when issuer or ca change: it was given for another provider")
 	case secret != nil && len(*secret) > maxText:
 		return s, invalid("client_secret: at most %d bytes are allowed", maxText)
+	case s.Issuer != before.Issuer:
+		return s, reachable(s.Issuer)
 	}
 	return s, nil
 }
@@ -207,6 +211,18 @@ func (s Settings) check(authority func(string) ([]byte, error)) error {
 		return invalid("group_claim is needed with groups: it has the values that are mapped")
 	}
 	return errors.Join(checkMap("users", s.Users), checkMap("groups", s.Groups))
+}
+
+// reachable refuses a provider that would never be connected to.
+func reachable(issuer string) error {
+	u, err := url.Parse(issuer)
+	if err != nil || issuer == "" {
+		return err
+	}
+	if err := outbound.Guard(outbound.Reachable).CheckHost(u.Hostname()); err != nil {
+		return invalid("issuer: %s", err)
+	}
+	return nil
 }
 
 func address(text string) bool {

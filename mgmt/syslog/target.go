@@ -65,6 +65,16 @@ func ParseTarget(text string) (Target, error) {
 	return Target{}, fmt.Errorf("%q is none of udp://host:port, tcp://host:port and unix:///path", text)
 }
 
+// Host returns the host of a target that CheckTarget accepts, empty for a socket.
+func Host(text string) string {
+	t, err := ParseTarget(text)
+	if err != nil || t.Protocol == Unix {
+		return ""
+	}
+	host, _, _ := net.SplitHostPort(t.Address)
+	return host
+}
+
 // dialer returns the dialer of the target. It refuses the addresses that outbound.Reachable
 // excludes, e.g. of cloud metadata services, because users who may change only one farm set
 // its targets.

@@ -107,7 +107,7 @@ func sinkFields[T any](p part[T], at func(*T) *farm.AccessLog) []field[farm.Farm
 		boundIn(p, "log_size", advanced(atLogging, "File size").in(inMiB), "Maximum size of the log file in MiB; then a new file is started.", 1, MaxLogSize, farm.DefaultLogSize, func(t *T) *uint32 { return &at(t).Size }),
 		boundIn(p, "log_count", advanced(atLogging, "Rotated files kept").in(inFiles), "Number of rotated log files to keep.", 1, MaxLogCount, farm.DefaultLogKeep, func(t *T) *uint32 { return &at(t).Keep }),
 		{
-			rule: rule{name: "log_target", hints: advanced(atLogging, "Syslog target"), kind: kindText, blank: true, maxLen: 256, check: checkLogTarget, format: "udp://host:port, tcp://host:port or unix:///path",
+			rule: rule{name: "log_target", hints: advanced(atLogging, "Syslog target"), kind: kindText, blank: true, maxLen: 256, check: checkLogTarget, server: syslog.Host, format: "udp://host:port, tcp://host:port or unix:///path",
 				unset: textValue(farm.DefaultLogTarget), must: "a syslog target", about: "Syslog destination for log_sink syslog."},
 			get: func(f *farm.Farm) Value { return textValue(cmp.Or(at(p.seen(f)).Target, farm.DefaultLogTarget)) },
 			set: func(f *farm.Farm, v Value) { at(p.of(f)).Target = orZero(v.text, farm.DefaultLogTarget) },

@@ -64,7 +64,7 @@ var Sections = []Section{
 	}}},
 	{Name: "syslog", Title: "Remote syslog", Table: Table[farm.System]{fields: []field[farm.System]{
 		{
-			rule: rule{name: "servers", hints: basic(atSystem, "Servers"), kind: kindList, words: true, null: true, max: farm.MaxSyslogServers, maxLen: 270, check: checkSyslogServer, canon: canonSyslogServer, same: canonSyslogServer,
+			rule: rule{name: "servers", hints: basic(atSystem, "Servers"), kind: kindList, words: true, null: true, max: farm.MaxSyslogServers, maxLen: 270, check: checkSyslogServer, server: syslogHost, canon: canonSyslogServer, same: canonSyslogServer,
 				format: "protocol://host:port", must: "a server as udp://host:port, tcp://host:port or tls://host:port", musts: "a list of servers as udp://host:port, tcp://host:port or tls://host:port",
 				about: "Syslog servers for the appliance's messages, as udp://host:port, tcp://host:port or tls://host:port. The default port is 514, or 6514 with tls."},
 			get: func(s *farm.System) Value {

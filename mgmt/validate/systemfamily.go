@@ -22,7 +22,7 @@ var (
 	// RemoteSyslog is the first server of the section syslog.
 	RemoteSyslog = Table[farm.System]{fields: []field[farm.System]{
 		{
-			rule: rule{name: "ip", hints: basic(atSystem, "Server"), kind: kindText, blank: true, null: true, maxLen: 253, check: checkHost, format: "ip or host name", must: "an address or a host name",
+			rule: rule{name: "ip", hints: basic(atSystem, "Server"), kind: kindText, blank: true, null: true, maxLen: 253, check: checkHost, server: func(host string) string { return host }, format: "ip or host name", must: "an address or a host name",
 				about: "Address or host name of the syslog server; empty disables sending."},
 			get: func(s *farm.System) Value { return textValue(firstServer(s).Host) },
 			set: func(s *farm.System, v Value) {

@@ -269,6 +269,12 @@ func ParseSyslogServer(s string) (server farm.SyslogServer, problem string) {
 	return server, ""
 }
 
+// syslogHost returns the host of a valid server.
+func syslogHost(s string) string {
+	server, _ := ParseSyslogServer(s)
+	return server.Host
+}
+
 func checkSyslogServer(s string) string {
 	_, problem := ParseSyslogServer(s)
 	return problem
