@@ -4,6 +4,7 @@ import { createRoot } from 'react-dom/client';
 import { App } from './app';
 import { initLanguage } from './i18n/i18n';
 import { Bare, Boundary } from './ui/boundary';
+import { tellConfirmed } from './session/confirm';
 import { failed } from './ui/notify';
 
 // Shows errors that no boundary handles, instead of only logging them to the console.
@@ -17,5 +18,10 @@ const draw = () =>
       </Boundary>
     </StrictMode>,
   );
+
+if (tellConfirmed(location)) {
+  close(); // a tab that the user opened otherwise stays, and shows the first page
+  history.replaceState(null, '', '/gui/');
+}
 
 initLanguage().then(draw, draw);

@@ -1,11 +1,11 @@
 import { Alert, Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { useState, useSyncExternalStore, type FormEvent } from 'react';
+import { useEffect, useState, useSyncExternalStore, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, body, Refused } from '../api/client';
 import { people } from '../people/queries';
 import { LateModal } from '../ui/late-modal';
-import { isWaiting, onWaiting, settle } from './confirm';
+import { confirmedPage, isWaiting, onConfirmed, onWaiting, settle } from './confirm';
 
 /** ConfirmDialog asks for the password before calls that create credentials which outlive the session. */
 export function ConfirmDialog() {
@@ -32,15 +32,7 @@ function ConfirmForm() {
     e.stopPropagation(); // do not submit the form below
     confirm.mutate();
   };
-  if (own?.service === 'oidc')
-    return (
-      <Stack>
-        <Text>{t('confirm_session.provider_help')}</Text>
-        <Button component="a" href={`/api/v4.0/session/oidc?reauthenticate=true&to=${encodeURIComponent(location.pathname)}`}>
-          {t('sign_in.provider')}
-        </Button>
-      </Stack>
-    );
+  if (own?.service === 'oidc') return <ProviderForm user={own.user} />;
   return (
     <form onSubmit={submit}>
       <Stack>
@@ -72,5 +64,37 @@ function ConfirmForm() {
         </Group>
       </Stack>
     </form>
+  );
+}
+
+/** ProviderForm confirms the session at the provider, in another tab: what was typed in this one stays. */
+function ProviderForm({ user }: { user: string }) {
+  const { t } = useTranslation();
+  const proceed = useMutation({
+    mutationFn: () => body(api.GET('/system/users')),
+    onSuccess: (now) => (now.params.user === user ? settle(true) : location.assign('/gui/')), // calls of one user are not sent by another
+  });
+  const { mutate } = proceed;
+  useEffect(() => onConfirmed(() => mutate()), [mutate]);
+  return (
+    <Stack>
+      <Text>{t('confirm_session.provider_help')}</Text>
+      {proceed.error && (
+        <Alert color="red" role="alert">
+          {proceed.error instanceof Refused ? proceed.error.message : String(proceed.error)}
+        </Alert>
+      )}
+      <Group justify="flex-end">
+        <Button variant="default" onClick={() => settle(false)}>
+          {t('confirm_session.cancel')}
+        </Button>
+        <Button variant="default" loading={proceed.isPending} onClick={() => mutate()}>
+          {t('confirm_session.proceed')}
+        </Button>
+        <Button component="a" target="_blank" href={`/api/v4.0/session/oidc?reauthenticate=true&to=${encodeURIComponent(confirmedPage)}`}>
+          {t('sign_in.provider')}
+        </Button>
+      </Group>
+    </Stack>
   );
 }
