@@ -42,8 +42,9 @@ var farmName = field[farm.Farm]{
 }
 
 var farmProfile = field[farm.Farm]{
-	rule: rule{name: "profile", hints: basic(atAddress, "Profile"), kind: kindText, values: texts(append(farm.Profiles(), farm.ProfileHTTPS)), about: "Type of the farm; https is http with listener https."},
-	get:  func(f *farm.Farm) Value { return textValue(string(f.Profile)) },
+	rule: rule{name: "profile", hints: basic(atAddress, "Profile"), kind: kindText, values: texts(append(farm.Profiles(), farm.ProfileHTTPS)), planned: map[string]string{"datalink": "datalink is not available in this version; it comes with a later one. Farms of http, https, l4xnat and gslb are possible. Until then, the routes of the system choose among several uplinks"},
+		about: "Type of the farm; https is http with listener https."},
+	get: func(f *farm.Farm) Value { return textValue(string(f.Profile)) },
 	set: func(f *farm.Farm, v Value) {
 		p := ProfileNamed(farm.Profile(v.text))
 		f.Profile = p.Name()

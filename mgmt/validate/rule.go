@@ -30,6 +30,7 @@ type rule struct {
 
 	words     bool              // list items contain no comma, so one text may hold several; for an enumeration: several may be sent as a list or comma-separated
 	values    []string          // all valid values, for an enumeration
+	planned   map[string]string // values of a later version, and what to say about them
 	others    func(string) bool // further values of an enumeration, too many to list; described by must
 	min, max  int64             // of numbers, and of texts that may be numbers; max also bounds the items of lists
 	maxLen    int               // of texts and items, in bytes; 0 means maxText
@@ -325,7 +326,19 @@ func (r *rule) refuse(path string, raw any) *Error {
 	if _, text := raw.(string); r.hide != nil && !text { // texts are masked by the callers
 		return r.errorf(path, "must be %s", r.allowed())
 	}
+	if err := r.later(path, raw); err != nil {
+		return err
+	}
 	return r.errorf(path, "must be %s, got %s", r.allowed(), show(raw))
+}
+
+// later returns an error if a value comes with a later version only.
+func (r *rule) later(path string, raw any) *Error {
+	text, _ := raw.(string)
+	if why := r.planned[strings.ToLower(strings.TrimSpace(text))]; why != "" {
+		return r.errorf(path, "%s", why)
+	}
+	return nil
 }
 
 func (r *rule) errorf(path, format string, args ...any) *Error {

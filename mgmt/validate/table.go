@@ -71,6 +71,12 @@ func (t *Table[T]) Decode(path string, body map[string]any) (Values[T], error) {
 // DecodeAll is Decode with all failures. It also returns the valid values.
 func (t *Table[T]) DecodeAll(path string, body map[string]any) (out Values[T], broken []*Error) {
 	out = Values[T]{table: t, path: path, values: make(map[string]Value, len(body))}
+	for i := range t.fields { // other errors of an object that cannot exist yet help nobody
+		r := &t.fields[i].rule
+		if err := r.later(path, body[r.name]); err != nil {
+			return out, []*Error{err}
+		}
+	}
 	for i := range t.fields {
 		r := &t.fields[i].rule
 		if _, sent := body[r.name]; r.required && !sent && (r.waived == nil || !r.waived(body)) {
