@@ -15,7 +15,7 @@ func TestLettingInAllocatesNothing(t *testing.T) {
 	g, u, k := guard.NewCache(c), users(tea, other), guard.NewKeys([]farm.AuthKey{keyOf("one"), keyOf("two")})
 	right, wrong, key := []byte(basic("user1:a password that is quite long")), []byte(basic("nobody:x")), []byte("two")
 	_, d := g.Look(u, right, 1)
-	g.Learn(d, 1)
+	g.Learn(d, true, 1)
 	if n := testing.AllocsPerRun(1000, func() {
 		if v, _ := g.Look(u, right, 2); v != guard.Right || !k.Holds(key) {
 			t.Error("access denied")
@@ -48,7 +48,7 @@ func BenchmarkLook(b *testing.B) {
 	g, u := guard.NewCache(c), users(tea)
 	value := []byte(basic("user0:a password that is quite long"))
 	_, d := g.Look(u, value, 1)
-	g.Learn(d, 1)
+	g.Learn(d, true, 1)
 	b.ReportAllocs()
 	for b.Loop() {
 		g.Look(u, value, 2)

@@ -15,15 +15,19 @@ const (
 	// knownFor is the time for which verified credentials are not verified again. Up to a
 	// quarter is added at random, so that the entries of one morning do not expire together.
 	knownFor = int64(time.Hour)
+	// refusedFor is the time for which refused credentials are not verified again, as devices
+	// repeat an outdated password for days.
+	refusedFor = int64(10 * time.Minute)
 )
 
 // Digest identifies credentials and the hash they are compared with.
 type Digest [16]byte
 
-// Cache is one loop's cache of verified credentials, with 4096 entries in 100 KiB. Use
-// NewCache.
+// Cache is one loop's cache of verified and of refused credentials, each with 4096 entries in
+// 100 KiB. Guesses thus do not evict what is verified. Use NewCache.
 type Cache struct {
-	known *[sets][ways]entry // nil before the first entry
+	known   memory
+	refused memory
 	// attempt holds the secret, the hash, and the last credentials examined.
 	attempt [secretLength + password.HashLength + MaxCredentials]byte
 	length  int // of the credentials
@@ -52,6 +56,7 @@ type Verdict uint8
 const (
 	Malformed Verdict = iota // the credentials cannot be parsed
 	Right                    // they were verified recently
+	Wrong                    // they were refused recently
 	Unchecked                // see Job
 )
 
@@ -68,25 +73,55 @@ func (g *Cache) Look(u *Users, value []byte, now int64) (Verdict, Digest) {
 	g.length, g.colon, g.exists = len(credentials), colon, exists
 	sum := sha256.Sum256(g.attempt[:secretLength+password.HashLength+g.length])
 	d := Digest(sum[:])
-	if g.known != nil {
-		set := &g.known[d.set()]
-		for i := range set {
-			if e := &set[i]; subtle.ConstantTimeCompare(e.digest[:], d[:]) == 1 && now < e.until {
-				return Right, d
-			}
-		}
+	switch {
+	case g.known.holds(&d, now):
+		return Right, d
+	case g.refused.holds(&d, now):
+		return Wrong, d
 	}
 	return Unchecked, d
 }
 
+// User returns the user name of the last credentials examined, valid until the next.
+func (g *Cache) User() []byte {
+	return g.attempt[secretLength+password.HashLength:][:g.colon]
+}
+
+// Learn stores the result of a check in place of the oldest entry.
+func (g *Cache) Learn(d Digest, right bool, now int64) {
+	if right {
+		g.known.store(d, now+knownFor+rand.Int64N(knownFor/4))
+	} else {
+		g.refused.store(d, now+refusedFor)
+	}
+}
+
+// memory is a set of digests that expire.
+type memory struct {
+	entries *[sets][ways]entry // nil before the first
+}
+
 func (d *Digest) set() int { return (int(d[14])<<8 | int(d[15])) % sets }
 
-// Learn stores verified credentials in place of the oldest entry.
-func (g *Cache) Learn(d Digest, now int64) {
-	if g.known == nil {
-		g.known = new([sets][ways]entry)
+func (m *memory) holds(d *Digest, now int64) bool {
+	if m.entries == nil {
+		return false
 	}
-	set := &g.known[d.set()]
+	set := &m.entries[d.set()]
+	for i := range set {
+		if e := &set[i]; subtle.ConstantTimeCompare(e.digest[:], d[:]) == 1 && now < e.until {
+			return true
+		}
+	}
+	return false
+}
+
+// store takes the slot that the digest has, or that of the oldest entry.
+func (m *memory) store(d Digest, until int64) {
+	if m.entries == nil {
+		m.entries = new([sets][ways]entry)
+	}
+	set := &m.entries[d.set()]
 	to := &set[0]
 	for i := range set {
 		e := &set[i]
@@ -98,7 +133,7 @@ func (g *Cache) Learn(d Digest, now int64) {
 			to = e
 		}
 	}
-	*to = entry{d, now + knownFor + rand.Int64N(knownFor/4)}
+	*to = entry{d, until}
 }
 
 // Job returns the check required for the last credentials examined.

@@ -40,9 +40,8 @@ func ask(g *guard.Cache, u *guard.Users, credentials string, now int64) (v guard
 	if v != guard.Unchecked {
 		return v, v == guard.Right
 	}
-	if right = g.Job().Right(); right {
-		g.Learn(d, now)
-	}
+	right = g.Job().Right()
+	g.Learn(d, right, now)
 	return v, right
 }
 
@@ -115,7 +114,7 @@ func TestAGateForgetsTheOldestWhenItIsFull(t *testing.T) {
 	for i := range count {
 		_, d := g.Look(u, []byte(basic(fmt.Sprintf("user0:%d", i))), int64(i))
 		for range 2 { // the second time it takes no slot of another
-			g.Learn(d, int64(i)*int64(time.Minute))
+			g.Learn(d, true, int64(i)*int64(time.Minute))
 		}
 	}
 	known, latest := 0, 0
@@ -189,5 +188,29 @@ func TestUsersThatDoNotExistTakeAsLong(t *testing.T) {
 	}
 	if costs["$2a$05$"] < 20 || costs["$2a$06$"] < 20 || len(costs) != 2 {
 		t.Errorf("costs are %v, as many of each are wanted", costs)
+	}
+}
+
+// Refused credentials are refused again without a check, and do not evict verified ones.
+func TestWhatWasWrongIsKnownForAWhile(t *testing.T) {
+	t.Parallel()
+	g, u := guard.NewCache(checker(t)), users(one)
+	ask(g, u, "user0:one", 1)
+	ask(g, u, "user0:two", 1)
+	for i := range 20000 {
+		_, d := g.Look(u, []byte(basic(fmt.Sprintf("user0:%d", i))), 1)
+		g.Learn(d, false, 1)
+	}
+	_, d := g.Look(u, []byte(basic("user0:two")), 1)
+	g.Learn(d, false, 1)
+	for what, c := range map[string]struct{ got, want guard.Verdict }{
+		"the right password": {look(g, u, "user0:one", 2), guard.Right},
+		"the wrong one":      {look(g, u, "user0:two", 2), guard.Wrong},
+		"when it is right":   {look(g, users(oneAgain), "user0:two", 2), guard.Unchecked},
+		"ten minutes later":  {look(g, u, "user0:two", int64(10*time.Minute)+1), guard.Unchecked},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: verdict %d, want %d", what, c.got, c.want)
+		}
 	}
 }

@@ -5,11 +5,11 @@
 //
 // Passwords are stored as bcrypt hashes, which take a tenth of a second to check by design,
 // while a loop has microseconds. Each loop therefore has a Cache of recently verified
-// credentials, by digest: one SHA-256, no allocation. Unknown credentials are verified in
+// and recently refused credentials, by digest: one SHA-256, no allocation. Unknown credentials are verified in
 // the background by the Checker. Its queue is bounded, so guessing is slow for all guessers
 // together and never slows traffic.
 //
-//	Cache.Look     on the loop: known, malformed, or to be checked
+//	Cache.Look     on the loop: right, wrong, malformed, or to be checked
 //	Checker.Check  queues a check if there is room
 //	Job.Done       in the background: the result, which the owner passes to its caches
 //

@@ -12,7 +12,6 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
 	"github.com/sluicelb/sluice/core/names"
-	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/stats"
@@ -40,7 +39,7 @@ type Engine struct {
 	rejections *rejection.Log
 	tls        *tlsconf.Store
 	checker    *guard.Checker
-	guesses    *ratelimit.Table // wrong passwords per client address
+	logins     *logins
 	penalties  *client.Penalties
 	names      names.Answerer
 	stop       chan struct{} // closed by Close
@@ -53,7 +52,7 @@ func New(loops []*loop.Loop, healthTable *health.Table, segment *stats.Segment, 
 		Base:     engine.Base[*worker]{Health: healthTable, Segment: segment, Prober: revive.New(loops, healthTable, log), Marks: marks.NewUser("l7", loop.CanMark)},
 		registry: state.New(len(loops)),
 		log:      log, rejections: rejection.New(log, len(loops), rejected.Names[:]...),
-		tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}), checker: guard.NewChecker(), guesses: ratelimit.NewTable(),
+		tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}), checker: guard.NewChecker(), logins: newLogins(),
 		penalties: client.NewPenalties(),
 		stop:      make(chan struct{}),
 	}

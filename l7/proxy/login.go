@@ -1,7 +1,9 @@
 package proxy
 
 import (
+	"encoding/binary"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/sluicelb/sluice/core/ratelimit"
@@ -10,23 +12,65 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// guesses limits the wrong and unchecked passwords of a client: thirty, then one every half
-// minute.
-var guesses = ratelimit.New(2, time.Minute, 30)
+// guesses limits the wrong and unchecked passwords of a client for one user of a service:
+// thirty, then one every half minute. addressGuesses limits those for all users of all
+// services, so that clients behind one address (NAT) do not lock each other out.
+var (
+	guesses        = ratelimit.New(2, time.Minute, 30)
+	addressGuesses = ratelimit.New(20, time.Minute, 300)
+)
 
-// login is a password check in the background with the exchanges of this loop that wait for
-// it. They hold a complete request, and otherwise count as connecting.
+// logins holds the password checks in the background. All loops share it, so that a password
+// that arrives on several loops is checked once. Only requests with unknown credentials take
+// its lock.
+type logins struct {
+	users     *ratelimit.Table // guesses
+	addresses *ratelimit.Table // addressGuesses
+	lock      sync.Mutex
+	pending   map[guard.Digest]charge
+}
+
+func newLogins() *logins {
+	return &logins{users: ratelimit.NewTable(), addresses: ratelimit.NewTable(), pending: map[guard.Digest]charge{}}
+}
+
+// charge holds the keys charged for a guess.
+type charge struct{ user, address ratelimit.Key }
+
+// take charges a guess. It returns the nanoseconds until the client may guess again.
+func (l *logins) take(q *table.Query, service string) (c charge, wait int64) {
+	c.address = l.addresses.Address(q.Client())
+	key := binary.BigEndian.AppendUint64(q.Address[:0], uint64(c.address))
+	key = binary.BigEndian.AppendUint32(key, q.Farm.ID)
+	key = append(append(key, service...), 0)
+	q.Address = append(key, q.AuthCache.User()...)
+	c.user = l.users.Text(q.Address)
+	if wait = l.users.Take(c.user, q.Now, guesses); wait > 0 {
+		return c, wait
+	}
+	if wait = l.addresses.Take(c.address, q.Now, addressGuesses); wait > 0 {
+		l.users.Refund(c.user, guesses)
+	}
+	return c, wait
+}
+
+// refund takes a charge back.
+func (l *logins) refund(c charge) {
+	l.users.Refund(c.user, guesses)
+	l.addresses.Refund(c.address, addressGuesses)
+}
+
+// login holds the exchanges of one loop that wait for a password check. They hold a complete
+// request, and otherwise count as connecting.
 type login struct {
-	digest  guard.Digest
-	client  ratelimit.Key // client charged for the guess
-	auth    *table.Protection
 	waiting []*exchange
 }
 
 // loginWait is an exchange's wait for a login.
 type loginWait struct {
-	login  *login // pending check before a backend is selected; may be nil
-	invite bool   // the client waits for 100 Continue
+	login  *login            // pending check before a backend is selected; may be nil
+	auth   *table.Protection // that requires it
+	invite bool              // the client waits for 100 Continue
 }
 
 // check starts the check of the plan's credentials unless it is already running. The client
@@ -37,42 +81,64 @@ func (w *worker) check(p *table.Plan) *login {
 	if l := w.logins[digest]; l != nil {
 		return l
 	}
-	e, q := w.engine, &w.query
-	key := e.guesses.Address(q.Client())
-	if p.Wait = e.guesses.Take(key, q.Now, guesses); p.Wait > 0 {
-		p.Refuse(q, table.StepAuth, table.RefusedGuesses)
-		return nil
-	}
-	l := &login{digest: digest, client: key, auth: p.Auth}
-	job := q.AuthCache.Job()
-	job.Done = func(right bool) {
-		if right {
-			for _, other := range e.Workers {
-				if other != w {
-					other.loop.Post(func() { other.query.AuthCache.Learn(digest, other.Clock()) })
-				}
-			}
-		}
-		w.loop.Post(func() { w.checked(l, right) })
-	}
-	if !e.checker.Check(job) {
-		e.guesses.Refund(key, guesses)
-		p.Wait = second
-		p.Refuse(q, table.StepAuth, table.RefusedBusy)
+	if !w.startCheck(p) {
 		return nil
 	}
 	if w.logins == nil {
 		w.logins = map[guard.Digest]*login{}
 	}
+	l := &login{}
 	w.logins[digest] = l
 	return l
 }
 
-// await401 makes the exchange wait for a password check. invite means that the client gets
-// 100 Continue after success.
-func (ex *exchange) await401(l *login, invite bool) {
+// startCheck starts a check unless it is running for another loop. Its result arrives on
+// this loop after the current event.
+func (w *worker) startCheck(p *table.Plan) bool {
+	e, q, digest := w.engine, &w.query, p.Digest
+	all := e.logins
+	all.lock.Lock()
+	defer all.lock.Unlock()
+	if _, running := all.pending[digest]; running {
+		return true
+	}
+	var c charge
+	if c, p.Wait = all.take(q, p.Service.Name); p.Wait > 0 {
+		p.Refuse(q, table.StepAuth, table.RefusedGuesses)
+		return false
+	}
+	job := q.AuthCache.Job()
+	job.Done = func(right bool) { e.checked(digest, right) }
+	if !e.checker.Check(job) {
+		all.refund(c)
+		p.Wait = second
+		p.Refuse(q, table.StepAuth, table.RefusedBusy)
+		return false
+	}
+	all.pending[digest] = c
+	return true
+}
+
+// checked passes the result of a check to all loops.
+func (e *Engine) checked(digest guard.Digest, right bool) {
+	all := e.logins
+	all.lock.Lock()
+	c := all.pending[digest]
+	delete(all.pending, digest)
+	all.lock.Unlock()
+	if right {
+		all.refund(c)
+	}
+	for _, w := range e.Workers {
+		w.loop.Post(func() { w.checked(digest, right) })
+	}
+}
+
+// await401 makes the exchange wait for a password check that auth requires. invite means that
+// the client gets 100 Continue after success.
+func (ex *exchange) await401(l *login, auth *table.Protection, invite bool) {
 	ex.save()
-	ex.login, ex.invite = l, invite
+	ex.login, ex.auth, ex.invite = l, auth, invite
 	l.waiting = append(l.waiting, ex)
 }
 
@@ -83,28 +149,29 @@ func (l *login) leave(ex *exchange) {
 	}
 }
 
-// checked resumes or refuses the waiting exchanges.
-func (w *worker) checked(l *login, right bool) {
-	delete(w.logins, l.digest)
-	if right {
-		w.query.AuthCache.Learn(l.digest, w.Clock())
-		w.engine.guesses.Refund(l.client, guesses)
+// checked stores the result of a check and resumes or refuses the waiting exchanges.
+func (w *worker) checked(digest guard.Digest, right bool) {
+	w.query.AuthCache.Learn(digest, right, w.Clock())
+	l := w.logins[digest]
+	if l == nil {
+		return
 	}
+	delete(w.logins, digest)
 	for len(l.waiting) > 0 {
 		ex := l.waiting[0]
 		l.waiting = l.waiting[1:]
 		ex.login = nil
-		ex.authenticated(l.auth, right)
+		ex.authenticated(right)
 	}
 }
 
 // authenticated continues an exchange that waited.
-func (ex *exchange) authenticated(p *table.Protection, right bool) {
+func (ex *exchange) authenticated(right bool) {
 	cl := ex.client
 	defer ex.peer.Conn.Contain()
 	if !right {
 		ex.note(rejected.Unauthorized, 401, table.RefusedPassword.Reason)
-		ex.failWith(401, p.UserChallenge)
+		ex.failWith(401, ex.auth.UserChallenge)
 		return
 	}
 	if ex.invite && !ex.inviteBody() {

@@ -51,12 +51,12 @@ func (w *worker) Begin(cl client.Client, f *table.Farm, head, rest []byte) int {
 			return w.refuse(cl, f, p, rest)
 		}
 	}
-	return w.forwardFor(cl, f, p.Service, unchecked, rest)
+	return w.forwardFor(cl, f, p.Service, unchecked, p.Auth, rest)
 }
 
 // forwardFor begins an exchange for a forwarded request, after a pending password check if
 // there is one.
-func (w *worker) forwardFor(cl client.Client, f *table.Farm, sv *table.Service, unchecked *login, rest []byte) int {
+func (w *worker) forwardFor(cl client.Client, f *table.Farm, sv *table.Service, unchecked *login, auth *table.Protection, rest []byte) int {
 	ex := w.exchanges.Get()
 	invite := ex.start(w, cl, f, sv)
 	used, err := ex.prepare(rest)
@@ -65,7 +65,7 @@ func (w *worker) forwardFor(cl client.Client, f *table.Farm, sv *table.Service, 
 		return len(rest)
 	}
 	if unchecked != nil {
-		ex.await401(unchecked, invite && used == 0)
+		ex.await401(unchecked, auth, invite && used == 0)
 		return used
 	}
 	if invite && used == 0 && !ex.inviteBody() {

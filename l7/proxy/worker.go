@@ -45,7 +45,7 @@ type worker struct {
 	encoded        []byte                  // encoder output
 	etag           []byte                  // of an encoded response
 	addressed      []byte                  // a request with the backend's address filled in
-	logins         map[guard.Digest]*login // pending checks of this loop
+	logins         map[guard.Digest]*login // pending checks that exchanges of this loop wait for
 }
 
 func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, rejections *rejection.Recorder) *worker {

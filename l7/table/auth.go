@@ -101,6 +101,8 @@ func (a *Protection) password(q *Query, p *Plan) *rejected.Cause {
 	case verdict == guard.Right:
 	case verdict == guard.Malformed:
 		return refusedMalformed
+	case verdict == guard.Wrong:
+		return RefusedPassword
 	case q.Trail == nil:
 		p.Unchecked = true
 	case !q.AuthCache.Job().Right(): // explanations do not run on the loop's behalf and may wait
