@@ -32,7 +32,12 @@ func TestMailServersAreSetAndTheirPasswordIsNeverShown(t *testing.T) {
 	r = a.must(200, "GET", methods, "")
 	r.want(t, "params.password", "***")
 	r.want(t, "params.tls", "false")
-	a.must(200, "POST", methods, `{"password":null,"user":""}`).want(t, "params.password", "")
+	for _, body := range []string{`{"server":"evil.example"}`, `{"server":"evil.example","password":"***"}`, `{"server":"mail.example.com"}`} {
+		a.do("POST", methods, body).refused(t, 400, "password: the stored password is for the server", "mail.example.com:2525")
+	}
+	a.must(200, "POST", methods, `{"server":"mail.example.net","password":"hunter2"}`).want(t, "params.server", "mail.example.net")
+	a.must(200, "POST", methods, `{"server":"mail.example.org","password":null,"user":""}`).want(t, "params.password", "")
+	a.must(200, "POST", methods, `{"server":"mail.example.com"}`).want(t, "params.server", "mail.example.com")
 	for _, text := range []string{dry.raw, r.raw, a.log.String(), a.must(200, "GET", "/audit", "").raw, a.must(200, "GET", "/config", "").raw, a.must(200, "GET", "/history", "").raw} {
 		if strings.Contains(text, "hunter2") {
 			t.Errorf("the password is in %s", text)

@@ -136,6 +136,9 @@ func (m *Manager) change(by apply.Author, what string, edit func(*Settings) erro
 	if err := edit(&s); err != nil {
 		return nil, err
 	}
+	if err := s.Email.keepsPassword(&m.settings.Email); err != nil {
+		return nil, err
+	}
 	if err := s.check(); err != nil {
 		return nil, err
 	}

@@ -44,6 +44,15 @@ type Email struct {
 	Password *string `json:"-"`
 }
 
+// keepsPassword refuses to send the stored password to another server than the one it was given
+// for. Otherwise a user who may change the server, but cannot read the password, could get it.
+func (e *Email) keepsPassword(old *Email) error {
+	if len(old.Sealed) == 0 || e.Password != nil || e.Server == "" || e.Server == old.Server && e.CA == old.CA {
+		return nil
+	}
+	return invalid("password: the stored password is for the server %s; with another server or authority list, send the password too, or null to delete it", show(old.Server))
+}
+
 // BackendAlert holds the settings for backends.
 type BackendAlert struct {
 	Prefix string `json:"prefix,omitempty"`
