@@ -260,6 +260,33 @@ func TestAGuardIsShownWithWhatItMeasures(t *testing.T) {
 	a.must(200, "GET", "/status", "").want(t, "params.pending.guard", "errors<1%,p99<1s")
 }
 
+// Neither the state of hidden farms is shown by a guard, nor reverts it a change because of them.
+func TestGuardsOfLimitedUsersWatchOnlyFarmsTheySee(t *testing.T) {
+	var seen trial.Spec
+	a := newAppliance(t, func(d *api.Deps) {
+		d.Guard = func(s trial.Spec) apply.Trial {
+			seen = s
+			return trial.New(trial.Options{Counters: silent{}}).Guard(s)
+		}
+	})
+	a.shop(1)
+	a.people()
+	a.must(200, "PUT", "/rbac/roles/ops", `{"farm":{"create":"true","modify":"true","menu":"true"},"system-service":{"menu":"true"}}`)
+	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"shop"}`)
+	a.must(201, "POST", "/farms", `{"farmname":"other","profile":"http","vip":"192.0.2.10","vport":99}`)
+	cfg, _ := a.applier.Current()
+	shop, other := cfg.Farm("shop").ID, cfg.Farm("other").ID
+	for _, guard := range []string{"errors<1%25", "all,errors<1%25"} {
+		path := "/farms/shop?guard=" + guard + "&dry_run=true"
+		if r := a.send("PUT", api.Base+path, `{"vport":81}`, "ZAPI_KEY", annsKey); r.status != 200 || seen.Sees == nil || !seen.Sees(shop) || seen.Sees(other) {
+			t.Errorf("%s by ann: %s", guard, r.raw)
+		}
+		if r := a.do("PUT", path, `{"vport":81}`); r.status != 200 || seen.Sees != nil {
+			t.Errorf("%s by root: %s", guard, r.raw)
+		}
+	}
+}
+
 func TestAPendingChangeIsEndedByItsAuthorOrWhoMayRollBack(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(1)

@@ -54,6 +54,9 @@ type Spec struct {
 	Window time.Duration
 	// All: all farms are watched, not only those affected by the change.
 	All bool
+	// Sees limits the farms that are watched without being affected by the change; nil for no
+	// limit. A guard shows the state of watched farms to the author of the change.
+	Sees func(farm uint32) bool
 }
 
 // The limits of a window, its default, and the greatest length of a text.

@@ -21,7 +21,7 @@ type guard struct {
 // Guard returns the Trial that makes a guard part of a change.
 func (w *Watcher) Guard(s Spec) apply.Trial {
 	return apply.Trial{Wait: s.Window, Guard: func(cfg *farm.Config, touched []string) (json.RawMessage, error) {
-		watched := watchable(cfg, touched, s.All)
+		watched := s.watchable(cfg, touched)
 		if err := measurable(s, watched); err != nil {
 			return nil, err
 		}
@@ -40,15 +40,20 @@ type Unmeasurable struct{ Reason string }
 func (e *Unmeasurable) Error() string { return "guard: " + e.Reason }
 
 // watchable returns the farms that a guard watches: running farms affected by the change.
-// If there are none, or with all, it returns all running farms.
-func watchable(cfg *farm.Config, touched []string, all bool) (out []*farm.Farm) {
-	for i := range cfg.Farms {
-		if f := &cfg.Farms[i]; !f.Stopped && (all || slices.Contains(touched, f.Name)) {
-			out = append(out, f)
+// If there are none, or with All, it returns all running farms that the author sees.
+func (s Spec) watchable(cfg *farm.Config, touched []string) (out []*farm.Farm) {
+	running := func(watch func(*farm.Farm) bool) {
+		for i := range cfg.Farms {
+			if f := &cfg.Farms[i]; !f.Stopped && watch(f) {
+				out = append(out, f)
+			}
 		}
 	}
-	if len(out) == 0 && !all {
-		return watchable(cfg, nil, true)
+	if !s.All {
+		running(func(f *farm.Farm) bool { return slices.Contains(touched, f.Name) })
+	}
+	if len(out) == 0 {
+		running(func(f *farm.Farm) bool { return s.Sees == nil || s.Sees(f.ID) })
 	}
 	return out
 }

@@ -86,6 +86,9 @@ func (c *Call) onGuard(guard, window string) error {
 		}
 	}
 	spec.Window = c.bounded(spec.Window)
+	if !c.SeesAll() { // a fault of hidden farms must neither be shown nor revert the change
+		spec.Sees = c.mayFarm
+	}
 	if c.host.Guard == nil {
 		return BadRequest("guard: nothing is measured here; use confirm")
 	}
