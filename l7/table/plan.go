@@ -168,9 +168,18 @@ func (q *Query) admit(p *Plan, s *Service) {
 	}
 	if a := s.Auth; a != nil {
 		if a.admit(q, p); p.Refused == nil {
-			q.pass(StepAuth)
+			q.admitted(p)
 		}
 	}
+}
+
+// admitted reports that the authentication does not refuse the request.
+func (q *Query) admitted(p *Plan) {
+	if q.Trail != nil && p.Unchecked {
+		q.Trail.Found(StepAuth, "the user and the password would be checked; this explanation does not check them")
+		return
+	}
+	q.pass(StepAuth)
 }
 
 // Refuse makes the plan refuse the request at a step.
