@@ -89,6 +89,22 @@ func (s *handshakes) hurry() {
 	s.loop.call()
 }
 
+// Shaking reports whether the handshake of an accepted connection has begun and is not over.
+// Nothing has begun before the first byte of the peer.
+func (c *Conn) Shaking() bool {
+	return c.flags&flagHandshake != 0 && (c.secure.shake.waits || c.secure.shake.co != nil) && !c.secure.shake.client
+}
+
+// GiveUpHandshake ends the handshake of an accepted connection in Handler.Expired. Connected
+// reports ErrTimeout, or ErrBusy if the handshake waited for others and never started.
+func (c *Conn) GiveUpHandshake() {
+	err := ErrTimeout
+	if c.secure.shake.waits {
+		err = ErrBusy
+	}
+	c.unshaken(err, false)
+}
+
 func (s *handshakes) giveUp(c *Conn) {
 	defer c.Contain()
 	c.unshaken(ErrTimeout, false)

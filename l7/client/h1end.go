@@ -113,6 +113,9 @@ func (c *h1Conn) Expired(*loop.Conn) {
 		c.ex.ClientExpired()
 	case c.slow:
 		c.waitedOut()
+	case c.Conn.Shaking():
+		c.Stats().Timeouts++
+		c.Conn.GiveUpHandshake()
 	case c.Conn.Pending() != 0:
 		if c.Stalled(c.timeout()) {
 			c.Stats().Timeouts++
