@@ -83,6 +83,33 @@ func (c *Conn) hangUp() {
 // last response before the peer has read it. The handler receives no more events of c.
 func (c *Conn) Linger(nanos int64) { c.linger(nanos, 0) }
 
+// LingerActive is Linger for a peer that may still send a large body. Each time bytes arrive
+// it has nanos more, up to most in total. On each loop lingersMost connections get more time
+// at once, so that peers that never end cannot hold many connections.
+func (c *Conn) LingerActive(nanos, most int64) {
+	l := c.loop
+	if c.flags&(flagClosed|flagLinger) == 0 && len(l.lingers) < lingersMost {
+		if l.lingers == nil {
+			l.lingers = map[*Conn]lingering{}
+		}
+		l.lingers[c] = lingering{renew: nanos, end: l.Now() + most}
+	}
+	c.linger(nanos, 0)
+}
+
+// lingersMost bounds the connections of a loop that LingerActive gives more time.
+const lingersMost = 1024
+
+// lingering is the time of a connection of LingerActive.
+type lingering struct{ renew, end int64 }
+
+// lingerOn renews the deadline of a lingering connection after bytes arrived.
+func (c *Conn) lingerOn() {
+	if on, ok := c.loop.lingers[c]; ok {
+		c.SetDeadline(min(c.loop.Now()+on.renew, on.end))
+	}
+}
+
 // LingerUnread is Linger for a peer that may send without end, e.g. a flood. Input
 // stays in the socket, so the peer blocks once the receive buffer is full and costs
 // nothing more. The peer has time to read the last response before the reset.
@@ -116,9 +143,12 @@ func (c *Conn) discard() {
 		}
 		return
 	}
-	for range discardPerTurn {
+	for i := range discardPerTurn {
 		switch _, err := c.Read(c.loop.In); err {
 		case nil:
+			if i == 0 {
+				c.lingerOn()
+			}
 		case ErrDry:
 			return
 		default:
@@ -137,6 +167,9 @@ func (c *Conn) Close() {
 		return
 	}
 	l := c.loop
+	if c.flags&flagLinger != 0 {
+		delete(l.lingers, c)
+	}
 	c.flags = c.flags&^flagAgain | flagClosed
 	l.wheel.drop(&c.timer)
 	if c.secure != nil {

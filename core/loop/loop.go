@@ -63,6 +63,7 @@ type Loop struct {
 	lent      []byte         // the buffer crypto/tls reads ciphertext into
 	jobs      sync.WaitGroup // handshake jobs of workers
 	marker    Marker
+	lingers   map[*Conn]lingering
 	stopped   atomic.Bool
 	done      chan struct{}
 

@@ -89,7 +89,7 @@ func (s *Server) turnAway(f *table.Farm, c *loop.Conn) {
 		return
 	}
 	if c.Pending() != 0 || c.Readable() {
-		c.Linger(lingerTime)
+		c.LingerActive(lingerTime, lingerMost)
 		return
 	}
 	c.CloseWrite()

@@ -499,3 +499,23 @@ func (h *harness) taken(c *l7test.Client) {
 	h.Turn()
 	h.Turn()
 }
+
+// A client that still sends a large body when it gets the last response keeps its connection
+// until it has sent the body, so that it can read the response.
+func TestALargeBodyAnsweredEarlyMayBeSentToItsEnd(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	c := h.dial().Send("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1000000\r\n\r\n")
+	h.next().over(func(c client.Client) {
+		c.Answer([]byte("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n"), true)
+	})
+	for range 5 {
+		c.Send("part of the body")
+		h.skip(1500 * time.Millisecond)
+	}
+	c.Send("part of the body")
+	_ = c.CloseWrite()
+	if got, reset := ends(c); !strings.HasPrefix(got, "HTTP/1.1 401") || reset {
+		t.Errorf("got %q, reset: %t", got, reset)
+	}
+}

@@ -22,8 +22,10 @@ type h1Conn struct {
 const (
 	// headRead is the size of a read of heads.
 	headRead = 64 << 10
-	// lingerTime bounds the wait for the client's end after the last response.
+	// lingerTime bounds the wait for the client's end after the last response while the client
+	// sends nothing, and lingerMost while it still sends a body.
 	lingerTime = 2 * second
+	lingerMost = 30 * second
 )
 
 // Readable implements loop.Handler.

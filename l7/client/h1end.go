@@ -61,7 +61,7 @@ func (c *h1Conn) linger() {
 		return
 	}
 	c.forget()
-	conn.Linger(lingerTime)
+	conn.LingerActive(lingerTime, lingerMost)
 }
 
 // close ends the connection at once.

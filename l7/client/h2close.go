@@ -171,7 +171,7 @@ func (c *h2Conn) close() {
 // linger ends the connection once the client has read all output.
 func (c *h2Conn) linger() {
 	c.forget()
-	c.Conn.Linger(lingerTime)
+	c.Conn.LingerActive(lingerTime, lingerMost)
 }
 
 // forget releases the connection, ends its streams and updates the counters.
