@@ -173,7 +173,8 @@ func TestExplanationsOfAClientWhoseBackendIsFull(t *testing.T) {
 	}
 	stay <- true
 	waits.Get()
-	if r := explained(t, a, "/", "Cookie: SID=me").Result; r.Backend == nil || *r.Backend != own || r.Decision != "session" {
-		t.Errorf("afterwards: %+v", r)
-	}
+	l7test.Eventually(t, "the session leads to its backend", func() bool {
+		r := explained(t, a, "/", "Cookie: SID=me").Result
+		return r.Backend != nil && *r.Backend == own && r.Decision == "session"
+	})
 }

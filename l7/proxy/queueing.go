@@ -209,7 +209,7 @@ func (ex *exchange) renew() {
 }
 
 func (ex *exchange) moveTo(f *table.Farm, sv *table.Service) {
-	ex.MoveTo(sv, ex.service, ex.peer.Conn.Peer().Addr())
+	ex.MoveTo(sv, ex.service)
 	ex.farm, ex.service, ex.queue = f, sv, sv.Queue
 }
 

@@ -296,11 +296,13 @@ func (ex *exchange) learn() {
 			key = r.Value(i)
 		}
 	}
+	key = session.AppendKey(ex.w.sessionKey[:0], key)
+	ex.w.sessionKey = key
 	if ex.Full > 0 && bytes.Equal(key, ex.Key) {
 		return // it stays with its own backend, which had no room
 	}
 	if len(key) > 0 {
-		sv.Sessions.Put(key[:min(len(key), table.MaxKey)], ex.backend.ID, session.Now())
+		sv.Sessions.Put(key, ex.backend.ID, session.Now())
 		ex.stats().Forgotten += sv.Sessions.Forgotten()
 	}
 }

@@ -273,3 +273,104 @@ func TestSessionsBeginAnewWithAnotherKey(t *testing.T) {
 	a.Serve(nil, s)
 	want("another kind", 0)
 }
+
+// Tokens such as JWTs begin alike. Only a digest of the whole distinguishes them.
+func TestLongKeysThatBeginAlikeAreOtherSessions(t *testing.T) {
+	t.Parallel()
+	start := strings.Repeat("x", 300)
+	for _, kind := range []farm.Persistence{farm.PersistHeader, farm.PersistCookie} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			one, two := named(t, "1"), named(t, "2")
+			s := sticky(60, one.Addr, two.Addr)
+			s.Persistence = kind
+			static := string(session.AppendKey(nil, []byte(start+"fixed")))
+			s.Backends[0].Sessions = []string{static}
+			a := l7test.New(t, 1)
+			addr := a.Serve(nil, s)
+			ask := func(token string) string {
+				return l7test.Dial(t, addr).Send(l7test.Request("SID: "+token, "Cookie: SID="+token)).Get().Text
+			}
+			came := map[string]string{}
+			for i := range 6 {
+				token := fmt.Sprint(start, i)
+				came[token] = ask(token)
+			}
+			for token, want := range came {
+				if got := ask(token); got != want {
+					t.Errorf("%s went from %s to %s", token[300:], want, got)
+				}
+			}
+			if n, _ := a.Engine.SessionsOf(1).List(0); n != 7 || ask(start+"fixed") != "1" {
+				t.Errorf("%d sessions", n)
+			}
+			for range 3 {
+				if got := ask(start + "fixed"); got != "1" {
+					t.Errorf("a static session leads to %s", got)
+				}
+			}
+		})
+	}
+}
+
+// The session of a long key that a response opens is the one of the following request.
+func TestLongKeysInResponsesAreThoseOfRequests(t *testing.T) {
+	t.Parallel()
+	token := strings.Repeat("x", 400)
+	opens := func(name string) string {
+		return l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nSet-Cookie: SID="+token+name+"\r\nContent-Length: 1\r\n\r\n"+name)).Addr
+	}
+	addr := l7test.New(t, 1).Serve(nil, sticky(60, opens("1"), opens("2")))
+	for range 4 {
+		want := l7test.Dial(t, addr).Send(l7test.Get("/")).Get().Text
+		for range 3 {
+			if got := come(t, addr, token+want); got != want {
+				t.Errorf("the session of %s leads to %s", want, got)
+			}
+		}
+	}
+}
+
+// Behind a trusted proxy the client is the one that the proxy names.
+func TestClientsBehindATrustedProxyAreDistinguished(t *testing.T) {
+	t.Parallel()
+	for _, trusted := range []bool{false, true} {
+		one, two := named(t, "1"), named(t, "2")
+		s := sticky(60, one.Addr, two.Addr)
+		s.Persistence, s.SessionID = farm.PersistIP, ""
+		a := l7test.New(t, 1)
+		edit := func(h *farm.HTTP) {
+			if trusted {
+				h.Trusted = l7test.Networks("127.0.0.0/8")
+			}
+		}
+		addr := a.Serve(edit, s)
+		ask := func(n int) string {
+			return l7test.Dial(t, addr).Send(l7test.Request(fmt.Sprintf("X-Forwarded-For: 192.0.2.%d", n))).Get().Text
+		}
+		first := []string{ask(0), ask(1), ask(2), ask(3)}
+		for i, want := range first {
+			if got := ask(i); got != want {
+				t.Errorf("client %d went from %s to %s", i, want, got)
+			}
+		}
+		if n, _ := a.Engine.SessionsOf(1).List(0); trusted && n != 4 || !trusted && n != 1 {
+			t.Errorf("trusted %t: %d sessions", trusted, n)
+		}
+		if _, ok := a.Engine.SessionsOf(1).Find([]byte("192.0.2.3")); ok != trusted {
+			t.Errorf("trusted %t: the session is there: %t", trusted, ok)
+		}
+		if got := one.Field("X-Forwarded-For") + two.Field("X-Forwarded-For"); trusted && strings.Count(got, ", 127.0.0.1") != 2 {
+			t.Errorf("backends get %q", got)
+		}
+		s.Persistence, s.Policy = farm.PersistNone, farm.PolicyConsistentHash
+		addr = a.Serve(edit, s)
+		came := map[string]bool{}
+		for i := range 40 {
+			came[ask(i)] = true
+		}
+		if want := 1 + map[bool]int{true: 1}[trusted]; len(came) != want {
+			t.Errorf("trusted %t: clients come to %d backends by hash", trusted, len(came))
+		}
+	}
+}

@@ -41,6 +41,7 @@ type worker struct {
 	location       []byte
 	target         dial.Target             // of a new connection
 	extra          []byte                  // field lines to add to a request
+	sessionKey     []byte                  // of a response
 	encoders       compress.Pool           // for response bodies
 	encoded        []byte                  // encoder output
 	etag           []byte                  // of an encoded response

@@ -12,10 +12,6 @@ import (
 	"github.com/sluicelb/sluice/l7/state"
 )
 
-// MaxKey bounds a session key in bytes. Longer keys are truncated, both when stored and when
-// looked up.
-const MaxKey = 255
-
 // Persistence selects the session key of a service.
 type Persistence struct {
 	Kind farm.Persistence // farm.PersistNone without persistence
@@ -34,27 +30,34 @@ func newPersistence(s *farm.Service) Persistence {
 	return p
 }
 
-// sessionKey returns the key in the request, valid until the next head.
+// sessionKey returns the key in the request, valid until the next call.
 func (sv *Service) sessionKey(q *Query) []byte {
+	q.key = session.AppendKey(q.key[:0], sv.identification(q))
+	return q.key
+}
+
+// identification returns the client's identification in the request, valid until the next
+// head.
+func (sv *Service) identification(q *Query) []byte {
 	p, r := &sv.Persist, q.Req
-	var key []byte
 	switch p.Kind {
 	case farm.PersistIP:
-		key = q.peer()
+		q.Text = q.Client().AppendTo(q.Text[:0]) // Address holds the peer
+		return q.Text
 	case farm.PersistBasic:
-		key = q.user()
+		return q.user()
 	case farm.PersistURL:
-		key = queryParameter(r.Path, p.Name)
+		return queryParameter(r.Path, p.Name)
 	case farm.PersistParm:
-		key = pathParameter(r.Path)
+		return pathParameter(r.Path)
 	case farm.PersistHeader:
 		if i := r.Lookup(string(p.Name)); i >= 0 {
-			key = r.Value(i)
+			return r.Value(i)
 		}
 	case farm.PersistCookie:
-		key = FindCookie(&r.Head, http1.KnownCookie, p.Name)
+		return FindCookie(&r.Head, http1.KnownCookie, p.Name)
 	}
-	return key[:min(len(key), MaxKey)]
+	return nil
 }
 
 // user returns the user name of basic authentication, valid until the next call.

@@ -51,14 +51,15 @@ type Query struct {
 	Now       int64            // on the clock shared by all loops, see state.Clock
 	Scratch   *rewrite.Scratch // of the loop
 	AuthCache *guard.Cache     // verified passwords
-	Address   []byte           // scratch: client address as text
-	Text      []byte           // scratch: user name, then Location
+	Address   []byte           // scratch: address of the peer as text
+	Text      []byte           // scratch: user name or client address, then Location
 	Trail     *Trail           // only for explanations
 
 	made    Plan          // latest plan
 	passed  []*Service    // services passed for other readings of the path
 	forward http1.Forward // additions to the request head
 	extra   []byte        // scratch: field lines
+	key     []byte        // scratch: session key
 }
 
 // Plan decides about the request and reports each step to the trail; new steps do so by
@@ -266,8 +267,8 @@ func (c *Choice) identify(q *Query, s *Service) {
 	if s.Sessions != nil {
 		c.Key = append(c.Key[:0], s.sessionKey(q)...)
 	}
-	if s.hashed {
-		c.hash = hash(q.Conn.Peer().Addr().AsSlice())
+	if s.hashed || s.QueueLength > 0 { // after waiting it may need the hash in another table
+		c.hash = hash(q.Client().AsSlice())
 	}
 }
 
@@ -387,15 +388,12 @@ func (c *Choice) Belongs(s *Service) int {
 }
 
 // MoveTo converts the choice to the backends of s, the same service in another table.
-func (c *Choice) MoveTo(s, old *Service, client netip.Addr) {
+func (c *Choice) MoveTo(s, old *Service) {
 	if c.Cookie > 0 {
 		c.Cookie = s.Find(old.Backends[c.Cookie-1].ID) + 1
 	}
 	if s.Sessions == nil || s.Persist.Kind != old.Persist.Kind || string(s.Persist.Name) != string(old.Persist.Name) {
 		c.Key = c.Key[:0]
-	}
-	if s.hashed {
-		c.hash = hash(client.AsSlice())
 	}
 }
 

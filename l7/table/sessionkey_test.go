@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/l7/http1"
 	"github.com/sluicelb/sluice/l7/table"
 )
@@ -15,7 +16,7 @@ func TestKeysOfSessionsAreFoundWhereServicesSay(t *testing.T) {
 	basic := func(text string) string {
 		return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(text))
 	}
-	long := strings.Repeat("x", table.MaxKey)
+	long := strings.Repeat("x", session.MaxKey)
 	for _, c := range []struct {
 		kind   farm.Persistence
 		name   string
@@ -35,14 +36,14 @@ func TestKeysOfSessionsAreFoundWhereServicesSay(t *testing.T) {
 		{farm.PersistURL, "sid", "/a?x&sid=1&sid=2", "X: y", "1"},
 		{farm.PersistURL, "sid", "/sid=1?sid", "X: y", ""},
 		{farm.PersistURL, "sid", "/a?SID=1&xsid=2", "X: y", ""},
-		{farm.PersistURL, "sid", "/a?sid=" + long + "x", "X: y", long},
+		{farm.PersistURL, "sid", "/a?sid=" + long + "x", "X: y", string(session.AppendKey(nil, []byte(long+"x")))},
 		{farm.PersistParm, "", "/a;b;c?d;e", "X: y", "c"},
 		{farm.PersistParm, "", "/a;", "X: y", ""},
 		{farm.PersistParm, "", "/;a", "X: y", "a"},
 		{farm.PersistParm, "", "/a", "X: y", ""},
 		{farm.PersistHeader, "X-ID", "/", "x-id: 7", "7"},
 		{farm.PersistHeader, "X-ID", "/", "X-ID: " + long, long},
-		{farm.PersistHeader, "X-ID", "/", "X-ID: " + long + "x", long},
+		{farm.PersistHeader, "X-ID", "/", "X-ID: " + long + "x", string(session.AppendKey(nil, []byte(long+"x")))},
 		{farm.PersistHeader, "X-ID", "/", "X-I: 7", ""},
 		{farm.PersistCookie, "SID", "/", "Cookie: sid=1; SID=2", "2"},
 		{farm.PersistCookie, "SID", "/", "Cookie: SID", ""},

@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/netip"
@@ -80,7 +81,7 @@ func TestProfilesAnswerForTheirGroups(t *testing.T) {
 		{&http, 0, "10.0.0.1", "10.0.0.1"}, {&http, 0, "::FFFF:10.0.0.1", "10.0.0.1"}, {&http, 0, "2001:DB8::1", "2001:db8::1"},
 		{&http, 0, "joe", `session must be the address of a client with persistence IP, got "joe"`},
 		{&http, 0, "", "session must be a text of at least one character"}, {&http, 0, 7.0, "session must be a text of at least one character"},
-		{&http, 1, "a b", "a b"}, {&http, 1, strings.Repeat("a", 255), strings.Repeat("a", 255)}, {&http, 1, strings.Repeat("a", 256), "session must be at most 255 bytes long, got 256"},
+		{&http, 1, "a b", "a b"}, {&http, 1, strings.Repeat("a", 255), strings.Repeat("a", 255)}, {&http, 1, strings.Repeat("a", 256), fmt.Sprintf("%s%x", strings.Repeat("a", 191), sha256.Sum256([]byte(strings.Repeat("a", 256))))},
 		{&http, 1, "a\x1f", `session must be a text without control characters, got "a\x1f": it holds a control character`},
 		{&http, 2, "a", "session: the service keeps no sessions; set persistence first"},
 		{&l4, 0, "10.0.0.1 . 80", "10.0.0.1 . 80"}, {&l4, 0, true, "session must be an address and a port as 10.0.0.1 . 4022 with persistence srcip_srcport, got true"},

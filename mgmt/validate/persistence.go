@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/session"
 )
 
 // cookieFields are the fields of cookie insertion. The contract allows changing its values
@@ -83,11 +84,11 @@ func checkCookiePath(s string) string {
 	return ""
 }
 
-// MaxStatic bounds the static sessions of a service. MaxSession is the maximum length of one
-// in bytes: the engine reads no more of a client's identification.
+// MaxStatic bounds the static sessions of a service. MaxSession is the maximum length of
+// one in bytes. Longer identifications are replaced by a digest, see session.AppendKey.
 const (
 	MaxStatic  = 1000
-	MaxSession = 255
+	MaxSession = session.MaxKey
 )
 
 // backendSessions are the static sessions of a backend. They are a field in documents; the
@@ -100,16 +101,19 @@ var backendSessions = field[farm.Backend]{
 }
 
 // StaticSession converts a static session of a service into the engine's form.
-func StaticSession(s *farm.Service, session any) (string, error) {
+func StaticSession(s *farm.Service, identification any) (string, error) {
 	if s.Persistence == farm.PersistNone {
 		return "", &Error{"", "session", "session: the service keeps no sessions; set persistence first"}
 	}
-	text, ok := session.(string)
+	text, ok := identification.(string)
 	if !ok || text == "" {
 		return "", &Error{"", "session", "session must be a text of at least one character"}
 	}
 	r := backendSessions.rule
 	r.name, r.kind = "session", kindText
+	if s.Persistence != farm.PersistIP {
+		text = string(session.AppendKey(nil, []byte(text)))
+	}
 	if err := r.verifyText("", text); err != nil {
 		return "", err
 	}
@@ -129,18 +133,18 @@ func checkStatics(f *farm.Farm, s *farm.Service) *Error {
 	first := map[string]int{}
 	for i := range s.Backends {
 		at := BackendPath(f.Name, s.Name, i)
-		for _, session := range s.Backends[i].Sessions {
-			found, err := StaticSession(s, session)
+		for _, text := range s.Backends[i].Sessions {
+			found, err := StaticSession(s, text)
 			if err != nil {
 				return &Error{at, "sessions", fmt.Sprintf("sessions: %v", err)}
 			}
-			if found != session {
-				return &Error{at, "sessions", fmt.Sprintf("sessions: write %s as %s", show(session), show(found))}
+			if found != text {
+				return &Error{at, "sessions", fmt.Sprintf("sessions: write %s as %s", show(text), show(found))}
 			}
-			if j, known := first[session]; known {
-				return &Error{at, "sessions", fmt.Sprintf("sessions: %s is with backend %d already", show(session), j)}
+			if j, known := first[text]; known {
+				return &Error{at, "sessions", fmt.Sprintf("sessions: %s is with backend %d already", show(text), j)}
 			}
-			first[session] = i
+			first[text] = i
 		}
 	}
 	if len(first) > MaxStatic {
