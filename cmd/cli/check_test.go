@@ -45,7 +45,7 @@ func TestADocumentIsCheckedWithoutAnAppliance(t *testing.T) {
 		t.Errorf("a document with two farms: %d %q %q", code, out, wrong)
 	}
 	out, wrong, code := checked(t, bad)
-	if code != 1 || out != "" || !strings.Contains(wrong, `line 6, column 3: farm "a": unknown field "contimout" (did you mean "contimeout", `) ||
+	if code != 1 || out != "" || !strings.Contains(wrong, `line 6, column 3: farm "a": unknown field "contimout" (did you mean "contimeout"?)`) ||
 		!strings.Contains(wrong, "line 7, column 3: farm \"a\": reqtimeout must be") {
 		t.Errorf("a wrong document: %d %q %q", code, out, wrong)
 	}

@@ -2,8 +2,12 @@ package cli_test
 
 import (
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // Terms of HAProxy and nginx lead to the corresponding commands.
@@ -11,16 +15,42 @@ func TestWordsOfOthersLeadToOurs(t *testing.T) {
 	a := ready(t)
 	for _, c := range []struct{ command, want string }{
 		{"backend create shop web 10.0.0.9:80 maxconn=5", `(did you mean "connection_limit" or "max_conns"?)`},
-		{"service set shop web balance=leastconn", `(did you mean "algorithm" or "routingpolicy"?)`},
+		{"service set shop web balance=leastconn", `(did you mean "routingpolicy" or "algorithm"?)`},
 		{"farm create x bind=:80", `(did you mean "vip" or "vport"?)`},
 		{"farm set shop mode=tcp", "a farm has a profile"},
 		{"server add web1", "it is a backend: sluice backend create"},
 		{"upstream web", "backends belong to a service"},
+		{"service set shop web weight=2", "(weight is a setting of backends: sluice backend set)"},
+		{"header create shop set-header X:1", "sluice header create FARM addrequestheader"},
 		{"check set check_tcp inter=5", `(did you mean "interval"?)`},
 	} {
 		if r := a.run(strings.Fields(c.command)...); r.code != 2 || !strings.Contains(r.stderr, c.want) {
 			t.Errorf("%s: %+v, want %q", c.command, r, c.want)
 		}
+	}
+}
+
+// Every command that an explanation names exists.
+func TestExplanationsNameCommandsThatExist(t *testing.T) {
+	a := ready(t)
+	commands := regexp.MustCompile(`sluice ([a-z]+(?: [a-z]+)?)`)
+	tried := map[string]bool{}
+	for word, term := range validate.Terms() {
+		for _, m := range commands.FindAllStringSubmatch(term.Command, -1) {
+			words := strings.Fields(m[1])
+			if len(words) == 2 && slices.Contains([]string{"for", "too"}, words[1]) {
+				words = words[:1]
+			}
+			if command := strings.Join(words, " "); !tried[command] {
+				tried[command] = true
+				if r := a.run(append(words, "-h")...); r.code != 0 || !strings.Contains(r.stdout, "Usage:\n  sluice "+command) {
+					t.Errorf("%s: %s: %+v", word, command, r)
+				}
+			}
+		}
+	}
+	if len(tried) < 20 {
+		t.Errorf("only %d commands were tried", len(tried))
 	}
 }
 

@@ -95,7 +95,7 @@ var (
 	otherTime = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(Z|[+-]\d\d:\d\d)`)
 	ofMachine = regexp.MustCompile(`"(created|hostname|kernel_version)":"[^"]*"`)
 	serial    = regexp.MustCompile(`Serial Number: [0-9A-F]+`) // counts across all tests
-	allowed   = regexp.MustCompile(`(unknown field [^;(]*)(; allowed are| \(did you mean).*`)
+	allowed   = regexp.MustCompile(`(unknown field [^;(]*)(; allowed are|; sluice\.yaml| \(did you mean).*`)
 )
 
 // line formats a response on one line, or on several if it is text.

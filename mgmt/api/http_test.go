@@ -306,7 +306,9 @@ func TestEmptyObjectIsAnsweredWithHelp(t *testing.T) {
 
 func TestQueryParametersAreChecked(t *testing.T) {
 	a := newAppliance(t)
-	a.do("GET", "/farms?x=1", "").refused(t, 400, "x")
+	a.do("GET", "/farms?x=1", "").refused(t, 400, "query parameter x is unknown: allowed are name,")
+	a.do("GET", "/farms?profil=1", "").refused(t, 400, `(did you mean "profile"?): allowed are name,`)
+	a.do("GET", "/farms?bind=1", "").refused(t, 400, `(did you mean "vip" or "vport"?): allowed are name,`)
 	a.do("GET", "/stats/farms?status=odd", "").refused(t, 400, "status", "critical")
 	a.do("GET", "/stats/farms?status=up&status=down", "").refused(t, 400, "status", "twice")
 	a.do("GET", "/history?limit=0", "").refused(t, 400, "limit", "1 to 1000")

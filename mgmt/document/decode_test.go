@@ -122,7 +122,7 @@ func TestProblemsAreToldWithTheirPosition(t *testing.T) {
 		{"farms as a mapping", "farms:\n  a: 1\n", `farms must be a list, got an object`},
 		{"another key", "farm:\n- name: a\n", `line 1, column 1: unknown field "farm" (did you mean "farms"?); allowed are system, checks, farms`},
 		{"a farm without a name", "farms:\n- profile: http\n", `line 2, column 3: farm "number 1": name is required`},
-		{"a misspelt key", farmOf("  contimout: 5"), `line 6, column 3: farm "a": unknown field "contimout" (did you mean "contimeout", "restimeout" or "reqtimeout"?)`},
+		{"a misspelt key", farmOf("  contimout: 5"), `line 6, column 3: farm "a": unknown field "contimout" (did you mean "contimeout"?)`},
 		{"a key of the API", farmOf("  farmname: b"), `farm "a": unknown field "farmname"`},
 		{"a wrong value", farmOf("  contimeout: soon"), `line 6, column 3: farm "a": contimeout must be a number from 1 to 86400 (seconds), got "soon"`},
 		{"a fraction", farmOf("  contimeout: 5.5"), `line 6, column 3: farm "a": contimeout must be a whole number, got "5.5": a number from 1 to 86400`},

@@ -215,12 +215,12 @@ func TestProblemsOfRulesAndOptionsAreToldWithTheirPosition(t *testing.T) {
 	}
 	for _, c := range []struct{ name, text, want string }{
 		{"TLS on http", farmOf("  ciphers: all"), `line 6, column 3: farm "a": ciphers is allowed only with listener https; send listener https with it`},
-		{"a near miss", farmOf("  maxbdy: 1"), `line 6, column 3: farm "a": unknown field "maxbdy" (did you mean "maxbody", `},
+		{"a near miss", farmOf("  maxbdy: 1"), `line 6, column 3: farm "a": unknown field "maxbdy" (did you mean "maxbody"?)`},
 		{"a name of the API", farmOf("  certname: a.pem"), `unknown field "certname"`},
 		{"a list item", farmOf("  trusted:", "  - 10.0.0.0/8", "  - nowhere"), `line 6, column 3: farm "a": trusted must be a list of addresses and networks, got "nowhere"`},
 		{"a nested list", farmOf("  trusted: [[a]]"), `got a list with a list in it`},
 		{"an object in a list", farmOf("  addheader:", "  - header: x"), `line 6, column 3: farm "a": addheader must be a list of headers as "Name: value", got a list with an object in it`},
-		{"a header of the service in a farm", farmOf("  addrequestheader: []"), `unknown field "addrequestheader" (did you mean`},
+		{"a header of the service in a farm", farmOf("  addrequestheader: []"), `unknown field "addrequestheader" (addrequestheader belongs to services of http farms)`},
 		{"a rule", farmOf("  replacerequestheader:", "  - header: Referer", "    match: (", "    replace: x"), `line 8, column 5: farm "a" replacerequestheader 0: match must be a valid regular expression, got "("`},
 		{"a field of a rule", farmOf("  replacerequestheader:", "  - header: Referer", "    mach: a", "    replace: x"), `line 8, column 5: farm "a" replacerequestheader 0: unknown field "mach" (did you mean "match"?); allowed are header, match, replace`},
 		{"a rule that is text", farmOf("  replaceresponseheader: [x]"), `farm "a" replaceresponseheader 0: must be an object with fields, got a single value`},

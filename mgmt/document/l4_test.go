@@ -209,7 +209,7 @@ func TestProblemsOfL4FarmsAreToldWithTheirPosition(t *testing.T) {
 		{"ports", l4("  vport: 80,90:85"), `line 5, column 3: farm "a": vport must be`},
 		{"words", l4("  vport: 80", "  protocol: all"), `line 5, column 3: farm "a": vport "80" contradicts protocol all`},
 		{"backends that are text", l4("  vport: 80", "  backends: x"), `line 6, column 13: farm "a": backends must be a list, got a single value`},
-		{"a backend", l4("  vport: 80", "  backends:", "  - ip: 10.0.0.1", "    wight: 1"), `line 8, column 5: farm "a" backend 0: unknown field "wight" (did you mean "weight", `},
+		{"a backend", l4("  vport: 80", "  backends:", "  - ip: 10.0.0.1", "    wight: 1"), `line 8, column 5: farm "a" backend 0: unknown field "wight" (did you mean "weight"?)`},
 		{"a rule of a backend", l4("  vport: 80", "  backends:", "  - ip: 10.0.0.1", "  - ip: 10.0.0.1"), `line 8, column 5: farm "a" backend 1: ip and port must be unique in the farm`},
 		{"a rule of the farm", l4("  vport: 80", "  nattype: dsr", "  algorithm: leastconn"), `line 7, column 3: farm "a": algorithm must not be leastconn with nattype dsr`},
 		{"names in the kernel", l4(`  vport: "1:1000"`, "  backends:", "  - ip: 10.0.0.1", "    server_names: [a.example]"), `line 2, column 3: farm "a": server_names cannot work: server names are read in userspace`},

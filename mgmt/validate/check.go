@@ -1,6 +1,7 @@
 package validate
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -243,7 +244,7 @@ func checkLinks(cfg *farm.Config, known map[string]bool, yield func(Error) bool)
 			if _, is := CheckTemplate(name); is {
 				continue
 			}
-			if !yield(Error{LinkPath(g), linkRule.name, fmt.Sprintf("%s: there is no check %s%s", linkRule.name, show(name), Instead(name, checkNames(cfg)))}) {
+			if !yield(Error{LinkPath(g), linkRule.name, fmt.Sprintf("%s: there is no check %s%s", linkRule.name, show(name), cmp.Or(Near(name, checkNames(cfg)), "; sluice check list shows them"))}) {
 				return false
 			}
 		}

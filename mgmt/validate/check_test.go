@@ -27,7 +27,7 @@ func TestFarmsNameChecksThatExist(t *testing.T) {
 		{"none", "", checked("")},
 		{"a template", "", checked("check_tcp")},
 		{"one of its own", "", checked("alive", farm.Check{Name: "alive", Command: "check_tcp -H HOST"})},
-		{"another one", `farmguardian: there is no check "alife" (did you mean "alive"`, checked("alife", farm.Check{Name: "alive"})},
+		{"another one", `farmguardian: there is no check "alife" (did you mean "alive"?)`, checked("alife", farm.Check{Name: "alive"})},
 		{"a changed template", "", checked("", farm.Check{Name: "check_tcp", Interval: 3})},
 		{"another command for a template", "command of a template cannot be changed", checked("", farm.Check{Name: "check_tcp", Command: "check_ping"})},
 		{"another description for a template", "description of a template cannot be changed", checked("", farm.Check{Name: "check_tcp", Description: "x"})},

@@ -16,6 +16,7 @@ func everyField() (out []string) {
 	}
 	out = append(out, ServiceDocument.Names()...)
 	out = append(out, BackendDocument.Names()...)
+	out = append(out, DNSBackendDocument.Names()...)
 	return append(out, CheckDocument.Names()...)
 }
 
@@ -35,10 +36,35 @@ func TestTermsOfOthersLeadToOurs(t *testing.T) {
 		{"proxy_pass", service, "(a service forwards to its backends: sluice backend create)"},
 		{"timeout connect", []string{"contimeout"}, `(did you mean "contimeout"?)`},
 		{"slow-start", service, `(did you mean "slowstart"`},
-		{"weigth", backend, `(did you mean "weight", `},
+		{"weigth", backend, `(did you mean "weight"?)`},
+		{"balance", L4FarmDocument.Names(), `(did you mean "algorithm"? routingpolicy is a setting of services of http farms: sluice service set)`},
+		{"port", service, "(port is a setting of backends: sluice backend set)"},
+		{"cookie", backend, "(cookieinsert is a setting of services of http farms: sluice service set)"},
+		{"send-proxy", backend, "(proxyprotocol_out is a setting of services of http farms: sluice service set)"},
+		{"backup", service, "(priority is a setting of backends: sluice backend set)"},
+		{"weight", service, "(weight is a setting of backends: sluice backend set)"},
+		{"prioritty", service, "(priority is a setting of backends: sluice backend set)"},
+		{"maxconnections", service, "(maxconnections is a setting of http farms: sluice farm set)"},
+		{"interval", service, "(interval is a setting of health checks: sluice check set)"},
+		{"nattype", service, "(nattype is a setting of l4xnat farms: sluice farm set)"},
+		{"keepalive", service, "(connections to backends are kept and used again"},
+		{"timeout", service, `(did you mean "sts_timeout" or "queue_timeout"?)`},
+		{"tls", service, `(did you mean "httpsb"? listener is`}, // not ttl
+		{"Retry_On ", service, `(did you mean "retry_on"?)`},
 	} {
 		if got := Instead(c.word, c.known); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.word, got, c.want)
+		}
+	}
+}
+
+// A word that is like no name gets no suggestion.
+func TestNothingIsSuggestedThatIsNotNear(t *testing.T) {
+	for _, known := range [][]string{ServiceDocument.Names(), BackendDocument.Names(), FarmDocument.Names(), L4FarmDocument.Names(), CheckDocument.Names()} {
+		for _, word := range []string{"nonsense_word", "zzzz", "quixotic", "xy", "", strings.Repeat("vport", 100), "\x00", "größe"} {
+			if got := Instead(word, known) + Near(word, known); got != "" {
+				t.Errorf("%q: %q", word, got)
+			}
 		}
 	}
 }

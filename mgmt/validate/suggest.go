@@ -12,24 +12,67 @@ const (
 	suggestions = 3
 	// maxListed is the maximum number of names that are listed completely.
 	maxListed = 8
+	// maxTypo is the largest distance of a misspelt word from a name.
+	maxTypo = 3
+	// containedDistance is the distance of a word from a name that contains it.
+	containedDistance = 2
 )
 
-// Instead suggests what the author of word may have meant: the equivalent of a term of
-// another load balancer, or the nearest known names, plus all of them if they are few. It
-// is a suffix for the word.
+// Instead suggests what the author of word may have meant: a known name that differs by a
+// typo, the equivalent of a term of another load balancer, or the object that has a field of
+// this name. If the known names are few, all are listed. It is a suffix for the word, and
+// empty if nothing is known.
 func Instead(word string, known []string) string {
 	near := nearest(word, known)
-	if text := meant(word, known); text != "" && (len(near) == 0 || editDistance(word, near[0]) > 1) {
-		return text
+	if len(near) == 0 || !misspelt(word, near[0]) {
+		if text := meant(word, known); text != "" {
+			return text
+		}
+		if len(known) > maxListed && (len(near) == 0 || !strings.Contains(near[0], spelled(word))) {
+			if text := misplaced(word); text != "" {
+				return text
+			}
+		}
 	}
 	if len(known) > maxListed {
-		return fmt.Sprintf(" (did you mean %s?)", alternatives(near))
+		return didYouMean(near)
 	}
-	listed := "; allowed are " + strings.Join(known, ", ")
-	if len(near) == 0 || distance(word, near[0]) > max(1, len(word)/3) {
-		return listed
+	return didYouMean(near[:min(len(near), 1)]) + "; allowed are " + strings.Join(known, ", ")
+}
+
+// InsteadOfField is Instead for a field of a body or document. It says where the fields are
+// listed if nothing can be suggested.
+func InsteadOfField(word string, known []string) string {
+	return cmp.Or(Instead(word, known), "; sluice.yaml(5) and the API's openapi.json list the fields")
+}
+
+// Near suggests known names only: those that differ by a typo, and equivalents of a term of
+// another load balancer.
+func Near(word string, known []string) string {
+	near := nearest(word, known)
+	if t, _ := Foreign(word); len(near) == 0 || !misspelt(word, near[0]) {
+		if same := here(t.Fields, known); len(same) > 0 {
+			return didYouMean(same)
+		}
 	}
-	return fmt.Sprintf(" (did you mean %q?)", near[0]) + listed
+	return didYouMean(near)
+}
+
+func didYouMean(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return " (did you mean " + alternatives(names) + "?)"
+}
+
+// misspelt reports whether a word differs from the name by at most one letter. A term of
+// another load balancer is taken as such, e.g. tls is not ttl, unless one contains the other.
+func misspelt(word, name string) bool {
+	word = spelled(word)
+	if _, is := foreign[word]; is && !strings.Contains(name, word) && !strings.Contains(word, name) {
+		return false
+	}
+	return editDistance(word, name) <= 1
 }
 
 // alternatives returns "a", "b" or "c".
@@ -45,12 +88,19 @@ func alternatives(names []string) string {
 	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 }
 
-// nearest returns the few known names with the smallest distance from word.
+// nearest returns the few known names that differ from word by a typo or contain it.
 func nearest(word string, known []string) []string {
 	const longest = 64 // longest word worth comparing
+	word = spelled(word)
 	word = word[:min(len(word), longest)]
-	out := slices.Clone(known)
-	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(distance(word, a), distance(word, b)) })
+	typo := min(max(1, len(word)/3), maxTypo)
+	var out []string
+	for _, name := range known {
+		if d := distance(word, spelled(name)); d <= typo || d <= containedDistance && len(word) > 2 && strings.Contains(spelled(name), word) {
+			out = append(out, name)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(distance(word, spelled(a)), distance(word, spelled(b))) })
 	return out[:min(len(out), suggestions)]
 }
 
@@ -59,7 +109,7 @@ func nearest(word string, known []string) []string {
 func distance(word, name string) int {
 	d := editDistance(word, name)
 	if len(word) > 2 && strings.Contains(name, word) {
-		d = min(d, 2)
+		d = min(d, containedDistance)
 	}
 	return d
 }

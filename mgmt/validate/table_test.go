@@ -87,7 +87,7 @@ func TestChangingPersistenceDropsWhatBelongedToTheOldOne(t *testing.T) {
 func TestBodiesAreRefusedInTheOrderOfTheContract(t *testing.T) {
 	for _, c := range []struct{ body, field, want string }{
 		{`{"profil":"http","vport":70000}`, "farmname", `farmname is required: it must be a name of letters, digits and hyphens (not the first), at most 64`},
-		{`{"farmname":"a b","profile":"http","vip":"127.0.0.1","vport":70000,"vprt":1}`, "vprt", `unknown field "vprt" (did you mean "vport", "vip" or "mark"?)`},
+		{`{"farmname":"a b","profile":"http","vip":"127.0.0.1","vport":70000,"vprt":1}`, "vprt", `unknown field "vprt" (did you mean "vport"?)`},
 		{`{"farmname":"a b","profile":"http","vip":"127.0.0.1","vport":70000}`, "farmname", `farmname must be a name of letters`},
 		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":70000}`, "vport", `vport must be a port from 1 to 65535, for profile l4xnat also a list of ports and ranges as 80,443,8000:8010, or * for all, got "70000": port 70000 is not from 1 to 65535`},
 		{`{"farmname":"a","profile":"http","vip":"127.0.0.1","vport":80.5}`, "vport", `got "80.5": "80.5" is no port`},
@@ -194,9 +194,9 @@ func TestUnknownNamesAreAnsweredWithTheNearest(t *testing.T) {
 		{"vprot", few, ` (did you mean "vport"?); allowed are vport, vip, contimeout, restimeout`},
 		{"xyz", few, `; allowed are vport, vip, contimeout, restimeout`},
 		{"", few, `; allowed are vport, vip, contimeout, restimeout`},
-		{"vprot", many, ` (did you mean "vport", "vip" or "mark"?)`},
+		{"vprot", many, ` (did you mean "vport"?)`},
 		{"cert", many, ` (did you mean "certificates"?)`},
-		{"timeout", many, ` (did you mean "contimeout", "restimeout" or "vport"?)`},
+		{"timeout", many, ` (did you mean "contimeout" or "restimeout"?)`},
 	} {
 		if got := validate.Instead(c.word, c.known); got != c.want {
 			t.Errorf("%q: %s\nwant %s", c.word, got, c.want)

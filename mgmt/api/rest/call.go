@@ -146,7 +146,7 @@ func (c *Call) checkQuery() error {
 			if err := c.op.noTrial(name); err != nil {
 				return err
 			}
-			return BadRequest("query parameter %s is unknown%s", Quote(name), c.op.knownQuery())
+			return BadRequest("query parameter %s is unknown%s", Quote(name), c.op.knownQuery(name))
 		}
 		if len(v) > 1 {
 			return BadRequest("query parameter %s: given twice", name)

@@ -238,7 +238,8 @@ func (o *Operation) knows(name string) bool {
 	return o.anyQuery || slices.ContainsFunc(o.queries, func(q query) bool { return q.name == name })
 }
 
-func (o *Operation) knownQuery() string {
+// knownQuery suggests a parameter instead of an unknown one, and lists all.
+func (o *Operation) knownQuery(unknown string) string {
 	if len(o.queries) == 0 {
 		return ": none is allowed here"
 	}
@@ -246,7 +247,7 @@ func (o *Operation) knownQuery() string {
 	for _, q := range o.queries {
 		names = append(names, q.name)
 	}
-	return ": allowed are " + strings.Join(names, ", ")
+	return validate.Near(unknown, names) + ": allowed are " + strings.Join(names, ", ")
 }
 
 // Changes reports whether the operation changes something.

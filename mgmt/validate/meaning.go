@@ -1,0 +1,113 @@
+package validate
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Term is a term of HAProxy, nginx or another load balancer.
+type Term struct {
+	// Fields lists the equivalent fields, the best one first. An object has none, some or
+	// all of them.
+	Fields []string
+	// Command describes the equivalent if no field of the object applies.
+	Command string
+}
+
+// spelled returns a name in lower case with underscores.
+func spelled(word string) string {
+	return strings.NewReplacer("-", "_", " ", "_", ".", "_").Replace(strings.ToLower(word))
+}
+
+// Foreign returns the equivalent of a term of another load balancer.
+func Foreign(word string) (Term, bool) {
+	t, is := foreign[spelled(word)]
+	return t, is
+}
+
+// meant explains a term of another load balancer for an object with the known fields; else
+// it returns "".
+func meant(word string, known []string) string {
+	t, is := Foreign(word)
+	if same := here(t.Fields, known); len(same) > 0 {
+		if best := t.Fields[0]; best != same[0] {
+			return strings.TrimSuffix(didYouMean(same), ")") + " " + strings.TrimPrefix(elsewhere(t.Fields[:1]), " (")
+		}
+		return didYouMean(same)
+	}
+	if is && t.Command != "" {
+		return " (" + t.Command + ")"
+	}
+	return elsewhere(t.Fields)
+}
+
+// Terms returns all terms.
+func Terms() iter.Seq2[string, Term] { return maps.All(foreign) }
+
+// here returns the fields that are known.
+func here(fields, known []string) (out []string) {
+	for _, name := range fields {
+		if slices.Contains(known, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// elsewhere names the kind of object that has one of these fields, or returns "".
+func elsewhere(fields []string) string {
+	for _, o := range settables() {
+		for _, field := range fields {
+			if !slices.Contains(o.fields, field) {
+				continue
+			}
+			if slices.Contains(o.settings, field) {
+				return " (" + field + " is a setting of " + o.plural + ": sluice " + o.command + " set)"
+			}
+			return " (" + field + " belongs to " + o.plural + ")"
+		}
+	}
+	return ""
+}
+
+// misplaced names the kind of object that has a field of this name, or of one that differs
+// by a letter; else it returns "".
+func misplaced(word string) string {
+	word = spelled(word)
+	if text := elsewhere([]string{word}); text != "" {
+		return text
+	}
+	for _, o := range settables() {
+		if near := nearest(word, o.fields); len(near) > 0 && editDistance(word, near[0]) <= 1 {
+			return elsewhere(near[:1])
+		}
+	}
+	return ""
+}
+
+// settable is a kind of object with its fields. Settings are those that its command sets.
+type settable struct {
+	plural, command  string
+	fields, settings []string
+}
+
+// settables lists the objects of a configuration, the most common first.
+func settables() []settable {
+	out := []settable{
+		{"services of http farms", "service", ServiceDocument.Names(), ServiceUpdate.Names()},
+		{"backends", "backend", BackendDocument.Names(), BackendUpdate.Names()},
+	}
+	for _, p := range profiles {
+		name := string(p.Name())
+		out = append(out, settable{name + " farms", "farm", p.Farm().Document.Names(), p.Farm().Update.Names()})
+	}
+	for _, p := range profiles {
+		name := string(p.Name())
+		out = append(out, settable{"backends of " + name + " farms", "backend", p.Backend().Document.Names(), p.Backend().Update.Names()})
+	}
+	return append(out,
+		settable{"services of gslb farms", "service", DNSServiceDocument.Names(), DNSServiceUpdate.Names()},
+		settable{"health checks", "check", CheckDocument.Names(), CheckUpdate.Names()})
+}
