@@ -80,7 +80,7 @@ func misplaced(word string) string {
 		return text
 	}
 	for _, o := range settables() {
-		if near := nearest(word, o.fields); len(near) > 0 && editDistance(word, near[0]) <= 1 {
+		if near := Nearest(word, o.fields); len(near) > 0 && editDistance(word, near[0]) <= 1 {
 			return elsewhere(near[:1])
 		}
 	}

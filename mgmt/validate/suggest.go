@@ -23,7 +23,7 @@ const (
 // this name. If the known names are few, all are listed. It is a suffix for the word, and
 // empty if nothing is known.
 func Instead(word string, known []string) string {
-	near := nearest(word, known)
+	near := Nearest(word, known)
 	if len(near) == 0 || !misspelt(word, near[0]) {
 		if text := meant(word, known); text != "" {
 			return text
@@ -49,7 +49,7 @@ func InsteadOfField(word string, known []string) string {
 // Near suggests known names only: those that differ by a typo, and equivalents of a term of
 // another load balancer.
 func Near(word string, known []string) string {
-	near := nearest(word, known)
+	near := Nearest(word, known)
 	if t, _ := Foreign(word); len(near) == 0 || !misspelt(word, near[0]) {
 		if same := here(t.Fields, known); len(same) > 0 {
 			return didYouMean(same)
@@ -88,8 +88,8 @@ func alternatives(names []string) string {
 	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 }
 
-// nearest returns the few known names that differ from word by a typo or contain it.
-func nearest(word string, known []string) []string {
+// Nearest returns the few known names that differ from word by a typo or contain it.
+func Nearest(word string, known []string) []string {
 	const longest = 64 // longest word worth comparing
 	word = spelled(word)
 	word = word[:min(len(word), longest)]
