@@ -342,3 +342,22 @@ func TestWaitersOfABackendThatLeaveAreNotServed(t *testing.T) {
 		t.Error("it was served")
 	}
 }
+
+// A cookie with a lifetime expires after the last response, not after the first. Its backend
+// renews it, and no other one.
+func TestACookieWithALifetimeIsRenewed(t *testing.T) {
+	t.Parallel()
+	for _, ttl := range []farm.Seconds{0, 60} {
+		s := l7test.Inserting(named(t, "1").Addr, named(t, "2").Addr)
+		s.Cookie.TTL = ttl
+		addr := l7test.New(t, 1).Serve(nil, s)
+		res := answerTo(t, addr, get("/"))
+		cookie, _, _ := strings.Cut(res.Header.Get("Set-Cookie"), ";")
+		for range 3 {
+			again := answerTo(t, addr, l7test.Request("Cookie: "+cookie))
+			if set := again.Header.Get("Set-Cookie"); again.Text != res.Text || strings.Contains(set, "Max-Age=60") != (ttl > 0) || (set != "") != (ttl > 0) {
+				t.Errorf("ttl %d: %q of %s after %s", ttl, set, again.Text, res.Text)
+			}
+		}
+	}
+}

@@ -378,9 +378,13 @@ func (ex *exchange) withServedBy(add []byte) []byte {
 }
 
 // withCookie appends the persistence cookie unless the client already has that of its
-// backend, or of one that just had no room.
+// backend, or of one that just had no room. A cookie with a lifetime is renewed.
 func (ex *exchange) withCookie(add []byte) []byte {
-	if ex.backend.SetCookie == nil || ex.Full > 0 || ex.Cookie > 0 && &ex.service.Backends[ex.Cookie-1] == ex.backend {
+	if ex.backend.SetCookie == nil || ex.Full > 0 {
+		return add
+	}
+	own := ex.Cookie > 0 && &ex.service.Backends[ex.Cookie-1] == ex.backend
+	if own && !ex.service.Cookie.Renew {
 		return add
 	}
 	return ex.w.join(add, ex.backend.SetCookie)

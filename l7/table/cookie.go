@@ -18,6 +18,7 @@ import (
 // value only selects among the backends the client could have got anyway.
 type Inserted struct {
 	Name   []byte         // cookie name
+	Renew  bool           // it has a lifetime, so each response renews it: browsers do not tell its age
 	values map[string]int // value → position of the backend
 }
 
@@ -34,7 +35,7 @@ func newInserted(s *farm.Service, backends []Backend, https bool) (*Inserted, er
 	if !http1.Token([]byte(c.Name)) {
 		return nil, fmt.Errorf("%q is no name of a cookie", c.Name)
 	}
-	in := &Inserted{Name: []byte(c.Name), values: map[string]int{}}
+	in := &Inserted{Name: []byte(c.Name), Renew: c.TTL > 0, values: map[string]int{}}
 	for i := range backends {
 		value := CookieValue(s.ID, backends[i].ID)
 		in.values[value] = i

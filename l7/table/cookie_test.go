@@ -46,11 +46,11 @@ func TestCookieKeepsTheClientOnItsBackend(t *testing.T) {
 		}
 		for range 3 {
 			for _, cookie := range []string{"LB=" + set.Value, "a=b; LB=" + set.Value + "; c=d", "XLB=1;LB=\"" + set.Value + "\"", "LB=forged; LB=" + set.Value} {
-				if again, set := visit(t, addr, cookie); again != who || set != nil {
-					t.Errorf("with %q: served by %s instead of %s, set again: %v", cookie, again, who, set != nil)
+				if again, renewed := visit(t, addr, cookie); again != who || renewed == nil || renewed.Value != set.Value || renewed.MaxAge != 300 {
+					t.Errorf("with %q: served by %s instead of %s, renewed: %v", cookie, again, who, renewed)
 				}
 			}
-			if again, set := visit(t, addr, "a=b", "LB="+set.Value); again != who || set != nil {
+			if again, renewed := visit(t, addr, "a=b", "LB="+set.Value); again != who || renewed == nil || renewed.Value != set.Value {
 				t.Errorf("in the second field: served by %s instead of %s", again, who)
 			}
 		}
@@ -67,7 +67,7 @@ func TestCookieKeepsTheClientOnItsBackend(t *testing.T) {
 	other := l7test.New(t, 1)
 	front := other.Serve(nil, l7test.Inserting(one.Addr, two.Addr))
 	for want, v := range values {
-		if who, set := visit(t, front, "LB="+v); who != want || set != nil {
+		if who, set := visit(t, front, "LB="+v); who != want || set == nil || set.Value != v {
 			t.Errorf("after a restart: served by %s instead of %s", who, want)
 		}
 	}
@@ -105,7 +105,7 @@ func TestCookieOfABackendThatIsOut(t *testing.T) {
 		a.Serve(nil, s)
 	}
 	mode(farm.MaintenanceDrain)
-	if got, again := visit(t, addr, "LB="+set.Value); got != who || again != nil {
+	if got, again := visit(t, addr, "LB="+set.Value); got != who || again == nil || again.Value != set.Value {
 		t.Errorf("drain moved the client to %s", got)
 	}
 	if got, _ := visit(t, addr); got != other {
