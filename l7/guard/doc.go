@@ -6,11 +6,11 @@
 // Passwords are stored as bcrypt hashes, which take a tenth of a second to check by design,
 // while a loop has microseconds. Each loop therefore has a Cache of recently verified
 // and recently refused credentials, by digest: one SHA-256, no allocation. Unknown credentials are verified in
-// the background by the Checker. Its queue is bounded, so guessing is slow for all guessers
-// together and never slows traffic.
+// the background by the Checker. Clients take turns in its queue, so guessing is slow for
+// guessers and never slows traffic.
 //
 //	Cache.Look     on the loop: right, wrong, malformed, or to be checked
-//	Checker.Check  queues a check if there is room
+//	Checker.Check  queues a check
 //	Job.Done       in the background: the result, which the owner passes to its caches
 //
 // The digest covers the hash of the password and a secret generated at process start. Cached

@@ -5,10 +5,7 @@ func (j *Job) Hash() string { return string(j.hash[:]) }
 
 // Running reports whether Close has not been called.
 func (c *Checker) Running() bool {
-	select {
-	case <-c.stop:
-		return false
-	default:
-		return true
-	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return !c.over
 }

@@ -225,6 +225,7 @@ func TestManyGuessesAtOnceDoNotFillTheQueue(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
+	a.Engine.LimitChecks(100)
 	s := asks(b)
 	s.Auth.Users = []farm.AuthUser{{Name: "ali", Hash: "$2a$08$3490AOpmAuvVMlymtWdw5uUCd07YrnE6pwi.ESaVlcuAVT0Zwck3K"}} // cost 8: a check takes at least 15 ms
 	addr := a.Serve(func(h *farm.HTTP) { h.Trusted = networks("127.0.0.0/8") }, s)
@@ -255,6 +256,7 @@ func TestAPasswordThatIsNotCheckedIsNotCharged(t *testing.T) {
 	a := l7test.New(t, 1)
 	s := asks(b)
 	s.Auth.Users = []farm.AuthUser{{Name: "ali", Hash: "$2a$08$3490AOpmAuvVMlymtWdw5uUCd07YrnE6pwi.ESaVlcuAVT0Zwck3K"}} // as above
+	a.Engine.LimitChecks(64)
 	addr := a.Serve(func(h *farm.HTTP) { h.Trusted = networks("127.0.0.0/8") }, s)
 	const others, guesses = 100, 60 // more than the queue holds; more than the allowed guesses
 	for i := range others {

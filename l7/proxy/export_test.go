@@ -31,3 +31,7 @@ func CookieValue(service, backend uint32) string { return table.CookieValue(serv
 func (e *Engine) LimitSessions(s *farm.Service, n int) {
 	e.registry.Sessions.Of(state.SessionsFor(s)).Table = session.New(n)
 }
+
+// LimitChecks sets the number of passwords that may wait to be checked, for as long as tests
+// with the race detector take.
+func (e *Engine) LimitChecks(n int) { e.checker.Limit(n, time.Hour) }

@@ -80,6 +80,7 @@ func TestAPasswordOnAllLoopsIsOneGuess(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 2)
+	a.Engine.LimitChecks(1000)
 	s := asks(b)
 	s.Auth.Users = []farm.AuthUser{{Name: "ali", Hash: "$2a$08$3490AOpmAuvVMlymtWdw5uUCd07YrnE6pwi.ESaVlcuAVT0Zwck3K"}} // cost 8: a check takes at least 15 ms
 	addr := a.Serve(nil, s)
@@ -99,6 +100,38 @@ func TestAPasswordOnAllLoopsIsOneGuess(t *testing.T) {
 	for i, c := range waiting {
 		if code := c.Get().StatusCode; code != 401 {
 			t.Errorf("client %d got %d", i, code)
+		}
+	}
+}
+
+// Many users may log in at once, e.g. after a restart, also while some addresses guess.
+func TestManyRightPasswordsAtOnceAreAllChecked(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	a := l7test.New(t, 1)
+	a.Engine.LimitChecks(1000)
+	s := asks(b)
+	s.Auth.Users = []farm.AuthUser{{Name: "ali", Hash: "$2a$08$3490AOpmAuvVMlymtWdw5uUCd07YrnE6pwi.ESaVlcuAVT0Zwck3K"}} // as above
+	for i := range 50 {
+		s.Auth.Users = append(s.Auth.Users, farm.AuthUser{Name: fmt.Sprintf("user%d", i), Hash: hashes[1]})
+	}
+	addr := a.Serve(func(h *farm.HTTP) { h.Trusted = networks("127.0.0.0/8") }, s)
+	send := func(credentials, from string) *l7test.Client {
+		c := l7test.Dial(t, addr)
+		_ = c.SetDeadline(time.Now().Add(checksTake))
+		return c.Send(request(login(credentials), "X-Forwarded-For: "+from))
+	}
+	for i := range 90 {
+		send(fmt.Sprintf("ali:guess%d", i), fmt.Sprintf("192.0.2.%d", i/30))
+	}
+	l7test.Eventually(t, "the guesses came", func() bool { return a.Segment.SumFarm(1).Requests == 90 })
+	var users []*l7test.Client
+	for i := range 50 {
+		users = append(users, send(fmt.Sprintf("user%d:sesame", i), fmt.Sprintf("198.51.100.%d", i)))
+	}
+	for i, c := range users {
+		if code := c.Get().StatusCode; code != 200 {
+			t.Errorf("user %d got %d", i, code)
 		}
 	}
 }

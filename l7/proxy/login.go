@@ -96,41 +96,47 @@ func (w *worker) check(p *table.Plan) *login {
 // this loop after the current event.
 func (w *worker) startCheck(p *table.Plan) bool {
 	e, q, digest := w.engine, &w.query, p.Digest
-	all := e.logins
-	all.lock.Lock()
-	defer all.lock.Unlock()
-	if _, running := all.pending[digest]; running {
+	c, running, wait := e.logins.begin(q, digest, p.Service.Name)
+	switch {
+	case running:
 		return true
-	}
-	var c charge
-	if c, p.Wait = all.take(q, p.Service.Name); p.Wait > 0 {
+	case wait > 0:
+		p.Wait = wait
 		p.Refuse(q, table.StepAuth, table.RefusedGuesses)
 		return false
 	}
 	job := q.AuthCache.Job()
-	job.Done = func(right bool) { e.checked(digest, right) }
-	if !e.checker.Check(job) {
-		all.refund(c)
-		p.Wait = second
-		p.Refuse(q, table.StepAuth, table.RefusedBusy)
-		return false
-	}
-	all.pending[digest] = c
+	job.Source = uint64(c.address)
+	job.Done = func(v guard.Verdict) { e.checked(digest, v) }
+	e.checker.Check(job)
 	return true
 }
 
+// begin charges a guess and records its check, unless it is running.
+func (l *logins) begin(q *table.Query, digest guard.Digest, service string) (c charge, running bool, wait int64) {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	if c, running = l.pending[digest]; running {
+		return c, true, 0
+	}
+	if c, wait = l.take(q, service); wait == 0 {
+		l.pending[digest] = c
+	}
+	return c, false, wait
+}
+
 // checked passes the result of a check to all loops.
-func (e *Engine) checked(digest guard.Digest, right bool) {
+func (e *Engine) checked(digest guard.Digest, v guard.Verdict) {
 	all := e.logins
 	all.lock.Lock()
 	c := all.pending[digest]
 	delete(all.pending, digest)
 	all.lock.Unlock()
-	if right {
+	if v != guard.Wrong {
 		all.refund(c)
 	}
 	for _, w := range e.Workers {
-		w.loop.Post(func() { w.checked(digest, right) })
+		w.loop.Post(func() { w.checked(digest, v) })
 	}
 }
 
@@ -142,6 +148,9 @@ func (ex *exchange) await401(l *login, auth *table.Protection, invite bool) {
 	l.waiting = append(l.waiting, ex)
 }
 
+// retrySoon is the field line of a 503 for a password that was not checked.
+var retrySoon = []byte("Retry-After: 5\r\n")
+
 // leave removes an exchange that ends while it waits.
 func (l *login) leave(ex *exchange) {
 	if i := slices.Index(l.waiting, ex); i >= 0 {
@@ -150,8 +159,10 @@ func (l *login) leave(ex *exchange) {
 }
 
 // checked stores the result of a check and resumes or refuses the waiting exchanges.
-func (w *worker) checked(digest guard.Digest, right bool) {
-	w.query.AuthCache.Learn(digest, right, w.Clock())
+func (w *worker) checked(digest guard.Digest, v guard.Verdict) {
+	if v != guard.Unchecked {
+		w.query.AuthCache.Learn(digest, v == guard.Right, w.Clock())
+	}
 	l := w.logins[digest]
 	if l == nil {
 		return
@@ -161,15 +172,20 @@ func (w *worker) checked(digest guard.Digest, right bool) {
 		ex := l.waiting[0]
 		l.waiting = l.waiting[1:]
 		ex.login = nil
-		ex.authenticated(right)
+		ex.authenticated(v)
 	}
 }
 
 // authenticated continues an exchange that waited.
-func (ex *exchange) authenticated(right bool) {
+func (ex *exchange) authenticated(v guard.Verdict) {
 	cl := ex.client
 	defer ex.peer.Conn.Contain()
-	if !right {
+	switch v {
+	case guard.Unchecked:
+		ex.note(rejected.RateLimited, 503, table.RefusedBusy.Reason)
+		ex.failWith(503, retrySoon)
+		return
+	case guard.Wrong:
 		ex.note(rejected.Unauthorized, 401, table.RefusedPassword.Reason)
 		ex.failWith(401, ex.auth.UserChallenge)
 		return
