@@ -45,9 +45,9 @@ func After(d time.Duration) {
 	})
 }
 
-// repeat calls trim after d, and then at every interval at which it is worthwhile. The
-// collector may have run last in the middle of a large change, e.g. the import of a zone:
-// then it counts as live what is garbage now, so a heap that has grown is trimmed as well.
+// repeat calls trim after d, and then at every interval at which it is worthwhile. A heap that
+// has grown is trimmed, too: the last collection may have been in the middle of a large change,
+// e.g. the import of a zone, whose memory is garbage by now.
 func repeat(d time.Duration, heap func() usage, trim func()) {
 	var kept uint64 // resident bytes after the last trimming
 	now := func() {

@@ -12,9 +12,9 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// guesses limits the wrong and unchecked passwords of a client for one user of a service:
-// thirty, then one every half minute. addressGuesses limits those for all users of all
-// services, so that clients behind one address (NAT) do not lock each other out.
+// Limits of the wrong and unchecked passwords of an address. guesses is for one user of a
+// service; addressGuesses, which is larger, is for all users of all services. Thus clients
+// behind one address (NAT) do not lock each other out.
 var (
 	guesses        = ratelimit.New(2, time.Minute, 30)
 	addressGuesses = ratelimit.New(20, time.Minute, 300)

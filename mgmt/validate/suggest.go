@@ -18,10 +18,10 @@ const (
 	containedDistance = 2
 )
 
-// Instead suggests what the author of word may have meant: a known name that differs by a
-// typo, the equivalent of a term of another load balancer, or the object that has a field of
-// this name. If the known names are few, all are listed. It is a suffix for the word, and
-// empty if nothing is known.
+// Instead returns a suggestion for an unknown word: a known name that differs by a typo, the
+// equivalent of a term of another load balancer, or the object that has a field of this name.
+// If there are few known names, it lists all. The text is a suffix for the word; it is empty
+// without known names.
 func Instead(word string, known []string) string {
 	near := Nearest(word, known)
 	if len(near) == 0 || !misspelt(word, near[0]) {

@@ -155,8 +155,8 @@ func logged(t *testing.T, parts ctl.Parts) (path string, log *logtest.Log) {
 	return path, log
 }
 
-// Idle connections lock nobody out: each of forty clients is answered, also those whose
-// connection was closed for another one.
+// Idle connections lock no client out: each of forty clients gets its replies, even if its
+// connection was closed to make room for another.
 func TestIdleConnectionsMakeRoomForNewOnes(t *testing.T) {
 	path, log := logged(t, nil)
 	var all []*ctl.Client
@@ -175,8 +175,8 @@ func TestIdleConnectionsMakeRoomForNewOnes(t *testing.T) {
 	}
 }
 
-// While all connections have a request in progress, another client is told so. It gets
-// through as soon as one of them has its answer.
+// While all connections have a request in progress, another client gets this as its error. It
+// succeeds as soon as one of them has its reply.
 func TestAClientBeyondTheLimitOfBusyConnectionsIsToldSo(t *testing.T) {
 	asked, answer := make(chan struct{}, 16), make(chan struct{})
 	path, log := logged(t, ctl.Parts{ctl.OpStacks: ctl.About(func(context.Context, struct{}) (string, error) {
@@ -208,7 +208,7 @@ func TestAClientBeyondTheLimitOfBusyConnectionsIsToldSo(t *testing.T) {
 	}
 }
 
-// Connections of other users count for nothing.
+// Connections of other users do not take part in the limit.
 func TestStrangersTakeNoPlace(t *testing.T) {
 	path := ctltest.Serve(t, []uint32{uint32(os.Getuid()) + 1}, nil)
 	for range 40 {

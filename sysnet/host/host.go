@@ -49,8 +49,8 @@ type Host struct {
 	need     need
 	told     bool // Prepare was called since the start or the last clean
 	warnings []firewall.Warning
-	// farms are those of the last Prepare; blocked are, by farm, the rules of foreign firewalls
-	// that drop packets to one of its backends. prepare evaluates them.
+	// farms holds the farms of the last Prepare. blocked holds by farm the rules of foreign
+	// firewalls that drop packets to one of its backends; prepare evaluates them.
 	farms   []farm.Farm
 	blocked map[uint32][]string
 	demands farm.Memo[demand]

@@ -80,8 +80,8 @@ func (e entry) equal(o entry) bool {
 // follows.
 const sealPrefix = "seal"
 
-// sealed returns the base chains with a set that identifies the rules in the kernel, of which
-// parts are the others. The set is loaded and deleted with them in one transaction, so it
+// sealed returns the base chains with a set that identifies these chains and the rules of parts
+// in the kernel. The set is loaded and deleted with them in one transaction, so it
 // identifies the rules loaded last, by any process.
 func (b *common) sealed(parts map[uint32]*nft.Part) *nft.Part {
 	own := nft.NewPart(b.rules)
