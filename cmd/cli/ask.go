@@ -89,10 +89,11 @@ func (c *client) confirmed(ctx context.Context, r request) (request, error) {
 	if how == forcing {
 		return c.askForced(r, tty, &body.Params)
 	}
-	if how != always && (how != taking || len(body.Params.TakesOver) > 0) && r.match == "" {
+	changes := how != always || body.Params.Diff != "" // the end of connections, e.g., concerns no revision
+	if changes && (how != taking || len(body.Params.TakesOver) > 0) && r.match == "" {
 		r.match = a.header.Get("ETag")
 	}
-	if how != always && tty != nil && len(body.Params.Deletions) > 0 && !c.json {
+	if tty != nil && (how == always || len(body.Params.Deletions) > 0) && body.Params.Diff != "" && !c.json {
 		if err := c.printDiff(c.running.Command, body.Params.Diff); err != nil {
 			return r, err
 		}

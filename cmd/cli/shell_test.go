@@ -15,8 +15,8 @@ import (
 // step is input that is typed after some output.
 type step struct{ after, typed string }
 
-// talk types step by step and returns all output.
-func talk(t *testing.T, steps []step, do func(tty *os.File)) string {
+// talk types step by step and returns all output. Before each step it calls meanwhile.
+func talk(t *testing.T, steps []step, do func(tty *os.File), meanwhile ...func()) string {
 	t.Helper()
 	screen, tty := terminal(t, 100)
 	shown := make(chan string)
@@ -36,6 +36,9 @@ func talk(t *testing.T, steps []step, do func(tty *os.File)) string {
 					break
 				}
 				seen += at + len(steps[0].after)
+				for _, happens := range meanwhile {
+					happens()
+				}
 				if steps[0].typed == "SIGINT" {
 					_ = syscall.Kill(os.Getpid(), syscall.SIGINT)
 				} else if _, err := io.WriteString(screen, steps[0].typed); err != nil {
