@@ -57,16 +57,24 @@ func (m *Manager) hears(of func(*Settings) *Way, e event.Event) bool {
 }
 
 // sendDigests sends the digests that are due.
-func (m *Manager) sendDigests(now time.Time) {
+func (m *Manager) sendDigests(now time.Time) { m.sendIf(now, (*digest).due) }
+
+// sendRest sends all digests with events. They would be lost at the end of the process, among
+// them the stop of the appliance.
+func (m *Manager) sendRest() {
+	m.sendIf(m.options.Now(), func(d *digest, _ time.Time, _ time.Duration) bool { return d.count != nil })
+}
+
+func (m *Manager) sendIf(now time.Time, ready func(d *digest, now time.Time, quiet time.Duration) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.digest.due(now, QuietTime) {
+	if ready(&m.digest, now, QuietTime) {
 		if d := m.digest.take(now, QuietTime); m.settings.Email.Server != "" {
 			m.enqueue(m.subject(m.settings.Backends.Prefix, d.summary()), d.text()+m.signature(d.alert()))
 		}
 	}
 	for _, k := range m.hooks {
-		if k.digest.due(now, GatherTime) {
+		if ready(&k.digest, now, GatherTime) {
 			d := k.digest.take(now, GatherTime)
 			m.post(k, &d)
 		}

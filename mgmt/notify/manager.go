@@ -234,8 +234,10 @@ func (m *Manager) Problem() string {
 	return m.mails.problem()
 }
 
-// Close ends deliveries in progress; pending messages are kept for the next Manager.
+// Close sends the events that wait to be summarised, and ends deliveries in progress; pending
+// messages are kept for the next Manager.
 func (m *Manager) Close() {
+	m.sendRest()
 	m.mu.Lock()
 	hooks := m.hooks
 	m.mu.Unlock()
