@@ -116,22 +116,55 @@ func (p *repeats) begin(key string, request [sha256.Size]byte) (e *remembered, k
 // would otherwise run twice.
 func (p *repeats) old(e *remembered) bool { return e.done && p.now().Sub(e.at) >= repeatKeep }
 
-// room drops old responses, and the oldest one if necessary. It returns false if all
-// requests are in progress.
+// room drops old responses, and if necessary the oldest one of the user who has the most, so
+// that no user displaces the responses of others. It returns false if all requests are in
+// progress.
 func (p *repeats) room() bool {
-	oldest := ""
+	users := map[string]*share{}
 	for key, e := range p.seen {
-		switch {
-		case p.old(e):
+		if p.old(e) {
 			delete(p.seen, key)
-		case e.done && (oldest == "" || e.at.Before(p.seen[oldest].at)):
-			oldest = key
+			continue
+		}
+		if !e.done {
+			continue
+		}
+		who, _, _ := strings.Cut(key, "\x00")
+		s := users[who]
+		if s == nil {
+			s = &share{oldest: key}
+			users[who] = s
+		}
+		if s.count++; e.at.Before(p.seen[s.oldest].at) {
+			s.oldest = key
 		}
 	}
-	if len(p.seen) >= repeatEntries && oldest != "" {
-		delete(p.seen, oldest)
+	if len(p.seen) >= repeatEntries {
+		largest := &share{}
+		for _, s := range users {
+			if s.count > largest.count {
+				largest = s
+			}
+		}
+		delete(p.seen, largest.oldest)
 	}
 	return len(p.seen) < repeatEntries
+}
+
+// share is the number of stored responses of a user, and the key of the oldest one.
+type share struct {
+	count  int
+	oldest string
+}
+
+// transient reports whether the same request may succeed later: after a pending change has
+// ended, the session is confirmed, a right is granted, or the object has another version.
+func transient(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusPreconditionFailed, http.StatusTooManyRequests:
+		return true
+	}
+	return status >= http.StatusInternalServerError
 }
 
 // record runs the request and stores its response. A response to a possibly transient
@@ -141,7 +174,7 @@ func (p *repeats) record(e *remembered, key string, w http.ResponseWriter, r *ht
 	defer func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if copied.status == 0 || copied.status >= http.StatusInternalServerError || copied.body.Len() > repeatBody {
+		if copied.status == 0 || transient(copied.status) || copied.body.Len() > repeatBody {
 			if p.seen[key] == e {
 				delete(p.seen, key)
 			}

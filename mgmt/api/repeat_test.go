@@ -72,6 +72,43 @@ func TestAFailureMayBeTriedAgainAndOldAnswersAreForgotten(t *testing.T) {
 	}
 }
 
+// A refusal that may pass is not repeated: e.g. that another change is pending.
+func TestARefusalThatMayPassIsNotRepeated(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	a.must(200, "PUT", "/farms/shop?confirm=5m", `{"vport":81}`)
+	create := func() reply {
+		return a.do("POST", "/farms?confirm=5m", strings.NewReplacer("shop", "next", "80", "90").Replace(newShop), "Idempotency-Key", "one")
+	}
+	create().refused(t, 409, "pending")
+	a.must(200, "DELETE", "/pending", "")
+	if r := create(); r.status != 201 || r.header.Get("Idempotent-Replayed") != "" {
+		t.Errorf("status %d: %s", r.status, r.raw)
+	}
+	a.must(200, "DELETE", "/pending", "")
+	tag := a.must(200, "GET", "/farms/shop", "").header.Get("ETag")
+	stale := func(tag string) reply {
+		return a.do("PUT", "/farms/shop", `{"vport":82}`, "Idempotency-Key", "two", "If-Match", tag)
+	}
+	stale(`"1"`).refused(t, 412)
+	if r := stale(tag); r.status == 412 {
+		t.Errorf("the key is still taken: %s", r.raw)
+	}
+}
+
+// Many requests of one user displace the responses of this user only.
+func TestAUserDisplacesOnlyOwnResponses(t *testing.T) {
+	a := newAppliance(t)
+	a.must(201, "POST", "/farms", newShop, "Idempotency-Key", "one")
+	other := a.must(201, "POST", "/keys", "").at("params.key").(string)
+	for i := range 300 {
+		a.send("PUT", api.Base+"/farms/none", "{}", "ZAPI_KEY", other, "Idempotency-Key", "k"+strconv.Itoa(i)).refused(t, 404)
+	}
+	if r := a.do("POST", "/farms", newShop, "Idempotency-Key", "one"); r.status != 201 || r.header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("status %d: %s", r.status, r.raw)
+	}
+}
+
 func TestANewKeyIsNeverRepeated(t *testing.T) {
 	a := newAppliance(t)
 	first := a.must(201, "POST", "/keys", "", "Idempotency-Key", "one").at("params.key")
