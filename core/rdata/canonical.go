@@ -35,9 +35,9 @@ func namesIn(code uint16, data []byte) []byte {
 		return data[6:]
 	case dns.TypeSOA:
 		return data[:len(data)-20]
-	case TypeA6:
-		if prefix := int(data[0]); prefix > 0 {
-			return data[1+16-prefix/8:]
+	case TypeA6: // stored data may be malformed, because the generic format is kept unchecked
+		if len(data) > 0 && data[0] > 0 && data[0] <= 128 && 17-int(data[0])/8 <= len(data) {
+			return data[17-int(data[0])/8:]
 		}
 	case dns.TypeNAPTR:
 		names := data[4:]
