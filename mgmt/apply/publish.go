@@ -121,7 +121,7 @@ func (a *Applier) Republish(ctx context.Context) (Outcome, error) {
 
 // CheckCurrent checks the configuration in force, so that the next change checks only its own
 // differences: a zone with a million records takes a second. It runs concurrently with changes.
-func (a *Applier) CheckCurrent() { _, _ = a.checked.Config(a.now.Load().cfg) }
+func (a *Applier) CheckCurrent() { a.checked.InForce(a.now.Load().cfg) }
 
 func (a *Applier) republish(ctx context.Context, cfg *farm.Config) (Outcome, error) {
 	out, err := a.publish(ctx, cfg)

@@ -74,18 +74,29 @@ func (c *Checked) check(rules Rules, cfg *farm.Config) ([]Error, error) {
 	if !alike {
 		now.about(cfg, rules, local)
 	}
+	now.farmwise(before, at, local)
 	var out []Error
 	for i := range cfg.Farms {
-		if f := &cfg.Farms[i]; at[i] >= 0 {
-			now.warnings[i], now.counts[i] = before.warnings[at[i]], before.counts[at[i]]
-		} else {
-			now.warnings[i], now.counts[i] = farmWarnings(f, local), countBackends(f)
-		}
-		now.backends += now.counts[i]
 		out = append(append(out, now.own[i]...), now.warnings[i]...)
 	}
 	c.last.Store(now)
 	return append(out, now.between...), nil
+}
+
+// InForce checks the configuration in force, before any other. Its farms count as valid even if
+// the rules of an update refuse them: otherwise one of them would block the changes of all
+// others, and two bad records of a zone could only be mended together. The rules between farms
+// stay.
+func (c *Checked) InForce(cfg *farm.Config) {
+	if _, err := c.Config(cfg); err == nil {
+		return
+	}
+	local, none := c.Rules.local(), &verdict{}
+	now := none.next(cfg)
+	now.about(cfg, c.Rules, local)
+	now.farmwise(none, slices.Repeat([]int32{-1}, len(cfg.Farms)), local)
+	now.whole = false
+	c.last.CompareAndSwap(nil, now)
 }
 
 // next returns the verdict about a similar configuration, without the warnings of farms.
@@ -103,6 +114,18 @@ func (v *verdict) about(cfg *farm.Config, rules Rules, local []netip.Prefix) {
 		v.own[i] = rules.ownWarnings(&cfg.System, &cfg.Farms[i])
 	}
 	v.between = warningsBetween(cfg)
+}
+
+// farmwise sets the warnings and counts of each farm. at holds its position in before, or -1.
+func (v *verdict) farmwise(before *verdict, at []int32, local []netip.Prefix) {
+	for i := range v.farms {
+		if at[i] >= 0 {
+			v.warnings[i], v.counts[i] = before.warnings[at[i]], before.counts[at[i]]
+		} else {
+			v.warnings[i], v.counts[i] = farmWarnings(&v.farms[i], local), countBackends(&v.farms[i])
+		}
+		v.backends += v.counts[i]
+	}
 }
 
 // zonesOf returns the previous settings of a gslb farm, nil for none.

@@ -8,9 +8,6 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-// manyRecords is the zone size from which only changed records are checked.
-const manyRecords = 1000
-
 // withoutSound returns the farm without the records that are certainly valid because they
 // differ only slightly from valid ones. before holds the last valid settings, nil for none.
 // The farm itself is not changed.
@@ -21,7 +18,7 @@ func withoutSound(f *farm.Farm, before *farm.GSLB) *farm.Farm {
 	out := f
 	for i := range f.Global.Zones {
 		z := &f.Global.Zones[i]
-		if z.Len() < manyRecords || !staysSound(f, z, before.Zone(z.Name)) {
+		if !staysSound(f, z, before.Zone(z.Name)) {
 			continue
 		}
 		if out == f {
@@ -34,10 +31,10 @@ func withoutSound(f *farm.Farm, before *farm.GSLB) *farm.Farm {
 	return out
 }
 
-// CheckEdited is CheckRecords for an edit of a zone whose records are valid. Few changes of a
-// large zone are checked without the other records.
+// CheckEdited is CheckRecords for an edit of a zone whose records are valid. If few records
+// change, the others are not checked.
 func CheckEdited(f *farm.Farm, was, z *farm.Zone, yield func(position int, err Error) bool) bool {
-	if z.Len() >= manyRecords && staysSound(f, z, was) {
+	if staysSound(f, z, was) {
 		return true
 	}
 	return CheckRecords(f, z, yield)

@@ -8,6 +8,9 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
+// manyRecords is the zone size from which the names of several records are looked for first.
+const manyRecords = 1000
+
 // nameSet holds the names that several records of a zone have. It also contains one in 16 of
 // the other names, because it is a set of hashes. The state of a name takes 300 bytes, and
 // most names have a single record. The nil set holds all names.
