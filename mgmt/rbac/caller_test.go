@@ -50,6 +50,23 @@ func TestWhoSeesSomeFarmsCreatesUsersInTheOwnGroup(t *testing.T) {
 	must(t, ann.RemoveUser("kim"))
 }
 
+// The same holds for a group that such a caller deletes.
+func TestUsersOfADeletedGroupKeepNoCredentialsThatItsAdministratorKnows(t *testing.T) {
+	for name, farms := range map[string][]uint32{"confined": {7, 8}, "whole": {7}} {
+		b := rbactest.Book(t, &rbactest.Memory{})
+		must(t, b.AddUser("ann", rbac.Local, "secret-1"), b.AddGroup("shop"), b.GiveRole("shop", "administration"), b.Join("shop", "ann"), b.AddFarm("shop", 7))
+		key, on := "KeyOfKim0123456789", true
+		must(t, b.AddMember("shop", "kim", rbac.Local, "secret-1"), b.ChangeUser("kim", rbac.UserChange{Key: &key, WebGUI: &on}))
+		must(t, b.On(rbac.Caller{Name: "ann", Farms: farms}).RemoveGroup("shop"))
+		if u, err := b.User("kim"); err != nil || u.HasKey() != (name == "whole") {
+			t.Errorf("%s: %+v, %v", name, u, err)
+		}
+		if _, err := b.Verify(t.Context(), netip.Prefix{}, "kim", "secret-1"); (err == nil) != (name == "whole") {
+			t.Errorf("%s: password: %v", name, err)
+		}
+	}
+}
+
 // A user whom such a caller removes from the group keeps no credentials that the caller can
 // know; those of a directory remain. A caller who sees all farms removes none.
 func TestUsersLeaveTheGroupOfAConfinedCallerWithoutCredentials(t *testing.T) {

@@ -74,9 +74,15 @@ func (b *Book) ChangeGroup(group string, to GroupChange) error {
 	})
 }
 
-// RemoveGroup deletes a group. Its users remain, without rights.
+// RemoveGroup deletes a group. Its users remain, without rights. As in Leave, they may lose
+// their credentials.
 func (b *Book) RemoveGroup(name string) error {
-	return b.changeGroup(name, func(s *state, _ *Group) error {
+	return b.changeGroup(name, func(s *state, g *Group) error {
+		if b.caller.confined(s) {
+			for _, user := range g.Users {
+				s.user(user).disarm()
+			}
+		}
 		s.Groups = slices.DeleteFunc(s.Groups, func(g Group) bool { return g.Name == name })
 		return nil
 	})

@@ -159,7 +159,7 @@ func (s *Resource) leaveGroup(c *rest.Call) (rest.Object[GroupItem], error) {
 	group, user := c.Param("group"), c.Param("user")
 	message := fmt.Sprintf("The user %s is no longer in the group %s.", user, group)
 	if !c.SeesAll() {
-		message += " Its password and API key have been removed, because your group does not see all farms: whoever adds it to another group sets them again."
+		message += " Its API key, and a password that is stored here, have been removed, because your group does not see all farms: whoever adds it to another group sets them again."
 	}
 	return s.changedGroup(c, group, c.Book(s.deps.Users).Leave(group, user), "%s", message)
 }
