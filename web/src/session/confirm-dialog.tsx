@@ -75,7 +75,10 @@ function ProviderForm({ user }: { user: string }) {
     onSuccess: (now) => (now.params.user === user ? settle(true) : location.assign('/gui/')), // calls of one user are not sent by another
   });
   const { mutate } = proceed;
-  useEffect(() => onConfirmed(() => mutate()), [mutate]);
+  useEffect(() => {
+    const stop = onConfirmed(() => mutate());
+    return () => stop();
+  }, [mutate]);
   return (
     <Stack>
       <Text>{t('confirm_session.provider_help')}</Text>
