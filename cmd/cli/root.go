@@ -233,7 +233,7 @@ func reordered(cmd *cobra.Command, args []string) string {
 	if len(rest) > 0 {
 		if sub := subCommand(cmd, rest[0]); sub != nil { // e.g. farm shop show, or list farms
 			if action := subCommand(sub, first); action != nil {
-				return "sluice " + strings.Join(append([]string{sub.Name(), first}, rest[1:]...), " ")
+				return strings.Join(append([]string{sub.CommandPath(), action.Name()}, rest[1:]...), " ")
 			}
 			if len(rest) > 1 && subCommand(sub, rest[1]) != nil { // e.g. shop farm show
 				return strings.Join(append([]string{sub.CommandPath(), rest[1], first}, rest[2:]...), " ")

@@ -153,7 +153,12 @@ func TestExplanationsOfAClientWhoseBackendIsFull(t *testing.T) {
 	a := l7test.New(t, 1)
 	addr := a.Serve(nil, s)
 	l7test.Dial(t, addr).Send(l7test.Request("Cookie: SID=me")).Get()
-	own := *explained(t, a, "/", "Cookie: SID=me").Result.Backend
+	var own int
+	l7test.Eventually(t, "the own backend has room again", func() bool {
+		r := explained(t, a, "/", "Cookie: SID=me").Result
+		own = *r.Backend
+		return r.Decision == "session"
+	})
 	l7test.Dial(t, addr).Send(strings.Replace(l7test.Request("Cookie: SID=me"), "/ ", "/stay ", 1))
 	<-stay
 	e := explained(t, a, "/", "Cookie: SID=me")

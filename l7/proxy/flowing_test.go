@@ -15,15 +15,15 @@ import (
 // A client whose request body is open and which takes a response is active, e.g. in a stream of
 // gRPC. The response takes longer than the request timeout.
 func TestAFlowingResponseKeepsAnOpenRequestAlive(t *testing.T) {
-	const parts = 25 // 2.5 s
-	patient := func(h *farm.HTTP) { h.RequestTimeout = 1 }
+	const parts = 30 // 6 s
+	patient := func(h *farm.HTTP) { h.RequestTimeout = 4 }
 	t.Run("HTTP/1", func(t *testing.T) {
 		t.Parallel()
 		b := l7test.NewBackend(t, func(r *l7test.Recorder) {
 			_, _ = r.Head()
 			r.Say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
 			for range parts {
-				time.Sleep(100 * time.Millisecond)
+				time.Sleep(200 * time.Millisecond)
 				r.Say("5\r\npart\n\r\n")
 			}
 			r.Say("0\r\n\r\n")
@@ -39,7 +39,7 @@ func TestAFlowingResponseKeepsAnOpenRequestAlive(t *testing.T) {
 		heard := make(chan string, 1)
 		b := l7test.HTTP2Server(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			for range parts {
-				time.Sleep(100 * time.Millisecond)
+				time.Sleep(200 * time.Millisecond)
 				_, _ = io.WriteString(w, "part\n")
 				w.(http.Flusher).Flush()
 			}

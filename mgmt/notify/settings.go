@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"slices"
@@ -50,7 +51,7 @@ func (e *Email) keepsPassword(old *Email) error {
 	if len(old.Sealed) == 0 || e.Password != nil || e.Server == "" || e.Server == old.Server && e.CA == old.CA {
 		return nil
 	}
-	return invalid("password: the stored password is for the server %s; with another server or authority list, send the password too, or null to delete it", show(old.Server))
+	return invalid("password: the stored password is for the server %s; with another server or authority list, send the password too, or null to delete it", cmp.Or(old.Server, "that was set before"))
 }
 
 // BackendAlert holds the settings for backends.
