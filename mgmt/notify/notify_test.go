@@ -15,6 +15,7 @@ func TestPasswordsAreSealedAndStayUntilTheyAreReplaced(t *testing.T) {
 	h := newHouse(t)
 	text := func(s string) *string { return &s }
 	h.set(t, func(s *Settings) {
+		s.Email.Server = "mail.example.com:2525"
 		s.Email.User, s.Email.Password, s.Email.TLS, s.Email.CA = "ann", text("secret"), true, "private"
 	})
 	if doc := h.papers.docs[settingsName]; strings.Contains(doc, "secret") || !h.Settings().Email.HasPassword() {
@@ -22,7 +23,7 @@ func TestPasswordsAreSealedAndStayUntilTheyAreReplaced(t *testing.T) {
 	}
 	h.Manager = h.manager() // after a restart
 	defer h.Close()
-	h.set(t, func(s *Settings) { s.Email.Server = "mail.example.com:2525" })
+	h.set(t, func(s *Settings) { s.Email.Server = "mail.example.com:2525"; s.Email.From = "other@example.com" })
 	if _, err := h.Test(t.Context()); err != nil {
 		t.Fatal(err)
 	}
