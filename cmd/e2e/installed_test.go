@@ -169,6 +169,7 @@ func packageWithoutSystemd(t *testing.T, dir string) {
 	script := `set -e
 mount --make-rprivate /; mount -t tmpfs tmpfs "$1"; mkdir "$1/upper" "$1/work" "$1/root"
 mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root"
+rm -f "$1/root/etc/default/sluice" "$1/root/etc/logrotate.d/sluice" # of an installation on this machine
 mount -t tmpfs tmpfs "$1/root/run"; mount -t proc proc "$1/root/proc"; mount --bind /dev "$1/root/dev"
 cp "$2"/sluice_1.0_*.deb "$1/root/run"
 dpkg --root="$1/root" --install "$1"/root/run/*.deb
@@ -179,7 +180,7 @@ ls -d "$1/root/var/lib/sluice" "$1/root/usr/bin/sluice" 2>&1 || true`
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"starts with the next boot", "\nenabled\n", "sluice-engine:", "root/var/lib/sluice': No such file", "root/usr/bin/sluice': No such file"} {
+	for _, want := range []string{"starts at the next boot", "\nenabled\n", "sluice-engine:", "root/var/lib/sluice': No such file", "root/usr/bin/sluice': No such file"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%q is missing in:\n%s", want, out)
 		}
