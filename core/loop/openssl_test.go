@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,19 +23,54 @@ func openssl(t *testing.T, addr string, lines []string, args ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
+	var out output
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range lines {
-		time.Sleep(100 * time.Millisecond) // a command must arrive in a read of its own
+	for i, line := range lines {
+		time.Sleep(100 * time.Millisecond)
 		_, _ = in.Write([]byte(line))
+		if i < len(lines)-1 { // a command must arrive in a read of its own
+			out.await(strings.ToLower(line) == "k\n", line)
+		}
 	}
 	stop := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
 	defer stop.Stop()
 	_ = cmd.Wait()
 	return out.String()
+}
+
+// output is the output of a running program.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	keys int // key updates that were awaited
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// await waits for the echo of a line, or for a key update.
+func (o *output) await(keys bool, line string) {
+	if keys {
+		o.keys++
+	}
+	for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+		switch text := o.String(); {
+		case keys && strings.Count(text, "KEYUPDATE") >= o.keys, !keys && strings.Contains(text, line):
+			return
+		}
+	}
 }
 
 // untilQuit returns an echo that ends on the line "quit".
