@@ -73,7 +73,7 @@ task('a user in a group is made, and may do what the role of the group says', as
   await page.getByRole('option', { name: 'watchmen' }).click();
   await button(page, 'Create…').click();
   const dialog = page.getByRole('dialog', { name: 'Create user zed' });
-  await dialog.getByText('sluice group add watchmen zed').waitFor();
+  await dialog.getByText('sluice user create zed --group watchmen').waitFor();
   assert.ok(!(await dialog.innerText()).includes('secret-of-zed-1'), 'the password is shown');
   await apply(page, 'Create user zed');
   await page.getByRole('row', { name: /zed.*yes.*watchmen/ }).waitFor();
