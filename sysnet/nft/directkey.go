@@ -85,7 +85,8 @@ func (r *ruleEncoder) check(protocol string) {
 		return
 	}
 	r.checked[protocol] = true
-	what, is := expr.MetaKeyNFPROTO, []byte{0}
+	what := expr.MetaKeyNFPROTO
+	var is []byte
 	switch {
 	case protocol == "tcp":
 		what, is = expr.MetaKeyL4PROTO, []byte{unix.IPPROTO_TCP}
