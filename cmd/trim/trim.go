@@ -49,14 +49,16 @@ func After(d time.Duration) {
 // has grown is trimmed, too: the last collection may have been in the middle of a large change,
 // e.g. the import of a zone, whose memory is garbage by now.
 func repeat(d time.Duration, heap func() usage, trim func()) {
-	var kept uint64 // resident bytes after the last trimming
+	var kept uint64 // least resident bytes since the last trimming
 	now := func() {
 		trim()
 		kept = heap().resident
 	}
 	var again func()
 	again = func() {
-		if u := heap(); u.held <= Little || u.garbage >= Much || u.resident >= kept+Much {
+		u := heap()
+		kept = min(kept, u.resident) // the runtime returns memory, too, and growth counts from there
+		if u.held <= Little || u.garbage >= Much || u.resident >= kept+Much {
 			now()
 		}
 		time.AfterFunc(Every, again)

@@ -129,8 +129,11 @@ func TestAProcessWithLittleOrMuchGarbageIsTrimmedAgain(t *testing.T) {
 		after(2*Every, 5) // it is in use
 		resident.Add(Much)
 		after(Every, 6)
-		resident.Store(0)
+		resident.Store(0) // it shrinks without a trim
 		after(Every, 6)
+		resident.Store(Much) // and grows again
+		after(Every, 7)
+		after(2*Every, 7)
 	})
 }
 
