@@ -33,7 +33,7 @@ func has(t *rapid.T, r *state.Registry, cfg *farm.Config) {
 		}
 		s := services[id]
 		limited = r.Rates.Has(state.RateFor(&farm.Service{ID: id, RateLimit: &farm.RateLimit{Requests: 5}})) != nil
-		if (r.ClientLimits.Has(id) != nil) != farms[id] || (r.Loads.Has(id) != nil) != backends[id] || (r.States.Has(id) != nil) != (s != nil) ||
+		if (r.ClientLimits.Has(id) != nil) != farms[id] || (r.Loads.Has(id) != nil) != backends[id] || (r.OwnQueues.Has(id) != nil) != backends[id] || (r.States.Has(id) != nil) != (s != nil) ||
 			(r.Spent.Has(id) != nil) != (s != nil) || (r.Queues.Has(id) != nil) != (s != nil) || kept != (s != nil && s.EffectivePersistence() != farm.PersistNone) || limited != (s != nil) {
 			t.Fatalf("the state of number %d does not match the configuration: %+v", id, cfg)
 		}
@@ -57,6 +57,7 @@ func compile(r *state.Registry, cfg *farm.Config) {
 			}
 			for b := range one.Backends {
 				r.Loads.Of(one.Backends[b].ID)
+				r.OwnQueues.Of(one.Backends[b].ID)
 			}
 		}
 	}
@@ -128,17 +129,22 @@ func TestAStoppedFarmLosesTheSessionsOfABackendThatIsCutByALaterChange(t *testin
 	}
 }
 
-func TestAQueueOfAServiceThatWentIsForgottenWhenNobodyWaits(t *testing.T) {
+func TestAQueueOfWhatWentIsForgottenWhenNobodyWaits(t *testing.T) {
 	r, f := state.New(1), shop()
 	follow(r, &farm.Config{Farms: []farm.Farm{f}})
-	q := r.Queues.Of(2)
+	q, own := r.Queues.Of(2), r.OwnQueues.Of(3)
 	q.Join(&state.Waiting{Call: func() {}}, 1, false)
+	own.Join(&state.Waiting{Call: func() {}}, 1, false)
 	for range 2 {
-		if follow(r, &farm.Config{}); r.Queues.Has(2) != q {
+		if follow(r, &farm.Config{}); r.Queues.Has(2) != q || r.OwnQueues.Has(3) != own {
 			t.Fatal("a queue with waiters was removed")
 		}
 	}
 	r.Stir()
+	own.Done()
+	if follow(r, &farm.Config{}); r.Queues.Has(2) != q || r.OwnQueues.Has(3) != nil {
+		t.Error("an unused queue of a backend was kept, or the one of its service removed")
+	}
 	q.Done()
 	if follow(r, &farm.Config{}); r.Queues.Has(2) != nil {
 		t.Error("an unused queue was kept")

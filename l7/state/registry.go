@@ -28,6 +28,7 @@ type Registry struct {
 	known    []farm.Farm  // farms of the current configuration, never modified
 	compiled int          // tables compiled since then
 	waited   []uint32     // deleted services with waiting exchanges
+	waitedAt []uint32     // deleted backends with waiting exchanges
 }
 
 // New returns a registry for engines with that many loops.
@@ -129,7 +130,6 @@ func (n *numbers) add(f *farm.Farm) {
 func (r *Registry) retain(wanted *numbers) {
 	r.ClientLimits.RetainIn(wanted.farms)
 	r.Loads.RetainIn(wanted.backends)
-	r.OwnQueues.RetainIn(wanted.backends) // waiters of deleted backends were woken by Stir
 	r.States.RetainIn(wanted.services)
 	r.Spent.RetainIn(wanted.services)
 	r.Rates.RetainIn(wanted.rates)
@@ -139,21 +139,27 @@ func (r *Registry) retain(wanted *numbers) {
 		}
 		return wanted.keeping[of]
 	})
-	r.waited = nil
-	r.Queues.Retain(func(service uint32, q *Queue) bool {
-		if !wanted.services[service] && q.count.Load() != 0 { // the waiters still need to be woken
-			r.waited = append(r.waited, service)
+	r.waited = retainQueues(&r.Queues, wanted.services)
+	r.waitedAt = retainQueues(&r.OwnQueues, wanted.backends)
+}
+
+// retainQueues removes the queues that are not wanted, except those with waiters, which still
+// need to be woken. It returns the exceptions.
+func retainQueues(all *lasting.Map[uint32, Queue], wanted map[uint32]bool) (waited []uint32) {
+	all.Retain(func(id uint32, q *Queue) bool {
+		if !wanted[id] && q.count.Load() != 0 {
+			waited = append(waited, id)
 			return true
 		}
-		return wanted.services[service]
+		return wanted[id]
 	})
+	return waited
 }
 
 // forget removes everything in left that is not wanted.
 func (r *Registry) forget(left, wanted *numbers) {
 	r.ClientLimits.Forget(left.farms, wanted.farms)
 	r.Loads.Forget(left.backends, wanted.backends)
-	r.OwnQueues.Forget(left.backends, wanted.backends)
 	r.States.Forget(left.services, wanted.services)
 	r.Spent.Forget(left.services, wanted.services)
 	r.Rates.Forget(left.rates, wanted.rates)
@@ -165,15 +171,20 @@ func (r *Registry) forget(left, wanted *numbers) {
 			}
 		}
 	}
-	services := slices.AppendSeq(r.waited, maps.Keys(left.services))
-	r.waited = nil
-	for _, id := range services {
-		switch q := r.Queues.Has(id); {
-		case q == nil || wanted.services[id]:
+	r.waited = forgetQueues(&r.Queues, r.waited, left.services, wanted.services)
+	r.waitedAt = forgetQueues(&r.OwnQueues, r.waitedAt, left.backends, wanted.backends)
+}
+
+// forgetQueues is retainQueues for the queues in left and those kept for their waiters before.
+func forgetQueues(all *lasting.Map[uint32, Queue], before []uint32, left, wanted map[uint32]bool) (waited []uint32) {
+	for _, id := range slices.AppendSeq(before, maps.Keys(left)) {
+		switch q := all.Has(id); {
+		case q == nil || wanted[id]:
 		case q.count.Load() != 0:
-			r.waited = append(r.waited, id)
+			waited = append(waited, id)
 		default:
-			r.Queues.Drop(id)
+			all.Drop(id)
 		}
 	}
+	return waited
 }

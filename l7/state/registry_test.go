@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/lasting"
 	"github.com/sluicelb/sluice/core/ratelimit"
 	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/core/shm"
@@ -114,16 +115,21 @@ func TestABackendThatIsCutWhileItsFarmIsStoppedLosesItsSessions(t *testing.T) {
 }
 
 func TestAQueueIsKeptWhileSomebodyWaits(t *testing.T) {
-	r := state.New(1)
-	q, called := r.Queues.Of(2), false
-	q.Join(&state.Waiting{Call: func() { called = true }}, 1, false)
-	r.Retain(&farm.Config{})
-	if r.Stir(); !called {
-		t.Error("a waiter of a deleted service is not woken")
-	}
-	q.Done()
-	if r.Retain(&farm.Config{}); r.Queues.Of(2) == q {
-		t.Error("an unused queue was kept")
+	for name, queues := range map[string]func(r *state.Registry) *lasting.Map[uint32, state.Queue]{
+		"service": func(r *state.Registry) *lasting.Map[uint32, state.Queue] { return &r.Queues },
+		"backend": func(r *state.Registry) *lasting.Map[uint32, state.Queue] { return &r.OwnQueues },
+	} {
+		r := state.New(1)
+		q, called := queues(r).Of(2), false
+		q.Join(&state.Waiting{Call: func() { called = true }}, 1, false)
+		r.Retain(&farm.Config{})
+		if r.Stir(); !called {
+			t.Errorf("a waiter of a deleted %s is not woken", name)
+		}
+		q.Done()
+		if r.Retain(&farm.Config{}); queues(r).Of(2) == q {
+			t.Errorf("an unused queue of a %s was kept", name)
+		}
 	}
 }
 
