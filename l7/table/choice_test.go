@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/l7/l7test"
+	"github.com/sluicelb/sluice/l7/state"
 	"github.com/sluicelb/sluice/l7/table"
 )
 
@@ -241,6 +242,29 @@ func TestWhoMayWaitHasSomethingToWaitFor(t *testing.T) {
 		}
 	})
 	may("with nobody", false)
+}
+
+// If another loop creates the client's session meanwhile, the room that was reserved first is
+// for those who wait.
+func TestAReservationThatASessionReplacesIsForWaiters(t *testing.T) {
+	t.Parallel()
+	p := newPlanner(t, nil, keeping(func(s *farm.Service) { s.Backends[0].ConnLimit, s.Backends[1].ConnLimit = 1, 1 }))
+	s := p.service()
+	p.become(ask("GET", "/", "X-ID: a"))
+	s.Sessions.Put(p.choice.Key, s.Backends[1].ID, session.Now())
+	if !p.choice.Claim(s, 0) {
+		t.Fatal("there is no room")
+	}
+	called := map[string]bool{}
+	for name, q := range map[string]*state.Queue{"backend 0": s.Backends[0].Queue, "backend 1": s.Backends[1].Queue, "service": s.Queue} {
+		q.Join(&state.Waiting{Call: func() { called[name] = true }}, 1, false)
+	}
+	if i := p.choice.Remember(s, 0); i != 1 || s.Picker.Full(0) || !s.Picker.Full(1) || p.choice.Held != s.Backends[1].Load {
+		t.Errorf("it is sent to %d; full: %t, %t", i, s.Picker.Full(0), s.Picker.Full(1))
+	}
+	if len(called) != 2 || !called["backend 0"] || !called["service"] {
+		t.Errorf("woken: %v", called)
+	}
 }
 
 func TestSessionsAreThoseOfTheTable(t *testing.T) {

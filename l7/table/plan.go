@@ -354,6 +354,8 @@ func (c *Choice) remember(s *Service, i int) int {
 	own := c.Held
 	if first, ok := c.follow(s, owner); ok {
 		own.Done()
+		s.Backends[i].Queue.Released()
+		s.Queue.Released()
 		return first
 	}
 	if first := s.Find(owner); first >= 0 && c.full(s, first) {
