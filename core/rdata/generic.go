@@ -29,15 +29,17 @@ func generic(t farm.RecordType, text string) ([]byte, error) {
 	return data, nil
 }
 
-// whole reports whether data are complete data of their type.
+// whole reports whether data are complete data of their type. Types that miekg/dns does not
+// know are left to validation, because earlier versions stored any data of them.
 func whole(code uint16, data []byte) bool {
 	if code == dns.TypeSVCB || code == dns.TypeHTTPS {
 		_, ok := serviceText(data)
 		return ok
 	}
-	if l := layouts[code]; l != nil && typeNames[code] == "" {
-		_, ok := l.text(data)
-		return ok
+	if l := layouts[code]; l != nil {
+		if _, ok := l.text(data); ok {
+			return true
+		}
 	}
 	if newRR := dns.TypeToRR[code]; newRR == nil {
 		return true
@@ -55,12 +57,17 @@ func whole(code uint16, data []byte) bool {
 }
 
 // Portable returns type and data of a record in master file syntax that any server reads.
-// Types that few servers know are written in the generic format (RFC 3597 §5).
+// Types that few servers know are written in the generic format (RFC 3597 §5), and texts with
+// parentheses in quotes.
 func Portable(t farm.RecordType, text, zone string) string {
 	code := Code(t)
-	if typeNames[code] != "" {
-		if data, err := Pack(t, text, zone); err == nil {
+	if typeNames[code] != "" || layouts[code] != nil && hasLooseParenthesis(text) {
+		data, err := Pack(t, text, zone)
+		switch {
+		case err == nil && typeNames[code] != "":
 			return fmt.Sprintf("TYPE%d\t%s", code, genericText(data))
+		case err == nil:
+			return string(t) + "\t" + Text(code, data)
 		}
 	}
 	return string(t) + "\t" + Master(t, text)

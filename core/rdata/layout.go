@@ -43,7 +43,7 @@ var layouts = map[uint16]layout{
 
 // read returns the data in a text, and false if the text does not fit.
 func (l layout) read(text, zone string) (data []byte, ok bool) {
-	list := words(text)
+	list := wordsOfTexts(text)
 	for _, p := range l {
 		if data, list, ok = p.read(data, list, zone); !ok {
 			return nil, false

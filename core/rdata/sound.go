@@ -18,7 +18,20 @@ import (
 // those would not load the zone.
 func Check(t farm.RecordType, text, zone string) ([]byte, error) {
 	data, err := Pack(t, text, zone)
+	if err == nil && withTexts[t] && hasLooseParenthesis(Master(t, text)) {
+		err = ErrParenthesis
+	}
 	return checked(t, text, data, err)
+}
+
+// ErrParenthesis prevents texts from losing their parentheses, which group words in a file.
+var ErrParenthesis = errors.New(`it has a parenthesis outside of quotes, which groups words in zone files and is not part of the text; write the text in quotes, as 10 1 "https://www.example.com/A_(b)"`)
+
+// withTexts are the types whose data contain texts. In data of other types parentheses only
+// group words.
+var withTexts = map[farm.RecordType]bool{
+	"TXT": true, "SPF": true, "AVC": true, "NINFO": true, "RESINFO": true, "WALLET": true, "CLA": true, "HINFO": true, "ISDN": true, "X25": true, "GPOS": true,
+	"CAA": true, "NAPTR": true, "URI": true, "DOA": true, "SVCB": true, "HTTPS": true,
 }
 
 // CheckMaster is Check for data from a master file, without comments. Shorthand is not

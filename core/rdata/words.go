@@ -27,11 +27,57 @@ func Word(text string) (word, rest string) {
 // meaning within one line.
 func words(text string) (out []string) {
 	for word, rest := Word(text); word != ""; word, rest = Word(rest) {
-		if word = strings.Trim(word, "()"); word != "" {
+		if word = strings.TrimLeft(word, "()"); word != "" {
+			out = append(out, word[:groupEnd(word)])
+		}
+	}
+	return out
+}
+
+// groupEnd returns the offset at which the parentheses at the end of a word begin. Escaped
+// ones belong to the word.
+func groupEnd(word string) int {
+	end := len(strings.TrimRight(word, "()"))
+	escapes := end - len(strings.TrimRight(word[:end], `\`))
+	if escapes%2 == 1 && end < len(word) {
+		end++
+	}
+	return end
+}
+
+// wordsOfTexts returns all words of data that contain texts. A parenthesis next to other
+// characters is part of a text, unless the parentheses enclose all words.
+func wordsOfTexts(text string) (out []string) {
+	text = strings.Trim(text, " \t")
+	if end := groupEnd(text); strings.HasPrefix(text, "(") && len(text)-end == 1 && text[end] == ')' {
+		text = text[1:end]
+	}
+	for word, rest := Word(text); word != ""; word, rest = Word(rest) {
+		if strings.Trim(word, "()") != "" {
 			out = append(out, word)
 		}
 	}
 	return out
+}
+
+// hasLooseParenthesis reports whether a word has a parenthesis next to other characters that
+// is neither quoted nor escaped. Zone files give it no place in a text.
+func hasLooseParenthesis(text string) bool {
+	quoted := false
+	for word, rest := Word(text); word != ""; word, rest = Word(rest) {
+		grouping := strings.Trim(word, "()") == ""
+		for i := 0; i < len(word); i++ {
+			switch c := word[i]; {
+			case c == '\\':
+				i++
+			case c == '"':
+				quoted = !quoted
+			case (c == '(' || c == ')') && !quoted && !grouping:
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // unquoted returns the bytes of a word, with quotes and escapes decoded (RFC 1035

@@ -206,7 +206,7 @@ func CheckRecord(f *farm.Farm, z *farm.Zone, r *farm.Record) *Error {
 	}
 	if _, err := rdata.Check(r.Type, r.Data, z.Name); err != nil {
 		why := ""
-		if errors.Is(err, rdata.ErrComment) || errors.Is(err, rdata.ErrUnsound) {
+		if errors.Is(err, rdata.ErrComment) || errors.Is(err, rdata.ErrParenthesis) || errors.Is(err, rdata.ErrUnsound) {
 			why = ": " + err.Error()
 		}
 		return &Error{"", "rdata", fmt.Sprintf("rdata must be %s for %s, got %s%s", rdata.Shape(r.Type), r.Type, show(r.Data), why)}
