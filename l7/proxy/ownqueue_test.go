@@ -214,7 +214,7 @@ func TestAClientThatWaitedTooLongForItsBackendGetsAnother(t *testing.T) {
 		h.service.QueueTimeout = 1
 		h.Serve(l7test.Logged, h.service)
 		h.served(h.ann("/late"), h.other, "/late")
-		if f := h.Segment.SumFarm(1); f.QueueTimeouts != 1 || f.Queued != 0 {
+		if f := h.Segment.SumFarm(1); f.QueueTimeouts+f.NoBackend != 0 || f.Queued != 0 || f.QueuedTotal != 1 {
 			h.Errorf("%+v", f)
 		}
 		h.release()
@@ -226,10 +226,30 @@ func TestAClientThatWaitedTooLongForItsBackendGetsAnother(t *testing.T) {
 		if res := h.ann("/never").Get(); res.StatusCode != 503 {
 			h.Errorf("%d", res.StatusCode)
 		}
+		if f := h.Segment.SumFarm(1); f.QueueTimeouts != 1 || f.NoBackend != 1 {
+			h.Errorf("%+v", f)
+		}
+		l7test.Eventually(h.T, "the log says why", func() bool { return h.Appliance.Log.Has("no backend had room in time") })
 		h.other.open <- struct{}{}
 		other.Get()
 		h.release()
 	})
+}
+
+// A 503 has another cause if no backend could serve the client, room or not.
+func TestAClientThatWaitedForOneOfManyFailingBackendsIsToldSo(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, "header", 10)
+	h.service.QueueTimeout = 1
+	h.Serve(l7test.Logged, h.service)
+	h.other.Close()
+	if res := h.ann("/never").Get(); res.StatusCode != 503 {
+		t.Errorf("%d", res.StatusCode)
+	}
+	if f := h.Segment.SumFarm(1); f.QueueTimeouts != 0 || f.NoBackend != 1 || f.QueuedTotal != 1 {
+		t.Errorf("%+v", f)
+	}
+	l7test.Eventually(t, "the log says why", func() bool { return h.Appliance.Log.Has("could not be connected to") })
 }
 
 func TestWaitersLeaveABackendThatCannotServeThem(t *testing.T) {

@@ -17,6 +17,7 @@ type queueWait struct {
 	queue  *state.Queue // of the service
 	wait   *waiter      // its place there, or in the queue of its own backend; nil while not waiting
 	waits  uint8        // number of waits
+	late   bool         // it waited too long for its own backend and looks for another
 	queued int64        // start of the wait
 }
 
@@ -71,10 +72,29 @@ func (ex *exchange) noneLeft() {
 			ex.failed(502)
 			return
 		}
-		ex.stats().NoBackend++
-		ex.noteUnserved()
+		if ex.late && ex.lacksRoom() {
+			ex.noteLate()
+		} else {
+			ex.stats().NoBackend++
+			ex.noteUnserved()
+		}
 	}
 	ex.failed(503)
+}
+
+// lacksRoom reports whether the exchange got no backend although one could serve it: then all
+// of these are full.
+func (ex *exchange) lacksRoom() bool {
+	_, usable := ex.service.Picker.Room()
+	return ex.Tried == balance.Tried{} && (usable || ex.Full > 0)
+}
+
+// noteLate counts and logs that no backend had room before the timeout of the queue.
+func (ex *exchange) noteLate() {
+	s := ex.stats()
+	s.QueueTimeouts++
+	s.NoBackend++
+	ex.note(rejected.NoBackend, 503, "no backend had room in time")
 }
 
 // mayWait reports whether an exchange without a backend may wait and has something to wait
@@ -178,17 +198,14 @@ func (ex *exchange) leaveQueue() {
 // waitedTooLong responds after a timeout in the queue. A client that waited for its own
 // backend gets another one if there is room.
 func (ex *exchange) waitedTooLong() {
-	s := ex.stats()
-	s.QueueTimeouts++
 	if ex.wait.own != 0 {
 		ex.leaveQueue()
 		ex.client.SetDeadline(0)
-		ex.Turned, ex.Roams, ex.waits = true, true, maxWaits
+		ex.Turned, ex.Roams, ex.late, ex.waits = true, true, true, maxWaits
 		ex.goOn()
 		return
 	}
-	s.NoBackend++
-	ex.note(rejected.NoBackend, 503, "no backend had room in time")
+	ex.noteLate()
 	ex.fail(503)
 }
 
