@@ -20,45 +20,65 @@ type peers struct {
 
 type peer struct {
 	conn  *net.UnixConn
+	pid   int32
+	fresh bool // it had no request yet
 	busy  bool
-	since time.Time // of the last request
+	since time.Time // of the last request, or of the connection
 }
+
+// freshTime bounds the time for which a connection without a request keeps its place. Its
+// client has sent the first request, or is about to, and does not repeat it.
+const freshTime = 5 * time.Second
 
 func newPeers(limit int) *peers { return &peers{limit: limit, all: map[*peer]struct{}{}} }
 
-// enter adds a connection. It is refused if all others are busy.
-func (p *peers) enter(c *net.UnixConn) (mine *peer, evicted, ok bool) {
+// enter adds a connection. It is refused if no other is idle. evicted is the one that was
+// closed for it.
+func (p *peers) enter(c *net.UnixConn, pid int32) (mine, evicted *peer, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	now := time.Now()
 	if len(p.all) >= p.limit {
-		oldest := p.idlest()
-		if oldest == nil {
-			return nil, false, false
+		if evicted = p.idlest(now); evicted == nil {
+			return nil, nil, false
 		}
-		delete(p.all, oldest)
-		_ = oldest.conn.Close()
-		evicted = true
+		delete(p.all, evicted)
+		_ = evicted.conn.Close()
 	}
-	mine = &peer{conn: c, since: time.Now()}
+	mine = &peer{conn: c, pid: pid, fresh: true, since: now}
 	p.all[mine] = struct{}{}
 	return mine, evicted, true
 }
 
-// idlest returns the connection that was idle the longest, nil if all are busy.
-func (p *peers) idlest() (oldest *peer) {
+// idlest returns the connection that was idle the longest, nil if none is idle.
+func (p *peers) idlest(now time.Time) (oldest *peer) {
 	for one := range p.all {
-		if !one.busy && (oldest == nil || one.since.Before(oldest.since)) {
+		if one.idle(now) && (oldest == nil || one.since.Before(oldest.since)) {
 			oldest = one
 		}
 	}
 	return oldest
 }
 
-// works records that a connection begins or ends a request.
-func (p *peers) works(mine *peer, busy bool) {
+func (one *peer) idle(now time.Time) bool {
+	return !one.busy && !(one.fresh && now.Sub(one.since) < freshTime)
+}
+
+// begin records that a connection begins a request. It returns false if the connection was
+// closed for another: the request must not be executed, because its client repeats it.
+func (p *peers) begin(mine *peer) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	mine.busy, mine.since = busy, time.Now()
+	_, there := p.all[mine]
+	mine.busy, mine.fresh = true, false
+	return there
+}
+
+// end records that a connection has its reply.
+func (p *peers) end(mine *peer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	mine.busy, mine.since = false, time.Now()
 }
 
 func (p *peers) leave(mine *peer) {

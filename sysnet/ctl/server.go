@@ -96,14 +96,14 @@ func (s *server) serve(ctx context.Context, c *net.UnixConn) {
 		s.log.Warn("peer turned away: not allowed to ask", "uid", uid, "pid", pid, "allowed", s.allowed)
 		return
 	}
-	mine, evicted, ok := s.peers.enter(c)
+	mine, evicted, ok := s.peers.enter(c, pid)
 	switch {
 	case !ok:
 		s.log.Warn("peer turned away: too many connections", "limit", maxPeers, "pid", pid)
 		s.turnAway(c)
 		return
-	case evicted:
-		s.log.Warn("the connection that was idle the longest was closed for a new one", "limit", maxPeers, "pid", pid)
+	case evicted != nil:
+		s.log.Warn("the connection that was idle the longest was closed for a new one", "limit", maxPeers, "pid", pid, "closed_pid", evicted.pid)
 	}
 	defer s.peers.leave(mine)
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
@@ -117,9 +117,12 @@ func (s *server) serve(ctx context.Context, c *net.UnixConn) {
 			}
 			return
 		}
-		s.peers.works(mine, true)
+		if !s.peers.begin(mine) {
+			closeFiles(files)
+			return
+		}
 		err = s.answer(ctx, c, buf[:n], files)
-		s.peers.works(mine, false)
+		s.peers.end(mine)
 		closeFiles(files)
 		if err != nil {
 			s.log.Warn("reply not sent", "pid", pid, "error", err)
