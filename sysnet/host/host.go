@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"os"
 	"slices"
@@ -49,11 +50,11 @@ type Host struct {
 	need     need
 	told     bool // Prepare was called since the start or the last clean
 	warnings []firewall.Warning
-	// farms holds the farms of the last Prepare. blocked holds by farm the rules of foreign
-	// firewalls that drop packets to one of its backends; prepare evaluates them.
-	farms   []farm.Farm
-	blocked map[uint32][]string
-	demands farm.Memo[demand]
+	// destinations are those of the last Prepare, by farm. blocked holds by farm the rules of
+	// foreign firewalls that drop packets to one of its backends; prepare evaluates them.
+	destinations map[uint32][]firewall.Destination
+	blocked      map[uint32][]string
+	demands      farm.Memo[demand]
 }
 
 // New returns a Host without needs that has changed nothing. journal stores old values of
@@ -84,9 +85,11 @@ func (h *Host) Prepare(_ context.Context, farms []farm.Farm) (problems map[uint3
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	// Rules change often, but their needs rarely do. Run repairs foreign changes.
-	more := joined(h.farms, farms)
-	h.farms = farms
 	demands := h.demands.Of(farms, demandOf)
+	to := destinationsOf(farms, demands)
+	more := redirected(h.destinations, to)
+	h.destinations = to
+	maps.DeleteFunc(h.blocked, func(id uint32, _ []string) bool { _, filtered := to[id]; return !filtered })
 	switch n := needOf(demands); {
 	case !h.told || more || !n.same(h.need):
 		h.need, h.told = n, true
@@ -98,13 +101,15 @@ func (h *Host) Prepare(_ context.Context, farms []farm.Farm) (problems map[uint3
 	return absent(farms, demands)
 }
 
-// joined reports whether a farm is new: firewalls of others may drop packets to its backends.
-func joined(before, now []farm.Farm) bool {
-	known := make(map[uint32]bool, len(before))
-	for i := range before {
-		known[before[i].ID] = true
+// redirected reports whether a farm is new or has other destinations: firewalls of others may
+// drop packets to them.
+func redirected(before, now map[uint32][]firewall.Destination) bool {
+	for id, to := range now {
+		if old, known := before[id]; !known || !slices.Equal(old, to) {
+			return true
+		}
 	}
-	return slices.ContainsFunc(now, func(f farm.Farm) bool { return !known[f.ID] })
+	return false
 }
 
 // absent returns the farms whose address this machine does not have.
@@ -149,7 +154,7 @@ func (h *Host) prepare() {
 	if err != nil && n.forwards() {
 		warn("firewalls of others: " + err.Error())
 	}
-	if h.blocked, err = firewall.Blocked(destinationsOf(h.farms), claim.FirstMark, claim.MarkMask); err != nil {
+	if h.blocked, err = firewall.Blocked(h.destinations, claim.FirstMark, claim.MarkMask); err != nil {
 		h.log.Debug("a firewall cannot be read", "reason", err)
 	}
 	h.announcer.Keep(n.addresses)

@@ -315,6 +315,50 @@ func TestRuleThatDropsPacketsToABackendIsAWarningOfItsFarms(t *testing.T) {
 	}
 }
 
+// Firewalls are read again as soon as a farm has other backends.
+func TestFirewallsAreReadForNewDestinations(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	journal := machine(t)
+	sysnettest.Run(t, "table inet own {\n chain forward { type filter hook forward priority 0; tcp dport 8080 drop; }\n}", "nft", "-f", "-")
+	h := host.New(journal, quiet)
+	defer h.Close()
+	other := l4(farm.NATMasquerade, "192.0.2.1")
+	other.ID++
+	prepared := func(edit func(f *farm.Farm)) (warnings []string) {
+		f := l4(farm.NATMasquerade, "192.0.2.1")
+		edit(&f)
+		h.Prepare(t.Context(), []farm.Farm{f, other})
+		return h.Warnings(&f)
+	}
+	to := func(vip string, ports ...uint16) func(f *farm.Farm) {
+		return func(f *farm.Farm) {
+			f.VIP = netip.MustParseAddr(vip)
+			for i, port := range ports {
+				f.L4.Backends = append(f.L4.Backends, farm.Backend{ID: uint32(1 + i), Addr: netip.MustParseAddr("10.0.0.1"), Port: port})
+			}
+		}
+	}
+	for _, c := range []struct {
+		what string
+		edit func(f *farm.Farm)
+		want string
+	}{
+		{"without backends", to("192.0.2.1"), ""},
+		{"another VIP and a backend", to("192.0.2.7", 8080), "10.0.0.1:8080"},
+		{"another port", to("192.0.2.7", 80), ""},
+		{"one more backend", to("192.0.2.7", 80, 8080), "10.0.0.1:8080"},
+		{"one backend less", to("192.0.2.7", 80), ""},
+		{"the backend again", to("192.0.2.7", 8080), "10.0.0.1:8080"},
+		{"a farm whose packets pass no firewall", func(f *farm.Farm) { to("192.0.2.7", 8080)(f); f.L4.NAT = farm.NATDirect }, ""},
+	} {
+		if w := prepared(c.edit); (len(w) > 0) != (c.want != "") || c.want != "" && !strings.Contains(w[0], c.want) {
+			t.Errorf("%s: warnings %q, want %q", c.what, w, c.want)
+		}
+	}
+}
+
 // Firewalls are read for a new farm. If one is gone, only its address is withdrawn.
 func TestAFarmThatComesOrGoesIsPreparedAlone(t *testing.T) {
 	if !sysnettest.Inside(t) {
@@ -351,9 +395,19 @@ func TestAFarmThatComesOrGoesIsPreparedAlone(t *testing.T) {
 	if w := h.Warnings(&two); len(w) != 1 {
 		t.Errorf("warnings about a farm that is new: %q", w)
 	}
+	sysnettest.Run(t, "", "nft", "flush chain inet own forward")
 	h.Prepare(t.Context(), []farm.Farm{one, two})
 	if n := announced(); n != 1 {
 		t.Errorf("%d addresses are announced, and one farm is gone", n)
+	}
+	if w := h.Warnings(&two); len(w) != 1 {
+		t.Errorf("firewalls were read although a farm is only gone: %q", w)
+	}
+	three := two
+	three.ID = two.ID + 1
+	h.Prepare(t.Context(), []farm.Farm{one, two, three})
+	if w := h.Warnings(&two); len(w) != 0 {
+		t.Errorf("firewalls were not read for a farm that is new: %q", w)
 	}
 }
 

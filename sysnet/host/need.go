@@ -29,10 +29,17 @@ type demand struct {
 	userspace, transparent bool
 	forwards               bool // packets of its address family
 	packets                []firewall.Packets
+	filtered               bool // its packets to these destinations pass the firewall
+	destinations           []firewall.Destination
 }
 
 func demandOf(f *farm.Farm) demand {
-	return demand{vip: f.VIP.Unmap(), userspace: f.InUserspace(), transparent: f.Transparent(), forwards: f.Filtered(), packets: packetsOf(f)}
+	d := demand{vip: f.VIP.Unmap(), userspace: f.InUserspace(), transparent: f.Transparent(), forwards: f.Filtered(), packets: packetsOf(f)}
+	// Requests of stateless_dnat leave at the interface where they arrive, before the firewall.
+	if d.filtered = d.forwards && !d.transparent && f.L4.NAT != farm.NATStateless; d.filtered {
+		d.destinations = destinations(f)
+	}
+	return d
 }
 
 // needOf returns the needs of farms. Packets of dsr are forwarded between interfaces
@@ -57,13 +64,13 @@ func needOf(demands []demand) need {
 	return n
 }
 
-// destinationsOf returns the backends to which packets of the farms are forwarded, by farm.
-// Requests of stateless_dnat leave at the interface where they arrive, before the firewall.
-func destinationsOf(farms []farm.Farm) map[uint32][]firewall.Destination {
+// destinationsOf returns the backends to which packets of the farms are forwarded through the
+// firewall, by farm.
+func destinationsOf(farms []farm.Farm, demands []demand) map[uint32][]firewall.Destination {
 	out := map[uint32][]firewall.Destination{}
-	for i := range farms {
-		if f := &farms[i]; f.Filtered() && !f.Transparent() && f.L4.NAT != farm.NATStateless {
-			out[f.ID] = destinations(f)
+	for i := range demands {
+		if demands[i].filtered {
+			out[farms[i].ID] = demands[i].destinations
 		}
 	}
 	return out

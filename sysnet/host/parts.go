@@ -147,7 +147,7 @@ func (h *Host) Clean(ctx context.Context, c KernelFarms) ([]ctl.KernelObject, er
 	}
 	problems := []error{err, c.Clean(ctx)}
 	h.mu.Lock()
-	h.need, h.told, h.warnings, h.farms, h.blocked = need{}, false, nil, nil, nil
+	h.need, h.told, h.warnings, h.destinations, h.blocked = need{}, false, nil, nil, nil
 	problems = append(problems, h.sysctl.Keep(nil), route.Keep(false, false))
 	_, err = h.firewall.Keep(firewall.Need{})
 	problems = append(problems, err)
