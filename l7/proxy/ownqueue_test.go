@@ -301,6 +301,100 @@ func TestWaitersStayWithADrainedBackend(t *testing.T) {
 	h.served(later, h.own, "/later")
 }
 
+// occupyOther lets a stranger have the other backend, too. It returns a function that ends the
+// exchange.
+func (h *house) occupyOther() (release func()) {
+	h.Helper()
+	c := l7test.Dial(h.T, h.addr).Send(get("/both"))
+	h.at(h.other, "/both")
+	return func() {
+		h.other.open <- struct{}{}
+		c.Get()
+	}
+}
+
+// The change refuses newcomers only.
+func TestWaitersStayWhenTheirQueueIsSwitchedOff(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(h *house)
+		moves  bool // to the other backend
+	}{
+		"alone": {func(*house) {}, false},
+		"drained": {func(h *house) {
+			h.service.Backends[h.ownID-1].Maintenance = farm.MaintenanceDrain
+		}, false},
+		"drained, the other down": {func(h *house) {
+			h.service.Backends[h.ownID-1].Maintenance = farm.MaintenanceDrain
+			h.Health.SetGuardian(3-h.ownID, health.Down, time.Now())
+		}, false},
+		"down": {func(h *house) { h.Health.SetGuardian(h.ownID, health.Down, time.Now()) }, true},
+		"cut": {func(h *house) {
+			h.service.Backends[h.ownID-1].Maintenance = farm.MaintenanceCut
+		}, true},
+		"deleted": {func(h *house) {
+			h.service.Backends = slices.Delete(h.service.Backends, int(h.ownID-1), int(h.ownID))
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, "header", 2)
+			freeOther := h.occupyOther()
+			var all []*l7test.Client
+			for i := range 2 {
+				all = append(all, h.ann(fmt.Sprintf("/waits%d", i)))
+				l7test.Queued(t, h.Appliance, uint64(i+1))
+			}
+			h.service.Queue = 0
+			c.change(h)
+			h.Serve(l7test.Logged, h.service)
+			if res := l7test.Dial(t, h.addr).Send(get("/new")).Get(); res.StatusCode != 503 {
+				t.Errorf("a newcomer got %d", res.StatusCode)
+			}
+			l7test.Queued(t, h.Appliance, 2)
+			b, release := h.own, h.release
+			if c.moves {
+				b, release = h.other, freeOther
+			}
+			release()
+			for i, c := range all {
+				h.served(c, b, fmt.Sprintf("/waits%d", i))
+			}
+			l7test.Queued(t, h.Appliance, 0)
+			if f := h.Segment.SumFarm(1); f.QueueTimeouts+f.QueueFull != 0 || f.NoBackend != 1 {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+}
+
+func TestWaitersOfAQueueThatIsSwitchedOffKeepTheirDeadline(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(h *house){
+		"alone": func(*house) {},
+		"down":  func(h *house) { h.Health.SetGuardian(h.ownID, health.Down, time.Now()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHouse(t, "header", 2)
+			h.occupyOther()
+			h.service.QueueTimeout = 2
+			h.Serve(l7test.Logged, h.service)
+			c := h.ann("/never")
+			l7test.Eventually(t, "it waits", func() bool { return h.Segment.SumFarm(1).QueuedTotal == 1 })
+			h.service.Queue, h.service.QueueTimeout = 0, 600
+			change(h)
+			h.Serve(l7test.Logged, h.service)
+			if res := c.Get(); res.StatusCode != 503 {
+				t.Errorf("%d", res.StatusCode)
+			}
+			if f := h.Segment.SumFarm(1); f.QueueTimeouts != 1 || f.QueueFull != 0 || f.Queued != 0 {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+}
+
 func TestAHigherLimitLetsWaitersOfABackendIn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, "cookie", 10)

@@ -170,11 +170,21 @@ func TestAllWhoWaitComplete(t *testing.T) {
 
 func TestNobodyIsStrandedWhileEverythingChanges(t *testing.T) {
 	t.Parallel()
+	for name, kind := range map[string]farm.Persistence{"strangers": farm.PersistNone, "clients with sessions": farm.PersistHeader} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			nobodyIsStranded(t, kind)
+		})
+	}
+}
+
+func nobodyIsStranded(t *testing.T, kind farm.Persistence) {
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	other := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 2)
 	service := func(limit uint32, mode farm.Maintenance, length uint16) farm.Service {
 		s := queueing(length, b.Addr, other.Addr)
+		s.Persistence, s.SessionID = kind, "X-Client"
 		s.Backends[0].ConnLimit, s.Backends[1].ConnLimit, s.Backends[1].Maintenance = limit, 1, mode
 		return s
 	}
@@ -182,8 +192,8 @@ func TestNobodyIsStrandedWhileEverythingChanges(t *testing.T) {
 	end := make(chan struct{})
 	var all sync.WaitGroup
 	var served atomic.Int64
-	for range 16 {
-		c := l7test.Dial(t, addr)
+	for i := range 16 {
+		c, text := l7test.Dial(t, addr), l7test.Request(fmt.Sprintf("X-Client: %d", i))
 		all.Go(func() {
 			for {
 				select {
@@ -192,7 +202,7 @@ func TestNobodyIsStrandedWhileEverythingChanges(t *testing.T) {
 				default:
 				}
 				_ = c.SetDeadline(time.Now().Add(20 * time.Second))
-				_, _ = io.WriteString(c.TCPConn, get("/"))
+				_, _ = io.WriteString(c.TCPConn, text)
 				switch res, err := httpAnswer(c); {
 				case err == io.ErrUnexpectedEOF: // it was in progress at the cut backend
 					c = l7test.Dial(t, addr)

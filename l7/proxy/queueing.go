@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"math"
+
 	"github.com/sluicelb/sluice/core/balance"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/rejected"
@@ -104,7 +106,14 @@ func (ex *exchange) mayWait() bool {
 	if sv.QueueLength == 0 && ex.wait == nil || ex.waits >= maxWaits {
 		return false
 	}
-	return ex.MayWait(sv)
+	return ex.waitsForOwn() || ex.MayWait(sv)
+}
+
+// waitsForOwn reports whether the exchange should wait for room at its client's own backend. If
+// the queue is switched off, those who wait there stay.
+func (ex *exchange) waitsForOwn() bool {
+	sv, wt := ex.service, ex.wait
+	return ex.Waits(sv) || sv.QueueLength == 0 && wt != nil && ex.Full > 0 && wt.own == sv.Backends[ex.Full-1].ID
 }
 
 // enqueue queues an exchange without a backend. It returns false if the exchange must be
@@ -114,7 +123,7 @@ func (ex *exchange) enqueue() bool {
 		return false
 	}
 	q, own := ex.queue, uint32(0)
-	if ex.Waits(ex.service) {
+	if ex.waitsForOwn() {
 		b := &ex.service.Backends[ex.Full-1]
 		q, own = b.Queue, b.ID
 	}
@@ -146,18 +155,22 @@ func (ex *exchange) noAttempt() {
 }
 
 // join enters the queue q, of the backend own or of the service. It leaves the one in which
-// the exchange waits.
+// the exchange waits; if queues are switched off, it is not refused and keeps its deadline.
 func (ex *exchange) join(q *state.Queue, own uint32) bool {
 	sv, s := ex.service, ex.stats()
-	front := ex.Turned
+	front, limit, keeps := ex.Turned, sv.QueueLength, false
 	if ex.wait != nil {
 		front = false // several come from the other queue, in order
 		ex.leaveQueue()
-		ex.client.SetDeadline(0)
+		if keeps = limit == 0; keeps {
+			limit = math.MaxInt64
+		} else {
+			ex.client.SetDeadline(0)
+		}
 	}
 	wt := ex.w.waiterOf(ex, q)
 	wt.own = own
-	if !q.Join(&wt.Waiting, sv.QueueLength, front) {
+	if !q.Join(&wt.Waiting, limit, front) {
 		wt.ex = nil
 		ex.w.waiters.Put(wt)
 		if own == 0 {
@@ -173,7 +186,9 @@ func (ex *exchange) join(q *state.Queue, own uint32) bool {
 	if ex.head == nil {
 		ex.save()
 	}
-	ex.client.SetDeadline(ex.w.loop.Now() + sv.QueueTimeout)
+	if !keeps {
+		ex.client.SetDeadline(ex.w.loop.Now() + sv.QueueTimeout)
+	}
 	ex.client.Listen(true)
 	return true
 }

@@ -194,7 +194,7 @@ func (ex *exchange) forwardTo() {
 	for {
 		ex.recordTry()
 		i, ok := ex.choose()
-		if !ok && !ex.Waits(ex.service) {
+		if !ok && !ex.waitsForOwn() {
 			i, ok = ex.chooseDown()
 		}
 		if !ok {
