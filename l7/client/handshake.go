@@ -64,10 +64,16 @@ func certificateReason(err error) string {
 // alertReason returns the alert that ended a handshake. Alerts are numbers on the wire; their
 // texts are from crypto/tls.
 func alertReason(alert *net.OpError) string {
-	if alert.Op == "remote error" {
-		return "the client ended the TLS handshake: " + strings.TrimPrefix(alert.Err.Error(), "tls: ")
+	text := strings.TrimPrefix(alert.Err.Error(), "tls: ")
+	switch {
+	case alert.Op == "remote error":
+		return "the client ended the TLS handshake: " + text
+	case text == "bad record MAC":
+		// OpenSSL sends its alert about the certificate of a TLS 1.3 server unencrypted, which
+		// crypto/tls cannot read at this point.
+		return "the client ended the TLS handshake; it probably does not trust the certificate"
 	}
-	return "malformed TLS handshake: " + strings.TrimPrefix(alert.Err.Error(), "tls: ")
+	return "malformed TLS handshake: " + text
 }
 
 // handshakeErrors maps the beginnings of errors of crypto/tls, which contain values of the

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -110,6 +111,35 @@ func TestFailedHandshakesOfClientsGetAReason(t *testing.T) {
 	err := serverError(t, server(func(*tls.Config) {}), plain, func(c net.Conn) net.Conn { return finalDot{c} })
 	if got := handshakeReason(err); !strings.HasPrefix(got, "malformed TLS handshake: ") {
 		t.Errorf("a server name with a final dot: %v has the reason %q", err, got)
+	}
+}
+
+// Clients of OpenSSL, e.g. curl, reject a certificate in another way than those of crypto/tls.
+func TestAClientOfOpenSSLThatRejectsTheCertificateGetsAReason(t *testing.T) {
+	path, err := exec.LookPath("openssl")
+	if err != nil {
+		t.Skipf("openssl is not installed: %v", err)
+	}
+	site := certstest.NewAuthority(t, "ca", time.Now()).Issue("a.test").TLS()
+	for version, name := range map[string]uint16{"-tls1_2": tls.VersionTLS12, "-tls1_3": tls.VersionTLS13} {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := exec.Command(path, "s_client", version, "-verify_return_error", "-connect", ln.Addr().String())
+		if err := client.Start(); err != nil {
+			t.Fatal(err)
+		}
+		conn, err := ln.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{site}, MinVersion: name}).Handshake()
+		if got := handshakeReason(err); !strings.HasPrefix(got, "the client ended the TLS handshake") {
+			t.Errorf("%s: %v has the reason %q", version, err, got)
+		}
+		_, _ = conn.Close(), ln.Close()
+		_ = client.Wait()
 	}
 }
 
