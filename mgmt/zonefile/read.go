@@ -192,96 +192,6 @@ func (r *reader) generate(e entry, span, line string) bool {
 	return true
 }
 
-// absolute returns a name of the file with a dot at its end.
-func (r *reader) absolute(name string) (string, error) {
-	if err := rdata.CheckName(name, r.origin); err != nil {
-		return "", err
-	}
-	switch {
-	case name == "@":
-		return r.origin, nil
-	case isAbsolute(name):
-		return name, nil
-	case r.origin == ".":
-		return name + ".", nil
-	}
-	return name + "." + r.origin, nil
-}
-
-// isAbsolute reports whether a name ends with a dot that is not escaped.
-func isAbsolute(name string) bool {
-	return strings.HasSuffix(name, ".") && !endsEscaped(name[:len(name)-1])
-}
-
-// endsEscaped reports whether a text ends with the backslash of an escape.
-func endsEscaped(text string) bool {
-	return (len(text)-len(strings.TrimRight(text, `\`)))%2 == 1
-}
-
-// head is the part of a record before its data.
-type head struct {
-	ttl    uint32
-	hasTTL bool
-	class  string
-	kind   string
-	data   string
-}
-
-// readHead reads TTL and class, in any order, and the type.
-func readHead(rest string) (h head, err error) {
-	for {
-		word, more := rdata.Word(rest)
-		rest = more
-		upper := strings.ToUpper(word)
-		ttl, isTTL := parseTTL(word)
-		switch {
-		case word == "":
-			return h, errors.New("it has no type")
-		case isTTL && !h.hasTTL:
-			h.ttl, h.hasTTL = ttl, true
-		case isClass(upper) && h.class == "":
-			h.class = upper
-		default:
-			h.kind, h.data = upper, strings.Trim(rest, " \t")
-			if rdata.TypeNamed(upper) == 0 && upper != string(farm.RecordDYNA) && upper != string(farm.RecordALIAS) {
-				return h, fmt.Errorf(`%q is no type of records, and no time to live; a type without a name here has its number, as TYPE65280 \# 4 c0000201`, word)
-			}
-			return h, nil
-		}
-	}
-}
-
-func isClass(word string) bool {
-	switch word {
-	case "IN", "CH", "HS", "CS", "CHAOS":
-		return true
-	}
-	number, is := strings.CutPrefix(word, "CLASS")
-	_, err := strconv.ParseUint(number, 10, 16)
-	return is && err == nil
-}
-
-// parseTTL reads a number of seconds, or times with units, e.g. 1h30m.
-func parseTTL(word string) (seconds uint32, ok bool) {
-	sum, n, digits := uint64(0), uint64(0), 0
-	for i := 0; i < len(word); i++ {
-		c := word[i] | 0x20
-		if word[i] >= '0' && word[i] <= '9' {
-			if n, digits = 10*n+uint64(word[i]-'0'), digits+1; digits > 12 {
-				return 0, false
-			}
-			continue
-		}
-		unit := map[byte]uint64{'s': 1, 'm': 60, 'h': 3600, 'd': 86400, 'w': 604800}[c]
-		if unit == 0 || digits == 0 {
-			return 0, false
-		}
-		sum, n, digits = sum+n*unit, 0, 0
-	}
-	sum += n
-	return uint32(sum), word != "" && sum <= 1<<32-1
-}
-
 // record reads a record.
 func (r *reader) record(e entry, owner, rest string) error {
 	if owner == "" {
@@ -343,19 +253,6 @@ func (r *reader) record(e entry, owner, rest string) error {
 	r.out.Zone.Records = append(r.out.Zone.Records, rec)
 	r.out.Lines = append(r.out.Lines, e.line)
 	return nil
-}
-
-// canonicalName returns a name in which each character is either unescaped or escaped in
-// one way.
-func canonicalName(name string) string {
-	if strings.IndexByte(name, '\\') < 0 {
-		return name
-	}
-	wire, err := rdata.Name(name, "")
-	if err != nil {
-		return name
-	}
-	return rdata.NameText(wire)
 }
 
 // fill sets type and data of a record in the form of zones.
@@ -463,40 +360,6 @@ func (r *reader) commonTTL() {
 	}
 	if z.TTL = farm.StoredTTL(common); common == farm.DefaultZoneTTL {
 		z.TTL = 0
-	}
-}
-
-// relative returns a name relative to the zone; false if it is outside of the zone.
-func relative(name, zone string) (string, bool) {
-	name, zone = strings.TrimSuffix(name, "."), strings.TrimSuffix(zone, ".")
-	if strings.EqualFold(name, zone) {
-		return "@", true
-	}
-	if zone == "" { // the root has all names
-		return name, !endsEscaped(name)
-	}
-	at := len(name) - len(zone) - 1
-	if at < 1 || name[at] != '.' || !strings.EqualFold(name[at+1:], zone) || endsEscaped(name[:at]) {
-		return "", false
-	}
-	return name[:at], true
-}
-
-// shortName returns a name in the shortest form for the zone: relative, or with its dot.
-func shortName(name, zone string) (string, bool) {
-	if short, inside := relative(name, zone); inside {
-		return short, true
-	}
-	return name, false
-}
-
-// shorten writes the name at the end of a value in its shortest form.
-func shorten(rec *farm.Record, zone string) {
-	switch rec.Type {
-	case "NS", "CNAME", "PTR", "MX", "SRV", "DNAME", "AFSDB", "KX":
-		at := strings.LastIndexByte(rec.Data, ' ') + 1
-		name, _ := shortName(rec.Data[at:], zone)
-		rec.Data = rec.Data[:at] + name
 	}
 }
 
