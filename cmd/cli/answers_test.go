@@ -29,7 +29,7 @@ func TestWarningsGoBesideTheAnswer(t *testing.T) {
 	}
 }
 
-// Completion offers nothing for unusable responses, without a message.
+// Completion is silent about unusable responses.
 func TestCompletionWithoutAUsableAnswerOffersNothing(t *testing.T) {
 	garbage := map[string]string{}
 	for _, path := range []string{"/farms", "/farms/shop/summary", "/farms/mail/backends", "/certificates", "/certificates/ca", "/history"} {

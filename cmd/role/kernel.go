@@ -189,8 +189,9 @@ func protocolName(number uint8) string {
 
 // Leftovers lists the objects of a stopped appliance in the kernel, where farms keep running.
 // With clean it removes them and returns the removed ones. The directory data is the
-// appliance's data directory, which has the previous values of sysctls. If the user did not
-// choose it (named), nothing is removed while another appliance runs on this machine.
+// appliance's data directory, which has the previous values of sysctls. With the default
+// directory (not named by the user) it removes objects only while no other appliance runs on
+// this machine.
 // Leftovers needs netd's privileges.
 func Leftovers(ctx context.Context, data string, named, clean bool) ([]ctl.KernelObject, error) {
 	if running := claim.Holders(); clean && !named && len(running) > 0 {

@@ -1,8 +1,8 @@
 package farm
 
 // The API identifies a backend by a number that stays the same as long as the backend exists.
-// The group does not reuse it, so an old number cannot refer to another backend. The first is
-// 0. (The contract uses positions in services, and the next free number in l4xnat farms,
+// The group never assigns it again, so an old number always refers to the same backend. The first
+// is 0. (The contract uses positions in services, and the next free number in l4xnat farms,
 // where a delete could reassign a number.) Slots hold these numbers.
 
 // Number returns the number of the backend at that position. If two have the same slot, use

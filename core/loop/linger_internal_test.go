@@ -18,7 +18,7 @@ func (s *single) arrives(after time.Duration) {
 // left returns the time until the deadline.
 func (s *single) left() time.Duration { return time.Duration(s.c.timer.deadline - s.l.Now()) }
 
-// A peer that still sends has more time, but not without end.
+// A peer that still sends has more time, up to a limit.
 func TestAPeerThatStillSendsHasMoreTime(t *testing.T) {
 	s := newSingle(t)
 	s.c.LingerActive(int64(time.Hour), int64(3*time.Hour))
