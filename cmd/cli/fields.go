@@ -234,7 +234,7 @@ func listOf(items []string) any {
 }
 
 func (s *settings) unknown(name string) error {
-	return usagef("unknown setting %q%s", name, validate.Instead(name, s.names()))
+	return usagef("unknown setting %q%s", name, validate.Suggestion(name, s.names()))
 }
 
 // value returns a setting for sending. The word null stands for the default of settings that

@@ -57,7 +57,7 @@ func headerKind(name string) (ruleKind, error) {
 		}
 		known = append(known, k.service)
 	}
-	return ruleKind{}, usagef("unknown kind %q%s", name, validate.Instead(name, known))
+	return ruleKind{}, usagef("unknown kind %q%s", name, validate.Suggestion(name, known))
 }
 
 // onHeaders returns a command about one kind of rule: FARM KIND and more.

@@ -89,9 +89,9 @@ func (s *handshakes) hurry() {
 	s.loop.call()
 }
 
-// Shaking reports whether the handshake of an accepted connection has begun and is not over.
+// Handshaking reports whether the handshake of an accepted connection has begun and is not over.
 // Nothing has begun before the first byte of the peer.
-func (c *Conn) Shaking() bool {
+func (c *Conn) Handshaking() bool {
 	return c.flags&flagHandshake != 0 && (c.secure.shake.waits || c.secure.shake.co != nil) && !c.secure.shake.client
 }
 

@@ -113,7 +113,7 @@ func (c *h1Conn) Expired(*loop.Conn) {
 		c.ex.ClientExpired()
 	case c.slow:
 		c.waitedOut()
-	case c.Conn.Shaking():
+	case c.Conn.Handshaking():
 		c.Stats().Timeouts++
 		c.Conn.GiveUpHandshake()
 	case c.Conn.Pending() != 0:

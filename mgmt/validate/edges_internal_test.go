@@ -48,7 +48,7 @@ func TestWhatIsOfferedInstead(t *testing.T) {
 		{"hhhi", many, ` (did you mean "hhhh"?)`},
 		{strings.Repeat("a", 64) + "hhhh", many, ""},
 	} {
-		if got := Instead(c.word, c.known); got != c.want {
+		if got := Suggestion(c.word, c.known); got != c.want {
 			t.Errorf("%q: %s, want %s", c.word, got, c.want)
 		}
 	}

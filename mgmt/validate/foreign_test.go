@@ -52,7 +52,7 @@ func TestTermsOfOthersLeadToOurs(t *testing.T) {
 		{"tls", service, `(did you mean "httpsb"? listener is`}, // not ttl
 		{"Retry_On ", service, `(did you mean "retry_on"?)`},
 	} {
-		if got := Instead(c.word, c.known); !strings.Contains(got, c.want) {
+		if got := Suggestion(c.word, c.known); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.word, got, c.want)
 		}
 	}
@@ -62,7 +62,7 @@ func TestTermsOfOthersLeadToOurs(t *testing.T) {
 func TestNothingIsSuggestedThatIsNotNear(t *testing.T) {
 	for _, known := range [][]string{ServiceDocument.Names(), BackendDocument.Names(), FarmDocument.Names(), L4FarmDocument.Names(), CheckDocument.Names()} {
 		for _, word := range []string{"nonsense_word", "zzzz", "quixotic", "xy", "", strings.Repeat("vport", 100), "\x00", "größe"} {
-			if got := Instead(word, known) + Near(word, known); got != "" {
+			if got := Suggestion(word, known) + Near(word, known); got != "" {
 				t.Errorf("%q: %q", word, got)
 			}
 		}

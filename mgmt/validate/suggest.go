@@ -18,11 +18,11 @@ const (
 	containedDistance = 2
 )
 
-// Instead returns a suggestion for an unknown word: a known name that differs by a typo, the
+// Suggestion returns a suggestion for an unknown word: a known name that differs by a typo, the
 // equivalent of a term of another load balancer, or the object that has a field of this name.
 // If there are few known names, it lists all. The text is a suffix for the word; it is empty
 // without known names.
-func Instead(word string, known []string) string {
+func Suggestion(word string, known []string) string {
 	near := Nearest(word, known)
 	if len(near) == 0 || !misspelt(word, near[0]) {
 		if text := meant(word, known); text != "" {
@@ -40,10 +40,10 @@ func Instead(word string, known []string) string {
 	return didYouMean(near[:min(len(near), 1)]) + "; allowed are " + strings.Join(known, ", ")
 }
 
-// InsteadOfField is Instead for a field of a body or document. It says where the fields are
-// listed if nothing can be suggested.
-func InsteadOfField(word string, known []string) string {
-	return cmp.Or(Instead(word, known), "; sluice.yaml(5) and the API's openapi.json list the fields")
+// FieldSuggestion is like Suggestion, for a field of a body or document. It names the lists of
+// fields if there is no suggestion.
+func FieldSuggestion(word string, known []string) string {
+	return cmp.Or(Suggestion(word, known), "; sluice.yaml(5) and the API's openapi.json list the fields")
 }
 
 // Near suggests known names only: those that differ by a typo, and equivalents of a term of

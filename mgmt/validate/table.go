@@ -114,7 +114,7 @@ func (t *Table[T]) Optional() Table[T] {
 
 // Unknown returns the error for an unknown field.
 func Unknown(path, name string, known []string) *Error {
-	return &Error{Path: path, Field: name, Message: "unknown field " + show(name) + InsteadOfField(name, known)}
+	return &Error{Path: path, Field: name, Message: "unknown field " + show(name) + FieldSuggestion(name, known)}
 }
 
 // Params returns the fields for help responses.

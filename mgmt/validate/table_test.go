@@ -198,11 +198,11 @@ func TestUnknownNamesAreAnsweredWithTheNearest(t *testing.T) {
 		{"cert", many, ` (did you mean "certificates"?)`},
 		{"timeout", many, ` (did you mean "contimeout" or "restimeout"?)`},
 	} {
-		if got := validate.Instead(c.word, c.known); got != c.want {
+		if got := validate.Suggestion(c.word, c.known); got != c.want {
 			t.Errorf("%q: %s\nwant %s", c.word, got, c.want)
 		}
 	}
-	if got := validate.Instead(strings.Repeat("x", 1<<20), many); len(got) > 100 {
+	if got := validate.Suggestion(strings.Repeat("x", 1<<20), many); len(got) > 100 {
 		t.Errorf("a long word gives %d bytes", len(got))
 	}
 }

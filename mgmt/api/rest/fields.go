@@ -87,7 +87,7 @@ func checkNames(f Fields, body map[string]any) error {
 	}
 	for name := range body {
 		if !slices.Contains(names, name) {
-			return BadRequest("unknown field %s%s", Quote(name), validate.InsteadOfField(name, names))
+			return BadRequest("unknown field %s%s", Quote(name), validate.FieldSuggestion(name, names))
 		}
 	}
 	return nil

@@ -26,7 +26,7 @@ func Strictly(raw []byte, into any, names ...string) error {
 		name := t.(string) // names in an object are strings
 		switch {
 		case !slices.Contains(names, name):
-			return fmt.Errorf("unknown field %s%s", Quote(name), validate.InsteadOfField(name, names))
+			return fmt.Errorf("unknown field %s%s", Quote(name), validate.FieldSuggestion(name, names))
 		case seen[name]:
 			return fmt.Errorf("%s: given twice", name)
 		}
