@@ -218,10 +218,9 @@ func (x *explainer) rewrite(sv *table.Service) (head []byte, out *table.Outgoing
 }
 
 // choose picks a backend, unless queued exchanges go first. A client whose own backend has
-// neither room nor a place in its queue gets another one.
+// neither room nor a place in its queue is treated as one without a backend of its own.
 func (x *explainer) choose(sv *table.Service) (int, bool) {
-	if sv.QueueLength > 0 && sv.Queue.Len() > 0 {
-		x.choice.Hold(sv)
+	if sv.QueueLength > 0 && sv.Queue.Len() > 0 && !x.passes(sv) {
 		return -1, false
 	}
 	i, ok := x.choice.Pick(sv)
@@ -232,7 +231,20 @@ func (x *explainer) choose(sv *table.Service) (int, bool) {
 	return i, ok
 }
 
-// own returns the client's own backend, which is full.
+// passes reports whether the client need not wait behind those in the queue of the service,
+// because its own backend has room and nobody waits for that.
+func (x *explainer) passes(sv *table.Service) bool {
+	x.choice.Hold(sv)
+	if !x.choice.Waits(sv) {
+		return false
+	}
+	waiting := x.own(sv).Queue.Len()
+	x.choice.Roams = waiting >= sv.QueueLength
+	x.choice.Turned = waiting == 0 && !sv.Picker.Full(x.choice.Full-1)
+	return x.choice.Turned
+}
+
+// own returns the client's own backend, for which it waits.
 func (x *explainer) own(sv *table.Service) *table.Backend { return &sv.Backends[x.choice.Full-1] }
 
 // oneTries describes attempts to reach down backends.
@@ -245,8 +257,12 @@ func (x *explainer) unserved(sv *table.Service) {
 	case x.choice.Waits(sv):
 		own := x.own(sv)
 		x.Result.Outcome, x.Result.Step = explain.Wait, string(table.StepBackends)
-		x.Result.Reason = fmt.Sprintf("backend %d of the client has no room: it would wait %d seconds at most, behind %d others in a queue for %d, and then get another",
-			own.Number, sv.QueueTimeout/int64(time.Second), own.Queue.Len(), sv.QueueLength)
+		why := "has no room"
+		if !sv.Picker.Full(x.choice.Full - 1) {
+			why = "has room, but others wait for it"
+		}
+		x.Result.Reason = fmt.Sprintf("backend %d of the client %s: it would wait %d seconds at most, behind %d others in a queue for %d, and then get another",
+			own.Number, why, sv.QueueTimeout/int64(time.Second), own.Queue.Len(), sv.QueueLength)
 	case sv.Picker.Attemptable():
 		x.Refuse(table.StepBackends, 503, "no backend of the service can be used now; "+oneTries)
 	case sv.QueueLength == 0 || !x.choice.MayWait(sv):

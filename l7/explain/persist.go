@@ -90,6 +90,8 @@ func unclaimed(sv *table.Service, i int) string {
 		return "it is at its limit"
 	case sv.Picker.Member(i).Slot.Ejected():
 		return "it is ejected"
+	case sv.Picker.Up(i):
+		return "others wait for it"
 	}
 	return "it is down"
 }

@@ -183,3 +183,68 @@ func TestExplanationsOfAClientWhoseBackendIsFull(t *testing.T) {
 		return r.Backend != nil && *r.Backend == own && r.Decision == "session"
 	})
 }
+
+// Clients of a backend pass those who wait for any backend, as long as their own has room. If
+// its queue is full, they wait with the others.
+func TestExplanationsOfAClientWhoseBackendHasRoomWhileOthersWait(t *testing.T) {
+	t.Parallel()
+	came, stay := make(chan bool, 9), make(chan bool, 9)
+	script := func(c *l7test.Recorder) {
+		for {
+			head, err := c.Head()
+			if err != nil {
+				return
+			}
+			if strings.HasPrefix(head, "GET /stay") {
+				came <- true
+				<-stay
+			}
+			c.Say(l7test.OK)
+		}
+	}
+	s := l7test.Sticky(60, l7test.NewBackend(t, script).Addr, l7test.NewBackend(t, script).Addr)
+	s.Queue, s.QueueTimeout, s.Backends[0].ConnLimit, s.Backends[1].ConnLimit = 2, 600, 1, 1
+	s.Backends[0].Sessions, s.Backends[0].Maintenance = []string{"me"}, farm.MaintenanceDrain
+	a := l7test.New(t, 1)
+	addr := a.Serve(nil, s)
+	send := func(path, who string) *l7test.Client {
+		return l7test.Dial(t, addr).Send(strings.Replace(l7test.Request("Cookie: SID="+who), "/ ", path+" ", 1))
+	}
+	explains := func(when string, outcome, result, session string) {
+		t.Helper()
+		e := explained(t, a, "/", "Cookie: SID=me")
+		if e.Result.Outcome != outcome || !strings.Contains(e.Result.Reason, result) || e.Persistence.Reason != session {
+			t.Errorf("%s: %+v, %+v", when, e.Result, e.Persistence)
+		}
+	}
+	clients := []*l7test.Client{send("/stay", "a")}
+	<-came
+	clients = append(clients, send("/", "b"))
+	l7test.Queued(t, a, 1)
+	explains("with room", "forward", "the client's session names it", "the session names the backend")
+	if res := send("/", "me").Get(); res.StatusCode != 200 {
+		t.Errorf("the client got %d", res.StatusCode)
+	}
+	l7test.Queued(t, a, 1)
+	clients = append(clients, send("/stay", "me"))
+	<-came
+	explains("without room", "wait", "backend 0 of the client has no room: it would wait 600 seconds at most, behind 0 others in a queue for 2", "backend 0 of the session cannot be used: it is at its limit")
+	for i := range 2 {
+		clients = append(clients, send("/", "me"))
+		l7test.Queued(t, a, uint64(2+i))
+	}
+	explains("its queue is full", "wait", "no backend has room: it would wait 600 seconds at most, behind 1 others in a queue for 2", "backend 0 of the session cannot be used: it is at its limit")
+	clients = append(clients, send("/", "me"))
+	l7test.Queued(t, a, 4)
+	explains("both queues are full", "refuse", "no backend has room, and the queue is full: 2 wait", "backend 0 of the session cannot be used: it is at its limit")
+	if res := send("/", "me").Get(); res.StatusCode != 503 {
+		t.Errorf("beyond both queues: %d", res.StatusCode)
+	}
+	stay <- true
+	stay <- true
+	for _, c := range clients {
+		if res := c.Get(); res.StatusCode != 200 {
+			t.Errorf("answered %d", res.StatusCode)
+		}
+	}
+}
