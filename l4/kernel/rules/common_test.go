@@ -38,13 +38,15 @@ func TestWhatFarmsShareFollowsEachOfThem(t *testing.T) {
 		"the other family":            two(l4test.Six),
 		"a stop":                      two(func(f *farm.Farm) { f.Stopped = true }),
 		"a farm that cannot be":       two(func(f *farm.Farm) { f.L4.Algorithm = "nonsense" }),
-		"no farm":                     {},
-		"one farm":                    {Farms: plain.Farms[:1]},
-		"another order":               {Farms: []farm.Farm{plain.Farms[1], plain.Farms[0]}, Wire: onWire()},
-		"a weight":                    two(func(f *farm.Farm) { f.L4.Backends[0].Weight = 9 }),
-		"transparent farms":           {Farms: plain.Farms, Wire: onWire(), Transparent: []farm.Farm{on(90, 9, nil)}},
-		"connections in their grace":  {Farms: []farm.Farm{l4test.Stopped(plain.Farms[0]), l4test.Stopped(plain.Farms[1])}, Hold: true},
-		"no grace":                    {Farms: []farm.Farm{l4test.Stopped(plain.Farms[0]), l4test.Stopped(plain.Farms[1])}},
+		"no masquerading": {Wire: onWire(), Farms: []farm.Farm{
+			on(80, 1, func(f *farm.Farm) { f.L4.NAT = farm.NATTarget }), on(81, 2, func(f *farm.Farm) { f.L4.NAT = farm.NATTarget })}},
+		"no farm":                    {},
+		"one farm":                   {Farms: plain.Farms[:1]},
+		"another order":              {Farms: []farm.Farm{plain.Farms[1], plain.Farms[0]}, Wire: onWire()},
+		"a weight":                   two(func(f *farm.Farm) { f.L4.Backends[0].Weight = 9 }),
+		"transparent farms":          {Farms: plain.Farms, Wire: onWire(), Transparent: []farm.Farm{on(90, 9, nil)}},
+		"connections in their grace": {Farms: []farm.Farm{l4test.Stopped(plain.Farms[0]), l4test.Stopped(plain.Farms[1])}, Hold: true},
+		"no grace":                   {Farms: []farm.Farm{l4test.Stopped(plain.Farms[0]), l4test.Stopped(plain.Farms[1])}},
 	}
 	var k rules.Compiler
 	compile := func(what string, in *rules.Input) {
