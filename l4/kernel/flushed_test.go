@@ -128,6 +128,17 @@ func TestAKilledNetdForgetsNoEndedConnections(t *testing.T) {
 	when := map[string]func(f farm.Farm){
 		"after the farm runs again":                        func(f farm.Farm) { s.Apply(l4test.Stopped(f)); s.Apply(f); killed(s) },
 		"while it is stopped, and it is started meanwhile": func(f farm.Farm) { s.Apply(l4test.Stopped(f)); killed(s) },
+		"while its address is taken": func(f farm.Farm) {
+			s.Apply(l4test.Stopped(f))
+			s.Apply(f)
+			other := s.Farm(9, farm.L4TCP, f.L4.NAT, false, f.L4.Ports[0].First)
+			for range 2 {
+				if problems := s.Try(other, f); problems[f.ID] == "" {
+					t.Error("two farms have the same address")
+				}
+				killed(s)
+			}
+		},
 		"twice":                        func(f farm.Farm) { s.Apply(l4test.Stopped(f)); s.Apply(f); killed(s); s.Apply(f); killed(s) },
 		"and its rules are built anew": func(f farm.Farm) { s.Apply(l4test.Stopped(f)); s.Apply(f); s.Renew() },
 		"before a backend that was cut is back": func(f farm.Farm) {

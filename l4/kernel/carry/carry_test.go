@@ -48,6 +48,9 @@ func TestFarmsTheKernelRefusesAreLeftOutOneByOne(t *testing.T) {
 			if got := ids(left.Farms); !slices.Equal(got, all[tried-1:]) || !left.Hold {
 				t.Errorf("%s: tried are %v", c.name, got)
 			}
+			if got := ids(left.Recorded); !slices.Equal(got, all[:tried-1]) {
+				t.Errorf("%s: recorded are %v", c.name, got)
+			}
 			if first := left.Farms[0].ID; first <= c.refused {
 				return nil, map[uint32]string{first: "no"}, errors.New("no")
 			}
@@ -69,6 +72,20 @@ func TestFarmsTheKernelRefusesAreLeftOutOneByOne(t *testing.T) {
 		if !slices.Equal(ids(in.Farms), all) {
 			t.Errorf("%s: the request was modified", c.name)
 		}
+	}
+}
+
+// A farm whose records are refused, too, does not affect others.
+func TestAFarmIsLeftOutWholeIfItsRecordsAreRefused(t *testing.T) {
+	tried := 0
+	problems, err := carry.Most(&rules.Input{Farms: numbered(1, 2)}, l4test.Quiet, func(left *rules.Input) (problems, refused map[uint32]string, err error) {
+		if tried++; len(left.Farms) == 2 || len(left.Recorded) > 0 {
+			return nil, map[uint32]string{1: "no"}, errors.New("no")
+		}
+		return map[uint32]string{}, nil, nil
+	})
+	if err != nil || tried != 3 || len(problems) != 1 || problems[1] == "" {
+		t.Errorf("%v, %v after %d times", problems, err, tried)
 	}
 }
 

@@ -68,11 +68,12 @@ func (m modules) lacks(f *farm.Farm) string {
 	return ""
 }
 
-// able returns in without the farms that cannot be carried, with the reasons by ID. Modules
+// able returns in without the farms that cannot be carried, with the reasons by ID. Those that
+// lack a module are recorded. Modules
 // are read each time a farm needs them, because they may have been loaded since.
-func able(in *rules.Input) (left rules.Input, lacking map[uint32]string) {
+func able(in *rules.Input, find func() modules) (left rules.Input, lacking map[uint32]string) {
 	left, lacking = *in, map[uint32]string{}
-	kernel := sync.OnceValue(findModules)
+	kernel := sync.OnceValue(find)
 	for i := range in.Farms {
 		f := &in.Farms[i]
 		if err := rules.Plain(f); err != nil {
@@ -80,6 +81,7 @@ func able(in *rules.Input) (left rules.Input, lacking map[uint32]string) {
 		} else if !f.Stopped && f.L4.Protocol.Helper() {
 			if reason := kernel().lacks(f); reason != "" {
 				lacking[f.ID] = reason
+				left.Recorded = append(left.Recorded, *f)
 			}
 		}
 	}

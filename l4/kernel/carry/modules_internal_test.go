@@ -5,7 +5,21 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
+
+// A farm that lacks a module may be carried later: its ended connections are recorded.
+func TestFarmsWithoutTheirModuleAreRecorded(t *testing.T) {
+	farms := make([]farm.Farm, 3)
+	for i := range farms {
+		farms[i] = farm.Farm{ID: uint32(i + 1), L4: farm.DefaultL4()}
+	}
+	farms[0].L4.Protocol, farms[2].L4.Algorithm = farm.L4FTP, "wishes"
+	left, lacking := able(&rules.Input{Farms: farms}, func() modules { return modules{known: true} })
+	if len(lacking) != 2 || len(left.Farms) != 1 || left.Farms[0].ID != 2 || len(left.Recorded) != 1 || left.Recorded[0].ID != 1 {
+		t.Errorf("lacking %v, left %v, recorded %v", lacking, left.Farms, left.Recorded)
+	}
+}
 
 func TestMissingModulesAreNamed(t *testing.T) {
 	f := &farm.Farm{L4: farm.DefaultL4()}

@@ -51,14 +51,20 @@ func compile(in *rules.Input) (scripts [2]*iptables.Script, problems map[uint32]
 		g := &compiledFarm{tables: c[family], farm: f, l4: f.L4, six: family == 1, states: in.States(f.L4), in: in}
 		if f.Stopped {
 			g.keepClients()
-			g.keepFlushed()
+			c[0].keepFlushed(in, f)
 			continue
 		}
 		if err := g.check(); err != nil {
 			problems[f.ID] = err.Error()
+			c[0].keepFlushed(in, f)
 			continue
 		}
 		g.compile()
+	}
+	for i := range in.Recorded {
+		if f := &in.Recorded[i]; f.InKernel() {
+			c[0].keepFlushed(in, f)
+		}
 	}
 	for i := range c {
 		c[i].finish()
@@ -200,10 +206,12 @@ func (g *compiledFarm) refuseMidStream(chain *iptables.Chain) {
 	}
 }
 
-// keepFlushed records that connections of a stopped farm were ended, see Remembered. The chain
-// gets no packets.
-func (g *compiledFarm) keepFlushed() {
-	c := &iptables.Chain{Name: g.farmChain(), Owner: g.farm.ID}
+// keepFlushed records that connections of a farm were ended that is stopped or not carried, see
+// Remembered. The chain gets no packets. It is in the tables of IPv4 for both families, because
+// the kernel may lack those of IPv6.
+func (x *tables) keepFlushed(in *rules.Input, f *farm.Farm) {
+	g := &compiledFarm{tables: x, farm: f, in: in}
+	c := &iptables.Chain{Name: g.farmChain(), Owner: f.ID}
 	if g.refuseMidStream(c); len(c.Rules) > 0 {
 		g.kept = append(g.kept, c)
 	}

@@ -96,8 +96,11 @@ func TestConfigurationsCompileToTheirChains(t *testing.T) {
 			f.Stopped, f.L4.Persist = true, farm.L4PersistSrc
 			f.L4.Backends[1].Maintenance = farm.MaintenanceCut
 		}), second(func(f *farm.Farm) { f.Stopped = true })}},
-		"userspace":      one(func(f *farm.Farm) { f.L4.DataPath = farm.DataPathUserspace }),
-		"flushed":        {Farms: []farm.Farm{l4test.Example(nil), second(nil)}, Flushed: map[uint32]bool{8: true}},
+		"userspace": one(func(f *farm.Farm) { f.L4.DataPath = farm.DataPathUserspace }),
+		"flushed":   {Farms: []farm.Farm{l4test.Example(nil), second(nil)}, Flushed: map[uint32]bool{8: true}},
+		"recorded": {Farms: []farm.Farm{second(func(f *farm.Farm) { l4test.Six(f); f.Stopped = true }), l4test.Example(func(f *farm.Farm) { l4test.Six(f); f.L4.MaxConnections = 1 })},
+			Recorded: []farm.Farm{l4test.Example(func(f *farm.Farm) { f.ID = 9 }), l4test.Example(func(f *farm.Farm) { f.ID, f.L4.DataPath = 10, farm.DataPathUserspace })},
+			Flushed:  map[uint32]bool{7: true, 8: true, 9: true, 10: true}},
 		"helpers":        {Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) { f.L4.Protocol = farm.L4FTP }), second(func(f *farm.Farm) { f.L4.Protocol = farm.L4H323 })}},
 		"logged":         one(limit(0)),
 		"logged seldom":  one(limit(2)),

@@ -7,6 +7,9 @@ type Input struct {
 	// Farms holds l4xnat farms. Those carried in userspace are ignored; of stopped ones only
 	// sessions are kept.
 	Farms []farm.Farm
+	// Recorded holds farms that are not carried, e.g. because the kernel refused their rules.
+	// Only their ended connections are recorded.
+	Recorded []farm.Farm
 	// Usable reports whether a backend may get new connections by its health; nil means all
 	// may.
 	Usable func(backend uint32) bool

@@ -63,8 +63,17 @@ func (k *Compiler) Compile(in *Input) (rules *nft.Parts, problems map[uint32]str
 	}
 	parts := make(map[uint32]*nft.Part, len(list)+1)
 	for _, one := range list {
-		if id := one.from.farm.ID; one.problem == "" && problems[id] == "" {
-			parts[id] = one.part
+		f := &one.from.farm
+		if one.problem == "" && problems[f.ID] == "" {
+			parts[f.ID] = one.part
+		} else if p := recordOf(in, f); p != nil {
+			parts[f.ID] = p
+		}
+	}
+	for i := range in.Recorded {
+		f := &in.Recorded[i]
+		if p := recordOf(in, f); p != nil && f.InKernel() {
+			parts[f.ID] = p
 		}
 	}
 	parts[base] = k.base.sealed(parts)
@@ -81,13 +90,15 @@ func (k *Compiler) Compile(in *Input) (rules *nft.Parts, problems map[uint32]str
 func compileOne(in *Input, f *farm.Farm) *compiled {
 	one := &compiled{from: dependenciesOf(in, f)}
 	c := &compiler{in: one.from.input(), rules: &nft.Ruleset{}}
+	home := Home(f.L4.NAT)
 	if f.Stopped {
+		home = Inet()
 		c.keepSessions(f)
 	} else if err := c.farm(f); err != nil {
 		one.problem = err.Error()
 		return one
 	}
-	c.remember(f)
+	c.remember(f, home)
 	one.part, one.entries, one.used, one.wire = nft.NewPart(c.rules), c.entries, c.used, c.wire
 	for _, id := range one.part.SharedSets() {
 		one.shape += id.String() + ";"
@@ -118,6 +129,9 @@ type hop struct {
 
 func dependenciesOf(in *Input, f *farm.Farm) dependencies {
 	d := dependencies{farm: *f, own: claim.Own(), flushed: in.Flushed[f.ID]}
+	for i := range f.L4.Backends {
+		d.cut = append(d.cut, in.Cut[f.L4.Backends[i].ID])
+	}
 	if f.Stopped {
 		return d
 	}
@@ -126,7 +140,7 @@ func dependenciesOf(in *Input, f *farm.Farm) dependencies {
 	}
 	for i := range f.L4.Backends {
 		b := &f.L4.Backends[i]
-		d.usable, d.cut = append(d.usable, in.usable(b)), append(d.cut, in.Cut[b.ID])
+		d.usable = append(d.usable, in.usable(b))
 		if f.L4.Algorithm == farm.L4LeastConn {
 			d.weights = append(d.weights, weightOf(in, b.ID))
 		}
@@ -157,6 +171,11 @@ func (d *dependencies) same(in *Input, f *farm.Farm) bool {
 	if d.farm != *f || d.own != claim.Own() || d.flushed != in.Flushed[f.ID] {
 		return false
 	}
+	for i := range f.L4.Backends {
+		if d.cut[i] != in.Cut[f.L4.Backends[i].ID] {
+			return false
+		}
+	}
 	if f.Stopped {
 		return true
 	}
@@ -165,9 +184,7 @@ func (d *dependencies) same(in *Input, f *farm.Farm) bool {
 	}
 	for i := range f.L4.Backends {
 		b := &f.L4.Backends[i]
-		if d.usable[i] != in.usable(b) || d.cut[i] != in.Cut[b.ID] ||
-			d.weights != nil && d.weights[i] != weightOf(in, b.ID) ||
-			d.wired && d.hops[i] != hopOf(in, b) {
+		if d.usable[i] != in.usable(b) || d.weights != nil && d.weights[i] != weightOf(in, b.ID) || d.wired && d.hops[i] != hopOf(in, b) {
 			return false
 		}
 	}
@@ -179,9 +196,12 @@ func (d *dependencies) same(in *Input, f *farm.Farm) bool {
 func (d *dependencies) input() *Input {
 	in := &Input{Weights: map[uint32]int{}, Cut: map[uint32]bool{}, Flushed: map[uint32]bool{d.farm.ID: d.flushed}}
 	usable := map[uint32]bool{}
+	for i, cut := range d.cut {
+		in.Cut[d.farm.L4.Backends[i].ID] = cut
+	}
 	for i := range d.usable {
 		id := d.farm.L4.Backends[i].ID
-		usable[id], in.Cut[id] = d.usable[i], d.cut[i]
+		usable[id] = d.usable[i]
 		if d.weights != nil && d.weights[i] >= 0 {
 			in.Weights[id] = d.weights[i]
 		}

@@ -8,7 +8,9 @@ import (
 
 // Rules depend on connections that were ended, which only netd knows. If netd is killed, its
 // successor must not forget them: it would load rules that pick these connections up again.
-// So two sets record them, in the same transaction as the rules. No rule reads the sets.
+// So two sets record them, in the same transaction as the rules. No rule reads the sets. Those
+// of farms that are stopped, or that cannot be carried now, are in the table inet, because the
+// kernel may lack the other family.
 //
 //	midstream   farms with flushed connections, by a mark
 //	ended       backends that are down and whose connections were ended, by their mark
@@ -17,9 +19,17 @@ const (
 	cutSet     = "ended"
 )
 
-// remember records what the input says about ended connections of the farm.
-func (c *compiler) remember(f *farm.Farm) {
-	home := Home(f.L4.NAT)
+// recordOf returns a part with only the records of a farm, nil if there are none.
+func recordOf(in *Input, f *farm.Farm) *nft.Part {
+	c := &compiler{in: in, rules: &nft.Ruleset{}}
+	if c.remember(f, Inet()); len(c.rules.Sets) == 0 {
+		return nil
+	}
+	return nft.NewPart(c.rules)
+}
+
+// remember records in a table what the input says about ended connections of the farm.
+func (c *compiler) remember(f *farm.Farm, home nft.Table) {
 	add := func(set, key string) {
 		c.rules.SetOf(nft.ID{Table: home, Name: set}, func() *nft.Set { return &nft.Set{Type: "mark"} }).Elements[key] = nft.Element{Owner: f.ID}
 	}
