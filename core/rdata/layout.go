@@ -10,8 +10,8 @@ import (
 	"github.com/miekg/dns"
 )
 
-// A layout describes the data of a type that miekg/dns does not know, or whose forms in BIND
-// it does not fully support. It is a list of parts, in the order of the text and of the
+// A layout describes the data of a type that miekg/dns lacks, or supports only in some of the
+// forms that BIND reads. It is a list of parts, in the order of the text and of the
 // bytes.
 type layout []part
 

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/rdata"
 )
 
-// New data with parentheses are served as they are written, or refused. Stored data of types
+// New data with parentheses keep them, or get an error. Stored data of types
 // with a layout are served with them.
 func TestTextsKeepTheirParentheses(t *testing.T) {
 	for _, c := range []struct {

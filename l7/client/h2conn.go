@@ -36,7 +36,7 @@ const (
 	// writesPerTurn bounds the writes of one connection per loop turn.
 	writesPerTurn = 8
 	// maxWaiting is the amount of unwritten output from which no more requests are read.
-	// Data never reaches it, but response heads are not flow-controlled.
+	// Flow control bounds data far below it, but excludes response heads.
 	maxWaiting = 192 << 10
 	// maxHeads bounds the request heads of one connection, which are kept while backend
 	// connections are opened.

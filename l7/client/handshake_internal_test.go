@@ -114,7 +114,7 @@ func TestFailedHandshakesOfClientsGetAReason(t *testing.T) {
 	}
 }
 
-// Clients of OpenSSL, e.g. curl, reject a certificate in another way than those of crypto/tls.
+// Clients of OpenSSL, e.g. curl, and of crypto/tls reject a certificate in different ways.
 func TestAClientOfOpenSSLThatRejectsTheCertificateGetsAReason(t *testing.T) {
 	path, err := exec.LookPath("openssl")
 	if err != nil {

@@ -93,7 +93,7 @@ func TestExplanationTellsWhoWaits(t *testing.T) {
 	}
 	l7test.Dial(t, addr).Send(l7test.Get("/"))
 	<-asked
-	if e := explained(t, a, "/"); e.Result.Outcome != explain.Wait || !strings.Contains(e.Result.Reason, "7 seconds at most, behind 0 others in a queue for 1") || e.Balance.Backends[0].Reason != "at its limit of 1" {
+	if e := explained(t, a, "/"); e.Result.Outcome != explain.Wait || !strings.Contains(e.Result.Reason, "7 seconds at most, with 0 ahead of it in a queue for 1") || e.Balance.Backends[0].Reason != "at its limit of 1" {
 		t.Errorf("one is served: %+v", e)
 	}
 	l7test.Dial(t, addr).Send(l7test.Get("/"))

@@ -261,8 +261,7 @@ func (x *explainer) unserved(sv *table.Service) {
 		if !sv.Picker.Full(x.choice.Full - 1) {
 			why = "has room, but others wait for it"
 		}
-		x.Result.Reason = fmt.Sprintf("backend %d of the client %s: it would wait %d seconds at most, behind %d others in a queue for %d, and then get another",
-			own.Number, why, sv.QueueTimeout/int64(time.Second), own.Queue.Len(), sv.QueueLength)
+		x.Result.Reason = fmt.Sprintf("backend %d of the client %s: %s, and then get another", own.Number, why, waitIn(sv, own.Queue))
 	case sv.Picker.Attemptable():
 		x.Refuse(table.StepBackends, 503, "no backend of the service can be used now; "+oneTries)
 	case sv.QueueLength == 0 || !x.choice.MayWait(sv):
@@ -271,6 +270,12 @@ func (x *explainer) unserved(sv *table.Service) {
 		x.Refuse(table.StepBackends, 503, fmt.Sprintf("no backend has room, and the queue is full: %d wait", waiting))
 	default:
 		x.Result.Outcome, x.Result.Step = explain.Wait, string(table.StepBackends)
-		x.Result.Reason = fmt.Sprintf("no backend has room: it would wait %d seconds at most, behind %d others in a queue for %d", sv.QueueTimeout/int64(time.Second), waiting, sv.QueueLength)
+		x.Result.Reason = "no backend has room: " + waitIn(sv, sv.Queue)
 	}
+}
+
+// waitIn describes a wait in a queue of the service.
+func waitIn(sv *table.Service, q *state.Queue) string {
+	return fmt.Sprintf("it would wait %d seconds at most, with %d ahead of it in a queue for %d",
+		sv.QueueTimeout/int64(time.Second), q.Len(), sv.QueueLength)
 }

@@ -184,8 +184,8 @@ func TestExplanationsOfAClientWhoseBackendIsFull(t *testing.T) {
 	})
 }
 
-// Clients of a backend pass those who wait for any backend, as long as their own has room. If
-// its queue is full, they wait with the others.
+// As long as its own backend has room, a client passes the clients that wait for any backend. If
+// the queue of that backend is full, it waits with them.
 func TestExplanationsOfAClientWhoseBackendHasRoomWhileOthersWait(t *testing.T) {
 	t.Parallel()
 	came, stay := make(chan bool, 9), make(chan bool, 9)
@@ -228,12 +228,12 @@ func TestExplanationsOfAClientWhoseBackendHasRoomWhileOthersWait(t *testing.T) {
 	l7test.Queued(t, a, 1)
 	clients = append(clients, send("/stay", "me"))
 	<-came
-	explains("without room", "wait", "backend 0 of the client has no room: it would wait 600 seconds at most, behind 0 others in a queue for 2", "backend 0 of the session cannot be used: it is at its limit")
+	explains("without room", "wait", "backend 0 of the client has no room: it would wait 600 seconds at most, with 0 ahead of it in a queue for 2", "backend 0 of the session cannot be used: it is at its limit")
 	for i := range 2 {
 		clients = append(clients, send("/", "me"))
 		l7test.Queued(t, a, uint64(2+i))
 	}
-	explains("its queue is full", "wait", "no backend has room: it would wait 600 seconds at most, behind 1 others in a queue for 2", "backend 0 of the session cannot be used: it is at its limit")
+	explains("its queue is full", "wait", "no backend has room: it would wait 600 seconds at most, with 1 ahead of it in a queue for 2", "backend 0 of the session cannot be used: it is at its limit")
 	clients = append(clients, send("/", "me"))
 	l7test.Queued(t, a, 4)
 	explains("both queues are full", "refuse", "no backend has room, and the queue is full: 2 wait", "backend 0 of the session cannot be used: it is at its limit")

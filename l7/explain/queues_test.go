@@ -23,7 +23,7 @@ import (
 func TestExplanationsFollowTheQueues(t *testing.T) {
 	t.Parallel()
 	segment := l7test.New(t, 1).Segment
-	const others = "it would wait 5 seconds at most, behind "
+	const waits = "it would wait 5 seconds at most, with "
 	for name, c := range map[string]struct {
 		full          bool
 		service, own  int // waiters
@@ -32,15 +32,15 @@ func TestExplanationsFollowTheQueues(t *testing.T) {
 	}{
 		"nobody waits":                     {false, 0, 0, "forward", "the client's session names it", "the session names the backend"},
 		"others wait for any":              {false, 1, 0, "forward", "the client's session names it", "the session names the backend"},
-		"one waits for it":                 {false, 0, 1, "wait", "backend 0 of the client has room, but others wait for it: " + others + "1 others in a queue for 2", "others wait for it"},
-		"some wait for each":               {false, 1, 1, "wait", "backend 0 of the client has room, but others wait for it: " + others + "1 others in a queue for 2", "others wait for it"},
+		"one waits for it":                 {false, 0, 1, "wait", "backend 0 of the client has room, but others wait for it: " + waits + "1 ahead of it in a queue for 2", "others wait for it"},
+		"some wait for each":               {false, 1, 1, "wait", "backend 0 of the client has room, but others wait for it: " + waits + "1 ahead of it in a queue for 2", "others wait for it"},
 		"its queue is full":                {false, 0, 2, "forward", "the client's session names it", "the session names the backend"},
-		"its queue is full, others wait":   {false, 1, 2, "wait", "no backend has room: " + others + "1 others in a queue for 2", "others wait for it"},
+		"its queue is full, others wait":   {false, 1, 2, "wait", "no backend has room: " + waits + "1 ahead of it in a queue for 2", "others wait for it"},
 		"both are full":                    {false, 2, 2, "refuse", "the queue is full: 2 wait", "others wait for it"},
-		"no room":                          {true, 0, 0, "wait", "backend 0 of the client has no room: " + others + "0 others in a queue for 2", "it is at its limit"},
-		"no room, others wait for any":     {true, 1, 0, "wait", "backend 0 of the client has no room: " + others + "0 others in a queue for 2", "it is at its limit"},
+		"no room":                          {true, 0, 0, "wait", "backend 0 of the client has no room: " + waits + "0 ahead of it in a queue for 2", "it is at its limit"},
+		"no room, others wait for any":     {true, 1, 0, "wait", "backend 0 of the client has no room: " + waits + "0 ahead of it in a queue for 2", "it is at its limit"},
 		"no room and no place":             {true, 0, 2, "forward", "it is its turn", "it is at its limit"},
-		"no room and no place, others too": {true, 1, 2, "wait", "no backend has room: " + others + "1 others in a queue for 2", "it is at its limit"},
+		"no room and no place, others too": {true, 1, 2, "wait", "no backend has room: " + waits + "1 ahead of it in a queue for 2", "it is at its limit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,7 +61,8 @@ func TestExplanationsFollowTheQueues(t *testing.T) {
 			}
 			sv.Sessions.Put([]byte("me"), s.Backends[0].ID, session.Now())
 			got, err := e.Explain(&core.Question{Farm: 1, URL: "/", Headers: []string{"Cookie: SID=me"}})
-			if err != nil || got.Result.Outcome != c.outcome || !strings.Contains(got.Result.Reason, c.result) || !strings.HasSuffix(got.Persistence.Reason, c.reads) {
+			if err != nil || got.Result.Outcome != c.outcome || !strings.Contains(got.Result.Reason, c.result) ||
+				!strings.HasSuffix(got.Persistence.Reason, c.reads) {
 				t.Errorf("%v: %+v", err, got)
 			}
 		})

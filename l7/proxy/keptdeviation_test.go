@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// failures are deviating responses that are kept while another backend is tried. There is
-// none for LenientStatus, because no status above 599 is retried.
+// failures are deviating responses that are kept while another backend is tried. LenientStatus
+// is missing, because only statuses up to 599 are retried.
 var failures = []struct {
 	name farm.Leniency
 	says string

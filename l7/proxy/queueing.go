@@ -109,8 +109,8 @@ func (ex *exchange) mayWait() bool {
 	return ex.waitsForOwn() || ex.MayWait(sv)
 }
 
-// waitsForOwn reports whether the exchange should wait for room at its client's own backend. If
-// the queue is switched off, those who wait there stay.
+// waitsForOwn reports whether the exchange should wait for room at its client's own backend.
+// Clients that wait there stay if the queue is switched off.
 func (ex *exchange) waitsForOwn() bool {
 	sv, wt := ex.service, ex.wait
 	return ex.Waits(sv) || sv.QueueLength == 0 && wt != nil && ex.Full > 0 && wt.own == sv.Backends[ex.Full-1].ID

@@ -313,7 +313,7 @@ func TestLongKeysThatBeginAlikeAreOtherSessions(t *testing.T) {
 	}
 }
 
-// The session of a long key that a response opens is the one of the following request.
+// A response opens a session with a long key, and the next request finds it.
 func TestLongKeysInResponsesAreThoseOfRequests(t *testing.T) {
 	t.Parallel()
 	token := strings.Repeat("x", 400)
@@ -331,7 +331,7 @@ func TestLongKeysInResponsesAreThoseOfRequests(t *testing.T) {
 	}
 }
 
-// Behind a trusted proxy the client is the one that the proxy names.
+// A trusted proxy names the client.
 func TestClientsBehindATrustedProxyAreDistinguished(t *testing.T) {
 	t.Parallel()
 	for _, trusted := range []bool{false, true} {

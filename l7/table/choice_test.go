@@ -244,8 +244,8 @@ func TestWhoMayWaitHasSomethingToWaitFor(t *testing.T) {
 	may("with nobody", false)
 }
 
-// If another loop creates the client's session meanwhile, the room that was reserved first is
-// for those who wait.
+// If another loop creates the client's session meanwhile, waiting clients get the room that was
+// reserved first.
 func TestAReservationThatASessionReplacesIsForWaiters(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, nil, keeping(func(s *farm.Service) { s.Backends[0].ConnLimit, s.Backends[1].ConnLimit = 1, 1 }))
@@ -259,7 +259,8 @@ func TestAReservationThatASessionReplacesIsForWaiters(t *testing.T) {
 	for name, q := range map[string]*state.Queue{"backend 0": s.Backends[0].Queue, "backend 1": s.Backends[1].Queue, "service": s.Queue} {
 		q.Join(&state.Waiting{Call: func() { called[name] = true }}, 1, false)
 	}
-	if i := p.choice.Remember(s, 0); i != 1 || s.Picker.Full(0) || !s.Picker.Full(1) || p.choice.Held != s.Backends[1].Load {
+	i := p.choice.Remember(s, 0)
+	if i != 1 || s.Picker.Full(0) || !s.Picker.Full(1) || p.choice.Held != s.Backends[1].Load {
 		t.Errorf("it is sent to %d; full: %t, %t", i, s.Picker.Full(0), s.Picker.Full(1))
 	}
 	if len(called) != 2 || !called["backend 0"] || !called["service"] {

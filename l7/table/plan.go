@@ -305,7 +305,7 @@ func (c *Choice) Pick(s *Service) (int, bool) {
 	return i, true
 }
 
-// full reports whether a backend that could not be claimed lacks nothing but room.
+// full reports whether only a lack of room kept a backend from being claimed.
 func (c *Choice) full(s *Service, i int) bool {
 	return s.Backends[i].Mode != farm.MaintenanceCut && !c.Tried.Has(i) && s.Picker.Up(i)
 }

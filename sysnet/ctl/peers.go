@@ -10,8 +10,7 @@ import (
 )
 
 // peers are the open connections. If there are too many, a new one takes the place of the
-// connection that was idle the longest, so that connections that nobody uses any more lock
-// nobody out. Clients connect again when they need to.
+// connection that was idle the longest. Clients connect again when they need to.
 type peers struct {
 	limit int
 	mu    sync.Mutex
@@ -32,8 +31,8 @@ const freshTime = 5 * time.Second
 
 func newPeers(limit int) *peers { return &peers{limit: limit, all: map[*peer]struct{}{}} }
 
-// enter adds a connection. It is refused if no other is idle. evicted is the one that was
-// closed for it.
+// enter adds a connection. It is refused if no other is idle. evicted is the connection
+// that was closed for it.
 func (p *peers) enter(c *net.UnixConn, pid int32) (mine, evicted *peer, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

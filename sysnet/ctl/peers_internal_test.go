@@ -76,7 +76,8 @@ func TestAFreshConnectionKeepsItsPlace(t *testing.T) {
 // its client gets no reply and repeats it.
 func TestARequestOfAClosedConnectionIsNotExecuted(t *testing.T) {
 	var executed atomic.Int32
-	s := &server{table: newTable(), allowed: []uint32{uint32(os.Geteuid())}, log: slog.New(slog.DiscardHandler), peers: newPeers(1),
+	s := &server{table: newTable(), allowed: []uint32{uint32(os.Geteuid())}, peers: newPeers(1),
+		log:   slog.New(slog.DiscardHandler),
 		parts: Parts{OpStacks: About(func(context.Context, struct{}) (string, error) { executed.Add(1); return "", nil })}}
 	ours, theirs := pair(t)
 	done := make(chan struct{})

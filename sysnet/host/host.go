@@ -50,7 +50,7 @@ type Host struct {
 	need     need
 	told     bool // Prepare was called since the start or the last clean
 	warnings []firewall.Warning
-	// destinations are those of the last Prepare, by farm. blocked holds by farm the rules of
+	// destinations is the result of the last Prepare, by farm. blocked holds by farm the rules of
 	// foreign firewalls that drop packets to one of its backends; prepare evaluates them.
 	destinations map[uint32][]firewall.Destination
 	blocked      map[uint32][]string
@@ -167,7 +167,7 @@ func (h *Host) prepare() {
 }
 
 // Warnings returns the obstacles for packets of this farm. Farms with dsr have none,
-// because the kernel does not forward their packets.
+// because their packets bypass the forwarding of the kernel.
 func (h *Host) Warnings(f *farm.Farm) (out []string) {
 	packets := packetsOf(f)
 	h.mu.Lock()

@@ -78,12 +78,13 @@ func TestFarmsTheKernelRefusesAreLeftOutOneByOne(t *testing.T) {
 // A farm whose records are refused, too, does not affect others.
 func TestAFarmIsLeftOutWholeIfItsRecordsAreRefused(t *testing.T) {
 	tried := 0
-	problems, err := carry.Most(&rules.Input{Farms: numbered(1, 2)}, l4test.Quiet, func(left *rules.Input) (problems, refused map[uint32]string, err error) {
+	try := func(left *rules.Input) (problems, refused map[uint32]string, err error) {
 		if tried++; len(left.Farms) == 2 || len(left.Recorded) > 0 {
 			return nil, map[uint32]string{1: "no"}, errors.New("no")
 		}
 		return map[uint32]string{}, nil, nil
-	})
+	}
+	problems, err := carry.Most(&rules.Input{Farms: numbered(1, 2)}, l4test.Quiet, try)
 	if err != nil || tried != 3 || len(problems) != 1 || problems[1] == "" {
 		t.Errorf("%v, %v after %d times", problems, err, tried)
 	}

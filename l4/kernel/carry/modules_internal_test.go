@@ -16,7 +16,8 @@ func TestFarmsWithoutTheirModuleAreRecorded(t *testing.T) {
 	}
 	farms[0].L4.Protocol, farms[2].L4.Algorithm = farm.L4FTP, "wishes"
 	left, lacking := able(&rules.Input{Farms: farms}, func() modules { return modules{known: true} })
-	if len(lacking) != 2 || len(left.Farms) != 1 || left.Farms[0].ID != 2 || len(left.Recorded) != 1 || left.Recorded[0].ID != 1 {
+	if len(lacking) != 2 || len(left.Farms) != 1 || left.Farms[0].ID != 2 ||
+		len(left.Recorded) != 1 || left.Recorded[0].ID != 1 {
 		t.Errorf("lacking %v, left %v, recorded %v", lacking, left.Farms, left.Recorded)
 	}
 }

@@ -207,8 +207,8 @@ func (g *compiledFarm) refuseMidStream(chain *iptables.Chain) {
 }
 
 // keepFlushed records that connections of a farm were ended that is stopped or not carried, see
-// Remembered. The chain gets no packets. It is in the tables of IPv4 for both families, because
-// the kernel may lack those of IPv6.
+// Remembered. The chain gets no packets. The tables of IPv4 hold it for both families, because
+// a kernel may be without IPv6.
 func (x *tables) keepFlushed(in *rules.Input, f *farm.Farm) {
 	g := &compiledFarm{tables: x, farm: f, in: in}
 	c := &iptables.Chain{Name: g.farmChain(), Owner: f.ID}

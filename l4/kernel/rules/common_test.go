@@ -39,7 +39,8 @@ func TestWhatFarmsShareFollowsEachOfThem(t *testing.T) {
 		"a stop":                      two(func(f *farm.Farm) { f.Stopped = true }),
 		"a farm that cannot be":       two(func(f *farm.Farm) { f.L4.Algorithm = "nonsense" }),
 		"no masquerading": {Wire: onWire(), Farms: []farm.Farm{
-			on(80, 1, func(f *farm.Farm) { f.L4.NAT = farm.NATTarget }), on(81, 2, func(f *farm.Farm) { f.L4.NAT = farm.NATTarget })}},
+			on(80, 1, func(f *farm.Farm) { f.L4.NAT = farm.NATTarget }),
+			on(81, 2, func(f *farm.Farm) { f.L4.NAT = farm.NATTarget })}},
 		"no farm":                    {},
 		"one farm":                   {Farms: plain.Farms[:1]},
 		"another order":              {Farms: []farm.Farm{plain.Farms[1], plain.Farms[0]}, Wire: onWire()},

@@ -184,7 +184,8 @@ func (d *dependencies) same(in *Input, f *farm.Farm) bool {
 	}
 	for i := range f.L4.Backends {
 		b := &f.L4.Backends[i]
-		if d.usable[i] != in.usable(b) || d.weights != nil && d.weights[i] != weightOf(in, b.ID) || d.wired && d.hops[i] != hopOf(in, b) {
+		if d.usable[i] != in.usable(b) || d.weights != nil && d.weights[i] != weightOf(in, b.ID) ||
+			d.wired && d.hops[i] != hopOf(in, b) {
 			return false
 		}
 	}
