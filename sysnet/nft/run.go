@@ -49,13 +49,17 @@ func Find() (*Runner, error) {
 }
 
 // Check returns nil if rules can be changed here, else ErrUnsupported, ErrNotPermitted or
-// another error of nft. It adds and deletes a table in one transaction, because a kernel
-// may have nf_tables without any family.
-func (r *Runner) Check(ctx context.Context) error {
-	probe := &Batch{}
-	probe.add(0, "add table inet sluice-probe")
-	probe.add(0, "delete table inet sluice-probe")
-	return r.Apply(ctx, probe)
+// another error of nft.
+func (r *Runner) Check(ctx context.Context) error { return r.CheckFamily(ctx, "inet") }
+
+// CheckFamily is Check for a family of tables. It adds and deletes a table in one transaction,
+// because a kernel may have nf_tables without some families.
+func (r *Runner) CheckFamily(ctx context.Context, family string) error {
+	probe := Table{Family: family, Name: "sluice-probe"}.String()
+	b := &Batch{}
+	b.add(0, "add table "+probe)
+	b.add(0, "delete table "+probe)
+	return r.Apply(ctx, b)
 }
 
 // Apply commits the batch as a whole. A rejection is an *Error and leaves the rules

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sluicelb/sluice/l4/kernel/carry"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
@@ -35,6 +36,8 @@ type Filter struct {
 	// replaced reports that the tables themselves may have been changed, e.g. disabled.
 	// Adding to them would not undo that.
 	replaced bool
+	// noNetdev reports that the kernel lacks the family netdev.
+	noNetdev atomic.Bool
 }
 
 func (n *Filter) set(applied *nft.Parts) {
@@ -53,13 +56,7 @@ func New(run *nft.Runner, log *slog.Logger) *Filter { return &Filter{run: run, l
 func (n *Filter) Carry(ctx context.Context, in *rules.Input) (problems map[uint32]string, err error) {
 	parting := n.parting(in)
 	problems, err = carry.Most(in, n.log, func(left *rules.Input) (problems, refused map[uint32]string, err error) {
-		want, problems := n.rules.Compile(left)
-		err = n.become(ctx, want)
-		var e *nft.Error
-		if errors.As(err, &e) {
-			return nil, e.Refused, err
-		}
-		return problems, nil, err
+		return n.try(ctx, left)
 	})
 	n.keep(in, parting)
 	n.begin()
@@ -130,11 +127,11 @@ func (n *Filter) rebuildOrLoad(ctx context.Context, want *nft.Ruleset) error {
 // rebuild replaces everything except sets that packets add to, which they do meanwhile.
 // Counters keep their values.
 func (n *Filter) rebuild(ctx context.Context, want *nft.Ruleset) error {
-	there, err := n.run.Present(ctx, rules.Tables())
+	there, err := n.run.Present(ctx, n.tables())
 	if err != nil {
 		return err
 	}
-	carried, err := n.run.Carried(ctx, rules.Tables(), want, there.Stay(want))
+	carried, err := n.run.Carried(ctx, n.tables(), want, there.Stay(want))
 	if err != nil {
 		return err
 	}
@@ -143,11 +140,11 @@ func (n *Filter) rebuild(ctx context.Context, want *nft.Ruleset) error {
 
 // load deletes and recreates the tables, with the elements added by packets.
 func (n *Filter) load(ctx context.Context, want *nft.Ruleset) error {
-	carried, err := n.run.Carried(ctx, rules.Tables(), want, nil)
+	carried, err := n.run.Carried(ctx, n.tables(), want, nil)
 	if err != nil {
 		n.log.Warn("sessions and counters are lost", "reason", err)
 	}
-	return n.run.Apply(ctx, nft.Load(rules.Tables(), want, carried))
+	return n.run.Apply(ctx, nft.Load(n.tables(), want, carried))
 }
 
 // Doubt reports that the loaded rules may be gone: the next Carry rebuilds everything.
@@ -168,6 +165,10 @@ func (n *Filter) Check(ctx context.Context, in *rules.Input) map[uint32]string {
 	applied := n.applied
 	n.mu.Unlock()
 	problems, err := carry.Most(in, n.log, func(left *rules.Input) (problems, refused map[uint32]string, err error) {
+		left, refused = n.possible(left)
+		if len(refused) > 0 {
+			return nil, refused, errNoNetdev
+		}
 		want, problems := n.rules.Compile(left)
 		if applied == nil {
 			return problems, nil, nil
