@@ -35,7 +35,7 @@ var resilienceFields = slices.Concat(queueFields, retryFields, outlierFields, sl
 var queueFields = []field[farm.Service]{
 	{
 		rule: rule{name: "queue", hints: basic(atQueue, "Queue length"), kind: kindNumber, min: 0, max: MaxQueue, null: true,
-			about: "Maximum number of requests queued while all usable backends are at their connection_limit; with 0 they get a 503 immediately."},
+			about: "Maximum number of requests queued while all usable backends are at their connection_limit; with 0 they get a 503 immediately. Each backend has another queue of this length for clients whose session or cookie names it."},
 		get: func(s *farm.Service) Value { return numberValue(int64(s.Queue)) },
 		set: func(s *farm.Service, v Value) { s.Queue = uint16(v.number) },
 	},
