@@ -13,6 +13,26 @@ func backendChain(id uint32) string { return "backend" + number(id) }
 func openChain(id uint32) string    { return "open" + number(id) }
 func wireChain(id uint32) string    { return "wire" + number(id) }
 
+// Verdict maps of a farm, from the mark of a backend to one of its chains. Farms share none of
+// them: for each rule that refers to a map, the kernel visits the chains of all elements
+// whenever rules change (nft_table_validate).
+const (
+	sendMap  = "send"  // packets of known flows
+	openMap  = "open"  // the first packet of a flow, with stateless_dnat
+	keptMap  = "kept"  // packets of existing connections to backends that get no new ones
+	plainMap = "plain" // packets without ports
+)
+
+// verdicts returns the name of a verdict map of the farm.
+func (p *packetFarm) verdicts(kind string) string { return kind + number(p.farm.ID) }
+
+// verdict adds an element to a verdict map of the farm.
+func (p *packetFarm) verdict(kind string, s *State, chain string) {
+	p.rules.SetOf(netdevID(p.verdicts(kind)), func() *nft.Set {
+		return &nft.Set{Type: "mark", Data: "verdict", Owner: p.farm.ID}
+	}).Elements[MarkText(s.ID)] = nft.Element{Value: "goto " + chain, Owner: p.farm.ID}
+}
+
 // farmRules returns the rules that find the backend of a packet.
 func (p *packetFarm) farmRules(sessions *packetSessions) (out []string) {
 	key, kind := flowKey(p.farm)
@@ -32,7 +52,7 @@ func (p *packetFarm) farmRules(sessions *packetSessions) (out []string) {
 	if slices.ContainsFunc(p.states, func(s State) bool { return p.keeps(&s) }) {
 		for _, t := range p.l4.Protocol.Transports() {
 			if within, is := withinConnection[t]; is {
-				out = append(out, within+" meta mark vmap @kept")
+				out = append(out, within+" meta mark vmap @"+p.verdicts(keptMap))
 			}
 		}
 	}
@@ -40,9 +60,9 @@ func (p *packetFarm) farmRules(sessions *packetSessions) (out []string) {
 		return append(out, "goto refuse")
 	}
 	// An element of a former backend must be deleted, because an update would keep it.
-	out = append(out, "meta mark vmap @send", "delete @"+flows.Name+" { "+key+" : meta mark }")
+	out = append(out, "meta mark vmap @"+p.verdicts(sendMap), "delete @"+flows.Name+" { "+key+" : meta mark }")
 	out = append(out, p.midStream(p.farm)...)
-	const deliver = "meta mark @opened meta mark vmap @open"
+	deliver := "meta mark @opened meta mark vmap @" + p.verdicts(p.firstMap())
 	if sessions != nil {
 		out = append(out, sessions.lookup(deliver)...)
 	}
@@ -98,7 +118,10 @@ func (p *packetFarm) plain() []string {
 	l4.Algorithm = farm.L4HashSrc
 	other.l4 = &l4
 	chain := p.chain(fmt.Sprintf("plain%d", p.farm.ID))
-	chain.Rules = append(other.mark(chosen), "meta mark vmap @sendwire")
+	chain.Rules = append(other.mark(chosen), "meta mark vmap @"+p.verdicts(plainMap))
+	for _, s := range chosen {
+		p.verdict(plainMap, s, wireChain(s.ID))
+	}
 	return []string{"meta l4proto ipv6-icmp accept", "meta l4proto != { tcp, udp, sctp } goto " + fmt.Sprintf("plain%d", p.farm.ID)}
 }
 
@@ -108,20 +131,26 @@ func (p *packetFarm) backend(s *State, sessions *packetSessions) {
 	for _, counted := range []string{"opened", "forth"} {
 		p.netdevSet(counted, "mark", "", "counter; ", mark, nft.Element{State: "counter"})
 	}
-	first := backendChain(s.ID)
-	if p.l4.NAT == farm.NATStateless {
-		first = openChain(s.ID)
+	p.verdict(sendMap, s, backendChain(s.ID))
+	if p.firstMap() == openMap {
+		p.verdict(openMap, s, openChain(s.ID))
 	}
-	p.netdevSet("open", "mark", "verdict", "", mark, nft.Element{Value: "goto " + first})
-	p.netdevSet("send", "mark", "verdict", "", mark, nft.Element{Value: "goto " + backendChain(s.ID)})
 	p.way(s, sessions)
+}
+
+// firstMap returns the verdict map for the first packet of a flow.
+func (p *packetFarm) firstMap() string {
+	if p.l4.NAT == farm.NATStateless {
+		return openMap
+	}
+	return sendMap
 }
 
 // kept adds the chains of a backend that only gets packets of existing connections.
 func (p *packetFarm) kept(s *State) {
 	mark := MarkText(s.ID)
 	p.netdevSet("forth", "mark", "", "counter; ", mark, nft.Element{State: "counter"})
-	p.netdevSet("kept", "mark", "verdict", "", mark, nft.Element{Value: "goto " + backendChain(s.ID)})
+	p.verdict(keptMap, s, backendChain(s.ID))
 	p.way(s, nil)
 }
 
