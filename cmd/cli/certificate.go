@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,8 +42,9 @@ type certificate struct {
 	Fingerprint                             string
 	MustStaple                              string `json:"must_staple"`
 	Previous                                *struct {
-		Names      []string
-		Expiration time.Time
+		Names       []string
+		Expiration  time.Time
+		Fingerprint string
 	}
 	OCSP struct {
 		Responder, Stapled, Problem string
@@ -160,17 +162,45 @@ func (c *client) certificateReplace() *cobra.Command {
 func (c *client) certificateRestore() *cobra.Command {
 	return &cobra.Command{
 		Use: "restore NAME", Short: "Restore the previous version of a certificate",
-		Long:    "Restore the version of a certificate that was replaced last. The current version\nis kept in turn, so a second restore undoes the first.",
+		Long:    "Restore the version of a certificate that was replaced last. The current version\nis kept in turn, so a second restore undoes the first. Nothing is changed if\nsomebody replaces the certificate before you answer the question.",
 		Example: "  sluice certificate restore shop.pem", Args: exactly(1), ValidArgsFunction: c.completeCertificates(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := certificatePath(args[0])
 			if err != nil {
 				return err
 			}
-			a, err := c.send(cmd.Context(), http.MethodPost, path+"/actions", map[string]any{"action": "restore"})
+			body, err := c.restoration(cmd.Context(), path)
+			if err != nil {
+				return err
+			}
+			a, err := c.send(cmd.Context(), http.MethodPost, path+"/actions", body)
 			return c.orSay(cmd, a, err)
 		},
 	}
+}
+
+// restoration returns the body of the restore of a certificate. If the command may ask, the
+// body names the current certificates, so that only those are swapped about which it asks.
+func (c *client) restoration(ctx context.Context, path string) (map[string]any, error) {
+	body := map[string]any{"action": "restore"}
+	if c.yes || c.running == nil || c.asker() == nil {
+		return body, nil
+	}
+	a, err := c.get(ctx, path+"/status")
+	if api, is := errors.AsType[*apiError](err); is && api.status == http.StatusForbidden {
+		return body, nil // a user who may restore may not see it
+	}
+	if err != nil {
+		return nil, err
+	}
+	var seen struct{ Params certificate }
+	if err := a.into(&seen); err != nil {
+		return nil, err
+	}
+	if now := seen.Params; now.Previous != nil { // else the restore is rejected
+		body["fingerprint"], body["previous"] = now.Fingerprint, now.Previous.Fingerprint
+	}
+	return body, nil
 }
 
 const replaceHelp = `

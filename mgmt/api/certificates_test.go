@@ -207,6 +207,15 @@ func TestAReplacementThatTakesNamesIsForced(t *testing.T) {
 		t.Errorf("log:\n%s", log)
 	}
 	const back = "/certificates/shop.pem/actions"
+	now := a.must(200, "GET", "/certificates/shop.pem/status", "")
+	seen, before := fmt.Sprint(now.at("params.fingerprint")), fmt.Sprint(now.at("params.previous.fingerprint"))
+	for _, c := range [][2]string{{before, before}, {seen, seen}, {"nonsense", before}} { // somebody replaced it meanwhile
+		body := fmt.Sprintf(`{"action":"restore","fingerprint":%q,"previous":%q}`, c[0], c[1])
+		for _, query := range []string{"", "?force=true", "?force=true&dry_run=true"} {
+			a.do("POST", back+query, body).refused(t, 412, "shop.pem has been replaced meanwhile")
+		}
+	}
+	a.must(200, "POST", back+"?force=true&dry_run=true", fmt.Sprintf(`{"action":"restore","fingerprint":%q,"previous":%q}`, seen, strings.ToLower(before)))
 	a.do("POST", back, `{"action":"restore"}`).refused(t, 409, "other.example (service") // this one would be lost in turn
 	a.must(200, "POST", back+"?force=true", `{"action":"restore"}`).want(t, "params.names.0", "shop.example")
 	if got := a.inForce("shop.pem"); !bytes.Equal(got.Key, first.KeyDER()) {

@@ -14,6 +14,8 @@ var (
 	ErrExists = errors.New("exists already")
 	// ErrInUse means that a farm or service refers to it; the message names them.
 	ErrInUse = errors.New("is in use")
+	// ErrReplaced means that another certificate is in use than the caller believes.
+	ErrReplaced = errors.New("has been replaced meanwhile: look at it and try again")
 	// ErrFull means that the maximum number is reached.
 	ErrFull = errors.New("there are too many")
 )

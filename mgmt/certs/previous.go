@@ -30,9 +30,28 @@ func replacedBy(old, e *entry) *store.Certificate {
 	return &rec
 }
 
-// Restore reactivates the certificate that was replaced last; the current one is kept in its
-// place. It is in force on return. Errors: ErrNotFound, *Error, errors of Upload.
-func (m *Manager) Restore(ctx context.Context, by apply.Author, name string) (View, error) {
+// Seen holds the fingerprints of a certificate and of its predecessor, as the caller knows
+// them. Empty ones match any.
+type Seen struct{ Current, Previous string }
+
+// Check returns ErrReplaced if the caller saw another certificate, or another predecessor.
+func (s Seen) Check(v View) error {
+	previous := ""
+	if v.Previous != nil {
+		previous = v.Previous.Fingerprint
+	}
+	for _, pair := range [][2]string{{s.Current, v.Fingerprint}, {s.Previous, previous}} {
+		if pair[0] != "" && !strings.EqualFold(pair[0], pair[1]) {
+			return fmt.Errorf("the certificate %s %w", v.Name, ErrReplaced)
+		}
+	}
+	return nil
+}
+
+// Restore reactivates the certificate that was replaced last, if both are those seen by the
+// caller; the current one is kept in its place. It is in force on return. Errors:
+// ErrNotFound, ErrReplaced, *Error, errors of Upload.
+func (m *Manager) Restore(ctx context.Context, by apply.Author, name string, seen Seen) (View, error) {
 	var done *entry
 	err := m.applier.Renew(ctx, func(cfg *farm.Config) (apply.Renewal, error) {
 		old := m.entry(name)
@@ -41,6 +60,9 @@ func (m *Manager) Restore(ctx context.Context, by apply.Author, name string) (Vi
 			return apply.Renewal{}, fmt.Errorf("the certificate %q %w", show(name), ErrNotFound)
 		case old.rec.Previous == nil:
 			return apply.Renewal{}, invalid("nothing is kept that the certificate %s replaced", name)
+		}
+		if err := seen.Check(m.view(old)); err != nil {
+			return apply.Renewal{}, err
 		}
 		rec := *old.rec.Previous
 		rec.Added, rec.Author = m.now().UTC().Truncate(time.Second), by.Name

@@ -55,6 +55,8 @@ func Rejection(err error) error {
 		return rest.BadRequest("%s", err)
 	case errors.Is(err, certs.ErrNotFound):
 		return rest.NotFound("%s", err)
+	case errors.Is(err, certs.ErrReplaced):
+		return rest.Refuse(http.StatusPreconditionFailed, "%s", err)
 	case errors.Is(err, certs.ErrFull):
 		return rest.Refuse(http.StatusConflict, "%s", err)
 	}
@@ -316,7 +318,7 @@ type Certificates interface {
 	NamesOf(name string) []string
 	PreviousNames(name string) []string
 	UploadNames(name string, raw []byte) []string
-	Restore(ctx context.Context, by apply.Author, name string) (certs.View, error)
+	Restore(ctx context.Context, by apply.Author, name string, seen certs.Seen) (certs.View, error)
 	OCSP() certs.OCSPSettings
 	SetOCSP(by apply.Author, settings certs.OCSPSettings) error
 }

@@ -66,7 +66,11 @@ type actionFields struct{}
 
 // Params lists the fields for OpenAPI.
 func (actionFields) Params() []validate.Param {
-	return []validate.Param{{Name: "action", PossibleValues: []string{"restore"}, Options: []string{"non_blank", "required"}, Description: "Action: restore reinstates the previously replaced certificate; the current one is kept for another restore."}}
+	return []validate.Param{
+		{Name: "action", PossibleValues: []string{"restore"}, Options: []string{"non_blank", "required"}, Description: "Action: restore reinstates the previously replaced certificate; the current one is kept for another restore."},
+		rest.Optional("fingerprint", "Fingerprint of the certificate that you believe to be in use. If another one is, the request is rejected with 412."),
+		rest.Optional("previous", "Fingerprint of the certificate that you expect to be restored. If another one would be, the request is rejected with 412."),
+	}
 }
 
 // actOnCertificate restores the previous certificate.
@@ -86,12 +90,18 @@ func (s *Resource) actOnCertificate(c *rest.Call) (rest.Object[CertificateItem],
 	if _, err := c.Expected(); err != nil {
 		return none, err
 	}
+	seen := certs.Seen{Current: body["fingerprint"], Previous: body["previous"]}
+	if now, err := s.deps.Certificates.Get(file); err == nil { // before names of another certificate are shown
+		if err := seen.Check(now); err != nil {
+			return none, Rejection(err)
+		}
+	}
 	if after := s.deps.Certificates.PreviousNames(file); after != nil { // else Restore refuses it
 		if err := s.renames(c, file, after); err != nil {
 			return none, err
 		}
 	}
-	v, err := s.deps.Certificates.Restore(c.Context, c.Author(), file)
+	v, err := s.deps.Certificates.Restore(c.Context, c.Author(), file, seen)
 	if err != nil {
 		return none, Rejection(err)
 	}

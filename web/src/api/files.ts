@@ -12,7 +12,7 @@ export async function upload(method: 'POST' | 'PUT', parts: string[], file: Blob
 }
 
 /** The response to an upload: the result and its warnings. */
-export type Uploaded = { message?: string; warning?: string; params?: { file?: string; previous?: unknown } };
+export type Uploaded = { message?: string; warning?: string; params?: { file?: string; fingerprint?: string; previous?: { fingerprint: string } | null } };
 
 export const uploaded = async (call: Promise<Answer<unknown>>) => (await body(call)) as Uploaded;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { order, renew, setRenewal } from './actions';
+import { order, renew, restoreCertificate, setRenewal, undoReplacement } from './actions';
 
 vi.stubGlobal('location', { origin: 'https://appliance' });
 
@@ -19,5 +19,20 @@ describe('how a certificate is renewed', () => {
     const change = setRenewal('a.pem', seen, { vip: '192.0.2.1' }, '');
     expect(change.call).toContain('{"autorenewal":"true","vip":"192.0.2.1"}');
     expect(change.command).toBe('sluice acme set a.pem --renew=true --vip 192.0.2.1');
+  });
+});
+
+describe('a restore', () => {
+  const known = { fingerprint: 'AA', previous: { fingerprint: 'BB' } };
+  const body = { action: 'restore', fingerprint: 'AA', previous: 'BB' };
+  it('names the certificates that the page shows', () => expect(restoreCertificate('a.pem', '', known).call).toContain(JSON.stringify(body)));
+  it('names those of the replacement that is undone, because it is forced', async () => {
+    const sent: unknown[] = [];
+    vi.stubGlobal('fetch', (url: string, init: RequestInit) => {
+      sent.push(new URL(url, 'https://appliance').search, JSON.parse(String(init.body)));
+      return Promise.resolve(new Response('{"message":"replaced meanwhile"}', { status: 412 }));
+    });
+    await expect(undoReplacement('a.pem', known)).rejects.toMatchObject({ status: 412 });
+    expect(sent).toEqual(['?force=true', body]);
   });
 });

@@ -8,15 +8,19 @@ export function removeCertificate(file: string, t: TFunction): Change {
   return removes(write(t('certificates.delete', { name: file }), `sluice certificate delete ${quoted(file)}`, 'DELETE', ['certificates', file]), file);
 }
 
-const restoring = { action: 'restore' };
+/** A certificate as the page knows it. */
+export type Known = { fingerprint?: string; previous?: { fingerprint: string } | null };
+
+/** The body of a restore. The appliance rejects it if other certificates than the known ones are concerned. */
+const restoring = ({ fingerprint, previous }: Known) => ({ action: 'restore', ...(fingerprint && { fingerprint }), ...(previous && { previous: previous.fingerprint }) });
 
 /** Restores the certificate that was replaced last. */
-export function restoreCertificate(file: string, title: string): Change {
-  return { ...write(title, `sluice certificate restore ${quoted(file)}`, 'POST', ['certificates', file, 'actions'], restoring), beside: true };
+export function restoreCertificate(file: string, title: string, known: Known = {}): Change {
+  return { ...write(title, `sluice certificate restore ${quoted(file)}`, 'POST', ['certificates', file, 'actions'], restoring(known)), beside: true };
 }
 
 /** Undoes a replacement that was just made, even if names are lost. */
-export const undoReplacement = (file: string) => body(request('POST', ['certificates', file, 'actions'], restoring, { force: 'true' }));
+export const undoReplacement = (file: string, made: Known) => body(request('POST', ['certificates', file, 'actions'], restoring(made), { force: 'true' }));
 
 /** Creates a CSR; made gets the CSR from the response. */
 export function createRequest(sent: Seen, title: string, made: (csr: string) => void): Change {

@@ -40,7 +40,7 @@ export function Details({ file, close }: { file: string; close: () => void }) {
             </Button>
           )}
           {c?.previous && (
-            <Button variant="default" size="xs" {...may.button('certificate.upload')} onClick={() => setChange(restoreCertificate(file, t('certificates.restore_of', { name: file })))}>
+            <Button variant="default" size="xs" {...may.button('certificate.upload')} onClick={() => setChange(restoreCertificate(file, t('certificates.restore_of', { name: file }), c))}>
               {t('certificates.restore')}
             </Button>
           )}

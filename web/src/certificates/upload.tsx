@@ -79,7 +79,8 @@ export function UploadCertificate({ name: replaced, close }: { name?: string; cl
       const message = answer.message ?? t('certificates.uploaded');
       const file = answer.params?.file;
       const again = () => void client.invalidateQueries();
-      if (file && answer.params?.previous) offerBack(`replaced ${file}`, message, () => undoReplacement(file), t('certificates.restored', { name: file }), again);
+      const made = answer.params;
+      if (file && made?.previous) offerBack(`replaced ${file}`, message, () => undoReplacement(file, made), t('certificates.restored', { name: file }), again);
       else done(message);
       again();
       if (answer.warning) warn(answer.warning);
