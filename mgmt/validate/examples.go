@@ -62,6 +62,7 @@ var examples = sync.OnceValue(func() map[string]any {
 		"password":           "a good passw0rd",
 		"pattern":            "^/old/(.*)",
 		"port":               8080,
+		"previous":           "9f86d0…",
 		"ratelimit_header":   "X-Client",
 		"redirect":           "https://www.example.com",
 		"replace":            "/new/$1",
