@@ -27,6 +27,7 @@ const noFollow = syscall.O_NOFOLLOW
 
 // Store is the store to back up; *store.Store implements it.
 type Store interface {
+	Current() (*farm.Config, store.Revision)
 	Whole() (*farm.Config, store.Revision, store.Contents, error)
 	Restore(cfg *farm.Config, meta store.Meta, contents store.Contents, forget bool) (store.Revision, error)
 	ReadDocument(name string, into any) (found bool, err error)
@@ -83,7 +84,8 @@ type Keeper struct {
 	uploads sync.Mutex // serialises uploads
 }
 
-// New returns a Keeper and removes leftovers of an earlier one.
+// New returns a Keeper. It completes an interrupted restoration of an earlier one, and removes
+// its leftovers.
 func New(o Options) *Keeper {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -92,6 +94,11 @@ func New(o Options) *Keeper {
 		o.Now = time.Now
 	}
 	k := &Keeper{options: o, folder: folder{filepath.Join(o.Dir, Folder)}}
+	_, current := o.Store.Current()
+	if err := k.folder.finishBefore(current.Number); err != nil {
+		o.Log.Error("the backup of the state before an earlier restoration keeps a hidden name", "file", k.folder.previousBefore(current.Number), "reason", err)
+		return k
+	}
 	k.folder.sweep()
 	return k
 }

@@ -250,7 +250,7 @@ func (k *Keeper) replace(ctx context.Context, by apply.Author, comment string, c
 	swap, undo := k.options.Certificates.Exchange(from.Certificates, from.Authorities)
 	return k.options.Applier.Restore(ctx, by, comment, apply.Restoration{Config: cfg, Swap: swap, Undo: undo,
 		Keep: func(cfg *farm.Config, meta store.Meta) (store.Revision, error) {
-			_, _, now, err := k.options.Store.Whole()
+			_, current, now, err := k.options.Store.Whole()
 			if err != nil {
 				return store.Revision{}, err
 			}
@@ -259,7 +259,7 @@ func (k *Keeper) replace(ctx context.Context, by apply.Author, comment string, c
 				return store.Revision{}, err
 			}
 			var kept store.Revision
-			err = before.during(func() (err error) {
+			err = before.during(current.Number, func() (err error) {
 				kept, err = k.options.Store.Restore(cfg, meta, next, forget)
 				return err
 			})

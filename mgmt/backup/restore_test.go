@@ -3,6 +3,7 @@ package backup_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -333,5 +334,29 @@ func TestWhatANodeIsDoingIsInNoBackup(t *testing.T) {
 	h.must(err)
 	if s := h.state(); s.document("notify.waiting") != "[]" {
 		t.Errorf("mails that were sent wait again: %q", s.document("notify.waiting"))
+	}
+}
+
+// A process that is killed between the rename of the archives and the commit leaves the way
+// back under a hidden name. The next start returns it.
+func TestAStartReturnsTheWayBackOfAnInterruptedRestoration(t *testing.T) {
+	h := newHouse(t)
+	h.fill()
+	_, now := h.store.Current()
+	for name, c := range map[string]struct {
+		revision uint64
+		want     string
+	}{"interrupted": {now.Number, "old"}, "stored": {now.Number - 1, "new"}} {
+		path := h.dir + "/backup/" + backup.Before + ".tar.gz"
+		h.must(os.MkdirAll(filepath.Dir(path), 0o700))
+		h.must(os.WriteFile(path, []byte("new"), 0o600))
+		h.must(os.WriteFile(fmt.Sprintf("%s/backup/.%s.tar.gz.previous-%d", h.dir, backup.Before, c.revision), []byte("old"), 0o600))
+		h.open()
+		if got, err := os.ReadFile(path); string(got) != c.want {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		if entries, _ := os.ReadDir(h.dir + "/backup"); len(entries) != 1 {
+			t.Errorf("%s: left are %v", name, entries)
+		}
 	}
 }
