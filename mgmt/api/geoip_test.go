@@ -48,8 +48,11 @@ func TestAGeoIPDatabaseIsUploadedAskedAndDeleted(t *testing.T) {
 	}
 	a.must(http.StatusOK, "PUT", "/farms/names/services/near/backends/1?confirm=1h", `{"countries":null}`)
 	want(http.StatusBadRequest, "DELETE", path, "", "would need it again if it is not confirmed")
+	want(http.StatusBadRequest, "DELETE", path+"?dry_run=true", "", "would need it again if it is not confirmed")
 	_, pending := a.applier.Current()
 	a.must(http.StatusOK, "POST", fmt.Sprintf("/history/%d/confirm", pending.Number), "")
+	want(http.StatusOK, "DELETE", path+"?dry_run=true", "", "")
+	want(http.StatusOK, "GET", path, "", `"installed":"true"`)
 	want(http.StatusOK, "DELETE", path, "", "has been deleted")
 	want(http.StatusOK, "GET", path, "", `"installed":"false"`)
 }

@@ -101,7 +101,7 @@ func (s *Resource) deleteGeoIP(c *rest.Call) (rest.Done, error) {
 	if _, err := s.deps.GeoIP.Info(); err != nil {
 		return rest.Done{}, rest.NotFound("%s", err)
 	}
-	if err := c.Act(); err != nil {
+	if _, err := c.Expected(); err != nil {
 		return rest.Done{}, err
 	}
 	if err := s.deps.Applier.Renew(c.Context, s.removePlaces); err != nil {
@@ -111,7 +111,7 @@ func (s *Resource) deleteGeoIP(c *rest.Call) (rest.Done, error) {
 }
 
 // removePlaces deletes the database while no change can begin to use it. A pending change
-// must be able to return to a configuration that uses it.
+// must be able to return to a configuration that uses it. A dry run ends after these checks.
 func (s *Resource) removePlaces(cfg *farm.Config) (apply.Renewal, error) {
 	if placesUsed(cfg) != "" {
 		return apply.Renewal{}, rest.BadRequest("a change that was just made uses the GeoIP database")
