@@ -158,10 +158,23 @@ func (s *Resource) grantsGroup(c *rest.Call, group string) error {
 func (s *Resource) leaveGroup(c *rest.Call) (rest.Object[GroupItem], error) {
 	group, user := c.Param("group"), c.Param("user")
 	message := fmt.Sprintf("The user %s is no longer in the group %s.", user, group)
-	if !c.SeesAll() {
-		message += " Its API key, and a password that is stored here, have been removed, because your group does not see all farms: whoever adds it to another group sets them again."
+	if u, err := s.deps.Users.User(user); err == nil && !c.SeesAll() {
+		message += disarmed(u)
 	}
 	return s.changedGroup(c, group, c.Book(s.deps.Users).Leave(group, user), "%s", message)
+}
+
+// disarmed states which credentials a user loses who leaves a group of a caller that does not
+// see all farms. The passwords of other services remain.
+func disarmed(u rbac.UserView) string {
+	const because = " because your group does not see all farms. Whoever adds it to another group "
+	switch {
+	case u.Service == rbac.Local:
+		return " Its password, its second factor and its API key have been removed," + because + "sets them again."
+	case u.HasKey():
+		return " Its API key has been removed," + because + "creates a new one."
+	}
+	return ""
 }
 
 func (s *Resource) addGroupFarm(c *rest.Call) (rest.Object[GroupItem], error) {
