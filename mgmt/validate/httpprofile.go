@@ -86,9 +86,12 @@ func (httpProfile) check(f *farm.Farm, local []netip.Prefix, yield func(Error) b
 	return true
 }
 
-func (httpProfile) farmWarnings(*farm.Farm, warn)                         {}
-func (httpProfile) backendWarnings(farm.Group, int, []netip.Prefix, warn) {}
-func (httpProfile) priorityWarning(g farm.Group, i int) string            { return PriorityWarning(g.Service, i) }
+func (httpProfile) farmWarnings(*farm.Farm, warn)              {}
+func (httpProfile) priorityWarning(g farm.Group, i int) string { return PriorityWarning(g.Service, i) }
+
+func (httpProfile) backendWarnings(g farm.Group, i int, _ []netip.Prefix, add warn) {
+	add("sessions", cutSessionsWarning(g.Backends()[i].Sessions))
+}
 
 func (httpProfile) groupWarnings(f *farm.Farm, i int, add warn) {
 	add("split", splitWarning(f.HTTP.Services, i))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -112,7 +113,7 @@ func StaticSession(s *farm.Service, identification any) (string, error) {
 	r := backendSessions.rule
 	r.name, r.kind = "session", kindText
 	if s.Persistence != farm.PersistIP {
-		text = string(session.AppendKey(nil, []byte(text)))
+		r.maxLen = max(len(text), r.maxLen) // its key is shorter
 	}
 	if err := r.verifyText("", text); err != nil {
 		return "", err
@@ -124,7 +125,7 @@ func StaticSession(s *farm.Service, identification any) (string, error) {
 		}
 		return addr.Unmap().String(), nil
 	}
-	return text, nil
+	return string(session.AppendKey(nil, []byte(text))), nil
 }
 
 // checkStatics checks static sessions: persistence is on, their form is valid, and each has
@@ -151,4 +152,19 @@ func checkStatics(f *farm.Farm, s *farm.Service) *Error {
 		return &Error{ServicePath(f.Name, s.Name), "sessions", fmt.Sprintf("sessions: a service has at most %d static ones, got %d", MaxStatic, len(first))}
 	}
 	return nil
+}
+
+// endOfKey matches the digest at the end of a key of a long identification.
+var endOfKey = regexp.MustCompile("[0-9a-f]{64}$")
+
+// cutSessionsWarning returns a text if static sessions are probably the beginning of longer
+// identifications. Earlier versions compared only this many bytes.
+func cutSessionsWarning(sessions []string) string {
+	for _, text := range sessions {
+		if len(text) == MaxSession && !endOfKey.MatchString(text) {
+			return fmt.Sprintf("sessions: %s has %d bytes, so it may be the beginning of a longer value, which no longer"+
+				" matches; if it is, delete the session and create it with the whole value", show(text), MaxSession)
+		}
+	}
+	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -48,6 +49,52 @@ func TestStaticSessionsOfOneServiceAreFoundAndUnique(t *testing.T) {
 		}
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %.60q: %v, want %q", c.kind, c.sessions, err, c.want)
+		}
+	}
+}
+
+// A long identification is stored under its key, which is a text again. Its characters are
+// checked as a whole.
+func TestLongSessionsAreStoredUnderTheirKeys(t *testing.T) {
+	s := &farm.Service{Persistence: farm.PersistCookie, SessionID: "SID"}
+	for before := range 4 {
+		text := strings.Repeat("x", before) + strings.Repeat("é", 200)
+		got, err := validate.StaticSession(s, text)
+		if err != nil || got != string(session.AppendKey(nil, []byte(text))) || len(got) > validate.MaxSession {
+			t.Errorf("%d bytes, then é: %q, %v", before, got, err)
+		}
+		if again, err := validate.StaticSession(s, got); err != nil || again != got {
+			t.Errorf("the key: %q, %v", again, err)
+		}
+	}
+	for _, wrong := range []string{"\x80", "\n"} {
+		if got, err := validate.StaticSession(s, strings.Repeat("x", 300)+wrong); err == nil {
+			t.Errorf("%q at the end is accepted: %q", wrong, got)
+		}
+	}
+	ip := &farm.Service{Persistence: farm.PersistIP}
+	if _, err := validate.StaticSession(ip, strings.Repeat("x", 256)); err == nil || !strings.Contains(err.Error(), "at most 255 bytes") {
+		t.Errorf("no address: %v", err)
+	}
+}
+
+// Earlier versions compared 255 bytes, so a static session of that length may be a part.
+func TestStaticSessionsThatMayBeCutAreWarnings(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	for text, want := range map[string]bool{
+		long[:254]: false, long[:255]: true, string(session.AppendKey(nil, []byte(long))): false, strings.Repeat("a", 255): false,
+	} {
+		cfg := good()
+		s := &cfg.Farms[0].HTTP.Services[0]
+		s.Persistence, s.SessionID, s.Backends[0].Sessions = farm.PersistCookie, "SID", []string{"short", text}
+		var found []string
+		for _, w := range validate.Warnings(cfg) {
+			if w.Field == "sessions" && w.Path == validate.BackendPath(cfg.Farms[0].Name, s.Name, 0) {
+				found = append(found, w.Message)
+			}
+		}
+		if (len(found) == 1) != want || len(found) > 1 {
+			t.Errorf("%d bytes: %q", len(text), found)
 		}
 	}
 }
