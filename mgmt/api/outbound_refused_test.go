@@ -35,3 +35,28 @@ func TestServersThatAreNeverConnectedToAreRefused(t *testing.T) {
 	a.must(200, "PUT", "/farms/shop", `{"log_target":"unix:///dev/log"}`)
 	a.must(200, "PUT", "/farms/shop", `{"log_target":"udp://log.example.com:514"}`)
 }
+
+// A document with such servers is accepted with a warning: it may be a backup, or the file of
+// the start, from a version that accepted them.
+func TestServersThatAreNeverConnectedToAreWarningsInDocuments(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	const old = `
+farms:
+  - {name: shop, profile: http, vip: 192.0.2.1, vport: 80, log_target: "udp://169.254.169.254:514"}
+  - {name: relay, profile: l4xnat, vip: 192.0.2.1, vport: "81"}
+system:
+  syslog: {servers: ["tls://log.example.com:6514", "udp://[fe80::1]:514"]}
+`
+	r := a.must(200, "PUT", "/config", old, "Content-Type", "application/yaml")
+	for _, want := range []string{"log_target has no effect: 169.254.169.254", "servers has no effect: fe80::1"} {
+		if !strings.Contains(r.raw, want) {
+			t.Errorf("not said: %s\n%s", want, r.raw)
+		}
+	}
+	a.must(200, "PUT", "/farms/shop", `{"vport":82}`) // a change of another field
+	a.do("PUT", "/farms/shop", `{"log_target":"udp://169.254.169.254:514"}`).refused(t, 400, "log_target is not possible")
+	if r := a.must(200, "GET", "/farms/shop/lint", ""); !strings.Contains(r.raw, "log_target has no effect") {
+		t.Errorf("no finding: %s", r.raw)
+	}
+}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/sluicelb/sluice/mgmt/outbound"
 )
 
 // rule defines the valid values of one field, independent of the object.
@@ -46,8 +44,8 @@ type rule struct {
 	normalize map[string]string   // alternative spellings of values
 	answered  map[string]string   // spellings in responses, by value
 	canon     func(string) string // converts a valid text or item into normal form
-	// server returns the host of a text or item that the appliance itself connects to. New
-	// values must be reachable for outbound.Reachable. nil: it connects to none.
+	// server returns the host of a text or item that the appliance itself connects to. Changes
+	// of a field must be reachable for outbound.Reachable. nil: it connects to none.
 	server func(string) (host string)
 	// hide masks an item of a secret. With exact, different secrets look different. nil:
 	// not secret.
@@ -82,9 +80,6 @@ func (r *rule) parse(path string, raw any) (Value, *Error) {
 		return Value{}, err
 	}
 	if err := r.writable(path, v); err != nil {
-		return Value{}, err
-	}
-	if err := r.reachable(path, v); err != nil {
 		return Value{}, err
 	}
 	return r.canonical(v), nil
@@ -202,20 +197,6 @@ func (r *rule) writable(path string, v Value) *Error {
 	for _, s := range slices.Concat(v.list, []string{v.text}) {
 		if strings.IndexFunc(s, unwritable) >= 0 {
 			return r.errorf(path, "must be a text without control characters, got %s: only tabs and line ends are allowed", r.show(s))
-		}
-	}
-	return nil
-}
-
-// reachable refuses servers that the appliance would never connect to. Stored ones remain,
-// so that they block no other change; connecting to them fails with the same reason.
-func (r *rule) reachable(path string, v Value) *Error {
-	if r.server == nil {
-		return nil
-	}
-	for _, s := range slices.Concat(v.list, []string{v.text}) {
-		if err := outbound.Guard(outbound.Reachable).CheckHost(r.server(s)); err != nil {
-			return r.errorf(path, "is not possible: %s", err)
 		}
 	}
 	return nil

@@ -56,19 +56,20 @@ type Values[T any] struct {
 	values map[string]Value
 }
 
-// Decode checks a body: required fields, unknown names, then each value. It returns the first
-// failure as *Error with the given Path. The values have the types of encoding/json (with or
-// without UseNumber). An empty body is rejected only if a field is required; the API responds
-// to it with Params.
+// Decode checks the body of a change: required fields, unknown names, each value, then servers
+// that must be reachable. It returns the first failure as *Error with the given Path. The values
+// have the types of encoding/json (with or without UseNumber). An empty body is rejected only
+// if a field is required; the API responds to it with Params.
 func (t *Table[T]) Decode(path string, body map[string]any) (Values[T], error) {
 	out, broken := t.DecodeAll(path, body)
 	if len(broken) > 0 {
 		return out, broken[0]
 	}
-	return out, nil
+	return out, out.reachable()
 }
 
-// DecodeAll is Decode with all failures. It also returns the valid values.
+// DecodeAll is Decode with all failures, for documents. Unreachable servers are none: Warnings
+// names them. It also returns the valid values.
 func (t *Table[T]) DecodeAll(path string, body map[string]any) (out Values[T], broken []*Error) {
 	out = Values[T]{table: t, path: path, values: make(map[string]Value, len(body))}
 	for i := range t.fields { // other errors of an object that cannot exist yet help nobody

@@ -24,8 +24,10 @@ func (r Rules) Warnings(cfg *farm.Config) []Error {
 	return append(out, warningsBetween(cfg)...)
 }
 
-// warningsBetween returns those that depend on several farms, or on checks.
+// warningsBetween returns those that depend on several farms, on checks or on the settings of
+// the machine.
 func warningsBetween(cfg *farm.Config) (out []Error) {
+	systemWarnings(cfg, func(e Error) { out = append(out, e) })
 	checkWarnings(cfg, func(e Error) { out = append(out, e) })
 	loadWarnings(cfg, func(e Error) { out = append(out, e) })
 	answerWarnings(cfg, func(f *farm.Farm, field, text string) {
@@ -50,6 +52,7 @@ func farmWarnings(f *farm.Farm, local []netip.Prefix) (out []Error) {
 	}
 	p := ProfileOf(f)
 	at(func() string { return FarmPath(f.Name) })("vip", VIPWarning(f))
+	p.Farm().Document.unreachableWarnings(f, at(func() string { return FarmPath(f.Name) }))
 	p.farmWarnings(f, at(func() string { return FarmPath(f.Name) }))
 	for j, g := range f.Groups() {
 		p.groupWarnings(f, j, at(func() string { return ServicePath(f.Name, g.Name()) }))
