@@ -149,6 +149,31 @@ for (const [how, leave] of Object.entries({
     { meant: [offline] },
   );
 
+for (const status of [403, 429, 500])
+  task(
+    `a sign-out that is refused with ${status} says so, and can be tried again or dropped`,
+    async (page) => {
+      await visit(page, 'farms');
+      await page.route('**/api/v4.0/session*', (route) => (route.request().method() === 'DELETE' ? route.fulfill({ status, json: { message: 'not now' } }) : route.continue()));
+      await button(page, 'ann').click();
+      await page.getByRole('menuitem', { name: 'Sign out' }).click();
+      const said = page.getByRole('alert').filter({ hasText: 'You are still signed in: the appliance refused the sign-out' });
+      await said.getByText('not now').waitFor();
+      await button(page, 'Stay signed in').click();
+      await page.getByRole('heading', { level: 1, name: 'Farms' }).waitFor();
+      await page.reload();
+      await page.getByRole('heading', { level: 1, name: 'Farms' }).waitFor();
+      await button(page, 'ann').click();
+      await page.getByRole('menuitem', { name: 'Sign out' }).click();
+      await said.waitFor();
+      await page.unroute('**/api/v4.0/session*');
+      await button(page, 'Try again').click();
+      await button(page, 'Sign in').waitFor();
+    },
+    'ann',
+    { meant: [new RegExp(`status of ${status}`)] },
+  );
+
 stranger('the sign-in loads what it needs, and the pages come while somebody types', async (page) => {
   const loaded = [];
   page.on('response', (r) => /\/assets\/.*\.js$/.test(r.url()) && loaded.push(r));

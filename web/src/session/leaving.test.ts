@@ -18,7 +18,7 @@ vi.stubGlobal('fetch', (r: Request) => {
   return status === 0 ? Promise.reject(new TypeError('network')) : Promise.resolve(new Response(JSON.stringify(status === 200 ? { params: { user: 'ann' } } : { message: 'x' }), { status, headers: { 'Content-Type': 'application/json' } }));
 });
 
-const { finishLeaving, isLeaving, wantLeave } = await import('./leaving');
+const { finishLeaving, isLeaving, stay, wantLeave } = await import('./leaving');
 const { queries } = await import('../api/queries');
 const who = () => (queries.who.queryFn as () => Promise<unknown>)();
 
@@ -43,6 +43,15 @@ describe('a sign-out', () => {
     status = answer;
     await expect(finishLeaving()).rejects.toMatchObject({ status: answer });
     expect(isLeaving()).toBe(true);
+  });
+  it('is not tried again by a user who stays', async () => {
+    wantLeave();
+    status = 500;
+    await expect(finishLeaving()).rejects.toMatchObject({ status: 500 });
+    stay();
+    status = 200;
+    await who();
+    expect([isLeaving(), sent]).toEqual([false, ['DELETE /api/v4.0/session', 'GET /api/v4.0/system/info']]);
   });
   it('comes before anything is shown', async () => {
     wantLeave();

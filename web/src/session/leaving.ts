@@ -11,6 +11,9 @@ export const isLeaving = () => localStorage.getItem(kept) !== null;
 /** Records that the user wants to sign out. */
 export const wantLeave = () => localStorage.setItem(kept, '1');
 
+/** Forgets that the user wanted to sign out. */
+export const stay = () => localStorage.removeItem(kept);
+
 /** Ends the session if the user wants to sign out. It throws while the session may still be open. */
 export async function finishLeaving() {
   if (!isLeaving()) return;
@@ -19,5 +22,5 @@ export async function finishLeaving() {
   } catch (error) {
     if (!signedOut(error)) throw error;
   }
-  localStorage.removeItem(kept);
+  stay();
 }

@@ -1,16 +1,25 @@
-import { Alert, Button, Text } from '@mantine/core';
+import { Alert, Button, Group, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { Refused } from '../api/client';
+import { stay } from './leaving';
 
-/** StillSignedIn replaces the pages of a user whose sign-out did not reach the appliance. */
+/** StillSignedIn replaces the pages of a user whose sign-out did not reach the appliance, or was refused by it. */
 export function StillSignedIn({ error, again }: { error: unknown; again: () => void }) {
   const { t } = useTranslation();
+  const refused = error instanceof Refused && error.status > 0 ? error : undefined;
   return (
-    <Alert color="red" title={t('problem.still_signed_in')} role="alert" m="md">
-      {error instanceof Refused && error.status > 0 && <Text className="text">{error.message}</Text>}
-      <Button size="xs" variant="default" mt="xs" onClick={again}>
-        {t('problem.again')}
-      </Button>
+    <Alert color="red" title={t(refused ? 'problem.sign_out_refused' : 'problem.still_signed_in')} role="alert" m="md">
+      {refused && <Text className="text">{refused.message}</Text>}
+      <Group mt="xs">
+        <Button size="xs" variant="default" onClick={again}>
+          {t('problem.again')}
+        </Button>
+        {refused && (
+          <Button size="xs" variant="default" onClick={() => (stay(), again())}>
+            {t('problem.stay_signed_in')}
+          </Button>
+        )}
+      </Group>
     </Alert>
   );
 }
