@@ -121,6 +121,16 @@ export function reading(change: Change, read: (answer: unknown, query: Query) =>
   return { ...change, send };
 }
 
+/** The same change, passing each refusal to read. */
+export function refusing(change: Change, read: (refusal: unknown) => void): Change {
+  const send: Change['send'] = async (query, match) => {
+    const answer = await change.send(query, match);
+    if (!answer.response.ok) await body(Promise.resolve(answer)).catch(read);
+    return answer;
+  };
+  return { ...change, send };
+}
+
 /** A word quoted for a shell. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

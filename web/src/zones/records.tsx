@@ -4,12 +4,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
-import type { Change } from '../change/change';
+import { refusing, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
 import { Wide } from '../ui/wide';
 import { mostAtOnce, removeRecords } from './actions';
+import { existing, refreshed, type Chosen } from './chosen';
 import { RecordEdit } from './record-edit';
 import { pageSize, recordsQuery, type Record, type Zone } from './types';
 
@@ -29,14 +30,16 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
   const [type, setType] = useState<string | null>(null);
   const [page, setPage] = useState(1);
   const [edited, setEdited] = useState<Edited>();
-  const [chosen, choose] = useState<ReadonlyMap<number, Record>>(new Map());
+  const [chosen, choose] = useState<Chosen>(new Map());
   const [change, setChange] = useState<Change>();
   const [wanted] = useDebouncedValue(text, pause);
   const asked = useQuery(recordsQuery(farm, zone.id, { text: wanted, type, page }));
   const total = asked.data?.total ?? 0;
   const pages = Math.max(1, Math.ceil(total / pageSize));
   if (asked.data && !asked.isPlaceholderData && page > pages) setPage(pages); // the records of the last page were deleted
-  const marked = [...chosen.values()];
+  const current = asked.data && !asked.isPlaceholderData ? refreshed(chosen, asked.data.params) : chosen;
+  if (current !== chosen) choose(current); // somebody else changed a chosen record
+  const marked = [...current.values()];
   const toggle = (records: Record[], on: boolean) => {
     const next = new Map(chosen);
     for (const r of records) if (on) next.set(r.id, r); else next.delete(r.id);
@@ -47,7 +50,7 @@ export function Records({ farm, zone }: { farm: string; zone: Zone }) {
     setEdited(undefined);
     requestAnimationFrame(() => document.getElementById(`edit-${of}`)?.focus());
   };
-  const remove = (records: Record[]) => setChange(removeRecords(farm, zone.id, records, records.length === 1 ? t('records.delete', { name: titleOf(records[0]) }) : t('records.delete_some', { count: records.length })));
+  const remove = (records: Record[]) => setChange(refusing(removeRecords(farm, zone.id, records, records.length === 1 ? t('records.delete', { name: titleOf(records[0]) }) : t('records.delete_some', { count: records.length })), (refusal) => choose((now) => existing(now, refusal))));
   return (
     <Card withBorder p={0} component="section" aria-labelledby="records">
       <Group p="md" pb="xs" justify="space-between">

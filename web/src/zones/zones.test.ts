@@ -1,7 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Refused } from '../api/client';
 import { activateKey, addKey, createRecord, createZone, importZone, removeKey, removeRecords } from './actions';
-import { queryOf } from './types';
+import { existing, refreshed } from './chosen';
+import { queryOf, type Record } from './types';
 import { wrongField, wrongLines } from './wrong';
 
 vi.stubGlobal('location', { origin: 'https://appliance' });
@@ -23,6 +24,21 @@ describe('a refusal', () => {
       { line: 14, text: 'rdata: no service' },
     ]);
     expect(wrongLines(new Refused('the body is empty', 400))).toEqual([]);
+  });
+});
+
+describe('chosen records', () => {
+  const record = (id: number, rdata: string) => ({ id, rname: `p${id}`, type: 'A', rdata }) as Record;
+  const chosen = new Map([1, 2, 12].map((id) => [id, record(id, 'old')]));
+  it('have the values of the page that was read last', () => {
+    const now = refreshed(chosen, [record(2, 'new'), record(3, 'other')]);
+    expect([...now.values()].map((r) => `${r.id} ${r.rdata}`)).toEqual(['1 old', '2 new', '12 old']);
+    expect(refreshed(now, [now.get(2)!])).toBe(now);
+  });
+  it('are without those that a refusal names as gone', () => {
+    const gone = (ids: number[]) => new Refused(`${ids.map((id, i) => `delete[${i}].id: the resource ${id} does not exist in the zone a.test`).join('; ')}; nothing was changed`, 400);
+    expect([...existing(chosen, gone([2, 7])).keys()]).toEqual([1, 12]);
+    for (const other of [gone([7]), new Refused('the zone a.test does not exist', 404), new Error('x')]) expect(existing(chosen, other)).toBe(chosen);
   });
 });
 
