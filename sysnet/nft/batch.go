@@ -118,11 +118,16 @@ func diffOf(have, want *Ruleset, carried Carried, tables, wanted []Table) *Batch
 	}
 	b.define(have, want)
 	changed := changedChains(have, want)
+	first := anonymous(want, changed)
+	early := withTargets(want, first)
+	b.chains(have, want, func(id ID) bool { return early[id] })
 	for _, id := range ordered(have.Chains) {
 		if want.Chains[id] == nil || changed[id] {
 			b.also(have.Chains[id].Owner, "flush chain "+id.String(), func(e *encoder) error { e.flushChain(id); return nil })
 		}
 	}
+	b.rules(want, func(id ID) bool { return first[id] })
+	b.chains(have, want, func(id ID) bool { return !early[id] })
 	for _, id := range ordered(have.Sets) {
 		if s := want.Sets[id]; s != nil && !s.Learned {
 			b.elements("delete", id, s, gone(have.Sets[id], s))
@@ -137,15 +142,7 @@ func diffOf(have, want *Ruleset, carried Carried, tables, wanted []Table) *Batch
 			b.elements("add", id, s, fresh(old, s))
 		}
 	}
-	for _, id := range ordered(want.Chains) {
-		if !changed[id] {
-			continue
-		}
-		c := want.Chains[id]
-		for _, rule := range c.Rules {
-			b.also(c.Owner, "add rule "+id.String()+" "+rule, func(e *encoder) error { return e.addRule(id, rule) })
-		}
-	}
+	b.rules(want, func(id ID) bool { return changed[id] && !first[id] })
 	b.remove(have, want)
 	for _, t := range tables {
 		if !slices.Contains(wanted, t) {
@@ -155,25 +152,42 @@ func diffOf(have, want *Ruleset, carried Carried, tables, wanted []Table) *Batch
 	return b
 }
 
-// define adds new objects, without content.
+// define adds new helpers and sets, without elements.
 func (b *Batch) define(have, want *Ruleset) {
 	for _, id := range ordered(want.Helpers) {
 		if have.Helpers[id] == nil {
 			b.add(want.Helpers[id].Owner, "add ct helper "+id.String()+" { "+want.Helpers[id].Text+" }")
 		}
 	}
-	for _, id := range ordered(want.Sets) {
+	for _, id := range sharedFirst(want.Sets) {
 		if s := want.Sets[id]; have.Sets[id] == nil {
 			b.also(s.Owner, "add "+s.kind()+" "+id.String()+" { "+s.definition()+"}", func(e *encoder) error { return e.addSet(id, s) })
 		}
 	}
+}
+
+// chains adds new chains for which wanted returns true, without rules.
+func (b *Batch) chains(have, want *Ruleset, wanted func(ID) bool) {
 	for _, id := range ordered(want.Chains) {
-		if c := want.Chains[id]; have.Chains[id] == nil {
+		if c := want.Chains[id]; have.Chains[id] == nil && wanted(id) {
 			if c.Hook != "" {
 				b.add(c.Owner, "add chain "+id.String()+" { "+c.Hook+" }")
 				continue
 			}
 			b.also(c.Owner, "add chain "+id.String(), func(e *encoder) error { e.addChain(id); return nil })
+		}
+	}
+}
+
+// rules adds the rules of chains for which wanted returns true.
+func (b *Batch) rules(want *Ruleset, wanted func(ID) bool) {
+	for _, id := range ordered(want.Chains) {
+		if !wanted(id) {
+			continue
+		}
+		c := want.Chains[id]
+		for _, rule := range c.Rules {
+			b.also(c.Owner, "add rule "+id.String()+" "+rule, func(e *encoder) error { return e.addRule(id, rule) })
 		}
 	}
 }

@@ -43,9 +43,9 @@ func TestATransactionMakesOneRulesetOfAnother(t *testing.T) {
 3 add ct helper inet sluice tftp3 { type "tftp" protocol udp; }
 3 add set inet sluice new { type mark; size 5; }
 5 add set ip more y { type mark; }
-3 add chain inet sluice farm3 { type nat hook input priority 0; }
 2 flush chain inet sluice farm2
 4 flush chain inet sluice farm4
+3 add chain inet sluice farm3 { type nat hook input priority 0; }
 0 delete element inet sluice ports {
 2   81,
 2   82,
@@ -97,9 +97,9 @@ func TestATransactionMakesOneRulesetOfAnother(t *testing.T) {
 0 add table ip gone
 0 delete table ip gone
 0 add table inet sluice
+0 add map inet sluice ports { type inet_service : verdict; }
 1 add map inet sluice learned { type ipv4_addr : mark; flags timeout; }
 3 add set inet sluice new { type mark; size 5; }
-0 add map inet sluice ports { type inet_service : verdict; }
 0 add element inet sluice learned {
 1   10.0.0.1 timeout 9s : 2,
 0 }

@@ -18,9 +18,9 @@ var (
 	vmaps = regexp.MustCompile(`vmap @(\w+)`)
 )
 
-// visits returns the number of rules that the kernel visits whenever rules change: it follows
-// each jump and each element of a verdict map, from every base chain, and visits a chain as
-// often as it gets there (nft_table_validate).
+// visits returns the number of rules that the kernel visits whenever rules change. From every
+// base chain it follows each jump and each element of a verdict map, and visits a chain as often
+// as it gets there (nft_table_validate).
 func visits(set *nft.Ruleset) int {
 	known := map[nft.ID]int{}
 	var below func(id nft.ID) int
