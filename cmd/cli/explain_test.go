@@ -31,7 +31,7 @@ func explained(outcome string) *explain.Explanation {
 			{Kind: "rewrite-url", Owner: "service", Rule: 3, Before: "/old/cart?id=1", After: "/cart?id=1", Last: true},
 			{Kind: "add-header", Owner: "service", Rule: 0, Header: "X-In", After: "a\x1b[2Jb"},
 		}
-		e.Cookie = &explain.Cookie{Name: "LB", Reason: "none that names a backend: the answer would set one for backend 1"}
+		e.Cookie = &explain.Cookie{Name: "LB", Reason: "none that names a backend: the response would set one for backend 1 (Path=/; HttpOnly; SameSite=Lax)"}
 		e.Persistence = &explain.Persistence{Kind: "COOKIE", Name: "sid", Key: "sha256:0123456789ab", Found: true, Static: true, Backend: &two, Reason: "the session names the backend"}
 		e.Balance = &explain.Balance{Algorithm: "round robin", Level: 2, Backends: []explain.Backend{
 			{ID: 0, Address: "10.0.0.1:8080", Weight: 3, Priority: 1, Status: "down", Reason: "down"},

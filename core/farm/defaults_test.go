@@ -96,6 +96,7 @@ func TestSettingsHaveTheirWords(t *testing.T) {
 		words(farm.BackendProtocols()):  "http1 h2",
 		words(farm.ProxyIns()):          "off optional required",
 		words(farm.ProxyOuts()):         "off v1 v2",
+		words(farm.SameSites()):         "lax none strict off",
 		words(farm.DefaultRedact()): "authorization cookie proxy-authorization set-cookie x-api-key access_token api_key apikey auth client_secret " +
 			"id_token jsessionid key passwd password pwd refresh_token secret session sessionid sig signature token",
 	} {

@@ -46,6 +46,28 @@ type CookieInsert struct {
 	Path   string `json:"path"`
 	// TTL is the Max-Age; 0 sends none: the cookie ends with the browser session.
 	TTL Seconds `json:"ttl"`
+	// SameSite decides whether browsers send the cookie with requests of other sites.
+	SameSite SameSite `json:"samesite,omitempty"`
+}
+
+// Secure reports whether the cookie has the attribute Secure. Browsers discard cookies with
+// SameSite=None without it.
+func (c *CookieInsert) Secure(https bool) bool { return https || c.SameSite == SameSiteNone }
+
+// SameSite is the attribute SameSite of a cookie (RFC 6265bis §4.1.2.7).
+type SameSite string
+
+// The values; the zero value acts as SameSiteLax.
+const (
+	SameSiteLax    SameSite = "lax"    // with requests of the same site, and links from others
+	SameSiteNone   SameSite = "none"   // with all requests, e.g. from a frame in another site
+	SameSiteStrict SameSite = "strict" // with requests of the same site only
+	SameSiteOff    SameSite = "off"    // no attribute: browsers decide
+)
+
+// SameSites lists the values.
+func SameSites() []SameSite {
+	return []SameSite{SameSiteLax, SameSiteNone, SameSiteStrict, SameSiteOff}
 }
 
 // DefaultCookie returns the default of cookie insertion: Zevenet's name, every path, the

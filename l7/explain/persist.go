@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/explain"
@@ -75,7 +76,8 @@ func (x *explainer) insertedCookie(sv *table.Service, chosen int, ok bool) {
 	case c.Backend != nil:
 		c.Reason = fmt.Sprintf("backend %d it names cannot be used: %s", *c.Backend, unclaimed(sv, x.choice.Cookie-1))
 	case ok:
-		c.Reason = fmt.Sprintf("none that names a backend: the answer would set one for backend %d", sv.Backends[chosen].Number)
+		_, attributes, _ := strings.Cut(strings.TrimSpace(string(sv.Backends[chosen].SetCookie)), "; ")
+		c.Reason = fmt.Sprintf("none that names a backend: the response would set one for backend %d (%s)", sv.Backends[chosen].Number, attributes)
 	default:
 		c.Reason = "none that names a backend"
 	}

@@ -49,6 +49,9 @@ func TestExplanationTellsWhatKeepsTheClient(t *testing.T) {
 	if e = explained(t, a, "/", "Cookie: LB="+table.CookieValue(1, uint32(mine+1))); e.Result.Decision != "cookie" || *e.Cookie.Backend != mine || *e.Result.Backend != mine {
 		t.Errorf("by cookie: %+v, %+v", e.Cookie, e.Result)
 	}
+	if e = explained(t, a, "/"); !strings.HasSuffix(e.Cookie.Reason, fmt.Sprintf("the response would set one for backend %d (Path=/; HttpOnly; SameSite=Lax)", mine)) {
+		t.Errorf("without a cookie: %+v", e.Cookie)
+	}
 	if e = explained(t, a, "/", "Cookie: LB="+table.CookieValue(1, uint32(2-mine))); e.Result.Decision != "algorithm" || !strings.HasSuffix(e.Cookie.Reason, "cannot be used: it is down") {
 		t.Errorf("cookie of the other backend: %+v, %+v", e.Cookie, e.Result)
 	}

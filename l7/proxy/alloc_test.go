@@ -43,7 +43,7 @@ func TestExchangesAllocateNothing(t *testing.T) {
 		{"limits and conditions", request("Cookie: LB=x; a=b", "X-Version: 42", "Accept: a/json"), func(h *farm.HTTP, s *farm.Service) {
 			h.MaxBody, h.MaxHead, h.CheckURL, h.IgnoreCase, h.Continue = 10, 1000, "^/(A|B)*", true, farm.ContinueNever
 			s.HeadRequire, s.HeadDeny = []string{"^X-Version: [0-9]+$", "json"}, []string{"^X-Stop:", "(a|b)*c=d"}
-			s.Cookie = &farm.CookieInsert{Name: "LB", TTL: 60}
+			s.Cookie = &farm.CookieInsert{Name: "LB", TTL: 60, SameSite: farm.SameSiteNone}
 			s.AddResponse = add("X: y")
 		}},
 		{"cookie that is known", request("Cookie: a=b; LB=" + proxy.CookieValue(1, 1)), func(_ *farm.HTTP, s *farm.Service) {

@@ -70,8 +70,16 @@ func cookieLine(c *farm.CookieInsert, value string, https bool) ([]byte, error) 
 	if c.TTL > 0 {
 		text += "; Max-Age=" + strconv.Itoa(int(c.TTL))
 	}
-	text += "; HttpOnly; SameSite=Lax"
-	if https {
+	text += "; HttpOnly"
+	switch c.SameSite {
+	case "", farm.SameSiteLax:
+		text += "; SameSite=Lax"
+	case farm.SameSiteNone:
+		text += "; SameSite=None"
+	case farm.SameSiteStrict:
+		text += "; SameSite=Strict"
+	}
+	if c.Secure(https) {
 		text += "; Secure"
 	}
 	for _, part := range []string{path, c.Domain} {

@@ -73,6 +73,25 @@ func TestCookieKeepsTheClientOnItsBackend(t *testing.T) {
 	}
 }
 
+// With SameSite=None browsers require Secure, also from a farm behind a proxy that
+// terminates TLS.
+func TestCookieHasTheSameSiteOfItsService(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewNamed(t, "1")
+	a := l7test.New(t, 1)
+	for same, want := range map[farm.SameSite]string{
+		"": "; SameSite=Lax", farm.SameSiteLax: "; SameSite=Lax", farm.SameSiteStrict: "; SameSite=Strict", farm.SameSiteOff: "",
+		farm.SameSiteNone: "; SameSite=None; Secure",
+	} {
+		s := l7test.Inserting(b.Addr)
+		s.Cookie.SameSite = same
+		res := l7test.Dial(t, a.Serve(nil, s)).Send(l7test.Request()).Get()
+		if _, got, _ := strings.Cut(res.Header.Get("Set-Cookie"), "; HttpOnly"); got != want {
+			t.Errorf("samesite %q: %q, want %q", same, res.Header.Get("Set-Cookie"), want)
+		}
+	}
+}
+
 func TestCookieThatNamesNobodyIsReplaced(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewNamed(t, "1")

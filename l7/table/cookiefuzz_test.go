@@ -53,15 +53,17 @@ func cutCookie(list, name string) string {
 // FuzzCookieRule compiles the line of a cookie rule: it is refused or has exactly the parts
 // of the rule.
 func FuzzCookieRule(f *testing.F) {
-	f.Add("ZENSESSIONID", "", "/", uint32(0), false)
-	f.Add("lb", "example.com", "/shop", uint32(3600), true)
-	f.Add("lb", "a; Secure", "/;HttpOnly", uint32(1), true)
-	f.Add("lb\r\nX: y", "a\r\nb", "/\x00", uint32(1), false)
-	f.Fuzz(func(t *testing.T, name, domain, path string, ttl uint32, https bool) {
+	f.Add("ZENSESSIONID", "", "/", uint32(0), uint8(0), false)
+	f.Add("lb", "example.com", "/shop", uint32(3600), uint8(1), true)
+	f.Add("lb", "a; Secure", "/;HttpOnly", uint32(1), uint8(2), true)
+	f.Add("lb\r\nX: y", "a\r\nb", "/\x00", uint32(1), uint8(3), false)
+	f.Add("lb", "", "/", uint32(1), uint8(1), false)
+	f.Fuzz(func(t *testing.T, name, domain, path string, ttl uint32, which uint8, https bool) {
 		if strings.ContainsAny(name, "; ") {
 			return // refused when the rule is created
 		}
-		line, err := cookieLine(&farm.CookieInsert{Name: name, Domain: domain, Path: path, TTL: farm.Seconds(ttl)}, "value", https)
+		same := farm.SameSites()[int(which)%len(farm.SameSites())]
+		line, err := cookieLine(&farm.CookieInsert{Name: name, Domain: domain, Path: path, TTL: farm.Seconds(ttl), SameSite: same}, "value", https)
 		if err != nil {
 			return
 		}
@@ -79,8 +81,11 @@ func FuzzCookieRule(f *testing.F) {
 		if ttl > 0 {
 			want = append(want, fmt.Sprint("Max-Age=", ttl))
 		}
-		want = append(want, "HttpOnly", "SameSite=Lax")
-		if https {
+		want = append(want, "HttpOnly")
+		if same != farm.SameSiteOff {
+			want = append(want, "SameSite="+strings.ToUpper(string(same[:1]))+string(same[1:]))
+		}
+		if https || same == farm.SameSiteNone {
 			want = append(want, "Secure")
 		}
 		if got := strings.Split(text, "; "); !slices.Equal(got, want) {

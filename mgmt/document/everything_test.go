@@ -68,7 +68,7 @@ func everything() *farm.Config {
 				Source: netip.MustParseAddr("10.0.0.9"), Mark: 4294967295, Alias: "first", Maintenance: farm.MaintenanceDrain, Sessions: []string{"a b;\"c\"", "42"}},
 				{Host: "_http._tcp.example.com", Resolve: farm.ResolveService}},
 		},
-		{Name: "cookies", BackendProtocol: farm.BackendHTTP2, Cookie: &farm.CookieInsert{Name: "SRV", Domain: ".shop.example", Path: "/a", TTL: 70}},
+		{Name: "cookies", BackendProtocol: farm.BackendHTTP2, Cookie: &farm.CookieInsert{Name: "SRV", Domain: ".shop.example", Path: "/a", TTL: 70, SameSite: farm.SameSiteOff}},
 		{Name: "moved", Redirect: "https://shop.example/", RedirectType: farm.RedirectAppend, RedirectCode: 307},
 	}
 	l4 := func(name, vip string, l *farm.L4) farm.Farm {

@@ -96,6 +96,7 @@ func (httpProfile) backendWarnings(g farm.Group, i int, _ []netip.Prefix, add wa
 func (httpProfile) groupWarnings(f *farm.Farm, i int, add warn) {
 	add("split", splitWarning(f.HTTP.Services, i))
 	stickyWarnings(&f.HTTP.Services[i], add)
+	cookieWarnings(f.HTTP, &f.HTTP.Services[i], add)
 }
 
 // splitWarning returns a text if the split weight of service i is ineffective because its

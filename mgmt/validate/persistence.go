@@ -34,6 +34,13 @@ var cookieFields = []field[farm.Service]{
 		get:  func(s *farm.Service) Value { return numberValue(int64(cookieOf(s).TTL)) },
 		set:  func(s *farm.Service, v Value) { s.Cookie.TTL = farm.Seconds(v.number) },
 	},
+	{
+		rule: rule{name: "cookiesamesite", hints: advanced(atCookie, "SameSite"), kind: kindText, values: texts(farm.SameSites()), normalize: map[string]string{"": string(farm.SameSiteOff)},
+			unset: textValue(string(farm.SameSiteLax)), only: with("cookieinsert"),
+			about: "Whether browsers send the cookie with requests from other sites: with links only (lax), with all (none, which implies Secure) or never (strict); off omits the SameSite attribute."},
+		get: func(s *farm.Service) Value { return textValue(string(cmp.Or(cookieOf(s).SameSite, farm.SameSiteLax))) },
+		set: func(s *farm.Service, v Value) { s.Cookie.SameSite = orZero(farm.SameSite(v.text), farm.SameSiteLax) },
+	},
 }
 
 // cookieText returns a text field. Blank and null are rejected (contract); turning

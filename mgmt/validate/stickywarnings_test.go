@@ -1,6 +1,7 @@
 package validate_test
 
 import (
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -45,6 +46,49 @@ func TestWhatKeepsClientsAndHasNoEffectYetIsAWarning(t *testing.T) {
 		}
 		if got := strings.Join(said, "; "); want == "" && got != "" || !strings.HasPrefix(got, want) || len(said) > 1 {
 			t.Errorf("%s: warned of %q, want %q", body, got, want)
+		}
+	}
+}
+
+// See RFC 6265bis §5.7.
+func TestCookiesThatBrowsersDiscardAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	const none, host, secure = `"cookieinsert":true,"cookiesamesite":"none"`, `"cookieinsert":true,"cookiename":"__Host-LB"`, `"cookieinsert":true,"cookiename":"__SECURE-LB"`
+	for _, c := range []struct {
+		body           string
+		https, trusted bool
+		want           string
+	}{
+		{`{"cookieinsert":true,"cookiesamesite":"strict"}`, false, false, ""},
+		{`{"cookieinsert":true,"cookiesamesite":"off"}`, false, false, ""},
+		{`{` + none + `}`, false, false, "cookiesamesite none has no effect in browsers"},
+		{`{` + none + `}`, false, true, ""},
+		{`{` + none + `}`, true, false, ""},
+		{`{` + secure + `}`, true, false, ""},
+		{`{` + secure + `}`, false, true, "cookiename __SECURE-LB: browsers discard a cookie with this prefix unless it is Secure"},
+		{`{` + secure + `,"cookiesamesite":"none"}`, false, true, ""},
+		{`{` + secure + `,"cookiesamesite":"none"}`, false, false, "cookiesamesite none has no effect in browsers"},
+		{`{` + secure + `,"cookiedomain":"a.test","cookiepath":"/a"}`, true, false, ""},
+		{`{` + host + `}`, true, false, ""},
+		{`{` + host + `}`, false, false, "cookiename __Host-LB: browsers discard a cookie with this prefix unless it is Secure"},
+		{`{` + host + `,"cookiedomain":"a.test"}`, true, false, "cookiename __Host-LB: browsers discard a cookie with this prefix if it has a domain"},
+		{`{` + host + `,"cookiepath":"/a"}`, true, false, "cookiename __Host-LB: browsers discard a cookie with this prefix unless its path is /"},
+	} {
+		s := farm.Service{Name: "web"}
+		if _, err := change(t, &validate.ServiceUpdate, &s, c.body); err != nil {
+			t.Errorf("%s: %v", c.body, err)
+			continue
+		}
+		cfg := onFarm(s, map[bool]string{false: "http", true: "https"}[c.https])
+		if c.trusted {
+			cfg.Farms[0].HTTP.Trusted = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+		}
+		var said []string
+		for _, w := range validate.Warnings(cfg) {
+			said = append(said, w.Message)
+		}
+		if got := strings.Join(said, "; "); c.want == "" && got != "" || !strings.HasPrefix(got, c.want) || len(said) > 1 {
+			t.Errorf("%s with https %t: warned of %q, want %q", c.body, c.https, got, c.want)
 		}
 	}
 }
