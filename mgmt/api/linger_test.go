@@ -145,6 +145,54 @@ func TestNobodyAsksForABodyThatIsRefused(t *testing.T) {
 	}
 }
 
+// A request that may be repeated is kept whole, but only if the caller may send it.
+func TestNoBodyIsKeptForARepetitionThatIsNotPermitted(t *testing.T) {
+	a := newAppliance(t)
+	a.shop(1)
+	a.people()
+	a.must(201, "POST", "/farms", `{"farmname":"hidden","profile":"http","vip":"192.0.2.10","vport":8080}`)
+	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"shop"}`)
+	const generation3 = "/zapi/v3/zapi.cgi"
+	for _, c := range []struct {
+		method, path string
+		status       int
+	}{
+		{"PUT", api.Base + "/farms/shop", 403},                   // the role ops has only actions
+		{"PUT", api.FamilyBase + "/system/backup/b1", 403},       // one of the family
+		{"PUT", api.Base + "/config", 403},                       // about all farms
+		{"PUT", api.Base + "/farms/hidden/maintenance", 404},     // no such path
+		{"PUT", api.FamilyBase + "/farms/hidden/nothing", 404},   // nor there
+		{"PUT", api.Base + "/farms/hidden/actions", 404},         // of another group
+		{"DELETE", api.Base + "/farms/shop", 403},                // a method of the path
+		{"PATCH", api.Base + "/farms/shop", 405},                 // none of it
+		{"PUT", generation3 + "/farms/shop", 403},                // translated
+		{"PUT", generation3 + "/farms/shop/fg", 403},             // a path of that generation
+		{"POST", generation3 + "/system/users/zapi", 403},        // about root
+		{"POST", api.Base + "/farms/shop/services/x%20y/z", 404}, // an escape
+	} {
+		body := &counted{}
+		r, _ := http.NewRequest(c.method, c.path, body)
+		r.Host, r.RemoteAddr = "192.0.2.1", "192.0.2.2:1"
+		r.Header.Set("ZAPI_KEY", annsKey)
+		r.Header.Set("Idempotency-Key", "one")
+		r.Header.Set("Expect", "100-continue") // or the rest is read after the response
+		w := &discarded{header: http.Header{}}
+		a.server.Handler().ServeHTTP(w, r)
+		if w.status != c.status || body.read > 2<<20 {
+			t.Errorf("%s %s: %d after %d bytes, want %d", c.method, c.path, w.status, body.read, c.status)
+		}
+	}
+}
+
+// counted is a body without end.
+type counted struct{ read int }
+
+// Read implements io.Reader.
+func (c *counted) Read(p []byte) (int, error) {
+	c.read += len(p)
+	return len(p), nil
+}
+
 type discarded struct {
 	header http.Header
 	status int

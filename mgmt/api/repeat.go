@@ -52,14 +52,15 @@ func secret(r *http.Request) bool {
 }
 
 // serve runs next, or responds from memory. The key includes the user (who), so that
-// responses are never shared between users.
+// responses are never shared between users. The body is read only if the caller may use the
+// operation; otherwise next rejects the request.
 func (p *repeats) serve(s *Server, w http.ResponseWriter, r *http.Request, who string, next http.Handler) {
 	key := r.Header.Get("Idempotency-Key")
 	if len(key) > rest.MaxIdempotencyKey {
 		s.refuse(w, r, rest.BadRequest("Idempotency-Key: %d bytes are too many, allowed are %d", len(key), rest.MaxIdempotencyKey))
 		return
 	}
-	if key == "" || r.Method == http.MethodGet || secret(r) {
+	if key == "" || r.Method == http.MethodGet || secret(r) || !s.permits(r) {
 		next.ServeHTTP(w, r)
 		return
 	}

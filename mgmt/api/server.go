@@ -24,6 +24,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/api/farms"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/auth"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
@@ -39,6 +40,7 @@ type Server struct {
 	guard     *auth.Guard
 	host      *rest.Host
 	resources []resource
+	routerOf  func(path string) *router
 	inner     http.Handler // serves authenticated callers
 	handler   http.Handler
 	// begun is closed by served when serving is set.
@@ -83,26 +85,47 @@ func New(deps Deps) (*Server, error) {
 			s.host.Reads[o.Path] = o
 		}
 	}
-	s.inner = family.Over(s.bases(), s.config, deps.SameCommand)
+	s.routerOf = s.bases()
+	s.inner = family.Over(http.HandlerFunc(s.route), s.config, deps.SameCommand)
 	s.handler = newFront(s, s.inner)
 	return s, nil
 }
 
-// bases forwards a request to the router of its base path. Each router is created on the
-// first request to it.
-func (s *Server) bases() http.Handler {
-	ours := sync.OnceValue(func() http.Handler { return s.router(Base) })
-	family := sync.OnceValue(func() http.Handler { return s.router(FamilyBase) })
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// bases returns the function that chooses the router of a path, nil without one. Each router
+// is created on the first request to it.
+func (s *Server) bases() func(path string) *router {
+	ours := sync.OnceValue(func() *router { return s.newRouter(Base) })
+	family := sync.OnceValue(func() *router { return s.newRouter(FamilyBase) })
+	return func(path string) *router {
 		switch {
-		case strings.HasPrefix(r.URL.Path, Base+"/"):
-			ours().ServeHTTP(w, r)
-		case strings.HasPrefix(r.URL.Path, FamilyBase+"/"):
-			family().ServeHTTP(w, r)
-		default:
-			s.refuse(w, r, unknownPath(r))
+		case strings.HasPrefix(path, Base+"/"):
+			return ours()
+		case strings.HasPrefix(path, FamilyBase+"/"):
+			return family()
 		}
-	})
+		return nil
+	}
+}
+
+// route forwards a request to the router of its base path.
+func (s *Server) route(w http.ResponseWriter, r *http.Request) {
+	if to := s.routerOf(r.URL.Path); to != nil {
+		to.ServeHTTP(w, r)
+		return
+	}
+	s.refuse(w, r, unknownPath(r))
+}
+
+// permits reports whether the caller may use the operation of a request, before the body is
+// read. Paths without one exist in deprecated generations only, for changes of farms or of
+// root's account.
+func (s *Server) permits(r *http.Request) bool {
+	if to := s.routerOf(r.URL.Path); to != nil {
+		if o, param := to.operation(r); o != nil {
+			return o.Permits(s.host, r, param)
+		}
+	}
+	return strings.HasPrefix(r.URL.Path, FamilyBase+"/") && rest.Asker(r.Context()).May(rbac.FarmModify)
 }
 
 // config returns the current configuration of a request and its revision.
@@ -122,11 +145,24 @@ func (s *Server) alone(w http.ResponseWriter, r *http.Request) {
 	s.inner.ServeHTTP(w, r)
 }
 
-func (s *Server) router(base string) http.Handler {
-	router := echo.New()
-	router.HTTPErrorHandler = s.routerError
-	s.mount(router, base)
-	return router
+// router serves the operations below one base path.
+type router struct {
+	*echo.Echo
+	operations map[string]*rest.Operation // by method and path, in the notation of the router
+}
+
+func (s *Server) newRouter(base string) *router {
+	out := &router{Echo: echo.New(), operations: map[string]*rest.Operation{}}
+	out.HTTPErrorHandler = s.routerError
+	s.mount(out, base)
+	return out
+}
+
+// operation returns the operation of a request, nil if there is none, and its path parameters.
+func (t *router) operation(r *http.Request) (o *rest.Operation, param func(name string) string) {
+	c := t.NewContext(r, nil)
+	t.Router().Find(r.Method, echo.GetPath(r), c)
+	return t.operations[r.Method+" "+c.Path()], c.Param
 }
 
 func unknownPath(r *http.Request) *rest.Rejection {
@@ -141,10 +177,11 @@ func orElse[F any](f func() F, fallback func() F) func() F {
 }
 
 // mount adds every operation below base to a router, and their OpenAPI document.
-func (s *Server) mount(router *echo.Echo, base string) {
-	group := router.Group(base)
+func (s *Server) mount(to *router, base string) {
+	group := to.Group(base)
 	operations := s.operations()
 	for _, o := range operations {
+		to.operations[o.Method+" "+base+pathOf(o)] = o
 		group.Add(o.Method, pathOf(o), func(c echo.Context) error {
 			o.Serve(s.host, c.Response(), c.Request(), c.Param)
 			return nil

@@ -11,14 +11,33 @@ import (
 
 // Serve responds to a request for the operation; param returns a path parameter by name.
 func (o *Operation) Serve(host *Host, w http.ResponseWriter, r *http.Request, param func(name string) string) {
-	c := &Call{Context: r.Context(), Request: r, By: principal(r.Context()), host: host, op: o, response: w, param: param, begun: time.Now()}
-	cfg, revision := host.Applier.CurrentIn(c.Context)
-	c.Config, c.Revision = cfg, revision.Number
+	c := o.call(host, r, param)
+	c.response, c.begun = w, time.Now()
 	if !o.Changes() {
-		c.Config = c.show(cfg)
+		c.Config = c.show(c.Config)
 	}
 	c.Context = apply.WithPermit(c.Context, c.permit)
 	o.answer(c)
+}
+
+// call returns the call of a request, with the configuration in force.
+func (o *Operation) call(host *Host, r *http.Request, param func(name string) string) *Call {
+	cfg, revision := host.Applier.CurrentIn(r.Context())
+	return &Call{Context: r.Context(), Request: r, By: principal(r.Context()), Config: cfg, Revision: revision.Number, host: host, op: o, param: param}
+}
+
+// Permits reports whether the caller of a request may use the operation, before its body is
+// read. Serve rejects other callers.
+func (o *Operation) Permits(host *Host, r *http.Request, param func(name string) string) bool {
+	return o.call(host, r, param).permitted() == nil
+}
+
+// permitted rejects callers who may not use the operation on the object in the path.
+func (c *Call) permitted() error {
+	if !c.By.May(c.op.Needs) {
+		return Refuse(http.StatusForbidden, "you may not do this: the permission %q is needed", c.op.Needs)
+	}
+	return cmp.Or(c.checkRaised(), c.checkWhole(), c.checkFarm())
 }
 
 // answer runs one handler: permission, query, handler. It is the only place where an error
@@ -76,16 +95,7 @@ func do[O any](c *Call, handler func(*Call) (O, error)) (O, error) {
 
 func run[O any](c *Call, handler func(*Call) (O, error)) (O, error) {
 	var none O
-	if !c.By.May(c.op.Needs) {
-		return none, Refuse(http.StatusForbidden, "you may not do this: the permission %q is needed", c.op.Needs)
-	}
-	if err := c.checkRaised(); err != nil {
-		return none, err
-	}
-	if err := c.checkWhole(); err != nil {
-		return none, err
-	}
-	if err := c.checkFarm(); err != nil {
+	if err := c.permitted(); err != nil {
 		return none, err
 	}
 	if err := c.checkQuery(); err != nil {
