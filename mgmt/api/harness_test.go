@@ -220,7 +220,7 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 	}
 	deps := api.Deps{
 		GeoIP:   places,
-		Applier: ap, History: st, Keys: st, Users: users, Directory: ldap, Provider: provider, Certificates: manager, Counters: e, Health: e.Health, Ejection: e.Ejection, Engine: e.State,
+		Applier: twice{ap}, History: st, Keys: st, Users: users, Directory: ldap, Provider: provider, Certificates: manager, Counters: e, Health: e.Health, Ejection: e.Ejection, Engine: e.State,
 		Settings: st, Resolved: names, HostNames: func() []string { return []string{"lb7.Example.net."} },
 		ACME:         acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}, Now: clock}),
 		SessionTable: &sessionTable{}, Audit: kept,

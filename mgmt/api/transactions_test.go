@@ -29,6 +29,9 @@ func TestATransactionOfTheAPIIsOneRevision(t *testing.T) {
 	r.want(t, "params.answers.0.body.params.farmname", "shop")
 	r.want(t, "params.answers.3.body.params.weight", 3)
 	r.want(t, "params.answers.4.path", "/farms/shop/actions")
+	if n := len(r.at("params.answers").([]any)); n != 5 {
+		t.Errorf("%d answers", n)
+	}
 	if r.header.Get("ETag") != `"1"` || !strings.Contains(fmt.Sprint(r.at("params.diff")), "+  - name: shop") {
 		t.Errorf("ETag %s\n%s", r.header.Get("ETag"), r.raw)
 	}

@@ -23,7 +23,8 @@ const MaxComment = 1024
 // or does not exist in the current configuration counts as 0. The argument expect is the
 // revision that the caller saw, or 0 for any; a mismatch returns ErrConflict.
 //
-// ctx bounds the wait for other changes and for names. Once the engines have the change, it is
+// edit must depend on its argument alone: it runs again if another change came first while name
+// servers were asked. ctx bounds the wait for other changes and for names. Once the engines have the change, it is
 // completed even if ctx ends. With DryRun Change stops before that, and the result shows the
 // effects. With OnTrial the change is reverted unless it is confirmed. A change of objects that
 // a pending change touched is refused (*PendingError).
@@ -57,12 +58,27 @@ func (a *Applier) ChangeFarm(ctx context.Context, by Author, comment string, exp
 }
 
 // change implements Change. copied makes the copy that edit modifies; comment is called after
-// edit.
-func (a *Applier) change(ctx context.Context, by Author, comment func() string, expect uint64, copied func(*farm.Config) *farm.Config, edit func(*farm.Config) error) (r Result, err error) {
+// edit. edit runs again if another change came first while name servers were asked.
+func (a *Applier) change(ctx context.Context, by Author, comment func() string, expect uint64,
+	copied func(*farm.Config) *farm.Config, edit func(*farm.Config) error) (r Result, err error) {
 	if err := a.lock(ctx); err != nil {
 		return Result{}, err
 	}
 	defer a.release(ctx, &r, &err)
+	h, held := ctx.Value(holdKey{}).(*hold)
+	if !held {
+		h = newHold()
+	}
+	err = a.repeat(ctx, h, func(ctx context.Context) error {
+		r, err = a.try(ctx, by, comment, expect, copied, edit)
+		return err
+	})
+	return r, err
+}
+
+// try is one attempt of a change. It has the turn.
+func (a *Applier) try(ctx context.Context, by Author, comment func() string, expect uint64,
+	copied func(*farm.Config) *farm.Config, edit func(*farm.Config) error) (r Result, err error) {
 	old := a.now.Load()
 	if expect != 0 && expect != old.rev.Number {
 		return Result{}, fmt.Errorf("%w: revision %d was expected, the current one is %d; look at it and try again", ErrConflict, expect, old.rev.Number)
@@ -73,7 +89,11 @@ func (a *Applier) change(ctx context.Context, by Author, comment func() string, 
 	}
 	if !isDryRun(ctx) {
 		tried := startsOf(old.cfg, cfg)
-		defer func() { a.remember(tried, err) }()
+		defer func() {
+			if !errors.Is(err, errOvertaken) {
+				a.remember(tried, err)
+			}
+		}()
 	}
 	if err != nil {
 		return Result{}, err

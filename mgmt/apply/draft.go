@@ -24,6 +24,7 @@ type Draft struct {
 	known   uint32    // the highest ID of a farm that existed before
 	last    [3]uint32 // the highest IDs so far, by kind
 	later   []func(*farm.Config)
+	hold    *hold // of the transaction
 }
 
 // ErrNoConfiguration reports an operation within a transaction that does not change the
@@ -32,7 +33,8 @@ var ErrNoConfiguration = errors.New("is no change of the configuration, so no tr
 
 // Transact applies the changes that do makes to the draft as one change: one revision and one
 // publication, or none. Errors of do are returned unchanged. A blank comment is replaced by a
-// list of the changes. do runs under the write lock and must not call the Applier.
+// list of the changes. do has the turn to write and must not call the Applier. It runs again if
+// another change came first while name servers were asked, and must then forget what it did.
 func (a *Applier) Transact(ctx context.Context, by Author, comment string, expect uint64, do func(*Draft) error) (Result, error) {
 	if err := checkComment(comment); err != nil {
 		return Result{}, err
@@ -44,8 +46,9 @@ func (a *Applier) Transact(ctx context.Context, by Author, comment string, expec
 		}
 		return cut("transaction: " + strings.Join(d.did, "; "))
 	}
-	r, err := a.change(ctx, by, text, expect, (*farm.Config).Clone, func(cfg *farm.Config) error {
-		d = &Draft{applier: a, rev: a.now.Load().rev, cfg: cfg.Clone()}
+	h := newHold()
+	r, err := a.change(withHold(ctx, h), by, text, expect, (*farm.Config).Clone, func(cfg *farm.Config) error {
+		d = &Draft{applier: a, rev: a.now.Load().rev, cfg: cfg.Clone(), hold: h}
 		eachIDIn(cfg, func(kind int, id *uint32) { d.last[kind] = max(d.last[kind], *id) })
 		d.known = d.last[0]
 		if err := do(d); err != nil {

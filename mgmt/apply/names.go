@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// resolveTimeout is the limit of one change for all its names, resolveAtOnce the number of
+// resolveTimeout is the limit for the names that a change asks for at once, resolveAtOnce the number of
 // concurrent queries.
 const (
 	resolveTimeout = 5 * time.Second
@@ -113,12 +113,18 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found 
 			ask = append(ask, p)
 		}
 	}
-	found, errs := a.ask(ctx, ask)
-	for i, p := range ask {
+	answers, err := a.ask(ctx, ask)
+	if err != nil {
+		return nil, nil, err
+	}
+	found = make(map[resolve.Question][]resolve.Target, len(ask))
+	for _, p := range ask {
 		b := p.backend()
-		path, err := validate.PathOfBackend(p.group, p.index), errs[i]
+		answer := answers[QuestionOf(b)]
+		path, err := validate.PathOfBackend(p.group, p.index), answer.err
+		found[QuestionOf(b)] = answer.targets
 		if err == nil && !b.Spreads() {
-			b.Addr, err = a.choose(found[QuestionOf(b)], b, p.group.Farm)
+			b.Addr, err = a.choose(answer.targets, b, p.group.Farm)
 		}
 		switch {
 		case err == nil:
@@ -133,36 +139,50 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found 
 	return found, warnings, nil
 }
 
-// ask resolves the names of backends, each once. The errors are in the order of list.
-func (a *Applier) ask(ctx context.Context, list []backendAt) (map[resolve.Question][]resolve.Target, []error) {
-	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
-	defer cancel()
-	found, failed := map[resolve.Question][]resolve.Target{}, map[resolve.Question]error{}
-	var mu sync.Mutex
-	slots := make(chan struct{}, resolveAtOnce)
-	var all sync.WaitGroup
-	asked := map[resolve.Question]bool{}
+// ask returns the answers for the names of backends, outside the turn. Each change asks for a
+// name once.
+func (a *Applier) ask(ctx context.Context, list []backendAt) (map[resolve.Question]nameAnswer, error) {
+	h, _ := holdOf(ctx)
+	var missing []resolve.Question
 	for _, p := range list {
 		q := QuestionOf(p.backend())
-		if asked[q] {
-			continue
+		if _, known := h.names[q]; !known && !slices.Contains(missing, q) {
+			missing = append(missing, q)
 		}
-		asked[q] = true
+	}
+	if len(missing) == 0 {
+		return h.names, nil
+	}
+	err := a.outside(ctx, func() { a.askAll(ctx, h, missing) })
+	return h.names, err
+}
+
+// askAll resolves names concurrently.
+func (a *Applier) askAll(ctx context.Context, h *hold, list []resolve.Question) {
+	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
+	defer cancel()
+	answers := make([]nameAnswer, len(list))
+	concurrently(len(list), func(i int) {
+		targets, err := a.names.Ask(ctx, list[i])
+		answers[i] = nameAnswer{targets, err}
+	})
+	for i, q := range list {
+		h.names[q] = answers[i]
+	}
+}
+
+// concurrently calls do for each number below n, resolveAtOnce at the same time.
+func concurrently(n int, do func(i int)) {
+	slots := make(chan struct{}, resolveAtOnce)
+	var all sync.WaitGroup
+	for i := range n {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			targets, err := a.names.Ask(ctx, q)
-			mu.Lock()
-			defer mu.Unlock()
-			found[q], failed[q] = targets, err
+			do(i)
 		})
 	}
 	all.Wait()
-	errs := make([]error, len(list))
-	for i, p := range list {
-		errs[i] = failed[QuestionOf(p.backend())]
-	}
-	return found, errs
 }
 
 var errVersion = errors.New("it has no address of the IP version of the vip")

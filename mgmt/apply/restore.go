@@ -28,6 +28,7 @@ func (a *Applier) Restore(ctx context.Context, by Author, comment string, r Rest
 	if err := checkComment(comment); err != nil {
 		return Result{}, err
 	}
+	h := a.askAhead(ctx, r.Config) // Swap must not be in force while others have the turn
 	if err := a.lock(ctx); err != nil {
 		return Result{}, err
 	}
@@ -45,7 +46,7 @@ func (a *Applier) Restore(ctx context.Context, by Author, comment string, r Rest
 			r.Undo()
 		}
 	}()
-	result, err = a.prepare(withDocument(ctx), old.cfg, cfg)
+	result, err = a.prepare(withHold(withDocument(ctx), h), old.cfg, cfg)
 	if p := a.pendingError(); err == nil && p != nil {
 		err = p
 	}

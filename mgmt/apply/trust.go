@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -193,34 +192,55 @@ func (a *Applier) trustedInFarm(r *resigned) (inFarm bool, err error) {
 	return true, nil
 }
 
-// trustedElsewhere queries the parent zones of all zones concurrently.
+// trustedElsewhere queries the parent zones of all zones concurrently, outside the turn. Each
+// change asks for a zone once.
 func (a *Applier) trustedElsewhere(ctx context.Context, list []resigned) (warnings []validate.Error, err error) {
 	if a.delegation == nil || len(list) == 0 {
 		return nil, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
-	defer cancel()
-	found, failed := make([]resolve.Delegation, len(list)), make([]error, len(list))
-	slots := make(chan struct{}, resolveAtOnce)
-	var all sync.WaitGroup
-	for i := range list {
-		slots <- struct{}{}
-		all.Go(func() {
-			defer func() { <-slots }()
-			found[i], failed[i] = a.delegation(ctx, list[i].was.Name)
-		})
+	answers, err := a.askParents(ctx, list)
+	if err != nil {
+		return nil, err
 	}
-	all.Wait()
 	for i := range list {
 		r := &list[i]
-		if failed[i] != nil {
+		answer := answers[r.was.Name]
+		if err := answer.err; err != nil {
 			warnings = append(warnings, validate.Error{Path: validate.ZonePath(r.farm, r.was.Name), Field: "dnssec",
-				Message: fmt.Sprintf("dnssec: the parent zone of %s could not be asked for DS records: %s. If it has some that name no key the zone is signed with, resolvers reject the zone", r.was.Name, reason(failed[i]))})
-		} else if err := r.judge(found[i]); err != nil {
+				Message: fmt.Sprintf("dnssec: the parent zone of %s could not be asked for DS records: %s. If it has some that name no key the zone is signed with, resolvers reject the zone", r.was.Name, reason(err))})
+		} else if err := r.judge(answer.delegation); err != nil {
 			return nil, err
 		}
 	}
 	return warnings, nil
+}
+
+// askParents returns the answers about the parent zones of all zones.
+func (a *Applier) askParents(ctx context.Context, list []resigned) (map[string]parentAnswer, error) {
+	h, _ := holdOf(ctx)
+	var missing []string
+	for i := range list {
+		zone := list[i].was.Name
+		if _, known := h.parents[zone]; !known && !slices.Contains(missing, zone) {
+			missing = append(missing, zone)
+		}
+	}
+	if len(missing) == 0 {
+		return h.parents, nil
+	}
+	err := a.outside(ctx, func() {
+		ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
+		defer cancel()
+		answers := make([]parentAnswer, len(missing))
+		concurrently(len(missing), func(i int) {
+			found, err := a.delegation(ctx, missing[i])
+			answers[i] = parentAnswer{found, err}
+		})
+		for i, zone := range missing {
+			h.parents[zone] = answers[i]
+		}
+	})
+	return h.parents, err
 }
 
 // judge refuses a change if the parent zone has DS records, but none for the key that signs

@@ -21,10 +21,14 @@ type registry struct {
 	ds    []string
 	fails error
 	asked int
+	wait  func() // before each answer; may be nil
 }
 
 func (r *registry) ask(_ context.Context, zone string) (resolve.Delegation, error) {
 	r.asked++
+	if r.wait != nil {
+		r.wait()
+	}
 	return resolve.Delegation{Parent: "com.", DS: r.ds, TTL: 2 * day}, r.fails
 }
 

@@ -1,0 +1,36 @@
+package api_test
+
+import (
+	"context"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/apply"
+)
+
+// twice is an Applier that makes each edit another time before, on a copy, because a change
+// starts again if another one came first while name servers were asked.
+type twice struct{ *apply.Applier }
+
+func (t twice) Change(ctx context.Context, by apply.Author, comment string, expect uint64,
+	edit func(*farm.Config) error) (apply.Result, error) {
+	t.try(ctx, edit)
+	return t.Applier.Change(ctx, by, comment, expect, edit)
+}
+
+func (t twice) ChangeFarm(ctx context.Context, by apply.Author, comment string, expect uint64, name string,
+	edit func(*farm.Config) error) (apply.Result, error) {
+	t.try(ctx, edit)
+	return t.Applier.ChangeFarm(ctx, by, comment, expect, name, edit)
+}
+
+func (t twice) Transact(ctx context.Context, by apply.Author, comment string, expect uint64,
+	do func(*apply.Draft) error) (apply.Result, error) {
+	_, _ = t.Applier.Transact(apply.DryRun(ctx), by, comment, expect, do)
+	return t.Applier.Transact(ctx, by, comment, expect, do)
+}
+
+// try makes an edit whose result and error are ignored.
+func (t twice) try(ctx context.Context, edit func(*farm.Config) error) {
+	cfg, _ := t.CurrentIn(ctx)
+	_ = edit(cfg.Clone())
+}

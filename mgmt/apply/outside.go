@@ -1,0 +1,107 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/resolve"
+)
+
+// A change gives up its turn while it waits for name servers, so that a name server that is
+// down delays only the changes that need it. If another change comes first meanwhile, the
+// change starts again, from its edit, with the answers it has.
+
+// mostStarts bounds how often a change starts again.
+const mostStarts = 8
+
+// errOvertaken reports that another change came first.
+var errOvertaken = fmt.Errorf("%w: another change came first", ErrConflict)
+
+// hold is the turn of one change, with the answers of name servers so far.
+type hold struct {
+	overtaken bool
+	kept      bool // it must not be given up
+	names     map[resolve.Question]nameAnswer
+	parents   map[string]parentAnswer // by zone
+}
+
+type nameAnswer struct {
+	targets []resolve.Target
+	err     error
+}
+
+type parentAnswer struct {
+	delegation resolve.Delegation
+	err        error
+}
+
+func newHold() *hold {
+	return &hold{names: map[resolve.Question]nameAnswer{}, parents: map[string]parentAnswer{}}
+}
+
+type holdKey struct{}
+
+func withHold(ctx context.Context, h *hold) context.Context {
+	return context.WithValue(ctx, holdKey{}, h)
+}
+
+// holdOf returns the turn that the change of ctx has; without one, e.g. in Plan, an empty one
+// that outside does not give up.
+func holdOf(ctx context.Context) (h *hold, held bool) {
+	if d := DraftOf(ctx); d != nil {
+		return d.hold, true
+	}
+	if h, held = ctx.Value(holdKey{}).(*hold); held {
+		return h, true
+	}
+	return newHold(), false
+}
+
+// outside calls wait while others may have the turn of the change of ctx. It returns
+// errOvertaken if one of them changed something.
+func (a *Applier) outside(ctx context.Context, wait func()) error {
+	h, held := holdOf(ctx)
+	if !held || h.kept {
+		wait()
+		return nil
+	}
+	now := a.now.Load()
+	a.unlock()
+	wait()
+	a.turn <- struct{}{} // regardless of ctx: the caller gives the turn back
+	if a.now.Load() != now {
+		h.overtaken = true
+		return errOvertaken
+	}
+	return nil
+}
+
+// askAhead asks name servers for everything that a change to cfg may need. A change that must
+// keep its turn calls it before.
+func (a *Applier) askAhead(ctx context.Context, cfg *farm.Config) *hold {
+	h := &hold{kept: true, names: map[resolve.Question]nameAnswer{}, parents: map[string]parentAnswer{}}
+	a.askAll(ctx, h, NamesOf(cfg))
+	if a.delegation == nil || isForced(ctx) {
+		return h
+	}
+	old, next := a.now.Load().cfg, cfg.Clone()
+	document.Carry(old, next)
+	_, _ = a.askParents(withHold(ctx, h), resignedOf(old, next)) // its only error is errOvertaken
+	return h
+}
+
+// repeat calls try until no other change comes first. It needs the turn.
+func (a *Applier) repeat(ctx context.Context, h *hold, try func(ctx context.Context) error) error {
+	for range mostStarts {
+		h.overtaken = false
+		if err := try(withHold(ctx, h)); !h.overtaken {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("%w: another change came first: %w", ErrUnavailable, err)
+		}
+	}
+	return fmt.Errorf("%w %d times by others, each time while name servers were asked; try again", ErrConflict, mostStarts)
+}
