@@ -110,9 +110,6 @@ func (x *explainer) run(a asked) {
 	}
 	x.Request = &explain.Request{Method: explain.Clip(string(r.Method.Of(r.Buf))), Host: explain.Clip(string(r.Host)), Path: explain.Clip(string(r.Path)),
 		Trusted: len(f.Trusted) > 0 && table.Trusts(f.Trusted, a.from)}
-	for _, rd := range r.Readings {
-		x.Request.Readings = append(x.Request.Readings, explain.Clip(string(rd.Target)))
-	}
 	x.Pass(table.StepRequest)
 	q := &x.query
 	*q = table.Query{
@@ -121,7 +118,10 @@ func (x *explainer) run(a asked) {
 	}
 	q.Scratch.Observe(&x.Trail)
 	p := q.Plan()
-	if string(r.Sent) != string(r.Path) {
+	for _, rd := range r.Readings {
+		x.Request.Readings = append(x.Request.Readings, explain.Clip(string(rd.Target)))
+	}
+	if string(r.Sent) != string(r.Path) && x.Result.Step != string(table.StepPath) {
 		x.Request.Sent = explain.Clip(string(r.Sent))
 	}
 	switch p.Outcome {

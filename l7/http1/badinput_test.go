@@ -340,6 +340,16 @@ func TestRow5TargetsAreSentAsTheyAre(t *testing.T) {
 		{"/a/..;x/b", "/a/..;x/b", "/b! /a/../b", http1.ErrTargetParam},
 		{"/a/.;/b", "/a/.;/b", "/a/b /a/./b", http1.ErrTargetParam},
 		{"/a/%2e%2e;x", "/a/..;x", "/! /a/..", http1.ErrTargetParam},
+		{"/a/..%3Bx/b", "/a/..%3Bx/b", "/a/..;x/b /b! /a/../b", http1.ErrTargetParam},
+		{"/a/.%3b/b", "/a/.%3B/b", "/a/.;/b /a/b /a/./b", http1.ErrTargetParam},
+		{"/%e9", "/%E9", "/\xe9", http1.ErrTargetUTF8},
+		{"/%e9%e9", "/%E9%E9", "/\xe9\xe9", http1.ErrTargetUTF8},
+		{"/\xc3%a9", "/%C3%A9", "/\u00e9", nil},
+		{"/%f0%9f%8d%b5%ef%bf%bd", "/%F0%9F%8D%B5%EF%BF%BD", "/\U0001f375\ufffd", nil},
+		{"/%f0%9f%8d", "/%F0%9F%8D", "/\xf0\x9f\x8d", http1.ErrTargetUTF8},
+		{"/a%2fb/../c", "/c", "/a/c /a/b/../c", http1.ErrTargetHidden},
+		{"/a%252fb/../c", "/c", "/a/c /a%2fb/../c /a/b/../c", http1.ErrTargetDouble},
+		{"/a/b%2fc/../..%2fd", "/a/..%2Fd", "/a/d! /a/b/c/../../d /d! /a/../d", http1.ErrTargetHidden},
 		{"/a//../b", "/b", "/a/b /a/../b", nil},
 		{"/a/;x/../b", "/a/b", "/b /a/../b", nil},
 		{"http://A/x//y", "/x/y", "", nil},
@@ -370,7 +380,9 @@ func TestRow5TargetsAreSentAsTheyAre(t *testing.T) {
 				string(r.Sent) != sent || !strings.HasPrefix(got, "GET "+sent+" HTTP/1.1\r\n") {
 				t.Errorf("canonical %q, readings %q, sent %q, ambiguity %v, head %.60q", r.Path, readings, r.Sent, r.Ambiguity, got)
 			}
-			r.SendCanonical()
+			if err := r.SendCanonical(); err != nil {
+				t.Error(err)
+			}
 			if got := string(http1.AppendRequest(nil, r, forward)); !strings.HasPrefix(got, "GET "+c.canonical+" HTTP/1.1\r\n") {
 				t.Errorf("canonical head %.60q", got)
 			}
@@ -700,7 +712,11 @@ func TestReadingsWithDotsAreMarked(t *testing.T) {
 	if got := fmt.Sprintf("%q", marks()); got != `["/x false" "/%61dmin/../x true" "/admin/../x true"]` {
 		t.Error(got)
 	}
-	if r.SendCanonical(); fmt.Sprintf("%q", marks()) != `["/x false"]` {
-		t.Errorf("with the canonical path: %q", marks())
+	if err := r.SendCanonical(); err != nil || fmt.Sprintf("%q", marks()) != `["/x false"]` {
+		t.Errorf("with the canonical path: %q, %v", marks(), err)
+	}
+	r = mustParse(t, "GET /y/../admin%2f..%2fx HTTP/1.1\r\nHost: a\r\n\r\n")
+	if err := r.SendCanonical(); err != nil || fmt.Sprintf("%q", marks()) != `["/x false" "/admin/../x true"]` {
+		t.Errorf("a canonical path with dot segments when decoded: %q, %v", marks(), err)
 	}
 }

@@ -29,14 +29,13 @@ const (
 	numReadings = readDots + readFully + 1
 )
 
-// read determines the readings of a client's path, given its canonical form with ups removed
-// ".." segments. It refuses paths that would be dangerous for some backend.
+// read adds the readings of a path, given its canonical form with ups removed ".." segments.
+// It refuses paths that would be dangerous for some backend.
 func (r *Request) read(path, canonical, query []byte, ups int) error {
 	if bytes.IndexByte(path, '%') < 0 && bytes.IndexByte(canonical, '%') < 0 && bytes.IndexByte(path, ';') < 0 &&
 		!bytes.Contains(path, doubleSlash) && !bytes.Contains(path, dotSegment) {
 		return nil
 	}
-	r.space = r.space[:0]
 	for how := range numReadings {
 		from := len(r.space)
 		p, up, err := r.appendReading(path, how)

@@ -2,7 +2,6 @@ package http1
 
 import (
 	"bytes"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -67,7 +66,13 @@ func (r *Request) canonicalise(t []byte) error {
 	}
 	copy(r.path[n:], query)
 	r.Path = r.path[:n+len(query)]
-	return r.read(path, r.path[:n], query, ups)
+	r.space = r.space[:0]
+	if err := r.read(path, r.path[:n], query, ups); err != nil || ups == 0 {
+		return err
+	}
+	// The ".." segments may have removed a segment with an escaped slash: "/a/b%2Fc/../..%2Fd"
+	// is "/a/d" to a backend that decodes first, and "/d" to one that decodes last.
+	return r.read(r.path[:n], r.path[:n], query, 0)
 }
 
 // splitQuery splits a target into its path and its query with the '?'.
@@ -102,13 +107,21 @@ func (r *Request) Retarget(t []byte) error {
 	return nil
 }
 
-// SendCanonical sends the canonical path to the backend instead of the client's. The backend
-// sees no dot segments of the client then.
-func (r *Request) SendCanonical() {
-	r.Readings = slices.DeleteFunc(r.Readings, func(rd Reading) bool { return rd.Dots })
+// SendCanonical sends the canonical path to the backend instead of the client's, and replaces
+// the readings by its own, because the backend sees no dot segments of the client. It
+// returns an error (*Error) if a backend may read the canonical path as one above the root.
+func (r *Request) SendCanonical() error {
+	if len(r.Readings) > 0 {
+		path, query := splitQuery(r.Path)
+		r.Readings, r.space = r.Readings[:0], r.space[:0]
+		if err := r.read(path, path, query, 0); err != nil {
+			return err
+		}
+	}
 	if len(r.Sent) != len(r.Path) || &r.Sent[0] != &r.Path[0] {
 		r.Sent, r.verbatim = r.Path, false
 	}
+	return nil
 }
 
 // absolute checks "http://authority" at the start of t and returns the rest. The authority
@@ -155,17 +168,20 @@ func (r *Request) canonicalPath(path []byte) (n, ups int, err error) {
 	if n, err = r.normalise(path); err != nil {
 		return 0, 0, err
 	}
-	if n, ups, err = removeDots(r.path[:n]); err != nil {
+	p := r.path[:n]
+	if err = r.checkEscapes(p); err != nil {
 		return 0, 0, err
 	}
-	if p := r.path[:n]; bytes.Contains(p, dotParam) || bytes.Contains(p, dotsParam) {
-		r.Ambiguity = ErrTargetParam
+	for _, segment := range dotParams {
+		if bytes.Contains(p, segment) {
+			r.Ambiguity = ErrTargetParam
+		}
 	}
-	return n, ups, r.checkEscapes(r.path[:n])
+	return removeDots(p)
 }
 
-// Dot segments in backends that drop parameters.
-var dotParam, dotsParam = []byte("/.;"), []byte("/..;")
+// dotParams are dot segments in backends that drop parameters.
+var dotParams = [][]byte{[]byte("/.;"), []byte("/..;"), []byte("/.%3B"), []byte("/..%3B")}
 
 // normalise gives every byte of path its canonical spelling and merges slashes.
 func (r *Request) normalise(path []byte) (int, error) {
@@ -204,17 +220,8 @@ func (r *Request) normalise(path []byte) (int, error) {
 			n += escape(dst[n:], c)
 			i++
 		case c >= 0x80:
-			char, size := utf8.DecodeRune(path[i:])
-			if char == utf8.RuneError && size <= 1 {
-				r.Ambiguity = ErrTargetUTF8
-			}
-			if n+3*size > len(dst) {
-				return 0, ErrTargetTooLong
-			}
-			for _, c := range path[i : i+size] {
-				n += escape(dst[n:], c)
-			}
-			i += size
+			n += escape(dst[n:], c)
+			i++
 		default:
 			dst[n] = c
 			n++
@@ -271,16 +278,35 @@ func (r *Request) checkEscapes(p []byte) error {
 			return ErrTargetControl
 		case v == '%' && len(rest) >= 2 && isHex(rest[0]) && isHex(rest[1]):
 			r.Ambiguity = ErrTargetDouble
-		case v >= 0xc0 && len(rest) >= 3 && rest[0] == '%' && overlong(v, unhex(rest[1])<<4|unhex(rest[2])):
-			return ErrTargetUTF8
+		case v >= 0x80:
+			char, size := escapedRune(p[i:])
+			if char != utf8.RuneError || size > 1 {
+				rest = p[i+3*size:]
+				break
+			}
+			r.Ambiguity = ErrTargetUTF8
+			if v >= 0xc0 && len(rest) >= 3 && rest[0] == '%' && overlong(v, unhex(rest[1])<<4|unhex(rest[2])) {
+				return ErrTargetUTF8
+			}
 		}
 		next := bytes.IndexByte(rest, '%')
 		if next < 0 {
 			return nil
 		}
-		i += 3 + next
+		i = len(p) - len(rest) + next
 	}
 	return nil
+}
+
+// escapedRune decodes the UTF-8 sequence of the escapes at the start of p, like
+// utf8.DecodeRune.
+func escapedRune(p []byte) (char rune, size int) {
+	var b [utf8.UTFMax]byte
+	n := 0
+	for ; n < len(b) && len(p) >= 3 && p[0] == '%'; n++ {
+		b[n], p = unhex(p[1])<<4|unhex(p[2]), p[3:]
+	}
+	return utf8.DecodeRune(b[:n])
 }
 
 // endsText reports whether c ends a string or a line for some reader.

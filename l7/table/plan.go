@@ -123,10 +123,13 @@ func (q *Query) allow(p *Plan) bool {
 	q.pass(stepMethod)
 	if f.paths == farm.PathCanonical || f.paths == farm.PathStrict {
 		if f.paths == farm.PathStrict && r.Ambiguity != nil {
-			p.Refuse(q, stepPath, ambiguities[r.Ambiguity])
+			p.Refuse(q, StepPath, refusedPaths[r.Ambiguity])
 			return false
 		}
-		r.SendCanonical()
+		if err := r.SendCanonical(); err != nil {
+			p.Refuse(q, StepPath, refusedPaths[err])
+			return false
+		}
 	}
 	if f.Limits.any {
 		if no := f.Limits.check(r); no != nil {

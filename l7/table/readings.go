@@ -17,10 +17,10 @@ var (
 	refusedReading = rejected.Because(rejected.NoService, 503, "the path can be read as one of a service without backends")
 	refusedClimb   = rejected.Because(rejected.NoService, 503, "no service matches the decoded path")
 
-	// ambiguities maps the errors that a strict farm refuses.
-	ambiguities = func() map[*http1.Error]*rejected.Cause {
-		all := map[*http1.Error]*rejected.Cause{}
-		for _, e := range []*http1.Error{http1.ErrTargetHidden, http1.ErrTargetDouble, http1.ErrTargetUTF8, http1.ErrTargetParam} {
+	// refusedPaths maps the errors of a path that a path policy refuses.
+	refusedPaths = func() map[error]*rejected.Cause {
+		all := map[error]*rejected.Cause{}
+		for _, e := range []*http1.Error{http1.ErrTargetHidden, http1.ErrTargetDouble, http1.ErrTargetUTF8, http1.ErrTargetParam, http1.ErrTargetDots, http1.ErrTargetControl} {
 			all[e] = rejected.Because(rejected.BadTarget, e.Status, e.Reason)
 		}
 		return all
