@@ -67,6 +67,9 @@ func start(t *testing.T, kind kind) *appliance {
 	a := &appliance{t: t, kind: kind, Namespace: housetest.New(t).Namespace("machine")}
 	a.server = proxytest.Play(t, a.Namespace, answering)
 	a.server.Await()
+	if kind.neighbours {
+		a.addNeighbours()
+	}
 	data := t.TempDir()
 	p := a.Serve("env", "SLUICE_LOOPS=1", "SLUICE_LOG=warn", proxytest.Find(t, "sluice"), "run", "--data", data, "--api", api)
 	file := filepath.Join(t.TempDir(), "farms.yaml")
@@ -89,6 +92,19 @@ func start(t *testing.T, kind kind) *appliance {
 	a.find(p)
 	a.place()
 	return a
+}
+
+// addNeighbours adds an Ethernet with the VIP of farms and the MAC addresses of their backends.
+func (a *appliance) addNeighbours() {
+	vip, backends := a.kind.addresses()
+	a.Run("ip", "link", "add", "front", "type", "veth", "peer", "name", "far")
+	a.Run("ip", "link", "set", "far", "up")
+	a.Run("ip", "link", "set", "front", "up")
+	a.Run("ip", "address", "add", vip+"/16", "dev", "front")
+	for i := range each {
+		mac := fmt.Sprintf("02:00:00:00:00:%02x", i+1)
+		a.Run("ip", "neighbour", "add", backends+strconv.Itoa(i+1), "lladdr", mac, "dev", "front", "nud", "permanent")
+	}
 }
 
 // find finds the processes of the roles by name.
@@ -171,7 +187,7 @@ func (a *appliance) change(n int) time.Duration {
 	return a.put(fmt.Sprintf("/farms/%s%s/%d", loaded, a.kind.backends, a.kind.first+n%each), fmt.Sprintf(`{"weight":%d}`, 1+n/each%9))
 }
 
-// profile records profiles of mgmt and engine with perf until end is called, if
+// profile records profiles of mgmt, engine and netd with perf until end is called, if
 // SLUICE_CHANGES_PROFILE names a folder.
 func (a *appliance) profile() (end func()) {
 	a.t.Helper()
@@ -180,7 +196,7 @@ func (a *appliance) profile() (end func()) {
 		return func() {}
 	}
 	var all []*exec.Cmd
-	for _, role := range []string{"mgmt", "engine"} {
+	for _, role := range []string{"mgmt", "engine", "netd"} {
 		cmd := exec.Command(proxytest.Find(a.t, "perf"), "record", "-q", "-g", "-F", "4000", "-o", filepath.Join(to, role+".perf"), "-p", strconv.Itoa(a.roles[role].PID))
 		if err := cmd.Start(); err != nil {
 			a.t.Fatal(err)

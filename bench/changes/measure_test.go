@@ -108,7 +108,7 @@ func (a *appliance) withoutTraffic(made *int) {
 
 func TestWhatAChangeOfOtherKindsCosts(t *testing.T) {
 	proxytest.Wanted(t)
-	for _, k := range []kind{https, relay, packets, names} {
+	for _, k := range []kind{https, relay, packets, direct, stateless, names} {
 		t.Run(k.name, func(t *testing.T) {
 			made := 0
 			start(t, k).withoutTraffic(&made)
