@@ -118,14 +118,9 @@ func (m *manager) deps() api.Deps {
 }
 
 // moved is api.Deps.Moved. Each summand only grows, so the sum changes whenever one does.
-// Kernel farms have no such number.
 func (m *manager) moved(cfg *farm.Config) (uint64, bool) {
-	for i := range cfg.Farms {
-		if cfg.Farms[i].InKernel() {
-			return 0, false
-		}
-	}
-	return m.health.Version() + m.watch.moved.Load() + m.watch.silent.Moved() + m.guardian.Moved(), true
+	kernel, known := m.kernel.moved(cfg)
+	return m.statesMoved() + kernel, known
 }
 
 func (m *manager) engineState() state.Engine {

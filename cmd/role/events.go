@@ -29,11 +29,16 @@ type statesMark struct {
 
 func (m *manager) statesMark() statesMark {
 	return statesMark{m.publisher.State().Connected, m.applier.Standing(),
-		m.health.Version() + m.watch.moved.Load() + m.watch.silent.Moved() + m.guardian.Moved()}
+		m.statesMoved() + m.kernel.state.moved.Load()}
 }
 
-// lookStates records changes since the previous look. Warnings of kernel farms are recorded
-// along with the next change of anything else.
+// statesMoved grows with each change of the state of a backend, or of a farm that the kernel
+// does not carry.
+func (m *manager) statesMoved() uint64 {
+	return m.health.Version() + m.watch.moved.Load() + m.watch.silent.Moved() + m.guardian.Moved()
+}
+
+// lookStates records changes since the previous look.
 func (m *manager) lookStates(cfg *farm.Config, mark statesMark, now time.Time) {
 	moment := sync.OnceValue(func() *state.Moment { return m.board().Now() }) // usually not needed
 	m.events.Add(m.states.Look(cfg, mark, now, eventlog.Known{

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sluicelb/sluice/cmd/supervisor"
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/link"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/l4/kernel"
@@ -43,6 +46,9 @@ func newInKernel(socket string) *inKernel {
 		return trafficOf(t), unavailable(err)
 	}
 	k.state.ask = k.netd.KernelState
+	k.state.differ = func(was, is ctl.KernelState) bool {
+		return !maps.EqualFunc(was.Warnings, is.Warnings, slices.Equal)
+	}
 	return k
 }
 
@@ -50,6 +56,17 @@ func newInKernel(socket string) *inKernel {
 func (k *inKernel) warnings(farm uint32) []string {
 	state, _ := k.state.soon()
 	return state.Warnings[farm]
+}
+
+// moved returns a number that grows with each change of warnings, as far as netd was asked. It
+// asks now if cfg has kernel farms. The result is false if netd does not respond.
+func (k *inKernel) moved(cfg *farm.Config) (uint64, bool) {
+	if slices.ContainsFunc(cfg.Farms, func(f farm.Farm) bool { return f.InKernel() }) {
+		if _, ok := k.state.soon(); !ok {
+			return 0, false
+		}
+	}
+	return k.state.moved.Load(), true
 }
 
 // unavailable distinguishes an unavailable netd from a refusal.

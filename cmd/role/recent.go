@@ -3,6 +3,7 @@ package role
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +21,9 @@ const (
 // and all callers share it.
 type recent[T any] struct {
 	ask func(context.Context) (T, error)
+	// differ reports whether a response differs from the previous one; nil means never.
+	differ func(was, is T) bool
+	moved  atomic.Uint64 // grows with each response that differs, after it is available
 
 	mu   sync.Mutex
 	last T
@@ -87,7 +91,11 @@ func (r *recent[T]) start() *asking {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.open = nil; err == nil {
+			was := r.last
 			r.last, r.at = found, time.Now()
+			if r.differ != nil && r.differ(was, found) {
+				r.moved.Add(1)
+			}
 		}
 		a.err = err
 		close(a.done)

@@ -3,6 +3,7 @@ package role
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -106,5 +107,25 @@ func TestNobodyWaitsLongerThanAsked(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		time.Sleep(time.Minute)
+	})
+}
+
+func TestDifferentAnswersAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var now []int
+		r := &recent[[]int]{
+			ask:    func(context.Context) ([]int, error) { return now, nil },
+			differ: func(was, is []int) bool { return !slices.Equal(was, is) },
+		}
+		for i, c := range []struct {
+			is   []int
+			want uint64
+		}{{nil, 0}, {[]int{1}, 1}, {[]int{1}, 1}, {[]int{2}, 2}, {nil, 3}} {
+			now = c.is
+			if got, ok := r.soon(); !ok || !slices.Equal(got, c.is) || r.moved.Load() != c.want {
+				t.Errorf("answer %d: %v, %v, moved %d times", i, got, ok, r.moved.Load())
+			}
+			time.Sleep(recentFresh)
+		}
 	})
 }

@@ -87,6 +87,7 @@ func (w *watch) look(ctx context.Context, m *manager) {
 	w.limitEvents(cfg, m, time.Now())
 	m.guardian.LookLoads()
 	m.guardian.Reconcile()
+	m.kernel.moved(cfg) // so that new warnings are seen
 	w.lookHealth(m, time.Now())
 	if cfg != w.seen || w.looks%firewallLooks == 0 {
 		w.firewalls(ctx, cfg, m.kernel.netd.InputDropped)

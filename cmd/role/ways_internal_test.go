@@ -2,8 +2,10 @@ package role
 
 import (
 	"bytes"
+	"context"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -100,6 +102,38 @@ func TestAFarmWithoutBackendsLeftIsToldOfOnce(t *testing.T) {
 	want := "farm-status:dns:problem:warning backend-down:dns:down:warning farm-status:dns:critical:error backend-down:dns:down:warning"
 	if got := strings.Join(heardOf(t, heard, 4), " "); got != want {
 		t.Errorf("got   %s\nwant  %s", got, want)
+	}
+}
+
+// Warnings come and go without a change of the configuration.
+func TestAWarningOfAKernelFarmIsAnEvent(t *testing.T) {
+	var warned atomic.Uint32
+	state := func(context.Context, struct{}) (s ctl.KernelState, err error) {
+		if id := warned.Load(); id != 0 {
+			s.Warnings = map[uint32][]string{id: {"backend 10.0.0.1 is not used"}}
+		}
+		return s, nil
+	}
+	h := newHouse(t, ctl.Parts{ctl.OpKernelState: ctl.About(state)})
+	h.give(t, carried()[1])
+	heard := h.hearing(t, `echo $1:$SLUICE_FARM:$SLUICE_STATUS:$SLUICE_WAS >> heard`)
+	cfg, _ := h.applier.Current()
+	h.watch.look(t.Context(), h.manager)
+	known, _ := h.moved(cfg)
+	for i, id := range []uint32{cfg.Farms[0].ID, 0} {
+		warned.Store(id)
+		enginetest.Eventually(t, "the event is told", func() bool {
+			h.watch.look(t.Context(), h.manager)
+			return len(strings.Fields(heard())) > i
+		})
+		moved, ok := h.moved(cfg)
+		if !ok || moved <= known {
+			t.Errorf("the state of farms moved: %d, %v, before %d", moved, ok, known)
+		}
+		known = moved
+	}
+	if got := strings.Join(heardOf(t, heard, 2), " "); got != "farm-status:dns:problem:up farm-status:dns:up:problem" {
+		t.Errorf("got %s", got)
 	}
 }
 

@@ -50,20 +50,3 @@ func said(events []event.Event) (out []string) {
 	slices.Sort(out)
 	return out
 }
-
-// Warnings of kernel farms change without a new version.
-func TestKernelFarmsAreLookedAtAfterAnyChange(t *testing.T) {
-	status := farm.StatusUp
-	known := event.Known{Farm: func(*farm.Farm) (farm.Status, string) { return status, "" }}
-	kernel := farm.Farm{ID: 1, Name: "relay", Profile: farm.ProfileL4, L4: &farm.L4{Backends: []farm.Backend{{ID: 1, Host: "10.0.0.1"}}}}
-	kernel.L4.NAT = farm.NATMasquerade
-	if !kernel.InKernel() {
-		t.Fatal("the farm is not in the kernel")
-	}
-	var farms event.Farms
-	farms.Look(&farm.Config{Farms: []farm.Farm{kernel}}, 1, known, time.Unix(1, 0))
-	status = farm.StatusProblem
-	if got := farms.Look(&farm.Config{Farms: []farm.Farm{kernel}}, 1, known, time.Unix(1, 0)); len(got) != 1 {
-		t.Errorf("events: %v", got)
-	}
-}

@@ -14,16 +14,12 @@ type Scope struct {
 func Whole(cfg *farm.Config) Scope { return Scope{Farms: cfg.Farms, whole: true} }
 
 // Changed is the part of now whose states may differ from the states of before, if only the
-// configuration changed. Kernel farms are always in it, because changes of their warnings are
-// not counted.
+// configuration changed.
 func Changed(before, now *farm.Config) (s Scope) {
 	at := farm.Align(before.Farms, now.Farms)
 	for i, k := range at {
-		switch {
-		case k < 0:
+		if k < 0 {
 			s.Farms = append(s.Farms, now.Farms[i])
-		case now.Farms[i].InKernel():
-			s.was, s.Farms = append(s.was, before.Farms[k]), append(s.Farms, now.Farms[i])
 		}
 	}
 	for _, k := range farm.Gone(before.Farms, at) {
