@@ -31,6 +31,9 @@ const (
 	// forcing: it asks if the appliance requires force for the change and needs --yes
 	// without a terminal.
 	forcing
+	// placed: it changes the rule at a position, where another one may be by now. It asks and
+	// shows that rule. Without a terminal it proceeds.
+	placed
 	// taking: it asks if a farm takes over a port of this machine, e.g. of ssh or of the
 	// API. Without a terminal it goes ahead. The commands that delete ask this, too.
 	taking
@@ -38,6 +41,9 @@ const (
 
 // asksTaking are commands by which a farm gets an address and port.
 var asksTaking = []string{"farm create", "farm set", "farm start"}
+
+// asksPlaced are the commands that change a rule by its position. Deletions ask anyway.
+var asksPlaced = []string{"header set", "header move", "rewrite set", "rewrite move"}
 
 // asksAlways are the verbs of commands that delete their arguments.
 var asksAlways = []string{"delete", "remove", "remove-farm", "flush", "clean", "factory", "logout", "end", "reset"}
@@ -55,6 +61,8 @@ func asks(cmd *cobra.Command) asking {
 		return forcing
 	case slices.Contains(asksTaking, name):
 		return taking
+	case slices.Contains(asksPlaced, name):
+		return placed
 	case slices.Contains(asksAlways, cmd.Name()):
 		return always
 	}
@@ -93,7 +101,8 @@ func (c *client) confirmed(ctx context.Context, r request) (request, error) {
 	if changes && (how != taking || len(body.Params.TakesOver) > 0) && r.match == "" {
 		r.match = a.header.Get("ETag")
 	}
-	if tty != nil && (how == always || len(body.Params.Deletions) > 0) && body.Params.Diff != "" && !c.json {
+	shows := how == always || how == placed || len(body.Params.Deletions) > 0
+	if tty != nil && shows && body.Params.Diff != "" && !c.json {
 		if err := c.printDiff(c.running.Command, body.Params.Diff); err != nil {
 			return r, err
 		}
@@ -124,7 +133,8 @@ var errDeclined = errors.New("nothing was changed")
 
 // ask asks whether to delete the objects of the plan and returns an error if declined.
 func (c *client) ask(tty *os.File, p *plan) error {
-	always := asks(c.running.Command) == always
+	how := asks(c.running.Command)
+	always := how == always || how == placed && p.Diff != ""
 	switch {
 	case !always && len(p.Deletions) == 0 && (len(p.TakesOver) == 0 || tty == nil):
 		return nil

@@ -82,7 +82,7 @@ func (c *client) showBackend(cmd *cobra.Command, b backend, at int, a answer) er
 		if err := a.into(&body); err != nil {
 			return err
 		}
-		return c.printEnvelope(cmd, body.Description, body.Params[at])
+		return c.printEnvelope(cmd, envelope{Description: body.Description, Params: body.Params[at]})
 	}
 	limit := "connection_limit"
 	if b.MaxConns != nil || b.ServerNames != nil {

@@ -40,6 +40,13 @@ differ in case or punctuation only (X_Internal). The exception is Cookie, which
 is added to the client's. addresponseheader adds a header; the backend's header
 of the same name stays unless removeresponseheader removes it.`
 
+// placeHelp explains the risk of naming a rule by its position.
+const placeHelp = `
+
+An ID is the position of a rule, which changes if earlier rules are deleted or
+moved. At a terminal, set, move and delete therefore show the rule and ask. In
+scripts, --if-revision makes sure that nobody changed the farm meanwhile.`
+
 func (c *client) headerCommand() *cobra.Command {
 	return parentCommand("header", "Manage the header rules of a farm or service", `  sluice header list shop
   sluice header create shop addrequestheader 'X-Forwarded-Proto: https'
@@ -64,6 +71,9 @@ func headerKind(name string) (ruleKind, error) {
 func (c *client) onHeaders(cmd *cobra.Command, run func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error) *cobra.Command {
 	service := c.serviceFlag(cmd)
 	cmd.Long = cmp.Or(cmd.Long, cmd.Short+".") + "\n\n" + headerHelp
+	if cmd.Flags().Lookup(ifRevision) != nil {
+		cmd.Long += placeHelp
+	}
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		switch len(args) {
 		case 0:
@@ -127,28 +137,28 @@ func (c *client) headerAdd() *cobra.Command {
 }
 
 func (c *client) headerSet() *cobra.Command {
-	return c.onHeaders(&cobra.Command{
+	return c.onHeaders(ofRevision(&cobra.Command{
 		Use: "set FARM KIND ID VALUE…", Short: "Change a header rule", Args: atLeast(4),
 		Example: "  sluice header set shop addrequestheader 0 'X-Forwarded-Proto: http'\n  sluice header set shop replacerequestheader 0 replace='$1'",
-	}, func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
+	}), func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
 		return c.setRule(cmd, k, farm, service, args[0], args[1:])
 	})
 }
 
 func (c *client) headerDelete() *cobra.Command {
-	return c.onHeaders(&cobra.Command{
+	return c.onHeaders(ofRevision(&cobra.Command{
 		Use: "delete FARM KIND ID", Short: "Delete a header rule; later ones move up", Args: exactly(3),
 		Example: "  sluice header delete shop addrequestheader 0\n  sluice header delete shop removeresponseheader 1 --service web",
-	}, func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
+	}), func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
 		return c.deleteRule(cmd, k, farm, service, args[0])
 	})
 }
 
 func (c *client) headerMove() *cobra.Command {
-	return c.onHeaders(&cobra.Command{
+	return c.onHeaders(ofRevision(&cobra.Command{
 		Use: "move FARM KIND ID POSITION", Short: "Move a replace rule to another position, from 0", Args: exactly(4),
 		Example: "  sluice header move shop replacerequestheader 1 0",
-	}, func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
+	}), func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
 		if !k.moves {
 			return usagef("the order of %s rules has no effect: only replace rules can be moved", k.at(service))
 		}

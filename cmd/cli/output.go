@@ -68,11 +68,12 @@ func (c *client) printJSON(cmd *cobra.Command, a answer) error {
 type envelope struct {
 	Description string `json:"description"`
 	Params      any    `json:"params"`
+	Revision    uint64 `json:"revision,omitempty"`
 }
 
 // printEnvelope prints composed output in the form of API responses.
-func (c *client) printEnvelope(cmd *cobra.Command, description string, params any) error {
-	raw, err := json.MarshalIndent(envelope{description, params}, "", "  ")
+func (c *client) printEnvelope(cmd *cobra.Command, e envelope) error {
+	raw, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -72,6 +72,7 @@ var unasked = map[asking]string{
 	deleting: "do not ask before something is deleted",
 	unnamed:  "do not ask before something is deleted",
 	forcing:  "do not ask, even if services lose names that no other certificate covers",
+	placed:   "do not ask before the rule at that position is changed",
 	taking:   "do not ask before a farm takes over a port of this machine, e.g. that of ssh",
 }
 

@@ -48,32 +48,34 @@ func (c *client) rewriteAdd() *cobra.Command {
 }
 
 func (c *client) rewriteSet() *cobra.Command {
-	return &cobra.Command{
+	return ofRevision(&cobra.Command{
 		Use: "set FARM SERVICE ID NAME=VALUE…", Short: "Change a URL rewrite", Args: atLeast(4),
-		Long:    "Change a URL rewrite." + rewriteHelp,
+		Long:    "Change a URL rewrite." + rewriteHelp + placeHelp,
 		Example: "  sluice rewrite set shop web 0 last=true\n  sluice rewrite set shop web 0 '^/old/(.*)' '/newer/$1'", ValidArgsFunction: c.completer(oneService, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.setRule(cmd, rewriteKind, args[0], args[1], args[2], args[3:])
 		},
-	}
+	})
 }
 
 func (c *client) rewriteDelete() *cobra.Command {
-	return &cobra.Command{
+	return ofRevision(&cobra.Command{
 		Use: "delete FARM SERVICE ID", Short: "Delete a URL rewrite; later ones move up", Args: exactly(3),
+		Long:    "Delete a URL rewrite; later ones move up." + placeHelp,
 		Example: "  sluice rewrite delete shop web 0", ValidArgsFunction: c.completer(oneService, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.deleteRule(cmd, rewriteKind, args[0], args[1], args[2])
 		},
-	}
+	})
 }
 
 func (c *client) rewriteMove() *cobra.Command {
-	return &cobra.Command{
+	return ofRevision(&cobra.Command{
 		Use: "move FARM SERVICE ID POSITION", Short: "Move a URL rewrite to another position, from 0", Args: exactly(4),
+		Long:    "Move a URL rewrite to another position, from 0." + placeHelp,
 		Example: "  sluice rewrite move shop web 1 0", ValidArgsFunction: c.completer(oneService, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.moveRule(cmd, rewriteKind, args[0], args[1], args[2], args[3])
 		},
-	}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -99,8 +100,7 @@ func (c *client) setRule(cmd *cobra.Command, k ruleKind, farm, service, id strin
 	if err != nil {
 		return err
 	}
-	a, err := c.send(cmd.Context(), http.MethodPut, path, fields)
-	return c.orSay(cmd, a, err)
+	return c.changeRule(cmd, http.MethodPut, path, fields)
 }
 
 func (c *client) deleteRule(cmd *cobra.Command, k ruleKind, farm, service, id string) error {
@@ -108,7 +108,7 @@ func (c *client) deleteRule(cmd *cobra.Command, k ruleKind, farm, service, id st
 	if err != nil {
 		return err
 	}
-	return c.deleteAt(cmd, path)
+	return c.changeRule(cmd, http.MethodDelete, path, nil)
 }
 
 func (c *client) moveRule(cmd *cobra.Command, k ruleKind, farm, service, id, position string) error {
@@ -116,23 +116,50 @@ func (c *client) moveRule(cmd *cobra.Command, k ruleKind, farm, service, id, pos
 	if err != nil {
 		return err
 	}
-	a, err := c.send(cmd.Context(), http.MethodPost, path, map[string]any{"position": position})
+	return c.changeRule(cmd, http.MethodPost, path, map[string]any{"position": position})
+}
+
+const ifRevision = "if-revision"
+
+// ofRevision adds the flag of commands that name a rule by its position.
+func ofRevision(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().String(ifRevision, "", "only if the farm has not changed since this revision, which list --json shows")
+	return cmd
+}
+
+// changeRule changes the rule at a position, if the farm is as the caller knows it.
+func (c *client) changeRule(cmd *cobra.Command, method, path string, fields map[string]any) error {
+	r := request{method: method, path: path}
+	if f := cmd.Flags().Lookup(ifRevision); f.Changed {
+		if _, err := revisionNumber(f.Value.String()); err != nil {
+			return err
+		}
+		r.match = f.Value.String()
+	}
+	if fields != nil {
+		body, err := json.Marshal(fields)
+		if err != nil {
+			return err
+		}
+		r.body = body
+	}
+	a, err := c.do(cmd.Context(), r)
 	return c.orSay(cmd, a, err)
 }
 
-// ruleLists returns the lists of a farm or service by name.
-func (c *client) ruleLists(cmd *cobra.Command, kinds []ruleKind, farm, service string) (map[string]json.RawMessage, error) {
+// ruleLists returns the lists of a farm or service by name, and their revision.
+func (c *client) ruleLists(cmd *cobra.Command, kinds []ruleKind, farm, service string) (map[string]json.RawMessage, uint64, error) {
 	parts := []string{"farms", farm}
 	if service != "" {
 		parts = append(parts, "services", service)
 	}
 	path, err := pathOf(parts...)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	a, err := c.get(cmd.Context(), path)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	var owner map[string]json.RawMessage
 	if service == "" {
@@ -143,7 +170,7 @@ func (c *client) ruleLists(cmd *cobra.Command, kinds []ruleKind, farm, service s
 		err, owner = a.into(&body), body.Services
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	out := map[string]json.RawMessage{}
 	for _, k := range kinds {
@@ -151,7 +178,14 @@ func (c *client) ruleLists(cmd *cobra.Command, kinds []ruleKind, farm, service s
 			out[k.at(service)] = list
 		}
 	}
-	return out, nil
+	return out, revisionOf(a), nil
+}
+
+// revisionOf returns the revision of a response, 0 if it has none.
+func revisionOf(a answer) uint64 {
+	number, _, _ := strings.Cut(strings.Trim(a.header.Get("ETag"), `"`), ".")
+	revision, _ := strconv.ParseUint(number, 10, 64)
+	return revision
 }
 
 // aRule is a rule of any kind.
@@ -162,12 +196,12 @@ type aRule struct {
 
 // printRules lists rules of several kinds; cells returns the cells after the kind.
 func (c *client) printRules(cmd *cobra.Command, kinds []ruleKind, farm, service string, s *show.Sheet, cells func(kind string, r aRule) []any) error {
-	lists, err := c.ruleLists(cmd, kinds, farm, service)
+	lists, revision, err := c.ruleLists(cmd, kinds, farm, service)
 	if err != nil {
 		return err
 	}
 	if c.json {
-		return c.printEnvelope(cmd, "List the rules", lists)
+		return c.printEnvelope(cmd, envelope{"List the rules", lists, revision})
 	}
 	for _, k := range kinds {
 		var rules []aRule
