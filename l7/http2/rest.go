@@ -74,6 +74,15 @@ func (c *Conn) over(r *rest, why *Error) {
 	c.peerEnded(id)
 }
 
+// curtail resets a request that the client ended early. Clients, e.g. curl, end an upload as
+// soon as they get an error. Therefore it is not counted as a violation: the request has its
+// response, and the limit of resets would close the connections of such clients.
+func (c *Conn) curtail(r *rest) {
+	id := r.stream
+	*r = rest{}
+	c.reset(id, ErrLengthData.Code)
+}
+
 // dropData discards a frame with n bytes if its stream is a rest, and reports whether it is.
 func (c *Conn) dropData(h header, n int) bool {
 	r := c.waived(h.stream)
@@ -83,8 +92,12 @@ func (c *Conn) dropData(h header, n int) bool {
 	end := h.flags&flagEndStream != 0
 	r.left -= int32(h.length)
 	if r.length >= 0 {
-		if r.length -= int64(n); r.length < 0 || end && r.length > 0 {
+		switch r.length -= int64(n); {
+		case r.length < 0:
 			c.over(r, ErrLengthData)
+			return true
+		case end && r.length > 0:
+			c.curtail(r)
 			return true
 		}
 	}
@@ -107,7 +120,8 @@ func (c *Conn) dropTrailers(r *rest, b *block) {
 	case !b.end:
 		why = ErrTrailers
 	case r.length > 0:
-		why = ErrLengthData
+		c.curtail(r)
+		return
 	}
 	c.over(r, why)
 }

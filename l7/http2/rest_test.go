@@ -1,6 +1,7 @@
 package http2_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -114,12 +115,9 @@ func TestWhatBreaksAStreamDoesSoAfterItsAnswer(t *testing.T) {
 			_ = s.WriteWindowUpdate(1, 1<<30)
 			_ = s.WriteWindowUpdate(1, 1<<30)
 		}},
-		"head that does not end":      {http2.ErrTrailers, func(s *session) { s.headers(1, false, s.fields("x-a", "b")) }},
-		"pseudo fields in trailers":   {http2.ErrPseudo, func(s *session) { s.headers(1, true, s.fields(":method", "GET")) }},
-		"data beyond its length":      {http2.ErrLengthData, func(s *session) { _ = s.WriteData(1, false, zeros(1001)) }},
-		"data short of its length":    {http2.ErrLengthData, func(s *session) { _ = s.WriteData(1, true, zeros(999)) }},
-		"trailers before its length":  {http2.ErrLengthData, func(s *session) { s.headers(1, true, s.fields("x-a", "b")) }},
-		"sum of data that is too low": {http2.ErrLengthData, func(s *session) { _ = s.WriteData(1, false, zeros(500)); _ = s.WriteData(1, true, zeros(499)) }},
+		"head that does not end":    {http2.ErrTrailers, func(s *session) { s.headers(1, false, s.fields("x-a", "b")) }},
+		"pseudo fields in trailers": {http2.ErrPseudo, func(s *session) { s.headers(1, true, s.fields(":method", "GET")) }},
+		"data beyond its length":    {http2.ErrLengthData, func(s *session) { _ = s.WriteData(1, false, zeros(1001)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := answered(t)
@@ -133,6 +131,40 @@ func TestWhatBreaksAStreamDoesSoAfterItsAnswer(t *testing.T) {
 				t.Errorf("it was counted %d times", n)
 			}
 			_ = s.WriteData(1, false, zeros(10)) // in flight when the client receives the response
+			s.wantResets(t, "later")
+		})
+	}
+}
+
+// Clients such as curl end an upload early when they get an error. The stream is reset, as
+// the request is malformed (section 8.1.1), but the limits for misbehaving clients do not
+// apply.
+func TestAnUploadMayEndEarlyAfterItsResponse(t *testing.T) {
+	t.Parallel()
+	for name, send := range map[string]func(s *session, id uint32){
+		"data":     func(s *session, id uint32) { _ = s.WriteData(id, true, zeros(999)) },
+		"no data":  func(s *session, id uint32) { _ = s.WriteData(id, true, nil) },
+		"trailers": func(s *session, id uint32) { s.headers(id, true, s.fields("x-a", "b")) },
+		"two frames": func(s *session, id uint32) {
+			_ = s.WriteData(id, false, zeros(500))
+			_ = s.WriteData(id, true, zeros(499))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := answered(t)
+			const last = 4001
+			for id := uint32(1); id <= last; id += 2 {
+				s.post(id, "content-length", "1000")
+				if _, err := s.flush(); err != nil {
+					t.Fatal(err)
+				}
+				send(s, id)
+				s.wantResets(t, name, fmt.Sprint("RST_STREAM ", id, " PROTOCOL_ERROR"))
+			}
+			if n := s.sh.Count(http2.ErrLengthData); n != 0 {
+				t.Errorf("%d violations were counted", n)
+			}
+			_ = s.WriteData(last, false, zeros(10))
 			s.wantResets(t, "later")
 		})
 	}
