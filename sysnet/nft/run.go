@@ -31,8 +31,9 @@ var paths = []string{"/usr/sbin/nft", "/sbin/nft", "/usr/bin/nft", "/usr/local/s
 // Runner runs nft. Use Find or At to make one. It is safe for concurrent use, but callers
 // must serialize transactions.
 type Runner struct {
-	path    string
-	applied atomic.Uint32
+	path     string
+	applied  atomic.Uint32
+	accepted kinds
 }
 
 // Applied returns the number of transactions that this Runner has committed.
@@ -82,14 +83,17 @@ func (r *Runner) Apply(ctx context.Context, b *Batch) error {
 }
 
 // Try returns the error that Apply would return, without committing the batch. It takes
-// as long as Apply.
+// as long as Apply, except for kinds of batches that were accepted before.
 func (r *Runner) Try(ctx context.Context, b *Batch) error {
-	if b.Empty() {
+	if b.Empty() || r.accepted.know(b) {
 		return nil
 	}
 	err := r.direct(b, false)
 	if err != nil {
 		_, err = r.run(ctx, applyTime, b, "-c", "-f", "-")
+	}
+	if err == nil {
+		r.accepted.learn(b)
 	}
 	return err
 }

@@ -24,6 +24,8 @@ type Compiler struct {
 	farms map[uint32]*compiled
 	last  *nft.Parts
 	base  *common
+	// recorded reports that last holds records of farms that are not carried.
+	recorded bool
 }
 
 // compiled is the result of compiling one farm alone.
@@ -58,7 +60,11 @@ func (k *Compiler) Compile(in *Input) (rules *nft.Parts, problems map[uint32]str
 		list = append(list, one)
 	}
 	problems = map[uint32]string{}
-	if k.base == nil || !k.base.fits(in, list) {
+	fits := k.base != nil && k.base.fits(in, list)
+	if fits && slices.Equal(k.base.farms, list) && len(in.Recorded) == 0 && !k.recorded {
+		return k.last, problems
+	}
+	if !fits {
 		k.base = together(in, list, problems)
 	}
 	parts := make(map[uint32]*nft.Part, len(list)+1)
@@ -82,7 +88,7 @@ func (k *Compiler) Compile(in *Input) (rules *nft.Parts, problems map[uint32]str
 	} else {
 		k.base.farms = list
 	}
-	k.farms, k.last = farms, nft.Join(k.last, parts)
+	k.farms, k.last, k.recorded = farms, nft.Join(k.last, parts), len(in.Recorded) > 0
 	return k.last, problems
 }
 

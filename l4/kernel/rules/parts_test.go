@@ -186,3 +186,35 @@ func (w *world) farm(id uint32) farm.Farm {
 		}
 	})
 }
+
+// A change is checked and then made: its rules are compiled once.
+func TestAnEqualInputIsNotCompiledAgain(t *testing.T) {
+	nat := l4test.Example(nil)
+	relay := l4test.Example(func(f *farm.Farm) { f.ID, f.L4.DataPath = 9, farm.DataPathUserspace })
+	var c rules.Compiler
+	before, _ := c.Compile(&rules.Input{Farms: []farm.Farm{nat, relay}})
+	if again, _ := c.Compile(&rules.Input{Farms: []farm.Farm{nat, relay}}); again != before {
+		t.Error("it is compiled again")
+	}
+	other := l4test.Example(func(f *farm.Farm) { f.ID, f.L4.Ports[0].First = 8, 70 })
+	for name, in := range map[string]*rules.Input{
+		"no farm":     {},
+		"one more":    {Farms: []farm.Farm{nat, other}},
+		"a record":    {Farms: []farm.Farm{nat}, Recorded: []farm.Farm{other}, Flushed: map[uint32]bool{other.ID: true}},
+		"flushed":     {Farms: []farm.Farm{nat}, Flushed: map[uint32]bool{nat.ID: true}},
+		"transparent": {Farms: []farm.Farm{nat}, Transparent: []farm.Farm{other}},
+		"unusable":    {Farms: []farm.Farm{nat}, Usable: func(uint32) bool { return false }},
+		"stopped":     {Farms: []farm.Farm{l4test.Stopped(nat)}, Hold: true},
+	} {
+		changed, _ := c.Compile(in)
+		if want, _ := rules.Compile(in); !sameText(changed, want) || changed == before {
+			t.Errorf("%s: not the rules of a whole compilation", name)
+		}
+		back, _ := c.Compile(&rules.Input{Farms: []farm.Farm{nat}})
+		if !sameText(back, before.Whole()) {
+			t.Errorf("%s, and back: not the rules of before", name)
+		}
+	}
+}
+
+func sameText(parts *nft.Parts, want *nft.Ruleset) bool { return text(parts.Whole()) == text(want) }
