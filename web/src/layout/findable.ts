@@ -11,10 +11,11 @@ import type { Change } from '../change/change';
 import { useMay } from '../session/may';
 import { useSession } from '../session/session';
 import { pages } from './layout';
+import { termsOf } from './match';
 import { endpoint } from '../ui/address';
 
 /** A search result: a page, an object or an action. */
-export type Findable = { label: string; hint: string; run: () => void };
+export type Findable = { label: string; hint: string; run: () => void; /** Terms of other load balancers that find it, too. */ terms?: string };
 
 type Tree = { [name: string]: Tree | null };
 
@@ -35,9 +36,9 @@ export function useFindable(show: (c: Change) => void): Findable[] {
   const farms = useQuery(queries.farms).data?.farms;
   const tree = useQuery(ids).data;
   return useMemo(() => {
-    const all: Findable[] = pages.map((p) => ({ label: t(p.word), hint: t('palette.page'), run: () => void go({ to: p.to }) }));
+    const all: Findable[] = pages.map((p) => ({ label: t(p.word), hint: t('palette.page'), terms: termsOf(p.word), run: () => void go({ to: p.to }) }));
     const todo = t('palette.action');
-    if (may('farm.create')) all.push({ label: t('palette.new_farm'), hint: todo, run: () => void go({ to: '/new-farm' }) });
+    if (may('farm.create')) all.push({ label: t('palette.new_farm'), hint: todo, terms: termsOf('palette.new_farm'), run: () => void go({ to: '/new-farm' }) });
     all.push({ label: t(dark ? 'nav.light' : 'nav.dark'), hint: todo, run: () => setColorScheme(dark ? 'light' : 'dark') });
     all.push({ label: t('nav.sign_out'), hint: todo, run: leave });
     for (const f of farms ?? []) {

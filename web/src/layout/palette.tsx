@@ -3,6 +3,7 @@ import { useState, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { Change } from '../change/change';
 import { useFindable } from './findable';
+import { match } from './match';
 import { Modal } from '../ui/dialog';
 
 const most = 12;
@@ -24,8 +25,7 @@ function Finder({ close, show }: Omit<Props, 'opened'>) {
   const all = useFindable(show);
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
-  const wanted = text.trim().toLowerCase();
-  const found = all.filter((a) => `${a.label} ${a.hint}`.toLowerCase().includes(wanted)).slice(0, most);
+  const found = match(all, text).slice(0, most);
   const chosen = Math.min(at, found.length - 1);
   const take = (i: number) => {
     close();
