@@ -60,7 +60,7 @@ func TestConnectionsOfTCPOutliveAFailedCheckInPacketModes(t *testing.T) {
 // Associations of SCTP stay with a backend that is down, as connections of TCP do, and a
 // new one from the same port goes to another backend.
 func TestAssociationsOfSCTPOutliveAFailedCheckInPacketModes(t *testing.T) {
-	const initChunk, dataChunk = 1, 0
+	const dataChunk = 0
 	s := newPacketSite(t, 2)
 	for _, nat := range []farm.NATType{farm.NATDirect, farm.NATStateless} {
 		for _, protocol := range []farm.L4Protocol{farm.L4SCTP, farm.L4All} {
