@@ -55,6 +55,8 @@ const began = "the test begins"
 const first = `#!/bin/sh
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run TMPDIR=/run GODEBUG=asyncpreemptoff=1 %s=1 %s=%s
 mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t tmpfs tmpfs /run; mount -t tmpfs tmpfs /dev/shm
+temporary=%s # may be in the /dev/shm of the host
+mkdir -p $temporary; mount -t hostfs -o $temporary none $temporary
 mkdir -p /run/modules/lib
 ln -s /usr/lib/uml/modules /run/modules/lib/modules
 printf '#!/bin/sh\nexec modprobe -d /run/modules "$@"\n' >/run/modprobe
@@ -77,7 +79,7 @@ func boot(t *testing.T, modules []string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := fmt.Sprintf(first, bootVariable, programVariable, program, began, strings.Join(modules, " "), here, os.Args[0], t.Name())
+	script := fmt.Sprintf(first, bootVariable, programVariable, program, os.TempDir(), began, strings.Join(modules, " "), here, os.Args[0], t.Name())
 	if err := os.WriteFile(filepath.Join(dir, "init"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
