@@ -67,6 +67,45 @@ func TestRequestABackendHasNotLookedAtIsSentAgain(t *testing.T) {
 	}
 }
 
+// Servers with the usual initial window of 65,535 bytes, e.g. nginx, may refuse an upload of
+// any size while they have accepted no more of it.
+func TestUploadThatABackendHasNotAcceptedIsSentAgain(t *testing.T) {
+	t.Parallel()
+	for name, refuse := range map[string]func(h *l7test.FrameServer, id uint32){
+		"refused":       func(h *l7test.FrameServer, id uint32) { _ = h.WriteRSTStream(id, xhttp2.ErrCodeRefusedStream) },
+		"leaving twice": func(h *l7test.FrameServer, id uint32) { _ = h.WriteGoAway(id-1, xhttp2.ErrCodeNo, nil) },
+		"refused twice": func(h *l7test.FrameServer, id uint32) { _ = h.WriteRSTStream(id, xhttp2.ErrCodeRefusedStream) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			refusals := len(strings.Fields(name)) // one or two
+			addr, accepted := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
+				if h.N > refusals {
+					h.Bodies(func(id uint32, _, body string) { h.Answer(id, fmt.Sprint(len(body), strings.Count(body, "x"))) })
+					return
+				}
+				id, _ := h.Request()
+				for left := 65_535; left > 0; {
+					got := h.Next()
+					if got == "end" {
+						return
+					}
+					if _, data, is := strings.Cut(got, " DATA "); is {
+						left -= len(data)
+					}
+				}
+				refuse(h, id)
+			})
+			a := l7test.New(t, 1)
+			body := strings.Repeat("x", 1_000_000)
+			status, got := posted(a.Serve(nil, l7test.HTTP2Service(false, addr)), body)
+			if status != 200 || got != "1000000 1000000" || int(accepted.Load()) != refusals+1 {
+				t.Errorf("status %d, %s after %d connections", status, got, accepted.Load())
+			}
+		})
+	}
+}
+
 func TestBackendThatRefusesEverythingGetsThreeMoreTries(t *testing.T) {
 	t.Parallel()
 	addr, accepted := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {

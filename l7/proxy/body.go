@@ -46,7 +46,7 @@ func (ex *exchange) ClientReadable() {
 		if !ex.wantsBody() {
 			return // BackendDrained continues here
 		}
-		n, err := ex.client.ReadBody(l.In[:bodyRead])
+		n, err := ex.client.ReadBody(l.In[:ex.bodyRoom()])
 		if err == loop.ErrDry {
 			ex.client.SetDeadline(l.Now() + ex.farm.RequestTimeout)
 			return
@@ -117,11 +117,29 @@ func (ex *exchange) transmitBody(p []byte) error {
 func (ex *exchange) keepSent(p []byte) {
 	switch {
 	case ex.head == nil:
-	case len(ex.head)+len(p) > maxReplay:
+	case len(ex.head)+len(p) > ex.mostKept():
 		ex.unsave()
 	default:
 		ex.head = append(ex.w.loop.Buffers.Grow(ex.head, len(p)), p...)
 	}
+}
+
+// mostKept returns the limit of a request that may be sent again.
+func (ex *exchange) mostKept() int {
+	if ex.service.Multiplexed {
+		return maxUnaccepted
+	}
+	return maxReplay
+}
+
+// bodyRoom returns the size of the next read of the request body. If the request is kept,
+// the read fits as well: the window of the backend is exhausted before the limit is.
+func (ex *exchange) bodyRoom() int {
+	const least = 4 << 10 // room for a chunk with its framing
+	if left := ex.mostKept() - len(ex.head); ex.head != nil && ex.service.Multiplexed && left >= least {
+		return min(bodyRead, left)
+	}
+	return bodyRead
 }
 
 // brokenBody ends an exchange whose request body is badly framed. The backend's connection

@@ -28,6 +28,12 @@ type sending struct {
 // unprocessed.
 const maxReplay = 64 << 10
 
+// maxUnaccepted bounds such a request with a body that the backend has not accepted: the
+// initial flow-control window of nearly all servers, and the head. Larger uploads are kept
+// until the backend opens the window, since a backend that ends its connection after a number
+// of requests (nginx: keepalive_requests) refuses those that are on their way.
+const maxUnaccepted = maxReplay + 16<<10
+
 // Begin implements client.Handler.
 func (w *worker) Begin(cl client.Client, f *table.Farm, head, rest []byte) int {
 	peer := cl.From()
