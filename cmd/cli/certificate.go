@@ -183,31 +183,37 @@ func (c *client) certificateRestore() *cobra.Command {
 // body names the current certificates, so that only those are swapped about which it asks.
 func (c *client) restoration(ctx context.Context, path string) (map[string]any, error) {
 	body := map[string]any{"action": "restore"}
-	if c.yes || c.running == nil || c.asker() == nil {
-		return body, nil
-	}
-	a, err := c.get(ctx, path+"/status")
-	if api, is := errors.AsType[*apiError](err); is && api.status == http.StatusForbidden {
-		return body, nil // a user who may restore may not see it
-	}
-	if err != nil {
-		return nil, err
-	}
-	var seen struct{ Params certificate }
-	if err := a.into(&seen); err != nil {
-		return nil, err
-	}
-	if now := seen.Params; now.Previous != nil { // else the restore is rejected
+	now, err := c.replaceable(ctx, path)
+	if err == nil && now.Previous != nil { // else the restore is rejected
 		body["fingerprint"], body["previous"] = now.Fingerprint, now.Previous.Fingerprint
 	}
-	return body, nil
+	return body, err
+}
+
+// replaceable returns the certificate in use, if the command may ask about its replacement.
+// It is empty otherwise, and for users who may replace certificates but not see them.
+func (c *client) replaceable(ctx context.Context, path string) (certificate, error) {
+	if c.yes || c.running == nil || c.asker() == nil {
+		return certificate{}, nil
+	}
+	var seen struct{ Params certificate }
+	a, err := c.get(ctx, path+"/status")
+	if api, is := errors.AsType[*apiError](err); is && api.status == http.StatusForbidden {
+		return certificate{}, nil
+	}
+	if err != nil {
+		return certificate{}, err
+	}
+	err = a.into(&seen)
+	return seen.Params, err
 }
 
 const replaceHelp = `
 
 Names that the new certificate adds or lacks are shown first. If a service loses
 a name that no other certificate of its farm covers, the command asks; without a
-terminal it needs --yes. sluice certificate restore brings the old one back.`
+terminal it needs --yes. Nothing is changed if somebody replaces the certificate
+before you answer. sluice certificate restore brings the old one back.`
 
 func (c *client) upload(use, short, example, method string, names cobra.CompletionFunc) *cobra.Command {
 	long := short + ".\n\n" + uploadHelp
@@ -221,7 +227,17 @@ func (c *client) upload(use, short, example, method string, names cobra.Completi
 		if err != nil {
 			return err
 		}
-		return c.sendFiles(cmd, method, path, args[1:], unpacker(cmd, *from))
+		r := request{method: method, path: path}
+		if method == http.MethodPut {
+			now, err := c.replaceable(cmd.Context(), path)
+			if err != nil {
+				return err
+			}
+			if now.Fingerprint != "" {
+				r = r.with("fingerprint", now.Fingerprint)
+			}
+		}
+		return c.sendFiles(cmd, r, args[1:], unpacker(cmd, *from))
 	}
 	return cmd
 }
@@ -278,8 +294,8 @@ func thenFiles(first cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// sendFiles sends the concatenated content of files, converted by unpack.
-func (c *client) sendFiles(cmd *cobra.Command, method, path string, files []string, unpack func(name string, content []byte) ([]byte, error)) error {
+// sendFiles sends the concatenated content of files, converted by unpack, as the body of r.
+func (c *client) sendFiles(cmd *cobra.Command, r request, files []string, unpack func(name string, content []byte) ([]byte, error)) error {
 	var body bytes.Buffer
 	for _, name := range files {
 		content, err := readFile(cmd, name)
@@ -297,7 +313,8 @@ func (c *client) sendFiles(cmd *cobra.Command, method, path string, files []stri
 	if body.Len() == 0 {
 		return fmt.Errorf("%s is empty", strings.Join(files, ", "))
 	}
-	a, err := c.do(cmd.Context(), request{method: method, path: path, body: body.Bytes(), files: files, kind: "application/x-pem-file"})
+	r.body, r.files, r.kind = body.Bytes(), files, "application/x-pem-file"
+	a, err := c.do(cmd.Context(), r)
 	return c.orSay(cmd, a, err)
 }
 

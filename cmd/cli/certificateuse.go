@@ -196,7 +196,7 @@ func (c *client) authorityUpload(use, short, example, method string, names cobra
 			if err != nil {
 				return err
 			}
-			return c.sendFiles(cmd, method, path, args[1:], unpacker(cmd, ""))
+			return c.sendFiles(cmd, request{method: method, path: path}, args[1:], unpacker(cmd, ""))
 		},
 	}
 }
@@ -218,7 +218,7 @@ func (c *client) authorityCRL() *cobra.Command {
 		if *none {
 			return c.deleteAt(cmd, path)
 		}
-		return c.sendFiles(cmd, http.MethodPut, path, args[1:], asIs)
+		return c.sendFiles(cmd, request{method: http.MethodPut, path: path}, args[1:], asIs)
 	}
 	return cmd
 }

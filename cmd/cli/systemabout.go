@@ -98,7 +98,7 @@ func (c *client) activationUpload() *cobra.Command {
 	return &cobra.Command{
 		Use: "upload FILE", Short: "Upload or replace the activation certificate", Example: "  sluice certificate activation upload activation.pem", Args: exactly(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.sendFiles(cmd, http.MethodPost, activationPath, args, asIs)
+			return c.sendFiles(cmd, request{method: http.MethodPost, path: activationPath}, args, asIs)
 		},
 	}
 }

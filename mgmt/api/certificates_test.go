@@ -198,7 +198,14 @@ func TestAReplacementThatTakesNamesIsForced(t *testing.T) {
 		}
 		a.must(200, c[0], c[1]+and+"dry_run=true&force=true", c[2], kind...)
 		a.do(c[0], c[1]+and+"force=1", c[2], kind...).refused(t, 400, "force")
+		// Somebody replaced it meanwhile.
+		for _, query := range []string{"", "&force=true", "&dry_run=true", "&force=true&dry_run=true"} {
+			a.do(c[0], c[1]+and+"fingerprint=AB:CD"+query, c[2], kind...).refused(t, 412, "shop.pem has been replaced meanwhile")
+		}
+		seen := strings.ToLower(fmt.Sprint(a.must(200, "GET", "/certificates/shop.pem/status", "").at("params.fingerprint")))
+		a.must(200, c[0], c[1]+and+"force=true&dry_run=true&fingerprint="+seen, c[2], kind...)
 	}
+	a.do("POST", "/certificates/gone?replace=true&fingerprint=AB:CD", other, pemBody...).refused(t, 412, "gone.pem has been replaced meanwhile")
 	if got := a.inForce("shop.pem"); !bytes.Equal(got.Key, first.KeyDER()) {
 		t.Fatal("it was replaced")
 	}

@@ -73,6 +73,14 @@ const (
 //
 // Errors: *Error, ErrExists, ErrNotFound, ErrFull, and errors of apply.Renew and of the store.
 func (m *Manager) Upload(ctx context.Context, by apply.Author, name string, raw []byte, mode Mode) (View, []string, error) {
+	return m.UploadOver(ctx, by, name, raw, mode, "")
+}
+
+// UploadOver is Upload in place of the certificate with that fingerprint, any if it is "".
+// Another error is ErrReplaced.
+func (m *Manager) UploadOver(
+	ctx context.Context, by apply.Author, name string, raw []byte, mode Mode, fingerprint string,
+) (View, []string, error) {
 	name, err := CertificateName(name)
 	if err != nil {
 		return View{}, nil, err
@@ -86,6 +94,9 @@ func (m *Manager) Upload(ctx context.Context, by apply.Author, name string, raw 
 	err = m.applier.Renew(ctx, func(cfg *farm.Config) (apply.Renewal, error) {
 		old := m.entry(name)
 		if err := m.mayUpload(name, old, mode); err != nil {
+			return apply.Renewal{}, err
+		}
+		if err := m.isStill(old, name, fingerprint); err != nil {
 			return apply.Renewal{}, err
 		}
 		known := m.knownKeys(old)

@@ -72,6 +72,21 @@ func TestModesOfAnUpload(t *testing.T) {
 	if _, _, err := h.Upload(t.Context(), by, "../x", []byte(one), certs.Put); err == nil {
 		t.Error("a path is accepted as a name")
 	}
+	seen, _ := h.Get("x.pem")
+	for _, mode := range []certs.Mode{certs.Replace, certs.Put} {
+		for name, fingerprint := range map[string]string{"x": "AB:CD", "y": seen.Fingerprint} {
+			_, _, err := h.UploadOver(t.Context(), by, name, []byte(two), mode, fingerprint)
+			if gone := name == "y" && mode == certs.Replace; !gone && !errors.Is(err, certs.ErrReplaced) || gone && !errors.Is(err, certs.ErrNotFound) {
+				t.Errorf("mode %d, %s instead of %s: %v", mode, name, fingerprint, err)
+			}
+		}
+	}
+	if v, _ := h.Get("x.pem"); v.CN != "one.example" {
+		t.Errorf("it became %s", v.CN)
+	}
+	if _, _, err := h.UploadOver(t.Context(), by, "x", []byte(two), certs.Replace, strings.ToLower(seen.Fingerprint)); err != nil {
+		t.Error(err)
+	}
 	if !strings.Contains(h.log.String(), `msg="certificate replaced" name=x.pem by=root`) {
 		t.Errorf("log:\n%s", h.log)
 	}

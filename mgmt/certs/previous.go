@@ -48,6 +48,16 @@ func (s Seen) Check(v View) error {
 	return nil
 }
 
+// isStill returns ErrReplaced unless a certificate has the fingerprint that the caller knows.
+// An empty one matches any.
+func (m *Manager) isStill(e *entry, name, fingerprint string) error {
+	now := View{Name: name}
+	if e != nil {
+		now = m.view(e)
+	}
+	return Seen{Current: fingerprint}.Check(now)
+}
+
 // Restore reactivates the certificate that was replaced last, if both are those seen by the
 // caller; the current one is kept in its place. It is in force on return. Errors:
 // ErrNotFound, ErrReplaced, *Error, errors of Upload.

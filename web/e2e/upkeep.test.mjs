@@ -63,6 +63,17 @@ task('a certificate is uploaded, listed, used by a new farm, and kept while it i
   await replacing.getByRole('alert').getByText(/no certificate covers shop\.example \(service .* of farm safe\) then/).waitFor();
   assert.ok(await send.isDisabled());
   assert.equal(await served(port), fingerprint(pem));
+  // If a colleague replaces it meanwhile, theirs stays, and the names are shown anew.
+  const theirs = await page.request.fetch(new URL('/api/v4.0/certificates/fresh.pem', base).href, { method: 'PUT', data: readFileSync(otherPEM), headers: { 'Content-Type': 'application/x-pem-file' }, params: { force: 'true' } });
+  assert.ok(theirs.ok());
+  await replacing.getByLabel('Make the change nevertheless').check();
+  await send.click();
+  await replacing.getByRole('alert').getByText('fresh.pem has been replaced meanwhile').waitFor();
+  assert.equal(await served(port), fingerprint(otherPEM));
+  const ours = await page.request.fetch(new URL('/api/v4.0/certificates/fresh.pem', base).href, { method: 'PUT', data: readFileSync(pem), headers: { 'Content-Type': 'application/x-pem-file' }, params: { force: 'true' } });
+  assert.ok(ours.ok());
+  await send.click();
+  await replacing.getByText('-shop.example').waitFor();
   await replacing.getByLabel('Make the change nevertheless').check();
   await send.click();
   await replacing.waitFor({ state: 'detached' });

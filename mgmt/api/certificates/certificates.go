@@ -29,13 +29,13 @@ func (s *Resource) certificateOperations() []*rest.Operation {
 		rest.Op(rest.Get, "/certificates", rbac.CertificateShow, "List certificates", s.listCertificates),
 		rest.Op(rest.Post, "/certificates", rbac.CertificateCreate, "Create a CSR", s.createRequest).Body(requestFields{}).Created(),
 		rest.Op(rest.Post, "/certificates/pem", rbac.CertificateUpload, "Upload a certificate from its parts", s.uploadParts).Body(partFields{}).Created(),
-		rest.Op(rest.Post, "/certificates/pkcs12", rbac.CertificateUpload, "Upload a certificate as PKCS #12", s.uploadPKCS12).Body(pkcs12Fields{}).Created().ForcedIf(losesNames),
+		rest.Op(rest.Post, "/certificates/pkcs12", rbac.CertificateUpload, "Upload a certificate as PKCS #12", s.uploadPKCS12).Body(pkcs12Fields{}).Created().ForcedIf(losesNames).With(fingerprint, ofReplaced),
 		rest.Op(rest.Get, "/certificates/ocsp", rbac.CertificateShow, "Get the settings of OCSP", s.getOCSP).Of(s.ocsp),
 		rest.Op(rest.Put, "/certificates/ocsp", rbac.CertificateUpload, "Change the settings of OCSP", s.setOCSP).Body(ocspFields{}).Of(s.ocsp).OfAll(),
 		rest.File(rest.Get, one, rbac.CertificateDownload, "Download a certificate without its key, or a CSR", rest.DownloadType, s.downloadCertificate),
 		rest.Op(rest.Post, one, rbac.CertificateUpload, "Upload a certificate", s.uploadCertificate).TakesFile(pemTypes).Created().
-			With("replace", "true to replace an existing certificate of that name").ForcedIf(losesNames),
-		rest.Op(rest.Put, one, rbac.CertificateUpload, "Replace a certificate", s.replaceCertificate).TakesFile(pemTypes).ForcedIf(losesNames),
+			With("replace", "true to replace an existing certificate of that name").ForcedIf(losesNames).With(fingerprint, ofReplaced),
+		rest.Op(rest.Put, one, rbac.CertificateUpload, "Replace a certificate", s.replaceCertificate).TakesFile(pemTypes).ForcedIf(losesNames).With(fingerprint, ofReplaced),
 		rest.Op(rest.Post, one+"/actions", rbac.CertificateUpload, "Restore the previously replaced certificate", s.actOnCertificate).Body(actionFields{}).ForcedIf(losesNames),
 		rest.Op(rest.Delete, one, rbac.CertificateDelete, "Delete a certificate or a CSR", s.deleteCertificate),
 		rest.Op(rest.Get, one+"/status", rbac.CertificateShow, "Get the state of a certificate", s.getCertificate),
@@ -131,12 +131,18 @@ func (s *Resource) upload(c *rest.Call, name string, raw []byte, mode certs.Mode
 	if _, err := c.Expected(); err != nil {
 		return rest.Object[CertificateItem]{}, err
 	}
+	seen := c.Query(fingerprint)
+	if now, err := s.deps.Certificates.Get(fileOf(name)); err == nil { // before names of another certificate are shown
+		if err := (certs.Seen{Current: seen}).Check(now); err != nil {
+			return rest.Object[CertificateItem]{}, Rejection(err)
+		}
+	}
 	if after := s.deps.Certificates.UploadNames(fileOf(name), raw); after != nil { // else Upload refuses it
 		if err := s.renames(c, fileOf(name), after); err != nil {
 			return rest.Object[CertificateItem]{}, err
 		}
 	}
-	v, warnings, err := s.deps.Certificates.Upload(c.Context, c.Author(), name, raw, mode)
+	v, warnings, err := s.deps.Certificates.UploadOver(c.Context, c.Author(), name, raw, mode, seen)
 	if err != nil {
 		return rest.Object[CertificateItem]{}, Rejection(err)
 	}
@@ -305,7 +311,7 @@ type Certificates interface {
 	Get(name string) (certs.View, error)
 	Download(name string) ([]byte, error)
 	Describe(name string) ([]byte, error)
-	Upload(ctx context.Context, by apply.Author, name string, pem []byte, mode certs.Mode) (certs.View, []string, error)
+	UploadOver(ctx context.Context, by apply.Author, name string, pem []byte, mode certs.Mode, fingerprint string) (certs.View, []string, error)
 	Request(ctx context.Context, by apply.Author, name string, fields certs.RequestFields) (certs.View, error)
 	Delete(ctx context.Context, by apply.Author, name string) error
 	Authorities() []certs.AuthorityView

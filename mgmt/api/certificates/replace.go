@@ -14,6 +14,13 @@ import (
 // losesNames describes the effect of force on certificates.
 const losesNames = "replace the certificate even if services lose names that only the old one covered"
 
+// fingerprint names the certificate that a change concerns.
+const (
+	fingerprint = "fingerprint"
+	ofReplaced  = "Fingerprint of the certificate that you believe to be replaced; " +
+		"if another one is in use, the request is rejected with 412"
+)
+
 // fileOf returns the name that farms use for an uploaded certificate. An invalid name is
 // returned unchanged, so that Upload refuses it.
 func fileOf(name string) string {
@@ -68,7 +75,7 @@ type actionFields struct{}
 func (actionFields) Params() []validate.Param {
 	return []validate.Param{
 		{Name: "action", PossibleValues: []string{"restore"}, Options: []string{"non_blank", "required"}, Description: "Action: restore reinstates the previously replaced certificate; the current one is kept for another restore."},
-		rest.Optional("fingerprint", "Fingerprint of the certificate that you believe to be in use. If another one is, the request is rejected with 412."),
+		rest.Optional(fingerprint, "Fingerprint of the certificate that you believe to be in use. If another one is, the request is rejected with 412."),
 		rest.Optional("previous", "Fingerprint of the certificate that you expect to be restored. If another one would be, the request is rejected with 412."),
 	}
 }
@@ -90,7 +97,7 @@ func (s *Resource) actOnCertificate(c *rest.Call) (rest.Object[CertificateItem],
 	if _, err := c.Expected(); err != nil {
 		return none, err
 	}
-	seen := certs.Seen{Current: body["fingerprint"], Previous: body["previous"]}
+	seen := certs.Seen{Current: body[fingerprint], Previous: body["previous"]}
 	if now, err := s.deps.Certificates.Get(file); err == nil { // before names of another certificate are shown
 		if err := seen.Check(now); err != nil {
 			return none, Rejection(err)

@@ -1,9 +1,10 @@
 import { Alert, Button, Group, PasswordInput, SegmentedControl, Stack, Switch, TextInput } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQueryClient, type QueryClient } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { body, Refused, request, type Answer } from '../api/client';
 import { upload, uploaded, type Uploaded } from '../api/files';
+import { queries } from '../api/queries';
 import { Diff } from '../change/diff';
 import { Force } from '../change/dialog';
 import { offerBack } from '../change/undo';
@@ -17,9 +18,10 @@ import { Modal } from '../ui/dialog';
 
 const ways = ['file', 'paste', 'parts'] as const;
 type Way = (typeof ways)[number];
+type Query = Record<string, string>;
 
-/** The effect of a replacement on the names that services match. */
-type Renamed = { diff?: string; warnings?: string[] | null; needs_force?: 'true' };
+/** The effect of a replacement on the names that services match, and the certificate that it replaces. */
+type Renamed = { diff?: string; warnings?: string[] | null; needs_force?: 'true'; instead?: Query };
 
 /** The content type of PEM. */
 export const pemType = 'application/x-pem-file';
@@ -47,20 +49,26 @@ export function UploadCertificate({ name: replaced, close }: { name?: string; cl
   const [renamed, setRenamed] = useState<Renamed>();
   const [force, setForce] = useState(false);
   /** Uploads a replacement: first as a dry run, unless its names were shown and confirmed. */
-  const confirmed = async (call: (query: Record<string, string>) => Promise<Answer<unknown>>): Promise<Uploaded | undefined> => {
+  const confirmed = async (call: (query: Query) => Promise<Answer<unknown>>): Promise<Uploaded | undefined> => {
     if ((replaced || replace) && !force) {
-      const { params } = (await body(call({ dry_run: 'true' }))) as { params: Renamed };
+      const instead = await seen(client, named(replaced ?? name));
+      const { params } = (await body(call({ ...instead, dry_run: 'true' }))) as { params: Renamed };
       if (params.needs_force) {
-        setRenamed(params);
+        setRenamed({ ...params, instead });
         return undefined;
       }
+      return uploaded(call(instead));
     }
-    return uploaded(call(force ? { force: 'true' } : {}));
+    return uploaded(call({ ...renamed?.instead, ...(force && { force: 'true' }) }));
   };
-  /** Called when the input changes: the names shown before no longer apply. */
-  const anew = () => {
+  /** Hides the names shown before, which no longer apply. */
+  const forget = () => {
     setRenamed(undefined);
     setForce(false);
+  };
+  /** Called when the input changes. */
+  const anew = () => {
+    forget();
     send.reset();
   };
   const send = useMutation({
@@ -72,6 +80,9 @@ export function UploadCertificate({ name: replaced, close }: { name?: string; cl
         return confirmed((query) => request('POST', ['certificates', 'pkcs12'], { name: named(replaced ?? name), password, pkcs12: base64(first), replace: replaced || replace ? 'true' : 'false' }, query));
       const pem = way === 'file' ? contents.map(asPEM).join('\n') : pasted;
       return confirmed((query) => (replaced ? upload('PUT', ['certificates', replaced], pem, pemType, query) : upload('POST', ['certificates', named(name)], pem, pemType, { ...query, ...(replace ? { replace: 'true' } : {}) })));
+    },
+    onError: (error) => {
+      if (error instanceof Refused && error.status === 412) forget(); // somebody replaced the certificate meanwhile
     },
     onSuccess: (answer) => {
       if (!answer) return; // the lost names are now shown
@@ -139,6 +150,13 @@ export function UploadCertificate({ name: replaced, close }: { name?: string; cl
       </form>
     </Modal>
   );
+}
+
+/** The query that names the certificate of a file as it is now, so that no other one is replaced. It is empty for users who may not see it. */
+async function seen(client: QueryClient, file: string): Promise<Query> {
+  const all = await client.fetchQuery({ ...queries.certificates, staleTime: 0 }).catch(() => undefined);
+  const fingerprint = all?.params?.find((one) => one.file === file)?.fingerprint;
+  return fingerprint ? { fingerprint } : {};
 }
 
 /** The name of a certificate with its extension. */
