@@ -34,23 +34,38 @@ func (r *Runner) Present(ctx context.Context, own []Table) (*Present, error) {
 		if !there[t] {
 			continue
 		}
-		out, err := r.run(ctx, listTime, nil, "-j", "-t", "list", "table", t.Family, t.Name)
-		if err != nil {
-			return nil, err
-		}
-		if err := p.read(t, out); err != nil {
-			return nil, err
+		p.tables = append(p.tables, t)
+		for _, list := range listings(t) {
+			out, err := r.run(ctx, listTime, nil, append([]string{"-j", "-t", "list"}, list...)...)
+			if err != nil {
+				return nil, err
+			}
+			if err := p.read(t, out); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return p, nil
 }
 
+// listings returns the commands that list the objects of a table. Objects of other tables may
+// be among them. These commands are faster than a list of the table, which has all rules.
+func listings(t Table) [][]string {
+	all := [][]string{{"chains", t.Family}, {"sets", t.Family}, {"maps", t.Family}}
+	if t.Family != "netdev" { // which has no helpers
+		all = append(all, []string{"ct", "helpers", "table", t.Family, t.Name})
+	}
+	return all
+}
+
 func (p *Present) read(t Table, listing []byte) error {
 	type object struct {
-		Name string          `json:"name"`
-		Type json.RawMessage `json:"type"`
-		Map  json.RawMessage `json:"map"`
-		Size uint32          `json:"size"`
+		Family string          `json:"family"`
+		Table  string          `json:"table"`
+		Name   string          `json:"name"`
+		Type   json.RawMessage `json:"type"`
+		Map    json.RawMessage `json:"map"`
+		Size   uint32          `json:"size"`
 	}
 	var doc struct {
 		Objects []struct {
@@ -61,16 +76,16 @@ func (p *Present) read(t Table, listing []byte) error {
 	if err := json.Unmarshal(listing, &doc); err != nil {
 		return fmt.Errorf("listing of nft: %w", err)
 	}
-	p.tables = append(p.tables, t)
+	of := func(o *object) bool { return o != nil && t == Table{o.Family, o.Table} }
 	for _, o := range doc.Objects {
 		switch {
-		case o.Chain != nil:
+		case of(o.Chain):
 			p.chains = append(p.chains, ID{t, o.Chain.Name})
-		case o.Helper != nil:
+		case of(o.Helper):
 			p.helpers = append(p.helpers, ID{t, o.Helper.Name})
-		case o.Set != nil:
+		case of(o.Set):
 			p.set(ID{t, o.Set.Name}, shape{"set", joined(o.Set.Type), "", o.Set.Size})
-		case o.Map != nil:
+		case of(o.Map):
 			p.set(ID{t, o.Map.Name}, shape{"map", joined(o.Map.Type), joined(o.Map.Map), o.Map.Size})
 		}
 	}

@@ -15,14 +15,16 @@ func TestRebuildKeepsWhatPacketsAddedAndNothingElse(t *testing.T) {
 		Chains: map[ID]*Chain{id("farm1"): {Rules: []string{"accept"}}},
 	}
 	p := &Present{sets: map[ID]shape{}}
-	listing := `{"nftables":[{"chain":{"name":"farm1"}},{"chain":{"name":"odd"}},{"ct helper":{"name":"ftp_tcp"}},
-		{"map":{"name":"session1","type":["ipv4_addr","inet_service"],"map":"mark","size":10}},
-		{"map":{"name":"session2","type":"ipv4_addr","map":"mark","size":10}},
-		{"map":{"name":"ports4","type":"inet_service","map":"verdict"}},{"set":{"name":"stray","type":"mark"}}]}`
+	listing := `{"nftables":[{"chain":{IN,"name":"farm1"}},{"chain":{IN,"name":"odd"}},{"ct helper":{IN,"name":"ftp_tcp"}},
+		{"map":{IN,"name":"session1","type":["ipv4_addr","inet_service"],"map":"mark","size":10}},
+		{"map":{IN,"name":"session2","type":"ipv4_addr","map":"mark","size":10}},
+		{"chain":{"family":"inet","table":"foreign","name":"theirs"}},{"set":{"family":"ip","table":"sluice","name":"theirs","type":"mark"}},
+		{"map":{IN,"name":"ports4","type":"inet_service","map":"verdict"}},{"set":{IN,"name":"stray","type":"mark"}}]}`
+	listing = strings.ReplaceAll(listing, "IN", `"family":"inet","table":"sluice"`)
 	if err := p.read(table, []byte(listing)); err != nil {
 		t.Fatal(err)
 	}
-	p.tables = append(p.tables, Table{"netdev", "sluice"})
+	p.tables = append(p.tables, table, Table{"netdev", "sluice"})
 	text := Rebuild(p, want, nil).Text()
 	for _, line := range []string{"flush chain inet sluice odd", "delete chain inet sluice odd", "delete chain inet sluice farm1", "delete ct helper inet sluice ftp_tcp",
 		"delete map inet sluice session2", "delete map inet sluice ports4", "delete set inet sluice stray", "delete table netdev sluice",
@@ -31,8 +33,8 @@ func TestRebuildKeepsWhatPacketsAddedAndNothingElse(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", line, text)
 		}
 	}
-	if strings.Contains(text, "session1") || strings.Contains(text, "table inet sluice") {
-		t.Errorf("sets to keep are changed:\n%s", text)
+	if strings.Contains(text, "session1") || strings.Contains(text, "theirs") || strings.Contains(text, "table inet sluice") {
+		t.Errorf("sets to keep, or objects of others, are changed:\n%s", text)
 	}
 	if err := p.read(table, []byte("[]")); err == nil {
 		t.Error("nonsense was read")
