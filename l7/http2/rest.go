@@ -3,7 +3,7 @@ package http2
 // A response may be complete before the request is. The rest of the request is discarded for
 // a moment, within the open window. A client that takes longer or sends more gets RST_STREAM
 // with NO_ERROR (RFC 9113 section 8.1). An immediate reset makes some clients, e.g. curl 7,
-// lose the response while they are still writing.
+// lose the response while they are still writing, even if the window is exhausted.
 
 // rest is the unfinished request of a completed response. For the client the stream is
 // half-closed (section 5.1), so its protocol violations count as before the response.
@@ -25,9 +25,6 @@ func (c *Conn) waive(s *Stream) {
 	*r = rest{stream: s.id, left: s.recvWindow, window: s.sendWindow, length: -1}
 	if s.state&counted != 0 {
 		r.length = s.length
-	}
-	if r.left <= 0 {
-		c.stop(r)
 	}
 }
 
@@ -104,7 +101,7 @@ func (c *Conn) dropData(h header, n int) bool {
 	switch {
 	case end:
 		c.over(r, nil)
-	case r.left <= 0:
+	case r.left < 0:
 		c.stop(r)
 	}
 	return true

@@ -67,9 +67,21 @@ func TestAnAnsweredRequestThatGoesOnIsStopped(t *testing.T) {
 	}
 	s.wantResets(t, "within its window")
 	_ = s.WriteData(1, false, zeros(1535))
-	s.wantResets(t, "to the end of its window", "RST_STREAM 1 NO_ERROR")
+	s.wantResets(t, "to the end of its window")
+	_ = s.WriteData(1, false, zeros(1))
+	s.wantResets(t, "beyond its window", "RST_STREAM 1 NO_ERROR")
 	_ = s.WriteData(1, true, zeros(1000)) // was in flight
 	s.wantResets(t, "after it was told")
+
+	s = answered(t, 1)
+	for range 4 {
+		_ = s.WriteData(1, false, zeros(16000))
+	}
+	_ = s.WriteData(1, false, zeros(1535))
+	s.conn.Tick()
+	s.wantResets(t, "at first, with an exhausted window")
+	s.conn.Tick()
+	s.wantResets(t, "after a while, with an exhausted window", "RST_STREAM 1 NO_ERROR")
 
 	s = answered(t, 1, 3)
 	s.conn.Tick()
@@ -206,4 +218,25 @@ func TestNothingFollowsTheEndOfAnAnsweredRequest(t *testing.T) {
 	s.headers(1, true, s.get())
 	_ = s.WriteRawFrame(8, 0, 1, zeros(4))
 	s.wantResets(t, "window update of 0 on a closed stream", "RST_STREAM 1 PROTOCOL_ERROR")
+}
+
+// A client that has used up its window before the response, e.g. curl, still gets the
+// response without a reset.
+func TestAnUploadThatFilledItsWindowIsNotResetAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, nil)
+	var q *http2.Stream
+	s.onHead = func(of *http2.Stream) { q = of }
+	s.post(1)
+	for range 4 {
+		_ = s.WriteData(1, false, zeros(16000))
+	}
+	_ = s.WriteData(1, false, zeros(1535))
+	s.wantResets(t, "the upload")
+	q.Respond(ok200, true)
+	q.Reset(http2.CodeNo)
+	s.wantResets(t, "with the response")
+	s.conn.Tick()
+	s.conn.Tick()
+	s.wantResets(t, "later", "RST_STREAM 1 NO_ERROR")
 }
