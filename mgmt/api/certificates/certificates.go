@@ -311,7 +311,9 @@ type Certificates interface {
 	Get(name string) (certs.View, error)
 	Download(name string) ([]byte, error)
 	Describe(name string) ([]byte, error)
-	UploadOver(ctx context.Context, by apply.Author, name string, pem []byte, mode certs.Mode, fingerprint string) (certs.View, []string, error)
+	UploadOver(
+		ctx context.Context, by apply.Author, name string, pem []byte, mode certs.Mode, fingerprint string,
+	) (certs.View, []string, error)
 	Request(ctx context.Context, by apply.Author, name string, fields certs.RequestFields) (certs.View, error)
 	Delete(ctx context.Context, by apply.Author, name string) error
 	Authorities() []certs.AuthorityView
