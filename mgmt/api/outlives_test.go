@@ -58,6 +58,8 @@ func TestASessionMustBeConfirmedForWhatOutlivesIt(t *testing.T) {
 		{"POST", "/transactions", transaction("POST", "/system/snmp", snmp)},
 		{"POST", "/system/syslog", `{"servers":["udp://192.0.2.1:514"]}`},
 		{"POST", "/system/rsyslog", `{"ip":"192.0.2.2"}`},
+		{"POST", "/system/global", `{"session_timeout":1440}`},
+		{"PUT", "/system/global", `{"api_names":["mine.example"],"cors_devel_mode":"true"}`},
 		{"PUT", fg + "/mine", `{"command":"check_own -H HOST"}`},
 		{"POST", "/transactions", transaction("PUT", fg+"/mine", `{"command":"check_own -H HOST -w 2"}`)},
 		{"PUT", "/config", asked},
@@ -216,7 +218,7 @@ var exempt = map[string][]string{
 	},
 	"gives no access: it is applied, sent or started by operations that need a confirmed session, or changes what is shown": {
 		"POST /certificates/activation", "DELETE /certificates/activation", "POST /cloud/credentials", "DELETE /connections", "POST /history/tags", "DELETE /history/tags/{tag}",
-		"PUT /system/backup/{backup}", "DELETE /system/backup/{backup}", "PUT /system/geoip", "DELETE /system/geoip", "POST /system/global", "PUT /system/global",
+		"PUT /system/backup/{backup}", "DELETE /system/backup/{backup}", "PUT /system/geoip", "DELETE /system/geoip",
 		"POST /system/kernel/clean", "POST /system/language",
 		"POST /system/notifications/alerts/{alert}/actions", "POST /system/notifications/alerts/backends", "PUT /system/notifications/alerts/backends",
 		"POST /system/notifications/alerts/cluster", "PUT /system/notifications/alerts/cluster", "POST /system/notifications/alerts/interfaces", "PUT /system/notifications/alerts/interfaces",

@@ -284,7 +284,16 @@ task('settings of appliance and machine are refused at their field, and saved', 
     await field.fill(minutes);
     await page.getByRole('button', { name: 'Save…' }).click();
     await page.getByRole('dialog').getByText(`sluice system config session_timeout=${minutes}`).waitFor();
+    // The login was a while ago: the GUI asks for the password, and sends the change again.
+    const sent = [];
+    await page.route('**/api/v4.0/system/global*', (route) => {
+      if (route.request().method() !== 'PUT' || route.request().url().includes('dry_run')) return route.continue();
+      sent.push(minutes);
+      return sent.length === 1 ? route.fulfill({ status: 403, json: { code: 'confirm_session', message: 'confirm your password first' } }) : route.continue();
+    });
     await apply(page, 'Settings');
+    assert.equal(sent.length, 2);
+    await page.unroute('**/api/v4.0/system/global*');
     await page.getByText('0 settings changed').waitFor();
     await page.reload();
     await field.waitFor();
