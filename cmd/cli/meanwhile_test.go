@@ -106,8 +106,9 @@ func TestAChangeByPositionIsOfTheRevisionThatWasRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			words[len(words)-1] = strconv.FormatUint(read.Revision, 10)
+			a.must("farm", "set", "next", "contimeout=7") // which does not matter
 			a.must(words...)
-			if r := a.run(append(words[:len(words)-1], "first")...); r.code != 2 {
+			if r := a.run(append(words[:len(words)-1], "first")...); r.code != 2 || !strings.Contains(r.stderr, "no revision number") {
 				t.Errorf("%v: status %d", words, r.code)
 			}
 		}

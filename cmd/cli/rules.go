@@ -131,10 +131,11 @@ func ofRevision(cmd *cobra.Command) *cobra.Command {
 func (c *client) changeRule(cmd *cobra.Command, method, path string, fields map[string]any) error {
 	r := request{method: method, path: path}
 	if f := cmd.Flags().Lookup(ifRevision); f.Changed {
-		if _, err := revisionNumber(f.Value.String()); err != nil {
-			return err
+		revision, err := strconv.ParseUint(f.Value.String(), 10, 63)
+		if err != nil {
+			return usagef("--%s: %q is no revision number", ifRevision, f.Value.String())
 		}
-		r.match = f.Value.String()
+		r.match = fmt.Sprintf(`"%d."`, revision) // of the farm, not of the whole configuration
 	}
 	if fields != nil {
 		body, err := json.Marshal(fields)

@@ -142,6 +142,8 @@ type appliance struct {
 	numbers *timeseries.DB
 	events  *eventlog.Log
 	host    *host
+	// meanwhile is called before the next change, with which it competes.
+	meanwhile *func()
 }
 
 // host is a machine that fails to apply the named sections.
@@ -161,6 +163,7 @@ func (h *host) Settle(context.Context, *farm.System) map[string]string {
 
 func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 	t.Helper()
+	meanwhile := new(func())
 	dir := fastDir(t)
 	st, err := store.Open(dir)
 	if err != nil {
@@ -220,7 +223,7 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 	}
 	deps := api.Deps{
 		GeoIP:   places,
-		Applier: twice{ap}, History: st, Keys: st, Users: users, Directory: ldap, Provider: provider, Certificates: manager, Counters: e, Health: e.Health, Ejection: e.Ejection, Engine: e.State,
+		Applier: twice{ap, meanwhile}, History: st, Keys: st, Users: users, Directory: ldap, Provider: provider, Certificates: manager, Counters: e, Health: e.Health, Ejection: e.Ejection, Engine: e.State,
 		Settings: st, Resolved: names, HostNames: func() []string { return []string{"lb7.Example.net."} },
 		ACME:         acme.New(acme.Options{Store: st, Certificates: manager, Applier: ap, Responder: &acme.Responder{}, Now: clock}),
 		SessionTable: &sessionTable{}, Audit: kept,
@@ -253,7 +256,7 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &appliance{t: t, dir: dir, log: log, store: st, numbers: numbers, events: happened, engine: e, applier: ap, names: names, server: s, users: users, system: system, key: key, host: h}
+	return &appliance{t: t, meanwhile: meanwhile, dir: dir, log: log, store: st, numbers: numbers, events: happened, engine: e, applier: ap, names: names, server: s, users: users, system: system, key: key, host: h}
 }
 
 // rootAccount checks root's password and refuses to change it with an error.

@@ -146,6 +146,23 @@ func TestHistoryDiffAndRollback(t *testing.T) {
 	a.do("GET", "/history/99/diff", "").refused(t, 404)
 }
 
+// A change with the tag of a farm competes only with changes of that farm.
+func TestAChangeOfAnotherFarmMeanwhileDoesNotMatter(t *testing.T) {
+	for changed, want := range map[string]int{"other": 200, "shop": 412} {
+		a := newAppliance(t)
+		a.shop(0)
+		a.must(201, "POST", "/farms", `{"farmname":"other","profile":"http","vip":"192.0.2.10","vport":81}`)
+		tag := a.must(200, "GET", "/farms/shop", "").header.Get("ETag")
+		*a.meanwhile = func() { a.must(200, "PUT", "/farms/"+changed, `{"contimeout":7}`) }
+		if r := a.do("PUT", "/farms/shop", `{"restimeout":8}`, "If-Match", tag); r.status != want {
+			t.Errorf("after a change of %s: %d %s", changed, r.status, r.raw)
+		}
+		if *a.meanwhile != nil {
+			t.Error("no other change")
+		}
+	}
+}
+
 func TestStaleWriterIsRefused(t *testing.T) {
 	a := newAppliance(t)
 	a.shop(0)

@@ -9,7 +9,10 @@ import (
 
 // twice is an Applier that makes each edit another time before, on a copy, because a change
 // starts again if another one came first while name servers were asked.
-type twice struct{ *apply.Applier }
+type twice struct {
+	*apply.Applier
+	meanwhile *func()
+}
 
 func (t twice) Change(ctx context.Context, by apply.Author, comment string, expect uint64,
 	edit func(*farm.Config) error) (apply.Result, error) {
@@ -33,4 +36,8 @@ func (t twice) Transact(ctx context.Context, by apply.Author, comment string, ex
 func (t twice) try(ctx context.Context, edit func(*farm.Config) error) {
 	cfg, _ := t.CurrentIn(ctx)
 	_ = edit(cfg.Clone())
+	if do := *t.meanwhile; do != nil {
+		*t.meanwhile = nil
+		do()
+	}
 }

@@ -80,7 +80,7 @@ func (a *Applier) change(ctx context.Context, by Author, comment func() string, 
 func (a *Applier) try(ctx context.Context, by Author, comment func() string, expect uint64,
 	copied func(*farm.Config) *farm.Config, edit func(*farm.Config) error) (r Result, err error) {
 	old := a.now.Load()
-	if expect != 0 && expect != old.rev.Number {
+	if !expected(ctx, old, expect) {
 		return Result{}, fmt.Errorf("%w: revision %d was expected, the current one is %d; look at it and try again", ErrConflict, expect, old.rev.Number)
 	}
 	cfg := copied(old.cfg)

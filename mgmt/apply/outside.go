@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/document"
@@ -60,7 +61,7 @@ func holdOf(ctx context.Context) (h *hold, held bool) {
 }
 
 // outside calls wait while others may have the turn of the change of ctx. It returns
-// errOvertaken if one of them changed something.
+// errOvertaken if one of them changed the configuration or an object that it names.
 func (a *Applier) outside(ctx context.Context, wait func()) error {
 	h, held := holdOf(ctx)
 	if !held || h.kept {
@@ -82,14 +83,38 @@ func (a *Applier) outside(ctx context.Context, wait func()) error {
 // keep its turn calls it before.
 func (a *Applier) askAhead(ctx context.Context, cfg *farm.Config) *hold {
 	h := &hold{kept: true, names: map[resolve.Question]nameAnswer{}, parents: map[string]parentAnswer{}}
-	a.askAll(ctx, h, NamesOf(cfg))
+	old, next := a.now.Load().cfg, cfg.Clone()
+	document.Carry(old, next)
+	known := NamesOf(old) // those of a server that is down would take the time of the others
+	a.askAll(ctx, h, slices.DeleteFunc(NamesOf(next), func(q resolve.Question) bool { return slices.Contains(known, q) }))
 	if a.delegation == nil || isForced(ctx) {
 		return h
 	}
-	old, next := a.now.Load().cfg, cfg.Clone()
-	document.Carry(old, next)
 	_, _ = a.askParents(withHold(ctx, h), resignedOf(old, next)) // its only error is errOvertaken
 	return h
+}
+
+// renewed makes changes that have given up their turn start again.
+func (a *Applier) renewed() {
+	now := *a.now.Load()
+	a.now.Store(&now)
+}
+
+type toleratedKey struct{}
+
+// Tolerate returns a context for changes that expect a revision. still decides whether another
+// one is as good, e.g. because the farm in question is unchanged. It has the turn to write.
+func Tolerate(ctx context.Context, still func(cfg *farm.Config, revision uint64) bool) context.Context {
+	return context.WithValue(ctx, toleratedKey{}, still)
+}
+
+// expected reports whether a change that expects a revision, 0 for any, may follow now.
+func expected(ctx context.Context, now *state, revision uint64) bool {
+	if revision == 0 || revision == now.rev.Number {
+		return true
+	}
+	still, ok := ctx.Value(toleratedKey{}).(func(*farm.Config, uint64) bool)
+	return ok && still(now.cfg, now.rev.Number)
 }
 
 // repeat calls try until no other change comes first. It needs the turn.
@@ -100,7 +125,7 @@ func (a *Applier) repeat(ctx context.Context, h *hold, try func(ctx context.Cont
 			return err
 		}
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%w: another change came first: %w", ErrUnavailable, err)
+			return fmt.Errorf("%w by others, and the time is over: %w", ErrConflict, err)
 		}
 	}
 	return fmt.Errorf("%w %d times by others, each time while name servers were asked; try again", ErrConflict, mostStarts)

@@ -145,6 +145,61 @@ func TestAChangeThatExpectsARevisionIsRefusedIfAnotherCameFirst(t *testing.T) {
 	}
 }
 
+// The caller may accept another revision, e.g. if only another farm changed.
+func TestAChangeThatToleratesARevisionFollowsAnotherChange(t *testing.T) {
+	h, names := slowHouse(t)
+	h.name("web.test", "192.0.2.7")
+	h.must(add(shop("old", 8080)))
+	var seen []uint64
+	ctx := apply.Tolerate(context.Background(), func(cfg *farm.Config, revision uint64) bool {
+		seen = append(seen, revision)
+		return cfg.Farm("new") != nil
+	})
+	end := names.begin(t, func() error {
+		_, err := h.Change(ctx, root, "slow", 1, add(hosted("slow", 8081, "web.test")))
+		return err
+	})
+	h.must(add(shop("new", 8082)))
+	if err := end(); err != nil || !slices.Equal(seen, []uint64{2}) || !slices.Equal(farmNames(h), []string{"old", "new", "slow"}) {
+		t.Errorf("%v, farms %v, asked about %v", err, farmNames(h), seen)
+	}
+	if _, err := h.Change(ctx, root, "", 3, func(c *farm.Config) error { c.Farms = c.Farms[:1]; return nil }); err != nil || len(seen) != 1 {
+		t.Errorf("%v, asked about %v", err, seen)
+	}
+	if _, err := h.Change(ctx, root, "", 3, add(shop("last", 8083))); !errors.Is(err, apply.ErrConflict) {
+		t.Errorf("%v", err)
+	}
+}
+
+// An object that nobody used may be deleted while a change that names it waits.
+func TestAChangeThatWaitsSeesRenewals(t *testing.T) {
+	for _, farms := range [][]uint32{nil, {1}} {
+		h, names := slowHouse(t)
+		h.name("web.test", "192.0.2.7")
+		h.must(add(shop("old", 8080)))
+		gone, edits := false, 0
+		end := names.begin(t, func() error {
+			_, err := h.Change(context.Background(), root, "slow", 0, func(c *farm.Config) error {
+				if edits++; gone {
+					return errors.New("it is gone")
+				}
+				return add(hosted("slow", 8081, "web.test"))(c)
+			})
+			return err
+		})
+		err := h.Renew(t.Context(), func(*farm.Config) (apply.Renewal, error) {
+			swap, kept := func() { gone = true }, func() error { return nil }
+			return apply.Renewal{Farms: farms, Swap: swap, Undo: func() {}, Keep: kept}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := end(); err == nil || err.Error() != "it is gone" || edits != 2 {
+			t.Errorf("%v after %d edits", err, edits)
+		}
+	}
+}
+
 func TestATransactionThatWaitsForANameServerDelaysNoOther(t *testing.T) {
 	h, names := slowHouse(t)
 	h.name("web.test", "192.0.2.7")
@@ -232,6 +287,10 @@ func TestARestorationAsksNameServersBeforeItsTurn(t *testing.T) {
 	h.name("web.test", "192.0.2.7")
 	h.must(add(shop("old", 8080)))
 	r := h.restoring(hosted("restored", 8081, "web.test"))
+	r.Begin = func() error {
+		r.steps = append(r.steps, strings.Join(farmNames(h), " "))
+		return nil
+	}
 	end := names.begin(t, func() error {
 		_, err := h.Restore(context.Background(), root, "", r.Restoration)
 		return err
@@ -241,7 +300,10 @@ func TestARestorationAsksNameServersBeforeItsTurn(t *testing.T) {
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
-	r.took(t, "swap keep")
+	r.took(t, "old new swap keep") // Begin sees the last change of the others
+	if _, err := h.Restore(context.Background(), root, "", r.Restoration); err != nil || len(names.asked) != 0 {
+		t.Errorf("%v, a known name was asked for", err)
+	}
 	cfg, _ := h.Current()
 	if len(cfg.Farms) != 1 || cfg.Farms[0].HTTP.Services[0].Backends[0].Addr.String() != "192.0.2.7" || len(names.asked) != 0 {
 		t.Errorf("farms %v, %d more questions", farmNames(h), len(names.asked))

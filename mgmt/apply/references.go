@@ -62,6 +62,7 @@ func (a *Applier) Renew(ctx context.Context, prepare func(*farm.Config) (Renewal
 			r.Undo()
 			return err
 		}
+		a.renewed()
 		return nil
 	}
 	out, err := a.publish(ctx, cfg)
@@ -76,6 +77,7 @@ func (a *Applier) Renew(ctx context.Context, prepare func(*farm.Config) (Renewal
 		return a.restore(ctx, cfg, err)
 	}
 	a.acknowledged(out)
+	a.renewed()
 	return nil
 }
 

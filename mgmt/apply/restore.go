@@ -13,6 +13,9 @@ import (
 type Restoration struct {
 	// Config has no IDs and stays unmodified.
 	Config *farm.Config
+	// Begin may be nil; dry runs skip it. It is called first, while other changes wait. Its error
+	// ends the restoration.
+	Begin func() error
 	// Swap makes publications use the new certificates and the like, Undo the old ones. Undo
 	// may be called twice.
 	Swap, Undo func()
@@ -38,6 +41,11 @@ func (a *Applier) Restore(ctx context.Context, by Author, comment string, r Rest
 	document.Carry(old.cfg, cfg)
 	if err := permitted(ctx, old.cfg, cfg); err != nil {
 		return Result{Revision: old.rev}, err
+	}
+	if r.Begin != nil && !isDryRun(ctx) {
+		if err := r.Begin(); err != nil {
+			return Result{Revision: old.rev}, err
+		}
 	}
 	r.Swap()
 	kept := false

@@ -67,6 +67,24 @@ func TestARestorationIsOneRevision(t *testing.T) {
 	}
 }
 
+func TestARestorationThatCannotBeginChangesNothing(t *testing.T) {
+	h := newHouse(t)
+	h.must(add(shop("a", 8080)))
+	was := h.moment()
+	r := h.restoring()
+	refused := errors.New("no room for the archive")
+	r.Begin = func() error { return refused }
+	if _, err := h.Restore(t.Context(), root, "", r.Restoration); !errors.Is(err, refused) {
+		t.Errorf("%v", err)
+	}
+	if _, err := h.Restore(apply.DryRun(t.Context()), root, "", r.Restoration); !errors.Is(err, apply.ErrDryRun) {
+		t.Errorf("tried: %v", err)
+	}
+	if now := h.moment(); !reflect.DeepEqual(now, was) {
+		t.Errorf("%+v, before %+v", now, was)
+	}
+}
+
 func TestARestorationThatIsRefusedChangesNothing(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))

@@ -22,15 +22,11 @@ const rootName = "root"
 func (k *Keeper) Factory(ctx context.Context, by apply.Author, removeBackups, dry bool) (apply.Result, error) {
 	k.busy.Lock()
 	defer k.busy.Unlock()
-	var before *staged
-	if !removeBackups && !dry {
-		var err error
-		if before, err = k.stageBefore(); err != nil {
-			return apply.Result{}, err
-		}
-		defer before.drop()
+	begin := k.stageBefore
+	if removeBackups {
+		begin = func() (*staged, error) { return nil, nil }
 	}
-	out, err := k.replace(ctx, by, "factory reset", &farm.Config{}, true, before, k.atFactory, store.Contents{})
+	out, err := k.replace(ctx, by, "factory reset", &farm.Config{}, true, begin, k.atFactory, store.Contents{})
 	if err != nil {
 		return out, err
 	}

@@ -74,15 +74,11 @@ func (k *Keeper) Apply(ctx context.Context, by apply.Author, r Request) (Restore
 	if err != nil {
 		return Restored{}, err
 	}
-	var before *staged
-	if !r.Dry {
-		if before, err = k.stageBefore(); err != nil {
-			return Restored{}, err
+	begin := func() (before *staged, err error) {
+		if before, err = k.stageBefore(); err == nil {
+			err = k.keepNodeKeys(a)
 		}
-		defer before.drop()
-		if err := k.keepNodeKeys(a); err != nil {
-			return Restored{}, err
-		}
+		return before, err
 	}
 	left := k.leave(a, r)
 	var hooks []Hook
@@ -92,7 +88,7 @@ func (k *Keeper) Apply(ctx context.Context, by apply.Author, r Request) (Restore
 	merge := func(cfg *farm.Config, now store.Contents) (store.Contents, error) {
 		return k.contentsFor(cfg, now, a, hooks, r.Root)
 	}
-	out, err := k.replace(ctx, by, "restore the backup "+r.Name, cfg, false, before, merge, a.Contents)
+	out, err := k.replace(ctx, by, "restore the backup "+r.Name, cfg, false, begin, merge, a.Contents)
 	if err != nil {
 		return Restored{Result: out, Left: left}, err
 	}
@@ -244,11 +240,18 @@ func (k *Keeper) keepNodeKeys(a *archive) error {
 }
 
 // replace sets the configuration to cfg and the other contents to the result of merge on the
-// current ones. It takes the certificates from the archive from. before gets its name in the
-// same step; nil for none.
-func (k *Keeper) replace(ctx context.Context, by apply.Author, comment string, cfg *farm.Config, forget bool, before *staged, merge func(cfg *farm.Config, now store.Contents) (store.Contents, error), from store.Contents) (apply.Result, error) {
+// current ones. It takes the certificates from the archive from. begin returns the archive of
+// the state before, which gets its name in the same step, or nil.
+func (k *Keeper) replace(ctx context.Context, by apply.Author, comment string, cfg *farm.Config, forget bool,
+	begin func() (*staged, error), merge func(cfg *farm.Config, now store.Contents) (store.Contents, error), from store.Contents) (apply.Result, error) {
 	swap, undo := k.options.Certificates.Exchange(from.Certificates, from.Authorities)
+	var before *staged
+	defer func() { before.drop() }()
 	return k.options.Applier.Restore(ctx, by, comment, apply.Restoration{Config: cfg, Swap: swap, Undo: undo,
+		Begin: func() (err error) {
+			before, err = begin()
+			return err
+		},
 		Keep: func(cfg *farm.Config, meta store.Meta) (store.Revision, error) {
 			_, current, now, err := k.options.Store.Whole()
 			if err != nil {

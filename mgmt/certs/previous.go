@@ -31,7 +31,7 @@ func replacedBy(old, e *entry) *store.Certificate {
 }
 
 // Seen holds the fingerprints of a certificate and of its predecessor, as the caller knows
-// them. Empty ones match any.
+// them, with colons or without. Empty ones match any.
 type Seen struct{ Current, Previous string }
 
 // Check returns ErrReplaced if the caller saw another certificate, or another predecessor.
@@ -41,7 +41,7 @@ func (s Seen) Check(v View) error {
 		previous = v.Previous.Fingerprint
 	}
 	for _, pair := range [][2]string{{s.Current, v.Fingerprint}, {s.Previous, previous}} {
-		if pair[0] != "" && !strings.EqualFold(pair[0], pair[1]) {
+		if pair[0] != "" && !strings.EqualFold(strings.ReplaceAll(pair[0], ":", ""), strings.ReplaceAll(pair[1], ":", "")) {
 			return fmt.Errorf("the certificate %s %w", v.Name, ErrReplaced)
 		}
 	}

@@ -35,6 +35,14 @@ func (c *Call) Expected() (uint64, error) {
 	return c.Revision, nil
 }
 
+// still reports whether a configuration with another revision is what If-Match requires,
+// because the farm in the path has not changed.
+func (c *Call) still(cfg *farm.Config, revision uint64) bool {
+	then := *c
+	then.Config, then.Revision = cfg, revision
+	return then.isFarmAsBefore(readMatch(c.Request))
+}
+
 // Act must be called just before a handler has an effect outside of the configuration. It
 // ends dry runs and calls whose If-Match does not match. Coming last, it lets all other
 // errors take precedence (RFC 9110 §13.2.1). Changes of the configuration and of
@@ -91,7 +99,7 @@ func (c *Call) Change(comment string, edit func(*farm.Config) error) (apply.Resu
 	if err != nil {
 		return apply.Result{}, err
 	}
-	result, err := c.host.Applier.Change(c.Context, c.Author(), comment, expect, edit)
+	result, err := c.host.Applier.Change(apply.Tolerate(c.Context, c.still), c.Author(), comment, expect, edit)
 	return c.Keep(result, err, expect)
 }
 
@@ -101,7 +109,7 @@ func (c *Call) ChangeFarm(name, comment string, edit func(*farm.Config) error) (
 	if err != nil {
 		return apply.Result{}, err
 	}
-	result, err := c.host.Applier.ChangeFarm(c.Context, c.Author(), comment, expect, name, edit)
+	result, err := c.host.Applier.ChangeFarm(apply.Tolerate(c.Context, c.still), c.Author(), comment, expect, name, edit)
 	return c.Keep(result, err, expect)
 }
 

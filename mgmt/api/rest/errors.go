@@ -124,7 +124,7 @@ func RejectionOf(err error, expected bool) *Rejection {
 		if expected {
 			return Refuse(http.StatusPreconditionFailed, "the configuration was changed by someone else: read it again and repeat the change")
 		}
-		return Refuse(http.StatusConflict, "%s", apply.ErrConflict)
+		return Refuse(http.StatusConflict, "%s", err)
 	case errors.As(err, &pending), errors.Is(err, apply.ErrNotPending), errors.Is(err, store.ErrTagged), errors.Is(err, store.ErrTooManyTags):
 		return &Rejection{Status: http.StatusConflict, Message: err.Error(), Cause: err}
 	case errors.As(err, &unmeasurable), errors.Is(err, apply.ErrNoConfiguration):
