@@ -5,7 +5,8 @@
 //
 // A change is all or nothing. If the engine or netd refuses it or times out, or the disk fails,
 // the previous configuration is published again and stays the current one. Changes are
-// serialised, and each starts from the newest configuration.
+// serialised, and each starts from the newest configuration. While a change waits for name
+// servers, others may come first; it then starts again.
 //
 // A configuration holds only the names of certificates. Renew replaces the content behind a
 // name under the same lock, also all or nothing.
