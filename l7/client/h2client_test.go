@@ -539,3 +539,28 @@ func TestHeadsOfOneConnectionAreBounded(t *testing.T) {
 	_ = p.Conn.Close()
 	h.counted(0, 0)
 }
+
+// A client that has used up its window, e.g. Node.js, may wait for the reset of its upload.
+func TestUploadsThatUsedUpTheirWindowAreResetSoon(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	p := h.frames()
+	for i, size := range []int{10, 65_535} {
+		id := uint32(1 + 4*i)
+		p.Ask(id, false, "POST", "/")
+		v := h.next()
+		for ; size > 0; size -= 13_107 {
+			_ = p.WriteData(id, false, make([]byte, min(size, 13_107)))
+		}
+		p.Ask(id+2, true, "GET", "/") // arrives after the data
+		for v, id := range map[*visit]uint32{v: id, h.next(): id + 2} {
+			v.over(func(c client.Client) { c.Answer([]byte("HTTP/1.1 413 Large\r\nContent-Length: 0\r\n\r\n"), true) })
+			p.Want(fmt.Sprint(id, " HEADERS 413 end"))
+		}
+	}
+	h.skip(300 * time.Millisecond)
+	p.Want("5 RST_STREAM NO_ERROR")
+	h.skip(time.Second)
+	h.skip(2 * time.Second)
+	p.Want("1 RST_STREAM NO_ERROR")
+}

@@ -19,7 +19,10 @@ func (c *h2Conn) Expired(conn *loop.Conn) {
 		}
 		s = next
 	}
-	c.h2.Tick()
+	if c.h2.Hasten(); now >= c.tickAt {
+		c.h2.Tick()
+		c.tickAt = now + streamTick
+	}
 	c.busy = false
 	timeout := c.timeout()
 	switch {
@@ -40,7 +43,7 @@ func (c *h2Conn) Expired(conn *loop.Conn) {
 		c.farewell()
 		return
 	}
-	conn.SetDeadline(now + streamTick)
+	conn.SetDeadline(c.tickAt)
 	c.flush()
 }
 

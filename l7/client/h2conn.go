@@ -19,6 +19,7 @@ type h2Conn struct {
 	heldAt  int64 // time of that check
 	idleAt  int64 // time since which there is no stream
 	stuckAt int64 // time since which a frame or header block is incomplete; 0 without one
+	tickAt  int64 // time of the next tick of http2.Conn
 	over    bool  // already counted out
 	busy    bool  // in an event; writes at its end
 	moved   bool  // receive made progress
@@ -33,6 +34,8 @@ const (
 	framesRead = 64 << 10
 	// streamTick is the interval of deadline checks for streams.
 	streamTick = second
+	// hasteTick replaces it while a client may wait for the reset of a request.
+	hasteTick = second / 10
 	// writesPerTurn bounds the writes of one connection per loop turn.
 	writesPerTurn = 8
 	// maxWaiting is the amount of unwritten output from which no more requests are read.
@@ -49,7 +52,7 @@ const (
 // newH2Conn takes over the connection of an HTTP/2 client.
 func newH2Conn(p Peer) *h2Conn {
 	s := p.server
-	c := &h2Conn{Peer: p, idleAt: s.loop.Now()}
+	c := &h2Conn{Peer: p, idleAt: s.loop.Now(), tickAt: s.loop.Now() + streamTick}
 	c.Peer.h2, c.protocol = c, speaksHTTP2
 	c.h2 = http2.NewServer(s.http2(), c)
 	s.shard.Loop().HTTP2Connections++
@@ -142,6 +145,9 @@ func (c *h2Conn) sendBodies() {
 
 // flush writes the output of the streams. It reports whether the connection is still open.
 func (c *h2Conn) flush() bool {
+	if c.h2.Exhausted() {
+		c.Conn.SetDeadline(min(c.tickAt, c.server.loop.Now()+hasteTick))
+	}
 	for range writesPerTurn {
 		out := c.h2.Output()
 		if c.Conn.Pending() != 0 || len(out) == 0 {

@@ -68,6 +68,7 @@ type Conn struct {
 	closed      [32]uint32
 	closedAt    uint8
 	rests       [4]rest
+	exhausted   bool // one of them has used up its window
 	restAt      uint8
 
 	peerWindow  int32 // initial send window of streams

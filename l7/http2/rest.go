@@ -26,6 +26,22 @@ func (c *Conn) waive(s *Stream) {
 	if s.state&counted != 0 {
 		r.length = s.length
 	}
+	c.exhausted = c.exhausted || r.left <= 0
+}
+
+// Exhausted reports whether a request that nobody reads has used up its window. Some clients
+// wait for the reset then.
+func (c *Conn) Exhausted() bool { return c.exhausted }
+
+// Hasten resets these requests. The owner calls it about 0.1 s after the last output, so
+// that the client has read the response.
+func (c *Conn) Hasten() {
+	c.exhausted = false
+	for i := range c.rests {
+		if r := &c.rests[i]; r.left <= 0 {
+			c.stop(r)
+		}
+	}
 }
 
 // Tick resets the requests whose response was complete before the previous Tick. The owner
@@ -103,6 +119,8 @@ func (c *Conn) dropData(h header, n int) bool {
 		c.over(r, nil)
 	case r.left < 0:
 		c.stop(r)
+	case r.left == 0:
+		c.exhausted = true
 	}
 	return true
 }

@@ -236,7 +236,18 @@ func TestAnUploadThatFilledItsWindowIsNotResetAtOnce(t *testing.T) {
 	q.Respond(ok200, true)
 	q.Reset(http2.CodeNo)
 	s.wantResets(t, "with the response")
-	s.conn.Tick()
-	s.conn.Tick()
+	if !s.conn.Exhausted() {
+		t.Error("the reset is forgotten")
+	}
+	if s.conn.Hasten(); s.conn.Exhausted() {
+		t.Error("there is more to reset")
+	}
 	s.wantResets(t, "later", "RST_STREAM 1 NO_ERROR")
+
+	s.post(3)
+	q.Respond(ok200, true)
+	q.Reset(http2.CodeNo)
+	s.conn.Hasten()
+	s.conn.Hasten()
+	s.wantResets(t, "a window with room")
 }
