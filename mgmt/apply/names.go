@@ -86,12 +86,7 @@ func backendsAt(cfg *farm.Config, farms []int) iter.Seq[backendAt] {
 // document, which would be refused as a whole. Other names without an address cause a warning;
 // their backend is not used until it has one.
 func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found map[resolve.Question][]resolve.Target, warnings []validate.Error, err error) {
-	before := map[uint32]*farm.Backend{} // only backends with a name
-	for p := range backends(old) {
-		if b := p.backend(); b.Named() {
-			before[b.ID] = b
-		}
-	}
+	before := namedIn(old)
 	var ask []backendAt
 	for p := range backends(cfg) {
 		b := p.backend()
@@ -101,14 +96,10 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found 
 			}
 			continue
 		}
-		was := before[b.ID]
-		known := was != nil && b.ID != 0
 		if b.Spreads() {
 			b.Addr = netip.Addr{}
 		}
-		switch {
-		case known && was.Host == b.Host && was.Resolve == b.Resolve:
-		case !b.Addr.IsValid(), known && was.Addr == b.Addr:
+		if asks(before, b) {
 			b.Addr = netip.Addr{}
 			ask = append(ask, p)
 		}
@@ -137,6 +128,27 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found 
 		}
 	}
 	return found, warnings, nil
+}
+
+// namedIn returns the backends with a name, by ID.
+func namedIn(cfg *farm.Config) map[uint32]*farm.Backend {
+	out := map[uint32]*farm.Backend{}
+	for p := range backends(cfg) {
+		if b := p.backend(); b.Named() {
+			out[b.ID] = b
+		}
+	}
+	return out
+}
+
+// asks reports whether a change must ask for the name of b. before are the backends in force.
+func asks(before map[uint32]*farm.Backend, b *farm.Backend) bool {
+	was := before[b.ID]
+	known := was != nil && b.ID != 0
+	if known && was.Host == b.Host && was.Resolve == b.Resolve {
+		return false
+	}
+	return b.Spreads() || !b.Addr.IsValid() || known && was.Addr == b.Addr
 }
 
 // ask returns the answers for the names of backends, outside the turn. Each change asks for a

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -85,8 +86,13 @@ func (a *Applier) askAhead(ctx context.Context, cfg *farm.Config) *hold {
 	h := &hold{kept: true, names: map[resolve.Question]nameAnswer{}, parents: map[string]parentAnswer{}}
 	old, next := a.now.Load().cfg, cfg.Clone()
 	document.Carry(old, next)
-	known := NamesOf(old) // those of a server that is down would take the time of the others
-	a.askAll(ctx, h, slices.DeleteFunc(NamesOf(next), func(q resolve.Question) bool { return slices.Contains(known, q) }))
+	before, missing := namedIn(old), map[resolve.Question]bool{}
+	for p := range backends(next) {
+		if b := p.backend(); b.Of == 0 && b.Named() && asks(before, b) {
+			missing[QuestionOf(b)] = true
+		}
+	}
+	a.askAll(ctx, h, slices.Collect(maps.Keys(missing)))
 	if a.delegation == nil || isForced(ctx) {
 		return h
 	}

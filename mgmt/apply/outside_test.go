@@ -304,6 +304,18 @@ func TestARestorationAsksNameServersBeforeItsTurn(t *testing.T) {
 	if _, err := h.Restore(context.Background(), root, "", r.Restoration); err != nil || len(names.asked) != 0 {
 		t.Errorf("%v, a known name was asked for", err)
 	}
+	// Under another name the farm is new, and so are its host names.
+	names.answer = make(chan struct{})
+	moved := h.restoring(hosted("moved", 8084, "web.test"))
+	end = names.begin(t, func() error {
+		_, err := h.Restore(apply.DryRun(context.Background()), root, "", moved.Restoration)
+		return err
+	})
+	h.must(func(c *farm.Config) error { c.Farms[0].VPort++; return nil })
+	moved.took(t, "")
+	if err := end(); !errors.Is(err, apply.ErrDryRun) || len(names.asked) != 0 {
+		t.Errorf("%v, %d more questions", err, len(names.asked))
+	}
 	cfg, _ := h.Current()
 	if len(cfg.Farms) != 1 || cfg.Farms[0].HTTP.Services[0].Backends[0].Addr.String() != "192.0.2.7" || len(names.asked) != 0 {
 		t.Errorf("farms %v, %d more questions", farmNames(h), len(names.asked))
