@@ -19,7 +19,8 @@ func (c *h2Conn) Expired(conn *loop.Conn) {
 		}
 		s = next
 	}
-	if c.h2.Hasten(); now >= c.tickAt {
+	c.hasten(now)
+	if now >= c.tickAt {
 		c.h2.Tick()
 		c.tickAt = now + streamTick
 	}
@@ -43,8 +44,30 @@ func (c *h2Conn) Expired(conn *loop.Conn) {
 		c.farewell()
 		return
 	}
-	conn.SetDeadline(c.tickAt)
+	c.wake()
 	c.flush()
+}
+
+// hasten resets uploads whose window is used up, once the client has had time to read the
+// response.
+func (c *h2Conn) hasten(now int64) {
+	switch {
+	case c.hasteAt == 0 || now < c.hasteAt:
+	case c.Conn.Pending() != 0:
+		c.hasteAt = now + hasteTick
+	default:
+		c.hasteAt = 0
+		c.h2.Hasten()
+	}
+}
+
+// wake sets the time of the next Expired.
+func (c *h2Conn) wake() {
+	at := c.tickAt
+	if c.hasteAt != 0 {
+		at = min(at, c.hasteAt)
+	}
+	c.Conn.SetDeadline(at)
 }
 
 // stalled reports whether the client read nothing for that time.

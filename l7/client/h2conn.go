@@ -20,6 +20,7 @@ type h2Conn struct {
 	idleAt  int64 // time since which there is no stream
 	stuckAt int64 // time since which a frame or header block is incomplete; 0 without one
 	tickAt  int64 // time of the next tick of http2.Conn
+	hasteAt int64 // time to reset uploads whose window is used up; 0: there are none
 	over    bool  // already counted out
 	busy    bool  // in an event; writes at its end
 	moved   bool  // receive made progress
@@ -146,7 +147,8 @@ func (c *h2Conn) sendBodies() {
 // flush writes the output of the streams. It reports whether the connection is still open.
 func (c *h2Conn) flush() bool {
 	if c.h2.Exhausted() {
-		c.Conn.SetDeadline(min(c.tickAt, c.server.loop.Now()+hasteTick))
+		c.hasteAt = c.server.loop.Now() + hasteTick
+		c.wake()
 	}
 	for range writesPerTurn {
 		out := c.h2.Output()
