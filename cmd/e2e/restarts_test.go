@@ -137,6 +137,57 @@ func TestNoRestartSendsTrafficToABackendThatFailsItsCheck(t *testing.T) {
 	}
 }
 
+// The restart of an appliance hides no change of a backend.
+func TestTheTimelineHasChangesOfBackendsDuringARestart(t *testing.T) {
+	t.Parallel()
+	var sound [2]atomic.Bool
+	sound[0].Store(true)
+	var at [2]string
+	for i := range sound {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if !sound[i].Load() {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		}))
+		t.Cleanup(s.Close)
+		at[i] = s.Listener.Addr().String()
+	}
+	who := asOne()
+	data := dataDir(t, who)
+	a := start(t, who, data)
+	a.must("check", "create", "alive", "command=check_http -H HOST -p PORT", "interval=1", "fall=1", "rise=1")
+	a.must("farm", "create", "web", "vip=127.0.0.1", fmt.Sprintf("vport=%d", freePorts(t, 1)[0]))
+	a.must("service", "create", "web", "all", "farmguardian=alive")
+	for _, addr := range at {
+		a.must("backend", "create", "web", "all", addr)
+	}
+	has := func(i int, what string) {
+		t.Helper()
+		within(t, 20*time.Second, "the timeline has that a backend "+what, func() error {
+			if out := a.must("timeline"); !strings.Contains(strings.Join(strings.Fields(out), " "), fmt.Sprintf("%d (%s) %s", i, at[i], what)) {
+				return errors.New(out)
+			}
+			return nil
+		})
+	}
+	has(1, "is down")
+	within(t, 20*time.Second, "the first backend is up", func() error {
+		if out := a.must("check", "explain", "web", "all", "0"); !strings.Contains(out, "up") {
+			return errors.New(out)
+		}
+		return nil
+	})
+	api := a.api
+	if err := a.stop(); err != nil {
+		t.Error(err)
+	}
+	sound[0].Store(false)
+	sound[1].Store(true)
+	a = start(t, who, data, "--api", api)
+	has(0, "is down")
+	has(1, "is up again")
+}
+
 // inDocument returns a backend in document syntax.
 func inDocument(addr string) string {
 	at := netip.MustParseAddrPort(addr)

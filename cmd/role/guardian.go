@@ -16,6 +16,8 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/event"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/metrics"
@@ -41,10 +43,32 @@ func (m *manager) newGuardian(ctx context.Context, secrets apply.Secrets) *guard
 		Parse: func(command string) (probe.Probe, error) { return apply.ParseCommand(secrets, command) },
 		Table: m.health, Log: slog.Default(), Cut: m.cutBackends, AtOnce: probesAtOnce(),
 		Remembered: readVerdicts(verdictsFile),
+		Resumed:    m.resumeHealth,
 		Open:       m.openTo,
 		Farm:       func(f *farm.Farm) (farm.Status, string) { return m.board().Look(f) },
 		Network:    func(r guardian.Route) probe.Network { return &reach{source: r.Source, mark: r.Mark, netd: netd} },
 	})
+}
+
+// resumeHealth passes the health of backends before the restart to everything that reports
+// changes. A backend that goes down during a restart must not do so silently.
+func (m *manager) resumeHealth(cfg *farm.Config) {
+	down, shown := map[uint32]bool{}, map[uint32]bool{}
+	for i := range cfg.Farms {
+		for _, g := range cfg.Farms[i].Groups() {
+			for k, b := range g.Backends() {
+				if is, _ := event.BackendIsDown(g, k, m.backendHealth); is {
+					down[b.ID] = true
+				}
+				if farmstate.In(g, k, m.backendHealth) == farm.StatusDown {
+					shown[b.ID] = true
+				}
+			}
+		}
+	}
+	m.watch.health.Resume(down)
+	m.notify.Resume(down)
+	m.states.Resume(shown)
 }
 
 // openTo returns the number of connections of farms by number. Kernel farms are included

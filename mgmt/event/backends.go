@@ -1,6 +1,7 @@
 package event
 
 import (
+	"maps"
 	"strconv"
 	"time"
 
@@ -17,12 +18,17 @@ type Known struct {
 	Farm func(*farm.Farm) (farm.Status, string)
 }
 
-// Backends finds backends whose health changed. The zero value is ready for the first Look.
+// Backends finds backends whose health changed. The zero value is ready for the first Look, or
+// for Resume.
 type Backends struct {
 	cfg     *farm.Config
 	version uint64
 	down    map[uint32]bool
 }
+
+// Resume sets which backends were down before a restart, by ID. The first Look then returns the
+// changes since.
+func (b *Backends) Resume(down map[uint32]bool) { b.down = maps.Clone(down) }
 
 // Look returns the changes since the last call; the first call only records the states. The
 // version grows with every change of Known, so a call without a change costs nothing, and

@@ -55,6 +55,22 @@ func TestAChangeTellsWhichFarmsRun(t *testing.T) {
 	}
 }
 
+func TestBackendsThatChangedDuringARestartAreReported(t *testing.T) {
+	status := map[uint32]farm.Status{1: farm.StatusDown, 2: farm.StatusUp, 3: farm.StatusDown, 4: farm.StatusUp}
+	cfg := &farm.Config{Farms: []farm.Farm{web(1, "fell", false, backend(1, "10.0.0.1")), web(2, "rose", false, backend(2, "10.0.0.2")),
+		web(3, "lies", false, backend(3, "10.0.0.3")), web(4, "stands", false, backend(4, "10.0.0.4"))}}
+	before := map[uint32]bool{2: true, 3: true}
+	var b event.Backends
+	b.Resume(before)
+	known := event.Known{Health: func(id uint32) farm.Status { return status[id] }}
+	if got := kindsOf(b.Look(cfg, 1, known, at)); got != "backend-down fell, backend-up rose" {
+		t.Error(got)
+	}
+	if got := kindsOf(b.Look(cfg, 2, known, at)); got != "" || len(before) != 2 {
+		t.Errorf("%s, %v", got, before)
+	}
+}
+
 func TestBackendsAreToldWhenTheirHealthTurns(t *testing.T) {
 	status := map[uint32]farm.Status{1: farm.StatusDown, 2: farm.StatusUp}
 	asked := 0

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"strconv"
 	"time"
@@ -25,7 +26,7 @@ type Known struct {
 	Farm func(*farm.Farm) (farm.Status, string)
 }
 
-// States finds status changes. The zero value is ready for the first Look.
+// States finds status changes. The zero value is ready for the first Look, or for Resume.
 type States struct {
 	cfg      *farm.Config
 	mark     any
@@ -40,6 +41,10 @@ type often struct {
 	begun time.Time
 	n     int
 }
+
+// Resume sets which backends were down before a restart, by ID. The first Look then returns
+// their changes since.
+func (s *States) Resume(down map[uint32]bool) { s.backends = maps.Clone(down) }
 
 // Look returns the changes since the last call; the first call only records the states.
 // mark changes with Known. While neither it nor cfg changes, a call costs nothing; if only cfg

@@ -73,6 +73,19 @@ func want(t *testing.T, what string, list []eventlog.Event, want string) {
 	}
 }
 
+func TestChangesDuringARestartAreEvents(t *testing.T) {
+	h := newHouse()
+	before := map[uint32]bool{2: true}
+	h.states.Resume(before)
+	h.health[1], h.health[2], h.status = farm.StatusDown, farm.StatusUp, farm.StatusCritical
+	list := h.look()
+	want(t, "the first look", list, "health warning [7] web 0 (10.0.0.1:80) is down: it fails check alive: refused\nhealth info [7] web 1 (10.0.0.2:80) is up again")
+	want(t, "the second look", h.look(), "")
+	if len(before) != 1 || !before[2] {
+		t.Errorf("%v", before)
+	}
+}
+
 func TestChangesOfHealthAreEvents(t *testing.T) {
 	h := newHouse()
 	h.health[2] = farm.StatusDown

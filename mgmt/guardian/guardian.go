@@ -41,6 +41,9 @@ type Options struct {
 	// Remembered are the verdicts of the appliance's last run, from Verdicts: they hold
 	// until the first result.
 	Remembered []Verdict
+	// Resumed is called once, in the first Set, when the health table has the verdicts of before
+	// the start and no result yet. It must not call the Guardian. nil: nothing is called.
+	Resumed func(*farm.Config)
 	// Log receives messages about backends that go down and come up; nil: no messages.
 	Log *slog.Logger
 }

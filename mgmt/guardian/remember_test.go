@@ -3,29 +3,35 @@ package guardian_test
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
 // again starts a guardian over an empty table, as the next run of the appliance does.
-func again(t *testing.T, before *house) *house {
+func again(t *testing.T, before *house, edits ...func(*guardian.Options)) *house {
 	t.Helper()
 	table, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := &house{town: before.town, table: table}
-	h.Guardian = guardian.New(t.Context(), guardian.Options{
+	o := guardian.Options{
 		Table: table, Log: slog.New(slog.NewTextHandler(&h.log, nil)), Remembered: before.Verdicts(),
 		Network: func(guardian.Route) probe.Network { return &probe.Machine{} },
 		Parse:   func(command string) (probe.Probe, error) { return asking{h.town, command}, nil },
-	})
+	}
+	for _, edit := range edits {
+		edit(&o)
+	}
+	h.Guardian = guardian.New(t.Context(), o)
 	return h
 }
 
@@ -36,6 +42,33 @@ func known(g *guardian.Guardian) bool {
 	default:
 		return false
 	}
+}
+
+func TestTheVerdictsBeforeARestartArePassedOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		h.breaks(server(1), "refused")
+		h.Set(config(alive(), web("shop", "alive", 1, 2)))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		var seen [][2]health.State
+		var next *house
+		next = again(t, h, func(o *guardian.Options) {
+			o.Resumed = func(*farm.Config) {
+				seen = append(seen, [2]health.State{next.state(1), next.state(2)})
+			}
+		})
+		next.breaks(server(1), "")
+		next.breaks(server(2), "refused")
+		next.Set(config(alive(), web("shop", "alive", 1, 2)))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		next.Set(config(alive(), web("shop", "alive", 1, 2, 3)))
+		want := [][2]health.State{{health.Down, health.Up}}
+		if !slices.Equal(seen, want) || next.state(1) != health.Up || next.state(2) != health.Down {
+			t.Errorf("%v, then %v and %v", seen, next.state(1), next.state(2))
+		}
+	})
 }
 
 func TestVerdictsHoldOverARestartUntilTheFirstResult(t *testing.T) {

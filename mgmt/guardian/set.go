@@ -34,6 +34,9 @@ func (g *Guardian) Set(cfg *farm.Config) {
 	}
 	g.turns.Add(1)
 	g.awaitFirst(first)
+	if first && g.options.Resumed != nil {
+		g.options.Resumed(cfg)
+	}
 	g.poke()
 }
 

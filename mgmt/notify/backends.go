@@ -26,6 +26,15 @@ type states struct {
 	again    time.Time // earliest time at which a pending state must be reported; zero: none pending
 }
 
+// Resume sets which backends were down before a restart, by ID. The first LookBackends then
+// reports their changes since. It must be called before.
+func (m *Manager) Resume(down map[uint32]bool) {
+	m.states.backends = map[uint32]*state[bool]{}
+	for id, is := range down {
+		m.states.backends[id] = &state[bool]{told: is}
+	}
+}
+
 // LookBackends detects backends and farms that went down or came up, and sends notifications
 // that are due. The first call only records the state. The version grows with every change of
 // known, so a call is cheap while it and the configuration are unchanged. If only the
@@ -47,7 +56,7 @@ func (m *Manager) LookBackends(cfg *farm.Config, version uint64, known Known) {
 
 func (m *Manager) lookIn(scope farmstate.Scope, known Known, now time.Time) {
 	s := &m.states
-	l := look{known: known, first: s.backends == nil, lasts: time.Duration(m.Settings().Backends.Seconds()) * time.Second, last: s.last, now: now}
+	l := look{known: known, firstBackends: s.backends == nil, firstFarms: s.farms == nil, lasts: time.Duration(m.Settings().Backends.Seconds()) * time.Second, last: s.last, now: now}
 	var backends map[uint32]*state[bool]
 	var farms map[uint32]*state[farm.Status]
 	backends, s.backends = farmstate.OfBackends(&scope, s.backends)
@@ -85,8 +94,10 @@ func (m *Manager) lookIn(scope farmstate.Scope, known Known, now time.Time) {
 
 // look is the state of one look.
 type look struct {
-	known     Known
-	first     bool          // only records the state
+	known Known
+	// The first looks only record the state.
+	firstBackends, firstFarms bool
+
 	lasts     time.Duration // minimum duration of a state before it is reported
 	last, now time.Time     // the previous and the current look
 }
@@ -94,7 +105,7 @@ type look struct {
 func (l *look) farm(f *farm.Farm, one *state[farm.Status], since time.Time) (h Happening, tell bool) {
 	was := one.told
 	status, why, means := event.FarmStatusOf(f, l.known.Known)
-	v := one.look(status, slices.Index(event.Severities(), event.SeverityOf(status)), means, since, l)
+	v := one.look(status, slices.Index(event.Severities(), event.SeverityOf(status)), means, since, l, l.firstFarms)
 	if !v.tell {
 		return h, false
 	}
@@ -113,7 +124,7 @@ func (l *look) backend(g farm.Group, position int, one *state[bool]) verdict {
 	if down {
 		bad = 1
 	}
-	return one.look(down, bad, means, since, l)
+	return one.look(down, bad, means, since, l, l.firstBackends)
 }
 
 func (l *look) why(backend uint32) string {

@@ -42,6 +42,28 @@ func TestABackendThatGoesAndComesIsToldOf(t *testing.T) {
 	}
 }
 
+// A restart hides changes of farms, but not of their backends.
+func TestABackendThatChangedDuringARestartIsReported(t *testing.T) {
+	h, l := newHouse(t), shop(1, 2, 3)
+	thirty := 30
+	h.set(t, func(s *Settings) { s.Backends.AvoidFlapping = &thirty })
+	h.Resume(map[uint32]bool{2: true, 3: true})
+	l.is(farm.StatusDown, 1, 3)
+	l.is(farm.StatusUp, 2)
+	h.look(0, l)
+	h.look(tick, l)
+	if mails := h.took(t); len(mails) != 0 {
+		t.Fatalf("reported at once: %q", mails[0].Subject)
+	}
+	h.look(30*time.Second, l)
+	h.look(GatherTime, l)
+	mails := h.took(t)
+	if len(mails) != 1 || !strings.Contains(mails[0].Text, "backend 0 (10.0.0.1:8001) of service web of farm shop is down") ||
+		!strings.Contains(mails[0].Text, "backend 1 (10.0.0.1:8002) of service web of farm shop is up again") || strings.Contains(mails[0].Text, "8003") || strings.Contains(mails[0].Text, "the farm") {
+		t.Errorf("%+v", mails)
+	}
+}
+
 func TestAStateHasToLast(t *testing.T) {
 	h, l := newHouse(t), oddly(1)
 	thirty := 30

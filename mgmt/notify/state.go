@@ -59,7 +59,7 @@ func (s *states) lookAgain(at time.Time) {
 // look decides whether to report a state. If means is false the state is irrelevant, e.g.
 // during maintenance; the reported state then stays. A new state must last before it is
 // reported, regardless of the states in between.
-func (s *state[S]) look(is S, bad int, means bool, since time.Time, l *look) (v verdict) {
+func (s *state[S]) look(is S, bad int, means bool, since time.Time, l *look, first bool) (v verdict) {
 	if means && s.flaps.escalates(bad) {
 		s.flaps = flaps[S]{}
 	}
@@ -74,7 +74,7 @@ func (s *state[S]) look(is S, bad int, means bool, since time.Time, l *look) (v 
 	case !means, is == s.told:
 		s.differs = false
 		return v
-	case l.first:
+	case first:
 		s.told = is
 		return v
 	case !s.differs || l.now.Before(s.since): // the clock may have been set back
