@@ -88,7 +88,7 @@ func (c *Conn) Linger(nanos int64) { c.linger(nanos, 0) }
 // at once, so that peers that never end cannot hold many connections.
 func (c *Conn) LingerActive(nanos, most int64) {
 	l := c.loop
-	if c.flags&(flagClosed|flagLinger) == 0 && len(l.lingers) < lingersMost {
+	if c.flags&(flagClosed|flagLinger) == 0 && l.MayLinger() {
 		if l.lingers == nil {
 			l.lingers = map[*Conn]lingering{}
 		}
@@ -96,6 +96,9 @@ func (c *Conn) LingerActive(nanos, most int64) {
 	}
 	c.linger(nanos, 0)
 }
+
+// MayLinger reports whether LingerActive still gives connections more time.
+func (l *Loop) MayLinger() bool { return len(l.lingers) < lingersMost }
 
 // lingersMost bounds the connections of a loop that LingerActive gives more time.
 const lingersMost = 1024

@@ -88,7 +88,8 @@ func (s *Server) turnAway(f *table.Farm, c *loop.Conn) {
 		c.Close()
 		return
 	}
-	if c.Pending() != 0 || c.Readable() {
+	// A request that arrives after the close would cause a reset, too.
+	if c.Pending() != 0 || c.Readable() || s.loop.MayLinger() {
 		c.LingerActive(lingerTime, lingerMost)
 		return
 	}
