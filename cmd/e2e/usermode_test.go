@@ -74,7 +74,11 @@ sleep 10
 // boot runs the test and returns its output.
 func boot(t *testing.T, modules []string) string {
 	t.Helper()
-	dir := t.TempDir()
+	dir, err := os.MkdirTemp("/var/tmp", "sluice-kernel-") // that kernel has a /dev of its own, with /dev/shm
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
