@@ -84,11 +84,11 @@ func (c *Conn) hangUp() {
 func (c *Conn) Linger(nanos int64) { c.linger(nanos, 0) }
 
 // LingerActive is Linger for a peer that may still send a large body. Each time bytes arrive
-// it has nanos more, up to most in total. On each loop lingersMost connections get more time
-// at once, so that peers that never end cannot hold many connections.
+// it has nanos more, up to most in total. This holds for lingersMost connections of a loop at
+// once, so that endless peers hold few connections.
 func (c *Conn) LingerActive(nanos, most int64) {
 	l := c.loop
-	if c.flags&(flagClosed|flagLinger) == 0 && l.MayLinger() {
+	if c.flags&(flagClosed|flagLinger) == 0 && len(l.lingers) < lingersMost {
 		if l.lingers == nil {
 			l.lingers = map[*Conn]lingering{}
 		}
@@ -97,8 +97,9 @@ func (c *Conn) LingerActive(nanos, most int64) {
 	c.linger(nanos, 0)
 }
 
-// MayLinger reports whether LingerActive still gives connections more time.
-func (l *Loop) MayLinger() bool { return len(l.lingers) < lingersMost }
+// MayLinger reports whether a refused client may linger: LingerActive can give time to at least
+// half of its connections. The other half is kept for the clients that are served.
+func (l *Loop) MayLinger() bool { return len(l.lingers) < lingersMost/2 }
 
 // lingersMost bounds the connections of a loop that LingerActive gives more time.
 const lingersMost = 1024

@@ -39,9 +39,10 @@ func TestAPeerThatStillSendsHasMoreTime(t *testing.T) {
 		t.Errorf("it has no end: flags %b, %d recorded", s.c.flags, len(s.l.lingers))
 	}
 	s = newSingle(t)
-	for range lingersMost {
-		if s.l.lingers == nil {
-			s.l.lingers = map[*Conn]lingering{}
+	s.l.lingers = map[*Conn]lingering{}
+	for n := range lingersMost {
+		if may := s.l.MayLinger(); may != (n < lingersMost/2) {
+			t.Fatalf("with %d connections a refused client may linger: %t", n, may)
 		}
 		s.l.lingers[new(Conn)] = lingering{}
 	}
