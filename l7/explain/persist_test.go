@@ -133,24 +133,30 @@ func TestKeysThatIdentifyAreNotShown(t *testing.T) {
 	}
 }
 
-// A client whose backend has no room waits for it, gets another one if it cannot, and keeps
-// its session.
-func TestExplanationsOfAClientWhoseBackendIsFull(t *testing.T) {
-	t.Parallel()
-	stay := make(chan bool)
-	script := func(c *l7test.Recorder) {
+// staying returns the script of a backend that answers requests of /stay, which it passes to
+// came, only after stay.
+func staying(came, stay chan bool) func(*l7test.Recorder) {
+	return func(c *l7test.Recorder) {
 		for {
 			head, err := c.Head()
 			if err != nil {
 				return
 			}
 			if strings.HasPrefix(head, "GET /stay") {
-				stay <- true
+				came <- true
 				<-stay
 			}
 			c.Say(l7test.OK)
 		}
 	}
+}
+
+// A client whose backend has no room waits for it, gets another one if it cannot, and keeps
+// its session.
+func TestExplanationsOfAClientWhoseBackendIsFull(t *testing.T) {
+	t.Parallel()
+	came, stay := make(chan bool), make(chan bool)
+	script := staying(came, stay)
 	s := l7test.Sticky(60, l7test.NewBackend(t, script).Addr, l7test.NewBackend(t, script).Addr)
 	s.Backends[0].ConnLimit, s.Backends[1].ConnLimit = 1, 1
 	a := l7test.New(t, 1)
@@ -163,7 +169,7 @@ func TestExplanationsOfAClientWhoseBackendIsFull(t *testing.T) {
 		return r.Decision == "session"
 	})
 	l7test.Dial(t, addr).Send(strings.Replace(l7test.Request("Cookie: SID=me"), "/ ", "/stay ", 1))
-	<-stay
+	<-came
 	e := explained(t, a, "/", "Cookie: SID=me")
 	if r := e.Result; r.Backend == nil || *r.Backend == own || r.Decision != "algorithm" || !strings.HasSuffix(e.Persistence.Reason, "it is at its limit") {
 		t.Errorf("without a queue: %+v, %+v", r, e.Persistence)
@@ -192,19 +198,7 @@ func TestExplanationsOfAClientWhoseBackendIsFull(t *testing.T) {
 func TestExplanationsOfAClientWhoseBackendHasRoomWhileOthersWait(t *testing.T) {
 	t.Parallel()
 	came, stay := make(chan bool, 9), make(chan bool, 9)
-	script := func(c *l7test.Recorder) {
-		for {
-			head, err := c.Head()
-			if err != nil {
-				return
-			}
-			if strings.HasPrefix(head, "GET /stay") {
-				came <- true
-				<-stay
-			}
-			c.Say(l7test.OK)
-		}
-	}
+	script := staying(came, stay)
 	s := l7test.Sticky(60, l7test.NewBackend(t, script).Addr, l7test.NewBackend(t, script).Addr)
 	s.Queue, s.QueueTimeout, s.Backends[0].ConnLimit, s.Backends[1].ConnLimit = 2, 600, 1, 1
 	s.Backends[0].Sessions, s.Backends[0].Maintenance = []string{"me"}, farm.MaintenanceDrain

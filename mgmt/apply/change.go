@@ -359,8 +359,8 @@ func checkComment(s string) error {
 	return &validate.Error{Field: "comment", Message: fmt.Sprintf("comment must be a text of at most %d bytes, got %d", MaxComment, len(s))}
 }
 
-// dropForeignIDs sets an ID of a changed farm of cfg to 0 if no changed farm of old has it, or
-// if an earlier object has used it. A copied farm must not share the counters and sessions of
+// dropForeignIDs clears IDs in changed farms of cfg that changed farms of old lack, and repeated
+// ones. A copied farm must not share the counters and sessions of
 // the original.
 func dropForeignIDs(old, cfg *farm.Config) {
 	var known [3]farm.IDSet

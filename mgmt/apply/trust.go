@@ -94,8 +94,7 @@ func (a *Applier) guardTrust(ctx context.Context, old, cfg *farm.Config) ([]vali
 	return a.trustedElsewhere(ctx, elsewhere)
 }
 
-// resignedOf returns the signed zones of old that a change deletes or unsigns, or whose keys it
-// changes.
+// resignedOf returns the signed zones of old that cfg lacks, leaves unsigned or gives other keys.
 func resignedOf(old, cfg *farm.Config) (out []resigned) {
 	for i := range old.Farms {
 		f := &old.Farms[i]

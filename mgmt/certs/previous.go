@@ -17,7 +17,7 @@ import (
 // A replaced certificate is kept with its sealed key until the next replacement, so that a
 // mistake can be undone.
 
-// replacedBy returns the record of old to keep in e, nil if old cannot be restored.
+// replacedBy returns the record that e keeps of old; nil if old cannot be restored.
 func replacedBy(old, e *entry) *store.Certificate {
 	if old == nil || old.broken != nil || old.chain == nil || old.plain != nil {
 		return nil
