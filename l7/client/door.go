@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/ports"
 	"github.com/sluicelb/sluice/l7/rejected"
@@ -81,20 +82,25 @@ func (s *Server) turnAway(f *table.Farm, c *loop.Conn) {
 		c.Abort()
 		return
 	}
-	_, _ = c.Read(s.loop.In[:headRead]) // unread bytes would cause a reset
+	n, _ := c.Read(s.loop.In[:headRead]) // unread bytes would cause a reset
 	out := f.Answers.Append(s.loop.Scratch[:0], 503, false, true)
 	st.BytesOut += uint64(len(out))
 	if c.Write(out) != nil {
 		c.Close()
 		return
 	}
-	// A request that arrives after the close would cause a reset, too.
-	if c.Pending() != 0 || c.Readable() || s.loop.MayLinger() {
-		c.LingerActive(lingerTime, lingerMost)
+	// The rest of the request would cause a reset, too, if it arrived after the close.
+	if c.Pending() != 0 || c.Readable() || !isWhole(s.loop.In[:n]) && s.loop.MayLinger() {
+		c.LingerActive(lingerTime, lingerTime)
 		return
 	}
 	c.CloseWrite()
 	c.Close()
+}
+
+// isWhole reports whether a client that sent this has probably nothing more to send.
+func isWhole(request []byte) bool {
+	return bytes.HasSuffix(request, []byte("\r\n\r\n")) && (bytes.HasPrefix(request, []byte("GET ")) || bytes.HasPrefix(request, []byte("HEAD ")))
 }
 
 // occupy counts clients accepted before their farm had a limit.

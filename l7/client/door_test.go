@@ -130,6 +130,34 @@ func TestClientsBeyondTheBoundAreRefused(t *testing.T) {
 	l7test.Eventually(t, "a slot is free", func() bool { return l7test.Dial(t, addr).Send(get("/")).Get().StatusCode == 200 })
 }
 
+// A client that connected early sends its request only after the response.
+func TestALateRequestOfARefusedClientCausesNoReset(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	addr := l7test.New(t, 1).Serve(bounded(1, farm.OverflowRefuse), l7test.Service("web", b.Addr))
+	if in, _ := count(dialled(t, addr, 1), 1); len(in) != 1 {
+		t.Fatal("the first client is refused")
+	}
+	for range 5 { // a slow machine may take longer than the client has
+		c := l7test.Dial(t, addr)
+		if res := c.Response("GET"); res.StatusCode != 503 {
+			t.Errorf("answered %d", res.StatusCode)
+		}
+		began := time.Now()
+		c.Send(get("/"))
+		time.Sleep(50 * time.Millisecond)
+		_, err := c.Write([]byte("more"))
+		if time.Since(began) > time.Second {
+			continue
+		}
+		if err != nil {
+			t.Errorf("its connection is reset: %v", err)
+		}
+		return
+	}
+	t.Error("the machine is too slow")
+}
+
 // The limit always holds, with clients coming and going on several loops.
 func TestBoundIsExactOverAllLoops(t *testing.T) {
 	t.Parallel()
