@@ -16,8 +16,6 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/apply"
-	"github.com/sluicelb/sluice/mgmt/event"
-	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/metrics"
@@ -50,25 +48,23 @@ func (m *manager) newGuardian(ctx context.Context, secrets apply.Secrets) *guard
 	})
 }
 
-// resumeHealth passes the health of backends before the restart to everything that reports
-// changes. A backend that goes down during a restart must not do so silently.
+// resumeHealth passes the health of backends before the restart, as far as it is known, to
+// everything that reports changes. A checked backend that goes down during a restart must not
+// do so silently.
 func (m *manager) resumeHealth(cfg *farm.Config) {
-	down, shown := map[uint32]bool{}, map[uint32]bool{}
+	down := map[uint32]bool{}
 	for i := range cfg.Farms {
 		for _, g := range cfg.Farms[i].Groups() {
-			for k, b := range g.Backends() {
-				if is, _ := event.BackendIsDown(g, k, m.backendHealth); is {
-					down[b.ID] = true
-				}
-				if farmstate.In(g, k, m.backendHealth) == farm.StatusDown {
-					shown[b.ID] = true
+			for _, b := range g.Backends() {
+				if status := m.backendHealth(b.ID); status == farm.StatusUp || status == farm.StatusDown {
+					down[b.ID] = status == farm.StatusDown
 				}
 			}
 		}
 	}
 	m.watch.health.Resume(down)
 	m.notify.Resume(down)
-	m.states.Resume(shown)
+	m.states.Resume(down)
 }
 
 // openTo returns the number of connections of farms by number. Kernel farms are included

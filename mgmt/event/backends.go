@@ -24,11 +24,12 @@ type Backends struct {
 	cfg     *farm.Config
 	version uint64
 	down    map[uint32]bool
+	resumed bool // the next Look is the first after Resume
 }
 
-// Resume sets which backends were down before a restart, by ID. The first Look then returns the
-// changes since.
-func (b *Backends) Resume(down map[uint32]bool) { b.down = maps.Clone(down) }
+// Resume sets whether backends were down before a restart, by ID. The first Look then returns
+// their changes since, and only records the states of others.
+func (b *Backends) Resume(down map[uint32]bool) { b.down, b.resumed = maps.Clone(down), true }
 
 // Look returns the changes since the last call; the first call only records the states. The
 // version grows with every change of Known, so a call without a change costs nothing, and
@@ -49,18 +50,19 @@ func (b *Backends) Look(cfg *farm.Config, version uint64, known Known, at time.T
 		for _, g := range scope.Farms[i].Groups() {
 			for k := range g.Backends() {
 				id := g.Backends()[k].ID
-				was := before[id]
+				was, had := before[id]
 				down, is := BackendIsDown(g, k, known.Health)
 				if !is {
 					down = was // the reported state stays
 				}
 				b.down[id] = down
-				if down != was && !first {
+				if down != was && !first && (had || !b.resumed) {
 					events = append(events, OfBackend(g, k, down, known.why(id), at))
 				}
 			}
 		}
 	}
+	b.resumed = false
 	return events
 }
 

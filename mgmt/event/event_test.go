@@ -56,18 +56,24 @@ func TestAChangeTellsWhichFarmsRun(t *testing.T) {
 }
 
 func TestBackendsThatChangedDuringARestartAreReported(t *testing.T) {
-	status := map[uint32]farm.Status{1: farm.StatusDown, 2: farm.StatusUp, 3: farm.StatusDown, 4: farm.StatusUp}
+	status := map[uint32]farm.Status{1: farm.StatusDown, 2: farm.StatusUp, 3: farm.StatusDown, 4: farm.StatusUp, 5: farm.StatusDown}
 	cfg := &farm.Config{Farms: []farm.Farm{web(1, "fell", false, backend(1, "10.0.0.1")), web(2, "rose", false, backend(2, "10.0.0.2")),
-		web(3, "lies", false, backend(3, "10.0.0.3")), web(4, "stands", false, backend(4, "10.0.0.4"))}}
-	before := map[uint32]bool{2: true, 3: true}
+		web(3, "lies", false, backend(3, "10.0.0.3")), web(4, "stands", false, backend(4, "10.0.0.4")), web(5, "unknown", false, backend(5, "10.0.0.5"))}}
+	before := map[uint32]bool{1: false, 2: true, 3: true, 4: false}
 	var b event.Backends
 	b.Resume(before)
 	known := event.Known{Health: func(id uint32) farm.Status { return status[id] }}
 	if got := kindsOf(b.Look(cfg, 1, known, at)); got != "backend-down fell, backend-up rose" {
 		t.Error(got)
 	}
-	if got := kindsOf(b.Look(cfg, 2, known, at)); got != "" || len(before) != 2 {
+	if got := kindsOf(b.Look(cfg, 2, known, at)); got != "" || len(before) != 4 {
 		t.Errorf("%s, %v", got, before)
+	}
+	status[5] = farm.StatusUp
+	cfg.Farms = append(cfg.Farms, web(6, "new", false, backend(6, "10.0.0.6")))
+	status[6] = farm.StatusDown
+	if got := kindsOf(b.Look(cfg, 3, known, at)); got != "backend-up unknown, backend-down new" {
+		t.Error(got)
 	}
 }
 

@@ -32,6 +32,7 @@ type States struct {
 	mark     any
 	last     time.Time
 	backends map[uint32]bool // whether it is down; undefined is not
+	resumed  bool            // the next Look is the first after Resume
 	farms    map[uint32]farm.Status
 	often    map[uint32]*often // of those that changed
 }
@@ -42,9 +43,9 @@ type often struct {
 	n     int
 }
 
-// Resume sets which backends were down before a restart, by ID. The first Look then returns
-// their changes since.
-func (s *States) Resume(down map[uint32]bool) { s.backends = maps.Clone(down) }
+// Resume sets whether backends were down before a restart, by ID. The first Look then returns
+// their changes since, and only records the states of others.
+func (s *States) Resume(down map[uint32]bool) { s.backends, s.resumed = maps.Clone(down), true }
 
 // Look returns the changes since the last call; the first call only records the states.
 // mark changes with Known. While neither it nor cfg changes, a call costs nothing; if only cfg
@@ -83,7 +84,7 @@ func (s *States) Look(cfg *farm.Config, mark any, now time.Time, known Known) (l
 			delete(s.often, id)
 		}
 	}
-	s.cfg, s.mark, s.last = cfg, mark, now
+	s.cfg, s.mark, s.last, s.resumed = cfg, mark, now, false
 	return list
 }
 
@@ -100,7 +101,7 @@ func (s *States) backend(list []Event, g farm.Group, position int, now time.Time
 	if status == farm.StatusMaintenance || is == was {
 		return list
 	}
-	if s.backends[b.ID] = is; first || !had && !is {
+	if s.backends[b.ID] = is; first || !had && (!is || s.resumed) {
 		return list
 	}
 	n := s.count(b.ID, now)

@@ -23,12 +23,14 @@ type states struct {
 	last     time.Time // of the last look
 	backends map[uint32]*state[bool]
 	farms    map[uint32]*state[farm.Status]
+	resumed  bool      // the next look is the first after Resume
 	again    time.Time // earliest time at which a pending state must be reported; zero: none pending
 }
 
-// Resume sets which backends were down before a restart, by ID. The first LookBackends then
-// reports their changes since. It must be called before.
+// Resume sets whether backends were down before a restart, by ID. The first LookBackends then
+// reports their changes since, and only records the states of others. Call Resume before it.
 func (m *Manager) Resume(down map[uint32]bool) {
+	m.states.resumed = true
 	m.states.backends = map[uint32]*state[bool]{}
 	for id, is := range down {
 		m.states.backends[id] = &state[bool]{told: is}
@@ -50,7 +52,7 @@ func (m *Manager) LookBackends(cfg *farm.Config, version uint64, known Known) {
 		m.lookIn(farmstate.Changed(s.cfg, cfg), known, now)
 	}
 	s.cfg, s.version = cfg, version
-	s.last = now
+	s.last, s.resumed = now, false
 	m.sendDigests(now)
 }
 
@@ -68,9 +70,10 @@ func (m *Manager) lookIn(scope farmstate.Scope, known Known, now time.Time) {
 		for _, g := range f.Groups() {
 			for k := range g.Backends() {
 				id := g.Backends()[k].ID
+				_, had := backends[id]
 				one := stateOf(backends, id, false)
 				s.backends[id] = one
-				v := l.backend(g, k, one)
+				v := l.backend(g, k, one, !had && s.resumed)
 				if v.tell {
 					list = append(list, v.happening(event.OfBackend(g, k, one.told, l.why(id), v.since)))
 				}
@@ -112,7 +115,7 @@ func (l *look) farm(f *farm.Farm, one *state[farm.Status], since time.Time) (h H
 	return v.happening(event.OfFarm(f, status, was, why, v.since)), true
 }
 
-func (l *look) backend(g farm.Group, position int, one *state[bool]) verdict {
+func (l *look) backend(g farm.Group, position int, one *state[bool], first bool) verdict {
 	down, means := event.BackendIsDown(g, position, l.known.Health)
 	since := l.now
 	if l.known.Since != nil {
@@ -124,7 +127,7 @@ func (l *look) backend(g farm.Group, position int, one *state[bool]) verdict {
 	if down {
 		bad = 1
 	}
-	return one.look(down, bad, means, since, l, l.firstBackends)
+	return one.look(down, bad, means, since, l, first || l.firstBackends)
 }
 
 func (l *look) why(backend uint32) string {
