@@ -35,7 +35,7 @@ var cookieFields = []field[farm.Service]{
 		set:  func(s *farm.Service, v Value) { s.Cookie.TTL = farm.Seconds(v.number) },
 	},
 	{
-		rule: rule{name: "cookiesamesite", hints: advanced(atCookie, "SameSite"), kind: kindText, values: texts(farm.SameSites()), normalize: map[string]string{"": string(farm.SameSiteOff)},
+		rule: rule{name: "cookiesamesite", hints: advanced(atCookie, "SameSite"), kind: kindText, values: texts(farm.SameSites()),
 			unset: textValue(string(farm.SameSiteLax)), only: with("cookieinsert"),
 			about: "Whether browsers send the cookie with requests from other sites: with links only (lax), with all (none, which implies Secure) or never (strict); off omits the SameSite attribute."},
 		get: func(s *farm.Service) Value { return textValue(string(cmp.Or(cookieOf(s).SameSite, farm.SameSiteLax))) },

@@ -52,7 +52,7 @@ func TestEveryOptionOfAServiceIsSetAndReset(t *testing.T) {
 				*c = farm.CookieInsert{Name: "SID", Domain: ".shop.example", Path: "/a", TTL: 60}
 			}), `{"cookieinsert":false}`},
 		{`{"cookiesamesite":"none","cookieinsert":true}`, cookie(func(c *farm.CookieInsert) { c.SameSite = farm.SameSiteNone }), `{"cookieinsert":false}`},
-		{`{"cookiesamesite":"","cookieinsert":true}`, cookie(func(c *farm.CookieInsert) { c.SameSite = farm.SameSiteOff }), `{"cookieinsert":false}`},
+		{`{"cookiesamesite":"off","cookieinsert":true}`, cookie(func(c *farm.CookieInsert) { c.SameSite = farm.SameSiteOff }), `{"cookieinsert":false}`},
 		{`{"cookiesamesite":"lax","cookieinsert":true}`, cookie(func(*farm.CookieInsert) {}), `{"cookieinsert":false}`},
 		{`{"backendprotocol":"h2"}`, func(s *farm.Service) { s.BackendProtocol = farm.BackendHTTP2 }, `{"backendprotocol":"http1"}`},
 		{`{"sts_status":"true"}`, func(s *farm.Service) { s.STS = farm.DefaultSTS }, `{"sts_status":"false"}`},
@@ -146,6 +146,7 @@ func TestOptionsOfAServiceAreRefusedWithTheReason(t *testing.T) {
 		{`{"cookieinsert":"true","cookiettl":null}`, `cookiettl must be a number from 0 to 31536000 (seconds), got null`},
 		{`{"cookiesamesite":"none"}`, `cookiesamesite is allowed only while cookieinsert is true; send cookieinsert true with it`},
 		{`{"cookieinsert":"true","cookiesamesite":"Lax; Secure"}`, `cookiesamesite must be one of lax, none, strict, off, got "Lax; Secure"`},
+		{`{"cookieinsert":"true","cookiesamesite":""}`, `cookiesamesite must be one of lax, none, strict, off, got ""`},
 		{`{"cookieinsert":"true","cookiesamesite":null}`, `cookiesamesite must be one of lax, none, strict, off, got null`},
 		{`{"cookieinsert":"true","cookiename":"a;b"}`, `cookiename must be a token`},
 		{`{"cookieinsert":"true","cookiename":"a\r\nb"}`, `cookiename must be a token`},
