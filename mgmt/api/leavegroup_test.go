@@ -13,9 +13,10 @@ func TestTheResponseNamesTheCredentialsThatALeavingUserLoses(t *testing.T) {
 	a.people()
 	a.must(200, "PUT", "/rbac/groups/team", `{"role":"administration"}`)
 	a.shop(1)
-	const local, remote = "Its password, its second factor and its API key have been removed", "Its API key has been removed"
+	const remote = "It has lost its API key"
 	for _, c := range []struct{ name, service, key, want string }{
-		{"kim", "local", "", local},
+		{"kim", "local", "", "It has lost its password"},
+		{"kay", "local", keyOf("kay"), "It has lost its password, API key"},
 		{"lea", "ldap", keyOf("lea"), remote},
 		{"mia", "oidc", keyOf("mia"), remote},
 		{"ned", "ldap", "", ""},

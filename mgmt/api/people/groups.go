@@ -3,6 +3,7 @@ package people
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sluicelb/sluice/mgmt/api/rest"
 	"github.com/sluicelb/sluice/mgmt/rbac"
@@ -167,14 +168,20 @@ func (s *Resource) leaveGroup(c *rest.Call) (rest.Object[GroupItem], error) {
 // disarmed states which credentials a user loses who leaves a group of a caller that does not
 // see all farms. The passwords of other services remain.
 func disarmed(u rbac.UserView) string {
-	const because = " because your group does not see all farms. Whoever adds it to another group "
-	switch {
-	case u.Service == rbac.Local:
-		return " Its password, its second factor and its API key have been removed," + because + "sets them again."
-	case u.HasKey():
-		return " Its API key has been removed," + because + "creates a new one."
+	var lost []string
+	if u.Service == rbac.Local {
+		lost = append(lost, "password")
 	}
-	return ""
+	if u.Factor != nil {
+		lost = append(lost, "second factor")
+	}
+	if u.HasKey() {
+		lost = append(lost, "API key")
+	}
+	if len(lost) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" It has lost its %s, because your group does not see all farms. Whoever adds it to another group sets them again.", strings.Join(lost, ", "))
 }
 
 func (s *Resource) addGroupFarm(c *rest.Call) (rest.Object[GroupItem], error) {
