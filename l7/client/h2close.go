@@ -19,7 +19,7 @@ func (c *h2Conn) Expired(conn *loop.Conn) {
 		}
 		s = next
 	}
-	c.hasten(now)
+	c.resetExhausted(now)
 	if now >= c.tickAt {
 		c.h2.Tick()
 		c.tickAt = now + streamTick
@@ -44,28 +44,28 @@ func (c *h2Conn) Expired(conn *loop.Conn) {
 		c.farewell()
 		return
 	}
-	c.wake()
+	c.setNextDeadline()
 	c.flush()
 }
 
-// hasten resets uploads whose window is used up, once the client has had time to read the
+// resetExhausted resets uploads whose window is used up, once the client has had time to read the
 // response.
-func (c *h2Conn) hasten(now int64) {
+func (c *h2Conn) resetExhausted(now int64) {
 	switch {
-	case c.hasteAt == 0 || now < c.hasteAt:
+	case c.resetAt == 0 || now < c.resetAt:
 	case c.Conn.Pending() != 0:
-		c.hasteAt = now + hasteTick
+		c.resetAt = now + resetDelay
 	default:
-		c.hasteAt = 0
-		c.h2.Hasten()
+		c.resetAt = 0
+		c.h2.ResetExhausted()
 	}
 }
 
-// wake sets the time of the next Expired.
-func (c *h2Conn) wake() {
+// setNextDeadline sets the time of the next Expired.
+func (c *h2Conn) setNextDeadline() {
 	at := c.tickAt
-	if c.hasteAt != 0 {
-		at = min(at, c.hasteAt)
+	if c.resetAt != 0 {
+		at = min(at, c.resetAt)
 	}
 	c.Conn.SetDeadline(at)
 }

@@ -20,7 +20,7 @@ type h2Conn struct {
 	idleAt  int64 // time since which there is no stream
 	stuckAt int64 // time since which a frame or header block is incomplete; 0 without one
 	tickAt  int64 // time of the next tick of http2.Conn
-	hasteAt int64 // time to reset uploads whose window is used up; 0: there are none
+	resetAt int64 // time to reset uploads whose window is used up; 0: there are none
 	over    bool  // already counted out
 	busy    bool  // in an event; writes at its end
 	moved   bool  // receive made progress
@@ -35,8 +35,8 @@ const (
 	framesRead = 64 << 10
 	// streamTick is the interval of deadline checks for streams.
 	streamTick = second
-	// hasteTick replaces it while a client may wait for the reset of a request.
-	hasteTick = second / 10
+	// resetDelay replaces it while a client may wait for the reset of a request.
+	resetDelay = second / 10
 	// writesPerTurn bounds the writes of one connection per loop turn.
 	writesPerTurn = 8
 	// maxWaiting is the amount of unwritten output from which no more requests are read.
@@ -147,8 +147,8 @@ func (c *h2Conn) sendBodies() {
 // flush writes the output of the streams. It reports whether the connection is still open.
 func (c *h2Conn) flush() bool {
 	if c.h2.Exhausted() {
-		c.hasteAt = c.server.loop.Now() + hasteTick
-		c.wake()
+		c.resetAt = c.server.loop.Now() + resetDelay
+		c.setNextDeadline()
 	}
 	for range writesPerTurn {
 		out := c.h2.Output()

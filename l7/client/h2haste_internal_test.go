@@ -9,18 +9,18 @@ import (
 
 // A tick of the connection may follow a response at once. curl loses the response if a reset
 // comes that early.
-func TestNoTickHastensAReset(t *testing.T) {
-	c := &h2Conn{h2: &http2.Conn{}, tickAt: 90, hasteAt: 100}
+func TestNoTickComesBeforeTheTimeOfAReset(t *testing.T) {
+	c := &h2Conn{h2: &http2.Conn{}, tickAt: 90, resetAt: 100}
 	c.Conn = &loop.Conn{}
 	for _, now := range []int64{90, 99} {
-		if c.hasten(now); c.hasteAt != 100 {
-			t.Errorf("at %d: next at %d", now, c.hasteAt)
+		if c.resetExhausted(now); c.resetAt != 100 {
+			t.Errorf("at %d: next at %d", now, c.resetAt)
 		}
 	}
-	if c.hasten(100); c.hasteAt != 0 {
-		t.Errorf("next at %d", c.hasteAt)
+	if c.resetExhausted(100); c.resetAt != 0 {
+		t.Errorf("next at %d", c.resetAt)
 	}
-	if c.hasten(101); c.hasteAt != 0 {
-		t.Errorf("without an upload: next at %d", c.hasteAt)
+	if c.resetExhausted(101); c.resetAt != 0 {
+		t.Errorf("without an upload: next at %d", c.resetAt)
 	}
 }

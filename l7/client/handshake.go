@@ -71,7 +71,7 @@ func alertReason(alert *net.OpError) string {
 	case text == "bad record MAC":
 		// OpenSSL sends its alert about the certificate of a TLS 1.3 server unencrypted, which
 		// crypto/tls cannot read at this point.
-		return "the client ended the TLS handshake; it probably does not trust the certificate"
+		return "bad record MAC: the client probably ended the TLS handshake because it does not trust the certificate"
 	}
 	return "malformed TLS handshake: " + text
 }

@@ -126,16 +126,18 @@ func TestAClientOfOpenSSLThatRejectsTheCertificateGetsAReason(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := exec.Command(path, "s_client", version, "-verify_return_error", "-connect", ln.Addr().String())
+		client := exec.CommandContext(t.Context(), path, "s_client", version, "-verify_return_error", "-connect", ln.Addr().String())
 		if err := client.Start(); err != nil {
 			t.Fatal(err)
 		}
+		_ = ln.(*net.TCPListener).SetDeadline(time.Now().Add(time.Minute))
 		conn, err := ln.Accept()
 		if err != nil {
 			t.Fatal(err)
 		}
+		_ = conn.SetDeadline(time.Now().Add(time.Minute))
 		err = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{site}, MinVersion: name}).Handshake()
-		if got := handshakeReason(err); !strings.HasPrefix(got, "the client ended the TLS handshake") {
+		if got := handshakeReason(err); !strings.Contains(got, "the client ended the TLS handshake") && !strings.Contains(got, "the client probably ended the TLS handshake") {
 			t.Errorf("%s: %v has the reason %q", version, err, got)
 		}
 		_, _ = conn.Close(), ln.Close()

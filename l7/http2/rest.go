@@ -33,9 +33,9 @@ func (c *Conn) waive(s *Stream) {
 // wait for the reset then.
 func (c *Conn) Exhausted() bool { return c.exhausted }
 
-// Hasten resets these requests. The owner calls it about 0.1 s after the last output, so
+// ResetExhausted resets these requests. The owner calls it about 0.1 s after the last output, so
 // that the client has read the response.
-func (c *Conn) Hasten() {
+func (c *Conn) ResetExhausted() {
 	c.exhausted = false
 	for i := range c.rests {
 		if r := &c.rests[i]; r.left <= 0 {

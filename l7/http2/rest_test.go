@@ -239,7 +239,7 @@ func TestAnUploadThatFilledItsWindowIsNotResetAtOnce(t *testing.T) {
 	if !s.conn.Exhausted() {
 		t.Error("the reset is forgotten")
 	}
-	if s.conn.Hasten(); s.conn.Exhausted() {
+	if s.conn.ResetExhausted(); s.conn.Exhausted() {
 		t.Error("there is more to reset")
 	}
 	s.wantResets(t, "later", "RST_STREAM 1 NO_ERROR")
@@ -247,7 +247,7 @@ func TestAnUploadThatFilledItsWindowIsNotResetAtOnce(t *testing.T) {
 	s.post(3)
 	q.Respond(ok200, true)
 	q.Reset(http2.CodeNo)
-	s.conn.Hasten()
-	s.conn.Hasten()
+	s.conn.ResetExhausted()
+	s.conn.ResetExhausted()
 	s.wantResets(t, "a window with room")
 }
