@@ -84,8 +84,7 @@ func (ex *exchange) noneLeft() {
 	ex.failed(503)
 }
 
-// lacksRoom reports whether the exchange got no backend although one could serve it: then all
-// of these are full.
+// lacksRoom reports whether some backends could serve the exchange, and all of these are full.
 func (ex *exchange) lacksRoom() bool {
 	_, usable := ex.service.Picker.Room()
 	return ex.Tried == balance.Tried{} && (usable || ex.Full > 0)

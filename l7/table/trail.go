@@ -18,7 +18,7 @@ const (
 	StepChallenge Step = "challenge"
 	stepHost      Step = "host"
 	stepMethod    Step = "method"
-	StepPath      Step = "path" // for a strict farm
+	StepPath      Step = "path" // of path_policy strict and canonical
 	stepLimits    Step = "limits"
 	stepSplit     Step = "split" // once a service is selected
 	stepRate      Step = "rate"

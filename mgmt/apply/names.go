@@ -99,7 +99,7 @@ func (a *Applier) resolveNew(ctx context.Context, old, cfg *farm.Config) (found 
 		if b.Spreads() {
 			b.Addr = netip.Addr{}
 		}
-		if asks(before, b) {
+		if needsLookup(before, b) {
 			b.Addr = netip.Addr{}
 			ask = append(ask, p)
 		}
@@ -141,8 +141,8 @@ func namedIn(cfg *farm.Config) map[uint32]*farm.Backend {
 	return out
 }
 
-// asks reports whether a change must ask for the name of b. before are the backends in force.
-func asks(before map[uint32]*farm.Backend, b *farm.Backend) bool {
+// needsLookup reports whether a change must ask for the name of b. before are the backends in force.
+func needsLookup(before map[uint32]*farm.Backend, b *farm.Backend) bool {
 	was := before[b.ID]
 	known := was != nil && b.ID != 0
 	if known && was.Host == b.Host && was.Resolve == b.Resolve {
@@ -165,7 +165,7 @@ func (a *Applier) ask(ctx context.Context, list []backendAt) (map[resolve.Questi
 	if len(missing) == 0 {
 		return h.names, nil
 	}
-	err := a.outside(ctx, func() { a.askAll(ctx, h, missing) })
+	err := a.withoutTurn(ctx, func() { a.askAll(ctx, h, missing) })
 	return h.names, err
 }
 

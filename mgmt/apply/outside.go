@@ -50,7 +50,7 @@ func withHold(ctx context.Context, h *hold) context.Context {
 }
 
 // holdOf returns the turn that the change of ctx has; without one, e.g. in Plan, an empty one
-// that outside does not give up.
+// that withoutTurn does not give up.
 func holdOf(ctx context.Context) (h *hold, held bool) {
 	if d := DraftOf(ctx); d != nil {
 		return d.hold, true
@@ -61,9 +61,9 @@ func holdOf(ctx context.Context) (h *hold, held bool) {
 	return newHold(), false
 }
 
-// outside calls wait while others may have the turn of the change of ctx. It returns
+// withoutTurn calls wait while others may have the turn of the change of ctx. It returns
 // errOvertaken if one of them changed the configuration or an object that it names.
-func (a *Applier) outside(ctx context.Context, wait func()) error {
+func (a *Applier) withoutTurn(ctx context.Context, wait func()) error {
 	h, held := holdOf(ctx)
 	if !held || h.kept {
 		wait()
@@ -83,12 +83,13 @@ func (a *Applier) outside(ctx context.Context, wait func()) error {
 // askAhead asks name servers for everything that a change to cfg may need. A change that must
 // keep its turn calls it before.
 func (a *Applier) askAhead(ctx context.Context, cfg *farm.Config) *hold {
-	h := &hold{kept: true, names: map[resolve.Question]nameAnswer{}, parents: map[string]parentAnswer{}}
+	h := newHold()
+	h.kept = true
 	old, next := a.now.Load().cfg, cfg.Clone()
 	document.Carry(old, next)
 	before, missing := namedIn(old), map[resolve.Question]bool{}
 	for p := range backends(next) {
-		if b := p.backend(); b.Of == 0 && b.Named() && asks(before, b) {
+		if b := p.backend(); b.Of == 0 && b.Named() && needsLookup(before, b) {
 			missing[QuestionOf(b)] = true
 		}
 	}
@@ -100,18 +101,18 @@ func (a *Applier) askAhead(ctx context.Context, cfg *farm.Config) *hold {
 	return h
 }
 
-// renewed makes changes that have given up their turn start again.
-func (a *Applier) renewed() {
+// restartWaiting makes changes that have given up their turn start again.
+func (a *Applier) restartWaiting() {
 	now := *a.now.Load()
 	a.now.Store(&now)
 }
 
-type toleratedKey struct{}
+type acceptedKey struct{}
 
-// Tolerate returns a context for changes that expect a revision. still decides whether another
+// AcceptRevision returns a context for changes that expect a revision. still decides whether another
 // one is as good, e.g. because the farm in question is unchanged. It has the turn to write.
-func Tolerate(ctx context.Context, still func(cfg *farm.Config, revision uint64) bool) context.Context {
-	return context.WithValue(ctx, toleratedKey{}, still)
+func AcceptRevision(ctx context.Context, still func(cfg *farm.Config, revision uint64) bool) context.Context {
+	return context.WithValue(ctx, acceptedKey{}, still)
 }
 
 // expected reports whether a change that expects a revision, 0 for any, may follow now.
@@ -119,7 +120,7 @@ func expected(ctx context.Context, now *state, revision uint64) bool {
 	if revision == 0 || revision == now.rev.Number {
 		return true
 	}
-	still, ok := ctx.Value(toleratedKey{}).(func(*farm.Config, uint64) bool)
+	still, ok := ctx.Value(acceptedKey{}).(func(*farm.Config, uint64) bool)
 	return ok && still(now.cfg, now.rev.Number)
 }
 
@@ -131,8 +132,8 @@ func (a *Applier) repeat(ctx context.Context, h *hold, try func(ctx context.Cont
 			return err
 		}
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%w by others, and the time is over: %w", ErrConflict, err)
+			return fmt.Errorf("%w while name servers were asked: %w", ErrConflict, err)
 		}
 	}
-	return fmt.Errorf("%w %d times by others, each time while name servers were asked; try again", ErrConflict, mostStarts)
+	return fmt.Errorf("%w: gave up after %d attempts, because others changed it each time while name servers were asked; try again", ErrConflict, mostStarts)
 }

@@ -151,7 +151,7 @@ func TestAChangeThatToleratesARevisionFollowsAnotherChange(t *testing.T) {
 	h.name("web.test", "192.0.2.7")
 	h.must(add(shop("old", 8080)))
 	var seen []uint64
-	ctx := apply.Tolerate(context.Background(), func(cfg *farm.Config, revision uint64) bool {
+	ctx := apply.AcceptRevision(context.Background(), func(cfg *farm.Config, revision uint64) bool {
 		seen = append(seen, revision)
 		return cfg.Farm("new") != nil
 	})

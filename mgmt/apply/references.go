@@ -62,7 +62,7 @@ func (a *Applier) Renew(ctx context.Context, prepare func(*farm.Config) (Renewal
 			r.Undo()
 			return err
 		}
-		a.renewed()
+		a.restartWaiting()
 		return nil
 	}
 	out, err := a.publish(ctx, cfg)
@@ -77,7 +77,7 @@ func (a *Applier) Renew(ctx context.Context, prepare func(*farm.Config) (Renewal
 		return a.restore(ctx, cfg, err)
 	}
 	a.acknowledged(out)
-	a.renewed()
+	a.restartWaiting()
 	return nil
 }
 

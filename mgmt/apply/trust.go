@@ -227,7 +227,7 @@ func (a *Applier) askParents(ctx context.Context, list []resigned) (map[string]p
 	if len(missing) == 0 {
 		return h.parents, nil
 	}
-	err := a.outside(ctx, func() {
+	err := a.withoutTurn(ctx, func() {
 		ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
 		defer cancel()
 		answers := make([]parentAnswer, len(missing))

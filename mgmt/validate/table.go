@@ -68,8 +68,8 @@ func (t *Table[T]) Decode(path string, body map[string]any) (Values[T], error) {
 	return out, out.reachable()
 }
 
-// DecodeAll is Decode with all failures, for documents. Unreachable servers are none: Warnings
-// names them. It also returns the valid values.
+// DecodeAll is Decode with all failures, for documents. Unreachable servers are not among
+// them; Warnings names these. It also returns the valid values.
 func (t *Table[T]) DecodeAll(path string, body map[string]any) (out Values[T], broken []*Error) {
 	out = Values[T]{table: t, path: path, values: make(map[string]Value, len(body))}
 	for i := range t.fields { // other errors of an object that cannot exist yet help nobody

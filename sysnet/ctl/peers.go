@@ -26,7 +26,7 @@ type peer struct {
 }
 
 // freshTime bounds the time for which a connection without a request keeps its place. Its
-// client has sent the first request, or is about to, and does not repeat it.
+// client is sending the first request, and would not repeat it.
 const freshTime = 5 * time.Second
 
 func newPeers(limit int) *peers { return &peers{limit: limit, all: map[*peer]struct{}{}} }

@@ -15,9 +15,8 @@ import (
 // maxRefused is how often the kernel may refuse farms before all are given up.
 const maxRefused = 16
 
-// Most repeats try without the refused farms until it succeeds. Only ended connections of farms
-// that are left out are recorded. It returns the reasons of
-// all farms that are left out. The argument try returns the farms whose rules the kernel
+// Most repeats try without the refused farms until it succeeds. Of farms left out, only ended
+// connections are recorded. It returns the reasons for all farms left out. The argument try returns the farms whose rules the kernel
 // refused, with the reasons, or none if they are unknown.
 func Most(in *rules.Input, log *slog.Logger, try func(left *rules.Input) (problems, refused map[uint32]string, err error)) (map[uint32]string, error) {
 	left, reasons := able(in, findModules)

@@ -10,7 +10,7 @@ import (
 // successor must not forget them: it would load rules that pick these connections up again.
 // So two sets record them, in the same transaction as the rules. No rule reads the sets. Those
 // of farms that are stopped, or that cannot be carried now, are in the table inet, because the
-// kernel may lack the other family.
+// kernel may lack netdev.
 //
 //	midstream   farms with flushed connections, by a mark
 //	ended       backends that are down and whose connections were ended, by their mark

@@ -35,9 +35,9 @@ func (c *Call) Expected() (uint64, error) {
 	return c.Revision, nil
 }
 
-// still reports whether a configuration with another revision is what If-Match requires,
+// farmUnchanged reports whether a configuration with another revision is what If-Match requires,
 // because the farm in the path has not changed.
-func (c *Call) still(cfg *farm.Config, revision uint64) bool {
+func (c *Call) farmUnchanged(cfg *farm.Config, revision uint64) bool {
 	then := *c
 	then.Config, then.Revision = cfg, revision
 	return then.isFarmAsBefore(readMatch(c.Request))
@@ -99,7 +99,7 @@ func (c *Call) Change(comment string, edit func(*farm.Config) error) (apply.Resu
 	if err != nil {
 		return apply.Result{}, err
 	}
-	result, err := c.host.Applier.Change(apply.Tolerate(c.Context, c.still), c.Author(), comment, expect, edit)
+	result, err := c.host.Applier.Change(apply.AcceptRevision(c.Context, c.farmUnchanged), c.Author(), comment, expect, edit)
 	return c.Keep(result, err, expect)
 }
 
@@ -109,7 +109,7 @@ func (c *Call) ChangeFarm(name, comment string, edit func(*farm.Config) error) (
 	if err != nil {
 		return apply.Result{}, err
 	}
-	result, err := c.host.Applier.ChangeFarm(apply.Tolerate(c.Context, c.still), c.Author(), comment, expect, name, edit)
+	result, err := c.host.Applier.ChangeFarm(apply.AcceptRevision(c.Context, c.farmUnchanged), c.Author(), comment, expect, name, edit)
 	return c.Keep(result, err, expect)
 }
 
