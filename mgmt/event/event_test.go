@@ -56,7 +56,8 @@ func TestAChangeTellsWhichFarmsRun(t *testing.T) {
 }
 
 func TestBackendsThatChangedDuringARestartAreReported(t *testing.T) {
-	status := map[uint32]farm.Status{1: farm.StatusDown, 2: farm.StatusUp, 3: farm.StatusDown, 4: farm.StatusUp, 5: farm.StatusDown}
+	const up, down = farm.StatusUp, farm.StatusDown
+	status := map[uint32]farm.Status{1: down, 2: up, 3: down, 4: up, 5: down}
 	cfg := &farm.Config{Farms: []farm.Farm{web(1, "fell", false, backend(1, "10.0.0.1")), web(2, "rose", false, backend(2, "10.0.0.2")),
 		web(3, "lies", false, backend(3, "10.0.0.3")), web(4, "stands", false, backend(4, "10.0.0.4")), web(5, "unknown", false, backend(5, "10.0.0.5"))}}
 	before := map[uint32]bool{1: false, 2: true, 3: true, 4: false}

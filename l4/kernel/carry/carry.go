@@ -16,8 +16,8 @@ import (
 const maxRefused = 16
 
 // Most repeats try without the refused farms until it succeeds. Of farms left out, only ended
-// connections are recorded. It returns the reasons for all farms left out. The argument try returns the farms whose rules the kernel
-// refused, with the reasons, or none if they are unknown.
+// connections are recorded. It returns the reasons for all farms left out. The argument try
+// returns the farms whose rules the kernel refused, with the reasons, or none if unknown.
 func Most(in *rules.Input, log *slog.Logger, try func(left *rules.Input) (problems, refused map[uint32]string, err error)) (map[uint32]string, error) {
 	left, reasons := able(in, findModules)
 	for round := 0; ; round++ {

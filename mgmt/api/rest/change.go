@@ -99,7 +99,8 @@ func (c *Call) Change(comment string, edit func(*farm.Config) error) (apply.Resu
 	if err != nil {
 		return apply.Result{}, err
 	}
-	result, err := c.host.Applier.Change(apply.AcceptRevision(c.Context, c.farmUnchanged), c.Author(), comment, expect, edit)
+	ctx := apply.AcceptRevision(c.Context, c.farmUnchanged)
+	result, err := c.host.Applier.Change(ctx, c.Author(), comment, expect, edit)
 	return c.Keep(result, err, expect)
 }
 
@@ -109,7 +110,8 @@ func (c *Call) ChangeFarm(name, comment string, edit func(*farm.Config) error) (
 	if err != nil {
 		return apply.Result{}, err
 	}
-	result, err := c.host.Applier.ChangeFarm(apply.AcceptRevision(c.Context, c.farmUnchanged), c.Author(), comment, expect, name, edit)
+	ctx := apply.AcceptRevision(c.Context, c.farmUnchanged)
+	result, err := c.host.Applier.ChangeFarm(ctx, c.Author(), comment, expect, name, edit)
 	return c.Keep(result, err, expect)
 }
 
