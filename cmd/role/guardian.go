@@ -16,6 +16,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
 	"github.com/sluicelb/sluice/mgmt/guardian"
 	"github.com/sluicelb/sluice/mgmt/hook"
 	"github.com/sluicelb/sluice/mgmt/metrics"
@@ -48,23 +49,21 @@ func (m *manager) newGuardian(ctx context.Context, secrets apply.Secrets) *guard
 	})
 }
 
-// resumeHealth passes the health of backends before the restart, as far as it is known, to
-// everything that reports changes. A checked backend that goes down during a restart must not
+// resumeHealth passes the health of backends before the restart to everything that reports
+// changes. A checked backend that goes down during a restart must not
 // do so silently.
 func (m *manager) resumeHealth(cfg *farm.Config) {
-	down := map[uint32]bool{}
+	earlier := farmstate.Earlier{}
 	for i := range cfg.Farms {
 		for _, g := range cfg.Farms[i].Groups() {
 			for _, b := range g.Backends() {
-				if status := m.backendHealth(b.ID); status == farm.StatusUp || status == farm.StatusDown {
-					down[b.ID] = status == farm.StatusDown
-				}
+				earlier[b.ID] = m.backendHealth(b.ID)
 			}
 		}
 	}
-	m.watch.health.Resume(down)
-	m.notify.Resume(down)
-	m.states.Resume(down)
+	m.watch.health.Resume(earlier)
+	m.notify.Resume(earlier)
+	m.states.Resume(earlier)
 }
 
 // openTo returns the number of connections of farms by number. Kernel farms are included

@@ -1,7 +1,6 @@
 package event
 
 import (
-	"maps"
 	"strconv"
 	"time"
 
@@ -24,12 +23,12 @@ type Backends struct {
 	cfg     *farm.Config
 	version uint64
 	down    map[uint32]bool
-	resumed bool // the next Look is the first after Resume
+	earlier farmstate.Earlier // until the first Look after Resume
 }
 
-// Resume sets whether backends were down before a restart, by ID. The first Look then returns
-// their changes since, and only records the states of others.
-func (b *Backends) Resume(down map[uint32]bool) { b.down, b.resumed = maps.Clone(down), true }
+// Resume sets the health before a restart. The first Look then returns the changes since, and
+// only records the states of backends whose earlier health is unknown.
+func (b *Backends) Resume(earlier farmstate.Earlier) { b.down, b.earlier = earlier.Down(), earlier }
 
 // Look returns the changes since the last call; the first call only records the states. The
 // version grows with every change of Known, so a call without a change costs nothing, and
@@ -50,19 +49,19 @@ func (b *Backends) Look(cfg *farm.Config, version uint64, known Known, at time.T
 		for _, g := range scope.Farms[i].Groups() {
 			for k := range g.Backends() {
 				id := g.Backends()[k].ID
-				was, had := before[id]
+				was := before[id]
 				down, is := BackendIsDown(g, k, known.Health)
 				if !is {
 					down = was // the reported state stays
 				}
 				b.down[id] = down
-				if down != was && !first && (had || !b.resumed) {
+				if down != was && !first && !b.earlier.IsUnknown(id) {
 					events = append(events, OfBackend(g, k, down, known.why(id), at))
 				}
 			}
 		}
 	}
-	b.resumed = false
+	b.earlier = nil
 	return events
 }
 

@@ -2,7 +2,6 @@ package eventlog
 
 import (
 	"fmt"
-	"maps"
 	"net"
 	"strconv"
 	"time"
@@ -31,8 +30,8 @@ type States struct {
 	cfg      *farm.Config
 	mark     any
 	last     time.Time
-	backends map[uint32]bool // whether it is down; undefined is not
-	resumed  bool            // the next Look is the first after Resume
+	backends map[uint32]bool   // whether it is down; undefined is not
+	earlier  farmstate.Earlier // until the first Look after Resume
 	farms    map[uint32]farm.Status
 	often    map[uint32]*often // of those that changed
 }
@@ -43,9 +42,9 @@ type often struct {
 	n     int
 }
 
-// Resume sets whether backends were down before a restart, by ID. The first Look then returns
-// their changes since, and only records the states of others.
-func (s *States) Resume(down map[uint32]bool) { s.backends, s.resumed = maps.Clone(down), true }
+// Resume sets the health before a restart. The first Look then returns the changes since, and
+// only records the states of backends whose earlier health is unknown.
+func (s *States) Resume(earlier farmstate.Earlier) { s.backends, s.earlier = earlier.Down(), earlier }
 
 // Look returns the changes since the last call; the first call only records the states.
 // mark changes with Known. While neither it nor cfg changes, a call costs nothing; if only cfg
@@ -84,7 +83,7 @@ func (s *States) Look(cfg *farm.Config, mark any, now time.Time, known Known) (l
 			delete(s.often, id)
 		}
 	}
-	s.cfg, s.mark, s.last, s.resumed = cfg, mark, now, false
+	s.cfg, s.mark, s.last, s.earlier = cfg, mark, now, nil
 	return list
 }
 
@@ -101,7 +100,7 @@ func (s *States) backend(list []Event, g farm.Group, position int, now time.Time
 	if status == farm.StatusMaintenance || is == was {
 		return list
 	}
-	if s.backends[b.ID] = is; first || !had && (!is || s.resumed) {
+	if s.backends[b.ID] = is; first || !had && !is || s.earlier.IsUnknown(b.ID) {
 		return list
 	}
 	n := s.count(b.ID, now)

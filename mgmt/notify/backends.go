@@ -23,16 +23,17 @@ type states struct {
 	last     time.Time // of the last look
 	backends map[uint32]*state[bool]
 	farms    map[uint32]*state[farm.Status]
-	resumed  bool      // the next look is the first after Resume
-	again    time.Time // earliest time at which a pending state must be reported; zero: none pending
+	earlier  farmstate.Earlier // until the first look after Resume
+	again    time.Time         // earliest time at which a pending state must be reported; zero: none pending
 }
 
-// Resume sets whether backends were down before a restart, by ID. The first LookBackends then
-// reports their changes since, and only records the states of others. Call Resume before it.
-func (m *Manager) Resume(down map[uint32]bool) {
-	m.states.resumed = true
+// Resume sets the health before a restart. The first LookBackends then reports the changes
+// since, and only records the states of backends whose earlier health is unknown. Call Resume
+// before it.
+func (m *Manager) Resume(earlier farmstate.Earlier) {
+	m.states.earlier = earlier
 	m.states.backends = map[uint32]*state[bool]{}
-	for id, is := range down {
+	for id, is := range earlier.Down() {
 		m.states.backends[id] = &state[bool]{told: is}
 	}
 }
@@ -52,7 +53,7 @@ func (m *Manager) LookBackends(cfg *farm.Config, version uint64, known Known) {
 		m.lookIn(farmstate.Changed(s.cfg, cfg), known, now)
 	}
 	s.cfg, s.version = cfg, version
-	s.last, s.resumed = now, false
+	s.last, s.earlier = now, nil
 	m.sendDigests(now)
 }
 
@@ -70,10 +71,9 @@ func (m *Manager) lookIn(scope farmstate.Scope, known Known, now time.Time) {
 		for _, g := range f.Groups() {
 			for k := range g.Backends() {
 				id := g.Backends()[k].ID
-				_, had := backends[id]
 				one := stateOf(backends, id, false)
 				s.backends[id] = one
-				v := l.backend(g, k, one, !had && s.resumed)
+				v := l.backend(g, k, one, s.earlier.IsUnknown(id))
 				if v.tell {
 					list = append(list, v.happening(event.OfBackend(g, k, one.told, l.why(id), v.since)))
 				}

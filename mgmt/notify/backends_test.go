@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
 func addr(text string) netip.Addr { return netip.MustParseAddr(text) }
@@ -44,11 +45,11 @@ func TestABackendThatGoesAndComesIsToldOf(t *testing.T) {
 
 // A restart hides changes of farms, but not of their backends.
 func TestABackendThatChangedDuringARestartIsReported(t *testing.T) {
-	h, l := newHouse(t), shop(1, 2, 3, 4)
+	h, l := newHouse(t), shop(1, 2, 3, 4, 5)
 	thirty := 30
 	h.set(t, func(s *Settings) { s.Backends.AvoidFlapping = &thirty })
-	h.Resume(map[uint32]bool{1: false, 2: true, 3: true})
-	l.is(farm.StatusDown, 1, 3, 4) // nobody knows how long 4 has been down
+	h.Resume(farmstate.Earlier{1: farm.StatusUp, 2: farm.StatusDown, 3: farm.StatusDown, 4: farm.StatusUndefined})
+	l.is(farm.StatusDown, 1, 3, 4, 5) // nobody knows how long 4 has been down
 	l.is(farm.StatusUp, 2)
 	h.look(0, l)
 	h.look(tick, l)
@@ -59,7 +60,8 @@ func TestABackendThatChangedDuringARestartIsReported(t *testing.T) {
 	h.look(GatherTime, l)
 	mails := h.took(t)
 	if len(mails) != 1 || !strings.Contains(mails[0].Text, "backend 0 (10.0.0.1:8001) of service web of farm shop is down") ||
-		!strings.Contains(mails[0].Text, "backend 1 (10.0.0.1:8002) of service web of farm shop is up again") || strings.Contains(mails[0].Text, "8003") || strings.Contains(mails[0].Text, "8004") || strings.Contains(mails[0].Text, "the farm") {
+		!strings.Contains(mails[0].Text, "backend 1 (10.0.0.1:8002) of service web of farm shop is up again") ||
+		!strings.Contains(mails[0].Text, "backend 4 (10.0.0.1:8005) of service web of farm shop is down") || strings.Contains(mails[0].Text, "8003") || strings.Contains(mails[0].Text, "8004") || strings.Contains(mails[0].Text, "the farm") {
 		t.Errorf("%+v", mails)
 	}
 }
