@@ -64,6 +64,13 @@ func TestABackendThatChangedDuringARestartIsReported(t *testing.T) {
 		!strings.Contains(mails[0].Text, "backend 4 (10.0.0.1:8005) of service web of farm shop is down") || strings.Contains(mails[0].Text, "8003") || strings.Contains(mails[0].Text, "8004") || strings.Contains(mails[0].Text, "the farm") {
 		t.Errorf("%+v", mails)
 	}
+	l.is(farm.StatusUp, 4)
+	h.look(tick, l)
+	h.look(30*time.Second, l)
+	h.look(GatherTime, l)
+	if mails = h.took(t); len(mails) != 2 || !strings.Contains(mails[1].Text, "8004") {
+		t.Errorf("later: %+v", mails)
+	}
 }
 
 func TestAStateHasToLast(t *testing.T) {
