@@ -158,6 +158,30 @@ func TestALateRequestOfARefusedClientCausesNoReset(t *testing.T) {
 	t.Error("the machine is too slow")
 }
 
+// Only some refused clients may linger, so that a flood of them displaces no one else.
+func TestAFloodOfRefusedClientsIsClosedAtOnce(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	addr := l7test.New(t, 1).Serve(bounded(1, farm.OverflowRefuse), l7test.Service("web", b.Addr))
+	if in, _ := count(dialled(t, addr, 1), 1); len(in) != 1 {
+		t.Fatal("the first client is refused")
+	}
+	const flood = 600 // more than half of those that may linger on a loop
+	l7test.Eventually(t, "the connection of the last refused client is closed at once", func() bool {
+		var c *l7test.Client
+		for range flood {
+			c = l7test.Dial(t, addr)
+		}
+		if res := c.Response("GET"); res.StatusCode != 503 {
+			t.Errorf("answered %d", res.StatusCode)
+		}
+		_, _ = c.Write([]byte("GET / HTTP/1.1\r\n"))
+		time.Sleep(50 * time.Millisecond)
+		_, err := c.Write([]byte("more"))
+		return err != nil
+	})
+}
+
 // The limit always holds, with clients coming and going on several loops.
 func TestBoundIsExactOverAllLoops(t *testing.T) {
 	t.Parallel()
