@@ -64,7 +64,8 @@ func TestBackendsThatChangedDuringARestartAreReported(t *testing.T) {
 	cfg.Farms = append(cfg.Farms, web(7, "added", false, backend(7, "10.0.0.7")))
 	status[7] = farm.StatusDown
 	var b event.Backends
-	b.Resume(farmstate.Earlier{1: farm.StatusUp, 2: farm.StatusDown, 3: farm.StatusDown, 4: farm.StatusUp, 5: farm.StatusUndefined})
+	b.Resume(farmstate.Earlier{1: farm.StatusUp, 2: farm.StatusDown, 3: farm.StatusDown,
+		4: farm.StatusUp, 5: farm.StatusUndefined})
 	known := event.Known{Health: func(id uint32) farm.Status { return status[id] }}
 	if got := kindsOf(b.Look(cfg, 1, known, at)); got != "backend-down fell, backend-up rose, backend-down added" {
 		t.Error(got)
