@@ -213,14 +213,14 @@ func (g *Guardian) ask(t *task) {
 	}
 	limit := timeout(&t.settings)
 	g.finished.Go(func() {
-		ctx, cancel := context.WithTimeout(g.ctx, limit)
+		ctx, cancel, waited := probe.Limited(g.ctx, limit)
 		defer cancel()
 		ctx, told := probe.Reporting(ctx)
 		began := time.Now()
 		err := t.probe.Run(ctx, g.options.Network(t.from), t.to, func(string, ...any) {})
 		var l load
 		l.connections, l.known = told()
-		g.took(t, began, time.Now(), err, l)
+		g.took(t, began.Add(waited()), time.Now(), err, l)
 	})
 }
 

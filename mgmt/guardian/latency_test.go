@@ -1,6 +1,7 @@
 package guardian_test
 
 import (
+	"context"
 	"math"
 	"net/netip"
 	"testing"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/mgmt/guardian"
+	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
 func TestHowSoonProbesAreAnsweredIsKnown(t *testing.T) {
@@ -46,6 +49,35 @@ func TestHowSoonProbesAreAnsweredIsKnown(t *testing.T) {
 		is("after a restart", 1, 90*time.Millisecond)
 		next.Set(config(alive(), web("shop", "", 1)))
 		is("nobody asks any more", 1, 0)
+	})
+}
+
+// queued is a probe that waits for other probes of this machine before it begins.
+type queued struct{ asking }
+
+func (q queued) Run(ctx context.Context, n probe.Network, to probe.Target, say probe.Say) error {
+	const wait = 3 * time.Second
+	time.Sleep(wait)
+	probe.Waited(ctx, wait)
+	return q.asking.Run(ctx, n, to, say)
+}
+
+func TestTheWaitOfAProbeIsNoLatency(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before := start(t, 0)
+		h := again(t, before, func(o *guardian.Options) {
+			o.Parse = func(command string) (probe.Probe, error) {
+				return queued{asking{before.town, command}}, nil
+			}
+		})
+		h.slow[server(1)] = 20 * time.Millisecond
+		h.Set(config(alive(), web("shop", "alive", 1)))
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		f, _ := h.Look(1)
+		if got := h.table.Slot(1).Latency(); got != 20*time.Millisecond || f.Results[0].Took != got {
+			t.Errorf("latency %v, %+v", got, f.Results)
+		}
 	})
 }
 

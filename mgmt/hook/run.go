@@ -28,8 +28,10 @@ type Call struct {
 	Env  []string // NAME=value
 	// Input is its standard input. A program may ignore it without being blocked.
 	Input []byte
-	// Limit is its time limit; it must be positive.
+	// Limit is its time limit, which begins with its start; it must be positive.
 	Limit time.Duration
+	// Started is called when By has started it, possibly after a wait; nil: nothing is called.
+	Started func()
 	// By starts it; without one this process does.
 	By Starter
 }
@@ -96,7 +98,7 @@ func (p Program) open() (files []*os.File, names []string, err error) {
 // Run calls a program that the caller has checked; it fills in the rest of call. An exit
 // status other than 0 is an *ExitError; if the program did not run, it is a *StartError.
 func (c Call) Run(ctx context.Context, call programs.Call, files ...*os.File) (said string, err error) {
-	call.Args, call.Env, call.Input, call.Limit = c.Args, c.Env, c.Input, c.Limit
+	call.Args, call.Env, call.Input, call.Limit, call.Started = c.Args, c.Env, c.Input, c.Limit, c.Started
 	var e programs.End
 	if c.By == nil {
 		e = programs.Direct(ctx, call)

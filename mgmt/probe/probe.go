@@ -46,7 +46,7 @@ type Say func(format string, args ...any)
 
 // Probe checks a target once. Run returns nil if the target is healthy. Otherwise the error
 // is the reason, in one plain line ("connection refused", "answered 503, wanted 200-399").
-// Run honours ctx, releases all resources, and does not panic. The error contains ErrLocal if
+// Run honours ctx (or Patient), releases all resources, and does not panic. The error contains ErrLocal if
 // the target did not cause the failure.
 type Probe interface {
 	Run(ctx context.Context, net Network, to Target, say Say) error

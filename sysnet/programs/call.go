@@ -23,8 +23,11 @@ type Call struct {
 	Beside []string `json:",omitempty"`
 	// Input is its standard input. A program need not read it.
 	Input []byte `json:",omitempty"`
-	// Limit bounds the run time; it must be positive.
+	// Limit bounds the run time, and separately the wait for a free box before it; it must
+	// be positive.
 	Limit time.Duration
+	// Started is called when the program starts, after any wait for a box; it may be nil.
+	Started func() `json:"-"`
 	// Output bounds the kept output in bytes; 0 means 4 KiB. Split stores standard error
 	// separately.
 	Output int

@@ -59,6 +59,9 @@ func (c *Client) Run(ctx context.Context, call Call, files ...*os.File) (End, er
 		if a.End != nil {
 			return *a.End, nil
 		}
+		if !began && call.Started != nil {
+			call.Started()
+		}
 	}
 }
 

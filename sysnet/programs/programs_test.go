@@ -98,6 +98,38 @@ func TestAProgramIsCalledAndItsEndIsTold(t *testing.T) {
 	}
 }
 
+// The wait for a box has a limit of its own, so that a program is never late for having waited.
+func TestAProgramThatWaitedGetsAllOfItsTime(t *testing.T) {
+	h := newHouse(t, 0)
+	for name, body := range map[string]string{"first": "sleep 2", "second": "sleep 1.5"} {
+		must(t, os.WriteFile(filepath.Join(h.folder, name), []byte("#!/bin/sh\n"+body+"\n"), 0o755))
+	}
+	call := func(name string, limit time.Duration, started func()) programs.End {
+		e, err := h.Run(t.Context(), programs.Call{
+			Folder: h.folder, File: name, Name: name, Limit: limit, Started: started,
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		return e
+	}
+	runs, done := make(chan struct{}), make(chan programs.End, 1)
+	began := time.Now()
+	go func() { done <- call("first", time.Minute, func() { close(runs) }) }()
+	<-runs
+	if e := call("second", 100*time.Millisecond, nil); !strings.Contains(e.Unstarted, "none ended in time") {
+		t.Errorf("while another runs: %+v", e)
+	}
+	var waited time.Duration
+	e := call("second", 3*time.Second, func() { waited = time.Since(began) })
+	if e.Late || e.Unstarted != "" || e.Exit != 0 {
+		t.Errorf("after a wait: %+v", e)
+	}
+	if first := <-done; first.Exit != 0 || waited < 1900*time.Millisecond {
+		t.Errorf("%+v, and the other one started after %v", first, waited)
+	}
+}
+
 func TestOnlyProgramsOfTheFoldersAreStarted(t *testing.T) {
 	h := newHouse(t, 0)
 	for _, c := range []programs.Call{

@@ -99,7 +99,8 @@ func (o *Options) answer(ctx context.Context, conn *net.UnixConn, files []*os.Fi
 // start.
 type answer struct{ End *End }
 
-// carryOut validates a call, waits for a free box, calls begins and runs the program.
+// carryOut validates a call, waits for a free box, calls begins and runs the program. The
+// program gets all of its time after the wait.
 func (o *Options) carryOut(ctx context.Context, c Call, files []*os.File, free chan *Box, begins func()) End {
 	for _, name := range append([]string{c.File}, c.Beside...) {
 		if filepath.Base(name) != name || name == "." || name == ".." {
@@ -112,11 +113,9 @@ func (o *Options) carryOut(ctx context.Context, c Call, files []*os.File, free c
 	case len(files) == 0 && !slices.Contains(o.Folders, c.Folder) && !slices.Contains(o.Programs, filepath.Join(c.Folder, c.File)):
 		return End{Unstarted: fmt.Sprintf("no programs are started from %s", c.Folder)}
 	}
-	began := time.Now()
 	select {
 	case b := <-free:
 		defer func() { free <- b }()
-		c.Limit = max(c.Limit-time.Since(began), time.Millisecond)
 		begins()
 		return b.Run(ctx, c, files)
 	case <-time.After(c.Limit):

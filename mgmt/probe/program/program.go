@@ -156,12 +156,27 @@ func (c *check) Run(ctx context.Context, _ probe.Network, to probe.Target, say p
 	if deadline, bounded := ctx.Deadline(); bounded {
 		limit = max(deadline.Sub(began), time.Millisecond)
 	}
-	said, err := c.file.run(ctx, hook.Call{Args: args, Env: environment(to), Limit: limit - min(limit/20, answering)})
+	var waited time.Duration
+	ctx, end := probe.Patient(ctx) // the program gets all of its time even if others run first
+	defer end()
+	ctx, cancel := context.WithTimeout(ctx, 2*limit) // its wait, and its time
+	defer cancel()
+	said, err := c.file.run(ctx, hook.Call{
+		Args: args, Env: environment(to), Limit: limit - min(limit/20, answering),
+		Started: func() {
+			waited = time.Since(began)
+			probe.Waited(ctx, waited)
+		},
+	})
 	said = probe.Hide(said, c.secrets)
 	if said != "" {
 		say("%s", said)
 	}
 	if errors.Is(err, hook.ErrLate) || err != nil && ctx.Err() != nil && !errors.As(err, new(*hook.StartError)) {
+		if ctx.Err() != nil && waited > answering {
+			return probe.Local(fmt.Errorf("%s waited %s for other programs, and was ended for lack of time",
+				c.file.name, probe.Rounded(waited)))
+		}
 		late := fmt.Sprintf("%s was not done within %s, and was ended with its children", c.shown(to), probe.Rounded(limit))
 		if said != "" {
 			late += ": " + said
