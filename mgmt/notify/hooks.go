@@ -101,7 +101,7 @@ func (m *Manager) attemptHook(q *queue, w *waiting) (done bool) {
 		if refused, ok := err.(*Error); ok && refused.Kind == Missing {
 			return true // removed
 		}
-		return q.failed(w, err.Error())
+		return q.failedForAll(w, err.Error())
 	}
 	_, err = m.options.Post(q.ctx, r, webhook.Message{ID: w.id, Body: w.body, At: m.options.Now()})
 	if q.ctx.Err() != nil {
@@ -117,7 +117,7 @@ func (m *Manager) attemptHook(q *queue, w *waiting) (done bool) {
 		q.left(false, err.Error())
 		return true
 	}
-	return q.failed(w, err.Error())
+	return q.failedForAll(w, err.Error())
 }
 
 // receiver returns the connection data of a webhook; *Error, Missing.

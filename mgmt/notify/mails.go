@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,12 +24,21 @@ func (m *Manager) attemptMail(q *queue, w *waiting) (done bool) {
 		if refused, ok := err.(*Error); ok && refused.Kind == Unset {
 			return true // removed from the settings meanwhile
 		}
-		return q.failed(w, err.Error())
+		return q.failedForAll(w, err.Error())
+	}
+	open := e.To
+	if w.To != nil { // some may have been removed from the settings
+		open = slices.DeleteFunc(slices.Clone(w.To), func(to string) bool { return !slices.Contains(e.To, to) })
 	}
 	message := w.Message
 	message.From, message.Host = e.From, q.options.Host()
-	if message.To == nil {
-		message.To = e.To
+	message.To = slices.DeleteFunc(slices.Clone(open), func(to string) bool { return q.held[to] })
+	switch {
+	case len(open) == 0:
+		q.settle("")
+		return true
+	case len(message.To) == 0:
+		return false
 	}
 	_, failed := q.options.Send(q.ctx, s, message)
 	if q.ctx.Err() != nil {
@@ -44,14 +54,25 @@ func (m *Manager) attemptMail(q *queue, w *waiting) (done bool) {
 		}
 		again = append(again, f.To)
 	}
-	if len(again) > 0 {
-		q.mu.Lock()
-		w.To = again // the others have received it
-		q.mu.Unlock()
-		return q.failed(w, text)
+	taken := len(failed) < len(message.To)
+	rest := slices.DeleteFunc(slices.Clone(open), func(to string) bool {
+		return !q.held[to] && !slices.Contains(again, to)
+	})
+	if len(rest) == 0 {
+		q.left(taken || w.taken, text)
+		return true
 	}
-	q.left(len(failed) < len(message.To), text)
-	return true
+	done = len(again) > 0 && q.failed(w, text)
+	q.mu.Lock()
+	w.To, w.taken, q.changed = rest, taken || w.taken, true // the others have received it
+	q.works = taken
+	q.mu.Unlock()
+	if !done {
+		for _, to := range again {
+			q.held[to] = true
+		}
+	}
+	return done
 }
 
 // server returns the configured mail server; *Error, Unset, if there is none.

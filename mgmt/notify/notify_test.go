@@ -3,6 +3,7 @@ package notify
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -191,8 +192,8 @@ func TestMailsWaitForAServerThatIsAway(t *testing.T) {
 	h.answers(nil)
 	h.after <- time.Time{}
 	mails := h.took(t)
-	if len(mails) != 2 || len(mails[0].To) != 1 || mails[0].To[0] != "c@d" || len(mails[1].To) != 2 {
-		t.Errorf("%+v", mails)
+	if got := sent(mails); got != "two to a@b, one to c@d, two to c@d" {
+		t.Error(got)
 	}
 	if h.Problem() != "" || h.Delivery() != (Delivery{Sent: 2}) {
 		t.Errorf("%q, %+v", h.Problem(), h.Delivery())
@@ -203,6 +204,88 @@ func TestMailsWaitForAServerThatIsAway(t *testing.T) {
 	}
 	if n := len(h.log.Lines("do not leave")); n != 1 || !h.log.Has("leave again") {
 		t.Errorf("log: %s", &h.log)
+	}
+}
+
+// sent lists mails with their recipients.
+func sent(mails []mail.Message) string {
+	var out []string
+	for _, m := range mails {
+		out = append(out, m.Subject+" to "+strings.Join(m.To, " "))
+	}
+	return strings.Join(out, ", ")
+}
+
+// fullMailbox refuses mails for a recipient for now. The others get theirs.
+func (h *house) fullMailbox(full string) {
+	h.answers(func(m mail.Message) []*mail.Failure {
+		if !slices.Contains(m.To, full) {
+			return nil
+		}
+		if others := slices.DeleteFunc(slices.Clone(m.To), func(to string) bool { return to == full }); len(others) > 0 {
+			m.To = others
+			h.mails = append(h.mails, m)
+		}
+		return refused(full, false)
+	})
+}
+
+func (h *house) accepted() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return sent(h.mails)
+}
+
+func TestAFullMailboxDelaysOnlyItsOwnMails(t *testing.T) {
+	h := newHouse(t)
+	h.set(t, func(s *Settings) { s.Email.To = []string{"a@b", "c@d", "e@f"} })
+	h.fullMailbox("c@d")
+	h.enqueue("one", "text")
+	h.paused(t, 1)
+	h.enqueue("two", "text") // during the pause
+	enginetest.Eventually(t, "the others get it", func() bool { return strings.Contains(h.accepted(), "two") })
+	h.after <- time.Time{}
+	h.paused(t, 2)
+	h.enqueue("three", "text")
+	const others = "one to a@b e@f, two to a@b e@f, three to a@b e@f"
+	enginetest.Eventually(t, "the others get all", func() bool { return h.accepted() == others })
+	if h.Problem() != "c@d: because" || h.Delivery() != (Delivery{Waiting: 3}) {
+		t.Errorf("%q, %+v", h.Problem(), h.Delivery())
+	}
+	h.answers(nil)
+	h.after <- time.Time{}
+	if got := sent(h.took(t)); got != others+", one to c@d, two to c@d, three to c@d" {
+		t.Errorf("in the end: %s", got)
+	}
+	if h.Problem() != "" || h.Delivery() != (Delivery{Sent: 3}) || !h.log.Has("leave again") {
+		t.Errorf("%q, %+v", h.Problem(), h.Delivery())
+	}
+}
+
+func TestMailsOfARemovedRecipientAreDropped(t *testing.T) {
+	h := newHouse(t)
+	h.set(t, func(s *Settings) { s.Email.To = []string{"a@b", "c@d"} })
+	h.fullMailbox("c@d")
+	h.enqueue("one", "text")
+	h.enqueue("two", "text")
+	enginetest.Eventually(t, "the other gets both", func() bool { return h.accepted() == "one to a@b, two to a@b" })
+	h.set(t, func(s *Settings) { s.Email.To = []string{"a@b"} })
+	if got := sent(h.took(t)); got != "one to a@b, two to a@b" || h.Problem() != "" || h.Delivery().Lost != 0 {
+		t.Errorf("%s, %q, %+v", got, h.Problem(), h.Delivery())
+	}
+}
+
+// The other recipients get the last mail before a stop.
+func TestAFullMailboxDoesNotDelayTheLastMail(t *testing.T) {
+	h := newHouse(t)
+	h.set(t, func(s *Settings) { s.Email.To = []string{"a@b", "c@d"} })
+	h.fullMailbox("c@d")
+	h.enqueue("one", "text")
+	h.paused(t, 1)
+	h.enqueue("last", "text")
+	h.Close()
+	if got := h.accepted(); got != "one to a@b, last to a@b" {
+		t.Error(got)
 	}
 }
 
@@ -261,7 +344,7 @@ func TestOnlySoManyMailsWaitAndNoneAfterTheEnd(t *testing.T) {
 func TestMailsThatWaitOutliveTheProcess(t *testing.T) {
 	h := newHouse(t)
 	h.set(t, func(s *Settings) { s.Email.To = []string{"a@b", "c@d"} })
-	h.answers(func(m mail.Message) []*mail.Failure { return refused("c@d", false) })
+	h.fullMailbox("c@d")
 	h.enqueue("one", "text")
 	enginetest.Eventually(t, "it was tried", func() bool { return h.Problem() != "" })
 	h.enqueue("two", "more") // arrives during the sender's pause
@@ -270,7 +353,8 @@ func TestMailsThatWaitOutliveTheProcess(t *testing.T) {
 		defer h.papers.mu.Unlock()
 		return h.papers.docs[waitingName]
 	}
-	enginetest.Eventually(t, "both are written down", func() bool { return strings.Contains(kept(), `"two"`) })
+	const rest = `"to":["c@d"]`
+	enginetest.Eventually(t, "both are written down", func() bool { return strings.Count(kept(), rest) == 2 })
 	if text := kept(); !strings.Contains(text, `"to":["c@d"],"tries":1`) || strings.Contains(text, "example.com") {
 		t.Errorf("kept: %s", text)
 	}
@@ -278,11 +362,11 @@ func TestMailsThatWaitOutliveTheProcess(t *testing.T) {
 	h.answers(nil)
 	h.Manager = h.manager()
 	mails := h.took(t)
-	if len(mails) != 2 || mails[0].Subject != "one" || len(mails[0].To) != 1 || mails[0].To[0] != "c@d" || mails[1].Subject != "two" || mails[1].Text != "more" || len(mails[1].To) != 2 {
-		t.Errorf("%+v", mails)
+	if got := sent(mails); got != "one to a@b, two to a@b, one to c@d, two to c@d" || mails[3].Text != "more" {
+		t.Error(got)
 	}
-	if !mails[0].At.Equal(h.now) {
-		t.Errorf("of %v", mails[0].At)
+	if !mails[2].At.Equal(h.now) {
+		t.Errorf("of %v", mails[2].At)
 	}
 	h.Close()
 	if text := kept(); text != "[]" {

@@ -28,13 +28,15 @@ type waiting struct {
 	id    string // of a webhook message
 	body  []byte
 	tries int
+	taken bool // some recipient has received it
 }
 
 // waitingName is the document of pending mails, which survive restarts. Each webhook has
 // its own document, named with a dot and the webhook's name.
 const waitingName = "notify.waiting"
 
-// keptMail is a message in that document. To is empty for all configured recipients.
+// keptMail is a message in that document. To is empty for all configured recipients, else it
+// holds those that have not received it.
 type keptMail struct {
 	Subject string          `json:"subject"`
 	Text    string          `json:"text,omitempty"`
@@ -51,18 +53,26 @@ type queue struct {
 	options *Options
 	name    string // of the document
 	to      string // the receiver's name in the log
-	// attempt sends a message and reports whether it is finished: accepted or dropped.
+	// attempt sends a message to the recipients that are not held, and reports whether it is
+	// finished: accepted or dropped by all. Otherwise its other recipients are held then.
 	attempt func(*waiting) (done bool)
 
 	ctx    context.Context
 	cancel context.CancelFunc
 	kick   chan struct{} // capacity 1: retry now
-	write  chan struct{} // capacity 1: store the queue
+	write  chan struct{} // capacity 1: there is a new message
 	done   sync.WaitGroup
+
+	// held are the recipients that get nothing until the pause ends, so that one of them
+	// does not delay the others. heldAll: nobody gets anything. Only the sender uses them.
+	held    map[string]bool
+	heldAll bool
 
 	mu      sync.Mutex // guards the fields below
 	list    []*waiting
 	running bool
+	resting bool   // in a pause, and everything else was attempted
+	works   bool   // somebody accepted the last message
 	failure string // of the last attempt
 	lost    int
 	sent    int
@@ -72,7 +82,8 @@ type queue struct {
 }
 
 func newQueue(o *Options, name, to string, attempt func(*queue, *waiting) bool) *queue {
-	q := &queue{options: o, name: name, to: to, kick: make(chan struct{}, 1), write: make(chan struct{}, 1)}
+	q := &queue{options: o, name: name, to: to, kick: make(chan struct{}, 1), write: make(chan struct{}, 1),
+		held: map[string]bool{}}
 	q.attempt = func(w *waiting) bool { return attempt(q, w) }
 	q.ctx, q.cancel = context.WithCancel(context.Background())
 	return q
@@ -121,7 +132,7 @@ func (q *queue) enqueue(w *waiting) {
 		}
 	}
 	q.list = append(q.list, w)
-	q.changed = true
+	q.changed, q.resting = true, false
 	if !q.running {
 		q.running = true
 		q.done.Go(q.deliver)
@@ -172,58 +183,77 @@ func (q *queue) keep() {
 
 // deliver sends until the queue is empty.
 func (q *queue) deliver() {
+	var over <-chan time.Time // ends the current pause; nil: there is none
+	q.release()
 	for {
-		q.keep()
-		w := q.first()
-		if w == nil {
+		tries, more := q.pass()
+		if !more {
 			return
 		}
-		if q.attempt(w) {
-			q.remove(w)
+		if over == nil {
+			over = q.options.After(pause(tries))
+		}
+		select {
+		case <-q.ctx.Done():
+			return
+		case <-q.write: // recipients that are not held get the new message now
 			continue
+		case <-q.kick:
+		case <-over:
 		}
-		q.mu.Lock()
-		w.tries++
-		q.changed = true
-		q.mu.Unlock()
-		q.keep()
-		if !q.rest(q.options.After(pause(w.tries))) {
-			return
-		}
+		over = nil
+		q.release()
 	}
 }
 
-// rest waits for the next attempt and stores new messages meanwhile. It returns false on
-// shutdown.
-func (q *queue) rest(over <-chan time.Time) bool {
+// release ends the pause of all recipients.
+func (q *queue) release() {
+	q.heldAll = false
+	clear(q.held)
+}
+
+// pass attempts every message once, the oldest first. tries is the number of attempts of the
+// oldest message that is left. If more is false, the sender ends.
+func (q *queue) pass() (tries int, more bool) {
+	seen := map[*waiting]bool{}
 	for {
-		select {
-		case <-q.ctx.Done():
-			return false
-		case <-q.write:
-			q.keep()
-		case <-q.kick:
-			return true
-		case <-over:
-			return true
+		q.keep()
+		w, more := q.next(seen)
+		if w == nil {
+			return tries, more
+		}
+		seen[w] = true
+		if q.attempt(w) {
+			q.remove(w)
+		} else if tries == 0 {
+			tries = w.tries
 		}
 	}
 }
 
 // pause returns the pause after that many attempts.
 func pause(tries int) time.Duration {
-	return min(firstPause<<min(tries-1, 10), longestPause)
+	return min(firstPause<<min(max(tries-1, 0), 10), longestPause)
 }
 
-// first returns the next message; if there is none, the sender ends.
-func (q *queue) first() *waiting {
+// next returns the oldest message outside of seen, nil without one. If the queue is empty or
+// closed, more is false, and the sender ends.
+func (q *queue) next(seen map[*waiting]bool) (w *waiting, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.list) == 0 || q.closed {
 		q.running = false
-		return nil
+		return nil, false
 	}
-	return q.list[0]
+	if !q.heldAll {
+		for _, w := range q.list {
+			if !seen[w] {
+				return w, true
+			}
+		}
+	}
+	q.resting = true
+	return nil, true
 }
 
 func (q *queue) remove(w *waiting) {
@@ -238,7 +268,8 @@ func (q *queue) remove(w *waiting) {
 func (q *queue) failed(w *waiting, text string) (done bool) {
 	q.mu.Lock()
 	first := q.failure == ""
-	q.failure = text
+	w.tries++
+	q.failure, q.works, q.changed = text, false, true
 	done = q.options.Now().Sub(w.At) >= keepTime
 	if done {
 		q.lost++
@@ -253,16 +284,35 @@ func (q *queue) failed(w *waiting, text string) (done bool) {
 	return done
 }
 
+// failedForAll is failed for an error that concerns all recipients.
+func (q *queue) failedForAll(w *waiting, text string) (done bool) {
+	done = q.failed(w, text)
+	q.heldAll = !done
+	return done
+}
+
 // left records the end of a message: taken means that it was delivered, otherwise the
 // receiver rejected it.
 func (q *queue) left(taken bool, text string) {
 	q.mu.Lock()
-	was := q.failure
-	if q.failure = text; taken {
+	if q.works = taken; taken {
 		q.sent++
 	} else {
 		q.lost++
 	}
+	q.mu.Unlock()
+	q.settle(text)
+}
+
+// settle records the error of a message that is finished, "" for none. The error of a
+// recipient that is held stays.
+func (q *queue) settle(text string) {
+	if text == "" && len(q.held) > 0 {
+		return
+	}
+	q.mu.Lock()
+	was := q.failure
+	q.failure = text
 	q.mu.Unlock()
 	if was != "" && text == "" {
 		q.options.Log.Info("notifications leave again", "receiver", q.to)
@@ -278,11 +328,11 @@ func (q *queue) drop() {
 	q.done.Wait()
 }
 
-// finish waits for messages in transit, unless the last attempt failed.
+// finish waits for messages in transit, unless nobody accepted the last one.
 func (q *queue) finish() {
 	for limit := time.Now().Add(lastTime); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
 		q.mu.Lock()
-		over := !q.running || q.failure != ""
+		over := !q.running || q.resting || q.failure != "" && !q.works
 		q.mu.Unlock()
 		if over {
 			return
