@@ -57,15 +57,15 @@ const (
 	grain = 5 * time.Millisecond
 	// apart is the time between the first probes of tasks that are added together.
 	apart = 10 * time.Millisecond
-	// apartAtStart is the same for the tasks at the start of the appliance, since clients
-	// wait for verdicts.
+	// apartAtStart is the same for the tasks at the start of the appliance and for backends
+	// that were down, since clients wait for verdicts.
 	apartAtStart = time.Millisecond
 )
 
 // Guardian probes backends. Its methods may be called by any goroutine.
 type Guardian struct {
 	options   Options
-	moved     atomic.Uint64 // grows when results of Why may change
+	moved     atomic.Uint64 // grows when results of Why or Awaits may change
 	turns     atomic.Uint64 // grows when results of Verdicts may change
 	follows   atomic.Bool   // some backend follows farms of this appliance
 	following int           // tasks that follow farms
@@ -78,9 +78,10 @@ type Guardian struct {
 	// check, else "". left are those that the last Set removed.
 	unasked map[uint32]string
 	left    []uint32
-	broken  bool          // the command of some check cannot be read
-	first   []*task       // tasks of a start, until all of them have a state
-	known   chan struct{} // closed when all of first have a state
+	resting map[uint32]outage // of backends without clients that were down before
+	broken  bool              // the command of some check cannot be read
+	first   []*task           // tasks of a start, until all of them have a state
+	known   chan struct{}     // closed when all of first have a state
 
 	remembered map[string]Verdict // by Task
 	waiting    queue
@@ -117,8 +118,12 @@ func New(ctx context.Context, o Options) *Guardian {
 	for _, v := range o.Remembered {
 		remembered[v.Task] = v
 	}
-	return &Guardian{options: o, ctx: ctx, remembered: remembered, tasks: map[key]*task{}, of: map[uint32]*task{}, unasked: map[uint32]string{}, counts: map[string]Count{},
-		waiting: queue{first: byTime}, ready: queue{first: byPriority}, wake: make(chan struct{}, 1), known: make(chan struct{})}
+	return &Guardian{
+		options: o, ctx: ctx, remembered: remembered, tasks: map[key]*task{}, of: map[uint32]*task{},
+		unasked: map[uint32]string{}, resting: map[uint32]outage{}, counts: map[string]Count{},
+		waiting: queue{first: byTime}, ready: queue{first: byPriority},
+		wake: make(chan struct{}, 1), known: make(chan struct{}),
+	}
 }
 
 // Wait returns when ctx has ended and no probe is running.
@@ -286,6 +291,9 @@ func (g *Guardian) judge(t *task, now time.Time, one Result) {
 		g.options.Log.Info("backend was asked", "check", t.check, "backend", addressOf(t.to), "healthy", healthy, "took", one.Took, "reason", one.Reason)
 	}
 	if was := t.verdict; t.take(healthy, now, &t.settings) {
+		if was == health.Undefined {
+			g.moved.Add(1) // Awaits changed, while the table counts only changes to and from Down
+		}
 		g.turned(t, now, was, one.Reason)
 	}
 }

@@ -465,7 +465,7 @@ func TestABackendThatGoesUpAndDownIsBelievedLess(t *testing.T) {
 	})
 }
 
-func TestAFindingOutlivesTheProcessAndNoOtherCheckTakesItOver(t *testing.T) {
+func TestAFindingOutlivesTheProcessUntilAnotherCheckHasAResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := start(t, 0)
 		first.table.SetGuardian(1, health.Down, time.Now())
@@ -481,8 +481,13 @@ func TestAFindingOutlivesTheProcessAndNoOtherCheckTakesItOver(t *testing.T) {
 		other := alive()
 		other.Command = "ask otherwise"
 		second.Set(config(other, web("shop", "alive", 1, 2)))
-		if second.state(1) != health.Undefined {
-			t.Errorf("a changed command keeps the previous result: %v", second.state(1))
+		if why := second.Why(1); second.state(1) != health.Down || why != "failed check alive before mgmt was started" {
+			t.Errorf("a changed command without a result: %v, %q", second.state(1), why)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if second.state(1) != health.Up {
+			t.Errorf("a changed command with a result: %v", second.state(1))
 		}
 	})
 }

@@ -25,10 +25,12 @@ func (g *Guardian) Set(cfg *farm.Config) {
 	g.seen, g.broken = cfg, false
 	now := time.Now()
 	before, tasks := g.withdraw(was)
+	outages := g.outages(before)
 	wanted := wantedBy(cfg, is, g.options.Farm != nil)
-	g.spread(now, g.use(&wanted, now, first), first)
+	g.spread(now, g.use(&wanted, outages, now, first), first)
 	g.endUnused(tasks)
 	g.leave(before, wanted.unasked, now)
+	g.rest(outages, wanted.idle)
 	if all || g.reasonsChanged(before, &wanted) {
 		g.moved.Add(1)
 	}
@@ -140,7 +142,7 @@ func (g *Guardian) reasonsChanged(before map[uint32]place, wanted *wanted) bool 
 }
 
 // use adds the wanted users to tasks, and returns the tasks it made for them.
-func (g *Guardian) use(wanted *wanted, now time.Time, first bool) (fresh []*task) {
+func (g *Guardian) use(wanted *wanted, outages map[uint32]outage, now time.Time, first bool) (fresh []*task) {
 	for k, w := range wanted.tasks {
 		t := g.tasks[k]
 		if t == nil {
@@ -154,6 +156,7 @@ func (g *Guardian) use(wanted *wanted, now time.Time, first bool) (fresh []*task
 			}
 			fresh = append(fresh, t)
 		}
+		g.inherit(t, w.users, outages, now)
 		g.keep(t, w, now)
 	}
 	return fresh
@@ -216,6 +219,10 @@ func (g *Guardian) spread(now time.Time, fresh []*task, first bool) {
 	}
 	for _, t := range fresh {
 		if t.ours == nil {
+			distance := distance
+			if t.verdict == health.Down {
+				distance = apartAtStart
+			}
 			within := min(interval(&t.settings), time.Duration(len(fresh))*distance)
 			t.due = now.Add(rand.N(within))
 			g.waiting.put(t)

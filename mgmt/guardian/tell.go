@@ -71,7 +71,7 @@ func (g *Guardian) Why(backend uint32) string {
 	return fmt.Sprintf("fails check %s: %s", t.check, t.why)
 }
 
-// Moved grows when the result of Why may change for some backend.
+// Moved grows when the result of Why or Awaits may change for some backend.
 func (g *Guardian) Moved() uint64 { return g.moved.Load() }
 
 // Counts returns the counts of each check in use.

@@ -22,14 +22,16 @@ type wanted struct {
 	// unasked are the backends without a task. The value is the reason for those that have a
 	// linked check, else "".
 	unasked map[uint32]string
-	at      map[netip.Addr][]*farm.Farm // farms that backends may follow, by VIP; nil until needed
+	// idle are the unasked backends with a check, which have no clients for now.
+	idle map[uint32]bool
+	at   map[netip.Addr][]*farm.Farm // farms that backends may follow, by VIP; nil until needed
 }
 
 // wantedBy returns the tasks of some farms of a configuration. Backends without clients have
 // no task: backends in maintenance, of stopped farms, or without an address. A backend with
 // the address of a farm follows that farm if known.
 func wantedBy(cfg *farm.Config, farms []farm.Farm, known bool) wanted {
-	out := wanted{tasks: map[key]*wantedTask{}, unasked: map[uint32]string{}}
+	out := wanted{tasks: map[key]*wantedTask{}, unasked: map[uint32]string{}, idle: map[uint32]bool{}}
 	for i := range farms {
 		for _, g := range farms[i].Groups() {
 			builtIn, at := g.BuiltIn()
@@ -41,7 +43,7 @@ func wantedBy(cfg *farm.Config, farms []farm.Farm, known bool) wanted {
 				b := &list[k]
 				switch {
 				case idle || !asked(b):
-					out.unasked[b.ID] = ""
+					out.unasked[b.ID], out.idle[b.ID] = "", name != ""
 				case known && out.follow(cfg, g, b, at):
 				case !is:
 					out.unasked[b.ID] = "cannot be asked: there is no check " + name
