@@ -43,9 +43,12 @@ func (m *manager) lookStates(cfg *farm.Config, mark statesMark, now time.Time) {
 	moment := sync.OnceValue(func() *state.Moment { return m.board().Now() }) // usually not needed
 	m.events.Add(m.states.Look(cfg, mark, now, eventlog.Known{
 		Backend: func(g farm.Group, k int) farm.Status { return farmstate.In(g, k, m.backendHealth) },
-		Why:     m.whyDown,
-		Since:   func(backend uint32) time.Time { return m.health.Slot(backend).Since() },
-		Farm:    func(f *farm.Farm) (farm.Status, string) { return moment().Look(f) },
+		Awaits: func(g farm.Group, k int) bool {
+			return farmstate.Awaits(m.guardian.Awaits).Of(g, k, m.backendHealth)
+		},
+		Why:   m.whyDown,
+		Since: func(backend uint32) time.Time { return m.health.Slot(backend).Since() },
+		Farm:  func(f *farm.Farm) (farm.Status, string) { return moment().Look(f) },
 	})...)
 }
 
@@ -53,7 +56,8 @@ func (m *manager) lookStates(cfg *farm.Config, mark statesMark, now time.Time) {
 func (m *manager) known() notify.Known {
 	moment := sync.OnceValue(func() *state.Moment { return m.board().Now() })
 	return notify.Known{
-		Known: event.Known{Health: m.backendHealth, Why: m.whyDown, Farm: func(f *farm.Farm) (farm.Status, string) { return moment().Look(f) }},
+		Known: event.Known{Health: m.backendHealth, Awaits: m.guardian.Awaits, Why: m.whyDown,
+			Farm: func(f *farm.Farm) (farm.Status, string) { return moment().Look(f) }},
 		Since: func(backend uint32) time.Time { return m.health.Slot(backend).Since() },
 	}
 }
@@ -67,6 +71,32 @@ func (m *manager) isInForce() bool {
 	default:
 		return m.published == nil // there is no publisher
 	}
+}
+
+// farmsDocument stores the reported statuses of farms: one that is down after a restart, and was
+// not before, is reported.
+const farmsDocument = "events.farms"
+
+// earlierFarms returns the statuses before the restart, by the ID of the farm.
+func (m *manager) earlierFarms() (status map[uint32]farm.Status) {
+	if _, err := m.store.ReadDocument(farmsDocument, &status); err != nil {
+		slog.Warn("the statuses of farms before the restart are not known", "error", err)
+	}
+	return status
+}
+
+// keepFarms writes the reported statuses if they changed. Failures are logged once.
+func (w *watch) keepFarms(m *manager) {
+	list, changes := w.farms.Reported()
+	if changes == w.kept {
+		return
+	}
+	w.kept = changes
+	err := m.store.WriteDocument(farmsDocument, list)
+	if err != nil && !w.unkept {
+		slog.Warn("statuses of farms are not kept: a restart may report them again", "error", err)
+	}
+	w.unkept = err != nil
 }
 
 // noted adds events to the timeline that are not recorded elsewhere.

@@ -49,21 +49,26 @@ func (m *manager) newGuardian(ctx context.Context, secrets apply.Secrets) *guard
 	})
 }
 
-// resumeHealth passes the health of backends before the restart to everything that reports
-// changes. A checked backend that goes down during a restart must not
-// do so silently.
+// resumeHealth passes the states of backends and farms before the restart to everything that
+// reports changes. A checked backend or a farm that goes down during a restart must not do so
+// silently. A backend whose name has no address was reported as down.
 func (m *manager) resumeHealth(cfg *farm.Config) {
 	earlier := farmstate.Earlier{}
 	for i := range cfg.Farms {
 		for _, g := range cfg.Farms[i].Groups() {
 			for _, b := range g.Backends() {
 				earlier[b.ID] = m.backendHealth(b.ID)
+				if b.Unresolved() && !b.Spreads() {
+					earlier[b.ID] = farm.StatusDown
+				}
 			}
 		}
 	}
+	farms := m.earlierFarms()
 	m.watch.health.Resume(earlier)
+	m.watch.farms.Resume(farms)
 	m.notify.Resume(earlier)
-	m.states.Resume(earlier)
+	m.states.Resume(earlier, farms)
 }
 
 // openTo returns the number of connections of farms by number. Kernel farms are included

@@ -51,6 +51,8 @@ type watch struct {
 	turn   uint64
 	health event.Backends
 	farms  event.Farms
+	kept   uint64 // changes of farms that are stored
+	unkept bool   // they could not be stored, which has been logged
 
 	limits event.Limits // at the previous look
 }
@@ -129,12 +131,13 @@ func (w *watch) lookHealth(m *manager, now time.Time) {
 		w.mark = mark
 		w.turn++
 	}
-	m.lookStates(cfg, w.mark, now)
 	if m.isInForce() {
+		m.lookStates(cfg, w.mark, now)
 		known := m.known()
 		for _, e := range append(w.farms.Look(cfg, w.turn, known.Known, now), w.health.Look(cfg, w.turn, known.Known, now)...) {
 			m.tell(e)
 		}
+		w.keepFarms(m)
 		m.notify.LookBackends(cfg, w.turn, known)
 	}
 	m.notify.LookCertificates(func() []notify.Certificate { return m.expiring(cfg) })

@@ -27,7 +27,8 @@ const (
 
 // ofNow lists documents about current activities of this node. Archives omit them, and a
 // restoration does not change them. A final dot represents all names with that prefix.
-var ofNow = []string{"notify.waiting", "notify.waiting.", "machine.untold", "events.engine"}
+var ofNow = []string{"notify.waiting", "notify.waiting.", "machine.untold", "events.engine",
+	"events.farms", "notify.farms"}
 
 // Request is a request to restore an archive.
 type Request struct {

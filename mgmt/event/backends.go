@@ -11,6 +11,8 @@ import (
 // Known returns the current states of backends and farms.
 type Known struct {
 	Health farmstate.Health
+	// Awaits reports whether the health of a backend will soon be known.
+	Awaits farmstate.Awaits
 	// Why returns why a backend is down, "" if unknown; nil: always unknown.
 	Why farmstate.Told
 	// Farm returns the status of a farm, and why it is not up.
@@ -23,12 +25,14 @@ type Backends struct {
 	cfg     *farm.Config
 	version uint64
 	down    map[uint32]bool
-	earlier farmstate.Earlier // until the first Look after Resume
+	earlier farmstate.Earlier // backends of unknown health before the restart
 }
 
-// Resume sets the health before a restart. The first Look then returns the changes since, and
-// only records the states of backends whose earlier health is unknown.
-func (b *Backends) Resume(earlier farmstate.Earlier) { b.down, b.earlier = earlier.Down(), earlier }
+// Resume sets the health before a restart. The first Look then returns the changes since. The
+// state of a backend whose earlier health is unknown is only recorded when it is known.
+func (b *Backends) Resume(earlier farmstate.Earlier) {
+	b.down, b.earlier = earlier.Down(), earlier.Unknown()
+}
 
 // Look returns the changes since the last call; the first call only records the states. The
 // version grows with every change of Known, so a call without a change costs nothing, and
@@ -50,7 +54,7 @@ func (b *Backends) Look(cfg *farm.Config, version uint64, known Known, at time.T
 			for k := range g.Backends() {
 				id := g.Backends()[k].ID
 				was := before[id]
-				down, is := BackendIsDown(g, k, known.Health)
+				down, is := BackendIsDown(g, k, known)
 				if !is {
 					down = was // the reported state stays
 				}
@@ -58,10 +62,12 @@ func (b *Backends) Look(cfg *farm.Config, version uint64, known Known, at time.T
 				if down != was && !first && !b.earlier.IsUnknown(id) {
 					events = append(events, OfBackend(g, k, down, known.why(id), at))
 				}
+				if len(b.earlier) > 0 && !known.Awaits.Of(g, k, known.Health) {
+					delete(b.earlier, id)
+				}
 			}
 		}
 	}
-	b.earlier = nil
 	return events
 }
 
@@ -74,14 +80,15 @@ func (k *Known) why(backend uint32) string {
 
 // BackendIsDown reports whether the backend at a position is down. The second result is false
 // while the state is irrelevant: the farm is stopped, or the backend is in maintenance, has
-// no clients, or represents others.
-func BackendIsDown(g farm.Group, position int, health farmstate.Health) (down, is bool) {
+// no clients, or represents others. It is also false while a check has no result yet: a
+// backend that was down is not reported as up before it is.
+func BackendIsDown(g farm.Group, position int, known Known) (down, is bool) {
 	b := &g.Backends()[position]
 	if g.Farm.Stopped || g.Redirects() || b.Left || b.Spreads() && len(g.Parts(b.ID)) > 0 {
 		return false, false
 	}
-	status := farmstate.Backend(b, health)
-	return status == farm.StatusDown, status != farm.StatusMaintenance
+	status := farmstate.Backend(b, known.Health)
+	return status == farm.StatusDown, status != farm.StatusMaintenance && !known.Awaits.Of(g, position, known.Health)
 }
 
 // OfBackend returns the event of a backend that went down, or is up again. why is the rest

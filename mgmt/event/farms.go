@@ -1,18 +1,34 @@
 package event
 
 import (
+	"maps"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
-// Farms finds farms whose status changed. The zero value is ready for the first Look.
+// Farms finds farms whose status changed. The zero value is ready for the first Look, or for
+// Resume.
 type Farms struct {
 	cfg     *farm.Config
 	version uint64
 	status  map[uint32]farm.Status
+	resumed bool // the next Look is the first one after Resume
+	changes uint64
 }
+
+// Resume sets the statuses before a restart, by the ID of the farm. The first Look then returns
+// the changes since. A farm whose earlier status is unknown is only reported if it serves no
+// clients.
+func (s *Farms) Resume(before map[uint32]farm.Status) {
+	s.resumed, s.status = true, map[uint32]farm.Status{}
+	maps.Copy(s.status, before)
+}
+
+// Reported returns the statuses that were reported or recorded last, for Resume. changes grows
+// with every change of it.
+func (s *Farms) Reported() (list map[uint32]farm.Status, changes uint64) { return s.status, s.changes }
 
 // Look returns the changes since the last call; the first call only records the states. The
 // version grows with every change of Known, so a call without a change costs nothing, and
@@ -26,6 +42,7 @@ func (s *Farms) Look(cfg *farm.Config, version uint64, known Known, at time.Time
 		scope = farmstate.Changed(s.cfg, cfg)
 	}
 	s.cfg, s.version = cfg, version
+	n := len(s.status)
 	var before map[uint32]farm.Status
 	before, s.status = farmstate.OfFarms(&scope, s.status)
 	var events []Event
@@ -35,30 +52,42 @@ func (s *Farms) Look(cfg *farm.Config, version uint64, known Known, at time.Time
 		if !had {
 			was = farm.StatusUp
 		}
-		status, why, is := FarmStatusOf(f, known)
+		status, why, is := FarmStatusOf(f, was, known)
 		if !is {
 			if had {
 				s.status[f.ID] = was // the reported state stays
 			}
 			continue
 		}
-		if s.status[f.ID] = status; status != was && !first {
+		s.status[f.ID] = status
+		if status != was || !had {
+			s.changes++
+		}
+		if status != was && !first && (had || !s.resumed || SeverityOf(status) == Error) {
 			events = append(events, OfFarm(f, status, was, why, at))
 		}
 	}
+	if len(s.status) != n {
+		s.changes++
+	}
+	s.resumed = false
 	return events
 }
 
-// FarmStatusOf returns the status of a farm, and why it is not up. The last result is false
-// while that has no meaning: the farm was stopped, is being created, or is about to run
-// with another configuration.
-func FarmStatusOf(f *farm.Farm, known Known) (status farm.Status, why string, is bool) {
+// FarmStatusOf returns the status of a farm, and why it is not up. was is the status that was
+// reported last. The last result is false while the status has no meaning: the farm was
+// stopped, is being created, or is about to run with another configuration. It is also false
+// if the farm seems to be better only because a check has no result yet.
+func FarmStatusOf(f *farm.Farm, was farm.Status, known Known) (status farm.Status, why string, is bool) {
 	if known.Farm == nil || f.Stopped || !serves(f) {
 		return "", "", false
 	}
 	status, why = known.Farm(f)
-	_, is = statusWords[status]
-	return status, why, is
+	if _, is = statusWords[status]; !is {
+		return status, why, false
+	}
+	better := SeverityOf(was).AtLeast(SeverityOf(status)) && SeverityOf(was) != SeverityOf(status)
+	return status, why, !better || !known.Awaits.OfFarm(f, known.Health)
 }
 
 // serves reports whether a farm has anything to send clients to.

@@ -30,12 +30,13 @@ func TestWhatTheHealthOfABackendMeans(t *testing.T) {
 	} {
 		f := web(1, "shop", false, backend(1, "10.0.0.1"), backend(2, "10.0.0.2"))
 		c.change(&f, &f.HTTP.Services[0])
-		if got, is := event.BackendIsDown(f.Groups()[0], 0, down); got != c.down || is != c.is {
+		if got, is := event.BackendIsDown(f.Groups()[0], 0, event.Known{Health: down}); got != c.down || is != c.is {
 			t.Errorf("%s: down %v, which means something: %v", name, got, is)
 		}
 	}
 	f := web(1, "shop", false, backend(1, "10.0.0.1"))
-	if down, is := event.BackendIsDown(f.Groups()[0], 0, func(uint32) farm.Status { return farm.StatusUndefined }); down || !is {
+	unknown := event.Known{Health: func(uint32) farm.Status { return farm.StatusUndefined }}
+	if down, is := event.BackendIsDown(f.Groups()[0], 0, unknown); down || !is {
 		t.Error("a backend of unknown state is down, or without a meaning")
 	}
 }
@@ -43,11 +44,11 @@ func TestWhatTheHealthOfABackendMeans(t *testing.T) {
 func TestAFarmThatOnlyRedirectsHasAStatus(t *testing.T) {
 	known := event.Known{Farm: func(*farm.Farm) (farm.Status, string) { return farm.StatusUp, "" }}
 	f := web(1, "shop", false)
-	if _, _, is := event.FarmStatusOf(&f, known); is {
+	if _, _, is := event.FarmStatusOf(&f, farm.StatusUp, known); is {
 		t.Error("a new farm has a status")
 	}
 	f.HTTP.Services[0].Redirect = "https://x"
-	if status, _, is := event.FarmStatusOf(&f, known); !is || status != farm.StatusUp {
+	if status, _, is := event.FarmStatusOf(&f, farm.StatusUp, known); !is || status != farm.StatusUp {
 		t.Error("a redirecting farm has no status")
 	}
 }

@@ -31,13 +31,17 @@ type house struct {
 	states eventlog.States
 	health map[uint32]farm.Status
 	since  map[uint32]time.Time
+	awaits map[uint32]bool
 	status farm.Status
 	mark   int
 	now    time.Time
 }
 
 func newHouse() *house {
-	return &house{cfg: shop(), health: map[uint32]farm.Status{}, since: map[uint32]time.Time{}, status: farm.StatusUp, now: t0}
+	return &house{
+		cfg: shop(), health: map[uint32]farm.Status{}, since: map[uint32]time.Time{}, awaits: map[uint32]bool{},
+		status: farm.StatusUp, now: t0,
+	}
 }
 
 // look calls Look two seconds later, with a change.
@@ -51,6 +55,10 @@ func (h *house) again() []eventlog.Event {
 	return h.states.Look(h.cfg, h.mark, h.now, eventlog.Known{
 		Backend: func(g farm.Group, k int) farm.Status {
 			return farmstate.In(g, k, func(id uint32) farm.Status { return h.health[id] })
+		},
+		Awaits: func(g farm.Group, k int) bool {
+			return farmstate.Awaits(func(id uint32) bool { return h.awaits[id] }).Of(g, k,
+				func(id uint32) farm.Status { return h.health[id] })
 		},
 		Why:   func(uint32) string { return "fails check alive: refused" },
 		Since: func(id uint32) time.Time { return h.since[id] },
@@ -80,7 +88,8 @@ func TestChangesDuringARestartAreEvents(t *testing.T) {
 		farm.Backend{ID: 4, Host: "10.0.0.4", Addr: netip.MustParseAddr("10.0.0.4"), Port: 80})
 	h.health[3] = farm.StatusDown // nobody knows for how long
 	h.health[4] = farm.StatusDown // it was added after the restart
-	h.states.Resume(farmstate.Earlier{1: farm.StatusUp, 2: farm.StatusDown, 3: farm.StatusUndefined})
+	h.states.Resume(farmstate.Earlier{1: farm.StatusUp, 2: farm.StatusDown, 3: farm.StatusUndefined},
+		map[uint32]farm.Status{7: farm.StatusCritical})
 	h.health[1], h.health[2], h.status = farm.StatusDown, farm.StatusUp, farm.StatusCritical
 	list := h.look()
 	want(t, "the first look", list, "health warning [7] web 0 (10.0.0.1:80) is down: it fails check alive: refused\nhealth info [7] web 1 (10.0.0.2:80) is up again\nhealth warning [7] web 3 (10.0.0.4:80) is down: it fails check alive: refused")
@@ -179,6 +188,83 @@ func TestABackendThatFlapsDoesNotPushOthersOut(t *testing.T) {
 	h.health[1] = farm.StatusDown
 	if list := h.look(); len(list) != 1 {
 		t.Errorf("an hour later: %+v", list)
+	}
+}
+
+func TestAFarmThatFlapsDoesNotPushOthersOut(t *testing.T) {
+	h := newHouse()
+	h.look()
+	n := 0
+	for i := range 100 {
+		h.status = []farm.Status{farm.StatusCritical, farm.StatusUp}[i%2]
+		list := h.look()
+		if n += len(list); len(list) > 0 && (n == 30) != strings.Contains(list[0].Text, "changed 30 times") {
+			t.Errorf("event %d: %+v", n, list)
+		}
+	}
+	h.health[1] = farm.StatusDown
+	if list := h.look(); n != 30 || len(list) != 1 {
+		t.Errorf("%d events, and of its backend %+v", n, list)
+	}
+	h.now = h.now.Add(time.Hour)
+	h.status = farm.StatusCritical
+	if list := h.look(); len(list) != 1 {
+		t.Errorf("an hour later: %+v", list)
+	}
+}
+
+func TestARecoveryIsAnEventOnceItIsKnown(t *testing.T) {
+	h := newHouse()
+	h.look()
+	h.health[1], h.status = farm.StatusDown, farm.StatusCritical
+	const down = "health warning [7] web 0 (10.0.0.1:80) is down: it fails check alive: refused\n" +
+		"health error [7]   the farm is critical: no backend is up"
+	want(t, "down", h.look(), down)
+	h.health[1], h.awaits[1], h.status = farm.StatusUndefined, true, farm.StatusUp
+	want(t, "awaited", h.look(), "")
+	h.health[1], h.awaits[1], h.status = farm.StatusDown, false, farm.StatusCritical
+	want(t, "down as before", h.look(), "")
+	h.health[1], h.awaits[1], h.status = farm.StatusUndefined, true, farm.StatusUp
+	want(t, "awaited again", h.look(), "")
+	h.health[1], h.awaits[1] = farm.StatusUp, false
+	const up = "health info [7] web 0 (10.0.0.1:80) is up again\nhealth info [7]   the farm is up: no backend is up"
+	want(t, "up", h.look(), up)
+}
+
+func TestABackendOfUnknownEarlierHealthIsRecordedWhenItIsKnown(t *testing.T) {
+	h := newHouse()
+	h.states.Resume(farmstate.Earlier{1: farm.StatusUndefined, 2: farm.StatusUndefined}, nil)
+	h.awaits[1] = true
+	want(t, "first", h.look(), "")
+	h.awaits[1], h.health[1], h.health[2] = false, farm.StatusDown, farm.StatusDown
+	want(t, "down", h.look(), "health warning [7] web 1 (10.0.0.2:80) is down: it fails check alive: refused")
+	h.health[1] = farm.StatusUp
+	want(t, "up", h.look(), "health info [7] web 0 (10.0.0.1:80) is up again")
+}
+
+func TestFarmsThatChangedDuringARestartAreEvents(t *testing.T) {
+	const is = "health error [7]   the farm is down: no backend is up"
+	for name, c := range map[string]struct {
+		before  map[uint32]farm.Status
+		status  farm.Status
+		stopped bool
+		want    string
+	}{
+		"fell":            {map[uint32]farm.Status{7: farm.StatusUp}, farm.StatusDown, false, is},
+		"down before":     {map[uint32]farm.Status{7: farm.StatusDown}, farm.StatusDown, false, ""},
+		"unknown":         {nil, farm.StatusDown, false, is},
+		"unknown problem": {nil, farm.StatusProblem, false, ""},
+		"stopped":         {map[uint32]farm.Status{7: farm.StatusUp}, farm.StatusDown, true, ""},
+		"restarts":        {map[uint32]farm.Status{7: farm.StatusUp}, farm.StatusNeededRestart, false, ""},
+		"well":            {map[uint32]farm.Status{7: farm.StatusUp}, farm.StatusUp, false, ""},
+	} {
+		h := newHouse()
+		h.states.Resume(farmstate.Earlier{1: farm.StatusUp, 2: farm.StatusUp}, c.before)
+		h.status, h.cfg.Farms[0].Stopped = c.status, c.stopped
+		want(t, name, h.look(), c.want)
+		if h.status = farm.StatusUp; c.status == farm.StatusNeededRestart {
+			want(t, name+", then up", h.look(), "")
+		}
 	}
 }
 

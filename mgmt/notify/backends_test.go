@@ -43,7 +43,7 @@ func TestABackendThatGoesAndComesIsToldOf(t *testing.T) {
 	}
 }
 
-// A restart hides changes of farms, but not of their backends.
+// A restart does not hide changes of backends.
 func TestABackendThatChangedDuringARestartIsReported(t *testing.T) {
 	h, l := newHouse(t), shop(1, 2, 3, 4, 5)
 	thirty := 30

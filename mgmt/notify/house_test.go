@@ -194,6 +194,7 @@ type looked struct {
 	health  map[uint32]farm.Status
 	why     map[uint32]string
 	since   map[uint32]time.Time
+	awaited map[uint32]bool
 	// farm is the status of all farms, "" to derive it from their backends.
 	farm farm.Status
 }
@@ -230,7 +231,7 @@ func (l *looked) known() Known {
 	health := func(id uint32) farm.Status { return l.health[id] }
 	why := func(id uint32) string { return l.why[id] }
 	return Known{
-		Known: event.Known{Health: health, Why: why, Farm: func(f *farm.Farm) (farm.Status, string) {
+		Known: event.Known{Health: health, Why: why, Awaits: l.awaits(), Farm: func(f *farm.Farm) (farm.Status, string) {
 			if l.farm != "" {
 				return l.farm, ""
 			}
@@ -238,6 +239,13 @@ func (l *looked) known() Known {
 		}},
 		Since: func(id uint32) time.Time { return l.since[id] },
 	}
+}
+
+func (l *looked) awaits() farmstate.Awaits {
+	if l.awaited == nil {
+		return nil
+	}
+	return func(id uint32) bool { return l.awaited[id] }
 }
 
 // oddly returns a farm whose status is independent of its backends, to test backends alone.
