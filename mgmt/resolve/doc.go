@@ -10,8 +10,9 @@
 // better for traffic than none (see State.Withdrawn for the exception).
 //
 // Everything is limited: addresses of a name, concurrent queries and queries per second, the
-// time of a query, the TTLs. Waits have jitter, so that names resolved together once drift
-// apart.
+// time of a query, the TTLs. Followed names, those among them that do not answer, and the names
+// that each user asks for (Ask) have separate limits, so that none of them delays the others.
+// Waits have jitter, so that names resolved together once drift apart.
 //
 // Run plans the queries; each query has its own goroutine. All methods may be called by any
 // goroutine.

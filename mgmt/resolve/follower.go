@@ -13,12 +13,21 @@ import (
 
 const (
 	// tick is the interval of looking for due names. perTick bounds the names resolved in one
-	// tick, atOnce the concurrent queries.
-	tick    = 500 * time.Millisecond
-	perTick = 50
-	atOnce  = 16
-	// askTime limits the time of one query, with all its servers, attempts and aliases.
-	askTime = 30 * time.Second
+	// tick, atOnce the concurrent queries of followed names. Slow names (entry.slow) have the
+	// limit slowAtOnce instead, because they must not delay the others.
+	tick       = 500 * time.Millisecond
+	perTick    = 50
+	atOnce     = 16
+	slowAtOnce = 64
+	// manyFails is the number of failures in a row after which a name counts as slow.
+	manyFails = 3
+	// lookupTime limits the time of one query, with all its servers, attempts and aliases.
+	// askedTime is the limit of queries by Ask, whose callers wait less long.
+	lookupTime = 30 * time.Second
+	askedTime  = 10 * time.Second
+	// failureTime is the time for which Ask returns a failure again without a query. Missing
+	// names are queried each time: that is quick, and their users create them at that time.
+	failureTime = 5 * time.Second
 	// firstRetry and lastRetry are the waits after failures; the wait doubles each time.
 	firstRetry = time.Second
 	lastRetry  = time.Minute
@@ -41,8 +50,10 @@ type Options struct {
 
 // Follower keeps the addresses of names. Use New to make one.
 type Follower struct {
-	o     Options
-	slots chan struct{}
+	o Options
+	// slots and slowSlots limit the queries of followed names, asks the queries by Ask.
+	slots, slowSlots chan struct{}
+	asks             *share
 
 	mu      sync.Mutex // guards the following fields
 	entries map[Question]*entry
@@ -52,11 +63,17 @@ type Follower struct {
 type entry struct {
 	State
 	wanted bool
+	queued bool // it is due and waits for a slot
 	fails  int
+	failed time.Time // time of the last failure
 	// asking is closed when the query in progress has ended; nil without one.
 	asking chan struct{}
 	err    error // of the last query
 }
+
+// slow reports whether a query of the name may take long: it never had an address, or several
+// queries failed.
+func (e *entry) slow() bool { return e.Answered.IsZero() || e.fails >= manyFails }
 
 // New returns a Follower without any names.
 func New(o Options) *Follower {
@@ -69,7 +86,8 @@ func New(o Options) *Follower {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Follower{o: o, slots: make(chan struct{}, atOnce), entries: map[Question]*entry{}}
+	return &Follower{o: o, slots: make(chan struct{}, atOnce), slowSlots: make(chan struct{}, slowAtOnce),
+		asks: newShare(), entries: map[Question]*entry{}}
 }
 
 // Run follows the wanted names until ctx ends, and returns when no query is in progress.
@@ -81,7 +99,7 @@ func (f *Follower) Run(ctx context.Context) {
 	for {
 		f.want(f.o.Wanted())
 		for _, q := range f.due() {
-			asking.Go(func() { _ = f.ask(ctx, q) })
+			asking.Go(func() { f.follow(ctx, q) })
 		}
 		if f.takeChanged() && f.o.Changed != nil {
 			f.o.Changed(ctx)
@@ -95,30 +113,78 @@ func (f *Follower) Run(ctx context.Context) {
 }
 
 // Ask returns the targets of a name: the known ones if they have not expired, otherwise
-// from a query. If a query for the name is in progress, it waits for that. An error comes
-// without targets.
+// from a query. If a query for the name is in progress, it waits for that. The number of queries
+// is limited for each source (WithSource), so that a source cannot take the time of others. An
+// error comes without targets.
 func (f *Follower) Ask(ctx context.Context, q Question) ([]Target, error) {
-	f.mu.Lock()
-	e := f.entry(q)
-	if e.Problem == "" && f.o.Now().Before(e.Next) {
-		defer f.mu.Unlock()
-		return e.Targets, nil
+	if r, known := f.known(q); known {
+		return r.targets, r.err
 	}
-	f.mu.Unlock()
+	if e, asking := f.inProgress(q); asking != nil {
+		return f.await(ctx, e, asking)
+	}
+	source := sourceOf(ctx)
+	if err := f.asks.enter(ctx, source); err != nil {
+		return nil, err
+	}
 	// An answer that is too late for this caller is still stored.
-	answered := make(chan error, 1)
-	go func() { answered <- f.ask(context.WithoutCancel(ctx), q) }()
+	answered := make(chan result, 1)
+	go func() {
+		defer f.asks.leave(source)
+		targets, err := f.ask(context.WithoutCancel(ctx), q, askedTime)
+		answered <- result{targets, err}
+	}()
 	select {
-	case err := <-answered:
-		if err != nil {
-			return nil, err
-		}
+	case r := <-answered:
+		return r.targets, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// result is the result of a query.
+type result struct {
+	targets []Target
+	err     error
+}
+
+// known returns the result of Ask if no query is needed.
+func (f *Follower) known(q Question) (r result, known bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e := f.entries[q]
+	now := f.o.Now()
+	switch {
+	case e == nil:
+	case e.Problem == "" && now.Before(e.Next):
+		return result{targets: e.Targets}, true
+	case e.Problem != "" && !e.Gone && e.err != nil && now.Sub(e.failed) < failureTime:
+		return result{err: e.err}, true
+	}
+	return result{}, false
+}
+
+// inProgress returns a name's entry and the channel that is closed at the end of the query in
+// progress, nil without one.
+func (f *Follower) inProgress(q Question) (*entry, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e := f.entries[q]; e != nil && e.asking != nil {
+		return e, e.asking
+	}
+	return nil, nil
+}
+
+// await returns the result of a query in progress.
+func (f *Follower) await(ctx context.Context, e *entry, asking <-chan struct{}) ([]Target, error) {
+	select {
+	case <-asking:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.entry(q).Targets, nil // not e: it may have been removed while the name was not wanted
+	return e.result()
 }
 
 // Look returns the state of a name; false if it was never resolved.
@@ -153,26 +219,53 @@ func (f *Follower) want(list []Question) {
 	}
 	now := f.o.Now()
 	for q, e := range f.entries {
-		if !e.wanted && e.asking == nil && now.After(e.Next) {
+		if !e.wanted && e.asking == nil && !e.queued && now.After(e.Next) && now.Sub(e.failed) >= failureTime {
 			delete(f.entries, q)
 		}
 	}
 }
 
-// due returns the names to resolve now, those that have waited longest first.
+// due returns the names to resolve now, those that have waited longest first. The caller must
+// follow them.
 func (f *Follower) due() (out []Question) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.o.Now()
 	for q, e := range f.entries {
-		if e.wanted && e.asking == nil && !now.Before(e.Next) {
+		if e.wanted && e.asking == nil && !e.queued && !now.Before(e.Next) {
 			out = append(out, q)
 		}
 	}
 	slices.SortFunc(out, func(a, b Question) int {
 		return cmp.Or(f.entries[a].Next.Compare(f.entries[b].Next), cmp.Compare(a.Name, b.Name))
 	})
-	return out[:min(len(out), perTick)]
+	out = out[:min(len(out), perTick)]
+	for _, q := range out {
+		f.entries[q].queued = true
+	}
+	return out
+}
+
+// follow resolves a due name when there is a slot, unless it is no longer due then.
+func (f *Follower) follow(ctx context.Context, q Question) {
+	f.mu.Lock()
+	e, slots := f.entries[q], f.slots
+	if e.slow() {
+		slots = f.slowSlots
+	}
+	f.mu.Unlock()
+	select {
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
+	case <-ctx.Done():
+	}
+	f.mu.Lock()
+	e.queued = false
+	due := ctx.Err() == nil && e.wanted && e.asking == nil && !f.o.Now().Before(e.Next)
+	f.mu.Unlock()
+	if due {
+		_, _ = f.ask(ctx, q, lookupTime)
+	}
 }
 
 func (f *Follower) takeChanged() bool {
@@ -183,24 +276,19 @@ func (f *Follower) takeChanged() bool {
 	return was
 }
 
-// ask resolves one name, or waits for the query in progress.
-func (f *Follower) ask(ctx context.Context, q Question) error {
+// ask resolves one name within a time limit, or waits for the query in progress.
+func (f *Follower) ask(ctx context.Context, q Question, limit time.Duration) ([]Target, error) {
 	f.mu.Lock()
 	e := f.entry(q)
-	if wait := e.asking; wait != nil {
+	if asking := e.asking; asking != nil {
 		f.mu.Unlock()
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		return e.err
+		return f.await(ctx, e, asking)
 	}
 	e.asking = make(chan struct{})
 	f.mu.Unlock()
-	a, err := f.lookup(ctx, q)
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	a, err := f.o.Lookup(within, q)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	close(e.asking)
@@ -208,19 +296,15 @@ func (f *Follower) ask(ctx context.Context, q Question) error {
 	if ctx.Err() == nil {
 		f.learn(q, e, a, err)
 	}
-	return err
+	return e.result()
 }
 
-func (f *Follower) lookup(ctx context.Context, q Question) (Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
-	select {
-	case f.slots <- struct{}{}:
-		defer func() { <-f.slots }()
-	case <-ctx.Done():
-		return Answer{}, ctx.Err()
+// result returns the result of the last query.
+func (e *entry) result() ([]Target, error) {
+	if e.err != nil {
+		return nil, e.err
 	}
-	return f.o.Lookup(ctx, q)
+	return e.Targets, nil
 }
 
 // learn stores an answer; the caller holds the lock.
@@ -275,7 +359,7 @@ func (f *Follower) fail(q Question, e *entry, err error, now time.Time) {
 		}
 		f.o.Log.Warn(message, "name", q.Name, "reason", err, "addresses", texts(e.Targets))
 	}
-	e.Problem, e.Gone = err.Error(), gone
+	e.Problem, e.Gone, e.failed = err.Error(), gone, now
 	if gone && e.GoneSince.IsZero() {
 		e.GoneSince = now
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/apply"
@@ -16,7 +17,8 @@ func (o *Operation) Serve(host *Host, w http.ResponseWriter, r *http.Request, pa
 	if !o.Changes() {
 		c.Config = c.show(c.Config)
 	}
-	c.Context = apply.WithPermit(c.Context, c.permit)
+	user, _, _ := strings.Cut(c.By.Name, " ") // without the number of the key
+	c.Context = apply.OnBehalf(apply.WithPermit(c.Context, c.permit), user)
 	o.answer(c)
 }
 
