@@ -15,10 +15,12 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// resolveTimeout is the limit for the names that a change asks for at once, resolveAtOnce the number of
-// concurrent queries.
+// resolveTimeout is the total time for which a change asks for names. The writes of a transaction
+// share it. After it, each write may still ask for lateTimeout, in total as long again: most name
+// servers respond within that. resolveAtOnce is the number of concurrent queries.
 const (
 	resolveTimeout = 5 * time.Second
+	lateTimeout    = 250 * time.Millisecond
 	resolveAtOnce  = 16
 )
 
@@ -171,11 +173,16 @@ func (a *Applier) ask(ctx context.Context, list []backendAt) (map[resolve.Questi
 
 // askAll resolves names concurrently.
 func (a *Applier) askAll(ctx context.Context, h *hold, list []resolve.Question) {
-	ctx, cancel := context.WithTimeout(ctx, resolveTimeout)
+	limit, begin := h.timeLeft(), time.Now()
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	defer func() { h.spent += time.Since(begin) }()
 	answers := make([]nameAnswer, len(list))
 	concurrently(len(list), func(i int) {
 		targets, err := a.names.Ask(ctx, list[i])
+		if limit <= lateTimeout && errors.Is(err, context.DeadlineExceeded) {
+			err = errLate
+		}
 		answers[i] = nameAnswer{targets, err}
 	})
 	for i, q := range list {
@@ -196,6 +203,9 @@ func concurrently(n int, do func(i int)) {
 	}
 	all.Wait()
 }
+
+// errLate is the result of a question after resolveTimeout.
+var errLate = fmt.Errorf("no answer in time: other names of the change had none within %v", resolveTimeout)
 
 var errVersion = errors.New("it has no address of the IP version of the vip")
 

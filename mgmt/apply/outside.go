@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/document"
@@ -26,6 +27,7 @@ type hold struct {
 	overtaken bool
 	kept      bool // it must not be given up
 	names     map[resolve.Question]nameAnswer
+	spent     time.Duration           // time for which names were asked
 	parents   map[string]parentAnswer // by zone
 }
 
@@ -37,6 +39,15 @@ type nameAnswer struct {
 type parentAnswer struct {
 	delegation resolve.Delegation
 	err        error
+}
+
+// timeLeft returns the time for which the change may ask for more names.
+func (h *hold) timeLeft() time.Duration {
+	left := resolveTimeout - h.spent
+	if left < lateTimeout {
+		left = min(lateTimeout, 2*resolveTimeout-h.spent)
+	}
+	return max(left, 0)
 }
 
 func newHold() *hold {

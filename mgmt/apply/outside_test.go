@@ -3,11 +3,13 @@ package apply_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
@@ -352,4 +354,61 @@ func TestAChangeThatWaitsForAParentZoneDelaysNoOther(t *testing.T) {
 	if parent.asked != n+2 {
 		t.Errorf("%d questions", parent.asked-n)
 	}
+}
+
+// Dead names of a transaction share one time limit. A live name after them still gets its address.
+func TestDeadNamesOfATransactionShareOneTimeLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.name("live.test", "192.0.2.7")
+		h.Applier = apply.New(h.store, h.pub, apply.WithRules(validate.Rules{}), apply.WithNames(deadNames{&h.names}))
+		var edits []func(*farm.Config) error
+		for i := range uint16(200) {
+			host := fmt.Sprintf("dead%d.test", i)
+			if i == 10 {
+				host = "live.test"
+			}
+			edits = append(edits, add(hosted(fmt.Sprint("f", i), 8000+i, host)))
+		}
+		began := time.Now()
+		var warnings []validate.Error
+		r, err := h.Transact(t.Context(), root, "", 0, func(d *apply.Draft) error {
+			ctx := apply.InDraft(t.Context(), d)
+			for _, edit := range edits {
+				r, err := h.Change(ctx, root, "step", 0, edit)
+				if err != nil {
+					return err
+				}
+				warnings = append(warnings, r.Warnings...)
+			}
+			return nil
+		})
+		if took := time.Since(began); err != nil || took < 5*time.Second || took > 11*time.Second || len(warnings) < 199 {
+			t.Fatalf("after %v: %v, %d warnings", took, err, len(warnings))
+		}
+		if got := r.Config.Farms[10].HTTP.Services[0].Backends[0].Addr; got.String() != "192.0.2.7" {
+			t.Errorf("the live name has %v", got)
+		}
+		first, last := warnings[0].Message, warnings[len(warnings)-1].Message
+		if !strings.Contains(first, "no answer within 5s") || !strings.Contains(last, "no answer in time: other names") {
+			t.Errorf("the first warning is %q, the last %q", first, last)
+		}
+		// A change of its own has its own time.
+		began = time.Now()
+		h.must(add(hosted("alone", 9000, "dead.test")))
+		if took := time.Since(began); took != 5*time.Second {
+			t.Errorf("a change after it took %v", took)
+		}
+	})
+}
+
+// deadNames never answers for unknown names.
+type deadNames struct{ *applytest.Names }
+
+func (d deadNames) Ask(ctx context.Context, q resolve.Question) ([]resolve.Target, error) {
+	if targets, err := d.Names.Ask(ctx, q); err == nil {
+		return targets, nil
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
 }
