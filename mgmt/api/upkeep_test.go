@@ -72,6 +72,12 @@ func TestABackupIsMadeCarriedAndApplied(t *testing.T) {
 	if len(a.config().Farms) != 1 || restarts != 1 {
 		t.Errorf("restored: %s, %d restarts", done.raw, restarts)
 	}
+	// Until the restart, users and settings in memory are not those that were restored.
+	late := a.do("POST", "/rbac/users", `{"name":"late","password":"secret-1A","service":"local"}`)
+	late.refused(t, 503, "a backup was just restored")
+	if late.header.Get("Retry-After") == "" {
+		t.Errorf("%v", late.header)
+	}
 	a.must(200, "POST", "/history/rollback", `{"revision":`+strconv.Itoa(int(done.at("params.revision").(float64))-1)+`}`)
 	if len(a.config().Farms) != 0 {
 		t.Error("the restore cannot be undone")

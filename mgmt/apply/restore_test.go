@@ -14,7 +14,8 @@ import (
 // restoring is a Restoration that records its steps.
 type restoring struct {
 	apply.Restoration
-	steps []string
+	contents store.Contents
+	steps    []string
 }
 
 func (h *house) restoring(farms ...farm.Farm) *restoring {
@@ -24,7 +25,9 @@ func (h *house) restoring(farms ...farm.Farm) *restoring {
 	r.Undo = func() { r.steps = append(r.steps, "undo") }
 	r.Keep = func(cfg *farm.Config, meta store.Meta) (store.Revision, error) {
 		r.steps = append(r.steps, "keep")
-		return h.store.Restore(cfg, meta, store.Contents{Settings: []store.StoredSetting{{Name: "a", Value: "b"}}}, false)
+		return h.store.Restore(cfg, meta, store.Replacement{Merge: func(store.Contents) (store.Contents, error) {
+			return r.contents, nil
+		}})
 	}
 	return r
 }

@@ -31,8 +31,11 @@
 // restoration can be reverted, including certificates and users.
 //
 // Operator programs are files outside of that step. The step records them, and they are
-// written afterwards or at the next start (Finish). The GeoIP database is installed after
-// the step; an archive without one keeps that of the node. Both are restored only if the
-// archive is applied on the machine itself, so that an API key alone cannot install
-// programs.
+// written afterwards or at the next start (Finish). They are restored only if the archive is
+// applied on the machine itself, so that an API key alone cannot install programs. The GeoIP
+// database is installed after the step; an archive without one keeps that of the node. Like the
+// configuration, which refers to it, it is restored for all users who may apply an archive.
+//
+// Other packages still hold the previous users and settings in memory. Until the process restarts,
+// the store refuses to write these (store.ErrRestored): they would replace the restored ones.
 package backup

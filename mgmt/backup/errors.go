@@ -23,6 +23,16 @@ type Error struct{ Message string }
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
+// Incomplete is an error after a replacement of the state: that is in force, but the rest failed. The
+// process must be restarted.
+type Incomplete struct{ Err error }
+
+// Error returns the message.
+func (e *Incomplete) Error() string { return "everything was replaced, but " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *Incomplete) Unwrap() error { return e.Err }
+
 func invalid(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
 // damaged returns the error for an archive that does not match its manifest, or for a file

@@ -17,8 +17,8 @@ const rootName = "root"
 // users, groups, custom roles, settings, documents or GeoIP database. It keeps root's
 // access (its keys, its API permission, the names of the API) and the operator programs,
 // which are files of the operator. It also keeps archives, including a new one of the
-// previous state, unless removeBackups is set. The process must be restarted afterwards, as
-// after Apply.
+// previous state, unless removeBackups is set. Serials of deleted zones remain, because secondaries
+// know them. The process must be restarted afterwards, as after Apply; also after *Incomplete.
 func (k *Keeper) Factory(ctx context.Context, by apply.Author, removeBackups, dry bool) (apply.Result, error) {
 	k.busy.Lock()
 	defer k.busy.Unlock()
@@ -26,7 +26,8 @@ func (k *Keeper) Factory(ctx context.Context, by apply.Author, removeBackups, dr
 	if removeBackups {
 		begin = func() (*staged, error) { return nil, nil }
 	}
-	out, err := k.replace(ctx, by, "factory reset", &farm.Config{}, true, begin, k.atFactory, store.Contents{})
+	out, err := k.replace(ctx, by, "factory reset",
+		replacement{config: &farm.Config{}, begin: begin, merge: k.atFactory, settings: true, forget: true})
 	if err != nil {
 		return out, err
 	}
@@ -39,6 +40,9 @@ func (k *Keeper) Factory(ctx context.Context, by apply.Author, removeBackups, dr
 		err = errors.Join(err, k.removeAll())
 	}
 	k.options.Log.Warn("factory reset", "backups_removed", removeBackups, "by", by.Name, "source", by.Source)
+	if err != nil {
+		err = &Incomplete{err}
+	}
 	return out, err
 }
 

@@ -29,7 +29,7 @@ const noFollow = syscall.O_NOFOLLOW
 type Store interface {
 	Current() (*farm.Config, store.Revision)
 	Whole() (*farm.Config, store.Revision, store.Contents, error)
-	Restore(cfg *farm.Config, meta store.Meta, contents store.Contents, forget bool) (store.Revision, error)
+	Restore(cfg *farm.Config, meta store.Meta, r store.Replacement) (store.Revision, error)
 	ReadDocument(name string, into any) (found bool, err error)
 	WriteDocument(name string, value any) error
 }
@@ -44,8 +44,8 @@ type Certificates interface {
 	Exchange([]store.Certificate, []store.Authority) (swap, undo func())
 	NodeKeys() ([][]byte, error)
 	KnowsNodeKey(id string) bool
-	TrustNodeKey(key []byte) error
-	AddNodeKey(key []byte) error
+	TrustNodeKey(key []byte) (forget func(), err error)
+	AddNodeKey(key []byte) (undo func() error, err error)
 }
 
 // Places is the GeoIP database; *geoip.Store implements it.

@@ -66,30 +66,30 @@ func (k *Keeper) Apply(ctx context.Context, by apply.Author, r Request) (Restore
 		return Restored{}, err
 	}
 	restored, takeBack := false, k.lendPlugins(a, r)
+	forget, err := k.trustNodeKeys(a)
 	defer func() {
 		if !restored {
 			takeBack()
+			forget()
 		}
 	}()
-	cfg, err := k.check(a, r)
 	if err != nil {
 		return Restored{}, err
 	}
-	begin := func() (before *staged, err error) {
-		if before, err = k.stageBefore(); err == nil {
-			err = k.keepNodeKeys(a)
-		}
-		return before, err
+	cfg, err := k.check(a, r)
+	if err != nil {
+		return Restored{}, err
 	}
 	left := k.leave(a, r)
 	var hooks []Hook
 	if r.Local {
 		hooks = a.Hooks
 	}
-	merge := func(cfg *farm.Config, now store.Contents) (store.Contents, error) {
-		return k.contentsFor(cfg, now, a, hooks, r.Root)
-	}
-	out, err := k.replace(ctx, by, "restore the backup "+r.Name, cfg, false, begin, merge, a.Contents)
+	out, err := k.replace(ctx, by, "restore the backup "+r.Name, replacement{
+		config: cfg, from: a.Contents, begin: k.stageBefore, keys: a.NodeKeys, settings: r.Root,
+		merge: func(cfg *farm.Config, now store.Contents) (store.Contents, error) {
+			return k.contentsFor(cfg, now, a, hooks, r.Root)
+		}})
 	if err != nil {
 		return Restored{Result: out, Left: left}, err
 	}
@@ -153,11 +153,6 @@ func (k *Keeper) check(a *archive, r Request) (*farm.Config, error) {
 	}
 	if m.Version != k.options.Version && !r.Force {
 		return nil, invalid("the backup was made by release %s, this is %s: restore it with force, after a look at what changed between them", hook.Shown(m.Version), k.options.Version)
-	}
-	for _, key := range a.NodeKeys {
-		if err := k.options.Certificates.TrustNodeKey(key); err != nil {
-			return nil, damaged("%s", err)
-		}
 	}
 	if !k.options.Certificates.KnowsNodeKey(m.Node) {
 		return nil, invalid("the backup is of another node (%s), and its private keys are sealed with that node's key: make one with a passphrase there, or put that node.key here as node-%s.key (mode 0600)", hook.Shown(m.Hostname), hook.Shown(m.Node))
@@ -230,45 +225,89 @@ func (k *Keeper) leave(a *archive, r Request) (left []string) {
 	return left
 }
 
-// keepNodeKeys stores the keys of other nodes before anything that needs them is restored.
-func (k *Keeper) keepNodeKeys(a *archive) error {
-	for _, key := range a.NodeKeys {
-		if err := k.options.Certificates.AddNodeKey(key); err != nil {
-			return fmt.Errorf("keep the node key of the backup: %w", err)
+// trustNodeKeys makes the data of an archive readable. forget reverts that, also after an error.
+func (k *Keeper) trustNodeKeys(a *archive) (forget func(), err error) {
+	var all []func()
+	forget = func() {
+		for _, forget := range all {
+			forget()
 		}
 	}
-	return nil
+	for _, key := range a.NodeKeys {
+		one, err := k.options.Certificates.TrustNodeKey(key)
+		if err != nil {
+			return forget, damaged("%s", err)
+		}
+		all = append(all, one)
+	}
+	return forget, nil
 }
 
-// replace sets the configuration to cfg and the other contents to the result of merge on the
-// current ones. It takes the certificates from the archive from. begin returns the archive of
-// the state before, which gets its name in the same step, or nil.
-func (k *Keeper) replace(ctx context.Context, by apply.Author, comment string, cfg *farm.Config, forget bool,
-	begin func() (*staged, error), merge func(cfg *farm.Config, now store.Contents) (store.Contents, error), from store.Contents) (apply.Result, error) {
-	swap, undo := k.options.Certificates.Exchange(from.Certificates, from.Authorities)
+// withNodeKeys stores the keys of other nodes and then calls store, whose data needs them. If store
+// fails, the keys are removed.
+func (k *Keeper) withNodeKeys(keys [][]byte, store func() error) error {
+	var added []func() error
+	err := func() error {
+		for _, key := range keys {
+			undo, err := k.options.Certificates.AddNodeKey(key)
+			if err != nil {
+				return fmt.Errorf("keep the node key of the backup: %w", err)
+			}
+			added = append(added, undo)
+		}
+		return store()
+	}()
+	if err != nil {
+		for _, undo := range added {
+			err = errors.Join(err, undo())
+		}
+	}
+	return err
+}
+
+// replacement is a new state of the node.
+type replacement struct {
+	config *farm.Config
+	from   store.Contents // contains the certificates and authorities
+	// begin returns the archive of the state before, which gets its name in the same step, or nil.
+	begin func() (*staged, error)
+	keys  [][]byte // node keys that the state needs
+	// merge returns the contents of the store from the current ones.
+	merge    func(cfg *farm.Config, now store.Contents) (store.Contents, error)
+	settings bool // settings and documents are replaced, too
+	forget   bool // the history is deleted
+}
+
+// replace carries out a replacement in one step.
+func (k *Keeper) replace(ctx context.Context, by apply.Author, comment string, r replacement) (apply.Result, error) {
+	swap, undo := k.options.Certificates.Exchange(r.from.Certificates, r.from.Authorities)
 	var before *staged
 	defer func() { before.drop() }()
-	return k.options.Applier.Restore(ctx, by, comment, apply.Restoration{Config: cfg, Swap: swap, Undo: undo,
+	return k.options.Applier.Restore(ctx, by, comment, apply.Restoration{Config: r.config, Swap: swap, Undo: undo,
 		Begin: func() (err error) {
-			before, err = begin()
+			before, err = r.begin()
 			return err
 		},
-		Keep: func(cfg *farm.Config, meta store.Meta) (store.Revision, error) {
-			_, current, now, err := k.options.Store.Whole()
-			if err != nil {
-				return store.Revision{}, err
+		Keep: func(cfg *farm.Config, meta store.Meta) (kept store.Revision, err error) {
+			next := store.Replacement{Forget: r.forget,
+				Merge: func(now store.Contents) (store.Contents, error) { return r.merge(cfg, now) }}
+			if r.settings {
+				next.Freeze = isFrozen
 			}
-			next, err := merge(cfg, now)
-			if err != nil {
-				return store.Revision{}, err
-			}
-			var kept store.Revision
-			err = before.during(current.Number, func() (err error) {
-				kept, err = k.options.Store.Restore(cfg, meta, next, forget)
-				return err
+			_, current := k.options.Store.Current()
+			return kept, k.withNodeKeys(r.keys, func() error {
+				return before.during(current.Number, func() (err error) {
+					kept, err = k.options.Store.Restore(cfg, meta, next)
+					return err
+				})
 			})
-			return kept, err
 		}})
+}
+
+// isFrozen reports whether other packages must not write a document before the restart, because
+// they hold its value from before the restoration.
+func isFrozen(document string) bool {
+	return document != pendingName && !called(store.StoredDocument{Name: document}, ofNow)
 }
 
 // contentsFor returns the contents to store from an archive. This node's names are kept.

@@ -86,39 +86,48 @@ func (b *Book) KnowsNodeKey(id string) bool {
 	return err == nil && (own == [idSize]byte(raw) || b.node.other([idSize]byte(raw)) != nil)
 }
 
-// TrustNodeKey makes data sealed by another node with this key readable until the process
-// ends.
-func (b *Book) TrustNodeKey(key []byte) error {
+// TrustNodeKey makes data sealed by another node with this key readable until the process ends or
+// forget is called. forget has no effect on a key that was known before.
+func (b *Book) TrustNodeKey(key []byte) (forget func(), err error) {
 	if len(key) != nodeKeySize {
-		return fmt.Errorf("a node key has %d bytes, not %d", nodeKeySize, len(key))
+		return nil, fmt.Errorf("a node key has %d bytes, not %d", nodeKeySize, len(key))
 	}
 	aead, err := cipherOf(key)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	id := idOf(key)
+	if b.KnowsNodeKey(NodeKeyID(key)) {
+		return func() {}, nil
 	}
 	b.node.mu.Lock()
 	defer b.node.mu.Unlock()
 	if b.node.others == nil {
 		b.node.others = map[[idSize]byte]cipher.AEAD{}
 	}
-	b.node.others[idOf(key)] = aead
-	return nil
+	b.node.others[id] = aead
+	return func() {
+		b.node.mu.Lock()
+		defer b.node.mu.Unlock()
+		delete(b.node.others, id)
+	}, nil
 }
 
-// AddNodeKey stores the key of another node. It is on disk on return.
-func (b *Book) AddNodeKey(key []byte) error {
+// AddNodeKey stores the key of another node. It is on disk on return. undo removes it again if it
+// was not there before.
+func (b *Book) AddNodeKey(key []byte) (undo func() error, err error) {
 	if len(key) != nodeKeySize {
-		return fmt.Errorf("a node key has %d bytes, not %d", nodeKeySize, len(key))
+		return nil, fmt.Errorf("a node key has %d bytes, not %d", nodeKeySize, len(key))
 	}
 	if own, err := readNodeKey(b.node.path); err == nil && bytes.Equal(own, key) {
-		return nil
+		return func() error { return nil }, nil
 	}
 	path := b.node.otherFile(NodeKeyID(key))
 	if there, err := readNodeKey(path); err == nil && bytes.Equal(there, key) {
-		return nil
+		return func() error { return nil }, nil
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // an unusable one
-		return err
+		return nil, err
 	}
-	return disk.Create(path, key)
+	return func() error { return os.Remove(path) }, disk.Create(path, key)
 }

@@ -26,16 +26,43 @@ func TestKeysOfOtherNodesOpenWhatTheySealed(t *testing.T) {
 	if len(keys) != 1 || here.KnowsNodeKey(certs.NodeKeyID(keys[0])) || !there.KnowsNodeKey(certs.NodeKeyID(keys[0])) || here.KnowsNodeKey("") || here.KnowsNodeKey("zz") {
 		t.Fatalf("%d keys", len(keys))
 	}
-	if err := here.AddNodeKey(keys[0][:31]); err == nil {
+	if _, err := here.AddNodeKey(keys[0][:31]); err == nil {
 		t.Error("half a key is accepted")
+	}
+	if _, err := here.TrustNodeKey(keys[0][:31]); err == nil {
+		t.Error("half a key is trusted")
 	}
 	path := filepath.Join(here.dir, "node-"+certs.NodeKeyID(keys[0])+".key")
 	here.must(os.WriteFile(path, []byte("another file"), 0o600))
 	if here.KnowsNodeKey(certs.NodeKeyID(keys[0])) {
 		t.Error("a file of that name is that key")
 	}
-	here.must(here.AddNodeKey(keys[0]))
-	here.must(here.AddNodeKey(keys[0]))
+	trusted := func(want bool) {
+		t.Helper()
+		_, err := here.OpenSecret("mail", secret)
+		if known := here.KnowsNodeKey(certs.NodeKeyID(keys[0])); known != want || (err == nil) != want {
+			t.Errorf("the key is known: %v, %v", known, err)
+		}
+	}
+	forget, err := here.TrustNodeKey(keys[0])
+	here.must(err)
+	again, err := here.TrustNodeKey(keys[0])
+	here.must(err)
+	again()
+	trusted(true)
+	forget()
+	trusted(false)
+	undo, err := here.AddNodeKey(keys[0])
+	here.must(err)
+	here.must(undo())
+	here.open()
+	trusted(false)
+	_, err = here.AddNodeKey(keys[0])
+	here.must(err)
+	undo, err = here.AddNodeKey(keys[0])
+	here.must(err)
+	here.must(undo()) // it was there before
+	trusted(true)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}

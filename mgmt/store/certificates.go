@@ -87,6 +87,11 @@ func (s *Store) DeleteAuthority(name string) error {
 func (s *Store) changeNamed(bucket []byte, remove []string, put func(*bolt.Bucket) error) error {
 	s.write.Lock()
 	defer s.write.Unlock()
+	return s.changeBucket(bucket, remove, put)
+}
+
+// changeBucket is changeNamed for callers that hold s.write.
+func (s *Store) changeBucket(bucket []byte, remove []string, put func(*bolt.Bucket) error) error {
 	err := s.update(0, func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucket)
 		for _, name := range remove {

@@ -42,36 +42,39 @@ func (s *Store) Whole() (*farm.Config, Revision, Contents, error) {
 	var c Contents
 	now := &snapshot{Config: &farm.Config{}}
 	err := s.view(func(tx *bolt.Tx) (err error) {
-		c = Contents{}
-		if now, _, err = readCurrent(tx); err != nil {
-			return err
+		if now, _, err = readCurrent(tx); err == nil {
+			c, err = readContents(tx)
 		}
-		err = eachRecord(tx, certificatesBucket, func(_ []byte, v Certificate) { c.Certificates = append(c.Certificates, v) })
-		if err == nil {
-			err = eachRecord(tx, authoritiesBucket, func(_ []byte, v Authority) { c.Authorities = append(c.Authorities, v) })
-		}
-		if err == nil {
-			err = eachRecord(tx, keysBucket, func(_ []byte, v keyEntry) { c.Keys = append(c.Keys, v) })
-		}
-		if err == nil {
-			err = eachRecord(tx, documentsBucket, func(k []byte, v json.RawMessage) {
-				if !ofHistory(string(k)) {
-					c.Documents = append(c.Documents, StoredDocument{string(k), v})
-				}
-			})
-		}
-		if err != nil {
-			return err
-		}
-		return tx.Bucket(settingsBucket).ForEach(func(k, v []byte) error {
-			c.Settings = append(c.Settings, StoredSetting{string(k), string(v)})
-			return nil
-		})
+		return err
 	})
 	if err != nil {
 		return nil, Revision{}, Contents{}, fmt.Errorf("read what is in %s: %w", s.name, err)
 	}
 	return now.Config, now.Revision, c, nil
+}
+
+func readContents(tx *bolt.Tx) (c Contents, err error) {
+	err = eachRecord(tx, certificatesBucket, func(_ []byte, v Certificate) { c.Certificates = append(c.Certificates, v) })
+	if err == nil {
+		err = eachRecord(tx, authoritiesBucket, func(_ []byte, v Authority) { c.Authorities = append(c.Authorities, v) })
+	}
+	if err == nil {
+		err = eachRecord(tx, keysBucket, func(_ []byte, v keyEntry) { c.Keys = append(c.Keys, v) })
+	}
+	if err == nil {
+		err = eachRecord(tx, documentsBucket, func(k []byte, v json.RawMessage) {
+			if !ofHistory(string(k)) {
+				c.Documents = append(c.Documents, StoredDocument{string(k), v})
+			}
+		})
+	}
+	if err != nil {
+		return c, err
+	}
+	return c, tx.Bucket(settingsBucket).ForEach(func(k, v []byte) error {
+		c.Settings = append(c.Settings, StoredSetting{string(k), string(v)})
+		return nil
+	})
 }
 
 func eachRecord[T any](tx *bolt.Tx, bucket []byte, do func(name []byte, value T)) error {
@@ -85,26 +88,53 @@ func eachRecord[T any](tx *bolt.Tx, bucket []byte, do func(name []byte, value T)
 	})
 }
 
-// Restore is a Commit that also replaces all other data by contents in the same transaction.
-// After an error or a crash either everything is new or nothing has changed. forget deletes the
-// previous history and its documents. Other packages do not reread data that they have loaded.
-func (s *Store) Restore(cfg *farm.Config, meta Meta, contents Contents, forget bool) (Revision, error) {
+// Replacement describes the new contents of a store.
+type Replacement struct {
+	// Merge returns the new contents from the current ones. It runs within the transaction, so that
+	// no other write is lost. It must not call the store.
+	Merge func(now Contents) (Contents, error)
+	// Forget deletes the previous history and its documents.
+	Forget bool
+	// Freeze is set if documents and settings are replaced that other packages have loaded. They
+	// would overwrite the new ones with the old. So these writes fail with ErrRestored until the
+	// store is opened again, except for documents for which Freeze returns false.
+	Freeze func(document string) bool
+}
+
+// Restore is a Commit that also replaces all other data in the same transaction. After an error
+// or a crash either everything is new or nothing has changed. Other packages do not reread data
+// that they have loaded.
+func (s *Store) Restore(cfg *farm.Config, meta Meta, r Replacement) (Revision, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
-	rev, err := s.commit(cfg, meta, forget, func(tx *bolt.Tx) error {
+	rev, err := s.commit(cfg, meta, r.Forget, func(tx *bolt.Tx) error {
+		now, err := readContents(tx)
+		if err != nil {
+			return err
+		}
+		contents, err := r.Merge(now)
+		if err != nil {
+			return err
+		}
 		history, err := historyDocuments(tx)
 		if err == nil {
 			err = contents.put(tx)
 		}
+		if err == nil {
+			err = putSettings(tx, meta.Settings)
+		}
 		switch {
 		case err != nil:
 			return err
-		case !forget:
+		case !r.Forget:
 			delete(history, damageDocument) // the lost data is restored
 			return history.put(tx)
 		}
 		return deleteBefore(tx.Bucket(revisionsBucket), ^uint64(0), nil)
 	})
+	if err == nil && r.Freeze != nil {
+		s.frozen = r.Freeze
+	}
 	if err == nil {
 		err = s.view(func(tx *bolt.Tx) error {
 			s.loadDamages(tx)

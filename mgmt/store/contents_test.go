@@ -37,7 +37,7 @@ func TestARestorationReplacesEverythingInOneStep(t *testing.T) {
 	must(s.WriteDocument("old", 1))
 	secret, key, err := s.CreateKey("old", "")
 	must(err)
-	made, err := s.Restore(numbered(2), store.Meta{Author: "root", Comment: "restored"}, contents(1), false)
+	made, err := s.Restore(numbered(2), store.Meta{Author: "root", Comment: "restored"}, store.Into(contents(1), false))
 	must(err)
 	if _, found := s.FindKey(secret); found || len(s.Keys()) != 1 {
 		t.Errorf("keys outside the archive are known: %+v", s.Keys())
@@ -65,12 +65,13 @@ func TestARestorationReplacesEverythingInOneStep(t *testing.T) {
 
 func TestARestorationThatCannotBeWrittenChangesNothing(t *testing.T) {
 	s := open(t, t.TempDir())
-	if _, err := s.Restore(numbered(1), store.Meta{}, contents(1), false); err != nil {
+	if _, err := s.Restore(numbered(1), store.Meta{}, store.Into(contents(1), false)); err != nil {
 		t.Fatal(err)
 	}
 	bad := contents(2)
 	bad.Settings = append(bad.Settings, store.StoredSetting{}) // bbolt accepts no empty name
-	if _, err := s.Restore(numbered(2), store.Meta{}, bad, true); err == nil || errors.Is(err, store.ErrDiskFailed) {
+	_, err := s.Restore(numbered(2), store.Meta{}, store.Into(bad, true))
+	if err == nil || errors.Is(err, store.ErrDiskFailed) {
 		t.Fatal(err)
 	}
 	_, _, got, err := s.Whole()
@@ -86,7 +87,7 @@ func TestAHistoryIsForgottenOnWish(t *testing.T) {
 	for n := range 4 {
 		commit(t, s, n+1)
 	}
-	if _, err := s.Restore(numbered(5), store.Meta{}, store.Contents{}, true); err != nil {
+	if _, err := s.Restore(numbered(5), store.Meta{}, store.Into(store.Contents{}, true)); err != nil {
 		t.Fatal(err)
 	}
 	commit(t, s, 6)
@@ -109,7 +110,7 @@ func TestAHistoryIsForgottenOnWish(t *testing.T) {
 
 func TestADamagedPartIsNotHandedOut(t *testing.T) {
 	s := open(t, t.TempDir())
-	if _, err := s.Restore(numbered(1), store.Meta{}, contents(1), false); err != nil {
+	if _, err := s.Restore(numbered(1), store.Meta{}, store.Into(contents(1), false)); err != nil {
 		t.Fatal(err)
 	}
 	store.Spoil(t, s)
@@ -125,7 +126,7 @@ func restoreForever(dir string) {
 	_, rev := s.Current()
 	for n := int(rev.Number) + 1; ; n++ {
 		fmt.Println("try", n)
-		_, err := s.Restore(killable(n), store.Meta{Author: "root"}, contents(n), n%3 == 0)
+		_, err := s.Restore(killable(n), store.Meta{Author: "root"}, store.Into(contents(n), n%3 == 0))
 		check(err)
 		fmt.Println("done", n)
 	}
@@ -155,4 +156,120 @@ func TestNoKillLeavesHalfARestoration(t *testing.T) {
 	if last < 10 {
 		t.Errorf("only %d were written: the kills came too early to mean something", last)
 	}
+}
+
+// A write during the restoration is neither lost nor reverted.
+func TestARestorationMergesTheContentsOfItsOwnInstant(t *testing.T) {
+	s := open(t, t.TempDir())
+	secret, key, err := s.CreateKey("root", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	deleted := make(chan error, 1)
+	merge := func(now store.Contents) (store.Contents, error) {
+		go func() { deleted <- s.DeleteKey(key.ID) }()
+		if len(now.Keys) != 1 {
+			t.Errorf("merged with %+v", now)
+		}
+		return now, nil
+	}
+	if _, err := s.Restore(numbered(1), store.Meta{}, store.Replacement{Merge: merge}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-deleted; err != nil {
+		t.Errorf("the key that was restored cannot be deleted: %v", err)
+	}
+	if _, found := s.FindKey(secret); found {
+		t.Error("a deleted key is valid again")
+	}
+}
+
+// Other packages hold documents and settings from before, and would overwrite the restored ones.
+func TestReplacedDataIsFrozenUntilTheNextStart(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	frozen := store.Into(contents(1), false)
+	frozen.Freeze = func(document string) bool { return document != "events.engine" }
+	refusedMerge := errors.New("refused")
+	failing := frozen
+	failing.Merge = func(store.Contents) (store.Contents, error) { return store.Contents{}, refusedMerge }
+	if _, err := s.Restore(numbered(1), store.Meta{}, failing); !errors.Is(err, refusedMerge) {
+		t.Errorf("%v", err)
+	}
+	if err := s.WriteDocument("rbac", 0); err != nil {
+		t.Errorf("a refused restoration freezes: %v", err)
+	}
+	if _, err := s.Restore(numbered(1), store.Meta{}, store.Into(contents(1), false)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetSetting("acme.settings", "old"); err != nil {
+		t.Errorf("a restoration that freezes nothing: %v", err)
+	}
+	if _, err := s.Restore(numbered(2), store.Meta{}, frozen); err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"a setting": s.SetSetting("acme.settings", "old"), "a new setting": s.SetSetting("new", "x"),
+		"a document": s.WriteDocument("rbac", 0), "its deletion": s.DeleteDocument("rbac"),
+	} {
+		if !errors.Is(err, store.ErrRestored) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for what, err := range map[string]error{
+		"a document of now":  s.WriteDocument("events.engine", 7),
+		"one of the history": s.WriteDocument(store.HistoryPrefix+"x", 7),
+		"its deletion":       s.DeleteDocument(store.HistoryPrefix + "x"),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	pending := map[string]any{store.HistoryPrefix + "pending": 1}
+	if _, err := s.Commit(numbered(3), store.Meta{Documents: pending}); err != nil {
+		t.Errorf("a revision: %v", err)
+	}
+	want := contents(1)
+	engine := store.StoredDocument{Name: "events.engine", Value: json.RawMessage("7")}
+	want.Documents = append([]store.StoredDocument{engine}, want.Documents...)
+	if _, _, got, err := s.Whole(); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v: %+v", err, got)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, dir)
+	if err := errors.Join(s.SetSetting("acme.settings", "new"), s.WriteDocument("rbac", 1)); err != nil {
+		t.Errorf("after a restart: %v", err)
+	}
+}
+
+// Settings of a revision are written with it or not at all.
+func TestARevisionChangesSettings(t *testing.T) {
+	s := open(t, t.TempDir())
+	saw := "nothing"
+	meta := store.Meta{Settings: map[string]func(string) string{"acme.settings": func(stored string) string {
+		saw = stored
+		return stored + "+"
+	}}}
+	want := func(what, stored, value string) {
+		t.Helper()
+		if got, _ := s.Setting("acme.settings"); got != value || saw != stored {
+			t.Errorf("%s: %q from %q", what, got, saw)
+		}
+	}
+	if _, err := s.Commit(numbered(1), meta); err != nil {
+		t.Fatal(err)
+	}
+	want("a new one", "", "+")
+	broken := meta
+	broken.Documents = map[string]any{"bad": func() {}}
+	if _, err := s.Commit(numbered(2), broken); err == nil {
+		t.Error("a document that cannot be encoded is written")
+	}
+	want("a failed revision", "+", "+")
+	if _, err := s.Restore(numbered(2), meta, store.Into(contents(5), false)); err != nil {
+		t.Fatal(err)
+	}
+	want("a restored one", "5", "5+")
 }

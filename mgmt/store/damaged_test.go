@@ -313,7 +313,8 @@ func TestARestoredBackupSettlesDamage(t *testing.T) {
 	if len(s.Damages()) != 1 {
 		t.Fatal("no damage")
 	}
-	if _, err := s.Restore(numbered(40), store.Meta{Author: "root", Source: "api"}, store.Contents{}, false); err != nil || len(s.Damages()) != 0 {
+	_, err := s.Restore(numbered(40), store.Meta{Author: "root", Source: "api"}, store.Into(store.Contents{}, false))
+	if err != nil || len(s.Damages()) != 0 {
 		t.Errorf("after a restore: %v %v", s.Damages(), err)
 	}
 }

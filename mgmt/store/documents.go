@@ -31,12 +31,21 @@ func (s *Store) ReadDocument(name string, into any) (found bool, err error) {
 
 // WriteDocument writes a document and returns after it is synced to disk.
 func (s *Store) WriteDocument(name string, value any) error {
-	return s.changeNamed(documentsBucket, nil, func(b *bolt.Bucket) error { return putRecord(b, []byte(name), value) })
+	return s.changeDocument(name, nil, func(b *bolt.Bucket) error { return putRecord(b, []byte(name), value) })
 }
 
 // DeleteDocument removes a document; a missing one is no error.
 func (s *Store) DeleteDocument(name string) error {
-	return s.changeNamed(documentsBucket, []string{name}, func(*bolt.Bucket) error { return nil })
+	return s.changeDocument(name, []string{name}, func(*bolt.Bucket) error { return nil })
+}
+
+func (s *Store) changeDocument(name string, remove []string, put func(*bolt.Bucket) error) error {
+	s.write.Lock()
+	defer s.write.Unlock()
+	if s.frozen != nil && s.frozen(name) && !ofHistory(name) {
+		return fmt.Errorf("write the document %q to %s: %w", name, s.name, ErrRestored)
+	}
+	return s.changeBucket(documentsBucket, remove, put)
 }
 
 // putDocuments writes documents within another transaction; nil removes one.

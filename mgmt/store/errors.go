@@ -16,4 +16,7 @@ var (
 	// ErrDiskFailed: the disk did not confirm a write, so its content is unknown. The store
 	// accepts no more changes until it is reopened.
 	ErrDiskFailed = errors.New("the disk did not confirm a write")
+	// ErrRestored: the data was restored, and the process still holds the data from before. Nothing
+	// was changed.
+	ErrRestored = errors.New("a backup was just restored, and sluice restarts: try again in a moment")
 )

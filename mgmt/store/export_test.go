@@ -32,6 +32,11 @@ func (s *Store) Fail(number uint64) error {
 	return s.update(number, func(*bolt.Tx) error { return syscall.EIO })
 }
 
+// Into returns the replacement of all contents by c.
+func Into(c Contents, forget bool) Replacement {
+	return Replacement{Merge: func(Contents) (Contents, error) { return c, nil }, Forget: forget}
+}
+
 // Spoil damages the checksums of all records while the store is open.
 func Spoil(t *testing.T, s *Store) {
 	t.Helper()

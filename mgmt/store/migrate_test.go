@@ -340,7 +340,7 @@ func TestRevisionsOfLayout4LiveBesideNewOnes(t *testing.T) {
 	if _, _, err := s.Get(39); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an old one without a tag: %v", err)
 	}
-	if _, err := s.Restore(numbered(3), store.Meta{Comment: "anew"}, store.Contents{}, true); err != nil {
+	if _, err := s.Restore(numbered(3), store.Meta{Comment: "anew"}, store.Into(store.Contents{}, true)); err != nil {
 		t.Fatal(err)
 	}
 	if list, err := s.History(100, 0); err != nil || len(list) != 1 {

@@ -203,7 +203,7 @@ func TestPartsFollowEveryChange(t *testing.T) {
 		t.Fatalf("with a tag: %v", err)
 	}
 	cfg = all[3]
-	if _, err := s.Restore(cfg, Meta{}, Contents{}, true); err != nil {
+	if _, err := s.Restore(cfg, Meta{}, Into(Contents{}, true)); err != nil {
 		t.Fatal(err)
 	}
 	check()
@@ -336,7 +336,7 @@ func TestARevisionTakesOverIntactPieces(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := s.Restore(cfg, Meta{Diff: "x"}, Contents{}, true); err != nil { // a whole one
+		if _, err := s.Restore(cfg, Meta{Diff: "x"}, Into(Contents{}, true)); err != nil { // a whole one
 			t.Fatal(err)
 		}
 		if got, _, err := s.Get(2); err != nil || !sameConfigs(got, cfg) {

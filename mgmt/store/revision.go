@@ -54,6 +54,9 @@ type Meta struct {
 	Diff string
 	// Documents are written in the same transaction, by name; nil removes one.
 	Documents map[string]any
+	// Settings are changed in the same transaction, by name. Each function gets the stored value, ""
+	// for none, and returns the new one. In a Restore that is the restored value.
+	Settings map[string]func(stored string) string
 }
 
 // Commit writes cfg as the next revision and makes it the current one. It returns after the
@@ -62,7 +65,9 @@ type Meta struct {
 func (s *Store) Commit(cfg *farm.Config, meta Meta) (Revision, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
-	return s.commit(cfg, meta, false, func(tx *bolt.Tx) error { return putDocuments(tx, meta.Documents) })
+	return s.commit(cfg, meta, false, func(tx *bolt.Tx) error {
+		return errors.Join(putDocuments(tx, meta.Documents), putSettings(tx, meta.Settings))
+	})
 }
 
 // commit runs also first in the same transaction; the caller holds s.write. anew writes a whole

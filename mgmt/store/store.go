@@ -65,6 +65,9 @@ type Store struct {
 	failed  error // ErrDiskFailed, or errTorn in a change, once it happened
 	cursors cursors
 	parts   heldParts // of the newest configuration
+	// frozen reports the documents that must not be written because other packages hold values
+	// from before a Restore; nil before it. Settings are frozen as well.
+	frozen func(document string) bool
 
 	current atomic.Pointer[snapshot]
 	keys    atomic.Pointer[[]keyEntry]

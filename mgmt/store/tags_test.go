@@ -185,7 +185,8 @@ func TestTagsAreOfTheHistoryOfTheirStore(t *testing.T) {
 		t.Fatalf("%v, documents %+v", err, contents.Documents)
 	}
 	foreign := store.StoredDocument{Name: store.HistoryPrefix + "tags", Value: []byte(`{"b":{"name":"b","revision":1}}`)}
-	if _, err := s.Restore(numbered(3), store.Meta{}, store.Contents{Documents: []store.StoredDocument{foreign}}, false); err != nil {
+	others := store.Contents{Documents: []store.StoredDocument{foreign}}
+	if _, err := s.Restore(numbered(3), store.Meta{}, store.Into(others, false)); err != nil {
 		t.Fatal(err)
 	}
 	if got := namesOf(t, s); !reflect.DeepEqual(got, []string{"a"}) {
@@ -194,7 +195,7 @@ func TestTagsAreOfTheHistoryOfTheirStore(t *testing.T) {
 	if _, _, err := s.Get(2); err != nil {
 		t.Errorf("a tagged revision: %v", err)
 	}
-	if _, err := s.Restore(numbered(3), store.Meta{}, store.Contents{Documents: []store.StoredDocument{foreign}}, true); err != nil {
+	if _, err := s.Restore(numbered(3), store.Meta{}, store.Into(others, true)); err != nil {
 		t.Fatal(err)
 	}
 	if got := namesOf(t, s); len(got) != 0 {

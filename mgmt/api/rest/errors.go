@@ -138,6 +138,11 @@ func RejectionOf(err error, expected bool) *Rejection {
 			Status: http.StatusServiceUnavailable, Message: "the engine does not answer: nothing was changed, try again",
 			Cause: err, Header: http.Header{"Retry-After": {"1"}},
 		}
+	case errors.Is(err, store.ErrRestored):
+		return &Rejection{
+			Status: http.StatusServiceUnavailable, Message: store.ErrRestored.Error(),
+			Cause: err, Header: http.Header{"Retry-After": {"5"}},
+		}
 	case errors.As(err, &full):
 		return &Rejection{Status: http.StatusInsufficientStorage, Message: "nothing was changed: " + err.Error(), Cause: err}
 	case errors.Is(err, store.ErrDiskFailed):

@@ -48,6 +48,9 @@ func (s *Resource) factory(c *rest.Call) (rest.Object[Reset], error) {
 		return none, err
 	}
 	result, err := s.deps.Backups.Factory(apply.Force(c.Context), c.Author(), remove, c.Dry())
+	if partly := new(backup.Incomplete); errors.As(err, &partly) {
+		s.restart()
+	}
 	if wrong := new(backup.Error); errors.As(err, &wrong) || errors.Is(err, backup.ErrFull) {
 		return none, refused(err)
 	}
