@@ -131,7 +131,8 @@ func (a *Applier) try(ctx context.Context, by Author, comment func() string, exp
 			return err
 		},
 		keep: func(cfg *farm.Config) (store.Revision, error) {
-			rev, err := a.store.Commit(cfg, store.Meta{Author: by.Name, Source: by.Source, Comment: comment(), Time: a.clock(), Diff: diff, Documents: a.documents(trial, back)})
+			rev, err := a.store.Commit(cfg, store.Meta{Author: by.Name, Source: by.Source, Comment: comment(), Time: a.clock(),
+				Diff: diff, Documents: a.documents(trial, back), Settings: a.keptSerials(old.cfg, cfg, false)})
 			if err == nil {
 				a.begin(trial, back, by, rev)
 			}
@@ -262,7 +263,6 @@ func (a *Applier) putInForce(ctx context.Context, old *state, r Result, k keepin
 		return Result{}, restore(err)
 	}
 	rev.Diff = ""
-	a.keepSerials(old.cfg, cfg)
 	a.versions.note(old.cfg, cfg, rev.Number) // before a.now: its readers find the version
 	a.now.Store(&state{cfg, rev})
 	if out != nil {

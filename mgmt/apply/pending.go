@@ -287,13 +287,14 @@ func (a *Applier) before(p *Pending, cfg *farm.Config) (*farm.Config, error) {
 // goneBack writes the revision that reverts a pending change.
 func (a *Applier) goneBack(e Ended, next *farm.Config) (store.Revision, error) {
 	comment := cut(fmt.Sprintf("%s: back to revision %d", e.Reason, e.Base))
-	rev, err := a.store.Commit(next, store.Meta{Author: e.Author.Name, Source: e.Author.Source, Comment: comment, Time: a.clock(), Documents: map[string]any{pendingDocument: nil}})
+	old := a.now.Load().cfg
+	rev, err := a.store.Commit(next, store.Meta{Author: e.Author.Name, Source: e.Author.Source, Comment: comment,
+		Time: a.clock(), Documents: map[string]any{pendingDocument: nil}, Settings: a.keptSerials(old, next, false)})
 	if err != nil {
 		return rev, err
 	}
 	rev.Diff = ""
-	a.keepSerials(a.now.Load().cfg, next)
-	a.versions.note(a.now.Load().cfg, next, rev.Number)
+	a.versions.note(old, next, rev.Number)
 	a.now.Store(&state{next, rev})
 	e.Now = rev.Number
 	a.end(e)

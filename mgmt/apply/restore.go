@@ -19,8 +19,8 @@ type Restoration struct {
 	// Swap makes publications use the new certificates and the like, Undo the old ones. Undo
 	// may be called twice.
 	Swap, Undo func()
-	// Keep persists everything, with cfg as the next revision. If it fails, it must leave
-	// everything unchanged.
+	// Keep persists everything, with cfg as the next revision and meta for the store. If it fails,
+	// it must leave everything unchanged.
 	Keep func(cfg *farm.Config, meta store.Meta) (store.Revision, error)
 }
 
@@ -66,7 +66,8 @@ func (a *Applier) Restore(ctx context.Context, by Author, comment string, r Rest
 		return result, err
 	}
 	k := keeping{names: true, undo: r.Undo, keep: func(cfg *farm.Config) (store.Revision, error) {
-		return r.Keep(cfg, store.Meta{Author: by.Name, Source: by.Source, Comment: comment})
+		return r.Keep(cfg, store.Meta{Author: by.Name, Source: by.Source, Comment: comment,
+			Settings: a.keptSerials(old.cfg, cfg, true)})
 	}}
 	var done Result
 	if result.Unchanged {

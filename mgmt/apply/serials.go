@@ -82,34 +82,60 @@ func (a *Applier) lastSerials(cfg *farm.Config) map[string]uint32 {
 }
 
 func (a *Applier) deletedSerials() map[string]uint32 {
+	text, _ := a.store.Setting(serialSetting)
+	return a.serialsIn(text)
+}
+
+// serialsIn decodes serialSetting.
+func (a *Applier) serialsIn(text string) map[string]uint32 {
 	out := map[string]uint32{}
-	if text, is := a.store.Setting(serialSetting); is {
-		if err := json.Unmarshal([]byte(text), &out); err != nil {
-			a.log.Error("the serials of deleted zones cannot be read; they begin with the time again", "reason", err)
-			return map[string]uint32{}
-		}
+	if text == "" {
+		return out
+	}
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		a.log.Error("the serials of deleted zones cannot be read; they begin with the time again", "reason", err)
+		return map[string]uint32{}
 	}
 	return out
 }
 
-// keepSerials stores the serials of zones that a change deleted, as long as the serials of new
-// zones are not newer.
-func (a *Applier) keepSerials(old, cfg *farm.Config) {
+// keptSerials returns the change of serialSetting that belongs to a revision, for
+// store.Meta.Settings; nil for none. It adds the zones that the revision deletes, and drops old
+// serials. restored means that the revision replaces the settings: the known serials are then added
+// to the restored serials.
+func (a *Applier) keptSerials(old, cfg *farm.Config, restored bool) map[string]func(string) string {
 	kept := a.deletedSerials()
 	next := maps.Clone(kept)
-	maps.Copy(next, deletedZones(old, cfg))
+	addSerials(next, deletedZones(old, cfg))
+	if a.dropOldSerials(next); !restored && maps.Equal(kept, next) {
+		return nil
+	}
+	return map[string]func(string) string{serialSetting: func(stored string) string {
+		if restored {
+			addSerials(next, a.serialsIn(stored))
+			a.dropOldSerials(next)
+			if len(next) == 0 {
+				return stored
+			}
+		}
+		text, _ := json.Marshal(next) // names and numbers can be encoded
+		return string(text)
+	}}
+}
+
+// addSerials adds serials by zone, unless a newer one is known.
+func addSerials(to, more map[string]uint32) {
+	for zone, serial := range more {
+		if was, is := to[zone]; !is || farm.NewerSerial(serial, was) {
+			to[zone] = serial
+		}
+	}
+}
+
+// dropOldSerials removes serials that are older than the serial of a new zone.
+func (a *Applier) dropOldSerials(serials map[string]uint32) {
 	first := a.firstSerial()
-	maps.DeleteFunc(next, func(_ string, serial uint32) bool { return farm.NewerSerial(first, serial) })
-	if maps.Equal(kept, next) {
-		return
-	}
-	text, err := json.Marshal(next)
-	if err == nil {
-		err = a.store.SetSetting(serialSetting, string(text))
-	}
-	if err != nil {
-		a.log.Error("the serials of deleted zones are not kept; if such a zone is created again, its secondaries may not take it", "reason", err)
-	}
+	maps.DeleteFunc(serials, func(_ string, serial uint32) bool { return farm.NewerSerial(first, serial) })
 }
 
 // deletedZones returns the serials of the zones of old that cfg does not have in any farm.

@@ -1,12 +1,14 @@
 package apply_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/document"
+	"github.com/sluicelb/sluice/mgmt/store"
 )
 
 // A serial starts with the time and never decreases, even if its zone is deleted or moved.
@@ -74,4 +76,84 @@ func TestSerialsNeverDecrease(t *testing.T) {
 	now = now.AddDate(10, 0, 0)
 	h.must(add(plain))
 	want("years later", uint32(now.Unix()))
+}
+
+// deleted returns the stored serials of deleted zones.
+func (h *house) deleted() string {
+	text, _ := h.store.Setting("zones.serials")
+	return text
+}
+
+// A crash right after the revision must not lose the serials.
+func TestTheSerialOfADeletedZoneIsStoredWithTheRevision(t *testing.T) {
+	var h *house
+	check := func() {
+		if h == nil {
+			return
+		}
+		if _, rev := h.store.Current(); rev.Number == 2 && !strings.Contains(h.deleted(), "2026112709") {
+			t.Errorf("the deletion is stored without the serial: %s", h.deleted())
+		}
+	}
+	clock := func() time.Time { check(); return time.Unix(1_800_000_000, 0) }
+	told := func(_, _ *farm.Config, _ store.Revision) { check() }
+	h = newHouse(t, apply.WithSecrets(newSalted("here")), apply.WithClock(clock), apply.WithTold(told))
+	plain := names()
+	plain.Global.Zones[0].Signing = ""
+	plain.Global.Zones[0].Serial = 2026112709
+	h.must(add(plain))
+	h.must(func(c *farm.Config) error { c.Farms = nil; return nil })
+	h.must(func(c *farm.Config) error {
+		f := plain
+		f.Global.Zones[0].Serial = 5
+		return add(f)(c)
+	})
+	cfg, _ := h.Current()
+	if got := zone(cfg).Serial; got != 2026112710 {
+		t.Errorf("created again with serial %d", got)
+	}
+}
+
+// A restoration replaces the settings. The serials of zones that were deleted here remain, and the
+// backup adds its own.
+func TestARestorationKeepsTheSerialsOfDeletedZones(t *testing.T) {
+	clock := func() time.Time { return time.Unix(1_800_000_000, 0) }
+	h := newHouse(t, apply.WithSecrets(newSalted("here")), apply.WithClock(clock))
+	plain := names()
+	plain.Global.Zones[0].Signing = ""
+	plain.Global.Zones[0].Serial = 2026112709
+	name := plain.Global.Zones[0].Name
+	fill := func() { h.must(add(plain)) }
+	empty := func() { h.must(func(c *farm.Config) error { c.Farms = nil; return nil }) }
+	restore := func(stored string) {
+		t.Helper()
+		r := h.restoring()
+		r.contents.Settings = []store.StoredSetting{{Name: "zones.serials", Value: stored}}
+		if _, err := h.Restore(t.Context(), root, "restored", r.Restoration); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(what string, serial uint32) {
+		t.Helper()
+		fill()
+		cfg, _ := h.Current()
+		if got := zone(cfg).Serial; got != serial {
+			t.Errorf("%s: serial %d, want %d", what, got, serial)
+		}
+	}
+	fill()
+	empty()
+	restore(`{}`)
+	want("deleted before the restoration", 2026112710)
+	restore(`{"` + name + `":2026112000}`)
+	want("deleted by the restoration", 2026112711)
+	empty()
+	restore(`{"` + name + `":2026113000,"old.test":5}`)
+	if strings.Contains(h.deleted(), "old.test") {
+		t.Errorf("an old serial is kept: %s", h.deleted())
+	}
+	want("a newer one in the backup", 2026113001)
+	empty()
+	restore(`broken`)
+	want("an unreadable one in the backup", 2026113002)
 }
