@@ -1,9 +1,11 @@
 package api_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -337,5 +339,65 @@ func TestAnOldTokenIsWorthNothing(t *testing.T) {
 		cookie := cookieOf(t, a.login("ann", "secret-1"))
 		a.must(200+map[bool]int{true: 1}[c[0] == "POST"], c[0], c[1], c[2])
 		a.send("GET", api.Base+"/system/users", "", "Cookie", cookie).refused(t, 401)
+	}
+}
+
+// slowSystem makes the next check of root's password wait until may is closed.
+func (a *appliance) slowSystem() (began, may chan struct{}) {
+	began, may = make(chan struct{}), make(chan struct{})
+	right := a.users.System
+	first := sync.OnceFunc(func() {
+		close(began)
+		<-may
+	})
+	a.users.System = func(ctx context.Context, user, password string) (bool, error) {
+		first()
+		return right(ctx, user, password)
+	}
+	return began, may
+}
+
+// The check of a password may take as long as the service that does it. Meanwhile others change
+// users. If the user itself is changed, the verified credentials are outdated.
+func TestASlowPasswordCheckDelaysNoOtherChange(t *testing.T) {
+	for _, c := range []struct{ path, body string }{
+		{"/system/users", fmt.Sprintf(`{"newpassword":"other-1x","password":%q}`, rootPassword)},
+		{totpPath, fmt.Sprintf(`{"password":%q}`, rootPassword)},
+	} {
+		for _, concerned := range []bool{false, true} {
+			a := newAppliance(t)
+			a.people()
+			began, may := a.slowSystem()
+			slow := make(chan reply, 1)
+			go func() { slow <- a.do("POST", c.path, c.body) }()
+			<-began
+			done := make(chan reply, 1)
+			other := `{"name":"new","password":"secret-1A","service":"local"}`
+			go func() { done <- a.do("POST", "/rbac/users", other) }()
+			select {
+			case r := <-done:
+				if r.status != 201 {
+					t.Errorf("%s: %s", c.path, r.raw)
+				}
+			case <-time.After(time.Minute):
+				t.Fatalf("%s: others wait", c.path)
+			}
+			if concerned {
+				web := false
+				if err := a.users.ChangeUser(rbac.Root, rbac.UserChange{WebGUI: &web}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			close(may)
+			switch r := <-slow; {
+			case concerned:
+				r.refused(t, 409, "the user root was changed at the same time")
+			case r.status >= 300:
+				t.Errorf("%s: %s", c.path, r.raw)
+			}
+			if changed := a.system.password != rootPassword; changed != (!concerned && c.path != totpPath) {
+				t.Errorf("%s: the password of the system is %s", c.path, a.system.password)
+			}
+		}
 	}
 }

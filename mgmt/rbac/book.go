@@ -38,13 +38,18 @@ type Book struct {
 	// hashes limits the concurrent hashes of passwords, asking the concurrent checks of
 	// root's password by the system.
 	hashes, asking *queue
+	// binds limits the concurrent checks by the directory.
+	binds *queue
 	// caller is the user who requests changes; nil: the rights are not checked.
 	caller *Caller
+	// turn runs changes; nil runs them at once.
+	turn func(change func() error) error
 }
 
 // NewBook reads the stored book, or starts an empty one.
 func NewBook(keeper Keeper) (*Book, error) {
-	b := &Book{Cost: advised, keeper: keeper, write: new(sync.Mutex), state: new(atomic.Pointer[state]), hashes: newQueue(workers()), asking: newQueue(maxAsking)}
+	b := &Book{Cost: advised, keeper: keeper, write: new(sync.Mutex), state: new(atomic.Pointer[state]),
+		hashes: newQueue(workers()), asking: newQueue(maxAsking), binds: newQueue(maxBinds)}
 	s := fresh()
 	if _, err := keeper.ReadDocument(document, s); err != nil {
 		return nil, fmt.Errorf("read users, groups and roles: %w", err)
@@ -53,20 +58,33 @@ func NewBook(keeper Keeper) (*Book, error) {
 	return b, nil
 }
 
+// In returns the book with changes that run within turn. Passwords are hashed and verified outside
+// of it.
+func (b *Book) In(turn func(change func() error) error) *Book {
+	c := *b
+	c.turn = turn
+	return &c
+}
+
 // change replaces the state with an edited copy after that has been stored. If edit returns
 // an error, nothing changes.
 func (b *Book) change(edit func(*state) error) error {
+	return b.inTurn(func() error { return b.store(edit) })
+}
+
+func (b *Book) inTurn(do func() error) error {
+	if b.turn == nil {
+		return do()
+	}
+	return b.turn(do)
+}
+
+func (b *Book) store(edit func(*state) error) error {
 	b.write.Lock()
 	defer b.write.Unlock()
-	now := b.state.Load()
-	next := now.clone()
-	if err := edit(next); err != nil {
+	next, err := b.edited(edit)
+	if err != nil {
 		return err
-	}
-	if b.caller != nil {
-		if err := b.caller.covers(now, next); err != nil {
-			return err
-		}
 	}
 	next.Revision++
 	if err := b.keeper.WriteDocument(document, next); err != nil {
@@ -76,13 +94,30 @@ func (b *Book) change(edit func(*state) error) error {
 	return nil
 }
 
+// edited returns an edited copy of the state, if the caller may make that change.
+func (b *Book) edited(edit func(*state) error) (*state, error) {
+	now := b.state.Load()
+	next := now.clone()
+	if err := edit(next); err != nil {
+		return nil, err
+	}
+	if b.caller != nil {
+		if err := b.caller.covers(now, next); err != nil {
+			return nil, err
+		}
+	}
+	return next, nil
+}
+
 // Revision grows with every change and across restarts.
 func (b *Book) Revision() uint64 { return b.state.Load().Revision }
 
 // DryRun returns a copy of this book in which every possible change fails with the error
 // end and is not made.
 func (b *Book) DryRun(end error) *Book {
-	r := &Book{System: b.System, Directory: b.Directory, Secrets: b.Secrets, Cost: b.Cost, keeper: nowhere{end}, write: new(sync.Mutex), state: new(atomic.Pointer[state]), hashes: b.hashes, asking: b.asking, caller: b.caller}
+	r := &Book{System: b.System, Directory: b.Directory, Secrets: b.Secrets, Cost: b.Cost,
+		keeper: nowhere{end}, write: new(sync.Mutex), state: new(atomic.Pointer[state]),
+		hashes: b.hashes, asking: b.asking, binds: b.binds, caller: b.caller}
 	r.ChangeSystem = func(context.Context, string, string) (bool, error) { return true, end }
 	r.state.Store(b.state.Load())
 	return r

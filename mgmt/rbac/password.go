@@ -66,9 +66,9 @@ var (
 )
 
 // Verify checks the password of a user who may log in. It takes as long for an unknown user.
-// At most one password for four processors is hashed at a time. The others wait and take
-// turns by source, the network of the client. Errors: ErrWrong, ErrNotAllowed, errors of ctx
-// and of the service that checks the password.
+// At most one password for four processors is hashed at a time, and few are checked by the system
+// or the directory. The others wait and take turns by source, the network of the client. Errors:
+// ErrWrong, ErrNotAllowed, errors of ctx and of the service that checks the password.
 func (b *Book) Verify(ctx context.Context, source netip.Prefix, name, password string) (UserView, error) {
 	s := b.state.Load()
 	u := s.user(name)
@@ -99,6 +99,10 @@ func (b *Book) matches(ctx context.Context, source netip.Prefix, u *User, name, 
 		defer b.asking.leave()
 		return b.ask(ctx, b.System, name, password)
 	case u != nil && u.Service == LDAP:
+		if err := b.binds.enter(ctx, source); err != nil {
+			return false, err
+		}
+		defer b.binds.leave()
 		return b.ask(ctx, b.Directory, name, password)
 	}
 	hash := b.Cost.decoy()
@@ -128,8 +132,8 @@ func (b *Book) ask(ctx context.Context, checker Checker, user, password string) 
 type Changer func(ctx context.Context, old, new string) (right bool, err error)
 
 // ChangeRootPassword changes the password of root in the system, which is also the password
-// for the console, and further properties of root. The system is asked last, so that a
-// rejected property leaves the password unchanged, and the reverse. Sessions of root end.
+// for the console, and further properties of root. Rejected properties leave the password
+// unchanged, and the reverse. Other changes need not wait for the system. Sessions of root end.
 // Errors: those of ChangeUser, ErrWrong if old is not the current password, and errors of
 // the system.
 func (b *Book) ChangeRootPassword(ctx context.Context, old, new string, to UserChange) error {
@@ -142,27 +146,30 @@ func (b *Book) ChangeRootPassword(ctx context.Context, old, new string, to UserC
 	if to.Password != nil {
 		return invalid("newpassword: the password of root is the system's")
 	}
-	changed := false
-	err := b.change(func(s *state) error {
-		if err := s.changeUser(Root, "", to); err != nil {
-			return err
-		}
-		right, err := b.ChangeSystem(ctx, old, new)
-		if err == nil && !right {
-			return ErrWrong
-		}
-		changed = err == nil
+	edit := func(s *state) error { return s.changeUser(Root, "", to) }
+	tried := func() error { _, err := b.edited(edit); return err }
+	if err := b.inTurn(tried); err != nil {
 		return err
-	})
-	if err != nil && changed {
+	}
+	right, err := b.ChangeSystem(ctx, old, new)
+	switch {
+	case err != nil:
+		return err
+	case !right:
+		return ErrWrong
+	}
+	if err := b.change(edit); err != nil {
 		return fmt.Errorf("the password of root has been changed, but nothing else: %w", err)
 	}
-	return err
+	return nil
 }
 
 // maxAsking bounds the concurrent checks by the system. It is below the limit of the
 // supervisor, which refuses further ones.
 const maxAsking = 6
+
+// maxBinds bounds the concurrent checks by the directory. Each check is a connection.
+const maxBinds = 16
 
 // workers returns the number of concurrent hashes: unknown clients cause this work, and
 // traffic needs the processors.

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"net/netip"
 	"reflect"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
@@ -168,5 +171,95 @@ func TestWhoTakesTheKeyAwayTakesTheAPI(t *testing.T) {
 	must(t, b.ChangeUser("root", rbac.UserChange{Key: &key}))
 	if who, _ := b.Identity("root"); !who.API() {
 		t.Error("a new key removes the API right")
+	}
+}
+
+// within returns the result of do, and fails if that takes too long.
+func within(t *testing.T, do func() error) error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(time.Minute):
+		t.Fatal("it waits")
+		return nil
+	}
+}
+
+func TestASystemThatIsSlowDelaysNoOtherChange(t *testing.T) {
+	b := house(t, &rbactest.Memory{})
+	began, may := make(chan struct{}), make(chan struct{})
+	b.ChangeSystem = func(context.Context, string, string) (bool, error) {
+		close(began)
+		<-may
+		return true, nil
+	}
+	changed := make(chan error, 1)
+	go func() { changed <- b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", rbac.UserChange{}) }()
+	<-began
+	must(t, within(t, func() error { return b.AddUser("other", rbac.LDAP, "") }))
+	close(may)
+	must(t, <-changed)
+}
+
+// Changes run within the turn, but passwords are hashed before.
+func TestABookChangesInATurn(t *testing.T) {
+	b := house(t, &rbactest.Memory{})
+	b.ChangeSystem = func(context.Context, string, string) (bool, error) { return true, nil }
+	turns, no := 0, errors.New("no")
+	in := b.In(func(change func() error) error { turns++; return change() })
+	password := "other-1xyz"
+	must(t, in.ChangeUser("ann", rbac.UserChange{Password: &password}))
+	must(t, in.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", rbac.UserChange{})) // tries before it asks
+	before := b.Revision()
+	refusing := b.In(func(func() error) error { return no })
+	refusing.ChangeSystem = func(context.Context, string, string) (bool, error) {
+		t.Error("the system is changed although the change is refused")
+		return true, nil
+	}
+	if err := refusing.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", rbac.UserChange{}); !errors.Is(err, no) {
+		t.Errorf("%v", err)
+	}
+	err := refusing.AddUser("other", rbac.Local, password)
+	if !errors.Is(err, no) || b.Revision() != before || turns != 3 {
+		t.Errorf("%v, %d turns", err, turns)
+	}
+	refused(t, refusing.AddUser("other", rbac.Local, "short"), rbac.Invalid, "8 to 512")
+}
+
+func TestTheDirectoryHasFewConnections(t *testing.T) {
+	b := house(t, &rbactest.Memory{})
+	must(t, b.AddUser("tim", rbac.LDAP, ""))
+	must(t, b.UseServices(rbac.Services{LDAP: true}))
+	var now, most atomic.Int64
+	full, may := make(chan struct{}), make(chan struct{})
+	b.Directory = func(context.Context, string, string) (bool, error) {
+		n := now.Add(1)
+		defer now.Add(-1)
+		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+		}
+		if n == 16 {
+			close(full)
+		}
+		<-may
+		return true, nil
+	}
+	var logins sync.WaitGroup
+	for range 40 {
+		logins.Go(func() { _, _ = b.Verify(t.Context(), netip.Prefix{}, "tim", "word") })
+	}
+	<-full
+	source := netip.MustParsePrefix("192.0.2.1/32")
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := b.Verify(ctx, source, "tim", "word"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("beyond the limit: %v", err)
+	}
+	close(may)
+	logins.Wait()
+	if most.Load() != 16 {
+		t.Errorf("%d at a time", most.Load())
 	}
 }

@@ -36,14 +36,35 @@ func (s *Resource) updateOwnUser(c *rest.Call) (rest.Changed, error) {
 		return rest.Changed{}, rest.Refuse(http.StatusForbidden, "webgui_permissions: you may not change whether you may log in yourself")
 	}
 	change := userChange(values)
+	book := s.sameUser(c, name)
 	if err := s.checkNewPassword(c, name, values); err != nil {
 		return rest.Changed{}, err
 	}
-	if err := s.changeOwn(c, name, values.Get("password").Text(), change); err != nil {
+	if err := s.changeOwn(c, book(c.Book(s.deps.Users)), name, values.Get("password").Text(), change); err != nil {
 		return rest.Changed{}, err
 	}
 	s.log(c, "user modified", "user", name)
 	return rest.Changed{Description: c.Summary(), Params: values.Sent(), Message: fmt.Sprintf("The user %s has been modified.", name)}, nil
+}
+
+// inTurn returns a book whose changes are made in the turn of the document.
+type inTurn func(*rbac.Book) *rbac.Book
+
+// sameUser returns a function for books that refuse changes if the user has changed since now, e.g.
+// because an administrator has reset the password. It is called before the user's credentials are
+// verified, which may take long.
+func (s *Resource) sameUser(c *rest.Call, name string) inTurn {
+	verified, _ := s.deps.Users.Epoch(name)
+	return func(book *rbac.Book) *rbac.Book {
+		return book.In(func(change func() error) error {
+			return c.Turn(func() error {
+				if now, exists := s.deps.Users.Epoch(name); !exists || now != verified {
+					return rest.Refuse(http.StatusConflict, "the user %s was changed at the same time: try again", name)
+				}
+				return change()
+			})
+		})
+	}
 }
 
 // checkNewPassword rejects callers who do not know the current password.
@@ -65,14 +86,14 @@ func (s *Resource) checkNewPassword(c *rest.Call, name string, values sentValues
 
 // changeOwn changes the caller. The password of root is the system's, which is valid here and
 // at the console.
-func (s *Resource) changeOwn(c *rest.Call, name, old string, to rbac.UserChange) error {
+func (s *Resource) changeOwn(c *rest.Call, book *rbac.Book, name, old string, to rbac.UserChange) error {
 	if name != rbac.Root || to.Password == nil {
-		return s.changeUser(c, name, to)
+		return s.changeUser(c, book, name, to)
 	}
 	new := *to.Password
 	to.Password = nil
 	err := s.choosing(c, to.Key, func() error {
-		return c.Book(s.deps.Users).ChangeRootPassword(c.Context, old, new, to)
+		return book.ChangeRootPassword(c.Context, old, new, to)
 	})
 	if errors.Is(err, rbac.ErrWrong) {
 		return rest.BadRequest("password is not the one in force")

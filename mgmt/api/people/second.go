@@ -17,8 +17,10 @@ const SecondPath = "/system/users/totp"
 func (s *Resource) secondOperations() []*rest.Operation {
 	return []*rest.Operation{
 		rest.Op(rest.Get, SecondPath, rbac.Open, "Get your second factor", s.getSecond),
-		rest.Op(rest.Post, SecondPath, rbac.Open, "Enrol a second factor", s.enrol).Body(&validate.SecondEnrol).Created().Outlives(),
-		rest.Op(rest.Post, SecondPath+"/actions", rbac.Open, "Confirm or disable your second factor", s.actOnSecond).Body(&validate.SecondAction).Outlives(),
+		rest.Op(rest.Post, SecondPath, rbac.Open, "Enrol a second factor", s.enrol).
+			Body(&validate.SecondEnrol).Created().Outlives().Verifies(),
+		rest.Op(rest.Post, SecondPath+"/actions", rbac.Open, "Confirm or disable your second factor", s.actOnSecond).
+			Body(&validate.SecondAction).Outlives().Verifies(),
 		rest.Op(rest.Delete, "/rbac/users/{user}/totp", rbac.UserModify, "Remove the second factor of a user", s.removeSecond).Outlives(),
 	}
 }
@@ -60,10 +62,11 @@ func (s *Resource) enrol(c *rest.Call) (rest.Object[NewSecond], error) {
 		return rest.Object[NewSecond]{}, err
 	}
 	name := c.By.Who.Name()
+	book := s.sameUser(c, name)
 	if err := s.checkPassword(c, name, values.Get("password").Text()); err != nil {
 		return rest.Object[NewSecond]{}, err
 	}
-	key, err := c.Book(s.deps.Users).Enrol(name)
+	key, err := book(c.Book(s.deps.Users)).Enrol(name)
 	if err != nil {
 		return rest.Object[NewSecond]{}, rbacRejection(err)
 	}
@@ -111,21 +114,22 @@ func (s *Resource) actOnSecond(c *rest.Call) (rest.Object[SecondDone], error) {
 	}
 	name, code := c.By.Who.Name(), values.Get("code").Text()
 	var codes []string
+	book := s.sameUser(c, name)
 	message := "The second factor is off."
 	switch action := values.Get("action").Text(); action {
 	case "confirm":
-		codes, err = s.confirmSecond(c, name, code)
+		codes, err = s.confirmSecond(c, book(c.Book(s.deps.Users)), name, code)
 		message = "The second factor is asked for from now on; everybody who was logged in as you is logged out. Keep the recovery codes: each is good for one log-in, and they are not shown again."
 	case "recovery":
 		if err = c.Act(); err == nil {
 			err = s.checkCode(c, name, code)
 		}
 		if err == nil {
-			codes, err = s.deps.Users.RenewRecovery(name)
+			codes, err = book(s.deps.Users).RenewRecovery(name)
 		}
 		message = "These recovery codes replace the old ones. They are not shown again."
 	default:
-		err = s.disable(c, name, values.Get("password").Text(), code)
+		err = s.disable(c, book, name, values.Get("password").Text(), code)
 	}
 	switch {
 	case errors.Is(err, rbac.ErrCode):
@@ -139,9 +143,9 @@ func (s *Resource) actOnSecond(c *rest.Call) (rest.Object[SecondDone], error) {
 }
 
 // confirmSecond activates the second factor. Wrong codes count like wrong codes in logins.
-func (s *Resource) confirmSecond(c *rest.Call, name, code string) (codes []string, err error) {
+func (s *Resource) confirmSecond(c *rest.Call, book *rbac.Book, name, code string) (codes []string, err error) {
 	err = s.deps.Guard.Try(c.Request, name, func() (err error) {
-		codes, err = c.Book(s.deps.Users).Confirm(name, code, s.deps.Now())
+		codes, err = book.Confirm(name, code, s.deps.Now())
 		return err
 	})
 	var locked *auth.LockedError
@@ -152,7 +156,7 @@ func (s *Resource) confirmSecond(c *rest.Call, name, code string) (codes []strin
 }
 
 // disable requires the password, and a code if the factor is active.
-func (s *Resource) disable(c *rest.Call, name, password, code string) error {
+func (s *Resource) disable(c *rest.Call, book inTurn, name, password, code string) error {
 	if err := s.checkPassword(c, name, password); err != nil {
 		return err
 	}
@@ -162,7 +166,7 @@ func (s *Resource) disable(c *rest.Call, name, password, code string) error {
 	if err := s.checkCode(c, name, code); err != nil {
 		return err
 	}
-	return s.deps.Users.Disable(name)
+	return book(s.deps.Users).Disable(name)
 }
 
 func (s *Resource) removeSecond(c *rest.Call) (rest.Done, error) {

@@ -15,12 +15,15 @@ func (s *Resource) userOperations() []*rest.Operation {
 	const all, one = "/rbac/users", "/rbac/users/{user}"
 	return []*rest.Operation{
 		rest.Op(rest.Get, all, rbac.UserList, "List users", s.listUsers),
-		rest.Op(rest.Post, all, rbac.UserCreate, "Create a user", s.createUser).Body(&validate.UserCreate).Refers().Created().Outlives(),
+		rest.Op(rest.Post, all, rbac.UserCreate, "Create a user", s.createUser).
+			Body(&validate.UserCreate).Refers().Created().Outlives().Verifies(),
 		rest.Op(rest.Get, one, rbac.UserShow, "Get a user", s.getUser),
-		rest.Op(rest.Put, one, rbac.UserModify, "Modify a user", s.updateUser).Body(&validate.UserUpdate).Outlives(),
+		rest.Op(rest.Put, one, rbac.UserModify, "Modify a user", s.updateUser).
+			Body(&validate.UserUpdate).Outlives().Verifies(),
 		rest.Op(rest.Delete, one, rbac.UserDelete, "Delete a user", s.deleteUser),
 		rest.Op(rest.Get, "/system/users", rbac.Open, "Get your own user", s.getOwnUser),
-		rest.Op(rest.Post, "/system/users", rbac.Open, "Modify your own user", s.updateOwnUser).Body(&validate.OwnUserUpdate).Outlives(),
+		rest.Op(rest.Post, "/system/users", rbac.Open, "Modify your own user", s.updateOwnUser).
+			Body(&validate.OwnUserUpdate).Outlives().Verifies(),
 	}
 }
 
@@ -98,7 +101,8 @@ func (s *Resource) createUser(c *rest.Call) (rest.Object[UserItem], error) {
 	if err != nil {
 		return rest.Object[UserItem]{}, err
 	}
-	if err := c.Book(s.deps.Users).AddMember(group, name, service, values.Get("password").Text()); err != nil {
+	book := c.Book(s.deps.Users).In(c.Turn)
+	if err := book.AddMember(group, name, service, values.Get("password").Text()); err != nil {
 		return rest.Object[UserItem]{}, rbacRejection(err)
 	}
 	about := []any{"user", name}
@@ -147,7 +151,7 @@ func (s *Resource) updateUser(c *rest.Call) (rest.Changed, error) {
 	if err != nil {
 		return rest.Changed{}, err
 	}
-	if err := s.changeUser(c, u.Name, userChange(values)); err != nil {
+	if err := s.changeUser(c, c.Book(s.deps.Users).In(c.Turn), u.Name, userChange(values)); err != nil {
 		return rest.Changed{}, err
 	}
 	s.log(c, "user modified", "user", u.Name)
@@ -155,8 +159,8 @@ func (s *Resource) updateUser(c *rest.Call) (rest.Changed, error) {
 }
 
 // changeUser changes a user, except for the password of root.
-func (s *Resource) changeUser(c *rest.Call, name string, to rbac.UserChange) error {
-	return s.choosing(c, to.Key, func() error { return c.Book(s.deps.Users).ChangeUser(name, to) })
+func (s *Resource) changeUser(c *rest.Call, book *rbac.Book, name string, to rbac.UserChange) error {
+	return s.choosing(c, to.Key, func() error { return book.ChangeUser(name, to) })
 }
 
 // choosing makes a change that may set a key. The rejection of a key that is already in use

@@ -48,6 +48,11 @@ func About(d *Document, all ...*Operation) []*Operation {
 	return all
 }
 
+// Verifies declares that the handler verifies credentials or hashes passwords before it changes its
+// document. A silent directory delays that by up to 30 s. Meanwhile others must be able to make changes,
+// so the handler runs without the turn: it changes the document within Call.Turn.
+func (o *Operation) Verifies() *Operation { o.verifies = true; return o }
+
 // Change changes the document outside of its own operations.
 func (d *Document) Change(change func() error) error {
 	d.turn.Lock()
@@ -61,6 +66,13 @@ func (d *Document) etag() string { return `"` + d.revision() + `"` }
 // client does not block others.
 func within[O any](d *Document, c *Call, handler func(*Call) (O, error)) (out O, err error) {
 	keepBody(c.Request)
+	if c.op.verifies {
+		c.etag = d.etag()
+		if err := d.expected(c.Request); err != nil { // checked again in the turn
+			return out, err
+		}
+		return handler(c)
+	}
 	err = d.Change(func() error {
 		if err := d.expected(c.Request); err != nil {
 			return err
@@ -70,6 +82,23 @@ func within[O any](d *Document, c *Call, handler func(*Call) (O, error)) (out O,
 		return err
 	})
 	return out, err
+}
+
+// Turn runs a change of the operation's document in its turn. It is for operations that verify
+// credentials before (Verifies). Others have the turn already.
+func (c *Call) Turn(change func() error) error {
+	d := c.op.about
+	if d == nil || !c.op.verifies {
+		return change()
+	}
+	return d.Change(func() error {
+		if err := d.expected(c.Request); err != nil {
+			return err
+		}
+		err := change()
+		c.etag = d.etag()
+		return err
+	})
 }
 
 // expected rejects a change whose If-Match does not match the revision.

@@ -121,6 +121,45 @@ func TestNobodyWaitsForASlowBody(t *testing.T) {
 	}
 }
 
+// Verifying credentials may take long. A change that does so has the turn for the change alone.
+func TestNobodyWaitsForSlowCredentials(t *testing.T) {
+	n := newCounter()
+	send := func(match string, verify func()) (tag string, err error) {
+		op := (&Operation{Method: "POST"}).Of(n.doc).Verifies()
+		c := &Call{op: op, Request: httptest.NewRequest("POST", "/", nil)}
+		c.Request.Header.Set("If-Match", match)
+		_, err = do(c, func(c *Call) (int64, error) {
+			verify()
+			return 0, c.Turn(func() error {
+				if n.doc.turn.TryLock() {
+					t.Error("the change does not have the turn")
+				}
+				n.value.Add(1)
+				return nil
+			})
+		})
+		return c.etag, err
+	}
+	free := func() {
+		if !n.doc.turn.TryLock() {
+			t.Fatal("a request that verifies holds the turn")
+		}
+		n.doc.turn.Unlock()
+	}
+	if tag, err := send(`"n0"`, free); err != nil || tag != `"n1"` {
+		t.Errorf("%v, then %s", err, tag)
+	}
+	var r *Rejection
+	late := func() { n.value.Add(1) }
+	if _, err := send(`"n1"`, late); !errors.As(err, &r) || r.Status != 412 || n.value.Load() != 2 {
+		t.Errorf("changed while it verified: %v, the value is %d", err, n.value.Load())
+	}
+	never := func() { t.Error("credentials of an outdated request are verified") }
+	if _, err := send(`"n1"`, never); !errors.As(err, &r) || r.Status != 412 {
+		t.Errorf("outdated: %v", err)
+	}
+}
+
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

@@ -84,6 +84,7 @@ type Operation struct {
 	edits      bool      // it changes the configuration
 	alone      bool      // not allowed in transactions, even if it edits
 	outlives   bool      // its result outlives the session that made it
+	verifies   bool      // it changes its document within Call.Turn
 	queries    []query   // allowed query parameters
 	paged      bool      // the response is a list with pages
 	filters    []string  // filter fields
