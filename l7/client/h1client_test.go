@@ -371,6 +371,58 @@ func TestAClientThatTakesNoAnswerIsLate(t *testing.T) {
 	l7test.Eventually(t, "a line is left", func() bool { return len(h.Log.Lines("answer not taken in time")) == 1 })
 }
 
+// Responses without a backend count, too, even if they follow one of a backend.
+func TestAClientThatTakesNoAnswersOfItsOwnIsLate(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	c := h.dial().Send(get("/slow") + get("/large") + get("/large"))
+	v := h.next()
+	v.want("proceed")
+	v.do(func(c client.Client) { c.Listen(false) })
+	h.skip(time.Second)
+	v.want("expired")
+	v.do(func(c client.Client) { c.Hear() }) // no deadline is left
+	v.finish(true, true)
+	l7test.Eventually(t, "it is left", func() bool {
+		h.skip(2 * timeout)
+		return h.Segment.SumFarm(1).Established == 0
+	})
+	if _, reset := ends(c); !reset {
+		t.Error("the client may mistake a part for the whole")
+	}
+}
+
+// Many requests in one piece delay no other client, and all are served.
+func TestRequestsOfOneClientAreServedInTurns(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	const many = 1000
+	first, second := h.dial(), h.dial()
+	h.counted(2, 2)
+	h.on(func() {
+		first.Send(strings.Repeat(get("/now"), many) + get("/end"))
+		second.Send(get("/"))
+	})
+	v := h.next()
+	if v.head != get("/") || v.behind > many/10 {
+		t.Errorf("%q came behind %d requests of another client", v.head, v.behind)
+	}
+	v.finish(true, true)
+	v = h.next()
+	if v.head != get("/end") || v.behind != many {
+		t.Errorf("%q came after %d of %d requests", v.head, v.behind, many)
+	}
+	v.finish(true, true)
+	for i := range many {
+		if res := first.Get(); res.Text != "ours" {
+			t.Fatalf("response %d is %q", i, res.Text)
+		}
+	}
+	if res := first.Get(); res.Text != "ok" {
+		t.Errorf("the last response is %q", res.Text)
+	}
+}
+
 // The exchange decides which departures of the client are detected.
 func TestTheEndOfAClientIsToldAsItsExchangeWatches(t *testing.T) {
 	t.Parallel()

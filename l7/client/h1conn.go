@@ -16,12 +16,16 @@ type h1Conn struct {
 	busy        bool              // process is running and will continue
 	last        bool              // the last response was written but has not left yet
 	slow        bool              // delayed because of its address, see Penalties
+	due         bool              // in holds a request for the next turn
 	proxyHeader proxyproto.Intake // expected before the first request
 }
 
 const (
 	// headRead is the size of a read of heads.
 	headRead = 64 << 10
+	// requestsPerTurn bounds the requests of one connection that are served per loop turn
+	// without a backend. A client may send some 2,500 of them in one piece.
+	requestsPerTurn = 32
 	// lingerTime bounds the wait for the client's end after the last response while the client
 	// sends nothing, and lingerMost while it still sends a body.
 	lingerTime = 2 * second
@@ -41,6 +45,8 @@ func (c *h1Conn) Readable(*loop.Conn) {
 		c.readProxyHeader()
 	case c.slow:
 		c.stayOrGo()
+	case c.due:
+		c.process(c.in)
 	default:
 		c.read()
 	}
@@ -82,7 +88,12 @@ func (c *h1Conn) process(b []byte) {
 	if !c.began && c.speaksHTTP2(b) {
 		return
 	}
-	for len(b) > 0 {
+	c.due = false
+	for left := requestsPerTurn; len(b) > 0; left-- {
+		if left == 0 {
+			c.postpone(b)
+			return
+		}
 		if c.seen > 0 && http1.NeedMore(b, int(c.seen)) {
 			c.stash(b)
 			return
@@ -115,12 +126,22 @@ func (c *h1Conn) process(b []byte) {
 			c.keep(b)
 			if c.ex != nil {
 				c.ex.Proceed() // the socket may hold more, without another event
+			} else {
+				c.Await(c.timeout())
 			}
 			return
 		}
 	}
 	c.keep(nil)
 	c.rest()
+}
+
+// postpone leaves the requests in b to the next turn.
+func (c *h1Conn) postpone(b []byte) {
+	c.keep(b)
+	c.due = true
+	c.Conn.SetDeadline(c.server.loop.Now() + c.timeout())
+	c.server.loop.Again(c.Conn)
 }
 
 // stash keeps a partial head and leaves it the rest of its timeout.

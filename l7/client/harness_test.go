@@ -35,6 +35,7 @@ type harness struct {
 	request  http1.Request
 	begun    chan *visit // requests in order of arrival
 	said     chan answer // responses to input that never became a request
+	answered int         // immediate responses
 }
 
 // answer holds the arguments of Handler.Answered.
@@ -138,9 +139,13 @@ func (h *harness) Begin(c client.Client, _ *table.Farm, head, rest []byte) (used
 		used = min(int(n), len(rest))
 	}
 	switch path := string(h.request.Path); path {
+	case "/large":
+		c.Answer(make([]byte, large), false)
 	case "/now", "/last": // immediate response without an exchange
+		h.answered++
 		c.Answer([]byte("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nours"), path == "/last")
 	default:
+		v.behind = h.answered
 		c.Serve(v)
 		h.begun <- v
 	}
@@ -162,6 +167,7 @@ type visit struct {
 	refuses    bool
 	breaks     bool // panics at its end
 	backend    uint32
+	behind     int // immediate responses before it
 }
 
 func (v *visit) Proceed()              { v.events <- "proceed" }
