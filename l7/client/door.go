@@ -90,8 +90,13 @@ func (s *Server) turnAway(f *table.Farm, c *loop.Conn) {
 		return
 	}
 	// The rest of the request would cause a reset, too, if it arrived after the close.
-	if c.Pending() != 0 || c.Readable() || !isWhole(s.loop.In[:n]) && s.loop.MayLinger() {
+	unread := c.Pending() != 0 || c.Readable()
+	switch may := s.loop.MayLinger(); {
+	case may && (unread || !isWhole(s.loop.In[:n])):
 		c.LingerActive(lingerTime, lingerTime)
+		return
+	case unread:
+		c.Linger(lingerTime)
 		return
 	}
 	c.CloseWrite()

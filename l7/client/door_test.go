@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l7/l7test"
 )
@@ -180,6 +181,33 @@ func TestAFloodOfRefusedClientsIsClosedAtOnce(t *testing.T) {
 		_, err := c.Write([]byte("more"))
 		return err != nil
 	})
+}
+
+// Uploads of refused clients cost no served client its time to read an early response.
+func TestRefusedUploadsLeaveRoomForServedOnes(t *testing.T) {
+	t.Parallel()
+	b := l7test.NewBackend(t, l7test.Answer(ok))
+	a := l7test.New(t, 1)
+	addr := a.Serve(bounded(1, farm.OverflowRefuse), l7test.Service("web", b.Addr))
+	in, _ := count(dialled(t, addr, 1), 1)
+	if len(in) != 1 {
+		t.Fatal("the first client is refused")
+	}
+	upload := "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat("x", 128<<10)
+	for range 1100 { // more than may linger on a loop
+		_, _ = l7test.Dial(t, addr).Write([]byte(upload))
+	}
+	late := in[0].Send("malformed\r\n\r\n")
+	if res := late.Response("GET"); res.StatusCode != 400 {
+		t.Errorf("answered %d", res.StatusCode)
+	}
+	for range 3 {
+		enginetest.Advance(a.Loops[0], 1500*time.Millisecond)
+		if _, err := late.Write([]byte("more")); err != nil {
+			t.Fatalf("its connection is reset: %v", err)
+		}
+		a.Turn()
+	}
 }
 
 // The limit always holds, with clients coming and going on several loops.
