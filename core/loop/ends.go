@@ -32,6 +32,10 @@ func (c *Conn) Broken() bool {
 	return c.flags&flagBroken != 0
 }
 
+// Departed asks the kernel whether the peer has ended its direction or reset the connection.
+// The loop may not have that event yet.
+func (c *Conn) Departed() bool { return c.polled(unix.POLLRDHUP | unix.POLLHUP | unix.POLLERR) }
+
 // polled asks the kernel whether any of events holds.
 func (c *Conn) polled(events int16) bool {
 	p := c.loop.poll[:]

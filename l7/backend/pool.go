@@ -26,6 +26,14 @@ func (p *Pool) Idle(to *dial.Target, owner Owner) Transport {
 	return nil
 }
 
+// IdleAlive is Idle for a request that must not be sent twice.
+func (p *Pool) IdleAlive(to *dial.Target, owner Owner) Transport {
+	if c := p.conns.IdleAlive(to, owner); c != nil {
+		return c
+	}
+	return nil
+}
+
 // Dial opens an HTTP/1 connection. The owner gets the outcome.
 func (p *Pool) Dial(to *dial.Target, owner Owner) (Transport, error) {
 	c, err := p.conns.Dial(to, owner)

@@ -154,6 +154,9 @@ func (s *stream) Finish(bool) {
 	s.deadline = s.conn.pool.loop.Now() + lingerTime
 }
 
+// KeepFor implements Transport. An HTTP/2 backend announces the end of its connection.
+func (s *stream) KeepFor(int64) {}
+
 // FinishFor implements Transport. Streams are not kept.
 func (s *stream) FinishFor(_ *dial.Kept, _ uint32, whole bool) { s.Finish(whole) }
 

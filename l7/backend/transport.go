@@ -44,6 +44,9 @@ type Transport interface {
 	// Reused reports whether the connection is older than the exchange. Only then may its
 	// end be the backend's keep-alive timeout instead of a failure.
 	Reused() bool
+	// KeepFor sets the time, in nanoseconds, after which the backend closes the connection
+	// if it is idle.
+	KeepFor(nanos int64)
 	// Reserve keeps other exchanges off the connection.
 	Reserve()
 	// Finish ends the use after a complete response. whole means that the request is

@@ -28,7 +28,7 @@ type Owner interface {
 // handshake if the target requires one.
 func (p *Pool) Dial(t *Target, owner Owner) (*Conn, error) {
 	c := p.free.Get()
-	*c = Conn{pool: p, owner: owner, backend: t.ID, addr: t.Addr, options: t.Options, announce: t.Announce, started: p.loop.Now()}
+	*c = Conn{pool: p, owner: owner, backend: t.ID, addr: t.Addr, options: t.Options, announce: t.Announce, started: p.loop.Now(), idleTime: IdleTime}
 	c.options.Preface = nil // belongs to the target
 	lc, err := p.loop.Dial(t.Addr, c, t.Timeout, t.Options)
 	if errors.Is(err, syscall.EMFILE) && p.evict() {

@@ -7,8 +7,8 @@ import (
 	"github.com/sluicelb/sluice/core/proxyproto"
 )
 
-// IdleTime is the maximum idle time of a connection in nanoseconds. It is below the usual
-// keep-alive timeouts of servers, so that they rarely close first.
+// IdleTime is the maximum idle time of a connection in nanoseconds, unless its backend
+// announces a shorter one (Keep-Alive: timeout).
 const IdleTime = 30_000_000_000
 
 // Target is the backend to connect to; ID is its number. An idle connection is reused only
@@ -49,6 +49,7 @@ type Conn struct {
 	backend  uint32
 	reused   bool
 	started  int64
+	idleTime int64 // maximum, in nanoseconds
 }
 
 // Reused reports whether an earlier exchange used the connection. Only then may its end be
@@ -72,6 +73,19 @@ func (p *Pool) Idle(t *Target, owner Owner) *Conn {
 	}
 	return nil
 }
+
+// IdleAlive is Idle for a request that must not be sent twice. It leaves out connections that
+// the backend has just closed.
+func (p *Pool) IdleAlive(t *Target, owner Owner) *Conn {
+	c := p.Idle(t, owner)
+	for ; c != nil && c.Departed(); c = p.Idle(t, owner) {
+		c.Discard()
+	}
+	return c
+}
+
+// KeepFor reduces the maximum idle time to that of the backend, in nanoseconds.
+func (c *Conn) KeepFor(nanos int64) { c.idleTime = min(IdleTime, nanos) }
 
 // leads reports whether the connection has the address, source, mark and PROXY version of
 // the target.
@@ -113,7 +127,7 @@ func (c *Conn) Finish(whole bool) {
 	c.pool.Put(c)
 }
 
-// Put returns a connection to the pool after a complete exchange, for at most IdleTime.
+// Put returns a connection to the pool after a complete exchange, until its idle time is over.
 func (p *Pool) Put(c *Conn) {
 	if !c.quiet() {
 		c.Discard()
@@ -125,7 +139,7 @@ func (p *Pool) Put(c *Conn) {
 	}
 	c.owner = nil
 	l.put(c)
-	c.SetDeadline(p.loop.Now() + IdleTime)
+	c.SetDeadline(p.loop.Now() + c.idleTime)
 }
 
 // quiet reports whether a connection without an exchange has no unread bytes. Readiness

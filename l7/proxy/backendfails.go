@@ -24,7 +24,11 @@ func (ex *exchange) headEnded(err error) {
 		return
 	}
 	ex.backendStats().Resets++
-	ex.erred(health.CauseReset)
+	if ex.reused && !ex.service.Multiplexed { // probably its keep-alive timeout
+		ex.backendStats().Failures++
+	} else {
+		ex.erred(health.CauseReset)
+	}
 	reason := endReason(err, "connection ended before the answer")
 	if ex.ahead != nil {
 		reason = "connection ended within the head"

@@ -21,6 +21,7 @@ type sending struct {
 	unshaken    uint8
 	replayable  bool // head is the whole request and safe to repeat
 	fresh       bool // requires a new connection
+	reused      bool // was sent on a connection of earlier requests
 	bodyRefused bool // the backend accepts no more of the body
 }
 
@@ -287,7 +288,12 @@ func (ex *exchange) transport(to *dial.Target) (up backend.Transport, establishe
 		})
 	}
 	if !ex.fresh && !ex.service.Pinned {
-		if up := pool.Idle(to, ex); up != nil {
+		if ex.request.done() && ex.verb.Idempotent() {
+			up = pool.Idle(to, ex)
+		} else {
+			up = pool.IdleAlive(to, ex)
+		}
+		if up != nil {
 			return up, true, nil
 		}
 	}
@@ -354,7 +360,8 @@ func (ex *exchange) send() {
 	s.Established++
 	s.BytesOut += uint64(len(b))
 	ex.counted = true
-	ex.replayable = up.Reused() && ex.request.done() && ex.verb.Idempotent()
+	ex.reused = up.Reused()
+	ex.replayable = ex.reused && ex.request.done() && ex.verb.Idempotent()
 	switch {
 	case ex.service.Retry != nil && ex.keeps(b):
 	case !ex.replayable && !ex.service.Multiplexed: // a stream may be rejected unprocessed

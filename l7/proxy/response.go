@@ -258,10 +258,19 @@ func (ex *exchange) takeAnswer(p []byte, unchunk bool) (in, out int, err error) 
 // setKeepAlive decides which connections outlive the exchange.
 func (ex *exchange) setKeepAlive(kind http1.Body, unchunk bool) {
 	untilClose := kind == http1.BodyUntilClose
-	ex.keepBackend = ex.reusable(kind)
+	ex.setReuse(kind)
 	if untilClose && ex.encoder == nil || unchunk || ex.peer.Farm() == nil ||
 		(ex.response.done() && !ex.request.done()) {
 		ex.keepClient = false
+	}
+}
+
+// setReuse decides whether, and for how long, the backend connection outlives the exchange.
+func (ex *exchange) setReuse(kind http1.Body) {
+	ex.keepBackend = ex.reusable(kind)
+	if seconds, announced := ex.w.resp.IdleTimeout(); announced && ex.up != nil {
+		idle := int64(seconds) * second
+		ex.up.KeepFor(idle - min(second, idle/2)) // the next request must arrive in time
 	}
 }
 

@@ -100,7 +100,7 @@ func (ex *exchange) retryAnswer(kind http1.Body, b []byte, n int) bool {
 		return false
 	}
 	ex.countTaken(len(b), w.loop.Now()-ex.sent)
-	ex.keepBackend = ex.reusable(kind)
+	ex.setReuse(kind)
 	if n+in < len(b) {
 		ex.sentMore(moreReason(r, ex.verb == http1.VerbHEAD))
 	}
