@@ -83,7 +83,7 @@ func (ex *exchange) CutOff(from func(backend uint32) bool) bool {
 }
 
 // BodyRefused implements client.Exchange.
-func (ex *exchange) BodyRefused() bool { return ex.bodyRefused }
+func (ex *exchange) BodyRefused() bool { return ex.bodyRefused && ex.head == nil }
 
 // Watches implements client.Exchange.
 func (ex *exchange) Watches() client.Watch {
