@@ -107,6 +107,10 @@ func TestRequestsAreCountedByTheirKey(t *testing.T) {
 		l.Key, l.Header = farm.RateKeyHeader, "X-Customer"
 		return l
 	}
+	forwarded := func(l farm.RateLimit) farm.RateLimit {
+		l.Key, l.Header = farm.RateKeyHeader, "X-Forwarded-For"
+		return l
+	}
 	path := func(l farm.RateLimit) farm.RateLimit { l.Key = farm.RateKeyPath; return l }
 	from := func(addr string) string { return request("X-Forwarded-For: " + addr) }
 	for name, c := range map[string]struct {
@@ -121,6 +125,8 @@ func TestRequestsAreCountedByTheirKey(t *testing.T) {
 		"of IPv6 the /64":                {hourly(1), "127.0.0.0/8", []string{from("2001:db8::1"), from("2001:db8::ffff:2"), from("2001:db8:0:1::1")}, "200 429 200"},
 		"header":                         {header(hourly(1)), "", []string{request("x-customer: a"), request("X-Customer: b"), request("X-Customer: a")}, "200 200 429"},
 		"without it the address":         {header(hourly(1)), "", []string{get("/"), request("X-Customer:"), request("X-Customer: a")}, "200 429 200"},
+		"forgeable header":               {forwarded(hourly(1)), "", []string{from("192.0.2.1"), from("192.0.2.2")}, "200 429"},
+		"header of a trusted peer":       {forwarded(hourly(1)), "127.0.0.0/8", []string{from("192.0.2.1"), from("192.0.2.2"), from("192.0.2.1")}, "200 200 429"},
 		"path":                           {path(hourly(1)), "", []string{get("/a?x=1"), get("/b"), get("/a?x=2"), get("/./a"), get("/%61")}, "200 200 429 429 429"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,6 +41,7 @@ func TestTheKeyOfASessionIsTheOneTheRequestHas(t *testing.T) {
 		{farm.PersistHeader, "X-ID", ask("GET", "/", "x-id: a"), "a"},
 		{farm.PersistHeader, "X-ID", ask("GET", "/", "X-ID: "+long), string(session.AppendKey(nil, []byte(long)))},
 		{farm.PersistHeader, "X-ID", ask("GET", "/", "X: a"), ""},
+		{farm.PersistHeader, "X-Forwarded-For", ask("GET", "/", "X-Forwarded-For: a"), ""}, // forgeable
 		{farm.PersistCookie, "SID", ask("GET", "/", "Cookie: a=b; SID=\"c\" ; SID=d"), "c"},
 		{farm.PersistCookie, "SID", ask("GET", "/", "Cookie: a", "Cookie: SID=c"), "c"},
 		{farm.PersistCookie, "SID", ask("GET", "/", "Cookie: SID=", "X: SID=c"), ""},

@@ -164,15 +164,15 @@ func (c *Compiler) newRateLimit(s *farm.Service) *rateLimit {
 	}
 }
 
-// whose returns the key that the current request counts for. Requests without the header
-// count by address, so omitting it brings no advantage.
+// whose returns the key that the current request counts for. Requests without the header, or
+// with a forgeable one, count by address, so neither brings an advantage.
 func (l *rateLimit) whose(q *Query) ratelimit.Key {
 	r := q.Req
 	switch l.key {
 	case farm.RateKeyPath:
 		return l.table.Text(plainestPath(r))
 	case farm.RateKeyHeader:
-		if i := r.Lookup(l.header); i >= 0 && len(r.Value(i)) > 0 {
+		if i := r.Lookup(l.header); i >= 0 && r.Visible(i) && len(r.Value(i)) > 0 {
 			return l.table.Text(r.Value(i))
 		}
 	}

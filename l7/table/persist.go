@@ -51,7 +51,7 @@ func (sv *Service) identification(q *Query) []byte {
 	case farm.PersistParm:
 		return pathParameter(r.Path)
 	case farm.PersistHeader:
-		if i := r.Lookup(string(p.Name)); i >= 0 {
+		if i := r.Lookup(string(p.Name)); i >= 0 && r.Visible(i) {
 			return r.Value(i)
 		}
 	case farm.PersistCookie:
