@@ -30,9 +30,9 @@ func TestAppendRequestWritesTheHeadABackendGets(t *testing.T) {
 		"host without a blank":  {"GET / HTTP/1.1\nHost:h\nB: 2\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h\nB: 2\n"},
 		"host, two blanks":      {"GET / HTTP/1.1\nHost:  h\nB: 2\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h\nB: 2\n"},
 		"host, a blank behind":  {"GET / HTTP/1.1\nHost: h \nB: 2\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h\nB: 2\n"},
-		"host in upper case":    {"GET / HTTP/1.1\nHost: H\nB: 2\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h\nB: 2\n"},
-		"host, a dot behind":    {"GET / HTTP/1.1\nHost: h.\nB: 2\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h\nB: 2\n"},
-		"host, an empty port":   {"GET / HTTP/1.1\nHost: h:\nB: 2\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h\nB: 2\n"},
+		"host in upper case":    {"GET / HTTP/1.1\nHost: H\nB: 2\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: H\nB: 2\n"},
+		"host, a dot behind":    {"GET / HTTP/1.1\nHost: h.\nB: 2\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h.\nB: 2\n"},
+		"host, an empty port":   {"GET / HTTP/1.1\nHost: h:\nB: 2\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h:\nB: 2\n"},
 		"named by Connection":   {"GET / HTTP/1.1\nHost: h\nA: 1\nB: 2\nConnection: a\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h\nB: 2\n"},
 		"length and host named": {"GET / HTTP/1.1\nHost: h\nConnection: host, content-length\nContent-Length: 3\n\n", http1.Forward{}, "GET / HTTP/1.1\nHost: h\n+Content-Length: 3\n"},
 		"empty line before": {

@@ -485,9 +485,14 @@ func TestRow5CanonicalHosts(t *testing.T) {
 			if string(r.Host) != want {
 				t.Errorf("host %q, want %q", r.Host, want)
 			}
-			sent := string(http1.AppendRequest(nil, r, forward))
-			if !strings.HasPrefix(sent, "GET / HTTP/1.1\r\nHost: "+want+"\r\n") || strings.Contains(sent, "\r\nhost:") {
-				t.Errorf("sent %q", sent)
+			for _, form := range []string{host, want} { // as sent, then canonical
+				sent := string(http1.AppendRequest(nil, r, forward))
+				if !strings.HasPrefix(sent, "GET / HTTP/1.1\r\nHost: "+form+"\r\n") || strings.Contains(sent, "\r\nhost:") {
+					t.Errorf("sent %q", sent)
+				}
+				if err := r.SendCanonical(); err != nil {
+					t.Error(err)
+				}
 			}
 			mustParse(t, "GET http://"+host+"/ HTTP/1.1\r\nHost: "+want+"\r\n\r\n")
 		})

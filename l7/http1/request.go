@@ -32,6 +32,9 @@ type Request struct {
 	// Host is the canonical authority: lower case, without a trailing dot, with the port if
 	// given. It is empty only on HTTP/1.0. Valid as long as Path.
 	Host []byte
+	// HostSent is the authority for the backend: as spelled by the client, until
+	// SendCanonical. Signatures of requests may cover it. Valid as long as Path.
+	HostSent []byte
 
 	Expect100  bool // the client waits for 100 Continue before it sends the body
 	TETrailers bool // the client accepts trailers (TE: trailers, listed in Connection)
@@ -185,7 +188,7 @@ func (r *Request) readTarget() error {
 
 // findHost sets r.Host from the Host field.
 func (r *Request) findHost() error {
-	r.Host = nil
+	r.Host, r.HostSent = nil, nil
 	if !r.have.has(KnownHost) {
 		if r.Minor == 1 {
 			return ErrHostMissing
@@ -207,7 +210,7 @@ func (r *Request) findHost() error {
 	if !ok {
 		return ErrHost
 	}
-	r.Host = h
+	r.Host, r.HostSent = h, v
 	return nil
 }
 
@@ -328,7 +331,7 @@ func AppendRequest(dst []byte, r *Request, f *Forward) []byte {
 		if f.Host != nil {
 			dst = append(dst, f.Host...)
 		} else {
-			dst = append(dst, r.Host...)
+			dst = append(dst, r.HostSent...)
 		}
 		dst = append(dst, "\r\n"...)
 		dst = r.appendKept(dst, noRun, first)
@@ -352,7 +355,7 @@ func (r *Request) asIs() bool {
 	f := &r.Fields[0]
 	return r.verbatim && r.Minor == 1 && f.Known == KnownHost &&
 		f.Value.Off == f.Name.End+2 && r.Buf[f.Name.End+1] == ' ' &&
-		len(r.Host) == f.Value.Len() && &r.Host[0] == &r.Buf[f.Value.Off] &&
+		len(r.HostSent) == f.Value.Len() && &r.HostSent[0] == &r.Buf[f.Value.Off] &&
 		r.Buf[f.Value.End] == '\r'
 }
 

@@ -107,9 +107,10 @@ func (r *Request) Retarget(t []byte) error {
 	return nil
 }
 
-// SendCanonical sends the canonical path to the backend instead of the client's, and replaces
-// the readings by its own, because the backend sees no dot segments of the client. It
-// returns an error (*Error) if a backend may read the canonical path as one above the root.
+// SendCanonical sends the canonical authority and path to the backend instead of the client's,
+// and replaces the readings by its own, because the backend sees no dot segments of the
+// client. It returns an error (*Error) if a backend may read the canonical path as one above
+// the root.
 func (r *Request) SendCanonical() error {
 	if len(r.Readings) > 0 {
 		path, query := splitQuery(r.Path)
@@ -121,6 +122,7 @@ func (r *Request) SendCanonical() error {
 	if len(r.Sent) != len(r.Path) || &r.Sent[0] != &r.Path[0] {
 		r.Sent, r.verbatim = r.Path, false
 	}
+	r.HostSent = r.Host
 	return nil
 }
 
@@ -146,7 +148,7 @@ func (r *Request) absolute(t []byte) (rest []byte, err error) {
 	case !ok:
 		return nil, ErrTarget
 	case len(r.Host) == 0:
-		r.Host = h
+		r.Host, r.HostSent = h, t[:i]
 	case !bytes.Equal(withoutPort(h, usual), withoutPort(r.Host, usual)):
 		return nil, ErrTargetHost
 	}
