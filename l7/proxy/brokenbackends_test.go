@@ -54,7 +54,11 @@ func TestRequestOnAConnectionThatWasResetGoesOnANewOne(t *testing.T) {
 			t.Errorf("%s: answered %s", name, res.Status)
 		}
 		s := a.Segment.SumBackend(1)
-		if s.Connects != 2 || s.Reuses != 1 || s.Retries != 1 || s.Requests != 2 || s.Resets != 0 {
+		var again uint64 // a request that must not be repeated gets the new one at once
+		if name == "GET" {
+			again = 1
+		}
+		if s.Connects != 2 || s.Reuses != again || s.Retries != again || s.Requests != 2 || s.Resets != 0 {
 			t.Errorf("%s: counted %+v", name, s)
 		}
 		if !strings.HasSuffix(b.Received(), request[strings.Index(request, "\r\n\r\n"):]) || strings.Count(b.Received(), "/again") != 1 {
