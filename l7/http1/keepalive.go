@@ -8,9 +8,9 @@ import (
 // maxIdle bounds the value of IdleTimeout, in seconds: a day.
 const maxIdle = 86400
 
-// IdleTimeout returns the time in seconds after which the peer closes the idle connection, as
-// far as it announces it: "Keep-Alive: timeout=5, max=100" (RFC 2068 section 19.7.1.1; Apache,
-// Node.js and others send it).
+// IdleTimeout returns the time in seconds after which the peer closes the idle connection, if
+// it announces one: "Keep-Alive: timeout=5, max=100" (RFC 2068 section 19.7.1.1). Apache and
+// Node.js do.
 func (r *Response) IdleTimeout() (seconds int, announced bool) {
 	if !r.have.has(KnownKeepAlive) {
 		return 0, false
