@@ -218,7 +218,7 @@ func (p *process) mgmt(ctx context.Context) error {
 	m.acme = acme.New(acme.Options{Store: st, By: m.programs, Certificates: m.certs, Applier: m.applier, Responder: responder, Proxy: m.proxy, Told: m.notRenewed, Log: slog.Default()})
 	m.cloud = cloud.New(cloud.Options{Store: st, Secrets: book, Proxy: m.proxy, Log: slog.Default()})
 	m.backups = backup.New(backup.Options{Store: st, Applier: m.applier, Certificates: book, Places: m.geoip, NodeKeyID: certs.NodeKeyID,
-		OnlyRoot: rbac.OnlyRoot, Renumbered: rbac.Renumbered, Version: m.version, Log: slog.Default()})
+		OnlyRoot: rbac.OnlyRoot, Renumbered: rbac.Renumbered, Restarts: true, Version: m.version, Log: slog.Default()})
 	m.backups.Finish()
 	m.notify = m.notifier(book)
 	defer m.notify.Close()

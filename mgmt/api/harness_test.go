@@ -245,12 +245,16 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 		Now:        clock,
 		Log:        slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
-	deps.Backups = backup.New(backup.Options{Dir: dir, Store: st, Applier: ap, Certificates: book, Places: places, NodeKeyID: certs.NodeKeyID,
-		OnlyRoot: rbac.OnlyRoot, Renumbered: rbac.Renumbered, Version: "1.2.3", Log: deps.Log, Now: clock})
+	backups := backup.Options{Dir: dir, Store: st, Applier: ap, Certificates: book, Places: places, NodeKeyID: certs.NodeKeyID,
+		OnlyRoot: rbac.OnlyRoot, Renumbered: rbac.Renumbered, Version: "1.2.3", Log: deps.Log, Now: clock}
+	deps.Backups = backup.New(backups)
 	deps.Support = func() []support.Part { return nil }
 	deps.Scripts = scripts.New(scripts.Options{Folder: filepath.Join(dir, hook.Folder), Now: clock})
 	for _, f := range change {
 		f(&deps)
+	}
+	if backups.Restarts = deps.Restart != nil; backups.Restarts {
+		deps.Backups = backup.New(backups)
 	}
 	s, err := api.New(deps)
 	if err != nil {

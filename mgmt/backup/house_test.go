@@ -92,7 +92,8 @@ func (h *house) open() {
 	h.places, err = geoip.Open(h.dir, func() {})
 	h.must(err)
 	h.options = backup.Options{Dir: h.dir, Store: h.store, Applier: h.applier, Certificates: book, Places: h.places, NodeKeyID: certs.NodeKeyID,
-		OnlyRoot: rbac.OnlyRoot, Renumbered: rbac.Renumbered, Version: h.version, Log: log, Now: func() time.Time { return now }}
+		OnlyRoot: rbac.OnlyRoot, Renumbered: rbac.Renumbered, Restarts: true, Version: h.version, Log: log,
+		Now: func() time.Time { return now }}
 	h.Keeper = backup.New(h.options)
 	h.Finish()
 }

@@ -70,9 +70,12 @@ type Options struct {
 	// implements them.
 	OnlyRoot   func(kept []byte) ([]byte, error)
 	Renumbered func(kept []byte, number func(farm uint32) (uint32, bool)) ([]byte, error)
-	Version    string // of the program
-	Log        *slog.Logger
-	Now        func() time.Time
+	// Restarts means that the process is restarted after a restoration. Until then the store refuses
+	// to write outdated data.
+	Restarts bool
+	Version  string // of the program
+	Log      *slog.Logger
+	Now      func() time.Time
 }
 
 // Keeper creates, stores and restores archives. Use New to make one. Any goroutine may call

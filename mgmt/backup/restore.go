@@ -291,7 +291,7 @@ func (k *Keeper) replace(ctx context.Context, by apply.Author, comment string, r
 		Keep: func(cfg *farm.Config, meta store.Meta) (kept store.Revision, err error) {
 			next := store.Replacement{Forget: r.forget,
 				Merge: func(now store.Contents) (store.Contents, error) { return r.merge(cfg, now) }}
-			if r.settings {
+			if r.settings && k.options.Restarts {
 				next.Freeze = isFrozen
 			}
 			_, current := k.options.Store.Current()
