@@ -2,7 +2,9 @@ package kernel
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -71,6 +73,7 @@ func (k *Reconciler) carry(ctx context.Context) {
 		}
 	}
 	k.problems = problems
+	k.unremoved(err)
 	if err == nil {
 		k.leave(ctx, in)
 	}
@@ -79,6 +82,40 @@ func (k *Reconciler) carry(ctx context.Context) {
 	}
 	k.warn(in)
 	k.show()
+}
+
+// unremoved records the result of Carry for farms that were stopped or deleted. Their rules may
+// still be in the kernel after an error, which is the problem of no running farm. So the log
+// and Objects report it, and follow retries. Processes without the right to change rules have
+// loaded none.
+func (k *Reconciler) unremoved(err error) {
+	running := map[uint32]bool{}
+	for _, f := range slices.Concat(k.farms, k.transparent) {
+		if !f.Stopped {
+			running[f.ID] = true
+		}
+	}
+	if err == nil {
+		k.carried, k.removal = running, ""
+		return
+	}
+	if errors.Is(err, ErrNoFilter) || errors.Is(err, fs.ErrPermission) {
+		k.removal = ""
+		return
+	}
+	remain := k.carried == nil && len(running) == 0
+	for id := range k.carried {
+		remain = remain || !running[id]
+	}
+	reason := ""
+	if remain {
+		reason = err.Error()
+	}
+	if remain && reason != k.removal {
+		const text = "rules of stopped or deleted farms may still be in the kernel, their removal is retried"
+		k.options.Log.Warn(text, "reason", reason)
+	}
+	k.removal = reason
 }
 
 // warn logs backends of carried farms that get no connections.

@@ -53,6 +53,8 @@ type Reconciler struct {
 	asked       time.Time         // last check of the rules
 	pause       time.Duration     // until the next check of the rules
 	failed      time.Time         // last failure of Carry, zero if it worked since
+	carried     map[uint32]bool   // running farms of the last successful Carry; nil before that
+	removal     string            // why rules of other farms may remain, see unremoved
 	unready     map[uint32]string // farms the system is not ready for
 	prepared    time.Time         // last check of that
 	applied     bool              // Apply was called
@@ -162,7 +164,7 @@ func (k *Reconciler) follow(ctx context.Context, wire bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	over := k.endGrace(ctx, time.Now())
-	if len(k.farms) == 0 && len(k.transparent) == 0 && !over {
+	if len(k.farms) == 0 && len(k.transparent) == 0 && !over && k.removal == "" {
 		return
 	}
 	changed := k.forgetFlushed(time.Now())

@@ -19,11 +19,12 @@ type view struct {
 	problems   map[uint32]string
 	warnings   map[uint32][]string
 	restored   uint64
+	removal    string
 }
 
 // show publishes the current state. k.mu is held.
 func (k *Reconciler) show() {
-	k.shown.Store(&view{k.farms, k.generation, k.problems, k.warnings, k.restored})
+	k.shown.Store(&view{k.farms, k.generation, k.problems, k.warnings, k.restored, k.removal})
 }
 
 // state returns the state of the kernel's farms.
@@ -102,6 +103,10 @@ func (k *Reconciler) Rules(ctx context.Context, id uint32) (string, error) {
 // changed them.
 func (k *Reconciler) Objects(ctx context.Context) ([]ctl.KernelObject, error) {
 	list, err := k.options.Filter.Objects(ctx)
+	if reason := k.shown.Load().removal; reason != "" {
+		detail := "those of stopped or deleted farms may remain, their removal is retried: " + reason
+		list = append(list, ctl.KernelObject{Kind: "warning", Name: "rules", Detail: detail})
+	}
 	if n := k.shown.Load().restored; n > 0 {
 		list = append(list, ctl.KernelObject{Kind: "warning", Name: "rules", Detail: fmt.Sprintf("changed by somebody else and restored: %d times since netd started", n)})
 	}
@@ -117,6 +122,7 @@ func (k *Reconciler) Clean(ctx context.Context) error {
 	if err == nil {
 		k.noteFlushed(func(uint32) bool { return true })
 		k.farms, k.transparent, k.graced, k.unready = nil, nil, nil, nil
+		k.carried, k.removal = map[uint32]bool{}, ""
 		k.show()
 	}
 	return err

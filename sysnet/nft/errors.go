@@ -3,6 +3,7 @@ package nft
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"regexp"
 	"strconv"
 	"strings"
@@ -14,9 +15,17 @@ var (
 	ErrMissing = errors.New("the program nft is not installed")
 	// ErrUnsupported means that the kernel has no nf_tables.
 	ErrUnsupported = errors.New("this kernel has no nf_tables")
-	// ErrNotPermitted means that this process may not change packet filter rules.
-	ErrNotPermitted = errors.New("not permitted to change packet filter rules: run sluice as root")
+	// ErrNotPermitted means that this process may not change packet filter rules. It is an
+	// fs.ErrPermission.
+	ErrNotPermitted error = notPermitted{}
 )
+
+type notPermitted struct{}
+
+func (notPermitted) Error() string {
+	return "not permitted to change packet filter rules: run sluice as root"
+}
+func (notPermitted) Is(target error) bool { return target == fs.ErrPermission }
 
 // Error is a transaction that the kernel or nft rejected as a whole.
 type Error struct {

@@ -51,7 +51,7 @@ func (p *Filter) Carry(ctx context.Context, in *rules.Input) (problems map[uint3
 				if errors.As(err, &e) && e.Owner != 0 {
 					refused = map[uint32]string{e.Owner: err.Error()}
 				}
-				if family == 1 && refused == nil && len(script.Table("nat").Chains) == 0 {
+				if family == 1 && refused == nil && len(script.Table("nat").Chains) == 0 && !p.has[family] {
 					continue // a kernel without IPv6, and no IPv6 farm
 				}
 				return nil, refused, err
