@@ -52,7 +52,7 @@ func (k *Reconciler) carry(ctx context.Context) {
 	}
 	k.wire = k.look(k.farms)
 	in := k.input(k.farms, k.transparent, k.wire)
-	problems, err := k.options.Filter.Carry(ctx, in)
+	problems, err := k.loadCounted(ctx, in)
 	k.failed = time.Time{}
 	if err != nil {
 		k.failed = time.Now()
@@ -82,6 +82,28 @@ func (k *Reconciler) carry(ctx context.Context) {
 	}
 	k.warn(in)
 	k.show()
+}
+
+// loadCounted loads the rules of in. The rules count connections that begin after them, so
+// those that are open already are counted here, for limits that are new to the rules.
+func (k *Reconciler) loadCounted(ctx context.Context, in *rules.Input) (problems map[uint32]string, err error) {
+	before := k.loaded
+	at, uncounted, found := k.recount(ctx)
+	problems, err = k.options.Filter.Carry(ctx, in)
+	if err != nil {
+		k.loaded = before
+		k.forgetLimits()
+		return problems, err
+	}
+	if resets := k.options.Filter.Resets(); resets != k.resets {
+		k.resets, k.loaded = resets, nil
+		at, uncounted, found = k.recount(ctx)
+	}
+	k.unload(problems)
+	if len(uncounted) > 0 {
+		k.fill(ctx, at, uncounted, found)
+	}
+	return problems, nil
 }
 
 // unremoved records the result of Carry for farms that were stopped or deleted. Their rules may

@@ -26,6 +26,9 @@ type Filter interface {
 	// without notice. After Doubt, or a false result, the next Carry rebuilds everything.
 	Intact(ctx context.Context) bool
 	Doubt()
+	// Resets returns how often Carry rebuilt everything. The rules then count the connections of
+	// limits from zero, whichever are open.
+	Resets() uint64
 	// Remembered returns Flushed and Cut of the input that the kernel carries, whichever
 	// process loaded it.
 	Remembered(ctx context.Context) (flushed, cut map[uint32]bool, err error)
@@ -101,6 +104,9 @@ func (u Unable) ForgetAll(context.Context, *farm.Farm) error { return u.err() }
 func (u Unable) Remembered(context.Context) (flushed, cut map[uint32]bool, err error) {
 	return nil, nil, nil
 }
+
+// Resets implements Filter.
+func (u Unable) Resets() uint64 { return 0 }
 
 // Noted implements Filter.
 func (u Unable) Noted(context.Context) (map[uint32]time.Time, error) { return nil, nil }

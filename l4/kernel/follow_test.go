@@ -36,10 +36,20 @@ type observed struct {
 	open       map[uint32]int // by backend
 	uncounted  error
 	counting   func() // called while connections are counted
+	resets     uint64
+	doubted    bool // since the last Carry
 }
 
 func (f *observed) Intact(context.Context) bool { return !f.gone }
-func (f *observed) Doubt()                      { f.doubts++ }
+func (f *observed) Doubt()                      { f.doubts, f.doubted = f.doubts+1, true }
+func (f *observed) Resets() uint64              { return f.resets }
+
+func (f *observed) Carry(ctx context.Context, in *rules.Input) (map[uint32]string, error) {
+	if f.gone || f.doubted {
+		f.resets, f.doubted = f.resets+1, false
+	}
+	return f.told.Carry(ctx, in)
+}
 
 func (f *observed) Noted(context.Context) (map[uint32]time.Time, error) {
 	out := map[uint32]time.Time{}
@@ -235,6 +245,9 @@ func TestBackendsThatAreNotedAreCounted(t *testing.T) {
 	f.notes, f.gone = nil, true // new rules have counted nothing
 	k.Age(3 * time.Second)
 	k.Follow(t.Context())
+	if !maps.Equal(f.held, set(1, 2)) {
+		t.Errorf("with the new rules: held %v", f.held)
+	}
 	f.gone = false
 	k.Age(time.Second)
 	look("after the rules were gone", map[uint32]int{1: 1, 2: 2}, []uint32{1, 2}, set(1), set(2), set(1))

@@ -26,22 +26,34 @@ const (
 	recountPause = time.Second
 )
 
-// limits is the state of a Reconciler for backends with a connection limit.
+// limits is the state of a Reconciler for backends and farms with a connection limit, by
+// backend ID or rules.LimitOf.
 type limits struct {
 	released  time.Time     // last check of the notes
 	wait      time.Duration // until the next check
-	recounted time.Time     // last count of backends outside known
-	holding   bool          // some backend is held
-	// known holds the limits of backends whose rules have counted every open connection from
-	// its beginning.
+	recounted time.Time     // last count of limits outside known
+	holding   bool          // some backend or farm is held
+	near      bool          // some limit outside known is half used
+	// loaded holds the limits of the loaded rules.
+	loaded map[uint32]bound
+	// known holds the limits whose rules have counted every open connection from its
+	// beginning.
 	known map[uint32]uint32
+	// resets is that of the filter when the limits were loaded.
+	resets uint64
+}
+
+// bound is a connection limit.
+type bound struct {
+	most uint32
+	// backends holds the backends of a limited farm; nil for the limit of one backend.
+	backends []uint32
 }
 
 // release counts the connections of backends noted as full, as the kernel counts them, and
 // removes the notes of those with room. Without notes it costs one query to the kernel.
 func (k *Reconciler) release(ctx context.Context, at time.Time) {
-	all := bounds(k.farms)
-	if at.Sub(k.released) < k.wait || len(all) == 0 && !k.holding {
+	if at.Sub(k.released) < k.wait || len(k.loaded) == 0 && !k.holding {
 		return
 	}
 	k.released, k.wait = at, releasePause
@@ -53,10 +65,11 @@ func (k *Reconciler) release(ctx context.Context, at time.Time) {
 	for id := range noted {
 		asked[id] = true
 	}
-	if len(k.known) < len(all) && at.Sub(k.recounted) >= recountPause || k.holding {
+	due := k.near || at.Sub(k.recounted) >= recountPause
+	if len(k.known) < len(k.loaded) && due || k.holding {
 		k.recounted = at
-		for id, most := range all {
-			if k.known[id] != most {
+		for id, b := range k.loaded {
+			if k.known[id] != b.most {
 				asked[id] = true
 			}
 		}
@@ -66,38 +79,42 @@ func (k *Reconciler) release(ctx context.Context, at time.Time) {
 	}
 }
 
-// count counts the connections of backends and corrects their notes.
-func (k *Reconciler) count(ctx context.Context, backends map[uint32]bool) {
+// count counts the connections of limits and corrects their notes.
+func (k *Reconciler) count(ctx context.Context, ids map[uint32]bool) {
 	at := time.Now()
 	var found map[uint32]conntrack.Counts
 	var err error
-	k.wait = max(releasePause, releaseShare*cpuTime(func() { found, err = k.options.Connections.CountOnly(ctx, backends) }))
+	spent := cpuTime(func() { found, err = k.options.Connections.CountOnly(ctx, counted(ids, k.loaded)) })
+	k.wait = max(releasePause, releaseShare*spent)
 	if err != nil {
 		k.options.Log.Debug("connections not counted", "error", err)
 		return
 	}
-	k.fill(ctx, at, backends, found)
+	k.fill(ctx, at, ids, found)
 }
 
 // fill notes which backends are full, by their connections at the given time. When no
 // connection older than the rules is left, the rules' own count is used.
-func (k *Reconciler) fill(ctx context.Context, at time.Time, backends map[uint32]bool, found map[uint32]conntrack.Counts) {
-	all := bounds(k.farms)
+func (k *Reconciler) fill(ctx context.Context, at time.Time, ids map[uint32]bool, found map[uint32]conntrack.Counts) {
 	c := rules.Counted{At: at, Full: map[uint32]bool{}, Room: map[uint32]bool{}, Held: map[uint32]bool{}}
-	for id := range backends {
-		n, most := occupying(found, id), all[id]
-		if most > 0 && n == 0 {
-			k.known[id] = most
+	k.near = false
+	for id := range ids {
+		b := k.loaded[id]
+		n := occupying(found, id, b)
+		if b.most > 0 && n == 0 {
+			k.known[id] = b.most
 		}
-		full := most > 0 && n >= int(most)
-		switch {
-		case !full:
-			c.Room[id] = true
-		case k.known[id] != most:
+		full, unknown := b.most > 0 && n >= int(b.most), k.known[id] != b.most
+		k.near = k.near || unknown && n >= int(b.most)/2
+		if full && unknown {
 			c.Held[id] = true
-			fallthrough
-		default:
+		}
+		switch {
+		case b.backends != nil: // packets note backends only
+		case full:
 			c.Full[id] = true
+		default:
+			c.Room[id] = true
 		}
 	}
 	if err := k.options.Filter.Fill(ctx, c); err != nil {
@@ -106,51 +123,104 @@ func (k *Reconciler) fill(ctx context.Context, at time.Time, backends map[uint32
 	k.holding = len(c.Held) > 0
 }
 
-// recount counts the connections of backends whose limit is new. Backends without
-// connections are counted by the rules from now on; the others must be counted here.
+// recount counts the connections of limits that the loaded rules do not have. Those without
+// connections are counted by the rules from now on; the others, which it returns, must be
+// counted here. It is called before the rules of the current farms are loaded.
 func (k *Reconciler) recount(ctx context.Context) (at time.Time, uncounted map[uint32]bool, found map[uint32]conntrack.Counts) {
-	all := bounds(k.farms)
-	maps.DeleteFunc(k.known, func(id, most uint32) bool { return all[id] != most })
-	if len(k.known) == len(all) {
-		return at, nil, nil
-	}
+	before := k.loaded
+	k.loaded = bounds(k.farms)
+	maps.DeleteFunc(k.known, func(id, most uint32) bool { return k.loaded[id].most != most || before[id].most != most })
 	uncounted = map[uint32]bool{}
-	for id := range all {
-		if _, known := k.known[id]; !known {
+	for id, b := range k.loaded {
+		if before[id].most != b.most {
 			uncounted[id] = true
 		}
 	}
 	at = time.Now()
-	found, err := k.options.Connections.CountOnly(ctx, uncounted)
+	if len(uncounted) == 0 {
+		return at, nil, nil
+	}
+	found, err := k.options.Connections.CountOnly(ctx, counted(uncounted, k.loaded))
 	if err != nil {
 		k.options.Log.Debug("connections not counted", "error", err)
 		return at, nil, nil
 	}
 	for id := range uncounted {
-		if occupying(found, id) == 0 {
-			k.known[id] = all[id]
+		if b := k.loaded[id]; occupying(found, id, b) == 0 {
+			k.known[id] = b.most
 			delete(uncounted, id)
 		}
 	}
 	return at, uncounted, found
 }
 
-// bounds returns the connection limits of backends of running farms.
-func bounds(farms []farm.Farm) map[uint32]uint32 {
-	out := map[uint32]uint32{}
+// unload forgets the limits of farms with a problem, whose rules are left out.
+func (k *Reconciler) unload(problems map[uint32]string) {
+	for i := range k.farms {
+		f := &k.farms[i]
+		if problems[f.ID] == "" {
+			continue
+		}
+		delete(k.loaded, rules.LimitOf(f.ID))
+		for j := range f.L4.Backends {
+			delete(k.loaded, f.L4.Backends[j].ID)
+		}
+	}
+	k.forgetLimits()
+}
+
+// forgetLimits removes limits from known that the loaded rules do not have.
+func (k *Reconciler) forgetLimits() {
+	maps.DeleteFunc(k.known, func(id, most uint32) bool { return k.loaded[id].most != most })
+}
+
+// bounds returns the connection limits of running farms and of their backends.
+func bounds(farms []farm.Farm) map[uint32]bound {
+	out := map[uint32]bound{}
 	for i := range farms {
-		for j := range farms[i].L4.Backends {
-			if b := &farms[i].L4.Backends[j]; !farms[i].Stopped && b.ConnLimit > 0 {
-				out[b.ID] = b.ConnLimit
+		f := &farms[i]
+		if f.Stopped {
+			continue
+		}
+		all := make([]uint32, 0, len(f.L4.Backends))
+		for j := range f.L4.Backends {
+			b := &f.L4.Backends[j]
+			all = append(all, b.ID)
+			if b.ConnLimit > 0 {
+				out[b.ID] = bound{most: b.ConnLimit}
 			}
+		}
+		if f.L4.MaxConnections > 0 {
+			out[rules.LimitOf(f.ID)] = bound{f.L4.MaxConnections, all}
 		}
 	}
 	return out
 }
 
-// occupying returns the number of connections to a backend as a ct count rule counts them.
-func occupying(found map[uint32]conntrack.Counts, backend uint32) int {
-	return found[rules.Mark(backend)].Occupying()
+// counted returns the backends whose connections the limits are about.
+func counted(ids map[uint32]bool, all map[uint32]bound) map[uint32]bool {
+	out := make(map[uint32]bool, len(ids))
+	for id := range ids {
+		if of := all[id].backends; of != nil {
+			for _, backend := range of {
+				out[backend] = true
+			}
+			continue
+		}
+		out[id] = true
+	}
+	return out
+}
+
+// occupying returns the number of connections of a limit as a ct count rule counts them.
+func occupying(found map[uint32]conntrack.Counts, id uint32, b bound) (n int) {
+	if b.backends == nil {
+		return found[rules.Mark(id)].Occupying()
+	}
+	for _, backend := range b.backends {
+		n += found[rules.Mark(backend)].Occupying()
+	}
+	return n
 }
 
 // cpuTime calls f and returns the CPU time that it takes, the kernel's on its behalf

@@ -104,11 +104,7 @@ func (k *Reconciler) Apply(ctx context.Context, generation uint64, cfg *farm.Con
 	k.applied = true
 	k.watch(ctx)
 	k.prepare(ctx)
-	at, uncounted, found := k.recount(ctx)
 	k.carry(ctx)
-	if len(uncounted) > 0 {
-		k.fill(ctx, at, uncounted, found)
-	}
 	if lost != nil {
 		k.flush(ctx, lost)
 	}
@@ -181,7 +177,6 @@ func (k *Reconciler) follow(ctx context.Context, wire bool) {
 	}
 	fallen := k.fallen(ctx)
 	if fallen {
-		clear(k.known)
 		k.lose()
 	}
 	if changed || failing || fallen {

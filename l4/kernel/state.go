@@ -120,6 +120,8 @@ func (k *Reconciler) Clean(ctx context.Context) error {
 	defer k.mu.Unlock()
 	_, err := k.options.Filter.Carry(ctx, &rules.Input{})
 	if err == nil {
+		k.loaded = nil
+		clear(k.known)
 		k.noteFlushed(func(uint32) bool { return true })
 		k.farms, k.transparent, k.graced, k.unready = nil, nil, nil, nil
 		k.carried, k.removal = map[uint32]bool{}, ""

@@ -135,6 +135,9 @@ func (p *Filter) Check(_ context.Context, in *rules.Input) map[uint32]string {
 // Doubt does nothing: Carry always rebuilds everything.
 func (p *Filter) Doubt() {}
 
+// Resets returns 0: farms with limits are not carried.
+func (p *Filter) Resets() uint64 { return 0 }
+
 // Noted returns nothing: farms with limits are not carried.
 func (p *Filter) Noted(context.Context) (map[uint32]time.Time, error) { return nil, nil }
 

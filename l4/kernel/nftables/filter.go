@@ -36,6 +36,8 @@ type Filter struct {
 	// replaced reports that the tables themselves may have been changed, e.g. disabled.
 	// Adding to them would not undo that.
 	replaced bool
+	// resets counts how often everything was rebuilt.
+	resets atomic.Uint64
 	// noNetdev reports that the kernel lacks the family netdev.
 	noNetdev atomic.Bool
 }
@@ -104,6 +106,7 @@ func (n *Filter) become(ctx context.Context, want *nft.Parts) error {
 	err := n.rebuildOrLoad(ctx, want.Whole())
 	if err == nil {
 		n.replaced = false
+		n.resets.Add(1)
 		n.set(want)
 	}
 	return err
@@ -146,6 +149,9 @@ func (n *Filter) load(ctx context.Context, want *nft.Ruleset) error {
 	}
 	return n.run.Apply(ctx, nft.Load(n.tables(), want, carried))
 }
+
+// Resets returns how often everything was rebuilt.
+func (n *Filter) Resets() uint64 { return n.resets.Load() }
 
 // Doubt reports that the loaded rules may be gone: the next Carry rebuilds everything.
 func (n *Filter) Doubt() {

@@ -54,15 +54,20 @@ func outdated(noted map[uint32]time.Time, c rules.Counted) (remove, add []string
 	return remove, add
 }
 
-// hold sets the backends considered full, overriding the kernel's counts.
+// hold sets the backends and farms considered full, overriding the kernel's counts. It starts
+// nft only for a change and before an element expires.
 func (n *Filter) hold(ctx context.Context, ids map[uint32]bool) error {
 	held, err := nft.Expiries(rules.Held())
-	if err != nil || held == nil || len(held) == 0 && len(ids) == 0 {
+	if err != nil || held == nil {
 		return err
 	}
-	keys := map[string]bool{}
+	keys, same := map[string]bool{}, len(held) == len(ids)
 	for id := range ids {
 		keys[rules.MarkText(id)] = true
+		same = same && held[rules.Mark(id)] > rules.FullTime/2
+	}
+	if same {
+		return nil
 	}
 	return n.run.Hold(ctx, rules.Held(), rules.FullSet(), keys, rules.FullTime)
 }

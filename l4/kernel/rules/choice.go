@@ -15,14 +15,17 @@ func (g *compiledFarm) body(persist *persistence) []string {
 	if g.l4.Logs {
 		out = append(out, g.log())
 	}
+	if g.l4.MaxConnections > 0 {
+		g.rules.SetOf(Held(), FullSet)
+		g.count("over", nft.Mark(farmMark(g.farm.ID)), g.l4.MaxConnections)
+	}
 	chosen := g.chosen()
 	if len(chosen) == 0 && persist == nil {
 		return append(out, "goto refuse")
 	}
 	if g.l4.MaxConnections > 0 {
 		mark := nft.Mark(farmMark(g.farm.ID))
-		g.count("over", mark, g.l4.MaxConnections)
-		out = append(out, "ct mark set "+mark, "ct mark @over goto refuse")
+		out = append(out, "ct mark set "+mark, "ct mark @held goto refuse", "ct mark @over goto refuse")
 	}
 	out = append(out, g.helpers()...)
 	if g.limited() {

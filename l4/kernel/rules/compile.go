@@ -119,8 +119,12 @@ func (c *compiler) rewriting(f *farm.Farm) error {
 		set.Elements[e.key] = nft.Element{Value: "goto " + farmChain(f.ID), Owner: f.ID}
 	}
 	for i := range g.states {
-		if g.states[i].Known {
-			g.target(&g.states[i], persist)
+		s := &g.states[i]
+		if s.Known {
+			g.target(s, persist)
+		}
+		if s.ConnLimit > 0 {
+			g.limit(MarkText(s.ID), s.ConnLimit)
 		}
 	}
 	return nil

@@ -54,7 +54,8 @@ import (
 const FullTime = 5 * time.Second
 
 // Full names the set of backends noted as full, by mark, made by FullSet. Held names that of
-// backends treated as full because the kernel did not count all of their connections.
+// backends and farms treated as full because the kernel did not count all of their
+// connections.
 func Full() nft.ID { return inetID("full") }
 func Held() nft.ID { return inetID("held") }
 
@@ -63,7 +64,8 @@ func Held() nft.ID { return inetID("held") }
 var noteFull = fmt.Sprintf("update @full { ct mark timeout %ds }", int(FullTime.Seconds()))
 
 // limit limits the connections of a backend: over and probed match connections above the
-// limit, limited matches the last allowed one too.
+// limit, limited matches the last allowed one too. Connections to a
+// backend without new clients are counted, too: a new count would lack the open connections.
 func (g *compiledFarm) limit(mark string, most uint32) {
 	g.rules.SetOf(Full(), FullSet)
 	g.rules.SetOf(Held(), FullSet)
@@ -91,8 +93,9 @@ type Counted struct {
 	// Full holds the backends at their limit, Room those below it. Nothing is known about
 	// others.
 	Full, Room map[uint32]bool
-	// Held holds the backends in Full that have connections unknown to the kernel's count.
-	// The kernel must not admit connections by that count.
+	// Held holds the backends in Full that have connections unknown to the kernel's count, and
+	// farms at their limit that have such (LimitOf). The kernel must not admit connections by
+	// that count.
 	Held map[uint32]bool
 }
 

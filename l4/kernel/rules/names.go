@@ -21,8 +21,12 @@ func Mark(backend uint32) uint32 { return claim.Own().Mark() | backend }
 // MarkText returns Mark in nft syntax.
 func MarkText(backend uint32) string { return nft.Mark(Mark(backend)) }
 
-// farmMark returns a mark used to count a farm's connections. No backend has it.
-func farmMark(farm uint32) uint32 { return claim.Own().Mark() | 0xf0000 | farm }
+// LimitOf returns the ID of a farm's connection limit, in Counted and in the sets of limits. No
+// backend has this ID.
+func LimitOf(farm uint32) uint32 { return 0xf0000 | farm }
+
+// farmMark returns a mark used to count a farm's connections.
+func farmMark(farm uint32) uint32 { return Mark(LimitOf(farm)) }
 
 // isOurs returns a comparison that tests whether a mark belongs to this instance. mark is
 // "ct mark" or "meta mark"; op is "==" or "!=".

@@ -44,9 +44,6 @@ func (g *compiledFarm) target(s *State, persist *persistence) {
 		g.used.refresh = true
 		g.set("refresh", "mark", "verdict", fixed, mark, nft.Element{Value: "goto " + refreshChain(g.farm.ID)})
 	}
-	if s.ConnLimit > 0 {
-		g.limit(mark, s.ConnLimit)
-	}
 	g.set("opened", "mark", "", fixed+"counter; ", mark, nft.Element{State: "counter"})
 	for _, way := range []string{"original", "reply"} {
 		g.set("traffic", "mark . ct_dir", "", "size 131072; counter; ", mark+" . "+way, nft.Element{State: "counter"})
