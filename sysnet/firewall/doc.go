@@ -15,7 +15,8 @@
 // rule that drops everything (chain.go). With Docker it is placed in DOCKER-USER, the
 // chain for operators, which Docker keeps before its own chains. Nothing else is changed.
 // The rule is removed with the last farm that needs it. Rules left by a crash are removed
-// by the next Keep.
+// by the next Keep. Other programs may delete the rule, for example when a firewall is
+// reloaded. Changed reports that Keep must be called again.
 //
 // A foreign nft table with policy drop cannot be opened from another table, and Keep does
 // not modify foreign tables. It returns a warning instead, which names the table and the

@@ -29,7 +29,8 @@ func (n Need) in(v6 bool) []Packets {
 // Firewall opens foreign firewalls. The zero value is ready to use. It is safe for
 // concurrent use.
 type Firewall struct {
-	mu sync.Mutex
+	mu   sync.Mutex
+	seen fingerprint
 }
 
 // Keep inserts the rules that let the packets of n pass and deletes all other rules of

@@ -6,7 +6,8 @@
 // # The way through it
 //
 // Prepare gets the complete current needs and reverts everything that is no longer
-// needed. Run repeats this periodically, because other programs change the machine too.
+// needed. Run repeats this periodically, because other programs change the machine too, and
+// soon after a change of a foreign firewall.
 // Parts implements the operations for mgmt: list and flush connections, list everything
 // that was set, and remove all of it (clean).
 //

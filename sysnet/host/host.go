@@ -23,10 +23,12 @@ import (
 
 // again is the interval at which Run restores the complete state. settlePause is that for
 // sysctls, because another instance on this machine may revert those that it no longer
-// needs.
+// needs. It also applies to foreign firewalls: a reload deletes our rules, and packets of farms
+// are dropped. Examining them takes at most 1/settleShare of the time.
 const (
 	again       = 15 * time.Second
 	settlePause = 200 * time.Millisecond
+	settleShare = 20
 )
 
 // KernelFarms is the packet filter of the kernel farms.
@@ -47,6 +49,7 @@ type Host struct {
 	announcer *announce.Announcer
 
 	mu       sync.Mutex
+	rest     time.Time // until then foreign firewalls are not examined
 	need     need
 	told     bool // Prepare was called since the start or the last clean
 	warnings []firewall.Warning
@@ -213,11 +216,24 @@ func (h *Host) Run(ctx context.Context) {
 	}
 }
 
-// settle restores the sysctls that farms need. prepare reports errors.
+// settle restores the sysctls that farms need, and everything after a change of foreign
+// firewalls or the loss of a routing rule, e.g. by a restart of systemd-networkd. prepare
+// reports errors.
 func (h *Host) settle() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.told && h.need.forwards() {
+	if !h.told {
+		return
+	}
+	if h.need.forwards() {
 		_ = h.sysctl.Keep(h.need.settings())
+	}
+	begin := time.Now()
+	if begin.Before(h.rest) {
+		return
+	}
+	if h.need.forwards() && h.firewall.Changed() || route.Lost(h.need.local4, h.need.local6) {
+		h.prepare()
+		h.rest = time.Now().Add(settleShare * time.Since(begin))
 	}
 }

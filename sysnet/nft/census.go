@@ -52,20 +52,12 @@ func TableNames() (names map[string]bool, err error) {
 // so it is not comparable across a reload. Rules with inline counters would change it
 // with each packet.
 func Stamp(tables []Table) (uint64, error) {
-	var sum uint64
-	add := func(parts ...[]byte) {
-		h := fnv.New64a()
-		for _, p := range parts {
-			_, _ = h.Write(p)
-			_, _ = h.Write([]byte{0})
-		}
-		sum += h.Sum64() // independent of the order
-	}
+	var s sums
 	for _, t := range tables {
 		family := families[t.Family]
 		err := talk(getTables, unix.NLM_F_DUMP, family, nil, func(body []byte) {
 			if word(within(body, unix.NFTA_TABLE_NAME)) == t.Name {
-				add([]byte{family}, within(body, unix.NFTA_TABLE_FLAGS))
+				s.add([]byte{family}, within(body, unix.NFTA_TABLE_FLAGS))
 			}
 		})
 		if err != nil {
@@ -73,7 +65,7 @@ func Stamp(tables []Table) (uint64, error) {
 		}
 		err = talk(getChains, unix.NLM_F_DUMP, family, nil, func(body []byte) {
 			if word(within(body, unix.NFTA_CHAIN_TABLE)) == t.Name {
-				add([]byte{family, 'c'}, within(body, unix.NFTA_CHAIN_HANDLE), within(body, unix.NFTA_CHAIN_POLICY))
+				s.add([]byte{family, 'c'}, within(body, unix.NFTA_CHAIN_HANDLE), within(body, unix.NFTA_CHAIN_POLICY))
 			}
 		})
 		if err != nil {
@@ -81,14 +73,89 @@ func Stamp(tables []Table) (uint64, error) {
 		}
 		err = talk(getRules, unix.NLM_F_DUMP, family, attribute(unix.NFTA_RULE_TABLE, text(t.Name)), func(body []byte) {
 			if word(within(body, unix.NFTA_RULE_TABLE)) == t.Name {
-				add([]byte{family, 'r'}, within(body, unix.NFTA_RULE_CHAIN), within(body, unix.NFTA_RULE_HANDLE), within(body, unix.NFTA_RULE_EXPRESSIONS))
+				chain, handle := within(body, unix.NFTA_RULE_CHAIN), within(body, unix.NFTA_RULE_HANDLE)
+				s.add([]byte{family, 'r'}, chain, handle, within(body, unix.NFTA_RULE_EXPRESSIONS))
 			}
 		})
 		if err != nil {
 			return 0, err
 		}
 	}
-	return sum, nil
+	return s.sum, nil
+}
+
+// Shape returns a checksum of the chains and rules for packets of IPv4 and IPv6. Tables for which
+// not returns true are left out. The checksum changes when a rule, a chain, a policy or a whole
+// table is added, replaced or removed. Unlike Stamp it ignores
+// counters in rules, which change with each packet.
+func Shape(not func(table string) bool) (uint64, error) {
+	var s sums
+	for _, family := range []byte{unix.NFPROTO_IPV4, unix.NFPROTO_IPV6, unix.NFPROTO_INET} {
+		if err := s.shape(family, not); err != nil {
+			return 0, err
+		}
+	}
+	return s.sum, nil
+}
+
+func (s *sums) shape(family byte, not func(table string) bool) error {
+	var names []string
+	err := talk(getTables, unix.NLM_F_DUMP, family, nil, func(body []byte) {
+		name := word(within(body, unix.NFTA_TABLE_NAME))
+		if not(name) {
+			return
+		}
+		names = append(names, name)
+		s.add([]byte{family, 't'}, []byte(name), within(body, tableHandle), within(body, unix.NFTA_TABLE_FLAGS))
+	})
+	if err != nil {
+		return err
+	}
+	err = talk(getChains, unix.NLM_F_DUMP, family, nil, func(body []byte) {
+		name := word(within(body, unix.NFTA_CHAIN_TABLE))
+		if !not(name) {
+			handle, policy := within(body, unix.NFTA_CHAIN_HANDLE), within(body, unix.NFTA_CHAIN_POLICY)
+			s.add([]byte{family, 'c'}, []byte(name), handle, policy)
+		}
+	})
+	for i := 0; i < len(names) && err == nil; i++ {
+		of := attribute(unix.NFTA_RULE_TABLE, text(names[i]))
+		err = talk(getRules, unix.NLM_F_DUMP, family, of, func(body []byte) {
+			name, chain := within(body, unix.NFTA_RULE_TABLE), within(body, unix.NFTA_RULE_CHAIN)
+			if word(name) == names[i] { // the kernel may ignore the filter
+				parts := [][]byte{{family, 'r'}, name, chain, within(body, unix.NFTA_RULE_HANDLE)}
+				s.add(append(parts, stateless(within(body, unix.NFTA_RULE_EXPRESSIONS))...)...)
+			}
+		})
+	}
+	return err
+}
+
+// stateless returns the expressions of a rule except those that packets change.
+func stateless(list []byte) (out [][]byte) {
+	eachOf(list, func(expression []byte) {
+		switch word(within(expression, unix.NFTA_EXPR_NAME)) {
+		case "counter", "quota", "last":
+		default:
+			out = append(out, expression)
+		}
+	})
+	return out
+}
+
+// tableHandle is NFTA_TABLE_HANDLE, which x/sys lacks. No two tables have the same one.
+const tableHandle = 4
+
+// sums is a checksum of records in any order.
+type sums struct{ sum uint64 }
+
+func (s *sums) add(parts ...[]byte) {
+	h := fnv.New64a()
+	for _, p := range parts {
+		_, _ = h.Write(p)
+		_, _ = h.Write([]byte{0})
+	}
+	s.sum += h.Sum64()
 }
 
 // CountRules returns the number of rules of a table by chain. The map is empty if the
@@ -164,15 +231,20 @@ func eachElement(id ID, each func(element []byte)) error {
 	which := attribute(unix.NFTA_SET_ELEM_LIST_TABLE, text(id.Table.Name))
 	which = append(which, attribute(unix.NFTA_SET_ELEM_LIST_SET, text(id.Name))...)
 	return talk(getElements, unix.NLM_F_DUMP, families[id.Family], which, func(body []byte) {
-		for list := within(body, unix.NFTA_SET_ELEM_LIST_ELEMENTS); len(list) >= 4; {
-			size := int(binary.NativeEndian.Uint16(list))
-			if size < 4 || size > len(list) {
-				return
-			}
-			each(list[4:size])
-			list = list[min((size+3)&^3, len(list)):]
-		}
+		eachOf(within(body, unix.NFTA_SET_ELEM_LIST_ELEMENTS), each)
 	})
+}
+
+// eachOf calls each with the content of every attribute of a list.
+func eachOf(list []byte, each func(element []byte)) {
+	for len(list) >= 4 {
+		size := int(binary.NativeEndian.Uint16(list))
+		if size < 4 || size > len(list) {
+			return
+		}
+		each(list[4:size])
+		list = list[min((size+3)&^3, len(list)):]
+	}
 }
 
 // talk sends a request to the kernel and calls each with the attributes of every message

@@ -48,6 +48,20 @@ func Keep(v4, v6 bool) error {
 	return errors.Join(problems...)
 }
 
+// Lost reports whether a wanted rule is missing. It changes nothing, unlike Keep, which notifies
+// programs that follow routes. So it may be called often.
+func Lost(v4, v6 bool) bool {
+	for family, wanted := range map[int]bool{unix.AF_INET: v4, unix.AF_INET6: v6} {
+		if !wanted {
+			continue
+		}
+		if rules, err := ours(family); err == nil && len(rules) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func rule(family int) *netlink.Rule {
 	r := netlink.NewRule()
 	mask := ^uint32(0)
