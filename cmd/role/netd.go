@@ -64,7 +64,8 @@ func (p *process) netd(ctx context.Context) error {
 	go reconciler.Run(ctx)
 	go relay.Run(ctx)
 	go machine.Run(ctx)
-	return ctl.Serve(ctx, last, l, []uint32{uidFrom(supervisor.ManagerVariable)}, slog.Default(), parts, machine.Heard)
+	hooks := ctl.Hooks{Heard: machine.Heard, Taken: new(nftables.Rivals).Taken}
+	return ctl.Serve(ctx, last, l, []uint32{uidFrom(supervisor.ManagerVariable)}, slog.Default(), parts, hooks)
 }
 
 // lastClients returns a channel that is closed when the supervisor announces that there will

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -133,7 +134,8 @@ func TestAddressesThatAreHeardAreTold(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done, told := make(chan error, 1), make(chan string, 10)
 	go func() {
-		done <- ctl.Serve(ctx, nil, l, ctltest.Self(), quiet, nil, func(at netip.AddrPort, open bool) { told <- fmt.Sprint(at, " ", open) })
+		hear := func(at netip.AddrPort, open bool) { told <- fmt.Sprint(at, " ", open) }
+		done <- ctl.Serve(ctx, nil, l, ctltest.Self(), quiet, nil, ctl.Hooks{Heard: hear})
 	}()
 	c, addr := ctltest.Client(t, path), porttest.TCP(t)
 	opened(t, c, addr, 1)
@@ -154,6 +156,35 @@ func TestAddressesThatAreHeardAreTold(t *testing.T) {
 	}
 	if want := []string{addr.String() + " true", addr.String() + " false"}; !slices.Equal(all, want) {
 		t.Errorf("got %q, want %q", all, want)
+	}
+}
+
+func TestAnAddressWhoseClientsOthersGetIsRefused(t *testing.T) {
+	path, l := ctltest.Listen(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	done, addr := make(chan error, 1), porttest.TCP(t)
+	var free atomic.Bool
+	go func() {
+		taken := func(network string, at netip.AddrPort) string {
+			if network == "tcp" && at == addr && !free.Load() {
+				return "others get its clients"
+			}
+			return ""
+		}
+		done <- ctl.Serve(ctx, nil, l, ctltest.Self(), quiet, nil, ctl.Hooks{Taken: taken})
+	}()
+	c := ctltest.Client(t, path)
+	_, err := c.Open(t.Context(), ctl.KeyTCP(addr), 1)
+	if want := "cannot listen on " + addr.String() + ": others get its clients"; !errors.Is(err, ctl.ErrInUse) || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	free.Store(true)
+	opened(t, c, addr, 1)
+	free.Store(false)
+	opened(t, c, addr, 2) // held already
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 

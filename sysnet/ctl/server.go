@@ -31,13 +31,14 @@ const (
 //
 // Peers whose uid is not in allowed are closed unread. A malformed message gets a reply
 // with CodeInvalid. A receive error ends its connection, but not the server. Operations
-// other than those on sockets go to parts. Each function of heard is called when an
-// address and port is opened or closed; it must not block.
+// other than those on sockets go to parts.
 //
 // When last is closed, all sockets are closed and no others are opened, so new clients
 // are refused while everything else continues. nil disables this.
-func Serve(ctx context.Context, last <-chan struct{}, l *net.UnixListener, allowed []uint32, log *slog.Logger, parts Parts, heard ...func(at netip.AddrPort, open bool)) error {
-	s := &server{table: newTable(), allowed: allowed, log: log, peers: newPeers(maxPeers), parts: parts, heard: heard}
+func Serve(ctx context.Context, last <-chan struct{}, l *net.UnixListener, allowed []uint32, log *slog.Logger,
+	parts Parts, hooks ...Hooks) error {
+	s := &server{table: newTable(), allowed: allowed, log: log, peers: newPeers(maxPeers), parts: parts, hooks: hooks}
+	s.table.taken = s.taken
 	defer s.table.closeAll()
 	go func() {
 		select {
@@ -76,13 +77,33 @@ type server struct {
 	log     *slog.Logger
 	peers   *peers
 	parts   Parts
-	heard   []func(at netip.AddrPort, open bool)
+	hooks   []Hooks
+}
+
+// Hooks are functions about listeners; nil ones are not called.
+type Hooks struct {
+	// Heard is called when an address and port is opened or closed. It must not block.
+	Heard func(at netip.AddrPort, open bool)
+	// Taken returns why a listener on a network ("tcp" or "udp") and address would get no
+	// clients, or "".
+	Taken func(network string, at netip.AddrPort) string
 }
 
 func (s *server) tell(at netip.AddrPort, open bool) {
-	for _, f := range s.heard {
-		f(at, open)
+	for _, h := range s.hooks {
+		if h.Heard != nil {
+			h.Heard(at, open)
+		}
 	}
+}
+
+func (s *server) taken(at endpoint) (why string) {
+	for _, h := range s.hooks {
+		if h.Taken != nil && why == "" {
+			why = h.Taken(at.network, at.addr)
+		}
+	}
+	return why
 }
 
 func (s *server) serve(ctx context.Context, c *net.UnixConn) {

@@ -11,6 +11,8 @@ import (
 type table struct {
 	mu   sync.Mutex
 	held map[string]*group // nil after closeAll
+	// taken returns why a listener would get no clients, or "".
+	taken func(at endpoint) string
 }
 
 // endpoint is a network ("tcp" or "udp") with an address.
@@ -27,7 +29,9 @@ type group struct {
 	sockets []*os.File
 }
 
-func newTable() *table { return &table{held: map[string]*group{}} }
+func newTable() *table {
+	return &table{held: map[string]*group{}, taken: func(endpoint) string { return "" }}
+}
 
 // open returns count sockets for the endpoint, the existing ones first. Surplus sockets
 // are closed, because a socket without a reader would swallow its share of the clients.
@@ -69,6 +73,9 @@ func (t *table) free(at endpoint) error {
 
 // probe returns an error if another program holds the endpoint.
 func (t *table) probe(at endpoint) error {
+	if why := t.taken(at); why != "" {
+		return rejection(CodeInUse, "cannot listen on %s: %s", at.addr, why)
+	}
 	err := at.probe()
 	if err == nil || asRejection(err).Code != CodeInUse {
 		return err

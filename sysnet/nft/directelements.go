@@ -152,6 +152,9 @@ func encodedValue(types, value string) (first, last []byte, err error) {
 // protocols are the transport protocols that rules name.
 var protocols = map[string]byte{"tcp": unix.IPPROTO_TCP, "udp": unix.IPPROTO_UDP, "sctp": unix.IPPROTO_SCTP}
 
+// ProtocolNumber returns the number of a transport protocol in keys, or 0.
+func ProtocolNumber(name string) byte { return protocols[name] }
+
 // encodedScalar returns a value of a type, or nil.
 func encodedScalar(kind, value string) []byte {
 	switch kind {

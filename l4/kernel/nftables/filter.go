@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"sync/atomic"
 
+	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel/carry"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/ctl"
@@ -19,7 +21,7 @@ type Filter struct {
 	run   *nft.Runner
 	log   *slog.Logger
 	rules rules.Compiler
-	mu    sync.Mutex // guards applied, begun and past
+	mu    sync.Mutex // guards applied, begun, past and carried
 	// applied holds the rules known to be in the kernel, nil if unknown. Only Carry sets it,
 	// and its target is immutable.
 	applied *nft.Parts
@@ -38,6 +40,10 @@ type Filter struct {
 	replaced bool
 	// resets counts how often everything was rebuilt.
 	resets atomic.Uint64
+	// carried holds the farms of the last successful Carry, rivals the farms of other
+	// instances.
+	carried []farm.Farm
+	rivals  Rivals
 	// noNetdev reports that the kernel lacks the family netdev.
 	noNetdev atomic.Bool
 }
@@ -62,6 +68,11 @@ func (n *Filter) Carry(ctx context.Context, in *rules.Input) (problems map[uint3
 	})
 	n.keep(in, parting)
 	n.begin()
+	if err == nil {
+		n.mu.Lock()
+		n.carried = in.Farms
+		n.mu.Unlock()
+	}
 	return problems, err
 }
 
@@ -170,6 +181,7 @@ func (n *Filter) Check(ctx context.Context, in *rules.Input) map[uint32]string {
 	n.mu.Lock()
 	applied := n.applied
 	n.mu.Unlock()
+	taken := n.taken(in)
 	problems, err := carry.Most(in, n.log, func(left *rules.Input) (problems, refused map[uint32]string, err error) {
 		left, refused = n.possible(left)
 		if len(refused) > 0 {
@@ -193,5 +205,6 @@ func (n *Filter) Check(ctx context.Context, in *rules.Input) map[uint32]string {
 	if err != nil {
 		n.log.Debug("rules could not be checked beforehand", "reason", err)
 	}
-	return problems
+	maps.Copy(taken, problems)
+	return taken
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
@@ -59,6 +58,3 @@ func (n *Filter) Objects(ctx context.Context) ([]ctl.KernelObject, error) {
 	}
 	return out, nil
 }
-
-// Warnings returns none.
-func (n *Filter) Warnings(*farm.Farm) []string { return nil }
