@@ -392,6 +392,33 @@ func TestAClientThatTakesNoAnswersOfItsOwnIsLate(t *testing.T) {
 	}
 }
 
+// The time to read a response is not cut short by the end of an upload.
+func TestAClientThatUploadsHasItsTimeToRead(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t, nil)
+	c := h.dial().Send(post("/", "4", ""))
+	v := h.next()
+	v.want("proceed")
+	v.do(func(c client.Client) { c.Listen(true) })
+	c.Send("body" + get("/next"))
+	v.want("readable")
+	v.do(func(c client.Client) {
+		_ = c.WriteBody(make([]byte, large), false, nil)
+		c.Await(int64(timeout))
+		c.Listen(false)
+	})
+	h.skip(2*timeout - time.Second)
+	v.Turn()
+	for len(v.events) > 0 {
+		if got := <-v.events; got != "readable" { // it may be told again
+			t.Errorf("got %q", got)
+		}
+	}
+	h.skip(2 * time.Second)
+	v.want("expired")
+	v.do(func(c client.Client) { c.Serve(nil); c.Abort(false) })
+}
+
 // Many requests in one piece delay no other client, and all are served.
 func TestRequestsOfOneClientAreServedInTurns(t *testing.T) {
 	t.Parallel()

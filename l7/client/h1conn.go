@@ -315,6 +315,10 @@ func (c *h1Conn) Listen(now bool) {
 	switch {
 	case now:
 		c.Conn.Wait()
+	case c.held != 0: // the deadline is that of Await
+		if !c.Conn.Watched() {
+			c.Conn.Wait()
+		}
 	case !c.Conn.Watched() || c.Conn.Readable():
 		c.Conn.SetDeadline(c.server.loop.Now() + unheard)
 	}
