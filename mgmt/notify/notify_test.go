@@ -283,7 +283,10 @@ func TestAFullMailboxDoesNotDelayTheLastMail(t *testing.T) {
 	h.enqueue("one", "text")
 	h.paused(t, 1)
 	h.enqueue("last", "text")
-	h.Close()
+	began := time.Now()
+	if h.Close(); time.Since(began) >= lastTime {
+		t.Error("the end waits for the full mailbox")
+	}
 	if got := h.accepted(); got != "one to a@b, last to a@b" {
 		t.Error(got)
 	}
