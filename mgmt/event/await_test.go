@@ -133,3 +133,24 @@ func TestFarmsThatChangedDuringARestartAreReported(t *testing.T) {
 		t.Error("changes were not counted")
 	}
 }
+
+// The addresses of a name are backends of their own. The name was down without any.
+func TestANameIsUpAgainWithAUsableAddress(t *testing.T) {
+	name := farm.Backend{ID: 1, Host: "all.test", Port: 80, Resolve: farm.ResolveAll}
+	part := backend(2, "10.0.0.2")
+	part.Of, part.Resolve = 1, farm.ResolveAll
+	l := newLooking(web(1, "a", false))
+	l.status["a"] = farm.StatusUp
+	l.look(t, "first", "")
+	for _, awaited := range []bool{false, true} {
+		l.cfg = &farm.Config{Farms: []farm.Farm{web(1, "a", false, name)}}
+		l.look(t, "no address", "backend-down a")
+		l.cfg = &farm.Config{Farms: []farm.Farm{web(1, "a", false, name, part)}}
+		if l.is(2, farm.StatusUndefined, awaited); awaited {
+			l.look(t, "an address", "")
+			l.is(2, farm.StatusUp, false)
+		}
+		l.look(t, "a usable address", "backend-up a")
+		l.look(t, "later", "")
+	}
+}

@@ -81,11 +81,17 @@ func (k *Known) why(backend uint32) string {
 // BackendIsDown reports whether the backend at a position is down. The second result is false
 // while the state is irrelevant: the farm is stopped, or the backend is in maintenance, has
 // no clients, or represents others. It is also false while a check has no result yet: a
-// backend that was down is not reported as up before it is.
+// backend that was down is not reported as up before it is. A backend that represents others
+// was down before its name had addresses, and is up again when one of them is usable.
 func BackendIsDown(g farm.Group, position int, known Known) (down, is bool) {
 	b := &g.Backends()[position]
-	if g.Farm.Stopped || g.Redirects() || b.Left || b.Spreads() && len(g.Parts(b.ID)) > 0 {
+	if g.Farm.Stopped || g.Redirects() || b.Left {
 		return false, false
+	}
+	if b.Spreads() && len(g.Parts(b.ID)) > 0 {
+		status := farmstate.In(g, position, known.Health)
+		usable := status == farm.StatusUp || status == farm.StatusUndefined
+		return false, usable && !known.Awaits.Of(g, position, known.Health)
 	}
 	status := farmstate.Backend(b, known.Health)
 	return status == farm.StatusDown, status != farm.StatusMaintenance && !known.Awaits.Of(g, position, known.Health)
