@@ -3,6 +3,7 @@
 package rdata
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -386,20 +387,60 @@ func Address(code uint16, data []byte) netip.Addr {
 // Sections returns the records of the three sections of a message in master file
 // syntax.
 func Sections(msg []byte) (answer, authority, additional []string, err error) {
-	var m dns.Msg
-	if err := m.Unpack(msg); err != nil {
-		return nil, nil, nil, err
+	if len(msg) < headerSize {
+		return nil, nil, nil, errShort
 	}
-	return texts(m.Answer), texts(m.Ns), texts(m.Extra), nil
-}
-
-func texts(list []dns.RR) (out []string) {
-	for _, rr := range list {
-		if rr.Header().Rrtype != dns.TypeOPT {
-			out = append(out, strings.ReplaceAll(rr.String(), "\t", " "))
+	count := func(section int) int { return int(binary.BigEndian.Uint16(msg[4+2*section:])) }
+	at := headerSize
+	for range count(0) {
+		if _, at, err = dns.UnpackDomainName(msg, at); err != nil {
+			return nil, nil, nil, err
+		}
+		at += 4
+	}
+	for i, list := range [...]*[]string{&answer, &authority, &additional} {
+		for range count(1 + i) {
+			var text string
+			if text, at, err = recordAt(msg, at); err != nil {
+				return nil, nil, nil, err
+			}
+			if text != "" {
+				*list = append(*list, text)
+			}
 		}
 	}
-	return out
+	return answer, authority, additional, nil
+}
+
+var errShort = errors.New("the message ends within a record")
+
+// recordAt returns the record at an offset of a message in master file syntax, or "" for
+// EDNS, and the offset of its end. It also reads data that miekg/dns does not, e.g.
+// IPv4-mapped addresses in SVCB records.
+func recordAt(msg []byte, at int) (text string, end int, err error) {
+	name, head, err := dns.UnpackDomainName(msg, at)
+	if err != nil {
+		return "", 0, err
+	}
+	data := head + 10 // type, class, TTL, length
+	if data > len(msg) {
+		return "", 0, errShort
+	}
+	if end = data + int(binary.BigEndian.Uint16(msg[data-2:])); end > len(msg) {
+		return "", 0, errShort
+	}
+	rr, to, err := dns.UnpackRR(msg, at)
+	if err != nil || to != end {
+		h := dns.RR_Header{
+			Name: name, Rrtype: binary.BigEndian.Uint16(msg[head:]),
+			Class: binary.BigEndian.Uint16(msg[head+2:]), Ttl: binary.BigEndian.Uint32(msg[head+4:]),
+		}
+		return strings.ReplaceAll(h.String(), "\t", " ") + Text(h.Rrtype, msg[data:end]), end, nil
+	}
+	if rr.Header().Rrtype == dns.TypeOPT {
+		return "", end, nil
+	}
+	return strings.ReplaceAll(rr.String(), "\t", " "), end, nil
 }
 
 // Query returns a query for a name and type, with the client subnet from (EDNS, RFC

@@ -2,7 +2,9 @@ package rdata_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -162,5 +164,34 @@ func TestDSRecordsAreKnownByWhateverDigest(t *testing.T) {
 	long := rr.(*dns.DNSKEY).ToDS(dns.SHA384)
 	if text := strings.TrimPrefix(long.String(), long.Hdr.String()); !rdata.IsDS("example.com", farm.SignEd25519, public, text) {
 		t.Errorf("%s is not recognised", text)
+	}
+}
+
+// Sections shows records of any type and content, e.g. those that miekg/dns does not read.
+func TestSectionsOfAMessageHaveAllRecords(t *testing.T) {
+	msg := []byte("\x00\x01\x84\x00\x00\x01\x00\x03\x00\x00\x00\x01" + "\x01a\x00\x00\x41\x00\x01")
+	for _, r := range []struct {
+		kind farm.RecordType
+		data string
+	}{{"HTTPS", "1 . ipv6hint=::ffff:192.0.2.1"}, {"TYPE65534", `\# 2 0102`}, {"A", "192.0.2.1"}} {
+		data, err := rdata.Pack(r.kind, r.data, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		msg = append(msg, "\xc0\x0c"...)
+		msg = binary.BigEndian.AppendUint16(msg, rdata.Code(r.kind))
+		msg = append(msg, "\x00\x01\x00\x00\x00\x05"...)
+		msg = append(binary.BigEndian.AppendUint16(msg, uint16(len(data))), data...)
+	}
+	whole := append(slices.Clone(msg), "\x00\x00\x29\x04\xd0\x00\x00\x00\x00\x00\x00"...) // EDNS
+	answer, authority, additional, err := rdata.Sections(whole)
+	want := []string{"a. 5 IN HTTPS 1 . ipv6hint=\"::ffff:192.0.2.1\"", `a. 5 CLASS1 TYPE65534 \# 2 0102`, "a. 5 IN A 192.0.2.1"}
+	if err != nil || !slices.Equal(answer, want) || len(authority)+len(additional) > 0 {
+		t.Errorf("%q, %q, %q, %v", answer, authority, additional, err)
+	}
+	for n := range whole {
+		if _, _, _, err := rdata.Sections(whole[:n]); err == nil {
+			t.Errorf("the first %d bytes are a message", n)
+		}
 	}
 }

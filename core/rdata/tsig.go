@@ -1,9 +1,15 @@
 package rdata
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/sha512"
 	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"slices"
 	"strings"
 	"time"
@@ -47,8 +53,15 @@ func CheckTransferKey(k *farm.TransferKey) string {
 // Exchange signs the responses to a message (TSIG, RFC 8945).
 type Exchange struct {
 	key    farm.TransferKey
-	mac    string // of the previous message
+	mac    []byte // of the previous message
 	timers bool   // a response was sent: later MACs cover only the timers
+}
+
+// digests are the hash functions of the algorithms.
+var digests = map[farm.TransferAlgorithm]func() hash.Hash{
+	farm.TransferSHA256: sha256.New,
+	farm.TransferSHA384: sha512.New384,
+	farm.TransferSHA512: sha512.New,
 }
 
 func keyName(k *farm.TransferKey) string { return strings.ToLower(dns.Fqdn(k.Name)) }
@@ -73,7 +86,10 @@ func Verified(msg []byte, keys []farm.TransferKey) (e *Exchange, refusal []byte,
 	if at < 0 {
 		return nil, refused(&m, t, dns.RcodeBadKey), ErrBadKey
 	}
-	e = &Exchange{key: keys[at], mac: t.MAC}
+	e = &Exchange{key: keys[at]}
+	if e.mac, err = hex.DecodeString(t.MAC); err != nil {
+		return nil, refused(&m, t, dns.RcodeBadSig), ErrBadSig
+	}
 	switch err := dns.TsigVerify(slices.Clone(msg), string(e.key.Secret), "", false); {
 	case errors.Is(err, dns.ErrTime):
 		return nil, e.late(&m, t), ErrBadTime
@@ -99,7 +115,7 @@ func (e *Exchange) late(m *dns.Msg, t *dns.TSIG) []byte {
 	r := answerTo(m, t, dns.RcodeBadTime)
 	of := r.IsTsig()
 	of.OtherLen, of.OtherData = 6, fmt.Sprintf("%012x", time.Now().Unix())
-	out, _, err := dns.TsigGenerate(r, string(e.key.Secret), e.mac, false)
+	out, _, err := dns.TsigGenerate(r, string(e.key.Secret), hex.EncodeToString(e.mac), false)
 	if err != nil {
 		return nil
 	}
@@ -124,18 +140,58 @@ func (e *Exchange) Size() int {
 	return len(keyName(&e.key)) + 1 + head + len(keyAlgorithm(&e.key)) + 1 + times + longestMAC
 }
 
-// Sign returns the signed response, or nil if that fails.
+// Sign returns the signed response, or nil if that fails. It does not parse the records, so
+// it signs those of any type.
 func (e *Exchange) Sign(answer []byte) []byte {
-	var m dns.Msg
-	if m.Unpack(answer) != nil {
+	const counts, mostRecords = 10, 1<<16 - 1 // the additional records
+	digest := digests[e.key.EffectiveAlgorithm()]
+	secret, err := base64.StdEncoding.DecodeString(string(e.key.Secret))
+	if digest == nil || err != nil || len(answer) < headerSize {
 		return nil
 	}
-	m.Compress = true
-	m.SetTsig(keyName(&e.key), keyAlgorithm(&e.key), fudge, time.Now().Unix())
-	out, mac, err := dns.TsigGenerate(&m, string(e.key.Secret), e.mac, e.timers)
+	additional := binary.BigEndian.Uint16(answer[counts:])
+	name, algorithm := wireName(keyName(&e.key)), wireName(keyAlgorithm(&e.key))
+	if name == nil || algorithm == nil || additional == mostRecords {
+		return nil
+	}
+	timers := binary.BigEndian.AppendUint64(nil, uint64(time.Now().Unix()))[2:] // 48 bits
+	timers = binary.BigEndian.AppendUint16(timers, fudge)
+	h := hmac.New(digest, secret)
+	h.Write(binary.BigEndian.AppendUint16(nil, uint16(len(e.mac))))
+	h.Write(e.mac)
+	h.Write(answer)
+	if e.timers {
+		h.Write(timers)
+	} else {
+		h.Write(binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint16(slices.Clone(name), dns.ClassANY), 0))
+		h.Write(algorithm)
+		h.Write(timers)
+		h.Write([]byte{0, 0, 0, 0}) // no error, no other data
+	}
+	e.mac, e.timers = h.Sum(nil), true
+
+	out := append(make([]byte, 0, len(answer)+e.Size()), answer...)
+	binary.BigEndian.PutUint16(out[counts:], additional+1)
+	out = append(out, name...)
+	out = binary.BigEndian.AppendUint16(out, dns.TypeTSIG)
+	out = binary.BigEndian.AppendUint16(out, dns.ClassANY)
+	out = append(out, 0, 0, 0, 0) // TTL
+	out = binary.BigEndian.AppendUint16(out, uint16(len(algorithm)+len(timers)+2+len(e.mac)+6))
+	out = append(append(out, algorithm...), timers...)
+	out = append(binary.BigEndian.AppendUint16(out, uint16(len(e.mac))), e.mac...)
+	out = append(out, answer[:2]...) // the original ID
+	return append(out, 0, 0, 0, 0)   // no error, no other data
+}
+
+// headerSize is the size of the header of a message (RFC 1035 §4.1.1).
+const headerSize = 12
+
+// wireName returns a name in wire format, or nil if it is invalid.
+func wireName(name string) []byte {
+	var space [MaxName]byte
+	n, err := dns.PackDomainName(name, space[:], 0, nil, false)
 	if err != nil {
 		return nil
 	}
-	e.mac, e.timers = mac, true
-	return out
+	return space[:n]
 }

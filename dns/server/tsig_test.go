@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net/netip"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sluicelb/sluice/core/explain"
 	"github.com/sluicelb/sluice/core/farm"
 )
 
@@ -158,6 +160,32 @@ func TestSignedQuestionsHaveSignedAnswers(t *testing.T) {
 				t.Errorf("%s %s: %s", question, how, got)
 			}
 		}
+	}
+	// Transfers and answers with records that few programs parse are signed, too.
+	odd := *g
+	odd.Zones = slices.Clone(g.Zones)
+	odd.Zones[0].Records = append(slices.Clone(g.Zones[0].Records), records(`
+		odd HTTPS     1 . alpn=h2 ipv6hint=::ffff:192.0.2.1
+		odd SVCB      1 . ipv6hint=::ffff:192.0.2.2 key65333=x
+		odd TYPE65534 \# 3 010203
+		odd TYPE1000  \# 0
+	`)...)
+	a.farm.Global = &odd
+	a.publish(a.farm)
+	for _, c := range []struct{ how, name, kind, want string }{
+		{"+notcp", "odd.example.com", "HTTPS", "192.0.2.1"}, {"+tcp", "odd.example.com", "SVCB", "192.0.2.2"},
+		{"+notcp", "odd.example.com", "TYPE65534", "010203"}, {"+onesoa", "example.com", "AXFR", "\nodd"},
+		{"+notcp", "example.com", "IXFR=1", "SOA"},
+	} {
+		got := a.dig(&key, c.how, c.name, c.kind)
+		unverified := strings.Contains(strings.ToLower(got), "couldn't verify") || strings.Contains(got, "NOTAUTH")
+		if !strings.Contains(got, "TSIG") || unverified || strings.Contains(got, "failed") || !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+	x, err := a.engine.Explain(&explain.Question{Farm: 7, Name: "odd.example.com", Type: "HTTPS"})
+	if err != nil || len(x.Passport.Records) != 1 || !strings.Contains(x.Passport.Records[0], "3600 IN HTTPS 1 . alpn") {
+		t.Errorf("explained: %+v, %v", x, err)
 	}
 	other := transferKey("ns2.example.com", "fedcba9876543210")
 	if got := a.dig(&other, "example.com", "SOA"); !strings.Contains(got, "BADSIG") || strings.Contains(got, "clocks") {
