@@ -34,6 +34,12 @@ type owned struct {
 	flags byte
 }
 
+// cededName is a name in wire format in a child zone of a zone.
+type cededName struct {
+	zone int
+	name string
+}
+
 type rrset struct {
 	kind    uint16
 	ttl     uint32
@@ -46,8 +52,10 @@ type compiler struct {
 	zones   []Zone
 	names   index    // of positions in all plus 1, see find
 	all     []*owned // in order of creation, adjacent in memory
-	last    *owned   // the parent that hashed found last
-	fetched uint32   // only forces the memory reads in listed
+	// ceded holds the names with records of a zone that are in one of its child zones.
+	ceded   map[cededName]*owned
+	last    *owned // the parent that hashed found last
+	fetched uint32 // only forces the memory reads in listed
 	// apexes maps the apex of each zone to the zone's position.
 	apexes map[string]int
 	apex   [][]byte // the apexes by zone position
@@ -158,16 +166,19 @@ func (c *compiler) listed(i int, b *batch) error {
 	return b.err
 }
 
-// record adds one record to its name. A name in a child zone of the farm belongs to that
-// zone. Only the DS set at the child's apex belongs to this zone.
+// record adds one record to its name. Names in a child zone of the farm are answered from
+// that zone, except the DS set at its apex. Transfers of this zone contain the records of
+// such names, because a secondary may have only this zone and needs the delegation.
 func (c *compiler) record(i int, hash uint32, r *parsed) error {
 	switch owner := c.owner(r.name); {
 	case !under(r.name, c.apex[i]):
 		return errors.New("it is not in the zone")
 	case owner == i:
 	case r.kind != wire.TypeNS && r.kind != wire.TypeDS || !bytes.Equal(r.name, c.apex[owner]):
+		c.cede(i, r)
 		return nil
 	default:
+		c.cede(i, r)
 		// The ancestors of a delegated child zone are names of this zone. A child zone
 		// without a delegation adds no names here.
 		if c.name(r.name[1+int(r.name[0]):], i).flags |= hasBelow; r.kind == wire.TypeNS {
@@ -176,6 +187,20 @@ func (c *compiler) record(i int, hash uint32, r *parsed) error {
 	}
 	c.add(c.hashed(r.name, hash, i), r.kind, r.ttl, r.data)
 	return nil
+}
+
+// cede adds a record of zone i at a name in a child zone.
+func (c *compiler) cede(i int, r *parsed) {
+	key := cededName{i, string(r.name)}
+	o := c.ceded[key]
+	if o == nil {
+		if c.ceded == nil {
+			c.ceded = map[cededName]*owned{}
+		}
+		o = &c.owners.one(owned{name: r.name, zone: int32(i), flags: isCeded})[0]
+		c.ceded[key] = o
+	}
+	c.add(o, r.kind, r.ttl, r.data)
 }
 
 // nameOf returns rdata.Name of a name in zone i. It has a fast path for names of

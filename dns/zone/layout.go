@@ -71,7 +71,7 @@ func (c *compiler) each(n int, do func(k int)) {
 	running.Wait()
 }
 
-// sorted returns the names sorted by zone, then by name.
+// sorted returns the names, with the ceded ones, sorted by zone, then by name.
 func (c *compiler) sorted() []*owned {
 	order := func(a, b *owned) int {
 		if a.zone != b.zone {
@@ -79,10 +79,14 @@ func (c *compiler) sorted() []*owned {
 		}
 		return bytes.Compare(a.name, b.name)
 	}
-	if slices.IsSortedFunc(c.all, order) {
-		return c.all
+	all := c.all
+	for _, o := range c.ceded {
+		all = append(all, o)
 	}
-	return slices.SortedFunc(slices.Values(c.all), order)
+	if slices.IsSortedFunc(all, order) {
+		return all
+	}
+	return slices.SortedFunc(slices.Values(all), order)
 }
 
 // bounds sets where the names of each zone begin and end.

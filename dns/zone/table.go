@@ -56,6 +56,7 @@ const (
 	isApex
 	isRedirected // has a DNAME record (RFC 6672)
 	hasBelow     // has, or had, names below it in its zone
+	isCeded      // in a child zone of the farm, which answers; only in transfers of this zone, not in the index
 )
 
 // set holds the records of one type at a name:

@@ -91,7 +91,7 @@ func (c *Cursor) next() bool {
 		if c.at >= c.end {
 			return false
 		}
-		if t.edits == 0 || t.current(c.at) == c.at && t.zoneOf(c.at) == c.zone {
+		if t.edits == 0 || t.flags(c.at)&isCeded != 0 || t.current(c.at) == c.at && t.zoneOf(c.at) == c.zone {
 			return true
 		}
 		c.at += node(t.size(c.at))
