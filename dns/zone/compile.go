@@ -427,9 +427,11 @@ func (c *compiler) soa(i int, z *farm.Zone) error {
 		return errors.New("it has several SOA records")
 	}
 	data := s.records[0]
-	// The zone's serial increases with every change. A record with a higher serial keeps
-	// it.
-	binary.BigEndian.PutUint32(data[len(data)-20:], max(z.Serial, binary.BigEndian.Uint32(data[len(data)-20:])))
+	// The zone's serial increases with every change. A record with a newer serial keeps it.
+	serial := data[len(data)-20:][:4]
+	if own := binary.BigEndian.Uint32(serial); z.Serial != 0 && !farm.NewerSerial(own, z.Serial) {
+		binary.BigEndian.PutUint32(serial, z.Serial)
+	}
 	of := &c.zones[i]
 	of.Serial = binary.BigEndian.Uint32(data[len(data)-20:])
 	of.soa, of.ownTTL, of.soaTTL = data, s.ttl, min(s.ttl, binary.BigEndian.Uint32(data[len(data)-4:]))

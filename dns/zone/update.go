@@ -108,13 +108,16 @@ func (u *update) change(name []byte, zone int) *changed {
 	return m
 }
 
-// serial sets the serial of zone i. It reports false if the serial decreases, because the
-// serial in the table may come from an SOA record that the user wrote.
+// serial sets the serial of zone i. It reports false if the serial becomes an older one,
+// because the serial in the table may come from an SOA record that the user wrote.
 func (u *update) serial(i int, was, now uint32) bool {
 	z := &u.zones[i]
 	at := len(z.soa) - 20
-	if z.Serial = max(now, z.Serial); now < was {
+	if farm.NewerSerial(was, now) {
 		return false
+	}
+	if farm.NewerSerial(now, z.Serial) {
+		z.Serial = now
 	}
 	z.soa = bytes.Clone(z.soa)
 	binary.BigEndian.PutUint32(z.soa[at:], z.Serial)

@@ -466,3 +466,33 @@ func FuzzUpdate(f *testing.F) {
 		w.follow(t, 8)
 	})
 }
+
+// Serials are compared by RFC 1982: the successor of the highest is 1.
+func TestTheSerialOfAnSOARecordIsComparedAsSecondariesDo(t *testing.T) {
+	for _, c := range []struct{ zone, record, want uint32 }{
+		{5, 4, 5}, {5, 6, 6}, {5, 4294967290, 5}, {4294967290, 5, 5}, {4294967295, 4294967294, 4294967295},
+		{0, 7, 7}, {0, 4294967290, 4294967290},
+	} {
+		g := large(20)
+		z := &g.Zones[0]
+		z.Serial = c.zone
+		soa := fmt.Sprintf("ns1 hostmaster %d 3600 600 604800 300", c.record)
+		list := []farm.Record{{ID: 2001, Name: "@", Type: "SOA", Data: soa}}
+		z.Packed = append(z.Packed, packed(farm.Zone{Records: list}).Packed...)
+		if got := compiled(t, g).Zones()[0].Serial; got != c.want {
+			t.Errorf("zone %d, record %d: %d, want %d", c.zone, c.record, got, c.want)
+		}
+	}
+	g := large(20)
+	g.Zones[0].Serial = 4294967295
+	table := compiled(t, g)
+	next := with(g, farm.Record{ID: 1 << 20, Name: "n", Type: "A", Data: "192.0.2.2"})
+	next.Zones[0].Serial = 1
+	after := table.Update(g, next)
+	if after == nil || after.Zones()[0].Serial != 1 {
+		t.Fatalf("the successor of the highest serial is %+v", after)
+	}
+	if got := after.Update(next, g); got != nil {
+		t.Errorf("an older serial is taken: %+v", got.Zones())
+	}
+}
