@@ -128,7 +128,8 @@ type Chooser struct {
 	Trail func(Candidate)
 
 	random *rand.Rand
-	turn   uint32
+	turns  turns
+	turn   uint32             // of the current question
 	picked [zone.MaxPicks]int // positions, in the order of the answer
 	count  int
 
@@ -179,7 +180,7 @@ func (c *Chooser) Choose(service int, q *wire.Query, v6 bool, p *zone.Pick) {
 			down++
 		}
 	}
-	c.count = up
+	c.count, c.turn = up, c.turns.next(s.ID, q.Name(), v6)
 	if down > 0 {
 		p.TTL = min(s.ttl, s.degraded)
 	}
@@ -243,15 +244,20 @@ func (c *Chooser) allDown(s *Service, list []backend, q *wire.Query, of int, p *
 			}
 		}
 	case farm.AllDownAll:
-		for i := range list {
-			if !list[i].out {
-				c.picked[c.count] = i
-				c.count++
-			}
+		c.all(s, list, q, p)
+	}
+}
+
+// all makes all backends that are not in maintenance candidates.
+func (c *Chooser) all(s *Service, list []backend, q *wire.Query, p *zone.Pick) {
+	for i := range list {
+		if !list[i].out {
+			c.picked[c.count] = i
+			c.count++
 		}
-		if c.count > 0 {
-			c.order(s, list, q, p)
-		}
+	}
+	if c.count > 0 {
+		c.order(s, list, q, p)
 	}
 }
 
@@ -259,8 +265,7 @@ func (c *Chooser) allDown(s *Service, list []backend, q *wire.Query, of int, p *
 func (c *Chooser) order(s *Service, list []backend, q *wire.Query, p *zone.Pick) {
 	switch s.algorithm {
 	case farm.DNSRoundRobin:
-		c.turn++
-		rotate(c.picked[:c.count], int(c.turn%uint32(c.count)))
+		c.takeTurns(c.count)
 	case farm.DNSWeight:
 		c.draw(list, s.answers)
 	case farm.DNSHash:
@@ -275,6 +280,9 @@ func (c *Chooser) order(s *Service, list []backend, q *wire.Query, p *zone.Pick)
 		c.leastLoaded(s, list)
 	}
 }
+
+// takeTurns rotates the first n candidates.
+func (c *Chooser) takeTurns(n int) { rotate(c.picked[:n], int(c.turn%uint32(n))) }
 
 func rotate(list []int, by int) {
 	slices.Reverse(list[:by])
@@ -338,8 +346,7 @@ func (c *Chooser) alternate(measure *[zone.MaxPicks]int64, more int64) {
 	for first < c.count && measure[first]-measure[0] <= more {
 		first++
 	}
-	c.turn++
-	rotate(c.picked[:first], int(c.turn%uint32(first)))
+	c.takeTurns(first)
 }
 
 const (

@@ -11,6 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/geoip"
 	"github.com/sluicelb/sluice/core/health"
+	"github.com/sluicelb/sluice/core/rdata"
 	"github.com/sluicelb/sluice/dns/choose"
 	"github.com/sluicelb/sluice/dns/wire"
 	"github.com/sluicelb/sluice/dns/zone"
@@ -592,6 +593,86 @@ func TestWhatIsDrawnSecondIsDrawnByWeight(t *testing.T) {
 	for order, n := range orders {
 		if len(orders) != 6 || n < rounds/6*85/100 || n > rounds/6*115/100 {
 			t.Errorf("%s came %d times of %d, and there are %d orders", order, n, rounds, len(orders))
+		}
+	}
+}
+
+// asked returns a question for a name.
+func asked(t *testing.T, name string, v6 bool) *wire.Query {
+	t.Helper()
+	owner, err := rdata.Name(name, "example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind := wire.TypeA
+	if v6 {
+		kind = wire.TypeAAAA
+	}
+	msg, err := rdata.Query(owner, kind, netip.Prefix{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &wire.Query{Client: netip.MustParseAddr("198.51.100.1")}
+	if verdict, _ := q.Parse(msg); verdict != wire.Serve {
+		t.Fatal("the query is none")
+	}
+	return q
+}
+
+// Resolvers ask for A and AAAA of a name, or for several names, one after the other. Each of
+// these questions gets the backends in turn.
+func TestTurnsDoNotDependOnOtherQuestions(t *testing.T) {
+	inTurn := []farm.DNSAlgorithm{farm.DNSRoundRobin, farm.DNSGeo, farm.DNSNearest, farm.DNSFastest, farm.DNSLoad}
+	patterns := [][]string{{"www A", "www AAAA"}, {"www A", "api A"}, {"www A", "www AAAA", "api AAAA", "api A"}}
+	for _, algorithm := range inTurn {
+		b := newBoard(t, 2, func(s *farm.DNSService) {
+			s.Algorithm, s.Answers = algorithm, 1
+			for i := range uint32(2) {
+				a := netip.MustParseAddr(fmt.Sprintf("2001:db8::%d", i+1))
+				s.Backends = append(s.Backends, farm.Backend{ID: 3 + i, Host: a.String(), Addr: a})
+			}
+		})
+		b.set(health.Up, 3, 4)
+		for _, pattern := range patterns {
+			first := map[string]int{}
+			for range 20 {
+				for _, question := range pattern {
+					name, kind, _ := strings.Cut(question, " ")
+					var p zone.Pick
+					b.Choose(0, asked(t, name, kind == "AAAA"), kind == "AAAA", &p)
+					last := p.Addresses[0][3]
+					if kind == "AAAA" {
+						last = p.Addresses[0][15]
+					}
+					if p.Count != 1 || last != 1 && last != 2 {
+						t.Fatalf("%s: %+v", question, p)
+					}
+					if last == 1 {
+						first[question]++
+					}
+				}
+			}
+			for _, question := range pattern {
+				if first[question] != 10 {
+					t.Errorf("%s, %v: one of two backends answered %d of 20 questions %s", algorithm, pattern, first[question], question)
+				}
+			}
+		}
+	}
+}
+
+// Names that are asked for once each, e.g. of a wildcard, get all backends.
+func TestFirstTurnsDifferByName(t *testing.T) {
+	b := newBoard(t, 4, func(s *farm.DNSService) { s.Answers = 1 })
+	var count [5]int
+	for i := range 400 {
+		var p zone.Pick
+		b.Choose(0, asked(t, fmt.Sprintf("customer%d", i), false), false, &p)
+		count[p.Addresses[0][3]]++
+	}
+	for i, n := range count[1:] {
+		if n < 60 || n > 140 {
+			t.Errorf("backend %d answered %d of 400 names, want about 100: %v", i+1, n, count[1:])
 		}
 	}
 }

@@ -62,8 +62,7 @@ func (c *Chooser) closest(s *Service, list []backend, from netip.Addr, p *zone.P
 		}
 	}
 	c.count = kept
-	c.turn++
-	rotate(c.picked[:c.count], int(c.turn%uint32(c.count)))
+	c.takeTurns(kept)
 }
 
 // close returns how well a backend matches a client, higher is better: longer nets first,
@@ -147,8 +146,7 @@ func (c *Chooser) nearest(list []backend, from netip.Addr, p *zone.Pick) {
 			first++
 		}
 	}
-	c.turn++
-	rotate(c.picked[:first], int(c.turn%uint32(first)))
+	c.takeTurns(first)
 }
 
 // away returns the distance in kilometres between a backend and a location, or -1 if
