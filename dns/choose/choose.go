@@ -187,10 +187,12 @@ func (c *Chooser) Choose(service int, q *wire.Query, v6 bool, p *zone.Pick) {
 	switch {
 	case up > 0:
 		c.order(s, list, q, p)
-	case unknown > 0:
+	case unknown > 0 && !p.Copied:
 		p.Unknown = true
 	case unable > 0 && down == 0 && s.serves(1-of, p):
 		c.Last.Unable = true // unknown state, and clients can use the other version
+	case unknown > 0:
+		c.all(s, list, q, p)
 	case len(list) > 0 || !s.serves(1-of, p):
 		c.allDown(s, list, q, of, p)
 	}
@@ -235,6 +237,10 @@ func (c *Chooser) allDown(s *Service, list []backend, q *wire.Query, of int, p *
 	c.Last.Policy = s.allDown
 	switch s.allDown {
 	case farm.AllDownFail:
+		if p.Copied {
+			c.all(s, list, q, p)
+			return
+		}
 		p.Fail = true
 	case farm.AllDownFallback:
 		for _, b := range s.fallback[of] {

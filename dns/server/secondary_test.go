@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -132,6 +133,49 @@ func TestATransferHasTheDelegationsToZonesOfTheSameFarm(t *testing.T) {
 	if got := a.transferred("apart.example.com"); len(got) != 2+3 {
 		t.Errorf("the other zone: %q", got)
 	}
+}
+
+// A copy has the names of services also before the first probe, and if the service then has
+// queries fail. The secondary would answer that these names do not exist.
+func TestATransferHasTheAddressesOfUnprobedServices(t *testing.T) {
+	g := example()
+	g.Transfers = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	g.Services[0].AllDown = farm.AllDownFail
+	a := newAppliance(t, 1, g)
+	all := []string{
+		"shop.example.com. 30 IN A 192.0.2.100", "shop.example.com. 30 IN A 192.0.2.101",
+		"shop.example.com. 30 IN AAAA 2001:db8::100",
+	}
+	check := func(what string, want ...string) {
+		t.Helper()
+		var got []string
+		for _, r := range a.transferred("example.com") {
+			if strings.HasPrefix(r, "shop.") {
+				got = append(got, r)
+			}
+		}
+		if !same(got, want...) {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+	}
+	check("before the first probe", all...)
+	if got := a.ask("shop.example.com A", false); got.rcode() != 2 {
+		t.Errorf("a query before the first probe: %s", got)
+	}
+	a.down(1, 2, 3)
+	check("all down", all...)
+	if got := a.ask("shop.example.com A", false); got.rcode() != 2 {
+		t.Errorf("a query while all are down: %s", got)
+	}
+	a.up(2)
+	check("one up", all[1], all[2])
+	edited := *g
+	edited.Services = slices.Clone(g.Services)
+	edited.Services[0].Backends = slices.Clone(g.Services[0].Backends)
+	edited.Services[0].Backends[1].Maintenance = farm.MaintenanceDrain
+	a.farm.Global = &edited
+	a.publish(a.farm)
+	check("the last one in maintenance", all[0], all[2])
 }
 
 func containsAll(list, want []string) bool {

@@ -29,9 +29,15 @@ type Pick struct {
 	Fail bool
 	// Unknown means that there are no addresses because no probe has a result yet.
 	Unknown bool
+	// Copied is set if a secondary keeps the addresses. Services then choose from all
+	// backends instead of returning Fail or Unknown, because the secondary would answer
+	// that the name does not exist.
+	Copied bool
 }
 
-func (p *Pick) reset() { p.Count, p.TTL, p.Scope, p.Fail, p.Unknown = 0, 0, 0, false, false }
+func (p *Pick) reset() {
+	p.Count, p.TTL, p.Scope, p.Fail, p.Unknown, p.Copied = 0, 0, 0, false, false, false
+}
 
 // maxChain is the maximum number of names that an answer visits through CNAMEs.
 const maxChain = 8

@@ -189,6 +189,7 @@ func (a *Answerer) transferChosen(x *asked, name []byte, of set) bool {
 	for v, kind := range [...]uint16{wire.TypeA, wire.TypeAAAA} {
 		p := &a.pick
 		p.reset()
+		p.Copied = true
 		a.Services.Choose(service, x.q, v == 1, p)
 		for i := range p.Count {
 			whole(x.r, wire.Answer, name, kind, min(p.TTL, of.ttl), p.Addresses[i][:4+12*v])
