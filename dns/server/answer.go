@@ -1,6 +1,8 @@
 package server
 
 import (
+	"errors"
+
 	"github.com/sluicelb/sluice/core/rdata"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/dns/wire"
@@ -45,19 +47,24 @@ func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
 		s.QueriesTCP++
 	}
 	room := w.room(q, len(msg))
+	w.chooser.Last.Service, w.chooser.Last.Count = 0, 0
+	r := &w.reply
 	var signs *rdata.Exchange
 	if q.TSIGAt != 0 {
 		var refusal []byte
 		var err error
 		if signs, refusal, err = rdata.Verified(msg, f.keys); err != nil {
 			s.RefusedNames++
-			return in(space, refusal)
+			r.Begin(q, msg, space, room)
+			answer := in(space, refusal)
+			r.Rcode, w.note = wire.NotAuth, notVerified(err)
+			w.record(f, len(msg), len(answer), 0)
+			w.note = ""
+			return answer
 		}
 		room -= signs.Size()
 	}
-	r := &w.reply
 	r.Begin(q, msg, space, room)
-	w.chooser.Last.Service, w.chooser.Last.Count = 0, 0
 	w.resolve(f, r, signs)
 	if f.limited.answers && !q.Verified && !w.mayHave(f, q, r) {
 		if !w.slips(f) {
@@ -73,8 +80,21 @@ func (w *worker) answer(f *farmTable, msg, space []byte) []byte {
 	if signs != nil {
 		answer = in(space, signs.Sign(answer))
 	}
-	w.record(f, len(msg), len(answer))
+	w.record(f, len(msg), len(answer), 0)
 	return answer
+}
+
+// notVerified describes the error of rdata.Verified.
+func notVerified(err error) string {
+	switch {
+	case errors.Is(err, rdata.ErrBadKey):
+		return "the farm has no key of that name and algorithm (transfer_keys): BADKEY"
+	case errors.Is(err, rdata.ErrBadSig):
+		return "the signature does not match the key (transfer_keys): BADSIG"
+	case errors.Is(err, rdata.ErrBadTime):
+		return "the signature is from another time, clocks may differ by 5 minutes: BADTIME"
+	}
+	return "the signed message is malformed"
 }
 
 // slips reports whether a query over a limit gets a truncated answer, so that a client whose

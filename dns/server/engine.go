@@ -13,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/marks"
+	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/core/revive"
 	"github.com/sluicelb/sluice/core/session"
 	"github.com/sluicelb/sluice/core/stats"
@@ -30,6 +31,8 @@ type Engine struct {
 	compiled int         // tables since the one in use
 	known    []farm.Farm // of the configuration in use, never modified
 	log      *slog.Logger
+
+	rejections *rejection.Log
 }
 
 // New returns an engine without farms. Each loop counts in the shard of its position.
@@ -37,12 +40,14 @@ func New(loops []*loop.Loop, healthTable *health.Table, segment *stats.Segment, 
 	e := &Engine{
 		Base:     engine.Base[*worker]{Health: healthTable, Segment: segment, Prober: revive.New(loops, healthTable, log), Marks: marks.NewUser("dns", loop.CanMark)},
 		registry: newRegistry(), tls: tlsconf.NewStore(tlsconf.Options{Prepare: loop.Prepare}), log: log,
+		rejections: rejection.New(log, len(loops), "zone-transfer"),
 	}
 	var seed [24]byte
 	_, _ = rand.Read(seed[:]) // never fails
 	e.secret = [2]uint64{binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:])}
 	for i, l := range loops {
-		e.Workers = append(e.Workers, newWorker(e, l, segment.Shard(i), binary.LittleEndian.Uint64(seed[16:])+uint64(i)))
+		random := binary.LittleEndian.Uint64(seed[16:]) + uint64(i)
+		e.Workers = append(e.Workers, newWorker(e, l, segment.Shard(i), e.rejections.Recorder(i), random))
 	}
 	e.Profile = e
 	e.Start()
@@ -60,6 +65,7 @@ func (e *Engine) Places() *geoip.Table { return e.places.Load() }
 func (e *Engine) Close() {
 	if e.Stop() {
 		e.Prober.Close()
+		e.rejections.Close()
 	}
 }
 

@@ -19,7 +19,7 @@ func (e *Engine) Answerer(id uint32) func(msg []byte, from netip.Addr) []byte {
 
 // RecordingAnswerer is an Answerer that writes records.
 func (e *Engine) RecordingAnswerer(id uint32, to *accesslog.Writer, segment *accesslog.Segment) func(msg []byte, from netip.Addr) []byte {
-	w := newWorker(e, new(loop.Loop), e.Segment.Shard(0), 1)
+	w := newWorker(e, new(loop.Loop), e.Segment.Shard(0), e.rejections.Recorder(0), 1)
 	w.recorder = accesslog.NewRecorder(segment, to, 0)
 	space := make([]byte, 0, wire.LargestUDP)
 	f := e.table.Load().ByID[id]
@@ -31,7 +31,7 @@ func (e *Engine) RecordingAnswerer(id uint32, to *accesslog.Writer, segment *acc
 
 // AnswererOfASecond is an Answerer, for UDP and TCP, that stays in the same second.
 func (e *Engine) AnswererOfASecond(id uint32) func(msg []byte, from netip.Addr, tcp bool) []byte {
-	w, now := newWorker(e, new(loop.Loop), e.Segment.Shard(0), 1), time.Now().Unix()
+	w, now := newWorker(e, new(loop.Loop), e.Segment.Shard(0), e.rejections.Recorder(0), 1), time.Now().Unix()
 	w.answerer.Signer.Now = func() int64 { return now }
 	space := make([]byte, 0, wire.LargestTCP)
 	f := e.table.Load().ByID[id]

@@ -18,16 +18,18 @@ func (e *Engine) Record(to *accesslog.Segment, writers []*accesslog.Writer) {
 	}
 }
 
-// record writes the record of w.query and its answer w.reply into the ring, if needed.
+// record writes the record of w.query and its answer w.reply into the ring, if needed, with
+// more flags.
 //
 // Hot path: 0 allocations.
-func (w *worker) record(f *farmTable, asked, answered int) {
+func (w *worker) record(f *farmTable, asked, answered int, more accesslog.Flags) {
 	r := &w.recorder
 	flags := r.Wants(f.id, f.source.Logs, f.source.AccessLog.Sample)
 	if flags == 0 {
 		return
 	}
 	q, last, e := &w.query, &w.chooser.Last, r.Entry
+	flags |= more
 	if w.reply.TC {
 		flags |= accesslog.Truncated
 	}
@@ -65,6 +67,8 @@ func (w *worker) record(f *farmTable, asked, answered int) {
 func (w *worker) reason() string {
 	q, r, last := &w.query, &w.reply, &w.chooser.Last
 	switch {
+	case w.note != "":
+		return w.note
 	case r.NoName:
 		return ""
 	case r.Rcode == wire.BadVers:

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/binary"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/accesslog"
+	"github.com/sluicelb/sluice/core/enginetest"
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/rdata"
 )
@@ -154,6 +156,82 @@ func TestRecordsHoldTheReasonOfAnAnswer(t *testing.T) {
 		}
 		if got := list[0].reason; (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("policy %q, %s: reason %q, want %q", c.policy, c.question, got, c.want)
+		}
+	}
+}
+
+// Transfers, complete or not, and messages with a wrong signature leave records, too.
+func TestTransfersAndWrongSignaturesLeaveRecords(t *testing.T) {
+	key, other := transferKey("ns2.example.com", "0123456789abcdef"), transferKey("ns2.example.com", "fedcba9876543210")
+	stranger := transferKey("stranger", "0123456789abcdef")
+	g := example()
+	g.Logs, g.Keys = true, []farm.TransferKey{key}
+	for i := range 60_000 { // more than the buffers of a connection
+		r := farm.Record{Name: fmt.Sprintf("h%d.%s", i, strings.Repeat("x", 60)), Type: "TXT", Data: strings.Repeat("x", 200)}
+		g.Zones[0].Records = append(g.Zones[0].Records, r)
+	}
+	records := newRecorder(t)
+	a := newAppliance(t, 1, g, records.of)
+	a.up(1, 2, 3)
+	one := func() record {
+		t.Helper()
+		var list []record
+		enginetest.Eventually(t, "a record is there", func() bool {
+			list = append(list, records.read()...)
+			return len(list) > 0
+		})
+		if len(list) != 1 {
+			t.Fatalf("%d records: %+v", len(list), list)
+		}
+		return list[0]
+	}
+	for _, c := range []struct {
+		key     *farm.TransferKey
+		kind    string
+		status  uint16
+		reason  string
+		atLeast uint64
+	}{
+		{&key, "AXFR", 0, "", 60_000 * 200}, {&key, "IXFR=4", 0, "", 60_000 * 200},
+		{&key, "IXFR=5", 0, "", 100}, {&key, "SOA", 0, "", 100},
+		{&other, "AXFR", 9, "BADSIG", 12}, {&other, "SOA", 9, "BADSIG", 12}, {&stranger, "AXFR", 9, "BADKEY", 12},
+	} {
+		a.dig(c.key, "+tcp", "example.com", c.kind)
+		kind, _, _ := strings.Cut(c.kind, "=")
+		if got := one(); got.kind != kind || got.name != "example.com." || got.Status != c.status ||
+			got.BytesOut < c.atLeast || got.BytesIn < 30 || got.Proto != accesslog.ProtoDNSTCP ||
+			got.client.Port() == 0 || got.Service != 0 || got.Flags != accesslog.Logged ||
+			(got.reason == "") != (c.reason == "") || !strings.Contains(got.reason, c.reason) {
+			t.Errorf("%s with %s: %+v", c.kind, c.key, got)
+		}
+	}
+	g = example()
+	g.Logs, g.Transfers = true, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	g.Zones = a.farm.Global.Zones
+	a.farm.Global = g
+	a.publish(a.farm)
+	for _, silent := range []bool{false, true} {
+		c := a.dial()
+		_, _ = c.Write(framed(query(t, "example.com AXFR")))
+		message(t, c)
+		if !silent {
+			_ = c.Close()
+		}
+		var list []record
+		enginetest.Eventually(t, fmt.Sprint("the transfer is aborted, silent ", silent), func() bool {
+			if silent {
+				enginetest.Advance(a.Loops[0], time.Minute)
+			}
+			list = append(list, records.read()...)
+			return len(list) > 0
+		})
+		got := list[0]
+		flags, reason := accesslog.AbortedByClient, ""
+		if silent {
+			flags, reason = accesslog.AbortedHere, "the client stopped reading the transfer"
+		}
+		if got.Flags != accesslog.Logged|flags || got.reason != reason || got.kind != "AXFR" || got.BytesOut == 0 {
+			t.Errorf("aborted, by a silent client %v: %+v", silent, got)
 		}
 	}
 }

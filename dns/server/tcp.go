@@ -145,15 +145,15 @@ func (s *connection) messages(all []byte) {
 	}
 }
 
-// message answers one message. It reports false if there is no answer: then the connection
-// is closed.
+// message answers one message. It reports false if there is no answer, or if the transfer is
+// aborted: then the connection is closed.
 func (s *connection) message(f *farmTable, msg []byte) bool {
 	w := s.w
 	q := &w.query
 	peer := s.conn.Peer()
 	q.Client, w.port, q.TCP, q.TLS = peer.Addr(), peer.Port(), true, s.tls
 	if s.asksTransfer(f, msg) {
-		return true
+		return s.transfer == nil || !s.transfer.aborted
 	}
 	answer := w.answer(f, msg, w.stream[lengthSize:lengthSize])
 	if len(answer) == 0 {
@@ -173,6 +173,9 @@ func (s *connection) send(f *farmTable, answer []byte) bool {
 // Drained implements loop.Handler.
 func (s *connection) Drained(c *loop.Conn) {
 	if s.transfer != nil && !s.goOn() {
+		if s.transfer.aborted {
+			s.end()
+		}
 		return
 	}
 	if s.transfer == nil {
@@ -201,7 +204,12 @@ func (s *connection) Connected(c *loop.Conn, err error) {
 }
 
 // Expired implements loop.Handler.
-func (s *connection) Expired(*loop.Conn) { s.end() }
+func (s *connection) Expired(*loop.Conn) {
+	if t := s.transfer; t != nil && t.failure == "" {
+		t.failure = "the client stopped reading the transfer"
+	}
+	s.end()
+}
 
 // Failed implements loop.Handler.
 func (s *connection) Failed(*loop.Conn, error) { s.uncount() }
@@ -227,7 +235,6 @@ func (s *connection) uncount() {
 	s.w.shard.Farm(s.counted.id).Established--
 	s.counted = nil
 	if s.transfer != nil {
-		s.transfer = nil
-		s.w.busy--
+		s.endTransfer(false)
 	}
 }

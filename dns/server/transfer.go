@@ -3,18 +3,26 @@ package server
 import (
 	"net/netip"
 
+	"github.com/sluicelb/sluice/core/accesslog"
 	"github.com/sluicelb/sluice/core/rdata"
+	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/dns/wire"
 	"github.com/sluicelb/sluice/dns/zone"
 )
 
 // transfer is a zone transfer in progress (RFC 5936).
 type transfer struct {
-	farm   *farmTable
-	query  wire.Query
-	head   []byte // header and question
-	cursor zone.Cursor
-	signs  *rdata.Exchange // TSIG state, or nil
+	farm    *farmTable
+	query   wire.Query
+	head    []byte // header and question
+	cursor  zone.Cursor
+	signs   *rdata.Exchange // TSIG state, or nil
+	port    uint16          // source port of the query
+	asked   int             // size of the query
+	sent    int             // bytes of all messages
+	aborted bool
+	// failure is why the transfer is aborted here, or "".
+	failure string
 }
 
 // asksTransfer starts the transfer a message requests. It reports whether the message is an
@@ -39,7 +47,10 @@ func (s *connection) asksTransfer(f *farmTable, msg []byte) bool {
 	if serial, ok := q.Serial(msg); ok && q.Type == wire.TypeIXFR && int32(cursor.Serial()-serial) <= 0 {
 		cursor = cursor.SerialAlone() // the client is up to date
 	}
-	s.transfer = &transfer{farm: f, query: *q, head: append([]byte(nil), msg[:q.Question]...), cursor: cursor, signs: signs}
+	s.transfer = &transfer{
+		farm: f, query: *q, head: append([]byte(nil), msg[:q.Question]...), cursor: cursor, signs: signs,
+		port: s.w.port, asked: len(msg),
+	}
 	s.w.busy++
 	s.goOn()
 	return true
@@ -80,7 +91,7 @@ const transferRoom = 16 << 10
 const messagesPerTurn = 8
 
 // goOn sends messages until the send buffer is full. It reports whether the transfer is
-// over.
+// complete. The caller ends the connection if the transfer is aborted.
 func (s *connection) goOn() bool {
 	w, t := s.w, s.transfer
 	for n := 0; s.conn.Pending() == 0; n++ {
@@ -97,20 +108,50 @@ func (s *connection) goOn() bool {
 		if t.signs != nil {
 			msg = in(w.stream[lengthSize:lengthSize], t.signs.Sign(msg))
 		}
-		if len(msg) == 0 { // signing failed: the copy is aborted
-			s.conn.SetDeadline(w.loop.Now())
+		if len(msg) == 0 {
+			t.aborted, t.failure = true, "a message of the transfer cannot be signed"
 			return false
 		}
-		if !s.send(t.farm, msg) {
+		if t.aborted = !s.send(t.farm, msg); t.aborted {
 			return false
 		}
+		t.sent += len(msg)
 		if !more {
-			s.transfer = nil
-			w.busy--
-			s.w.shard.Farm(t.farm.id).NoErrors++
+			s.endTransfer(true)
 			return true
 		}
 	}
 	s.conn.SetDeadline(w.loop.Now() + t.farm.idle)
 	return false
 }
+
+// endTransfer counts and records a transfer that is complete or aborted. Secondaries retry
+// aborted ones.
+func (s *connection) endTransfer(complete bool) {
+	w, t := s.w, s.transfer
+	s.transfer = nil
+	w.busy--
+	stats := w.shard.Farm(t.farm.id)
+	flags := accesslog.Flags(0)
+	switch {
+	case complete:
+		stats.NoErrors++
+	case t.failure != "":
+		stats.ServFails++
+		flags = accesslog.AbortedHere
+		client := netip.AddrPortFrom(t.query.Client, t.port)
+		w.rejections.Add(w.loop.Now(), rejection.Event{
+			Class: transferAborted, Farm: t.farm.name, Reason: t.failure, Client: client,
+		})
+	default:
+		flags = accesslog.AbortedByClient
+	}
+	w.query, w.port, w.note = t.query, t.port, t.failure
+	w.reply.Rcode, w.reply.TC, w.reply.NoName = wire.NoError, false, false
+	w.chooser.Last.Service, w.chooser.Last.Count = 0, 0
+	w.record(t.farm, t.asked, t.sent, flags)
+	w.note = ""
+}
+
+// transferAborted is the class of aborted transfers in the log.
+const transferAborted rejection.Class = 0

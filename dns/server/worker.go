@@ -7,6 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/list"
 	"github.com/sluicelb/sluice/core/loop"
+	"github.com/sluicelb/sluice/core/rejection"
 	"github.com/sluicelb/sluice/core/stats"
 	"github.com/sluicelb/sluice/dns/choose"
 	"github.com/sluicelb/sluice/dns/wire"
@@ -29,7 +30,9 @@ type worker struct {
 	port     uint16 // source port of the query
 	chooser  *choose.Chooser
 	slipped  uint32
-	limited  bool // the last message got no answer because of its client's rate
+	limited  bool   // the last message got no answer because of its client's rate
+	answered bool   // a zone has the name of the query
+	note     string // the reason in the next record, instead of the result of reason
 
 	// space holds the answers of the current batch. read and stream are the buffers for TCP.
 	space        []byte
@@ -37,11 +40,15 @@ type worker struct {
 	https        bool // the query came by HTTPS
 	key          []byte
 
-	recorder accesslog.Recorder
+	recorder   accesslog.Recorder
+	rejections *rejection.Recorder
 }
 
-func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, seed uint64) *worker {
-	w := &worker{engine: e, loop: l, shard: shard, tcp: map[*port]*loop.Listener{}, udp: map[*port]*udpListener{}, chooser: choose.New(seed), key: make([]byte, 0, 512)}
+func newWorker(e *Engine, l *loop.Loop, shard *stats.Shard, rejections *rejection.Recorder, seed uint64) *worker {
+	w := &worker{
+		engine: e, loop: l, shard: shard, rejections: rejections,
+		tcp: map[*port]*loop.Listener{}, udp: map[*port]*udpListener{}, chooser: choose.New(seed), key: make([]byte, 0, 512),
+	}
 	w.answerer.Services = w.chooser
 	return w
 }
@@ -97,6 +104,9 @@ func (w *worker) Reconcile(over map[*port]bool) {
 	t := w.engine.table.Load()
 	w.loop.Each(func(c *loop.Conn) {
 		if s, ok := c.Handler().(*connection); ok && over[s.port] && t.On(s.port) == nil {
+			if s.transfer != nil {
+				s.transfer.failure = "the farm is stopped"
+			}
 			s.end()
 		}
 	})
