@@ -126,6 +126,7 @@ func (w *worker) room(q *wire.Query, asked int) int {
 // resolve computes the answer; signs is its TSIG state, or nil.
 func (w *worker) resolve(f *farmTable, r *wire.Reply, signs *rdata.Exchange) {
 	q := &w.query
+	w.answered = false
 	switch {
 	case q.Version() != 0:
 		r.Rcode = wire.BadVers
@@ -140,7 +141,7 @@ func (w *worker) resolve(f *farmTable, r *wire.Reply, signs *rdata.Exchange) {
 		r.Rcode = wire.Refused // transfers allowed by TCP are handled elsewhere
 	default:
 		w.chooser.Services, w.chooser.Places = f.services, f.places
-		if !w.answerer.Answer(f.zones, q, r) {
+		if w.answered = w.answerer.Answer(f.zones, q, r); !w.answered {
 			r.Rcode, r.More = wire.Refused, wire.NotAuthoritative
 		}
 	}

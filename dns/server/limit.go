@@ -32,15 +32,16 @@ func (w *worker) mayAsk(f *farmTable, q *wire.Query) bool {
 	return t.Take(t.Address(netOf(q.Client)), w.loop.Now(), f.queries) == 0
 }
 
-// mayHave counts an answer for the client's net. Names that do not exist are one answer per
-// zone, others one per name and type.
+// mayHave counts an answer for the client's net. Answers with the same content count
+// together, whatever was asked: the name and type of the records that gave the answer count,
+// e.g. *.example.com and not each name that matches it. Names that do not exist count per
+// zone, and refused queries per network.
 func (w *worker) mayHave(f *farmTable, q *wire.Query, r *wire.Reply) bool {
 	a := netOf(q.Client).As16()
 	key := append(w.key[:0], a[:]...)
-	if key = append(key, byte(r.Rcode)); r.NoName {
-		key = append(key, w.answerer.Zone()...)
-	} else {
-		key = append(append(key, q.Name()...), byte(q.Type>>8), byte(q.Type))
+	if key = append(key, byte(r.Rcode)); w.answered {
+		name, kind := w.answerer.Source()
+		key = append(append(key, name...), byte(kind>>8), byte(kind))
 	}
 	w.key = key[:0]
 	t := f.kept.answers

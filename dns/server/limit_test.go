@@ -3,6 +3,7 @@ package server_test
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/sluicelb/sluice/core/enginetest"
@@ -72,8 +73,41 @@ func TestTheSameAnswerIsGivenSoOften(t *testing.T) {
 	if whole, truncated := count(func(i int) string { return fmt.Sprintf("x%d.example.com A", i) }); whole != 10 || truncated != 10 {
 		t.Errorf("names that do not exist: %d whole, %d truncated", whole, truncated)
 	}
-	if whole, _ := count(func(i int) string { return fmt.Sprintf("a%d.wild.example.com A", i) }); whole != 40 {
-		t.Errorf("different names: %d whole", whole)
+	many := ""
+	for i := range 40 {
+		many += fmt.Sprintf("own%d A 192.0.2.80\n", i)
+	}
+	g.Zones[0].Records = append(g.Zones[0].Records, records(many+"*.towild CNAME x.wild\nold DNAME wild\n")...)
+	a.publish(a.farm)
+	ask = a.engine.Answerer(7)
+	for question, want := range map[string]int{
+		"own%d.example.com A":          40, // other records
+		"a%d.wild.example.com A":       10, // the same wildcard
+		"a%d.towild.example.com A":     10,
+		"a%d.old.example.com A":        10, // the same DNAME
+		"a%d.sub.example.com A":        10, // the same delegation
+		"a%d.example.org A":            10, // refused
+		"www.example.com TYPE10%02d":   10, // no such records of one name
+		"mail.example.com MX":          10,
+		"alias.example.com TYPE10%02d": 10, // the same CNAME
+		"ns1.example.com A":            10,
+		"ns1.example.com AAAA":         10, // other records
+	} {
+		whole, _ := count(func(i int) string {
+			if strings.Contains(question, "%") {
+				return fmt.Sprintf(question, i)
+			}
+			return question
+		})
+		if whole != want {
+			t.Errorf("%s: %d whole, want %d", question, whole, want)
+		}
+	}
+	if whole, _ := count(func(int) string { return "a.b.sub.example.com AAAA" }); whole != 0 {
+		t.Errorf("the delegation counts each name below it: %d whole", whole)
+	}
+	if whole, _ := count(func(int) string { return "mail.example.com SRV" }); whole != 0 {
+		t.Errorf("the answer that the type does not exist counts by type: %d whole", whole)
 	}
 	for range 30 {
 		if got := a.ask("www.example.com A", true); len(got.answer) != 2 {

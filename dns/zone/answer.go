@@ -62,11 +62,19 @@ type Answerer struct {
 	sorted [MaxPicks][16]byte // pick.Addresses, sorted
 	data   []byte             // of a generated record
 	zone   []byte             // apex of the zone that answered last
-	places [maxPlaces]place   // names in the answer that additional looks up
+	source source
+	places [maxPlaces]place // names in the answer that additional looks up
 	placed int
 	chain  [maxChain][wire.MaxName]byte // names that CNAMEs led to
 	been   [maxChain][]byte             // names visited by the current answer
 	starts [wire.MaxLabels + 1]uint8
+}
+
+// source is the name and type of the record set that gave an answer. If the set does not
+// exist, kind is 0, and name is that of the zone if no set has the name either.
+type source struct {
+	name []byte
+	kind uint16
 }
 
 // maxPlaces bounds Answerer.places. The records of that many names fit into the first 16
@@ -110,9 +118,13 @@ func (a *Answerer) Answer(t *Table, q *wire.Query, r *wire.Reply) bool {
 	}
 	a.placed = 0
 	x := asked{t: t, q: q, r: r, name: q.Name(), owner: wire.HeaderSize, inMessage: true}
+	var first source
 	for x.depth = range maxChain {
 		a.been[x.depth] = x.name
 		next, labels := a.step(&x, f)
+		if x.depth == 0 {
+			first = a.source
+		}
 		if next == nil || a.wasAt(next, x.depth) {
 			break
 		}
@@ -121,11 +133,19 @@ func (a *Answerer) Answer(t *Table, q *wire.Query, r *wire.Reply) bool {
 		}
 		x.name = next
 	}
+	if a.source = first; r.NoName {
+		a.source = source{name: a.zone}
+	}
 	if !r.TC {
 		a.additional(&x)
 	}
 	return true
 }
+
+// Source returns the name and type of the record set that gave the last answer, e.g. of the
+// wildcard or of the delegation. For a name that does not exist it returns the name of the
+// zone and 0, for a type that does not exist the name and 0.
+func (a *Answerer) Source() (name []byte, kind uint16) { return a.source.name, a.source.kind }
 
 // wasAt reports whether the answer already visited name. A CNAME to such a name is a loop,
 // and its records must not be added twice.
@@ -166,6 +186,7 @@ func (a *Answerer) step(x *asked, f found) (next []byte, labels int) {
 	x.r.AA = x.r.AA || x.owner == wire.HeaderSize
 	x.synthesized = !f.exact
 	if flags&isApex != 0 && f.exact && x.q.Type == wire.TypeDS && t.zoneOf(n).parent != noParent {
+		a.source = source{t.name(n), wire.TypeDS}
 		a.signer(x, n)
 		return nil, 0
 	}
@@ -182,8 +203,10 @@ func (a *Answerer) step(x *asked, f found) (next []byte, labels int) {
 // fromNode answers with the record sets of n.
 func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 	kind := x.q.Type
+	a.source = source{name: x.t.name(n)}
 	switch kind {
 	case wire.TypeANY:
+		a.source.kind = wire.TypeANY
 		if s, ok := x.t.find(n, wire.TypeCNAME); ok { // RFC 8482 §4.2
 			a.tell(x, n, wire.TypeCNAME, -1)
 			a.put(x, wire.Answer, s, x.t.zoneOf(n), x.name)
@@ -192,15 +215,18 @@ func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 		a.any(x, x.t.zoneOf(n))
 		return nil, 0
 	case wire.TypeRRSIG, wire.TypeNSEC:
+		a.source.kind = kind
 		a.proof(x, n)
 		return nil, 0
 	case wire.TypeA, wire.TypeAAAA:
 		if s, ok := x.t.find(n, KindDYNA); ok {
+			a.source.kind = kind
 			a.dynamic(x, n, s)
 			return nil, 0
 		}
 	}
 	if s, ok := x.t.find(n, kind); ok && kind != KindDYNA { // KindDYNA is internal
+		a.source.kind = kind
 		a.tell(x, n, kind, -1)
 		a.put(x, wire.Answer, s, x.t.zoneOf(n), x.name)
 		return nil, 0
@@ -210,6 +236,7 @@ func (a *Answerer) fromNode(x *asked, n node) (next []byte, labels int) {
 		a.negative(x, n)
 		return nil, 0
 	}
+	a.source.kind = wire.TypeCNAME
 	a.tell(x, n, wire.TypeCNAME, -1)
 	at := len(x.r.Msg) + wire.RecordSize
 	data := s.list[recordHead:]

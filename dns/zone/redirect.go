@@ -9,6 +9,7 @@ func (a *Answerer) redirect(x *asked, n node) (next []byte, labels int) {
 	of := s
 	rec, _ := of.next()
 	owner, name := x.owner, x.t.name(n)
+	a.source = source{name, wire.TypeDNAME}
 	x.r.AA = x.r.AA || owner == wire.HeaderSize
 	a.tell(x, n, wire.TypeDNAME, -1)
 	if !a.putDNAME(x, n, s, rec.data) {

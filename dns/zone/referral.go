@@ -8,6 +8,7 @@ import (
 // refer answers with a referral to the name servers of a delegated name.
 func (a *Answerer) refer(x *asked, cut node) {
 	s, _ := x.t.find(cut, wire.TypeNS)
+	a.source = source{x.t.name(cut), wire.TypeNS}
 	if x.r.Count(wire.Answer) == 0 {
 		x.cut = cut
 	}
