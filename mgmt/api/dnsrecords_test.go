@@ -3,6 +3,7 @@ package api_test
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -142,3 +143,59 @@ func TestRecordsOfLargeZonesAreListedWhereTheyAreWanted(t *testing.T) {
 		}
 	}
 }
+
+// Absolute and escaped names are shown, and kept, relative to the zone. Rules compare names.
+func TestNamesOfRecordsAreRelativeToTheZone(t *testing.T) {
+	a := zoned(t)
+	records := zone + "/resources"
+	for _, c := range [][2]string{
+		{`{"rname":"www.example.com.","type":"A","rdata":"192.0.2.1"}`, "www"},
+		{`{"rname":"\\116wo.Example.COM.","type":"DYNA","rdata":"shop"}`, "two"},
+		{`{"rname":"example.com.","type":"TXT","rdata":"x"}`, "@"},
+		{`{"rname":"Kept","type":"TXT","rdata":"x"}`, "Kept"},
+	} {
+		a.must(201, "POST", records, c[0]).want(t, "params.rname", c[1])
+	}
+	a.must(200, "PUT", records+"/4", `{"rname":"text.example.com."}`).want(t, "params.rname", "text")
+	a.must(200, "GET", zone, "").want(t, "params.resources.4.rname", "text")
+	a.must(200, "POST", records+"/bulk", `{"resources":[{"rname":"bulk.example.com.","type":"A","rdata":"192.0.2.2"}],
+		"change":[{"id":5,"rname":"other.example.com."}]}`)
+	z := a.must(200, "GET", zone, "")
+	z.want(t, "params.resources.5.rname", "other")
+	z.want(t, "params.resources.6.rname", "bulk")
+	for body, want := range map[string]string{
+		`{"rname":"example.com.","type":"CNAME","rdata":"x"}`:               "type CNAME is not possible for @",
+		`{"rname":"www.example.com.","type":"CNAME","rdata":"x"}`:           "type CNAME must be alone",
+		`{"rname":"two.example.com.","type":"A","rdata":"192.0.2.1"}`:       "type DYNA gives all addresses",
+		`{"rname":"www.example.org.","type":"A","rdata":"192.0.2.1"}`:       "is not in the zone example.com",
+		`{"rname":"` + longName + `","type":"A","rdata":"192.0.2.1"}`:       "is too long",
+		`{"rname":"www.example.com.","type":"A","rdata":"192.0.2.1"}`:       "has this record already",
+		`{"rname":"shop.example.com.","type":"DYNA","rdata":"nosuchthing"}`: "does not exist",
+	} {
+		if r := a.do("POST", records, body); r.status != 400 && r.status != 404 || !strings.Contains(r.raw, want) {
+			t.Errorf("%s: %d %s, want %q", body, r.status, r.raw, want)
+		}
+		if want == "has this record already" {
+			continue
+		}
+		want = strings.Replace(want, "does not exist", "there is no service", 1)
+		if r := a.do("POST", records+"/bulk", `{"resources":[`+body+`]}`); r.status != 400 || !strings.Contains(r.raw, want) {
+			t.Errorf("bulk %s: %d %s, want %q", body, r.status, r.raw, want)
+		}
+	}
+	document := a.must(200, "GET", "/config", "").raw
+	absolute := strings.Replace(document, "rname: bulk\n", "rname: bulk.example.com.\n", 1)
+	if absolute == document {
+		t.Fatal(document)
+	}
+	a.must(200, "PUT", "/config", absolute, "Content-Type", "application/yaml")
+	if after := a.must(200, "GET", "/config", "").raw; after != document {
+		t.Errorf("a document with an absolute name became %s", after)
+	}
+	apex := regexp.MustCompile(`rname: bulk\.example\.com\.(\s+type: )A(\s+rdata: )192\.0\.2\.2`).
+		ReplaceAllString(absolute, "rname: example.com.${1}CNAME${2}x")
+	a.do("PUT", "/config", apex, "Content-Type", "application/yaml").refused(t, 400, "CNAME is not possible for @")
+}
+
+// longName is valid alone and too long in a zone.
+var longName = strings.Repeat(strings.Repeat("a", 60)+".", 4)[:4*61-1]

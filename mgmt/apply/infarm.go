@@ -22,7 +22,7 @@ func DelegationIn(g *farm.GSLB, z *farm.Zone, now time.Time) (out resolve.Delega
 	out.Parent, out.DS = parent.Name, WrittenDS(parent, z.Name)
 	name := below(parent, z.Name)
 	for _, r := range parent.OfType("DS") {
-		if strings.EqualFold(r.Name, name) {
+		if isOwner(parent, &r, name) {
 			ttl = max(ttl, r.EffectiveTTL(parent))
 		}
 	}
@@ -45,11 +45,17 @@ func DelegationIn(g *farm.GSLB, z *farm.Zone, now time.Time) (out resolve.Delega
 func WrittenDS(parent *farm.Zone, zone string) (out []string) {
 	name := below(parent, zone)
 	for _, r := range parent.OfType("DS") {
-		if strings.EqualFold(r.Name, name) {
+		if isOwner(parent, &r, name) {
 			out = append(out, r.Data)
 		}
 	}
 	return out
+}
+
+// isOwner reports whether a record of a zone has a name, given relative to the zone.
+func isOwner(z *farm.Zone, r *farm.Record, name string) bool {
+	owner, err := rdata.Owner(r.Name, z.Name)
+	return err == nil && strings.EqualFold(owner, name)
 }
 
 // below returns the name of a zone relative to its parent.

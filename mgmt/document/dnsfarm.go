@@ -76,6 +76,7 @@ func (d *decoder) zone(n *node, f *farm.Farm, position int) {
 	for i, item := range d.items(inner["resources"], validate.ZonePath(f.Name, name), "resources") {
 		r := farm.Record{}
 		fill(d, item, validate.RecordPath(f.Name, z.Name, i), &validate.RecordDocument, &r)
+		validate.ShortenOwner(&z, &r)
 		z.Records = append(z.Records, r)
 	}
 	if z.Name != "" {

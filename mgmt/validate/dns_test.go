@@ -278,3 +278,84 @@ func TestASealedTransferKeyIsShown(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// The rules of records compare names, not spellings, and names must be in the zone.
+func TestRulesOfRecordsCompareNames(t *testing.T) {
+	long := strings.Repeat(strings.Repeat("a", 60)+".", 4)[:4*61-1] // valid alone, too long with the zone
+	for _, c := range []struct {
+		name, kind, data, want string
+	}{
+		{"example.com.", "CNAME", "x", "type CNAME is not possible for @"},
+		{`ex\097mple.COM.`, "CNAME", "x", "type CNAME is not possible for @"},
+		{"www.example.com.", "CNAME", "x", "record 4: type CNAME must be alone at its name, and www.example.com."},
+		{`\119ww`, "CNAME", "x", `record 4: type CNAME must be alone at its name, and \119ww`},
+		{"alias.example.com.", "A", "192.0.2.1", "record 4: type CNAME must be alone at its name, and alias"},
+		{"www.example.com.", "A", "192.0.2.1", "record 4: type DYNA gives all addresses of its name, and www.example.com."},
+		{`w\ww`, "AAAA", "2001:db8::1", "record 4: type DYNA gives all addresses of its name"},
+		{"x.example.com.", "SOA", "a b 1 2 3 4 5", "rname must be @ for SOA"},
+		{"example.com.", "DS", "12345 13 2 " + strings.Repeat("0", 64), "type DS is not possible for @"},
+		{`\*`, "NS", "ns1", "type NS is not possible for the wildcard"},
+		{"*.x.example.com.", "NS", "ns1", "type NS is not possible for the wildcard"},
+		{"www.example.org.", "A", "192.0.2.1", "rname: \"www.example.org.\" is not in the zone example.com"},
+		{"com.", "DYNA", "shop", "rname: \"com.\" is not in the zone example.com"},
+		{long, "A", "192.0.2.1", "is too long: with the zone example.com"},
+		{"example.com.", "SOA", "a b 1 2 3 4 5", ""},
+		{"example.com.", "TXT", "x", ""},
+		{"ns1.example.com.", "AAAA", "2001:db8::1", ""},
+		{`a\.b`, "CNAME", "x", ""},
+	} {
+		for _, packed := range []bool{false, true} {
+			cfg := named(add(c.name, c.kind, c.data))
+			if z := &cfg.Farms[0].Global.Zones[0]; packed { // the names of large zones are looked up otherwise
+				for i := range 3000 {
+					r := farm.Record{ID: uint32(10 + i), Name: fmt.Sprintf("h%d", i), Type: "A", Data: "192.0.2.1"}
+					z.Records = append(z.Records, r)
+				}
+				z.Pack(nil)
+			}
+			err := validate.Config(cfg)
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s %s, packed %v: %v, want %q", c.name, c.kind, packed, err, c.want)
+			}
+		}
+	}
+	cfg := named(func(g *farm.GSLB) {
+		add("two", "DNAME", "a")(g)
+		add("two.example.com.", "NS", "ns1")(g)
+	})
+	if err := validate.Config(cfg); err == nil || !strings.Contains(err.Error(), "type DNAME cannot be beside NS") {
+		t.Errorf("DNAME and NS: %v", err)
+	}
+	cfg = named(func(g *farm.GSLB) {
+		add("@", "DNAME", "example.net.")(g)
+		g.Zones[0].Records = slices.DeleteFunc(g.Zones[0].Records, func(r farm.Record) bool { return r.Name != "@" })
+		add("example.com.", "NS", "ns.example.net.")(g)
+	})
+	if err := validate.Config(cfg); err != nil {
+		t.Errorf("DNAME and NS at the apex: %v", err)
+	}
+}
+
+// An edit of a valid zone checks only the changed names, in any spelling.
+func TestAnEditComparesNames(t *testing.T) {
+	was := &named(func(g *farm.GSLB) {
+		for i := range 3000 {
+			add(fmt.Sprintf("h%d", i), "A", "192.0.2.1")(g)
+		}
+	}).Farms[0]
+	was.Global.Zones[0].Pack(nil)
+	for _, name := range []string{"h7", "H7", "h7.example.com.", `\1047`} {
+		now := *was
+		now.OwnZones()
+		z := &now.Global.Zones[0]
+		z.Append(farm.Record{Name: name, Type: "CNAME", Data: "www"})
+		var problems []string
+		validate.CheckEdited(&now, &was.Global.Zones[0], z, func(_ int, err validate.Error) bool {
+			problems = append(problems, err.Message)
+			return true
+		})
+		if len(problems) != 1 || !strings.Contains(problems[0], "type CNAME must be alone") {
+			t.Errorf("%s: %q", name, problems)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package validate
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -56,7 +55,7 @@ func staysSound(f *farm.Farm, z, was *farm.Zone) bool {
 			if len(changed) > n/8 {
 				return false
 			}
-			changed[strings.ToLower(r.Name)] = true
+			changed[ownerKey(z, r.Name)] = true
 		}
 		return true
 	}
@@ -85,14 +84,14 @@ func staysSound(f *farm.Farm, z, was *farm.Zone) bool {
 // fewNames is up to how many names are looked up one by one.
 const fewNames = 100
 
-// recordsNamed returns the records of a zone that have one of some names, which are in lower case.
+// recordsNamed returns the records of a zone that have one of some names, given by ownerKey.
 func recordsNamed(z *farm.Zone, names map[string]bool) (out []farm.Record) {
 	some := z.All()
 	if len(names) <= fewNames {
 		some = z.MayBeNamed(slices.Collect(maps.Keys(names))...)
 	}
 	for _, r := range some {
-		if names[strings.ToLower(r.Name)] {
+		if names[ownerKey(z, r.Name)] {
 			out = append(out, r)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/core/rdata"
 )
 
 // manyRecords is the zone size from which the names of several records are looked for first.
@@ -19,7 +20,27 @@ type nameSet struct {
 	again []uint64 // a bit for each hash, a power of two of them
 }
 
-// repeatedNames returns the names that several records of a zone have, in lower case.
+// ownerKey returns a text that is equal for all spellings of an owner name of a zone: www,
+// WWW, www.example.com. and \119ww.
+func ownerKey(z *farm.Zone, name string) string {
+	if owner, err := rdata.Owner(name, z.Name); err == nil {
+		name = owner
+	}
+	return strings.ToLower(name)
+}
+
+// ShortenOwner writes an absolute or escaped owner name relative to the zone, as names in
+// zone files are. It leaves a name that is invalid or outside of the zone unchanged.
+func ShortenOwner(z *farm.Zone, r *farm.Record) {
+	if !strings.HasSuffix(r.Name, ".") && !strings.Contains(r.Name, `\`) {
+		return
+	}
+	if owner, err := rdata.Owner(r.Name, z.Name); err == nil {
+		r.Name = owner
+	}
+}
+
+// repeatedNames returns the names that several records of a zone have, by ownerKey.
 func repeatedNames(z *farm.Zone) *nameSet {
 	n := z.Len()
 	if n < manyRecords {
@@ -28,7 +49,7 @@ func repeatedNames(z *farm.Zone) *nameSet {
 	words := 1 << bits.Len(uint(n/4)) // 16 to 32 bits for each record
 	s, seen := &nameSet{maphash.MakeSeed(), make([]uint64, words)}, make([]uint64, words)
 	for _, r := range z.All() {
-		word, bit := s.at(strings.ToLower(r.Name))
+		word, bit := s.at(ownerKey(z, r.Name))
 		s.again[word] |= seen[word] & bit
 		seen[word] |= bit
 	}

@@ -36,18 +36,17 @@ func checkSome(f *farm.Farm, z *farm.Zone, above redirected, yield func(position
 	r := new(farm.Record)
 	for i, one := range z.All() {
 		*r = one
-		err := CheckRecord(f, z, r)
+		key, err := checkRecord(f, z, r)
 		if err == nil {
 			err = above.check(z, r)
 		}
 		if err == nil {
-			key := strings.ToLower(r.Name)
 			repeated := several.has(key)
 			var n atName
 			if repeated {
 				n = at[key]
 			}
-			if err = n.beside(r); err == nil {
+			if err = n.beside(r, key == "@"); err == nil {
 				n.add(r)
 				n.size += uint32(len(r.Data) + len(r.Name) + len(z.Name) + recordHead)
 			}
@@ -86,12 +85,13 @@ func (n *atName) add(r *farm.Record) {
 	}
 }
 
-// beside explains why a record conflicts with others of its name.
-func (n *atName) beside(r *farm.Record) *Error {
+// beside explains why a record conflicts with others of its name. atApex means that this is
+// the name of the zone.
+func (n *atName) beside(r *farm.Record, atApex bool) *Error {
 	if len(n.types) >= maxTypes-1 && n.first != r.Type && !slices.Contains(n.types, r.Type) {
 		return &Error{"", "type", fmt.Sprintf("type: a name may have records of at most %d types, and %s has that many; spread them over several names", maxTypes, r.Name)}
 	}
-	return beside(r, n.kinds)
+	return beside(r, atApex, n.kinds)
 }
 
 const (
@@ -105,8 +105,9 @@ const (
 
 // setSize returns the size of the record set of r in a transfer.
 func setSize(z *farm.Zone, r *farm.Record) (size uint32) {
+	name := ownerKey(z, r.Name)
 	for _, o := range z.MayBeNamed(r.Name) {
-		if o.Type != r.Type || !strings.EqualFold(o.Name, r.Name) {
+		if o.Type != r.Type || ownerKey(z, o.Name) != name {
 			continue
 		}
 		data, _ := rdata.Pack(o.Type, o.Data, z.Name)
@@ -166,14 +167,14 @@ func kindOf(r *farm.Record) uint8 {
 }
 
 // beside explains why a record conflicts with the existing kinds of its name.
-func beside(r *farm.Record, has uint8) *Error {
+func beside(r *farm.Record, atApex bool, has uint8) *Error {
 	kind := kindOf(r)
 	switch {
 	case kind == holdsCNAME && has != 0, has&holdsCNAME != 0:
 		return &Error{"", "type", fmt.Sprintf("type CNAME must be alone at its name, and %s has other records; remove these, or write the addresses", r.Name)}
 	case kind == holdsDNAME && has&holdsDNAME != 0:
 		return &Error{"", "type", fmt.Sprintf("type DNAME is possible once at a name, and %s has one already", r.Name)}
-	case r.Name != "@" && (kind == holdsDNAME && has&holdsServer != 0 || kind == holdsServer && has&holdsDNAME != 0):
+	case !atApex && (kind == holdsDNAME && has&holdsServer != 0 || kind == holdsServer && has&holdsDNAME != 0):
 		return &Error{"", "type", fmt.Sprintf("type DNAME cannot be beside NS at %s: the name is either redirected or delegated", r.Name)}
 	case kind == holdsService && has&(holdsAddress|holdsService) != 0, has&holdsService != 0 && kind == holdsAddress:
 		return &Error{"", "type", fmt.Sprintf("type DYNA gives all addresses of its name, and %s has others; remove these, or add them to the service", r.Name)}
@@ -183,25 +184,47 @@ func beside(r *farm.Record, has uint8) *Error {
 
 // CheckRecord checks the rules of one record.
 func CheckRecord(f *farm.Farm, z *farm.Zone, r *farm.Record) *Error {
+	_, err := checkRecord(f, z, r)
+	return err
+}
+
+// checkRecord is CheckRecord. It also returns the ownerKey of the record.
+func checkRecord(f *farm.Farm, z *farm.Zone, r *farm.Record) (key string, err *Error) {
 	for err := range verified(&RecordDocument, r) {
-		return &err
+		return "", &err
 	}
+	owner, bad := rdata.Owner(r.Name, z.Name)
+	switch {
+	case errors.Is(bad, rdata.ErrOutside):
+		return "", &Error{"", "rname", fmt.Sprintf("rname: %s is not in the zone %s; "+
+			"only names without a dot at their end are relative to the zone", show(r.Name), z.Name)}
+	case bad != nil:
+		return "", &Error{"", "rname", fmt.Sprintf("rname: %s is too long: with the zone %s it has more than %d characters",
+			show(r.Name), z.Name, maxZoneName)}
+	}
+	key = strings.ToLower(owner)
 	if r.Type == farm.RecordDYNA {
 		if f.Global.Service(r.Data) == nil {
-			return &Error{"", "rdata", fmt.Sprintf("rdata: there is no service %s in the farm %s; create it first", show(r.Data), f.Name)}
+			return key, &Error{"", "rdata", fmt.Sprintf("rdata: there is no service %s in the farm %s; create it first",
+				show(r.Data), f.Name)}
 		}
-		return nil
+		return key, nil
 	}
-	if r.Type == "SOA" && r.Name != "@" {
+	return key, checkData(z, r, key)
+}
+
+// checkData checks the rules of a record's type and data at the name with that ownerKey.
+func checkData(z *farm.Zone, r *farm.Record, name string) *Error {
+	if r.Type == "SOA" && name != "@" {
 		return &Error{"", "rname", fmt.Sprintf("rname must be @ for SOA, got %s", show(r.Name))}
 	}
-	if r.Type == "CNAME" && r.Name == "@" {
+	if r.Type == "CNAME" && name == "@" {
 		return &Error{"", "type", "type CNAME is not possible for @, which has the zone's own records"}
 	}
-	if r.Type == "DS" && r.Name == "@" {
+	if r.Type == "DS" && name == "@" {
 		return &Error{"", "type", "type DS is not possible for @: the DS records of a zone belong to the zone above it"}
 	}
-	if r.Type == "NS" && (r.Name == "*" || strings.HasPrefix(r.Name, "*.")) {
+	if r.Type == "NS" && (name == "*" || strings.HasPrefix(name, "*.")) {
 		return &Error{"", "type", fmt.Sprintf("type NS is not possible for the wildcard %s: delegate each name by itself", r.Name)}
 	}
 	if _, err := rdata.Check(r.Type, r.Data, z.Name); err != nil {

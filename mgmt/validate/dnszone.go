@@ -21,6 +21,7 @@ const (
 	MaxRecords   = 2_000_000
 	maxRecordTTL = 1<<31 - 1 // RFC 2181 §8
 	maxRecord    = 64 << 10
+	maxZoneName  = 253 // of a domain name as text
 )
 
 // Bodies about a zone and about a record.
@@ -38,7 +39,7 @@ var (
 var printable = regexp.MustCompile(`^[ -~]*$`)
 
 var zoneName = field[farm.Zone]{
-	rule: rule{name: "name", hints: basic(atAddress, "Zone"), kind: kindText, format: "domain", maxLen: 253, check: checkZoneName, canon: canonZone, must: "the name of a domain, as example.com, or . for the root",
+	rule: rule{name: "name", hints: basic(atAddress, "Zone"), kind: kindText, format: "domain", maxLen: maxZoneName, check: checkZoneName, canon: canonZone, must: "the name of a domain, as example.com, or . for the root",
 		about: "Domain of the zone, e.g. example.com; reverse zones as 2.0.192.in-addr.arpa, and . for the root."},
 	get: func(z *farm.Zone) Value { return textValue(z.Name) },
 	set: func(z *farm.Zone, v Value) { z.Name = v.text },
@@ -289,7 +290,7 @@ func ZoneWarning(g *farm.GSLB, z *farm.Zone) string {
 func NameServerWarning(z *farm.Zone) string {
 	servers := []string{cmp.Or(z.NameServer, "ns1")}
 	for _, r := range z.OfType("NS") {
-		if r.Name == "@" {
+		if ownerKey(z, r.Name) == "@" {
 			servers = append(servers, r.Data)
 		}
 	}
@@ -311,10 +312,10 @@ func NameServerWarning(z *farm.Zone) string {
 	}
 	for _, r := range z.MayBeNamed(slices.Collect(maps.Keys(without))...) {
 		if (r.Type == "A" || r.Type == "AAAA" || r.Type == farm.RecordDYNA) && r.Data != "0.0.0.0" && r.Data != "::" {
-			delete(without, strings.ToLower(r.Name))
+			delete(without, ownerKey(z, r.Name))
 		}
 		if r.Type == "CNAME" {
-			aliases[strings.ToLower(r.Name)] = true
+			aliases[ownerKey(z, r.Name)] = true
 		}
 	}
 	for _, s := range ours {

@@ -255,6 +255,7 @@ func setRecord(f *farm.Farm, z *farm.Zone, r *farm.Record, values validate.Value
 	if err := values.Apply(r); err != nil {
 		return err
 	}
+	validate.ShortenOwner(z, r)
 	if r.Type != farm.RecordALIAS {
 		return nil
 	}

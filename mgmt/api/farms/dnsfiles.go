@@ -144,11 +144,15 @@ func takeFile(z *farm.Zone, read *zonefile.Read, add bool) (lines []int) {
 
 // keyIn identifies equal records of a zone, however they are spelled.
 func keyIn(z *farm.Zone, r *farm.Record) string {
+	of := *r
+	if owner, err := rdata.Owner(r.Name, z.Name); err == nil {
+		of.Name = owner
+	}
 	data, err := rdata.Pack(r.Type, r.Data, z.Name)
 	if err != nil { // a record of a service, or an invalid one
-		return r.Key()
+		return of.Key()
 	}
-	return strings.ToLower(r.Name) + " " + string(r.Type) + " " + string(rdata.Canonical(rdata.Code(r.Type), data))
+	return strings.ToLower(of.Name) + " " + string(r.Type) + " " + string(rdata.Canonical(rdata.Code(r.Type), data))
 }
 
 // fewRecords is up to how many records are looked up in a zone instead of reading all of it.

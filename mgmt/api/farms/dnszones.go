@@ -286,6 +286,7 @@ func (s *Resource) createRecord(c *rest.Call) (rest.Object[RecordView], error) {
 		if err := values.Apply(&created); err != nil {
 			return err
 		}
+		validate.ShortenOwner(z, &created)
 		if err := answeredBy(f, z, &created); err != nil {
 			return err
 		}
@@ -382,7 +383,7 @@ func (s *Resource) updateRecord(c *rest.Call) (rest.Changed, error) {
 	if err != nil {
 		return rest.Changed{}, err
 	}
-	farmName, name, id := f.Name, z.Name, c.Param("resource")
+	farmName, name, id, stored := f.Name, z.Name, c.Param("resource"), ""
 	_, err = c.Change(fmt.Sprintf("modify resource %s of zone %s of farm %s", id, name, farmName), func(cfg *farm.Config) error {
 		f, z, err := findZone(cfg, farmName, name)
 		if err != nil {
@@ -396,6 +397,8 @@ func (s *Resource) updateRecord(c *rest.Call) (rest.Changed, error) {
 		if err := values.Apply(&changed); err != nil {
 			return err
 		}
+		validate.ShortenOwner(z, &changed)
+		stored = changed.Name
 		if err := answeredBy(f, z, &changed); err != nil {
 			return err
 		}
@@ -405,8 +408,12 @@ func (s *Resource) updateRecord(c *rest.Call) (rest.Changed, error) {
 	if err != nil {
 		return rest.Changed{}, err
 	}
+	params := values.Sent()
+	if _, sent := params["rname"]; sent {
+		params["rname"] = stored
+	}
 	return s.changedZone(c, farmName, name, rest.Changed{
-		Description: fmt.Sprintf("Modify resource %s of zone %s of farm %s", id, name, farmName), Params: values.Sent(),
+		Description: fmt.Sprintf("Modify resource %s of zone %s of farm %s", id, name, farmName), Params: params,
 		Message: fmt.Sprintf("The resource %s of zone %s has been changed.", id, name)}), nil
 }
 
