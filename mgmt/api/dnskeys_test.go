@@ -94,3 +94,49 @@ func TestAChangeWarnsIfTheParentZoneCannotBeQueried(t *testing.T) {
 		}
 	}
 }
+
+// A zone that is not signed keeps its keys until they are deleted. Afterwards it gets a new one,
+// also within a transaction. This is the remedy for a key that cannot be read here.
+func TestTheLastKeyOfAZoneIsDeleted(t *testing.T) {
+	a := zoned(t)
+	keys := zone + "/keys"
+	id := func() string {
+		t.Helper()
+		list := itemsOf(a.must(200, "GET", keys, ""))
+		if len(list) != 1 {
+			t.Fatalf("%d keys", len(list))
+		}
+		return fmt.Sprint(list[0]["id"])
+	}
+	a.must(200, "PUT", zone, `{"dnssec":"ed25519"}`)
+	first := id()
+	a.do("DELETE", keys+"/"+first, "").refused(t, 400, "set dnssec to off")
+	a.must(200, "PUT", zone, `{"dnssec":"off"}`)
+	if got := id(); got != first {
+		t.Errorf("without a signature the key is %s, was %s", got, first)
+	}
+	a.must(200, "DELETE", keys+"/"+first, "")
+	if list := itemsOf(a.must(200, "GET", keys, "")); len(list) > 0 {
+		t.Fatalf("after the deletion: %v", list)
+	}
+	a.must(200, "PUT", zone, `{"ttl":60}`)
+	if list := itemsOf(a.must(200, "GET", keys, "")); len(list) > 0 {
+		t.Errorf("after another change: %v", list)
+	}
+	a.do("DELETE", keys+"/"+first, "").refused(t, 404, first)
+	a.must(200, "PUT", zone, `{"dnssec":"ecdsap256sha256"}`)
+	second := id()
+	if second == first {
+		t.Error("the deleted key is used again")
+	}
+	write := func(method, path, body string) string {
+		return fmt.Sprintf(`{"method":%q,"path":%q,"body":%s}`, method, path, body)
+	}
+	a.must(200, "POST", "/transactions?force=true", `{"writes":[`+strings.Join([]string{
+		write("PUT", zone, `{"dnssec":"off"}`), fmt.Sprintf(`{"method":"DELETE","path":%q}`, keys+"/"+second),
+		write("PUT", zone, `{"ttl":120}`), write("PUT", zone, `{"dnssec":"ecdsap256sha256"}`),
+	}, ",")+`]}`)
+	if third := id(); third == second {
+		t.Error("a transaction keeps the deleted key")
+	}
+}

@@ -11,11 +11,12 @@ import (
 )
 
 // keepZoneKeys keeps the keys of a zone if cfg names none, and creates a key for a signed zone
-// that has none. It deletes a retired key when its signatures are no longer cached anywhere.
+// that has none. An empty list that is not nil means that the last key was deleted. It deletes a
+// retired key when its signatures are no longer cached anywhere.
 func (a *Applier) keepZoneKeys(old, cfg *farm.Config) error {
 	now := a.clock()
 	return eachZone(old, cfg, func(f *farm.Farm, z, was *farm.Zone, wasIn *farm.GSLB) error {
-		if was != nil && len(z.Keys) == 0 && len(was.Keys) > 0 {
+		if was != nil && z.Keys == nil && len(was.Keys) > 0 {
 			z.Keys = was.Keys
 		}
 		if was != nil {
@@ -204,7 +205,9 @@ func openKeys(s Secrets, z *farm.Zone) error {
 	for i := range z.Keys {
 		plain, err := Reveal(s, keyPurpose(&z.Keys[i]), z.Keys[i].Private)
 		if err != nil {
-			return fmt.Errorf("the key of the zone %s was sealed by another appliance and cannot be read here: delete it, or restore a backup of that appliance", z.Name)
+			return fmt.Errorf("the key of the zone %s was sealed by another appliance and cannot be read here: "+
+				"set dnssec to off, delete the key and set dnssec again, which makes a new key "+
+				"whose DS record the parent zone needs; or restore a backup of that appliance", z.Name)
 		}
 		z.Keys[i].Private = farm.Secret(plain)
 	}

@@ -182,7 +182,8 @@ func TestAKeyThatDoesNotOpenStopsTheFarm(t *testing.T) {
 	out, problems := *cfg, map[uint32]string{}
 	out.Farms = slices.Clone(cfg.Farms)
 	apply.OpenZoneKeys(newSalted("there"), &out, problems)
-	if !out.Farms[0].Stopped || cfg.Farms[0].Stopped || !strings.Contains(problems[cfg.Farms[0].ID], "example.com was sealed by another appliance") {
+	const want = "example.com was sealed by another appliance and cannot be read here: set dnssec to off, delete the key"
+	if !out.Farms[0].Stopped || cfg.Farms[0].Stopped || !strings.Contains(problems[cfg.Farms[0].ID], want) {
 		t.Errorf("stopped %v, problems %v", out.Farms[0].Stopped, problems)
 	}
 	foreign := farm.Config{Farms: []farm.Farm{names()}}

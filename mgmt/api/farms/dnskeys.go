@@ -196,7 +196,7 @@ func (s *Resource) deleteKey(c *rest.Call) (rest.Done, error) {
 		if z.Keys[at].State == farm.KeyActive && z.Signing != "" {
 			return rest.BadRequest("the key %s signs the zone %s: have another one sign, or set dnssec to off", id, name)
 		}
-		z.Keys = slices.Delete(slices.Clone(z.Keys), at, at+1)
+		z.Keys = slices.Delete(slices.Clone(z.Keys), at, at+1) // not nil, which would keep the previous keys
 		return nil
 	})
 	if err != nil {
