@@ -10,9 +10,9 @@ import (
 // ErrOutside means that a name is not in its zone.
 var ErrOutside = errors.New("the name is not in the zone")
 
-// Owner returns the owner name of a record in the spelling that all spellings of the name
-// share except for the case of letters: relative to the zone, "@" for the zone itself,
-// and with escapes only for characters that need them.
+// Owner returns the canonical spelling of a record's owner name. It is relative to the
+// zone, "@" for the zone itself, and has escapes only where characters need them. The case
+// of letters may differ.
 func Owner(text, zone string) (string, error) {
 	if text == "@" || isPlain(text, zone) {
 		return text, nil

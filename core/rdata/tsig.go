@@ -141,7 +141,7 @@ func (e *Exchange) Size() int {
 }
 
 // Sign returns the signed response, or nil if that fails. It does not parse the records, so
-// it signs those of any type.
+// records of any type are signed.
 func (e *Exchange) Sign(answer []byte) []byte {
 	const counts, mostRecords = 10, 1<<16 - 1 // the additional records
 	digest := digests[e.key.EffectiveAlgorithm()]

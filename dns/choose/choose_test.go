@@ -661,7 +661,7 @@ func TestTurnsDoNotDependOnOtherQuestions(t *testing.T) {
 	}
 }
 
-// Names that are asked for once each, e.g. of a wildcard, get all backends.
+// One query for each of many names, e.g. of a wildcard, uses all backends.
 func TestFirstTurnsDifferByName(t *testing.T) {
 	b := newBoard(t, 4, func(s *farm.DNSService) { s.Answers = 1 })
 	var count [5]int

@@ -32,10 +32,9 @@ func (w *worker) mayAsk(f *farmTable, q *wire.Query) bool {
 	return t.Take(t.Address(netOf(q.Client)), w.loop.Now(), f.queries) == 0
 }
 
-// mayHave counts an answer for the client's net. Answers with the same content count
-// together, whatever was asked: the name and type of the records that gave the answer count,
-// e.g. *.example.com and not each name that matches it. Names that do not exist count per
-// zone, and refused queries per network.
+// mayHave counts an answer for the client's net. Answers count by the name and type of the
+// records that gave them, e.g. *.example.com and not each name that matches it. Names that do
+// not exist count per zone, and refused queries per network.
 func (w *worker) mayHave(f *farmTable, q *wire.Query, r *wire.Reply) bool {
 	a := netOf(q.Client).As16()
 	key := append(w.key[:0], a[:]...)

@@ -60,7 +60,7 @@ zone:
 	return addr
 }
 
-// delegated is a farm with a zone, and with two zones below it of which one is delegated.
+// delegated returns a farm with a zone and three zones below it. One is not delegated.
 func delegated() *farm.GSLB {
 	return &farm.GSLB{Transfers: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Zones: []farm.Zone{
 		{ID: 1, Name: "example.com", NameServer: "ns1", Serial: 5, Records: records(`

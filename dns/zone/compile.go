@@ -166,9 +166,9 @@ func (c *compiler) listed(i int, b *batch) error {
 	return b.err
 }
 
-// record adds one record to its name. Names in a child zone of the farm are answered from
-// that zone, except the DS set at its apex. Transfers of this zone contain the records of
-// such names, because a secondary may have only this zone and needs the delegation.
+// record adds one record to its name. A child zone of the farm answers for its names,
+// except for the DS set at its apex. Transfers of this zone contain the records of such
+// names, because a secondary may have only this zone and needs the delegation.
 func (c *compiler) record(i int, hash uint32, r *parsed) error {
 	switch owner := c.owner(r.name); {
 	case !under(r.name, c.apex[i]):
