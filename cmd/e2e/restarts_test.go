@@ -186,6 +186,9 @@ func TestTheTimelineHasChangesOfBackendsDuringARestart(t *testing.T) {
 	a = start(t, who, data, "--api", api)
 	has(0, "is down")
 	has(1, "is up again")
+	if out := a.must("timeline"); strings.Contains(out, "the farm is down") {
+		t.Errorf("a farm that served clients was down:\n%s", out)
+	}
 }
 
 // inDocument returns a backend in document syntax.
