@@ -406,6 +406,9 @@ func TestDeadNamesOfATransactionShareOneTimeLimit(t *testing.T) {
 type deadNames struct{ *applytest.Names }
 
 func (d deadNames) Ask(ctx context.Context, q resolve.Question) ([]resolve.Target, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if targets, err := d.Names.Ask(ctx, q); err == nil {
 		return targets, nil
 	}

@@ -157,3 +157,25 @@ func TestARestorationKeepsTheSerialsOfDeletedZones(t *testing.T) {
 	restore(`broken`)
 	want("an unreadable one in the backup", 2026113002)
 }
+
+// The zone of a change that is taken back was visible to secondaries.
+func TestAChangeThatIsTakenBackKeepsTheSerialOfItsZone(t *testing.T) {
+	clock := func() time.Time { return time.Unix(1_800_000_000, 0) }
+	h := newHouse(t, apply.WithSecrets(newSalted("here")), apply.WithClock(clock))
+	plain := names()
+	plain.Global.Zones[0].Signing = ""
+	plain.Global.Zones[0].Serial = 2026112709
+	r, err := h.Change(wait(time.Hour), root, "trial", 0, add(plain))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.TakeBack(t.Context(), root, r.Pending.Revision); err != nil {
+		t.Fatal(err)
+	}
+	plain.Global = &farm.GSLB{Zones: []farm.Zone{farm.NewZone(plain.Global.Zones[0].Name)}}
+	h.must(add(plain))
+	cfg, _ := h.Current()
+	if got := zone(cfg).Serial; got != 2026112710 {
+		t.Errorf("created again with serial %d", got)
+	}
+}
