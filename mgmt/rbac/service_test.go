@@ -235,16 +235,20 @@ func TestTheDirectoryHasFewConnections(t *testing.T) {
 	must(t, b.UseServices(rbac.Services{LDAP: true}))
 	var now, most atomic.Int64
 	full, may := make(chan struct{}), make(chan struct{})
-	b.Directory = func(context.Context, string, string) (bool, error) {
+	filled := sync.OnceFunc(func() { close(full) })
+	b.Directory = func(ctx context.Context, _, _ string) (bool, error) {
 		n := now.Add(1)
 		defer now.Add(-1)
 		for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
 		}
 		if n == 16 {
-			close(full)
+			filled()
 		}
-		<-may
-		return true, nil
+		select {
+		case <-may:
+		case <-ctx.Done():
+		}
+		return true, ctx.Err()
 	}
 	var logins sync.WaitGroup
 	for range 40 {
