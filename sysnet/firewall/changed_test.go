@@ -28,7 +28,7 @@ func TestChangesOfForeignFirewallsAreNoticed(t *testing.T) {
 			got = f.Changed()
 		}
 		if got != want {
-			t.Errorf("%s: reported as a change %v, want %v", what, got, want)
+			t.Fatalf("%s: reported as a change %v, want %v", what, got, want)
 		}
 	}
 	run := func(line string) {
