@@ -77,7 +77,7 @@ func TestTheSameAnswerIsGivenSoOften(t *testing.T) {
 	for i := range 40 {
 		many += fmt.Sprintf("own%d A 192.0.2.80\n", i)
 	}
-	g.Zones[0].Records = append(g.Zones[0].Records, records(many+"*.towild CNAME x.wild\nold DNAME wild\n")...)
+	g.Zones[0].Records = append(g.Zones[0].Records, records(many+"*.towild CNAME x.wild\nold DNAME wild\nsub2 NS ns1\n")...)
 	a.publish(a.farm)
 	ask = a.engine.Answerer(7)
 	for question, want := range map[string]int{
@@ -86,6 +86,7 @@ func TestTheSameAnswerIsGivenSoOften(t *testing.T) {
 		"a%d.towild.example.com A":     10,
 		"a%d.old.example.com A":        10, // the same DNAME
 		"a%d.sub.example.com A":        10, // the same delegation
+		"a%d.sub2.example.com A":       10,
 		"a%d.example.org A":            10, // refused
 		"www.example.com TYPE10%02d":   10, // no such records of one name
 		"mail.example.com MX":          10,

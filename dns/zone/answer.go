@@ -116,7 +116,7 @@ func (a *Answerer) Answer(t *Table, q *wire.Query, r *wire.Reply) bool {
 	if f.node == 0 {
 		return false
 	}
-	a.placed = 0
+	a.placed, a.source = 0, source{}
 	x := asked{t: t, q: q, r: r, name: q.Name(), owner: wire.HeaderSize, inMessage: true}
 	var first source
 	for x.depth = range maxChain {

@@ -72,6 +72,25 @@ func TestAZoneKeepsItsKeysWhenADocumentNamesNone(t *testing.T) {
 	}
 }
 
+// A list of keys that is empty but not nil means that the last key was deleted.
+func TestTheLastKeyOfAZoneIsDeleted(t *testing.T) {
+	h := signedHouse(t)
+	h.must(func(c *farm.Config) error { zone(c).Signing = ""; return nil })
+	before := h.keys()
+	h.must(func(c *farm.Config) error { zone(c).Keys = []farm.ZoneKey{}; return nil })
+	if len(before) != 1 || len(h.keys()) != 0 {
+		t.Fatalf("keys before and after: %+v, %+v", before, h.keys())
+	}
+	h.must(func(c *farm.Config) error { zone(c).TTL = 60; return nil })
+	if keys := h.keys(); len(keys) != 0 {
+		t.Errorf("after another change: %+v", keys)
+	}
+	h.must(func(c *farm.Config) error { zone(c).Signing = farm.SignEd25519; return nil })
+	if keys := h.keys(); len(keys) != 1 || keys[0].Public == before[0].Public {
+		t.Errorf("signed again, with %+v", keys)
+	}
+}
+
 // Serials rise with the answers: a change of keys counts, a change of something else does not.
 func TestTheSerialRisesWithTheKeys(t *testing.T) {
 	h := signedHouse(t)
