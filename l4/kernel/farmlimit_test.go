@@ -58,6 +58,53 @@ func TestConnectionsOfAFarmAreCounted(t *testing.T) {
 	look("there is no limit", map[uint32]int{1: 3, 2: 1}, map[uint32]bool{})
 }
 
+// A limit is held until it has room, whatever happens to other farms.
+func TestALimitIsHeldWhenAnotherIsSet(t *testing.T) {
+	f := &observed{open: map[uint32]int{1: 2, 2: 1, 3: 1}}
+	k := kernel.New(kernel.Options{Filter: f, Connections: f, Log: l4test.Quiet})
+	full := l4test.Example(func(f *farm.Farm) { f.L4.MaxConnections, f.L4.Backends[0].ConnLimit = 3, 2 })
+	other := l4test.Example(func(f *farm.Farm) {
+		f.ID, f.VIP = 8, netip.MustParseAddr("192.0.2.2")
+		f.L4.ID, f.L4.Backends[0].ID, f.L4.Backends[1].ID = 13, 3, 4
+	})
+	want := map[uint32]bool{rules.LimitOf(full.ID): true, 1: true}
+	look := func(what string) {
+		t.Helper()
+		if !maps.Equal(f.held, want) {
+			t.Errorf("%s: held %v, want %v", what, f.held, want)
+		}
+	}
+	apply := func(what string, edit func(l *farm.L4)) {
+		t.Helper()
+		other = other.Clone()
+		edit(other.L4)
+		k.Apply(t.Context(), 1, &farm.Config{Farms: []farm.Farm{full, other}})
+		look(what)
+	}
+	apply("before", func(*farm.L4) {})
+	apply("another farm has got a limit", func(l *farm.L4) { l.MaxConnections = 5 })
+	apply("and its backend", func(l *farm.L4) { l.Backends[0].ConnLimit = 5 })
+	apply("and one without connections", func(l *farm.L4) { l.Backends[1].ConnLimit = 5 })
+	f.refused = map[uint32]string{other.ID: "refused"}
+	for _, what := range []string{"the other is refused", "it still is"} {
+		apply(what, func(l *farm.L4) { l.Backends[1].Weight++ })
+	}
+	f.refused = nil
+	apply("it is not any longer", func(l *farm.L4) { l.Backends[1].Weight++ })
+	f.asked = nil
+	if apply("it has another weight", func(l *farm.L4) { l.Backends[1].Weight++ }); f.asked != nil {
+		t.Errorf("connections of %v were counted for the same limits", f.asked)
+	}
+	f.open[1] = 1
+	want = map[uint32]bool{}
+	apply("there is room", func(l *farm.L4) { l.MaxConnections = 6 })
+	f.open[2] = 2 // the backend keeps its room
+	want = map[uint32]bool{rules.LimitOf(full.ID): true}
+	k.Age(100 * time.Millisecond)
+	k.Follow(t.Context())
+	look("the limit was near")
+}
+
 // party is a farm and its clients.
 type party struct {
 	*l4test.Site

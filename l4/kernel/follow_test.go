@@ -37,7 +37,8 @@ type observed struct {
 	uncounted  error
 	counting   func() // called while connections are counted
 	resets     uint64
-	doubted    bool // since the last Carry
+	doubted    bool              // since the last Carry
+	refused    map[uint32]string // result of Carry
 }
 
 func (f *observed) Intact(context.Context) bool { return !f.gone }
@@ -48,7 +49,8 @@ func (f *observed) Carry(ctx context.Context, in *rules.Input) (map[uint32]strin
 	if f.gone || f.doubted {
 		f.resets, f.doubted = f.resets+1, false
 	}
-	return f.told.Carry(ctx, in)
+	_, err := f.told.Carry(ctx, in)
+	return f.refused, err
 }
 
 func (f *observed) Noted(context.Context) (map[uint32]time.Time, error) {

@@ -94,7 +94,8 @@ func (k *Reconciler) count(ctx context.Context, ids map[uint32]bool) {
 }
 
 // fill notes which backends are full, by their connections at the given time. When no
-// connection older than the rules is left, the rules' own count is used.
+// connection older than the rules is left, the rules' own count is used. Limits outside ids are
+// no longer held.
 func (k *Reconciler) fill(ctx context.Context, at time.Time, ids map[uint32]bool, found map[uint32]conntrack.Counts) {
 	c := rules.Counted{At: at, Full: map[uint32]bool{}, Room: map[uint32]bool{}, Held: map[uint32]bool{}}
 	k.near = false
@@ -123,21 +124,25 @@ func (k *Reconciler) fill(ctx context.Context, at time.Time, ids map[uint32]bool
 	k.holding = len(c.Held) > 0
 }
 
-// recount counts the connections of limits that the loaded rules do not have. Those without
-// connections are counted by the rules from now on; the others, which it returns, must be
-// counted here. It is called before the rules of the current farms are loaded.
+// recount counts the connections of all limits outside known if the loaded rules lack any of
+// them. Those without connections are counted by the rules from now on. The others, which it
+// returns, must be counted here. They include limits of the loaded rules, because fill releases
+// the limits that it does not get. recount is called before the rules of the current farms are
+// loaded.
 func (k *Reconciler) recount(ctx context.Context) (at time.Time, uncounted map[uint32]bool, found map[uint32]conntrack.Counts) {
 	before := k.loaded
 	k.loaded = bounds(k.farms)
 	maps.DeleteFunc(k.known, func(id, most uint32) bool { return k.loaded[id].most != most || before[id].most != most })
 	uncounted = map[uint32]bool{}
+	added := false
 	for id, b := range k.loaded {
-		if before[id].most != b.most {
+		added = added || before[id].most != b.most
+		if k.known[id] != b.most {
 			uncounted[id] = true
 		}
 	}
 	at = time.Now()
-	if len(uncounted) == 0 {
+	if !added {
 		return at, nil, nil
 	}
 	found, err := k.options.Connections.CountOnly(ctx, counted(uncounted, k.loaded))
