@@ -40,7 +40,7 @@ func (m *manager) statesMoved() uint64 {
 
 // lookStates records changes since the previous look.
 func (m *manager) lookStates(cfg *farm.Config, mark statesMark, now time.Time) {
-	moment := sync.OnceValue(func() *state.Moment { return m.board().Now() }) // usually not needed
+	moment := sync.OnceValue(func() *state.Moment { return m.board().Now(nil) }) // usually not needed
 	m.events.Add(m.states.Look(cfg, mark, now, eventlog.Known{
 		Backend: func(g farm.Group, k int) farm.Status { return farmstate.In(g, k, m.backendHealth) },
 		Awaits: func(g farm.Group, k int) bool {
@@ -54,7 +54,7 @@ func (m *manager) lookStates(cfg *farm.Config, mark statesMark, now time.Time) {
 
 // known returns the sources of backend and farm states for notifications.
 func (m *manager) known() notify.Known {
-	moment := sync.OnceValue(func() *state.Moment { return m.board().Now() })
+	moment := sync.OnceValue(func() *state.Moment { return m.board().Now(nil) })
 	return notify.Known{
 		Known: event.Known{Health: m.backendHealth, Awaits: m.guardian.Awaits, Why: m.whyDown,
 			Farm: func(f *farm.Farm) (farm.Status, string) { return moment().Look(f) }},

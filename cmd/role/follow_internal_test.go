@@ -19,7 +19,7 @@ func naming(t *testing.T) (h *house, carries *farm.Farm, named uint32) {
 	t.Helper()
 	h = newHouse(t, ctl.Parts{})
 	ctx, leave := context.WithCancel(t.Context())
-	h.guardian = guardian.New(ctx, guardian.Options{Table: h.manager.health, Open: h.openTo, Farm: func(f *farm.Farm) (farm.Status, string) { return h.board().Look(f) }})
+	h.guardian = guardian.New(ctx, guardian.Options{Table: h.manager.health, Open: h.openTo, Farm: func(f *farm.Farm) (farm.Status, string) { return h.board().Now(nil).Look(f) }})
 	t.Cleanup(h.guardian.Wait)
 	t.Cleanup(leave)
 	names := farm.Farm{Name: "names", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("127.0.0.1"), VPort: 5300, Global: &farm.GSLB{

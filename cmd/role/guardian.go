@@ -44,7 +44,7 @@ func (m *manager) newGuardian(ctx context.Context, secrets apply.Secrets) *guard
 		Remembered: readVerdicts(verdictsFile),
 		Resumed:    m.resumeHealth,
 		Open:       m.openTo,
-		Farm:       func(f *farm.Farm) (farm.Status, string) { return m.board().Look(f) },
+		Farm:       func(f *farm.Farm) (farm.Status, string) { return m.board().Now(nil).Look(f) },
 		Network:    func(r guardian.Route) probe.Network { return &reach{source: r.Source, mark: r.Mark, netd: netd} },
 	})
 }

@@ -1,8 +1,14 @@
 package api_test
 
 import (
+	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/sluicelb/sluice/core/farm"
+	"github.com/sluicelb/sluice/mgmt/api"
+	"github.com/sluicelb/sluice/mgmt/eventlog"
 )
 
 // Messages, diffs and views name farms only to callers who see them.
@@ -118,4 +124,87 @@ func TestADocumentWithoutCredentialsKeepsThem(t *testing.T) {
 	}
 	put(strings.Replace(shown, "Authorization: ***", "X-Other-Token: ***", 1)).refused(t, 400, "***")
 	a.do("POST", web+"/addrequestheader", `{"header":"X-Other-Token: ***"}`).refused(t, 400, "***")
+}
+
+// The problem of a farm may name another one, which is masked for callers who do not see it. That
+// applies to refused starts, to reports of the engine and of the kernel, to health checks and to
+// events.
+func TestProblemsNameNoFarmOfAnotherGroup(t *testing.T) {
+	checked, warns := "", true
+	a := divided(t, inTime, func(d *api.Deps) {
+		d.Checked = func(uint32) string { return checked }
+		d.Unreachable = func(f *farm.Farm) string {
+			if checked != "" && f.Name == "shop" {
+				return "farm theirs is in the way"
+			}
+			return ""
+		}
+		d.Warnings = func(*farm.Farm) []string {
+			if warns {
+				return []string{"the farm theirs takes its packets"}
+			}
+			return nil
+		}
+	})
+	a.must(201, "POST", "/farms", `{"farmname":"relay","profile":"l4xnat","vip":"192.0.2.10","vport":"91"}`)
+	a.must(201, "POST", "/farms", `{"farmname":"names","profile":"gslb","vip":"192.0.2.10","vport":92}`)
+	for _, name := range []string{"relay", "names"} {
+		a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"`+name+`"}`)
+	}
+	reads := []string{"/farms", "/farms/modules/lslb", "/status", "/stats", "/stats/farms", "/timeline", web,
+		web + "/backends",
+		"/stats/farms/shop", "/stats/farms/shop/backends", web + "/backends/0/health"}
+	for _, name := range []string{"shop", "relay", "names"} {
+		for _, part := range []string{"", "/summary", "/status", "/explain", "/lint", "/headroom"} {
+			reads = append(reads, "/farms/"+name+part)
+		}
+	}
+	look := func(when string, shown int) {
+		t.Helper()
+		named := 0
+		for _, path := range reads {
+			if r := a.as("GET", path, ""); strings.Contains(r.raw, "theirs") {
+				t.Errorf("%s: GET %s names it: %s", when, path, around(r.raw, "theirs"))
+			}
+			if strings.Contains(a.do("GET", path, "").raw, "farm theirs") {
+				named++
+			}
+		}
+		if named < shown {
+			t.Errorf("%s: root finds it in %d places", when, named)
+		}
+	}
+	a.must(200, "PUT", "/farms/relay/actions", `{"action":"stop"}`)
+	a.must(200, "PUT", "/farms/shop/actions", `{"action":"stop"}`)
+	a.as("PUT", "/farms/shop", `{"vport":8443}`)
+	a.as("PUT", "/farms/shop/actions", `{"action":"start"}`).refused(t, 400, "a farm of another group")
+	a.as("PUT", "/farms/relay", `{"vport":"8443"}`)
+	a.as("PUT", "/farms/relay/actions", `{"action":"start"}`).refused(t, 400, "a farm of another group")
+	a.events.Add(eventlog.Event{Time: time.Now(), Kind: eventlog.Health, Farms: []uint32{a.config().Farm("shop").ID},
+		Farm: "shop", Text: "the farm is down: it collides with farm theirs on 8443"})
+	look("a refused start", 7)
+	srv := httptest.NewServer(a.server.Handler())
+	t.Cleanup(srv.Close) // runs after the subscribers have left
+	next, _, leave := following(t, srv.URL, annsKey)
+	masked := false
+	for range 4 { // the revision and three farms
+		got := next()
+		if masked = masked || strings.Contains(got, "a farm of another group"); strings.Contains(got, "theirs") {
+			t.Errorf("the stream of changes: %s", got)
+		}
+	}
+	if leave(); !masked {
+		t.Error("the stream of changes has no reason")
+	}
+	// A farm that is renamed or deleted cannot be masked any more.
+	a.events.Add(eventlog.Event{Time: time.Now(), Kind: eventlog.Health, Farms: []uint32{a.config().Farm("theirs").ID},
+		Farm: "theirs", Text: "the farm is up"})
+	a.must(200, "PUT", "/farms/theirs", `{"newfarmname":"elsewhere"}`)
+	warns = false
+	look("after the farm was renamed", 1)
+	a.must(200, "PUT", "/farms/elsewhere", `{"newfarmname":"theirs"}`)
+	a.must(200, "PUT", "/farms/shop", `{"vport":80}`)
+	a.must(200, "PUT", "/farms/shop/actions", `{"action":"start"}`)
+	checked = "is at the address of farm theirs, which clients cannot use"
+	look("a health check and an address", 4)
 }

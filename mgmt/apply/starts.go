@@ -5,19 +5,21 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
 
 // A refused start leaves the farm stopped and without a problem. The caller gets the reason,
 // but a later reader of the farm's state would not see it. So the reason is kept until the farm
-// starts, gets another address or is deleted. It is not stored, because the cause may end with
-// the process.
+// starts, gets another address or is deleted. A reason that names another farm ends with that
+// farm, because it no longer applies, and the name of a deleted farm cannot be masked. The reason is not stored, because the cause may end with the process.
 
 // refusedStart is the reason why a farm could not be started, and its address at that time.
 type refusedStart struct {
 	addr   string
 	reason string
+	others string // names of other farms in the reason, separated by blanks
 }
 
 func address(f *farm.Farm) string { return f.VIP.String() + " " + f.PortsText() }
@@ -71,10 +73,30 @@ func (s starts) reason(id uint32, err error) string {
 	if errors.As(err, &refused) && refused.Farms[id] != "" {
 		return refused.Farms[id]
 	}
+	if pending := (*PendingError)(nil); s.alone && errors.As(err, &pending) {
+		return pending.Anonymous() // some readers of the reason may not see the author
+	}
 	if s.alone {
 		return err.Error()
 	}
 	return ""
+}
+
+// othersIn returns the names of other farms that a reason names.
+func othersIn(cfg *farm.Config, f *farm.Farm, reason string) string {
+	var names []string
+	for part := range strings.SplitSeq(reason, "farm ") {
+		name, _, _ := strings.Cut(strings.TrimPrefix(part, `"`), " ")
+		if name = strings.TrimRight(name, `",;:.`); name != f.Name && cfg.Farm(name) != nil {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// exist reports whether all of these farms exist.
+func exist(cfg *farm.Config, names string) bool {
+	return !slices.ContainsFunc(strings.Fields(names), func(name string) bool { return cfg.Farm(name) == nil })
 }
 
 // remember records the refused starts of a change and removes those that no longer apply. The
@@ -88,8 +110,8 @@ func (a *Applier) remember(tried starts, err error) {
 			continue
 		}
 		if reason := tried.reason(f.ID, err); reason != "" {
-			kept[f.ID] = refusedStart{address(f), reason}
-		} else if was, ok := known[f.ID]; ok && was.addr == address(f) {
+			kept[f.ID] = refusedStart{address(f), reason, othersIn(cfg, f, reason)}
+		} else if was, ok := known[f.ID]; ok && was.addr == address(f) && exist(cfg, was.others) {
 			kept[f.ID] = was
 		}
 	}

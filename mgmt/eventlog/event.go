@@ -43,7 +43,8 @@ type Event struct {
 	Farm    string `json:"farm,omitempty"`
 	Service string `json:"service,omitempty"`
 	Backend string `json:"backend,omitempty"`
-	// Text is for every user who sees one of the farms, and names no farm.
+	// Text is for every user who sees one of the farms. A problem in it may name another farm,
+	// so readers mask the names of farms that the user does not see.
 	Text string `json:"text"`
 	// Detail has the author and the reason, for users who may see the history.
 	Detail   string `json:"detail,omitempty"`

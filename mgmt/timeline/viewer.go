@@ -23,6 +23,8 @@ type Viewer struct {
 	// History allows to see the authors and reasons of changes, Certificates the events of
 	// certificates without a farm.
 	History, Certificates bool
+	// Mask removes the names of hidden farms from a text; nil if the viewer sees all farms.
+	Mask func(text string, hidden func(name string) bool) string
 }
 
 // sight applies the rights of a viewer to a list of events.
@@ -30,17 +32,26 @@ type sight struct {
 	Viewer
 	seen, there map[uint32]string // names by number
 	ended       map[uint32]int    // index of the last event that deleted a farm of a number
+	hidden      map[string]bool   // names of other farms, also of those renamed or deleted since
 }
 
 func (v Viewer) at(list []eventlog.Event) *sight {
-	s := &sight{v, map[uint32]string{}, map[uint32]string{}, map[uint32]int{}}
+	s := &sight{v, map[uint32]string{}, map[uint32]string{}, map[uint32]int{}, map[string]bool{}}
 	for _, f := range v.Farms {
 		s.seen[f.ID] = f.Name
 	}
 	for _, f := range v.Config.Farms {
 		s.there[f.ID] = f.Name
+		if _, sees := s.seen[f.ID]; !sees {
+			s.hidden[f.Name] = true
+		}
 	}
 	for i, e := range list {
+		if len(e.Farms) == 1 && e.Farm != "" {
+			if _, sees := s.seen[e.Farms[0]]; !sees {
+				s.hidden[e.Farm] = true
+			}
+		}
 		if e.Kind == eventlog.Deleted {
 			for _, id := range e.Farms {
 				s.ended[id] = i
@@ -83,7 +94,17 @@ func (s *sight) entry(i int, e *eventlog.Event) (Entry, bool) {
 	if e.Detail != "" && s.History && (s.All || !others) {
 		out.Text += " " + e.Detail
 	}
+	out.Text = s.mask(out.Text)
 	return out, true
+}
+
+// mask removes the names of farms hidden from the viewer. The problem of one farm may name
+// another, e.g. the owner of its port.
+func (s *sight) mask(text string) string {
+	if s.Mask == nil {
+		return text
+	}
+	return s.Mask(text, func(name string) bool { return s.hidden[name] })
 }
 
 // gone returns the name of a deleted farm, if known.
@@ -119,6 +140,7 @@ func (s *sight) revision(r store.Revision, i int, known bool, list []eventlog.Ev
 			out.Text += ": " + r.Comment
 		}
 	}
+	out.Text = s.mask(out.Text)
 	return out, true
 }
 

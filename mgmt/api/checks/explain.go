@@ -142,7 +142,7 @@ func probes(f guardian.Finding) *ProbeFindings {
 
 // reason sums up the evidence in one sentence. unable explains why the check could not run.
 func (s *Resource) reason(c *rest.Call, g farm.Group, b *farm.Backend, e *HealthExplanation, unable string) string {
-	switch problem := s.deps.State.BackendProblem(b); {
+	switch problem := s.deps.State.BackendProblem(c, b); {
 	case b.Maintenance != farm.MaintenanceOff:
 		return "an operator took it out; it is not asked"
 	case problem != "":

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
-	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
@@ -101,8 +100,8 @@ func (l backendList[V]) operations(group, whose string) []*rest.Operation {
 	}
 }
 
-func (l backendList[V]) show(known *farm.Aliases, g farm.Group, position int) V {
-	return V(struct{ of any }{ProfileOf(g.Farm).backend(l.s, known, g, position)})
+func (l backendList[V]) show(c *rest.Call, g farm.Group, position int) V {
+	return V(struct{ of any }{ProfileOf(g.Farm).backend(l.s, c, g, position)})
 }
 
 func (l backendList[V]) list(c *rest.Call) (rest.List[V], error) {
@@ -110,8 +109,7 @@ func (l backendList[V]) list(c *rest.Call) (rest.List[V], error) {
 	if err != nil {
 		return rest.List[V]{}, err
 	}
-	known := state.Aliases(c)
-	return rest.ListOf(fmt.Sprintf("List the backends of %s", g), len(g.Backends()), func(i int) V { return l.show(known, g, i) }), nil
+	return rest.ListOf(fmt.Sprintf("List the backends of %s", g), len(g.Backends()), func(i int) V { return l.show(c, g, i) }), nil
 }
 
 func (l backendList[V]) add(c *rest.Call) (rest.Object[V], error) {
@@ -150,7 +148,7 @@ func (l backendList[V]) add(c *rest.Call) (rest.Object[V], error) {
 	}
 	return rest.Object[V]{
 		Description: fmt.Sprintf("New backend of %s", g),
-		Params:      l.show(state.Aliases(c), g, position), Status: l.s.deps.State.StatusOf(c, farmName), Warning: c.Warning(validate.PathOfBackend(g, position)),
+		Params:      l.show(c, g, position), Status: l.s.deps.State.StatusOf(c, farmName), Warning: c.Warning(validate.PathOfBackend(g, position)),
 		Message: fmt.Sprintf("The backend %d has been added to %s.", g.Number(position), g),
 	}, nil
 }

@@ -19,10 +19,10 @@ func (dnsFarms) words() []farm.Profile { return []farm.Profile{farm.ProfileGSLB}
 
 func (dnsFarms) module() Module { return GSLB }
 
-func (dnsFarms) details(s *Resource, known *farm.Aliases, description string, f *farm.Farm, of detail) any {
-	out := DNSFarmDetails{Description: description, Params: s.dnsFarmView(f), Services: []DNSServiceView{}, Zones: []ZoneView{}, IPDS: noIPDS()}
+func (dnsFarms) details(s *Resource, c *rest.Call, description string, f *farm.Farm, of detail) any {
+	out := DNSFarmDetails{Description: description, Params: s.dnsFarmView(c, f), Services: []DNSServiceView{}, Zones: []ZoneView{}, IPDS: noIPDS()}
 	for _, g := range f.Groups() {
-		out.Services = append(out.Services, s.dnsServiceView(known, g))
+		out.Services = append(out.Services, s.dnsServiceView(c, g))
 	}
 	for i := range f.Zones().Zones {
 		out.Zones = append(out.Zones, zoneView(&f.Zones().Zones[i], of))
@@ -30,8 +30,8 @@ func (dnsFarms) details(s *Resource, known *farm.Aliases, description string, f 
 	return out
 }
 
-func (dnsFarms) summary(s *Resource, _ *farm.Aliases, description string, f *farm.Farm) any {
-	out := DNSFarmSummary{Description: description, Params: s.dnsFarmView(f), Services: []ServiceName{}, Zones: []ServiceName{}, IPDS: noIPDS()}
+func (dnsFarms) summary(s *Resource, c *rest.Call, description string, f *farm.Farm) any {
+	out := DNSFarmSummary{Description: description, Params: s.dnsFarmView(c, f), Services: []ServiceName{}, Zones: []ServiceName{}, IPDS: noIPDS()}
 	for _, g := range f.Groups() {
 		out.Services = append(out.Services, ServiceName{ID: g.Name()})
 	}
@@ -59,8 +59,8 @@ var dnsServices = servicesOf[farm.DNSService, DNSServiceView]{
 
 func (dnsFarms) services() services { return dnsServices }
 
-func (dnsFarms) backend(s *Resource, known *farm.Aliases, g farm.Group, i int) any {
-	return s.dnsBackendView(known, g, i)
+func (dnsFarms) backend(s *Resource, c *rest.Call, g farm.Group, i int) any {
+	return s.dnsBackendView(c, g, i)
 }
 
 func (dnsFarms) backendShape() reflect.Type { return reflect.TypeFor[DNSBackendView]() }

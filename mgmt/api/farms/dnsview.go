@@ -30,12 +30,12 @@ func (aboutDNSFarm) Table() (string, []validate.Answered) {
 	return "DNSFarmView", validate.DNSFarmAnswer.Answers()
 }
 
-func (s *Resource) dnsFarmView(f *farm.Farm) DNSFarmView {
-	now := s.deps.State.Now()
+func (s *Resource) dnsFarmView(c *rest.Call, f *farm.Farm) DNSFarmView {
+	now := s.deps.State.Now(c)
 	status, problem := now.Look(f)
 	return DNSFarmView{Fields: validate.DNSFarmAnswer.Answer(f), About: aboutDNSFarm{
 		FarmName: f.Name, Profile: f.Profile, Status: status, FarmState: now.FarmState(f), Problem: problem,
-		VIP: f.VIP.String(), VPort: f.VPort, Listener: string(farm.ProfileGSLB), Warnings: s.deps.State.Warnings(f),
+		VIP: f.VIP.String(), VPort: f.VPort, Listener: string(farm.ProfileGSLB), Warnings: s.deps.State.Warnings(c, f),
 	}}
 }
 
@@ -70,13 +70,13 @@ func (aboutDNSService) Table() (string, []validate.Answered) {
 	return "DNSServiceView", validate.DNSServiceUpdate.Answers()
 }
 
-func (s *Resource) dnsServiceView(known *farm.Aliases, g farm.Group) DNSServiceView {
+func (s *Resource) dnsServiceView(c *rest.Call, g farm.Group) DNSServiceView {
 	list := []DNSBackendView{}
 	for i := range g.Backends() {
-		list = append(list, s.dnsBackendView(known, g, i))
+		list = append(list, s.dnsBackendView(c, g, i))
 	}
 	return DNSServiceView{Fields: validate.DNSServiceUpdate.Answer(g.Farm.Global.Service(g.Name())), About: aboutDNSService{
-		ID: g.Name(), ServiceState: s.deps.State.Now().ServiceState(g), Backends: list}}
+		ID: g.Name(), ServiceState: s.deps.State.Now(c).ServiceState(g), Backends: list}}
 }
 
 // DNSBackendView describes a backend of a service of a gslb farm.
@@ -97,12 +97,12 @@ func (aboutDNSBackend) Table() (string, []validate.Answered) {
 	return "DNSBackendView", validate.DNSBackendAnswer.Answers()
 }
 
-func (s *Resource) dnsBackendView(known *farm.Aliases, g farm.Group, i int) DNSBackendView {
+func (s *Resource) dnsBackendView(c *rest.Call, g farm.Group, i int) DNSBackendView {
 	b := &g.Backends()[i]
 	r := s.deps.State.Resolution(g, i)
-	return DNSBackendView{Fields: called(known, b, validate.DNSBackendAnswer.Answer(b)), About: aboutDNSBackend{
+	return DNSBackendView{Fields: called(c, b, validate.DNSBackendAnswer.Answer(b)), About: aboutDNSBackend{
 		ID: g.Number(i), IP: b.ShownAddress(), Status: farmstate.In(g, i, s.deps.Health), BackendState: s.deps.State.BackendState(g, i),
-		Problem: cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r}}
+		Problem: cmp.Or(s.deps.State.BackendProblem(c, b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r}}
 }
 
 // ZoneView describes a zone.

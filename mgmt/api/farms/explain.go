@@ -81,13 +81,13 @@ func (s *Resource) explainRequest(c *rest.Call) (rest.Object[*explain.Explanatio
 	if err != nil {
 		return none, err
 	}
-	switch at := s.deps.State.Serving(f); {
+	switch problem := s.deps.State.Problem(c, f); {
 	case f.Stopped:
 		return none, rest.Refuse(http.StatusConflict, "the farm %s is stopped: it takes no requests", f.Name)
 	case !s.deps.Engine().Connected:
 		return none, rest.Refuse(http.StatusServiceUnavailable, "the engine is not running, and it is what explains requests: try again")
-	case at.Problem != "":
-		return none, rest.Refuse(http.StatusConflict, "the farm %s takes no requests: %s", f.Name, at.Problem)
+	case problem != "":
+		return none, rest.Refuse(http.StatusConflict, "the farm %s takes no requests: %s", f.Name, problem)
 	}
 	q.Farm = f.ID
 	e, err := s.deps.Explain(c.Context, q)
@@ -101,7 +101,7 @@ func (s *Resource) explainRequest(c *rest.Call) (rest.Object[*explain.Explanatio
 	}
 	s.resolved(f, e)
 	hideCredentials(c.Veil(), e)
-	return rest.Object[*explain.Explanation]{Description: fmt.Sprintf("Trace a request through farm %s", f.Name), Params: e, Warning: strings.Join(s.warnings(f), "; ")}, nil
+	return rest.Object[*explain.Explanation]{Description: fmt.Sprintf("Trace a request through farm %s", f.Name), Params: e, Warning: strings.Join(s.warnings(c, f), "; ")}, nil
 }
 
 // checkL4Question validates a question about a connection or datagram.

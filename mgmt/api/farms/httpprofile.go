@@ -19,16 +19,16 @@ func (httpFarms) words() []farm.Profile { return []farm.Profile{farm.ProfileHTTP
 
 func (httpFarms) module() Module { return LSLB }
 
-func (httpFarms) details(s *Resource, known *farm.Aliases, description string, f *farm.Farm, of detail) any {
-	out := FarmDetails{Description: description, Params: s.farmView(f), Services: []ServiceView{}, IPDS: noIPDS()}
+func (httpFarms) details(s *Resource, c *rest.Call, description string, f *farm.Farm, of detail) any {
+	out := FarmDetails{Description: description, Params: s.farmView(c, f), Services: []ServiceView{}, IPDS: noIPDS()}
 	for _, g := range f.Groups() {
-		out.Services = append(out.Services, s.serviceView(known, g))
+		out.Services = append(out.Services, s.serviceView(c, g))
 	}
 	return out
 }
 
-func (httpFarms) summary(s *Resource, _ *farm.Aliases, description string, f *farm.Farm) any {
-	out := FarmSummary{Description: description, Params: s.farmView(f), Services: []ServiceName{}, IPDS: noIPDS()}
+func (httpFarms) summary(s *Resource, c *rest.Call, description string, f *farm.Farm) any {
+	out := FarmSummary{Description: description, Params: s.farmView(c, f), Services: []ServiceName{}, IPDS: noIPDS()}
 	for _, g := range f.Groups() {
 		out.Services = append(out.Services, ServiceName{ID: g.Name()})
 	}
@@ -46,8 +46,8 @@ var httpServices = servicesOf[farm.Service, ServiceView]{
 
 func (httpFarms) services() services { return httpServices }
 
-func (httpFarms) backend(s *Resource, known *farm.Aliases, g farm.Group, i int) any {
-	return s.backendView(known, g, i)
+func (httpFarms) backend(s *Resource, c *rest.Call, g farm.Group, i int) any {
+	return s.backendView(c, g, i)
 }
 
 func (httpFarms) backendShape() reflect.Type { return reflect.TypeFor[BackendView]() }

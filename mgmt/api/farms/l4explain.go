@@ -2,7 +2,6 @@ package farms
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
@@ -37,7 +36,7 @@ func (s *Resource) explainFarm(c *rest.Call) (rest.Object[FarmExplanation], erro
 		return rest.Object[FarmExplanation]{}, err
 	}
 	out := rest.Object[FarmExplanation]{Description: "Explain the data path of farm " + f.Name, Params: ProfileOf(f).carrying(f)}
-	out.Params.Warnings = s.warnings(f)
+	out.Params.Warnings = s.warnings(c, f)
 	if !f.InKernel() {
 		return out, nil
 	}
@@ -72,10 +71,10 @@ func askedPath(l *farm.L4) farm.DataPath {
 
 // warnings lists what cannot work in the farm now, and which clients its address does not
 // serve.
-func (s *Resource) warnings(f *farm.Farm) []string {
-	list := s.deps.State.Warnings(f)
+func (s *Resource) warnings(c *rest.Call, f *farm.Farm) []string {
+	list := s.deps.State.Warnings(c, f)
 	if text := validate.VIPWarning(f); text != "" {
-		list = append(slices.Clip(list), text)
+		list = append(list, text)
 	}
 	return list
 }

@@ -18,18 +18,18 @@ func (l4Farms) words() []farm.Profile { return []farm.Profile{farm.ProfileL4} }
 
 func (l4Farms) module() Module { return LSLB }
 
-func (l4Farms) details(s *Resource, known *farm.Aliases, description string, f *farm.Farm, of detail) any {
-	out := L4FarmDetails{Description: description, Params: s.l4FarmView(f), Backends: []L4BackendView{}, IPDS: noIPDS()}
+func (l4Farms) details(s *Resource, c *rest.Call, description string, f *farm.Farm, of detail) any {
+	out := L4FarmDetails{Description: description, Params: s.l4FarmView(c, f), Backends: []L4BackendView{}, IPDS: noIPDS()}
 	g := f.Own()
 	for i := range g.Backends() {
-		out.Backends = append(out.Backends, s.l4BackendView(known, g, i))
+		out.Backends = append(out.Backends, s.l4BackendView(c, g, i))
 	}
 	return out
 }
 
 // summary returns the details, as there is nothing to omit.
-func (p l4Farms) summary(s *Resource, known *farm.Aliases, description string, f *farm.Farm) any {
-	return p.details(s, known, description, f, everything)
+func (p l4Farms) summary(s *Resource, c *rest.Call, description string, f *farm.Farm) any {
+	return p.details(s, c, description, f, everything)
 }
 
 func (l4Farms) shapes() (details, summary reflect.Type) {
@@ -38,8 +38,8 @@ func (l4Farms) shapes() (details, summary reflect.Type) {
 
 func (l4Farms) services() services { return nil }
 
-func (l4Farms) backend(s *Resource, known *farm.Aliases, g farm.Group, i int) any {
-	return s.l4BackendView(known, g, i)
+func (l4Farms) backend(s *Resource, c *rest.Call, g farm.Group, i int) any {
+	return s.l4BackendView(c, g, i)
 }
 
 func (l4Farms) backendShape() reflect.Type { return reflect.TypeFor[L4BackendView]() }

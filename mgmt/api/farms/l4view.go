@@ -32,14 +32,14 @@ func (aboutL4Farm) Table() (string, []validate.Answered) {
 	return "L4FarmView", validate.L4FarmAnswer.Answers()
 }
 
-func (s *Resource) l4FarmView(f *farm.Farm) L4FarmView {
+func (s *Resource) l4FarmView(c *rest.Call, f *farm.Farm) L4FarmView {
 	carrier, why := f.Carrier()
-	now := s.deps.State.Now()
+	now := s.deps.State.Now(c)
 	status, problem := now.Look(f)
 	return L4FarmView{Fields: validate.L4FarmAnswer.Answer(f), About: aboutL4Farm{
 		FarmName: f.Name, Profile: f.Profile, Status: status, FarmState: now.FarmState(f), Problem: problem,
 		VIP: f.VIP.String(), VPort: f.L4.PortsText(), Listener: string(farm.ProfileL4),
-		Sessions: state.StaticSessions(f.Own()), Carrier: carrier, Why: why, Warnings: s.deps.State.Warnings(f),
+		Sessions: state.StaticSessions(f.Own()), Carrier: carrier, Why: why, Warnings: s.deps.State.Warnings(c, f),
 	}}
 }
 
@@ -68,11 +68,11 @@ func (aboutL4Backend) Table() (string, []validate.Answered) {
 	return "L4BackendView", validate.L4BackendAnswer.Answers()
 }
 
-func (s *Resource) l4BackendView(known *farm.Aliases, g farm.Group, i int) L4BackendView {
+func (s *Resource) l4BackendView(c *rest.Call, g farm.Group, i int) L4BackendView {
 	b := &g.Backends()[i]
 	r := s.deps.State.Resolution(g, i)
-	return L4BackendView{Fields: called(known, b, validate.L4BackendAnswer.Answer(b)), About: aboutL4Backend{
-		ID: g.Number(i), IP: b.ShownAddress(), Status: s.l4Status(g, i), BackendState: s.deps.State.BackendState(g, i), Problem: cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
+	return L4BackendView{Fields: called(c, b, validate.L4BackendAnswer.Answer(b)), About: aboutL4Backend{
+		ID: g.Number(i), IP: b.ShownAddress(), Status: s.l4Status(g, i), BackendState: s.deps.State.BackendState(g, i), Problem: cmp.Or(s.deps.State.BackendProblem(c, b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
 	}}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func (s *Resource) listFarms(c *rest.Call) (rest.List[state.FarmLine], error) {
-	now, mark, known := s.deps.State.Marked(c.Config)
+	now, mark, known := s.deps.State.Marked(c)
 	farms := c.Farms()
 	list := rest.ListOf("List farms", len(farms), func(i int) state.FarmLine { return now.Line(&farms[i]) })
 	if known {
@@ -30,7 +30,7 @@ func (s *Resource) farmsOf(of Module) func(*rest.Call) (rest.List[state.FarmLine
 				in = append(in, f)
 			}
 		}
-		now := s.deps.State.Now()
+		now := s.deps.State.Now(c)
 		return rest.ListOf("List farms", len(in), func(i int) state.FarmLine { return now.Line(in[i]) }), nil
 	}
 }

@@ -21,16 +21,15 @@ type profile interface {
 	// module that lists its farms.
 	words() []farm.Profile
 	module() Module
-	// details and summary return the responses for a farm, shapes their types. known holds
-	// the aliases visible to the caller.
-	details(s *Resource, known *farm.Aliases, description string, f *farm.Farm, of detail) any
-	summary(s *Resource, known *farm.Aliases, description string, f *farm.Farm) any
+	// details and summary return the responses for a farm, shapes their types.
+	details(s *Resource, c *rest.Call, description string, f *farm.Farm, of detail) any
+	summary(s *Resource, c *rest.Call, description string, f *farm.Farm) any
 	shapes() (details, summary reflect.Type)
 	// services returns the services of the profile, or nil if backends belong to the farm.
 	// backend returns the response for the backend at a position of a group, backendShape
 	// its type.
 	services() services
-	backend(s *Resource, known *farm.Aliases, g farm.Group, position int) any
+	backend(s *Resource, c *rest.Call, g farm.Group, position int) any
 	backendShape() reflect.Type
 	// created adds the fields of a new farm that appear whether or not they were sent.
 	created(f *farm.Farm, params rest.Sent)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
-	"github.com/sluicelb/sluice/mgmt/api/state"
 	"github.com/sluicelb/sluice/mgmt/inline"
 	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/validate"
@@ -20,7 +19,7 @@ type services interface {
 	// bodies returns the bodies for creation and change.
 	bodies() (create, update rest.Fields)
 	// details returns the response for one service, shape its type.
-	details(s *Resource, known *farm.Aliases, g farm.Group) any
+	details(s *Resource, c *rest.Call, g farm.Group) any
 	shape() reflect.Type
 
 	create(s *Resource, c *rest.Call, f *farm.Farm) (rest.Changed, error)
@@ -35,7 +34,7 @@ type services interface {
 type servicesOf[T, V any] struct {
 	creation, change *validate.Table[T]
 	list             func(*farm.Farm) *[]T
-	view             func(*Resource, *farm.Aliases, farm.Group) V
+	view             func(*Resource, *rest.Call, farm.Group) V
 	// rules returns the length of each list that is changed item by item.
 	rules func(*T) map[string]int
 	// kept returns the reason why a service cannot be deleted; nil: always deletable.
@@ -44,8 +43,8 @@ type servicesOf[T, V any] struct {
 
 func (l servicesOf[T, V]) bodies() (create, update rest.Fields) { return l.creation, l.change }
 
-func (l servicesOf[T, V]) details(s *Resource, known *farm.Aliases, g farm.Group) any {
-	return l.view(s, known, g)
+func (l servicesOf[T, V]) details(s *Resource, c *rest.Call, g farm.Group) any {
+	return l.view(s, c, g)
 }
 
 func (l servicesOf[T, V]) shape() reflect.Type { return reflect.TypeFor[V]() }
@@ -200,7 +199,7 @@ func (s *Resource) getService(c *rest.Call) (ServiceDetails, error) {
 	}
 	return ServiceDetails{
 		Description: fmt.Sprintf("Get service %s of farm %s", g.Name(), g.Farm.Name),
-		Services:    serviceAnswer{ProfileOf(g.Farm).services().details(s, state.Aliases(c), g)},
+		Services:    serviceAnswer{ProfileOf(g.Farm).services().details(s, c, g)},
 	}, nil
 }
 

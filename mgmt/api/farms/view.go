@@ -35,9 +35,9 @@ func (aboutFarm) Table() (string, []validate.Answered) {
 	return "FarmView", validate.FarmAnswer.Answers()
 }
 
-func (s *Resource) farmView(f *farm.Farm) FarmView {
+func (s *Resource) farmView(c *rest.Call, f *farm.Farm) FarmView {
 	h := cmp.Or(f.Headers(), &farm.HeaderRules{})
-	now := s.deps.State.Now()
+	now := s.deps.State.Now(c)
 	status, problem := now.Look(f)
 	return FarmView{Fields: validate.FarmAnswer.Answer(f), About: aboutFarm{
 		FarmName: f.Name, Profile: state.ShownProfile(f), Status: status, FarmState: now.FarmState(f), Problem: problem,
@@ -78,7 +78,7 @@ func (s *Resource) getFarm(c *rest.Call) (details, error) {
 	if err != nil {
 		return details{}, err
 	}
-	return details{ProfileOf(f).details(s, state.Aliases(c), "Get farm "+f.Name, f, of)}, nil
+	return details{ProfileOf(f).details(s, c, "Get farm "+f.Name, f, of)}, nil
 }
 
 // ServiceName is a service in a summary.
@@ -100,7 +100,7 @@ func (s *Resource) getFarmSummary(c *rest.Call) (summary, error) {
 	if err != nil {
 		return summary{}, err
 	}
-	return summary{ProfileOf(f).summary(s, state.Aliases(c), "Get the summary of farm "+f.Name, f)}, nil
+	return summary{ProfileOf(f).summary(s, c, "Get the summary of farm "+f.Name, f)}, nil
 }
 
 // FarmStatus is the status of one farm.
@@ -115,7 +115,7 @@ func (s *Resource) getFarmStatus(c *rest.Call) (rest.Object[FarmStatus], error) 
 	if err != nil {
 		return rest.Object[FarmStatus]{}, err
 	}
-	now := s.deps.State.Now()
+	now := s.deps.State.Now(c)
 	status, problem := now.Look(f)
 	return rest.Object[FarmStatus]{Description: "Get the status of farm " + f.Name, Params: FarmStatus{Status: status, FarmState: now.FarmState(f), Problem: problem}}, nil
 }
@@ -141,10 +141,10 @@ func (aboutService) Table() (string, []validate.Answered) {
 	return "ServiceView", validate.ServiceAnswer.Answers()
 }
 
-func (s *Resource) serviceView(known *farm.Aliases, g farm.Group) ServiceView {
+func (s *Resource) serviceView(c *rest.Call, g farm.Group) ServiceView {
 	v := g.Service
 	return ServiceView{Fields: validate.ServiceAnswer.Answer(v), About: aboutService{
-		ID: v.Name, ServiceState: s.deps.State.Now().ServiceState(g), Backends: s.backendViews(known, g),
+		ID: v.Name, ServiceState: s.deps.State.Now(c).ServiceState(g), Backends: s.backendViews(c, g),
 		AddRequest: shownRules(v.AddRequest, showAdd), RemoveRequest: shownRules(v.RemoveRequest, showRemove),
 		AddResponse: shownRules(v.AddResponse, showAdd), RemoveResponse: shownRules(v.RemoveResponse, showRemove),
 		ReplaceRequest: shownRules(v.ReplaceRequest, showReplace), ReplaceResponse: shownRules(v.ReplaceResponse, showReplace),
@@ -171,27 +171,27 @@ func (aboutBackend) Table() (string, []validate.Answered) {
 	return "BackendView", validate.BackendAnswer.Answers()
 }
 
-func (s *Resource) backendViews(known *farm.Aliases, g farm.Group) []BackendView {
+func (s *Resource) backendViews(c *rest.Call, g farm.Group) []BackendView {
 	out := []BackendView{}
 	for i := range g.Backends() {
-		out = append(out, s.backendView(known, g, i))
+		out = append(out, s.backendView(c, g, i))
 	}
 	return out
 }
 
 // backendView describes a backend. If the backend has no alias, the alias of its address is
 // shown.
-func (s *Resource) backendView(known *farm.Aliases, g farm.Group, i int) BackendView {
+func (s *Resource) backendView(c *rest.Call, g farm.Group, i int) BackendView {
 	b := &g.Backends()[i]
 	r := s.deps.State.Resolution(g, i)
-	return BackendView{Fields: called(known, b, validate.BackendAnswer.Answer(b)), About: aboutBackend{
-		ID: g.Number(i), IP: b.ShownAddress(), Port: b.Port, Status: farmstate.In(g, i, s.deps.Health), BackendState: s.deps.State.BackendState(g, i), Problem: cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
+	return BackendView{Fields: called(c, b, validate.BackendAnswer.Answer(b)), About: aboutBackend{
+		ID: g.Number(i), IP: b.ShownAddress(), Port: b.Port, Status: farmstate.In(g, i, s.deps.Health), BackendState: s.deps.State.BackendState(g, i), Problem: cmp.Or(s.deps.State.BackendProblem(c, b), state.NameProblem(b, r)), Mode: string(b.Maintenance), Resolution: r,
 	}}
 }
 
 // called adds the effective alias of a backend to its fields.
-func called(known *farm.Aliases, b *farm.Backend, fields map[string]any) map[string]any {
-	if alias := known.Called(b); alias != "" {
+func called(c *rest.Call, b *farm.Backend, fields map[string]any) map[string]any {
+	if alias := state.Aliases(c).Called(b); alias != "" {
 		fields["alias"] = alias
 	}
 	return fields

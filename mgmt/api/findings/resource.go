@@ -82,5 +82,9 @@ func (s *Resource) one(c *rest.Call) (rest.List[lint.Finding], error) {
 
 func (s *Resource) look(c *rest.Call, farms []farm.Farm, allCertificates bool) (rest.List[lint.Finding], error) {
 	cfg := &farm.Config{Farms: farms, Checks: c.Config.Checks}
-	return rest.NewList(c.Summary(), lint.Look(cfg, s.evidence(c, cfg, allCertificates))), nil
+	found := lint.Look(cfg, s.evidence(c, cfg, allCertificates))
+	for i := range found { // a health check may name the farm at the address of a backend
+		found[i].Message, found[i].Evidence = c.Discreet(found[i].Message), c.Discreet(found[i].Evidence)
+	}
+	return rest.NewList(c.Summary(), found), nil
 }

@@ -2,7 +2,6 @@ package numbers
 
 import (
 	"cmp"
-	"context"
 	"reflect"
 	"slices"
 	"strings"
@@ -165,7 +164,7 @@ func (s *Resource) statistics(c *rest.Call, meant func(*farm.Farm) bool) (AllSta
 			shown = append(shown, f)
 		}
 	}
-	t := s.tally(c.Context, shown)
+	t := s.tally(c, shown)
 	out := AllStatistics{Description: "List farms statistics", Warning: t.warning}
 	var err error
 	out.Farms, out.Total, err = rest.Pick(c, len(shown), func(i int) FarmStatistics { return s.farmStatistics(t, &shown[i]) })
@@ -254,10 +253,10 @@ func (s *Resource) oneFarmStatistics(c *rest.Call) (FarmDetailStatistics, error)
 	if err != nil {
 		return FarmDetailStatistics{}, err
 	}
-	t := s.tally(c.Context, []farm.Farm{*f})
+	t := s.tally(c, []farm.Farm{*f})
 	out := FarmDetailStatistics{Description: "Get statistics of farm " + f.Name, Backends: []BackendStatistics{}, Warning: t.warning}
 	for _, g := range f.Groups() {
-		out.Backends = append(out.Backends, s.backendStatistics(state.Aliases(c), t, g)...)
+		out.Backends = append(out.Backends, s.backendStatistics(c, t, g)...)
 	}
 	out.Backends = rest.Matching(c, out.Backends)
 	whole := s.farmStatistics(t, f)
@@ -272,14 +271,14 @@ func (s *Resource) serviceStatistics(c *rest.Call) (FarmDetailStatistics, error)
 	}
 	out := FarmDetailStatistics{
 		Description: "Get statistics of " + g.String(),
-		Backends:    rest.Matching(c, s.backendStatistics(state.Aliases(c), s.tally(c.Context, nil), g)),
+		Backends:    rest.Matching(c, s.backendStatistics(c, s.tally(c, nil), g)),
 	}
 	return out, s.addSessions(c, &out, g.Farm, g.Name())
 }
 
-func (s *Resource) backendStatistics(known *farm.Aliases, t tally, g farm.Group) []BackendStatistics {
+func (s *Resource) backendStatistics(c *rest.Call, t tally, g farm.Group) []BackendStatistics {
 	var out []BackendStatistics
-	list := g.Backends()
+	known, list := state.Aliases(c), g.Backends()
 	for i, number := range g.Numbers() {
 		b := &list[i]
 		sum := t.backend(g.Farm, b.ID)
@@ -288,7 +287,7 @@ func (s *Resource) backendStatistics(known *farm.Aliases, t tally, g farm.Group)
 			ID: number, Service: g.Name(), IP: b.ShownAddress(), Port: rest.OrNull(b.Port), Alias: known.Called(b), Resolution: r,
 			Status:       farmstate.InStatistics(farmstate.In(g, i, s.deps.Health)),
 			BackendState: s.deps.State.BackendState(g, i),
-			Problem:      cmp.Or(s.deps.State.BackendProblem(b), state.NameProblem(b, r)),
+			Problem:      cmp.Or(s.deps.State.BackendProblem(c, b), state.NameProblem(b, r)),
 			Established:  sum.Established, Pending: sum.Pending, Counters: backendCounters(sum),
 		})
 	}
@@ -320,13 +319,13 @@ type tally struct {
 
 // tally queries netd once if one of the farms is a kernel farm. If netd does not respond,
 // the counters of those farms are zero, with a warning.
-func (s *Resource) tally(ctx context.Context, farms []farm.Farm) tally {
-	t := tally{now: s.deps.State.Now(), engine: s.deps.Counters}
+func (s *Resource) tally(c *rest.Call, farms []farm.Farm) tally {
+	t := tally{now: s.deps.State.Now(c), engine: s.deps.Counters}
 	if s.deps.Traffic == nil || !slices.ContainsFunc(farms, func(f farm.Farm) bool { return f.InKernel() }) {
 		return t
 	}
 	var err error
-	if t.kernel, err = s.deps.Traffic(ctx); err != nil {
+	if t.kernel, err = s.deps.Traffic(c.Context); err != nil {
 		s.deps.Log.Debug("counters of the kernel not shown", "cause", err)
 		t.warning = "netd does not answer: counters of farms the kernel carries are not known"
 	}

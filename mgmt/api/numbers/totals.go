@@ -38,7 +38,7 @@ func (m *ModuleStatistics) of(in farms.Module) *ModuleCounts {
 
 func (s *Resource) moduleStatistics(c *rest.Call) (rest.Object[ModuleStatistics], error) {
 	var out ModuleStatistics
-	shown, now := c.Farms(), s.deps.State.Now()
+	shown, now := c.Farms(), s.deps.State.Now(c)
 	for i := range shown {
 		f := &shown[i]
 		n := out.of(farms.ModuleOf(f))

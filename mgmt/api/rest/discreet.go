@@ -23,12 +23,21 @@ var namedFarm = sync.OnceValue(func() *regexp.Regexp {
 // Discreet removes the names of farms hidden from the caller from a message. Such farms
 // belong to other groups. Messages that a farm does not exist are left unchanged.
 func (c *Call) Discreet(text string) string {
-	if c.By.Who.Root() || c.SeesAll() {
+	if !strings.Contains(text, "farm") || c.By.Who.Root() || c.SeesAll() {
 		return text
 	}
+	return MaskFarms(text, func(name string) bool {
+		f := c.Config.Farm(name)
+		return f != nil && !c.mayFarm(f.ID)
+	})
+}
+
+// MaskFarms removes the names of hidden farms from a message, except from messages that a farm
+// does not exist.
+func MaskFarms(text string, hidden func(name string) bool) string {
 	return namedFarm().ReplaceAllStringFunc(text, func(found string) string {
 		m := namedFarm().FindStringSubmatch(found)
-		if f := c.Config.Farm(m[1]); f == nil || m[2] != "" || c.mayFarm(f.ID) {
+		if m[2] != "" || !hidden(m[1]) {
 			return found
 		}
 		return "a farm of another group"

@@ -167,6 +167,7 @@ func (w *changeWatch) states() bool {
 	now := map[string]ChangedStatus{}
 	for id, status := range moment.farm {
 		if w.By.Who.MayFarm(id) {
+			status.Problem = w.Discreet(status.Problem)
 			now[status.Farm] = status
 		}
 	}

@@ -58,7 +58,7 @@ type Resource struct {
 
 // New returns the resource over deps.
 func New(deps Deps) *Resource {
-	look := func() func(*farm.Farm) (farm.Status, string) { return deps.State.Now().Look }
+	look := func() func(*farm.Farm) (farm.Status, string) { return deps.State.Now(nil).Look }
 	return &Resource{deps: deps, watchers: rest.Seats{Most: maxChangeWatchers}, statuses: statuses{look: look, now: time.Now}}
 }
 

@@ -10,7 +10,8 @@ import (
 // statuses holds the status of all farms for all watchers, so that a watcher costs little
 // while nothing changes.
 type statuses struct {
-	// look returns the function that determines the status of a farm now.
+	// look returns the function that determines the status of a farm now. Its texts name
+	// every farm.
 	look func() func(*farm.Farm) (farm.Status, string)
 	now  func() time.Time
 

@@ -7,18 +7,17 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/health"
 	"github.com/sluicelb/sluice/mgmt/api/rest"
-	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
-// Serving reports how the engine serves a farm.
-func (s *Board) Serving(f *farm.Farm) farmstate.Serving { return s.Now().serving(f) }
-
-// Look returns the status of a farm and the reason why it is not up.
-func (s *Board) Look(f *farm.Farm) (farm.Status, string) { return s.Now().Look(f) }
+// Problem returns the reason why the engine does not serve a farm, "" if it does or the farm
+// is just stopped.
+func (s *Board) Problem(c *rest.Call, f *farm.Farm) string {
+	return discreet(c, s.Now(c).serving(f).Problem)
+}
 
 // Status returns the status of a farm.
 func (s *Board) Status(f *farm.Farm) farm.Status {
-	status, _ := s.Look(f)
+	status, _ := s.Now(nil).Look(f)
 	return status
 }
 
@@ -51,11 +50,11 @@ type Engine struct {
 }
 
 // BackendProblem explains why a backend that accepts connections gets no traffic.
-func (s *Board) BackendProblem(b *farm.Backend) string {
+func (s *Board) BackendProblem(c *rest.Call, b *farm.Backend) string {
 	if b.Maintenance != farm.MaintenanceOff {
 		return ""
 	}
-	return s.told(b.ID)
+	return discreet(c, s.told(b.ID))
 }
 
 func ejectedText(e health.Ejection) string {
@@ -63,7 +62,14 @@ func ejectedText(e health.Ejection) string {
 }
 
 // Warnings lists what cannot work now in a running farm.
-func (s *Board) Warnings(f *farm.Farm) []string {
+func (s *Board) Warnings(c *rest.Call, f *farm.Farm) (out []string) {
+	for _, text := range s.warnings(f) {
+		out = append(out, discreet(c, text))
+	}
+	return out
+}
+
+func (s *Board) warnings(f *farm.Farm) []string {
 	if s.deps.Warnings == nil || f.Stopped {
 		return nil
 	}

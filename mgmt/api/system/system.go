@@ -138,7 +138,7 @@ func (s *Resource) applianceStatus(c *rest.Call) (rest.Object[StatusView], error
 	if s.deps.Roles != nil {
 		out.Roles = append(out.Roles, s.deps.Roles()...)
 	}
-	farms, now := c.Farms(), s.deps.State.Now()
+	farms, now := c.Farms(), s.deps.State.Now(c)
 	for i := range farms {
 		f := &farms[i]
 		out.Farms = append(out.Farms, now.Line(f))

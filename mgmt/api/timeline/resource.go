@@ -71,6 +71,9 @@ func (s *Resource) question(c *rest.Call) (q timeline.Question, err error) {
 	}
 	q.Viewer = timeline.Viewer{Config: c.Config, Farms: c.Farms(), All: c.SeesAll(), Gone: c.By.Who.Root(),
 		History: c.By.May(rbac.HistoryShow), Certificates: c.By.May(rbac.CertificateShow)}
+	if !q.Viewer.All {
+		q.Viewer.Mask = rest.MaskFarms
+	}
 	return q, nil
 }
 
