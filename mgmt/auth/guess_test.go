@@ -256,6 +256,43 @@ func TestKeysThatUsersChoseAreGuessedSlowly(t *testing.T) {
 	})
 }
 
+// A key that is revoked while it waits for its turn is refused, and a user whose rights change
+// gets the new ones.
+func TestAKeyIsCheckedAgainAfterItsTurn(t *testing.T) {
+	other, off := "Other0123456789", false
+	for name, c := range map[string]struct {
+		change func(*rbac.Book) error
+		ok     bool
+	}{
+		"another key":   {func(b *rbac.Book) error { return b.ChangeUser("ann", rbac.UserChange{Key: &other}) }, false},
+		"no more API":   {func(b *rbac.Book) error { return b.ChangeUser("ann", rbac.UserChange{API: &off}) }, false},
+		"deleted":       {func(b *rbac.Book) error { return b.RemoveUser("ann") }, false},
+		"another group": {func(b *rbac.Book) error { return b.Leave("shop", "ann") }, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := users(t)
+			g := auth.NewGuard(&oneKey{}, b, time.Now)
+			for range 10 {
+				_ = wrongKey(g)
+			}
+			for range 5 {
+				go wrongKey(g)
+			}
+			synctest.Wait()
+			go func() {
+				time.Sleep(time.Second)
+				if err := c.change(b); err != nil {
+					t.Error(err)
+				}
+			}()
+			by, err := g.Identify(request("ZAPI_KEY", annsKey))
+			if (err == nil) != c.ok || c.ok && by.Who.Group() != "" {
+				t.Errorf("%s: %v, group %q", name, err, by.Who.Group())
+			}
+		})
+	}
+}
+
 func TestAKeyThatIsTakenIsAGuess(t *testing.T) {
 	taken := func() error { return rbac.ErrTaken }
 	free := func() error { return nil }

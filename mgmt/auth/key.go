@@ -38,6 +38,10 @@ func (g *Guard) byKey(r *http.Request) (Principal, error) {
 		return Principal{}, err
 	}
 	wait(r, pause)
+	if ok && pause > 0 { // the key may have been revoked, or the rights of its user changed
+		k, ok = g.check(r)
+		by.Name, by.Who = k.name, k.who
+	}
 	if !ok {
 		if locked := g.ledger.endKey(source, counted, wrong); locked > 0 {
 			return Principal{}, &LockedError{Wait: locked}
