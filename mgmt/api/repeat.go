@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"crypto/sha256"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -19,7 +20,9 @@ import (
 const (
 	repeatKeep    = 10 * time.Minute
 	repeatEntries = 256
-	repeatBody    = 64 << 10 // larger responses are not remembered
+	// repeatUnderWay is how many requests of one user may be in progress: others have their own.
+	repeatUnderWay = 32
+	repeatBody     = 64 << 10 // larger responses are not remembered
 )
 
 // repeats makes a repeated change happen only once. A repeated request with the same
@@ -98,9 +101,10 @@ func (p *repeats) begin(key string, request [sha256.Size]byte) (e *remembered, k
 		e = nil
 	}
 	switch {
-	case e == nil && !p.room():
+	case e == nil && p.makeRoom(userOf(key)) >= repeatUnderWay:
 		return nil, false, &rest.Rejection{Status: http.StatusServiceUnavailable, Header: http.Header{"Retry-After": {"1"}},
-			Message: "Idempotency-Key: too many requests that have one are under way, try again"}
+			Message: fmt.Sprintf("Idempotency-Key: %d requests of yours that have one are under way, and no more are allowed: "+
+				"try again when one has ended", repeatUnderWay)}
 	case e == nil:
 		e = &remembered{request: request}
 		p.seen[key] = e
@@ -117,30 +121,34 @@ func (p *repeats) begin(key string, request [sha256.Size]byte) (e *remembered, k
 // would otherwise run twice.
 func (p *repeats) old(e *remembered) bool { return e.done && p.now().Sub(e.at) >= repeatKeep }
 
-// room drops old responses, and if necessary the oldest one of the user who has the most, so
-// that no user displaces the responses of others. It returns false if all requests are in
-// progress.
-func (p *repeats) room() bool {
-	users := map[string]*share{}
+// makeRoom drops old responses. If many are stored, it also drops the oldest one of the user who
+// has the most, so that no user displaces the responses of others. It returns how many requests
+// of a user are in progress: those cannot be dropped.
+func (p *repeats) makeRoom(user string) (underWay int) {
+	users, stored := map[string]*share{}, 0
 	for key, e := range p.seen {
-		if p.old(e) {
+		who := userOf(key)
+		switch {
+		case p.old(e):
 			delete(p.seen, key)
 			continue
-		}
-		if !e.done {
+		case !e.done && who == user:
+			underWay++
+			continue
+		case !e.done:
 			continue
 		}
-		who, _, _ := strings.Cut(key, "\x00")
 		s := users[who]
 		if s == nil {
 			s = &share{oldest: key}
 			users[who] = s
 		}
+		stored++
 		if s.count++; e.at.Before(p.seen[s.oldest].at) {
 			s.oldest = key
 		}
 	}
-	if len(p.seen) >= repeatEntries {
+	if stored >= repeatEntries {
 		largest := &share{}
 		for _, s := range users {
 			if s.count > largest.count {
@@ -149,7 +157,14 @@ func (p *repeats) room() bool {
 		}
 		delete(p.seen, largest.oldest)
 	}
-	return len(p.seen) < repeatEntries
+	return underWay
+}
+
+// userOf returns the user of an entry, whichever key of the API was used.
+func userOf(key string) string {
+	who, _, _ := strings.Cut(key, "\x00")
+	user, _, _ := strings.Cut(who, " ")
+	return user
 }
 
 // share is the number of stored responses of a user, and the key of the oldest one.

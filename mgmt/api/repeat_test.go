@@ -96,15 +96,31 @@ func TestARefusalThatMayPassIsNotRepeated(t *testing.T) {
 	}
 }
 
-// Many requests of one user displace the responses of this user only.
+// Many requests of one user displace the responses of this user only, whichever keys are used.
 func TestAUserDisplacesOnlyOwnResponses(t *testing.T) {
 	a := newAppliance(t)
-	a.must(201, "POST", "/farms", newShop, "Idempotency-Key", "one")
-	other := a.must(201, "POST", "/keys", "").at("params.key").(string)
-	for i := range 300 {
-		a.send("PUT", api.Base+"/farms/none", "{}", "ZAPI_KEY", other, "Idempotency-Key", "k"+strconv.Itoa(i)).refused(t, 404)
+	a.shop(1)
+	a.people()
+	a.must(201, "POST", "/rbac/groups/team/farms", `{"name":"shop"}`)
+	a.must(200, "PUT", "/rbac/roles/ops", `{"farm":{"modify":"true"}}`)
+	const other = `{"farmname":"other","profile":"http","vip":"192.0.2.10","vport":81}`
+	for _, one := range []string{"one", "two"} {
+		a.do("POST", "/farms", other, "Idempotency-Key", one)
 	}
-	if r := a.do("POST", "/farms", newShop, "Idempotency-Key", "one"); r.status != 201 || r.header.Get("Idempotent-Replayed") != "true" {
+	anns := []string{annsKey}
+	for range 3 {
+		key, _, err := a.store.CreateKey("ann", "test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		anns = append(anns, key)
+	}
+	for i := range 300 {
+		r := a.send("PUT", api.Base+"/farms/shop", `{"vport":-1}`, "ZAPI_KEY", anns[i%4], "Idempotency-Key", "k"+strconv.Itoa(i))
+		r.refused(t, 400)
+	}
+	r := a.do("POST", "/farms", other, "Idempotency-Key", "one")
+	if r.status != 201 || r.header.Get("Idempotent-Replayed") != "true" {
 		t.Errorf("status %d: %s", r.status, r.raw)
 	}
 }
@@ -160,23 +176,35 @@ func TestARequestUnderWayIsNotForgotten(t *testing.T) {
 	}
 }
 
-func TestWhenAllThatIsRememberedIsUnderWayTheNextIsRefused(t *testing.T) {
-	a, began, goOn, _ := held(t, 256, clock)
+// A user may have only so many requests in progress with any key of the API. They do not count
+// against others.
+func TestRequestsUnderWayAreBoundedPerUser(t *testing.T) {
+	const most = 32
+	a, began, goOn, _ := held(t, most, clock)
+	a.people()
+	a.must(200, "PUT", "/rbac/groups/team", `{"role":"administration","all_farms":"true"}`)
+	second := a.must(201, "POST", "/keys", "").at("params.key").(string)
 	var running sync.WaitGroup
-	for i := range 256 {
+	for i := range most {
+		key := []string{a.key, second}[i%2]
 		running.Go(func() {
-			if r := a.do("POST", "/config/reload", "", "Idempotency-Key", strconv.Itoa(i)); r.status != 200 {
+			r := a.send("POST", api.Base+"/config/reload", "", "ZAPI_KEY", key, "Idempotency-Key", strconv.Itoa(i))
+			if r.status != 200 {
 				t.Errorf("status %d", r.status)
 			}
 		})
 		<-began
 	}
 	r := a.do("PUT", "/farms/none", "{}", "Idempotency-Key", "more")
-	r.refused(t, 503, "too many")
+	r.refused(t, 503, "32 requests")
 	if r.header.Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
 	a.do("PUT", "/farms/none", "{}").refused(t, 404)
+	r = a.send("POST", api.Base+"/config/reload", "", "ZAPI_KEY", annsKey, "Idempotency-Key", "more")
+	if r.status != 200 {
+		t.Errorf("another user: %s", r.raw)
+	}
 	close(goOn)
 	running.Wait()
 	a.do("PUT", "/farms/none", "{}", "Idempotency-Key", "more").refused(t, 404)
