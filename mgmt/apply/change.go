@@ -83,6 +83,9 @@ func (a *Applier) try(ctx context.Context, by Author, comment func() string, exp
 	if !expected(ctx, old, expect) {
 		return Result{}, fmt.Errorf("%w: revision %d was expected, the current one is %d; look at it and try again", ErrConflict, expect, old.rev.Number)
 	}
+	if err = a.admit(ctx); err != nil {
+		return Result{}, err
+	}
 	cfg := copied(old.cfg)
 	if err = edit(cfg); err == nil {
 		err = permitted(ctx, old.cfg, cfg)

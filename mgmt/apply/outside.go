@@ -13,8 +13,8 @@ import (
 )
 
 // A change gives up its turn while it waits for name servers, so that a name server that is
-// down delays only the changes that need it. If another change comes first meanwhile, the
-// change starts again, from its edit, with the answers it has.
+// down delays only the changes that need it. If another change comes first meanwhile, or the
+// rights of the author change, the change starts again, from its edit, with the answers it has.
 
 // mostStarts bounds how often a change starts again.
 const mostStarts = 8
@@ -26,6 +26,7 @@ var errOvertaken = fmt.Errorf("%w: another change came first", ErrConflict)
 type hold struct {
 	overtaken bool
 	kept      bool // it must not be given up
+	rights    any  // of the author, at the start of the attempt
 	names     map[resolve.Question]nameAnswer
 	spent     time.Duration           // time for which names were asked
 	parents   map[string]parentAnswer // by zone
@@ -73,7 +74,8 @@ func holdOf(ctx context.Context) (h *hold, held bool) {
 }
 
 // withoutTurn calls wait while others may have the turn of the change of ctx. It returns
-// errOvertaken if one of them changed the configuration or an object that it names.
+// errOvertaken if one of them changed the configuration, an object that it names, or the rights
+// of the author.
 func (a *Applier) withoutTurn(ctx context.Context, wait func()) error {
 	h, held := holdOf(ctx)
 	if !held || h.kept {
@@ -84,7 +86,7 @@ func (a *Applier) withoutTurn(ctx context.Context, wait func()) error {
 	a.unlock()
 	wait()
 	a.turn <- struct{}{} // regardless of ctx: the caller gives the turn back
-	if a.now.Load() != now {
+	if a.now.Load() != now || rightsOf(ctx) != h.rights {
 		h.overtaken = true
 		return errOvertaken
 	}
@@ -138,7 +140,7 @@ func expected(ctx context.Context, now *state, revision uint64) bool {
 // repeat calls try until no other change comes first. It needs the turn.
 func (a *Applier) repeat(ctx context.Context, h *hold, try func(ctx context.Context) error) error {
 	for range mostStarts {
-		h.overtaken = false
+		h.overtaken, h.rights = false, rightsOf(ctx)
 		if err := try(withHold(ctx, h)); !h.overtaken {
 			return err
 		}

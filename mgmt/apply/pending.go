@@ -30,6 +30,8 @@ type Pending struct {
 	Wait  time.Duration `json:"wait"`
 	// Farms are the names of the changed farms.
 	Farms []string `json:"farms"`
+	// Needs are the permissions that the change needed. Its author needs them again to confirm it.
+	Needs []string `json:"needs,omitempty"`
 	// Guard is the result of Trial.Guard; nil means that a user must confirm.
 	Guard json.RawMessage `json:"guard,omitempty"`
 }
@@ -191,6 +193,9 @@ func (a *Applier) Confirm(ctx context.Context, by Author, revision uint64, reaso
 	}
 	defer a.unlock()
 	p, err := a.pendingAt(revision)
+	if err == nil {
+		err = a.admit(ctx)
+	}
 	if err != nil {
 		return err
 	}
@@ -236,6 +241,9 @@ func (a *Applier) goBack(ctx context.Context, revision uint64, how func(*Pending
 	var r Result
 	defer a.release(ctx, &r, &err)
 	p, err := a.pendingAt(revision)
+	if err == nil {
+		err = a.admit(ctx)
+	}
 	if err != nil {
 		return err
 	}

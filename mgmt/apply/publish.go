@@ -161,6 +161,9 @@ func (a *Applier) Restart(ctx context.Context, by Author, name string) (Result, 
 	if f == nil {
 		return Result{}, fmt.Errorf("farm %q: %w", name, ErrNotFound)
 	}
+	if err := a.admit(ctx); err != nil {
+		return Result{}, err
+	}
 	f.StopAtOnce()
 	if isDryRun(ctx) {
 		return Result{Config: without, Revision: now.rev}, ErrDryRun // a real restart ends its connections

@@ -48,6 +48,9 @@ func (a *Applier) Renew(ctx context.Context, prepare func(*farm.Config) (Renewal
 		return err
 	}
 	defer a.unlock()
+	if err := a.admit(ctx); err != nil {
+		return err
+	}
 	cfg := a.now.Load().cfg
 	r, err := prepare(cfg)
 	if err != nil {

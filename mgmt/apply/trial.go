@@ -26,6 +26,8 @@ type Trial struct {
 	// cannot watch it. It runs before the change, with the names of the changed farms; new
 	// farms have an ID unless it is a dry run. nil means that a user must confirm.
 	Guard func(cfg *farm.Config, touched []string) (json.RawMessage, error)
+	// Needs returns the permissions that the change needs, after its edit; nil means none.
+	Needs func() []string
 }
 
 type trialKey struct{}
@@ -48,6 +50,9 @@ func (a *Applier) trialOf(ctx context.Context, by Author, comment string, old *s
 		return nil, &validate.Error{Field: "confirm", Message: fmt.Sprintf("confirm must be a time from %v to %v, got %v", LeastTrial, MostTrial, t.Wait)}
 	}
 	p := &Pending{Revision: old.rev.Number + 1, Base: old.rev.Number, By: by, Comment: comment, Farms: touchedBy(old.cfg, cfg), Wait: t.Wait}
+	if t.Needs != nil {
+		p.Needs = t.Needs()
+	}
 	if t.Guard == nil {
 		return p, nil
 	}

@@ -299,10 +299,13 @@ func usedBy(c *rest.Call, users func(cfg *farm.Config, name string) []string, na
 // mayReplace refuses changes to an object that is used by farms hidden from the caller.
 // Those farms would otherwise serve another certificate or admit other clients.
 func mayReplace(c *rest.Call, users func(cfg *farm.Config, name string) []string, name string) error {
-	if c.By.Who.Root() || len(users(&farm.Config{Farms: c.Farms()}, name)) == len(users(c.Config, name)) {
-		return nil
-	}
-	return rest.Refuse(http.StatusForbidden, "you may not change %s: farms use it that your group does not see", rest.Quote(name))
+	return c.Require(func() error {
+		if c.By.Who.Root() || len(users(&farm.Config{Farms: c.Farms()}, name)) == len(users(c.Config, name)) {
+			return nil
+		}
+		const hidden = "you may not change %s: farms use it that your group does not see"
+		return rest.Refuse(http.StatusForbidden, hidden, rest.Quote(name))
+	})
 }
 
 // Certificates stores certificates and authorities; *certs.Manager implements it.

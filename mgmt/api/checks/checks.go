@@ -167,10 +167,12 @@ func kept(cfg *farm.Config, name string) *farm.Check {
 
 // mayChange refuses changes to a check used by farms that the caller does not see.
 func mayChange(c *rest.Call, name string) error {
-	if len(usedBy(c, name)) < len(c.Config.CheckUsers(name)) { // applies to templates, too
-		return rest.NotOfAll()
-	}
-	return nil
+	return c.Require(func() error {
+		if len(usedBy(c, name)) < len(c.Config.CheckUsers(name)) { // applies to templates, too
+			return rest.NotOfAll()
+		}
+		return nil
+	})
 }
 
 func (s *Resource) remove(c *rest.Call) (rest.Done, error) {

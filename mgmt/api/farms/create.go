@@ -75,7 +75,11 @@ func (s *Resource) createFarm(c *rest.Call) (NewFarm, error) {
 	}
 	name, source := values.Get("farmname").Text(), values.Get("copy_from").Text()
 	if source != "" {
-		if _, err := c.Visible(source); err != nil {
+		sees := func() error {
+			_, err := c.Visible(source)
+			return err
+		}
+		if err := c.Require(sees); err != nil {
 			return NewFarm{}, err
 		}
 	}

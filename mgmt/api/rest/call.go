@@ -32,6 +32,13 @@ type Call struct {
 	// start or end a session, and Location by those that redirect.
 	ContentType, Cookie, Location string
 
+	// required holds the checks to repeat when a change has the turn to write.
+	required []func() error
+	// acted is set by Act.
+	acted bool
+	// did collects what the changes of the call do. The writes of a transaction share it.
+	did *did
+
 	begun    time.Time
 	host     *Host
 	op       *Operation
@@ -250,14 +257,23 @@ func NotOfAll() *Rejection {
 	return Refuse(http.StatusForbidden, "you may not do this: it is about all farms, and your group has not all of them")
 }
 
-// checkFarm rejects a path to a farm hidden from the caller before the handler runs. For a
-// missing farm, the handler responds.
+// checkFarm rejects a path to a farm that is missing or hidden from the caller, before anything
+// else in the request is looked at: no response may tell one from the other. Root sees every
+// farm, and gets the response of the handler.
 func (c *Call) checkFarm() error {
-	if c.By.Who.Root() || !strings.Contains(c.op.Path, "{farm}") || c.Config.Farm(c.Param("farm")) == nil {
+	if c.By.Who.Root() || c.farmParam() == "" {
 		return nil
 	}
 	_, err := c.Farm()
 	return err
+}
+
+// farmParam returns the name of the farm in the path, "" without one.
+func (c *Call) farmParam() string {
+	if !strings.Contains(c.op.Path, "{farm}") {
+		return ""
+	}
+	return c.Param("farm")
 }
 
 func noFarm(name string) error { return NotFound("the farm %s does not exist", Quote(name)) }

@@ -56,6 +56,7 @@ func (c *Call) Act() error {
 	if c.dry {
 		return apply.ErrDryRun
 	}
+	c.acted = true
 	return nil
 }
 

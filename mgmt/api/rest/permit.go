@@ -151,10 +151,12 @@ func noCheck(name string) *Rejection {
 
 // UseCheck rejects a health check that the caller may not use.
 func (c *Call) UseCheck(name string) error {
-	if c.MayUseCheck(c.Config, name) {
-		return nil
-	}
-	return noCheck(name)
+	return c.Require(func() error {
+		if c.MayUseCheck(c.Config, name) {
+			return nil
+		}
+		return noCheck(name)
+	})
 }
 
 // certificateRights are the permissions for certificates beyond viewing.
@@ -175,7 +177,9 @@ func (c *Call) MayUseCertificate(cfg *farm.Config, name string) bool {
 }
 
 // UseCertificate rejects a certificate that the caller may not assign to a farm.
-func (c *Call) UseCertificate(name string) error { return c.permitCertificate(c.Config, name) }
+func (c *Call) UseCertificate(name string) error {
+	return c.Require(func() error { return c.permitCertificate(c.Config, name) })
+}
 
 func (c *Call) permitCertificate(cfg *farm.Config, name string) error {
 	if c.MayUseCertificate(cfg, name) {

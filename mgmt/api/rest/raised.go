@@ -33,9 +33,11 @@ func (c *Call) needsRaised(why string) error {
 
 type onlyTried struct{}
 
-// OnlyTry returns the context for the writes of a transaction. If the transaction is a dry
-// run, so are they.
-func (c *Call) OnlyTry(ctx context.Context) context.Context {
+// ForWrites returns the context for the writes of a transaction: with the current rights of the
+// caller, and as dry runs if the transaction is one.
+func (c *Call) ForWrites(ctx context.Context) context.Context {
+	*c.did = did{needs: []string{string(c.op.Needs)}} // the transaction may be made anew
+	ctx = context.WithValue(WithPrincipal(ctx, c.By), didKey{}, c.did)
 	if !c.onlyTries() {
 		return ctx
 	}

@@ -18,7 +18,8 @@ func (o *Operation) Serve(host *Host, w http.ResponseWriter, r *http.Request, pa
 		c.Config = c.show(c.Config)
 	}
 	user, _, _ := strings.Cut(c.By.Name, " ") // without the number of the key
-	c.Context = apply.OnBehalf(apply.WithPermit(c.Context, c.permit), user)
+	ctx := apply.OnBehalf(apply.WithPermit(c.Context, c.permit), user)
+	c.Context = apply.WithAdmission(ctx, apply.Admission{Admit: c.admit, Rights: c.rights})
 	o.answer(c)
 }
 
@@ -100,6 +101,7 @@ func run[O any](c *Call, handler func(*Call) (O, error)) (O, error) {
 	if err := c.permitted(); err != nil {
 		return none, err
 	}
+	c.collect()
 	if err := c.checkQuery(); err != nil {
 		return none, err
 	}

@@ -1,9 +1,11 @@
 package rest
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/sluicelb/sluice/mgmt/apply"
+	"github.com/sluicelb/sluice/mgmt/rbac"
 	"github.com/sluicelb/sluice/mgmt/trial"
 )
 
@@ -53,7 +55,7 @@ func (c *Call) onTrial() error {
 		if err != nil || d < apply.LeastTrial || d > apply.MostTrial {
 			return BadRequest("confirm: %q is not allowed, allowed is a time from %v to %v, as 5m", confirm, apply.LeastTrial, apply.MostTrial)
 		}
-		c.Context = apply.OnTrial(c.Context, apply.Trial{Wait: c.bounded(d)})
+		c.try(apply.Trial{Wait: c.bounded(d)})
 	case guard != "":
 		return c.onGuard(guard, window)
 	}
@@ -92,7 +94,24 @@ func (c *Call) onGuard(guard, window string) error {
 	if c.host.Guard == nil {
 		return BadRequest("guard: nothing is measured here; use confirm")
 	}
-	c.Context = apply.OnTrial(c.Context, c.host.Guard(spec))
+	c.try(c.host.Guard(spec))
+	return nil
+}
+
+// try puts the changes of a call on trial.
+func (c *Call) try(t apply.Trial) {
+	t.Needs = func() []string { return c.did.needs }
+	c.Context = apply.OnTrial(c.Context, t)
+}
+
+// MayConfirm returns an error unless the caller still has the permissions that a pending change
+// needed: to confirm it amounts to making it.
+func (c *Call) MayConfirm(p *apply.Pending) error {
+	for _, need := range p.Needs {
+		if !c.By.May(rbac.Permission(need)) {
+			return Refuse(http.StatusForbidden, "you may not confirm this change any more: it needs the permission %q", need)
+		}
+	}
 	return nil
 }
 

@@ -97,10 +97,16 @@ func (s *Resource) getPending(c *rest.Call) (rest.Object[PendingView], error) {
 }
 
 // mayEnd rejects ending a pending change unless the caller made it or may roll back. The
-// author must still see its farms, because confirming a change amounts to making it.
-func mayEnd(c *rest.Call, p *apply.Pending) error {
+// author must still see its farms, and to confirm it must still be allowed to make it.
+func mayEnd(c *rest.Call, p *apply.Pending, confirm bool) error {
+	if c.By.May(rbac.HistoryRollback) && c.SeesAll() {
+		return nil
+	}
 	hidden := func(name string) bool { f := c.Config.Farm(name); return f != nil && !c.Sees(f.ID) }
-	if c.IsAuthor(p.By.Name) && !slices.ContainsFunc(p.Farms, hidden) || c.By.May(rbac.HistoryRollback) && c.SeesAll() {
+	if c.IsAuthor(p.By.Name) && !slices.ContainsFunc(p.Farms, hidden) {
+		if confirm {
+			return c.MayConfirm(p)
+		}
 		return nil
 	}
 	return rest.Refuse(http.StatusForbidden, "you may not do this: the pending change is of somebody else, or of farms that your group does not see any more, and the permission %q is needed for all farms", rbac.HistoryRollback)
@@ -111,10 +117,14 @@ func (s *Resource) confirm(c *rest.Call) (rest.Object[PendingView], error) {
 	if err != nil {
 		return rest.Object[PendingView]{}, err
 	}
-	if p := s.deps.Applier.Pending(); p != nil && p.Revision == n {
-		if err := mayEnd(c, p); err != nil {
-			return rest.Object[PendingView]{}, err
+	may := func() error {
+		if p := s.deps.Applier.Pending(); p != nil && p.Revision == n {
+			return mayEnd(c, p, true)
 		}
+		return nil
+	}
+	if err := c.Require(may); err != nil {
+		return rest.Object[PendingView]{}, err
 	}
 	if err := s.deps.Applier.Confirm(c.Context, c.Author(), n, ""); err != nil {
 		return rest.Object[PendingView]{}, err
@@ -127,7 +137,7 @@ func (s *Resource) takeBack(c *rest.Call) (rest.Object[PendingView], error) {
 	if p == nil {
 		return rest.Object[PendingView]{}, rest.NotFound("no change is pending")
 	}
-	if err := mayEnd(c, p); err != nil {
+	if err := c.Require(func() error { return mayEnd(c, p, false) }); err != nil {
 		return rest.Object[PendingView]{}, err
 	}
 	result, err := s.deps.Applier.TakeBack(c.Context, c.Author(), p.Revision)

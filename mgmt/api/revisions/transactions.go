@@ -75,7 +75,7 @@ func (s *Resource) transact(c *rest.Call) (rest.Object[Transacted], error) {
 	c.MayTake(answerTime)
 	answers := []WriteAnswer{}
 	result, err := s.deps.Applier.Transact(c.Context, c.Author(), comment, expect, func(d *apply.Draft) error {
-		ctx, cancel := context.WithTimeout(c.OnlyTry(apply.InDraft(c.Request.Context(), d)), transactionTime)
+		ctx, cancel := context.WithTimeout(c.ForWrites(apply.InDraft(c.Request.Context(), d)), transactionTime)
 		defer cancel()
 		answers = answers[:0] // it may run again
 		for i, w := range writes {
