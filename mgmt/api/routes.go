@@ -45,7 +45,7 @@ func resources(host *rest.Host, d *Deps, guard *auth.Guard, collector upkeep.Sup
 	}
 	return []resource{
 		farms.New(farms.Deps{
-			State: board, Applier: d.Applier, Users: d.Users, People: roster, Certificates: d.Certificates, Engine: d.Engine, Health: d.Health, Silent: d.Silent,
+			State: board, Applier: d.Applier, Certificates: d.Certificates, Engine: d.Engine, Health: d.Health, Silent: d.Silent,
 			Explain: d.Explain, Kernel: d.Kernel, LocalAddrs: d.LocalAddrs, DownInterface: d.DownInterface, Log: d.Log,
 		}),
 		checks.New(checks.Deps{State: board, Guardian: d.Guardian, SameCommand: d.SameCommand, Health: d.Health, Passive: d.Passive, Lookup: d.Lookup, Log: d.Log}),

@@ -73,6 +73,7 @@ func New(deps Deps) (*Server, error) {
 	begun := make(chan struct{})
 	s := &Server{deps: deps, begun: begun, served: sync.OnceFunc(func() { close(begun) }), host: &rest.Host{Applier: deps.Applier, Log: deps.Log, Guard: deps.Guard, SameCommand: deps.SameCommand}}
 	s.guard = auth.NewGuard(deps.Keys, deps.Users, deps.Now, deps.LocalUsers...)
+	s.host.Share = s.share
 	s.guard.Even, s.host.Renew = deps.RefusalTime, s.guard.Renew
 	if deps.Ledger != nil {
 		s.guard.CountIn(deps.Ledger)

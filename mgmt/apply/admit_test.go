@@ -106,3 +106,31 @@ func TestEverythingThatHasTheTurnIsAdmitted(t *testing.T) {
 		t.Error("something changed")
 	}
 }
+
+// Documents that belong to a revision are written with it, or not at all.
+func TestDocumentsAreWrittenWithTheirRevision(t *testing.T) {
+	h := newHouse(t)
+	var fails error
+	ctx := apply.WithAlong(wait(time.Hour), func(cfg *farm.Config, commit func(map[string]any) error) error {
+		if fails != nil {
+			return fails
+		}
+		return commit(map[string]any{"owners": cfg.Farm("a").ID})
+	})
+	fails = errRevoked
+	if _, err := h.Change(ctx, root, "", 0, add(shop("a", 8080))); !errors.Is(err, errRevoked) || h.Pending() != nil {
+		t.Fatalf("%v, pending %v", err, h.Pending())
+	}
+	fails = nil
+	if _, err := h.Change(ctx, root, "", 0, add(shop("a", 8080))); err != nil {
+		t.Fatal(err)
+	}
+	cfg, _ := h.Current()
+	var id uint32
+	if found, err := h.store.ReadDocument("owners", &id); !found || err != nil || id != cfg.Farm("a").ID {
+		t.Errorf("%t %v, number %d", found, err, id)
+	}
+	if next := h.again(); next.Pending() == nil {
+		t.Error("the pending change is lost")
+	}
+}

@@ -134,7 +134,7 @@ func (a *Applier) try(ctx context.Context, by Author, comment func() string, exp
 			return err
 		},
 		keep: func(cfg *farm.Config) (store.Revision, error) {
-			rev, err := a.store.Commit(cfg, store.Meta{Author: by.Name, Source: by.Source, Comment: comment(), Time: a.clock(),
+			rev, err := a.commit(ctx, cfg, store.Meta{Author: by.Name, Source: by.Source, Comment: comment(), Time: a.clock(),
 				Diff: diff, Documents: a.documents(trial, back), Settings: a.keptSerials(old.cfg, cfg, false)})
 			if err == nil {
 				a.begin(trial, back, by, rev)

@@ -23,8 +23,7 @@ type Draft struct {
 	did     []string
 	known   uint32    // the highest ID of a farm that existed before
 	last    [3]uint32 // the highest IDs so far, by kind
-	later   []func(*farm.Config)
-	hold    *hold // of the transaction
+	hold    *hold     // of the transaction
 }
 
 // ErrNoConfiguration reports an operation within a transaction that does not change the
@@ -57,11 +56,6 @@ func (a *Applier) Transact(ctx context.Context, by Author, comment string, expec
 		*cfg = *d.cfg.Clone()
 		return nil
 	})
-	if err == nil {
-		for _, do := range d.later {
-			do(r.Config)
-		}
-	}
 	return r, err
 }
 
@@ -130,9 +124,6 @@ func (d *Draft) Restart(ctx context.Context, by Author, name string) (Result, er
 
 // Made reports whether a farm was created in the draft.
 func (d *Draft) Made(farmID uint32) bool { return farmID > d.known }
-
-// Later calls do once the transaction is in force, with the resulting configuration.
-func (d *Draft) Later(do func(*farm.Config)) { d.later = append(d.later, do) }
 
 type draftKey struct{}
 

@@ -32,6 +32,7 @@ func (s *Resource) updateFarm(c *rest.Call) (rest.Changed, error) {
 			return c.ChangeFarm(name, comment, edit)
 		}
 	}
+	c.Renames(name, newName)
 	_, err = change(fmt.Sprintf("modify farm %s", name), func(cfg *farm.Config) error {
 		f, err := rest.FindFarm(cfg, name)
 		if err != nil {

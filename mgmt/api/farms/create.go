@@ -84,6 +84,7 @@ func (s *Resource) createFarm(c *rest.Call) (NewFarm, error) {
 		}
 	}
 	var followed string
+	c.Makes(name)
 	_, err = c.Change(fmt.Sprintf("create farm %s", name), func(cfg *farm.Config) error {
 		created, err := newFarm(cfg, source)
 		if err != nil {
@@ -110,33 +111,13 @@ func (s *Resource) createFarm(c *rest.Call) (NewFarm, error) {
 	if err != nil {
 		return NewFarm{}, err
 	}
-	unseen := s.share(c, f)
 	params := rest.Sent(values.Sent())
 	params["profile"], params["vip"], params["interface"] = state.ShownProfile(f), f.VIP.String(), interfaceOf(f.VIP)
 	ProfileOf(f).created(f, params)
 	return NewFarm{
-		Description: c.Summary(), Params: params, Interface: interfaceOf(f.VIP), Status: s.deps.State.Status(f), Warning: c.Warning(validate.FarmPath(name), followed, unseen),
+		Description: c.Summary(), Params: params, Interface: interfaceOf(f.VIP), Status: s.deps.State.Status(f), Warning: c.Warning(validate.FarmPath(name), followed, c.Unshared()),
 		Message: fmt.Sprintf("The farm %s has been created.", name),
 	}, nil
-}
-
-// share makes a new farm visible to its creator's group and returns the problem, if any. In
-// a transaction, the farm's number is known only once the transaction is in force.
-func (s *Resource) share(c *rest.Call, f *farm.Farm) (problem string) {
-	group, name := c.By.Who.Group(), f.Name
-	if group == "" {
-		return ""
-	}
-	c.Later(func(cfg *farm.Config) {
-		if f := cfg.Farm(name); f != nil && !c.By.Who.AllFarms() {
-			err := s.deps.People.Change(func() error { return s.deps.Users.AddFarm(group, f.ID) })
-			if err != nil {
-				problem = fmt.Sprintf("your group %s does not see the farm: %s", group, err)
-				s.deps.Log.Warn("a group does not see the farm it made", "group", group, "farm", name, "error", err)
-			}
-		}
-	})
-	return problem
 }
 
 // newFarm returns the initial farm: an empty one, or a full copy of source.

@@ -14,16 +14,12 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/farmstate"
-	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
 // Deps are the dependencies of the operations. Explain and Kernel may be nil.
 type Deps struct {
 	State   *state.Board
 	Applier Restarter
-	Users   *rbac.Book
-	// People is the document of users, groups and roles. Creating a farm changes it.
-	People *rest.Document
 	// Certificates knows the certificates that farms may use.
 	Certificates Certificates
 	Engine       func() state.Engine

@@ -63,16 +63,6 @@ func (c *Call) Act() error {
 // Dry reports whether the call is a dry run, for effects that end by themselves in one.
 func (c *Call) Dry() bool { return c.dry }
 
-// Later calls do with the configuration that resulted from a change: immediately, or when
-// the surrounding transaction is in force.
-func (c *Call) Later(do func(*farm.Config)) {
-	if d := apply.DraftOf(c.Context); d != nil {
-		d.Later(do)
-		return
-	}
-	do(c.Config)
-}
-
 // Book returns the permission book for the caller. Its changes persist only if the call may
 // act, and are rejected if they exceed the caller's own rights.
 func (c *Call) Book(of *rbac.Book) *rbac.Book {

@@ -45,6 +45,9 @@ type Host struct {
 	Unasked func(backend uint32, check string, since time.Time) (why string, waits bool)
 	// Reads holds the operations that read a resource, by path.
 	Reads map[string]*Operation
+	// Share makes new farms visible to the group of their creator. It stores that with the
+	// revision, see apply.Along.
+	Share func(c *Call, farms []uint32, commit func(documents map[string]any) error) error
 	// Load returns the current traffic for cost estimates; nil: unknown.
 	Load func(*Call) Load
 

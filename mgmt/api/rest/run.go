@@ -19,7 +19,8 @@ func (o *Operation) Serve(host *Host, w http.ResponseWriter, r *http.Request, pa
 	}
 	user, _, _ := strings.Cut(c.By.Name, " ") // without the number of the key
 	ctx := apply.OnBehalf(apply.WithPermit(c.Context, c.permit), user)
-	c.Context = apply.WithAdmission(ctx, apply.Admission{Admit: c.admit, Rights: c.rights})
+	ctx = apply.WithAdmission(ctx, apply.Admission{Admit: c.admit, Rights: c.rights})
+	c.Context = apply.WithAlong(ctx, c.along)
 	o.answer(c)
 }
 
