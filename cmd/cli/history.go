@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -156,6 +157,7 @@ content becomes a new revision.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var to any
 			var err error
+			match := "" // the newest revision, if the earlier one depends on it
 			if len(args) == 1 {
 				if to, err = args[0], revisionOrTag(args[0]); err == nil {
 					if n, no := strconv.ParseUint(args[0], 10, 63); no == nil {
@@ -165,12 +167,16 @@ content becomes a new revision.`,
 			} else {
 				var n uint64
 				n, err = c.newest(cmd.Context())
-				to = max(n, 1) - 1
+				to, match = max(n, 1)-1, strconv.Quote(strconv.FormatUint(n, 10))
 			}
 			if err != nil {
 				return err
 			}
-			a, err := c.send(cmd.Context(), http.MethodPost, "/history/rollback", map[string]any{"revision": to})
+			body, err := json.Marshal(map[string]any{"revision": to})
+			if err != nil {
+				return err
+			}
+			a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: "/history/rollback", body: body, match: match})
 			if err != nil {
 				return err
 			}
