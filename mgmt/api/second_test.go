@@ -123,6 +123,31 @@ func TestASecondFactorIsDisabledByWhoHasBoth(t *testing.T) {
 	act(`{"action":"disable","password":"secret-1"}`).refused(t, 400, "there is no second factor")
 }
 
+// A code is no change of the users: neither that of the request itself nor that of another login.
+func TestTheUseOfACodeIsNotAChangeByOthers(t *testing.T) {
+	for _, c := range []struct {
+		body string
+		want any
+	}{
+		{`{"action":"recovery","code":"%s"}`, "on"},
+		{`{"action":"disable","password":"secret-1","code":"%s"}`, "off"},
+	} {
+		a, now := ticking(t)
+		secret, recovery := a.second(now)
+		read := a.as("GET", totpPath, "")
+		a.login("ann", "secret-1", auth.CodeHeader, recovery[0]).want(t, "user", "ann")
+		act := func(code, match string) reply {
+			return a.send("POST", api.Base+totpPath+"/actions", fmt.Sprintf(c.body, code), "ZAPI_KEY", annsKey, "If-Match", match)
+		}
+		done := act(codeAt(t, secret, *now), read.header.Get("ETag"))
+		if done.want(t, "params.status", c.want); done.status != 200 {
+			t.Errorf("%s: %d %s", c.body, done.status, done.raw)
+		}
+		*now = now.Add(time.Minute)
+		act(codeAt(t, secret, *now), read.header.Get("ETag")).refused(t, 412, "changed by someone else")
+	}
+}
+
 func TestWhoLostTheDeviceIsLetInAgain(t *testing.T) {
 	a, now := ticking(t)
 	a.second(now)

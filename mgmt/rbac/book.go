@@ -80,13 +80,20 @@ func (b *Book) inTurn(do func() error) error {
 }
 
 func (b *Book) store(edit func(*state) error) error {
+	return b.keep(func(s *state) error {
+		s.Revision++
+		return edit(s)
+	})
+}
+
+// keep is store with the same revision.
+func (b *Book) keep(edit func(*state) error) error {
 	b.write.Lock()
 	defer b.write.Unlock()
 	next, err := b.edited(edit)
 	if err != nil {
 		return err
 	}
-	next.Revision++
 	if err := b.keeper.WriteDocument(document, next); err != nil {
 		return fmt.Errorf("keep users, groups and roles: %w", err)
 	}
@@ -109,7 +116,8 @@ func (b *Book) edited(edit func(*state) error) (*state, error) {
 	return next, nil
 }
 
-// Revision grows with every change and across restarts.
+// Revision grows with every change and across restarts. The use of a code is no change: otherwise each
+// login with a code, also that of the request itself, would invalidate the revision that a client expects.
 func (b *Book) Revision() uint64 { return b.state.Load().Revision }
 
 // DryRun returns a copy of this book in which every possible change fails with the error

@@ -137,7 +137,7 @@ func (b *Book) Disable(user string) error {
 }
 
 // TakeCode checks the code of a login, or a recovery code, and marks it as used, so that it
-// is valid once. Users without a second factor need no code. It returns ErrCode for a wrong
+// is valid once. The revision stays. Users without a second factor need no code. It returns ErrCode for a wrong
 // code, or another error if the code could not be checked or stored.
 func (b *Book) TakeCode(user, code string, now time.Time) error {
 	u := b.state.Load().user(user)
@@ -147,12 +147,12 @@ func (b *Book) TakeCode(user, code string, now time.Time) error {
 	if state, _ := u.Second(); state != SecondOn {
 		return nil
 	}
-	return b.changeSecond(user, func(u *User) error {
+	return b.keep(secondOf(user, func(u *User) error {
 		if state, _ := u.Second(); state != SecondOn { // disabled meanwhile
 			return ErrCode
 		}
 		return b.takeCode(u, code, now)
-	})
+	}))
 }
 
 // takeCode marks a code as used.
@@ -180,7 +180,12 @@ func (b *Book) takeCode(u *User, code string, now time.Time) error {
 
 // changeSecond changes a copy of a user's second factor.
 func (b *Book) changeSecond(user string, edit func(*User) error) error {
-	return b.change(func(s *state) error {
+	return b.change(secondOf(user, edit))
+}
+
+// secondOf returns the edit of a state that edits a copy of a user's second factor.
+func secondOf(user string, edit func(*User) error) func(*state) error {
+	return func(s *state) error {
 		u := s.user(user)
 		if u == nil {
 			return noUser(user)
@@ -190,5 +195,5 @@ func (b *Book) changeSecond(user string, edit func(*User) error) error {
 			u.Factor = &f
 		}
 		return edit(u)
-	})
+	}
 }

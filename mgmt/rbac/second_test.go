@@ -44,7 +44,11 @@ func TestACodeIsAskedForOnceItWasConfirmed(t *testing.T) {
 			t.Errorf("%q: %v", code, err)
 		}
 	}
+	before := b.Revision()
 	must(t, b.TakeCode("ann", codeOf(t, secret, at(1)), at(1)))
+	if now := b.Revision(); now != before {
+		t.Errorf("the use of a code changes the revision from %d to %d", before, now)
+	}
 	if err := b.TakeCode("ann", codeOf(t, secret, at(1)), at(1)); !errors.Is(err, rbac.ErrCode) {
 		t.Errorf("a second time: %v", err)
 	}
