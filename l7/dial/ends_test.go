@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluicelb/sluice/core/enginetest"
+	"github.com/sluicelb/sluice/core/loop"
 	"github.com/sluicelb/sluice/core/proxyproto"
 	"github.com/sluicelb/sluice/l7/dial"
 	"github.com/sluicelb/sluice/l7/l7test"
@@ -84,6 +85,26 @@ func TestKeptConnectionsHaveTheirTime(t *testing.T) {
 		}
 		if k.Has(7) == shared {
 			t.Errorf("shared %t: kept after its time: %t", shared, !shared)
+		}
+		k.on(k.Close)
+	}
+}
+
+// A backend that announces its idle time closes kept connections, too.
+func TestKeptConnectionsEndBeforeTheirBackendClosesThem(t *testing.T) {
+	for _, kept := range []func(*loop.Conn) *dial.Kept{dial.NewKept, dial.NewSharedKept} {
+		k := newKeptConns(t, kept)
+		c := k.dial(3, proxyproto.V1, netip.MustParseAddrPort(k.backend.Addr))
+		k.on(func() {
+			c.KeepFor(int64(5 * time.Second))
+			c.FinishFor(k.Kept, 7, true)
+		})
+		enginetest.Advance(k.loop, 4*time.Second)
+		k.open(1)
+		enginetest.Advance(k.loop, 2*time.Second)
+		k.open(0)
+		if k.Has(7) {
+			t.Error("kept after its time")
 		}
 		k.on(k.Close)
 	}

@@ -104,8 +104,11 @@ func (k *Kept) put(c *Conn, service uint32) {
 	}
 	kc.Conn, kc.service = c, service
 	var until int64 // zero: for the lifetime of the client
-	if k.shared {
-		until = c.pool.loop.Now() + sharedTime
+	switch now := c.pool.loop.Now(); {
+	case k.shared:
+		until = now + min(sharedTime, c.idleTime)
+	case c.idleTime < IdleTime: // the backend closes it then
+		until = now + c.idleTime
 	}
 	c.SetDeadline(until)
 	c.owner, c.reused = kc, true

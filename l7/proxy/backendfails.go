@@ -24,7 +24,7 @@ func (ex *exchange) headEnded(err error) {
 		return
 	}
 	ex.backendStats().Resets++
-	if ex.reused && !ex.service.Multiplexed { // probably its keep-alive timeout
+	if ex.endedIdle() {
 		ex.backendStats().Failures++
 	} else {
 		ex.erred(health.CauseReset)
@@ -40,6 +40,16 @@ func (ex *exchange) headEnded(err error) {
 	ex.noteBackend(rejected.CutAnswer, 502, reason)
 	ex.drop()
 	ex.failed(502)
+}
+
+// idleEnd is the time, in nanoseconds, within which the end of an idle connection shows after a
+// request was sent on it.
+const idleEnd = second
+
+// endedIdle reports whether the connection probably ended because it was idle, before the
+// backend had the request.
+func (ex *exchange) endedIdle() bool {
+	return ex.reused && !ex.service.Multiplexed && ex.ahead == nil && ex.interim == 0 && ex.w.loop.Now()-ex.sent < idleEnd
 }
 
 // repeatable reports whether the request may be sent again after its transport ended with

@@ -69,7 +69,7 @@ func (ex *exchange) takeKept() bool {
 			return false
 		}
 		ex.backend = &ex.service.Backends[i]
-		return c.Fits(ex.destination()) && ex.Claim(ex.service, i)
+		return c.Fits(ex.destination()) && !(ex.once() && c.Departed()) && ex.Claim(ex.service, i)
 	})
 	if up == nil {
 		return false

@@ -233,6 +233,9 @@ func (ex *exchange) forwardTo() {
 	}
 }
 
+// once reports whether the request must not be sent twice.
+func (ex *exchange) once() bool { return !ex.request.done() || !ex.verb.Idempotent() }
+
 // keepsOwn reports whether the client keeps a connection for the service.
 func (ex *exchange) keepsOwn() bool {
 	return ex.service.Pinned || ex.peer.Kept().Has(ex.service.ID)
@@ -288,10 +291,10 @@ func (ex *exchange) transport(to *dial.Target) (up backend.Transport, establishe
 		})
 	}
 	if !ex.fresh && !ex.service.Pinned {
-		if ex.request.done() && ex.verb.Idempotent() {
-			up = pool.Idle(to, ex)
-		} else {
+		if ex.once() {
 			up = pool.IdleAlive(to, ex)
+		} else {
+			up = pool.Idle(to, ex)
 		}
 		if up != nil {
 			return up, true, nil
@@ -361,7 +364,7 @@ func (ex *exchange) send() {
 	s.BytesOut += uint64(len(b))
 	ex.counted = true
 	ex.reused = up.Reused()
-	ex.replayable = ex.reused && ex.request.done() && ex.verb.Idempotent()
+	ex.replayable = ex.reused && !ex.once()
 	switch {
 	case ex.service.Retry != nil && ex.keeps(b):
 	case !ex.replayable && !ex.service.Multiplexed: // a stream may be rejected unprocessed

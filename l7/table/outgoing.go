@@ -147,7 +147,7 @@ func (o *Outgoing) leaveDestination(q *Query, s *Service) {
 	case q.Farm.proxyHost:
 		o.tail = len(path) + len("\r\n\r\n") // bytes from the hole to the end of the head
 	case len(r.Host) > 0:
-		q.extra = append(q.extra, r.Host...)
+		q.extra = append(q.extra, r.HostSent...)
 	default:
 		q.extra = append(q.extra, q.Farm.hostField...)
 	}

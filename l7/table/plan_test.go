@@ -155,6 +155,7 @@ func TestTheHeadOfABackendIsRewritten(t *testing.T) {
 		"a name that is no host":         {both(hosted, func(h *farm.HTTP) { h.Services[0].Backends[0].Host = "a b" }), ask("GET", "/a"), []string{"Host: 198.51.100.1:8001\n"}},
 		"no name":                        {both(hosted, func(h *farm.HTTP) { h.Services[0].Backends[0].Host = "" }), ask("GET", "/a"), []string{"Host: 198.51.100.1:8001\n"}},
 		"destination":                    {move, destination("http://a.test/b"), []string{"Destination: http://a.test/b\n\n", "Host: a.test\nX: y\n"}},
+		"destination, Host as sent":      {move, "MOVE /a HTTP/1.1\r\nHost: A.test.\r\nDestination: http://a.test/b\r\n\r\n", []string{"Host: A.test.\n", "Destination: http://A.test./b\n\n"}},
 		"destination without a path":     {move, destination("http://a.test"), []string{"Destination: http://a.test\n\n"}},
 		"destination, and TLS":           {both(move, secure), destination("http://a.test/b"), []string{"Destination: https://a.test/b\n\n"}},
 		"destination, behind TLS":        {move, destination("https://a.test:443/b"), []string{"Destination: http://a.test/b\n\n"}},
