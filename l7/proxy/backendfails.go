@@ -49,7 +49,8 @@ const idleEnd = second
 // endedIdle reports whether the connection probably ended because it was idle, before the
 // backend had the request.
 func (ex *exchange) endedIdle() bool {
-	return ex.reused && !ex.service.Multiplexed && ex.ahead == nil && ex.interim == 0 && ex.w.loop.Now()-ex.sent < idleEnd
+	return ex.reused && !ex.service.Multiplexed && ex.ahead == nil && ex.interim == 0 &&
+		ex.w.loop.Now()-ex.sent < idleEnd
 }
 
 // repeatable reports whether the request may be sent again after its transport ended with
