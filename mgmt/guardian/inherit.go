@@ -43,23 +43,43 @@ func (g *Guardian) rest(outages map[uint32]outage, idle map[uint32]bool) {
 }
 
 // inherit makes a task without a verdict provisionally down if one of its new users was. As
-// after a restart of the appliance, the first result decides.
-func (g *Guardian) inherit(t *task, users []user, outages map[uint32]outage, now time.Time) {
-	if t.verdict != health.Undefined {
+// after a restart of the appliance, the first result decides. A verdict applies to all users.
+// Therefore a task keeps its state if it has other users, or users that were not down. It
+// also does while this machine cannot ask, since the first result may then take long.
+func (t *task) inherit(users []user, withdrawn map[uint32]place, outages map[uint32]outage) {
+	if t.verdict != health.Undefined || t.unable != "" || len(t.users) > 0 {
 		return
 	}
+	var last outage
+	found := false
 	for _, u := range users {
-		o, is := outages[u.id]
-		if !is {
-			continue
+		o, down := outages[u.id]
+		if _, existed := withdrawn[u.id]; existed && !down {
+			return
 		}
-		t.verdict, t.provisional, t.since = health.Down, true, o.since
-		if o.why != "" {
-			t.why = o.why + beforeChange
+		if down {
+			last, found = o, true
 		}
-		g.write(t, now)
+	}
+	if !found {
 		return
 	}
+	t.verdict, t.provisional, t.inherited, t.since = health.Down, true, true, last.since
+	if last.why != "" {
+		t.why = last.why + beforeChange
+	}
+}
+
+// disinherit removes an inherited verdict that no result has confirmed. Without a probe of
+// its own the task would keep it forever.
+func (g *Guardian) disinherit(t *task) {
+	if !t.inherited {
+		return
+	}
+	g.options.Log.Warn("backend cannot be asked: it counts as usable, although it was down before a change of the configuration",
+		"check", t.check, "backend", addressOf(t.to))
+	t.inherited, t.why, t.judge = false, "", judge{provisional: true}
+	g.turns.Add(1)
 }
 
 // Awaits reports whether a check will soon find the state of a backend, which is unknown.

@@ -75,6 +75,100 @@ func TestABackendThatWasDownBeforeAChangeStaysDown(t *testing.T) {
 	}
 }
 
+// Otherwise the backend would be down forever, without a single result of its check.
+func TestAnInheritedVerdictEndsIfItsCheckCannotBeAsked(t *testing.T) {
+	const why = "cannot be asked by check alive: no route"
+	checks := []farm.Check{alive(), {Name: "content", Command: "ask content", Interval: 10, Timeout: 5}}
+	both := func(farms ...farm.Farm) *farm.Config { return &farm.Config{Checks: checks, Farms: farms} }
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		h.breaks(server(1), "refused")
+		h.Set(both(web("shop", "content", 1)))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		h.breaks(server(1), "local: not asked: no route")
+		h.Set(both(web("shop", "alive", 1)))
+		if h.state(1) != health.Down || h.unable(1) {
+			t.Fatalf("after the change: %v, %q", h.state(1), h.Why(1))
+		}
+		turns := h.Turns()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !h.table.Slot(1).Usable() || !h.unable(1) || h.Why(1) != why || h.Awaits(1) || h.Turns() == turns {
+			t.Errorf("after a check that could not be asked: %v, %q", h.state(1), h.Why(1))
+		}
+		if text := h.log.String(); !strings.Contains(text, "it counts as usable") {
+			t.Errorf("log:\n%s", text)
+		}
+		h.breaks(server(1), "refused")
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if h.state(1) != health.Down || strings.Contains(h.Why(1), "before") {
+			t.Errorf("after a failure: %v, %q", h.state(1), h.Why(1))
+		}
+		h.breaks(server(1), "local: not asked: no route")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if h.state(1) != health.Down {
+			t.Errorf("the check itself found it down: %v, %q", h.state(1), h.Why(1))
+		}
+		h.breaks(server(1), "refused")
+		h.Set(both(web("shop", "content", 1)))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		h.breaks(server(1), "local: not asked: no route")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if h.state(1) != health.Down || strings.Contains(h.Why(1), "before") {
+			t.Errorf("one failure confirmed the inherited verdict: %v, %q", h.state(1), h.Why(1))
+		}
+	})
+}
+
+// A verdict applies to all users of a task: that of one must not end the service of others.
+func TestAnInheritedVerdictReachesNoOtherFarm(t *testing.T) {
+	checks := []farm.Check{alive(), {Name: "content", Command: "ask content", Interval: 10, Timeout: 5}}
+	both := func(farms ...farm.Farm) *farm.Config { return &farm.Config{Checks: checks, Farms: farms} }
+	other := func(check string, weight uint8) farm.Farm { // with the same server
+		f := web("other", check, 7)
+		f.HTTP.Services[0].Backends[0].Addr, f.HTTP.Services[0].Backends[0].Weight = server(1), weight
+		return f
+	}
+	for name, c := range map[string]struct {
+		alive         string // answer to check alive, "" for success
+		before, after farm.Farm
+	}{
+		"unable":             {"local: not asked: no route", other("alive", 1), other("alive", 1)},
+		"unable and changed": {"local: not asked: no route", other("alive", 1), other("alive", 2)},
+		"without a result":   {"", other("alive", 1), other("alive", 1)},
+		"with another check": {"", other("", 1), other("alive", 1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := start(t, 0)
+				h.breaks(server(1), "refused")
+				h.Set(both(web("shop", "content", 1)))
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				h.breaks(server(1), c.alive)
+				h.Set(both(web("shop", "content", 1), c.before))
+				if c.alive != "" {
+					time.Sleep(10 * time.Second)
+					synctest.Wait()
+				}
+				if h.state(1) != health.Down || !h.table.Slot(7).Usable() {
+					t.Fatalf("before it: %v, %v", h.state(1), h.state(7))
+				}
+				h.Set(both(web("shop", "alive", 1), c.after))
+				h.Reconcile()
+				if !h.table.Slot(7).Usable() || h.state(7) == health.Down {
+					t.Errorf("after it: %v, %q", h.state(7), h.Why(7))
+				}
+			})
+		})
+	}
+}
+
 // Without a check nothing is known about a backend, so it is used.
 func TestABackendWithoutACheckInheritsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

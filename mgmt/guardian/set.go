@@ -27,7 +27,7 @@ func (g *Guardian) Set(cfg *farm.Config) {
 	before, tasks := g.withdraw(was)
 	outages := g.outages(before)
 	wanted := wantedBy(cfg, is, g.options.Farm != nil)
-	g.spread(now, g.use(&wanted, outages, now, first), first)
+	g.spread(now, g.use(&wanted, before, outages, now, first), first)
 	g.endUnused(tasks)
 	g.leave(before, wanted.unasked, now)
 	g.rest(outages, wanted.idle)
@@ -142,7 +142,9 @@ func (g *Guardian) reasonsChanged(before map[uint32]place, wanted *wanted) bool 
 }
 
 // use adds the wanted users to tasks, and returns the tasks it made for them.
-func (g *Guardian) use(wanted *wanted, outages map[uint32]outage, now time.Time, first bool) (fresh []*task) {
+func (g *Guardian) use(
+	wanted *wanted, withdrawn map[uint32]place, outages map[uint32]outage, now time.Time, first bool,
+) (fresh []*task) {
 	for k, w := range wanted.tasks {
 		t := g.tasks[k]
 		if t == nil {
@@ -156,7 +158,7 @@ func (g *Guardian) use(wanted *wanted, outages map[uint32]outage, now time.Time,
 			}
 			fresh = append(fresh, t)
 		}
-		g.inherit(t, w.users, outages, now)
+		t.inherit(w.users, withdrawn, outages)
 		g.keep(t, w, now)
 	}
 	return fresh

@@ -42,6 +42,8 @@ type task struct {
 	// it.
 	inherits bool
 	why      string // reason of the last failure
+	// inherited: the verdict is that of an earlier task, and no probe has been sent since.
+	inherited bool
 	// unable is the reason why this machine could not send the last probe. local is how
 	// often that happened in a row.
 	unable  string

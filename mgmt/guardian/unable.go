@@ -17,9 +17,10 @@ func (t *task) word() health.State {
 }
 
 // cannotAsk handles the result of a probe that could not be sent. The verdict stays: the
-// state of this machine says nothing about a backend. Without a verdict the table gets
-// Unable, so that readers do not wait forever.
+// state of this machine says nothing about a backend. Only an inherited one ends. Without a
+// verdict the table gets Unable, so that readers do not wait forever.
 func (g *Guardian) cannotAsk(t *task, now time.Time, one Result) {
+	g.disinherit(t)
 	if t.unable == "" {
 		g.options.Log.Warn("backend cannot be asked and keeps its state", "check", t.check, "backend", addressOf(t.to), "state", t.verdict, "reason", one.Reason)
 	}
@@ -31,6 +32,7 @@ func (g *Guardian) cannotAsk(t *task, now time.Time, one Result) {
 
 // asked handles the result of a probe that could be sent.
 func (g *Guardian) asked(t *task, now time.Time) {
+	t.inherited = false
 	if t.unable == "" {
 		return
 	}
