@@ -1,8 +1,12 @@
 package firewall
 
 import (
+	"cmp"
+	"errors"
 	"maps"
+	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/sluicelb/sluice/sysnet/claim"
@@ -51,7 +55,8 @@ func (p *fingerprint) nativeChanged() bool {
 	return changed
 }
 
-// legacyChanged compares the tables of iptables-legacy.
+// legacyChanged compares the tables of iptables-legacy. It does not wait while another program
+// changes them. A table that cannot be listed counts as unchanged.
 func (p *fingerprint) legacyChanged() bool {
 	if time.Since(p.listed) < p.pause {
 		return false
@@ -61,18 +66,32 @@ func (p *fingerprint) legacyChanged() bool {
 		if !legacy(v6) {
 			continue
 		}
+		if locked() {
+			return false // compared next time
+		}
 		t, err := open("legacy", v6)
 		if err != nil {
 			continue // Keep reports it
 		}
-		lines, err := t.saved()
-		if err != nil {
-			return false // e.g. locked by another program for long
+		lines, err := t.saved(1)
+		if err == nil {
+			now[t.name] = strings.Join(lines, "\n")
+		} else if before, known := p.legacy[t.name]; known {
+			now[t.name] = before
 		}
-		now[t.name] = strings.Join(lines, "\n")
 	}
 	changed := !maps.Equal(now, p.legacy)
 	p.legacy, p.listed = now, time.Now()
 	p.pause = legacyShare * p.listed.Sub(begin)
 	return changed
+}
+
+// locked reports whether a program holds the lock of iptables-legacy, which listing needs, too.
+func locked() bool {
+	f, err := os.Open(cmp.Or(os.Getenv("XTABLES_LOCKFILE"), "/run/xtables.lock"))
+	if err != nil {
+		return false // no program has needed it yet
+	}
+	defer f.Close()
+	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }

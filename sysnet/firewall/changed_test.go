@@ -1,7 +1,10 @@
 package firewall_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -76,5 +79,68 @@ func TestChangesOfForeignFirewallsAreNoticed(t *testing.T) {
 	} {
 		sysnettest.Run(t, "", "nft", strings.Fields(line)...)
 		changed(line, false)
+	}
+}
+
+// Listing legacy tables is bounded in time, whether it fails or another program changes them.
+func TestListingLegacyTablesIsBoundedWhenItFails(t *testing.T) {
+	if !sysnettest.Inside(t) {
+		return
+	}
+	programs(t)
+	path := filepath.Join(t.TempDir(), "lock")
+	t.Setenv("XTABLES_LOCKFILE", path)
+	for _, program := range []string{"iptables-legacy", "ip6tables-legacy"} {
+		sysnettest.Run(t, "", program, "-P", "FORWARD", "DROP")
+	}
+	lock, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	var f firewall.Firewall
+	begin := time.Now()
+	for range 10 {
+		if f.Changed() {
+			break // tables of nf_tables
+		}
+	}
+	if took := time.Since(begin); took > 900*time.Millisecond {
+		t.Errorf("with the lock held by another program: %v", took)
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_UN); err != nil {
+		t.Fatal(err)
+	}
+	if !f.Changed() {
+		t.Error("the tables were not listed as soon as the lock was free")
+	}
+	const version = `[ "$*" != --version ] || { echo 'iptables v1.8.9 (legacy)'; exit; }` + "\n"
+	const works, fails = version + `echo "-P FORWARD DROP"`, version + "exit 4"
+	f = firewall.Firewall{}
+	for _, c := range []struct {
+		what, script string
+		want         int
+	}{
+		{"the other table is new", fails, 1},
+		{"the table is new", works, 1},
+		{"the table cannot be listed any longer", fails, 0},
+	} {
+		asked := installed(t, map[string]string{"iptables-legacy": c.script, "ip6tables-legacy": works})
+		changes, lists := 0, 0
+		begin := time.Now()
+		for lists < 2 && time.Since(begin) < 20*time.Second || time.Since(begin) < time.Second {
+			if f.Changed() {
+				changes++
+			}
+			b, _ := os.ReadFile(asked)
+			lists = strings.Count(string(b), "-t filter -S")
+			time.Sleep(time.Millisecond)
+		}
+		if changes != c.want || lists < 2 || lists > 30 {
+			t.Errorf("%s: %d changes, want %d; tables were listed %d times in %v", c.what, changes, c.want, lists, time.Since(begin))
+		}
 	}
 }

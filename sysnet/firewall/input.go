@@ -64,7 +64,7 @@ func hooks(at string, earlier ...string) (all []hook, err error) {
 			problems = append(problems, t.err)
 			continue
 		}
-		lines, err := t.saved()
+		lines, err := t.saved(lockTimeout)
 		if err != nil {
 			problems = append(problems, err)
 			continue

@@ -101,9 +101,10 @@ func (t *table) chains() (reader, error) {
 	}, nil
 }
 
-// saved returns the lines of `iptables -S` for the whole table.
-func (t *table) saved() ([]string, error) {
-	out, err := exec.Command(t.program, "--wait", strconv.Itoa(lockTimeout), "-t", "filter", "-S").Output()
+// saved returns the lines of `iptables -S` for the whole table. It waits for the xtables lock for
+// the given number of seconds, which must not be 0: some versions then wait without end.
+func (t *table) saved(wait int) ([]string, error) {
+	out, err := exec.Command(t.program, "--wait", strconv.Itoa(wait), "-t", "filter", "-S").Output()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", t.name, err)
 	}

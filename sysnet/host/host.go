@@ -234,6 +234,6 @@ func (h *Host) settle() {
 	}
 	if h.need.forwards() && h.firewall.Changed() || route.Lost(h.need.local4, h.need.local6) {
 		h.prepare()
-		h.rest = time.Now().Add(settleShare * time.Since(begin))
 	}
+	h.rest = time.Now().Add(settleShare * time.Since(begin))
 }
