@@ -107,6 +107,9 @@ type Replacement struct {
 func (s *Store) Restore(cfg *farm.Config, meta Meta, r Replacement) (Revision, error) {
 	s.write.Lock()
 	defer s.write.Unlock()
+	// The transaction reads the new keys, because a failure after it would be reported as an unchanged store.
+	var keys []keyEntry
+	var unsettled []Damage
 	rev, err := s.commit(cfg, meta, r.Forget, func(tx *bolt.Tx) error {
 		now, err := readContents(tx)
 		if err != nil {
@@ -125,23 +128,27 @@ func (s *Store) Restore(cfg *farm.Config, meta Meta, r Replacement) (Revision, e
 		}
 		switch {
 		case err != nil:
-			return err
-		case !r.Forget:
+		case r.Forget:
+			err = deleteBefore(tx.Bucket(revisionsBucket), ^uint64(0), nil)
+		default:
 			delete(history, damageDocument) // the lost data is restored
-			return history.put(tx)
+			err = history.put(tx)
 		}
-		return deleteBefore(tx.Bucket(revisionsBucket), ^uint64(0), nil)
+		if err == nil {
+			unsettled = readDamages(tx)
+			keys, err = readKeys(tx)
+		}
+		return err
 	})
-	if err == nil && r.Freeze != nil {
+	if err != nil {
+		return Revision{}, err
+	}
+	s.damages.Store(&unsettled)
+	s.keys.Store(&keys)
+	if r.Freeze != nil {
 		s.frozen = r.Freeze
 	}
-	if err == nil {
-		err = s.view(func(tx *bolt.Tx) error {
-			s.loadDamages(tx)
-			return s.loadKeys(tx)
-		})
-	}
-	return rev, err
+	return rev, nil
 }
 
 // put replaces the contents of the store.

@@ -48,13 +48,12 @@ func (s *Store) Damages() []Damage {
 	})
 }
 
-// loadDamages reads the damages. An unreadable list is ignored.
-func (s *Store) loadDamages(tx *bolt.Tx) {
-	var all []Damage
+// readDamages returns the damages. An unreadable list is ignored.
+func readDamages(tx *bolt.Tx) (all []Damage) {
 	if record := tx.Bucket(documentsBucket).Get([]byte(damageDocument)); record != nil && unseal(record, &all) != nil {
 		all = nil
 	}
-	s.damages.Store(&all)
+	return all
 }
 
 // Repaired returns the damage found while this store was opened, or nil.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -40,7 +41,7 @@ func (s *Store) CreateKey(user, comment string) (secret string, key Key, err err
 			return err
 		}
 		return putRecord(b, numberKey(e.ID), &e)
-	})
+	}, func(keys []keyEntry) []keyEntry { return append(keys, e) }) // the highest ID
 	if err != nil {
 		return "", Key{}, fmt.Errorf("create an API key in %s: %w", s.name, err)
 	}
@@ -96,6 +97,8 @@ func (s *Store) DeleteKey(id uint64) error {
 			return ErrNotFound
 		}
 		return b.Delete(numberKey(id))
+	}, func(keys []keyEntry) []keyEntry {
+		return slices.DeleteFunc(keys, func(e keyEntry) bool { return e.ID == id })
 	})
 	if err != nil {
 		return fmt.Errorf("delete API key %d: %w", id, err)
@@ -103,16 +106,20 @@ func (s *Store) DeleteKey(id uint64) error {
 	return nil
 }
 
-func (s *Store) changeKeys(change func(*bolt.Bucket) error) error {
+// changeKeys changes the keys of the file and then those in memory. It reads no key: if that failed, a
+// deleted key would stay valid and the secret of a new one would be lost.
+func (s *Store) changeKeys(change func(*bolt.Bucket) error, changed func(keys []keyEntry) []keyEntry) error {
 	s.write.Lock()
 	defer s.write.Unlock()
 	if err := s.update(0, func(tx *bolt.Tx) error { return change(tx.Bucket(keysBucket)) }); err != nil {
 		return err
 	}
-	return s.view(s.loadKeys)
+	keys := changed(slices.Clone(*s.keys.Load()))
+	s.keys.Store(&keys)
+	return nil
 }
 
-func (s *Store) loadKeys(tx *bolt.Tx) error {
+func readKeys(tx *bolt.Tx) ([]keyEntry, error) {
 	keys := []keyEntry{}
 	err := tx.Bucket(keysBucket).ForEach(func(k, v []byte) error {
 		var e keyEntry
@@ -122,9 +129,5 @@ func (s *Store) loadKeys(tx *bolt.Tx) error {
 		keys = append(keys, e)
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	s.keys.Store(&keys)
-	return nil
+	return keys, err
 }

@@ -89,3 +89,36 @@ func TestSettingsAreKept(t *testing.T) {
 		}
 	}
 }
+
+// Records that became unreadable must not keep a deleted key valid, or hide the secret of a new one.
+func TestKeysChangeNextToUnreadableOnes(t *testing.T) {
+	s := open(t, t.TempDir())
+	var secrets [2]string
+	var ids [2]uint64
+	for i := range secrets {
+		secret, key, err := s.CreateKey("root", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets[i], ids[i] = secret, key.ID
+	}
+	store.Spoil(t, s)
+	if err := s.DeleteKey(ids[0]); err != nil {
+		t.Errorf("a key cannot be deleted: %v", err)
+	}
+	if _, found := s.FindKey(secrets[0]); found {
+		t.Error("a deleted key is valid")
+	}
+	secret, key, err := s.CreateKey("root", "")
+	if err != nil {
+		t.Fatalf("no key can be created: %v", err)
+	}
+	for what, secret := range map[string]string{"another": secrets[1], "a new": secret} {
+		if _, found := s.FindKey(secret); !found {
+			t.Errorf("%s key is not valid", what)
+		}
+	}
+	if keys := s.Keys(); len(keys) != 2 || keys[0].ID != ids[1] || keys[1] != key {
+		t.Errorf("%+v", keys)
+	}
+}

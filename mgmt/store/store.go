@@ -168,10 +168,13 @@ func (s *Store) load() error {
 		if err := s.cursors.load(tx.Bucket(metaBucket)); err != nil {
 			return err
 		}
-		if err := s.loadKeys(tx); err != nil {
+		keys, err := readKeys(tx)
+		if err != nil {
 			return err
 		}
-		s.loadDamages(tx)
+		s.keys.Store(&keys)
+		unsettled := readDamages(tx)
+		s.damages.Store(&unsettled)
 		return s.loadCurrent(tx)
 	})
 }
