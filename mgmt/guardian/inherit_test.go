@@ -131,16 +131,17 @@ func TestAnInheritedVerdictReachesNoOtherFarm(t *testing.T) {
 	both := func(farms ...farm.Farm) *farm.Config { return &farm.Config{Checks: checks, Farms: farms} }
 	other := func(check string, weight uint8) farm.Farm { // with the same server
 		f := web("other", check, 7)
-		f.HTTP.Services[0].Backends[0].Addr, f.HTTP.Services[0].Backends[0].Weight = server(1), weight
+		f.ID, f.HTTP.Services[0].Backends[0].Addr, f.HTTP.Services[0].Backends[0].Weight = 7, server(1), weight
 		return f
 	}
+	same := other("alive", 1)
 	for name, c := range map[string]struct {
 		alive         string // answer to check alive, "" for success
 		before, after farm.Farm
 	}{
-		"unable":             {"local: not asked: no route", other("alive", 1), other("alive", 1)},
+		"unable":             {"local: not asked: no route", same, same},
 		"unable and changed": {"local: not asked: no route", other("alive", 1), other("alive", 2)},
-		"without a result":   {"", other("alive", 1), other("alive", 1)},
+		"without a result":   {"", same, same},
 		"with another check": {"", other("", 1), other("alive", 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
