@@ -22,6 +22,7 @@ func (m *Manager) attemptMail(q *queue, w *waiting) (done bool) {
 	s, e, err := m.server()
 	if err != nil {
 		if refused, ok := err.(*Error); ok && refused.Kind == Unset {
+			q.withdrawn(w)
 			return true // removed from the settings meanwhile
 		}
 		return q.failedForAll(w, err.Error())
@@ -32,9 +33,10 @@ func (m *Manager) attemptMail(q *queue, w *waiting) (done bool) {
 	}
 	message := w.Message
 	message.From, message.Host = e.From, q.options.Host()
-	message.To = slices.DeleteFunc(slices.Clone(open), func(to string) bool { return q.held[to] })
+	message.To = slices.DeleteFunc(slices.Clone(open), q.holds)
 	switch {
 	case len(open) == 0:
+		q.withdrawn(w)
 		q.settle("")
 		return true
 	case len(message.To) == 0:
@@ -54,25 +56,41 @@ func (m *Manager) attemptMail(q *queue, w *waiting) (done bool) {
 		}
 		again = append(again, f.To)
 	}
-	taken := len(failed) < len(message.To)
 	rest := slices.DeleteFunc(slices.Clone(open), func(to string) bool {
-		return !q.held[to] && !slices.Contains(again, to)
+		return !q.holds(to) && !slices.Contains(again, to)
 	})
+	q.mu.Lock()
+	w.taken = w.taken || len(failed) < len(message.To)
+	if len(rest) > 0 { // the others have received it
+		w.To, q.changed = rest, true
+	}
+	q.mu.Unlock()
 	if len(rest) == 0 {
-		q.left(taken || w.taken, text)
+		q.left(w.taken, text)
 		return true
 	}
-	done = len(again) > 0 && q.failed(w, text)
-	q.mu.Lock()
-	w.To, w.taken, q.changed = rest, taken || w.taken, true // the others have received it
-	q.works = taken
-	q.mu.Unlock()
-	if !done {
-		for _, to := range again {
-			q.held[to] = true
-		}
+	if len(again) > 0 && q.failed(w, text) {
+		return true
 	}
-	return done
+	for _, to := range again {
+		q.hold(to, w.tries)
+	}
+	return false
+}
+
+// holds reports whether a recipient is in a pause.
+func (q *queue) holds(to string) bool {
+	_, is := q.held[to]
+	return is
+}
+
+// withdrawn counts a mail whose other recipients were removed from the settings.
+func (q *queue) withdrawn(w *waiting) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if w.taken {
+		q.sent++
+	}
 }
 
 // server returns the configured mail server; *Error, Unset, if there is none.

@@ -275,20 +275,123 @@ func TestMailsOfARemovedRecipientAreDropped(t *testing.T) {
 	}
 }
 
-// The other recipients get the last mail before a stop.
+// The other recipients get the last mail before a stop, however often the full mailbox failed.
 func TestAFullMailboxDoesNotDelayTheLastMail(t *testing.T) {
+	for retries := range 3 {
+		for _, restart := range []bool{false, true} {
+			h := newHouse(t)
+			h.set(t, func(s *Settings) { s.Email.To = []string{"a@b", "c@d"} })
+			h.fullMailbox("c@d")
+			h.enqueue("one", "text")
+			h.paused(t, 1)
+			if restart { // only the full mailbox is tried in the new process
+				h.Close()
+				h.Manager = h.manager()
+				h.paused(t, 2)
+			}
+			for range retries {
+				h.mu.Lock()
+				n := len(h.pauses)
+				h.mu.Unlock()
+				h.after <- time.Time{}
+				h.paused(t, n+1)
+			}
+			h.enqueue("last", "text")
+			began := time.Now()
+			if h.Close(); time.Since(began) >= lastTime {
+				t.Errorf("%d retries: the end waits for the full mailbox", retries)
+			}
+			if got := h.accepted(); got != "one to a@b, last to a@b" {
+				t.Errorf("%d retries, restart %t: %s", retries, restart, got)
+			}
+		}
+	}
+}
+
+// Each recipient has pauses of its own: one that just failed does not wait for another one
+// that has failed for long.
+func TestEachRecipientHasItsOwnPauses(t *testing.T) {
 	h := newHouse(t)
 	h.set(t, func(s *Settings) { s.Email.To = []string{"a@b", "c@d"} })
 	h.fullMailbox("c@d")
 	h.enqueue("one", "text")
-	h.paused(t, 1)
-	h.enqueue("last", "text")
-	began := time.Now()
-	if h.Close(); time.Since(began) >= lastTime {
-		t.Error("the end waits for the full mailbox")
+	for i := range 3 {
+		h.paused(t, i+1)
+		h.after <- time.Time{}
 	}
-	if got := h.accepted(); got != "one to a@b, last to a@b" {
-		t.Error(got)
+	h.paused(t, 4)
+	var tried []string
+	h.answers(func(m mail.Message) []*mail.Failure {
+		tried = append(tried, sent([]mail.Message{m}))
+		return refused(m.To[0], false)
+	})
+	h.enqueue("two", "text")
+	h.paused(t, 5) // of a@b, shorter than the rest of the other pause
+	h.after <- time.Time{}
+	h.paused(t, 6)
+	h.answers(nil)
+	h.after <- time.Time{}
+	h.paused(t, 7)
+	if got := h.accepted(); got != "one to a@b, two to a@b" {
+		t.Errorf("accepted: %s", got)
+	}
+	h.mu.Lock()
+	if got := strings.Join(tried, ", "); got != "two to a@b, two to a@b" {
+		t.Errorf("tried: %s", got)
+	}
+	if fmt.Sprint(h.pauses) != "[30s 1m0s 2m0s 2m0s 30s 1m0s 2m0s]" {
+		t.Errorf("pauses %v", h.pauses)
+	}
+	h.mu.Unlock()
+	h.after <- time.Time{}
+	if got := sent(h.took(t)); got != "one to a@b, two to a@b, one to c@d, two to c@d" {
+		t.Errorf("in the end: %s", got)
+	}
+}
+
+// A mail counts as sent if some recipient has received it, even if others never do.
+func TestAMailThatSomeReceivedCountsAsSent(t *testing.T) {
+	for name, end := range map[string]func(*house){
+		"removed":   func(h *house) { h.set(t, func(s *Settings) { s.Email.To = []string{"a@b"} }) },
+		"no server": func(h *house) { h.set(t, func(s *Settings) { s.Email.Server = "" }) },
+		"a day": func(h *house) {
+			h.pass(keepTime)
+			h.after <- time.Time{}
+		},
+		"refused": func(h *house) {
+			h.answers(func(mail.Message) []*mail.Failure { return refused("c@d", true) })
+			h.after <- time.Time{}
+		},
+		"restart and a day": func(h *house) {
+			h.Close()
+			h.pass(keepTime)
+			h.Manager = h.manager()
+		},
+	} {
+		h := newHouse(t)
+		h.set(t, func(s *Settings) { s.Email.To = []string{"a@b", "c@d"} })
+		h.fullMailbox("c@d")
+		h.enqueue("one", "text")
+		h.paused(t, 1)
+		end(h)
+		h.took(t)
+		enginetest.Eventually(t, name+": the mail is counted", func() bool { return h.Delivery() == Delivery{Sent: 1} })
+	}
+	h := newHouse(t)
+	h.set(t, func(s *Settings) { s.Email.To = []string{"a@b", "c@d"} })
+	h.fullMailbox("c@d")
+	for i := range maxWaiting {
+		h.enqueue(fmt.Sprint(i), "text")
+	}
+	enginetest.Eventually(t, "the other gets all", func() bool {
+		return strings.Count(h.accepted(), "a@b") == maxWaiting
+	})
+	h.paused(t, 1)
+	for range 3 {
+		h.enqueue("more", "text")
+	}
+	if d := h.Delivery(); d != (Delivery{Sent: 3, Waiting: maxWaiting}) || len(h.log.Lines("are dropped")) != 1 {
+		t.Errorf("too many: %+v\n%s", d, &h.log)
 	}
 }
 

@@ -3,6 +3,7 @@ package notify
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -17,8 +18,8 @@ const (
 	keepTime     = 24 * time.Hour
 	firstPause   = 30 * time.Second
 	longestPause = 2 * time.Minute
-	// lastTime bounds the wait at shutdown for messages to a receiver that accepted the
-	// previous one. The shutdown message is among them.
+	// lastTime bounds the wait at shutdown for messages in transit. The shutdown message is
+	// among them.
 	lastTime = time.Second
 )
 
@@ -45,6 +46,7 @@ type keptMail struct {
 	Tries   int             `json:"tries,omitempty"`
 	ID      string          `json:"id,omitempty"`
 	Body    json.RawMessage `json:"body,omitempty"`
+	Taken   bool            `json:"taken,omitempty"`
 }
 
 // queue holds the pending messages of one receiver, and the goroutine that sends them. Queues
@@ -63,27 +65,26 @@ type queue struct {
 	write  chan struct{} // capacity 1: there is a new message
 	done   sync.WaitGroup
 
-	// held are the recipients that get nothing until the pause ends, so that one of them
-	// does not delay the others. heldAll: nobody gets anything. Only the sender uses them.
-	held    map[string]bool
-	heldAll bool
+	// held are the recipients that get nothing until their pause ends, with that time. Thus
+	// one of them does not delay the others. Only the sender uses it.
+	held map[string]time.Time
 
 	mu      sync.Mutex // guards the fields below
 	list    []*waiting
 	running bool
 	resting bool   // in a pause, and everything else was attempted
-	works   bool   // somebody accepted the last message
 	failure string // of the last attempt
 	lost    int
 	sent    int
 	closed  bool
 	changed bool // since it was stored
 	unkept  bool // it could not be stored, which has been logged
+	full    bool // messages were dropped because too many waited, which has been logged
 }
 
 func newQueue(o *Options, name, to string, attempt func(*queue, *waiting) bool) *queue {
 	q := &queue{options: o, name: name, to: to, kick: make(chan struct{}, 1), write: make(chan struct{}, 1),
-		held: map[string]bool{}}
+		held: map[string]time.Time{}}
 	q.attempt = func(w *waiting) bool { return attempt(q, w) }
 	q.ctx, q.cancel = context.WithCancel(context.Background())
 	return q
@@ -125,9 +126,11 @@ func (q *queue) enqueue(w *waiting) {
 		return
 	}
 	if len(q.list) >= maxWaiting {
+		q.dropped(q.list[0])
 		q.list[0] = nil
 		q.list = q.list[1:]
-		if q.lost++; q.lost == 1 {
+		if !q.full {
+			q.full = true
 			q.options.Log.Warn("notifications are dropped: too many wait for "+q.to, "most", maxWaiting)
 		}
 	}
@@ -144,6 +147,15 @@ func (q *queue) enqueue(w *waiting) {
 	}
 }
 
+// dropped counts a message that some or all recipients do not get. q.mu is held.
+func (q *queue) dropped(w *waiting) {
+	if w.taken {
+		q.sent++
+	} else {
+		q.lost++
+	}
+}
+
 // takeUp resumes the messages left by an earlier process.
 func (q *queue) takeUp() {
 	var list []keptMail
@@ -151,7 +163,8 @@ func (q *queue) takeUp() {
 		q.options.Log.Error("notifications that waited for "+q.to+" cannot be read: they are lost", "error", err)
 	}
 	for _, k := range list[max(0, len(list)-maxWaiting):] {
-		q.list = append(q.list, &waiting{Message: mail.Message{Subject: k.Subject, Text: k.Text, At: k.At, To: k.To}, id: k.ID, body: k.Body, tries: k.Tries})
+		m := mail.Message{Subject: k.Subject, Text: k.Text, At: k.At, To: k.To}
+		q.list = append(q.list, &waiting{Message: m, id: k.ID, body: k.Body, tries: k.Tries, taken: k.Taken})
 	}
 	if len(q.list) > 0 {
 		q.running = true
@@ -164,7 +177,7 @@ func (q *queue) keep() {
 	q.mu.Lock()
 	changed, list := q.changed, []keptMail{}
 	for _, w := range q.list {
-		list = append(list, keptMail{w.Subject, w.Text, w.At, w.To, w.tries, w.id, w.body})
+		list = append(list, keptMail{w.Subject, w.Text, w.At, w.To, w.tries, w.id, w.body, w.taken})
 	}
 	q.changed = false
 	q.mu.Unlock()
@@ -181,17 +194,21 @@ func (q *queue) keep() {
 	}
 }
 
+// everyone is the recipient in held if nobody gets anything.
+const everyone = ""
+
+// hold begins the pause of a recipient after a number of attempts.
+func (q *queue) hold(to string, tries int) { q.held[to] = q.options.Now().Add(pause(tries)) }
+
 // deliver sends until the queue is empty.
 func (q *queue) deliver() {
-	var over <-chan time.Time // ends the current pause; nil: there is none
-	q.release()
-	for {
-		tries, more := q.pass()
-		if !more {
-			return
-		}
-		if over == nil {
-			over = q.options.After(pause(tries))
+	var over <-chan time.Time // the end of the first pause
+	var end time.Time         // its time
+	clear(q.held)
+	for q.pass() {
+		if first := q.firstEnd(); over == nil || first.Before(end) {
+			end = first
+			over = q.options.After(min(first.Sub(q.options.Now()), longestPause))
 		}
 		select {
 		case <-q.ctx.Done():
@@ -199,34 +216,39 @@ func (q *queue) deliver() {
 		case <-q.write: // recipients that are not held get the new message now
 			continue
 		case <-q.kick:
-		case <-over:
+			clear(q.held)
+		case <-over: // not the clock, which may have been set back
+			maps.DeleteFunc(q.held, func(_ string, until time.Time) bool { return !until.After(end) })
 		}
 		over = nil
-		q.release()
 	}
 }
 
-// release ends the pause of all recipients.
-func (q *queue) release() {
-	q.heldAll = false
-	clear(q.held)
+// firstEnd returns when the first pause ends.
+func (q *queue) firstEnd() (first time.Time) {
+	for _, until := range q.held {
+		if first.IsZero() || until.Before(first) {
+			first = until
+		}
+	}
+	if first.IsZero() {
+		first = q.options.Now().Add(firstPause)
+	}
+	return first
 }
 
-// pass attempts every message once, the oldest first. tries is the number of attempts of the
-// oldest message that is left. If more is false, the sender ends.
-func (q *queue) pass() (tries int, more bool) {
+// pass attempts every message once, the oldest first. If more is false, the sender ends.
+func (q *queue) pass() (more bool) {
 	seen := map[*waiting]bool{}
 	for {
 		q.keep()
 		w, more := q.next(seen)
 		if w == nil {
-			return tries, more
+			return more
 		}
 		seen[w] = true
 		if q.attempt(w) {
 			q.remove(w)
-		} else if tries == 0 {
-			tries = w.tries
 		}
 	}
 }
@@ -245,7 +267,7 @@ func (q *queue) next(seen map[*waiting]bool) (w *waiting, more bool) {
 		q.running = false
 		return nil, false
 	}
-	if !q.heldAll {
+	if _, all := q.held[everyone]; !all {
 		for _, w := range q.list {
 			if !seen[w] {
 				return w, true
@@ -269,10 +291,10 @@ func (q *queue) failed(w *waiting, text string) (done bool) {
 	q.mu.Lock()
 	first := q.failure == ""
 	w.tries++
-	q.failure, q.works, q.changed = text, false, true
+	q.failure, q.changed = text, true
 	done = q.options.Now().Sub(w.At) >= keepTime
 	if done {
-		q.lost++
+		q.dropped(w)
 	}
 	q.mu.Unlock()
 	if first {
@@ -286,16 +308,18 @@ func (q *queue) failed(w *waiting, text string) (done bool) {
 
 // failedForAll is failed for an error that concerns all recipients.
 func (q *queue) failedForAll(w *waiting, text string) (done bool) {
-	done = q.failed(w, text)
-	q.heldAll = !done
-	return done
+	if q.failed(w, text) {
+		return true
+	}
+	q.hold(everyone, w.tries)
+	return false
 }
 
 // left records the end of a message: taken means that it was delivered, otherwise the
 // receiver rejected it.
 func (q *queue) left(taken bool, text string) {
 	q.mu.Lock()
-	if q.works = taken; taken {
+	if taken {
 		q.sent++
 	} else {
 		q.lost++
@@ -328,11 +352,11 @@ func (q *queue) drop() {
 	q.done.Wait()
 }
 
-// finish waits for messages in transit, unless nobody accepted the last one.
+// finish waits for messages in transit. Recipients in a pause do not delay the end.
 func (q *queue) finish() {
 	for limit := time.Now().Add(lastTime); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
 		q.mu.Lock()
-		over := !q.running || q.resting || q.failure != "" && !q.works
+		over := !q.running || q.resting
 		q.mu.Unlock()
 		if over {
 			return
