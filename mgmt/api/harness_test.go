@@ -267,6 +267,7 @@ func newAppliance(t testing.TB, change ...func(*api.Deps)) *appliance {
 type rootAccount struct {
 	password string
 	refuses  error
+	changed  func() // is called after a change, nil for nothing
 }
 
 func (s *rootAccount) right(_ context.Context, user, password string) (bool, error) {
@@ -278,6 +279,9 @@ func (s *rootAccount) change(_ context.Context, old, new string) (bool, error) {
 		return false, s.refuses
 	}
 	s.password = new
+	if s.changed != nil {
+		s.changed()
+	}
 	return true, nil
 }
 

@@ -235,6 +235,43 @@ func TestRootChangesTheSystemsPassword(t *testing.T) {
 	}
 }
 
+// A password that the system has changed must not be reported as unchanged, or keep its sessions.
+func TestThePasswordOfRootIsNotDeniedAfterwards(t *testing.T) {
+	taken, off := "Rootskey12345678", false
+	const changed = "the password of root has been changed, but nothing else: "
+	for what, c := range map[string]struct {
+		meanwhile func(a *appliance) error
+		status    int
+		says      string
+	}{
+		"another user": {func(a *appliance) error { return a.users.AddUser("other", rbac.LDAP, "") }, 200, "modified"},
+		"root":         {func(a *appliance) error { return a.users.ChangeUser("root", rbac.UserChange{API: &off}) }, 200, "modified"},
+		"its key":      {func(a *appliance) error { return a.users.ChangeUser("ann", rbac.UserChange{Key: &taken}) }, 400, changed + "zapikey"},
+		"the store":    {func(a *appliance) error { return a.store.Close() }, 500, changed + "internal fault"},
+	} {
+		a := newAppliance(t)
+		a.people()
+		cookie := cookieOf(t, a.login("root", rootPassword))
+		tag := a.must(200, "GET", "/system/users", "").header.Get("ETag")
+		a.system.changed = func() {
+			if err := c.meanwhile(a); err != nil {
+				t.Fatal(err)
+			}
+		}
+		body := fmt.Sprintf(`{"newpassword":"other-1x","password":%q,"zapikey":%q}`, rootPassword, taken)
+		r := a.send("POST", api.Base+"/system/users", body, "ZAPI_KEY", a.key, "If-Match", tag)
+		if message, _ := r.at("message").(string); r.status != c.status || !strings.Contains(message, c.says) {
+			t.Errorf("%s: %d %s", what, r.status, r.raw)
+		}
+		if r := a.send("GET", api.Base+"/system/users", "", "Cookie", cookie); r.status != 401 {
+			t.Errorf("%s: a session goes on: %d %s", what, r.status, r.raw)
+		}
+		if !strings.Contains(a.log.String(), "password of root changed") {
+			t.Errorf("%s: the log does not have it: %s", what, a.log)
+		}
+	}
+}
+
 // The contract, "Authentication" 1: without its key setting, root cannot use the API by
 // key.
 func TestRootWithoutItsKeySettingHasNoAPI(t *testing.T) {

@@ -42,8 +42,8 @@ type Book struct {
 	binds *queue
 	// caller is the user who requests changes; nil: the rights are not checked.
 	caller *Caller
-	// turn runs changes; nil runs them at once.
-	turn func(change func() error) error
+	// turn runs changes; nil runs them at once. finish runs changes that must not be refused any more.
+	turn, finish Turn
 }
 
 // NewBook reads the stored book, or starts an empty one.
@@ -58,25 +58,36 @@ func NewBook(keeper Keeper) (*Book, error) {
 	return b, nil
 }
 
+// Turn runs a change while no other one is made. It may refuse the change.
+type Turn func(change func() error) error
+
 // In returns the book with changes that run within turn. Passwords are hashed and verified outside
 // of it.
-func (b *Book) In(turn func(change func() error) error) *Book {
+func (b *Book) In(turn Turn) *Book {
 	c := *b
 	c.turn = turn
+	return &c
+}
+
+// Finishing returns the book with changes that run within finish if they complete one that the system
+// has already made (ChangeRootPassword).
+func (b *Book) Finishing(finish Turn) *Book {
+	c := *b
+	c.finish = finish
 	return &c
 }
 
 // change replaces the state with an edited copy after that has been stored. If edit returns
 // an error, nothing changes.
 func (b *Book) change(edit func(*state) error) error {
-	return b.inTurn(func() error { return b.store(edit) })
+	return b.turn.run(func() error { return b.store(edit) })
 }
 
-func (b *Book) inTurn(do func() error) error {
-	if b.turn == nil {
-		return do()
+func (t Turn) run(change func() error) error {
+	if t == nil {
+		return change()
 	}
-	return b.turn(do)
+	return t(change)
 }
 
 func (b *Book) store(edit func(*state) error) error {

@@ -134,8 +134,8 @@ type Changer func(ctx context.Context, old, new string) (right bool, err error)
 // ChangeRootPassword changes the password of root in the system, which is also the password
 // for the console, and further properties of root. Rejected properties leave the password
 // unchanged, and the reverse. Other changes need not wait for the system. Sessions of root end.
-// Errors: those of ChangeUser, ErrWrong if old is not the current password, and errors of
-// the system.
+// Errors: those of ChangeUser, ErrWrong if old is not the current password, errors of the system,
+// and *PartlyError.
 func (b *Book) ChangeRootPassword(ctx context.Context, old, new string, to UserChange) error {
 	if err := CheckPassword("newpassword", new); err != nil {
 		return err
@@ -148,7 +148,7 @@ func (b *Book) ChangeRootPassword(ctx context.Context, old, new string, to UserC
 	}
 	edit := func(s *state) error { return s.changeUser(Root, "", to) }
 	tried := func() error { _, err := b.edited(edit); return err }
-	if err := b.inTurn(tried); err != nil {
+	if err := b.turn.run(tried); err != nil {
 		return err
 	}
 	right, err := b.ChangeSystem(ctx, old, new)
@@ -158,10 +158,25 @@ func (b *Book) ChangeRootPassword(ctx context.Context, old, new string, to UserC
 	case !right:
 		return ErrWrong
 	}
-	if err := b.change(edit); err != nil {
-		return fmt.Errorf("the password of root has been changed, but nothing else: %w", err)
+	if err := b.finish.run(func() error { return b.complete(edit) }); err != nil {
+		return &PartlyError{err}
 	}
 	return nil
+}
+
+// complete makes a change of root whose password the system has replaced. If the change fails, it
+// still ends the sessions of root.
+func (b *Book) complete(edit func(*state) error) error {
+	err := b.store(edit)
+	if err == nil {
+		return nil
+	}
+	b.write.Lock()
+	defer b.write.Unlock()
+	next := b.state.Load().clone()
+	next.Root.Epoch++
+	b.state.Store(next) // if it is not stored, the sessions end nevertheless: they do not survive a restart
+	return errors.Join(err, b.keeper.WriteDocument(document, next))
 }
 
 // maxAsking bounds the concurrent checks by the system. It is below the limit of the

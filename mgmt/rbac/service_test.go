@@ -156,6 +156,33 @@ func TestThePasswordOfRootChangesWithAllOrNothing(t *testing.T) {
 	}
 }
 
+// Sessions of root end if the system has changed the password, even if nothing can be stored.
+func TestTheSessionsOfRootEndWithItsPassword(t *testing.T) {
+	m := &rbactest.Memory{}
+	b := house(t, m)
+	key, other := "Abcdefgh12345678", "Otherkey12345678"
+	for _, c := range []struct {
+		key       string
+		meanwhile func()
+	}{
+		{key, func() { must(t, b.ChangeUser("ann", rbac.UserChange{Key: &key})) }},
+		{other, func() { m.Full = true }},
+	} {
+		b.ChangeSystem = func(context.Context, string, string) (bool, error) { c.meanwhile(); return true, nil }
+		before, _ := b.Epoch("root")
+		var partly *rbac.PartlyError
+		if err := b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", rbac.UserChange{Key: &c.key}); !errors.As(err, &partly) {
+			t.Errorf("%v", err)
+		}
+		if now, _ := b.Epoch("root"); now == before {
+			t.Errorf("sessions continue, the disk is full: %t", m.Full)
+		}
+		if who, _ := b.FindKey(c.key); who == "root" {
+			t.Error("root has the refused key")
+		}
+	}
+}
+
 // By the specification, removing root's key disables the API for root.
 func TestWhoTakesTheKeyAwayTakesTheAPI(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
@@ -209,7 +236,9 @@ func TestABookChangesInATurn(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	b.ChangeSystem = func(context.Context, string, string) (bool, error) { return true, nil }
 	turns, no := 0, errors.New("no")
-	in := b.In(func(change func() error) error { turns++; return change() })
+	finished := 0
+	in := b.In(func(change func() error) error { turns++; return change() }).
+		Finishing(func(change func() error) error { finished++; return change() })
 	password := "other-1xyz"
 	must(t, in.ChangeUser("ann", rbac.UserChange{Password: &password}))
 	must(t, in.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", rbac.UserChange{})) // tries before it asks
@@ -223,8 +252,8 @@ func TestABookChangesInATurn(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	err := refusing.AddUser("other", rbac.Local, password)
-	if !errors.Is(err, no) || b.Revision() != before || turns != 3 {
-		t.Errorf("%v, %d turns", err, turns)
+	if !errors.Is(err, no) || b.Revision() != before || turns != 2 || finished != 1 {
+		t.Errorf("%v, %d turns, %d finished", err, turns, finished)
 	}
 	refused(t, refusing.AddUser("other", rbac.Local, "short"), rbac.Invalid, "8 to 512")
 }

@@ -63,7 +63,7 @@ func (s *Resource) sameUser(c *rest.Call, name string) inTurn {
 				}
 				return change()
 			})
-		})
+		}).Finishing(c.Finish)
 	}
 }
 
@@ -98,7 +98,8 @@ func (s *Resource) changeOwn(c *rest.Call, book *rbac.Book, name, old string, to
 	if errors.Is(err, rbac.ErrWrong) {
 		return rest.BadRequest("password is not the one in force")
 	}
-	if err == nil {
+	var partly *rbac.PartlyError
+	if err == nil || errors.As(err, &partly) {
 		s.log(c, "password of root changed")
 	}
 	return err

@@ -49,8 +49,12 @@ func asked(u rbac.UserView) bool {
 
 // rbacRejection converts an error about users, groups and roles into a rejection.
 func rbacRejection(err error) error {
+	var partly *rbac.PartlyError
 	var known *rbac.Error
-	if !errors.As(err, &known) {
+	switch {
+	case errors.As(err, &partly):
+		return partlyRejection(partly)
+	case !errors.As(err, &known):
 		return err
 	}
 	switch known.Kind {
@@ -60,6 +64,16 @@ func rbacRejection(err error) error {
 		return rest.Refuse(http.StatusForbidden, "%s", known.Message)
 	}
 	return rest.BadRequest("%s", known.Message)
+}
+
+// partlyRejection says also what has been changed. The rejection for the reason alone would not.
+func partlyRejection(err *rbac.PartlyError) error {
+	r := *rest.RejectionOf(rbacRejection(err.Reason), false)
+	if r.Message = err.Error(); r.Status == http.StatusInternalServerError {
+		r.Message = rbac.PartlyChanged + rest.InternalFault
+	}
+	r.Cause = err
+	return &r
 }
 
 func (s *Resource) listUsers(c *rest.Call) (rest.List[UserItem], error) {

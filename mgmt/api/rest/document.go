@@ -87,14 +87,24 @@ func within[O any](d *Document, c *Call, handler func(*Call) (O, error)) (out O,
 // Turn runs a change of the operation's document in its turn. It is for operations that verify
 // credentials before (Verifies). Others have the turn already.
 func (c *Call) Turn(change func() error) error {
+	return c.Finish(func() error {
+		if d := c.op.about; d != nil && c.op.verifies {
+			if err := d.expected(c.Request); err != nil {
+				return err
+			}
+		}
+		return change()
+	})
+}
+
+// Finish is Turn without the check of If-Match. It is for changes that complete one outside of the
+// document, which an earlier Turn has allowed and which cannot be undone.
+func (c *Call) Finish(change func() error) error {
 	d := c.op.about
 	if d == nil || !c.op.verifies {
 		return change()
 	}
 	return d.Change(func() error {
-		if err := d.expected(c.Request); err != nil {
-			return err
-		}
 		err := change()
 		c.etag = d.etag()
 		return err
