@@ -79,7 +79,7 @@ func (s *Farms) Look(cfg *farm.Config, version uint64, known Known, at time.Time
 // stopped, is being created, or is about to run with another configuration. It is also false
 // if the farm seems to be better only because a check has no result yet.
 func FarmStatusOf(f *farm.Farm, was farm.Status, known Known) (status farm.Status, why string, is bool) {
-	if known.Farm == nil || f.Stopped || !serves(f) {
+	if known.Farm == nil || f.Stopped || !farmstate.HasTargets(f) {
 		return "", "", false
 	}
 	status, why = known.Farm(f)
@@ -88,16 +88,6 @@ func FarmStatusOf(f *farm.Farm, was farm.Status, known Known) (status farm.Statu
 	}
 	better := SeverityOf(was).AtLeast(SeverityOf(status)) && SeverityOf(was) != SeverityOf(status)
 	return status, why, !better || !known.Awaits.OfFarm(f, known.Health)
-}
-
-// serves reports whether a farm has anything to send clients to.
-func serves(f *farm.Farm) bool {
-	for _, g := range f.Groups() {
-		if g.Redirects() || len(g.Backends()) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // SeverityOf returns the severity of a farm's status.

@@ -55,7 +55,7 @@ type count struct {
 // Resume sets the health of backends and the statuses of farms before a restart, by ID. The
 // first Look then returns the changes since. The state of a backend whose earlier health is
 // unknown is only recorded when it is known. A farm whose earlier status is unknown only has
-// an event if it serves no clients.
+// an event if it serves no clients. Stopped farms and farms without targets have none.
 func (s *States) Resume(earlier farmstate.Earlier, farms map[uint32]farm.Status) {
 	s.backends, s.earlier, s.resumed = earlier.Down(), earlier.Unknown(), true
 	s.farms = map[uint32]farm.Status{}
@@ -113,7 +113,7 @@ func (s *States) farm(
 	was, had := before[f.ID]
 	s.farms[f.ID] = status
 	switch {
-	case had && was == status, s.resumed && f.Stopped:
+	case had && was == status, s.resumed && (f.Stopped || !farmstate.HasTargets(f)):
 		return list
 	case !had && (!s.resumed || severityOf(status) != Error):
 		return list

@@ -268,6 +268,27 @@ func TestFarmsThatChangedDuringARestartAreEvents(t *testing.T) {
 	}
 }
 
+// A farm without backends is down all the time. Its status is in no record of before the
+// restart, or in an old one of the time when it had backends.
+func TestAFarmWithoutBackendsIsNoEventOfARestart(t *testing.T) {
+	for name, before := range map[string]map[uint32]farm.Status{"unknown": nil, "old": {7: farm.StatusUp}} {
+		for _, status := range []farm.Status{farm.StatusCritical, farm.StatusDown} {
+			h := newHouse()
+			list := h.cfg.Farms[0].HTTP.Services[0].Backends
+			h.cfg.Farms[0].HTTP.Services[0].Backends = nil
+			h.states.Resume(farmstate.Earlier{}, before)
+			h.status = status
+			want(t, name, h.look(), "")
+			want(t, name+", again", h.look(), "")
+			h.cfg = shop()
+			h.cfg.Farms[0].HTTP.Services[0].Backends = list
+			want(t, name+", with backends", h.look(), "")
+			h.status = farm.StatusUp
+			want(t, name+", up", h.look(), "health info [7]   the farm is up: no backend is up")
+		}
+	}
+}
+
 func TestARevisionSaysWhichFarmsItTouched(t *testing.T) {
 	old, now := shop(), shop()
 	old.Farms = append(old.Farms, farm.Farm{ID: 9, Name: "gone"}, farm.Farm{ID: 8, Name: "same"})
