@@ -160,6 +160,26 @@ func TestNobodyWaitsForSlowCredentials(t *testing.T) {
 	}
 }
 
+// A change that completes one outside of the document is made whatever the document has become.
+func TestAChangeIsCompletedAfterOthers(t *testing.T) {
+	n := newCounter()
+	c := &Call{op: (&Operation{Method: "POST"}).Of(n.doc).Verifies(), Request: httptest.NewRequest("POST", "/", nil)}
+	c.Request.Header.Set("If-Match", `"n0"`)
+	_, err := do(c, func(c *Call) (int64, error) {
+		n.value.Add(1)
+		return 0, c.Finish(func() error {
+			if n.doc.turn.TryLock() {
+				t.Error("the change does not have the turn")
+			}
+			n.value.Add(1)
+			return nil
+		})
+	})
+	if err != nil || c.etag != `"n2"` {
+		t.Errorf("%v, then %s", err, c.etag)
+	}
+}
+
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
