@@ -38,8 +38,11 @@ func (w *worker) mayAsk(f *farmTable, q *wire.Query) bool {
 func (w *worker) mayHave(f *farmTable, q *wire.Query, r *wire.Reply) bool {
 	a := netOf(q.Client).As16()
 	key := append(w.key[:0], a[:]...)
-	if key = append(key, byte(r.Rcode)); w.answered {
-		name, kind := w.answerer.Source()
+	name, kind := q.Name(), q.Type
+	if w.answered {
+		name, kind = w.answerer.Source()
+	}
+	if key = append(key, byte(r.Rcode)); w.answered || r.Rcode == wire.NoError { // of a transfer, or CHAOS
 		key = append(append(key, name...), byte(kind>>8), byte(kind))
 	}
 	w.key = key[:0]

@@ -138,6 +138,26 @@ func TestAnotherCodeIsAnotherAnswer(t *testing.T) {
 	}
 }
 
+// Answers that no zone gives have their own limits, too.
+func TestAnotherQuestionToTheServerIsAnotherAnswer(t *testing.T) {
+	g := example()
+	g.AnswerRate, g.ServerVersion, g.NSID = 5, "mine", "ns1"
+	ask := newAppliance(t, 1, g).engine.Answerer(7)
+	for _, name := range []string{"version.bind", "hostname.bind"} {
+		msg := query(t, name+" TXT")
+		msg[12+len(name)+2+3] = 3 // CHAOS
+		n := 0
+		for range 20 {
+			if out := ask(msg, client); out != nil && out[2]&2 == 0 && out[7] == 1 {
+				n++
+			}
+		}
+		if n != 5 {
+			t.Errorf("%s: %d answers, want 5", name, n)
+		}
+	}
+}
+
 // Clients whose address may be spoofed get at most ten times the size of their query.
 func TestAnswersAmplifyNothingMuch(t *testing.T) {
 	list := []farm.Record{}
