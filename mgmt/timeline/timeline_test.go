@@ -227,6 +227,24 @@ func TestANamesakeOrALaterFarmDoesNotInheritEvents(t *testing.T) {
 	wantLines(t, "the farm of that name", read(t, k, nil, q), "11:50 health [shop] of the second")
 }
 
+// A farm has the name of a deleted one that the viewer does not see any more.
+func TestNamesOfVisibleFarmsAreShown(t *testing.T) {
+	v := only("shop")
+	v.Mask = func(text string, hidden func(string) bool) string {
+		for _, name := range []string{"shop", "api"} {
+			if hidden(name) {
+				text = strings.ReplaceAll(text, name, "hidden")
+			}
+		}
+		return text
+	}
+	k := &kept{events: []eventlog.Event{
+		{Time: ago(50 * time.Minute), Kind: eventlog.Deleted, Farms: []uint32{7}, Farm: "shop", Text: "shop was deleted"},
+		{Time: ago(40 * time.Minute), Kind: eventlog.Health, Farms: []uint32{1}, Farm: "shop", Text: "shop is down, and api"},
+	}}
+	wantLines(t, "of shop", read(t, k, nil, lastHour(v)), now.Add(-40*time.Minute).Format("15:04")+" health [shop] shop is down, and hidden")
+}
+
 func TestRevisionsAreReadAsFarBackAsIsAsked(t *testing.T) {
 	k := &kept{}
 	for n := 350; n > 0; n-- {

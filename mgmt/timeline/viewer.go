@@ -58,6 +58,9 @@ func (v Viewer) at(list []eventlog.Event) *sight {
 			}
 		}
 	}
+	for _, name := range s.seen { // another farm had it before
+		delete(s.hidden, name)
+	}
 	return s
 }
 

@@ -23,7 +23,7 @@ var namedFarm = sync.OnceValue(func() *regexp.Regexp {
 // Discreet removes the names of farms hidden from the caller from a message. Such farms
 // belong to other groups. Messages that a farm does not exist are left unchanged.
 func (c *Call) Discreet(text string) string {
-	if !strings.Contains(text, "farm") || c.By.Who.Root() || c.SeesAll() {
+	if !strings.Contains(text, "farm") || c.By.Who.Root() {
 		return text
 	}
 	return MaskFarms(text, func(name string) bool {
