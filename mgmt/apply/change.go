@@ -216,7 +216,7 @@ func (a *Applier) complete(ctx context.Context, old, cfg *farm.Config, unfinishe
 		return Result{}, err
 	}
 	if len(found) > 0 { // the rules apply to the addresses, too
-		if err := rules.Config(cfg); err != nil {
+		if err := a.checked.Resolved(cfg, rules.Unfinished); err != nil {
 			return Result{}, err
 		}
 		warnings = rules.Warnings(cfg)
@@ -239,7 +239,7 @@ func (a *Applier) carryOut(ctx context.Context, old *state, r Result, k keeping)
 		return Result{}, &Refused{Reason: err.Error()}
 	}
 	if a.addParts(old.cfg, cfg, r.found); len(r.found) > 0 {
-		if err := a.rules.Config(cfg); err != nil {
+		if err := a.checked.Resolved(cfg, false); err != nil {
 			return Result{}, err
 		}
 	}

@@ -100,7 +100,7 @@ func (a *Applier) refreshed(cfg *farm.Config, known map[resolve.Question][]resol
 	if reflect.DeepEqual(cfg, next) {
 		return cfg, nil
 	}
-	return next, a.rules.Config(next)
+	return next, a.checked.Resolved(next, false)
 }
 
 // withdrawn reports whether the name of a gslb farm's backend has had no address for so long

@@ -46,6 +46,40 @@ func (c *Checked) Unfinished(cfg *farm.Config) ([]Error, error) {
 	return c.check(rules, cfg)
 }
 
+// Resolved checks cfg again after addresses of names were set in it. Only farms with names are
+// looked at, and of their zones what differs from the valid ones: the rules of an update must not
+// keep the addresses of others.
+func (c *Checked) Resolved(cfg *farm.Config, unfinished bool) error {
+	before := c.last.Load()
+	if before == nil {
+		before = &verdict{}
+	}
+	rules := c.Rules
+	rules.Unfinished = unfinished
+	for err := range rules.walk(cfg, rules.local(), func(i int) *farm.Farm {
+		f := &cfg.Farms[i]
+		if !hasNames(f) {
+			return nil
+		}
+		return withoutSound(f, before.zonesOf(f.ID))
+	}) {
+		return &err
+	}
+	return nil
+}
+
+// hasNames reports whether a farm has backends given by name, or addresses of such ones.
+func hasNames(f *farm.Farm) bool {
+	for _, g := range f.Groups() {
+		for k := range g.Backends() {
+			if b := &g.Backends()[k]; b.Of != 0 || b.Named() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (c *Checked) check(rules Rules, cfg *farm.Config) ([]Error, error) {
 	if c.last.Load() == nil { // a second check waits for what the first one finds out
 		c.first.Lock()

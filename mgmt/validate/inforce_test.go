@@ -58,3 +58,35 @@ func TestFarmsInForceBlockNoChangeOfOthers(t *testing.T) {
 		}
 	}
 }
+
+// Such a farm does not keep the backends of others at their old addresses, either.
+func TestFarmsInForceBlockNoAddressesOfOthers(t *testing.T) {
+	names := farm.Farm{ID: 1, Name: "names", Profile: farm.ProfileGSLB, VIP: netip.MustParseAddr("192.0.2.10"),
+		VPort: 53, Global: farm.DefaultGSLB()}
+	names.Global.Zones = []farm.Zone{{ID: 1, Name: "shop.example", Serial: 1, Records: []farm.Record{
+		{ID: 1, Name: "shop.example.", Type: "CNAME", Data: "elsewhere.example."},
+	}}}
+	at := func(address string) *farm.Config {
+		web := listening("web", "http 192.0.2.10 8080")
+		service := farm.Service{}
+		service.ID, service.Name = 1, "all"
+		service.Backends = []farm.Backend{{ID: 9, Host: "db.example", Addr: netip.MustParseAddr(address), Port: 80}}
+		web.HTTP.Services = []farm.Service{service}
+		return &farm.Config{Farms: []farm.Farm{names, web}}
+	}
+	checked := validate.Checked{}
+	checked.InForce(at("192.0.2.1"))
+	if err := checked.Resolved(at("192.0.2.2"), false); err != nil {
+		t.Errorf("another address: %v", err)
+	}
+	if err := checked.Resolved(at("224.0.0.1"), false); err == nil || !strings.Contains(err.Error(), "multicast") {
+		t.Errorf("a multicast address: %v", err)
+	}
+	if err := (&validate.Checked{}).Resolved(at("192.0.2.2"), false); err != nil {
+		t.Errorf("before the first verdict: %v", err)
+	}
+	names.Global.Zones[0].Records[0].Name = "www"
+	if err := checked.Resolved(at("192.0.2.2"), false); err != nil {
+		t.Errorf("beside a mended zone: %v", err)
+	}
+}
