@@ -85,15 +85,22 @@ func (m *manager) earlierFarms() (status map[uint32]farm.Status) {
 	return status
 }
 
-// keepFarms writes the reported statuses if they changed. Failures are logged once.
-func (w *watch) keepFarms(m *manager) {
+// keepFarmsRetry is the pause after statuses of farms could not be written.
+const keepFarmsRetry = 10 * time.Second
+
+// keepFarms writes the reported statuses if they changed. A failed write is retried, and
+// logged once.
+func (w *watch) keepFarms(m *manager, now time.Time) {
 	list, changes := w.farms.Reported()
-	if changes == w.kept {
+	if since := now.Sub(w.keptAt); changes == w.kept || w.unkept && since >= 0 && since < keepFarmsRetry {
 		return
 	}
-	w.kept = changes
+	w.keptAt = now
 	err := m.store.WriteDocument(farmsDocument, list)
-	if err != nil && !w.unkept {
+	switch {
+	case err == nil:
+		w.kept = changes
+	case !w.unkept:
 		slog.Warn("statuses of farms are not kept: a restart may report them again", "error", err)
 	}
 	w.unkept = err != nil

@@ -12,6 +12,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
+	"github.com/sluicelb/sluice/mgmt/event"
+	"github.com/sluicelb/sluice/mgmt/store"
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
@@ -112,5 +114,54 @@ func TestALookKeepsWhatChanged(t *testing.T) {
 	h.lookStates(cfg, h.statesMark(), time.Now())
 	if got := h.happened(t); !strings.HasPrefix(got, "health shop 0 (127.0.0.1:8081) is down") {
 		t.Errorf("%s", got)
+	}
+}
+
+// A restart must not report statuses again because one write failed.
+func TestStatusesOfFarmsAreWrittenAgainAfterAFailure(t *testing.T) {
+	h := newHouse(t, ctl.Parts{})
+	f := carried()[0]
+	f.Name = "shop"
+	h.give(t, f)
+	cfg, _ := h.applier.Current()
+	now, version, status := time.Now(), uint64(0), farm.StatusUp
+	look := func(after time.Duration) {
+		now = now.Add(after)
+		version++
+		h.watch.farms.Look(cfg, version, event.Known{
+			Farm: func(*farm.Farm) (farm.Status, string) { return status, "" },
+		}, now)
+		h.watch.keepFarms(h.manager, now)
+	}
+	look(0)
+	kept := func() farm.Status { return h.earlierFarms()[cfg.Farms[0].ID] }
+	if kept() != farm.StatusUp {
+		t.Fatalf("kept: %q", kept())
+	}
+	good := h.manager.store
+	bad, err := store.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad.Close()
+	h.manager.store, status = bad, farm.StatusProblem
+	look(time.Second)
+	look(time.Second)
+	look(keepFarmsRetry)
+	h.manager.store = good
+	look(time.Second)
+	if kept() != farm.StatusUp {
+		t.Error("it is retried with every look")
+	}
+	look(keepFarmsRetry)
+	if kept() != farm.StatusProblem {
+		t.Errorf("kept after a retry: %q", kept())
+	}
+	status = farm.StatusUp
+	if look(time.Millisecond); kept() != farm.StatusUp {
+		t.Errorf("kept after a change: %q", kept())
+	}
+	if n := len(h.log.Lines("statuses of farms are not kept")); n != 1 {
+		t.Errorf("%d warnings:\n%s", n, &h.log)
 	}
 }

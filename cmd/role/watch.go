@@ -51,8 +51,9 @@ type watch struct {
 	turn   uint64
 	health event.Backends
 	farms  event.Farms
-	kept   uint64 // changes of farms that are stored
-	unkept bool   // they could not be stored, which has been logged
+	kept   uint64    // changes of farms that are stored
+	unkept bool      // they could not be stored, which has been logged
+	keptAt time.Time // of the last attempt to store them
 
 	limits event.Limits // at the previous look
 }
@@ -137,7 +138,7 @@ func (w *watch) lookHealth(m *manager, now time.Time) {
 		for _, e := range append(w.farms.Look(cfg, w.turn, known.Known, now), w.health.Look(cfg, w.turn, known.Known, now)...) {
 			m.tell(e)
 		}
-		w.keepFarms(m)
+		w.keepFarms(m, now)
 		m.notify.LookBackends(cfg, w.turn, known)
 	}
 	m.notify.LookCertificates(func() []notify.Certificate { return m.expiring(cfg) })
