@@ -42,7 +42,7 @@ func inBrowser(t *testing.T, name string) {
 	if _, err := os.Stat(web + "/node_modules"); err != nil {
 		t.Fatalf("the GUI was not built: run make gui (%v)", err)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", "--test", "--test-timeout=600000", "e2e/"+name+".test.mjs")
+	cmd := exec.CommandContext(t.Context(), "node", "--test", "--test-timeout=900000", "e2e/"+name+".test.mjs")
 	cmd.Dir = web
 	cmd.Env = append(os.Environ(), operated(t)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
