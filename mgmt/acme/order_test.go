@@ -2,6 +2,7 @@ package acme_test
 
 import (
 	"context"
+	"errors"
 	"net/netip"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 	"github.com/sluicelb/sluice/core/porttest"
 	"github.com/sluicelb/sluice/mgmt/acme"
+	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/certs"
 	"github.com/sluicelb/sluice/mgmt/certs/certstest"
 )
@@ -112,6 +114,24 @@ func TestAnOrderThatTakesTooLongIsTakenBack(t *testing.T) {
 	if _, err = h.Order(t.Context(), by, acme.Request{Domains: []string{"www.sluice.test"}, Target: acme.Target{Farm: "web"}}); err != nil {
 		t.Errorf("the next order: %v", err)
 	}
+}
+
+func TestAnOrderWhoseAuthorLosesRightsIsTakenBack(t *testing.T) {
+	h := newHouse(t, "0", "www.sluice.test")
+	h.farm("web", h.port, nil)
+	turns := 0
+	ctx := apply.WithAdmission(t.Context(), apply.Admission{
+		Rights: func() any { return nil },
+		Admit: func(*farm.Config, uint64) error {
+			if turns++; turns > 1 { // after the publication of the challenges
+				return errors.New("you may not")
+			}
+			return nil
+		},
+	})
+	_, _ = h.Order(ctx, by, acme.Request{Domains: []string{"www.sluice.test"}, Target: acme.Target{Farm: "web"}})
+	h.answered()
+	h.restored()
 }
 
 func TestOneOrderAtATime(t *testing.T) {

@@ -60,14 +60,14 @@ func (s *httpSolver) CleanUp(context.Context, acme.Challenge) error { return nil
 // clearTimeout bounds the publication that removes the responses.
 const clearTimeout = 30 * time.Second
 
-// clear restores the state before the order, even after a timeout. If that fails, the next
+// clear restores the state before the order, even after a timeout, or if its author lost rights. If that fails, the next
 // publication does it, because no challenge is left.
 func (s *httpSolver) clear(ctx context.Context) {
 	if len(s.challenges) == 0 {
 		return
 	}
 	responder := s.m.options.Responder
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), clearTimeout)
+	ctx, cancel := context.WithTimeout(apply.WithoutAdmission(context.WithoutCancel(ctx)), clearTimeout)
 	defer cancel()
 	responder.put(nil, s.endpoint.at)
 	if err := s.publish(ctx, func() {}); err != nil {

@@ -27,6 +27,12 @@ func WithAdmission(ctx context.Context, a Admission) context.Context {
 	return context.WithValue(ctx, admissionKey{}, a)
 }
 
+// WithoutAdmission returns a context whose changes need no Admission, e.g. to remove the parts of a
+// change whose author has lost rights meanwhile.
+func WithoutAdmission(ctx context.Context) context.Context {
+	return context.WithValue(ctx, admissionKey{}, nil)
+}
+
 // admit calls the Admission of ctx, if there is one. The caller holds the turn.
 func (a *Applier) admit(ctx context.Context) error {
 	by, is := ctx.Value(admissionKey{}).(Admission)

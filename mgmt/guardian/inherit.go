@@ -33,8 +33,8 @@ func (g *Guardian) outages(withdrawn map[uint32]place) map[uint32]outage {
 	return out
 }
 
-// rest keeps the outages of backends that have no clients for now.
-func (g *Guardian) rest(outages map[uint32]outage, idle map[uint32]bool) {
+// keepOutages keeps the outages of backends that have a check, but no clients.
+func (g *Guardian) keepOutages(outages map[uint32]outage, idle map[uint32]bool) {
 	for id, o := range outages {
 		if idle[id] {
 			g.resting[id] = o

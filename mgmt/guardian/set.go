@@ -30,7 +30,7 @@ func (g *Guardian) Set(cfg *farm.Config) {
 	g.spread(now, g.use(&wanted, before, outages, now, first), first)
 	g.endUnused(tasks)
 	g.leave(before, wanted.unasked, now)
-	g.rest(outages, wanted.idle)
+	g.keepOutages(outages, wanted.idle)
 	if all || g.reasonsChanged(before, &wanted) {
 		g.moved.Add(1)
 	}

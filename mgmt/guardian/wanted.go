@@ -22,7 +22,7 @@ type wanted struct {
 	// unasked are the backends without a task. The value is the reason for those that have a
 	// linked check, else "".
 	unasked map[uint32]string
-	// idle are the unasked backends with a check, which have no clients for now.
+	// idle are the unasked backends with a check, which have no clients.
 	idle map[uint32]bool
 	at   map[netip.Addr][]*farm.Farm // farms that backends may follow, by VIP; nil until needed
 }

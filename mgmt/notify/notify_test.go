@@ -216,7 +216,7 @@ func sent(mails []mail.Message) string {
 	return strings.Join(out, ", ")
 }
 
-// fullMailbox refuses mails for a recipient for now. The others get theirs.
+// fullMailbox defers mails for a recipient. The others get theirs.
 func (h *house) fullMailbox(full string) {
 	h.answers(func(m mail.Message) []*mail.Failure {
 		if !slices.Contains(m.To, full) {

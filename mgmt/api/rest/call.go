@@ -36,8 +36,8 @@ type Call struct {
 	required []func() error
 	// acted is set by Act.
 	acted bool
-	// did collects what the changes of the call do. The writes of a transaction share it.
-	did *did
+	// effects collects what the changes of the call do. The writes of a transaction share it.
+	effects *effects
 
 	begun    time.Time
 	host     *Host

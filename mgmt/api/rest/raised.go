@@ -36,8 +36,8 @@ type onlyTried struct{}
 // ForWrites returns the context for the writes of a transaction: with the current rights of the
 // caller, and as dry runs if the transaction is one.
 func (c *Call) ForWrites(ctx context.Context) context.Context {
-	*c.did = did{needs: []string{string(c.op.Needs)}} // the transaction may be made anew
-	ctx = context.WithValue(WithPrincipal(ctx, c.By), didKey{}, c.did)
+	*c.effects = effects{needs: []string{string(c.op.Needs)}} // the transaction may be made anew
+	ctx = context.WithValue(WithPrincipal(ctx, c.By), effectsKey{}, c.effects)
 	if !c.onlyTries() {
 		return ctx
 	}

@@ -100,7 +100,7 @@ func (c *Call) onGuard(guard, window string) error {
 
 // try puts the changes of a call on trial.
 func (c *Call) try(t apply.Trial) {
-	t.Needs = func() []string { return c.did.needs }
+	t.Needs = func() []string { return c.effects.needs }
 	c.Context = apply.OnTrial(c.Context, t)
 }
 
