@@ -170,6 +170,32 @@ func TestAnInheritedVerdictReachesNoOtherFarm(t *testing.T) {
 	}
 }
 
+// A task that cannot ask passes from one farm to another: the state of the new one stays open.
+func TestATaskThatCannotAskInheritsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := start(t, 0)
+		checks := []farm.Check{alive(), {Name: "content", Command: "ask content", Interval: 10, Timeout: 5}}
+		other := web("other", "alive", 7)
+		other.ID, other.HTTP.Services[0].Backends[0].Addr = 7, server(1)
+		h.breaks(server(1), "refused")
+		h.Set(&farm.Config{Checks: checks, Farms: []farm.Farm{web("shop", "content", 1)}})
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		h.breaks(server(1), "local: not asked: no route")
+		h.Set(&farm.Config{Checks: checks, Farms: []farm.Farm{web("shop", "content", 1), other}})
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if h.state(1) != health.Down {
+			t.Fatalf("before it: %v", h.state(1))
+		}
+		h.Set(&farm.Config{Checks: checks, Farms: []farm.Farm{web("shop", "alive", 1)}})
+		h.Reconcile()
+		if !h.table.Slot(1).Usable() {
+			t.Errorf("after it: %v, %q", h.state(1), h.Why(1))
+		}
+	})
+}
+
 // Without a check nothing is known about a backend, so it is used.
 func TestABackendWithoutACheckInheritsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
