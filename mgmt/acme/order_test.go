@@ -129,7 +129,8 @@ func TestAnOrderWhoseAuthorLosesRightsIsTakenBack(t *testing.T) {
 			return nil
 		},
 	})
-	_, _ = h.Order(ctx, by, acme.Request{Domains: []string{"www.sluice.test"}, Target: acme.Target{Farm: "web"}})
+	request := acme.Request{Domains: []string{"www.sluice.test"}, Target: acme.Target{Farm: "web"}}
+	_, _ = h.Order(ctx, by, request)
 	h.answered()
 	h.restored()
 }

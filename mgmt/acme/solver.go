@@ -60,8 +60,8 @@ func (s *httpSolver) CleanUp(context.Context, acme.Challenge) error { return nil
 // clearTimeout bounds the publication that removes the responses.
 const clearTimeout = 30 * time.Second
 
-// clear restores the state before the order, even after a timeout, or if its author lost rights. If that fails, the next
-// publication does it, because no challenge is left.
+// clear restores the state before the order, even after a timeout, or if its author has lost
+// rights. If that fails, the next publication does it, because no challenge is left.
 func (s *httpSolver) clear(ctx context.Context) {
 	if len(s.challenges) == 0 {
 		return
