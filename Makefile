@@ -175,6 +175,7 @@ lint:
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
 bench: build packages
+	@bench/install.sh
 	go run ./bench $(BENCHFLAGS)
 	SLUICE_BENCH=1 go test -v -count=1 -p 1 ./bench/kernelfarms ./bench/roundtrips ./bench/floods ./bench/outages ./bench/changes ./bench/pages ./bench/queries
 

@@ -31,6 +31,7 @@ import (
 	"github.com/sluicelb/sluice/bench/cases"
 	"github.com/sluicelb/sluice/bench/load"
 	"github.com/sluicelb/sluice/bench/measure"
+	"github.com/sluicelb/sluice/bench/peers"
 	"github.com/sluicelb/sluice/bench/report"
 	"github.com/sluicelb/sluice/bench/rounds"
 	"github.com/sluicelb/sluice/bench/witness"
@@ -149,6 +150,9 @@ func measureAll(c choices, env arena.Environment) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := relays(line, chosen); err != nil {
+		return err
+	}
 	if err := c.pins(); err != nil {
 		return err
 	}
@@ -184,6 +188,17 @@ func measureAll(c choices, env arena.Environment) (err error) {
 		err = errors.New("interrupted; cases that were finished are kept")
 	}
 	return errors.Join(err, finish(r, c))
+}
+
+// relays returns an error if a contestant lacks a module that a case of a relay needs.
+func relays(line []peers.Contestant, chosen []cases.Case) (problems error) {
+	if !slices.ContainsFunc(chosen, func(c cases.Case) bool { return c.Relay }) {
+		return nil
+	}
+	for _, c := range line {
+		problems = errors.Join(problems, c.CheckRelay())
+	}
+	return problems
 }
 
 // play runs the cases in order. It prints each table when its case ends.
@@ -232,7 +247,7 @@ func finish(r *report.Report, c choices) error {
 	}
 	missed, unfinished := r.Verdict()
 	if len(unfinished) > 0 {
-		problems = errors.Join(problems, fmt.Errorf("without a result: %s", strings.Join(unfinished, ", ")))
+		problems = errors.Join(problems, fmt.Errorf("without a result:\n  %s", strings.Join(unfinished, "\n  ")))
 	}
 	if len(missed) > 0 {
 		fmt.Println("targets missed:", strings.Join(missed, ", "))

@@ -85,13 +85,24 @@ func TestPeersRunEveryCaseBeyondPlainRequests(t *testing.T) {
 	}
 }
 
-func TestWhoCannotRunACaseIsNamedAndTheOthersRun(t *testing.T) {
+func TestContestantWithoutTheFeatureIsNamed(t *testing.T) {
 	r, err := bench(t, "-peers", "haproxy", "-exec", "other=/bin/true {port}", "-case", "^tls-get128", "-rounds", "1", "-restarts", "1")
-	if err == nil || !strings.Contains(err.Error(), "tls-get128-c64 other") {
+	if err != nil {
 		t.Errorf("the run ended with %v", err)
 	}
 	haproxy, other := r.Cases[0].Summary.Rows[0], r.Cases[0].Summary.Rows[1]
 	if haproxy.Value.N != 1 || other.Value.N != 0 || len(other.Reasons) != 1 || !strings.Contains(other.Reasons[0], "cannot run this case") {
+		t.Errorf("%+v\n%+v", haproxy, other)
+	}
+}
+
+func TestRunFailsIfAContestantDoesNotStart(t *testing.T) {
+	r, err := bench(t, "-peers", "haproxy", "-exec", "other=/bin/true {port}", "-case", "^get128-c64$", "-rounds", "1", "-restarts", "1")
+	if err == nil || !strings.Contains(err.Error(), "get128-c64 other: did not start") {
+		t.Errorf("the run ended with %v", err)
+	}
+	haproxy, other := r.Cases[0].Summary.Rows[0], r.Cases[0].Summary.Rows[1]
+	if haproxy.Value.N != 1 || other.Value.N != 0 {
 		t.Errorf("%+v\n%+v", haproxy, other)
 	}
 }

@@ -81,15 +81,6 @@ func (s Setup) RelayConn() int {
 	return min(4000, int(s.Descriptors)/6)
 }
 
-// Modules returns the path of nginx's stream module, or "" if it is built in.
-func (Setup) Modules() string {
-	const debian = "/usr/lib/nginx/modules/ngx_stream_module.so"
-	if _, err := os.Stat(debian); err != nil {
-		return ""
-	}
-	return debian
-}
-
 // Connections returns nginx's worker_connections.
 func (s Setup) Connections() int { return int(s.Descriptors) - 100 }
 

@@ -68,7 +68,10 @@ type Slice struct {
 	// Value is the compared figure in the Unit of the summary. Valid only without Reason.
 	Value float64 `json:"value"`
 	// Reason is the reason why the slice does not count, or "".
-	Reason   string            `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	// Unsupported is true if the contestant has no feature for the case.
+	Unsupported bool `json:"unsupported,omitempty"`
+
 	Requests uint64            `json:"requests"`
 	Errors   uint64            `json:"errors"`
 	Causes   map[string]uint64 `json:"causes,omitempty"`

@@ -54,23 +54,25 @@ type Row struct {
 	// Ratios are value ÷ value of the named contestant, computed per round.
 	Ratios map[string]Spread `json:"ratios,omitempty"`
 	// Extra is value − value of the named contestant, computed per round.
-	Extra    map[string]Spread `json:"extra,omitempty"`
-	Rate     Spread            `json:"requests_per_second"`
-	Proxy    Spread            `json:"proxy_cpus"`  // share of the proxy's CPU
-	Client   Spread            `json:"client_cpus"` // load generator
-	Backend  Spread            `json:"backend_cpus"`
-	User     Spread            `json:"user_us"`        // user time per request
-	Kernel   Spread            `json:"kernel_us"`      // kernel time per request
-	Calls    Spread            `json:"calls,omitzero"` // system calls per request
-	Latency  Latency           `json:"latency"`        // all rounds together
-	Quiet    Latency           `json:"quiet,omitzero"`
-	Raw      Latency           `json:"raw,omitzero"`
-	LeftOut  Spread            `json:"left_out,omitzero"` // share of excluded requests
-	Memory   Spread            `json:"pss_after"`         // bytes
-	Before   Spread            `json:"pss_before"`        // bytes
-	Invalid  int               `json:"invalid_slices,omitempty"`
-	Reasons  []string          `json:"reasons,omitempty"`
-	Disagree int               `json:"disagree,omitempty"`
+	Extra   map[string]Spread `json:"extra,omitempty"`
+	Rate    Spread            `json:"requests_per_second"`
+	Proxy   Spread            `json:"proxy_cpus"`  // share of the proxy's CPU
+	Client  Spread            `json:"client_cpus"` // load generator
+	Backend Spread            `json:"backend_cpus"`
+	User    Spread            `json:"user_us"`        // user time per request
+	Kernel  Spread            `json:"kernel_us"`      // kernel time per request
+	Calls   Spread            `json:"calls,omitzero"` // system calls per request
+	Latency Latency           `json:"latency"`        // all rounds together
+	Quiet   Latency           `json:"quiet,omitzero"`
+	Raw     Latency           `json:"raw,omitzero"`
+	LeftOut Spread            `json:"left_out,omitzero"` // share of excluded requests
+	Memory  Spread            `json:"pss_after"`         // bytes
+	Before  Spread            `json:"pss_before"`        // bytes
+	Invalid int               `json:"invalid_slices,omitempty"`
+	Reasons []string          `json:"reasons,omitempty"`
+	// Unsupported is true if the contestant has no feature for the case.
+	Unsupported bool `json:"unsupported,omitempty"`
+	Disagree    int  `json:"disagree,omitempty"`
 }
 
 // Clean reports whether the round had almost no foreign load.
@@ -160,6 +162,7 @@ func (c *Case) sum(name string, references []string, used []Round) Row {
 			if s.Disagree {
 				out.Disagree++
 			}
+			out.Unsupported = out.Unsupported || s.Unsupported
 			if s.Reason != "" {
 				out.Invalid++
 				if !slices.Contains(out.Reasons, s.Reason) {

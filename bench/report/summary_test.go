@@ -97,7 +97,21 @@ func TestVerdictNamesMissedTargetsAndMissingResults(t *testing.T) {
 	if len(missed) != 1 || missed[0] != "bad" {
 		t.Errorf("missed %v", missed)
 	}
-	if len(unfinished) != 1 || unfinished[0] != "gone sluice" {
+	if len(unfinished) != 1 || unfinished[0] != "gone sluice: broken" {
 		t.Errorf("unfinished %v", unfinished)
+	}
+}
+
+func TestVerdictNeedsNoResultWithoutTheFeature(t *testing.T) {
+	r := round(1, 0, 8, 0)
+	r.Slices[1].Unsupported = true
+	c := report.Case{Case: cases.Case{Name: "udp", Kind: cases.Throughput}, Rounds: []report.Round{r}}
+	c.Summarize([]string{"a", "b"}, []string{"b"})
+	if _, unfinished := (&report.Report{Cases: []report.Case{c}}).Verdict(); len(unfinished) > 0 {
+		t.Errorf("got %q, want none", unfinished)
+	}
+	c.Problem = "nobody started"
+	if _, got := (&report.Report{Cases: []report.Case{c}}).Verdict(); len(got) != 1 || got[0] != "udp: nobody started" {
+		t.Errorf("got %q, want the problem of the case", got)
 	}
 }

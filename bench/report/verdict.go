@@ -2,20 +2,22 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/sluicelb/sluice/bench/cases"
 )
 
-// Verdict returns the missed targets and the missing results, as "case contestant".
+// Verdict returns the missed targets and the missing results, as "case contestant: reason".
+// A contestant without the feature that a case measures needs no result.
 func (r *Report) Verdict() (missed, unfinished []string) {
 	for i := range r.Cases {
 		c := &r.Cases[i]
 		if c.Problem != "" {
-			unfinished = append(unfinished, c.Name)
+			unfinished = append(unfinished, c.Name+": "+c.Problem)
 		}
 		for _, row := range c.Summary.Rows {
-			if c.Problem == "" && row.Value.N == 0 {
-				unfinished = append(unfinished, c.Name+" "+row.Contestant)
+			if c.Problem == "" && row.Value.N == 0 && !row.Unsupported {
+				unfinished = append(unfinished, fmt.Sprintf("%s %s: %s", c.Name, row.Contestant, strings.Join(row.Reasons, ", ")))
 			}
 			if row.Contestant == Subject && c.misses(row) {
 				missed = append(missed, c.Name)

@@ -37,7 +37,7 @@ func (r *Runner) fresh(ctx context.Context, c cases.Case, line []peers.Contestan
 			}
 			s := report.Slice{Contestant: who.Name}
 			if err := do(ctx, c, who, &s); err != nil {
-				s.Reason = err.Error()
+				fail(&s, err)
 			}
 			if err := ctx.Err(); err != nil {
 				return out, err

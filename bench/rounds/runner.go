@@ -224,6 +224,11 @@ func (r *Runner) start(ctx context.Context, c cases.Case, who peers.Contestant) 
 	return e, nil
 }
 
+// fail records why a slice has no value.
+func fail(s *report.Slice, err error) {
+	s.Reason, s.Unsupported = err.Error(), errors.Is(err, peers.ErrCannot)
+}
+
 // stop ends a contestant and removes its files.
 func (e *entrant) stop() error {
 	return errors.Join(e.Process.Stop(), e.log.Close(), os.RemoveAll(e.dir))

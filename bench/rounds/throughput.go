@@ -62,7 +62,9 @@ func (r *Runner) group(ctx context.Context, c cases.Case, line []peers.Contestan
 				return out, err
 			}
 			if e.absent != nil {
-				round.Slices = append(round.Slices, report.Slice{Contestant: e.Name, Reason: e.absent.Error()})
+				s := report.Slice{Contestant: e.Name}
+				fail(&s, e.absent)
+				round.Slices = append(round.Slices, s)
 				continue
 			}
 			s := r.slice(ctx, c, e)
