@@ -15,6 +15,7 @@ type counts struct {
 	long      int
 	names     int // doc comments that do not begin with the name
 	lines     int // lines of Go that are too wide
+	tests     int // tests whose name has no subject
 }
 
 // wide is the highest number of characters of a line of Go. A tab counts as one.
@@ -51,13 +52,16 @@ func worse(before, now map[string]counts) []string {
 		if is.lines > was.lines {
 			out = append(out, fmt.Sprintf("%s: %d lines have more than %d characters, %d are allowed", dir, is.lines, wide, was.lines))
 		}
+		if is.tests > was.tests {
+			out = append(out, fmt.Sprintf("%s: %d names of tests have no subject, %d are allowed", dir, is.tests, was.tests))
+		}
 	}
 	return out
 }
 
 func percent(part, of int) string { return fmt.Sprintf("%.1f", 100*float64(part)/float64(max(1, of))) }
 
-// parseCounts reads the table that formatCounts writes.
+// parseCounts reads the table that formatCounts writes. The last number may be missing.
 func parseCounts(text string) (map[string]counts, error) {
 	out := map[string]counts{}
 	for i, line := range strings.Split(text, "\n") {
@@ -66,8 +70,9 @@ func parseCounts(text string) (map[string]counts, error) {
 		}
 		var dir string
 		var c counts
-		if _, err := fmt.Sscan(line, &dir, &c.sentences, &c.hits, &c.long, &c.names, &c.lines); err != nil {
-			return nil, fmt.Errorf("line %d: %q: a folder and five numbers are expected", i+1, line)
+		read, _ := fmt.Sscan(line, &dir, &c.sentences, &c.hits, &c.long, &c.names, &c.lines, &c.tests)
+		if read < 6 || read != len(strings.Fields(line)) {
+			return nil, fmt.Errorf("line %d: %q: a folder and five or six numbers are expected", i+1, line)
 		}
 		out[dir] = c
 	}
@@ -78,10 +83,15 @@ func formatCounts(all map[string]counts) string {
 	var b strings.Builder
 	b.WriteString("# How the texts of each folder read. cmd/prose compares and writes these counts:\n" +
 		"# sentences, matches of a pattern, long sentences, doc comments that do not begin\n" +
-		"# with the name, lines of Go that are too wide.\n")
+		"# with the name, lines of Go that are too wide, names of tests without a subject\n" +
+		"# (if there are any).\n")
 	for _, dir := range slices.Sorted(maps.Keys(all)) {
 		c := all[dir]
-		fmt.Fprintf(&b, "%-22s %6d %5d %5d %5d %5d\n", dir, c.sentences, c.hits, c.long, c.names, c.lines)
+		fmt.Fprintf(&b, "%-22s %6d %5d %5d %5d %5d", dir, c.sentences, c.hits, c.long, c.names, c.lines)
+		if c.tests > 0 {
+			fmt.Fprintf(&b, " %5d", c.tests)
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
 }

@@ -1,6 +1,7 @@
 // Command prose measures how the project's texts read. It counts sentences of
 // comments and documents that match a list of patterns, e.g. a sentence that begins
-// with "What", and compares the counts of each folder with those in .ci/prose.
+// with "What", and compares the counts of each folder with those in .ci/prose. Names
+// of tests such as TestWhatIsLeft count, too.
 //
 //	prose              compare, and fail when a folder has become worse
 //	prose -list [DIR]  print each match: file, line, pattern, sentence

@@ -95,15 +95,26 @@ func (c *counts) add(name, text string, found func(match)) error {
 			found(match{name, i + 1, "wide line", strings.TrimSpace(line)})
 		}
 	}
+	if strings.HasSuffix(name, "_test.go") {
+		c.addTests(name, text, found)
+		return nil
+	}
 	return c.addNames(name, text, found)
+}
+
+// addTests counts tests whose name begins with "What" or "Who" instead of a subject.
+func (c *counts) addTests(name, text string, found func(match)) {
+	for i, line := range strings.Split(text, "\n") {
+		if m := noSubject.FindStringSubmatch(line); m != nil {
+			c.tests++
+			found(match{name, i + 1, "name of a test without a subject", m[1]})
+		}
+	}
 }
 
 // addNames counts doc comments that do not begin with the name they describe. A
 // comment of a group, or one that begins with an article, is right as well.
 func (c *counts) addNames(name, text string, found func(match)) error {
-	if strings.HasSuffix(name, "_test.go") {
-		return nil
-	}
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {

@@ -34,6 +34,10 @@ var patterns = []pattern{
 	{"two negations", regexp.MustCompile(`\b(?:not|no|never|nothing|nobody|none|cannot)\b[^.;:]{0,40}\b(?:not|no|never|nothing|nobody|none|without|cannot)\b`)},
 }
 
+// noSubject matches the declaration of a test, e.g. TestWhatIsLeft, whose name does not
+// begin with its subject, as TestReloadKeepsConnections does.
+var noSubject = regexp.MustCompile(`^func (Test(?:Whatever|What|Whoever|Whose|Whom|Who)(?:[A-Z0-9_]\w*)?)\(`)
+
 // judge returns the name of the first pattern that a sentence matches, else "".
 func judge(sentence string) string {
 	for _, p := range patterns {

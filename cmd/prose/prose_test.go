@@ -65,23 +65,25 @@ var x = 1 // a remark at the end of a line is left out
 }
 
 func TestWorseComparesCountsAndShares(t *testing.T) {
-	before := map[string]counts{"a": {sentences: 100, hits: 10, long: 2, names: 1, lines: 3}}
+	before := map[string]counts{"a": {sentences: 100, hits: 10, long: 2, names: 1, lines: 3, tests: 4}}
 	for _, c := range []struct {
 		name string
 		now  counts
 		dir  string
 		want string
 	}{
-		{"the same", counts{100, 10, 2, 1, 3}, "a", ""},
-		{"fewer sentences, as many hits", counts{50, 10, 2, 1, 3}, "a", ""},
-		{"more hits, a lower share", counts{200, 11, 3, 1, 3}, "a", ""},
-		{"more hits", counts{101, 11, 2, 1, 3}, "a", "11 of 101 sentences match"},
-		{"more long ones", counts{100, 10, 3, 1, 3}, "a", "3 of 100 sentences have more than 32 words"},
-		{"more names", counts{100, 10, 2, 2, 3}, "a", "2 doc comments"},
-		{"more lines", counts{100, 10, 2, 1, 4}, "a", "4 lines have more than 120"},
-		{"new and good", counts{100, 1, 3, 0, 0}, "b", ""},
-		{"new with hits", counts{100, 2, 3, 0, 0}, "b", "2 of 100 sentences match"},
-		{"new with a line", counts{100, 0, 0, 0, 1}, "b", "1 lines have more"},
+		{"the same", counts{100, 10, 2, 1, 3, 0}, "a", ""},
+		{"fewer sentences, as many hits", counts{50, 10, 2, 1, 3, 0}, "a", ""},
+		{"more hits, a lower share", counts{200, 11, 3, 1, 3, 0}, "a", ""},
+		{"more hits", counts{101, 11, 2, 1, 3, 0}, "a", "11 of 101 sentences match"},
+		{"more long ones", counts{100, 10, 3, 1, 3, 0}, "a", "3 of 100 sentences have more than 32 words"},
+		{"more names", counts{100, 10, 2, 2, 3, 0}, "a", "2 doc comments"},
+		{"more lines", counts{100, 10, 2, 1, 4, 0}, "a", "4 lines have more than 120"},
+		{"as many tests", counts{100, 10, 2, 1, 3, 4}, "a", ""},
+		{"more tests", counts{100, 10, 2, 1, 3, 5}, "a", "5 names of tests have no subject, 4 are allowed"},
+		{"new and good", counts{100, 1, 3, 0, 0, 0}, "b", ""},
+		{"new with hits", counts{100, 2, 3, 0, 0, 0}, "b", "2 of 100 sentences match"},
+		{"new with a line", counts{100, 0, 0, 0, 1, 0}, "b", "1 lines have more"},
 	} {
 		got := worse(before, map[string]counts{c.dir: c.now})
 		if c.want == "" && len(got) > 0 || c.want != "" && (len(got) != 1 || !strings.HasPrefix(got[0], c.dir+": "+c.want)) {
@@ -91,13 +93,37 @@ func TestWorseComparesCountsAndShares(t *testing.T) {
 }
 
 func TestCountsSurviveTheFile(t *testing.T) {
-	want := map[string]counts{".": {1, 2, 3, 4, 5}, "mgmt/api": {100, 20, 3, 0, 1}}
+	want := map[string]counts{".": {1, 2, 3, 4, 5, 6}, "mgmt/api": {100, 20, 3, 0, 1, 0}}
 	got, err := parseCounts(formatCounts(want))
 	if err != nil || len(got) != 2 || got["."] != want["."] || got["mgmt/api"] != want["mgmt/api"] {
 		t.Errorf("got %v, %v, want %v", got, err, want)
 	}
-	if _, err := parseCounts("a 1 2\n"); err == nil || !strings.Contains(err.Error(), "line 1") {
-		t.Errorf("a line with two numbers: %v", err)
+	for _, line := range []string{"a 1 2", "a 1 2 3 4 x", "a 1 2 3 4 5 x", "a 1 2 3 4 5 6 7"} {
+		if _, err := parseCounts(line + "\n"); err == nil || !strings.Contains(err.Error(), "line 1") {
+			t.Errorf("%q: got %v, want an error of line 1", line, err)
+		}
+	}
+}
+
+func TestNamesOfTestsNeedASubject(t *testing.T) {
+	names := []string{"TestWhat", "TestWhatIsLeft", "TestWhateverHappens", "TestWho", "TestWhoLeaves", "TestWhoseTurnItIs", "TestWhomItServes"}
+	for _, good := range []string{"TestWholeFile", "TestReloadKeepsConnections", "TestReadsWhatIsLeft", "testWho"} {
+		names = append(names, good)
+	}
+	var source strings.Builder
+	for _, name := range names {
+		source.WriteString("func " + name + "(t *testing.T) {}\n")
+	}
+	var c counts
+	var got []string
+	if err := c.add("a_test.go", source.String(), func(m match) { got = append(got, m.text) }); err != nil {
+		t.Fatal(err)
+	}
+	if c.tests != 7 || !slices.Equal(got, names[:7]) {
+		t.Errorf("got %d, %q, want %q", c.tests, got, names[:7])
+	}
+	if err := c.add("a.go", "package a\n\nfunc TestWho() {}\n", func(match) {}); err != nil || c.tests != 7 {
+		t.Errorf("outside tests: got %d, %v, want no other name", c.tests-7, err)
 	}
 }
 
