@@ -27,7 +27,7 @@ func TestTheLongestRecordFitsItsBound(t *testing.T) {
 
 // Invalid ring positions, e.g. by another program, are reset by both writer and reader,
 // which then agree.
-func TestRingsWhoseWordsAreWrongBeginAnew(t *testing.T) {
+func TestInvalidRingPositionsAreReset(t *testing.T) {
 	for name, head := range map[string]uint64{"between records": 80 + 3, "beyond the ring": 80 + RingSize + align} {
 		s := ownMemory(t)
 		g := &s.mem.rings[1]
@@ -70,7 +70,7 @@ func TestEachLoopHasItsRing(t *testing.T) {
 }
 
 // Headers with inconsistent lengths are returned up to the first error.
-func TestHeadersThatAreCutAreShownAsFarAsTheyGo(t *testing.T) {
+func TestTruncatedHeadersReturnTheirValidPrefix(t *testing.T) {
 	one := append([]byte{1, 0, 2, 0}, "abb"...)
 	long := append([]byte{1, 0, 0, 1}, make([]byte, 1+256)...)
 	for name, test := range map[string]struct {

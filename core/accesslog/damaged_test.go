@@ -19,7 +19,7 @@ func word(mem []byte, at int) uint64 { return binary.NativeEndian.Uint64(mem[at:
 func setWord(mem []byte, at int, v uint64) { binary.NativeEndian.PutUint64(mem[at:], v) }
 
 // After damage the reader must continue with later records.
-func TestReaderGoesOnBehindWhatIsNoRecord(t *testing.T) {
+func TestReaderSkipsDamagedRecords(t *testing.T) {
 	for name, harm := range map[string]func(mem []byte){
 		"size 0":                func(mem []byte) { setWord(mem, ringBytes, 0) },
 		"size not aligned":      func(mem []byte) { mem[ringBytes] |= 6 },

@@ -30,7 +30,7 @@ func TestRequestIDsAreHexadecimalAndDiffer(t *testing.T) {
 	}
 }
 
-func TestOnlyHarmlessIDsAreTakenOver(t *testing.T) {
+func TestOnlyHarmlessRequestIDsAreKept(t *testing.T) {
 	for id, want := range map[string]bool{
 		"": false, "a": true, "7d0a6a80-8a0e-4f9e-9d0e-1c4d5b6a7f80": true, "Root=1-67891233-abcdef012345678912345678": true,
 		"a b": false, "a\"b": false, "a\nb": false, "a,b": false, "ä": false, "<x>": false, "a;b": false, "\x00": false,

@@ -44,7 +44,7 @@ func writeForEver(f *os.File) error {
 
 // An engine killed at any point leaves complete records, and its successor continues
 // after them. The same holds for readers.
-func TestKilledWritersAndReadersLeaveNothingTorn(t *testing.T) {
+func TestKilledProcessesLeaveNoTornRecord(t *testing.T) {
 	f, err := shm.Shared("accesslog", accesslog.SegmentSize)
 	if err != nil {
 		t.Fatal(err)

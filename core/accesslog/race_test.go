@@ -9,7 +9,7 @@ import (
 )
 
 // The race detector does not watch mapped memory, so this test uses the heap.
-func TestRecordsAreWholeBesideARunningLoop(t *testing.T) {
+func TestConcurrentReadsReturnCompleteRecords(t *testing.T) {
 	words := make([]uint64, accesslog.SegmentSize/8+16)
 	mem := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(words)*8)
 	if skip := int(-uintptr(unsafe.Pointer(&mem[0])) & 63); skip != 0 {

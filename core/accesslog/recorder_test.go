@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/accesslog"
 )
 
-func TestARecorderMakesWhatSomebodyWants(t *testing.T) {
+func TestRecorderWantsOnlyRequestedRecords(t *testing.T) {
 	var none accesslog.Recorder
 	if none.Wants(1, true, 0) != 0 {
 		t.Error("without a segment records are made")

@@ -55,7 +55,7 @@ func TestEveryFieldOfARecordArrives(t *testing.T) {
 	}
 }
 
-func TestLongTextsAreCutAndSaySo(t *testing.T) {
+func TestLongTextsAreTruncatedAndMarked(t *testing.T) {
 	s := segment(t)
 	w := s.Writer(0, new(bell))
 	long := bytes.Repeat([]byte("x"), 1<<16)
@@ -109,7 +109,7 @@ func check(t interface{ Fatalf(string, ...any) }, r *accesslog.Record) uint64 {
 
 // Every record is read once, complete and in order, or counted as dropped. This holds
 // for all sizes and any interleaving of the two sides.
-func TestNothingIsLostDoubledOrTornButWhatIsCounted(t *testing.T) {
+func TestEachRecordIsReadOnceOrCountedAsDropped(t *testing.T) {
 	mem := memory(t)
 	rapid.Check(t, func(t *rapid.T) {
 		clear(mem[:4096])
@@ -162,7 +162,7 @@ func TestNothingIsLostDoubledOrTornButWhatIsCounted(t *testing.T) {
 	})
 }
 
-func TestEachDrainGivesWhatIsThereWhereverItLies(t *testing.T) {
+func TestDrainReturnsRecordsAnywhereInTheRing(t *testing.T) {
 	s := segment(t)
 	w, r := s.Writer(0, new(bell)), s.Reader()
 	var e accesslog.Entry
@@ -231,7 +231,7 @@ func TestReaderIsWokenOnceByAQuarter(t *testing.T) {
 	}
 }
 
-func TestWhatAReaderTookAndDidNotAcknowledgeIsCounted(t *testing.T) {
+func TestUnacknowledgedRecordsAreCounted(t *testing.T) {
 	s := segment(t)
 	w := s.Writer(0, new(bell))
 	var e accesslog.Entry
@@ -252,7 +252,7 @@ func TestWhatAReaderTookAndDidNotAcknowledgeIsCounted(t *testing.T) {
 	}
 }
 
-func TestWatchedFarmsAreKnownUntilTheReaderChanges(t *testing.T) {
+func TestNewReaderClearsWatchedFarms(t *testing.T) {
 	s := segment(t)
 	for _, id := range []uint32{1, 62, 64, 4095} {
 		s.Watch(id, true)

@@ -7,7 +7,7 @@ import (
 )
 
 // Logs are searched for these names.
-func TestWhatHappenedIsToldInWords(t *testing.T) {
+func TestFlagsHaveStableNames(t *testing.T) {
 	for flags, want := range map[accesslog.Flags]string{
 		0: "", accesslog.Logged | accesslog.Watched: "", // flags of the record have no name
 		accesslog.Retried: "retried", accesslog.Reused: "reused", accesslog.Session: "session",

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-func TestOneAtATimeTriesAMemberThatIsDown(t *testing.T) {
+func TestOneCallerAtATimeTriesADownMember(t *testing.T) {
 	f := newFixture(t, balance.Member{}, balance.Member{Limit: 1}, balance.Member{Out: true})
 	p := f.picker(balance.RoundRobin)
 	if i, right := p.Attempt(-1, balance.Tried{}, nil); i >= 0 || right != nil {
@@ -50,7 +50,7 @@ func TestOneAtATimeTriesAMemberThatIsDown(t *testing.T) {
 	p.Held(1).Done()
 }
 
-func TestMembersThatAreDownAreTriedInTurn(t *testing.T) {
+func TestDownMembersAreTriedByRoundRobin(t *testing.T) {
 	f := newFixture(t, balance.Member{}, balance.Member{})
 	f.down(0)
 	f.down(1)

@@ -42,7 +42,7 @@ func TestFlowsStayWithTheNextRelease(t *testing.T) {
 }
 
 // Flows of members that are down are spread by weight too.
-func TestConsistentHashSpreadsWhatMovesByWeight(t *testing.T) {
+func TestConsistentHashSpreadsMovedFlowsByWeight(t *testing.T) {
 	f := newFixture(t, weights(3, 1, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9)...)
 	for i := range 10 {
 		f.down(2 + i)

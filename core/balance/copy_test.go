@@ -11,7 +11,7 @@ import (
 )
 
 // A copy predicts the next Pick, any number of times.
-func TestCopyPicksWhatWouldBePickedAndChangesNothing(t *testing.T) {
+func TestCopyPredictsPickWithoutSideEffects(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for _, policy := range []farm.RoutingPolicy{farm.PolicyRoundRobin, farm.PolicyLeastConnections, farm.PolicyPending, farm.PolicyConsistentHash} {
 		healthTable, err := health.OpenTable(make([]byte, health.TableSize))
@@ -51,7 +51,7 @@ func TestCopyPicksWhatWouldBePickedAndChangesNothing(t *testing.T) {
 	}
 }
 
-func TestVerdictsSayWhyAMemberIsNotPicked(t *testing.T) {
+func TestVerdictReportsWhyAMemberIsSkipped(t *testing.T) {
 	healthTable, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func TestVerdictsSayWhyAMemberIsNotPicked(t *testing.T) {
 	}
 }
 
-func TestCostsAreWhatIsCompared(t *testing.T) {
+func TestCostDescribesTheComparedValue(t *testing.T) {
 	for algorithm, want := range map[balance.Algorithm]string{
 		balance.RoundRobin: "", balance.ConsistentHash: "", balance.LeastConnections: "1 in flight", balance.RandomOfTwo: "1 in flight",
 		balance.PendingConnections: "2 pending", balance.ResponseTime: "100µs expected", // twice the minimum, with one in flight
@@ -90,7 +90,7 @@ func TestCostsAreWhatIsCompared(t *testing.T) {
 }
 
 // A separate finding affects one Picker only; loads are shared by both.
-func TestAPickerApartGoesByItsOwnFindingsToo(t *testing.T) {
+func TestPerPortPickerUsesItsOwnFindings(t *testing.T) {
 	healthTable, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func TestPrioritiesOfL4FarmsOpenByTheNumberOfUnusableOnesAtTheLevel(t *testing.T
 }
 
 // The rule as worded in the specification, compared with the implementation.
-func TestLevelsOfL4FarmsAreThoseOfTheContract(t *testing.T) {
+func TestL4LevelFollowsTheSpecification(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		members := make([]balance.Member, rapid.IntRange(0, 12).Draw(t, "members"))
 		for i := range members {

@@ -63,7 +63,7 @@ func TestAllFullMeansNoPickUntilOneIsReleased(t *testing.T) {
 }
 
 // Waiting exchanges call Room and are the first to notice changes of health.
-func TestRoomFollowsWhoGoesDownAndComesBack(t *testing.T) {
+func TestRoomFollowsHealthChanges(t *testing.T) {
 	f := newFixture(t, balance.Member{Limit: 1}, balance.Member{Limit: 1})
 	p := f.picker(balance.RoundRobin)
 	if !p.Claim(0) {

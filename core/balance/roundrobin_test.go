@@ -70,7 +70,7 @@ func TestRoundRobinIsExactAcrossGoroutines(t *testing.T) {
 	share(t, sum, []int{3, 1}, 0)
 }
 
-func TestRoundRobinGoesOnAfterAReload(t *testing.T) {
+func TestRoundRobinContinuesAfterReload(t *testing.T) {
 	f := newFixture(t, weights(1, 1)...)
 	got := make([]int, 2)
 	for range 10 {
@@ -80,7 +80,7 @@ func TestRoundRobinGoesOnAfterAReload(t *testing.T) {
 	share(t, got, []int{1, 1}, 0)
 }
 
-func TestRoundRobinLeavesOutWhoIsDownAndTakesItBack(t *testing.T) {
+func TestRoundRobinSkipsDownMembersUntilRecovery(t *testing.T) {
 	f := newFixture(t, weights(1, 2, 3)...)
 	p := f.picker(balance.RoundRobin)
 	f.down(1)
@@ -108,7 +108,7 @@ func TestOneMemberAloneTakesNoTurns(t *testing.T) {
 	}
 }
 
-func TestOthersKeepTheirSharesBesideAFullMember(t *testing.T) {
+func TestFullMemberLeavesOtherSharesUnchanged(t *testing.T) {
 	members := weights(9, 2, 1)
 	members[0].Limit = 1
 	p := newFixture(t, members...).picker(balance.RoundRobin)

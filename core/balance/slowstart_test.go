@@ -71,7 +71,7 @@ func TestTheLeastLoadedIsFoundByTheWeightOfTheMoment(t *testing.T) {
 	}
 }
 
-func TestOnlyWhoComesUpRampsUp(t *testing.T) {
+func TestOnlyRecoveredMembersRampUp(t *testing.T) {
 	const slow = 1000 * time.Hour
 	f := newFixture(t, balance.Member{SlowStart: slow}, balance.Member{SlowStart: slow})
 	even := func(what string, p *balance.Picker, yes bool) {
@@ -107,7 +107,7 @@ func TestOnlyWhoComesUpRampsUp(t *testing.T) {
 
 // A backend that was down while no request came ramps up from its recovery, regardless of
 // whether traffic, a check or an ejection found it down.
-func TestWhoWasDownUnseenRampsUp(t *testing.T) {
+func TestUnnoticedRecoveryRampsUp(t *testing.T) {
 	const slow = 1000 * time.Hour
 	down := map[string]func(f *fixture){
 		"passive": func(f *fixture) {
@@ -170,7 +170,7 @@ func TestFirstNewsOfABackendBeginsNoRamp(t *testing.T) {
 }
 
 // A recovery long before the engine started does not start a ramp.
-func TestWhoCameUpLongAgoHasItsFullWeight(t *testing.T) {
+func TestOldRecoveryStartsNoRamp(t *testing.T) {
 	f := newFixture(t, balance.Member{SlowStart: time.Minute}, balance.Member{SlowStart: time.Minute})
 	f.health.SetPassive(f.members[1].ID, health.Down, time.Now().Add(-2*time.Hour))
 	f.health.SetPassive(f.members[1].ID, health.Up, time.Now().Add(-time.Hour))

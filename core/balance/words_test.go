@@ -41,7 +41,7 @@ func TestSettingsHaveTheAlgorithmTheyName(t *testing.T) {
 	}
 }
 
-func TestVerdictsAreToldInWords(t *testing.T) {
+func TestVerdictsHaveExplanations(t *testing.T) {
 	for verdict, want := range map[balance.Verdict]string{
 		balance.Eligible: "", balance.Used: "tried already", balance.Out: "in maintenance: cut", balance.Down: "down",
 		balance.Later: "priority 3 is not served: enough of those before are usable", balance.Full: "at its limit of 7",
@@ -53,7 +53,7 @@ func TestVerdictsAreToldInWords(t *testing.T) {
 }
 
 // Groups of services use their policy, groups of l4xnat farms their algorithm.
-func TestAGroupChoosesByWhatItsFarmSays(t *testing.T) {
+func TestGroupUsesThePolicyOfItsFarm(t *testing.T) {
 	f := farm.Farm{HTTP: &farm.HTTP{Services: []farm.Service{{Policy: farm.PolicyLeastConnections}}}}
 	own := farm.Farm{L4: &farm.L4{Algorithm: farm.L4Priority}}
 	for want, g := range map[balance.Algorithm]farm.Group{balance.LeastConnections: f.Groups()[0], balance.First: own.Own()} {

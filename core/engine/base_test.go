@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/marks/markstest"
 )
 
-func TestDrainingEndsWhenNothingIsUnderWay(t *testing.T) {
+func TestDrainEndsWhenEngineIsIdle(t *testing.T) {
 	e, h := newEcho(t)
 	if _, err := e.publish(t, h, 1, at(t, h, 3)); err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestDrainingEndsWhenNothingIsUnderWay(t *testing.T) {
 	})
 }
 
-func TestAnEngineThatIsClosedEndsNothing(t *testing.T) {
+func TestForceCloseOfAStoppedEngineDoesNothing(t *testing.T) {
 	e, h := newEcho(t)
 	if _, err := e.publish(t, h, 1, at(t, h, 3)); err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func TestAnEngineThatIsClosedEndsNothing(t *testing.T) {
 	}
 }
 
-func TestSocketsAreOnePerLoopAndForOpenAddressesOnly(t *testing.T) {
+func TestEachLoopHasOneSocketPerOpenAddress(t *testing.T) {
 	e, h := newEcho(t)
 	f := at(t, h, 3)
 	if _, err := e.publish(t, h, 1, f); err != nil {
@@ -80,7 +80,7 @@ func TestSocketsAreOnePerLoopAndForOpenAddressesOnly(t *testing.T) {
 	}
 }
 
-func TestWorkersAreAskedOnTheirLoops(t *testing.T) {
+func TestCallsToWorkersRunOnTheirLoops(t *testing.T) {
 	e, _ := newEcho(t)
 	e.Workers[0].busy.Store(2)
 	e.Workers[1].busy.Store(5)

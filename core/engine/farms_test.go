@@ -14,7 +14,7 @@ type numbered struct{ id uint32 }
 func (n *numbered) Number() uint32             { return n.id }
 func (n *numbered) Addresses() []farm.Listener { return nil }
 
-func TestAListThatIsInUseKeepsNoFarmThatLeft(t *testing.T) {
+func TestUsedListDropsRemovedFarms(t *testing.T) {
 	compile := func(f *farm.Farm, was *numbered) (*numbered, error) {
 		if was != nil {
 			return was, nil

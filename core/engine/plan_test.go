@@ -43,7 +43,7 @@ func TestAConfigurationComesIntoUseOnAllLoops(t *testing.T) {
 }
 
 // A plan changes nothing, and blocks every other change until it ends.
-func TestAPlanThatIsDiscardedLeavesNothingBehind(t *testing.T) {
+func TestDiscardedPlanChangesNothing(t *testing.T) {
 	e, h := newEcho(t)
 	f, other := at(t, h, 3), at(t, h, 4)
 	if _, err := e.publish(t, h, 1, f); err != nil {
@@ -91,7 +91,7 @@ func TestABadFarmRefusesAChangeButNotTheFirst(t *testing.T) {
 	}
 }
 
-func TestWhatCameToAFarmThatIsGoneEndsAfterItsGrace(t *testing.T) {
+func TestConnectionsOfRemovedFarmsEndAfterGrace(t *testing.T) {
 	for _, grace := range []time.Duration{0, 50 * time.Millisecond, time.Hour} {
 		e, h := newEcho(t)
 		e.grace = grace
@@ -117,7 +117,7 @@ func TestWhatCameToAFarmThatIsGoneEndsAfterItsGrace(t *testing.T) {
 }
 
 // A slot of shared memory may have had another owner.
-func TestFarmsAndBackendsBeginWithNothingOfOthers(t *testing.T) {
+func TestNewOwnersOfSlotsStartWithZeroCounters(t *testing.T) {
 	e, h := newEcho(t)
 	h.Segment.AdoptFarm(3, 99)
 	h.Segment.AdoptBackend(7, 99)
@@ -138,7 +138,7 @@ func TestFarmsAndBackendsBeginWithNothingOfOthers(t *testing.T) {
 	}
 }
 
-func TestABackendAnEarlierEngineFoundDownIsTried(t *testing.T) {
+func TestBackendsFoundDownEarlierAreProbed(t *testing.T) {
 	e, h := newEcho(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -154,7 +154,7 @@ func TestABackendAnEarlierEngineFoundDownIsTried(t *testing.T) {
 	enginetest.Eventually(t, "it is up", func() bool { return h.Health.Slot(7).Passive() == health.Up })
 }
 
-func TestAFarmThatCannotHaveItsMarkRefusesTheChange(t *testing.T) {
+func TestMissingMarkRefusesTheChange(t *testing.T) {
 	e, h := newEcho(t)
 	five, six := marked(t, h, 5, 50), marked(t, h, 6, 60)
 	if _, err := e.publish(t, h, 1, five); err != nil {
@@ -175,7 +175,7 @@ func TestAFarmThatCannotHaveItsMarkRefusesTheChange(t *testing.T) {
 }
 
 // Reserves keep unused sockets for ten seconds.
-func TestSocketsWithAMarkAreLetGoWithTheirPlan(t *testing.T) {
+func TestMarkedSocketsAreReleasedWithTheirPlan(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, e *echo, h *enginetest.House, used, other farm.Farm){
 		"discarded": func(t *testing.T, e *echo, h *enginetest.House, used, other farm.Farm) {
 			plan, err := e.Prepare(2, &farm.Config{Farms: []farm.Farm{used, other}})

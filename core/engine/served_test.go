@@ -30,7 +30,7 @@ func (e *echo) serves(problems map[uint32]string) state {
 
 // An engine that tracks changes serves the same as one that examines all farms, after any
 // changes of farms and sockets.
-func TestWhatChangedIsServedAsTheWhole(t *testing.T) {
+func TestIncrementalPublishEqualsFullPublish(t *testing.T) {
 	told, h := newEcho(t)
 	told.knows = true
 	whole, other := newEcho(t)

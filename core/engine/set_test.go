@@ -148,7 +148,7 @@ func TestSocketsGoFromOneEngineToAnother(t *testing.T) {
 	}
 }
 
-func TestQuestionsGoToTheEngineThatKnows(t *testing.T) {
+func TestQueriesReachTheResponsibleEngine(t *testing.T) {
 	set, _, _ := three()
 	for number, name := range map[uint32]string{1: "a", 2: "b", 3: "c", 4: "a"} {
 		if x, _ := set.Explain(&explain.Question{Farm: number}); x.Farm != name {

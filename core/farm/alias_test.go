@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-func TestABackendIsCalledByItsOwnAliasOrThatOfItsAddress(t *testing.T) {
+func TestBackendAliasOverridesAddressAlias(t *testing.T) {
 	a := farm.Aliases{Backends: []farm.Alias{{ID: "10.0.0.1", Alias: "db"}, {ID: "2001:db8::1", Alias: "six"}}}
 	for _, c := range []struct {
 		want string
@@ -26,7 +26,7 @@ func TestABackendIsCalledByItsOwnAliasOrThatOfItsAddress(t *testing.T) {
 	}
 }
 
-func TestAClonedConfigurationHasAliasesOfItsOwn(t *testing.T) {
+func TestCloneCopiesAliases(t *testing.T) {
 	cfg := farm.Config{System: farm.System{Aliases: farm.Aliases{Backends: []farm.Alias{{ID: "10.0.0.1", Alias: "a"}}, Interfaces: []farm.Alias{{ID: "eth0", Alias: "b"}}}}}
 	copied := cfg.Clone()
 	copied.System.Aliases.Backends[0].Alias, copied.System.Aliases.Interfaces[0].Alias = "x", "x"

@@ -8,7 +8,7 @@ import (
 )
 
 // Another hash of the current password would be a change without effect.
-func TestAHashOfThePasswordThereIsStays(t *testing.T) {
+func TestUnchangedPasswordKeepsItsHash(t *testing.T) {
 	same := func(hash, password string) bool { return hash == "old hash of "+password }
 	c := &farm.Config{Farms: []farm.Farm{{HTTP: &farm.HTTP{Services: []farm.Service{{}, {Auth: &farm.Auth{
 		Users: []farm.AuthUser{{}, farm.NewAuthUser("eve", "new hash of apple", "apple")}}}}}}}}

@@ -71,7 +71,7 @@ func of(l farm.L4) farm.Farm {
 	return farm.Farm{Profile: farm.ProfileL4, VIP: netip.MustParseAddr("192.0.2.1"), L4: &l}
 }
 
-func TestIdleTimesAreThoseOfTheCarrier(t *testing.T) {
+func TestIdleTimeoutsDependOnTheCarrier(t *testing.T) {
 	for _, c := range []struct {
 		l    farm.L4
 		want farm.Seconds

@@ -11,7 +11,7 @@ import (
 )
 
 // Defaults equal those in the manual, and limits those in the contract.
-func TestDefaultsAndBoundsAreWhatTheManualSays(t *testing.T) {
+func TestDefaultsAndBoundsMatchTheManual(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		got, want any
@@ -145,7 +145,7 @@ func TestAFarmWithoutSettingsServesNothing(t *testing.T) {
 }
 
 // The machine's packet filter sees only the packets of some farms.
-func TestWhichFarmsGoByThePacketFilter(t *testing.T) {
+func TestPacketFilterSeesFarmsByNATType(t *testing.T) {
 	for nat, want := range map[farm.NATType]bool{farm.NATMasquerade: true, farm.NATTarget: true, farm.NATStateless: true, farm.NATDirect: false} {
 		if f := (farm.Farm{L4: &farm.L4{NAT: nat}}); f.Filtered() != want {
 			t.Errorf("%s: %t", nat, !want)
@@ -181,7 +181,7 @@ func TestIdleTimesFollowTheTransport(t *testing.T) {
 }
 
 // Backends made from names come after all others and keep their order.
-func TestANewBackendComesBeforeThoseMadeOfNames(t *testing.T) {
+func TestNewBackendsPrecedeResolvedOnes(t *testing.T) {
 	f := farm.Farm{L4: &farm.L4{Backends: []farm.Backend{{ID: 1}, {ID: 2, Of: 1}, {ID: 3, Of: 1}}}}
 	if at := f.Own().Add(farm.Backend{ID: 4, Slot: 9}); at != 1 {
 		t.Errorf("it is at %d", at)

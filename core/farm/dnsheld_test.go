@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-func TestLongerTimesToLiveAreRememberedWhileSomebodyMayHoldAnswers(t *testing.T) {
+func TestLongerTTLIsKeptWhileCachesMayHoldAnswers(t *testing.T) {
 	const begin, day = 1_800_000_000, 86400
 	at := func(seconds int64) time.Time { return time.Unix(begin+seconds, 0) }
 	var none farm.HeldTTL

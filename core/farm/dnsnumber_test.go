@@ -18,7 +18,7 @@ func numbered(before *farm.GSLB, edit func(*farm.GSLB)) *farm.GSLB {
 	return g
 }
 
-func TestASerialRisesWithWhatIsAnsweredOnly(t *testing.T) {
+func TestSerialRisesOnlyWithChangedAnswers(t *testing.T) {
 	g := numbered(nil, func(g *farm.GSLB) { g.Zones = []farm.Zone{farm.NewZone("Example.com"), farm.NewZone("example.org")} })
 	if g.Zones[0].Serial != 1 || g.Zones[0].ID != 1 || g.Zones[1].ID != 2 || g.Zones[0].Records[1].ID != 2 || g.Zones[0].Name != "example.com" {
 		t.Fatalf("%+v", g)
@@ -51,7 +51,7 @@ func TestASerialRisesWithWhatIsAnsweredOnly(t *testing.T) {
 
 // The serial of a zone imported from another server is continued, because others have copied
 // it.
-func TestASerialOfAnotherServerIsGoneOnWith(t *testing.T) {
+func TestImportedSerialIsContinued(t *testing.T) {
 	soa := func(data string) farm.Record { return farm.Record{Name: "@", Type: "SOA", Data: data} }
 	g := numbered(nil, func(g *farm.GSLB) {
 		g.Zones = []farm.Zone{{Name: "a", Serial: 2026010105}, {Name: "b", Records: []farm.Record{soa("ns1 hostmaster ( 70 1 2 3 4 )")}}, {Name: "c", Records: []farm.Record{soa("ns1 hostmaster")}}}
@@ -68,7 +68,7 @@ func TestASerialOfAnotherServerIsGoneOnWith(t *testing.T) {
 	}
 }
 
-func TestNumbersOfRecordsAreGivenOnce(t *testing.T) {
+func TestRecordIDsAreNeverReused(t *testing.T) {
 	g := numbered(nil, func(g *farm.GSLB) { g.Zones = []farm.Zone{farm.NewZone("example.com")} })
 	g = numbered(g, func(g *farm.GSLB) {
 		g.Zones[0].Records = append(g.Zones[0].Records[:1], farm.Record{Name: "a", Type: "A", Data: "192.0.2.1"})
@@ -118,7 +118,7 @@ func TestNumbersOfRecordsAreGivenOnce(t *testing.T) {
 func z(g *farm.GSLB) *farm.Zone { return &g.Zones[0] }
 
 // A fully numbered farm is not copied.
-func TestAFarmIsNumberedOnceEverythingInItIs(t *testing.T) {
+func TestNumberedFarmIsNotCopied(t *testing.T) {
 	made := func(spoil func(*farm.Farm)) *farm.Farm {
 		g := numbered(nil, func(g *farm.GSLB) {
 			g.Zones = []farm.Zone{farm.NewZone("example.com")}

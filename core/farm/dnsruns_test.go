@@ -199,7 +199,7 @@ func same(t *testing.T, z *farm.Zone, list []farm.Record) {
 }
 
 // A name with several spellings is found by each of them.
-func TestANameIsFoundHoweverItIsWritten(t *testing.T) {
+func TestNameLookupIgnoresSpelling(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for _, name := range []string{"H9999", `\104\057999`, "h9999.example.com.", "ä9999"} {
 		list := manyRecords(random, 4*farm.PackedRun)

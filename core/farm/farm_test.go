@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-func TestDefaultsAndBoundsAreThoseOfTheContract(t *testing.T) {
+func TestEffectiveValuesMatchTheContract(t *testing.T) {
 	low, high := farm.Backend{}, farm.Backend{Weight: 2, Priority: 3}
 	rate, named := farm.RateLimit{Requests: 5}, farm.RateLimit{Requests: 5, Period: 6, Burst: 7}
 	cookie, ip := farm.Service{Persistence: farm.PersistCookie}, farm.Service{Persistence: farm.PersistIP}
@@ -48,7 +48,7 @@ func TestFarmsAndServicesAreFoundByName(t *testing.T) {
 }
 
 // A copy shares only the immutable bytes of certificates.
-func TestACloneSharesNothing(t *testing.T) {
+func TestCloneSharesOnlyCertificateBytes(t *testing.T) {
 	c := &farm.Config{}
 	fill(reflect.ValueOf(c).Elem())
 	out := c.Clone()
@@ -101,7 +101,7 @@ func apart(t *testing.T, path string, a, b reflect.Value) {
 }
 
 // Revisions and documents of earlier releases use the field's former name.
-func TestAFieldOfTheLogIsReadByItsFormerNameToo(t *testing.T) {
+func TestLogFieldsAcceptTheirOldNames(t *testing.T) {
 	var l farm.AccessLog
 	if err := json.Unmarshal([]byte(`{"fields":["path","refusal","rejection"]}`), &l); err != nil ||
 		!slices.Equal(l.Fields, []farm.LogField{farm.LogPath, farm.LogRejection, farm.LogRejection}) {

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-func TestGroupsAreThoseOfServicesOrTheOneOfAnL4Farm(t *testing.T) {
+func TestGroupsCoverServicesAndL4Farms(t *testing.T) {
 	shop := farm.Farm{Name: "shop", HTTP: &farm.HTTP{Services: []farm.Service{
 		{ID: 3, Name: "web", Persistence: farm.PersistIP, Backends: []farm.Backend{{ID: 1}}}, {ID: 4, Name: "api"}}}}
 	dns := farm.Farm{Name: "dns", L4: &farm.L4{ID: 5, Persist: farm.L4PersistSrc, Backends: []farm.Backend{{ID: 2}, {ID: 7}}}}
@@ -36,7 +36,7 @@ func TestGroupsAreThoseOfServicesOrTheOneOfAnL4Farm(t *testing.T) {
 	}
 }
 
-func TestNumbersOfBackendsStayWithThemAndAreNeverGivenAgain(t *testing.T) {
+func TestBackendIDsAreStableAndNeverReused(t *testing.T) {
 	three := []farm.Backend{{ID: 1}, {ID: 2}, {ID: 3}}
 	for name, g := range map[string]farm.Group{
 		"service": (&farm.Farm{}).GroupOf(&farm.Service{Backends: slices.Clone(three)}),

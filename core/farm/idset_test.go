@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-func TestAnIDIsAddedOnceAndTakenOnce(t *testing.T) {
+func TestIDSetAddsAndTakesOnce(t *testing.T) {
 	var s farm.IDSet
 	all := []uint32{0, 1, 255, 256, 5000, farm.MaxBackendID, farm.MaxBackendID + 1, farm.MaxBackendID + 2, math.MaxUint32}
 	for range 2 { // removed IDs may be added again

@@ -7,7 +7,7 @@ import (
 )
 
 // unusable holds the number of unusable backends with priority 1, 2, 3 and so on.
-func TestLevelsAreThoseOfTheContract(t *testing.T) {
+func TestLevelsFollowTheContract(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		unusable []int

@@ -41,7 +41,7 @@ func changeOne(r *rand.Rand, farms []farm.Farm, next *uint32) []farm.Farm {
 	return farms
 }
 
-func TestMemoReturnsWhatACompleteComputationDoes(t *testing.T) {
+func TestMemoEqualsFullComputation(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
 		var m farm.Memo[string]

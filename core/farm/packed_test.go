@@ -21,7 +21,7 @@ func packedRecords() []farm.Record {
 	}
 }
 
-func TestPackedRecordsAreThoseThatWerePacked(t *testing.T) {
+func TestPackedRecordsRoundTrip(t *testing.T) {
 	want := packedRecords()
 	run := string(farm.AppendPacked(nil, want))
 	got, ok := farm.Unpack(nil, run)
@@ -42,7 +42,7 @@ func TestPackedRecordsAreThoseThatWerePacked(t *testing.T) {
 	}
 }
 
-func TestARunThatIsCutOrTooLongIsRefused(t *testing.T) {
+func TestTruncatedOrOversizedRunIsRefused(t *testing.T) {
 	one := farm.AppendPacked(nil, packedRecords()[2:3])
 	for n := 1; n < len(one); n++ {
 		if _, ok := farm.Unpack(nil, string(one[:n])); ok {

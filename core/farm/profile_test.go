@@ -35,7 +35,7 @@ func TestFarmsTakeThePortsOfTheirTransports(t *testing.T) {
 }
 
 // DNS over TLS uses its own port, for TCP only.
-func TestEncryptedQuestionsHaveAPortOfTheirOwn(t *testing.T) {
+func TestEncryptedQueriesUseTheirOwnPort(t *testing.T) {
 	f := farm.Farm{VIP: netip.MustParseAddr("192.0.2.1"), VPort: 5300, Global: &farm.GSLB{TLSPort: 5301}}
 	for _, c := range []struct {
 		tls  *farm.TLS

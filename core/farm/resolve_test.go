@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-func TestBackendsOfNamesAreKnownBesideTheirParts(t *testing.T) {
+func TestNamedBackendsAreDistinctFromTheirParts(t *testing.T) {
 	at := netip.MustParseAddr("192.0.2.7")
 	for _, c := range []struct {
 		b                          farm.Backend

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-func TestNoMessageAboutAConfigurationShowsAKey(t *testing.T) {
+func TestFormattedConfigurationShowsNoKey(t *testing.T) {
 	secret := "top-secret"
 	cfg := &farm.Config{Certificates: []farm.Certificate{{Name: "shop.pem", Key: []byte(secret), Chain: [][]byte{[]byte("leaf")}}}}
 	var out bytes.Buffer

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-func TestSettingsOfTheMachineThatWereNeverSetHaveDefaults(t *testing.T) {
+func TestUnsetMachineSettingsHaveDefaults(t *testing.T) {
 	var s farm.SNMP
 	if s.EffectiveIP() != netip.IPv4Unspecified() || s.EffectivePort() != 161 || s.EffectiveCommunity() != "public" || s.EffectiveScope() != netip.MustParsePrefix("0.0.0.0/0") {
 		t.Error("unset:", s.EffectiveIP(), s.EffectivePort(), s.EffectiveCommunity(), s.EffectiveScope())
@@ -29,7 +29,7 @@ func TestACloneOfSettingsIsItsOwn(t *testing.T) {
 	}
 }
 
-func TestASyslogServerIsWrittenAsItIsReached(t *testing.T) {
+func TestSyslogServerFormatsAsURL(t *testing.T) {
 	for want, s := range map[string]farm.SyslogServer{
 		"udp://a:514": {Protocol: farm.SyslogUDP, Host: "a"}, "tls://a:6514": {Protocol: farm.SyslogTLS, Host: "a"}, "tcp://[2001:db8::1]:601": {Protocol: farm.SyslogTCP, Host: "2001:db8::1", Port: 601},
 	} {
@@ -64,7 +64,7 @@ func TestAProxyIsUsedWithItsPassword(t *testing.T) {
 	}
 }
 
-func TestEverySecretIsToldFromTheOthers(t *testing.T) {
+func TestSecretsHaveDistinctPurposes(t *testing.T) {
 	var s farm.System
 	seen := map[string]bool{}
 	for _, secret := range s.Secrets() {

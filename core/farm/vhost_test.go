@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-func TestHostNamesAreToldFromPatterns(t *testing.T) {
+func TestHostNamesAreDistinguishedFromPatterns(t *testing.T) {
 	for pattern, want := range map[string]bool{
 		"www.example.com": true, `www\.example\.com`: true, `WWW\.my\-shop\.test:8443`: true, "_a.test": true, "10.0.0.1": true, "localhost": true, `a.test`: true,
 		"www.example.com.": true, `www\.example.com.`: true, "www.example.com.:8443": true, `www\.example\.com\.:8443`: true,

@@ -84,7 +84,7 @@ func TestPlacesAreFound(t *testing.T) {
 	}
 }
 
-func TestAWorldAndNone(t *testing.T) {
+func TestEmptyAndWorldwideTables(t *testing.T) {
 	for _, all := range []string{"0.0.0.0/0", "::/0"} {
 		table := open(t, build(t, all, us))
 		a := netip.MustParsePrefix(all).Addr()
@@ -101,7 +101,7 @@ func TestAWorldAndNone(t *testing.T) {
 }
 
 // All addresses of the returned net have the same place, compared with a linear search.
-func TestWhatIsKnownHoldsForTheNet(t *testing.T) {
+func TestLookupHoldsForTheReturnedNet(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	places := []geoip.Place{de, fr, us, {}}
 	var nets []netip.Prefix
@@ -177,7 +177,7 @@ func TestNetsComeInOrder(t *testing.T) {
 	}
 }
 
-func TestTablesHaveKeysOfTheirOwn(t *testing.T) {
+func TestTableKeyFollowsItsContents(t *testing.T) {
 	one, same, other := open(t, build(t, "1.0.0.0/8", de)), open(t, build(t, "1.0.0.0/8", de)), open(t, build(t, "1.0.0.0/8", fr))
 	if one.Key() != same.Key() || one.Key() == other.Key() || one.Key() == open(t, build(t)).Key() || !strings.HasPrefix(one.Key(), geoip.Prefix) {
 		t.Errorf("%s, %s, %s", one.Key(), same.Key(), other.Key())

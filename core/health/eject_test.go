@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/health"
 )
 
-func TestEjectionIsNoFinding(t *testing.T) {
+func TestEjectionDoesNotChangeFindings(t *testing.T) {
 	b := newTable(t)
 	s, before := b.Slot(3), b.Version()
 	b.SetPassive(3, health.Up, t0)
@@ -108,7 +108,7 @@ func TestEjectionNeverTakesAll(t *testing.T) {
 }
 
 // A finding about one port of a backend is a new version and affects no other slot.
-func TestAFindingApartTurnsItsSlotOnly(t *testing.T) {
+func TestPerPortFindingAffectsOnlyItsSlot(t *testing.T) {
 	b := newTable(t)
 	var apart health.Slot
 	before := b.Version()
@@ -126,7 +126,7 @@ func TestAFindingApartTurnsItsSlotOnly(t *testing.T) {
 	}
 }
 
-func TestCausesAreToldInWords(t *testing.T) {
+func TestEjectionCausesHaveTexts(t *testing.T) {
 	const row = "failures in a row, the last one: "
 	for cause, want := range map[health.Cause][2]string{
 		health.CauseStatus:  {"an answer of 5xx", row},

@@ -54,7 +54,7 @@ func TestStatusCombinesBothFindings(t *testing.T) {
 	}
 }
 
-func TestUnableIsTheGuardiansWordAndCountsAsUndefined(t *testing.T) {
+func TestUnableIsSetByGuardianAndCountsAsUndefined(t *testing.T) {
 	table := newTable(t)
 	s := table.Slot(1)
 	if version := table.Version(); !table.SetGuardian(1, health.Unable, t0) || table.Version() != version {
@@ -75,7 +75,7 @@ func TestUnableIsTheGuardiansWordAndCountsAsUndefined(t *testing.T) {
 	}
 }
 
-func TestSetTellsWhetherTheFindingChanged(t *testing.T) {
+func TestSetReportsWhetherTheFindingChanged(t *testing.T) {
 	b := newTable(t)
 	steps := []struct {
 		set  func(uint32, health.State, time.Time) bool
@@ -235,7 +235,7 @@ func TestTableIsSharedThroughMemory(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesWhatIsNoTable(t *testing.T) {
+func TestOpenRefusesForeignMemory(t *testing.T) {
 	junk := make([]byte, health.TableSize)
 	junk[3] = 1
 	older := make([]byte, health.TableSize)
@@ -258,7 +258,7 @@ func TestOpenRefusesWhatIsNoTable(t *testing.T) {
 
 // Many loops and a guardian write the same slots; a reader that derives tables by version
 // ends with the correct state.
-func TestReaderThatFollowsTheVersionEndsWithTheTruth(t *testing.T) {
+func TestReaderFollowingVersionsEndsConsistent(t *testing.T) {
 	b := newTable(t)
 	const slots = 4
 	var writers sync.WaitGroup
@@ -303,7 +303,7 @@ func TestReaderThatFollowsTheVersionEndsWithTheTruth(t *testing.T) {
 }
 
 // Only one of the loops that report the same change at once logs it.
-func TestOneChangeIsToldOnce(t *testing.T) {
+func TestConcurrentChangeIsReportedOnce(t *testing.T) {
 	b := newTable(t)
 	for round := range 200 {
 		var told [4]bool
@@ -334,7 +334,7 @@ func BenchmarkUsable(b *testing.B) {
 	}
 }
 
-func TestLatencyIsOfOneBackend(t *testing.T) {
+func TestLatencyBelongsToOneBackend(t *testing.T) {
 	b := newTable(t)
 	b.Adopt(3, 7)
 	before := b.Version()
@@ -355,7 +355,7 @@ func TestLatencyIsOfOneBackend(t *testing.T) {
 	}
 }
 
-func TestALoadIsKnownUntilItIsForgotten(t *testing.T) {
+func TestLoadIsKeptUntilForgotten(t *testing.T) {
 	b := newTable(t)
 	is := func(when string, id uint32, want uint32, known bool) {
 		t.Helper()
@@ -383,7 +383,7 @@ func TestALoadIsKnownUntilItIsForgotten(t *testing.T) {
 
 // Probes do not wait for the engine: their verdicts may be in a slot before the engine
 // adopts it.
-func TestAdoptKeepsTheWordsOfMgmt(t *testing.T) {
+func TestAdoptKeepsFindingsOfMgmt(t *testing.T) {
 	b := newTable(t)
 	for _, owner := range []uint64{3, 4} {
 		b.SetGuardian(3, health.Down, t0)

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/lasting"
 )
 
-func TestAnIDHasOneValueForAll(t *testing.T) {
+func TestEachIDHasOneSharedValue(t *testing.T) {
 	var m lasting.Map[uint32, int]
 	var all sync.WaitGroup
 	values := make([]*int, 8)
@@ -26,7 +26,7 @@ func TestAnIDHasOneValueForAll(t *testing.T) {
 	}
 }
 
-func TestValuesAreMadeOnceAndSentOff(t *testing.T) {
+func TestValuesAreMadeAndReleasedOnce(t *testing.T) {
 	var gone []string
 	m := lasting.Map[string, string]{
 		Make: func(id string) *string { s := "value of " + id; return &s },
@@ -46,7 +46,7 @@ func TestValuesAreMadeOnceAndSentOff(t *testing.T) {
 	}
 }
 
-func TestWhatIsWantedStays(t *testing.T) {
+func TestRetainKeepsMatchingValues(t *testing.T) {
 	var m lasting.Map[int, int]
 	for i := range 10 {
 		*m.Of(i) = i
@@ -60,7 +60,7 @@ func TestWhatIsWantedStays(t *testing.T) {
 	}
 }
 
-func TestForgetDropsWhatIsNotWanted(t *testing.T) {
+func TestForgetDropsUnwantedValues(t *testing.T) {
 	var m lasting.Map[uint32, int]
 	for id := range uint32(6) {
 		m.Of(id)

@@ -40,9 +40,9 @@ func TestConnectionsAreListedAndEnded(t *testing.T) {
 	}
 }
 
-func TestAnEngineSaysWhatItIsDoing(t *testing.T) {
+func TestEngineReturnsItsStacks(t *testing.T) {
 	c := dial(t, serve(t, &engine{}))
-	if text, err := c.Stacks(context.Background()); err != nil || !strings.Contains(text, "heap in use ") || !strings.Contains(text, "TestAnEngineSaysWhatItIsDoing") {
+	if text, err := c.Stacks(context.Background()); err != nil || !strings.Contains(text, "heap in use ") || !strings.Contains(text, "TestEngineReturnsItsStacks") {
 		t.Errorf("%.200q, %v", text, err)
 	}
 }

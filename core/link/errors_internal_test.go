@@ -14,7 +14,7 @@ import (
 )
 
 // The log level depends on whether the peer is gone or violated the protocol.
-func TestWhatFailedReadsMean(t *testing.T) {
+func TestReadErrorsAreClassified(t *testing.T) {
 	received := func(err error) error { return &net.OpError{Op: "read", Err: err} }
 	for _, test := range []struct {
 		err   error
@@ -37,7 +37,7 @@ func TestWhatFailedReadsMean(t *testing.T) {
 }
 
 // Temporary errors of accept do not end the server; other errors of its socket do.
-func TestAcceptingGoesOnAfterAShortage(t *testing.T) {
+func TestAcceptSurvivesTemporaryErrors(t *testing.T) {
 	for errno, want := range map[error]bool{
 		syscall.EMFILE: true, syscall.ENFILE: true, syscall.ENOBUFS: true, syscall.ENOMEM: true, syscall.ECONNABORTED: true, syscall.EINTR: true,
 		syscall.EBADF: false, syscall.EINVAL: false, net.ErrClosed: false,
@@ -72,7 +72,7 @@ func TestSessionsOfAnAnswerFitAMessage(t *testing.T) {
 }
 
 // An answer with more items than requested is invalid.
-func TestAnswersFitTheirQuestions(t *testing.T) {
+func TestAnswersMatchTheirQueries(t *testing.T) {
 	q := &asked{limit: 2, connections: 1}
 	for want, answers := range map[bool][]answer{
 		true: {{}, {Total: 9}, {Total: 2, List: make([]Session, 2)}, {Total: 3, List: make([]Session, 2)}, {Total: 1, Connections: make([]Connection, 1)}},

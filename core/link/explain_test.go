@@ -97,7 +97,7 @@ func TestAnAnswerWithoutAnExplanationIsAnError(t *testing.T) {
 	}
 }
 
-func TestExplanationNobodyAskedForDropsTheEngine(t *testing.T) {
+func TestUnsolicitedExplanationDropsTheEngine(t *testing.T) {
 	c := dial(t, fakeEngine(t, func(c *net.UnixConn) {
 		hello(c)
 		shm.Receive(c, make([]byte, shm.MaxMessage))

@@ -21,7 +21,7 @@ import (
 // frame returns one packet of the protocol.
 func frame(more byte, body []byte) []byte { return append([]byte{1, more}, body...) }
 
-func TestMessagesNotUnderstoodCloseOnlyTheirConnection(t *testing.T) {
+func TestInvalidMessagesCloseOnlyTheirConnection(t *testing.T) {
 	e := &engine{}
 	path := serve(t, e)
 	null, err := os.Open(os.DevNull)

@@ -56,7 +56,7 @@ func TestReplacementWaitsForThePublicationUnderWay(t *testing.T) {
 	}
 }
 
-func TestClientNoticesADeadEngineAtOnce(t *testing.T) {
+func TestClientDetectsEngineExitImmediately(t *testing.T) {
 	path, stop := serveUntil(t, &engine{})
 	c := dial(t, path)
 	select {

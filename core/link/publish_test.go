@@ -25,7 +25,7 @@ func publish(t testing.TB, c *link.Client, snapshot string, opened map[string][]
 	return ack
 }
 
-func TestHelloReachesWhoeverConnects(t *testing.T) {
+func TestHelloReachesEveryClient(t *testing.T) {
 	want := link.Hello{PID: 5, Layout: 2, Generation: 1 << 60, Loops: 4, Listeners: []string{"a", "b"}, Started: time.Unix(1_700_000_000, 123456789).UTC()}
 	path := serve(t, &engine{hello: want})
 	for range 2 {
@@ -131,7 +131,7 @@ func TestLongAnswersArriveClipped(t *testing.T) {
 	}
 }
 
-func TestPublicationsOfManyGoroutinesAreAnsweredEach(t *testing.T) {
+func TestConcurrentPublicationsAreAllAnswered(t *testing.T) {
 	e := &engine{}
 	c := dial(t, serve(t, e))
 	var wg sync.WaitGroup

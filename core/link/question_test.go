@@ -100,7 +100,7 @@ func TestLargestAnswerArrivesAndIsBounded(t *testing.T) {
 	}
 }
 
-func TestQuestionDuringAPublicationIsAnsweredAfterIt(t *testing.T) {
+func TestQueryDuringAPublicationIsAnsweredAfterIt(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	e := table(3)
 	e.answer = func([]byte, map[string][]*os.File) link.Ack {
@@ -129,7 +129,7 @@ func TestQuestionDuringAPublicationIsAnsweredAfterIt(t *testing.T) {
 	}
 }
 
-func TestPublicationDoesNotWaitForAQuestion(t *testing.T) {
+func TestPublicationDoesNotWaitForAQuery(t *testing.T) {
 	e, asked, release := stuck(t)
 	c := dial(t, serve(t, e))
 	t.Cleanup(release)
@@ -150,7 +150,7 @@ func TestPublicationDoesNotWaitForAQuestion(t *testing.T) {
 	}
 }
 
-func TestQuestionGivenUpLeavesTheConnection(t *testing.T) {
+func TestCancelledQueryKeepsTheConnection(t *testing.T) {
 	e, asked, release := stuck(t)
 	c := dial(t, serve(t, e))
 	t.Cleanup(release)
@@ -167,7 +167,7 @@ func TestQuestionGivenUpLeavesTheConnection(t *testing.T) {
 	wantTotal(t, c, 4)
 }
 
-func TestQuestionsAndPublicationsOfManyGoroutinesAreAnsweredEach(t *testing.T) {
+func TestConcurrentQueriesAndPublicationsAreAllAnswered(t *testing.T) {
 	e := table(900)
 	c := dial(t, serve(t, e))
 	var wg sync.WaitGroup
@@ -207,7 +207,7 @@ func TestQuestionsAndPublicationsOfManyGoroutinesAreAnsweredEach(t *testing.T) {
 	}
 }
 
-func TestClientThatGoesDuringAQuestionDisturbsNobody(t *testing.T) {
+func TestClientLeavingDuringAQueryAffectsNoOther(t *testing.T) {
 	e, asked, release := stuck(t)
 	path := serve(t, e)
 	t.Cleanup(release)
@@ -231,7 +231,7 @@ func TestClientThatGoesDuringAQuestionDisturbsNobody(t *testing.T) {
 	wantTotal(t, next, 4)
 }
 
-func TestEngineThatDiesDuringAQuestionFailsIt(t *testing.T) {
+func TestEngineCrashFailsThePendingQuery(t *testing.T) {
 	c := dial(t, fakeEngine(t, func(c *net.UnixConn) {
 		hello(c)
 		shm.Receive(c, make([]byte, shm.MaxMessage))
@@ -241,7 +241,7 @@ func TestEngineThatDiesDuringAQuestionFailsIt(t *testing.T) {
 	}
 }
 
-func TestAnswerSentBeforeTheEngineDiedCountsForAQuestionToo(t *testing.T) {
+func TestQueryAnswerBeforeACrashCounts(t *testing.T) {
 	for range 20 {
 		c := dial(t, fakeEngine(t, func(c *net.UnixConn) {
 			hello(c)
@@ -252,7 +252,7 @@ func TestAnswerSentBeforeTheEngineDiedCountsForAQuestionToo(t *testing.T) {
 	}
 }
 
-func TestAnswersThatDoNotFitTheQuestionDropTheEngine(t *testing.T) {
+func TestMismatchedAnswersDropTheEngine(t *testing.T) {
 	one := []link.Session{{Key: []byte("k")}}
 	for name, answer := range map[string][]byte{
 		"more than were asked for": link.EncodedAnswer(2, append(one, one...), ""),
@@ -299,7 +299,7 @@ func TestAnswersThatDoNotFitTheQuestionDropTheEngine(t *testing.T) {
 
 // If an engine has stopped reading, a publication must not wait for questions that the full
 // buffer holds back.
-func TestQuestionWithoutRoomIsNotSent(t *testing.T) {
+func TestQueryWithoutRoomIsNotSent(t *testing.T) {
 	end := make(chan struct{})
 	c := dial(t, fakeEngine(t, func(c *net.UnixConn) { hello(c); <-end }))
 	t.Cleanup(func() { close(end) })
@@ -318,7 +318,7 @@ func TestQuestionWithoutRoomIsNotSent(t *testing.T) {
 	}
 }
 
-func TestPanicOfAQuestionIsAnError(t *testing.T) {
+func TestPanicOfAQueryIsAnError(t *testing.T) {
 	e := table(2)
 	fine := e.sessions
 	e.sessions = func(service uint32, limit int) (int, []link.Session) {
@@ -334,7 +334,7 @@ func TestPanicOfAQuestionIsAnError(t *testing.T) {
 	wantTotal(t, c, 2)
 }
 
-func TestClientThatDoesNotWaitForAnswersIsClosed(t *testing.T) {
+func TestClientNotAwaitingAnswersIsClosed(t *testing.T) {
 	e, asked, release := stuck(t)
 	path := serve(t, e)
 	t.Cleanup(release)

@@ -60,7 +60,7 @@ func TestTheSameListenersAreNotSentAgain(t *testing.T) {
 	}
 }
 
-func TestOnlyAnAckWithoutListenersHasTheSame(t *testing.T) {
+func TestOnlyAcksMayRepeatListeners(t *testing.T) {
 	for _, m := range []*message{{Ack: &Ack{Listeners: []string{"k"}}, Same: true}, {Hello: &Hello{}, Same: true}, {Answer: &answer{}, Same: true}} {
 		b, err := encoding.Marshal(m)
 		if err != nil {
@@ -134,7 +134,7 @@ func TestFramesMakeAMessage(t *testing.T) {
 
 // Only a protocol violation is logged as a warning, not a client that left or was
 // replaced.
-func TestWhatIsLoggedOfTheEndOfAConnection(t *testing.T) {
+func TestConnectionEndLogsOnlyViolationsAsWarning(t *testing.T) {
 	before := slog.Default()
 	defer slog.SetDefault(before)
 	for _, test := range []struct {
@@ -156,7 +156,7 @@ func TestWhatIsLoggedOfTheEndOfAConnection(t *testing.T) {
 }
 
 // The first cause is kept, and always wraps ErrGone.
-func TestTheCauseOfAnEndIsKept(t *testing.T) {
+func TestFirstErrorOfAConnectionIsKept(t *testing.T) {
 	went := fmt.Errorf("%w: in the middle of a message", ErrGone)
 	for _, test := range []struct {
 		cause error
@@ -173,7 +173,7 @@ func TestTheCauseOfAnEndIsKept(t *testing.T) {
 }
 
 // A question without buffer space is not sent, and the next one may follow.
-func TestAQuestionThatWasNotSentLeavesTheNextItsTurn(t *testing.T) {
+func TestUnsentQueryReleasesItsTurn(t *testing.T) {
 	here, there := ends(t)
 	c := &Client{
 		wire: newWire(here), done: make(chan struct{}), asking: make(chan struct{}, 1), writing: make(chan struct{}, 1),
@@ -204,7 +204,7 @@ func TestAQuestionThatWasNotSentLeavesTheNextItsTurn(t *testing.T) {
 }
 
 // After half a question no other message would be understood.
-func TestAQuestionThatIsSentInPartEndsTheConnection(t *testing.T) {
+func TestPartlySentQueryEndsTheConnection(t *testing.T) {
 	here, _ := ends(t) // nobody reads
 	c := &Client{
 		wire: newWire(here), done: make(chan struct{}), asking: make(chan struct{}, 1), writing: make(chan struct{}, 1),
@@ -224,7 +224,7 @@ func TestAQuestionThatIsSentInPartEndsTheConnection(t *testing.T) {
 }
 
 // Once the first frame was accepted, the rest has messageTimeout.
-func TestALongQuestionMayTakeLongerThanAShortOne(t *testing.T) {
+func TestLongQueriesHaveLongerTimeouts(t *testing.T) {
 	before := messageTimeout
 	defer SetMessageTimeout(before)
 	SetMessageTimeout(time.Minute)
@@ -252,7 +252,7 @@ func TestALongQuestionMayTakeLongerThanAShortOne(t *testing.T) {
 }
 
 // An oversized publication is rejected before it is sent, and the sender expects no Ack.
-func TestAPublicationThatIsTooLongLeavesNothingBehind(t *testing.T) {
+func TestOversizedPublicationLeavesNoState(t *testing.T) {
 	here, _ := ends(t)
 	c := &Client{wire: newWire(here), done: make(chan struct{}), turn: make(chan struct{}, 1), writing: make(chan struct{}, 1)}
 	null, err := os.Open(os.DevNull)
@@ -269,7 +269,7 @@ func TestAPublicationThatIsTooLongLeavesNothingBehind(t *testing.T) {
 }
 
 // The contents of a message are limited before memory is allocated for them.
-func TestWhatAMessageMayHold(t *testing.T) {
+func TestMessageContentsAreLimited(t *testing.T) {
 	for name, c := range map[string]struct {
 		of   func(n int) []byte
 		most int

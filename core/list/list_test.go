@@ -21,7 +21,7 @@ func values(l *list.List[value]) (out []int) {
 	return out
 }
 
-func TestListHoldsWhatASliceWould(t *testing.T) {
+func TestListBehavesLikeASlice(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var l list.List[value]
 	var all []*value // expected content of the list
@@ -55,7 +55,7 @@ func TestListHoldsWhatASliceWould(t *testing.T) {
 	}
 }
 
-func TestValueCanComeBack(t *testing.T) {
+func TestValueCanBeInsertedAgain(t *testing.T) {
 	var l list.List[value]
 	one, two := &value{n: 1}, &value{n: 2}
 	l.PushBack(&one.links, one)
@@ -67,7 +67,7 @@ func TestValueCanComeBack(t *testing.T) {
 	}
 }
 
-func TestNothingIsAllocated(t *testing.T) {
+func TestListAllocatesNothing(t *testing.T) {
 	var l list.List[value]
 	v := &value{}
 	if n := testing.AllocsPerRun(100, func() {

@@ -61,7 +61,7 @@ func next(t *testing.T, from <-chan Record) Record {
 	}
 }
 
-func TestARecordArrivesAsItWasLogged(t *testing.T) {
+func TestRecordsArriveUnchanged(t *testing.T) {
 	r, w := pipe(t)
 	from := reading(t, r)
 	var local logtest.Log
@@ -86,7 +86,7 @@ func TestARecordArrivesAsItWasLogged(t *testing.T) {
 	}
 }
 
-func TestWhatARuntimeSaysComesLineByLine(t *testing.T) {
+func TestRuntimeOutputArrivesLineByLine(t *testing.T) {
 	r, w := pipe(t)
 	from := reading(t, r)
 	text := "panic: x\r\n\ngoroutine 1:\n\tmain"
@@ -100,7 +100,7 @@ func TestWhatARuntimeSaysComesLineByLine(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsForAPipeThatIsNotRead(t *testing.T) {
+func TestWritersDoNotBlockOnAFullPipe(t *testing.T) {
 	r, w := pipe(t)
 	const records = 2 * 64 << 10 / MaxRecord // twice what a pipe holds
 	for range records {
@@ -137,7 +137,7 @@ func TestTheEndOfAllWritersEndsReading(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoRecordIsItsText(t *testing.T) {
+func TestMalformedRecordIsLoggedAsText(t *testing.T) {
 	for _, text := range []string{"", "x", "4", "4 5", "x 5 text", "4 x text", "400 5 text"} {
 		if got := parse([]byte(text + "\n")); got.Text != text || got.Level != slog.LevelWarn {
 			t.Errorf("%q became %+v", text, got)
@@ -150,7 +150,7 @@ func TestWhatIsNoRecordIsItsText(t *testing.T) {
 
 // A compromised process can cost the reader only a limited number of records per
 // second.
-func TestSoManyRecordsASecondAreRead(t *testing.T) {
+func TestReadingIsRateLimited(t *testing.T) {
 	now := time.Unix(100, 0)
 	var waited []time.Duration
 	p := pace{now: func() time.Time { return now }, wait: func(d time.Duration) { waited = append(waited, d); now = now.Add(d) }}

@@ -46,7 +46,7 @@ func TestLinesComeInOrderOneByOne(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsForALogThatIsStuckAndWhatIsLostIsSaid(t *testing.T) {
+func TestStuckLogBlocksNoWriterAndReportsLoss(t *testing.T) {
 	for name, size := range map[string]int{"many lines": 10, "long lines": 10_000} {
 		t.Run(name, func(t *testing.T) {
 			s := newStuck()
@@ -90,7 +90,7 @@ func TestNobodyWaitsForALogThatIsStuckAndWhatIsLostIsSaid(t *testing.T) {
 	}
 }
 
-func TestALogThatFailsIsNoReasonToStop(t *testing.T) {
+func TestQueueSurvivesWriteErrors(t *testing.T) {
 	r, w := io.Pipe()
 	_ = r.Close()
 	q := logqueue.New(w, told)

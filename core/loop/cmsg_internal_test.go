@@ -20,7 +20,7 @@ func ancillary(level, kind int32, off int, words ...uint32) []byte {
 	return b
 }
 
-func TestAncillaryMessagesAreReadAsFarAsTheyAreWhole(t *testing.T) {
+func TestTruncatedAncillaryMessagesAreIgnored(t *testing.T) {
 	together := ancillary(unix.SOL_UDP, unix.UDP_GRO, 0, 40)
 	to := pktinfo(make([]byte, 0, controlSize), &Endpoint{addr: [16]byte{192, 0, 2, 1}, kind: 4})
 	other := ancillary(unix.SOL_SOCKET, unix.SCM_TIMESTAMP, 0, 1, 2, 3)
@@ -70,7 +70,7 @@ func TestAncillaryMessagesAreReadAsFarAsTheyAreWhole(t *testing.T) {
 }
 
 // Count includes the shorter last datagram.
-func TestDatagramsThatCameTogetherAreCounted(t *testing.T) {
+func TestCoalescedDatagramsAreCounted(t *testing.T) {
 	for _, test := range []struct{ bytes, segment, want int }{{0, 0, 1}, {100, 0, 1}, {100, 50, 2}, {101, 50, 3}, {99, 50, 2}, {51, 50, 2}} {
 		if got := (&Datagram{Data: make([]byte, test.bytes), Segment: test.segment}).Count(); got != test.want {
 			t.Errorf("%d bytes, each %d, are %d datagrams", test.bytes, test.segment, got)

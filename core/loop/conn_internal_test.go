@@ -75,7 +75,7 @@ func (s *single) hears(t *testing.T, want ...string) {
 
 // Remaining bytes, even a single one, leave when there is room, followed by one
 // Drained. A write that the kernel accepts completely causes no Drained.
-func TestWhatTheKernelDoesNotTakeLeavesLater(t *testing.T) {
+func TestUnsentBytesLeaveWhenThereIsRoom(t *testing.T) {
 	room, errno := sysSend(int(newSingle(t).c.fd), make([]byte, 8<<20), 0)
 	if errno != 0 || room == 8<<20 {
 		t.Fatalf("it has room for %d bytes, %v", room, errno)
@@ -118,7 +118,7 @@ func TestWhatTheKernelDoesNotTakeLeavesLater(t *testing.T) {
 
 // If the peer is gone, pending bytes are dropped. Bytes that the peer sent before can
 // still be read; then Read returns an error instead of io.EOF.
-func TestWhatAPeerRefusesIsGivenUp(t *testing.T) {
+func TestPendingBytesAreDroppedWhenThePeerIsGone(t *testing.T) {
 	for name, wait := range map[string]func(s *single){
 		"written": func(s *single) { s.c.keep([]byte("late")) },
 		"spliced": func(s *single) {
@@ -155,7 +155,7 @@ func TestWhatAPeerRefusesIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrittenBehindWhatWasSplicedFollowsIt(t *testing.T) {
+func TestWritesFollowPendingSplicedBytes(t *testing.T) {
 	s := newSingle(t)
 	s.c.pipe = s.l.pipes.get()
 	s.c.pipe.held, _ = unix.Write(s.c.pipe.w, []byte("first "))
@@ -175,7 +175,7 @@ func TestWhatIsWrittenBehindWhatWasSplicedFollowsIt(t *testing.T) {
 }
 
 // Peek does not consume bytes, and Skip consumes exactly as many as requested.
-func TestWhatWasPeekedAtIsSkippedToTheByte(t *testing.T) {
+func TestSkipConsumesExactlyThePeekedBytes(t *testing.T) {
 	s := newSingle(t)
 	c := s.c
 	peek := func(want string, end error) {
@@ -210,7 +210,7 @@ func TestWhatWasPeekedAtIsSkippedToTheByte(t *testing.T) {
 }
 
 // A deadline applies to the handler, or to the end of a lingering connection.
-func TestWhoIsToldOfADeadline(t *testing.T) {
+func TestDeadlinesReachHandlerOrEndLinger(t *testing.T) {
 	s := newSingle(t)
 	s.c.expire()
 	if s.hears(t, "expired"); s.c.Closed() {
@@ -265,7 +265,7 @@ func TestLingeringReadsALittleInEachTurn(t *testing.T) {
 }
 
 // With LingerUnread no input is read until the peer ends or the time is up.
-func TestLingeringUnreadLeavesWhatComes(t *testing.T) {
+func TestLingerUnreadReadsNoInput(t *testing.T) {
 	s := newSingle(t)
 	_, _ = s.peer.Write(make([]byte, 100))
 	_ = s.c.watch()
@@ -290,7 +290,7 @@ func TestLingeringUnreadLeavesWhatComes(t *testing.T) {
 
 // A connection that cannot be registered with the poller ends, because no event of it
 // would arrive.
-func TestWhatCannotBeWatchedEnds(t *testing.T) {
+func TestUnpollableConnectionsEnd(t *testing.T) {
 	file, err := os.CreateTemp(t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)

@@ -122,7 +122,7 @@ func pattern(n int) []byte {
 	return b
 }
 
-func TestDatagramsOfEveryLengthArriveAsTheyWereSent(t *testing.T) {
+func TestDatagramsOfEveryLengthArriveUnchanged(t *testing.T) {
 	for _, local := range []string{"127.0.0.1:0", "[::1]:0"} {
 		l := start(t)
 		_, at := startRelay(t, l, local, echoUDP(t, local))
@@ -206,7 +206,7 @@ func TestABatchOfMixedDatagramsArrivesInOrder(t *testing.T) {
 	}
 }
 
-func TestWhatTheKernelPutTogetherIsTakenApart(t *testing.T) {
+func TestCoalescedDatagramsAreSplit(t *testing.T) {
 	l := start(t)
 	sink := bind(t, "127.0.0.1:0")
 	r, at := startRelay(t, l, "127.0.0.1:0", portOf(sink))
@@ -285,7 +285,7 @@ func loopbackUp(mtu int) error {
 	return errors.Join(set(unix.SIOCSIFMTU, uint32(mtu)), set(unix.SIOCSIFFLAGS, unix.IFF_UP|unix.IFF_RUNNING))
 }
 
-func TestDatagramsLongerThanTheWayCarriesWholeLeaveOneByOne(t *testing.T) {
+func TestDatagramsBeyondTheMTULeaveOneByOne(t *testing.T) {
 	l := inNamespace(t, 1500)
 	var sink, client *net.UDPConn
 	var r *relay
@@ -328,7 +328,7 @@ func TestDatagramsLongerThanTheWayCarriesWholeLeaveOneByOne(t *testing.T) {
 	}
 }
 
-func TestAPanicOverADatagramCostsOnlyIt(t *testing.T) {
+func TestPanicCostsOnlyItsDatagram(t *testing.T) {
 	l := start(t)
 	r, at := startRelay(t, l, "127.0.0.1:0", echoUDP(t, "127.0.0.1:0"))
 	on(l, func() {
@@ -355,7 +355,7 @@ func TestAPanicOverADatagramCostsOnlyIt(t *testing.T) {
 	}
 }
 
-func TestWithoutDescriptorsAUDPSocketIsAnErrorAndNothingElse(t *testing.T) {
+func TestUDPSocketFailsWithoutDescriptors(t *testing.T) {
 	if os.Getenv("LOOP_NO_DESCRIPTORS") == "" {
 		rerun(t, "LOOP_NO_DESCRIPTORS=1")
 		return

@@ -39,7 +39,7 @@ func within(t *testing.T, limit int, fn func()) {
 }
 
 // A loop that cannot be created for lack of descriptors leaves none open.
-func TestALoopThatCannotBeMadeLeavesNothingOpen(t *testing.T) {
+func TestFailedLoopLeaksNoDescriptor(t *testing.T) {
 	file := newSingle(t).peer
 	first := lowest(t, file)
 	made := false
@@ -63,7 +63,7 @@ func TestALoopThatCannotBeMadeLeavesNothingOpen(t *testing.T) {
 
 // Without descriptors nothing new starts, existing connections continue, and clients
 // wait.
-func TestWithoutDescriptorsNothingBegins(t *testing.T) {
+func TestWithoutDescriptorsClientsWait(t *testing.T) {
 	s := newSingle(t)
 	l := s.l
 	l.at(tickNanos)

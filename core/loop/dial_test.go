@@ -42,7 +42,7 @@ func (m *marker) socket(v6 bool, kind int) (int, error) {
 }
 
 // A Dial that cannot start returns an error at once and leaves nothing open.
-func TestDialsThatCannotBeginLeaveNothingOpen(t *testing.T) {
+func TestFailedDialLeaksNoDescriptor(t *testing.T) {
 	l := start(t)
 	addr := netip.MustParseAddrPort(serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) }))
 	none := errors.New("no socket to be had")
@@ -83,7 +83,7 @@ func TestDialsThatCannotBeginLeaveNothingOpen(t *testing.T) {
 }
 
 // The options of Dial take effect at the server.
-func TestADialledConnectionIsAsItWasAskedFor(t *testing.T) {
+func TestDialOptionsTakeEffect(t *testing.T) {
 	l := start(t)
 	if loop.CanMark() != nil {
 		on(l, func() { l.MarkBy(&marker{}) })
@@ -147,7 +147,7 @@ func TestADialledConnectionIsAsItWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestMarkedSocketsAreAskedForByFamily(t *testing.T) {
+func TestMarkedSocketsAreRequestedByFamily(t *testing.T) {
 	l := start(t)
 	m := &marker{}
 	v4 := enginetest.NewSilent(t).Addr

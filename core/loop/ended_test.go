@@ -9,7 +9,7 @@ import (
 )
 
 // Events of a closed connection may reach the connection that has its descriptor now.
-func TestTheEndOfAnEarlierConnectionIsNotTakenForOnesOwn(t *testing.T) {
+func TestStaleEventsDoNotEndReusedDescriptors(t *testing.T) {
 	l := start(t)
 	said := make(chan [2]bool, 1)
 	conns := pair(t, l, func(_ int, c *loop.Conn) {

@@ -51,7 +51,7 @@ func icmpError(t *testing.T, kind, code byte, from, to netip.AddrPort) {
 }
 
 // An error may arrive during receiving, without an event before it.
-func TestOnlyWhoCannotBeReachedIsRefused(t *testing.T) {
+func TestOnlyUnreachablePeersAreReported(t *testing.T) {
 	l, err := New(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/loop"
 )
 
-func TestFrontIsRightBeforeWhatWasRead(t *testing.T) {
+func TestFrontPrecedesTheReadBytes(t *testing.T) {
 	l := start(t)
 	for _, c := range []struct {
 		name       string

@@ -71,7 +71,7 @@ func (c *cutter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func TestClientThatLeavesAnywhereInTheHandshakeLeavesNothingBehind(t *testing.T) {
+func TestAbortedHandshakeLeaksNothing(t *testing.T) {
 	for name, version := range map[string]uint16{"TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.VersionTLS13} {
 		for _, kind := range []string{"P-256", "RSA"} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestClientThatLeavesAnywhereInTheHandshakeLeavesNothingBehind(t *testing.T)
 	}
 }
 
-func TestManyConnectionsClosedInMidHandshakeLeaveNothingBehind(t *testing.T) {
+func TestManyAbortedHandshakesLeakNothing(t *testing.T) {
 	l := start(t)
 	outcomes := make(chan error, 600)
 	addr := secure(t, l, serverConfig(nil, "P-256"), outcome(l, outcomes))
@@ -162,7 +162,7 @@ func TestStoppingALoopEndsItsHandshakes(t *testing.T) {
 	l.Stop() // goleak detects remains
 }
 
-func TestFailedHandshakeIsReportedAndTheClientLearnsWhy(t *testing.T) {
+func TestFailedHandshakeIsReportedAndSendsAnAlert(t *testing.T) {
 	var failed uint64
 	l, err := loop.New(&loop.Counters{HandshakesFailed: &failed})
 	if err != nil {

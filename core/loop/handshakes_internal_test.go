@@ -27,7 +27,7 @@ func (s *single) beginner(t *testing.T) *single {
 
 // Each turn starts eight handshakes, in FIFO order. Connections beyond both limits are
 // rejected.
-func TestATurnBeginsAFewHandshakes(t *testing.T) {
+func TestLoopTurnStartsFewHandshakes(t *testing.T) {
 	s := newSingle(t)
 	l := s.l
 	l.at(tickNanos)

@@ -85,7 +85,7 @@ func TestSlowKeyDoesNotHoldTheLoop(t *testing.T) {
 	}
 }
 
-func TestConnectionClosedWhileAWorkerSignsLeavesNothingBehind(t *testing.T) {
+func TestCloseDuringSigningLeaksNothing(t *testing.T) {
 	l := start(t)
 	begun, block := make(chan bool, 16), make(chan bool)
 	var conn atomic.Pointer[loop.Conn]
@@ -109,7 +109,7 @@ func TestConnectionClosedWhileAWorkerSignsLeavesNothingBehind(t *testing.T) {
 
 // If many clients leave at once, signatures are computed only for those that a worker
 // had begun.
-func TestSignaturesNobodyWaitsForAreLeftOut(t *testing.T) {
+func TestAbandonedHandshakesAreNotSigned(t *testing.T) {
 	l := start(t)
 	var signed atomic.Int32
 	block := make(chan bool)
@@ -172,7 +172,7 @@ func TestEveryKindOfKeyServesBothSides(t *testing.T) {
 	}
 }
 
-func TestTwoKeysForOneNameServeWhoCanUseThem(t *testing.T) {
+func TestKeyIsChosenByClientSupport(t *testing.T) {
 	l := start(t)
 	addr := secure(t, l, serverConfig(nil, "P-256", "RSA"), func(*loop.Conn) *probe { return echo(l) })
 	for suite, want := range map[uint16]string{

@@ -127,7 +127,7 @@ func reading(l *loop.Loop, total *int, ended chan<- error) *probe {
 	}}
 }
 
-func TestNewKeysAreTakenWhereverTheyCome(t *testing.T) {
+func TestKeyUpdatesAreAcceptedAnywhere(t *testing.T) {
 	l := start(t)
 	total, ended := 0, make(chan error, 1)
 	addr := secure(t, l, serverConfig(nil, "P-256"), func(*loop.Conn) *probe { return reading(l, &total, ended) })
@@ -177,7 +177,7 @@ func TestKeyUpdateFloodEndsTheConnection(t *testing.T) {
 
 // A byte of data between the updates keeps crypto/tls from counting them. The client
 // reads nothing, so the responses accumulate.
-func TestKeyUpdatesWhoseAnswersNobodyReadsEndTheConnection(t *testing.T) {
+func TestUnreadKeyUpdateResponsesEndTheConnection(t *testing.T) {
 	l := start(t)
 	total, ended, most := 0, make(chan error, 1), 0
 	addr := secure(t, l, serverConfig(nil, "P-256"), func(c *loop.Conn) *probe {

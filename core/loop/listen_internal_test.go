@@ -35,7 +35,7 @@ func listenerOf(t *testing.T, l *Loop, clients int, accept Acceptor) *Listener {
 }
 
 // A listener accepts 64 clients per turn, and the rest after the other connections.
-func TestAListenerTakesAFewClientsOfATurn(t *testing.T) {
+func TestLoopTurnAcceptsFewClients(t *testing.T) {
 	s := newSingle(t)
 	accepted := 0
 	ln := listenerOf(t, s.l, acceptsPerTurn+6, func(c *Conn) {
@@ -77,7 +77,7 @@ func (g *counted) Leave() { g.in-- }
 
 // Accepting pauses for 50 ms when it fails or the reserve is reached. Each failed
 // accept calls Leave.
-func TestAcceptingRestsWhenDescriptorsAreShort(t *testing.T) {
+func TestAcceptPausesWhenDescriptorsAreShort(t *testing.T) {
 	s := newSingle(t)
 	l := s.l
 	l.at(tickNanos)
@@ -125,7 +125,7 @@ func TestAcceptingRestsWhenDescriptorsAreShort(t *testing.T) {
 }
 
 // A failed Listen leaves nothing open.
-func TestWhatCannotBeListenedOnLeavesNothing(t *testing.T) {
+func TestFailedListenLeaksNoDescriptor(t *testing.T) {
 	l := newSingle(t).l
 	file, err := os.CreateTemp(t.TempDir(), "")
 	if err != nil {

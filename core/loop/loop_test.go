@@ -156,7 +156,7 @@ func TestEchoDeliversEveryByteAndPassesTheHalfClose(t *testing.T) {
 	}
 }
 
-func TestClientThatDoesNotReadHoldsTheSenderBack(t *testing.T) {
+func TestNonReadingClientBlocksTheSender(t *testing.T) {
 	l := start(t)
 	var conn atomic.Pointer[loop.Conn]
 	addr := serve(t, l, func(c *loop.Conn) { conn.Store(c); c.SetHandler(echo(l)) })
@@ -185,7 +185,7 @@ func TestClientThatDoesNotReadHoldsTheSenderBack(t *testing.T) {
 	}
 }
 
-func TestDialTellsItsOutcome(t *testing.T) {
+func TestDialReportsItsOutcome(t *testing.T) {
 	l := start(t)
 	addr := serve(t, l, func(c *loop.Conn) { c.SetHandler(echo(l)) })
 	for _, test := range []struct {

@@ -124,7 +124,7 @@ func TestLargeBatchesAreWaitedForWithAClock(t *testing.T) {
 }
 
 // Datagrams that arrive between the last poll and the registration are reported, too.
-func TestArrivalsBeforeThePollerTellsAgainAreReceived(t *testing.T) {
+func TestArrivalsBeforeReregistrationAreReceived(t *testing.T) {
 	m := startModerated(t)
 	m.arrive(16)
 	m.on(func() {
@@ -159,7 +159,7 @@ func (m *moderated) twice(int, bool) (got int, polled bool) {
 
 // If the listener cannot be registered again (e.g. no kernel memory), polling
 // continues.
-func TestListenersThatCannotBeToldOfArrivalsArePolled(t *testing.T) {
+func TestListenersWithoutRegistrationArePolled(t *testing.T) {
 	m := startModerated(t)
 	m.arrive(16)
 	var err error
@@ -196,7 +196,7 @@ func TestClosedListenersAreNotPolled(t *testing.T) {
 }
 
 // The timer fires on its own, once per batch.
-func TestTheClockRings(t *testing.T) {
+func TestClockTimerFires(t *testing.T) {
 	m := startModerated(t)
 	m.on(func() { m.l.moderation.every = time.Millisecond })
 	for range 3 {
@@ -246,7 +246,7 @@ func TestTheClockIsSetOnce(t *testing.T) {
 
 // A client that waits for responses before it sends more is not delayed. The batch size
 // for polling exceeds the capacity of a loop, about 300,000 responses per second.
-func TestPollingHoldsNobodyUp(t *testing.T) {
+func TestPollingDelaysNoResponses(t *testing.T) {
 	if rate := pollFrom * time.Second / pollEvery; rate < 500_000 {
 		t.Errorf("clients of batches of %d get %d answers a second", pollFrom, rate)
 	}

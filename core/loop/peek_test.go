@@ -47,7 +47,7 @@ func lineFirst(l *loop.Loop, security loop.Security) func(c *loop.Conn) {
 	}
 }
 
-func TestWhatFollowsWhatWasPeekedAtIsLeft(t *testing.T) {
+func TestBytesAfterThePeekedOnesRemain(t *testing.T) {
 	l := start(t)
 	config := serverConfig(nil, "P-256")
 	for name, addr := range map[string]string{
@@ -83,7 +83,7 @@ func TestWhatFollowsWhatWasPeekedAtIsLeft(t *testing.T) {
 	}
 }
 
-func TestEndIsSeenBehindWhatIsOnlyPeekedAt(t *testing.T) {
+func TestEndIsReportedAfterPeekedBytes(t *testing.T) {
 	l := start(t)
 	addr := serve(t, l, lineFirst(l, loop.Security{}))
 	for _, wait := range []time.Duration{0, 20 * time.Millisecond} {

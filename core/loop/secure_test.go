@@ -169,7 +169,7 @@ func TestSecureConnectionServesAClientThatDrips(t *testing.T) {
 	}
 }
 
-func TestHandshakeTellsWhatWasAgreedOn(t *testing.T) {
+func TestHandshakeReportsNegotiatedParameters(t *testing.T) {
 	l := start(t)
 	asks := make(chan [2]string, 1) // server name and protocols seen by callbacks
 	config := serverConfig(func(c *tls.Config) {

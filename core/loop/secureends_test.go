@@ -218,7 +218,7 @@ func TestHalfClosedSecureConnectionStillAnswers(t *testing.T) {
 	}
 }
 
-func TestPlaintextThatIsLeftKeepsTheConnectionReadable(t *testing.T) {
+func TestBufferedPlaintextKeepsTheConnectionReadable(t *testing.T) {
 	const size = 40_000
 	for name, version := range allVersions {
 		t.Run(name, func(t *testing.T) {
@@ -259,7 +259,7 @@ func TestPlaintextThatIsLeftKeepsTheConnectionReadable(t *testing.T) {
 	}
 }
 
-func TestWhatWasWrittenBeforeTheHandshakeIsOverIsSentAfterIt(t *testing.T) {
+func TestEarlyWritesAreSentAfterTheHandshake(t *testing.T) {
 	for name, version := range allVersions {
 		t.Run(name, func(t *testing.T) {
 			l := start(t)

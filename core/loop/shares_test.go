@@ -151,7 +151,7 @@ func TestUDPSocketsLeaveConnectionsTheirShare(t *testing.T) {
 
 // Connections may use free descriptors beyond their share; connected UDP sockets do not
 // get those.
-func TestUDPSocketsGetWhatConnectionsLeave(t *testing.T) {
+func TestUDPSocketsUseDescriptorsLeftByConnections(t *testing.T) {
 	const most = 400
 	if !inFew(t, most) {
 		return

@@ -31,7 +31,7 @@ func option(t *testing.T, f *os.File, level, name int) int {
 }
 
 // The options of a listener's socket are set as requested. Duplicates of it stay open.
-func TestAListenersSocketIsAsItWasMade(t *testing.T) {
+func TestListenerOptionsTakeEffect(t *testing.T) {
 	l := start(t)
 	var config net.ListenConfig
 	config.SetMultipathTCP(false) // MPTCP has no urgent bytes
@@ -111,7 +111,7 @@ func TestAListenersSocketIsAsItWasMade(t *testing.T) {
 	})
 }
 
-func TestPushSendsWhatIsHeldBack(t *testing.T) {
+func TestPushSendsHeldBytes(t *testing.T) {
 	l := start(t)
 	accepted := make(chan *loop.Conn, 1)
 	addr := serve(t, l, func(c *loop.Conn) { c.SetHandler(&probe{}); accepted <- c })
@@ -133,7 +133,7 @@ func TestPushSendsWhatIsHeldBack(t *testing.T) {
 
 // Taking reports false for a peer that has accepted everything. Otherwise it reports
 // the time since the peer last accepted bytes.
-func TestTakingTellsHowLongAPeerHasTakenNothing(t *testing.T) {
+func TestTakingReportsTheTimeSincePeerProgress(t *testing.T) {
 	l := start(t)
 	accepted := make(chan *loop.Conn, 1)
 	addr := serve(t, l, func(c *loop.Conn) { c.SetHandler(&probe{}); accepted <- c })
@@ -172,7 +172,7 @@ func TestTakingTellsHowLongAPeerHasTakenNothing(t *testing.T) {
 
 // WaitFor wakes when all bytes are available, with a larger receive buffer if
 // necessary.
-func TestWaitForWakesWhenAllIsThere(t *testing.T) {
+func TestWaitForWakesWhenAllBytesAreAvailable(t *testing.T) {
 	l := start(t)
 	for _, n := range []int{1, 2, 32 << 10, 32<<10 + 1, 300 << 10} {
 		var have []int

@@ -12,7 +12,7 @@ import (
 )
 
 // Splice returns the errors of Read and Write, and releases its pipe as soon as possible.
-func TestSplicingTellsWhatReadingWould(t *testing.T) {
+func TestSpliceReturnsReadAndWriteErrors(t *testing.T) {
 	src := newSingle(t)
 	l := src.l
 	dst := src.beginner(t)
@@ -95,7 +95,7 @@ func TestSplicingTellsWhatReadingWould(t *testing.T) {
 
 // splice(2) reports no bytes at an urgent byte, as at the end. The bytes after it must
 // still be read.
-func TestAnUrgentByteIsNotTakenForTheEnd(t *testing.T) {
+func TestUrgentByteIsDistinguishedFromTheEnd(t *testing.T) {
 	s := newSingle(t)
 	l := s.l
 	var config net.ListenConfig

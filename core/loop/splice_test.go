@@ -153,7 +153,7 @@ func TestSplicedBytesWaitForAReaderThatStalls(t *testing.T) {
 	}
 }
 
-func TestPipesOfConnectionsThatEndAreGivenBack(t *testing.T) {
+func TestPipesOfClosedConnectionsAreReleased(t *testing.T) {
 	l, s, from, _ := twoConnections(t)
 	fill(t, s, from)
 	result := make(chan [2]int)

@@ -16,7 +16,7 @@ func (n *noted) expire() { n.fired++ }
 // Each timer fires once, at its deadline or within the tick after it. This holds for
 // any sequence of setting, moving and stopping, and any interval between calls of
 // advance.
-func TestTimersGoOffInTheTickAfterTheirDeadline(t *testing.T) {
+func TestTimersFireInTheTickAfterTheirDeadline(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var w wheel
 	now := int64(7*tickNanos + 3)
@@ -171,7 +171,7 @@ func TestTimersWaitAfterTheLoopCouldNotRun(t *testing.T) {
 
 // A dry loop has no descriptors and a stopped clock; an imagined connection has the
 // given peer and name.
-func TestADryLoopKnowsWhoAsks(t *testing.T) {
+func TestDryLoopImaginesConnections(t *testing.T) {
 	l := Dry()
 	if now := l.Now(); now != 0 || time.Since(l.Time(now)).Abs() > time.Minute {
 		t.Errorf("its clock is at %d, which is %v", now, l.Time(now))

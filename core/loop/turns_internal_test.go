@@ -7,7 +7,7 @@ import (
 )
 
 // Again grants one further turn, and none to a closed connection.
-func TestAnotherTurnIsGivenOnce(t *testing.T) {
+func TestAnotherTurnIsQueuedOnce(t *testing.T) {
 	s := newSingle(t)
 	_, _ = s.peer.WriteString("x")
 	s.c.Wait()

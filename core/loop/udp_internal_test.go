@@ -97,7 +97,7 @@ func (s *sockets) batch(from string, data ...[]byte) {
 }
 
 // A socket receives one batch per turn, and the rest after the other sockets.
-func TestWhatIsLeftOfATurnIsTakenInTheNext(t *testing.T) {
+func TestRemainingDatagramsAreReceivedNextTurn(t *testing.T) {
 	s := newSockets(t, DialOptions{})
 	for what, receive := range map[string]func(){"listener": s.ln.receive, "conn": s.conn.receive} {
 		to := s.at
@@ -122,7 +122,7 @@ func TestWhatIsLeftOfATurnIsTakenInTheNext(t *testing.T) {
 	}
 }
 
-func TestAPanicLeavesTheRestOfItsBatch(t *testing.T) {
+func TestPanicKeepsTheRestOfItsBatch(t *testing.T) {
 	s := newSockets(t, DialOptions{})
 	for _, to := range []netip.AddrPort{s.at, s.own} {
 		s.got = nil
@@ -139,7 +139,7 @@ func TestAPanicLeavesTheRestOfItsBatch(t *testing.T) {
 
 // Datagrams of equal length leave as one message. If the kernel rejects it they leave
 // one by one, as do later datagrams of that length.
-func TestDatagramsLeaveTogetherAsFarAsTheKernelTakesThem(t *testing.T) {
+func TestRejectedBatchesAreSentOneByOne(t *testing.T) {
 	for _, from := range []string{"listener", "conn"} {
 		s := newSockets(t, DialOptions{})
 		limit, fd := &s.conn.backlog.limit, int(s.conn.fd)
@@ -174,7 +174,7 @@ func TestDatagramsLeaveTogetherAsFarAsTheKernelTakesThem(t *testing.T) {
 	}
 }
 
-func TestAConnectedUDPSocketIsAsItWasAskedFor(t *testing.T) {
+func TestConnectedUDPSocketOptionsTakeEffect(t *testing.T) {
 	s := newSockets(t, DialOptions{Source: netip.MustParseAddr("127.0.0.2")})
 	if s.own.Addr() != netip.MustParseAddr("127.0.0.2") {
 		t.Errorf("it sends from %v", s.own)
@@ -192,7 +192,7 @@ func TestAConnectedUDPSocketIsAsItWasAskedFor(t *testing.T) {
 }
 
 // Responses leave from the address and interface that the client used.
-func TestTheAddressADatagramWasSentToIsReadAsItIsWritten(t *testing.T) {
+func TestDestinationAddressRoundTrips(t *testing.T) {
 	for _, want := range []Endpoint{
 		EndpointOf(netip.MustParseAddrPort("192.0.2.1:0")), EndpointOf(netip.MustParseAddrPort("[2001:db8::1]:0")),
 		{addr: netip.MustParseAddr("fe80::1").As16(), kind: 6, scope: 3},
@@ -212,7 +212,7 @@ func TestTheAddressADatagramWasSentToIsReadAsItIsWritten(t *testing.T) {
 }
 
 // A value is not reused in the same event, and pools keep a bounded number of buffers.
-func TestWhatIsReusedIsFreeAndBounded(t *testing.T) {
+func TestPoolsReuseFreeValuesAndAreBounded(t *testing.T) {
 	l := &Loop{}
 	list, value := NewFreeList[int](l), new(int)
 	if list.Put(value); list.Get() == value {

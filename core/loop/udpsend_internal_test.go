@@ -13,7 +13,7 @@ import (
 
 // Datagrams of growing length cannot share a message. They need more messages than one
 // call sends, and all arrive in order.
-func TestMoreMessagesThanOneCallTakesAllArrive(t *testing.T) {
+func TestMessagesBeyondOneCallAllArrive(t *testing.T) {
 	for _, from := range []string{"listener", "conn"} {
 		s := newSockets(t, DialOptions{})
 		var data [][]byte
@@ -48,7 +48,7 @@ func TestMoreMessagesThanOneCallTakesAllArrive(t *testing.T) {
 }
 
 // Messages stay within the kernel's limits.
-func TestMessagesKeepTheKernelsBounds(t *testing.T) {
+func TestMessagesRespectKernelLimits(t *testing.T) {
 	for _, test := range []struct {
 		name       string
 		size, many int
@@ -91,7 +91,7 @@ func TestMessagesKeepTheKernelsBounds(t *testing.T) {
 }
 
 // Failed datagrams are counted exactly, and the others leave.
-func TestWhatCannotBeSentIsCountedAndTheRestLeaves(t *testing.T) {
+func TestFailedDatagramsAreCountedAndOthersSent(t *testing.T) {
 	s := newSockets(t, DialOptions{})
 	peer := EndpointOf(s.peer.LocalAddr().(*net.UDPAddr).AddrPort())
 	for _, test := range []struct {
@@ -146,7 +146,7 @@ func TestWhatCannotBeSentIsCountedAndTheRestLeaves(t *testing.T) {
 
 // A socket that is closed while its datagrams leave sends no more. It is reused only
 // after its turn.
-func TestClosedSocketsHaveNoTurn(t *testing.T) {
+func TestClosedSocketsAreNotScheduled(t *testing.T) {
 	s := newSockets(t, DialOptions{})
 	s.conn.again()
 	s.ln.again()
@@ -176,7 +176,7 @@ func TestClosedSocketsHaveNoTurn(t *testing.T) {
 
 // An error of sending means one of four things: no room now, datagrams must be sent one
 // by one, the peer is unreachable, or only this datagram is lost.
-func TestWhatErrorsOfSendingMean(t *testing.T) {
+func TestSendErrorsAreClassified(t *testing.T) {
 	kinds := map[syscall.Errno]string{}
 	for errno := range syscall.Errno(134) {
 		kind := ""
@@ -210,7 +210,7 @@ func TestWhatErrorsOfSendingMean(t *testing.T) {
 }
 
 // The bytes of an endpoint identify it, and the address round-trips.
-func TestEndpointsAreWhatTheyWereMadeOf(t *testing.T) {
+func TestEndpointsRoundTrip(t *testing.T) {
 	for _, test := range []struct{ of, is, bytes string }{
 		{"192.0.2.1:258", "192.0.2.1:258", "\xc0\x00\x02\x01\x01\x02"},
 		{"[::ffff:192.0.2.1]:258", "192.0.2.1:258", "\xc0\x00\x02\x01\x01\x02"},

@@ -39,7 +39,7 @@ func (s *sending) sent(q *backlog) (to map[Endpoint][]string, messages int) {
 }
 
 // Datagrams to one client leave together even if others were sent in between.
-func TestAnswersOfOneClientLeaveTogether(t *testing.T) {
+func TestResponsesToOneClientAreBatched(t *testing.T) {
 	var s sending
 	s.init()
 	q := noBacklog
@@ -54,7 +54,7 @@ func TestAnswersOfOneClientLeaveTogether(t *testing.T) {
 
 // Each client receives its own datagrams in order, for any sequence of batches, clients
 // and listeners, and none of an earlier batch.
-func TestEachClientGetsItsOwnInOrder(t *testing.T) {
+func TestResponsesArriveInOrderPerClient(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 11))
 	var s sending
 	s.init()

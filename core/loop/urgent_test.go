@@ -11,7 +11,7 @@ import (
 
 // A read stops before urgent data (tcp(7)), which FTP and telnet clients send to
 // interrupt. Bytes after it must not stay in the socket.
-func TestBytesBehindUrgentDataAreRead(t *testing.T) {
+func TestBytesAfterUrgentDataAreRead(t *testing.T) {
 	l := start(t)
 	got, dry := make(chan string, 8), make(chan bool, 8)
 	addr := serve(t, l, func(c *loop.Conn) {

@@ -9,7 +9,7 @@ import (
 
 // A client that is waited for has room in its socket, which must not cause an event.
 // The only events are the accept and its bytes.
-func TestWaitingForAClientIsNoEvent(t *testing.T) {
+func TestWaitingForAClientCausesNoEvent(t *testing.T) {
 	var events uint64
 	l, err := loop.New(&loop.Counters{Events: &events})
 	if err != nil {
@@ -42,7 +42,7 @@ func TestWaitingForAClientIsNoEvent(t *testing.T) {
 
 // A connection that keeps moving its idle deadline stays open. An idle one is ended after its
 // idle time, within a small tolerance.
-func TestIdleTimeBeginsAnewWithEverythingThatIsRead(t *testing.T) {
+func TestEveryReadRestartsTheIdleTimeout(t *testing.T) {
 	const idle = 400 * time.Millisecond
 	l := start(t)
 	read, expired := make(chan time.Time, 64), make(chan time.Time, 1)

@@ -14,7 +14,7 @@ import (
 
 // While all workers are busy jobs wait in FIFO order. Slots of taken jobs are reused,
 // and the last worker ends when the queue is empty.
-func TestJobsAreTakenInOrder(t *testing.T) {
+func TestJobsRunInOrder(t *testing.T) {
 	p := pool{running: runtime.GOMAXPROCS(0)}
 	var given, taken []*job
 	give := func() {
@@ -56,7 +56,7 @@ func TestJobsAreTakenInOrder(t *testing.T) {
 	}
 }
 
-func TestCoroutinesThatRestAreBounded(t *testing.T) {
+func TestIdleCoroutinesAreBounded(t *testing.T) {
 	l := Dry()
 	defer l.stopCoroutines()
 	var all []*coroutine
@@ -76,7 +76,7 @@ func TestCoroutinesThatRestAreBounded(t *testing.T) {
 }
 
 // Only slow keys are used by workers.
-func TestWhichKeysAreSlow(t *testing.T) {
+func TestSlowKeysAreSignedByWorkers(t *testing.T) {
 	for kind, want := range map[string]bool{"P-256": false, "P-384": true, "Ed25519": false, "RSA": true} {
 		c := Certificate(kind)
 		if got := slow(c.PrivateKey); got != want {
@@ -100,7 +100,7 @@ func TestWhichKeysAreSlow(t *testing.T) {
 }
 
 // Server and client choose certificates as crypto/tls does without Prepare.
-func TestCertificatesAreChosenAsEver(t *testing.T) {
+func TestPrepareKeepsCertificateSelection(t *testing.T) {
 	none := errors.New("no certificate to be had")
 	fast, rsa := Certificate("P-256"), Certificate("RSA")
 	both := []tls.Certificate{rsa, fast}

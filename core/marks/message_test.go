@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/marks"
 )
 
-func TestMessagesComeBackAsTheyWent(t *testing.T) {
+func TestMessagesRoundTrip(t *testing.T) {
 	for _, k := range []marks.Kind{{Mark: 1}, {Mark: 1<<32 - 1, V6: true}, {Mark: 1, UDP: true}, {Mark: 2, V6: true, UDP: true}, {Mark: marks.Transparent}, {Mark: marks.FirstOwn - 1}, {Mark: marks.LastOwn + 1}} {
 		for _, count := range []int{1, marks.MaxCount} {
 			want := marks.Request{Number: 7, Kind: k, Count: count}
@@ -34,7 +34,7 @@ func refusedRequests() map[string][]byte {
 	}
 }
 
-func TestWhatIsNoRequestIsRefused(t *testing.T) {
+func TestMalformedRequestsAreRefused(t *testing.T) {
 	for name, b := range refusedRequests() {
 		if r, err := marks.ParseRequest(b); err == nil {
 			t.Errorf("%s is read as %+v", name, r)

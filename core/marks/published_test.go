@@ -26,7 +26,7 @@ func open(t *testing.T, mem []byte) *marks.Published {
 	return p
 }
 
-func TestPublishedKindsAreReadAsTheyWereWritten(t *testing.T) {
+func TestPublishedKindsRoundTrip(t *testing.T) {
 	mem := memory()
 	p := open(t, mem)
 	if kinds, _, ok := p.List(); !ok || len(kinds) != 0 {
@@ -51,7 +51,7 @@ func TestPublishedKindsAreReadAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-func TestWriterThatDiedIsFollowedByAnother(t *testing.T) {
+func TestListSurvivesItsWriter(t *testing.T) {
 	mem := memory()
 	p := open(t, mem)
 	if err := p.Set([]marks.Kind{{Mark: 7}}); err != nil {
@@ -101,7 +101,7 @@ func TestListThatChangesWhileItIsReadDoesNotCount(t *testing.T) {
 	writing.Wait()
 }
 
-func TestForeignMemoryIsNoList(t *testing.T) {
+func TestForeignMemoryIsRefused(t *testing.T) {
 	for name, mem := range map[string][]byte{
 		"short":         memory()[:100],
 		"not aligned":   memory()[1:],
@@ -136,7 +136,7 @@ func TestForeignMemoryIsNoList(t *testing.T) {
 	}
 }
 
-func TestFarmsNeedWhatTheirConnectionsCarry(t *testing.T) {
+func TestFarmsNeedTheMarksOfTheirConnections(t *testing.T) {
 	v4, v6 := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("2001:db8::1")
 	backends := []farm.Backend{{Addr: v4}, {Addr: v6, Mark: 9}}
 	http := farm.Farm{HTTP: farm.DefaultHTTP()}

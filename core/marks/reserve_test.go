@@ -196,7 +196,7 @@ func TestReserveIsFilledBeforeItIsNeededAndAfter(t *testing.T) {
 }
 
 // A refill from earlier requests must not end the growth.
-func TestAReserveThatRanOutIsLargerAfterwards(t *testing.T) {
+func TestExhaustedReserveGrows(t *testing.T) {
 	unhurried(t)
 	b := newBench(t)
 	const once = marks.First / marks.MaxCount // number of answers that fill it
@@ -225,7 +225,7 @@ func TestAReserveThatRanOutIsLargerAfterwards(t *testing.T) {
 	eventually(t, "it holds twice as many", func() bool { return b.reserve.Held(seven) == 2*marks.First })
 }
 
-func TestSocketsAreTheCallersOwnOnce(t *testing.T) {
+func TestEachSocketIsHandedOutOnce(t *testing.T) {
 	unhurried(t)
 	b := newBench(t)
 	b.open()
@@ -266,7 +266,7 @@ func TestRejectionsHaveTheirReason(t *testing.T) {
 	eventually(t, "the log says so", func() bool { return len(b.log.Lines("can be had again")) == 1 })
 }
 
-func TestNetdThatIsSilentIsWaitedForNoLongerThanAllowed(t *testing.T) {
+func TestWaitForSilentNetdIsBounded(t *testing.T) {
 	b := newBench(t)
 	b.open()
 	b.silent.Store(true)
@@ -279,7 +279,7 @@ func TestNetdThatIsSilentIsWaitedForNoLongerThanAllowed(t *testing.T) {
 	b.prepare(seven) // requested again
 }
 
-func TestRequestsThatWaitedAreAnsweredByTheNextNetd(t *testing.T) {
+func TestPendingRequestsAreAnsweredByTheNextNetd(t *testing.T) {
 	b := newBench(t)
 	b.open()
 	problems := make(chan map[marks.Kind]error)
@@ -311,7 +311,7 @@ func TestNextEngineIsServedOverTheSamePair(t *testing.T) {
 	}
 }
 
-func TestEmptyReserveOfANetdThatIsGoneFailsAtOnce(t *testing.T) {
+func TestEmptyReserveWithoutNetdFailsAtOnce(t *testing.T) {
 	b := newBench(t)
 	b.open()
 	stop := b.serve()
@@ -331,7 +331,7 @@ func TestEmptyReserveOfANetdThatIsGoneFailsAtOnce(t *testing.T) {
 	eventually(t, "the next netd fills it", func() bool { return b.take(seven, 1) == 1 })
 }
 
-func TestMarksNobodyUsesAreClosed(t *testing.T) {
+func TestUnusedMarksAreClosed(t *testing.T) {
 	t.Cleanup(marks.SetLinger(20 * time.Millisecond))
 	b := newBench(t)
 	b.open()
@@ -352,7 +352,7 @@ func TestMarksNobodyUsesAreClosed(t *testing.T) {
 	eventually(t, "none is left", func() bool { return descriptors(t) <= before })
 }
 
-func TestManyMarksShareTheRoom(t *testing.T) {
+func TestMarksShareTheCapacity(t *testing.T) {
 	b := newBench(t)
 	b.open()
 	b.serve()

@@ -39,7 +39,7 @@ func closed(fd int) bool {
 }
 
 // Sockets are kept up to the limit, and only waiting loops are notified.
-func TestSocketsThatComeWakeWhoWaits(t *testing.T) {
+func TestNewSocketsWakeWaitingLoops(t *testing.T) {
 	k := Kind{Mark: 7, UDP: true}
 	r, s := reserveOf(k, 3)
 	news := *r.news.Load()
@@ -94,7 +94,7 @@ func TestSocketsThatComeWakeWhoWaits(t *testing.T) {
 }
 
 // take reports low once half of a full stack is used.
-func TestAStackIsRefilledWhenHalfIsGone(t *testing.T) {
+func TestStackIsRefilledAtHalf(t *testing.T) {
 	s := &stack{full: 4}
 	if _, low := s.take(); !low {
 		t.Error("none is missed of an empty one")
@@ -151,7 +151,7 @@ func TestAStackIsRefilledWhenHalfIsGone(t *testing.T) {
 }
 
 // Few kinds get enough sockets for a burst each; many share the total.
-func TestTheRoomIsSharedByKinds(t *testing.T) {
+func TestCapacityIsSharedByKinds(t *testing.T) {
 	for kinds, want := range map[int]int{0: 0, 1: 256, 32: 256, 33: 248, 2048: 4, 2049: 4} {
 		all := map[Kind]*stack{}
 		for i := range kinds {
@@ -166,7 +166,7 @@ func TestTheRoomIsSharedByKinds(t *testing.T) {
 	}
 }
 
-func TestAKindThatRanOutIsKeptInTwiceTheNumber(t *testing.T) {
+func TestExhaustedKindIsDoubled(t *testing.T) {
 	k, other := Kind{Mark: 7}, newStack()
 	r, _ := reserveOf(k, 0)
 	s := newStack()
@@ -204,7 +204,7 @@ func TestAKindThatRanOutIsKeptInTwiceTheNumber(t *testing.T) {
 }
 
 // Exchanges in progress may still need sockets of a kind that is in no table.
-func TestAKindNobodyUsesIsKeptForTenSeconds(t *testing.T) {
+func TestUnusedKindIsKeptForTenSeconds(t *testing.T) {
 	k := Kind{Mark: 7}
 	r, s := reserveOf(k, 4)
 	s.fds = files(t, 1)
@@ -222,7 +222,7 @@ func TestAKindNobodyUsesIsKeptForTenSeconds(t *testing.T) {
 }
 
 // A waiting loop delays its other connections.
-func TestALoopWaitsShortlyAndNotAgain(t *testing.T) {
+func TestLoopWaitsBrieflyAndOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, _ := reserveOf(Kind{Mark: 7}, 4)
 		r.quick.Store(true)
@@ -239,7 +239,7 @@ func TestALoopWaitsShortlyAndNotAgain(t *testing.T) {
 }
 
 // While netd fails, a loop without sockets does not shorten the pause; Prepare does.
-func TestANetdThatFailsIsAskedFourTimesASecond(t *testing.T) {
+func TestFailingNetdIsRetriedFourTimesASecond(t *testing.T) {
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(t.TempDir(), "none"), Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ var errUnable = errors.New("no capability")
 
 func unable() error { return errUnable }
 
-func TestUsersWithoutAReserveSaySoOnlyOfWhatHasAMark(t *testing.T) {
+func TestMissingReserveAffectsOnlyMarkedSockets(t *testing.T) {
 	u := marks.NewUser("l4", unable)
 	missing := u.Prepare([]marks.Kind{{}, seven, seven}, true)
 	if len(missing) != 1 || !errors.Is(missing[seven], errUnable) {
@@ -26,7 +26,7 @@ func TestUsersWithoutAReserveSaySoOnlyOfWhatHasAMark(t *testing.T) {
 	}
 }
 
-func TestWhatIsInUseIsNotPreparedAgain(t *testing.T) {
+func TestKindsInUseAreNotPreparedAgain(t *testing.T) {
 	u := marks.NewUser("l4", unable)
 	u.Keep([]marks.Kind{seven, {}})
 	if missing := u.Prepare([]marks.Kind{seven, eight}, false); len(missing) != 1 || missing[eight] == nil {
@@ -54,7 +54,7 @@ func TestOnlyAFirstConfigurationDoesNotWaitForNetd(t *testing.T) {
 	}
 }
 
-func TestAKindStaysAsLongAsOneOfItsUsersHasIt(t *testing.T) {
+func TestKindStaysWhileAnyUserHasIt(t *testing.T) {
 	t.Cleanup(marks.SetLinger(10 * time.Millisecond))
 	b := newBench(t)
 	b.serve()

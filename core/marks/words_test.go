@@ -7,7 +7,7 @@ import (
 )
 
 // These texts are shown to administrators.
-func TestKindsAndOutcomesAreToldInWords(t *testing.T) {
+func TestKindsAndOutcomesHaveTexts(t *testing.T) {
 	for kind, want := range map[marks.Kind]string{
 		{Mark: 7}: "mark 7", {Mark: 7, V6: true}: "mark 7 (IPv6)", {Mark: 7, UDP: true}: "mark 7 (UDP)", {Mark: 7, V6: true, UDP: true}: "mark 7 (UDP, IPv6)",
 		{Mark: marks.Transparent}: "any source address", {Mark: marks.Transparent, UDP: true}: "any source address (UDP)",

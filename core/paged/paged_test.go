@@ -9,7 +9,7 @@ import (
 )
 
 // Each version of a Map keeps its values when later edits change them.
-func TestEditsLeaveTheOriginalAsItIs(t *testing.T) {
+func TestEditsDoNotChangeTheOriginal(t *testing.T) {
 	type version struct {
 		got  paged.Map[int]
 		want map[uint32]*int

@@ -63,7 +63,7 @@ func TestHashesAreJudgedByName(t *testing.T) {
 	}
 }
 
-func TestADecoyMatchesNothingAndTakesAsLong(t *testing.T) {
+func TestDecoyMatchesNoPassword(t *testing.T) {
 	t.Parallel()
 	d := password.Decoy(tea)
 	if is, problem := password.Check(d); !is || problem != "" || d[:7] != tea[:7] {

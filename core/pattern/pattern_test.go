@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/pattern"
 )
 
-func TestAPatternIsCompiledOnceAndNotBeforeItIsNeeded(t *testing.T) {
+func TestPatternIsCompiledLazilyAndOnce(t *testing.T) {
 	pattern.Lazy(`(`) // would panic
 	p := pattern.Lazy(`^a{2,3}$`)
 	if first, second := p(), p(); first != second || !p().MatchString("aa") || p().MatchString("a") {

@@ -134,7 +134,7 @@ func TestAPortIsOpenOnAllLoopsOrNone(t *testing.T) {
 	}
 }
 
-func TestWhatIsClosedIsOverAfterItsGrace(t *testing.T) {
+func TestClosedPortsEndAfterTheirGrace(t *testing.T) {
 	sides := loops(2)
 	s := ports.New(sides)
 	for _, addr := range []string{"192.0.2.1:80", "192.0.2.1:81", "192.0.2.1:82"} {
@@ -156,7 +156,7 @@ func TestWhatIsClosedIsOverAfterItsGrace(t *testing.T) {
 	}
 }
 
-func TestIdleWaitsForAllSidesAndNoLongerThanItMay(t *testing.T) {
+func TestIdleWaitsForAllSidesUpToItsLimit(t *testing.T) {
 	sides := loops(3)
 	s := ports.New(sides)
 	if n := s.Sum(func(*side) int { return 7 }); n != 21 {

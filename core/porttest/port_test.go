@@ -47,7 +47,7 @@ func chosen(t *testing.T, port uint16, reuse int, network string) error {
 	return err
 }
 
-func TestTheKernelGivesAHeldPortToNobody(t *testing.T) {
+func TestHeldPortIsNotAssigned(t *testing.T) {
 	at := porttest.TCP(t)
 	for _, reuse := range []int{0, 1} {
 		if err := chosen(t, at.Port(), reuse, "listen"); !errors.Is(err, unix.EADDRINUSE) {
@@ -63,7 +63,7 @@ func TestTheKernelGivesAHeldPortToNobody(t *testing.T) {
 	}
 }
 
-func TestWhoIsToldTheHeldPortCanListen(t *testing.T) {
+func TestHeldPortCanBeListenedOn(t *testing.T) {
 	at := porttest.TCP(t)
 	if _, err := net.Dial("tcp", at.String()); !errors.Is(err, unix.ECONNREFUSED) {
 		t.Errorf("before anybody listens: %v", err)
@@ -87,7 +87,7 @@ func TestWhoIsToldTheHeldPortCanListen(t *testing.T) {
 	}
 }
 
-func TestAnAddressIsHeldUnlessSomebodyListens(t *testing.T) {
+func TestAddressInUseCannotBeHeld(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

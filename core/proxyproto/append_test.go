@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/proxyproto"
 )
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestHeadersRoundTrip(t *testing.T) {
 	tlvs := proxyproto.AppendTLV(proxyproto.AppendTLV(nil, proxyproto.TypeALPN, "h2"), proxyproto.TypeAuthority, []byte("a.test"))
 	for _, c := range [][2]string{
 		{"192.0.2.1:40000", "198.51.100.2:443"}, {"[2001:db8::1]:0", "[2001:db8::2]:65535"}, {"192.0.2.1:1", "[2001:db8::2]:2"}, {"192.0.2.1:10", "198.51.100.2:1000"}, {"", "192.0.2.1:1"}, {"", ""},
@@ -26,7 +26,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-func TestLineIsAsTheSpecificationHasIt(t *testing.T) {
+func TestLineMatchesTheSpecification(t *testing.T) {
 	from, to := address(t, "192.0.2.1:40000"), address(t, "198.51.100.2:0")
 	if got := string(proxyproto.Append(nil, proxyproto.V1, from, to, nil)); got != "PROXY TCP4 192.0.2.1 198.51.100.2 40000 0\r\n" {
 		t.Errorf("%q", got)

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/proxyproto"
 )
 
-func TestOnlyTrustedPeersMaySayForWhomTheyConnect(t *testing.T) {
+func TestOnlyTrustedPeersMaySendHeaders(t *testing.T) {
 	trusted := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::/32")}
 	for _, c := range []struct {
 		in   farm.ProxyIn

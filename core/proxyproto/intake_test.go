@@ -91,7 +91,7 @@ func takes(t *testing.T) func(e proxyproto.Expected) (*intake, *net.TCPConn) {
 	}
 }
 
-func TestHeadersAreTakenFromTheSocketAndNothingBehindThem(t *testing.T) {
+func TestIntakeConsumesOnlyTheHeader(t *testing.T) {
 	connect := takes(t)
 	line := "PROXY TCP4 192.0.2.1 198.51.100.2 7 443\r\n"
 	longest := binaryHeader(0x21, 0x11, "\xc0\x00\x02\x01\xc6\x33\x64\x02\x00\x07\x01\xbb\x04\x0f\xe1"+strings.Repeat("x", 4065))
@@ -149,7 +149,7 @@ func TestHeadersAreTakenFromTheSocketAndNothingBehindThem(t *testing.T) {
 }
 
 // The first part of an incomplete header is kept.
-func TestTheRestOfAHeaderIsWaitedFor(t *testing.T) {
+func TestPartialHeaderIsAwaited(t *testing.T) {
 	connect := takes(t)
 	for _, test := range []struct {
 		parts []string
@@ -175,7 +175,7 @@ func TestTheRestOfAHeaderIsWaitedFor(t *testing.T) {
 	}
 }
 
-func TestWhoIsNotTrustedToSendTheRequiredHeaderIsRefused(t *testing.T) {
+func TestUntrustedPeerOfRequiredHeaderIsRefused(t *testing.T) {
 	i, c := takes(t)(proxyproto.Refused)
 	_, _ = io.WriteString(c, "PROXY UNKNOWN\r\n")
 	if got := <-i.told; got != `2 from itself peer not trusted to send the required PROXY header""` {
@@ -183,7 +183,7 @@ func TestWhoIsNotTrustedToSendTheRequiredHeaderIsRefused(t *testing.T) {
 	}
 }
 
-func TestOwnHeadersAreThoseOfTheFarmsVersion(t *testing.T) {
+func TestOwnHeaderUsesTheFarmsVersion(t *testing.T) {
 	for out, want := range map[farm.ProxyOut]string{
 		"": "", farm.ProxyOutOff: "", farm.ProxyOutV1: "PROXY UNKNOWN\r\n", farm.ProxyOutV2: signature + "\x20\x00\x00\x00",
 	} {
@@ -196,7 +196,7 @@ func TestOwnHeadersAreThoseOfTheFarmsVersion(t *testing.T) {
 	}
 }
 
-func TestTLVsThatAreEmptyOrTooLongAreLeftOut(t *testing.T) {
+func TestEmptyAndOversizedTLVsAreOmitted(t *testing.T) {
 	for size, want := range map[int]string{0: "", 1: "\x02\x00\x01", 255: "\x02\x00\xff", 256: "\x02\x01\x00", 1024: "\x02\x04\x00", 1025: ""} {
 		value := strings.Repeat("x", size)
 		if want != "" {

@@ -43,7 +43,7 @@ func TestHeadersAreReadInPiecesOfAnySize(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoHeaderIsRefused(t *testing.T) {
+func TestInvalidHeadersAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		bytes string
 		want  error
@@ -109,7 +109,7 @@ func TestWhatIsNoHeaderIsRefused(t *testing.T) {
 	}
 }
 
-func TestHalfASignatureIsLeft(t *testing.T) {
+func TestPartialSignatureIsNotConsumed(t *testing.T) {
 	for _, s := range []string{"", "P", "PROXY", "\r\n", signature[:11]} {
 		if o := read([]byte(s), 1); o.used != 0 || o.done || o.err != nil {
 			t.Errorf("%q: used %d, done %t, %v", s, o.used, o.done, o.err)

@@ -61,7 +61,7 @@ func TestALimitIsALeakyBucket(t *testing.T) {
 	}
 }
 
-func TestWhoKeepsToThePaceIsNeverRefused(t *testing.T) {
+func TestSteadyPaceIsNeverRefused(t *testing.T) {
 	t.Parallel()
 	limit, table := ratelimit.New(7, time.Second, 1), ratelimit.NewTable()
 	for i := range int64(10000) {
@@ -135,7 +135,7 @@ func TestARefundLetsAnotherRequestPass(t *testing.T) {
 
 // A key without a slot evicts the key with the smallest debt. The debts of other keys
 // stay exactly the same.
-func TestANewcomerDisplacesTheKeyThatOwesLeast(t *testing.T) {
+func TestNewKeyDisplacesTheLeastIndebted(t *testing.T) {
 	t.Parallel()
 	limit, table := ratelimit.New(1, time.Second, 10), ratelimit.NewTable()
 	key := func(i int) ratelimit.Key { return ratelimit.Key(i<<13 + 1) } // all in one bucket

@@ -101,7 +101,7 @@ func TestFewKeysAreForgottenWhileAQuarterOfTheTableIsInUse(t *testing.T) {
 	}
 }
 
-func TestASlotWhoseTimeHasComeIsUsedAgain(t *testing.T) {
+func TestExpiredSlotIsReused(t *testing.T) {
 	t.Parallel()
 	limit, table := ratelimit.New(1, time.Second, 1), ratelimit.NewTable()
 	for round := range int64(20) {

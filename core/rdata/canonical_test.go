@@ -32,7 +32,7 @@ func TestOnlyNamesAreInLowerCase(t *testing.T) {
 }
 
 // Secondaries keep one record of two that differ in the case of a name.
-func TestDataAreTheSameInAnyCaseOfNames(t *testing.T) {
+func TestDataCompareCaseInsensitively(t *testing.T) {
 	for _, c := range []struct {
 		kind farm.RecordType
 		a, b string

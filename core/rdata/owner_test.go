@@ -9,7 +9,7 @@ import (
 )
 
 // Each name has one spelling, whether it is written relative, absolute or with escapes.
-func TestAnOwnerHasOneSpelling(t *testing.T) {
+func TestOwnerNamesAreNormalized(t *testing.T) {
 	long := strings.Repeat("a", 63)
 	for _, c := range []struct{ text, zone, want string }{
 		{"@", "example.com", "@"}, {"example.com.", "example.com", "@"}, {"EXAMPLE.com.", "example.com", "@"},

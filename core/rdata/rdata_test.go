@@ -31,7 +31,7 @@ func TestNamesAreRelativeToTheirZone(t *testing.T) {
 	}
 }
 
-func TestNamesThatAreNoneAreRefused(t *testing.T) {
+func TestInvalidNamesAreRefused(t *testing.T) {
 	long := strings.Repeat("a", 64)
 	for _, text := range []string{"", "a..b", long, strings.Repeat("a.", 130), "a b", "a\nb", `a"b`, "(a", ";a"} {
 		if wire, err := rdata.Name(text, "example.com"); err == nil || !strings.Contains(err.Error(), "labels") {
@@ -42,7 +42,7 @@ func TestNamesThatAreNoneAreRefused(t *testing.T) {
 
 var digest = strings.Repeat("00ff", 16)
 
-func TestDataOfEveryTypeIsTakenAndTold(t *testing.T) {
+func TestDataOfEveryTypeRoundTrips(t *testing.T) {
 	for of, text := range map[farm.RecordType][2]string{
 		"A":     {"192.0.2.1", "192.0.2.1"},
 		"AAAA":  {"2001:db8::1", "2001:db8::1"},
@@ -75,7 +75,7 @@ func TestDataOfEveryTypeIsTakenAndTold(t *testing.T) {
 	}
 }
 
-func TestTextsMayBeLongAndHaveBackslashes(t *testing.T) {
+func TestLongAndEscapedTextsArePacked(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	data, err := rdata.Pack("TXT", long, "example.com")
 	if err != nil || data[0] != 255 || data[256] != 45 || len(data) != 302 {
@@ -89,7 +89,7 @@ func TestTextsMayBeLongAndHaveBackslashes(t *testing.T) {
 	}
 }
 
-func TestDataAreOfTheirTypeAlone(t *testing.T) {
+func TestDataOfOtherTypesIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		of   farm.RecordType
 		text string
@@ -104,7 +104,7 @@ func TestDataAreOfTheirTypeAlone(t *testing.T) {
 }
 
 // A semicolon starts a comment in a file. Data must not lose anything to a comment.
-func TestNothingOfDataIsTakenForAComment(t *testing.T) {
+func TestUnquotedCommentsAreRefused(t *testing.T) {
 	for text, whole := range map[string]bool{
 		`0 issue "ca.example; account=1"`: true, `0 issue ca.example; account=1`: false, `0 issue ca.example\; account=1`: false,
 		`0 issue "a\"; b" `: true, `0 issue "a" ; b`: false, `0 issue "a\\"; b`: false,
@@ -138,7 +138,7 @@ func FuzzPack(f *testing.F) {
 	})
 }
 
-func TestDSRecordsAreKnownByWhateverDigest(t *testing.T) {
+func TestDSMatchesByAnyDigest(t *testing.T) {
 	public, _, err := rdata.NewKey(farm.SignEd25519)
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestDSRecordsAreKnownByWhateverDigest(t *testing.T) {
 }
 
 // Sections shows records of any type and content, e.g. those that miekg/dns does not read.
-func TestSectionsOfAMessageHaveAllRecords(t *testing.T) {
+func TestUnpackReturnsAllRecordsOfASection(t *testing.T) {
 	msg := []byte("\x00\x01\x84\x00\x00\x01\x00\x03\x00\x00\x00\x01" + "\x01a\x00\x00\x41\x00\x01")
 	for _, r := range []struct {
 		kind farm.RecordType

@@ -12,7 +12,7 @@ import (
 
 // A secondary that rejects one record rejects the zone. loads is the behaviour of BIND
 // 9.18, which is verified if it is installed.
-func TestDataThatOtherServersRefuseAreRefused(t *testing.T) {
+func TestDataRefusedByOtherServersIsRefused(t *testing.T) {
 	bind, _ := exec.LookPath("named-checkzone")
 	for _, c := range []struct {
 		loads bool

@@ -15,7 +15,7 @@ import (
 // does not load one with -. Lines with < are data that BIND loads and we reject,
 // because others reject them or they are meaningless. Lines with > are the opposite:
 // only BIND's file parser rejects them, a secondary accepts them.
-func TestDataOfAllTypesAreThoseThatBINDLoads(t *testing.T) {
+func TestDataOfAllTypesIsLoadedByBIND(t *testing.T) {
 	bind, _ := exec.LookPath("named-checkzone")
 	table, err := os.Open("testdata/data.txt")
 	if err != nil {

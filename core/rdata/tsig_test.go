@@ -120,7 +120,7 @@ func TestAMessageOfAnotherTimeIsRefused(t *testing.T) {
 	}
 }
 
-func TestKeysOfSecondariesAreLookedAt(t *testing.T) {
+func TestKeysOfSecondariesAreChecked(t *testing.T) {
 	for text, want := range map[string]string{
 		shared.String(): "", "a b:" + string(shared.Secret): "its name is no name", "*.x:" + string(shared.Secret): "its name is no name",
 		"ns2:c2hvcnQ=": "16 bytes or more", "ns2:%": "no base64", "ns2:sealed-abc": "",

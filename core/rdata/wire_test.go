@@ -14,7 +14,7 @@ import (
 
 // A secondary gets bytes, not text: BIND loads the data of each accepted line in the generic
 // format, too, which it checks as it checks the messages of a transfer.
-func TestSecondariesTakeTheBytesOfAllData(t *testing.T) {
+func TestSecondariesAcceptDataOfAllTypes(t *testing.T) {
 	bind, err := exec.LookPath("named-checkzone")
 	if err != nil {
 		t.Skip("named-checkzone is not installed")

@@ -65,7 +65,7 @@ func TestPortableTextsKeepTheirParentheses(t *testing.T) {
 
 // Earlier versions stored any bytes of types that they did not know. They are served, and only
 // new data are checked.
-func TestStoredDataOfTypesThatWereUnknownAreServed(t *testing.T) {
+func TestStoredUnknownTypesAreServed(t *testing.T) {
 	for _, code := range []int{11, 22, 34, 38, 40, 66, 67, 68, 259, 262, 263, 264} {
 		refused := false
 		for _, want := range [][]byte{{}, {7}, {0, 0, 0}, bytes.Repeat([]byte{200}, 9)} {

@@ -103,7 +103,7 @@ func TestFloodLeavesFewLinesAndTheRightTotal(t *testing.T) {
 	})
 }
 
-func TestWhatOneLoopLeftOutIsToldWhileAnotherGoesOn(t *testing.T) {
+func TestSuppressedEventsOfAnIdleLoopAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, out := start(2)
 		defer l.Close()
@@ -153,7 +153,7 @@ func TestQuietClassGetsItsBurstAgain(t *testing.T) {
 	})
 }
 
-func TestCloseWritesWhatIsLeft(t *testing.T) {
+func TestCloseWritesPendingEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, out := start(2)
 		for range 2 { // the first time some events have lines, the second time all are suppressed
@@ -182,7 +182,7 @@ func (s stuck) Handle(ctx context.Context, r slog.Record) error {
 	return s.Handler.Handle(ctx, r)
 }
 
-func TestLogThatIsStuckHoldsNobody(t *testing.T) {
+func TestStuckLogBlocksNoLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out, free := new(logtest.Log), make(chan struct{})
 		l := rejection.New(slog.New(stuck{slog.NewTextHandler(out, nil), free}), 1, "bad", "slow")
@@ -226,7 +226,7 @@ func TestLoopsAndTheLogAgree(t *testing.T) {
 	}
 }
 
-func TestLevelAboveWarnSaysNothing(t *testing.T) {
+func TestLevelAboveWarnLogsNothing(t *testing.T) {
 	out := new(logtest.Log)
 	l := rejection.New(slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelError})), 1, "bad")
 	l.Recorder(0).Add(0, event(bad))
@@ -236,7 +236,7 @@ func TestLevelAboveWarnSaysNothing(t *testing.T) {
 	}
 }
 
-func TestShowsTellsWhetherALineWouldBeLeft(t *testing.T) {
+func TestShowsPredictsTheLog(t *testing.T) {
 	r, now := rejection.NewRecorder(2), int64(0)
 	for i := range rejection.Burst {
 		for range 2 { // Shows has no side effects

@@ -14,7 +14,7 @@ import (
 
 func blames(err error) bool { return err != nil }
 
-func TestADoubtIsEndedByATryOfOurOwn(t *testing.T) {
+func TestDoubtIsResolvedByAProbe(t *testing.T) {
 	p, healthTable, log := prober(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -46,7 +46,7 @@ func TestADoubtIsEndedByATryOfOurOwn(t *testing.T) {
 	eventually(t, "it is up", func() bool { return healthTable.Slot(1).Passive() == health.Up })
 }
 
-func TestADoubtSaysNothingBeforeItsTry(t *testing.T) {
+func TestDoubtReportsNothingBeforeItsProbe(t *testing.T) {
 	p, healthTable, _ := prober(t)
 	b := backend(enginetest.NewSilent(t).Addr)
 	seen := make(chan error, 10)

@@ -21,7 +21,7 @@ func TestAShortOutageDoesNotCostTheTimeBetweenTries(t *testing.T) {
 	eventually(t, "it is up", func() bool { return healthTable.Slot(1).Passive() == health.Up })
 }
 
-func TestAnExchangeThatReachedItMakesItUp(t *testing.T) {
+func TestSuccessfulExchangeMarksTheBackendUp(t *testing.T) {
 	p, healthTable, log := prober(t)
 	b := backend(enginetest.NewSilent(t).Addr)
 	b.Every = time.Hour

@@ -20,7 +20,7 @@ func onPorts(addrs ...string) *revive.Backend {
 	return b
 }
 
-func TestPortsAreDownEachByItself(t *testing.T) {
+func TestPortsFailIndependently(t *testing.T) {
 	p, healthTable, log := prober(t)
 	first, second := enginetest.NewSilent(t), enginetest.NewSilent(t)
 	b := onPorts(first.Addr, second.Addr)
@@ -54,7 +54,7 @@ func TestPortsAreDownEachByItself(t *testing.T) {
 	}
 }
 
-func TestWhatIsFoundOfPortsGoesWithThem(t *testing.T) {
+func TestPortFindingsEndWithTheirPorts(t *testing.T) {
 	p, healthTable, _ := prober(t)
 	first, second := enginetest.NewSilent(t), enginetest.NewSilent(t)
 	b := onPorts(first.Addr, second.Addr)
@@ -90,7 +90,7 @@ func TestWhatIsFoundOfPortsGoesWithThem(t *testing.T) {
 
 // TCP and UDP on the same port have separate states. UDP cannot be probed by a connect
 // and is assumed up when its retry is due.
-func TestTCPAndUDPOfAPortAreDownEachByItself(t *testing.T) {
+func TestTCPAndUDPOfAPortFailIndependently(t *testing.T) {
 	p, healthTable, log := prober(t)
 	silent := enginetest.NewSilent(t)
 	b := onPorts(silent.Addr)

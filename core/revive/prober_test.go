@@ -71,7 +71,7 @@ func TestAllBackendsOfAnOutageAreTried(t *testing.T) {
 	})
 }
 
-func TestABackendIsUpAgainOnceItCanBeConnectedTo(t *testing.T) {
+func TestBackendIsUpAfterASuccessfulConnect(t *testing.T) {
 	p, healthTable, log := prober(t)
 	port := enginetest.NewSilent(t)
 	b := backend(port.Addr)
@@ -98,7 +98,7 @@ func TestABackendIsUpAgainOnceItCanBeConnectedTo(t *testing.T) {
 	eventually(t, "that is said", func() bool { return log.Has(`msg="backend is up again" farm=shop service=all` + about) })
 }
 
-func TestWhatFailedInAnotherWaySaysNothing(t *testing.T) {
+func TestFailuresOfOldTargetsAreIgnored(t *testing.T) {
 	p, healthTable, _ := prober(t)
 	now := backend(enginetest.NewSilent(t).Addr)
 	p.Lost(1, "another address", errors.New("refused"), func() *revive.Backend { return now })
@@ -112,7 +112,7 @@ func TestWhatFailedInAnotherWaySaysNothing(t *testing.T) {
 	}
 }
 
-func TestABackendReachedInAnotherWayBeginsAnew(t *testing.T) {
+func TestMovedBackendLosesItsFinding(t *testing.T) {
 	p, healthTable, _ := prober(t)
 	b := backend(enginetest.NewSilent(t).Addr)
 	p.Lost(1, b.Reach, errors.New("refused"), func() *revive.Backend { return b })
@@ -127,7 +127,7 @@ func TestABackendReachedInAnotherWayBeginsAnew(t *testing.T) {
 	}
 }
 
-func TestWhatAnEarlierEngineFoundDownIsTried(t *testing.T) {
+func TestInheritedDownBackendsAreProbed(t *testing.T) {
 	p, healthTable, _ := prober(t)
 	healthTable.SetPassive(1, health.Down, time.Now())
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

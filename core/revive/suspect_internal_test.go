@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/enginetest"
 )
 
-func TestTriesBeginEarlyAndDouble(t *testing.T) {
+func TestRetryIntervalsStartShortAndDouble(t *testing.T) {
 	for _, c := range []struct {
 		every time.Duration
 		want  []time.Duration
@@ -31,7 +31,7 @@ func TestTriesBeginEarlyAndDouble(t *testing.T) {
 
 // Connects may succeed while exchanges fail; with UDP they always do. A backend that
 // fails again at once keeps its retry interval.
-func TestABackendThatGoesDownAgainGoesOnWhereItWas(t *testing.T) {
+func TestFlappingBackendKeepsItsRetryInterval(t *testing.T) {
 	s := newSuspect(&Backend{Every: 21 * time.Second})
 	now := s.next
 	s.wait(now)
@@ -54,7 +54,7 @@ func TestABackendThatGoesDownAgainGoesOnWhereItWas(t *testing.T) {
 	}
 }
 
-func TestADoubtThatIsConfirmedBeginsAnew(t *testing.T) {
+func TestConfirmedDoubtRestartsTheBackoff(t *testing.T) {
 	s := newSuspect(&Backend{Every: 21 * time.Second})
 	now := s.next
 	s.blames, s.next = func(error) bool { return true }, now
@@ -68,7 +68,7 @@ func TestADoubtThatIsConfirmedBeginsAnew(t *testing.T) {
 }
 
 // A retry that waits for a packet lost in the outage would outlast it.
-func TestATryIsGivenUpEarlyAtFirst(t *testing.T) {
+func TestFirstProbesHaveShortTimeouts(t *testing.T) {
 	s := newSuspect(&Backend{Every: 21 * time.Second, Timeout: 20 * time.Second})
 	if got := s.try().Timeout; got != time.Second {
 		t.Errorf("the first one may take %v", got)
@@ -121,7 +121,7 @@ func TestNoMoreThanSixtyFourBackendsAreTriedAtATime(t *testing.T) {
 	h.End(t, func() {})
 }
 
-func TestWhoWasBackStaysKnownAfterADoubt(t *testing.T) {
+func TestDoubtKeepsARecoveredSuspect(t *testing.T) {
 	p := &Prober{suspects: map[key]*suspect{}}
 	b := &Backend{ID: 1, Every: time.Second}
 	s := p.suspect(b)

@@ -7,7 +7,7 @@ import (
 
 // The system clock differs by an hour from its value at process start, because it was
 // set.
-func TestSessionsDoNotGoByAClockThatIsSet(t *testing.T) {
+func TestSystemClockChangesDoNotAffectSessions(t *testing.T) {
 	began := process.unix
 	defer func() { process.unix = began }()
 	for _, by := range []time.Duration{time.Hour, -time.Hour} {

@@ -9,7 +9,7 @@ import (
 
 // Blocks lie in shared memory while it has room and their index fits blockInfo. Others
 // lie in the process's own memory. Each block is zeroed.
-func TestBlocksLieInSharedMemoryAsFarAsItGoes(t *testing.T) {
+func TestBlocksUseSharedMemoryWhileItLasts(t *testing.T) {
 	f, err := shm.Shared("sessions-test", MemorySize)
 	if err != nil {
 		t.Fatal(err)

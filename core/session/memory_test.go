@@ -113,7 +113,7 @@ func TestSessionsOutliveTheirProcess(t *testing.T) {
 	})
 }
 
-func TestStaticSessionsAreNotTakenOver(t *testing.T) {
+func TestStaticSessionsAreNotAdopted(t *testing.T) {
 	mem := shared(t, segment(t))
 	table := session.NewIn(open(t, mem), 7, 100)
 	table.Put([]byte("learned"), 1, 1)
@@ -123,7 +123,7 @@ func TestStaticSessionsAreNotTakenOver(t *testing.T) {
 
 // A session that was being written when its process was killed is invalid. A last use
 // in the future means that the clock was set back since.
-func TestOnlyWholeSessionsAreTakenOver(t *testing.T) {
+func TestOnlyValidSessionsAreAdopted(t *testing.T) {
 	mem := shared(t, segment(t))
 	table := session.NewIn(open(t, mem), 1, 100)
 	table.Put([]byte("whole-client"), 7, 1)
@@ -139,7 +139,7 @@ func TestOnlyWholeSessionsAreTakenOver(t *testing.T) {
 	}
 }
 
-func TestSessionsNobodyAskedForAreKeptOnDemandOnly(t *testing.T) {
+func TestUnclaimedSessionsAreKeptOnlyIfRetained(t *testing.T) {
 	mem := shared(t, segment(t))
 	m := open(t, mem)
 	for owner := range uint64(3) {
@@ -169,7 +169,7 @@ func TestOwnersDiffer(t *testing.T) {
 	}
 }
 
-func TestMemoryOfTablesThatWentIsUsedAgain(t *testing.T) {
+func TestMemoryOfDroppedTablesIsReused(t *testing.T) {
 	mem := shared(t, segment(t))
 	m := open(t, mem)
 	fill := func(owner uint64) *session.Table {

@@ -16,7 +16,7 @@ func known(table *session.Table, n int) (left int) {
 	return left
 }
 
-func TestInventedKeysDisplaceNobodyWhoCameBack(t *testing.T) {
+func TestInventedKeysEvictNoReturningClient(t *testing.T) {
 	for _, limit := range []int{8, 100, 9_000} {
 		table := session.New(limit)
 		most := limit * 3 / 4
@@ -45,7 +45,7 @@ func TestInventedKeysDisplaceNobodyWhoCameBack(t *testing.T) {
 }
 
 // New clients get sessions even if all others are returning clients.
-func TestNewClientsHaveRoomBesideThoseWhoCameBack(t *testing.T) {
+func TestNewClientsFitAmongReturningClients(t *testing.T) {
 	const limit = 800
 	table := session.New(limit)
 	for i := range 4 * limit {
@@ -62,7 +62,7 @@ func TestNewClientsHaveRoomBesideThoseWhoCameBack(t *testing.T) {
 	}
 }
 
-func TestWhoCameBackIsKnownToTheNextProcess(t *testing.T) {
+func TestReturningClientsSurviveTheProcess(t *testing.T) {
 	mem := shared(t, segment(t))
 	table := session.NewIn(open(t, mem), 7, 100)
 	for i := range 50 {

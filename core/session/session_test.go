@@ -143,7 +143,7 @@ func TestUseKeepsASessionAlive(t *testing.T) {
 	}
 }
 
-func TestKeysNobodySentAreNotStored(t *testing.T) {
+func TestEmptyAndOversizedKeysAreNotStored(t *testing.T) {
 	table := session.New(10)
 	for _, k := range [][]byte{nil, {}, make([]byte, session.MaxKey+1)} {
 		if table.Put(k, 1, 0) || table.PutStatic(k, 1, 0) {
@@ -275,7 +275,7 @@ func TestLoopsThatSeeANewClientAtOnceAgree(t *testing.T) {
 	}
 }
 
-func TestRangeStopsWhenTold(t *testing.T) {
+func TestRangeStopsWhenYieldReturnsFalse(t *testing.T) {
 	table := session.New(100)
 	for i := range 10 {
 		table.Put(key(i), 1, 0)

@@ -45,7 +45,7 @@ func TestScansHoldALockForFewSessions(t *testing.T) {
 
 // Removing long keys frees their slots, and the limits of all shards add up to that of
 // the table.
-func TestLongKeysGiveTheirRoomBack(t *testing.T) {
+func TestLongKeysReleaseTheirMemory(t *testing.T) {
 	table := New(10_000)
 	s := &table.shards[0]
 	key := func(i int) []byte { return fmt.Appendf(nil, "%0100d", i) }

@@ -22,7 +22,7 @@ func viewed(t *testing.T) session.View {
 	return session.View{Table: k.Table, TTL: time.Minute, Backends: members}
 }
 
-func TestAViewShowsWhatWouldBeHonoured(t *testing.T) {
+func TestViewShowsUsableSessionsOnly(t *testing.T) {
 	v := viewed(t)
 	total, list := v.List(10)
 	if total != 3 || len(list) != 3 || string(list[0].Key) != "fixed" || string(list[1].Key) != "fixed too" || string(list[2].Key) != "one" {
@@ -57,7 +57,7 @@ func TestStaticSessionsAreForgottenByConfigurationOnly(t *testing.T) {
 	}
 }
 
-func TestAViewLearnsWhatIsNewAndCanBeChosen(t *testing.T) {
+func TestViewLearnsNewSessionsOfUsableBackends(t *testing.T) {
 	v := viewed(t)
 	n, err := v.Learn([]session.Shown{
 		{Key: []byte("new"), Backend: 1, TTL: 10 * time.Second},
@@ -74,7 +74,7 @@ func TestAViewLearnsWhatIsNewAndCanBeChosen(t *testing.T) {
 	}
 }
 
-func TestAViewOfNothingSaysWhy(t *testing.T) {
+func TestEmptyViewReturnsItsError(t *testing.T) {
 	why := errors.New("no persistence")
 	v := session.View{Err: why}
 	if total, list := v.List(10); total != 0 || list != nil {

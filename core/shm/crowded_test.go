@@ -13,7 +13,7 @@ import (
 
 // Descriptors in transit count per user, so another process may briefly exhaust the
 // limit.
-func TestSendWaitsWhileTooManyDescriptorsAreOnTheirWay(t *testing.T) {
+func TestSendWaitsWhileTooManyDescriptorsAreInFlight(t *testing.T) {
 	full, reader := pair(t)
 	a, b := pair(t)
 	f, err := shm.Sealed("test", []byte("x"))

@@ -99,7 +99,7 @@ func TestEmptyMemoryIsRefused(t *testing.T) {
 
 // The process may have no more than three descriptors, all in use, or files of at most
 // three bytes.
-func TestWhatTheKernelRefusesIsAnErrorAndLeaksNothing(t *testing.T) {
+func TestKernelErrorsLeakNothing(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
 	noLeak(t, func() {

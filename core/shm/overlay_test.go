@@ -28,7 +28,7 @@ func page(t *testing.T) []byte {
 	return m.Bytes()
 }
 
-func TestWhoComesLaterReadsWhatWasCreated(t *testing.T) {
+func TestLaterProcessReadsCreatedMemory(t *testing.T) {
 	mem := page(t)
 	if _, err := shm.Open[counter](mem, counterMagic, counterLayout); err == nil || mem[0] != 0 {
 		t.Errorf("opened before it was created: %v, it begins with %d", err, mem[0])

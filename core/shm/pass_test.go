@@ -97,7 +97,7 @@ func TestLargestMessageWithMostDescriptorsArrives(t *testing.T) {
 	})
 }
 
-func TestSendRefusesWhatCannotArriveWhole(t *testing.T) {
+func TestSendRefusesOversizedMessages(t *testing.T) {
 	a, _ := pair(t)
 	f, err := shm.Sealed("test", []byte("x"))
 	closing(t, f, err)
@@ -169,7 +169,7 @@ func TestReceiveAtTheDescriptorLimitFailsAndLeaksNothing(t *testing.T) {
 	})
 }
 
-func TestReceiveReportsThatThePeerIsGone(t *testing.T) {
+func TestReceiveReportsTheEndOfThePeer(t *testing.T) {
 	a, b := pair(t)
 	a.Close()
 	if _, _, err := shm.Receive(b, make([]byte, 10)); err != io.EOF {
@@ -243,7 +243,7 @@ func TestPassingAndDetachingKeepsASocketNonBlocking(t *testing.T) {
 	})
 }
 
-func TestPeerUIDIsTheKernelsWord(t *testing.T) {
+func TestPeerUIDComesFromTheKernel(t *testing.T) {
 	a, _ := pair(t)
 	uid, pid, err := shm.PeerUID(a)
 	if err != nil || int(uid) != os.Getuid() || int(pid) != os.Getpid() {

@@ -100,7 +100,7 @@ func TestFarmsThatStayAreDecodedOnce(t *testing.T) {
 }
 
 // A refused snapshot does not replace the base of the next one.
-func TestARefusedSnapshotIsNotRemembered(t *testing.T) {
+func TestRefusedSnapshotIsNotReused(t *testing.T) {
 	var w snapshot.Writer
 	var r snapshot.Reader
 	first := load(t, &w, &r, numbered(1))
@@ -122,7 +122,7 @@ func TestARefusedSnapshotIsNotRemembered(t *testing.T) {
 
 // The pieces of a snapshot form the encoding of the whole configuration, which older
 // engines read.
-func TestASnapshotIsEncodedAsAWhole(t *testing.T) {
+func TestPiecesFormTheWholeEncoding(t *testing.T) {
 	mode, err := cbor.EncOptions{BinaryMarshaler: cbor.BinaryMarshalerByteString}.EncMode()
 	if err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestASnapshotIsEncodedAsAWhole(t *testing.T) {
 
 // Only the IDs of known farms are checked again. A duplicate ID gives the same error as a
 // check of everything.
-func TestANumberThatAKnownFarmHasIsRefusedToOthers(t *testing.T) {
+func TestDuplicateIDOfAKnownFarmIsRefused(t *testing.T) {
 	for name, take := range map[string]func(f *farm.Farm){
 		"farm":    func(f *farm.Farm) { f.ID = 1 },
 		"service": func(f *farm.Farm) { f.HTTP.Services[0].ID = 2 },

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
-func TestCheckRefusesWhatNoEngineCanCarry(t *testing.T) {
+func TestCheckRefusesUnservableConfigurations(t *testing.T) {
 	backend := func(c *farm.Config) *farm.Backend { return &c.Farms[0].HTTP.Services[0].Backends[0] }
 	l4 := func(c *farm.Config) *farm.L4 { // replaces the second farm
 		if f := &c.Farms[1]; f.L4 == nil {

@@ -42,7 +42,7 @@ func encoded(t testing.TB, generation uint64, cfg *farm.Config) []byte {
 	return b
 }
 
-func TestDecodeReturnsWhatWasEncoded(t *testing.T) {
+func TestEncodingRoundTrips(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cfg, generation := anyConfig().Draw(t, "config"), rapid.Uint64().Draw(t, "generation")
 		b, err := snapshot.Encode(generation, cfg)
@@ -121,7 +121,7 @@ func TestOtherLayoutIsRefusedNamingBothVersions(t *testing.T) {
 	}
 }
 
-func TestForeignBytesAreNoSnapshot(t *testing.T) {
+func TestForeignBytesAreRefused(t *testing.T) {
 	for _, b := range []string{"x", "SLUICE\x00T", "SLUICE.....", strings.Repeat("\x7fELF", 100)} {
 		if _, _, err := snapshot.Decode([]byte(b)); !errors.Is(err, snapshot.ErrMagic) {
 			t.Errorf("%.10q: got %v", b, err)
@@ -139,7 +139,7 @@ func TestLengthBeyondTheLimitIsRefusedBeforeReading(t *testing.T) {
 	}
 }
 
-func TestBodyThatIsNoConfigurationIsRefused(t *testing.T) {
+func TestInvalidBodyIsRefused(t *testing.T) {
 	for name, body := range badBodies() {
 		if _, cfg, err := snapshot.Decode(snapshot.Frame(1, body)); !errors.Is(err, snapshot.ErrBody) {
 			t.Errorf("%s: got %+v, %v", name, cfg, err)

@@ -93,7 +93,7 @@ func changed(t *rapid.T, cfg *farm.Config, fresh *uint32) *farm.Config {
 
 // After any change, the reader has the written configuration, equal to that of a whole
 // snapshot. Unchanged farms keep their memory.
-func TestASnapshotThatFollowsIsTheWhole(t *testing.T) {
+func TestIncrementalSnapshotEqualsWholeSnapshot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var p pair
 		fresh := uint32(5)
@@ -143,7 +143,7 @@ func TestASnapshotThatFollowsIsTheWhole(t *testing.T) {
 	})
 }
 
-func TestASnapshotThatFollowsHasOnlyWhatChanged(t *testing.T) {
+func TestIncrementalSnapshotHasOnlyChanges(t *testing.T) {
 	var p pair
 	cfg := &farm.Config{Farms: slices.Concat(numbered(1, 2, 3).Farms, numbered(10, 11, 12, 13, 14, 15).Farms)}
 	_, whole, err := p.publish(cfg)
@@ -164,7 +164,7 @@ func TestASnapshotThatFollowsHasOnlyWhatChanged(t *testing.T) {
 }
 
 // A reader refuses a snapshot with another base and accepts the next whole one.
-func TestASnapshotIsRefusedWhereItFollowsNothing(t *testing.T) {
+func TestIncrementalSnapshotNeedsItsBase(t *testing.T) {
 	var w snapshot.Writer
 	publish := func(cfg *farm.Config, generation, base uint64) *os.File {
 		t.Helper()

@@ -8,7 +8,7 @@ import (
 
 // A change of a type in snapshots must change Layout, otherwise releases would misread
 // each other.
-func TestLayoutStandsForTheShapeOfTheTypes(t *testing.T) {
+func TestLayoutFollowsTheShapeOfTheTypes(t *testing.T) {
 	type part struct{ A uint8 }
 	type other struct{ A uint16 }
 	seen := map[uint32]reflect.Type{}

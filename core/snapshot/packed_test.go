@@ -88,7 +88,7 @@ func edited(random *rand.Rand, cfg *farm.Config) *farm.Config {
 // After any change in large zones, the reader has the written configuration. A whole
 // snapshot yields the same configuration and the same digests, so the next one can follow
 // either.
-func TestEditsOfLargeZonesFollow(t *testing.T) {
+func TestLargeZonesAreEncodedIncrementally(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for range 40 {
 		var p pair
@@ -181,7 +181,7 @@ func bodies(t testing.TB, one, two *farm.Config) (whole, follows []byte) {
 }
 
 // Runs that contain no records, or differ from the written ones, are refused.
-func TestRunsThatAreWrongAreRefused(t *testing.T) {
+func TestInvalidRunsAreRefused(t *testing.T) {
 	one := &farm.Config{Farms: []farm.Farm{names(1, 2000)}}
 	two := &farm.Config{Farms: []farm.Farm{one.Farms[0].Clone()}}
 	two.Farms[0].Global.Zones[0].Records[1999].Name = "other"
@@ -212,7 +212,7 @@ func TestRunsThatAreWrongAreRefused(t *testing.T) {
 }
 
 // A run that no zone uses is refused, because its memory would be unaccounted for.
-func TestARunThatNoZoneHasIsRefused(t *testing.T) {
+func TestUnreferencedRunIsRefused(t *testing.T) {
 	one := &farm.Config{Farms: []farm.Farm{names(1, 2000)}}
 	two := &farm.Config{Farms: []farm.Farm{one.Farms[0].Clone()}}
 	two.Farms[0].Global.Zones[0].Records[1999].Name = "other"

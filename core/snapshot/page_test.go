@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
-func TestPageTellsBothSidesWhereTheGenerationsAre(t *testing.T) {
+func TestPageSharesGenerationsWithBothSides(t *testing.T) {
 	f, err := shm.Shared("control", snapshot.PageSize)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestPageTellsBothSidesWhereTheGenerationsAre(t *testing.T) {
 	}
 }
 
-func TestOpenPageRefusesWhatIsNoPage(t *testing.T) {
+func TestOpenPageRefusesForeignMemory(t *testing.T) {
 	junk := make([]byte, snapshot.PageSize)
 	junk[0] = 1
 	other := make([]byte, snapshot.PageSize)

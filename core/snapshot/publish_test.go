@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
-func TestLoadReturnsWhatWasPublished(t *testing.T) {
+func TestLoadReturnsThePublishedConfiguration(t *testing.T) {
 	f, err := snapshot.Publish(42, example())
 	if err != nil {
 		t.Fatal(err)

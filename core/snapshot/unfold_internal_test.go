@@ -25,7 +25,7 @@ func largeFarm(sizes ...int) *farm.Farm {
 }
 
 // The pieces of a farm equal its encoding by the library, before and after publication.
-func TestPiecesAreTheEncodingOfTheLibrary(t *testing.T) {
+func TestPiecesEqualTheEncodingOfTheLibrary(t *testing.T) {
 	for _, sizes := range [][]int{{128}, {127, 128, 3}, {1024, 0, 1025}, {5000, 2048, 5001}} {
 		f := largeFarm(sizes...)
 		e, err := new(Writer).entry(0, f)
@@ -84,7 +84,7 @@ func TestShortRunsBecomePartOfTheNextOne(t *testing.T) {
 
 // Authors of records can compute the digests of runs, so a text must not pass for a
 // digest.
-func TestNoTextIsTakenForADigest(t *testing.T) {
+func TestTextsAreNotMistakenForDigests(t *testing.T) {
 	f := largeFarm(1, 1025)
 	e, err := new(Writer).entry(0, f)
 	if err != nil {

@@ -45,7 +45,7 @@ func TestNamesOfAnotherEngineAreAddedWhereThereIsRoom(t *testing.T) {
 	}
 }
 
-func TestNamesThatAreNoWordsAreNotBelieved(t *testing.T) {
+func TestInvalidClassNamesAreIgnored(t *testing.T) {
 	s := statstest.New(t, 1)
 	for _, bad := range []string{"a\"b", "a\nb", "A", "é", "a b", "", "`", "{", "/", ":"} { // the last four are adjacent to a, z, 0 and 9
 		s.NameClasses("good", bad, "behind")

@@ -82,7 +82,7 @@ func TestQuantilesAreSpreadEvenlyInTheirBucket(t *testing.T) {
 	}
 }
 
-func TestOfTwoMomentsTheDifferenceIsWhatWasCountedBetween(t *testing.T) {
+func TestSinceReturnsTheDifferenceOfTwoHistograms(t *testing.T) {
 	var before, now stats.Histogram
 	before.Observe(5)
 	now = before

@@ -7,7 +7,7 @@ import (
 
 // The race detector does not watch mapped memory, so this test uses the heap. A sum
 // beside a writer without atomics must be allowed, read whole words and never decrease.
-func TestSumBesideAWriterSeesGrowingTotals(t *testing.T) {
+func TestConcurrentSumNeverDecreases(t *testing.T) {
 	var f Farm
 	var stop atomic.Bool
 	done := make(chan struct{})

@@ -135,7 +135,7 @@ func TestReaderInAnotherMappingSeesTheCounters(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesWhatIsNoSegment(t *testing.T) {
+func TestOpenRefusesForeignMemory(t *testing.T) {
 	_, mem := statstest.Memory(t)
 	if _, err := stats.CreateSegment(mem[:stats.SegmentSize-64], 1); !errors.Is(err, stats.ErrSegment) {
 		t.Errorf("short: got %v", err)

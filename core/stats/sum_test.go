@@ -79,7 +79,7 @@ func TestGaugesAreSummedSignedAndNeverNegative(t *testing.T) {
 	}
 }
 
-func TestSumLoopsTellsEachLoop(t *testing.T) {
+func TestSumLoopsReturnsEachLoop(t *testing.T) {
 	s := statstest.New(t, 2)
 	s.Shard(1).Loop().Events = 20
 	s.Shard(2).Loop().Events = 30 // no such loop

@@ -30,7 +30,7 @@ func backend(t testing.TB, s *tlsconf.Store, cfg *farm.Config, b *farm.BackendTL
 	return out
 }
 
-func TestBackendsAreVerifiedAsAsked(t *testing.T) {
+func TestBackendVerificationFollowsItsSetting(t *testing.T) {
 	root, system := newCA(t, "root"), newCA(t, "system")
 	key := p256()
 	mine, public := root.sign(key.Public(), dns("app.example"), address("127.0.0.1")), system.sign(key.Public(), dns("app.example"))
@@ -192,7 +192,7 @@ func TestBackendConfigsAreBounded(t *testing.T) {
 	}
 }
 
-func TestANameIsKnownToHaveWorkedAtItsBackendOnly(t *testing.T) {
+func TestWorkingNamesAreRememberedPerBackend(t *testing.T) {
 	b := backend(t, tlsconf.NewStore(tlsconf.Options{}), &farm.Config{}, &farm.BackendTLS{})
 	b.Worked(1, "never asked for")
 	for range 2 { // requested once, and again
@@ -243,7 +243,7 @@ func TestBackendsThatCannotBeVerifiedAreRefused(t *testing.T) {
 	}
 }
 
-func TestSystemRootsAreReadOrMissed(t *testing.T) {
+func TestSystemRootsReturnsAPoolOrAnError(t *testing.T) {
 	pool, err := tlsconf.SystemRoots()
 	if (pool == nil) == (err == nil) {
 		t.Errorf("%v, %v", pool, err)

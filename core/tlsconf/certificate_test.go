@@ -25,7 +25,7 @@ func hugeRSA(bits int) crypto.PublicKey {
 	return &rsa.PublicKey{N: n.SetBit(n, 0, 1), E: 65537}
 }
 
-func TestCertificatesNobodyCouldUseAreRefused(t *testing.T) {
+func TestUnusableCertificatesAreRefused(t *testing.T) {
 	root := newCA(t, "root")
 	key := p256()
 	leaf := root.sign(key.Public(), dns("a.example"))
@@ -80,7 +80,7 @@ func TestAThousandNamesAreServed(t *testing.T) {
 	}
 }
 
-func TestInfoTellsWhatIsKnown(t *testing.T) {
+func TestInfoDescribesTheCertificate(t *testing.T) {
 	root := newCA(t, "root")
 	for _, c := range []struct {
 		key  crypto.Signer
@@ -112,7 +112,7 @@ func TestDaysLeftAreWholeDays(t *testing.T) {
 	}
 }
 
-func TestWarningsNameWhatClientsMayRefuse(t *testing.T) {
+func TestWarningsNameReasonsForClientsToRefuse(t *testing.T) {
 	root := newCA(t, "root")
 	inter := root.below("inter")
 	now := time.Now()
@@ -148,7 +148,7 @@ func TestWarningsNameWhatClientsMayRefuse(t *testing.T) {
 }
 
 // No error contains a part of the key.
-func TestErrorsHoldNothingOfTheKey(t *testing.T) {
+func TestErrorsContainNoKeyBytes(t *testing.T) {
 	root := newCA(t, "root")
 	key := pkcs8(p256())
 	leaf := root.sign(p256().Public(), dns("a.example"))

@@ -19,7 +19,7 @@ const (
 	oldMozilla          = "kEECDH+AESGCM+AES128:kEECDH+AESGCM+AES256:kEDH+AESGCM:ECDHE+AES:!aNULL:!eNULL:!EXPORT:!DES:!RC4:!MD5:!PSK:!aECDH:!EDH-DSS-DES-CBC3-SHA:!EDH-RSA-DES-CBC3-SHA:!KRB5-DES-CBC3-SHA"
 )
 
-func TestTheTableIsAllOfCryptoTLS(t *testing.T) {
+func TestSuiteTableCoversCryptoTLS(t *testing.T) {
 	names := tlsconf.SuiteNames()
 	for _, s := range slices.Concat(tls.CipherSuites(), tls.InsecureCipherSuites()) {
 		if _, ok := names[s.ID]; ok == slices.Equal(s.SupportedVersions, []uint16{tls.VersionTLS13}) {
@@ -81,7 +81,7 @@ func TestCheckCiphersGivesStandardNamesInOrderOfPreference(t *testing.T) {
 }
 
 // The error contains the word that is not supported.
-func TestWordsThatCannotBeServedAreNamed(t *testing.T) {
+func TestUnsupportedCipherWordsAreNamed(t *testing.T) {
 	for _, c := range []struct{ in, names string }{
 		{"HIGH:FASTEST", "FASTEST"},
 		{"HIGH:!aNUL", "aNUL"},
@@ -123,7 +123,7 @@ func TestWordsThatCannotBeServedAreNamed(t *testing.T) {
 	}
 }
 
-func TestExcludedUnsupportedNamesAreFine(t *testing.T) {
+func TestExcludedUnsupportedNamesAreAccepted(t *testing.T) {
 	for _, s := range []string{pciStyle, nginxDefault, oldMozilla, "AES:!TLS_DHE_RSA_WITH_AES_128_GCM_SHA256:-AES128-CCM:+DHE-RSA-AES128-SHA"} {
 		if _, err := tlsconf.CheckCiphers(s); err != nil {
 			t.Errorf("%q: %v", s, err)
@@ -172,7 +172,7 @@ func FuzzCiphers(f *testing.F) {
 }
 
 // Cipher strings quoted in errors are truncated, because they may have 4 KiB.
-func TestALongUnknownWordIsNamedByItsBegin(t *testing.T) {
+func TestLongUnknownWordIsTruncatedInErrors(t *testing.T) {
 	_, err := tlsconf.CheckCiphers(strings.Repeat("a", 1000))
 	if err == nil || len(err.Error()) > 300 || !strings.Contains(err.Error(), "aaaa…") {
 		t.Errorf("%v", err)

@@ -42,7 +42,7 @@ func inBoth(t *testing.T, f func(t *testing.T, version uint16)) {
 	}
 }
 
-func TestClientsShowWhatIsAsked(t *testing.T) {
+func TestClientCertificatesAreRequestedAndVerified(t *testing.T) {
 	good, other := newCA(t, "good"), newCA(t, "good") // same name, different key
 	key := p256()
 	mine, foreign := good.sign(key.Public()), other.sign(key.Public())
@@ -220,7 +220,7 @@ func noCRLAuthority(c *ca, until time.Time) farm.Authority {
 }
 
 // A list crafted to be expensive is rejected after a few thousand signature checks.
-func TestAPuzzleOfSameNamesIsRefused(t *testing.T) {
+func TestExpensiveAuthorityListIsRefused(t *testing.T) {
 	a := farm.Authority{}
 	top := newCA(t, "top")
 	for range 100 {
@@ -240,7 +240,7 @@ func TestAPuzzleOfSameNamesIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnAuthorityTellsWhatIsInIt(t *testing.T) {
+func TestAuthorityInfoDescribesItsContents(t *testing.T) {
 	root, other := newCA(t, "root"), newCA(t, "other", func(c *x509.Certificate) { c.NotAfter = time.Now().Add(time.Minute) })
 	leaf := root.sign(p256().Public())
 	until := time.Now().Add(time.Hour).Truncate(time.Second)

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-func TestGroupsHaveTheNamesOfOpenSSL(t *testing.T) {
+func TestGroupsUseOpenSSLNames(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{"", ""}, {"auto", ""},
 		{"X25519", "X25519"}, {"x25519", "X25519"},
@@ -24,7 +24,7 @@ func TestGroupsHaveTheNamesOfOpenSSL(t *testing.T) {
 	}
 }
 
-func TestGroupsThatCannotBeServedAreNamed(t *testing.T) {
+func TestUnsupportedGroupsAreNamed(t *testing.T) {
 	for _, c := range []struct{ in, names string }{
 		{"X25519:X25518", "unknown X25518"},
 		{"X448:X25519", "crypto/tls X448"},

@@ -59,7 +59,7 @@ func TestKeysRotateOverProcesses(t *testing.T) {
 	}
 }
 
-func TestKeysThatRotateAreThoseOfTheNextProcess(t *testing.T) {
+func TestRotatedTicketKeysReachTheNextProcess(t *testing.T) {
 	cfg, l := simple(t)
 	mem, now := make([]byte, tlsconf.KeptSize), newClock()
 	s := keeping(t, mem, now)
@@ -76,7 +76,7 @@ func TestKeysThatRotateAreThoseOfTheNextProcess(t *testing.T) {
 	}
 }
 
-func TestDamagedKeysCountAsNone(t *testing.T) {
+func TestDamagedTicketKeysAreIgnored(t *testing.T) {
 	cfg, l := simple(t)
 	for at := range tlsconf.KeptSize {
 		mem, now := make([]byte, tlsconf.KeptSize), newClock()
@@ -99,7 +99,7 @@ func TestDamagedKeysCountAsNone(t *testing.T) {
 
 // The checksum is valid, as if another program or a version with more keys had written
 // it.
-func TestKeysOfAnotherFormCountAsNone(t *testing.T) {
+func TestTicketKeysOfOtherLayoutsAreIgnored(t *testing.T) {
 	for name, c := range map[string]struct{ at, value byte }{"magic": {0, 'x'}, "no key": {16, 0}, "a key too many": {16, 4}, "far too many": {23, 0x80}} {
 		cfg, l := simple(t)
 		mem, now := make([]byte, tlsconf.KeptSize), newClock()

@@ -27,7 +27,7 @@ const (
 	rsaKeyExch = tls.TLS_RSA_WITH_AES_128_GCM_SHA256
 )
 
-func TestRSAAndECDSAStandSideBySide(t *testing.T) {
+func TestRSAAndECDSACertificatesCoexist(t *testing.T) {
 	root := newCA(t, "root")
 	cfg := &farm.Config{Certificates: []farm.Certificate{
 		root.issue("rsa", rsa2048(), dns("www.example.com")),
@@ -145,7 +145,7 @@ func TestPresetsOfferTheseSuites(t *testing.T) {
 
 // A version without suites or groups is not offered. The client then gets a version
 // error instead of a cipher error.
-func TestVersionsWithNothingToOfferAreNotOffered(t *testing.T) {
+func TestVersionsWithoutSuitesOrGroupsAreNotOffered(t *testing.T) {
 	cfg, l := simple(t)
 	l.Ciphers = farm.CiphersHigh
 	client := anyone("www.example.com")
@@ -168,7 +168,7 @@ func TestVersionsWithNothingToOfferAreNotOffered(t *testing.T) {
 	}
 }
 
-func TestGroupsAreThoseOfTheFarm(t *testing.T) {
+func TestKeyExchangeUsesTheFarmsGroups(t *testing.T) {
 	cfg, l := simple(t)
 	for _, c := range []struct {
 		curves string
@@ -279,7 +279,7 @@ func TestHTTP2NeedsAGroupInCommon(t *testing.T) {
 }
 
 // If anything is missing or wrong, the result is an error and never a weaker configuration.
-func TestWhatIsMissingOrWrongIsRefused(t *testing.T) {
+func TestInvalidTLSSettingsAreRefused(t *testing.T) {
 	root := newCA(t, "root")
 	cfg := &farm.Config{
 		Certificates: []farm.Certificate{root.issue("a", p256(), dns("a")), root.issue("twice", p256(), dns("a")), root.issue("twice", p256(), dns("a")), {Name: "empty"}},
@@ -319,7 +319,7 @@ func TestWhatIsMissingOrWrongIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsServedAgainstTheOddsIsReported(t *testing.T) {
+func TestQuestionableSettingsAreReported(t *testing.T) {
 	root := newCA(t, "root")
 	cfg := &farm.Config{Certificates: []farm.Certificate{
 		root.issue("old", p256(), dns("www.example.com"), ended),

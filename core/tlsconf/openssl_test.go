@@ -76,7 +76,7 @@ func same(t *testing.T, s string, both map[string]bool, supported bool) {
 	}
 }
 
-func TestStringsMeanWhatOpenSSLMakesOfThem(t *testing.T) {
+func TestCipherStringsMatchOpenSSL(t *testing.T) {
 	both := builtIn(t)
 	for _, s := range []string{
 		pciStyle, nginxDefault, oldMozilla, "DEFAULT", "ALL:!COMPLEMENTOFDEFAULT:!eNULL", "ALL", "HIGH", "HIGH:!kRSA", "AES", "AES:!AESGCM",
@@ -90,7 +90,7 @@ func TestStringsMeanWhatOpenSSLMakesOfThem(t *testing.T) {
 	}
 }
 
-func TestEveryKeywordMeansWhatOpenSSLMakesOfIt(t *testing.T) {
+func TestCipherKeywordsMatchOpenSSL(t *testing.T) {
 	both := builtIn(t)
 	for _, w := range tlsconf.Words() {
 		same(t, w, both, false)
@@ -98,7 +98,7 @@ func TestEveryKeywordMeansWhatOpenSSLMakesOfIt(t *testing.T) {
 	}
 }
 
-func TestSecurityLevelsDropWhatOpenSSLDrops(t *testing.T) {
+func TestSecurityLevelsMatchOpenSSL(t *testing.T) {
 	both := builtIn(t)
 	for level := range 6 {
 		same(t, fmt.Sprintf("HIGH:!aNULL:!PSK:!SRP:@SECLEVEL=%d", level), both, true)

@@ -27,7 +27,7 @@ func (c *ca) answer(der []byte, status int, from, until time.Time) []byte {
 	return out
 }
 
-func TestStaplesAreShownWhileTheyHold(t *testing.T) {
+func TestStaplesAreSentWhileValid(t *testing.T) {
 	root, now := newCA(t, "root"), newClock()
 	cert := root.issue("a", p256(), dns("a.example"))
 	leaf := cert.Chain[0]

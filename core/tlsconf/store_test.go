@@ -88,7 +88,7 @@ func TestUnchangedCertificatesAreNotReadAgain(t *testing.T) {
 	}
 }
 
-func TestARefusedBuildLeavesTheStoreAsItWas(t *testing.T) {
+func TestRefusedBuildLeavesTheStoreUnchanged(t *testing.T) {
 	cfg, l := simple(t)
 	s := tlsconf.NewStore(tlsconf.Options{})
 	first := publish(t, s, cfg, 1, l)

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-func TestNamesThatSeeTheSameCertificateAreTold(t *testing.T) {
+func TestNamesWithTheSameCertificateAreReported(t *testing.T) {
 	root := newCA(t, "root")
 	cfg := &farm.Config{Certificates: []farm.Certificate{
 		root.issue("first", p256(), dns("a.test", "also-a.test", "*.a.test")),

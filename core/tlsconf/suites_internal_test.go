@@ -7,7 +7,7 @@ import (
 )
 
 // The properties of a suite follow from its name.
-func TestSuitesAreWhatTheirNamesSay(t *testing.T) {
+func TestSuitePropertiesFollowTheirNames(t *testing.T) {
 	ciphers := []struct {
 		part string
 		enc  uint16
@@ -43,7 +43,7 @@ func TestSuitesAreWhatTheirNamesSay(t *testing.T) {
 	}
 }
 
-func TestCertificatesThatNoCipherGoesWithAreWarnedOf(t *testing.T) {
+func TestCertificatesWithoutACipherCauseWarnings(t *testing.T) {
 	rsa, ecdsa := &served{pair: &pair{info: &Info{}}}, &served{pair: &pair{info: &Info{}}}
 	rsa.info.kind, ecdsa.info.kind = keyRSA, keyP256
 	forRSA := []uint16{tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256}

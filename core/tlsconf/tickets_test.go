@@ -49,7 +49,7 @@ func TestTicketsResumeAfterRepublishing(t *testing.T) {
 	})
 }
 
-func TestTicketsAreWorthNothingUnderOtherRules(t *testing.T) {
+func TestTicketsAreInvalidUnderChangedSettings(t *testing.T) {
 	inBoth(t, func(t *testing.T, version uint16) {
 		root, key := newCA(t, "root"), p256()
 		soon := time.Now().Add(time.Hour)
