@@ -45,7 +45,7 @@ func TestHTTP2BackendGetsBodiesOfEveryFramingBothWays(t *testing.T) {
 	})
 }
 
-func TestClientOfHTTP10GetsWhatAnHTTP2BackendAnswers(t *testing.T) {
+func TestHTTP10ClientGetsHTTP2Responses(t *testing.T) {
 	t.Parallel()
 	s := l7test.HTTP2Server(t, l7test.Echo, false)
 	front := l7test.New(t, 1).Serve(nil, l7test.HTTP2Service(false, s.Listener.Addr().String()))

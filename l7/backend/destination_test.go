@@ -48,7 +48,7 @@ func TestManyExchangesShareAFewConnectionsToAnHTTP2Backend(t *testing.T) {
 	})
 }
 
-func TestStreamsBeyondWhatTheBackendAllowsGetConnectionsOfTheirOwn(t *testing.T) {
+func TestStreamsBeyondTheLimitUseNewConnections(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	most, open := map[int]int{}, map[int]int{}
@@ -102,7 +102,7 @@ func TestStreamsBeyondWhatTheBackendAllowsGetConnectionsOfTheirOwn(t *testing.T)
 }
 
 // A connection serves one name.
-func TestNamesThatComeOncePushNoOtherConnectionOut(t *testing.T) {
+func TestOneTimeNamesEvictNoConnection(t *testing.T) {
 	t.Parallel()
 	var handshakes atomic.Int32
 	s := l7test.HTTP2Server(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), true, func(s *http.Server) {
@@ -132,7 +132,7 @@ func TestNamesThatComeOncePushNoOtherConnectionOut(t *testing.T) {
 	}
 }
 
-func TestConnectionsToABackendThatIsTakenOutEnd(t *testing.T) {
+func TestConnectionsToRemovedBackendsEnd(t *testing.T) {
 	t.Parallel()
 	asked, ended := make(chan uint32), make(chan string, 1)
 	addr, _ := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {

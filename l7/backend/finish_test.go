@@ -25,7 +25,7 @@ func (e *exchange) finishEarly(bytes int) *exchange {
 	return e
 }
 
-func TestTheEndOfAStreamIsAwaitedNotForced(t *testing.T) {
+func TestStreamEndIsAwaited(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		last func(s *l7test.FrameServer)
@@ -55,7 +55,7 @@ func TestTheEndOfAStreamIsAwaitedNotForced(t *testing.T) {
 	}
 }
 
-func TestAStreamThatDoesNotEndIsReset(t *testing.T) {
+func TestUnendedStreamIsReset(t *testing.T) {
 	t.Parallel()
 	addr, said := saying(t, func(s *l7test.FrameServer, frame string) {
 		if frame == "1 GET / end" {
@@ -74,7 +74,7 @@ func TestAStreamThatDoesNotEndIsReset(t *testing.T) {
 }
 
 // An incomplete stream is reset at once.
-func TestAStreamThatIsNotCompleteIsResetAtOnce(t *testing.T) {
+func TestIncompleteStreamIsResetAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		open  bool // the request is incomplete
@@ -144,7 +144,7 @@ func TestBodiesWaitForTheWindow(t *testing.T) {
 
 // A backend that has opened its windows sends no more events: the body continues as fast as
 // the socket accepts it.
-func TestALongBodyGoesOnByItself(t *testing.T) {
+func TestLongBodyContinuesWithoutEvents(t *testing.T) {
 	t.Parallel()
 	addr, _ := saying(t, func(s *l7test.FrameServer, frame string) {
 		if frame == "1 GET /end end" {
@@ -181,7 +181,7 @@ func (l *leaver) BackendDrained() {
 
 func (l *leaver) BackendReadable() { l.heard <- "readable" }
 
-func TestWhoGaveUpHearsNothingMore(t *testing.T) {
+func TestDiscardedExchangeGetsNoEvents(t *testing.T) {
 	t.Parallel()
 	addr, _ := saying(t, func(s *l7test.FrameServer, frame string) {
 		answerAll(s, frame)
@@ -209,7 +209,7 @@ func TestWhoGaveUpHearsNothingMore(t *testing.T) {
 
 // The requests are written at the end of the turn, without any other event on the
 // connection.
-func TestRequestsBesideOthersLeaveByThemselves(t *testing.T) {
+func TestConcurrentRequestsAreWrittenAtTheEndOfTheTurn(t *testing.T) {
 	t.Parallel()
 	addr, _ := holding(t)
 	d := newDesk(t, addr)

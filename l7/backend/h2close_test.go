@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-func TestBackendThatDoesNotSpeakHTTP2IsNamedAndAnsweredFor(t *testing.T) {
+func TestBackendWithoutHTTP2IsReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		secure bool
@@ -53,7 +53,7 @@ func TestBackendThatDoesNotSpeakHTTP2IsNamedAndAnsweredFor(t *testing.T) {
 
 // An unresponsive backend gets a PING. New exchanges use other connections until it
 // responds.
-func TestConnectionInDoubtIsLeft(t *testing.T) {
+func TestUnresponsiveConnectionGetsNoNewExchanges(t *testing.T) {
 	t.Parallel()
 	pinged := make(chan string, 1)
 	addr, _ := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
@@ -77,7 +77,7 @@ func TestConnectionInDoubtIsLeft(t *testing.T) {
 	<-pinged
 }
 
-func TestConnectionToAnHTTP2BackendThatIsIdleEnds(t *testing.T) {
+func TestIdleHTTP2BackendConnectionEnds(t *testing.T) {
 	t.Parallel()
 	addr, said := saying(t, func(s *l7test.FrameServer, frame string) {
 		if id := uint32(frame[0] - '0'); strings.HasSuffix(frame, " GET / end") {

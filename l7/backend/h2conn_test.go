@@ -54,7 +54,7 @@ func answerAll(s *l7test.FrameServer, frame string) {
 }
 
 // The waiting exchange may be repeated, because the backend has not processed the request.
-func TestAConnectionThatIsGivenUpBeforeItStandsCarriesNothing(t *testing.T) {
+func TestAbandonedConnectCarriesNoRequest(t *testing.T) {
 	t.Parallel()
 	addr, said := saying(t, answerAll)
 	d := newDesk(t, addr)
@@ -122,7 +122,7 @@ func TestAPrefaceIsNotSent(t *testing.T) {
 
 // If a connection fails, every exchange waiting for it is notified. The flag own is true only
 // for the exchange that requested it.
-func TestAllHearThatAConnectionCannotBeHad(t *testing.T) {
+func TestConnectFailureReachesAllWaitingExchanges(t *testing.T) {
 	t.Parallel()
 	l := l7test.NewBackend(t, func(*l7test.Recorder) {})
 	l.Close()
@@ -137,7 +137,7 @@ func TestAllHearThatAConnectionCannotBeHad(t *testing.T) {
 	}
 }
 
-func TestOneExchangeIsToldThatTheConnectionIsItsOwn(t *testing.T) {
+func TestOneExchangeOwnsANewConnection(t *testing.T) {
 	t.Parallel()
 	addr, _ := holding(t)
 	d := newDesk(t, addr)
@@ -153,7 +153,7 @@ func TestOneExchangeIsToldThatTheConnectionIsItsOwn(t *testing.T) {
 }
 
 // A connection whose backend sends data is not suspect.
-func TestABackendThatIsAliveIsNotPinged(t *testing.T) {
+func TestActiveBackendIsNotPinged(t *testing.T) {
 	t.Parallel()
 	stop := make(chan bool)
 	addr, said := saying(t, func(s *l7test.FrameServer, frame string) {
@@ -180,7 +180,7 @@ func TestABackendThatIsAliveIsNotPinged(t *testing.T) {
 	want(t, said, "1 GET /held end", "1 RST_STREAM CANCEL", "3 GET /after end")
 }
 
-func TestABackendThatDoesNotAnswerAPingLosesAllItsExchanges(t *testing.T) {
+func TestUnansweredPingEndsAllExchanges(t *testing.T) {
 	t.Parallel()
 	pinged := make(chan bool, 1)
 	addr, _ := l7test.NewFrameServer(t, func(s *l7test.FrameServer) {
@@ -212,7 +212,7 @@ func TestABackendThatDoesNotAnswerAPingLosesAllItsExchanges(t *testing.T) {
 	}
 }
 
-func TestAMistakeOfTheBackendIsToldInAGoaway(t *testing.T) {
+func TestProtocolErrorSendsGoaway(t *testing.T) {
 	t.Parallel()
 	addr, said := saying(t, func(s *l7test.FrameServer, frame string) {
 		if frame == "1 GET / end" {
@@ -230,7 +230,7 @@ type quiet struct{ *exchange }
 
 func (q *quiet) BackendExpired() { q.heard <- "expired" }
 
-func TestADeadlineIsToldOnce(t *testing.T) {
+func TestDeadlineFiresOnce(t *testing.T) {
 	t.Parallel()
 	addr, _ := holding(t)
 	d := newDesk(t, addr)

@@ -48,7 +48,7 @@ func TestAConnectionOfHTTP1ServesOneExchangeAfterTheOther(t *testing.T) {
 	enginetest.Eventually(t, "an idle connection to a backend that is gone ends", func() bool { return b.Open() == 0 })
 }
 
-func TestWhatCannotBeDialledIsSaidAtOnce(t *testing.T) {
+func TestDialErrorsAreReturnedAtOnce(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, "255.255.255.255:1")
 	e := d.exchange("/")

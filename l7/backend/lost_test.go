@@ -16,7 +16,7 @@ import (
 )
 
 // The error an exchange gets decides about retries and blame.
-func TestWhyAStreamEndedIsSaid(t *testing.T) {
+func TestStreamErrorsAreClassified(t *testing.T) {
 	t.Parallel()
 	reset := func(code xhttp2.ErrCode) func(s *l7test.FrameServer) {
 		return func(s *l7test.FrameServer) { _ = s.WriteRSTStream(1, code) }
@@ -51,7 +51,7 @@ func TestWhyAStreamEndedIsSaid(t *testing.T) {
 	}
 }
 
-func TestABackendOfAnotherProtocolIsNotAskedAgain(t *testing.T) {
+func TestBackendOfAnotherProtocolIsNotRetried(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		_, _ = io.ReadFull(c, make([]byte, len(xhttp2.ClientPreface)))
@@ -65,7 +65,7 @@ func TestABackendOfAnotherProtocolIsNotAskedAgain(t *testing.T) {
 	}
 }
 
-func TestASignOfLifeEndsTheDoubt(t *testing.T) {
+func TestAnyFrameEndsTheDoubt(t *testing.T) {
 	t.Parallel()
 	addr, said := saying(t, func(s *l7test.FrameServer, frame string) {
 		if answerAll(s, frame); frame == "PING" {
@@ -114,7 +114,7 @@ func stuck(t *testing.T, free func(s *l7test.FrameServer)) (under []*exchange) {
 	return nil
 }
 
-func TestAStuckConnectionGetsNoMoreRequestsAndThoseItHasArrive(t *testing.T) {
+func TestStuckConnectionKeepsOnlyItsRequests(t *testing.T) {
 	t.Parallel()
 	read := make(chan bool)
 	under := stuck(t, func(s *l7test.FrameServer) {
@@ -135,7 +135,7 @@ func TestAStuckConnectionGetsNoMoreRequestsAndThoseItHasArrive(t *testing.T) {
 }
 
 // Only requests that were not written at all are certainly safe to repeat.
-func TestRequestsThatWereNotWrittenAreToldApart(t *testing.T) {
+func TestUnwrittenRequestsAreRepeatable(t *testing.T) {
 	t.Parallel()
 	for range 10 { // the kernel may have accepted all of them by the time the connection ends
 		heard := heardAtTheEnd(t)
@@ -174,7 +174,7 @@ func heardAtTheEnd(t *testing.T) (heard string) {
 }
 
 // No byte of it was sent.
-func TestARequestOnAConnectionThatWasResetMayBeRepeated(t *testing.T) {
+func TestRequestOnAResetConnectionIsRepeatable(t *testing.T) {
 	t.Parallel()
 	end := make(chan bool)
 	addr, _ := l7test.NewFrameServer(t, func(s *l7test.FrameServer) {
@@ -202,7 +202,7 @@ func TestARequestOnAConnectionThatWasResetMayBeRepeated(t *testing.T) {
 }
 
 // Received bytes are read to the end, at the pace of the client.
-func TestAnAnswerIsReadAfterItsConnectionEnded(t *testing.T) {
+func TestResponseIsReadAfterConnectionEnd(t *testing.T) {
 	t.Parallel()
 	addr, _ := saying(t, func(s *l7test.FrameServer, frame string) {
 		if frame == "1 GET / end" {
@@ -239,7 +239,7 @@ func TestAnAnswerIsReadAfterItsConnectionEnded(t *testing.T) {
 	}
 }
 
-func TestABodyBehindTheEndOfItsStreamIsRefused(t *testing.T) {
+func TestBodyAfterStreamEndIsRefused(t *testing.T) {
 	t.Parallel()
 	addr, _ := saying(t, func(s *l7test.FrameServer, frame string) {
 		if frame == "1 GET /" {
@@ -258,7 +258,7 @@ func TestABodyBehindTheEndOfItsStreamIsRefused(t *testing.T) {
 }
 
 // A panic ends the connection of the event; all its exchanges are notified.
-func TestAPanicEndsItsConnectionAndNoOther(t *testing.T) {
+func TestPanicEndsOnlyItsConnection(t *testing.T) {
 	t.Parallel()
 	addr, said := saying(t, answerAll)
 	d := newDesk(t, addr)
@@ -278,7 +278,7 @@ func TestAPanicEndsItsConnectionAndNoOther(t *testing.T) {
 }
 
 // An exchange that ended while it waited for SETTINGS leaves no stream on the connection.
-func TestWhoIsRefusedAnUpgradeLeavesItsConnection(t *testing.T) {
+func TestRefusedUpgradeLeavesNoStream(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) { _, _ = io.Copy(io.Discard, c.TCPConn) })
 	d := newDesk(t, b.Addr)

@@ -52,7 +52,7 @@ func TestAConnectionHas128StreamsAtMost(t *testing.T) {
 }
 
 // Until SETTINGS arrive, the recommended minimum is assumed.
-func TestAConnectionThatIsNotThereYetGets100Streams(t *testing.T) {
+func TestPendingConnectionGets100Streams(t *testing.T) {
 	t.Parallel()
 	addr, came := holding(t)
 	d := newDesk(t, addr)
@@ -71,7 +71,7 @@ func TestAConnectionThatIsNotThereYetGets100Streams(t *testing.T) {
 }
 
 // A refused stream overrides the limit in SETTINGS.
-func TestAConnectionThatRefusedAStreamGetsNoMoreThanItHad(t *testing.T) {
+func TestRefusedStreamLowersTheStreamLimit(t *testing.T) {
 	t.Parallel()
 	came := make(chan int, 10)
 	addr, _ := l7test.NewFrameServer(t, func(s *l7test.FrameServer) {
@@ -102,7 +102,7 @@ func TestAConnectionThatRefusedAStreamGetsNoMoreThanItHad(t *testing.T) {
 	}
 }
 
-func TestEachWayToABackendHasItsConnection(t *testing.T) {
+func TestEachBackendTargetHasItsConnection(t *testing.T) {
 	t.Parallel()
 	ways := map[string]func(to *dial.Target){
 		"name":    func(to *dial.Target) { to.Options.Security.ServerName = "b.test" },

@@ -89,7 +89,7 @@ func TestAnswerBeforeTheEndOfTheRequestIsPassedOn(t *testing.T) {
 }
 
 // A client that does not read stalls only its own stream, through flow control.
-func TestSlowClientHoldsUpItsStreamOnly(t *testing.T) {
+func TestSlowClientDelaysOnlyItsStream(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	wrote := 0

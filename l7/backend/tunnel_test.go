@@ -38,7 +38,7 @@ func tunnelHost(t *testing.T, heads chan map[string]string) string {
 
 const upgrade = "GET /chat HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: chat\r\n\r\n"
 
-func TestWebSocketGoesToABackendThatSpeaksHTTP2(t *testing.T) {
+func TestWebSocketReachesAnHTTP2Backend(t *testing.T) {
 	t.Parallel()
 	heads := make(chan map[string]string, 10)
 	a := l7test.New(t, 1)
@@ -92,7 +92,7 @@ func TestClientThatLeavesATunnelCancelsItsStream(t *testing.T) {
 	}
 }
 
-func TestWebSocketToABackendThatTakesNoneIsRefusedWithTheReason(t *testing.T) {
+func TestWebSocketToAnUnsupportingBackendIsRefused(t *testing.T) {
 	t.Parallel()
 	addr, _ := l7test.NewFrameServer(t, func(h *l7test.FrameServer) { h.Serve() })
 	a := l7test.New(t, 1)

@@ -25,7 +25,7 @@ func posted(addr string, body string) (int, string) {
 	return res.StatusCode, string(got)
 }
 
-func TestRequestABackendHasNotLookedAtIsSentAgain(t *testing.T) {
+func TestUnprocessedRequestIsRetried(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]func(h *l7test.FrameServer, id uint32){
 		"refused": func(h *l7test.FrameServer, id uint32) { _ = h.WriteRSTStream(id, xhttp2.ErrCodeRefusedStream) },
@@ -69,7 +69,7 @@ func TestRequestABackendHasNotLookedAtIsSentAgain(t *testing.T) {
 
 // Servers with the usual initial window of 65,535 bytes, e.g. nginx, may refuse an upload of
 // any size while they have accepted no more of it.
-func TestUploadThatABackendHasNotAcceptedIsSentAgain(t *testing.T) {
+func TestUnacceptedUploadIsRetried(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]func(h *l7test.FrameServer, id uint32){
 		"refused":       func(h *l7test.FrameServer, id uint32) { _ = h.WriteRSTStream(id, xhttp2.ErrCodeRefusedStream) },
@@ -106,7 +106,7 @@ func TestUploadThatABackendHasNotAcceptedIsSentAgain(t *testing.T) {
 	}
 }
 
-func TestBackendThatRefusesEverythingGetsThreeMoreTries(t *testing.T) {
+func TestRefusedStreamsGetThreeRetries(t *testing.T) {
 	t.Parallel()
 	addr, accepted := l7test.NewFrameServer(t, func(h *l7test.FrameServer) {
 		h.Bodies(func(id uint32, _, _ string) { _ = h.WriteRSTStream(id, xhttp2.ErrCodeRefusedStream) })

@@ -36,7 +36,7 @@ func (d *desk) upgrading() *exchange {
 	return e.start(func(_ *dial.Target, ask *backend.Ask) { ask.Upgrade, ask.Timeout = true, int64(time.Second) })
 }
 
-func TestAnUpgradeWaitsUntilTheBackendHasGreeted(t *testing.T) {
+func TestUpgradeWaitsForSettings(t *testing.T) {
 	t.Parallel()
 	addr, greet := reticent(t)
 	d := newDesk(t, addr)
@@ -57,14 +57,14 @@ func TestAnUpgradeWaitsUntilTheBackendHasGreeted(t *testing.T) {
 	}
 }
 
-func TestAnUpgradeThatNobodyGreetsIsRefused(t *testing.T) {
+func TestUpgradeWithoutSettingsIsRefused(t *testing.T) {
 	t.Parallel()
 	addr, greet := reticent(t)
 	t.Cleanup(func() { close(greet) })
 	newDesk(t, addr).upgrading().wants("not connected, own false: backend does not speak HTTP/2")
 }
 
-func TestAnUpgradeHearsOfTheEndOfItsConnection(t *testing.T) {
+func TestConnectionEndFailsTheUpgrade(t *testing.T) {
 	t.Parallel()
 	addr, greet := reticent(t)
 	e := newDesk(t, addr).upgrading()

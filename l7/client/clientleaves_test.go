@@ -155,7 +155,7 @@ func left(t *testing.T, a *l7test.Appliance, r *l7test.Records) {
 	}
 }
 
-func TestNothingIsDoneForAClientThatLeft(t *testing.T) {
+func TestDepartedClientEndsItsExchange(t *testing.T) {
 	t.Parallel()
 	everyWayToLeave(t, func(t *testing.T, v *visitor, a *l7test.Appliance, th *thinker, leave func(*visitor), ends bool) {
 		r := l7test.RecordsOf(t, a)
@@ -174,7 +174,7 @@ func TestNothingIsDoneForAClientThatLeft(t *testing.T) {
 
 // Clients rarely wait until restimeout. A departure after some waiting counts against the
 // backend; an early one does not.
-func TestAClientThatWaitedInVainIsTheBackends(t *testing.T) {
+func TestLateDepartureCountsAgainstTheBackend(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		waits time.Duration
@@ -196,7 +196,7 @@ func TestAClientThatWaitedInVainIsTheBackends(t *testing.T) {
 	}
 }
 
-func TestNothingIsDoneForAClientThatLeftLater(t *testing.T) {
+func TestDepartureAfterTheRequestEndsTheExchange(t *testing.T) {
 	t.Parallel()
 	everyWayToLeave(t, func(t *testing.T, v *visitor, a *l7test.Appliance, th *thinker, leave func(*visitor), ends bool) {
 		r := l7test.RecordsOf(t, a)
@@ -227,7 +227,7 @@ func atOnce(a *l7test.Appliance, do func()) {
 }
 
 // The end may arrive with the last bytes of the head or body, without another event.
-func TestNothingIsDoneForAClientThatLeftAtOnce(t *testing.T) {
+func TestDepartureWithTheRequestEndsTheExchange(t *testing.T) {
 	t.Parallel()
 	for _, request := range [][2]string{{"", get("/think")}, {"POST /think HTTP/1.1\r\nHost: a.test\r\nContent-Length: 4\r\n\r\nbo", "dy"}} {
 		everyWayToLeave(t, func(t *testing.T, v *visitor, a *l7test.Appliance, th *thinker, leave func(*visitor), ends bool) {
@@ -256,7 +256,7 @@ func TestNothingIsDoneForAClientThatLeftAtOnce(t *testing.T) {
 }
 
 // A queued client is not timed out by the check of its connection.
-func TestWhoWaitsInAQueueIsNotTakenForLate(t *testing.T) {
+func TestQueuedClientIsNotTimedOut(t *testing.T) {
 	t.Parallel()
 	th, a := newThinker(t), l7test.New(t, 1)
 	s := th.service(true)
@@ -283,7 +283,7 @@ func TestWhoWaitsInAQueueIsNotTakenForLate(t *testing.T) {
 }
 
 // Bytes read in search of a close_notify are the next request.
-func TestRequestsBehindOneThatWaitsAreServed(t *testing.T) {
+func TestPipelinedRequestsSurviveCloseDetection(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {
 		th, a := newThinker(t), l7test.New(t, 1)
@@ -323,7 +323,7 @@ func pendingAt(t *testing.T, c *net.TCPConn) (n int) {
 	return n
 }
 
-func TestTheEndOfAClientInTheQueueIsOneWhereTheServiceSaysSo(t *testing.T) {
+func TestQueuedDepartureFollowsTheServiceSetting(t *testing.T) {
 	t.Parallel()
 	everyWayToLeave(t, func(t *testing.T, v *visitor, a *l7test.Appliance, th *thinker, leave func(*visitor), ends bool) {
 		s := a.Farm.HTTP.Services[0]
@@ -348,7 +348,7 @@ func TestTheEndOfAClientInTheQueueIsOneWhereTheServiceSaysSo(t *testing.T) {
 
 // HTTP/2 has no half-close of connections: the end of a connection, like RST_STREAM, ends
 // its exchanges.
-func TestNothingIsDoneForStreamsThatLeft(t *testing.T) {
+func TestDepartedStreamsEndTheirExchanges(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(p *l7test.FrameClient){
 		"RST_STREAM": func(p *l7test.FrameClient) { _ = p.WriteRSTStream(1, xhttp2.ErrCodeCancel) },
@@ -407,7 +407,7 @@ func TestConnectsEndWithTheirClients(t *testing.T) {
 
 // A half-closed client may still read. If the response ends with the connection, the client
 // must not take a part for the whole.
-func TestAnAnswerThatEndsWithItsClientIsNotTakenForWhole(t *testing.T) {
+func TestAbortedResponseDoesNotLookComplete(t *testing.T) {
 	t.Parallel()
 	for says, delimited := range map[string]bool{
 		"HTTP/1.1 200 OK\r\n\r\npart":                                        false,

@@ -293,7 +293,7 @@ func TestBoundIsChangedWhileClientsAreThere(t *testing.T) {
 	}
 }
 
-func TestFullFarmHoldsUpNoOther(t *testing.T) {
+func TestFullFarmDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)

@@ -24,7 +24,7 @@ func ends(c *l7test.Client) (rest string, reset bool) {
 	return string(b), errors.Is(err, syscall.ECONNRESET)
 }
 
-func TestEachRequestComesWithWhatIsBehindIt(t *testing.T) {
+func TestRequestsIncludeReadAheadBytes(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	c := h.dial()
@@ -60,7 +60,7 @@ func TestEachRequestComesWithWhatIsBehindIt(t *testing.T) {
 	h.counted(0, 0)
 }
 
-func TestBodiesAreReadInOrderAndNoFurtherThanAsked(t *testing.T) {
+func TestBodyReadsRespectTheRequestedSize(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	c := h.dial().Send("POST / HTTP/1.1\r\nHost: a.test\r\nUse: none\r\nContent-Length: 10\r\n\r\nread ahead")
@@ -94,7 +94,7 @@ func TestBodiesAreReadInOrderAndNoFurtherThanAsked(t *testing.T) {
 	v.finish(true, true)
 }
 
-func TestAnswersLeaveAsTheyAreGiven(t *testing.T) {
+func TestResponsesLeaveUnchanged(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	c := h.dial()
@@ -150,7 +150,7 @@ func TestAnswersLeaveAsTheyAreGiven(t *testing.T) {
 	h.counted(0, 0)
 }
 
-func TestConnectionsEndAsTheirExchangesSay(t *testing.T) {
+func TestExchangesDecideHowConnectionsEnd(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	for name, c := range map[string]struct {
@@ -199,7 +199,7 @@ func TestConnectionsEndAsTheirExchangesSay(t *testing.T) {
 type clientOf = client.Client
 
 // Generated responses are sent in order, up to the last one.
-func TestAnswersGivenAtOnceKeepTheirOrder(t *testing.T) {
+func TestImmediateResponsesKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	c := h.dial().Send(get("/now") + get("/now") + post("/now", "4", "body") + get("/then") + get("/now") + get("/last") + get("/now"))
@@ -232,7 +232,7 @@ func TestAnswersGivenAtOnceKeepTheirOrder(t *testing.T) {
 }
 
 // Lingering covers data in flight; then the descriptor is released.
-func TestAClientThatDoesNotEndItsSideIsLeftAfterAWhile(t *testing.T) {
+func TestLingeringClientIsClosedAfterATimeout(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	c := h.dial().Send(get("/") + "x")
@@ -260,7 +260,7 @@ func TestAClientThatDoesNotEndItsSideIsLeftAfterAWhile(t *testing.T) {
 // large is the size of a response that exceeds the socket buffers.
 const large = 16 << 20
 
-func TestAClientThatTakesNothingIsWaitedForAndThenLeft(t *testing.T) {
+func TestNonReadingClientTimesOut(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	c := h.dial().Send(get("/"))
@@ -312,7 +312,7 @@ func TestAClientThatTakesNothingIsWaitedForAndThenLeft(t *testing.T) {
 }
 
 // The next request waits until the client has read its response.
-func TestNobodyIsServedWhoseAnswerHasNotLeft(t *testing.T) {
+func TestNextRequestWaitsForTheSentResponse(t *testing.T) {
 	t.Parallel()
 	answer := "HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat("x", large)
 	for name, then := range map[string]func(c client.Client){
@@ -346,7 +346,7 @@ func TestNobodyIsServedWhoseAnswerHasNotLeft(t *testing.T) {
 }
 
 // The exchange is over, and the response is left to the client.
-func TestAClientThatTakesNoAnswerIsLate(t *testing.T) {
+func TestClientNotReadingAResponseTimesOut(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	c := h.dial().Send(get("/"))
@@ -372,7 +372,7 @@ func TestAClientThatTakesNoAnswerIsLate(t *testing.T) {
 }
 
 // Responses without a backend count, too, even if they follow one of a backend.
-func TestAClientThatTakesNoAnswersOfItsOwnIsLate(t *testing.T) {
+func TestClientNotReadingGeneratedResponsesTimesOut(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	c := h.dial().Send(get("/slow") + get("/large") + get("/large"))
@@ -393,7 +393,7 @@ func TestAClientThatTakesNoAnswersOfItsOwnIsLate(t *testing.T) {
 }
 
 // The time to read a response is not cut short by the end of an upload.
-func TestAClientThatUploadsHasItsTimeToRead(t *testing.T) {
+func TestUploadingClientHasTimeToRead(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	c := h.dial().Send(post("/", "4", ""))
@@ -420,7 +420,7 @@ func TestAClientThatUploadsHasItsTimeToRead(t *testing.T) {
 }
 
 // Many requests in one piece delay no other client, and all are served.
-func TestRequestsOfOneClientAreServedInTurns(t *testing.T) {
+func TestPipelinedRequestsDelayNoOtherClient(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	const many = 1000
@@ -451,7 +451,7 @@ func TestRequestsOfOneClientAreServedInTurns(t *testing.T) {
 }
 
 // The exchange decides which departures of the client are detected.
-func TestTheEndOfAClientIsToldAsItsExchangeWatches(t *testing.T) {
+func TestDeparturesAreReportedAsWatched(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	for _, c := range []struct {
@@ -581,7 +581,7 @@ func (h *harness) taken(c *l7test.Client) {
 
 // A client that still sends a large body when it gets the last response keeps its connection
 // until it has sent the body, so that it can read the response.
-func TestALargeBodyAnsweredEarlyMayBeSentToItsEnd(t *testing.T) {
+func TestEarlyResponseLetsTheBodyFinish(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	c := h.dial().Send("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1000000\r\n\r\n")

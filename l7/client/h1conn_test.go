@@ -70,7 +70,7 @@ func TestWebSocketTunnelPassesBytesAndHalfClose(t *testing.T) {
 	}
 }
 
-func TestSlowHeadIsAnswered408(t *testing.T) {
+func TestSlowHeadGets408(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
@@ -106,7 +106,7 @@ func TestPinnedConnectionsEndWithTheirClients(t *testing.T) {
 	l7test.Eventually(t, "they end with their idle clients", func() bool { return b.Open() == 0 })
 }
 
-func TestBytesBehindAnUpgradeReachTheTunnel(t *testing.T) {
+func TestBytesAfterAnUpgradeReachTheTunnel(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
 		_, _ = c.Head()

@@ -45,7 +45,7 @@ func other(t *testing.T, addr string) (stop func()) {
 
 // After GOAWAY a flood is no longer read, and the kernel blocks its sender. The kernel's
 // buffers are bounded; reading on consumed gigabytes in these seconds.
-func TestAFloodIsNotReadToItsEnd(t *testing.T) {
+func TestFloodIsNotReadCompletely(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	p := l7test.DialFrames(t, l7test.New(t, 1).Serve(nil, l7test.Service("web", b.Addr)))
@@ -182,7 +182,7 @@ func TestHTTP2ConnectionHoldsLittle(t *testing.T) {
 
 // Responses without body need no window. A client that requests them without reading is no
 // longer read.
-func TestHTTP2ClientThatAsksAndDoesNotReadIsNotHeard(t *testing.T) {
+func TestNonReadingHTTP2ClientIsNotRead(t *testing.T) {
 	a := l7test.New(t, 1)
 	p := l7test.DialFrames(t, a.Serve(func(h *farm.HTTP) {
 		h.Services = []farm.Service{{ID: 9, Name: "moved", Redirect: "https://else.test/" + strings.Repeat("x", 5000)}}

@@ -33,7 +33,7 @@ func together(t *testing.T, p *l7test.FrameClient, do func()) {
 }
 
 // Streams cancelled in the same read cost a backend neither a connection nor a request.
-func TestStreamsThatEndInTheReadThatBeganThemNeverReachABackend(t *testing.T) {
+func TestInstantlyResetStreamsReachNoBackend(t *testing.T) {
 	t.Parallel()
 	const streams = 100 // below the stream limit
 	for name, end := range map[string]func(p *l7test.FrameClient, id uint32){
@@ -80,7 +80,7 @@ func TestStreamsThatEndInTheReadThatBeganThemNeverReachABackend(t *testing.T) {
 
 // Bodies that arrive with their heads in one read are forwarded in order, each with its own
 // request.
-func TestRequestsThatCameInOneReadAreServedWhole(t *testing.T) {
+func TestRequestsOfOneReadKeepTheirBodies(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	came := map[string]string{} // bodies by path
@@ -127,7 +127,7 @@ func TestRequestsThatCameInOneReadAreServedWhole(t *testing.T) {
 
 // Only a part of a connection's simultaneous requests begins per turn; then others have
 // theirs.
-func TestManyRequestsOfOneConnectionGiveWayToOthers(t *testing.T) {
+func TestManyRequestsOfOneConnectionDelayNoOther(t *testing.T) {
 	t.Parallel()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -182,7 +182,7 @@ func TestManyRequestsOfOneConnectionGiveWayToOthers(t *testing.T) {
 }
 
 // Requests that wait for room in the output continue once it has left.
-func TestRequestsThatWaitForAnswersToLeaveAreServedThen(t *testing.T) {
+func TestRequestsWaitForPendingResponses(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)

@@ -24,7 +24,7 @@ func (v *visit) over(end func(c client.Client)) {
 	v.do(func(c client.Client) { c.Serve(nil); end(c) })
 }
 
-func TestStreamsCarryAnswersAsTheyAreGiven(t *testing.T) {
+func TestStreamsForwardResponsesUnchanged(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	p := h.frames()
@@ -66,7 +66,7 @@ func TestStreamsCarryAnswersAsTheyAreGiven(t *testing.T) {
 	h.counted(0, 0)
 }
 
-func TestStreamsEndAsTheirExchangesSay(t *testing.T) {
+func TestExchangesDecideHowStreamsEnd(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	p := h.frames()
@@ -110,7 +110,7 @@ func TestStreamsEndAsTheirExchangesSay(t *testing.T) {
 	h.counted(0, 0)
 }
 
-func TestStreamsCarryBodiesAndTheirEnd(t *testing.T) {
+func TestStreamsDeliverBodiesAndTheirEnd(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	p := h.frames()
@@ -173,7 +173,7 @@ func TestStreamsCarryBodiesAndTheirEnd(t *testing.T) {
 	h.counted(0, 0)
 }
 
-func TestStreamsHaveTheRoomOfTheirWindow(t *testing.T) {
+func TestStreamRoomEqualsTheWindow(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	p := l7test.DialFrames(t, h.farm.AddrPort().String(), window(8))
@@ -379,7 +379,7 @@ func TestConnectionsOfHTTP2HaveTheirTime(t *testing.T) {
 }
 
 // The output of several streams in one backend event leaves together.
-func TestStreamsSpeakTogether(t *testing.T) {
+func TestStreamFramesAreInterleaved(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	p := h.frames()
@@ -428,7 +428,7 @@ func TestStreamsSpeakTogether(t *testing.T) {
 }
 
 // Requests of one read begin in order; cancelled ones leave no gap.
-func TestRequestsThatCameTogetherAreBegunInOrder(t *testing.T) {
+func TestRequestsOfOneReadStartInOrder(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	p := h.frames()
@@ -559,7 +559,7 @@ func (h *harness) rejected(p *l7test.FrameClient, id int, v *visit) {
 }
 
 // A client that has used up its window, e.g. Node.js, may wait for the reset of its upload.
-func TestUploadsThatUsedUpTheirWindowAreResetSoon(t *testing.T) {
+func TestStalledUploadsAreResetSoon(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	for range 20 { // the second tick of the connection, after a second at least, resets them, too
@@ -575,7 +575,7 @@ func TestUploadsThatUsedUpTheirWindowAreResetSoon(t *testing.T) {
 	t.Error("the reset is late")
 }
 
-func TestOtherUploadsAreResetByTicks(t *testing.T) {
+func TestActiveUploadsAreResetByTicks(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	p := h.frames()

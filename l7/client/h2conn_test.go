@@ -17,7 +17,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-func TestHTTP2CarriesBodiesOfEveryFramingBothWays(t *testing.T) {
+func TestHTTP2ForwardsBodiesOfEveryFraming(t *testing.T) {
 	t.Parallel()
 	l7test.EachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		for _, query := range []string{"", "?length", "?trailer"} {
@@ -91,7 +91,7 @@ func TestHTTP2ServesManyStreamsAtOnce(t *testing.T) {
 	})
 }
 
-func TestHTTP2GetsOurOwnAnswers(t *testing.T) {
+func TestHTTP2GetsGeneratedResponses(t *testing.T) {
 	t.Parallel()
 	l7test.EachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		for _, q := range []struct {
@@ -124,7 +124,7 @@ func TestHTTP2GetsOurOwnAnswers(t *testing.T) {
 	})
 }
 
-func TestHTTP2SlowReaderCostsNoMemoryAndLosesNothing(t *testing.T) {
+func TestHTTP2SlowReaderLosesNoByte(t *testing.T) {
 	const size = 64 << 20
 	big := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		block := bytes.Repeat([]byte("sluice! "), 8<<10)
@@ -174,7 +174,7 @@ func TestHTTP2ClientThatLeavesEndsItsExchange(t *testing.T) {
 	})
 }
 
-func TestHTTP2ConnectionOfAStoppedFarmIsAskedToLeave(t *testing.T) {
+func TestHTTP2ConnectionOfAStoppedFarmGetsGoaway(t *testing.T) {
 	t.Parallel()
 	l7test.EachWay(t, l7test.Echo, func(t *testing.T, a *l7test.Appliance, c *http.Client, url string) {
 		resp, err := c.Get(url + "/")

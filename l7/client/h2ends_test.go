@@ -93,7 +93,7 @@ func idle(t *testing.T, a *l7test.Appliance) {
 	})
 }
 
-func TestHTTP2StreamsEndAsTheirAnswersDo(t *testing.T) {
+func TestHTTP2StreamsEndLikeTheirResponses(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)
@@ -133,7 +133,7 @@ func TestHTTP2StreamsEndAsTheirAnswersDo(t *testing.T) {
 	idle(t, a)
 }
 
-func TestHTTP2CarriesTunnels(t *testing.T) {
+func TestHTTP2ForwardsTunnels(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)
@@ -186,7 +186,7 @@ func TestHTTP2StopsInOrder(t *testing.T) {
 	idle(t, a)
 }
 
-func TestHTTP2BackendThatIsCutEndsItsStreamsOnly(t *testing.T) {
+func TestCutHTTP2BackendEndsOnlyItsStreams(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)
@@ -205,7 +205,7 @@ func TestHTTP2BackendThatIsCutEndsItsStreamsOnly(t *testing.T) {
 
 // The limits for heads and unwanted bodies apply at any time, not to the whole life of a
 // connection.
-func TestWhatStreamsHadIsGivenBackToTheirConnection(t *testing.T) {
+func TestFinishedStreamsReturnTheirLimits(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)
@@ -228,7 +228,7 @@ func TestWhatStreamsHadIsGivenBackToTheirConnection(t *testing.T) {
 	idle(t, a)
 }
 
-func TestConnectionsAnHTTP2ClientKeepsEndWithIt(t *testing.T) {
+func TestPinnedConnectionsEndWithTheHTTP2Client(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewNamed(t, "ok")
 	s := l7test.Service("web", b.Addr)

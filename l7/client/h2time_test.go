@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-func TestHTTP2ClientsThatKeepUsWaitingAreLate(t *testing.T) {
+func TestSlowHTTP2ClientsTimeOut(t *testing.T) {
 	window := func(n uint32) xhttp2.Setting {
 		return xhttp2.Setting{ID: xhttp2.SettingInitialWindowSize, Val: n}
 	}

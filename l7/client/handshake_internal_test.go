@@ -115,7 +115,7 @@ func TestFailedHandshakesOfClientsGetAReason(t *testing.T) {
 }
 
 // Clients of OpenSSL, e.g. curl, and of crypto/tls reject a certificate in different ways.
-func TestAClientOfOpenSSLThatRejectsTheCertificateGetsAReason(t *testing.T) {
+func TestOpenSSLRejectionHasAReason(t *testing.T) {
 	path, err := exec.LookPath("openssl")
 	if err != nil {
 		t.Skipf("openssl is not installed: %v", err)
@@ -145,7 +145,7 @@ func TestAClientOfOpenSSLThatRejectsTheCertificateGetsAReason(t *testing.T) {
 	}
 }
 
-func TestReasonsOfHandshakesContainNothingOfTheClient(t *testing.T) {
+func TestHandshakeReasonsContainNoClientData(t *testing.T) {
 	for err, want := range map[error]string{
 		io.EOF: "",
 		fmt.Errorf("more: %w", io.ErrUnexpectedEOF):    "",

@@ -48,7 +48,7 @@ func TestDelaysGrowWithFloodsAndShrinkWithTime(t *testing.T) {
 	}
 }
 
-func TestDelaysAreOfANetworkOfIPv6(t *testing.T) {
+func TestDelaysApplyToIPv6Networks(t *testing.T) {
 	t.Parallel()
 	p := Penalties{ratelimit.NewTable()}
 	p.charge(1, netip.MustParseAddr("2001:db8:0:1::1"), second)

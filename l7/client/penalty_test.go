@@ -52,7 +52,7 @@ func isDone(c <-chan struct{}) bool {
 	}
 }
 
-func TestWhoFloodedComesBackMoreSlowly(t *testing.T) {
+func TestFloodingClientsAreDelayed(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 2)
@@ -96,7 +96,7 @@ func newPeerFrom(t *testing.T, source, addr string) *l7test.FrameClient {
 	return l7test.NewFrameClient(t, c).Greet()
 }
 
-func TestWhoWaitsForBeingSlowMayLeave(t *testing.T) {
+func TestDelayedClientsMayLeave(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)
@@ -114,7 +114,7 @@ func TestWhoWaitsForBeingSlowMayLeave(t *testing.T) {
 	idle(t, a)
 }
 
-func TestTrustedPeersAreNeverSlow(t *testing.T) {
+func TestTrustedPeersAreNotDelayed(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, scripted)
 	a := l7test.New(t, 1)

@@ -82,7 +82,7 @@ func TestRequestsAreTheSameInPiecesOfAnySize(t *testing.T) {
 }
 
 // After a generated response, idle connections time out as usual.
-func TestClientThatIsSilentAfterAnAnswerOfOursIsClosed(t *testing.T) {
+func TestIdleClientAfterGeneratedResponseIsClosed(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{10, 1000} {
 		a := l7test.New(t, 1)

@@ -21,7 +21,7 @@ import (
 
 // Input that never becomes a request gets a response and is counted, recorded and logged,
 // once each.
-func TestWhatIsNoRequestIsCounted(t *testing.T) {
+func TestInvalidInputIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	limited := func(h *farm.HTTP) { h.MaxHead, h.Error414 = 100, "too long\n" }
 	for name, c := range map[string]struct {
@@ -78,7 +78,7 @@ func TestWhatIsNoRequestIsCounted(t *testing.T) {
 }
 
 // HTTP/2 refusals before an exchange are counted as for HTTP/1.
-func TestWhatIsNoRequestOfAStreamIsCounted(t *testing.T) {
+func TestInvalidStreamsAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		send func(p *l7test.FrameClient)
@@ -139,7 +139,7 @@ func TestKeptConnectionsEndWithTheirBackend(t *testing.T) {
 	}
 }
 
-func TestThePROXYHeaderSaysWhoTheClientIs(t *testing.T) {
+func TestPROXYHeaderSetsTheClientAddress(t *testing.T) {
 	t.Parallel()
 	secured := l7test.Certificate(t, "ec.pem", "a.test")
 	for _, edit := range []func(*farm.HTTP){wantsHeader, func(h *farm.HTTP) {
@@ -174,7 +174,7 @@ func TestThePROXYHeaderSaysWhoTheClientIs(t *testing.T) {
 }
 
 // A connection of a deleted farm ends once it has no exchange.
-func TestConnectionsOfAFarmThatIsGoneEnd(t *testing.T) {
+func TestConnectionsOfARemovedFarmEnd(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		sends  string
@@ -221,7 +221,7 @@ func (h *harness) busy() (n int) {
 	return n
 }
 
-func TestExchangesOfAFarmThatIsGoneHaveItsGrace(t *testing.T) {
+func TestExchangesOfARemovedFarmHaveItsGrace(t *testing.T) {
 	t.Parallel()
 	for _, over := range []bool{false, true} {
 		h := newHarness(t, nil)
@@ -262,7 +262,7 @@ func TestExchangesOfAFarmThatIsGoneHaveItsGrace(t *testing.T) {
 	}
 }
 
-func TestAPortIsListenedOnUntilItIsNot(t *testing.T) {
+func TestListenersFollowTheConfiguration(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	var copied *os.File
@@ -298,7 +298,7 @@ func TestAPortIsListenedOnUntilItIsNot(t *testing.T) {
 }
 
 // A client of a port whose farm was just deleted is refused and takes no slot.
-func TestNobodyServesAPortWithoutAFarm(t *testing.T) {
+func TestClientsOfADeletedFarmAreRefused(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, bounded(1, farm.OverflowRefuse))
 	served := h.table.Load()
@@ -336,7 +336,7 @@ func TestNobodyServesAPortWithoutAFarm(t *testing.T) {
 }
 
 // A client without a slot is refused at once.
-func TestWhoFindsNoPlaceIsCounted(t *testing.T) {
+func TestRefusedClientsAreCounted(t *testing.T) {
 	t.Parallel()
 	secured := l7test.Certificate(t, "ec.pem", "a.test")
 	for _, secure := range []bool{false, true} {
@@ -364,7 +364,7 @@ func TestWhoFindsNoPlaceIsCounted(t *testing.T) {
 }
 
 // Plain HTTP on a TLS port gets a redirect or a text.
-func TestPlainHTTPOnAPortWithTLSIsTold(t *testing.T) {
+func TestPlainHTTPOnATLSPortGetsAResponse(t *testing.T) {
 	t.Parallel()
 	secured := l7test.Certificate(t, "ec.pem", "a.test")
 	h := newHarness(t, func(f *farm.HTTP) {
@@ -413,7 +413,7 @@ func TestPlainHTTPOnAPortWithTLSIsTold(t *testing.T) {
 
 // A client that does not read the last response of a deleted farm is closed after half a
 // minute.
-func TestAnAnswerOfAFarmThatIsGoneIsNotWaitedForLong(t *testing.T) {
+func TestResponsesOfARemovedFarmEndSoon(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, nil)
 	c := h.dial().Send(get("/"))

@@ -18,7 +18,7 @@ func choose(values ...string) compress.Coding {
 	return a.Choose(offered)
 }
 
-func TestTheClientsWeightsDecideAndThenOurOrder(t *testing.T) {
+func TestClientWeightsPrecedeServerOrder(t *testing.T) {
 	for value, want := range map[string]string{
 		"":                               "",
 		"gzip":                           "gzip",

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/l7/compress/compresstest"
 )
 
-func TestReadingWhatClientsAcceptAllocatesNothing(t *testing.T) {
+func TestParsingAcceptEncodingAllocatesNothing(t *testing.T) {
 	value := []byte("gzip;q=0.8, deflate, br;q=0.9, zstd, *;q=0.1")
 	if n := testing.AllocsPerRun(100, func() {
 		var a compress.Accept

@@ -24,7 +24,7 @@ func (m *mistaken) fails() error {
 	return m.err
 }
 
-func TestMistakeOfALibraryIsTold(t *testing.T) {
+func TestLibraryErrorIsReturned(t *testing.T) {
 	why := errors.New("mistake")
 	e := &Encoder{library: &mistaken{err: why}, coding: Gzip}
 	for name, call := range map[string]func() ([]byte, error){
@@ -39,7 +39,7 @@ func TestMistakeOfALibraryIsTold(t *testing.T) {
 }
 
 // An encoder whose library panicked is not reused.
-func TestEncoderThatDidNotReturnIsNotKept(t *testing.T) {
+func TestPanickedEncoderIsNotReused(t *testing.T) {
 	for _, call := range []func(e *Encoder){
 		func(e *Encoder) { _, _ = e.Write(nil, []byte("x")) },
 		func(e *Encoder) { e.dirty = true; _, _ = e.Flush(nil) },

@@ -20,7 +20,7 @@ func each(t *testing.T, test func(t *testing.T, c compress.Coding, l compress.Le
 	}
 }
 
-func TestWhatWasWrittenComesOutHoweverItIsCut(t *testing.T) {
+func TestOutputRoundTripsInAnyPieces(t *testing.T) {
 	each(t, func(t *testing.T, c compress.Coding, l compress.Level) {
 		var p compress.Pool
 		noise := make([]byte, 100<<10)
@@ -47,7 +47,7 @@ func TestWhatWasWrittenComesOutHoweverItIsCut(t *testing.T) {
 	})
 }
 
-func TestWhatWasFlushedCanBeRead(t *testing.T) {
+func TestFlushedOutputIsDecodable(t *testing.T) {
 	each(t, func(t *testing.T, c compress.Coding, l compress.Level) {
 		var p compress.Pool
 		e := p.Get(c, l)
@@ -78,7 +78,7 @@ func TestWhatWasFlushedCanBeRead(t *testing.T) {
 }
 
 // A truncated response must not look complete.
-func TestABodyThatWasNotClosedIsNotWhole(t *testing.T) {
+func TestUnclosedBodyIsIncomplete(t *testing.T) {
 	each(t, func(t *testing.T, c compress.Coding, l compress.Level) {
 		var p compress.Pool
 		e := p.Get(c, l)

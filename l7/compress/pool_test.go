@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/l7/compress/compresstest"
 )
 
-func TestEncodersTellWhatTheyAreAndHold(t *testing.T) {
+func TestEncodersReportCodingAndPendingInput(t *testing.T) {
 	for name, want := range map[string]compress.Coding{"gzip": compress.Gzip, "zstd": compress.Zstd, "br": compress.Brotli, "": compress.None, "deflate": compress.None, "GZIP": compress.None} {
 		if got := compress.Named(name); got != want {
 			t.Errorf("%q is named %v", name, got)
@@ -40,7 +40,7 @@ func TestEncodersTellWhatTheyAreAndHold(t *testing.T) {
 }
 
 // Higher levels take more time and memory and produce smaller output.
-func TestLevelsTakeAndGiveInTheirOrder(t *testing.T) {
+func TestLevelsTradeSpeedForSize(t *testing.T) {
 	text := compresstest.Text(300<<10, 3)
 	var got []string
 	for _, c := range offered {

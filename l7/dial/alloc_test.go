@@ -11,7 +11,7 @@ import (
 )
 
 // Once with one server name, and once with two alternating ones, whose buckets come and go.
-func TestTakingAndGivingBackAllocatesNothing(t *testing.T) {
+func TestPoolingAllocatesNothing(t *testing.T) {
 	b := newBench(t)
 	addr := backend(t, nil, nil)
 	named := func(name string) *dial.Target {

@@ -111,7 +111,7 @@ func TestKeptConnectionsEndBeforeTheirBackendClosesThem(t *testing.T) {
 }
 
 // A connection with pending bytes of an exchange is not reused.
-func TestWhatHasNotLeftIsInNobodysWay(t *testing.T) {
+func TestConnectionsWithPendingBytesAreNotReused(t *testing.T) {
 	for name, finish := range map[string]func(c *dial.Conn, k *dial.Kept, whole bool){
 		"to the pool":   func(c *dial.Conn, _ *dial.Kept, whole bool) { c.Finish(whole) },
 		"to its client": func(c *dial.Conn, k *dial.Kept, whole bool) { c.FinishFor(k, 7, whole) },
@@ -169,7 +169,7 @@ func TestBodiesAreSentWithTheirTrailer(t *testing.T) {
 }
 
 // An immediate connect error is returned to the caller only.
-func TestAConnectThatCannotBeBegunIsNobodysConnection(t *testing.T) {
+func TestImmediateConnectErrorReachesOnlyTheCaller(t *testing.T) {
 	b := newBench(t)
 	u := &user{done: make(chan result, 1)}
 	b.on(func() {
@@ -279,7 +279,7 @@ func TestIdleConnectionsEndInAnyOrder(t *testing.T) {
 }
 
 // A kept connection delivers its events to the owner that took it.
-func TestTakenConnectionsTellWhoTookThem(t *testing.T) {
+func TestTakenConnectionsNotifyTheNewOwner(t *testing.T) {
 	k := newKeptConns(t, dial.NewKept)
 	c := k.keep(3, 7, 0)
 	u := &user{done: make(chan result, 1)}
@@ -292,7 +292,7 @@ func TestTakenConnectionsTellWhoTookThem(t *testing.T) {
 }
 
 // The memory of a closed connection is reused, regardless of the way it was closed.
-func TestConnectionsThatWentAreUsedAgain(t *testing.T) {
+func TestClosedConnectionStructsAreReused(t *testing.T) {
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -162,7 +162,7 @@ func TestStreamsKeepAnnouncedConnectionsForEachOther(t *testing.T) {
 	k.open(0)
 }
 
-func TestAKeptConnectionThatSaysSomethingIsUseless(t *testing.T) {
+func TestKeptConnectionEndsOnUnexpectedBytes(t *testing.T) {
 	k := newKeptConns(t, dial.NewKept)
 	for what, end := range map[string]func(c *dial.Conn){
 		"its end":                func(*dial.Conn) { k.says <- "" },

@@ -20,7 +20,7 @@ func (h *heeding) BackendConnected(int64, bool, error) { h.heard <- "connected" 
 func (h *heeding) BackendReadable()                    { h.heard <- "readable" }
 func (h *heeding) BackendDrained()                     { h.heard <- "drained" }
 
-func TestOwnerHearsOfRoomAndOfItsTurn(t *testing.T) {
+func TestOwnerIsNotifiedOfRoomAndTurn(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestOwnerHearsOfRoomAndOfItsTurn(t *testing.T) {
 
 // Bytes after a response are unsolicited. They are detected before the connection becomes
 // idle.
-func TestConnectionThatSaidMoreIsNotPutBack(t *testing.T) {
+func TestConnectionWithExtraBytesIsNotPooled(t *testing.T) {
 	k := newKeptConns(t, dial.NewKept)
 	c := k.dial(3, 0, netip.MustParseAddrPort(k.backend.Addr))
 	k.says <- "x"

@@ -181,7 +181,7 @@ func target(addr netip.AddrPort, config *tls.Config, name string) *dial.Target {
 		Options: loop.DialOptions{Security: loop.Security{Config: config, ServerName: name}}}
 }
 
-func TestSecureConnectionServesOnlyWhoAsksForTheSame(t *testing.T) {
+func TestSecureConnectionIsReusedForTheSameTLSOnly(t *testing.T) {
 	b := newBench(t)
 	addr := backend(t, serverConfig(t), nil)
 	config := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}}
@@ -206,7 +206,7 @@ func TestSecureConnectionServesOnlyWhoAsksForTheSame(t *testing.T) {
 	}
 }
 
-func TestFailedHandshakeIsTheOutcomeOfDial(t *testing.T) {
+func TestFailedHandshakeFailsDial(t *testing.T) {
 	b := newBench(t)
 	for name, want := range map[string]struct {
 		addr   netip.AddrPort
@@ -221,7 +221,7 @@ func TestFailedHandshakeIsTheOutcomeOfDial(t *testing.T) {
 	}
 }
 
-func TestIdleSecureConnectionStaysUntilItSaysSomething(t *testing.T) {
+func TestIdleSecureConnectionEndsOnBytes(t *testing.T) {
 	b := newBench(t)
 	config := &tls.Config{InsecureSkipVerify: true}
 	for _, test := range []struct {

@@ -34,7 +34,7 @@ func (b *bench) idle(id uint32) (n int) {
 }
 
 // Clients choose the server names, and each name needs its own connection.
-func TestNamesThatComeOncePushNoOtherConnectionOut(t *testing.T) {
+func TestOneTimeNamesEvictNoConnection(t *testing.T) {
 	b := newBench(t)
 	addr := backend(t, nil, nil)
 	// The names differ only in the configuration. The connections are plain, so that a
@@ -69,7 +69,7 @@ func TestNamesThatComeOncePushNoOtherConnectionOut(t *testing.T) {
 }
 
 // A new name gets room even if all idle connections were used more than once.
-func TestANewNameFindsRoomAmongThoseInUse(t *testing.T) {
+func TestNewNameGetsAConnectionAmongUsedOnes(t *testing.T) {
 	b := newBench(t)
 	addr := backend(t, nil, nil)
 	target := func(name string) *dial.Target {
@@ -108,7 +108,7 @@ func TestANewNameFindsRoomAmongThoseInUse(t *testing.T) {
 	}
 }
 
-func TestAConnectionOfManyIsFoundByItsName(t *testing.T) {
+func TestConnectionsAreFoundByName(t *testing.T) {
 	b := newBench(t)
 	addr := backend(t, serverConfig(t), nil)
 	config := &tls.Config{InsecureSkipVerify: true}

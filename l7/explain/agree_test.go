@@ -157,9 +157,9 @@ func quiet(t *testing.T, a *l7test.Appliance, q explain.Question) (e *explain.Ex
 	return e
 }
 
-// TestExplanationsAgreeWithWhatHappens explains requests to random farms, sends them, and
+// TestExplanationsPredictRequests explains requests to random farms, sends them, and
 // compares: service, backend, decision, response, and the head received by the backend.
-func TestExplanationsAgreeWithWhatHappens(t *testing.T) {
+func TestExplanationsPredictRequests(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	w := &world{Rand: rand.New(rand.NewPCG(seed, 1))}

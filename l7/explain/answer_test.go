@@ -38,7 +38,7 @@ func TestExplanationNamesTheDeviationOfAResponse(t *testing.T) {
 	}
 }
 
-func TestExplanationTellsWhatRulesMakeOfAnAnswer(t *testing.T) {
+func TestExplanationShowsResponseRules(t *testing.T) {
 	t.Parallel()
 	s := l7test.Service("web", "127.0.0.1:1")
 	s.ReplaceResponse = []farm.HeaderReplace{{Header: "^Via$", Match: "in", Replace: "out"}}

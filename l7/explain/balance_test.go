@@ -40,7 +40,7 @@ func TestExplanationNamesTheRightOneOfVeryManyBackends(t *testing.T) {
 	}
 }
 
-func TestExplanationTellsAboutEachBackend(t *testing.T) {
+func TestExplanationCoversEachBackend(t *testing.T) {
 	t.Parallel()
 	s := l7test.Service("web", "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3", "127.0.0.1:4", "127.0.0.1:5")
 	s.Backends[1].Maintenance, s.Backends[2].Priority, s.Backends[3].Alias = farm.MaintenanceDrain, 9, "fourth"
@@ -74,7 +74,7 @@ func TestExplanationTellsAboutEachBackend(t *testing.T) {
 	}
 }
 
-func TestExplanationTellsWhoWaits(t *testing.T) {
+func TestExplanationShowsQueuedClients(t *testing.T) {
 	t.Parallel()
 	asked, release := make(chan struct{}, 10), make(chan struct{})
 	b := l7test.NewBackend(t, func(c *l7test.Recorder) {
@@ -110,7 +110,7 @@ func TestExplanationTellsWhoWaits(t *testing.T) {
 	l7test.Eventually(t, "the farm is full", func() bool { return strings.HasPrefix(explained(t, a, "/").Steps[0].Reason, "3 of 3: ") })
 }
 
-func TestWhatIsExplainedOfAnOutageIsWhatARequestWouldDo(t *testing.T) {
+func TestExplanationOfAnOutagePredictsTheRetry(t *testing.T) {
 	t.Parallel()
 	one := enginetest.NewSilent(t)
 	a := l7test.New(t, 1)
@@ -121,7 +121,7 @@ func TestWhatIsExplainedOfAnOutageIsWhatARequestWouldDo(t *testing.T) {
 	}
 }
 
-func TestExplanationTellsWhatAnAlgorithmGoesBy(t *testing.T) {
+func TestExplanationNamesTheCriterionOfTheAlgorithm(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[farm.RoutingPolicy][2]string{
 		farm.PolicyRoundRobin:       {"it is its turn", "not its turn"},
@@ -157,7 +157,7 @@ func TestExplanationTellsWhatAnAlgorithmGoesBy(t *testing.T) {
 }
 
 // The counts of the algorithm are shown, or the exchanges in progress if it has none.
-func TestExplanationShowsWhatIsUnderWay(t *testing.T) {
+func TestExplanationShowsExchangesInProgress(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []farm.RoutingPolicy{farm.PolicyRoundRobin, farm.PolicyLeastConnections} {
 		s := l7test.Service("web", l7test.NewBackend(t, func(c *l7test.Recorder) { _, _ = io.Copy(io.Discard, c) }).Addr)

@@ -20,7 +20,7 @@ func explained(t *testing.T, a *l7test.Appliance, url string, lines ...string) *
 	return e
 }
 
-func TestExplanationTellsWhyServicesDoNotMatch(t *testing.T) {
+func TestExplanationNamesWhyServicesDoNotMatch(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(l7test.OK))
 	var services []farm.Service
@@ -62,7 +62,7 @@ func TestExplanationTellsWhyServicesDoNotMatch(t *testing.T) {
 	}
 }
 
-func TestExplanationTellsWhatIsRefused(t *testing.T) {
+func TestExplanationNamesTheRefusingStep(t *testing.T) {
 	t.Parallel()
 	a := l7test.New(t, 1)
 	a.Serve(func(h *farm.HTTP) { h.Verbs, h.MaxBody, h.CheckURL = farm.VerbsStandard, 10, "^/[a-z]*$" }, l7test.Service("web", "127.0.0.1:1"))
@@ -106,7 +106,7 @@ func TestExplanationTellsWhatIsRefused(t *testing.T) {
 	}
 }
 
-func TestExplanationTellsWhatRulesChange(t *testing.T) {
+func TestExplanationShowsRequestRules(t *testing.T) {
 	t.Parallel()
 	s := l7test.Service("web", "127.0.0.1:1")
 	s.ReplaceRequest = []farm.HeaderReplace{{Header: "none", Match: "x"}, {Header: "^X-B$", Match: "1", Replace: "2"}}
@@ -159,7 +159,7 @@ func TestExplanationTellsWhatRulesChange(t *testing.T) {
 	}
 }
 
-func TestExplanationTellsWhereARedirectLeads(t *testing.T) {
+func TestExplanationShowsTheRedirectTarget(t *testing.T) {
 	t.Parallel()
 	a := l7test.New(t, 1)
 	a.Serve(nil, farm.Service{ID: 1, Name: "moved", URL: "^/old(.*)", Redirect: "https://${VHOST}/new$1", RedirectCode: 307})
@@ -190,7 +190,7 @@ func TestExplanationTellsWhereARedirectLeads(t *testing.T) {
 }
 
 // Explanations change no rotations, sessions, limits or counters.
-func TestExplanationsLeaveNoTrace(t *testing.T) {
+func TestExplanationsHaveNoSideEffects(t *testing.T) {
 	t.Parallel()
 	one, two := l7test.NewNamed(t, "0"), l7test.NewNamed(t, "1")
 	s := l7test.Service("web", one.Addr, two.Addr)
@@ -215,7 +215,7 @@ func TestExplanationsLeaveNoTrace(t *testing.T) {
 	}
 }
 
-func TestAnExplanationTellsOfTheSplit(t *testing.T) {
+func TestExplanationShowsTheSplit(t *testing.T) {
 	t.Parallel()
 	a := l7test.New(t, 1)
 	var list []farm.Service
@@ -250,7 +250,7 @@ func TestAnExplanationTellsOfTheSplit(t *testing.T) {
 	}
 }
 
-func TestExplanationKnowsWhoAnswersChallenges(t *testing.T) {
+func TestExplanationCoversACMEChallenges(t *testing.T) {
 	t.Parallel()
 	a := l7test.New(t, 1)
 	a.Serve(nil, l7test.Service("web", "127.0.0.1:1"))
@@ -291,7 +291,7 @@ func TestExplanationShowsTheHeadTheBackendGets(t *testing.T) {
 	}
 }
 
-func TestExplanationTellsWhatBecomesOfMoreClients(t *testing.T) {
+func TestExplanationShowsTheOverflowPolicy(t *testing.T) {
 	t.Parallel()
 	for what, want := range map[farm.Overflow]string{farm.OverflowWait: "1 of 1: connections of others wait", farm.OverflowRefuse: "1 of 1: connections of others are told 503"} {
 		a := l7test.New(t, 1)

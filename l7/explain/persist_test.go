@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-func TestExplanationTellsWhatKeepsTheClient(t *testing.T) {
+func TestExplanationShowsPersistence(t *testing.T) {
 	t.Parallel()
 	one, two := l7test.NewNamed(t, "0"), l7test.NewNamed(t, "1")
 	s := l7test.Sticky(60, one.Addr, two.Addr)
@@ -87,7 +87,7 @@ func TestExplanationsNameBackendsByNumber(t *testing.T) {
 }
 
 // Reasons why the client's backend cannot serve.
-func TestExplanationTellsWhyTheBackendOfAClientIsLeft(t *testing.T) {
+func TestExplanationNamesWhyASessionIsNotHonoured(t *testing.T) {
 	t.Parallel()
 	silent := func(c *l7test.Recorder) { _, _ = io.Copy(io.Discard, c) }
 	one, two := l7test.NewBackend(t, silent), l7test.NewBackend(t, silent)
@@ -119,7 +119,7 @@ func TestExplanationTellsWhyTheBackendOfAClientIsLeft(t *testing.T) {
 	}
 }
 
-func TestKeysThatIdentifyAreNotShown(t *testing.T) {
+func TestSecretSessionKeysAreHashed(t *testing.T) {
 	t.Parallel()
 	for kind, shown := range map[farm.Persistence]string{farm.PersistIP: "127.0.0.1", farm.PersistURL: "key", farm.PersistParm: "key", farm.PersistCookie: "", farm.PersistHeader: "", farm.PersistBasic: ""} {
 		s := l7test.Sticky(60, "127.0.0.1:1")
@@ -153,7 +153,7 @@ func staying(came, stay chan bool) func(*l7test.Recorder) {
 
 // A client whose backend has no room waits for it, gets another one if it cannot, and keeps
 // its session.
-func TestExplanationsOfAClientWhoseBackendIsFull(t *testing.T) {
+func TestFullSessionBackendIsExplained(t *testing.T) {
 	t.Parallel()
 	came, stay := make(chan bool), make(chan bool)
 	script := staying(came, stay)
@@ -195,7 +195,7 @@ func TestExplanationsOfAClientWhoseBackendIsFull(t *testing.T) {
 
 // As long as its own backend has room, a client passes the clients that wait for any backend. If
 // the queue of that backend is full, it waits with them.
-func TestExplanationsOfAClientWhoseBackendHasRoomWhileOthersWait(t *testing.T) {
+func TestSessionClientPassesTheQueueInExplanations(t *testing.T) {
 	t.Parallel()
 	came, stay := make(chan bool, 9), make(chan bool, 9)
 	script := staying(came, stay)

@@ -10,7 +10,7 @@ import (
 )
 
 // A question is equivalent to the bytes of a client.
-func TestQuestionsAreReadAsClientsAsk(t *testing.T) {
+func TestQuestionsEqualClientRequests(t *testing.T) {
 	t.Parallel()
 	a, secure := l7test.New(t, 1), l7test.New(t, 1)
 	origin := a.Serve(nil, l7test.Service("web", "127.0.0.1:1"))
@@ -47,7 +47,7 @@ func TestQuestionsAreReadAsClientsAsk(t *testing.T) {
 	}
 }
 
-func TestQuestionsComeFromWhereTheySay(t *testing.T) {
+func TestQuestionsUseTheirSourceAddress(t *testing.T) {
 	t.Parallel()
 	a := l7test.New(t, 1)
 	a.Serve(func(h *farm.HTTP) { h.Trusted = l7test.Networks("192.0.2.0/24") }, l7test.Service("web", "127.0.0.1:1"))

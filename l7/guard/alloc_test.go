@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/l7/guard"
 )
 
-func TestLettingInAllocatesNothing(t *testing.T) {
+func TestGrantedAccessAllocatesNothing(t *testing.T) {
 	c := guard.NewChecker()
 	defer c.Close()
 	g, u, k := guard.NewCache(c), users(tea, other), guard.NewKeys([]farm.AuthKey{keyOf("one"), keyOf("two")})
@@ -28,7 +28,7 @@ func TestLettingInAllocatesNothing(t *testing.T) {
 
 // bcrypt's allocations show that it ran: the response time does not reveal which users
 // exist.
-func TestAPasswordIsComparedWhoeverAsks(t *testing.T) {
+func TestPasswordCheckRunsForUnknownUsers(t *testing.T) {
 	c := guard.NewChecker()
 	defer c.Close()
 	g, u := guard.NewCache(c), users(tea)

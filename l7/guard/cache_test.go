@@ -62,7 +62,7 @@ func TestOnlyTheRightPasswordOfAUserIsRight(t *testing.T) {
 	}
 }
 
-func TestWhatWasRightIsKnownForAWhileAndForThatHashOnly(t *testing.T) {
+func TestVerifiedPasswordsAreCachedPerHash(t *testing.T) {
 	t.Parallel()
 	g, before, after := guard.NewCache(checker(t)), one, oneAgain
 	if v, right := ask(g, users(before), "user0:one", 1); v != guard.Unchecked || !right {
@@ -99,7 +99,7 @@ func look(g *guard.Cache, u *guard.Users, credentials string, now int64) guard.V
 
 // Moving the colon does not yield another user's credentials, nor do cached results for a
 // user without a usable hash.
-func TestUsersWithoutAUsableHashGetNowhere(t *testing.T) {
+func TestUsersWithoutAUsableHashAreRefused(t *testing.T) {
 	t.Parallel()
 	g := guard.NewCache(checker(t))
 	if v := look(g, users("plain"), "user0:plain", 1); v != guard.Malformed {
@@ -107,7 +107,7 @@ func TestUsersWithoutAUsableHashGetNowhere(t *testing.T) {
 	}
 }
 
-func TestAGateForgetsTheOldestWhenItIsFull(t *testing.T) {
+func TestFullCacheEvictsTheOldest(t *testing.T) {
 	t.Parallel()
 	g, u := guard.NewCache(checker(t)), users(tea)
 	const count = 20000
@@ -131,7 +131,7 @@ func TestAGateForgetsTheOldestWhenItIsFull(t *testing.T) {
 	}
 }
 
-func TestTheQueueIsBoundedAndNothingWaitsAfterClose(t *testing.T) {
+func TestQueueIsBoundedAndEmptyAfterClose(t *testing.T) {
 	t.Parallel()
 	c := guard.NewChecker()
 	g, u := guard.NewCache(c), users(tea)
@@ -179,7 +179,7 @@ func TestTheQueueIsBoundedAndNothingWaitsAfterClose(t *testing.T) {
 
 // Each unknown name is always compared with the same decoy hash, which has the cost of a
 // real one, so the response time reveals nothing.
-func TestUsersThatDoNotExistTakeAsLong(t *testing.T) {
+func TestUnknownUsersTakeAsLong(t *testing.T) {
 	t.Parallel()
 	dear := strings.Replace(sesame, "$05$", "$06$", 1)
 	g, u, costs := guard.NewCache(checker(t)), users(tea, dear), map[string]int{}
@@ -198,7 +198,7 @@ func TestUsersThatDoNotExistTakeAsLong(t *testing.T) {
 }
 
 // Refused credentials are refused again without a check, and do not evict verified ones.
-func TestWhatWasWrongIsKnownForAWhile(t *testing.T) {
+func TestRefusedPasswordsAreCached(t *testing.T) {
 	t.Parallel()
 	g, u := guard.NewCache(checker(t)), users(one)
 	ask(g, u, "user0:one", 1)

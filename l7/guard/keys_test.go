@@ -14,7 +14,7 @@ func keyOf(text string) farm.AuthKey {
 	return farm.AuthKey(hex.EncodeToString(sum[:]))
 }
 
-func TestOnlyKeysThatAreKnownOpen(t *testing.T) {
+func TestOnlyKnownKeysAreAccepted(t *testing.T) {
 	t.Parallel()
 	k := guard.NewKeys([]farm.AuthKey{keyOf("one"), "no hex", keyOf("long") + "00", keyOf("odd") + "0", keyOf("two")})
 	for value, want := range map[string]bool{"one": true, "two": true, "long": false, "odd": false, "": false, "One": false, "onetwo": false, string(keyOf("one")): false} {

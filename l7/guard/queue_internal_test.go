@@ -14,7 +14,7 @@ func (q *queue) sources() (order string) {
 	return order
 }
 
-func TestSourcesTakeTurns(t *testing.T) {
+func TestQueueAlternatesBetweenSources(t *testing.T) {
 	t.Parallel()
 	q := newQueue(100)
 	for _, source := range []uint64{1, 1, 1, 1, 2, 3, 2} {
@@ -45,7 +45,7 @@ func TestAFullQueueDropsJobsOfTheSourceWithTheMost(t *testing.T) {
 	}
 }
 
-func TestJobsThatWaitForTooLongAreDropped(t *testing.T) {
+func TestExpiredJobsAreDropped(t *testing.T) {
 	t.Parallel()
 	q, now := newQueue(100), time.Now()
 	for i, source := range []uint64{1, 2, 1, 3, 1} {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-func TestNothingOnTheWayAllocates(t *testing.T) {
+func TestParsingAndForwardingAllocateNothing(t *testing.T) {
 	request, odd, response := []byte(typicalRequest), []byte("POST //%7e\u00e9/../b%252f;x HTTP/1.1\r\nConnection: x-a, te\r\nX-A: 1\r\n"+
 		"TE: trailers\r\nHost: EXAMPLE.com.:80\r\nX_Forwarded_For: 1\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n"), []byte(typicalResponse)
 	bad := []byte("GET /%00 HTTP/1.1\r\nHost: a\r\n\r\n")

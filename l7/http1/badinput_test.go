@@ -301,10 +301,10 @@ func TestRow5TargetsWithoutAReadingAreRefused(t *testing.T) {
 	}
 }
 
-// TestRow5TargetsAreSentAsTheyAre checks that a path reaches the backend byte for byte.
+// TestRow5TargetsAreForwardedUnchanged checks that a path reaches the backend byte for byte.
 // Decisions are based on its canonical form, and protective rules also see its readings. A
 // strict farm refuses ambiguous targets.
-func TestRow5TargetsAreSentAsTheyAre(t *testing.T) {
+func TestRow5TargetsAreForwardedUnchanged(t *testing.T) {
 	for _, c := range []struct {
 		target, canonical string
 		readings          string // blank-separated
@@ -520,7 +520,7 @@ func TestRow6ForgedIdentityIsStripped(t *testing.T) {
 	}
 }
 
-func TestRow6ConnectionNamesOnlyWhatIsNotOurs(t *testing.T) {
+func TestRow6ConnectionCannotRemoveOurFields(t *testing.T) {
 	r := mustParse(t, lf("POST / HTTP/1.1\nHost: a\nConnection: Host, Content-Length, Expect , X-Mine,,close\n"+
 		"Content-Length: 5\nExpect: 100-continue\nx-mine: 1\nX-Mine-Too: 2\n\n"))
 	sent := string(http1.AppendRequest(nil, r, &http1.Forward{Proto: []byte("https")}))

@@ -186,7 +186,7 @@ func TestCleanBodiesAreNotCopied(t *testing.T) {
 	}
 }
 
-func TestAnyCutOfAnyBodyGivesTheSameBytes(t *testing.T) {
+func TestBodyParsesTheSameInAnyPieces(t *testing.T) {
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		var body, clean, data bytes.Buffer
@@ -213,7 +213,7 @@ func TestAnyCutOfAnyBodyGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-func TestChunksBeyondTheLimitAreRefusedWhole(t *testing.T) {
+func TestChunkBeyondTheLimitIsRefusedCompletely(t *testing.T) {
 	const body = "4\r\nabcd\r\n5;x\r\nefghi\r\n1\r\nj\r\n0\r\n\r\n"
 	for limit, want := range map[uint64]string{10: "abcdefghij", 11: "abcdefghij", 9: "abcdefghi", 8: "abcd", 4: "abcd", 3: ""} {
 		for step := 1; step <= len(body); step++ {

@@ -89,7 +89,7 @@ func TestTheFirstFieldThatIsLeftIsFound(t *testing.T) {
 	}
 }
 
-func TestEditedFieldsSayTheNewValue(t *testing.T) {
+func TestEditedFieldsHaveTheNewValue(t *testing.T) {
 	r := mustParse(t, lf(editable))
 	for name, v := range map[string]string{"A": "", "B": "two\tand a half", "C": "three"} {
 		if !r.Edit(indexOf(t, &r.Head, name, 1), value(t, v)) {
@@ -150,7 +150,7 @@ func TestFixedNames(t *testing.T) {
 	}
 }
 
-func TestRulesSeeWhatIsNotForged(t *testing.T) {
+func TestRulesSeeOnlyTrustedFields(t *testing.T) {
 	r := mustParse(t, lf("GET / HTTP/1.1\nHost: h\nX-Forwarded-For: evil\nForwarded: for=evil\nX_Real_IP: evil\nUpgrade: x\nA: b\n\n"))
 	var seen []string
 	for i := range r.NumFields {
@@ -235,7 +235,7 @@ func TestIdentityOfNames(t *testing.T) {
 	}
 }
 
-func TestDistrustedFieldsGoOnForNobody(t *testing.T) {
+func TestDistrustedFieldsAreNotForwarded(t *testing.T) {
 	r := mustParse(t, lf("GET / HTTP/1.1\nHost: h\nX-SSL-Subject: me\nX-Forwarded-For: 10.0.0.1\nX-SSL-Issuer: me\nX-Forwarded-For: 10.0.0.2\nA: b\n\n"))
 	r.Trust()
 	r.Distrust(http1.KnownXSSL)

@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-func TestErrorsSayWhatIsAnswered(t *testing.T) {
+func TestErrorsHaveAStatusAndReason(t *testing.T) {
 	for status, errs := range map[int][]*http1.Error{
 		400: {
 			http1.ErrRequestLine, http1.ErrVersion, http1.ErrTarget, http1.ErrTargetByte, http1.ErrTargetEscape, http1.ErrTargetHidden,

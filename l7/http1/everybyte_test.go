@@ -34,9 +34,9 @@ func TestEveryByteOfHosts(t *testing.T) {
 	}
 }
 
-// TestAddressesInHostsAreThoseOfTheStandardLibrary compares valid, almost valid and invalid
+// TestHostAddressesAgreeWithNetip compares valid, almost valid and invalid
 // addresses with netip.
-func TestAddressesInHostsAreThoseOfTheStandardLibrary(t *testing.T) {
+func TestHostAddressesAgreeWithNetip(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	one := func(of ...string) string { return of[rnd.IntN(len(of))] }
 	right := 0

@@ -23,7 +23,7 @@ var kinds = []struct {
 		func() parser { return new(http1.Response) }, func(p parser) int { return p.(*http1.Response).NumFields }},
 }
 
-func TestNothingOfAnEarlierHeadIsLeft(t *testing.T) {
+func TestParserKeepsNothingOfAnEarlierHead(t *testing.T) {
 	for _, k := range kinds {
 		for name, earlier := range map[string]string{
 			"a whole head":        k.firstLine + "Host: other\r\nX-A: 1\r\nX-B: 2\r\n\r\n",

@@ -127,7 +127,7 @@ func readResponse(says string, step int, l http1.Leniency) (string, error) {
 	return string(out) + body.out, body.err
 }
 
-func TestADeviationIsAcceptedByItsLeniencyAlone(t *testing.T) {
+func TestEachDeviationNeedsItsLeniency(t *testing.T) {
 	for _, c := range deviations {
 		t.Run(c.name, func(t *testing.T) {
 			says := whole(c.head, c.chunks)

@@ -61,7 +61,7 @@ func parseGrowing(t *testing.T, r *http1.Response, head string, step int) int {
 	}
 }
 
-func TestOneLengthGivenSeveralTimesIsThatLength(t *testing.T) {
+func TestRepeatedEqualLengthIsAccepted(t *testing.T) {
 	for _, fields := range []string{
 		"Content-Length: 5\r\ncontent-length: 5", "Content-Length: 5, 5", "Content-Length: 5 ,\t5,5",
 		"Content-Length: 5,5\r\nA: b\r\nContent-Length: 5",
@@ -76,7 +76,7 @@ func TestOneLengthGivenSeveralTimesIsThatLength(t *testing.T) {
 	}
 }
 
-func TestForbiddenTrailersOfAnswersAreLeftOut(t *testing.T) {
+func TestForbiddenResponseTrailersAreOmitted(t *testing.T) {
 	for _, name := range []string{"Content-Length", "Host", "Set-Cookie", "X-Forwarded-For", "Trailer"} {
 		body := "5\r\nhello\r\n0\r\nETag: a\r\n" + name + ": 1\r\nServer-Timing: b\r\n\r\n"
 		want := result{"5\r\nhello\r\n0\r\nETag: a\r\nServer-Timing: b\r\n\r\n", len(body), true, nil}

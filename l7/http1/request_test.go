@@ -40,7 +40,7 @@ Referer: http://www.example.com/index.html 33 false`
 	}
 }
 
-func TestParseGivesTheSameResultHoweverTheHeadIsCut(t *testing.T) {
+func TestRequestParsesTheSameInAnyPieces(t *testing.T) {
 	for _, head := range []string{
 		typicalRequest,
 		"\r\n" + toolRequest,
@@ -202,7 +202,7 @@ func TestADroppedExpectationIsNotPassedOn(t *testing.T) {
 	}
 }
 
-func TestTrailersAreOfferedOnlyWhenConnectionSaysSo(t *testing.T) {
+func TestTrailersNeedTEInConnection(t *testing.T) {
 	for fields, want := range map[string]bool{
 		"TE: trailers\nConnection: TE":                 true,
 		"TE: ,trailers\nConnection: TE":                true,

@@ -18,7 +18,7 @@ func TestParseReadsATypicalResponse(t *testing.T) {
 	}
 }
 
-func TestResponseIsTheSameHoweverTheHeadIsCut(t *testing.T) {
+func TestResponseParsesTheSameInAnyPieces(t *testing.T) {
 	for _, head := range []string{typicalResponse, "HTTP/1.0 404\r\n\r\n", "HTTP/1.1 301 \r\nLocation: /\r\nContent-Location: b\r\n\r\n"} {
 		whole := mustParseResponse(t, head)
 		for step := 1; step < len(head); step++ {
@@ -98,7 +98,7 @@ func TestResponseKeepAliveFollowsVersionAndOptions(t *testing.T) {
 
 // A parser is shared by connections, so a failed or incomplete head must not expose the one
 // before it.
-func TestAFailedHeadHidesThePreviousOne(t *testing.T) {
+func TestFailedHeadClearsThePreviousOne(t *testing.T) {
 	var r http1.Response
 	for _, next := range []string{"HTTP/1.1 200 OK\nA: b\n\n", "HTTP/1.1 200 OK\r\nA\x01: b\r\n\r\n", "x", "HTTP/1.1 200 OK\r\nA: b\r\n"} {
 		if n, err := r.Parse([]byte("HTTP/1.1 200 OK\r\nSet-Cookie: secret\r\n\r\n")); n == 0 || err != nil {

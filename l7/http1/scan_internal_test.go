@@ -6,7 +6,7 @@ import (
 )
 
 // Eight bytes are examined together, the rest one by one.
-func TestQueriesEndAtEveryByteThatCannotBeInOne(t *testing.T) {
+func TestQueryEndsAtEveryInvalidByte(t *testing.T) {
 	for c := range 256 {
 		for pad := range 17 {
 			b := append(bytes.Repeat([]byte("p"), pad), byte(c))

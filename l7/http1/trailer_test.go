@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/l7/http1"
 )
 
-func TestTrailersThatMayNotBeAreNotAnnounced(t *testing.T) {
+func TestForbiddenTrailersAreNotAnnounced(t *testing.T) {
 	for value, want := range map[string]string{
 		"X-Sum":                 "X-Sum",
 		"X-Sum, Content-Length": "",

@@ -48,7 +48,7 @@ func TestWebSocketHandshakeOfAClient(t *testing.T) {
 	}
 }
 
-func TestSwitchOfProtocolsIsTheOneThatWasAskedFor(t *testing.T) {
+func TestSwitchedProtocolMatchesTheRequest(t *testing.T) {
 	const accept = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 	yes := func(v []byte) bool { return string(v) == accept }
 	const connection, socket = "Connection: upgrade\n", "Upgrade: websocket\n"
@@ -82,7 +82,7 @@ func TestSwitchOfProtocolsIsTheOneThatWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestWebSocketSelectsOfTheOffers(t *testing.T) {
+func TestWebSocketSelectsAnOfferedProtocol(t *testing.T) {
 	const chat, deflate = "Sec-WebSocket-Protocol: chat\n", "Sec-WebSocket-Extensions: permessage-deflate; a=1\n"
 	for _, c := range []struct {
 		offers, selected string

@@ -16,7 +16,7 @@ import (
 
 // A round of 100 requests and responses does not allocate, including the heads written for
 // backends and the parsed responses.
-func TestNothingOnTheWayAllocates(t *testing.T) {
+func TestExchangesAllocateNothing(t *testing.T) {
 	q := &quick{forward: http1.Forward{ClientIP: []byte("192.0.2.1"), Proto: []byte("https")}}
 	b := newBatch(t, newShared(), q, 100, request)
 	p := make([]byte, 64<<10)

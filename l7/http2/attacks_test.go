@@ -187,7 +187,7 @@ func TestTimePaysForFrames(t *testing.T) {
 }
 
 // A client requests responses and does not read them.
-func TestAnswersThatAreNotReadAreBounded(t *testing.T) {
+func TestUnreadResponsesAreBounded(t *testing.T) {
 	s := newSession(t, func(l *http2.Limits) { l.Noise.Burst, l.Control = 1<<30, 4096 })
 	var err error
 	n := 0

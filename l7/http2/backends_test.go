@@ -240,7 +240,7 @@ func TestManyRequestsToOneBackend(t *testing.T) {
 	}
 }
 
-func TestBackendThatGoesAwayGivesRequestsBack(t *testing.T) {
+func TestGOAWAYReturnsUnprocessedRequests(t *testing.T) {
 	block := make(chan struct{})
 	var p http.Protocols
 	p.SetUnencryptedHTTP2(true)

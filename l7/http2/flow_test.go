@@ -156,7 +156,7 @@ func TestStreamsTakeTurns(t *testing.T) {
 }
 
 // A stream that waits for its own window does not delay others.
-func TestStreamWithoutWindowHoldsUpNobody(t *testing.T) {
+func TestStreamWithoutWindowDelaysNoOther(t *testing.T) {
 	s := newSession(t, nil)
 	s.bulk(30_000)
 	_ = s.WriteSettings(xhttp2.Setting{ID: 4, Val: 10_000})
@@ -169,7 +169,7 @@ func TestStreamWithoutWindowHoldsUpNobody(t *testing.T) {
 	}
 }
 
-func TestBlockedTellsSinceWhen(t *testing.T) {
+func TestBlockedReturnsTheStartTime(t *testing.T) {
 	s := newSession(t, nil)
 	s.bulk(100_000)
 	s.now = 500
@@ -199,7 +199,7 @@ func TestBlockedTellsSinceWhen(t *testing.T) {
 }
 
 // The window opens only for bytes that the owner has consumed, for any input of the peer.
-func TestWindowsOpenOnlyForWhatIsConsumed(t *testing.T) {
+func TestWindowsOpenOnlyForConsumedBytes(t *testing.T) {
 	s := newSession(t, nil)
 	s.post(1)
 	for range 3 {

@@ -172,7 +172,7 @@ func TestFramesThatEndAStream(t *testing.T) {
 }
 
 // Frames already in flight when we reset a stream are not an error.
-func TestLateFramesOfResetStreamsAreNoError(t *testing.T) {
+func TestLateFramesOfResetStreamsAreIgnored(t *testing.T) {
 	s := newSession(t, nil)
 	s.onHead = func(q *http2.Stream) { q.Reset(http2.CodeCancel) }
 	s.post(1)

@@ -163,7 +163,7 @@ func TestMalformedRequestsEndTheirStream(t *testing.T) {
 
 // An invalid value does not make its name invalid. An invalid name makes all its values
 // invalid.
-func TestTableKeepsWhatIsWrongWithAnEntry(t *testing.T) {
+func TestDynamicTableRemembersInvalidEntries(t *testing.T) {
 	s := newSession(t, nil)
 	id := uint32(1)
 	send := func(field string) uint32 {

@@ -52,7 +52,7 @@ func randomField(r *rand.Rand) hpack.HeaderField {
 	return f
 }
 
-func TestDecoderReadsWhatXNetWrites(t *testing.T) {
+func TestDecoderReadsXNetOutput(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var b bytes.Buffer
 	e, d := hpack.NewEncoder(&b), newDecoder()
@@ -77,7 +77,7 @@ func TestDecoderReadsWhatXNetWrites(t *testing.T) {
 	}
 }
 
-func TestXNetReadsWhatEncoderWrites(t *testing.T) {
+func TestXNetReadsEncoderOutput(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	var got []string
 	d := hpack.NewDecoder(maxTable, func(f hpack.HeaderField) { got = append(got, lineOf(f)) })
@@ -146,7 +146,7 @@ func TestSecretsAreNeverIndexed(t *testing.T) {
 	}
 }
 
-func TestConnectionFieldsAreLeftOut(t *testing.T) {
+func TestConnectionFieldsAreOmitted(t *testing.T) {
 	e := newEncoder()
 	for _, line := range []string{
 		"Connection: close\r\n", "Keep-Alive: timeout=5\r\n", "Transfer-Encoding: chunked\r\n", "Upgrade: h2c\r\n",
@@ -181,7 +181,7 @@ func TestHuffmanIsReadAsXNetReadsIt(t *testing.T) {
 	}
 }
 
-func TestBlocksThatAreNone(t *testing.T) {
+func TestInvalidBlocksAreRefused(t *testing.T) {
 	long := strings.Repeat("\xff", 3)
 	for name, block := range map[string]string{
 		"index 0":                     "\x80",
@@ -362,7 +362,7 @@ func TestOldEntriesKeepTheirIndices(t *testing.T) {
 }
 
 // Statuses in the static table take one byte.
-func TestEveryStatusIsSentAsItIs(t *testing.T) {
+func TestEveryStatusIsEncoded(t *testing.T) {
 	e := newEncoder()
 	short := map[int]bool{200: true, 204: true, 206: true, 304: true, 400: true, 404: true, 500: true}
 	for status := 100; status < 600; status++ {

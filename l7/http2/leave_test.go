@@ -7,7 +7,7 @@ import (
 )
 
 // Streams in flight when GOAWAY was sent are served.
-func TestShutdownLosesNoRequest(t *testing.T) {
+func TestShutdownKeepsRequests(t *testing.T) {
 	s := newSession(t, nil)
 	s.headers(1, true, s.get())
 	_, _ = s.flush()
@@ -146,7 +146,7 @@ func TestHandlersMayEndStreamsWithinEvents(t *testing.T) {
 	}
 }
 
-func TestUnfinishedTellsWhoHasToGoOn(t *testing.T) {
+func TestUnfinishedReportsIncompleteInput(t *testing.T) {
 	s := newSession(t, nil)
 	greeting := s.take()
 	step := func(name string, b []byte, want bool) {

@@ -103,7 +103,7 @@ func TestBodiesWithoutALengthAreReadInChunks(t *testing.T) {
 }
 
 // The end may arrive before the caller decides about the form of the body.
-func TestTheEndOfABodyMayComeBeforeItIsKnownHowItIsRead(t *testing.T) {
+func TestBodyMayEndBeforeItsFormIsChosen(t *testing.T) {
 	var p http2.Pipe
 	p.EndReceived(plainBuffers{})
 	p.Chunked = true
@@ -113,7 +113,7 @@ func TestTheEndOfABodyMayComeBeforeItIsKnownHowItIsRead(t *testing.T) {
 	}
 }
 
-func TestBareBodiesAndHeadsAreReadAsTheyAre(t *testing.T) {
+func TestBareBodiesAndHeadsAreReadUnchanged(t *testing.T) {
 	p := http2.Pipe{Chunked: true, Bare: true}
 	p.BringHead(plainBuffers{}, []byte("HTTP/1.1 200 OK\r\n\r\n"))
 	p.Bring(plainBuffers{}, []byte("body"))
@@ -129,7 +129,7 @@ func TestBareBodiesAndHeadsAreReadAsTheyAre(t *testing.T) {
 }
 
 // Bytes without room wait and are sent in order, followed by the trailer.
-func TestWhatFindsNoRoomWaits(t *testing.T) {
+func TestBytesWithoutRoomAreQueued(t *testing.T) {
 	client, server, exchange := joined(t)
 	client.pipe.H2 = client.Open(nil, []byte("POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n"), false)
 	const size = 8 << 20
@@ -152,7 +152,7 @@ func TestWhatFindsNoRoomWaits(t *testing.T) {
 	}
 }
 
-func TestAStreamIsLetGoWhenBothDirectionsEnded(t *testing.T) {
+func TestStreamIsReleasedAfterBothDirectionsEnd(t *testing.T) {
 	client, server, exchange := joined(t)
 	client.pipe.H2 = client.Open(nil, []byte("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\n"), false)
 	client.pipe.Send(client.buffers, []byte("hi"), true, nil)
@@ -177,7 +177,7 @@ func TestAStreamIsLetGoWhenBothDirectionsEnded(t *testing.T) {
 	}
 }
 
-func TestWhatComesWhileSomeIsUnreadIsReadBehindIt(t *testing.T) {
+func TestLaterBytesAreReadAfterUnreadOnes(t *testing.T) {
 	p := http2.Pipe{Bare: true}
 	p.Bring(plainBuffers{}, []byte("abcdef"))
 	b := make([]byte, 4)
@@ -207,7 +207,7 @@ func TestAPipeAtRestKeepsNoLargeTrailers(t *testing.T) {
 	}
 }
 
-func TestAStreamThatEndedHasNoRoom(t *testing.T) {
+func TestEndedStreamHasNoRoom(t *testing.T) {
 	client, server, exchange := joined(t)
 	s := client.Open(nil, []byte("POST / HTTP/1.1\r\nHost: a.test\r\n\r\n"), false)
 	if s.Room() <= 0 {

@@ -103,7 +103,7 @@ func TestMalformedResponsesEndTheirStream(t *testing.T) {
 	}
 }
 
-func TestWhatABackendCannotSay(t *testing.T) {
+func TestInvalidBackendFramesAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		why  *http2.Error
 		send func(s *session)
@@ -132,7 +132,7 @@ func TestWhatABackendCannotSay(t *testing.T) {
 	}
 }
 
-func TestRequestsThatWereNotLookedAtComeBack(t *testing.T) {
+func TestUnprocessedRequestsAreReturned(t *testing.T) {
 	s := newSession(t, nil).toClient()
 	for range 5 {
 		s.request(head("POST", "/"), false)
@@ -161,7 +161,7 @@ func TestRequestsThatWereNotLookedAtComeBack(t *testing.T) {
 }
 
 // gRPC servers reset a stream after its trailers, when the request may have ended.
-func TestResetAfterTheEndIsNoError(t *testing.T) {
+func TestResetAfterTheEndIsIgnored(t *testing.T) {
 	s := newSession(t, nil).toClient()
 	s.request(head("POST", "/", "TE: trailers"), true)
 	s.headers(1, false, s.fields(":status", "200", "content-type", "application/grpc"))

@@ -60,7 +60,7 @@ func TestAnAnsweredRequestMayEnd(t *testing.T) {
 	s.wantResets(t, "reset by the client")
 }
 
-func TestAnAnsweredRequestThatGoesOnIsStopped(t *testing.T) {
+func TestContinuingAnsweredRequestIsReset(t *testing.T) {
 	s := answered(t, 1)
 	for range 4 {
 		_ = s.WriteData(1, false, zeros(16000))
@@ -96,7 +96,7 @@ func TestAnAnsweredRequestThatGoesOnIsStopped(t *testing.T) {
 }
 
 // Discarded data counts as consumed, and floods of it count as floods.
-func TestTheRestOfAnAnsweredRequestIsBounded(t *testing.T) {
+func TestRestOfAnAnsweredRequestIsBounded(t *testing.T) {
 	s := answered(t)
 	for id := uint32(1); id < 200; id += 2 { // 6 MB through a window of 256 KiB
 		s.post(id)
@@ -116,7 +116,7 @@ func TestTheRestOfAnAnsweredRequestIsBounded(t *testing.T) {
 }
 
 // Section 5.1 applies to a stream after its response as before.
-func TestWhatBreaksAStreamDoesSoAfterItsAnswer(t *testing.T) {
+func TestStreamErrorsApplyAfterTheResponse(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		why  *http2.Error
@@ -182,7 +182,7 @@ func TestAnUploadMayEndEarlyAfterItsResponse(t *testing.T) {
 	}
 }
 
-func TestWhatIsRightOnAStreamIsSoAfterItsAnswer(t *testing.T) {
+func TestValidFramesAreAcceptedAfterTheResponse(t *testing.T) {
 	t.Parallel()
 	s := answered(t)
 	s.post(1, "content-length", "1000")
@@ -195,7 +195,7 @@ func TestWhatIsRightOnAStreamIsSoAfterItsAnswer(t *testing.T) {
 }
 
 // A stream that the client has ended is closed by the client.
-func TestNothingFollowsTheEndOfAnAnsweredRequest(t *testing.T) {
+func TestFramesAfterAnEndedRequestAreErrors(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(s *session){
 		"data":     func(s *session) { _ = s.WriteData(1, true, zeros(10)) },
@@ -222,7 +222,7 @@ func TestNothingFollowsTheEndOfAnAnsweredRequest(t *testing.T) {
 
 // A client that has used up its window before the response, e.g. curl, still gets the
 // response without a reset.
-func TestAnUploadThatFilledItsWindowIsNotResetAtOnce(t *testing.T) {
+func TestFullWindowIsNotResetAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, nil)
 	var q *http2.Stream

@@ -11,7 +11,7 @@ import (
 
 const upgrade = "GET /chat?x HTTP/1.1\r\nHost: a.test:81\r\nX-A: 1\r\nConnection: upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nX-B: 2\r\n\r\n"
 
-func TestTunnelsToBackendsCarryBytesBothWays(t *testing.T) {
+func TestTunnelsForwardBytesBothWays(t *testing.T) {
 	client, server, exchange := joined(t)
 	if !client.Tunnels() {
 		t.Fatal("the settings of the backend do not allow tunnels")
@@ -52,7 +52,7 @@ func TestTunnelsToBackendsCarryBytesBothWays(t *testing.T) {
 	}
 }
 
-func TestWebSocketIsWhatTheUpgradeSays(t *testing.T) {
+func TestWebSocketFollowsTheUpgradeField(t *testing.T) {
 	for head, want := range map[string]struct {
 		key string
 		yes bool
@@ -103,7 +103,7 @@ func TestHeadsOfAnyLengthArriveWhole(t *testing.T) {
 	}
 }
 
-func TestWhatIsSaidOfAConnectionInText(t *testing.T) {
+func TestCodesAndErrorsHaveTexts(t *testing.T) {
 	for code, want := range map[http2.Code]string{http2.CodeNo: "NO_ERROR", http2.CodeCancel: "CANCEL", http2.CodeHTTP11Required: "HTTP_1_1_REQUIRED", http2.CodeHTTP11Required + 1: "unknown error code"} {
 		if got := code.String(); got != want {
 			t.Errorf("code %d is %s, want %s", code, got, want)
@@ -121,7 +121,7 @@ func TestWhatIsSaidOfAConnectionInText(t *testing.T) {
 	}
 }
 
-func TestABackendIsAskedForASignOfLife(t *testing.T) {
+func TestPingDetectsALiveBackend(t *testing.T) {
 	s := newSession(t, nil).toClient()
 	if !s.conn.HasSettings() || s.conn.Allowed() != s.conn.Available() || s.conn.Err() != nil {
 		t.Errorf("settings %v, %d allowed, %d available, %v", s.conn.HasSettings(), s.conn.Allowed(), s.conn.Available(), s.conn.Err())

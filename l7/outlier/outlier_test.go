@@ -21,7 +21,7 @@ func made(requests, failures uint64, took time.Duration) outlier.Count {
 
 const usual = 4 * time.Millisecond
 
-func TestWhoFailsMoreOftenThanAllowedStandsOut(t *testing.T) {
+func TestFailureRateAboveTheLimitIsAnOutlier(t *testing.T) {
 	for name, c := range map[string]struct {
 		counts []outlier.Count
 		want   []int
@@ -43,7 +43,7 @@ func TestWhoFailsMoreOftenThanAllowedStandsOut(t *testing.T) {
 	}
 }
 
-func TestWhoTakesManyTimesAsLongStandsOut(t *testing.T) {
+func TestSlowBackendIsAnOutlier(t *testing.T) {
 	long := 64 * time.Millisecond
 	for name, c := range map[string]struct {
 		counts []outlier.Count
@@ -95,7 +95,7 @@ func check(t *testing.T, name string, l *outlier.Limits, counts []outlier.Count,
 	}
 }
 
-func TestFailuresComeBeforeTimes(t *testing.T) {
+func TestFailuresPrecedeLatency(t *testing.T) {
 	l := outlier.Limits{Rate: 10, Slow: 2}
 	got := l.Find([]outlier.Count{made(100, 0, time.Second), made(100, 50, usual), made(100, 0, usual)})
 	if len(got) != 2 || got[0].Index != 1 || got[1].Index != 0 {
@@ -108,7 +108,7 @@ func TestFailuresComeBeforeTimes(t *testing.T) {
 	}
 }
 
-func TestCountsAreOfAWindow(t *testing.T) {
+func TestCountsCoverAWindow(t *testing.T) {
 	b := stats.Backend{Responses: [5]uint64{100, 10, 2, 3, 4}, Failures: 7} // 4 with 5xx, 3 without a response
 	var times stats.Times
 	times.FirstByte.Observe(int64(usual))

@@ -10,7 +10,7 @@ import (
 )
 
 // deviations are responses accepted by a name in backend_leniency.
-// TestADeviationIsAcceptedByItsLeniencyAlone in http1 compares their grammar with HAProxy
+// TestEachDeviationNeedsItsLeniency in http1 compares their grammar with HAProxy
 // and nginx.
 var deviations = []struct {
 	name   farm.Leniency

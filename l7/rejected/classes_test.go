@@ -32,7 +32,7 @@ var byName = map[string][]*http1.Error{
 	"body-too-long": {http1.ErrBodyTooLong},
 }
 
-func TestEveryErrorOfARequestHasItsClassAndIsAnsweredAsItSays(t *testing.T) {
+func TestClassifyReturnsClassStatusAndReason(t *testing.T) {
 	for name, errs := range byName {
 		for _, bad := range errs {
 			for _, err := range []error{bad, fmt.Errorf("rules: %w", bad)} {
@@ -48,7 +48,7 @@ func TestEveryErrorOfARequestHasItsClassAndIsAnsweredAsItSays(t *testing.T) {
 	}
 }
 
-func TestClassesHaveNamesOfTheirOwn(t *testing.T) {
+func TestClassNamesAreUnique(t *testing.T) {
 	name, seen := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`), map[string]bool{}
 	for class, n := range rejected.Names {
 		if !name.MatchString(n) || seen[n] {
@@ -69,7 +69,7 @@ func TestClassesHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestARejectionIsCountedOnceWhereItBelongs(t *testing.T) {
+func TestRejectionIsCountedOnceInItsCounter(t *testing.T) {
 	for class, name := range rejected.Names {
 		var got, want stats.Farm
 		rejected.Count(&got, rejection.Class(class))
@@ -90,7 +90,7 @@ func TestARejectionIsCountedOnceWhereItBelongs(t *testing.T) {
 	}
 }
 
-func TestACauseSaysWhatIsAnswered(t *testing.T) {
+func TestBecauseReturnsTheGivenCause(t *testing.T) {
 	if c := rejected.Because(rejected.RateLimited, 429, "too many"); *c != (rejected.Cause{Class: rejected.RateLimited, Status: 429, Reason: "too many"}) {
 		t.Errorf("%+v", c)
 	}

@@ -45,7 +45,7 @@ func remover(t testing.TB, patterns ...string) *rewrite.Remover {
 	return r
 }
 
-func TestNoRulesAreNothing(t *testing.T) {
+func TestEmptyRulesCompileToNil(t *testing.T) {
 	remove, err1 := rewrite.NewRemover(nil)
 	replace, err2 := rewrite.NewReplacer(nil, nil)
 	lines, err3 := rewrite.Lines(nil)
@@ -54,7 +54,7 @@ func TestNoRulesAreNothing(t *testing.T) {
 	}
 }
 
-func TestEachRuleReplacesOnceAndSeesTheOneBefore(t *testing.T) {
+func TestRulesReplaceOnceInOrder(t *testing.T) {
 	r := parsed(t, browser)
 	replace, err := rewrite.NewReplacer(
 		[]farm.HeaderReplace{{Header: "^cookie$", Match: "(e)(s)", Replace: "<$2$1$3$9$$>"}},
@@ -96,7 +96,7 @@ func fields(r *http1.Request) (lines []string) {
 // rulable is a head in which rules may change A, B and C.
 const rulable = "GET / HTTP/1.1\r\nHost: abc\r\nA:  abc \r\nX-Forwarded-For: abc\r\nB:xbc\r\nContent-Length: 0\r\nC: abc\r\n\r\n"
 
-func TestRulesTouchWhatTheyFindAndTell(t *testing.T) {
+func TestRulesReportTheirChanges(t *testing.T) {
 	for _, observed := range []bool{true, false} {
 		r := parsed(t, rulable)
 		var s rewrite.Scratch
@@ -163,7 +163,7 @@ func TestValuesMayFillAHeadAndNotMore(t *testing.T) {
 	}
 }
 
-func TestLinesAreFieldsThatMayBeAdded(t *testing.T) {
+func TestLinesValidateAddedFields(t *testing.T) {
 	for header, want := range map[string]string{
 		"X-A: b":               "X-A: b\r\n",
 		"X-A:\t b : c \t":      "X-A: b : c\r\n",
@@ -185,7 +185,7 @@ func TestLinesAreFieldsThatMayBeAdded(t *testing.T) {
 	}
 }
 
-func TestRulesThatCannotBeReadAreRefused(t *testing.T) {
+func TestInvalidHeaderRulesAreRefused(t *testing.T) {
 	good := farm.HeaderReplace{Header: "a", Match: "b", Replace: "c"}
 	for _, c := range []struct {
 		begin                  string

@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/l7/rewrite"
 )
 
-func TestTemplatesPutGroupsAndTheHostInPlace(t *testing.T) {
+func TestTemplatesExpandGroupsAndHost(t *testing.T) {
 	b, g := []byte("-a-bb--"), rewrite.Groups{0, 7, 1, 2, 3, 5, 6, 6}
 	for i := 8; i < len(g); i++ {
 		g[i] = -1

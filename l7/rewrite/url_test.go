@@ -80,7 +80,7 @@ func TestPathsThatGrowWithoutBoundAreRefused(t *testing.T) {
 	}
 }
 
-func TestUndoneIsWhatTheRulesMade(t *testing.T) {
+func TestUndoReversesRewrites(t *testing.T) {
 	for _, c := range []struct{ client, backend, location, want string }{
 		{"/shop/tea", "/tea", "/login", "/shop/login"},
 		{"/shop/tea", "/tea", "/", "/shop/"},

@@ -11,7 +11,7 @@ type odds struct{}
 
 func (odds) Holds(rule int) bool { return rule%2 == 1 }
 
-func TestAlsoSaysOfOneRuleWhatItsPatternsSay(t *testing.T) {
+func TestAlsoAgreesWithTheRulesPatterns(t *testing.T) {
 	t.Parallel()
 	rules := []route.Rule{
 		{}, {Host: `a\.test`}, {Host: `a\.test`, URL: "^/x"}, {URL: "^/x"}, {URL: "^/X", IgnoreCase: true}, {Host: `b\.test`}, {More: true}, {More: true}, {URL: `\.png$`},

@@ -18,7 +18,7 @@ func dfaOf(t interface{ Fatal(...any) }, text string, most int) *dfa {
 	return newDFA(tree, most)
 }
 
-func TestADFASaysWhatItsExpressionSays(t *testing.T) {
+func TestDFAAgreesWithItsExpression(t *testing.T) {
 	for _, text := range []string{
 		`^/[a-z]+042/(v[0-9]+/)?[0-9a-z]+$`, `(?i)^(?:(www|shop)[a-z]*042\.example\.(org|net)$)`, `a{2,3}b|c+$`, `(?m)^a.*b$`, `x^a`, `a$b`, `(a|^)b`, `a(b|$)`,
 		`^(a|b)*abb$`, `(?i)K[^a]s`, `[^a-y]{3}`, `^a+(b?)$|^$`,
@@ -38,7 +38,7 @@ func TestADFASaysWhatItsExpressionSays(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotWorthADFAHasNone(t *testing.T) {
+func TestUnsuitableExpressionsGetNoDFA(t *testing.T) {
 	long := `^(a|b)*a(a|b){7}$` // each repeat doubles the states
 	for text, most := range map[string]int{
 		`a\bc`: maxDFA, `a\Bc`: maxDFA, `a*`: maxDFA, long: maxDFA, `^abc$`: 15, strings.Repeat("a", maxDFASteps): maxDFA,
@@ -55,7 +55,7 @@ func TestWhatIsNotWorthADFAHasNone(t *testing.T) {
 }
 
 // Patterns beyond the total bound are decided by their expressions.
-func TestATableHasRoomForSoManyDFAs(t *testing.T) {
+func TestDFAsOfATableAreBounded(t *testing.T) {
 	const n = 3000
 	table, err := Compile(Services(n))
 	if err != nil {

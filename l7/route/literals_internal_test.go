@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestLiteralsThatAMatchNeeds(t *testing.T) {
+func TestRequiredLiteralsAreExtracted(t *testing.T) {
 	for pattern, want := range map[string]string{
 		`^/app(1|2)/[a-z]+/x$`:        "/app1/ /app2/; /x",
 		`(www|shop)[a-z]*07\.(org|n)`: "shop www; 07.n 07.org",
@@ -74,7 +74,7 @@ func TestLiteralsStayWithinTheirBounds(t *testing.T) {
 	}
 }
 
-func TestTheRarestPieceIsLookedFor(t *testing.T) {
+func TestRarestLiteralIsSearched(t *testing.T) {
 	sets := [][]anyOf{
 		{{"/"}, {"/a/long/beginning/of/many/001"}},
 		{{"/"}, {"/a/long/beginning/of/many/002"}},
@@ -125,7 +125,7 @@ func TestAutomatonFindsEveryLiteral(t *testing.T) {
 }
 
 // The end of each literal begins the next one, repeatedly.
-func TestAutomatonGoesOnFromTheLongestEnd(t *testing.T) {
+func TestAutomatonContinuesFromTheLongestSuffix(t *testing.T) {
 	root := &sprout{}
 	for i, w := range []string{"aac", "abab/", "baba", "b/", "k[z@`", "{za}"} {
 		root.add(w, uint16(i))

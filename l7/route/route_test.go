@@ -75,7 +75,7 @@ func TestFirstMatchingRuleInOrderWins(t *testing.T) {
 	}
 }
 
-func TestRulesThatAskForMoreAreAskedInOrder(t *testing.T) {
+func TestFurtherConditionsAreCheckedInOrder(t *testing.T) {
 	table := compile(t,
 		route.Rule{URL: "^/a", More: true},
 		route.Rule{URL: "^/a", More: true},
@@ -137,7 +137,7 @@ type asked struct{ n int }
 
 func (a *asked) Holds(int) bool { a.n++; return false }
 
-func TestCandidatesThatAskForMoreAreAskedInOrder(t *testing.T) {
+func TestFurtherConditionsOfCandidatesAreCheckedInOrder(t *testing.T) {
 	rules := route.Services(20)
 	for i := range rules {
 		rules[i] = route.Rule{Host: rules[3].Host, URL: rules[5].URL, More: i < 18}

@@ -73,7 +73,7 @@ func TestSetEqualsTheRegularExpressions(t *testing.T) {
 
 // If only the beginning of a text is plain, parts of the pattern outside its shape still
 // count.
-func TestTextsThatArePlainAtTheirBeginningOnlyAreLookedAt(t *testing.T) {
+func TestPartlyPlainTextsAreMatched(t *testing.T) {
 	for pattern, text := range map[string]string{
 		"é$": "aé", "^b|é": "aé", `^a\t|^b`: "a\tx", `(?m)^b`: "a\nb", `\x{e9}`: "aé", `\p{Greek}|^b`: "aα", "(?i)ſ|^b": "aſ",
 	} {

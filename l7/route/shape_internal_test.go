@@ -183,7 +183,7 @@ func TestShapesStayWithinTheirBounds(t *testing.T) {
 
 // Equal paths share nodes, runs of bytes are folded, and entries after one that always holds
 // are dropped.
-func TestTriesHoldNoMoreThanTheyNeed(t *testing.T) {
+func TestTriesAreCompact(t *testing.T) {
 	rules := []Rule{
 		{URL: "^/app/"}, {URL: "^/app/x$"}, {URL: "^/app/", More: true}, {URL: "^/b", More: true}, {URL: "^/b"}, {URL: "^/b"}, {URL: "^/[0-9]"}, {URL: "^/[0-9]z"},
 		{Host: "b", URL: "^/b"}, {Host: "b", URL: "^/d"},

@@ -19,7 +19,7 @@ type door struct {
 
 func (d door) Wake() { *d.woken = append(*d.woken, d.name) }
 
-func TestNoMorePlacesAreTakenThanThereAre(t *testing.T) {
+func TestClientLimitIsNeverExceeded(t *testing.T) {
 	var p state.ClientLimit
 	for range 3 {
 		if !p.Enter(3) {
@@ -41,7 +41,7 @@ func TestNoMorePlacesAreTakenThanThereAre(t *testing.T) {
 	}
 }
 
-func TestDoorsAreWokenInTheOrderTheyCame(t *testing.T) {
+func TestDoorsAreWokenInOrder(t *testing.T) {
 	var woken []string
 	r := state.New(1)
 	p := r.ClientLimits.Of(1)
@@ -142,7 +142,7 @@ func TestNoDoorIsForgotten(t *testing.T) {
 	}
 }
 
-func TestTakingAPlaceAllocatesNothing(t *testing.T) {
+func TestEnterAllocatesNothing(t *testing.T) {
 	var p state.ClientLimit
 	if n := testing.AllocsPerRun(100, func() { p.Enter(1); p.Leave() }); n != 0 {
 		t.Errorf("%v allocations", n)

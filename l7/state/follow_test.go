@@ -77,7 +77,7 @@ func anyFarm(t *rapid.T, id uint32) farm.Farm {
 }
 
 // For any sequence of changes, including compilations that were refused.
-func TestWhatIsForgottenIsWhatNoFarmHasAnyMore(t *testing.T) {
+func TestOnlyUnusedStateIsDropped(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r, cfg := state.New(1), &farm.Config{}
 		for range rapid.IntRange(1, 8).Draw(t, "changes") {
@@ -112,7 +112,7 @@ func follow(r *state.Registry, cfg *farm.Config) {
 	r.Retain(cfg)
 }
 
-func TestAStoppedFarmLosesTheSessionsOfABackendThatIsCutByALaterChange(t *testing.T) {
+func TestStoppedFarmDropsSessionsOfALaterCut(t *testing.T) {
 	r, f := state.New(1), shop()
 	f.Stopped = true
 	follow(r, &farm.Config{Farms: []farm.Farm{f}})
@@ -129,7 +129,7 @@ func TestAStoppedFarmLosesTheSessionsOfABackendThatIsCutByALaterChange(t *testin
 	}
 }
 
-func TestAQueueOfWhatWentIsForgottenWhenNobodyWaits(t *testing.T) {
+func TestEmptyQueuesOfRemovedOwnersAreDropped(t *testing.T) {
 	r, f := state.New(1), shop()
 	follow(r, &farm.Config{Farms: []farm.Farm{f}})
 	q, own := r.Queues.Of(2), r.OwnQueues.Of(3)

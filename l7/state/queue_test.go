@@ -36,7 +36,7 @@ func (l *line) rest() string {
 	return strings.Join(l.called, "")
 }
 
-func TestTurnsComeInOrder(t *testing.T) {
+func TestQueueCallsInOrder(t *testing.T) {
 	l := newLine()
 	l.join(10, false, "a", "b", "c")
 	l.join(10, true, "0")
@@ -45,7 +45,7 @@ func TestTurnsComeInOrder(t *testing.T) {
 	}
 }
 
-func TestNoMoreWaitThanMay(t *testing.T) {
+func TestQueueLengthIsBounded(t *testing.T) {
 	l := newLine()
 	if !l.join(2, false, "a", "b") || l.join(2, false, "c") || l.join(2, true, "d") || l.Len() != 2 {
 		t.Fatalf("%d wait", l.Len())
@@ -61,7 +61,7 @@ func TestNoMoreWaitThanMay(t *testing.T) {
 	}
 }
 
-func TestWhoLeavesIsNotCalled(t *testing.T) {
+func TestDepartedWaitersAreNotCalled(t *testing.T) {
 	for _, c := range []struct{ leaves, called string }{{"a", "bc"}, {"b", "ac"}, {"c", "ab"}, {"ab", "c"}, {"cb", "a"}, {"bac", ""}} {
 		l := newLine()
 		l.join(10, false, "a", "b", "c")
@@ -82,7 +82,7 @@ func TestWhoLeavesIsNotCalled(t *testing.T) {
 	}
 }
 
-func TestWhoIsCalledCannotLeaveAnyMore(t *testing.T) {
+func TestCalledWaiterCannotLeave(t *testing.T) {
 	l := newLine()
 	l.join(10, false, "a")
 	if l.Wake(); l.Leave(l.who["a"]) || l.Len() != 1 {
@@ -90,7 +90,7 @@ func TestWhoIsCalledCannotLeaveAnyMore(t *testing.T) {
 	}
 }
 
-func TestATurnInVainIsTheFirstAgain(t *testing.T) {
+func TestRejoiningWaiterIsFirst(t *testing.T) {
 	l := newLine()
 	l.join(3, false, "a", "b", "c")
 	l.Wake()
@@ -103,7 +103,7 @@ func TestATurnInVainIsTheFirstAgain(t *testing.T) {
 	}
 }
 
-func TestRoomIsToldWhileSomebodyWaits(t *testing.T) {
+func TestReleasedWakesWaiters(t *testing.T) {
 	l := newLine()
 	l.Released()
 	l.Wake()
@@ -122,7 +122,7 @@ func TestRoomIsToldWhileSomebodyWaits(t *testing.T) {
 }
 
 // With any number of waiters and any room, each gets a turn.
-func TestNobodyIsForgottenInAQueue(t *testing.T) {
+func TestEveryWaiterIsCalled(t *testing.T) {
 	const goroutines, turns = 8, 2000
 	var q state.Queue
 	var room atomic.Int64

@@ -40,7 +40,7 @@ func use(r *state.Registry, f farm.Farm) (slots, load, spent, queue bool, sessio
 	return slots, load, spent, queue, sessions, limited
 }
 
-func TestWhatIsConfiguredOutlivesTables(t *testing.T) {
+func TestConfiguredStateOutlivesTables(t *testing.T) {
 	r, f := state.New(2), shop()
 	use(r, f)
 	turns := r.States.Of(2)
@@ -54,7 +54,7 @@ func TestWhatIsConfiguredOutlivesTables(t *testing.T) {
 	}
 }
 
-func TestWhatIsGoneIsForgotten(t *testing.T) {
+func TestRemovedStateIsDropped(t *testing.T) {
 	r, f := state.New(2), shop()
 	use(r, f)
 	turns := r.States.Of(2)
@@ -65,7 +65,7 @@ func TestWhatIsGoneIsForgotten(t *testing.T) {
 	}
 }
 
-func TestSessionsAndLimitsBeginAnewWithOthers(t *testing.T) {
+func TestChangedSettingsResetSessionsAndLimits(t *testing.T) {
 	for name, edit := range map[string]func(*farm.Service){
 		"another key":   func(s *farm.Service) { s.Persistence = farm.PersistCookie },
 		"another name":  func(s *farm.Service) { s.Persistence, s.SessionID = farm.PersistCookie, "other" },
@@ -97,7 +97,7 @@ func TestSessionsAndLimitsBeginAnewWithOthers(t *testing.T) {
 }
 
 // While a farm is stopped, no table reports that a backend of it was cut.
-func TestABackendThatIsCutWhileItsFarmIsStoppedLosesItsSessions(t *testing.T) {
+func TestCutInAStoppedFarmDropsSessions(t *testing.T) {
 	for _, stopped := range []bool{false, true} {
 		r, f := state.New(1), shop()
 		kept := r.Sessions.Of(state.SessionsFor(&f.HTTP.Services[0]))
@@ -114,7 +114,7 @@ func TestABackendThatIsCutWhileItsFarmIsStoppedLosesItsSessions(t *testing.T) {
 	}
 }
 
-func TestAQueueIsKeptWhileSomebodyWaits(t *testing.T) {
+func TestQueueIsKeptWhileItHasWaiters(t *testing.T) {
 	for name, queues := range map[string]func(r *state.Registry) *lasting.Map[uint32, state.Queue]{
 		"service": func(r *state.Registry) *lasting.Map[uint32, state.Queue] { return &r.Queues },
 		"backend": func(r *state.Registry) *lasting.Map[uint32, state.Queue] { return &r.OwnQueues },
@@ -133,7 +133,7 @@ func TestAQueueIsKeptWhileSomebodyWaits(t *testing.T) {
 	}
 }
 
-func TestSessionsLieWhereAnotherEngineFindsThem(t *testing.T) {
+func TestSessionsOutliveTheEngine(t *testing.T) {
 	f, err := shm.Shared("sessions-test", session.MemorySize)
 	if err != nil {
 		t.Fatal(err)

@@ -52,7 +52,7 @@ func TestAFarmThatStaysIsCompiledOnce(t *testing.T) {
 
 // The backends of a table compiled from another one equal the backends of a table made from
 // scratch, after any additions, removals and moves.
-func TestBackendsAreThoseOfTheConfigurationWhateverChanged(t *testing.T) {
+func TestIncrementalBackendsEqualAFullCompilation(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, nil, web())
 	farms := func(ids ...uint32) (list []farm.Farm) {
@@ -100,7 +100,7 @@ func TestBackendsAreThoseOfTheConfigurationWhateverChanged(t *testing.T) {
 }
 
 // Certificates live outside farms: a replaced certificate does not change the farm.
-func TestAFarmWhoseCertificateChangedIsCompiledAnew(t *testing.T) {
+func TestChangedCertificateRecompilesTheFarm(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, nil, web())
 	cfg := p.cfg
@@ -132,7 +132,7 @@ func TestAFarmWhoseCertificateChangedIsCompiledAnew(t *testing.T) {
 	}
 }
 
-func TestChallengesAndMarksThatAreMissingAreSeen(t *testing.T) {
+func TestReusedFarmsFollowChallengesAndMarks(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, func(h *farm.HTTP) { h.Mark = 7 }, web())
 	first := p.table.ByID[1]

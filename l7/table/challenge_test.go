@@ -19,7 +19,7 @@ func challenge(a *l7test.Appliance, challenges ...farm.Challenge) {
 	a.Publish(farm.Config{Farms: []farm.Farm{a.Farm}, Certificates: a.Certificates, Challenges: challenges})
 }
 
-func TestAChallengeIsAnsweredByTheEngineAlone(t *testing.T) {
+func TestEngineAnswersChallenges(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)

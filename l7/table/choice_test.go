@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-func TestTheKeyOfASessionIsTheOneTheRequestHas(t *testing.T) {
+func TestSessionKeyComesFromTheRequest(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 300)
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func (p *planner) pick() (int, accesslog.Why) {
 	return i, p.choice.Why
 }
 
-func TestAClientGoesWhereItBelongs(t *testing.T) {
+func TestClientReturnsToItsBackend(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, nil, keeping())
 	p.become(ask("GET", "/", "X-ID: a"))
@@ -115,7 +115,7 @@ func TestAClientGoesWhereItBelongs(t *testing.T) {
 	}
 }
 
-func TestACookieOfOursNamesTheBackend(t *testing.T) {
+func TestInsertedCookieNamesTheBackend(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, nil, web(inserting, func(s *farm.Service) { s.Cookie.Name, s.Policy = "LB", farm.PolicyPending }))
 	values := []string{table.CookieValue(1, 1), table.CookieValue(1, 2)}
@@ -154,7 +154,7 @@ func TestACookieOfOursNamesTheBackend(t *testing.T) {
 }
 
 // A choice belongs to one table; waiting requests continue with the next one.
-func TestAChoiceMovesToAnotherTable(t *testing.T) {
+func TestChoiceSurvivesATableSwap(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, nil, web(inserting))
 	old := p.service()
@@ -216,7 +216,7 @@ func TestAChoiceMovesToAnotherTable(t *testing.T) {
 	}
 }
 
-func TestWhoMayWaitHasSomethingToWaitFor(t *testing.T) {
+func TestWaitingNeedsAFullBackend(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, nil, web(func(s *farm.Service) { s.Backends[0].ConnLimit, s.Backends[1].ConnLimit = 1, 1 }))
 	may := func(what string, want bool) {
@@ -247,7 +247,7 @@ func TestWhoMayWaitHasSomethingToWaitFor(t *testing.T) {
 
 // If another loop creates the client's session meanwhile, waiting clients get the room that was
 // reserved first.
-func TestAReservationThatASessionReplacesIsForWaiters(t *testing.T) {
+func TestReplacedReservationGoesToWaiters(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, nil, keeping(func(s *farm.Service) { s.Backends[0].ConnLimit, s.Backends[1].ConnLimit = 1, 1 }))
 	s := p.service()
@@ -269,7 +269,7 @@ func TestAReservationThatASessionReplacesIsForWaiters(t *testing.T) {
 	}
 }
 
-func TestSessionsAreThoseOfTheTable(t *testing.T) {
+func TestViewUsesTheTablesSessions(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, nil, keeping(func(s *farm.Service) {
 		s.Backends[0].Sessions, s.Backends[1].Maintenance = []string{"operator"}, farm.MaintenanceCut
@@ -314,7 +314,7 @@ func TestSessionsAreThoseOfTheTable(t *testing.T) {
 	}
 }
 
-func TestExplanationsNameWhatWasFoundOnTheWay(t *testing.T) {
+func TestExplanationsRecordEachStep(t *testing.T) {
 	t.Parallel()
 	half := uint8(50)
 	second := web(func(s *farm.Service) {

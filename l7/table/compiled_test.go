@@ -37,7 +37,7 @@ func same(t *testing.T, what string, got, want any) {
 	}
 }
 
-func TestFarmsAreCompiledAsTheySay(t *testing.T) {
+func TestFarmSettingsAreCompiled(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, func(h *farm.HTTP) { h.TunnelTimeout, h.StopGrace = 0, 0 }, web())
 	f := p.farm
@@ -112,7 +112,7 @@ func TestFarmsAreCompiledAsTheySay(t *testing.T) {
 	}
 }
 
-func TestBackendsAreCompiledAsTheySay(t *testing.T) {
+func TestBackendSettingsAreCompiled(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, func(h *farm.HTTP) { h.ConnectTimeout, h.ResponseTimeout, h.ResurrectTime = 3, 4, 5 }, web(func(s *farm.Service) {
 		s.Backends[0].ConnectTimeout = 2
@@ -179,7 +179,7 @@ func TestBackendsAreCompiledAsTheySay(t *testing.T) {
 	}
 }
 
-func TestServicesAreCompiledAsTheySay(t *testing.T) {
+func TestServiceSettingsAreCompiled(t *testing.T) {
 	t.Parallel()
 	p := newPlanner(t, nil, web())
 	s := p.service()
@@ -227,7 +227,7 @@ func TestServicesAreCompiledAsTheySay(t *testing.T) {
 	}
 }
 
-func TestRulesForAnswersAreThoseOfTheService(t *testing.T) {
+func TestResponseRulesBelongToTheService(t *testing.T) {
 	t.Parallel()
 	answer := func(p *planner, lines ...string) string {
 		var r http1.Response
@@ -293,7 +293,7 @@ func TestRulesForAnswersAreThoseOfTheService(t *testing.T) {
 	same(t, "a redirect's STS", string(p.service().Redirect.STS), "Strict-Transport-Security: max-age=60\r\n")
 }
 
-func TestPlainHTTPIsAnsweredAsTheFarmSays(t *testing.T) {
+func TestPlainHTTPResponseFollowsTheFarm(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		tls      farm.TLS
@@ -322,7 +322,7 @@ func TestPlainHTTPIsAnsweredAsTheFarmSays(t *testing.T) {
 	}
 }
 
-func TestAnswersAreWhole(t *testing.T) {
+func TestGeneratedResponsesAreComplete(t *testing.T) {
 	t.Parallel()
 	names := map[int]string{413: "Content Too Large", 414: "URI Too Long"} // names of RFC 9110
 	for _, status := range []int{200, 301, 302, 307, 400, 401, 403, 405, 408, 413, 414, 417, 421, 429, 431, 500, 501, 502, 503, 504, 505} {
@@ -363,7 +363,7 @@ func TestAnswersAreWhole(t *testing.T) {
 	}
 }
 
-func TestCompressionIsOfWhatIsWorthIt(t *testing.T) {
+func TestCompressionSelectsTypesAndSizes(t *testing.T) {
 	t.Parallel()
 	long, wide := "text/"+strings.Repeat("x", 123), strings.Repeat("y", 126)
 	p := newPlanner(t, nil, web(func(s *farm.Service) {
@@ -407,7 +407,7 @@ func TestCompressionIsOfWhatIsWorthIt(t *testing.T) {
 	}
 }
 
-func TestWhatIsRecordedIsWhatTheLogShows(t *testing.T) {
+func TestRecordedFieldsMatchTheLog(t *testing.T) {
 	t.Parallel()
 	lines := []string{"User-Agent: me", "Referer: there", "X-A: 1", "X-B: 2"}
 	for what, c := range map[string]struct {
@@ -496,7 +496,7 @@ func TestReferencesAreCutAndCompared(t *testing.T) {
 	}
 }
 
-func TestTheRealClientIsBehindTrustedPeers(t *testing.T) {
+func TestForwardedClientNeedsTrustedPeers(t *testing.T) {
 	t.Parallel()
 	hops := func(n int) string { return "192.0.2.9" + strings.Repeat(", 10.0.0.1", n) }
 	for text, want := range map[string]string{
@@ -532,7 +532,7 @@ func TestTheRealClientIsBehindTrustedPeers(t *testing.T) {
 	same(t, "without a request", table.RealClient(p.farm, netip.MustParseAddrPort("10.0.0.9:5"), nil), "10.0.0.9:5")
 }
 
-func TestBackendsAreToldOfCertificatesAsOpenSSLWritesThem(t *testing.T) {
+func TestCertificateHeadersUseOpenSSLFormats(t *testing.T) {
 	t.Parallel()
 	name := func(common string) []byte {
 		der, err := asn1.Marshal(pkix.Name{CommonName: common, Organization: []string{"Ä"}}.ToRDNSequence())
@@ -580,7 +580,7 @@ func TestBackendsAreToldOfCertificatesAsOpenSSLWritesThem(t *testing.T) {
 }
 
 // Each of the three limits alone enables ejection.
-func TestOutliersAreLookedForByEachLimit(t *testing.T) {
+func TestOutlierLimitsAreCompiled(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]farm.Outlier{"errors": {OutlierErrors: 1}, "rate": {OutlierRate: 1}, "slow": {OutlierSlow: 1}} {
 		s := l7test.Service("web", "127.0.0.1:1")

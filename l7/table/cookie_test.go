@@ -92,7 +92,7 @@ func TestCookieHasTheSameSiteOfItsService(t *testing.T) {
 	}
 }
 
-func TestCookieThatNamesNobodyIsReplaced(t *testing.T) {
+func TestUnknownCookieIsReplaced(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewNamed(t, "1")
 	a := l7test.New(t, 1)
@@ -111,7 +111,7 @@ func TestCookieThatNamesNobodyIsReplaced(t *testing.T) {
 	}
 }
 
-func TestCookieOfABackendThatIsOut(t *testing.T) {
+func TestCookieOfAnUnusableBackend(t *testing.T) {
 	t.Parallel()
 	backends := map[string]*l7test.Backend{"1": l7test.NewNamed(t, "1"), "2": l7test.NewNamed(t, "2")}
 	a := l7test.New(t, 1)
@@ -145,7 +145,7 @@ func TestCookieOfABackendThatIsOut(t *testing.T) {
 	}
 }
 
-func TestCookieStandsBesideOtherRules(t *testing.T) {
+func TestInsertedCookieCombinesWithHeaderRules(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer("HTTP/1.1 200 OK\r\nSet-Cookie: own=1\r\nContent-Length: 2\r\n\r\nok"))
 	s := l7test.Inserting(b.Addr)
@@ -158,7 +158,7 @@ func TestCookieStandsBesideOtherRules(t *testing.T) {
 	}
 }
 
-func TestCookiesThatCannotBeAreRefused(t *testing.T) {
+func TestInvalidCookieSettingsAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []farm.CookieInsert{{}, {Name: "a b"}, {Name: "a;"}, {Name: "a\r\n"}, {Name: "a", Path: "/;x"}, {Name: "a", Domain: "b\nc"}, {Name: "a", Path: "/\x00"}} {
 		a := l7test.New(t, 1)

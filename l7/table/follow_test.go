@@ -37,7 +37,7 @@ func shown(t *table.Table, at enginetest.Ports) (list []string) {
 
 // A table compiled from another one equals one made from scratch, after any additions,
 // removals, moves and refusals of farms, backends and ports.
-func TestATableThatFollowsIsTheWhole(t *testing.T) {
+func TestIncrementalTableEqualsAFullCompilation(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		p := newPlanner(t, nil, web())

@@ -17,7 +17,7 @@ import (
 )
 
 // Browsers open several connections at once, which reach different loops.
-func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
+func TestLoopsAgreeOnTheBackendOfANewClient(t *testing.T) {
 	healthTable, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
 		t.Fatal(err)

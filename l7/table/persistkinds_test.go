@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-func TestEveryPersistenceKeepsTheClientItNames(t *testing.T) {
+func TestEveryPersistenceKeepsItsClient(t *testing.T) {
 	t.Parallel()
 	basic := func(user string) string {
 		return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(user+":secret"))

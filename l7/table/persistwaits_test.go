@@ -9,7 +9,7 @@ import (
 
 // An absent key creates no session: neither a cookie without a name nor an empty parameter
 // identifies a client.
-func TestPersistenceWithoutItsNameKeepsNobody(t *testing.T) {
+func TestMissingSessionKeyCreatesNoSession(t *testing.T) {
 	t.Parallel()
 	for kind, same := range map[farm.Persistence]string{
 		farm.PersistURL: l7test.Get("/a?=42"), farm.PersistCookie: l7test.Request("Cookie: =42"), farm.PersistHeader: l7test.Request("X: 42"),
@@ -34,7 +34,7 @@ func TestPersistenceWithoutItsNameKeepsNobody(t *testing.T) {
 }
 
 // Persistence takes precedence over the inserted cookie.
-func TestPersistenceGoesBeforeTheInsertedCookie(t *testing.T) {
+func TestPersistencePrecedesTheInsertedCookie(t *testing.T) {
 	t.Parallel()
 	one, two := l7test.NewNamed(t, "1"), l7test.NewNamed(t, "2")
 	a := l7test.New(t, 2)

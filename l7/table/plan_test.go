@@ -79,7 +79,7 @@ func TestLimitsHoldToTheByte(t *testing.T) {
 	}
 }
 
-func TestRatesAreOfTheirKey(t *testing.T) {
+func TestRateLimitsApplyPerKey(t *testing.T) {
 	t.Parallel()
 	const refused = "429 more requests"
 	for key, c := range map[farm.RateKey]struct{ same, other [3]string }{ // each has: from, path, header
@@ -124,7 +124,7 @@ func TestRatesAreOfTheirKey(t *testing.T) {
 	}
 }
 
-func TestTheHeadOfABackendIsRewritten(t *testing.T) {
+func TestBackendRewritesTheRequestHead(t *testing.T) {
 	t.Parallel()
 	move := func(h *farm.HTTP) { h.RewriteDestination = true }
 	secure := func(h *farm.HTTP) { h.Services[0].TLS = &farm.BackendTLS{} }
@@ -213,7 +213,7 @@ func TestTheHeadOfABackendIsRewritten(t *testing.T) {
 	p.want("id alone", ask("GET", "/"), "A: 1\nX-Request-Id: ours\n", "!X-SSL")
 }
 
-func TestRedirectsLeadWhereTheySay(t *testing.T) {
+func TestRedirectTargetsAreExpanded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		text, url string
@@ -244,7 +244,7 @@ func TestRedirectsLeadWhereTheySay(t *testing.T) {
 	}
 }
 
-func TestServicesLetInWhomTheySay(t *testing.T) {
+func TestServicesAuthenticateClients(t *testing.T) {
 	t.Parallel()
 	hash, err := password.Hash("secret")
 	if err != nil {

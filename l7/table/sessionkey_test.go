@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-func TestKeysOfSessionsAreFoundWhereServicesSay(t *testing.T) {
+func TestSessionKeysAreFoundPerSetting(t *testing.T) {
 	t.Parallel()
 	basic := func(text string) string {
 		return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(text))

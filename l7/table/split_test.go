@@ -84,7 +84,7 @@ func TestOnlyServicesThatMatchShare(t *testing.T) {
 	}
 }
 
-func TestClientsStayWhereTheyAreKnown(t *testing.T) {
+func TestSplitKeepsKnownClients(t *testing.T) {
 	t.Parallel()
 	for name, edit := range map[string]func(s *farm.Service){
 		"address":         func(s *farm.Service) { s.Persistence = farm.PersistIP },

@@ -38,7 +38,7 @@ func TestTrustedPeersAreBelieved(t *testing.T) {
 }
 
 // A rule that adds such a field has the operator's authority, so ours is omitted.
-func TestRulesMayTellIdentities(t *testing.T) {
+func TestRulesMaySetIdentityFields(t *testing.T) {
 	t.Parallel()
 	b := l7test.NewBackend(t, l7test.Answer(ok))
 	a := l7test.New(t, 1)
@@ -51,7 +51,7 @@ func TestRulesMayTellIdentities(t *testing.T) {
 	}
 }
 
-func TestServicesMaySeeWhatTrustedPeersSay(t *testing.T) {
+func TestServicesSeeFieldsOfTrustedPeers(t *testing.T) {
 	t.Parallel()
 	one, two := l7test.NewNamed(t, "1"), l7test.NewNamed(t, "2")
 	first, second := l7test.Service("first", one.Addr), l7test.Service("second", two.Addr)

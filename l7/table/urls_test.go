@@ -191,7 +191,7 @@ func TestRedirectIgnoresCaseWhereTheRuleDoes(t *testing.T) {
 	}
 }
 
-func TestPathRulesThatCannotBeAreRefused(t *testing.T) {
+func TestInvalidPathRulesAreRefused(t *testing.T) {
 	t.Parallel()
 	for i, s := range []farm.Service{
 		{Rewrites: []farm.URLRewrite{{Pattern: "("}}},
