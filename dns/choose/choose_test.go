@@ -75,7 +75,7 @@ func (b *board) want(t *testing.T, what string, want ...int) zone.Pick {
 	return p
 }
 
-func TestRoundRobinBeginsWithAnotherOneEachTime(t *testing.T) {
+func TestRoundRobinRotatesTheFirstAddress(t *testing.T) {
 	b := newBoard(t, 3, func(s *farm.DNSService) {})
 	b.want(t, "first", 2, 3, 1)
 	b.want(t, "second", 3, 1, 2)
@@ -90,7 +90,7 @@ func TestRoundRobinBeginsWithAnotherOneEachTime(t *testing.T) {
 	b.want(t, "two of them", 2, 3)
 }
 
-func TestThePrimaryAnswersWhileItWorks(t *testing.T) {
+func TestPriorityReturnsTheFirstHealthyBackend(t *testing.T) {
 	b := newBoard(t, 3, func(s *farm.DNSService) {
 		s.Algorithm = farm.DNSPriority
 		s.Backends[0].Priority, s.Backends[1].Priority, s.Backends[2].Priority = 2, 3, 1
@@ -105,7 +105,7 @@ func TestThePrimaryAnswersWhileItWorks(t *testing.T) {
 	b.want(t, "the first is back", 3)
 }
 
-func TestWeightsAreShares(t *testing.T) {
+func TestAnswersFollowWeights(t *testing.T) {
 	b := newBoard(t, 3, func(s *farm.DNSService) {
 		s.Algorithm = farm.DNSWeight
 		s.Backends[0].Weight, s.Backends[1].Weight, s.Backends[2].Weight = 1, 2, 5
@@ -155,7 +155,7 @@ func TestAClientNetKeepsItsBackend(t *testing.T) {
 	}
 }
 
-func TestTheLongestNetDecides(t *testing.T) {
+func TestLongestMatchingNetWins(t *testing.T) {
 	b := newBoard(t, 4, func(s *farm.DNSService) {
 		s.Algorithm = farm.DNSGeo
 		s.Backends[0].Nets = []netip.Prefix{netip.MustParsePrefix("198.51.0.0/16")}
@@ -181,7 +181,7 @@ func TestTheLongestNetDecides(t *testing.T) {
 	}
 }
 
-func TestNothingIsAnsweredBeforeItWasProbed(t *testing.T) {
+func TestUnprobedBackendsAreNotReturned(t *testing.T) {
 	b := newBoard(t, 2, func(s *farm.DNSService) {})
 	b.set(health.Undefined, 1, 2)
 	if p := b.want(t, "unknown"); !p.Unknown || p.Fail {
@@ -198,7 +198,7 @@ func TestNothingIsAnsweredBeforeItWasProbed(t *testing.T) {
 	b.want(t, "told so", 2, 1)
 }
 
-func TestWhatIsAnsweredWhenAllAreDown(t *testing.T) {
+func TestAllDownPolicyDeterminesTheAnswer(t *testing.T) {
 	for policy, want := range map[farm.AllDown][]int{"": {2, 1}, farm.AllDownAll: {2, 1}, farm.AllDownNone: nil, farm.AllDownFail: nil, farm.AllDownFallback: {99, 98}} {
 		b := newBoard(t, 3, func(s *farm.DNSService) {
 			s.AllDown = policy
@@ -214,7 +214,7 @@ func TestWhatIsAnsweredWhenAllAreDown(t *testing.T) {
 
 // With AllDownAll, answers and scope are the same as if all backends were up, with any
 // algorithm.
-func TestAllDownIsAnsweredAsIfAllWereUp(t *testing.T) {
+func TestAllDownAllUsesTheNormalAlgorithm(t *testing.T) {
 	for _, algorithm := range farm.DNSAlgorithms() {
 		for _, answers := range []uint8{1, 3} {
 			make := func() *board {
@@ -267,7 +267,7 @@ func TestAllInMaintenanceHaveNoAddress(t *testing.T) {
 
 // The all-down policy also applies to the version without backends, and to a service without
 // any.
-func TestThePolicyIsThatOfBothVersions(t *testing.T) {
+func TestAllDownPolicyAppliesToBothFamilies(t *testing.T) {
 	const four, six = "203.0.113.7", "2001:db8::7"
 	for _, c := range []struct {
 		name     string
@@ -330,7 +330,7 @@ func TestThePolicyIsThatOfBothVersions(t *testing.T) {
 
 // A version whose backends cannot be checked has no address while the other version serves
 // clients; otherwise the all-down policy applies. It must not answer SERVFAIL forever.
-func TestAVersionThatCannotBeAskedHasNoAddress(t *testing.T) {
+func TestUncheckableFamilyHasNoAddress(t *testing.T) {
 	const six = "2001:db8::7"
 	for _, c := range []struct {
 		name     string
@@ -381,7 +381,7 @@ func TestAVersionThatCannotBeAskedHasNoAddress(t *testing.T) {
 	}
 }
 
-func TestMaintenanceIsNoFailure(t *testing.T) {
+func TestMaintenanceDoesNotDegradeTheTTL(t *testing.T) {
 	b := newBoard(t, 2, func(s *farm.DNSService) {
 		s.Backends[0].Maintenance, s.DegradedTTL = farm.MaintenanceDrain, 5
 	})
@@ -399,7 +399,7 @@ func TestMaintenanceIsNoFailure(t *testing.T) {
 	}
 }
 
-func TestEveryBackendIsToldWithAReason(t *testing.T) {
+func TestEveryBackendIsExplainedWithAReason(t *testing.T) {
 	b := newBoard(t, 4, func(s *farm.DNSService) {
 		s.Algorithm = farm.DNSPriority
 		s.Backends[3].Maintenance = farm.MaintenanceCut
@@ -434,7 +434,7 @@ func (b *board) inTurn(t *testing.T) (out []int) {
 	return out
 }
 
-func TestTheFastestIsTakenAndThoseAsFastInTurn(t *testing.T) {
+func TestFastestBackendsRotate(t *testing.T) {
 	b := newBoard(t, 4, func(s *farm.DNSService) { s.Algorithm = farm.DNSFastest })
 	took := func(list ...time.Duration) {
 		for i, d := range list {
@@ -474,7 +474,7 @@ func TestTheFastestIsTakenAndThoseAsFastInTurn(t *testing.T) {
 	}
 }
 
-func TestTheLeastLoadedIsTakenAndThoseAsLoadedInTurn(t *testing.T) {
+func TestLeastLoadedBackendsRotate(t *testing.T) {
 	weights := []uint8{0, 0, 0, 0}
 	var b *board
 	has := func(loads ...int) {
@@ -539,7 +539,7 @@ func (b *board) askFor(client, subnet string, v6 bool) (p zone.Pick) {
 
 // A choice is constant for a net: the resolver's client subnet, if that is shorter than
 // ours.
-func TestAHashIsOfANet(t *testing.T) {
+func TestHashUsesTheClientNet(t *testing.T) {
 	v6 := netip.MustParseAddr("2001:db8::1")
 	b := newBoard(t, 16, func(s *farm.DNSService) {
 		s.Algorithm = farm.DNSHash
@@ -582,7 +582,7 @@ func TestAHashIsOfANet(t *testing.T) {
 }
 
 // The probability of each order follows the weights.
-func TestWhatIsDrawnSecondIsDrawnByWeight(t *testing.T) {
+func TestOrderOfAnswersFollowsWeights(t *testing.T) {
 	b := newBoard(t, 3, func(s *farm.DNSService) { s.Algorithm, s.Answers = farm.DNSWeight, 3 })
 	orders := map[string]int{}
 	const rounds = 12_000
@@ -621,7 +621,7 @@ func asked(t *testing.T, name string, v6 bool) *wire.Query {
 
 // Resolvers ask for A and AAAA of a name, or for several names, one after the other. Each of
 // these questions gets the backends in turn.
-func TestTurnsDoNotDependOnOtherQuestions(t *testing.T) {
+func TestRotationIgnoresOtherQueries(t *testing.T) {
 	inTurn := []farm.DNSAlgorithm{farm.DNSRoundRobin, farm.DNSGeo, farm.DNSNearest, farm.DNSFastest, farm.DNSLoad}
 	patterns := [][]string{{"www A", "www AAAA"}, {"www A", "api A"}, {"www A", "www AAAA", "api AAAA", "api A"}}
 	for _, algorithm := range inTurn {
@@ -662,7 +662,7 @@ func TestTurnsDoNotDependOnOtherQuestions(t *testing.T) {
 }
 
 // One query for each of many names, e.g. of a wildcard, uses all backends.
-func TestFirstTurnsDifferByName(t *testing.T) {
+func TestRotationStartsDifferByName(t *testing.T) {
 	b := newBoard(t, 4, func(s *farm.DNSService) { s.Answers = 1 })
 	var count [5]int
 	for i := range 400 {

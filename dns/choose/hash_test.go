@@ -35,7 +35,7 @@ func hashed(t *testing.T, n int, edit func(*farm.DNSService)) *board {
 
 // All nodes send a client net to the same backends: a second node, a copied farm, and one
 // whose backends were recreated with other numbers.
-func TestEveryNodeHashesAlike(t *testing.T) {
+func TestHashIsTheSameOnEveryNode(t *testing.T) {
 	const n = 9
 	want := hashed(t, n, nil).chosen(false)
 	if again := slices.Compact(slices.Sorted(slices.Values(want))); len(again) < 500 {
@@ -108,7 +108,7 @@ func TestAHashKeyKeepsTheClientsOfABackend(t *testing.T) {
 
 // The order must not change between versions of the program, because updated and older nodes
 // must agree.
-func TestAHashIsThatOfOtherVersions(t *testing.T) {
+func TestHashOrderIsStableAcrossReleases(t *testing.T) {
 	b := hashed(t, 5, func(s *farm.DNSService) { s.Backends[4].HashKey = "web5" })
 	for client, want := range map[string][]int{"198.51.100.1": {3, 5, 4, 2, 1}, "203.0.113.9": {2, 5, 3, 1, 4}, "10.0.0.1": {4, 1, 5, 3, 2}} {
 		if got, _ := b.ask(client); !slices.Equal(got, want) {

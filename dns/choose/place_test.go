@@ -114,7 +114,7 @@ func TestBackendsForCountriesAndContinents(t *testing.T) {
 	}
 }
 
-func TestTheNearest(t *testing.T) {
+func TestDistanceReturnsTheNearestBackend(t *testing.T) {
 	b := newBoardOf(t, world(t), 6, func(s *farm.DNSService) {
 		s.Algorithm, s.Answers = farm.DNSNearest, 9
 		s.Backends[1].Coordinates = "48.85,2.35"   // Paris
@@ -172,7 +172,7 @@ func TestTheNearest(t *testing.T) {
 	}
 }
 
-func TestEveryAlgorithmSaysWhy(t *testing.T) {
+func TestEveryAlgorithmGivesReasons(t *testing.T) {
 	for _, a := range farm.DNSAlgorithms() {
 		b := newBoard(t, 3, func(s *farm.DNSService) { s.Algorithm, s.Answers = a, 1 })
 		b.ask("10.0.0.1")

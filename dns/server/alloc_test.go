@@ -53,7 +53,7 @@ func TestAnAnswerByHTTPSAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestASignatureThatIsKeptAllocatesNothing(t *testing.T) {
+func TestCachedSignatureAllocatesNothing(t *testing.T) {
 	g := example()
 	key := zoneKey(t, farm.SignECDSA, farm.KeyActive)
 	g.Zones[0].Signing, g.Zones[0].Keys = farm.SignECDSA, []farm.ZoneKey{key}

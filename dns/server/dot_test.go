@@ -72,7 +72,7 @@ func padded(t *testing.T, question string) []byte {
 	return append(msg, 0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 7, 0, 12, 0, 3, 0, 0, 0)
 }
 
-func TestNamesAreAnsweredByTLS(t *testing.T) {
+func TestQueriesOverTLSAreAnswered(t *testing.T) {
 	records := newRecorder(t)
 	records.Watch(7, true)
 	a, at, client := encrypted(t, records.of)
@@ -132,7 +132,7 @@ func TestAnotherCertificateIsServedAtOnce(t *testing.T) {
 }
 
 // Without a farm with TLS, the engine keeps no certificates of other farms in memory.
-func TestNoKeyIsKeptWithoutAFarmWithTLS(t *testing.T) {
+func TestTicketKeysNeedATLSFarm(t *testing.T) {
 	a, _, _ := encrypted(t)
 	c, _ := certificate(t)
 	cfg := &farm.Config{Farms: []farm.Farm{a.farm}, Certificates: []farm.Certificate{c}}
@@ -152,7 +152,7 @@ func TestNoKeyIsKeptWithoutAFarmWithTLS(t *testing.T) {
 	}
 }
 
-func TestOnlyTLSIsSpokenOnItsPort(t *testing.T) {
+func TestTLSPortRefusesPlainDNS(t *testing.T) {
 	a, at, client := encrypted(t)
 	c, err := net.Dial("tcp", at.String())
 	if err != nil {

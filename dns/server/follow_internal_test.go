@@ -73,7 +73,7 @@ func (e *Engine) takeWith(t *testing.T, generation uint64, cfg *farm.Config) (*t
 }
 
 // A table that follows another one equals one made from scratch.
-func TestTablesThatFollowAreThoseOfTheConfiguration(t *testing.T) {
+func TestIncrementalTablesEqualAFullCompilation(t *testing.T) {
 	e, whole := followingEngine(t), followingEngine(t)
 	at, kept := enginetest.Ports{}, 0
 	for i, cfg := range changetest.Mixed(2, 300, nameFarm) {

@@ -30,7 +30,7 @@ func (a *appliance) byHTTPSFrom(from, farm string, msg []byte) (raw []byte, fres
 
 // An answer for the client's net is not shared with other nets, and each IPv4 net has its
 // own limit in any notation.
-func TestAnswersByHTTPSAreOfTheClientsNet(t *testing.T) {
+func TestHTTPSAnswersDependOnTheClientNet(t *testing.T) {
 	g := example()
 	g.QueryRate = 3
 	g.Services[0].Algorithm = farm.DNSHash
@@ -53,7 +53,7 @@ func TestAnswersByHTTPSAreOfTheClientsNet(t *testing.T) {
 	}
 }
 
-func TestNamesAreAnsweredByHTTPS(t *testing.T) {
+func TestQueriesOverHTTPSAreAnswered(t *testing.T) {
 	g := example()
 	g.QueryRate = 12
 	records := newRecorder(t)

@@ -164,7 +164,7 @@ func exchangeWith(addr netip.AddrPort, msg []byte) ([]byte, error) {
 }
 
 // The server answers any query like a widely used server.
-func TestAnswersAreThoseOfKnot(t *testing.T) {
+func TestAnswersEqualThoseOfKnot(t *testing.T) {
 	list := records(corpusZone)
 	reference := knot(t, list)
 	a := newAppliance(t, 1, &farm.GSLB{Zones: []farm.Zone{{ID: 1, Name: "example.com", NameServer: "ns1", Serial: 5, Records: list}}})

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/dns/server"
 )
 
-func TestANetThatAsksTooOftenIsNotAnswered(t *testing.T) {
+func TestQueryRateIsLimitedPerNet(t *testing.T) {
 	g := example()
 	g.QueryRate, g.Slip = 5, 3
 	a := newAppliance(t, 1, g)
@@ -49,7 +49,7 @@ func TestANetThatAsksTooOftenIsNotAnswered(t *testing.T) {
 	}
 }
 
-func TestTheSameAnswerIsGivenSoOften(t *testing.T) {
+func TestResponseRateIsLimitedPerAnswer(t *testing.T) {
 	g := example()
 	g.AnswerRate, g.Slip = 10, 3
 	a := newAppliance(t, 1, g)
@@ -118,7 +118,7 @@ func TestTheSameAnswerIsGivenSoOften(t *testing.T) {
 }
 
 // An answer with another content has its own limit.
-func TestAnotherCodeIsAnotherAnswer(t *testing.T) {
+func TestResponseRateIsPerCode(t *testing.T) {
 	g := example()
 	g.AnswerRate = 5
 	a := newAppliance(t, 1, g)
@@ -139,7 +139,7 @@ func TestAnotherCodeIsAnotherAnswer(t *testing.T) {
 }
 
 // Answers that no zone gives have their own limits, too.
-func TestAnotherQuestionToTheServerIsAnotherAnswer(t *testing.T) {
+func TestResponseRateIsPerServerQuery(t *testing.T) {
 	g := example()
 	g.AnswerRate, g.ServerVersion, g.NSID = 5, "mine", "ns1"
 	ask := newAppliance(t, 1, g).engine.Answerer(7)
@@ -159,7 +159,7 @@ func TestAnotherQuestionToTheServerIsAnotherAnswer(t *testing.T) {
 }
 
 // Clients whose address may be spoofed get at most ten times the size of their query.
-func TestAnswersAmplifyNothingMuch(t *testing.T) {
+func TestAmplificationIsBounded(t *testing.T) {
 	list := []farm.Record{}
 	for i := range 60 {
 		list = append(list, farm.Record{Name: "many", Type: "A", Data: fmt.Sprintf("192.0.2.%d", i)})
@@ -198,7 +198,7 @@ func TestTheBoundOfAmplificationIsExact(t *testing.T) {
 }
 
 // Memory of a batch is reused by the next one.
-func TestAnswersOfABatchUseTheMemoryOfTheOneBefore(t *testing.T) {
+func TestBatchedAnswersReuseMemory(t *testing.T) {
 	a := newAppliance(t, 1, example())
 	for range 3000 {
 		a.ask("www.example.com A", false)
@@ -208,7 +208,7 @@ func TestAnswersOfABatchUseTheMemoryOfTheOneBefore(t *testing.T) {
 	}
 }
 
-func TestTheServerSaysWhoItIsWhenItIsTold(t *testing.T) {
+func TestVersionIsAnsweredWhenConfigured(t *testing.T) {
 	g := example()
 	a := newAppliance(t, 1, g)
 	ask := a.engine.Answerer(7)
@@ -240,7 +240,7 @@ func TestAnswersAreCounted(t *testing.T) {
 }
 
 // Spoofed queries do not use up the limit of verified clients.
-func TestBorrowedAddressesTakeNothingFromTheirOwners(t *testing.T) {
+func TestSpoofedQueriesDoNotConsumeVerifiedLimits(t *testing.T) {
 	g := example()
 	g.QueryRate = 5
 	a := newAppliance(t, 1, g)

@@ -53,7 +53,7 @@ func TestZonesChangeWithoutALostQuery(t *testing.T) {
 	}
 }
 
-func TestAFarmThatDoesNotCompileChangesNothing(t *testing.T) {
+func TestInvalidFarmChangesNothing(t *testing.T) {
 	a := newAppliance(t, 1, example())
 	for wrong, edit := range map[string]func(*farm.GSLB){
 		`record 0 (x A): "one" is no data of A`: func(g *farm.GSLB) { g.Zones[0].Records = []farm.Record{{ID: 1, Name: "x", Type: "A", Data: "one"}} },
@@ -80,7 +80,7 @@ func TestAFarmThatDoesNotCompileChangesNothing(t *testing.T) {
 }
 
 // Every change of a zone is served, with or without a higher serial.
-func TestEveryChangeOfAZoneIsAnswered(t *testing.T) {
+func TestEveryChangeOfAZoneIsServed(t *testing.T) {
 	a := newAppliance(t, 1, example())
 	for what, c := range map[string]struct {
 		edit      func(g *farm.GSLB)
@@ -109,7 +109,7 @@ func TestEveryChangeOfAZoneIsAnswered(t *testing.T) {
 	}
 }
 
-func TestAFarmThatIsStoppedAnswersNobody(t *testing.T) {
+func TestStoppedFarmAnswersNoQuery(t *testing.T) {
 	a := newAppliance(t, 1, example())
 	c := a.dial()
 	_, _ = c.Write(framed(query(t, "www.example.com A")))

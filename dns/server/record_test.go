@@ -49,7 +49,7 @@ func newRecorder(t *testing.T) recorder {
 
 func (r recorder) of(a *appliance) { a.engine.Record(r.Segment, r.Writers(len(a.Loops), nobody{})) }
 
-func TestQuestionsLeaveRecords(t *testing.T) {
+func TestQueriesAreRecorded(t *testing.T) {
 	g := example()
 	g.Logs = true
 	records := newRecorder(t)

@@ -104,7 +104,7 @@ func TestEveryAnswerOfASignedZoneIsSigned(t *testing.T) {
 
 // A query for RRSIG returns the signatures of one set of the name, the same as with the set.
 // A query for a type allowed beside a CNAME does not follow it (RFC 4035 §2.5).
-func TestSignaturesAreAnsweredForTheirOwnSake(t *testing.T) {
+func TestRRSIGQueriesAreAnswered(t *testing.T) {
 	a := newAppliance(t, 1, signed(t, farm.SignECDSA))
 	a.up(1, 2, 3, 4, 9)
 	for name, want := range map[string]string{
@@ -141,7 +141,7 @@ func TestSignaturesAreAnsweredForTheirOwnSake(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThereIsDenied(t *testing.T) {
+func TestAbsentNamesAndTypesAreDenied(t *testing.T) {
 	a := newAppliance(t, 1, signed(t, farm.SignEd25519))
 	a.up(1, 2, 3, 4)
 	a.down(9)
@@ -174,7 +174,7 @@ func TestWhatIsNotThereIsDenied(t *testing.T) {
 
 // A missing name has the code NXDOMAIN for clients without DNSSEC, and for those that
 // support compact answers.
-func TestTheCodeOfANameThatIsNotThere(t *testing.T) {
+func TestAbsentNameHasTheRightCode(t *testing.T) {
 	a := newAppliance(t, 1, signed(t, farm.SignECDSA))
 	for name, want := range map[byte]int{0: 3, 0x80: 0, 0xc0: 3, 0x40: 3} {
 		msg := query(t, "nothing.example.com A")
@@ -194,7 +194,7 @@ func TestTheCodeOfANameThatIsNotThere(t *testing.T) {
 
 // Missing names count as one answer per zone, signed or not. Otherwise random names would
 // evade the limit of equal answers.
-func TestInventedNamesOfASignedZoneAreOneAnswer(t *testing.T) {
+func TestRandomNamesOfASignedZoneShareARateLimit(t *testing.T) {
 	g := signed(t, farm.SignEd25519)
 	g.AnswerRate = 10
 	a := newAppliance(t, 1, g)
@@ -213,7 +213,7 @@ func TestInventedNamesOfASignedZoneAreOneAnswer(t *testing.T) {
 }
 
 // Queries without DO get unsigned answers.
-func TestWithoutAWishThereAreNoSignatures(t *testing.T) {
+func TestQueriesWithoutDOGetNoSignatures(t *testing.T) {
 	g := signed(t, farm.SignECDSA)
 	a := newAppliance(t, 1, g)
 	for _, question := range []string{"www.example.com A", "nothing.example.com A", "x.sub.example.com A", "example.com SOA"} {
@@ -228,7 +228,7 @@ func TestWithoutAWishThereAreNoSignatures(t *testing.T) {
 }
 
 // A signed zone cannot be copied: the copy would have no signatures.
-func TestASignedZoneIsNotCopied(t *testing.T) {
+func TestSignedZoneIsNotTransferred(t *testing.T) {
 	g := signed(t, farm.SignECDSA)
 	g.Transfers = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	if got := newAppliance(t, 1, g).ask("example.com AXFR", true); got.rcode() != 5 {
@@ -238,7 +238,7 @@ func TestASignedZoneIsNotCopied(t *testing.T) {
 
 // During a key rollover all keys sign the DNSKEY set, and the active one signs the rest. CDS
 // lists all keys except the retired one.
-func TestKeysChange(t *testing.T) {
+func TestKeyRollKeepsTheZoneValid(t *testing.T) {
 	g := signed(t, farm.SignEd25519)
 	z := &g.Zones[0]
 	next, old := zoneKey(t, farm.SignEd25519, farm.KeyPublished), zoneKey(t, farm.SignEd25519, farm.KeyRetired)
@@ -267,7 +267,7 @@ func TestKeysChange(t *testing.T) {
 }
 
 // Signatures fit the current answer, also after a change of the zone.
-func TestNoSignatureIsOfWhatWas(t *testing.T) {
+func TestSignaturesFollowZoneChanges(t *testing.T) {
 	g := signed(t, farm.SignEd25519)
 	a := newAppliance(t, 1, g)
 	a.validated("www.example.com A")
@@ -292,7 +292,7 @@ func TestNoSignatureIsOfWhatWas(t *testing.T) {
 }
 
 // delv validates the answers, starting from the key given to the registrar.
-func TestDelvBelievesWhatIsAnswered(t *testing.T) {
+func TestDelvValidatesAnswers(t *testing.T) {
 	program := installed(t, "delv")
 	for _, of := range farm.SigningAlgorithms() {
 		g := signed(t, of)
@@ -329,7 +329,7 @@ func TestDelvBelievesWhatIsAnswered(t *testing.T) {
 }
 
 // unbound, which validates and uses cached denials, accepts the answers too.
-func TestUnboundBelievesWhatIsAnswered(t *testing.T) {
+func TestUnboundValidatesAnswers(t *testing.T) {
 	program := installed(t, "unbound")
 	g := signed(t, farm.SignECDSA)
 	a := newAppliance(t, 2, g)
@@ -411,7 +411,7 @@ remote-control:
 
 // For a zone and its child in the same farm, the parent serves and signs the child's DS
 // records, in any order. If the child has no keys the parent denies them.
-func TestTheZoneAboveTellsWhoSigns(t *testing.T) {
+func TestParentZoneServesDSRecords(t *testing.T) {
 	upper := farm.Zone{ID: 1, Name: "example.com", NameServer: "ns1", Serial: 5, Records: records("@ NS ns1\nns1 A 192.0.2.1\nwww A 192.0.2.10"),
 		Signing: farm.SignECDSA, Keys: []farm.ZoneKey{zoneKey(t, farm.SignECDSA, farm.KeyActive)}}
 	lower := farm.Zone{ID: 2, Name: "deep.child.example.com", NameServer: "ns1.example.com.", Serial: 1, Records: records("@ NS ns1.example.com.\nwww A 192.0.2.60")}
@@ -465,7 +465,7 @@ func validating(t testing.TB, question string) []byte {
 
 // Above a rate of new signatures for random names, with or without a wildcard, clients are
 // sent to TCP. Names of the zone are served normally.
-func TestInventedNamesOfASignedZoneCostABoundedShare(t *testing.T) {
+func TestSigningRandomNamesHasABoundedCost(t *testing.T) {
 	for _, below := range []string{"", "wild."} {
 		a := newAppliance(t, 1, signed(t, farm.SignEd25519))
 		a.up(1, 2, 3, 4, 9)

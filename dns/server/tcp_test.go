@@ -36,7 +36,7 @@ func framed(msg []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(nil, uint16(len(msg))), msg...)
 }
 
-func TestQuestionsOfAConnectionComeInPiecesOrMany(t *testing.T) {
+func TestTCPQueriesArriveInAnyPieces(t *testing.T) {
 	a := newAppliance(t, 1, example())
 	c := a.dial()
 	one := framed(query(t, "www.example.com A"))
@@ -68,7 +68,7 @@ func TestQuestionsOfAConnectionComeInPiecesOrMany(t *testing.T) {
 	}
 }
 
-func TestAClientThatDoesNotReadGetsNoMoreThanWaits(t *testing.T) {
+func TestNonReadingTCPClientIsBounded(t *testing.T) {
 	a := newAppliance(t, 1, example())
 	c := a.dial()
 	_ = c.(*net.TCPConn).SetReadBuffer(64 << 10)
@@ -91,7 +91,7 @@ func TestAClientThatDoesNotReadGetsNoMoreThanWaits(t *testing.T) {
 	}
 }
 
-func TestConnectionsThatAreNoneEnd(t *testing.T) {
+func TestInvalidTCPMessagesEndTheConnection(t *testing.T) {
 	a := newAppliance(t, 1, example())
 	for name, bytes := range map[string][]byte{"an answer": framed([]byte("\x00\x00\x80\x00\x00\x00\x00\x00\x00\x00\x00\x00")), "too short": framed([]byte("ab")), "empty": {0, 0}} {
 		c := a.dial()
@@ -223,7 +223,7 @@ func TestDigGetsAZoneOnlyWhenItIsNewer(t *testing.T) {
 }
 
 // Idle connections cannot block other clients.
-func TestTheConnectionThatWasSilentForLongestMakesRoom(t *testing.T) {
+func TestLongestIdleConnectionMakesRoom(t *testing.T) {
 	g := example()
 	g.MaxConnections = 3
 	a := newAppliance(t, 1, g)
@@ -269,7 +269,7 @@ func TestTheConnectionThatWasSilentForLongestMakesRoom(t *testing.T) {
 }
 
 // A transfer does not starve other connections.
-func TestATransferTakesAShareOfEachTurn(t *testing.T) {
+func TestTransferSharesLoopTurns(t *testing.T) {
 	g := example()
 	for i := range 60_000 {
 		g.Zones[0].Records = append(g.Zones[0].Records, farm.Record{Name: fmt.Sprintf("host%d", i), Type: "A", Data: "192.0.2.1"})
@@ -339,7 +339,7 @@ func (w *turns) Expired(*loop.Conn)       {}
 func (w *turns) Failed(*loop.Conn, error) {}
 
 // Compression pointers only reach the first 16 KiB.
-func TestLongAnswersAreRight(t *testing.T) {
+func TestLongTCPAnswersAreComplete(t *testing.T) {
 	long := strings.Repeat("a", 63) + "." + strings.Repeat("b", 63) + "." + strings.Repeat("c", 50)
 	list := records("x A 192.0.2.1")
 	for i := range 200 {

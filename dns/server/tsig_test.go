@@ -33,7 +33,7 @@ func (a *appliance) dig(k *farm.TransferKey, args ...string) string {
 
 // A client with a key can copy a zone with valid signatures on each message. Others cannot,
 // from any address.
-func TestAZoneIsCopiedWithAKey(t *testing.T) {
+func TestZoneTransferWithTSIG(t *testing.T) {
 	key, strong := transferKey("ns2.example.com", "0123456789abcdef"), transferKey("strong", "0123456789abcdef0123456789abcdef")
 	strong.Algorithm = farm.TransferSHA512
 	other, stranger := transferKey("ns2.example.com", "fedcba9876543210"), transferKey("stranger", "0123456789abcdef")
@@ -91,7 +91,7 @@ func TestKeysAndNetworksOfSecondaries(t *testing.T) {
 
 // A UDP query for IXFR with any serial gets the current serial if transfers are allowed (RFC
 // 1995 §2).
-func TestASecondaryThatAsksByUDPIsToldTheSerial(t *testing.T) {
+func TestUDPTransferQueryReturnsTheSerial(t *testing.T) {
 	key, other := transferKey("ns2.example.com", "0123456789abcdef"), transferKey("ns2.example.com", "fedcba9876543210")
 	here, elsewhere := netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("192.0.2.0/24")
 	for what, c := range map[string]struct {
@@ -146,7 +146,7 @@ func TestASecondaryThatAsksByUDPIsToldTheSerial(t *testing.T) {
 }
 
 // A secondary that signs every query gets signed answers, by UDP and TCP and of each size.
-func TestSignedQuestionsHaveSignedAnswers(t *testing.T) {
+func TestSignedQueriesGetSignedAnswers(t *testing.T) {
 	key := transferKey("ns2.example.com", "0123456789abcdef")
 	g := example()
 	g.Keys = []farm.TransferKey{key}

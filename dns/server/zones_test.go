@@ -12,7 +12,7 @@ import (
 
 const soa = "example.com. 300 IN SOA ns1.example.com. hostmaster.example.com. 5 3600 600 604800 300"
 
-func TestQuestionsAreAnsweredFromZones(t *testing.T) {
+func TestQueriesAreAnsweredFromZones(t *testing.T) {
 	a := newAppliance(t, 1, example())
 	for _, c := range []struct {
 		ask        string
@@ -72,7 +72,7 @@ func TestQuestionsAreAnsweredFromZones(t *testing.T) {
 }
 
 // Every name is in the root zone.
-func TestTheRootZoneIsAnswered(t *testing.T) {
+func TestRootZoneIsServed(t *testing.T) {
 	a := newAppliance(t, 1, &farm.GSLB{Zones: []farm.Zone{
 		{ID: 1, Name: ".", NameServer: "a.root", Serial: 5, Records: records("@ NS a.root\na.root A 192.0.2.1\ncom NS ns.com\nns.com A 192.0.2.2\nalias CNAME www.org\n*.org A 192.0.2.3\n")},
 		{ID: 2, Name: "example.com", NameServer: "ns1", Serial: 1, Records: records("www A 192.0.2.60\n")},
@@ -105,7 +105,7 @@ func TestTheRootZoneIsAnswered(t *testing.T) {
 }
 
 // A TTL of zero is kept, and an unset one is the zone's.
-func TestATTLOfZeroIsAnswered(t *testing.T) {
+func TestTTLOfZeroIsServed(t *testing.T) {
 	g := example()
 	g.Services[0].TTL, g.Services[0].Unprobed = farm.NoTTL, true
 	g.Zones[0].Records = append(g.Zones[0].Records, farm.Record{Name: "zero", Type: "A", Data: "192.0.2.70", TTL: farm.NoTTL}, farm.Record{Name: "now", Type: farm.RecordDYNA, Data: "later", TTL: farm.NoTTL})
@@ -122,7 +122,7 @@ func TestATTLOfZeroIsAnswered(t *testing.T) {
 	}
 }
 
-func TestChainsOfAliasesEnd(t *testing.T) {
+func TestAliasChainsAreBounded(t *testing.T) {
 	a := newAppliance(t, 1, example())
 	if got := a.ask("deep.example.com A", false); len(got.answer) != 4 {
 		t.Errorf("%q", got.answer)
@@ -130,7 +130,7 @@ func TestChainsOfAliasesEnd(t *testing.T) {
 }
 
 // A DNAME record redirects the names below it, not itself; records below it are hidden.
-func TestNamesBelowADNAMEAreRedirected(t *testing.T) {
+func TestDNAMERedirectsNamesBelowIt(t *testing.T) {
 	text := "moved DNAME wild\nmoved A 192.0.2.72\nold.moved A 192.0.2.73\n*.moved TXT hidden\na.sub.moved NS ns.example.net.\n" +
 		"tomoved CNAME x.moved\ntohidden MX 10 old.moved\n*.wild A 192.0.2.30\nloop DNAME loop2\nloop2 DNAME loop\nself DNAME a.self\n" +
 		"long DNAME " + strings.Repeat("aaaaaaaaa.", 20) + "example.com.\n"
@@ -173,7 +173,7 @@ func TestNamesBelowADNAMEAreRedirected(t *testing.T) {
 
 // In a loop of CNAMEs each is returned once, also with a wildcard. A long chain is followed
 // up to its limit.
-func TestALoopOfAliasesIsAnsweredOnce(t *testing.T) {
+func TestAliasLoopIsAnsweredOnce(t *testing.T) {
 	text := "self CNAME Self\none CNAME Two\ntwo CNAME one\nto CNAME one\n*.a CNAME b.a\n*.c CNAME d.e\n*.e CNAME f.c\n"
 	for i := range 10 {
 		text += fmt.Sprintf("n%d CNAME n%d\n", i, i+1)
@@ -194,7 +194,7 @@ func TestALoopOfAliasesIsAnsweredOnce(t *testing.T) {
 	}
 }
 
-func TestServicesAnswerWithWhatWorks(t *testing.T) {
+func TestServicesAnswerWithHealthyBackends(t *testing.T) {
 	a := newAppliance(t, 1, example())
 	if got := a.ask("shop.example.com A", false); got.rcode() != 2 || len(got.answer) > 0 {
 		t.Errorf("before the first probe: %x %q", got.flags, got.answer)
@@ -218,7 +218,7 @@ func TestServicesAnswerWithWhatWorks(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotFitIsAskedAgainByTCP(t *testing.T) {
+func TestOversizedAnswersAreTruncated(t *testing.T) {
 	a := newAppliance(t, 1, example())
 	if got := a.ask("big.example.com TXT", false); got.flags&flagTC == 0 || len(got.answer) > 0 || len(got.raw) > 10*45 {
 		t.Errorf("%d bytes, flags %x", len(got.raw), got.flags)
@@ -278,7 +278,7 @@ func TestAReferralHasTheAddressesOfItsServersOrIsTruncated(t *testing.T) {
 	}
 }
 
-func TestNamesHaveNoCaseAndAnswersKeepThatOfTheQuestion(t *testing.T) {
+func TestAnswersKeepTheCaseOfTheQuery(t *testing.T) {
 	a := newAppliance(t, 1, example())
 	msg := query(t, "www.example.com A")
 	copy(msg[12:], "\x03WwW\x07eXample\x03cOm")
@@ -288,7 +288,7 @@ func TestNamesHaveNoCaseAndAnswersKeepThatOfTheQuestion(t *testing.T) {
 }
 
 // A zone is invisible below its parent in the same farm unless the parent delegates it.
-func TestAZoneThatIsNotDelegatedHasNoNamesAboveIt(t *testing.T) {
+func TestUndelegatedChildZoneIsIndependent(t *testing.T) {
 	for what, c := range map[string]struct {
 		upper string
 		rcode int

@@ -83,7 +83,7 @@ func TestSignaturesAreAlwaysFresh(t *testing.T) {
 	}
 }
 
-func TestAClockThatGoesBackMakesSignaturesAnew(t *testing.T) {
+func TestClockMovingBackRenewsSignatures(t *testing.T) {
 	k, now := keys(t, farm.KeyActive), int64(1_800_000_000)
 	s := Signer{Now: func() int64 { return now }}
 	s.of(t, k, "www", Existing)
@@ -94,7 +94,7 @@ func TestAClockThatGoesBackMakesSignaturesAnew(t *testing.T) {
 }
 
 // Different sets have different signatures; the same set uses the cached one.
-func TestASignatureIsOfItsSetAlone(t *testing.T) {
+func TestSignaturesDifferPerSet(t *testing.T) {
 	one, two := keys(t, farm.KeyActive), keys(t, farm.KeyActive)
 	s := Signer{}
 	seen := map[string]string{}
@@ -129,7 +129,7 @@ func TestASignatureIsOfItsSetAlone(t *testing.T) {
 }
 
 // Signatures of random names do not replace the signatures of a zone.
-func TestInventedNamesPushNothingOut(t *testing.T) {
+func TestRandomNamesEvictNoZoneSignature(t *testing.T) {
 	k := keys(t, farm.KeyActive)
 	s := Signer{}
 	for i := range 200 {
@@ -153,7 +153,7 @@ func TestInventedNamesPushNothingOut(t *testing.T) {
 }
 
 // The least recently used signature of a set is replaced.
-func TestWhatIsAskedForStays(t *testing.T) {
+func TestLeastRecentlyUsedSignatureIsEvicted(t *testing.T) {
 	k := keys(t, farm.KeyActive)
 	s := Signer{}
 	s.memory(Existing)
@@ -180,7 +180,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-func TestKeysThatDoNotBelongTogetherAreRefused(t *testing.T) {
+func TestMismatchedKeyPairsAreRefused(t *testing.T) {
 	for _, of := range farm.SigningAlgorithms() {
 		public, _, err := rdata.NewKey(of)
 		if err != nil {
@@ -214,7 +214,7 @@ func BenchmarkSign(b *testing.B) {
 
 // For unverified clients the rate of new signatures of random names is limited, without
 // affecting others.
-func TestInventedNamesAreSignedAtABoundedRate(t *testing.T) {
+func TestRandomNamesAreSignedAtABoundedRate(t *testing.T) {
 	k, now := keys(t, farm.KeyActive), int64(1_800_000_000)
 	s := Signer{Now: func() int64 { return now }}
 	signed := func(name string, of Purpose) bool {

@@ -40,7 +40,7 @@ func answerOf(t *testing.T, s *Signer, k *Keys, owner []byte, kind uint16, ttl u
 
 // An independent validator accepts the signatures: for each algorithm, names of every depth
 // and sets of any size, new and cached.
-func TestSignaturesAreBelieved(t *testing.T) {
+func TestSignaturesVerify(t *testing.T) {
 	for _, of := range farm.SigningAlgorithms() {
 		z := farm.Zone{Name: "example", Signing: of}
 		var told []string
@@ -85,7 +85,7 @@ func TestSignaturesAreBelieved(t *testing.T) {
 }
 
 // The active key signs records, and all keys sign the DNSKEY set.
-func TestWhichKeysSign(t *testing.T) {
+func TestActiveKeySignsRecordsAndAllSignDNSKEY(t *testing.T) {
 	k := keys(t, farm.KeyPublished, farm.KeyActive, farm.KeyRetired)
 	s := Signer{}
 	tags := func(kind uint16) (list []uint16) {

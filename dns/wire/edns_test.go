@@ -27,7 +27,7 @@ func asked(t *testing.T, s *wire.Server, client, cookie string) (q wire.Query, s
 	return q, hex.EncodeToString(out[len(out)-24:])
 }
 
-func TestACookieIsGoodForItsClientAndAnHour(t *testing.T) {
+func TestCookieIsValidPerClientForAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &wire.Server{Secret: [2]uint64{1, 2}}
 		const client, mine = "192.0.2.1", "0102030405060708"
@@ -62,7 +62,7 @@ func TestACookieIsGoodForItsClientAndAnHour(t *testing.T) {
 }
 
 // The first of several cookies is used (RFC 7873 §5.2).
-func TestTheFirstCookieCounts(t *testing.T) {
+func TestFirstCookieWins(t *testing.T) {
 	const client, mine, other = "192.0.2.1", "0102030405060708", "1112131415161718"
 	s := &wire.Server{Secret: [2]uint64{1, 2}}
 	_, good := asked(t, s, client, mine)
@@ -78,7 +78,7 @@ func TestTheFirstCookieCounts(t *testing.T) {
 }
 
 // The example of RFC 9018, appendix A.1, with our clock at its time.
-func TestCookiesAreThoseOfTheStandard(t *testing.T) {
+func TestCookiesMatchRFC9018(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Unix(1559731985, 0)))
 		s := &wire.Server{Secret: [2]uint64{0xd13c7a5b9f8e3fe5, 0}}
@@ -93,7 +93,7 @@ func TestCookiesAreThoseOfTheStandard(t *testing.T) {
 	})
 }
 
-func TestEDNSTellsOfServerAndScope(t *testing.T) {
+func TestEDNSHasNSIDAndClientSubnet(t *testing.T) {
 	var q wire.Query
 	msg := raw(t, opted+www+isA+opt("0003 0000 0008 0007 0001 18 00 c00002"))
 	q.Client = netip.MustParseAddr("192.0.2.1")
@@ -121,7 +121,7 @@ func TestEDNSTellsOfServerAndScope(t *testing.T) {
 }
 
 // Encrypted answers to clients that pad are padded to whole blocks (RFC 8467 §4.1).
-func TestEncryptedAnswersArePaddedForWhoPads(t *testing.T) {
+func TestEncryptedAnswersArePaddedOnRequest(t *testing.T) {
 	for name, c := range map[string]struct {
 		options string
 		tls     bool

@@ -95,7 +95,7 @@ func TestMessagesAreReadOrRefused(t *testing.T) {
 	}
 }
 
-func TestAQuestionIsReadInLowerCase(t *testing.T) {
+func TestQueryNamesAreLowercased(t *testing.T) {
 	var q wire.Query
 	q.Parse(raw(t, opted+"03575777 07 6578416d706c65 03 636f4d 00"+isA+opt("0003 0000 0008 0007 0001 18 00 c00002")))
 	if string(q.Name()) != "\x03www\x07example\x03com\x00" || q.Labels() != 3 || q.Label(1) != 4 || q.Label(3) != 16 {
@@ -122,7 +122,7 @@ func TestAQuestionIsReadInLowerCase(t *testing.T) {
 	}
 }
 
-func TestFailuresSayNothingOfWhatCame(t *testing.T) {
+func TestFailuresEchoNoQuestion(t *testing.T) {
 	var q wire.Query
 	msg := raw(t, "1234 2910 0002 0000 0000 0000"+www+isA)
 	verdict, code := q.Parse(msg)
@@ -136,7 +136,7 @@ func TestFailuresSayNothingOfWhatCame(t *testing.T) {
 
 // Failures contain EDNS if the query does and can be parsed so far. Of the options only a
 // cookie is returned.
-func TestFailuresHaveEDNSWhereTheMessageHas(t *testing.T) {
+func TestFailuresHaveEDNSIfTheQueryHas(t *testing.T) {
 	const plain, bare, one = "00 0029 04d0 00000000 0000", "00 0029 04d0 00008000 0000", "1234 0100 0001 0000 0000 0001"
 	for name, c := range map[string]struct{ msg, head, want string }{
 		"a net of no family":          {one + www + isA + opt("0008 0007 0003 18 00 c00002 0003 0000"), "8101", bare},

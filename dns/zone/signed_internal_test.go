@@ -11,7 +11,7 @@ import (
 
 // appendNext returns the immediate successor: a name with one more label sorts later (RFC
 // 4034 §6.1).
-func TestNothingIsBetweenANameAndTheNext(t *testing.T) {
+func TestAppendNextReturnsTheImmediateSuccessor(t *testing.T) {
 	label := func(n int, fill byte) []byte { return append([]byte{byte(n)}, bytes.Repeat([]byte{fill}, n)...) }
 	long := func(first []byte) []byte {
 		name := first
@@ -36,7 +36,7 @@ func TestNothingIsBetweenANameAndTheNext(t *testing.T) {
 }
 
 // Tests the example of RFC 4034 §4.3 and types of other windows.
-func TestTypesAreWrittenAsNSECRecordsHaveThem(t *testing.T) {
+func TestTypeBitmapsMatchNSEC(t *testing.T) {
 	var has types
 	for _, kind := range []uint16{wire.TypeA, wire.TypeMX, wire.TypeRRSIG, wire.TypeNSEC, 1234} {
 		has.add(kind)

@@ -336,7 +336,7 @@ func (w *world) follow(t *testing.T, times int) (followed int) {
 }
 
 // A table after many updates answers like a compiled one.
-func TestATableThatFollowsAnswersAsACompiledOne(t *testing.T) {
+func TestIncrementalTableAnswersLikeACompiledOne(t *testing.T) {
 	followed, all := 0, 0
 	rounds := 8
 	if testing.Short() || raced {
@@ -380,7 +380,7 @@ func with(g *farm.GSLB, r farm.Record) *farm.GSLB {
 }
 
 // Update succeeds until the spare memory is full or too many names change at once.
-func TestTablesFollowUntilTheirMemoryIsFull(t *testing.T) {
+func TestIncrementalTablesEndWhenMemoryIsFull(t *testing.T) {
 	g := large(20)
 	table, followed := compiled(t, g), 0
 	for range 10_000 {
@@ -413,7 +413,7 @@ func TestTablesFollowUntilTheirMemoryIsFull(t *testing.T) {
 }
 
 // Looking up a changed name that other records refer to does not allocate.
-func TestAnAnswerOfATableThatFollowsAllocatesNothing(t *testing.T) {
+func TestIncrementalTableLookupAllocatesNothing(t *testing.T) {
 	g := large(200)
 	z := &g.Zones[0]
 	z.Packed = append(z.Packed, packed(farm.Zone{Records: []farm.Record{{ID: 1001, Name: "mail", Type: "MX", Data: "1 h7"}, {ID: 1002, Name: "*.w", Type: "A", Data: "192.0.2.3"}}}).Packed...)
@@ -468,7 +468,7 @@ func FuzzUpdate(f *testing.F) {
 }
 
 // Serials are compared by RFC 1982: the successor of the highest is 1.
-func TestTheSerialOfAnSOARecordIsComparedAsSecondariesDo(t *testing.T) {
+func TestSOASerialsAreComparedByRFC1982(t *testing.T) {
 	for _, c := range []struct{ zone, record, want uint32 }{
 		{5, 4, 5}, {5, 6, 6}, {5, 4294967290, 5}, {4294967290, 5, 5}, {4294967295, 4294967294, 4294967295},
 		{0, 7, 7}, {0, 4294967290, 4294967290},

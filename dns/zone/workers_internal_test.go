@@ -40,7 +40,7 @@ func manyRecords(random *rand.Rand, packed bool) farm.Zone {
 }
 
 // The number of workers does not affect the bytes of the table.
-func TestWorkersMakeTheSameTable(t *testing.T) {
+func TestParallelCompilationMakesTheSameTable(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for round := range 8 {
 		g := &farm.GSLB{Zones: []farm.Zone{manyRecords(random, round%2 == 0), {Name: "b.example", Serial: 3}}}
