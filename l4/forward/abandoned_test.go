@@ -9,7 +9,7 @@ import (
 
 // If a client sent data, waited and ended without a response, that counts against the
 // backend. It does not count if the backend then ends, too, because it may only receive.
-func TestAClientThatWaitedInVainIsTheBackends(t *testing.T) {
+func TestLateDepartureCountsAgainstTheBackend(t *testing.T) {
 	for name, c := range map[string]struct {
 		backend         func(c *net.TCPConn) // nil: it hangs
 		says            string

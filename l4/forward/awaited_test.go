@@ -24,7 +24,7 @@ func asking(name string) []byte {
 }
 
 // A client that must send first has no backend before.
-func TestClientsThatSaidNothingYetAreAtNoBackend(t *testing.T) {
+func TestSilentClientsHaveNoBackend(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, name("shop")).at())
 	f.L4.Backends[0].ServerNames = []string{"shop.example.com"}
@@ -67,7 +67,7 @@ func TestFarmsOfOtherEnginesAreLeftToThem(t *testing.T) {
 }
 
 // The next farm on an address gets the sockets with waiting clients.
-func TestSocketsOfAPortAreHandedOn(t *testing.T) {
+func TestSocketsOfAPortArePassedOn(t *testing.T) {
 	a := newAppliance(t, 2)
 	f := a.farm(serve(t, echo).at())
 	a.publish(f)
@@ -96,7 +96,7 @@ func TestSocketsOfAPortAreHandedOn(t *testing.T) {
 }
 
 // A finding about one port of a backend applies to clients with server names, too.
-func TestAPortThatIsRefusedIsDownForEveryName(t *testing.T) {
+func TestRefusedPortIsDownForEveryServerName(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.twoPorts(false)
 	f.L4.Backends[0].ServerNames = []string{"shop.example.com", "*.example.org"}
@@ -158,7 +158,7 @@ func TestAPortThatIsRefusedIsDownForEveryName(t *testing.T) {
 }
 
 // Flows without responses share a socket. A descriptor for that may be unavailable, too.
-func TestWithoutADescriptorDatagramsAreDroppedWhereNoneIsAnswered(t *testing.T) {
+func TestDatagramsAreDroppedWithoutDescriptors(t *testing.T) {
 	a := newAppliance(t, 1)
 	back := answering(t, nil)
 	f := a.farmUDP(back.at())

@@ -166,7 +166,7 @@ func TestConnectionsAndFlowsOfOneFarmAreListedCountedAndFlushedTogether(t *testi
 }
 
 // A server that serves only one transport is down for clients of the other only.
-func TestATransportThatIsNotServedSaysNothingOfTheOther(t *testing.T) {
+func TestTransportFailuresAreIndependent(t *testing.T) {
 	for _, own := range []bool{true, false} {
 		for transport, other := range map[string]string{"tcp": "udp", "udp": "tcp"} {
 			t.Run(fmt.Sprintf("%s own port %v", transport, own), func(t *testing.T) {
@@ -227,7 +227,7 @@ func TestATransportThatIsNotServedSaysNothingOfTheOther(t *testing.T) {
 
 // Clients of every virtual port reach a backend with its own port there, so a finding by
 // clients of one applies to the others.
-func TestATransportThatIsNotServedIsKnownOnEveryVirtualPort(t *testing.T) {
+func TestTransportFailureAppliesToEveryVirtualPort(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farmBoth(nameServer(t, "one", "127.0.0.77:0", "udp"), nameServer(t, "two", "127.0.0.78:0"))
 	f.L4.ResurrectTime = 600
@@ -250,7 +250,7 @@ func TestATransportThatIsNotServedIsKnownOnEveryVirtualPort(t *testing.T) {
 	}
 }
 
-func TestAnExplanationIsOfOneTransport(t *testing.T) {
+func TestExplanationCoversOneTransport(t *testing.T) {
 	a := newAppliance(t, 1)
 	both, tcp := a.farmBoth("127.0.0.1:9"), a.farm("127.0.0.1:9")
 	tcp.ID, tcp.Name, tcp.L4.ID, tcp.L4.Backends[0].ID = 2, "other", 2, 2
@@ -269,7 +269,7 @@ func TestAnExplanationIsOfOneTransport(t *testing.T) {
 
 // A running UDP farm gets and loses TCP. Flows and connections of the remaining transport
 // continue.
-func TestATransportComesAndGoesWhileTheOtherIsInUse(t *testing.T) {
+func TestTransportChangesKeepTheOther(t *testing.T) {
 	a := newAppliance(t, 1)
 	s := named(t, "one")
 	f := a.farmBoth(s.at())

@@ -59,7 +59,7 @@ func TestManyBytesArriveUnchangedBothWaysAtOnce(t *testing.T) {
 	}
 }
 
-func TestClientsThatDoNotReadCostBoundedMemory(t *testing.T) {
+func TestNonReadingClientsUseBoundedMemory(t *testing.T) {
 	const clients = 64
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, func(c *net.TCPConn) {

@@ -12,7 +12,7 @@ import (
 )
 
 // Browsers open several connections at once, which reach different loops.
-func TestANewClientGoesToOneBackendFromAllLoops(t *testing.T) {
+func TestLoopsAgreeOnTheBackendOfANewClient(t *testing.T) {
 	f := compileOne(t, func(l *farm.L4) {
 		l.Persist, l.Algorithm = farm.L4PersistSrc, farm.L4LeastConn
 		for id := uint32(3); id <= 4; id++ {

@@ -73,7 +73,7 @@ func TestClientsStayWithTheirBackend(t *testing.T) {
 	}
 }
 
-func TestABackendThatWasCutHasNoSessions(t *testing.T) {
+func TestCutBackendHasNoSessions(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, name("0")).at(), serve(t, name("1")).at())
 	f.L4.Persist, f.L4.Algorithm = farm.L4PersistSrc, farm.L4RoundRobin
@@ -136,7 +136,7 @@ func TestSessionsOutliveTheEngine(t *testing.T) {
 	}
 }
 
-func TestWithoutSessionsTheReasonIsSaid(t *testing.T) {
+func TestMissingSessionTableHasAReason(t *testing.T) {
 	a := newAppliance(t, 1)
 	a.publish(a.farm("127.0.0.1:9"))
 	for service, runs := range map[uint32]bool{1: true, 2: false} {
@@ -147,7 +147,7 @@ func TestWithoutSessionsTheReasonIsSaid(t *testing.T) {
 	}
 }
 
-func TestSessionsOutliveTheirTimeToLiveNot(t *testing.T) {
+func TestExpiredSessionsAreNotUsed(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, name("0")).at(), serve(t, name("1")).at())
 	f.L4.Persist, f.L4.TTL = farm.L4PersistSrc, 1
@@ -163,7 +163,7 @@ func TestSessionsOutliveTheirTimeToLiveNot(t *testing.T) {
 }
 
 // Adding or removing a backend moves only its share of the clients, plus one percent.
-func TestHashesMoveFewClientsWhenABackendGoes(t *testing.T) {
+func TestRemovedBackendMovesFewHashedClients(t *testing.T) {
 	const backends, clients = 10, 4000
 	for _, algorithm := range []farm.L4Algorithm{farm.L4HashSrc, farm.L4HashFlow, farm.L4HashSrcPt, farm.L4SymHash} {
 		t.Run(string(algorithm), func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestHashesMoveFewClientsWhenABackendGoes(t *testing.T) {
 }
 
 // symhash is the same for both directions of a connection.
-func TestSymmetricHashIsTheSameBothWays(t *testing.T) {
+func TestSymmetricHashIgnoresDirection(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(refused(t), refused(t), refused(t), refused(t))
 	f.L4.Algorithm, f.VIP = farm.L4SymHash, netip.IPv4Unspecified()
@@ -220,7 +220,7 @@ func TestSymmetricHashIsTheSameBothWays(t *testing.T) {
 	}
 }
 
-func TestLeastConnectionsCountsThoseThatAreOpen(t *testing.T) {
+func TestLeastConnectionsCountsOpenConnections(t *testing.T) {
 	a := newAppliance(t, 2)
 	f := a.farm(serve(t, name("0")).at(), serve(t, name("1")).at())
 	f.L4.Algorithm = farm.L4LeastConn
@@ -235,7 +235,7 @@ func TestLeastConnectionsCountsThoseThatAreOpen(t *testing.T) {
 	}
 }
 
-func TestPrioritiesOpenByTheRuleOfLayer4(t *testing.T) {
+func TestPriorityLevelsFollowTheLayer4Rule(t *testing.T) {
 	a := newAppliance(t, 1)
 	var at []string
 	for i := range 4 {
@@ -256,7 +256,7 @@ func TestPrioritiesOpenByTheRuleOfLayer4(t *testing.T) {
 	}
 }
 
-func TestFarmOnAllAddressesKnowsWhichOneWasUsed(t *testing.T) {
+func TestWildcardFarmKnowsTheUsedAddress(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, name("0")).at(), serve(t, name("1")).at())
 	at := a.Listen(a.t, "0.0.0.0")

@@ -38,7 +38,7 @@ func compileOne(t *testing.T, change func(l *farm.L4)) *farmTable {
 	return f
 }
 
-func TestTimesAreThoseOfTheFarmOrTheDefaults(t *testing.T) {
+func TestTimeoutsComeFromFarmOrDefaults(t *testing.T) {
 	type times struct{ connect, idle, flowIdle, ttl, grace, timeout, every time.Duration }
 	of := func(f *farmTable) times {
 		r := &f.backends[0].reach
@@ -56,7 +56,7 @@ func TestTimesAreThoseOfTheFarmOrTheDefaults(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeServedIsSaid(t *testing.T) {
+func TestUnservableFarmsHaveAReason(t *testing.T) {
 	e := &Engine{}
 	if _, err := e.compileFarm(&farm.Farm{L4: farm.DefaultL4()}); err == nil {
 		t.Error("a farm without a port is served")
@@ -73,7 +73,7 @@ func TestWhatCannotBeServedIsSaid(t *testing.T) {
 	}
 }
 
-func TestFarmsWhoseSocketsAreMissingAreLeftOut(t *testing.T) {
+func TestFarmsWithoutSocketsAreOmitted(t *testing.T) {
 	healthTable, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestFlowsReplaceOthersAtARate(t *testing.T) {
 	}
 }
 
-func TestMembersAreWhatBackendsSay(t *testing.T) {
+func TestMembersFollowBackendSettings(t *testing.T) {
 	f := compileOne(t, func(l *farm.L4) {
 		l.Backends[1].Weight, l.Backends[1].Priority, l.Backends[1].ConnLimit = 7, 2, 9
 	})
@@ -127,7 +127,7 @@ func TestMembersAreWhatBackendsSay(t *testing.T) {
 }
 
 // The datagrams kept for retries are bounded.
-func TestFirstDatagramsAreKeptForTheLatestFlows(t *testing.T) {
+func TestFirstDatagramsOfLatestFlowsAreKept(t *testing.T) {
 	k, flows := new(firstDatagrams), make([]flow, firstsKept+1)
 	if k.keep(&flows[0], make([]byte, firstMost+1)); flows[0].first != 0 {
 		t.Error("a datagram that is too long was kept")
@@ -147,7 +147,7 @@ func TestFirstDatagramsAreKeptForTheLatestFlows(t *testing.T) {
 
 // State that outlives tables is removed with its backend or farm, and sessions when they
 // expire.
-func TestWhatNobodyNeedsIsForgotten(t *testing.T) {
+func TestUnusedStateIsRemoved(t *testing.T) {
 	r := newRegistry()
 	r.loads.Of(1)
 	r.conns.Of(1)
@@ -168,7 +168,7 @@ func TestWhatNobodyNeedsIsForgotten(t *testing.T) {
 	}
 }
 
-func TestErrorsOfThisMachineSayNothingOfABackend(t *testing.T) {
+func TestLocalErrorsDoNotBlameBackends(t *testing.T) {
 	for errno, want := range map[syscall.Errno]bool{
 		syscall.EMFILE: true, syscall.ENFILE: true, syscall.ENOBUFS: true, syscall.ENOMEM: true, syscall.EADDRNOTAVAIL: true,
 		syscall.EADDRINUSE: true, syscall.EAFNOSUPPORT: true, syscall.EINVAL: true,

@@ -40,7 +40,7 @@ func costs(t *testing.T) map[string]validate.Cost {
 // The effect of changes on traffic corresponds to the schema. Existing connections continue
 // unless the cost is a restart, and the change applies to them if there is no cost. It
 // always applies to new ones.
-func TestChangesCostWhatTheSchemaSays(t *testing.T) {
+func TestChangesCostAsDocumentedInTheSchema(t *testing.T) {
 	for _, c := range []struct {
 		field string
 		value any

@@ -15,7 +15,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 )
 
-func TestRecordsSayHowAConnectionEnded(t *testing.T) {
+func TestRecordsDescribeConnectionEnds(t *testing.T) {
 	told := serve(t, func(c *net.TCPConn) { // it sends first, and resets the connection after "end"
 		_, _ = io.WriteString(c, "hello\n")
 		b := make([]byte, 3)
@@ -146,7 +146,7 @@ func TestRecordsSayHowAConnectionEnded(t *testing.T) {
 	}
 }
 
-func TestRecordsSayHowAFlowEnded(t *testing.T) {
+func TestRecordsDescribeFlowEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(f *farm.Farm)
 		then   func(a *appliance, f farm.Farm, c *net.UDPConn, back *sink)

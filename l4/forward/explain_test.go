@@ -30,7 +30,7 @@ func (a *appliance) explained(q explain.Question) (int, *explain.Explanation) {
 }
 
 // Explanations agree with traffic for every algorithm and persistence.
-func TestExplanationsAreWhatHappens(t *testing.T) {
+func TestExplanationsPredictConnections(t *testing.T) {
 	for _, algorithm := range farm.L4Algorithms() {
 		for _, persist := range []farm.L4Persistence{farm.L4PersistNone, farm.L4PersistSrc, farm.L4PersistSrcSrc} {
 			t.Run(fmt.Sprintf("%s/%s", algorithm, persist), func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestExplanationsAreWhatHappens(t *testing.T) {
 	}
 }
 
-func TestExplanationsSayWhy(t *testing.T) {
+func TestExplanationsGiveReasons(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(refused(t), serve(t, echo).at(), serve(t, echo).at())
 	f.L4.Persist = farm.L4PersistSrc
@@ -176,7 +176,7 @@ func TestExplanationsNameEveryStep(t *testing.T) {
 	}
 }
 
-func TestExplanationsChangeNothing(t *testing.T) {
+func TestExplanationsHaveNoSideEffects(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, echo).at(), serve(t, echo).at())
 	f.L4.Persist, f.L4.Algorithm = farm.L4PersistSrcPt, farm.L4RoundRobin

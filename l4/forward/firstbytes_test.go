@@ -82,7 +82,7 @@ func TestTLSClientsGoToTheBackendOfTheNameTheyAskFor(t *testing.T) {
 	}
 }
 
-func TestClientHelloInPiecesIsWaitedFor(t *testing.T) {
+func TestFragmentedClientHelloIsAwaited(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(secure(t, "shop").at(), secure(t, "others").at())
 	f.L4.Backends[0].ServerNames = []string{"shop.example.com"}
@@ -111,7 +111,7 @@ func TestALargeClientHelloIsRead(t *testing.T) {
 }
 
 // The kernel waits for the rest of a record, but not for later data of the client.
-func TestAnExchangeAfterAHelloInPiecesDoesNotStall(t *testing.T) {
+func TestFragmentedHelloDoesNotStallTheExchange(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(secure(t, "shop").at())
 	f.L4.Backends[0].ServerNames = []string{"shop.example.com"}
@@ -139,7 +139,7 @@ func (s slowly) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestWhoDoesNotSpeakTLSAsksForNoName(t *testing.T) {
+func TestNonTLSClientsHaveNoServerName(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(secure(t, "shop").at(), serve(t, echo).at())
 	f.L4.Backends[0].ServerNames = []string{"shop.example.com"}
@@ -176,7 +176,7 @@ func TestBrokenClientHelloIsRefused(t *testing.T) {
 	eventually(t, "one that gives up is gone", func() bool { s := a.stats(); return s.Connections == 3 && s.Established == 0 })
 }
 
-func TestBackendsAreToldOfTheClient(t *testing.T) {
+func TestPROXYHeaderIsSentToBackends(t *testing.T) {
 	for _, version := range []farm.ProxyOut{farm.ProxyOutV1, farm.ProxyOutV2} {
 		t.Run(string(version), func(t *testing.T) {
 			a := newAppliance(t, 1)
@@ -226,7 +226,7 @@ func readHeader(t *testing.T, c net.Conn) proxyproto.Header {
 	}
 }
 
-func TestTrustedPeersSayWhoTheClientIs(t *testing.T) {
+func TestPROXYHeaderOfTrustedPeersIsUsed(t *testing.T) {
 	a := newAppliance(t, 1)
 	got := make(chan proxyproto.Header, 1)
 	f := a.farm(serve(t, func(c *net.TCPConn) {
@@ -253,7 +253,7 @@ func TestTrustedPeersSayWhoTheClientIs(t *testing.T) {
 	}
 }
 
-func TestWhoMayNotIntroduceIsRefused(t *testing.T) {
+func TestInvalidOrUntrustedPROXYHeadersAreRefused(t *testing.T) {
 	for what, c := range map[string]struct {
 		mode    farm.ProxyIn
 		trusted string
@@ -292,7 +292,7 @@ func TestWhoMayNotIntroduceIsRefused(t *testing.T) {
 	}
 }
 
-func TestSourceThatNoBackendCanHaveSaysNothingOfTheBackend(t *testing.T) {
+func TestUnusableSourceDoesNotBlameTheBackend(t *testing.T) {
 	if err := loop.CanMark(); err != nil {
 		t.Skip("needs root:", err)
 	}

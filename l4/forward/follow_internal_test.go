@@ -107,7 +107,7 @@ func (e *Engine) takeWith(generation uint64, cfg *farm.Config) (*table, *engine.
 
 // A table compiled from the previous one equals one made from scratch, and so does the state
 // that outlives it.
-func TestTablesThatFollowAreThoseOfTheConfiguration(t *testing.T) {
+func TestIncrementalTablesEqualAFullCompilation(t *testing.T) {
 	e, whole := followingEngine(t), followingEngine(t)
 	at, kept := enginetest.Ports{}, 0
 	for i, cfg := range changetest.Mixed(2, 300, relay) {
@@ -151,7 +151,7 @@ func TestTablesThatFollowAreThoseOfTheConfiguration(t *testing.T) {
 
 // A table is not taken over if it lacks a farm because a socket was missing, or while a
 // refused table may have left state behind.
-func TestTablesThatLackFarmsAreNotFollowed(t *testing.T) {
+func TestIncompleteTablesAreNotUpdated(t *testing.T) {
 	r := rand.New(rand.NewPCG(64, 3))
 	one := relay(r, 1)
 	one.Stopped = false

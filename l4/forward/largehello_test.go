@@ -58,7 +58,7 @@ func TestTheLargestClientHelloMayComeAtOnce(t *testing.T) {
 }
 
 // If the kernel has no room for it, the client times out and the loop does not spin.
-func TestAClientHelloWithoutRoomKeepsNobodyBusy(t *testing.T) {
+func TestUnreadableClientHelloDoesNotSpin(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, name("shop")).at())
 	f.L4.Backends[0].ServerNames = []string{"shop.example.com"}

@@ -36,7 +36,7 @@ func reset(f farm.Farm) bool {
 	return errors.Is(err, syscall.ECONNRESET)
 }
 
-func TestFarmsAndBackendsHaveNoMoreConnectionsThanTheyMay(t *testing.T) {
+func TestConnectionLimitsHold(t *testing.T) {
 	a := newAppliance(t, 2)
 	f := a.farm(serve(t, name("first")).at(), serve(t, name("second")).at())
 	f.L4.Backends[0].ConnLimit, f.L4.MaxConnections = 2, 5
@@ -67,7 +67,7 @@ func TestFarmsAndBackendsHaveNoMoreConnectionsThanTheyMay(t *testing.T) {
 }
 
 // A limit that is set later counts existing clients.
-func TestLimitsThatComeLaterCountWhoIsThere(t *testing.T) {
+func TestNewLimitsCountExistingClients(t *testing.T) {
 	limits := map[string]func(l *farm.L4){
 		"farm":    func(l *farm.L4) { l.MaxConnections = 1 },
 		"backend": func(l *farm.L4) { l.Backends[0].ConnLimit = 1 },
@@ -134,7 +134,7 @@ func TestConnectionsWithoutAByteEndAfterTheIdleTime(t *testing.T) {
 	}
 }
 
-func TestConnectThatIsNotAnsweredGoesToTheNextBackendInTime(t *testing.T) {
+func TestTimedOutConnectTriesTheNextBackend(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(porttest.Full(t).String(), serve(t, name("second")).at())
 	f.L4.ConnectTimeout = 1
@@ -147,7 +147,7 @@ func TestConnectThatIsNotAnsweredGoesToTheNextBackendInTime(t *testing.T) {
 	}
 }
 
-func TestBackendsThatComeBackAreUsedAgain(t *testing.T) {
+func TestRecoveredBackendsAreUsed(t *testing.T) {
 	a := newAppliance(t, 1)
 	port := enginetest.NewSilent(t)
 	f := a.farm(port.Addr, serve(t, name("second")).at())
@@ -174,7 +174,7 @@ func TestBackendsThatComeBackAreUsedAgain(t *testing.T) {
 	}
 }
 
-func TestConnectionsComeFromTheSourceThatWasSet(t *testing.T) {
+func TestConnectionsUseTheConfiguredSource(t *testing.T) {
 	a := newAppliance(t, 1)
 	from := make(chan string, 1)
 	f := a.farm(serve(t, func(c *net.TCPConn) {
@@ -196,7 +196,7 @@ func TestConnectionsComeFromTheSourceThatWasSet(t *testing.T) {
 }
 
 // A backend without a port is reached on the client's virtual port.
-func TestPortsAreKeptForBackendsWithoutOne(t *testing.T) {
+func TestBackendsWithoutPortGetTheVirtualPort(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm()
 	second := a.Listen(a.t, "127.0.0.1")
@@ -234,7 +234,7 @@ func TestPortsAreKeptForBackendsWithoutOne(t *testing.T) {
 }
 
 // A client waiting for a connect continues with the backends of the new configuration.
-func TestAClientThatWaitsGoesByTheNewConfiguration(t *testing.T) {
+func TestWaitingClientUsesTheNewConfiguration(t *testing.T) {
 	for what, c := range map[string]struct {
 		connectTimeout  farm.Seconds
 		before, changed func(l *farm.L4)

@@ -8,7 +8,7 @@ import (
 )
 
 // Names are compared ignoring case: exact ones first, then the longest wildcard.
-func TestNamesAreFound(t *testing.T) {
+func TestBackendsAreFoundByServerName(t *testing.T) {
 	n := &names{exact: map[string]*group{"a.example": {members: []int{0}}}, below: map[string]*group{".example": {members: []int{1}}, ".b.example": {members: []int{2}}}}
 	for name, want := range map[string]int{"a.example": 0, "x.example": 1, "x.y.example": 1, "x.b.example": 2, "b.example": 1, "example": -1, "": -1, ".": -1, "x.test": -1} {
 		got := -1
@@ -24,7 +24,7 @@ func TestNamesAreFound(t *testing.T) {
 	}
 }
 
-func TestKeysAreThoseOperatorsWrite(t *testing.T) {
+func TestSessionKeysUseTheirWrittenForm(t *testing.T) {
 	tp := tuple{client: netip.MustParseAddrPort("10.0.0.1:4022"), local: netip.MustParseAddrPort("[2001:db8::1]:443")}
 	want := map[farm.L4Persistence]string{
 		farm.L4PersistNone: "", farm.L4PersistSrc: "10.0.0.1", farm.L4PersistSrcPt: "4022", farm.L4PersistDst: "2001:db8::1", farm.L4PersistDstPt: "443",

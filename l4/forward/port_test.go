@@ -75,7 +75,7 @@ func said(t *testing.T, port uint16) string {
 	return strings.TrimSpace(string(b))
 }
 
-func TestAPortThatIsNotServedSaysNothingOfOthers(t *testing.T) {
+func TestPortFailuresAreIndependent(t *testing.T) {
 	for _, unserved := range []int{0, 1} {
 		a := newAppliance(t, 1)
 		f := a.twoPorts(false)
@@ -106,7 +106,7 @@ func TestAPortThatIsNotServedSaysNothingOfOthers(t *testing.T) {
 	}
 }
 
-func TestDatagramsToAPortThatIsNotServedSayNothingOfOthers(t *testing.T) {
+func TestUDPPortFailuresAreIndependent(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.twoPorts(true)
 	served, bad := f.L4.Ports[0].First, f.L4.Ports[1].First
@@ -151,7 +151,7 @@ func TestDatagramsToAPortThatIsNotServedSayNothingOfOthers(t *testing.T) {
 
 // A finding about a port survives changes, activates other priorities, is explained, and
 // ends when the port is served again.
-func TestAPortThatIsRefusedIsDownByItself(t *testing.T) {
+func TestRefusedPortFindingLasts(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.twoPorts(false)
 	f.L4.ResurrectTime = 1
@@ -190,7 +190,7 @@ func TestAPortThatIsRefusedIsDownByItself(t *testing.T) {
 }
 
 // A backend that refuses all of its ports is down for all clients.
-func TestABackendNoPortOfWhichIsServedIsDown(t *testing.T) {
+func TestBackendRefusingAllPortsIsDown(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.twoPorts(false)
 	f.L4.ResurrectTime = 1

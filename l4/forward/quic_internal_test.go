@@ -19,7 +19,7 @@ func longPacket(version uint32, to, from []byte) []byte {
 	return append(b, "payload"...)
 }
 
-func TestIDsOfPacketsAreRead(t *testing.T) {
+func TestConnectionIDsAreParsed(t *testing.T) {
 	to, from := []byte("12345678"), []byte("abcd")
 	p, ok := parseQUIC(longPacket(1, to, from))
 	if !ok || !p.long || p.version != 1 || !bytes.Equal(p.to, to) || !bytes.Equal(p.from, from) {
@@ -43,7 +43,7 @@ func TestIDsOfPacketsAreRead(t *testing.T) {
 	}
 }
 
-func TestIDsAreFoundByTheLengthsThatWereLearned(t *testing.T) {
+func TestConnectionIDsAreFoundByLearnedLengths(t *testing.T) {
 	ids := newConnIDs(nil, 1)
 	now := time.Now().UnixNano()
 	ids.learn([]byte("abc"), 9, now) // too short to be unique

@@ -205,7 +205,7 @@ func TestQUICClientsThatMoveStayOnTheirBackend(t *testing.T) {
 
 // Some clients switch to another ID before the handshake is complete, in packets with long
 // headers.
-func TestIDsThatAreUsedDuringTheHandshakeAreLearned(t *testing.T) {
+func TestHandshakeConnectionIDsAreLearned(t *testing.T) {
 	a := newAppliance(t, 1)
 	const given, later = "12345678", "abcdefgh"
 	answer := func(name string) string {
@@ -226,7 +226,7 @@ func TestIDsThatAreUsedDuringTheHandshakeAreLearned(t *testing.T) {
 	}
 }
 
-func TestWithoutConnectionIDsTheyAreBalancedAnew(t *testing.T) {
+func TestUnknownConnectionIDsAreBalancedAgain(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farmUDP(named(t, "one").at(), named(t, "two").at())
 	f.L4.QUIC = true

@@ -115,7 +115,7 @@ func TestConnectionsThatEndedLeaveRecords(t *testing.T) {
 	}
 }
 
-func TestOnlyConnectionsThatAreWantedLeaveRecords(t *testing.T) {
+func TestOnlyWantedConnectionsAreRecorded(t *testing.T) {
 	a := newAppliance(t, 1)
 	next := recorded(t, a)
 	backend := serve(t, echo)

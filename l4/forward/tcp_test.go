@@ -115,7 +115,7 @@ func TestResetIsPassedOn(t *testing.T) {
 	}
 }
 
-func TestFailedConnectGoesToTheNextBackend(t *testing.T) {
+func TestFailedConnectTriesTheNextBackend(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(refused(t), serve(t, name("second")).at())
 	a.publish(f)
@@ -249,7 +249,7 @@ func TestCutAndDeletedBackendsLoseTheirConnections(t *testing.T) {
 	}
 }
 
-func TestConnectionsOfAFarmWhoseAddressAnotherTookEnd(t *testing.T) {
+func TestAddressTakenByAnotherFarmEndsConnections(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farm(serve(t, name("first")).at())
 	a.publish(f)

@@ -61,7 +61,7 @@ func (a *appliance) dialAs(f farm.Farm, x int) net.Conn {
 	return c
 }
 
-func TestABackendThatDropsOneClientIsThereForTheOthers(t *testing.T) {
+func TestBackendDroppingOneClientStaysUp(t *testing.T) {
 	a := newAppliance(t, 1)
 	first := serve(t, name("first"))
 	f := a.transparent(first.at(), serve(t, name("second")).at())
@@ -84,7 +84,7 @@ func TestABackendThatDropsOneClientIsThereForTheOthers(t *testing.T) {
 	}
 }
 
-func TestABackendThatIsNotThereForAnybodyIsDown(t *testing.T) {
+func TestBackendRefusingEveryoneIsDown(t *testing.T) {
 	a := newAppliance(t, 1)
 	gone := serve(t, name("first"))
 	f := a.transparent(gone.at(), serve(t, name("second")).at())

@@ -123,7 +123,7 @@ func noAnswer(t testing.TB, c *net.UDPConn) {
 
 func (a *appliance) flows() int { return int(a.stats().Established) }
 
-func TestDatagramsOfAClientGoToOneBackendAndAnswersComeBack(t *testing.T) {
+func TestFlowUsesOneBackendInBothDirections(t *testing.T) {
 	a := newAppliance(t, 2)
 	one, two := named(t, "one"), named(t, "two")
 	f := a.farmUDP(one.at(), two.at())
@@ -151,7 +151,7 @@ func TestDatagramsOfAClientGoToOneBackendAndAnswersComeBack(t *testing.T) {
 	}
 }
 
-func TestEveryLengthGoesThroughAsItIs(t *testing.T) {
+func TestDatagramsOfEveryLengthPassUnchanged(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farmUDP(answering(t, same).at())
 	a.publish(f)
@@ -164,7 +164,7 @@ func TestEveryLengthGoesThroughAsItIs(t *testing.T) {
 	}
 }
 
-func TestAFlowThatIsAnsweredFreesItsSocketAtOnce(t *testing.T) {
+func TestAnsweredFlowFreesItsSocket(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farmUDP(answering(t, func(text string) []string { return []string{text, text} }).at())
 	two := uint16(2)
@@ -198,7 +198,7 @@ func descriptors(t testing.TB) int {
 	return len(list)
 }
 
-func TestFlowsThatAreNotAnsweredShareASocket(t *testing.T) {
+func TestUnansweredFlowsShareASocket(t *testing.T) {
 	a := newAppliance(t, 1)
 	one, two := answering(t, nil), answering(t, nil)
 	f := a.farmUDP(one.at(), two.at())
@@ -301,7 +301,7 @@ func TestAFlowLivesWhileEitherSideSends(t *testing.T) {
 	}
 }
 
-func TestTheFirstDatagramGoesOnWhenItsBackendIsNotThere(t *testing.T) {
+func TestFirstDatagramIsResentToTheNextBackend(t *testing.T) {
 	a := newAppliance(t, 1)
 	there := named(t, "there")
 	f := a.farmUDP(goneUDP(t), goneUDP(t), there.at())
@@ -323,7 +323,7 @@ func TestTheFirstDatagramGoesOnWhenItsBackendIsNotThere(t *testing.T) {
 	}
 }
 
-func TestABackendThatIsNotThereIsTriedAgainAfterResurrecTime(t *testing.T) {
+func TestDownBackendIsRetriedAfterResurrectTime(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farmUDP(goneUDP(t), named(t, "there").at())
 	f.L4.ResurrectTime = 1
@@ -337,7 +337,7 @@ func TestABackendThatIsNotThereIsTriedAgainAfterResurrecTime(t *testing.T) {
 	eventually(t, "it counts as up again", func() bool { return a.health.Slot(1).Passive() == health.Up })
 }
 
-func TestABackendThatGoesIsDownAndItsClientsGoOnElsewhere(t *testing.T) {
+func TestFlowsLeaveABackendThatWentDown(t *testing.T) {
 	a := newAppliance(t, 1)
 	one, two := named(t, "one"), named(t, "two")
 	f := a.farmUDP(one.at(), two.at())
@@ -355,7 +355,7 @@ func TestABackendThatGoesIsDownAndItsClientsGoOnElsewhere(t *testing.T) {
 }
 
 // A backend found down by a check is silent, without ICMP errors.
-func TestAFlowLeavesABackendThatIsDown(t *testing.T) {
+func TestFlowLeavesADownBackend(t *testing.T) {
 	a := newAppliance(t, 1)
 	one, two := named(t, "one"), named(t, "two")
 	f := a.farmUDP(one.at(), two.at())
@@ -417,7 +417,7 @@ func TestFlowsOfAFarmAndOfABackendAreBounded(t *testing.T) {
 	}
 }
 
-func TestPersistenceBringsOtherFlowsOfAClientToItsBackend(t *testing.T) {
+func TestPersistenceCoversAllFlowsOfAClient(t *testing.T) {
 	a := newAppliance(t, 2)
 	f := a.farmUDP(named(t, "one").at(), named(t, "two").at())
 	f.L4.Persist = farm.L4PersistSrc
@@ -433,7 +433,7 @@ func TestPersistenceBringsOtherFlowsOfAClientToItsBackend(t *testing.T) {
 	}
 }
 
-func TestReloadKeepsFlowsAndDrainDoesCutDoesNot(t *testing.T) {
+func TestReloadAndDrainKeepFlowsCutEndsThem(t *testing.T) {
 	a := newAppliance(t, 1)
 	one, two := named(t, "one"), named(t, "two")
 	f := a.farmUDP(one.at(), two.at())
@@ -482,7 +482,7 @@ func TestStopEndsFlowsAndTheirSockets(t *testing.T) {
 	}
 }
 
-func TestAFarmOnAllAddressesAnswersFromTheOneThatWasUsed(t *testing.T) {
+func TestWildcardFarmAnswersFromTheUsedAddress(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farmUDP(answering(t, same).at())
 	at := a.ListenUDP(a.t, "0.0.0.0")
@@ -510,7 +510,7 @@ func TestAFarmOnAllAddressesAnswersFromTheOneThatWasUsed(t *testing.T) {
 	}
 }
 
-func TestABackendWithoutPortGetsThatOfTheClient(t *testing.T) {
+func TestBackendWithoutPortGetsTheVirtualPort(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farmUDP("127.0.0.1:9")
 	back, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 5), Port: int(f.L4.Ports[0].First)})
@@ -528,7 +528,7 @@ func TestABackendWithoutPortGetsThatOfTheClient(t *testing.T) {
 	}
 }
 
-func TestFlowsPassABackendWhoseSourceThisMachineHasNot(t *testing.T) {
+func TestFlowsSkipBackendsWithAForeignSource(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farmUDP(named(t, "one").at(), named(t, "two").at())
 	f.L4.Backends[0].Source = netip.MustParseAddr("192.0.2.99")

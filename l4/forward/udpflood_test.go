@@ -28,7 +28,7 @@ func spoof(t testing.TB, from [4]byte, to netip.AddrPort) {
 // source returns the n-th invented client address: 127.16.0.0 and up.
 func source(n int) [4]byte { return [4]byte{127, byte(16 + n>>16), byte(n >> 8), byte(n)} }
 
-func TestAFloodOfUnknownSourcesDoesNotCostThoseWhoAreThere(t *testing.T) {
+func TestFloodOfNewSourcesKeepsExistingFlows(t *testing.T) {
 	const regulars = 20
 	a := newAppliance(t, 2)
 	limit := a.mostFlows(t)

@@ -30,7 +30,7 @@ func fewFlows(t *testing.T, loops int) (a *appliance, most int) {
 }
 
 // No flow is evicted for a client that is refused anyway.
-func TestClientsOfAFullFarmCostOthersNothing(t *testing.T) {
+func TestRefusedClientsEvictNoFlow(t *testing.T) {
 	a, most := fewFlows(t, 1)
 	none := uint16(0)
 	others := a.farmUDP(answering(t, same).at())
@@ -56,7 +56,7 @@ func TestClientsOfAFullFarmCostOthersNothing(t *testing.T) {
 }
 
 // A flow is evicted before the new one begins, not later.
-func TestANewFlowTakesThePlaceOfAnother(t *testing.T) {
+func TestNewFlowReplacesAnother(t *testing.T) {
 	a, most := fewFlows(t, 1)
 	f := a.farmUDP(answering(t, same).at())
 	f.L4.IdleTimeout = 300
@@ -79,7 +79,7 @@ func TestANewFlowTakesThePlaceOfAnother(t *testing.T) {
 }
 
 // Flows that use free capacity are evicted as soon as listeners with a share of it exist.
-func TestFlowsMakeRoomForConnectionsThatMayCome(t *testing.T) {
+func TestFlowsLeaveRoomForConnections(t *testing.T) {
 	a, most := fewFlows(t, 1)
 	f := a.farmUDP(answering(t, same).at())
 	f.L4.IdleTimeout = 300
@@ -99,7 +99,7 @@ func TestFlowsMakeRoomForConnectionsThatMayCome(t *testing.T) {
 
 // The kernel distributes clients to loops. A loop whose first clients arrive late still gets
 // its share, although another loop has used all capacity.
-func TestNoLoopTakesTheShareOfAnother(t *testing.T) {
+func TestLoopsKeepTheirShares(t *testing.T) {
 	a, most := fewFlows(t, 2)
 	f := a.farmUDP(answering(t, same).at())
 	f.L4.IdleTimeout, f.L4.MaxConnections = 300, 1<<20

@@ -17,7 +17,7 @@ import (
 
 // IPv6 datagrams may be longer than IPv4 ones, so the longest from one side cannot be
 // forwarded to the other.
-func TestDatagramsTheOtherSideCannotTakeAreCounted(t *testing.T) {
+func TestUndeliverableDatagramsAreCounted(t *testing.T) {
 	const longest = 65527
 	if c, err := net.ListenPacket("udp", "[::1]:0"); err != nil {
 		t.Skip("not shown: this machine has no IPv6")
@@ -72,7 +72,7 @@ func TestDatagramsTheOtherSideCannotTakeAreCounted(t *testing.T) {
 }
 
 // The error occurs immediately, not after sending.
-func TestABackendNoSocketCanBeConnectedToIsDown(t *testing.T) {
+func TestUnconnectableUDPBackendIsDown(t *testing.T) {
 	a := newAppliance(t, 1)
 	f := a.farmUDP("255.255.255.255:9", named(t, "there").at())
 	f.L4.ResurrectTime = 3600
@@ -160,7 +160,7 @@ func TestWithoutDescriptorsAnIdleFlowMakesRoom(t *testing.T) {
 
 // The last data of a backend, often the reason for its end, reaches a client that keeps
 // sending.
-func TestTheLastWordsOfABackendReachAClientThatStillSends(t *testing.T) {
+func TestLastBackendBytesReachASendingClient(t *testing.T) {
 	a := newAppliance(t, 1)
 	end := make(chan bool)
 	f := a.farm(serve(t, func(c *net.TCPConn) {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/marks/markstest"
 )
 
-func TestFlowsWithAMarkUseTheSocketsNetdMade(t *testing.T) {
+func TestMarkedFlowsUseSocketsOfNetd(t *testing.T) {
 	netd := markstest.New(t, slog.New(slog.DiscardHandler))
 	a := newAppliance(t, 1)
 	a.engine.MarkWith(netd.Reserve)
@@ -30,7 +30,7 @@ func TestFlowsWithAMarkUseTheSocketsNetdMade(t *testing.T) {
 	}
 }
 
-func TestTheMarkOfDatagramsIsSet(t *testing.T) {
+func TestDatagramsCarryTheMark(t *testing.T) {
 	if fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0); err == nil {
 		defer syscall.Close(fd)
 		if err := syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_MARK, 7); errors.Is(err, syscall.EPERM) {
@@ -46,7 +46,7 @@ func TestTheMarkOfDatagramsIsSet(t *testing.T) {
 	}
 }
 
-func TestDatagramsLeaveFromTheSourceTheFarmHas(t *testing.T) {
+func TestDatagramsUseTheFarmsSource(t *testing.T) {
 	a := newAppliance(t, 1)
 	back, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {

@@ -41,7 +41,7 @@ func sayUrgently(t *testing.T, c *net.TCPConn, rest time.Duration) {
 }
 
 // Splicing stops at an urgent byte: the socket looks empty or closed there.
-func TestUrgentBytesStopNothing(t *testing.T) {
+func TestUrgentBytesDoNotStopTheRelay(t *testing.T) {
 	for name, rest := range map[string]time.Duration{"at once": 0, "after a rest": 300 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			a := newAppliance(t, 1)
@@ -73,7 +73,7 @@ func TestUrgentBytesStopNothing(t *testing.T) {
 }
 
 // Reading also stops once at an urgent byte.
-func TestUrgentBytesDoNotHideWhatCameWithThem(t *testing.T) {
+func TestBytesBeforeUrgentDataAreRelayed(t *testing.T) {
 	a := newAppliance(t, 1)
 	say := make(chan bool)
 	f := a.farm(serve(t, func(c *net.TCPConn) {

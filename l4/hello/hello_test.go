@@ -69,7 +69,7 @@ func TestNameIsFound(t *testing.T) {
 	}
 }
 
-func TestEveryPartOfAHelloAsksForMore(t *testing.T) {
+func TestPartialHelloNeedsMore(t *testing.T) {
 	record := said(t, "www.example.com", nil)
 	for _, b := range [][]byte{record, split(record, 40)} {
 		for n := range len(b) {
@@ -122,7 +122,7 @@ func sni(entries ...string) []byte {
 	return extension(0, append([]byte{byte(len(list) >> 8), byte(len(list))}, list...)...)
 }
 
-func TestExtensionsNobodyKnowsDoNotMatter(t *testing.T) {
+func TestUnknownExtensionsAreIgnored(t *testing.T) {
 	grease, ech := extension(0x1a1a), extension(0xfe0d, 0, 1, 2, 3)
 	if got, done, err := name(with(grease, ech, sni("\x00outer.example"), extension(0x2a2a, 0))); got != "outer.example" || !done || err != nil {
 		t.Errorf("%q %v %v", got, done, err)
@@ -132,7 +132,7 @@ func TestExtensionsNobodyKnowsDoNotMatter(t *testing.T) {
 	}
 }
 
-func TestAFinalDotIsNoPartOfTheName(t *testing.T) {
+func TestFinalDotIsRemoved(t *testing.T) {
 	for given, want := range map[string]string{"host.example.": "host.example", "a.": "a", "a..": "a."} {
 		if got, done, err := name(with(sni("\x00" + given))); got != want || !done || err != nil {
 			t.Errorf("%q: got %q, %v, %v, want %q", given, got, done, err, want)
@@ -153,7 +153,7 @@ func largest(name string) []byte {
 	return split(append([]byte{22, 3, 1, 0, 0}, message...), 16<<10)
 }
 
-func TestTheLargestHelloIsReadAndWaitedForInFewSteps(t *testing.T) {
+func TestLargestHelloNeedsFewReads(t *testing.T) {
 	b := largest("big.example")
 	if len(b) > hello.Window {
 		t.Fatalf("%d bytes do not fit into the window of %d", len(b), hello.Window)
@@ -192,7 +192,7 @@ func TestTheLargestHelloIsReadAndWaitedForInFewSteps(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoHelloIsRefused(t *testing.T) {
+func TestInvalidHellosAreRefused(t *testing.T) {
 	good := with(sni("\x00a"))
 	long := bytes.Clone(good)
 	long[6], long[7], long[8] = byte((hello.Most+1)>>16), byte((hello.Most+1)>>8&0xff), byte((hello.Most+1)&0xff)
@@ -238,7 +238,7 @@ func TestWhatIsNoHelloIsRefused(t *testing.T) {
 
 // A list that ends before its length is malformed. It must differ from a hello without a
 // name.
-func TestPartsThatAreCutShortAreRefused(t *testing.T) {
+func TestTruncatedPartsAreRefused(t *testing.T) {
 	all := append(extension(0x1a1a, 1, 2), sni("\x07other", "\x00host")...)
 	body := with(all)[9:]
 	for n := range len(body) {

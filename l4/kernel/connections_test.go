@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-func TestFullBackendsAreSpilledOverAndAllFullRefuses(t *testing.T) {
+func TestFullBackendsOverflowToOthers(t *testing.T) {
 	s := l4test.NewSite(t, 2)
 	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	f.L4.Algorithm = farm.L4RoundRobin
@@ -127,7 +127,7 @@ func TestStopDeleteAndCutEndTheirOwnConnectionsOnly(t *testing.T) {
 	expect("deleted while nobody looked", 0, 0, 0, 0)
 }
 
-func TestConnectionsOfAStoppedFarmGoOnForItsGrace(t *testing.T) {
+func TestConnectionsOfAStoppedFarmHaveItsGrace(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	f.L4.StopGrace = 1
@@ -148,7 +148,7 @@ func TestConnectionsOfAStoppedFarmGoOnForItsGrace(t *testing.T) {
 	l4test.Eventually(t, "its connections are ended", func() bool { return s.Tracked(10).Total == 0 })
 }
 
-func TestWithoutABackendConnectionsAreRefusedNotServedHere(t *testing.T) {
+func TestConnectionsWithoutABackendAreRefused(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	s.Appliance.Server("appliance", 22)
 	f := s.Farm(1, farm.L4All, farm.NATTarget, false, 0)
@@ -192,7 +192,7 @@ func TestLeastConnFollowsTheNumberOfConnections(t *testing.T) {
 }
 
 // A closed connection frees its slot at once, also when clients come in bursts.
-func TestThereIsRoomAsSoonAsConnectionsAreClosed(t *testing.T) {
+func TestClosedConnectionsFreeRoom(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits  []uint32
 		persist farm.L4Persistence
@@ -253,7 +253,7 @@ func TestThereIsRoomAsSoonAsConnectionsAreClosed(t *testing.T) {
 const tick = 10 * time.Millisecond
 
 // Connection limits hold even if the kernel has no room for a note.
-func TestBoundsHoldWhereNothingCanBeNoted(t *testing.T) {
+func TestConnectionLimitsHoldWithoutNotes(t *testing.T) {
 	s := l4test.NewSite(t, 2)
 	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	f.L4.Backends[0].ConnLimit, f.L4.Backends[1].ConnLimit = 3, 2
@@ -284,7 +284,7 @@ func TestBoundsHoldWhereNothingCanBeNoted(t *testing.T) {
 }
 
 // Connections that began before the rules were loaded are counted too.
-func TestConnectionsFromBeforeTheRulesCountToo(t *testing.T) {
+func TestOlderConnectionsAreCounted(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	f.L4.Backends[0].ConnLimit = 3
@@ -316,7 +316,7 @@ func TestConnectionsFromBeforeTheRulesCountToo(t *testing.T) {
 
 // When a connection is cut, idle ends are notified: the client, and the backend, which would
 // otherwise keep the connection.
-func TestSilentEndsOfAConnectionThatIsCutAreTold(t *testing.T) {
+func TestCutNotifiesIdleEnds(t *testing.T) {
 	for _, nat := range []farm.NATType{farm.NATMasquerade, farm.NATTarget} {
 		for _, six := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%v", nat, six), func(t *testing.T) {

@@ -59,7 +59,7 @@ func TestConnectionsOfAFarmAreCounted(t *testing.T) {
 }
 
 // A limit is held until it has room, whatever happens to other farms.
-func TestALimitIsHeldWhenAnotherIsSet(t *testing.T) {
+func TestChangingALimitKeepsTheOther(t *testing.T) {
 	f := &observed{open: map[uint32]int{1: 2, 2: 1, 3: 1}}
 	k := kernel.New(kernel.Options{Filter: f, Connections: f, Log: l4test.Quiet})
 	full := l4test.Example(func(f *farm.Farm) { f.L4.MaxConnections, f.L4.Backends[0].ConnLimit = 3, 2 })
@@ -202,7 +202,7 @@ func TestAFarmLimitIncludesConnectionsOlderThanItsRules(t *testing.T) {
 }
 
 // Connections of TCP continue while their backend is down, so its rules keep counting.
-func TestABackendThatWasDownHasNoMoreConnectionsThanItMay(t *testing.T) {
+func TestRecoveredBackendKeepsItsLimit(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	table, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // Connections ended on request are not picked up again.
-func TestWhatIsEndedOnRequestIsNotTakenUpAgain(t *testing.T) {
+func TestEndedConnectionsAreNotPickedUp(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	f, g := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80), s.Farm(2, farm.L4TCP, farm.NATMasquerade, false, 81)
 	end := func(c *housetest.Answer, how func(ctx context.Context)) {
@@ -59,7 +59,7 @@ func TestWhatIsEndedOnRequestIsNotTakenUpAgain(t *testing.T) {
 	}
 }
 
-func TestEndedConnectionsAreRememberedAsLongAsTheyMayBeSilent(t *testing.T) {
+func TestEndedConnectionsAreRecordedForTheIdleTimeout(t *testing.T) {
 	f := &told{}
 	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: l4test.Quiet})
 	one := l4test.Example(func(f *farm.Farm) { f.L4.NAT, f.L4.IdleTimeout = farm.NATDirect, 1 })
@@ -211,7 +211,7 @@ func (r *remembering) Remembered(context.Context) (flushed, cut map[uint32]bool,
 }
 
 // Restarting another firewall often begins with "flush ruleset".
-func TestFarmsComeBackAfterSomebodyFlushedAllRules(t *testing.T) {
+func TestFarmsAreRestoredAfterAFlush(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	one, two := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80), s.Farm(2, farm.L4TCP, farm.NATMasquerade, false, 81)
 	s.Apply(one)

@@ -88,7 +88,7 @@ func (f *observed) FlushUDP(context.Context, func(uint32) bool) error { return n
 // carried returns the number of Carry calls.
 func (f *observed) carried() int { _, n := f.now(); return n }
 
-func TestTheKernelFollowsWhatChangesAndNothingElse(t *testing.T) {
+func TestKernelFollowsOnlyChanges(t *testing.T) {
 	table, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func TestWeightsOfLeastConnFollowTheShareOfConnections(t *testing.T) {
 
 // Backends noted as full are counted, and notes of backends with room are removed. Rules
 // count only connections that began after them.
-func TestBackendsThatAreNotedAreCounted(t *testing.T) {
+func TestNotedBackendsAreCounted(t *testing.T) {
 	f := &observed{}
 	k := kernel.New(kernel.Options{Filter: f, Connections: f, Log: l4test.Quiet})
 	one := l4test.Example(func(f *farm.Farm) { f.L4.Backends[0].ConnLimit, f.L4.Backends[1].ConnLimit = 2, 3 })
@@ -264,7 +264,7 @@ func TestBackendsThatAreNotedAreCounted(t *testing.T) {
 
 // Counting very many connections takes a bounded share of the CPU. Time in which the
 // process waits does not delay the next round.
-func TestCPUTimeOfCountingBoundsHowOftenItIsDone(t *testing.T) {
+func TestCountingIsThrottledByItsCPUTime(t *testing.T) {
 	burn := func() {
 		spent := func() time.Duration {
 			var r syscall.Rusage
@@ -303,7 +303,7 @@ func TestCPUTimeOfCountingBoundsHowOftenItIsDone(t *testing.T) {
 }
 
 // Connections cut while their backend was down may not continue until it is up again.
-func TestBackendsThatAreCutAreSo(t *testing.T) {
+func TestCutsOfDownBackendsLast(t *testing.T) {
 	table, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
 		t.Fatal(err)
@@ -339,7 +339,7 @@ type unflushed struct {
 
 func (u unflushed) Flush(context.Context, func(uint32) bool) error { return u.why }
 
-func TestWhatGoesWrongIsInTheLogOnce(t *testing.T) {
+func TestRepeatedProblemIsLoggedOnce(t *testing.T) {
 	var log logtest.Log
 	f := &observed{}
 	f.fails = errors.New("somebody else is changing rules")

@@ -55,7 +55,7 @@ func state(t *testing.T, k *kernel.Reconciler) ctl.KernelState {
 	return s.(ctl.KernelState)
 }
 
-func TestWarningsAreOfTheGroundAndTheFilterAboutFarmsThatRun(t *testing.T) {
+func TestWarningsConcernRunningFarms(t *testing.T) {
 	k := kernel.New(kernel.Options{Filter: &doubtful{}, Ground: &ground{}, Connections: none{}, Log: l4test.Quiet})
 	web, other := two(true)
 	k.Apply(t.Context(), 1, &farm.Config{Farms: []farm.Farm{web, other}})
@@ -65,7 +65,7 @@ func TestWarningsAreOfTheGroundAndTheFilterAboutFarmsThatRun(t *testing.T) {
 	}
 }
 
-func TestWhatTheGroundIsNotReadyForIsTheProblemOfFarmsThatRun(t *testing.T) {
+func TestHostProblemsConcernRunningFarms(t *testing.T) {
 	g := &ground{problems: map[uint32]string{7: "no such address", 8: "nor this"}}
 	k := kernel.New(kernel.Options{Filter: &told{}, Ground: g, Connections: none{}, Log: l4test.Quiet})
 	web, other := two(false)
@@ -107,7 +107,7 @@ func TestFarmsFollowTheirAddress(t *testing.T) {
 	}
 }
 
-func TestCleaningTakesEverythingAwayUntilTheNextRequest(t *testing.T) {
+func TestCleanRemovesEverythingUntilTheNextApply(t *testing.T) {
 	f := &told{}
 	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: l4test.Quiet})
 	web, _ := two(false)
@@ -134,7 +134,7 @@ type shown struct{ told }
 
 func (*shown) Rules(context.Context, uint32) (string, error) { return "chain", nil }
 
-func TestRulesAreShownOfFarmsThatAreCarried(t *testing.T) {
+func TestRulesAreShownForCarriedFarms(t *testing.T) {
 	k := kernel.New(kernel.Options{Filter: &shown{}, Ground: &ground{problems: map[uint32]string{9: "no such address"}}, Connections: none{}, Log: l4test.Quiet})
 	web, other := two(true)
 	absent := l4test.Example(func(f *farm.Farm) { f.ID, f.L4.ID, f.Name = 9, 14, "absent" })

@@ -9,7 +9,7 @@ import (
 
 // The kernel keeps closed connections in a count for a while. A backend has room if one of
 // its counts has noticed that they are closed.
-func TestABackendHasRoomThatOneOfItsCountsHasNotNoticed(t *testing.T) {
+func TestBackendHasRoomIfAnyCountHas(t *testing.T) {
 	for _, persist := range []farm.L4Persistence{farm.L4PersistNone, farm.L4PersistSrcPt} {
 		t.Run("persistence "+string(persist), func(t *testing.T) {
 			c := newCrowd(t, func(l *farm.L4) { l.Persist = persist }, 2, 2)

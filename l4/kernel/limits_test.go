@@ -61,7 +61,7 @@ func (c *crowd) look() {
 	c.In(c.Reconciler.Follow)
 }
 
-func TestABackendThatHasEmptiedIsUsedAfterOneLook(t *testing.T) {
+func TestEmptiedBackendIsUsedAfterOneCheck(t *testing.T) {
 	c := newCrowd(t, func(*farm.L4) {}, 3, 0)
 	for len(c.open["b1"]) < 3 {
 		c.come(len(c.open["b1"]))
@@ -143,7 +143,7 @@ func TestAConnectionOccupiesItsOwnBackendOnly(t *testing.T) {
 	}
 }
 
-func TestNotesSayWhenTheyWereMade(t *testing.T) {
+func TestNotesHaveTheirTime(t *testing.T) {
 	c := newCrowd(t, func(*farm.L4) {}, 1, 0)
 	before := time.Now()
 	for len(c.open["b1"]) == 0 {

@@ -39,7 +39,7 @@ func (*counting) Objects(context.Context) ([]ctl.KernelObject, error) {
 	return []ctl.KernelObject{{Kind: "table", Name: "inet sluice"}}, nil
 }
 
-func TestMgmtIsToldWhatTheKernelCarriesAndCounts(t *testing.T) {
+func TestStateReportsCarriedFarmsAndCounters(t *testing.T) {
 	c := &counting{}
 	k := kernel.New(kernel.Options{Filter: c, Connections: c, Ground: &ground{problems: map[uint32]string{8: "no such address"}}, Log: l4test.Quiet})
 	parts := k.Parts()
@@ -89,7 +89,7 @@ func TestMgmtIsToldWhatTheKernelCarriesAndCounts(t *testing.T) {
 }
 
 // Snapshots may have only the differences from the one before. A new netd refuses them.
-func TestSnapshotsMayFollowOneAnother(t *testing.T) {
+func TestIncrementalSnapshotsAreAccepted(t *testing.T) {
 	renew := func() ctl.Parts {
 		return kernel.New(kernel.Options{Filter: &counting{}, Log: l4test.Quiet}).Parts()
 	}

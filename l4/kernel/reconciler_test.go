@@ -85,7 +85,7 @@ func following(t *testing.T, f kernel.Filter) *kernel.Reconciler {
 	return k
 }
 
-func TestNothingIsHeldForAFarmDeletedInItsGraceOnceThatIsOver(t *testing.T) {
+func TestDeletedFarmIsReleasedAfterItsGrace(t *testing.T) {
 	f := &told{}
 	k := following(t, f)
 	apply := func(farms ...farm.Farm) { k.Apply(context.Background(), 1, &farm.Config{Farms: farms}) }
@@ -129,7 +129,7 @@ func TestRulesFollowTheHealthTableAtOnce(t *testing.T) {
 	})
 }
 
-func TestWhatTransparentFarmsNeedIsTriedAgain(t *testing.T) {
+func TestTransparentFarmSetupIsRetried(t *testing.T) {
 	t.Cleanup(kernel.SetRetryPause(10 * time.Millisecond)) // restored after the reconciler has ended
 	f := &told{fails: errors.New("somebody else is changing rules")}
 	k := following(t, f)
@@ -143,7 +143,7 @@ func TestWhatTransparentFarmsNeedIsTriedAgain(t *testing.T) {
 	l4test.Eventually(t, "it is tried again", func() bool { _, times := f.now(); return times > 1 })
 }
 
-func TestAGraceIsThatOfTheLastStopAndEndsForWhoIsCut(t *testing.T) {
+func TestGraceStartsAtTheLastStopAndEndsWithACut(t *testing.T) {
 	t.Parallel()
 	conns := &flushed{}
 	k := kernel.New(kernel.Options{Filter: &told{}, Connections: conns, Log: l4test.Quiet})
@@ -173,7 +173,7 @@ func TestAGraceIsThatOfTheLastStopAndEndsForWhoIsCut(t *testing.T) {
 }
 
 // Grace periods survive a restart of netd.
-func TestConnectionsInTheirGraceOutliveNetd(t *testing.T) {
+func TestGraceSurvivesARestartOfNetd(t *testing.T) {
 	conns := &flushed{}
 	k := kernel.New(kernel.Options{Filter: &told{}, Connections: conns, Log: l4test.Quiet})
 	one := l4test.Example(func(f *farm.Farm) { f.L4.StopGrace, f.Stopped, f.L4.Backends = 1, true, f.L4.Backends[:1] })
@@ -202,7 +202,7 @@ func (f *slow) Carry(ctx context.Context, in *rules.Input) (map[uint32]string, e
 
 // State queries do not wait for a change, which takes seconds with thousands of farms.
 // Otherwise netd would fill up with abandoned queries.
-func TestWhatIsCarriedIsToldWhileAChangeIsUnderWay(t *testing.T) {
+func TestStateDoesNotWaitForAChange(t *testing.T) {
 	f := &slow{begun: make(chan struct{}, 1), let: make(chan struct{}, 1)}
 	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: l4test.Quiet})
 	one := l4test.Example(nil)
@@ -259,7 +259,7 @@ func (n neighbours) Want([]netip.Addr)                      {}
 func (n neighbours) Changed() <-chan struct{}               { return nil }
 func (n neighbours) NextHops() map[netip.Addr]neigh.NextHop { return n }
 
-func TestTheRelayIsToldWhatIsCarriedAndWhere(t *testing.T) {
+func TestRelayFollowsCarriedFarmsAndNextHops(t *testing.T) {
 	addr, mac := netip.MustParseAddr("10.0.0.1"), neigh.MAC{2, 0, 0, 0, 0, 1}
 	f, r := &told{}, &relay{}
 	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Relay: r, Log: l4test.Quiet,
@@ -293,7 +293,7 @@ func fails(t *testing.T, says string) *nft.Runner {
 	return nft.At(path)
 }
 
-func TestWithoutTheRightEveryFarmSaysWhy(t *testing.T) {
+func TestMissingPermissionIsReportedPerFarm(t *testing.T) {
 	k := kernel.New(kernel.Options{
 		Filter:      nftables.New(fails(t, "Error: Operation not permitted (you must be root)"), l4test.Quiet),
 		Connections: none{}, Log: l4test.Quiet,

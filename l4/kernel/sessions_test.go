@@ -159,7 +159,7 @@ func TestSessionsAreListedFoundAddedAndForgottenOnRequest(t *testing.T) {
 }
 
 // Invalid queries and internal failures have different errors.
-func TestQuestionsAboutFarmsThatAreNotHereAreInvalid(t *testing.T) {
+func TestQueriesForUnknownFarmsAreInvalid(t *testing.T) {
 	f := &keeper{}
 	_, parts := keeping(t, f)
 	for body, want := range map[string]bool{
@@ -175,7 +175,7 @@ func TestQuestionsAboutFarmsThatAreNotHereAreInvalid(t *testing.T) {
 	}
 }
 
-func TestAFilterThatIsBrokenIsTold(t *testing.T) {
+func TestFilterErrorsAreReturned(t *testing.T) {
 	f := &keeper{}
 	_, parts := keeping(t, f)
 	f.broken = errors.New("the filter is broken")
@@ -210,7 +210,7 @@ func TestAFilterThatIsBrokenIsTold(t *testing.T) {
 }
 
 // Sessions of deleted or cut backends are removed.
-func TestSessionsOfBackendsThatAreGoneAreForgotten(t *testing.T) {
+func TestSessionsOfRemovedBackendsAreDeleted(t *testing.T) {
 	f := &keeper{kept: map[string]ctl.KernelSession{}}
 	k := kernel.New(kernel.Options{Filter: f, Connections: none{}, Log: l4test.Quiet})
 	one := l4test.Example(func(f *farm.Farm) { f.L4.Persist = farm.L4PersistSrc })

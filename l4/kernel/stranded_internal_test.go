@@ -9,7 +9,7 @@ import (
 )
 
 // Protocols with a helper, such as SIP and TFTP, have UDP flows too.
-func TestBackendsAreLeftInFarmsThatCarryUDP(t *testing.T) {
+func TestDownBackendsAreLeftByUDPFlows(t *testing.T) {
 	for _, p := range farm.L4Protocols() {
 		l := &farm.L4{Protocol: p, Backends: []farm.Backend{{ID: 1, Host: "192.0.2.1"}, {ID: 2, Host: "192.0.2.2"}}}
 		farms := []farm.Farm{{ID: 7, L4: l}}

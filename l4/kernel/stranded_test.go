@@ -16,7 +16,7 @@ import (
 
 // A client's UDP flow moves to another backend when its backend goes down, while TCP
 // connections to that backend stay.
-func TestFlowsOfUDPLeaveABackendThatIsDown(t *testing.T) {
+func TestUDPFlowsLeaveADownBackend(t *testing.T) {
 	table, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
 		t.Fatal(err)

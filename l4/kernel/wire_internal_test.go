@@ -9,7 +9,7 @@ import (
 )
 
 // An interface with a name nft cannot parse is left out.
-func TestPacketsAreTakenFromEthernetInterfacesWithAddresses(t *testing.T) {
+func TestPacketModesUseEthernetInterfacesWithAddresses(t *testing.T) {
 	vip, link := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("fe80::1")
 	all := []addr.Local{
 		{Addr: vip, Interface: "wg0"},

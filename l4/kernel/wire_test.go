@@ -112,7 +112,7 @@ func TestBackendsOfPacketModesAreFollowedOnTheWire(t *testing.T) {
 	step("there is no wire", 0)
 }
 
-func TestWhatFollowsHearsOfTheWireAtOnce(t *testing.T) {
+func TestNextHopChangesAreAppliedAtOnce(t *testing.T) {
 	addr := netip.MustParseAddr("10.0.0.1")
 	n := &walking{moved: make(chan struct{}), hops: map[netip.Addr]neigh.NextHop{addr: {Addr: addr, MAC: neigh.MAC{2}}}}
 	f := &observed{}

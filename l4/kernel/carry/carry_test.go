@@ -30,7 +30,7 @@ func ids(farms []farm.Farm) (out []uint32) {
 	return out
 }
 
-func TestFarmsTheKernelRefusesAreLeftOutOneByOne(t *testing.T) {
+func TestRefusedFarmsAreOmittedOneByOne(t *testing.T) {
 	all := make([]uint32, 40)
 	for i := range all {
 		all[i] = uint32(1 + i)
@@ -76,7 +76,7 @@ func TestFarmsTheKernelRefusesAreLeftOutOneByOne(t *testing.T) {
 }
 
 // A farm whose records are refused, too, does not affect others.
-func TestAFarmIsLeftOutWholeIfItsRecordsAreRefused(t *testing.T) {
+func TestFarmWithRefusedRecordsIsOmitted(t *testing.T) {
 	tried := 0
 	try := func(left *rules.Input) (problems, refused map[uint32]string, err error) {
 		if tried++; len(left.Farms) == 2 || len(left.Recorded) > 0 {
@@ -90,7 +90,7 @@ func TestAFarmIsLeftOutWholeIfItsRecordsAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyIsToldToBeRefusedForIsTheFilters(t *testing.T) {
+func TestUnattributedErrorsAreReturned(t *testing.T) {
 	tried := 0
 	for _, refused := range []map[uint32]string{nil, {99: "a farm that is not there"}} {
 		problems, err := carry.Most(&rules.Input{Farms: numbered(1, 2)}, l4test.Quiet, func(*rules.Input) (problems, _ map[uint32]string, err error) {
@@ -107,7 +107,7 @@ func TestWhatNobodyIsToldToBeRefusedForIsTheFilters(t *testing.T) {
 }
 
 // Farms with values outside the model are not tried.
-func TestFarmsThatAreNotPlainAreNotTried(t *testing.T) {
+func TestFarmsOutsideTheModelAreNotTried(t *testing.T) {
 	farms := numbered(1, 2, 3)
 	farms[1].L4.Algorithm = "wishes"
 	plain := rules.Plain(&farms[1])

@@ -41,7 +41,7 @@ func listening(t *testing.T) int {
 	return bytes.Count(b, []byte("\n")) - 1
 }
 
-func TestErrorsArePassedOnWhileThereAreFarmsOfPacketModes(t *testing.T) {
+func TestErrorsAreRelayedWhilePacketModeFarmsExist(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -117,7 +117,7 @@ func TestErrorsArePassedOnWhileThereAreFarmsOfPacketModes(t *testing.T) {
 	count("after the end", 0)
 }
 
-func TestWhoCannotListenSaysSoAndTriesAgainLater(t *testing.T) {
+func TestFailedListenIsReportedAndRetried(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -127,7 +127,7 @@ func TestWhoCannotListenSaysSoAndTriesAgainLater(t *testing.T) {
 	})
 }
 
-func TestWhoCannotListenAnyMoreSaysSoAndTriesAgainLater(t *testing.T) {
+func TestLostListenerIsReportedAndRetried(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

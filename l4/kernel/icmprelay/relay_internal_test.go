@@ -123,7 +123,7 @@ func TestErrorsFindTheMostPreciseFarmOfMany(t *testing.T) {
 	}
 }
 
-func TestErrorsOfNobodyAreLeftAlone(t *testing.T) {
+func TestUnrelatedErrorsAreIgnored(t *testing.T) {
 	x := following(t, packets(1, farm.NATDirect, farm.L4TCP, farm.PortRange{First: 80, Last: 80}))
 	other := errorAbout(80)
 	other.To = netip.MustParseAddr("192.0.2.201")
@@ -134,7 +134,7 @@ func TestErrorsOfNobodyAreLeftAlone(t *testing.T) {
 	}
 }
 
-func TestErrorsOfFarmsThatAreNotCarriedAreLeftAlone(t *testing.T) {
+func TestErrorsForUncarriedFarmsAreIgnored(t *testing.T) {
 	f := packets(1, farm.NATDirect, farm.L4TCP, farm.PortRange{First: 80, Last: 80})
 	r := New(slog.New(slog.DiscardHandler))
 	flow := func(nft.ID, []byte) ([]byte, bool, error) { return markOf(1001), true, nil }
@@ -158,7 +158,7 @@ func TestErrorsOfFarmsThatAreNotCarriedAreLeftAlone(t *testing.T) {
 
 // An error for a backend contains the packet the backend sent, with its own port if it has
 // one.
-func TestErrorsForBackendsAreAboutWhatTheySent(t *testing.T) {
+func TestBackendErrorsQuoteTheirOwnPacket(t *testing.T) {
 	flow := func(nft.ID, []byte) ([]byte, bool, error) { return markOf(1001), true, nil }
 	for _, c := range []struct {
 		nat  farm.NATType
@@ -185,7 +185,7 @@ func TestErrorsForBackendsAreAboutWhatTheySent(t *testing.T) {
 
 // An error for a client contains the packet the client sent to the VIP, without the
 // backend's address or port.
-func TestErrorsForClientsAreAboutWhatTheySent(t *testing.T) {
+func TestClientErrorsQuoteTheirOwnPacket(t *testing.T) {
 	server := netip.AddrPortFrom(testServer, 8080)
 	for _, c := range []struct {
 		name, from string
@@ -227,7 +227,7 @@ func TestErrorsForClientsAreAboutWhatTheySent(t *testing.T) {
 }
 
 // An error is dropped if the mark in the map belongs to another farm by now.
-func TestErrorsForClientsOfAnotherFarmAreLeftAlone(t *testing.T) {
+func TestErrorsWithAMarkOfAnotherFarmAreIgnored(t *testing.T) {
 	stateless := packets(1, farm.NATStateless, farm.L4UDP, farm.PortRange{First: 80, Last: 80})
 	direct := packets(2, farm.NATDirect, farm.L4UDP, farm.PortRange{First: 81, Last: 81})
 	elsewhere := packets(3, farm.NATStateless, farm.L4UDP, farm.PortRange{First: 82, Last: 82})
@@ -245,7 +245,7 @@ func TestErrorsForClientsOfAnotherFarmAreLeftAlone(t *testing.T) {
 }
 
 // An error is only accepted if it is addressed to the packet's sender.
-func TestErrorsToSomebodyElseThanTheSenderAreNoBackends(t *testing.T) {
+func TestErrorsMustBeAddressedToTheSender(t *testing.T) {
 	x := following(t, packets(1, farm.NATDirect, farm.L4TCP, farm.PortRange{First: 80, Last: 80}))
 	m := errorAbout(80)
 	m.Src = netip.AddrPortFrom(netip.MustParseAddr("192.0.2.201"), 80)
@@ -254,7 +254,7 @@ func TestErrorsToSomebodyElseThanTheSenderAreNoBackends(t *testing.T) {
 	}
 }
 
-func TestASecondHasABound(t *testing.T) {
+func TestRelayedErrorsAreRateLimited(t *testing.T) {
 	var b budget
 	at := time.Now()
 	const most = 2000

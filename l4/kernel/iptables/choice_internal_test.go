@@ -82,7 +82,7 @@ func chainOf(t *testing.T, in *rules.Input, weights ...uint8) []string {
 	return scripts[0].Table("nat").Chain(fmt.Sprintf("SLUICE-F%d", f.ID), f.ID).Rules
 }
 
-func TestBackendsAreChosenAsTheirWeightsSay(t *testing.T) {
+func TestBackendsAreChosenByWeight(t *testing.T) {
 	for _, weights := range [][]uint8{{1}, {2, 7}, {1, 2, 3}, {3, 1, 1, 4}, {9, 1, 5, 2, 2}} {
 		total := 0.0
 		for _, w := range weights {
@@ -108,7 +108,7 @@ func TestBackendsAreChosenAsTheirWeightsSay(t *testing.T) {
 }
 
 // leastconn uses the measured weights, ten by default.
-func TestLeastConnGoesByWhatWasMeasured(t *testing.T) {
+func TestLeastConnUsesMeasuredWeights(t *testing.T) {
 	in := &rules.Input{Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) { f.L4.Algorithm = farm.L4LeastConn })}, Weights: map[uint32]int{1: 3, 2: 7}}
 	got := chosen(t, chainOf(t, in, 9, 9, 9))
 	for backend, want := range map[string]float64{"1": 0.15, "2": 0.35, "3": 0.5} {
@@ -118,7 +118,7 @@ func TestLeastConnGoesByWhatWasMeasured(t *testing.T) {
 	}
 }
 
-func TestOfPrioritiesTheFirstTakesAll(t *testing.T) {
+func TestFirstPriorityTakesAll(t *testing.T) {
 	in := &rules.Input{Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) { f.L4.Algorithm = farm.L4Priority })}}
 	if got := chosen(t, chainOf(t, in, 1, 9, 9)); !maps.Equal(got, map[string]float64{"1": 1}) {
 		t.Errorf("chosen: %v", got)
@@ -126,7 +126,7 @@ func TestOfPrioritiesTheFirstTakesAll(t *testing.T) {
 }
 
 // Each hash uses the fields of its name, and xt_HMARK supports them.
-func TestHashesGoByTheirPartsOfPackets(t *testing.T) {
+func TestHashesUseTheirPacketFields(t *testing.T) {
 	for algorithm, want := range map[farm.L4Algorithm]string{
 		farm.L4HashSrc: "src", farm.L4HashSrcPt: "sport", farm.L4HashDst: "dst", farm.L4HashDstPt: "dport",
 		farm.L4HashFlow: "src,sport", farm.L4SymHash: "src,dst,sport,dport",
@@ -140,7 +140,7 @@ func TestHashesGoByTheirPartsOfPackets(t *testing.T) {
 }
 
 // The packet mark set by HMARK is cleared, so that it does not affect routing.
-func TestTheMarkAHashLeftIsTakenAway(t *testing.T) {
+func TestHashMarkIsCleared(t *testing.T) {
 	for _, c := range []struct {
 		algorithm farm.L4Algorithm
 		mark      uint32
@@ -163,7 +163,7 @@ func TestTheMarkAHashLeftIsTakenAway(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeCarriedIsSaid(t *testing.T) {
+func TestUnsupportedFarmsHaveAReason(t *testing.T) {
 	bad := map[string]func(f *farm.Farm){
 		"nattype dsr":     func(f *farm.Farm) { f.L4.NAT = farm.NATDirect },
 		"persistence":     func(f *farm.Farm) { f.L4.Persist = farm.L4PersistMAC },

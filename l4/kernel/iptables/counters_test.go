@@ -31,7 +31,7 @@ func eachFlavour(t *testing.T, test func(t *testing.T, s *l4test.Site, command s
 	}
 }
 
-func TestCountersAreByBackendAndGoOnWhenRulesAreMadeAnew(t *testing.T) {
+func TestCountersSurviveRebuiltRules(t *testing.T) {
 	eachFlavour(t, func(t *testing.T, s *l4test.Site, _ string, filter *iptables.Filter) {
 		var farms []farm.Farm
 		for i := range 20 { // more backends than in one chain
@@ -81,7 +81,7 @@ func TestCountersAreByBackendAndGoOnWhenRulesAreMadeAnew(t *testing.T) {
 	})
 }
 
-func TestRulesComeBackWhenOthersFlushThem(t *testing.T) {
+func TestFlushedRulesAreRestored(t *testing.T) {
 	eachFlavour(t, func(t *testing.T, s *l4test.Site, command string, filter *iptables.Filter) {
 		f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 		f.L4.Mark = 7

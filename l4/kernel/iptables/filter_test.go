@@ -91,7 +91,7 @@ func ours(saved string) string {
 	return strings.Join(out, "")
 }
 
-func TestClientsAndForeignRulesStayAndTheRestIsRefused(t *testing.T) {
+func TestClientsAndForeignRulesAreKept(t *testing.T) {
 	s := newSite(t, 2)
 	s.Appliance.Run("iptables", "-t", "nat", "-N", "FOREIGN")
 	s.Appliance.Run("iptables", "-t", "nat", "-A", "PREROUTING", "-p", "tcp", "--dport", "9", "-j", "FOREIGN")
@@ -137,7 +137,7 @@ func TestClientsAndForeignRulesStayAndTheRestIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatARestartEndedIsNotTakenUpAgain(t *testing.T) {
+func TestConnectionsEndedByARestartAreNotPickedUp(t *testing.T) {
 	s := newSite(t, 1)
 	s.RestartsEnd([]farm.Farm{s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80), s.Farm(2, farm.L4TCP, farm.NATTarget, true, 81)})
 }

@@ -125,7 +125,7 @@ func TestConfigurationsCompileToTheirChains(t *testing.T) {
 	}
 }
 
-func TestSessionsAreNeitherListedNorChanged(t *testing.T) {
+func TestSessionsAreUnsupported(t *testing.T) {
 	p, f, ctx := New(nil, l4test.Quiet), l4test.Example(nil), t.Context()
 	_, learned := p.Learned(ctx, &f)
 	_, found, find := p.Find(ctx, &f, "10.0.0.1")

@@ -11,7 +11,7 @@ import (
 
 // An error of the IPv6 tables without an IPv6 farm means a kernel without IPv6, unless there
 // are rules to remove.
-func TestRulesThatCannotBeRemovedAreAnError(t *testing.T) {
+func TestUnremovableRulesAreAnError(t *testing.T) {
 	s := newSite(t, 1)
 	for i, program := range []string{"iptables", "ip6tables"} {
 		s.Apply(s.Farm(1, farm.L4TCP, farm.NATMasquerade, i == 1, 80))

@@ -44,7 +44,7 @@ func TestTrafficIsCountedByBackendAndOutlivesARestart(t *testing.T) {
 	check("after a restart")
 }
 
-func TestTrafficOfAFarmThatIsStoppedIsKept(t *testing.T) {
+func TestTrafficOfAStoppedFarmIsKept(t *testing.T) {
 	s := l4test.NewSite(t, 2)
 	f, other := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80), s.Farm(2, farm.L4TCP, farm.NATTarget, false, 81)
 	f.L4.Algorithm = farm.L4RoundRobin
@@ -88,7 +88,7 @@ func TestTrafficOfAFarmThatIsStoppedIsKept(t *testing.T) {
 	}
 }
 
-func TestRulesOfAFarmAreShownAsTheKernelHasThem(t *testing.T) {
+func TestRulesOfAFarmAreReadFromTheKernel(t *testing.T) {
 	s := l4test.NewSite(t, 2)
 	f, g := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80), s.Farm(2, farm.L4UDP, farm.NATTarget, false, 53)
 	f.L4.Persist = farm.L4PersistSrc

@@ -27,7 +27,7 @@ var (
 
 // After any edit the kernel has exactly the compiled rules, although only differences are
 // applied.
-func TestTheKernelHasWhatIsCompiledAfterEveryEdit(t *testing.T) {
+func TestKernelMatchesCompilationAfterEveryEdit(t *testing.T) {
 	run, err := nft.Find()
 	if err != nil {
 		t.Skip(err)

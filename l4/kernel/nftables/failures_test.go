@@ -40,7 +40,7 @@ func remembering(f *farm.Farm) {
 	f.L4.Persist, f.L4.TTL = farm.L4PersistSrcSrc, 60
 }
 
-func TestWhatNftCannotTellOrDoIsAnError(t *testing.T) {
+func TestNftFailuresAreErrors(t *testing.T) {
 	f := l4test.Example(remembering)
 	const key = "2001:db8::7 . 4000"
 	one := ctl.KernelSession{Key: key, Backend: 1, TTL: time.Minute}
@@ -89,7 +89,7 @@ func TestWhatNftCannotTellOrDoIsAnError(t *testing.T) {
 }
 
 // A key of another kind is refused without a query.
-func TestKeysThatAreNoneAreRefused(t *testing.T) {
+func TestInvalidKeysAreRefused(t *testing.T) {
 	filter, fails := scripted(t)
 	fails("exit 7")
 	f, ctx := l4test.Example(remembering), t.Context()
@@ -106,7 +106,7 @@ func TestKeysThatAreNoneAreRefused(t *testing.T) {
 
 // After a failed change everything is rebuilt, and Check reports what would be refused and
 // for which farm.
-func TestChangesThatFailAreToldAndBeginAnew(t *testing.T) {
+func TestFailedChangesAreReportedAndRebuilt(t *testing.T) {
 	filter, fails := scripted(t)
 	ctx := t.Context()
 	in := &rules.Input{Farms: []farm.Farm{l4test.Example(nil)}}

@@ -29,7 +29,7 @@ func withoutNetdev(accepted, odd string) string {
 esac`
 }
 
-func TestAKernelWithoutNetdevCarriesTheOtherFarms(t *testing.T) {
+func TestMissingNetdevKeepsTheOtherFarms(t *testing.T) {
 	wire := hops{}
 	for i, a := range []string{"10.0.0.1", "10.0.0.2"} {
 		addr := netip.MustParseAddr(a)

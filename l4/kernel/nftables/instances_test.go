@@ -16,7 +16,7 @@ import (
 
 // Two instances in one network namespace may use the same backend numbers: each has its own
 // rules, counters and connections.
-func TestInstancesInOneNamespaceKeepApart(t *testing.T) {
+func TestInstancesInOneNamespaceAreIsolated(t *testing.T) {
 	s := l4test.NewSite(t, 2)
 	t.Cleanup(func() { claim.Use(0) })
 	var both [2]*kernel.Reconciler

@@ -17,7 +17,7 @@ import (
 
 // Farms are restored after an operator flushed a chain or set, or deleted a rule, though the
 // table still exists.
-func TestFarmsComeBackAfterSomebodyFlushedSomeRules(t *testing.T) {
+func TestFarmsAreRestoredAfterAPartialFlush(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	f.L4.Persist, f.L4.TTL = farm.L4PersistSrc, 60
@@ -67,7 +67,7 @@ func TestFarmsComeBackAfterSomebodyFlushedSomeRules(t *testing.T) {
 }
 
 // Docker and other programs change rules often.
-func TestRulesOfOthersAreNoReasonToMakeOursAnew(t *testing.T) {
+func TestForeignRuleChangesCauseNoRebuild(t *testing.T) {
 	s := newPacketSite(t, 2)
 	filter := nftables.New(s.run, slog.New(failOnWarning{t}))
 	var farms []farm.Farm

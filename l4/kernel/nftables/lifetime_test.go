@@ -48,7 +48,7 @@ func gateways(s *packetSite) {
 	}
 }
 
-func TestSessionsLiveAsLongAsTheyAreUsedInEveryMode(t *testing.T) {
+func TestUseExtendsSessionsInEveryMode(t *testing.T) {
 	s := newPacketSite(t, 2)
 	gateways(s)
 	var farms []farm.Farm

@@ -108,7 +108,7 @@ func TestStatelessRewritesPortsBothWaysWithRightChecksums(t *testing.T) {
 	}
 }
 
-func TestDirectRewritesNothingButMACAddresses(t *testing.T) {
+func TestDirectRewritesOnlyMACAddresses(t *testing.T) {
 	s := newPacketSite(t, 1)
 	for _, l := range []*housetest.Link{s.FrontLink, s.ClientLinks[0], s.Direct[0].Link} {
 		l.Plain()
@@ -289,7 +289,7 @@ func TestEachPersistenceKeepsClientsInPacketModes(t *testing.T) {
 	}
 }
 
-func TestFarmsWithFlowsBecomeOthers(t *testing.T) {
+func TestFarmsWithFlowsChangeTheirMode(t *testing.T) {
 	s := newPacketSite(t, 2)
 	run := nftables.New(s.run, l4test.Quiet)
 	for _, six := range []bool{false, true} {

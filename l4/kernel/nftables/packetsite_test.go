@@ -119,7 +119,7 @@ func (s *packetSite) Apply(farms ...farm.Farm) {
 
 func one(port uint16) farm.PortRange { return farm.PortRange{First: port, Last: port} }
 
-func TestPacketsReachBackendsAndAnswersComeBack(t *testing.T) {
+func TestPacketsReachBackendsAndClients(t *testing.T) {
 	s := newPacketSite(t, 2)
 	for _, nat := range []farm.NATType{farm.NATDirect, farm.NATStateless} {
 		for _, six := range []bool{false, true} {

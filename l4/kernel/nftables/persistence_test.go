@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-func TestClientsStayOnTheirBackendWhateverChanges(t *testing.T) {
+func TestClientsStayOnTheirBackendAcrossChanges(t *testing.T) {
 	s := l4test.NewSite(t, 3)
 	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	f.L4.Algorithm, f.L4.Persist = farm.L4RoundRobin, farm.L4PersistSrc
@@ -110,7 +110,7 @@ func TestSessionsAreAddedDeletedAndFlushed(t *testing.T) {
 	}
 }
 
-func TestClientsOfABackendThatCannotBeUsedAreChosenForAnew(t *testing.T) {
+func TestClientsOfAnUnusableBackendMove(t *testing.T) {
 	s := l4test.NewSite(t, 2)
 	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	f.L4.Algorithm, f.L4.Persist = farm.L4RoundRobin, farm.L4PersistSrc
@@ -148,7 +148,7 @@ func TestClientsOfABackendThatCannotBeUsedAreChosenForAnew(t *testing.T) {
 
 // A client with a known key keeps its backend and is listed with that key. All kinds of keys
 // are tried that one client machine can use.
-func TestEveryKindOfKeyIsRememberedAndListed(t *testing.T) {
+func TestEveryKindOfKeyIsStoredAndListed(t *testing.T) {
 	s := l4test.NewSite(t, 3)
 	mac := s.ClientLinks[0].MAC.String()
 	for i, c := range []struct {
@@ -222,7 +222,7 @@ func TestEveryKindOfKeyIsRememberedAndListed(t *testing.T) {
 	}
 }
 
-func TestSessionsOfACutBackendAreForgottenThoughOneExpiresMeanwhile(t *testing.T) {
+func TestSessionsOfACutBackendAreDeletedDespiteExpiry(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	f.L4.Persist, f.L4.TTL = farm.L4PersistSrc, 60

@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-func TestAFarmTheKernelRefusesIsNobodyElsesProblem(t *testing.T) {
+func TestRefusedFarmDoesNotAffectOthers(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	good := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	s.Apply(good)
@@ -39,7 +39,7 @@ func TestAFarmTheKernelRefusesIsNobodyElsesProblem(t *testing.T) {
 	}
 }
 
-func TestATransactionCutShortIsDoneOrNotAndThenDone(t *testing.T) {
+func TestInterruptedTransactionIsAtomicAndRetried(t *testing.T) {
 	s := l4test.NewSite(t, 0)
 	filter := nftables.New(s.NFT, l4test.Quiet)
 	carry := func(limit time.Duration, farms []farm.Farm) (err error) {
@@ -87,7 +87,7 @@ func TestATransactionCutShortIsDoneOrNotAndThenDone(t *testing.T) {
 
 // A kernel without a protocol's helper refuses all farms of that protocol and carries the
 // others.
-func TestManyFarmsTheKernelRefusesAreNobodyElsesProblem(t *testing.T) {
+func TestManyRefusedFarmsDoNotAffectOthers(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	s.Use(nftables.New(without(t, "sane_tcp"), l4test.Quiet))
 	var farms []farm.Farm
@@ -135,7 +135,7 @@ exit $status
 	return nft.At(path)
 }
 
-func TestChecksChangeNothingAndTellWhatTheKernelRefuses(t *testing.T) {
+func TestCheckReportsRefusalsWithoutChanges(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	good := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	s.Apply(good)

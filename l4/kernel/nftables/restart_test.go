@@ -73,7 +73,7 @@ func TestABackendCutWhileItsFarmIsStoppedHasNoSessions(t *testing.T) {
 	}
 }
 
-func TestWhatAStoppedFarmRememberedGoesWithIt(t *testing.T) {
+func TestDeletingAStoppedFarmRemovesItsSessions(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	f.L4.Persist, f.L4.TTL = farm.L4PersistSrc, 60
@@ -87,7 +87,7 @@ func TestWhatAStoppedFarmRememberedGoesWithIt(t *testing.T) {
 }
 
 // Connections ended by a restart are not picked up again, even with a single backend.
-func TestWhatARestartEndedIsNotTakenUpAgain(t *testing.T) {
+func TestConnectionsEndedByARestartAreNotPickedUp(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	var farms []farm.Farm
 	for i, nat := range []farm.NATType{farm.NATMasquerade, farm.NATTarget} {
@@ -100,7 +100,7 @@ func TestWhatARestartEndedIsNotTakenUpAgain(t *testing.T) {
 	s.RestartsEnd(farms)
 }
 
-func TestNorIsItInPacketModes(t *testing.T) {
+func TestConnectionsEndedByARestartAreNotPickedUpInPacketModes(t *testing.T) {
 	s := newPacketSite(t, 1)
 	inModes(t, s, []farm.NATType{farm.NATDirect, farm.NATStateless}, func(t *testing.T, f farm.Farm, ask func(int) string) {
 		s.Apply(f)

@@ -52,7 +52,7 @@ func TestEachAddressRewriteReachesItsBackends(t *testing.T) {
 
 // The chain for source addresses exists only while a farm needs it, and connections survive
 // its changes.
-func TestTheChainForSourcesIsThereWhileAFarmNeedsIt(t *testing.T) {
+func TestSourceChainExistsOnDemand(t *testing.T) {
 	for _, six := range []bool{false, true} {
 		s := l4test.NewSite(t, 1)
 		plain := s.Farm(1, farm.L4TCP, farm.NATTarget, six, 80)
@@ -96,7 +96,7 @@ func TestTheChainForSourcesIsThereWhileAFarmNeedsIt(t *testing.T) {
 
 // A farm without backends refuses connections, even if no other rule enables connection
 // tracking.
-func TestAFarmWithoutBackendsRefusesWhenItIsAlone(t *testing.T) {
+func TestLoneFarmWithoutBackendsRefuses(t *testing.T) {
 	s := l4test.NewSite(t, 1)
 	s.Appliance.Server("appliance", 80)
 	f := s.Farm(1, farm.L4TCP, farm.NATTarget, false, 80)

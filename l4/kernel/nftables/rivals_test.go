@@ -39,7 +39,7 @@ func (s *instances) as(i int, do func(ctx context.Context, k *kernel.Reconciler)
 }
 
 // Only one of two farms at the same place would get clients.
-func TestFarmsOfAnotherInstanceAreNotTakenOver(t *testing.T) {
+func TestFarmsOfAnotherInstanceAreRefused(t *testing.T) {
 	s := newInstances(t)
 	at := func(edit func(f *farm.Farm)) farm.Farm {
 		f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
@@ -115,7 +115,7 @@ func TestFarmsOfAnotherInstanceAreNotTakenOver(t *testing.T) {
 
 // A farm that both instances carry already, e.g. because both were started with it, stays. It has
 // a warning, and may be edited.
-func TestFarmsOfTwoInstancesAtOnePlaceAreWarnedOf(t *testing.T) {
+func TestConflictingInstancesCauseWarnings(t *testing.T) {
 	s := newInstances(t)
 	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	cfg := &farm.Config{Farms: []farm.Farm{f}}
@@ -148,7 +148,7 @@ func TestFarmsOfTwoInstancesAtOnePlaceAreWarnedOf(t *testing.T) {
 	warned(1, "")
 }
 
-func TestListenersDoNotGoToTheFarmOfAnotherInstance(t *testing.T) {
+func TestListenersAvoidFarmsOfOtherInstances(t *testing.T) {
 	s := newInstances(t)
 	one := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	all := s.Farm(2, farm.L4UDP, farm.NATMasquerade, true, 53)

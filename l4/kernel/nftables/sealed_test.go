@@ -17,7 +17,7 @@ func handles(s *l4test.Site) string {
 }
 
 // A new netd keeps complete rules: no packet sees a change.
-func TestRulesThatAreThereAreLeftAlone(t *testing.T) {
+func TestCompleteRulesAreKept(t *testing.T) {
 	s := l4test.NewSite(t, 2)
 	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	f.L4.Persist, f.L4.TTL = farm.L4PersistSrc, 60
@@ -49,7 +49,7 @@ func line(listing, head string) string {
 }
 
 // Different or incomplete rules are rebuilt.
-func TestRulesThatAreNotWhatTheySayAreMadeAnew(t *testing.T) {
+func TestDamagedRulesAreRebuilt(t *testing.T) {
 	s := l4test.NewSite(t, 2)
 	f := s.Farm(1, farm.L4TCP, farm.NATMasquerade, false, 80)
 	for what, harm := range map[string]func(){

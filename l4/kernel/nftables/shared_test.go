@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-func TestBackendsMayAskTheirOwnFarmAndTheApplianceMayBeABackend(t *testing.T) {
+func TestHairpinAndLocalBackendsWork(t *testing.T) {
 	s := l4test.NewSite(t, 2)
 	s.Appliance.Server("appliance", 8080)
 	for _, six := range []bool{false, true} {

@@ -128,7 +128,7 @@ func (s *packetSite) sendSCTP(six bool, to netip.Addr, chunk byte) {
 }
 
 // Datagrams of a flow leave a backend that is down.
-func TestFlowsOfUDPLeaveABackendThatIsDownInPacketModes(t *testing.T) {
+func TestUDPFlowsLeaveADownBackendInPacketModes(t *testing.T) {
 	s := newPacketSite(t, 2)
 	for _, nat := range []farm.NATType{farm.NATDirect, farm.NATStateless} {
 		for _, protocol := range []farm.L4Protocol{farm.L4UDP, farm.L4TCPUDP} {

@@ -52,7 +52,7 @@ func shares(t *testing.T, in *rules.Input) (by string, share map[uint32]float64)
 }
 
 // Shares by hash are approximate, over about a thousand slots; others are exact.
-func TestEachAlgorithmSharesAsTheWeightsSay(t *testing.T) {
+func TestAlgorithmsShareByWeight(t *testing.T) {
 	weights := []int{1, 2, 6}
 	for algorithm, by := range map[farm.L4Algorithm]string{
 		farm.L4Weight: "numgen random", farm.L4LeastConn: "numgen random", farm.L4RoundRobin: "numgen inc",

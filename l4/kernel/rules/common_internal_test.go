@@ -9,7 +9,7 @@ import (
 
 // Base chains are kept only if nothing that they depend on differs. Most differences come
 // together, so each is tried alone.
-func TestEachDifferenceOfAFarmConcernsTheBaseChains(t *testing.T) {
+func TestFarmDifferencesUpdateTheBaseChains(t *testing.T) {
 	made := func(edit func(c *compiled)) *compiled {
 		l := farm.DefaultL4()
 		l.NAT = farm.NATMasquerade

@@ -10,7 +10,7 @@ import (
 )
 
 // Base chains and conflicts follow the change of one farm, and so they do after it is undone.
-func TestWhatFarmsShareFollowsEachOfThem(t *testing.T) {
+func TestSharedRulesFollowEachFarm(t *testing.T) {
 	on := func(port uint16, id uint32, edit func(f *farm.Farm)) farm.Farm {
 		return l4test.Example(func(f *farm.Farm) {
 			f.ID, f.Name, f.L4.Ports = id, "farm", []farm.PortRange{{First: port, Last: port}}

@@ -26,7 +26,7 @@ func second(edit func(f *farm.Farm)) farm.Farm {
 	})
 }
 
-func TestAFarmThatCannotBeCarriedLeavesNothingBehind(t *testing.T) {
+func TestUncarriedFarmLeavesNoRules(t *testing.T) {
 	first := l4test.Example(func(f *farm.Farm) {
 		f.L4.Ports = []farm.PortRange{{First: 80, Last: 80}, {First: 8000, Last: 8010}}
 	})
@@ -81,7 +81,7 @@ func TestFarmsShareAnAddress(t *testing.T) {
 	}
 }
 
-func TestPacketModesNeedToKnowTheWire(t *testing.T) {
+func TestPacketModesNeedNextHops(t *testing.T) {
 	nowhere := onWire().(hops)
 	nowhere.devices = nil
 	for want, wire := range map[string]rules.Wire{"needs to know neighbours": nil, "no interface has the address 192.0.2.1": nowhere} {
@@ -93,7 +93,7 @@ func TestPacketModesNeedToKnowTheWire(t *testing.T) {
 
 // Rewriting rules stay for connections in progress after the last farm was stopped. Farms
 // carried elsewhere need no rules.
-func TestRulesAreThereForFarmsTheKernelCarries(t *testing.T) {
+func TestRulesExistOnlyForKernelFarms(t *testing.T) {
 	stopped, engines := l4test.Example(func(f *farm.Farm) { f.Stopped = true }), l4test.Example(func(f *farm.Farm) { f.L4.DataPath = farm.DataPathUserspace })
 	for _, c := range []struct {
 		in     rules.Input
@@ -108,7 +108,7 @@ func TestRulesAreThereForFarmsTheKernelCarries(t *testing.T) {
 	}
 }
 
-func TestLinesOfALogBeginAsTheKernelTakesThem(t *testing.T) {
+func TestLogPrefixFitsTheKernel(t *testing.T) {
 	f := l4test.Example(func(f *farm.Farm) { f.L4.Logs, f.L4.LogPrefix = true, strings.Repeat("x", 200) })
 	r, _ := rules.Compile(&rules.Input{Farms: []farm.Farm{f}})
 	rule := r.Chains[nft.ID{Table: rules.Inet(), Name: "farm7"}].Rules[0]

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/icmp"
 )
 
-func TestFarmsTakePortsAsPreciselyAsTheyNameThem(t *testing.T) {
+func TestPreciseFarmPortsMatchFirst(t *testing.T) {
 	ports := []farm.PortRange{{First: 80, Last: 80}, {First: 100, Last: 200}}
 	for _, c := range []struct {
 		protocol  farm.L4Protocol
@@ -46,7 +46,7 @@ func TestFarmsTakePortsAsPreciselyAsTheyNameThem(t *testing.T) {
 func native(mark uint32) []byte { return binary.NativeEndian.AppendUint32(nil, mark) }
 
 // Keys built from packets in rules equal the keys built here.
-func TestKeysOfFlowsAreAsTheKernelHasThem(t *testing.T) {
+func TestFlowKeysEqualThoseOfTheKernel(t *testing.T) {
 	client4, client6 := netip.MustParseAddrPort("198.51.100.7:4000"), netip.MustParseAddrPort("[2001:db8::7]:4000")
 	for _, c := range []struct {
 		name     string

@@ -139,7 +139,7 @@ func TestConfigurationsCompileToTheirRules(t *testing.T) {
 }
 
 // nft itself accepts the golden files.
-func TestGoldenRulesAreTakenByTheKernel(t *testing.T) {
+func TestKernelAcceptsGoldenRules(t *testing.T) {
 	if _, err := nft.Find(); err != nil {
 		t.Skip(err)
 	}

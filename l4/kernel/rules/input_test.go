@@ -11,7 +11,7 @@ import (
 
 // In names of backends the first letter is the state, usable (u), down (d), draining (m) or
 // cut (c), and the number the priority.
-func TestBackendsAreKnownAndChosenAsTheirStateSays(t *testing.T) {
+func TestBackendStateDeterminesChoice(t *testing.T) {
 	for _, c := range []struct{ backends, known, chosen, first, spare string }{
 		{"u1 u1 u1", "012", "012", "0", "12"},
 		{"u1 d1 m1 c1", "02", "0", "0", ""},

@@ -16,7 +16,7 @@ import (
 )
 
 // The rules of successive inputs, and their differences, equal a compilation from scratch.
-func TestRulesOfChangedFarmsEqualAWholeCompilation(t *testing.T) {
+func TestIncrementalRulesEqualAFullCompilation(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	w := newWorld(seed)

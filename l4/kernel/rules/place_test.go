@@ -36,7 +36,7 @@ func TestPlacesOverlapByAddressProtocolAndPort(t *testing.T) {
 }
 
 // Tables of other versions may have maps with other keys.
-func TestKeysOfAnotherKindAreNoPlaces(t *testing.T) {
+func TestForeignKeysHaveNoPlace(t *testing.T) {
 	table := nft.Table{Family: "inet", Name: "sluice_3"}
 	for _, set := range rules.PlaceSets(table) {
 		for _, size := range []int{0, 3, 5, 15, 17, 40} {

@@ -13,7 +13,7 @@ import (
 
 // Records of farms that are not carried now stay in the kernel: they are carried again later.
 // These records need the table inet only.
-func TestRecordsOfFarmsThatAreNotCarriedStay(t *testing.T) {
+func TestRecordsOfUncarriedFarmsStay(t *testing.T) {
 	nat := l4test.Example(nil)
 	taken := second(func(*farm.Farm) {})
 	zoned := direct(func(f *farm.Farm) { f.ID = 9; f.L4.Ports[0] = farm.PortRange{First: 82, Last: 82} })

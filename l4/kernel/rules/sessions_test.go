@@ -11,7 +11,7 @@ import (
 )
 
 // The expected hashes come from a jhash implementation in another language.
-func TestSessionsAreByKeyOrByAHashOfIt(t *testing.T) {
+func TestSessionsUseAKeyOrItsHash(t *testing.T) {
 	four, six := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")
 	for _, c := range []struct {
 		persist      farm.L4Persistence

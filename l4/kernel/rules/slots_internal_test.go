@@ -27,7 +27,7 @@ func owners(t *testing.T, chosen []*State, shares []int) []string {
 	return list
 }
 
-func TestWhenABackendGoesOnlyItsSlotsChangeHands(t *testing.T) {
+func TestRemovedBackendMovesOnlyItsSlots(t *testing.T) {
 	weights := []int{1, 1, 2, 1, 1, 3, 1, 1, 1, 1}
 	all := slotted(weights...)
 	before := owners(t, all, weights)

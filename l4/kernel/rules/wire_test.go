@@ -42,7 +42,7 @@ func direct(edit func(f *farm.Farm)) farm.Farm {
 }
 
 // Rules leave out interface names that nft cannot parse, and keep other unusual names.
-func TestInterfacesWithStrangeNamesSpoilNoRules(t *testing.T) {
+func TestUnparsableInterfaceNamesAreOmitted(t *testing.T) {
 	wire := onWire().(hops)
 	wire.devices = []string{"eth0", `back\slash`, "semi;{"}
 	for addr, name := range map[string]string{"10.0.0.1": `back\slash`, "10.0.0.2": `quo"te`} {
@@ -71,7 +71,7 @@ func TestInterfacesWithStrangeNamesSpoilNoRules(t *testing.T) {
 	}
 }
 
-func TestBackendsThatAreNotReachedAreWarnedOf(t *testing.T) {
+func TestUnreachableBackendsCauseWarnings(t *testing.T) {
 	good := neigh.NextHop{MAC: neigh.MAC{2}, Interface: "eth0"}
 	noMAC, far, sick := good, good, good
 	noMAC.MAC, sick.Problem = neigh.MAC{}, "no route"
