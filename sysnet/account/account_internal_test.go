@@ -23,7 +23,7 @@ func speaking(t *testing.T, right string, otherwise string) (program, said strin
 	return program, said
 }
 
-func TestThePasswordIsTheProgramsAlone(t *testing.T) {
+func TestPasswordReachesOnlyTheProgram(t *testing.T) {
 	const right = `pa$$word "1" \ ü`
 	program, said := speaking(t, right, "exit 7")
 	r := &Root{program: program, pause: time.Nanosecond}
@@ -37,7 +37,7 @@ func TestThePasswordIsTheProgramsAlone(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeAPasswordIsNotAsked(t *testing.T) {
+func TestImpossiblePasswordsAreNotChecked(t *testing.T) {
 	r := &Root{program: "/none"}
 	for _, password := range []string{"", strings.Repeat("x", MaxPassword+1), "a\x00b"} {
 		if right, err := r.Right(t.Context(), password); right || err != nil {
@@ -49,7 +49,7 @@ func TestWhatCannotBeAPasswordIsNotAsked(t *testing.T) {
 	}
 }
 
-func TestAFailureIsNoWrongPassword(t *testing.T) {
+func TestFailedCheckIsAnError(t *testing.T) {
 	program, _ := speaking(t, "right", "exit 4")
 	if right, err := (&Root{program: program}).Right(t.Context(), "wrong"); right || err == nil {
 		t.Errorf("%t, %v", right, err)
@@ -62,7 +62,7 @@ func TestAFailureIsNoWrongPassword(t *testing.T) {
 	}
 }
 
-func TestAWrongPasswordTakesItsTime(t *testing.T) {
+func TestWrongPasswordIsDelayed(t *testing.T) {
 	program, _ := speaking(t, "right", "exit 7")
 	r := &Root{program: program, pause: time.Hour}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -76,7 +76,7 @@ func TestAWrongPasswordTakesItsTime(t *testing.T) {
 }
 
 // Guesses by strangers must not delay the correct password.
-func TestAWrongPasswordDelaysNoRightOne(t *testing.T) {
+func TestWrongPasswordDelaysNoOther(t *testing.T) {
 	program, _ := speaking(t, "right", "exit 7")
 	r := &Root{program: program, pause: time.Hour}
 	ctx, cancel := context.WithCancel(t.Context())

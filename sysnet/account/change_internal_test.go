@@ -31,7 +31,7 @@ func root(t *testing.T, right, fails string) (*Root, string) {
 	return &Root{program: program, tool: tool, pause: time.Nanosecond}, folder
 }
 
-func TestTheNewPasswordReachesTheToolAsItIs(t *testing.T) {
+func TestNewPasswordReachesTheToolUnchanged(t *testing.T) {
 	const old, new = `pa$$word "1"`, `$HOME:$(id) 'x' "y" \ & ; | ü 1`
 	r, folder := root(t, old, "exit 0")
 	if right, err := r.Change(t.Context(), old, new); !right || err != nil {
@@ -46,7 +46,7 @@ func TestTheNewPasswordReachesTheToolAsItIs(t *testing.T) {
 	}
 }
 
-func TestWhoDoesNotKnowThePasswordChangesNothing(t *testing.T) {
+func TestChangeNeedsTheOldPassword(t *testing.T) {
 	r, folder := root(t, "right-1", "exit 0")
 	for _, old := range []string{"wrong-1", ""} {
 		if right, err := r.Change(t.Context(), old, "other-1x"); right || err != nil {
@@ -58,7 +58,7 @@ func TestWhoDoesNotKnowThePasswordChangesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatNoSystemTakesIsNotTried(t *testing.T) {
+func TestInvalidNewPasswordsAreNotTried(t *testing.T) {
 	r, folder := root(t, "right-1", "exit 0")
 	for _, new := range []string{"", "a\x00b", "a\nroot2:x", "a\rb", strings.Repeat("x", MaxPassword+1)} {
 		if _, err := r.Change(t.Context(), "right-1", new); !errors.Is(err, ErrUnfit) {
@@ -73,7 +73,7 @@ func TestWhatNoSystemTakesIsNotTried(t *testing.T) {
 	}
 }
 
-func TestWhatTheToolSaysIsShownInOneShortLine(t *testing.T) {
+func TestToolErrorsAreShortened(t *testing.T) {
 	for fails, want := range map[string]string{
 		`printf 'chpasswd: BAD\n\033[31mpassword\n' >&2; exit 1`: "the system refused the password: chpasswd: BAD [31mpassword",
 		"exit 1": "the system refused the password: it does not say why",
@@ -94,7 +94,7 @@ func TestWhatTheToolSaysIsShownInOneShortLine(t *testing.T) {
 }
 
 // A broken connection does not interrupt a change.
-func TestAChangeThatBeganIsDone(t *testing.T) {
+func TestStartedChangeIsCompleted(t *testing.T) {
 	tool, folder := changing(t, "exit 0")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -106,7 +106,7 @@ func TestAChangeThatBeganIsDone(t *testing.T) {
 	}
 }
 
-func TestWithoutRootOrTheToolItIsSaid(t *testing.T) {
+func TestMissingRootOrToolIsReported(t *testing.T) {
 	want := ErrNoTool
 	if os.Geteuid() != 0 {
 		want = ErrNotRoot

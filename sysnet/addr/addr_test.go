@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-func TestOnlyAddressesOfInterfacesThatAreUpWillDo(t *testing.T) {
+func TestAddressesNeedAnActiveInterface(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -53,7 +53,7 @@ func TestAddressesThatARouteMakesLocalAreReached(t *testing.T) {
 	}
 }
 
-func TestAddressAnotherMachineHasIsRefused(t *testing.T) {
+func TestDuplicateAddressIsRefused(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

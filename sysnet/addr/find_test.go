@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/addr"
 )
 
-func TestAnAddressIsFoundWhereItCanBeUsed(t *testing.T) {
+func TestFindPrefersUsableInterfaces(t *testing.T) {
 	local := func(ip, name string, up, usable, duplicate bool) addr.Local {
 		return addr.Local{Addr: netip.MustParseAddr(ip), Interface: name, Up: up, Usable: usable, Duplicate: duplicate}
 	}

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A neighbour that has a stale entry for the addresses learns the new one without a
 // request.
-func TestNeighboursLearnWhereTheAddressIs(t *testing.T) {
+func TestNeighboursLearnTheAddress(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -73,7 +73,7 @@ func TestNeighboursLearnWhereTheAddressIs(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeAnnouncedSaysWhy(t *testing.T) {
+func TestAnnounceErrorsHaveAReason(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -93,7 +93,7 @@ func TestWhatCannotBeAnnouncedSaysWhy(t *testing.T) {
 
 // An address may appear long after its farm, e.g. when the interface is plugged in or
 // another machine releases it.
-func TestAddressesThatComeLaterAreAnnouncedThen(t *testing.T) {
+func TestLaterAddressesAreAnnounced(t *testing.T) {
 	t.Parallel()
 	if !sysnettest.Inside(t) {
 		return

@@ -40,7 +40,7 @@ func TestBothFormsOfGratuitousARP(t *testing.T) {
 	}
 }
 
-func TestAdvertisementReplacesWhatNeighboursKnow(t *testing.T) {
+func TestAdvertisementOverridesNeighbourCaches(t *testing.T) {
 	for _, router := range []bool{false, true} {
 		all, err := frames(netip.MustParseAddr("2001:db8::1"), mac, router)
 		if err != nil || len(all) != 1 {
@@ -67,7 +67,7 @@ func TestInterfaceWithoutMACCannotAnnounce(t *testing.T) {
 	}
 }
 
-func TestWhereAnAddressIsAnnouncedOrWhyNot(t *testing.T) {
+func TestAnnouncementDescribesItsTargetOrProblem(t *testing.T) {
 	ip, other := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	good := addr.Local{Addr: ip, Interface: "eth0", Up: true, Usable: true, Ethernet: true}
 	with := func(change func(l *addr.Local)) addr.Local {

@@ -70,7 +70,7 @@ func TestSlotsAreTriedInOrder(t *testing.T) {
 	}
 }
 
-func TestSlotBelongsToOneUntilItIsGivenBack(t *testing.T) {
+func TestSlotIsHeldUntilReleased(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

@@ -59,7 +59,7 @@ func TestAnOrdinaryUserHoldsNoSlot(t *testing.T) {
 }
 
 // A connection that queries the holder of a slot is closed at once.
-func TestWhoAsksForAHolderIsLetGo(t *testing.T) {
+func TestHolderQueriesAreClosedAtOnce(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

@@ -105,7 +105,7 @@ func TestFlushOfOneFamilyLeavesTheOther(t *testing.T) {
 	}
 }
 
-func TestFlushRefusesWhatIsNotOurs(t *testing.T) {
+func TestFlushRefusesForeignMarks(t *testing.T) {
 	for _, f := range []conntrack.Filter{
 		{}, {Mark: claim.FirstMark}, {Mark: 7, Mask: ^uint32(0)}, {Mark: claim.FirstMark, Mask: claim.MarkMask}, {Mark: claim.Slot(1).Mark(), Mask: claim.OwnMask}, {Mark: 7, Mask: 0xff},
 	} {
@@ -283,7 +283,7 @@ func TestSomeBackendsAreCounted(t *testing.T) {
 
 // A farm with many backends is flushed as a few ranges of marks. Entries of other farms
 // with marks in between stay.
-func TestManyBackendsAreFlushedAndThoseBetweenStay(t *testing.T) {
+func TestFlushKeepsBackendsInBetween(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

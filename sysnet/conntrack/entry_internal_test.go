@@ -21,7 +21,7 @@ func parts(kind uint16, in ...[]byte) []byte {
 	return part(kind|unix.NLA_F_NESTED, slices.Concat(in...)...)
 }
 
-func TestEntriesAreReadWhole(t *testing.T) {
+func TestEntriesAreDecoded(t *testing.T) {
 	number := func(kind uint16, n uint64) []byte { return part(kind, binary.BigEndian.AppendUint64(nil, n)...) }
 	tuple := func(kind uint16, from, to [4]byte, fromPort, toPort byte) []byte {
 		return parts(kind, parts(1, part(1, from[:]...), part(2, to[:]...)), parts(2, part(1, 6), part(2, 0, fromPort), part(3, 0, toPort)))

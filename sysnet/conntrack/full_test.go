@@ -24,7 +24,7 @@ func format(counts map[uint32]conntrack.Counts) string {
 
 // The limit applies to the whole machine, and a namespace cannot lower it. The test fills
 // the table up to the limit.
-func TestFullTableIsSeenCountedAndFlushed(t *testing.T) {
+func TestFullTableIsCountedAndFlushed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fills a table: not in short runs")
 	}

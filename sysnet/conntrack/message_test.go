@@ -39,7 +39,7 @@ func entry(flags uint16) []byte {
 	return message(msgNew, flags, append(b, word(attrMark, 0x5c000007)...))
 }
 
-func TestInterruptedDumpIsSeen(t *testing.T) {
+func TestInterruptedDumpIsReported(t *testing.T) {
 	n := 0
 	done, torn, err := messages(append(entry(unix.NLM_F_DUMP_INTR), message(unix.NLMSG_DONE, 0, make([]byte, 4))...),
 		func([]byte) error { n++; return nil })
@@ -52,7 +52,7 @@ func TestInterruptedDumpIsSeen(t *testing.T) {
 	}
 }
 
-func TestRefusedDumpSaysWhy(t *testing.T) {
+func TestRefusedDumpHasAReason(t *testing.T) {
 	refused := binary.NativeEndian.AppendUint32(nil, ^uint32(unix.EPERM)+1)
 	if _, _, err := messages(message(unix.NLMSG_ERROR, 0, refused), nil); !errors.Is(err, unix.EPERM) {
 		t.Errorf("got %v", err)

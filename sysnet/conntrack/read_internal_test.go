@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/claim"
 )
 
-func TestAPhaseIsThatOfTheProtocol(t *testing.T) {
+func TestPhaseDependsOnTheProtocol(t *testing.T) {
 	for protocol, want := range map[uint8][]phase{
 		unix.IPPROTO_TCP:  {closing, pending, pending, established, closing, closing, closing, closed, closed, pending, closing},
 		unix.IPPROTO_SCTP: {closing, closing, pending, pending, established, closing, closing, closing, closing, closing, closing},
@@ -28,7 +28,7 @@ func TestAPhaseIsThatOfTheProtocol(t *testing.T) {
 	}
 }
 
-func TestMessagesThatAreCutOrStrangeAreNotRead(t *testing.T) {
+func TestTruncatedOrUnknownMessagesAreSkipped(t *testing.T) {
 	good := entry(0)
 	done := message(unix.NLMSG_DONE, 0, make([]byte, 4))
 	number := func(n int32) []byte { return binary.NativeEndian.AppendUint32(nil, uint32(n)) }
@@ -77,7 +77,7 @@ func TestMessagesThatAreCutOrStrangeAreNotRead(t *testing.T) {
 	}
 }
 
-func TestRequestsNameWhatIsMeant(t *testing.T) {
+func TestRequestsContainTheFilter(t *testing.T) {
 	all := request(Filter{Family: IPv6})
 	if len(all) != 20 || binary.NativeEndian.Uint32(all) != 20 || all[16] != unix.AF_INET6 ||
 		binary.NativeEndian.Uint16(all[4:]) != 1<<8|1 || binary.NativeEndian.Uint16(all[6:]) != unix.NLM_F_REQUEST|unix.NLM_F_DUMP {
@@ -132,7 +132,7 @@ func TestRequestsNameWhatIsMeant(t *testing.T) {
 }
 
 // Filters of one walk match all selected backends and no others.
-func TestBackendsThatFollowEachOtherShareAFilter(t *testing.T) {
+func TestConsecutiveBackendsShareAFilter(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		meant func(uint32) bool

@@ -27,7 +27,7 @@ func everything(ctx context.Context) map[string]error {
 	return map[string]error{"count": count, "list": list, "flush": flush, "flush of some": flushOnly}
 }
 
-func TestWhyTheKernelDoesNotAnswerIsTold(t *testing.T) {
+func TestKernelErrorsAreReported(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -83,7 +83,7 @@ func TestWhyTheKernelDoesNotAnswerIsTold(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeAskedForIsRefused(t *testing.T) {
+func TestInvalidQueriesAreRefused(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -112,7 +112,7 @@ func TestWhatCannotBeAskedForIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnEntryIsListedAsItIs(t *testing.T) {
+func TestEntryIsListedWithAllFields(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

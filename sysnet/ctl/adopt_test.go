@@ -14,7 +14,7 @@ import (
 
 // Once all other copies are closed, only the adopting netd holds the sockets, and clients
 // wait in their accept queues.
-func TestSocketsComeBackToANetdThatWasStartedAnew(t *testing.T) {
+func TestRestartedNetdAdoptsSockets(t *testing.T) {
 	first := ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), nil))
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -112,7 +112,7 @@ func TestAnswersOutsideTheContractAreErrors(t *testing.T) {
 }
 
 // Cancelling the context ends the wait for a netd that hangs.
-func TestAQuestionEndsWithWhoAsks(t *testing.T) {
+func TestCancelledRequestEnds(t *testing.T) {
 	path, l := ctltest.Listen(t)
 	defer l.Close() // Ask connects through the backlog
 	ctx, cancel := context.WithCancel(t.Context())
@@ -177,7 +177,7 @@ func TestIdleConnectionsMakeRoomForNewOnes(t *testing.T) {
 
 // While all connections have a request in progress, another client gets this as its error. It
 // succeeds as soon as one of them has its reply.
-func TestAClientBeyondTheLimitOfBusyConnectionsIsToldSo(t *testing.T) {
+func TestBusyLimitIsReportedToTheClient(t *testing.T) {
 	asked, answer := make(chan struct{}, 16), make(chan struct{})
 	path, log := logged(t, ctl.Parts{ctl.OpStacks: ctl.About(func(context.Context, struct{}) (string, error) {
 		asked <- struct{}{}
@@ -209,7 +209,7 @@ func TestAClientBeyondTheLimitOfBusyConnectionsIsToldSo(t *testing.T) {
 }
 
 // Connections of other users do not take part in the limit.
-func TestStrangersTakeNoPlace(t *testing.T) {
+func TestStrangersUseNoSlot(t *testing.T) {
 	path := ctltest.Serve(t, []uint32{uint32(os.Getuid()) + 1}, nil)
 	for range 40 {
 		if _, err := ctltest.Client(t, path).List(t.Context()); err == nil || errors.Is(err, ctl.ErrBusy) {
@@ -218,7 +218,7 @@ func TestStrangersTakeNoPlace(t *testing.T) {
 	}
 }
 
-func TestAMessageThatIsTooLongIsRefusedOrEndsItsConnection(t *testing.T) {
+func TestOversizedMessageIsRefusedOrEndsItsConnection(t *testing.T) {
 	path, log := logged(t, nil)
 	conn, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: path, Net: "unixpacket"})
 	if err != nil {
@@ -241,7 +241,7 @@ func TestAMessageThatIsTooLongIsRefusedOrEndsItsConnection(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatCannotBeWrittenIsAFailure(t *testing.T) {
+func TestUnencodableReplyIsAFailure(t *testing.T) {
 	c := ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), ctl.Parts{
 		ctl.OpKernelState: func(context.Context, []byte, []*os.File) (any, error) { return func() {}, nil },
 	}))
@@ -251,7 +251,7 @@ func TestAnAnswerThatCannotBeWrittenIsAFailure(t *testing.T) {
 	}
 }
 
-func TestWithoutItsSocketNetdEnds(t *testing.T) {
+func TestClosedSocketEndsNetd(t *testing.T) {
 	_, l := ctltest.Listen(t)
 	_ = l.Close()
 	if err := ctl.Serve(t.Context(), nil, l, ctltest.Self(), quiet, nil); err == nil || !strings.HasPrefix(err.Error(), "netd socket: ") {
@@ -261,7 +261,7 @@ func TestWithoutItsSocketNetdEnds(t *testing.T) {
 
 // Open is atomic: if the second of two sockets cannot be opened, the first is closed and
 // existing sockets are kept.
-func TestWithoutDescriptorsNothingChanges(t *testing.T) {
+func TestOpenIsAtomicWithoutDescriptors(t *testing.T) {
 	c, addr := ctltest.Client(t, serve(t)), porttest.TCP(t)
 	_ = opened(t, c, addr, 1)[0].Close()
 	var before unix.Rlimit
@@ -289,7 +289,7 @@ func TestWithoutDescriptorsNothingChanges(t *testing.T) {
 	}
 }
 
-func TestForeignIPv6ListenerBesideOneOfOursIsACollision(t *testing.T) {
+func TestForeignIPv6ListenerIsACollision(t *testing.T) {
 	c, port := ctltest.Client(t, serve(t)), porttest.TCP(t).Port()
 	all, one := netip.AddrPortFrom(netip.IPv6Unspecified(), port), netip.AddrPortFrom(netip.IPv6Loopback(), port)
 	for _, at := range []netip.AddrPort{all, one} { // next to an own listener

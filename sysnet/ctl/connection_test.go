@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
 )
 
-func TestTheNumberOfTheConnectionGrowsWithEachNetd(t *testing.T) {
+func TestConnectionNumberGrowsWithEachNetd(t *testing.T) {
 	path, l := ctltest.Listen(t)
 	defer l.Close()
 	c := ctltest.Client(t, path)

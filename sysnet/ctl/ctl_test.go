@@ -101,7 +101,7 @@ func TestSameKeyGivesTheSameSockets(t *testing.T) {
 	}
 }
 
-func TestConnectionsWaitWhileNobodyAccepts(t *testing.T) {
+func TestPendingConnectionsStayInTheBacklog(t *testing.T) {
 	path, addr := serve(t), porttest.TCP(t)
 	files := opened(t, ctltest.Client(t, path), addr, 1)
 	_ = files[0].Close() // simulates the death of the engine
@@ -129,7 +129,7 @@ func TestConnectionsWaitWhileNobodyAccepts(t *testing.T) {
 	}
 }
 
-func TestAddressesThatAreHeardAreTold(t *testing.T) {
+func TestHeardAddressesAreReported(t *testing.T) {
 	path, l := ctltest.Listen(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done, told := make(chan error, 1), make(chan string, 10)
@@ -159,7 +159,7 @@ func TestAddressesThatAreHeardAreTold(t *testing.T) {
 	}
 }
 
-func TestAnAddressWhoseClientsOthersGetIsRefused(t *testing.T) {
+func TestAddressServedByAnotherProgramIsRefused(t *testing.T) {
 	path, l := ctltest.Listen(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done, addr := make(chan error, 1), porttest.TCP(t)
@@ -188,7 +188,7 @@ func TestAnAddressWhoseClientsOthersGetIsRefused(t *testing.T) {
 	}
 }
 
-func TestCloseLetsGoAndListTells(t *testing.T) {
+func TestCloseRemovesListenersFromList(t *testing.T) {
 	c, addr := ctltest.Client(t, serve(t)), porttest.TCP(t)
 	files := opened(t, c, addr, 1)
 	keys, err := c.List(t.Context())
@@ -248,7 +248,7 @@ func TestOwnWildcardIsNoCollision(t *testing.T) {
 	opened(t, c, addr, 2)
 }
 
-func TestForeignListenerBesideOwnWildcardIsACollision(t *testing.T) {
+func TestForeignListenerUnderOwnWildcardIsACollision(t *testing.T) {
 	c, addr := ctltest.Client(t, serve(t)), porttest.TCP(t)
 	opened(t, c, addr, 1)
 	other := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.2"), addr.Port())
@@ -271,7 +271,7 @@ func TestAddressOfAnotherMachineIsNamed(t *testing.T) {
 	}
 }
 
-func TestPrivilegedPortIsExplainedToAnOrdinaryUser(t *testing.T) {
+func TestPrivilegedPortErrorExplainsTheLimit(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("needs an ordinary user: root may bind every port")
 	}
@@ -308,7 +308,7 @@ func TestStrangerIsTurnedAway(t *testing.T) {
 	}
 }
 
-func TestNonsenseIsAnsweredAndServiceGoesOn(t *testing.T) {
+func TestInvalidRequestsGetErrors(t *testing.T) {
 	path := serve(t)
 	conn, err := net.Dial("unixpacket", path)
 	if err != nil {
@@ -387,7 +387,7 @@ func TestClientFindsARestartedNetd(t *testing.T) {
 
 // When last is closed, only the engine's copies remain, which the engine closes. All
 // other operations of netd continue.
-func TestAfterTheLastClientsNothingIsListenedOn(t *testing.T) {
+func TestLastClosesAllListeners(t *testing.T) {
 	path, l := ctltest.Listen(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	done, last := make(chan error, 1), make(chan struct{})

@@ -11,7 +11,7 @@ import (
 )
 
 // Incoming traffic on the engine's sockets must not wake netd.
-func TestSocketsAreNotWatchedHere(t *testing.T) {
+func TestSocketsAreNotPolled(t *testing.T) {
 	for _, network := range []string{"tcp", "udp"} {
 		f, err := endpoint{network: network, addr: netip.MustParseAddrPort("127.0.0.1:0")}.listen()
 		if err != nil {

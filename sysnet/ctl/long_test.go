@@ -13,7 +13,7 @@ import (
 )
 
 // The kernel may reject the rules of every farm.
-func TestThousandsOfRefusedLinesReachWhoAsked(t *testing.T) {
+func TestThousandsOfProblemsReachTheClient(t *testing.T) {
 	const lines = 20_000
 	problems := map[uint32]string{}
 	var all []error

@@ -83,7 +83,7 @@ func TestSocketsOfProbesGetTheMarkOfTheirFarm(t *testing.T) {
 	})
 }
 
-func TestOtherMarksAndOtherFilesAreRefused(t *testing.T) {
+func TestUnpublishedMarksAndNonSocketsAreRefused(t *testing.T) {
 	netd := ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), ctl.Parts{ctl.OpMark: ctl.MarkSocket}))
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -125,7 +125,7 @@ func (b rawBody) MarshalJSON() ([]byte, error) { return fmt.Append(nil, string(b
 
 // netd must close its copy of the socket. Otherwise the backend would not see the end of
 // the probe.
-func TestASocketThatGotAMarkEndsWithItsOwner(t *testing.T) {
+func TestMarkedProbeSocketEndsWithItsOwner(t *testing.T) {
 	given := make(chan struct{}, 1)
 	netd := ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), ctl.Parts{ctl.OpMark: func(_ context.Context, _ []byte, files []*os.File) (any, error) {
 		given <- struct{}{}
@@ -161,7 +161,7 @@ func TestASocketThatGotAMarkEndsWithItsOwner(t *testing.T) {
 }
 
 // If netd does not reply, the probe fails with the error of Mark before its own timeout.
-func TestAMarkIsWaitedForOneSecond(t *testing.T) {
+func TestMarkRequestsTimeOutAfterOneSecond(t *testing.T) {
 	release := make(chan struct{})
 	netd := ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), ctl.Parts{ctl.OpMark: func(context.Context, []byte, []*os.File) (any, error) {
 		<-release
@@ -182,7 +182,7 @@ func TestAMarkIsWaitedForOneSecond(t *testing.T) {
 	}
 }
 
-func TestWhoMayNotSetMarksIsToldSo(t *testing.T) {
+func TestMissingMarkPermissionIsReported(t *testing.T) {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -117,7 +117,7 @@ func marked(t *testing.T) *marker {
 	return m
 }
 
-func TestMarkedSocketsAreWhatWasAskedFor(t *testing.T) {
+func TestMarkedSocketsMatchTheRequest(t *testing.T) {
 	m := marked(t)
 	for number, k := range []marks.Kind{{Mark: 7}, {Mark: 1<<32 - 1}, {Mark: 7, V6: true}, {Mark: 7, UDP: true}, {Mark: 7, V6: true, UDP: true}} {
 		a, fds := m.ask(marks.Request{Number: uint32(number), Kind: k, Count: marks.MaxCount})
@@ -176,7 +176,7 @@ func TestTransparentSocketsMayHaveAnySourceAddress(t *testing.T) {
 	}
 }
 
-func TestOnlyPublishedKindsAreMade(t *testing.T) {
+func TestOnlyPublishedKindsGetSockets(t *testing.T) {
 	m := marked(t)
 	needed := []marks.Kind{{Mark: 7}, {Mark: marks.Transparent, V6: true}, {Mark: 9, UDP: true}}
 	others := []marks.Kind{{Mark: 8}, {Mark: 7, V6: true}, {Mark: 7, UDP: true}, {Mark: marks.Transparent}, {Mark: 9}, {Mark: 1<<32 - 1}}
@@ -226,7 +226,7 @@ func TestRequestsForUnneededKindsAreSlowedDown(t *testing.T) {
 	}
 }
 
-func TestWithoutTheCapabilityNothingIsMade(t *testing.T) {
+func TestMissingCapabilityMakesNoSockets(t *testing.T) {
 	m := newMarker(t, func() {
 		runtime.LockOSThread() // stays locked: the thread ends with its reduced capabilities
 		header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
@@ -246,7 +246,7 @@ func TestWithoutTheCapabilityNothingIsMade(t *testing.T) {
 	}
 }
 
-func TestNonsenseOfTheEngineIsNeverAnswered(t *testing.T) {
+func TestInvalidEngineMessagesAreIgnored(t *testing.T) {
 	m := marked(t)
 	good := marks.Request{Number: 9, Kind: marks.Kind{Mark: 7}, Count: 1}
 	with := func(at int, b byte) []byte { msg := good.AppendTo(nil); msg[at] = b; return msg }
@@ -280,7 +280,7 @@ func TestNonsenseOfTheEngineIsNeverAnswered(t *testing.T) {
 	}
 }
 
-func TestEngineThatNeverReadsHoldsUpLittle(t *testing.T) {
+func TestNonReadingEngineIsBounded(t *testing.T) {
 	m := marked(t)
 	ask := marks.Request{Kind: marks.Kind{Mark: 7}, Count: marks.MaxCount}.AppendTo(nil)
 	_ = m.SetWriteDeadline(time.Now().Add(500 * time.Millisecond))

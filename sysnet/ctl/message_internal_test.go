@@ -96,7 +96,7 @@ func TestSocketTableLinesAreRead(t *testing.T) {
 	}
 }
 
-func TestListenersMeetWhereTheyShareAnAddressAndAPort(t *testing.T) {
+func TestListenersConflictOnSharedAddressAndPort(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want bool
@@ -112,7 +112,7 @@ func TestListenersMeetWhereTheyShareAnAddressAndAPort(t *testing.T) {
 	}
 }
 
-func TestWhyNothingIsListenedOnIsExplained(t *testing.T) {
+func TestListenErrorsAreExplained(t *testing.T) {
 	at := netip.MustParseAddrPort("192.0.2.1:80")
 	for errno, want := range map[unix.Errno]struct {
 		is   error
@@ -187,7 +187,7 @@ func TestKeysAreListedInPartsAndBounded(t *testing.T) {
 	table.closeAll()
 }
 
-func TestTextsThatAreTooLongAreCutBetweenLines(t *testing.T) {
+func TestLongTextsAreTruncatedBetweenLines(t *testing.T) {
 	line := strings.Repeat("x", 1023) + "\n"
 	for text, want := range map[string]string{
 		"short": "short", strings.Repeat("x", 4096): strings.Repeat("x", 4096), strings.Repeat("x", 4097): strings.Repeat("x", 4096) + "…",

@@ -55,7 +55,7 @@ func (a *asked) handle(_ context.Context, body []byte, files []*os.File) (any, e
 	return a.answer, a.fails
 }
 
-func TestPartsAreAskedAndAnswerAsTheContractSays(t *testing.T) {
+func TestPartsFollowTheContract(t *testing.T) {
 	ctx := t.Context()
 	snapshot := sealed(t, "a snapshot")
 	state := ctl.KernelState{Generation: 7, Problems: map[uint32]string{1: "no"}, Warnings: map[uint32][]string{2: {"a", "b"}}}
@@ -140,7 +140,7 @@ func sealed(t *testing.T, text string) *os.File {
 	return f
 }
 
-func TestQuestionsInSealedMemoryAreReadOrRefused(t *testing.T) {
+func TestSealedMemoryQueriesAreValidated(t *testing.T) {
 	open, err := os.CreateTemp(t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestQuestionsInSealedMemoryAreReadOrRefused(t *testing.T) {
 	}
 }
 
-func TestPartsAreAskedForNothingElse(t *testing.T) {
+func TestPartsRefuseUnknownFields(t *testing.T) {
 	h := ctl.About(func(_ context.Context, q ctl.KernelFarm) (uint32, error) { return q.Farm, nil })
 	if got, err := h(t.Context(), []byte(`{"farm":5}`), nil); err != nil || got != uint32(5) {
 		t.Errorf("answered %v, %v", got, err)
@@ -195,7 +195,7 @@ func TestPartsAreAskedForNothingElse(t *testing.T) {
 }
 
 // Requests are short, so many backends need several of them.
-func TestManyBackendsAreAskedAboutInParts(t *testing.T) {
+func TestManyBackendsAreQueriedInParts(t *testing.T) {
 	var mu sync.Mutex // guards asked, which the server's goroutine writes
 	var asked []ctl.BackendConnections
 	limit := 0

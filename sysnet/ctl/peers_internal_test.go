@@ -40,7 +40,7 @@ func pair(t *testing.T) (ours, theirs *net.UnixConn) {
 
 // A client sends its first request right after it connects, and does not repeat it. So its
 // connection makes room for another only after this request, or if none comes.
-func TestAFreshConnectionKeepsItsPlace(t *testing.T) {
+func TestNewConnectionKeepsItsSlot(t *testing.T) {
 	p := newPeers(1)
 	one, _ := pair(t)
 	other, _ := pair(t)

@@ -20,7 +20,7 @@ import (
 const pingGroups = "/proc/sys/net/ipv4/ping_group_range"
 
 // By default Linux lets no group open ping sockets.
-func TestSocketsForEchoRequestsAreHandedOutWhateverTheSystemAllows(t *testing.T) {
+func TestPingSocketsIgnoreThePingGroupRange(t *testing.T) {
 	netd := ctltest.Client(t, ctltest.Serve(t, ctltest.Self(), ctl.Parts{ctl.OpPing: ctl.PingSocket}))
 	before, err := os.ReadFile(pingGroups)
 	if err != nil {

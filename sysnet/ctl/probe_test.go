@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl/ctltest"
 )
 
-func TestAProbeTellsWhatOpenWould(t *testing.T) {
+func TestProbePredictsOpen(t *testing.T) {
 	c := ctltest.Client(t, serve(t))
 	free := porttest.TCP(t)
 	if err := c.Probe(t.Context(), ctl.KeyTCP(free)); err != nil {

@@ -84,7 +84,7 @@ func TestOwnWildcardIsNoCollisionForDatagrams(t *testing.T) {
 	openedUDP(t, c, addr, 2)
 }
 
-func TestKeysAreReadAsTheyAreWritten(t *testing.T) {
+func TestKeysRoundTrip(t *testing.T) {
 	for key, want := range map[string]bool{
 		"tcp/192.0.2.1:80": true, "udp/[2001:db8::1]:53": true, "sctp/192.0.2.1:80": false, "udp": false, "": false,
 		"udp/192.0.2.1": false, "udp/192.0.2.1:080": false,

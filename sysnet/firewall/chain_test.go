@@ -33,7 +33,7 @@ func file(t *testing.T, name string) string {
 
 const head = ":FORWARD ACCEPT [0:0]\n"
 
-func TestRulesStandAfterWhatIsMeantAndBeforeWhatHitsAll(t *testing.T) {
+func TestRulesPrecedeCatchAllVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		name, rules string
 		want        position

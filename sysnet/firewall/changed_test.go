@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-func TestChangesOfForeignFirewallsAreNoticed(t *testing.T) {
+func TestForeignFirewallChangesAreDetected(t *testing.T) {
 	t.Parallel()
 	if !sysnettest.Inside(t) {
 		return
@@ -83,7 +83,7 @@ func TestChangesOfForeignFirewallsAreNoticed(t *testing.T) {
 }
 
 // Listing legacy tables is bounded in time, whether it fails or another program changes them.
-func TestListingLegacyTablesIsBoundedWhenItFails(t *testing.T) {
+func TestFailedLegacyListingsAreThrottled(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 
 func at(addr string) Listener { return Listener{Network: "tcp", Addr: netip.MustParseAddrPort(addr)} }
 
-func TestConditionsHoldSurelyPerhapsOrNever(t *testing.T) {
+func TestConditionsEvaluateToThreeValues(t *testing.T) {
 	one, all, six, all6, here := at("192.0.2.1:80"), at("0.0.0.0:80"), at("[2001:db8::1]:80"), at("[::]:80"), at("127.0.0.1:80")
 	nat, raw := one, at("192.0.2.1:0")
 	nat.path, raw.path = rewritten, untracked
@@ -47,7 +47,7 @@ func TestConditionsHoldSurelyPerhapsOrNever(t *testing.T) {
 }
 
 // A condition that is not understood evaluates to perhaps.
-func TestExpressionsThatAreNotUnderstoodProveNothing(t *testing.T) {
+func TestUnknownExpressionsEvaluateToPerhaps(t *testing.T) {
 	daddr, dport := `{"payload":{"protocol":"ip","field":"daddr"}}`, `{"payload":{"protocol":"tcp","field":"dport"}}`
 	for _, c := range []struct {
 		op, left, right string
@@ -85,7 +85,7 @@ func TestExpressionsThatAreNotUnderstoodProveNothing(t *testing.T) {
 }
 
 // nft rules with unknown verdicts may accept packets.
-func TestVerdictsThatAreNotUnderstoodProveNothing(t *testing.T) {
+func TestUnknownVerdictsMayAccept(t *testing.T) {
 	for rule, drop := range map[string]bool{
 		`{"drop":null}`: true, `{"counter":null},{"log":{}},{"mangle":{}},{"notrack":null},{"reject":null}`: true, `{"accept":null}`: false, `{"queue":{}}`: false,
 		`{"limit":{}},{"accept":null}`: false, `{"limit":{}},{"drop":null}`: true, `{"jump":{"target":"nowhere"}}`: false, `{"jump":{"target":"drops"}}`: true, `{"goto":{"target":"drops"}}`: true,
@@ -110,7 +110,7 @@ func TestVerdictsThatAreNotUnderstoodProveNothing(t *testing.T) {
 	}
 }
 
-func TestLinesOfIptablesAreReadAsFarAsTheyGo(t *testing.T) {
+func TestIncompleteIptablesLinesAreParsed(t *testing.T) {
 	for rules, drop := range map[string]bool{
 		"": true, "-A INPUT": true, "-A INPUT -p tcp": true, "-A INPUT -j": true, "-A": true, "-P": true, "-P OUTPUT": true, "-N": true, "-N INPUT": true,
 		"-A INPUT -j ACCEPT": false, "-A INPUT -f -j ACCEPT": false, "-A INPUT -f -j DROP": true, "-A INPUT ! -p udp -j ACCEPT": false, "-A INPUT ! -p tcp -j ACCEPT": true,

@@ -11,7 +11,7 @@ import (
 func splitLines(text string) []string { return strings.Split(text, "\n") }
 
 // An error in reading any chain makes find fail.
-func TestAChainThatCannotBeReadIsAnError(t *testing.T) {
+func TestUnreadableChainIsAnError(t *testing.T) {
 	broken := errors.New("broken")
 	for _, rules := range []string{
 		":FORWARD DROP [0:0]\n-A FORWARD -j one\n-A one -j two\n-A two -j RETURN",
@@ -40,7 +40,7 @@ func TestAChainThatCannotBeReadIsAnError(t *testing.T) {
 	}
 }
 
-func TestRulesOfOursAreIntactWhereTheyBelong(t *testing.T) {
+func TestOwnRulesAreIntactAtTheirPosition(t *testing.T) {
 	want := specs(Need{Mark: 0x5c000000, Mask: 0xff000000, Packets: []Packets{{Protocol: "tcp"}, {Marked: true, Protocol: "udp"}, {V6: true, Protocol: "tcp"}}}, false)
 	const tracked = "-A FORWARD -m connmark --mark 0x5c000000/0xff000000 -m comment --comment sluice-farms -j ACCEPT"
 	const marked = "-A FORWARD -m mark --mark 0x5c000000/0xff000000 -m comment --comment sluice-farms -j ACCEPT"
@@ -59,7 +59,7 @@ func TestRulesOfOursAreIntactWhereTheyBelong(t *testing.T) {
 	}
 }
 
-func TestWordsOfALineAreTakenApart(t *testing.T) {
+func TestLinesAreSplitIntoWords(t *testing.T) {
 	for line, want := range map[string][]string{
 		"": nil, "  ": nil, "-A x  -j y ": {"-A", "x", "-j", "y"}, `a "b c" d`: {"a", "b c", "d"}, `"a \" b" c\d`: {`a " b`, `c\d`}, `"\\"`: {`\`}, `""`: {""}, `"a\`: {`a\`}, `x"y z"`: {"xy z"},
 	} {
@@ -69,7 +69,7 @@ func TestWordsOfALineAreTakenApart(t *testing.T) {
 	}
 }
 
-func TestChainsOfIptablesAreKnownByTheirNames(t *testing.T) {
+func TestIptablesChainsAreRecognizedByName(t *testing.T) {
 	l, err := parseListing([]byte(`{"nftables":[{"chain":{"family":"ip","table":"filter","name":"FORWARD","hook":"forward","policy":"drop"}},{"chain":{"family":"ip","table":"filter","name":"x"}},
 		{"chain":{"family":"inet","table":"filter","name":"FORWARD","hook":"forward"}},{"chain":{"family":"ip6","table":"filter","name":"INPUT","hook":"input"}},
 		{"chain":{"family":"ip","table":"nat","name":"FORWARD","hook":"forward"}},{"chain":{"family":"ip","table":"sluice","name":"f","hook":"forward"}},{"chain":{"family":"ip","table":"filter","name":"own","hook":"forward"}}]}`))

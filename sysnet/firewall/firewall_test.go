@@ -113,7 +113,7 @@ func TestForeignRulesAreByteIdenticalAfterwards(t *testing.T) {
 	}
 }
 
-func TestLookingMakesNoTables(t *testing.T) {
+func TestReadingCreatesNoTables(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -129,7 +129,7 @@ func TestLookingMakesNoTables(t *testing.T) {
 	}
 }
 
-func TestRulesThatWereMovedOrDoubledAreSetRight(t *testing.T) {
+func TestMovedOrDuplicateRulesAreRepaired(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -250,7 +250,7 @@ func reaches(peer, source, to, port, patience string) bool {
 	return cmd.Run() == nil
 }
 
-func TestNativeTablesAreReportedAndLeftAlone(t *testing.T) {
+func TestNativeTablesAreReportedAndKept(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

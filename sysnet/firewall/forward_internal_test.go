@@ -41,7 +41,7 @@ func listed(t *testing.T, rules, other string) *listing {
 
 // Each kind of packet is evaluated separately: a rule for one kind does not accept
 // another. The advice names the missing rules of both kinds.
-func TestEachKindOfPacketsNeedsARuleOfItsOwn(t *testing.T) {
+func TestEachKindOfPacketNeedsItsRule(t *testing.T) {
 	both := adviceCt + " and " + adviceMta
 	for _, c := range []struct {
 		name, policy, rules string

@@ -30,7 +30,7 @@ const (
 	missing  = `inet filter input drops it: a rule such as "tcp dport 8080 accept" is missing`
 )
 
-func TestWhatSurelyDropsNewClientsIsNamedWithTheRuleItMisses(t *testing.T) {
+func TestDroppingChainsAreNamedWithTheMissingRule(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -143,7 +143,7 @@ table ip passed { chain in { type filter hook forward priority 5; policy drop; }
 	}
 }
 
-func TestChainsOfIptablesAreReadToo(t *testing.T) {
+func TestIptablesChainsAreRead(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -185,7 +185,7 @@ func TestChainsOfIptablesAreReadToo(t *testing.T) {
 	}
 }
 
-func TestUfwThatKnowsNothingOfAFarmIsNamed(t *testing.T) {
+func TestUfwWithoutARuleForAFarmIsNamed(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -205,7 +205,7 @@ func TestUfwThatKnowsNothingOfAFarmIsNamed(t *testing.T) {
 	}
 }
 
-func TestFirewalldThatKnowsNothingOfAFarmIsNamed(t *testing.T) {
+func TestFirewalldWithoutARuleForAFarmIsNamed(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

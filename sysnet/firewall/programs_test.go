@@ -47,7 +47,7 @@ func installed(t *testing.T, programs map[string]string) (asked string) {
 	return asked
 }
 
-func TestWhatProgramsCannotDoIsTold(t *testing.T) {
+func TestProgramFailuresAreReported(t *testing.T) {
 	if !sysnettest.Inside(t) { // no legacy table exists there
 		return
 	}
@@ -105,7 +105,7 @@ func texts(warnings []firewall.Warning) iter.Seq[string] {
 
 // Foreign rules may change at any time. A rule is deleted by number only if that number
 // is still ours.
-func TestRulesThatChangedMeanwhileAreNotRemoved(t *testing.T) {
+func TestConcurrentlyChangedRulesAreNotRemoved(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 var web = Listener{Network: "tcp", Addr: netip.MustParseAddrPort("192.0.2.1:80")}
 
 // Each of ten chains jumps sixteen times to the next. Every chain is evaluated once.
-func TestChainsThatManyJumpToAreWalkedOnce(t *testing.T) {
+func TestSharedChainsAreWalkedOnce(t *testing.T) {
 	chains := map[string][]stepper{}
 	visits := 0
 	for level := range 10 {
@@ -43,7 +43,7 @@ func FuzzChainsAreWalkedToAnEnd(f *testing.F) {
 }
 
 // On machines without /etc/protocols, listings contain numbers.
-func TestProtocolsAreKnownByNameAndNumber(t *testing.T) {
+func TestProtocolsMatchByNameAndNumber(t *testing.T) {
 	dns := Listener{Network: "udp", Addr: netip.MustParseAddrPort("192.0.2.1:53")}
 	for text, want := range map[string]struct{ tcp, udp fit }{
 		"tcp": {always, never}, "6": {always, never}, "udp": {never, always}, "17": {never, always},

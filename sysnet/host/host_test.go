@@ -70,7 +70,7 @@ func (*denied) Objects(context.Context) ([]ctl.KernelObject, error) {
 	return nil, fmt.Errorf("packet filter: %w", nft.ErrNotPermitted)
 }
 
-func TestAnOrdinaryUserIsToldOnceThatRootIsNeeded(t *testing.T) {
+func TestMissingRootIsReportedOnce(t *testing.T) {
 	h, c := host.New(nil, quiet), &denied{}
 	defer h.Close()
 	for name, ask := range map[string]func(context.Context, host.KernelFarms) ([]ctl.KernelObject, error){"list": h.Objects, "clean": h.Clean} {
@@ -151,7 +151,7 @@ func kinds(list []ctl.KernelObject) (out []string) {
 	return out
 }
 
-func TestEverythingSetIsListedAndRemoved(t *testing.T) {
+func TestSettingsAreListedAndRemoved(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -190,7 +190,7 @@ func TestEverythingSetIsListedAndRemoved(t *testing.T) {
 }
 
 // The previous process was killed. Everything that it left is found and reverted.
-func TestNextProcessTakesBackWhatNobodyNeeds(t *testing.T) {
+func TestNextProcessRevertsUnneededSettings(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -210,7 +210,7 @@ func TestNextProcessTakesBackWhatNobodyNeeds(t *testing.T) {
 	}
 }
 
-func TestAddressThatIsNotHereIsTheFarmsProblem(t *testing.T) {
+func TestMissingAddressIsAFarmProblem(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -262,7 +262,7 @@ func TestConnectionsOfBackendsAreListedAndFlushed(t *testing.T) {
 }
 
 // An nft table belongs to its owner: the warning names it, and it stays unchanged.
-func TestFirewallThatCannotBeOpenedIsAWarningOfTheFarm(t *testing.T) {
+func TestUnchangeableFirewallIsAFarmWarning(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -292,7 +292,7 @@ func TestFirewallThatCannotBeOpenedIsAWarningOfTheFarm(t *testing.T) {
 
 // A rule of the operator that precedes ours drops packets to one backend. It is reported
 // for the farms that have it.
-func TestRuleThatDropsPacketsToABackendIsAWarningOfItsFarms(t *testing.T) {
+func TestRuleDroppingABackendIsAFarmWarning(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -360,7 +360,7 @@ func TestFirewallsAreReadForNewDestinations(t *testing.T) {
 }
 
 // Firewalls are read for a new farm. If one is gone, only its address is withdrawn.
-func TestAFarmThatComesOrGoesIsPreparedAlone(t *testing.T) {
+func TestChangedFarmIsPreparedAlone(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -413,7 +413,7 @@ func TestAFarmThatComesOrGoesIsPreparedAlone(t *testing.T) {
 
 // The owner has added the rule for one kind of farm. Only farms of the other kind are
 // warned.
-func TestWarningOfAFirewallIsOfTheFarmsItDrops(t *testing.T) {
+func TestFirewallWarningsConcernDroppedFarms(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -442,7 +442,7 @@ func TestWarningOfAFirewallIsOfTheFarmsItDrops(t *testing.T) {
 }
 
 // Packets of stateless_dnat to backends do not pass the firewall.
-func TestARuleAgainstABackendConcernsFarmsThatPassTheFirewall(t *testing.T) {
+func TestBackendRuleConcernsForwardedFarms(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -465,7 +465,7 @@ func TestARuleAgainstABackendConcernsFarmsThatPassTheFirewall(t *testing.T) {
 	}
 }
 
-func TestFirewallsThatKeepClientsAwayAreTold(t *testing.T) {
+func TestFirewallsDroppingClientsAreReported(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

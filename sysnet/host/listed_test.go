@@ -32,7 +32,7 @@ func listed(t *testing.T, h *host.Host) string {
 	return b.String()
 }
 
-func TestWhatIsListedSaysHowItIsAndWas(t *testing.T) {
+func TestListedSettingsShowOldAndNewValues(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -96,7 +96,7 @@ func (*broken) Objects(context.Context) ([]ctl.KernelObject, error) {
 }
 func (*broken) Clean(context.Context) error { return errors.New("it stays") }
 
-func TestWhatFailsKeepsNothingElseFromBeingListedAndRemoved(t *testing.T) {
+func TestFailuresDoNotStopListingAndRemoval(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -118,7 +118,7 @@ func TestWhatFailsKeepsNothingElseFromBeingListedAndRemoved(t *testing.T) {
 	}
 }
 
-func TestConnectionsMayBeCountedWithoutAList(t *testing.T) {
+func TestConnectionsAreCountedWithoutListing(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -153,7 +153,7 @@ func TestConnectionsMayBeCountedWithoutAList(t *testing.T) {
 }
 
 // Without a journal, only the old values are lost with the process.
-func TestAJournalThatCannotBeUsedIsTold(t *testing.T) {
+func TestUnusableJournalIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/firewall"
 )
 
-func TestFarmsNeedOfTheMachineWhatTheirPacketsDo(t *testing.T) {
+func TestHostNeedsFollowThePacketPath(t *testing.T) {
 	four, six := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")
 	of := func(nat farm.NATType, vip netip.Addr) farm.Farm {
 		l := farm.DefaultL4()

@@ -14,7 +14,7 @@ import (
 
 // A reload of a firewall deletes our rules, and packets of farms are dropped until they are
 // back: not for the 15 seconds between two complete checks.
-func TestRulesAreBackSoonAfterAFirewallWasReloaded(t *testing.T) {
+func TestRulesAreRestoredAfterAFirewallReload(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -68,7 +68,7 @@ COMMIT
 }
 
 // Programs that manage the network delete routing rules of others when they restart.
-func TestRoutingRulesAreBackSoonAfterTheyWereFlushed(t *testing.T) {
+func TestRoutingRulesAreRestoredAfterAFlush(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // Rules of Sluice change often, and each change makes it read all rules of foreign firewalls.
-func TestExaminingFirewallsWithoutAChangeIsBounded(t *testing.T) {
+func TestUnchangedFirewallsAreExaminedRarely(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

@@ -58,7 +58,7 @@ func TestClientReachesBackendThroughARuleOfTheAppliance(t *testing.T) {
 	t.Error("no frame of the connection was recorded")
 }
 
-func TestDirectBackendKeepsTheVIPToItselfAndFarClientsAreRouted(t *testing.T) {
+func TestDirectBackendHidesTheVIPAndFarClientsAreRouted(t *testing.T) {
 	s := housetest.Plan{Direct: 2, Router: true}.Build(housetest.New(t))
 	vip4, vip6 := s.VIP(200)
 	s.Direct[0].Server("d1", 80)
@@ -78,7 +78,7 @@ func TestDirectBackendKeepsTheVIPToItselfAndFarClientsAreRouted(t *testing.T) {
 	}
 }
 
-func TestPlainDevicesSendWholeChecksums(t *testing.T) {
+func TestPlainDevicesSendCompleteChecksums(t *testing.T) {
 	s := housetest.Plan{Backends: 1}.Build(housetest.New(t))
 	s.BackLink.Plain()
 	s.Backends[0].Link.Plain()
@@ -110,7 +110,7 @@ func TestPlainDevicesSendWholeChecksums(t *testing.T) {
 	}
 }
 
-func TestCommandsAndKnobsBelongToTheirNamespace(t *testing.T) {
+func TestCommandsAndSysctlsBelongToTheirNamespace(t *testing.T) {
 	h := housetest.New(t)
 	a, b := h.Namespace("a"), h.Namespace("b")
 	b.Sysctl("net.ipv4.ip_forward", "0") // a new namespace inherits the value of the machine

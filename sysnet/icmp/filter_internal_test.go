@@ -34,7 +34,7 @@ func passes(t *testing.T, filter []unix.SockFilter) func(packet []byte) bool {
 }
 
 // Other packets cost nothing: they never wake the listener.
-func TestTheKernelLetsErrorsThroughAndNothingElse(t *testing.T) {
+func TestKernelFilterPassesOnlyErrors(t *testing.T) {
 	pass4, pass6 := passes(t, filter4), passes(t, filter6)
 	for kind := range 256 {
 		for _, options := range []int{0, 4, 40} {

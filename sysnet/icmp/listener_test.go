@@ -23,7 +23,7 @@ func descriptors(t *testing.T) int {
 	return len(list)
 }
 
-func TestErrorsAreHeardAndSentOn(t *testing.T) {
+func TestErrorsAreReceivedAndSent(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

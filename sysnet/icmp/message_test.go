@@ -62,7 +62,7 @@ func tooBig(t testing.TB, six bool, quoted []byte) []byte {
 	return build(t, l, i, gopacket.Payload(quoted))
 }
 
-func TestAnErrorIsRewrittenForTheBackendWithRightSums(t *testing.T) {
+func TestErrorIsRewrittenWithValidChecksums(t *testing.T) {
 	for _, six := range []bool{false, true} {
 		for _, protocol := range []layers.IPProtocol{layers.IPProtocolTCP, layers.IPProtocolUDP} {
 			from, back, client, inner := router4, back4, client4, 20
@@ -114,7 +114,7 @@ func checkQuoted(t *testing.T, six bool, out []byte) {
 	}
 }
 
-func TestWhatDoesNotCheckOutIsNoError(t *testing.T) {
+func TestInvalidMessagesAreIgnored(t *testing.T) {
 	for _, six := range []bool{false, true} {
 		good := tooBig(t, six, about(t, six, layers.IPProtocolTCP))
 		head := 20

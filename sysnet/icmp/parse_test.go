@@ -25,7 +25,7 @@ func saying(t *testing.T, six bool, kind uint8, quoted []byte) []byte {
 	return build(t, l, &layers.ICMPv4{TypeCode: layers.CreateICMPv4TypeCode(kind, 0)}, gopacket.Payload(quoted))
 }
 
-func TestErrorsOfEveryTypeAreUnderstoodAndOthersAreNot(t *testing.T) {
+func TestEveryErrorTypeIsParsed(t *testing.T) {
 	errors := map[bool][]uint8{false: {3, 11, 12}, true: {1, 2, 3, 4}}
 	for six, want := range errors {
 		for kind := range 256 {
@@ -58,7 +58,7 @@ func sealed(p []byte) []byte {
 }
 
 // The IP header may have options, and may be quoted in part.
-func TestHeadsOfIPv4AreReadAsTheySayTheyAre(t *testing.T) {
+func TestIPv4HeadersWithOptionsAreParsed(t *testing.T) {
 	options := func(p []byte) []byte { // four NOP options
 		p = slices.Insert(slices.Clone(p), 20, 1, 1, 1, 1)
 		p[0]++
@@ -112,7 +112,7 @@ func TestHeadsOfIPv4AreReadAsTheySayTheyAre(t *testing.T) {
 }
 
 // Extension headers may precede the ports in IPv6.
-func TestPortsAreFoundBehindExtensionsOfIPv6(t *testing.T) {
+func TestPortsAreFoundAfterIPv6ExtensionHeaders(t *testing.T) {
 	const hop, routing, fragment, tcp, none, options = 0, 43, 44, 6, 59, 60
 	whole := about(t, true, layers.IPProtocolTCP)
 	with := func(first byte, extensions ...byte) []byte {
@@ -161,7 +161,7 @@ func TestPortsAreFoundBehindExtensionsOfIPv6(t *testing.T) {
 
 // A UDP checksum of zero means none (RFC 768). It stays zero, and others never become
 // zero.
-func TestASumOfUDPStaysASum(t *testing.T) {
+func TestZeroUDPChecksumStaysZero(t *testing.T) {
 	const sum = 20 + 8 + 20 + 6 // its offset
 	quoted := about(t, false, layers.IPProtocolUDP)
 	m, _ := icmp.Parse(saying(t, false, 3, quoted))

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-func TestOurPartOfTheTablesIsMadeCountedListedAndTakenAway(t *testing.T) {
+func TestOwnChainsAreCreatedCountedListedAndRemoved(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -88,7 +88,7 @@ func program(t *testing.T, script string) string {
 	return path
 }
 
-func TestWhyAProgramFailedIsTold(t *testing.T) {
+func TestProgramErrorsAreShortened(t *testing.T) {
 	long := strings.Repeat("x", 600)
 	for script, want := range map[string]string{
 		"exit 3": "exit status 3", "echo ' two\n  words ' >&2; exit 1": "two words", "echo " + long + " >&2; exit 1": long[:500],

@@ -25,7 +25,7 @@ COMMIT
 COMMIT
 `
 
-func TestScriptChangesOnlyWhatIsOurs(t *testing.T) {
+func TestScriptChangesOnlyOwnChains(t *testing.T) {
 	s := &Script{}
 	nat := s.Table("nat")
 	nat.Hooks = []Hook{{"PREROUTING", "SLUICE"}}
@@ -71,7 +71,7 @@ COMMIT
 	}
 }
 
-func TestCountersOfRulesOfOursAreRead(t *testing.T) {
+func TestOwnRuleCountersAreParsed(t *testing.T) {
 	got := parseCounted("*nat\n:SLUICE - [0:0]\n[5:300] -A PREROUTING -j SLUICE\n[12:3456] -A SLUICE-B7 -j CONNMARK --set-xmark 0x5c000007/0xffffffff\n[x:1] -A SLUICE-B8 -j ACCEPT\n[1:2] -A SLUICE-C7\nCOMMIT\n")
 	want := []Count{{"SLUICE-B7", "-j CONNMARK --set-xmark 0x5c000007/0xffffffff", 12, 3456}, {"SLUICE-C7", "", 1, 2}}
 	if !slices.Equal(got, want) {
@@ -95,7 +95,7 @@ func FuzzSaved(f *testing.F) {
 
 // Foreign chains may have names that begin like ours, and foreign rules may jump to ours.
 // Both stay unchanged.
-func TestChainsOfOthersThatAreNamedAlmostLikeOursAreLeftAlone(t *testing.T) {
+func TestSimilarForeignChainsAreKept(t *testing.T) {
 	const text = "*nat\n:SLUICEGATE - [0:0]\n:SLUICE_ALLOW - [0:0]\n:SLUICE-F1 - [0:0]\n" +
 		"-A PREROUTING -p tcp -j SLUICEGATE\n-A PREROUTING -s 192.0.2.1/32 -j SLUICE-F1\n-A SLUICEGATE -p udp -j SLUICE_ALLOW\nCOMMIT\n"
 	got := (&Script{}).input(parseSaved(text)).text.String()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestLinesThatAreNoSocketsAreErrors(t *testing.T) {
+func TestMalformedSocketLinesAreErrors(t *testing.T) {
 	const heading = "sl local_address rem_address st\n"
 	for text, fails := range map[string]bool{
 		heading: false, "": false, heading + "0: 0100007F:0016 00000000:0000 0A 0": false,

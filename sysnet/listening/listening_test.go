@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/listening"
 )
 
-func TestWhatWaitsForClientsIsListed(t *testing.T) {
+func TestListeningSocketsAreListed(t *testing.T) {
 	var want []listening.Socket
 	for _, addr := range []string{"127.0.0.7:0", "[::1]:0"} {
 		l, err := net.Listen("tcp", addr)

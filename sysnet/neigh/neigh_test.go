@@ -69,7 +69,7 @@ func server(t *testing.T) (peer string) {
 	return peer
 }
 
-func TestBackendsOnTheLinkAreFound(t *testing.T) {
+func TestBackendsOnTheLinkAreResolved(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -89,7 +89,7 @@ func TestBackendsOnTheLinkAreFound(t *testing.T) {
 	sysnettest.Eventually(t, func() (string, bool) { return fmt.Sprint(w.NextHops()), len(w.NextHops()) == 1 })
 }
 
-func TestBackendsBehindAGatewayAreAtItsMAC(t *testing.T) {
+func TestBackendsBehindAGatewayUseItsMAC(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -153,7 +153,7 @@ func TestChangesAreFollowed(t *testing.T) {
 
 // The server dies. Its MAC is kept until the kernel has also tried broadcasts, and no
 // longer.
-func TestSilentBackendIsGivenUpAfterAWhileAndFoundAgain(t *testing.T) {
+func TestSilentBackendExpiresAndIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	if !sysnettest.Inside(t) {
 		return

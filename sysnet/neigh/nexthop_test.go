@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/neigh"
 )
 
-func TestNextHopsAreALineForPeople(t *testing.T) {
+func TestNextHopFormatsAsText(t *testing.T) {
 	a, gateway, mac := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.9"), neigh.MAC{2, 0, 0, 0, 0, 1}
 	for want, p := range map[string]neigh.NextHop{
 		"192.0.2.1 is 02:00:00:00:00:01 on eth0":                   {Addr: a, MAC: mac, Interface: "eth0"},
@@ -24,7 +24,7 @@ func TestNextHopsAreALineForPeople(t *testing.T) {
 	}
 }
 
-func TestWithoutADescriptorNobodyIsWatched(t *testing.T) {
+func TestWatchFailsWithoutDescriptors(t *testing.T) {
 	var before unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ func changing() (have, want *Ruleset) {
 	return have, want
 }
 
-func TestATransactionMakesOneRulesetOfAnother(t *testing.T) {
+func TestDiffTurnsOneRulesetIntoAnother(t *testing.T) {
 	have, want := changing()
 	const lines = `0 add table ip more
 3 add ct helper inet sluice tftp3 { type "tftp" protocol udp; }
@@ -124,7 +124,7 @@ func TestATransactionMakesOneRulesetOfAnother(t *testing.T) {
 	}
 }
 
-func TestADefinitionThatChangedNeedsAllAnew(t *testing.T) {
+func TestChangedDefinitionNeedsARebuild(t *testing.T) {
 	for name, change := range map[string]func(*Ruleset){
 		"type":    func(r *Ruleset) { r.Sets[ID{Table{"inet", "sluice"}, "ports"}].Type = "mark" },
 		"data":    func(r *Ruleset) { r.Sets[ID{Table{"inet", "sluice"}, "ports"}].Data = "mark" },

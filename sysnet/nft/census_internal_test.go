@@ -20,7 +20,7 @@ func message(kind, flags uint16, body ...byte) []byte {
 
 func errno(n unix.Errno) []byte { return binary.NativeEndian.AppendUint32(nil, uint32(-int32(n))) }
 
-func TestAnswersOfTheKernelAreReadToTheirEnd(t *testing.T) {
+func TestKernelAnswersAreReadCompletely(t *testing.T) {
 	one, two := message(9, 0, 0, 0, 0, 0, 'a', 0, 0), message(9, 0, 0, 0, 0, 0, 'b', 'b', 0, 0)
 	one = append(one, 0) // messages are aligned to four bytes
 	done := message(unix.NLMSG_DONE, 0)
@@ -88,7 +88,7 @@ func TestOneAnswerOfTheKernelIsFoundOrNot(t *testing.T) {
 }
 
 // Any local process may send to a netlink socket.
-func TestOnlyTheKernelIsListenedTo(t *testing.T) {
+func TestOnlyKernelMessagesAreAccepted(t *testing.T) {
 	for from, want := range map[unix.Sockaddr]bool{
 		&unix.SockaddrNetlink{Family: unix.AF_NETLINK}:            true,
 		&unix.SockaddrNetlink{Family: unix.AF_NETLINK, Pid: 4711}: false,
@@ -103,7 +103,7 @@ func TestOnlyTheKernelIsListenedTo(t *testing.T) {
 	}
 }
 
-func TestAMessageOfAnotherProcessIsNoAnswer(t *testing.T) {
+func TestMessagesOfOtherProcessesAreIgnored(t *testing.T) {
 	socket := func() (fd int, at *unix.SockaddrNetlink) {
 		fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_USERSOCK)
 		if err != nil {
@@ -138,7 +138,7 @@ func TestAMessageOfAnotherProcessIsNoAnswer(t *testing.T) {
 }
 
 // Queries open a socket, which fails without a free descriptor.
-func TestWithoutADescriptorTheKernelIsNotAsked(t *testing.T) {
+func TestKernelQueriesFailWithoutDescriptors(t *testing.T) {
 	var before unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-func TestWhatIsInATableIsCounted(t *testing.T) {
+func TestTableContentsAreCounted(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

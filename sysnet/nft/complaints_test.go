@@ -12,7 +12,7 @@ import (
 
 // Every farm of a protocol with a missing helper is rejected. All of them must be
 // reported at once, because the number of attempts is small.
-func TestThousandsOfRefusedLinesAreToldAtOnce(t *testing.T) {
+func TestThousandsOfRefusalsAreReportedAtOnce(t *testing.T) {
 	const script = `#!/bin/sh
 awk '/add ct helper/ { print "/dev/stdin:" NR ":1-60: Error: Could not process rule: No such file or directory\n" $0 "\n^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^" > "/dev/stderr" }'
 exit 1

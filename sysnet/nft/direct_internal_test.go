@@ -20,7 +20,7 @@ var directRules = []string{
 }
 
 // The encoder leaves text that it does not understand to nft.
-func TestPartsOfRulesAreNoRules(t *testing.T) {
+func TestPartialRulesAreNotEncoded(t *testing.T) {
 	id := ID{Table{"inet", "sluice"}, "farm7"}
 	for _, rule := range directRules {
 		words := strings.Fields(rule)
@@ -45,7 +45,7 @@ func TestPartsOfRulesAreNoRules(t *testing.T) {
 	}
 }
 
-func TestValuesThatOnlyNFTKnowsAreLeftToIt(t *testing.T) {
+func TestUnknownValuesAreLeftToNFT(t *testing.T) {
 	id, mark := ID{Table{"inet", "sluice"}, "s"}, &Set{Type: "mark"}
 	ports := &Set{Type: "ipv4_addr . inet_service", Options: "flags interval; "}
 	for _, c := range []struct {

@@ -10,7 +10,7 @@ import (
 
 // When many elements change at once, some exist and some do not, because packets add them
 // and they expire. Afterwards each has the requested value.
-func TestManyElementsAreChangedTogetherThoughSomeAreThereAndSomeAreNot(t *testing.T) {
+func TestManyElementsAreChangedDespiteConflicts(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

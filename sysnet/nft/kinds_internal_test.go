@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestKindsOfLines(t *testing.T) {
+func TestLinesHaveKinds(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		same bool
@@ -31,7 +31,7 @@ func TestKindsOfLines(t *testing.T) {
 }
 
 // The program counts its calls, and refuses what contains the word bad.
-func TestTheKernelIsAskedOnceAboutAKindOfTransactions(t *testing.T) {
+func TestTransactionKindsAreTriedOnce(t *testing.T) {
 	dir := t.TempDir()
 	path, calls := filepath.Join(dir, "nft"), filepath.Join(dir, "calls")
 	script := fmt.Sprintf("#!/bin/sh\necho >>%s\n! grep -q bad\n", calls)

@@ -57,7 +57,7 @@ func questions(run *nft.Runner) map[string]func(context.Context) error {
 	}
 }
 
-func TestAnswersThatAreNoneAreErrors(t *testing.T) {
+func TestInvalidAnswersAreErrors(t *testing.T) {
 	const (
 		tables = `*tables) echo '{"nftables":[{"table":{"family":"inet","name":"sluice"}}]}';;`
 		ours   = `*) echo '{"nftables":[{"map":{"family":"inet","table":"sluice","name":"marks"}}]}';;`
@@ -87,7 +87,7 @@ func TestAnswersThatAreNoneAreErrors(t *testing.T) {
 	}
 }
 
-func TestAProgramThatHangsIsNotWaitedFor(t *testing.T) {
+func TestHangingProgramTimesOut(t *testing.T) {
 	for what, ask := range questions(saying(t, `exec sleep 600`)) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(20*time.Millisecond, func() { cancel(nil) })
@@ -100,7 +100,7 @@ func TestAProgramThatHangsIsNotWaitedFor(t *testing.T) {
 
 // Packets may change elements repeatedly between the listing and the change. The number
 // of attempts is bounded.
-func TestWhatPacketsKeepChangingIsGivenUp(t *testing.T) {
+func TestRetriesAgainstPacketChangesAreBounded(t *testing.T) {
 	const listed = `*) echo '{"nftables":[{"map":{"elem":[["10.0.0.1",1],["10.0.0.9",9]]}}]}';;`
 	for reason, script := range map[string]string{
 		"File exists":          `case "$*" in *-f*) cat >> $asked; echo 'x:1:1-2: Error: Could not process rule: File exists' >&2; exit 1;; ` + listed + ` esac`,
@@ -134,7 +134,7 @@ func TestWhatPacketsKeepChangingIsGivenUp(t *testing.T) {
 
 // The remaining time of an element is carried over, bounded by one second and its
 // timeout. Elements without a timeout come from the ruleset.
-func TestTimesThatAreLeftAreTakenOver(t *testing.T) {
+func TestRemainingTimeoutsAreKept(t *testing.T) {
 	run := saying(t, `case "$*" in
 *marks) echo '{"nftables":[{"map":{"elem":[["10.0.0.9",9],
  [{"elem":{"val":"10.0.0.1","timeout":60,"expires":29}},1],[{"elem":{"val":"10.0.0.2","timeout":60,"expires":0}},2],

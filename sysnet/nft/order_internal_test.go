@@ -3,7 +3,7 @@ package nft
 import "testing"
 
 // Sets of all owners come first, and rules with anonymous sets before elements and other rules.
-func TestTheOrderOfALargeTransactionSparesTheKernel(t *testing.T) {
+func TestLargeTransactionsAreOrdered(t *testing.T) {
 	table := Table{"netdev", "sluice"}
 	id := func(name string) ID { return ID{table, name} }
 	farmRules := []string{"meta mark set numgen inc mod 2 map { 0 : 1, 1 : 2 }", "update @a7 { ip saddr timeout 9s : meta mark }", "goto refuse"}

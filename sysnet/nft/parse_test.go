@@ -58,7 +58,7 @@ func TestErrorsNameTheirLine(t *testing.T) {
 	}
 }
 
-func TestElementsAreReadAsTheyAreWritten(t *testing.T) {
+func TestElementsAreParsed(t *testing.T) {
 	for _, c := range []struct {
 		listing string
 		set     Set

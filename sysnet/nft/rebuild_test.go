@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestRebuildKeepsWhatPacketsAddedAndNothingElse(t *testing.T) {
+func TestRebuildKeepsOnlyLearnedElements(t *testing.T) {
 	table := Table{"inet", "sluice"}
 	id := func(name string) ID { return ID{table, name} }
 	learned := &Set{Type: "ipv4_addr . inet_service", Data: "mark", Learned: true, Options: "flags dynamic,timeout; size 10; "}

@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/nft"
 )
 
-func TestWhatIsInARulesetIsNotMadeAgain(t *testing.T) {
+func TestRulesetReturnsExistingObjects(t *testing.T) {
 	var r nft.Ruleset
 	id := nft.ID{Table: sluice, Name: "x"}
 	set := r.SetOf(id, func() *nft.Set { return &nft.Set{Type: "mark"} })
@@ -20,7 +20,7 @@ func TestWhatIsInARulesetIsNotMadeAgain(t *testing.T) {
 	}
 }
 
-func TestNothingIsDoneWithoutAProgram(t *testing.T) {
+func TestEmptyBatchNeedsNoProgram(t *testing.T) {
 	run := nft.At("/nowhere/nft")
 	if apply, try := run.Apply(t.Context(), &nft.Batch{}), run.Try(t.Context(), &nft.Batch{}); apply != nil || try != nil || run.Applied() != 0 {
 		t.Errorf("applied %v, tried %v, %d changes", apply, try, run.Applied())

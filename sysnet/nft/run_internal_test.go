@@ -8,7 +8,7 @@ import (
 )
 
 // os/exec copies with io.Copy, which may bypass Write.
-func TestWhatAProgramPrintsIsBounded(t *testing.T) {
+func TestProgramOutputIsBounded(t *testing.T) {
 	printed := func() io.Reader { return io.LimitReader(strings.NewReader("0123456789"), 10) }
 	for _, cut := range []bool{true, false} {
 		b := &bounded{limit: 4, cut: cut}

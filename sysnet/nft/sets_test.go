@@ -14,7 +14,7 @@ import (
 )
 
 // Elements of learned sets are listed, changed and carried over individually.
-func TestSetsInTheKernelAreWhatWasAskedFor(t *testing.T) {
+func TestLearnedSetsAreEditedPerElement(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -204,7 +204,7 @@ func TestSetsInTheKernelAreWhatWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestAProgramThatFailsIsTold(t *testing.T) {
+func TestProgramFailuresAreReturned(t *testing.T) {
 	run, ctx := nft.At("/nowhere/nft"), t.Context()
 	id, set := nft.ID{Table: nft.Table{Family: "inet", Name: "sluice"}, Name: "x"}, &nft.Set{Type: "mark", Learned: true}
 	want := &nft.Ruleset{Sets: map[nft.ID]*nft.Set{id: set}}

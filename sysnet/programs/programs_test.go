@@ -79,7 +79,7 @@ func (h *house) script(t *testing.T, body string, change ...func(*programs.Call)
 	return e
 }
 
-func TestAProgramIsCalledAndItsEndIsTold(t *testing.T) {
+func TestProgramOutputAndExitAreReturned(t *testing.T) {
 	h := newHouse(t, 0)
 	e := h.script(t, `echo "$1 $X"; cat; echo wrong >&2; exit 3`, func(c *programs.Call) {
 		c.Args, c.Env, c.Input, c.Split = []string{"$(id)"}, []string{"X=`id`"}, []byte("in"), true
@@ -99,7 +99,7 @@ func TestAProgramIsCalledAndItsEndIsTold(t *testing.T) {
 }
 
 // The wait for a box has a limit of its own, so that a program is never late for having waited.
-func TestAProgramThatWaitedGetsAllOfItsTime(t *testing.T) {
+func TestQueuedProgramGetsItsFullTimeout(t *testing.T) {
 	h := newHouse(t, 0)
 	for name, body := range map[string]string{"first": "sleep 2", "second": "sleep 1.5"} {
 		must(t, os.WriteFile(filepath.Join(h.folder, name), []byte("#!/bin/sh\n"+body+"\n"), 0o755))
@@ -143,7 +143,7 @@ func TestOnlyProgramsOfTheFoldersAreStarted(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsBroughtAlongRunsInItsPrivateFolder(t *testing.T) {
+func TestPassedFileRunsInItsPrivateFolder(t *testing.T) {
 	h := newHouse(t, 0)
 	path := filepath.Join(t.TempDir(), "secret")
 	must(t, os.WriteFile(path, []byte("#!/bin/sh\npwd; echo x > mine; ls\n"), 0o700))
@@ -173,7 +173,7 @@ func TestACallEndsWithItsCaller(t *testing.T) {
 	}
 }
 
-func TestABoxEndsWhatHidesInOtherSessions(t *testing.T) {
+func TestBoxKillsProcessesInOtherSessions(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: programs get a user of their own")
 	}
@@ -200,7 +200,7 @@ func TestABoxEndsWhatHidesInOtherSessions(t *testing.T) {
 	}
 }
 
-func TestWhatUsesTooMuchIsEnded(t *testing.T) {
+func TestExcessiveProgramsAreKilled(t *testing.T) {
 	h := newHouse(t, 0)
 	if e := h.script(t, "i=0; while [ $i -lt 20 ]; do sleep 300 & i=$((i+1)); done; wait"); !strings.Contains(e.Excess, "processes") {
 		t.Errorf("%+v", e)
@@ -211,7 +211,7 @@ func TestWhatUsesTooMuchIsEnded(t *testing.T) {
 }
 
 // Folders of a killed progd are deleted by its successor.
-func TestFoldersOfAServerThatDiedAreRemoved(t *testing.T) {
+func TestFoldersOfADeadServerAreRemoved(t *testing.T) {
 	uids := []uint32{0}
 	if os.Geteuid() == 0 {
 		uids = append(uids, 61170)
@@ -250,7 +250,7 @@ func TestFoldersOfAServerThatDiedAreRemoved(t *testing.T) {
 }
 
 // Without a dedicated user, the mark identifies the processes of a program.
-func TestABoxWithoutAUserEndsWhatHides(t *testing.T) {
+func TestBoxWithoutAUserKillsHiddenProcesses(t *testing.T) {
 	h := newHouse(t, 0, 0)
 	pids := filepath.Join(h.temporary, "pids")
 	hide := fmt.Sprintf("for i in 1 2 3; do (setsid setsid sh -c 'echo $$ >> %s; exec sleep 300' </dev/null >/dev/null 2>&1 &) ; done; while ! [ -e %s ] || [ $(wc -l < %s) -lt 3 ]; do sleep 0.02; done", pids, pids, pids)
@@ -293,7 +293,7 @@ func TestProgramsThatRunAtOnceDoNotEndEachOther(t *testing.T) {
 	}
 }
 
-func TestFilesThatNobodySeesCountToo(t *testing.T) {
+func TestDeletedFilesCountAgainstTheLimit(t *testing.T) {
 	h := newHouse(t, 0)
 	for _, body := range []string{
 		"head -c 30000000 /dev/zero > $TMPDIR/x; sleep 300",
@@ -305,7 +305,7 @@ func TestFilesThatNobodySeesCountToo(t *testing.T) {
 	}
 }
 
-func TestFilesBesideAProgramComeAlong(t *testing.T) {
+func TestFilesNextToAProgramAreCopied(t *testing.T) {
 	h := newHouse(t, 0)
 	folder := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(folder, "it"), []byte("#!/bin/sh\n. ./lib; ./other\n"), 0o700))
@@ -333,7 +333,7 @@ func TestFilesBesideAProgramComeAlong(t *testing.T) {
 }
 
 // A caller can distinguish a program that never started from one whose result is unknown.
-func TestAProgdThatIsGoneIsNoEndOfAProgram(t *testing.T) {
+func TestLostProgdIsNotAProgramResult(t *testing.T) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	must(t, err)
 	mine, theirs := os.NewFile(uintptr(fds[0]), "pair"), os.NewFile(uintptr(fds[1]), "pair")

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/conntrack"
 )
 
-func TestBothEndsOfEstablishedConnectionsAreTold(t *testing.T) {
+func TestBothEndsOfEstablishedConnectionsAreNotified(t *testing.T) {
 	at := netip.MustParseAddrPort
 	open := conntrack.Entry{State: "established", Client: at("198.51.100.7:4711"), To: at("192.0.2.1:80"), Backend: at("10.0.0.2:8080"), Via: at("10.0.0.1:4711")}
 	half := open
@@ -24,7 +24,7 @@ func TestBothEndsOfEstablishedConnectionsAreTold(t *testing.T) {
 	}
 }
 
-func TestTheAcknowledgementIsOfTheConnection(t *testing.T) {
+func TestAcknowledgementMatchesTheConnection(t *testing.T) {
 	for _, c := range []struct{ from, to string }{{"192.0.2.1:80", "198.51.100.7:4711"}, {"[2001:db8::1]:80", "[2001:db8::7]:4711"}} {
 		from, to := netip.MustParseAddrPort(c.from), netip.MustParseAddrPort(c.to)
 		b, err := acknowledgement(from, to)

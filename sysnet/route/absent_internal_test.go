@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestWhatIsNotThereIsNoProblem(t *testing.T) {
+func TestAbsentObjectsAreNoError(t *testing.T) {
 	for err, gone := range map[error]bool{
 		nil: true, unix.ENOENT: true, unix.ESRCH: true, unix.EAFNOSUPPORT: true, fs.ErrNotExist: true,
 		unix.EPERM: false, unix.EBUSY: false, errors.New("another"): false,

@@ -92,7 +92,7 @@ func powerless(t *testing.T, f func() error) (err error) {
 }
 
 // Every failure to set or remove a rule or route is reported.
-func TestWhatIsNotPermittedIsTold(t *testing.T) {
+func TestMissingPermissionIsReported(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -131,7 +131,7 @@ func TestWhatIsNotPermittedIsTold(t *testing.T) {
 }
 
 // A failed query must not look like an empty result.
-func TestWithoutADescriptorNothingIsKnown(t *testing.T) {
+func TestQueriesFailWithoutDescriptors(t *testing.T) {
 	var before unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
 		t.Fatal(err)

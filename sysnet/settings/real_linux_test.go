@@ -56,7 +56,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 
 // Debian's sshd accepts the settings, listens on the set address, and moves when it
 // changes.
-func TestARealSSHDListensWhereItIsSet(t *testing.T) {
+func TestSSHDListensOnTheSetAddress(t *testing.T) {
 	needs(t, "sshd", "unshare", "ssh-keygen")
 	b := newBox(t, map[string]string{"/usr/sbin/sshd": "", "/etc/ssh/sshd_config.d/": "", "/run/": ""})
 	b.Run = func(ctx context.Context, program string, args ...string) (string, error) {
@@ -103,7 +103,7 @@ func TestARealSSHDListensWhereItIsSet(t *testing.T) {
 }
 
 // Debian's chrony synchronizes with the set server.
-func TestARealChronyAsksTheServerThatIsSet(t *testing.T) {
+func TestChronyUsesTheSetServer(t *testing.T) {
 	needs(t, "chronyd", "unshare", "ip")
 	b := newBox(t, map[string]string{"/usr/sbin/chronyd": "", "/etc/chrony/sources.d/": ""})
 	if problem, _ := b.do(ntp("127.0.0.1")); !strings.HasPrefix(problem, "chronyd was not told of it: this machine has no systemd") {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/settings"
 )
 
-func TestARequestArrivesAsItWasSent(t *testing.T) {
+func TestRequestsRoundTrip(t *testing.T) {
 	for _, q := range []settings.Request{dns("192.0.2.53", ""), ntp("ntp.example"), ntp("2001:db8::1"), ssh(22, "192.0.2.1", "::"), snmp("letmein"), {Kind: settings.SNMP}} {
 		b, err := json.Marshal(q)
 		if err != nil {
@@ -25,7 +25,7 @@ func TestARequestArrivesAsItWasSent(t *testing.T) {
 }
 
 // mgmt may be compromised: a request must not inject lines into a configuration file.
-func TestWhatNoRequestHoldsIsRefused(t *testing.T) {
+func TestInvalidRequestsAreRefused(t *testing.T) {
 	many := ssh(22)
 	for range farm.MaxSSHAddresses + 1 {
 		many.SSH.Listen = append(many.SSH.Listen, addr("192.0.2.1"))

@@ -119,7 +119,7 @@ func dns(primary, secondary string) settings.Request {
 
 const resolv, kept = "/etc/resolv.conf", "/etc/resolv.conf.before-sluice"
 
-func TestNameServersReplaceThoseOfTheMachineAndGiveThemBack(t *testing.T) {
+func TestNameServersReplaceAndRestoreTheSystems(t *testing.T) {
 	const own = "# mine\nnameserver 192.0.2.1\nsearch example.org\n options\ttimeout:1\n"
 	b := newBox(t, map[string]string{resolv: own})
 	b.wants(dns("192.0.2.53", "2001:db8::53"), "")
@@ -141,7 +141,7 @@ func TestNameServersReplaceThoseOfTheMachineAndGiveThemBack(t *testing.T) {
 	}
 }
 
-func TestAMachineWithoutNameServersHasNoneAgain(t *testing.T) {
+func TestMissingNameServersAreRestored(t *testing.T) {
 	b := newBox(t, map[string]string{"/etc/": ""})
 	b.wants(dns("192.0.2.53", ""), "")
 	b.wants(dns("192.0.2.54", ""), "")
@@ -156,7 +156,7 @@ func TestAMachineWithoutNameServersHasNoneAgain(t *testing.T) {
 
 // A file that another program wrote meanwhile goes into the backup and survives the
 // removal of the setting.
-func TestWhatOthersWroteSinceIsTheMachines(t *testing.T) {
+func TestForeignChangesBecomeTheBackup(t *testing.T) {
 	b := newBox(t, map[string]string{resolv: "nameserver 192.0.2.1\n"})
 	b.wants(dns("192.0.2.53", ""), "")
 	const lease = "nameserver 192.0.2.2\n"
@@ -172,7 +172,7 @@ func TestWhatOthersWroteSinceIsTheMachines(t *testing.T) {
 	}
 }
 
-func TestWhoManagesNameServersIsSaid(t *testing.T) {
+func TestManagerOfNameServersIsNamed(t *testing.T) {
 	for target, want := range map[string]string{
 		"../run/systemd/resolve/stub-resolv.conf": "the name servers of this machine are managed by systemd-resolved: set DNS=",
 		"/run/resolvconf/resolv.conf":             "the name servers of this machine are managed by resolvconf: ",
@@ -188,14 +188,14 @@ func TestWhoManagesNameServersIsSaid(t *testing.T) {
 	}
 }
 
-func TestAFolderInPlaceOfAFileIsLeft(t *testing.T) {
+func TestFolderInPlaceOfAFileIsKept(t *testing.T) {
 	b := newBox(t, map[string]string{"/etc/resolv.conf/": ""})
 	if problem, _ := b.do(dns("192.0.2.53", "")); problem == "" {
 		t.Error("it was replaced")
 	}
 }
 
-func TestAFileThatCannotBeWrittenIsExplained(t *testing.T) {
+func TestUnwritableFileIsExplained(t *testing.T) {
 	b := newBox(t, nil) // without a folder /etc
 	if problem, _ := b.do(dns("192.0.2.53", "")); !strings.Contains(problem, "no such file or directory") {
 		t.Error(problem)
@@ -211,7 +211,7 @@ const (
 	booted            = "/run/systemd/system/"
 )
 
-func TestTheServiceThatKeepsTheTimeIsSet(t *testing.T) {
+func TestTimeServiceIsConfigured(t *testing.T) {
 	b := newBox(t, map[string]string{"/etc/": ""})
 	b.wants(ntp("ntp.example"), "nothing here keeps the time that Sluice can set")
 	b.wants(ntp(""), "")
@@ -243,7 +243,7 @@ func TestTheServiceThatKeepsTheTimeIsSet(t *testing.T) {
 	}
 }
 
-func TestWithoutSystemdAServiceIsNotTold(t *testing.T) {
+func TestMissingSystemdIsReported(t *testing.T) {
 	b := newBox(t, map[string]string{"/usr/sbin/chronyd": "", "/etc/chrony/sources.d/": ""})
 	b.wants(ntp("ntp.example"), "chronyd was not told of it: this machine has no systemd to ask; it reads its settings when it is started again")
 	b = newBox(t, map[string]string{"/usr/sbin/chronyd": "", "/etc/chrony/sources.d/": "", booted: ""})
@@ -260,7 +260,7 @@ func ssh(port uint16, listen ...string) settings.Request {
 
 const dropIn = "/etc/ssh/sshd_config.d/sluice.conf"
 
-func TestSSHIsTriedBeforeItCounts(t *testing.T) {
+func TestSSHSettingsAreTestedFirst(t *testing.T) {
 	b := newBox(t, map[string]string{"/usr/sbin/sshd": "", "/etc/ssh/sshd_config.d/": "", booted: "", "/lib/systemd/system/ssh.service": ""})
 	const try, look, reload = "sshd -t -f " + dropIn + ".sluice-try", "sshd -T -f /etc/ssh/sshd_config", "systemctl --no-ask-password try-reload-or-restart ssh.service"
 	b.says[look] = "port 2222 addressfamily any"
@@ -290,7 +290,7 @@ func TestSSHIsTriedBeforeItCounts(t *testing.T) {
 	b.wants(ssh(2222), "systemd listens for sshd here (ssh.socket)", try, look)
 }
 
-func TestAMachineWithoutSSHSaysSo(t *testing.T) {
+func TestMissingSSHDIsReported(t *testing.T) {
 	b := newBox(t, map[string]string{"/etc/ssh/": ""})
 	b.wants(ssh(22), "no sshd is installed that reads /etc/ssh/sshd_config.d")
 	b.wants(ssh(0), "")
@@ -300,7 +300,7 @@ func snmp(community string) settings.Request {
 	return settings.Request{Kind: settings.SNMP, SNMP: settings.SNMPAgent{On: true, IP: addr("192.0.2.1"), Port: 1161, Community: community, Scope: netip.MustParsePrefix("10.0.0.0/8")}}
 }
 
-func TestSNMPIsAFileOfSnmpd(t *testing.T) {
+func TestSNMPSettingsAreWrittenForSnmpd(t *testing.T) {
 	const file, restart = "/etc/snmp/snmpd.conf.d/sluice.conf", "systemctl --no-ask-password restart snmpd.service"
 	b := newBox(t, map[string]string{"/usr/sbin/snmpd": "", "/etc/snmp/snmpd.conf": "includeDir /etc/snmp/snmpd.conf.d\n", booted: "", "/lib/systemd/system/snmpd.service": ""})
 	b.wants(snmp("letmein"), "", restart)
@@ -330,7 +330,7 @@ func TestSNMPIsAFileOfSnmpd(t *testing.T) {
 }
 
 // A failed reload is repeated later, although the settings do not change.
-func TestWhatAServiceWasNotToldItIsToldAgain(t *testing.T) {
+func TestFailedReloadIsRepeated(t *testing.T) {
 	b := newBox(t, map[string]string{
 		"/usr/sbin/chronyd": "", "/etc/chrony/sources.d/": "", "/lib/systemd/system/chrony.service": "", "/usr/sbin/sshd": "", "/etc/ssh/sshd_config.d/": "",
 		"/lib/systemd/system/ssh.service": "", "/usr/sbin/snmpd": "", "/etc/snmp/snmpd.conf": "includeDir /etc/snmp/snmpd.conf.d\n", "/lib/systemd/system/snmpd.service": "", booted: "",
@@ -355,6 +355,6 @@ func TestWhatAServiceWasNotToldItIsToldAgain(t *testing.T) {
 	}
 }
 
-func TestARequestOfNoKindIsNotCarriedOut(t *testing.T) {
+func TestUnknownRequestKindIsRefused(t *testing.T) {
 	newBox(t, nil).wants(settings.Request{Kind: "sudo"}, "this is no request")
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/settings"
 )
 
-func TestWhatTheMachineHasIsSeen(t *testing.T) {
+func TestExistingSettingsAreRead(t *testing.T) {
 	b := newBox(t, map[string]string{resolv: "nameserver 192.0.2.1\n#nameserver 192.0.2.2\nnameserver\nnameserver 2001:db8::1 \n", "/usr/sbin/sshd": "", "/lib/systemd/systemd-timesyncd": ""})
 	if s := b.Look(); !slices.Equal(s.NameServers, []string{"192.0.2.1", "2001:db8::1"}) || s.ManagedBy != "" || s.Time != settings.Timesyncd || !s.SSH || s.SNMP {
 		t.Errorf("%+v", s)
@@ -19,7 +19,7 @@ func TestWhatTheMachineHasIsSeen(t *testing.T) {
 	}
 }
 
-func TestWhatIsOursIsKnownAgain(t *testing.T) {
+func TestOwnSettingsAreRecognized(t *testing.T) {
 	b := newBox(t, map[string]string{resolv: "x", "/usr/sbin/chronyd": "", "/etc/chrony/sources.d/": "", "/usr/sbin/sshd": "", "/etc/ssh/sshd_config.d/": "", "/usr/sbin/snmpd": "", "/etc/snmp/snmpd.conf": ""})
 	b.says["sshd -T"] = "port 22 x"
 	for _, q := range []settings.Request{dns("192.0.2.53", ""), ntp("a"), ssh(22), snmp("a")} {
@@ -39,7 +39,7 @@ func TestWhatIsOursIsKnownAgain(t *testing.T) {
 	}
 }
 
-func TestTheServiceSaysHowWellTimeIsKept(t *testing.T) {
+func TestTimeServiceReportsSynchronisation(t *testing.T) {
 	const call = "chronyc -n -c -h 127.0.0.1 tracking"
 	b := newBox(t, map[string]string{"/usr/sbin/chronyd": "", "/etc/chrony/sources.d/": ""})
 	for said, want := range map[string]settings.Synchronised{

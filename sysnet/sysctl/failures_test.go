@@ -48,7 +48,7 @@ func old(t *testing.T, k *sysctl.Values, want ...string) {
 func setting(name, value string) sysctl.Setting { return sysctl.Setting{Name: name, Value: value} }
 
 // A failed setting is reported and retried by the next Keep. All others are set at once.
-func TestOneSysctlThatFailsHoldsUpNoOther(t *testing.T) {
+func TestFailingSysctlStopsNoOther(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -94,7 +94,7 @@ func TestOneSysctlThatFailsHoldsUpNoOther(t *testing.T) {
 	old(t, k)
 }
 
-func TestTheFirstOldValueIsTheOneGivenBack(t *testing.T) {
+func TestFirstOldValueIsRestored(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -131,7 +131,7 @@ func TestOnlyOptionalSysctlsMayBeMissing(t *testing.T) {
 	old(t, k)
 }
 
-func TestSettingsAreWhatFarmsNeed(t *testing.T) {
+func TestSettingsMatchTheNeedsOfFarms(t *testing.T) {
 	for _, c := range []struct{ own, all, want string }{
 		{"0", "0", "no"}, {"0", "1", "yes"}, {"1", "0", "yes"}, {"1", "1", "yes"}, {"1", "2", "no"}, {"2", "1", "no"}, {"", "1", "yes"}, {"", "", "no"},
 	} {

@@ -36,7 +36,7 @@ func written(t *testing.T, all ...[]held) (*os.File, *journal) {
 
 func forward(old string) []held { return []held{{Name: "ipv4/ip_forward", Old: old, Set: "1"}} }
 
-func TestTornWriteLeavesTheRecordBefore(t *testing.T) {
+func TestTornWriteLeavesThePreviousRecord(t *testing.T) {
 	for _, cut := range []int64{slotHead - 1, slotHead + 5} {
 		f, _ := written(t, forward("0"), forward("3"), forward("4"))
 		// Number 3 is in the second slot, number 2 in the first.
@@ -68,7 +68,7 @@ func TestRecordOfAnotherBootOrNamespaceIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestJournalCannotNameWhatIsNotOnTheList(t *testing.T) {
+func TestJournalRefusesUnlistedSysctls(t *testing.T) {
 	for _, h := range []held{
 		{Name: "core/somaxconn", Old: "1", Set: "2"}, {Name: "ipv4/ip_forward", Old: "; reboot", Set: "1"},
 		{Name: "ipv4/ip_forward", Old: "0", Set: "1", Carried: map[string]string{"../kernel/panic": "1"}},
@@ -80,7 +80,7 @@ func TestJournalCannotNameWhatIsNotOnTheList(t *testing.T) {
 	}
 }
 
-func TestSlotsTakeTurnsAndHoldWhatFits(t *testing.T) {
+func TestJournalSlotsAlternate(t *testing.T) {
 	f, j := written(t)
 	for _, old := range []string{"1", "2", "3", "4"} { // by one process each
 		var h []held
@@ -125,7 +125,7 @@ func TestSlotsTakeTurnsAndHoldWhatFits(t *testing.T) {
 	}
 }
 
-func TestSlotsThatAreNoneAreNotRead(t *testing.T) {
+func TestInvalidSlotsAreNotRead(t *testing.T) {
 	slot := func(number uint64, body string) []byte {
 		b := make([]byte, slotHead)
 		copy(b, slotMagic)
@@ -173,7 +173,7 @@ func FuzzSlot(f *testing.F) {
 	})
 }
 
-func TestAScopeIsThisBootAndThisNamespace(t *testing.T) {
+func TestScopeIsBootAndNamespace(t *testing.T) {
 	_, j := written(t)
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil || j.scope.Boot == "" || j.scope.Boot != strings.TrimSpace(string(boot)) {

@@ -98,7 +98,7 @@ func all() []sysctl.Setting {
 	return append(sysctl.Forward(true, true), sysctl.Counters(), sysctl.ExplicitHelpers(), sysctl.Loose("eth0"), sysctl.Loose("eth0.5"))
 }
 
-func TestValuesAreSetAndGivenBack(t *testing.T) {
+func TestValuesAreSetAndRestored(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -152,7 +152,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestValuesAreGivenBackAfterACrash(t *testing.T) {
+func TestValuesAreRestoredAfterACrash(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -172,7 +172,7 @@ func TestValuesAreGivenBackAfterACrash(t *testing.T) {
 	same(t, before)
 }
 
-func TestWhatOthersChangedIsTheirs(t *testing.T) {
+func TestForeignChangesAreKept(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -188,7 +188,7 @@ func TestWhatOthersChangedIsTheirs(t *testing.T) {
 	is(t, "ipv4/ip_forward", "0")
 }
 
-func TestWhatOthersUndidIsSetAgain(t *testing.T) {
+func TestRevertedValuesAreSetAgain(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}
@@ -215,7 +215,7 @@ func TestNamesBeyondTheListAreRefused(t *testing.T) {
 
 // A value is recorded before it is set, so that it is restored after a crash in between.
 // It is restored before its record is deleted.
-func TestNothingIsSetThatCannotBeWrittenDown(t *testing.T) {
+func TestValuesAreRecordedBeforeTheyAreSet(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

@@ -71,7 +71,7 @@ func TestTheMachineIsRead(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsLeftOut(t *testing.T) {
+func TestUnreadableSourcesAreOmitted(t *testing.T) {
 	for name := range files {
 		s := usage.Read(procfs(t, name), time.Now())
 		missing := map[string]bool{
