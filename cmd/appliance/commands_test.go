@@ -85,7 +85,7 @@ func asked(t *testing.T, data string, args ...string) string {
 	return out.String()
 }
 
-func TestRunDoesWhatItsFlagsSay(t *testing.T) {
+func TestRunFollowsItsFlags(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "sluice.yaml")
 	if err := os.WriteFile(config, []byte("farms:\n- {name: shop, profile: http, vip: 127.0.0.1, vport: 65124, stopped: true}\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func filesOf(pid int) (names []string) {
 	return names
 }
 
-func TestTheDemonstrationSaysLittleBesidesItsOwnWords(t *testing.T) {
+func TestDemoLogsLittle(t *testing.T) {
 	data := directory(t)
 	t.Setenv("SLUICE_DATA", "/a/real/instance")
 	said, status := program(t, "--mode drain", func() {
@@ -168,7 +168,7 @@ func TestTheDemonstrationSaysLittleBesidesItsOwnWords(t *testing.T) {
 	}
 }
 
-func TestAddressesThatAreNoneAreRefusedBeforeAnythingStarts(t *testing.T) {
+func TestInvalidAPIAddressesAreRefusedAtOnce(t *testing.T) {
 	for _, command := range []string{"run", "demo"} {
 		for _, api := range []string{"4444", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:65536", ":-1"} {
 			data := filepath.Join(t.TempDir(), "data")

@@ -38,7 +38,7 @@ func mayKnowProfiles(path string) bool {
 
 // Descriptors are all that a new profile needs as long as no other code depends on the
 // profile of a farm.
-func TestNobodySwitchesOnTheProfile(t *testing.T) {
+func TestNoCodeSwitchesOnTheProfile(t *testing.T) {
 	seen, unused := 0, map[string]bool{}
 	for path := range reaching {
 		unused[path] = true

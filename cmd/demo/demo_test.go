@@ -85,7 +85,7 @@ func directory(t *testing.T) string {
 	return data
 }
 
-func TestTheDemonstrationDoesWhatItSays(t *testing.T) {
+func TestDemoWorksAsPrinted(t *testing.T) {
 	data := directory(t)
 	self, err := os.Executable()
 	if err != nil {
@@ -169,7 +169,7 @@ func signsIn(t *testing.T, c *http.Client, said string) {
 }
 
 // Existing farms of others are not replaced.
-func TestNoFarmOfSomebodyIsReplaced(t *testing.T) {
+func TestDemoKeepsForeignFarms(t *testing.T) {
 	data := directory(t)
 	problem := shown(t, data, func(string) {
 		err := newClient(filepath.Join(data, "mgmt.sock")).call(t.Context(), http.MethodPost, "/farms", map[string]any{"farmname": "mine", "profile": "http", "vip": "127.0.0.1", "vport": "65123"}, nil)
@@ -187,7 +187,7 @@ func TestNoFarmOfSomebodyIsReplaced(t *testing.T) {
 }
 
 // Nor is an existing user with the name of the guest.
-func TestNoUserOfSomebodyIsReplaced(t *testing.T) {
+func TestDemoKeepsForeignUsers(t *testing.T) {
 	data := directory(t)
 	problem := shown(t, data, func(string) {
 		c := newClient(filepath.Join(data, "mgmt.sock"))
@@ -267,7 +267,7 @@ func TestAnotherPortOfTheFarmIsExplained(t *testing.T) {
 	}
 }
 
-func TestAGUIThatWasNotBuiltIsNotOffered(t *testing.T) {
+func TestUnbuiltGUIIsNotOffered(t *testing.T) {
 	var out strings.Builder
 	o := Options{Out: &out}
 	o.explain(supervisor.Instance{Data: "/d", API: "127.0.0.1:4445"}, farmPort, guest{"demo", "pass"})
@@ -277,7 +277,7 @@ func TestAGUIThatWasNotBuiltIsNotOffered(t *testing.T) {
 	}
 }
 
-func TestAPortThatIsTakenIsPassedOver(t *testing.T) {
+func TestTakenPortIsSkipped(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -324,7 +324,7 @@ func TestBackendsEndWithTheDemonstration(t *testing.T) {
 	}
 }
 
-func TestThePathIsThatAUserWouldType(t *testing.T) {
+func TestProgramPathIsShownAsTyped(t *testing.T) {
 	dir, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -344,7 +344,7 @@ func TestThePathIsThatAUserWouldType(t *testing.T) {
 	}
 }
 
-func TestAnApplianceThatDoesNotAnswerIsAnError(t *testing.T) {
+func TestUnresponsiveApplianceIsAnError(t *testing.T) {
 	if err := newClient(filepath.Join(t.TempDir(), "none.sock")).call(t.Context(), "GET", "/status", nil, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}

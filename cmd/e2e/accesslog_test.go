@@ -46,7 +46,7 @@ func (a *appliance) wantLines(name string, n int) (lines []map[string]any) {
 	return lines
 }
 
-func TestExchangesAreLoggedWhateverDies(t *testing.T) {
+func TestAccessLogSurvivesCrashes(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
 		url := a.farm("shop", backend(t, "one"))

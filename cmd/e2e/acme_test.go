@@ -77,7 +77,7 @@ func TestACertificateIsOrderedForAnAddressWithoutAFarm(t *testing.T) {
 	}
 }
 
-func TestAnOrderThatDiesWithMgmtLeavesNoListener(t *testing.T) {
+func TestOrderAbortedByACrashLeavesNoListener(t *testing.T) {
 	at := port80(t)
 	ca := acmetest.NewAt(t, at, "0", "www.sluice.test")
 	a := start(t, asOne(), dataDir(t, asOne()))

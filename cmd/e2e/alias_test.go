@@ -10,7 +10,7 @@ import (
 )
 
 // A zone has the addresses of another name while connections to these succeed.
-func TestAZoneIsTheAliasOfAName(t *testing.T) {
+func TestZoneApexAliasFollowsItsTarget(t *testing.T) {
 	t.Parallel()
 	needs(t, "dig")
 	who := asOne()

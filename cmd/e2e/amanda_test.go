@@ -30,7 +30,7 @@ func backedUp(m *housetest.Machine) {
 	}
 }
 
-func TestAmandaSendsItsDataThrough(t *testing.T) {
+func TestAmandaBackupPassesAFarm(t *testing.T) {
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
 	for _, b := range s.Backends {
 		backedUp(b)

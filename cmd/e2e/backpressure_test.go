@@ -66,7 +66,7 @@ func stalls(t *testing.T, pid int, sent *atomic.Int64) (most int64) {
 
 const stallGrowth = 1 << 20 // maximum engine memory for a peer that does not read
 
-func TestClientThatDoesNotReadAGigabyteCostsNoMemory(t *testing.T) {
+func TestNonReadingClientUsesNoMemory(t *testing.T) {
 	if raceBuild {
 		t.Skip("not shown: the race detector's own memory hides the engine's; shown by `make test`")
 	}
@@ -116,7 +116,7 @@ func TestClientThatDoesNotReadAGigabyteCostsNoMemory(t *testing.T) {
 	grown(t, pid, before, stalled)
 }
 
-func TestBackendThatDoesNotReadAGigabyteCostsNoMemory(t *testing.T) {
+func TestNonReadingBackendUsesNoMemory(t *testing.T) {
 	if raceBuild {
 		t.Skip("not shown: the race detector's own memory hides the engine's; shown by `make test`")
 	}

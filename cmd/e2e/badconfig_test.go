@@ -31,7 +31,7 @@ func endsIn(t *testing.T, who identity, data string, in surroundings, args ...st
 
 // An appliance without a configuration exits if its file is invalid. With a previous
 // configuration it runs with that.
-func TestAWrongConfigurationFileEndsAnApplianceThatHasNoOther(t *testing.T) {
+func TestInvalidConfigurationFileEndsAFreshStart(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		file := filepath.Join(t.TempDir(), "sluice.yaml")
 		write := func(text string) {

@@ -50,7 +50,7 @@ func (a *appliance) listed(name, status string) {
 	})
 }
 
-func TestCertificatesSurviveAndANodeKeyOthersCanReadIsRefused(t *testing.T) {
+func TestCertificatesSurviveAndReadableNodeKeyIsRefused(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		leaf := certstest.NewAuthority(t, "root", time.Now()).Issue("shop.example")
 		a := start(t, who, dataDir(t, who))
@@ -100,7 +100,7 @@ func TestCertificatesSurviveAndANodeKeyOthersCanReadIsRefused(t *testing.T) {
 
 // While a certificate is replaced repeatedly the existing connection stays, each new one
 // sees the latest certificate, and none fails.
-func TestAReplacedCertificateCostsNoConnection(t *testing.T) {
+func TestReplacedCertificateEndsNoConnection(t *testing.T) {
 	who := asOne()
 	root := certstest.NewAuthority(t, "root", time.Now())
 	a := start(t, who, dataDir(t, who))

@@ -114,7 +114,7 @@ func (s *shaking) stay() {
 // The certificate list of a farm is changed 200 times: extended, reduced, reordered and with
 // replaced certificates. Every version covers the requested names. With SLUICE_E2E_LONG=1
 // there are 1,000 changes.
-func TestCertificateListChangesCostNoHandshake(t *testing.T) {
+func TestCertificateListChangesFailNoHandshake(t *testing.T) {
 	who := asOne()
 	root := certstest.NewAuthority(t, "root", time.Now())
 	names := []string{"one.shop.example", "two.shop.example", "three.shop.example"}

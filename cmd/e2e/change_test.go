@@ -145,7 +145,7 @@ func (c *changed) footprints(t *testing.T, who identity) map[string]footprint {
 }
 
 // With SLUICE_E2E_LONG=1 there are 200 changes, else 60; `make soak` continues longer.
-func TestChangesUnderFullLoadCostNoRequestAndNothingGrows(t *testing.T) {
+func TestChangesUnderLoadLoseNoRequestAndLeakNothing(t *testing.T) {
 	who := asOne()
 	c := newChanged(t, who)
 	warm := under(t, c.addr, 16, 8, 0)

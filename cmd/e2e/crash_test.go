@@ -23,7 +23,7 @@ func (a *appliance) answers() error {
 	return nil
 }
 
-func TestMgmtNetdAndProgdDieWithoutATraceInTheTraffic(t *testing.T) {
+func TestCrashesOfMgmtNetdAndProgdDoNotAffectTraffic(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
 		b := mirror(t, "one")
@@ -42,7 +42,7 @@ func TestMgmtNetdAndProgdDieWithoutATraceInTheTraffic(t *testing.T) {
 	})
 }
 
-func TestEngineComesBackWithItsConfiguration(t *testing.T) {
+func TestRestartedEngineKeepsItsConfiguration(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
 		b := backend(t, "one")
@@ -87,7 +87,7 @@ func (a *appliance) statistics(key, farm string) (s statistics) {
 	return s
 }
 
-func TestNewEngineKnowsHealthAndCountersOfTheOneBefore(t *testing.T) {
+func TestRestartedEngineKeepsHealthAndCounters(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
 		url := a.farm("shop", backend(t, "one"))
@@ -171,7 +171,7 @@ func TestEngineDiesUnderLoadAndServesAgainWithinASecond(t *testing.T) {
 	})
 }
 
-func TestClientConnectingWhileTheEngineIsAwayIsServed(t *testing.T) {
+func TestClientsConnectingDuringARestartAreServed(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
 		url := a.farm("shop", backend(t, "one"))
@@ -196,7 +196,7 @@ func TestInstanceStartsAgainAtOnceAfterItsSupervisorWasKilled(t *testing.T) {
 	})
 }
 
-func TestStopEndsEveryProcessAndIsNoFailure(t *testing.T) {
+func TestStopEndsEveryProcessWithStatusZero(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
 		a.farm("shop", backend(t, "one"))

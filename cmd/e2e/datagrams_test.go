@@ -47,7 +47,7 @@ func datagramFarm(name string, port int, more string, backends ...string) string
 	return b.String()
 }
 
-func TestNamesAreAskedForThroughAFarm(t *testing.T) {
+func TestDNSQueriesPassAFarm(t *testing.T) {
 	needs(t, "dig")
 	port := int(porttest.UDP(t).Port())
 	who := asOne()
@@ -81,7 +81,7 @@ func TestNamesAreAskedForThroughAFarm(t *testing.T) {
 	}
 }
 
-func TestLogLinesGoOneWayThroughAFarm(t *testing.T) {
+func TestSyslogDatagramsPassAFarm(t *testing.T) {
 	needs(t, "logger")
 	sink, err := net.ListenPacket("udp4", "127.0.0.1:0")
 	if err != nil {
@@ -103,7 +103,7 @@ func TestLogLinesGoOneWayThroughAFarm(t *testing.T) {
 	}
 }
 
-func TestDatagramsGoOnAfterTheEngineWasKilled(t *testing.T) {
+func TestDatagramsContinueAfterAnEngineCrash(t *testing.T) {
 	port := int(porttest.UDP(t).Port())
 	who := asOne()
 	a := start(t, who, dataDir(t, who), "--config",

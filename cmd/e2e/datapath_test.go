@@ -10,7 +10,7 @@ import (
 )
 
 // Clients keep their backend when their farm moves from userspace to the kernel and back.
-func TestSessionsGoWithTheirFarmToAnotherDataPath(t *testing.T) {
+func TestSessionsSurviveADataPathChange(t *testing.T) {
 	const clients = 30
 	s := housetest.Plan{Backends: 3, Sources: clients}.Build(housetest.New(t))
 	vip, _ := s.VIP(200)

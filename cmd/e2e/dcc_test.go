@@ -55,7 +55,7 @@ func (u *ircUser) hears(what string) string {
 
 // A file is offered by DCC, which contains an address and port of the client as text. The
 // recipient connects there, here from the server's side.
-func TestIRCOffersOfFilesGoThrough(t *testing.T) {
+func TestIRCFileOffersPassAFarm(t *testing.T) {
 	t.Parallel()
 	needs(t, "ngircd")
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))

@@ -70,7 +70,7 @@ func demo(t *testing.T, who identity, data string) (url, text string, stop func(
 	return m[1], demoPassword.ReplaceAllString(text, "password"), stop
 }
 
-func TestDemonstrationShowsBothBackendsAndCanBeStartedAgain(t *testing.T) {
+func TestDemoShowsBothBackendsAndRestarts(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		data := dataDir(t, who)
 		var first string
@@ -109,7 +109,7 @@ func TestDemonstrationShowsBothBackendsAndCanBeStartedAgain(t *testing.T) {
 	})
 }
 
-func TestDemonstrationMovesToAFreePort(t *testing.T) {
+func TestDemoUsesAFreePort(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		data := dataDir(t, who)
 		first, _, stop := demo(t, who, data)
@@ -131,7 +131,7 @@ func TestDemonstrationMovesToAFreePort(t *testing.T) {
 	})
 }
 
-func TestDemonstrationReplacesNobodysFarms(t *testing.T) {
+func TestDemoKeepsForeignFarms(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		data := dataDir(t, who)
 		a := start(t, who, data)

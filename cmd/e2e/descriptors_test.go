@@ -37,7 +37,7 @@ func hold(t *testing.T, addr string, n int) (release func()) {
 	return release
 }
 
-func TestConnectionsAreServedOnWhenNoDescriptorIsLeft(t *testing.T) {
+func TestConnectionsAreServedWithoutFreeDescriptors(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := startIn(t, who, dataDir(t, who), surroundings{shell: fmt.Sprintf("ulimit -n %d", fewDescriptors)})
 		late := rawBackend(t, func(c net.Conn, r *bufio.Reader) {

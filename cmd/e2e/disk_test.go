@@ -28,7 +28,7 @@ func asRootHere(t *testing.T) identity {
 	return identity{name: "root"}
 }
 
-func TestAFullDiskIsNamedWithWhatToDoAndNothingIsLost(t *testing.T) {
+func TestFullDiskIsReportedAndLosesNothing(t *testing.T) {
 	who := asRootHere(t)
 	data := dataDir(t, who)
 	a := startIn(t, who, data, onSmallDisk(data, "8m", ""))
@@ -92,7 +92,7 @@ func ended(t *testing.T, text string, code int, parts ...string) {
 	want(t, text, parts...)
 }
 
-func TestADiskThatCannotBeWrittenEndsTheStartAndIsNamed(t *testing.T) {
+func TestUnwritableDiskEndsTheStart(t *testing.T) {
 	who := asRootHere(t)
 	for name, c := range map[string]struct{ size, then, says string }{
 		"full":      {"8k", "; echo 1 >%s/lock; dd if=/dev/zero of=%[1]s/.filler bs=4k count=9 2>/dev/null || true", "is full: make room there"},
@@ -108,7 +108,7 @@ func TestADiskThatCannotBeWrittenEndsTheStartAndIsNamed(t *testing.T) {
 	}
 }
 
-func TestAStoreThatCannotBeReadEndsTheStart(t *testing.T) {
+func TestUnreadableStoreEndsTheStart(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		data := dataDir(t, who)
 		a := start(t, who, data)
@@ -135,7 +135,7 @@ func TestAStoreThatCannotBeReadEndsTheStart(t *testing.T) {
 
 // The readable part of a damaged store is in force at the next start. The damaged file is
 // kept, and status reports it.
-func TestAStoreThatLostItsEndIsRepairedAtTheStart(t *testing.T) {
+func TestTruncatedStoreIsRepairedAtTheStart(t *testing.T) {
 	who := asOne()
 	data := dataDir(t, who)
 	a := start(t, who, data)
@@ -163,7 +163,7 @@ func TestAStoreThatLostItsEndIsRepairedAtTheStart(t *testing.T) {
 
 // Traffic continues while the store cannot be read, and mgmt recovers when the store is
 // repaired.
-func TestAStoreThatIsSpoiledWhileFarmsRunEndsNoFarm(t *testing.T) {
+func TestDamagedStoreStopsNoRunningFarm(t *testing.T) {
 	who := asOne()
 	data := dataDir(t, who)
 	a := start(t, who, data)

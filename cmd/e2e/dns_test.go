@@ -33,7 +33,7 @@ func answersNames(t *testing.T, m *housetest.Machine, address string) {
 	}
 }
 
-func TestNamesAreAskedForByUDPAndTCPThroughOneFarm(t *testing.T) {
+func TestDNSQueriesByUDPAndTCPPassOneFarm(t *testing.T) {
 	t.Parallel()
 	needs(t, "dig", "nft")
 	s := housetest.Plan{Backends: 2, Sources: 4}.Build(housetest.New(t))

@@ -103,7 +103,7 @@ func ask(addr string, n int) func() (bodies []string, failures []error) {
 	}
 }
 
-func TestDrainFinishesWhatIsUnderWayAndCutEndsIt(t *testing.T) {
+func TestDrainFinishesRequestsAndCutEndsThem(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
 		first, other := newSlow(t, "first"), newSlow(t, "other")
@@ -147,7 +147,7 @@ func TestDrainFinishesWhatIsUnderWayAndCutEndsIt(t *testing.T) {
 	})
 }
 
-func TestStoppedFarmFinishesWhatIsUnderWay(t *testing.T) {
+func TestStoppedFarmFinishesRequests(t *testing.T) {
 	who := asOne()
 	a := start(t, who, dataDir(t, who))
 	b := newSlow(t, "one")

@@ -26,7 +26,7 @@ const seedVariable = "SLUICE_EDITS_SEED"
 // Random edits of farms, as clients send them, are validated and loaded into a kernel one by
 // one. The kernel accepts all valid edits, and its incrementally changed rules equal the
 // rules of a kernel that loads the same farms at once.
-func TestRulesInTheKernelAreThoseOfTheConfigurationAfterAnyEdits(t *testing.T) {
+func TestKernelRulesMatchTheConfigurationAfterAnyEdits(t *testing.T) {
 	t.Parallel()
 	notUnderRace(t)
 	edits := choose(10_000, 200)

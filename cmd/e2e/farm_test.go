@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestFarmMadeByCommandLineCarriesTraffic(t *testing.T) {
+func TestFarmCreatedByCommandLineForwardsTraffic(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
 		url := a.farm("shop", backend(t, "one"))
@@ -31,7 +31,7 @@ func TestFarmMadeByCommandLineCarriesTraffic(t *testing.T) {
 	})
 }
 
-func TestFarmMadeByRESTCarriesTraffic(t *testing.T) {
+func TestFarmCreatedByRESTForwardsTraffic(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
 		if code, _ := a.rest("", http.MethodGet, "/farms", nil); code != http.StatusUnauthorized {

@@ -11,7 +11,7 @@ import (
 )
 
 // Reported firewall problems match what clients experience.
-func TestAFirewallThatDropsClientsIsTheFarmsProblemAsLongAsItDoes(t *testing.T) {
+func TestDroppingFirewallIsAFarmProblemWhileItLasts(t *testing.T) {
 	t.Parallel()
 	s := housetest.Plan{Backends: 1}.Build(housetest.New(t))
 	vip, _ := s.VIP(200)

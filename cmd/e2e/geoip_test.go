@@ -14,7 +14,7 @@ import (
 
 // Answers depend on client locations. The uploaded database survives the death of any
 // process and can be replaced.
-func TestClientsAreAnsweredByWhereTheyAre(t *testing.T) {
+func TestAnswersDependOnTheClientLocation(t *testing.T) {
 	t.Parallel()
 	needs(t, "dig")
 	who := asOne()

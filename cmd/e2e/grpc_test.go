@@ -19,7 +19,7 @@ import (
 
 // gRPC works through the built program: in cleartext, and with TLS on both sides, both set
 // at run time by the command line.
-func TestGRPCGoesThrough(t *testing.T) {
+func TestGRPCPassesAFarm(t *testing.T) {
 	who := asOne()
 	a := start(t, who, dataDir(t, who))
 	plain, _ := grpctest.Serve(t, false)

@@ -28,7 +28,7 @@ func digs(t *testing.T, port int, more ...string) string {
 
 // Queries can be logged, watched and counted, and clients are sent to the backend with the
 // fastest checks.
-func TestQuestionsAreToldAndTheFastestAnswers(t *testing.T) {
+func TestQueriesAreLoggedAndTheFastestBackendAnswers(t *testing.T) {
 	t.Parallel()
 	needs(t, "dig")
 	who := asOne()
@@ -124,7 +124,7 @@ func servesAfter(t *testing.T, address string, after time.Duration) string {
 }
 
 // A client that verifies the server and pads its queries uses DNS over TLS.
-func TestNamesAreAskedForOverTLS(t *testing.T) {
+func TestDNSOverTLSIsAnswered(t *testing.T) {
 	t.Parallel()
 	needs(t, "kdig")
 	who := asOne()
@@ -174,7 +174,7 @@ func TestNamesAreAskedForOverTLS(t *testing.T) {
 
 // A service of an https farm passes DNS over HTTPS queries to the gslb farm, which knows and
 // logs the client.
-func TestNamesAreAskedForByHTTPS(t *testing.T) {
+func TestDNSOverHTTPSIsAnswered(t *testing.T) {
 	t.Parallel()
 	needs(t, "kdig", "curl")
 	who := asOne()

@@ -29,7 +29,7 @@ const secret = "Secret-of-the-guide-1"
 
 // Every command of the guide, sluice-guide(7), works as written, in order; those that create
 // the farm dns come first.
-func TestCommandsOfTheGuideWorkAsTheyStand(t *testing.T) {
+func TestCommandsOfTheGuideWork(t *testing.T) {
 	u := newcomer(t)
 	data := filepath.Join(u.dir, "data")
 	root := certstest.NewAuthority(t, "root", time.Now())

@@ -37,7 +37,7 @@ func terminal(m *housetest.Machine) {
 
 // The kernel replaces the address in the message, and the caller must reach the terminal
 // that has the call. Debian has no H.323 terminal.
-func TestH323CallsAreControlledThrough(t *testing.T) {
+func TestH323CallsPassAFarm(t *testing.T) {
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
 	for _, b := range s.Backends {
 		terminal(b)

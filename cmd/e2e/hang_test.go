@@ -16,7 +16,7 @@ var (
 	stacks   = regexp.MustCompile(`^(goroutine \d+)`)
 )
 
-func TestEngineThatHangsIsReplacedWithItsStacksInTheLog(t *testing.T) {
+func TestHangingEngineIsReplacedAndLogsItsStacks(t *testing.T) {
 	who := asOne()
 	a := start(t, who, dataDir(t, who))
 	url := a.farm("shop", backend(t, "one"))
@@ -43,7 +43,7 @@ func TestEngineThatHangsIsReplacedWithItsStacksInTheLog(t *testing.T) {
 
 // A pause of the whole machine is no hang: here the whole appliance is stopped for longer
 // than a loop may hang.
-func TestEngineOfAMachineThatWasSuspendedStays(t *testing.T) {
+func TestSuspendDoesNotReplaceTheEngine(t *testing.T) {
 	who := asOne()
 	a := start(t, who, dataDir(t, who))
 	url := a.farm("shop", backend(t, "one"))

@@ -28,7 +28,7 @@ func file(t *testing.T, yaml string) string {
 	return path
 }
 
-func TestApplianceOfAHouseIsDrivenByFileCommandLineAndREST(t *testing.T) {
+func TestApplianceIsControlledByFileCommandLineAndREST(t *testing.T) {
 	s := housetest.Plan{Backends: 1}.Build(housetest.New(t))
 	vip4, _ := s.VIP(200)
 	backend := s.Backends[0].Listen("tcp", "10.10.2.11:80")

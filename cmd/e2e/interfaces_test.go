@@ -42,14 +42,14 @@ func packetFarmsSite(t *testing.T) (s *housetest.Site, a *appliance, vip string)
 	return s, a, vip
 }
 
-func TestClientsMayComeByAnotherInterfaceThanTheVIPs(t *testing.T) {
+func TestClientsMayUseAnotherInterfaceThanTheVIP(t *testing.T) {
 	s, _, vip := packetFarmsSite(t)
 	s.Back.Join(s.Client, "eth1", "10.10.2.50/24")
 	s.Client.Route(vip + "/32 via 10.10.2.1 dev eth1 src 10.10.1.2")
 	within(t, 5*time.Second, "all farms serve them", func() error { return allServe(s, vip) })
 }
 
-func TestInterfacesAndAddressesThatComeBackServeAgain(t *testing.T) {
+func TestRestoredInterfacesAndAddressesServeAgain(t *testing.T) {
 	t.Parallel()
 	s, _, vip := packetFarmsSite(t)
 	s.Appliance.Run("ip", "address", "del", vip+"/32", "dev", "front")

@@ -187,7 +187,7 @@ func (m *modes) tables() string {
 	return strings.Join(chainNumber.FindAllString(m.Appliance.Run("nft", "-a", "-t", "list", "ruleset"), -1), ", ")
 }
 
-func TestKernelFarmsLoseNothingWhenAnyRoleDies(t *testing.T) {
+func TestKernelFarmsSurviveTheCrashOfAnyRole(t *testing.T) {
 	m := newModes(t)
 	stop := m.under(m.kernelFarms(true)...)
 	tables := m.tables()
@@ -212,7 +212,7 @@ func TestKernelFarmsLoseNothingWhenAnyRoleDies(t *testing.T) {
 	}
 }
 
-func TestUserspaceFarmsDoNotNoticeMgmtAndNetd(t *testing.T) {
+func TestUserspaceFarmsSurviveCrashesOfMgmtAndNetd(t *testing.T) {
 	m := newModes(t)
 	stop := m.under(m.kernelFarms(false)...)
 	for _, role := range []string{"mgmt", "netd", "mgmt", "netd"} {
@@ -227,7 +227,7 @@ func TestUserspaceFarmsDoNotNoticeMgmtAndNetd(t *testing.T) {
 	flawless(t, stop())
 }
 
-func TestKernelFarmsGoOnWithoutAnyProcess(t *testing.T) {
+func TestKernelFarmsRunWithoutAnyProcess(t *testing.T) {
 	m := newModes(t)
 	stop := m.under(m.kernelFarms(true)...)
 	if err := m.a.cmd.Process.Kill(); err != nil {

@@ -99,7 +99,7 @@ func TestDrainKeepsAndCutEndsExactlyTheConnectionsOfABackend(t *testing.T) {
 	}
 }
 
-func TestEditsOfOneFarmAreNotNoticedByAnother(t *testing.T) {
+func TestEditsOfOneFarmDoNotAffectAnother(t *testing.T) {
 	m := newModes(t)
 	stop := m.under(m.farms...)
 	vip4, _ := "10.10.1.200", ""

@@ -63,7 +63,7 @@ func (f *fullTable) empty() {
 	}
 }
 
-func TestFullConnectionTableEndsNothingThatIsThere(t *testing.T) {
+func TestFullConnectionTableKeepsExistingConnections(t *testing.T) {
 	t.Parallel()
 	notUnderRace(t)
 	if testing.Short() {

@@ -41,7 +41,7 @@ func (a *appliance) managed(args ...string) (out managed) {
 
 // For an operator, connections, sessions, counters and maintenance do not depend on the data
 // path.
-func TestL4FarmsAreManagedWhileTheyCarryTraffic(t *testing.T) {
+func TestL4FarmsAreManagedUnderTraffic(t *testing.T) {
 	s := housetest.Plan{Backends: 2, Sources: 4}.Build(housetest.New(t))
 	vip, _ := s.VIP(200)
 	for i, b := range s.Backends {

@@ -12,7 +12,7 @@ import (
 
 // Clients are sent to the least loaded farm: of this Sluice, or of another one queried by a
 // check.
-func TestTheLeastLoadedFarmOfTwoSluicesIsAnswered(t *testing.T) {
+func TestLeastLoadedFarmOfTwoAppliancesIsReturned(t *testing.T) {
 	t.Parallel()
 	needs(t, "dig")
 	who := asOne()

@@ -21,7 +21,7 @@ func freePorts(t *testing.T, n int) (ports []int) {
 	return ports
 }
 
-func TestManyFarmsAreMadeAtOnceAndComeBackAtOnce(t *testing.T) {
+func TestManyFarmsAreCreatedAndRestoredAtOnce(t *testing.T) {
 	const farms, services = 300, 4
 	who := asOne()
 	var one, two [3]string

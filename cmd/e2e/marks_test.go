@@ -83,7 +83,7 @@ func many(url string, n int) error {
 	return <-failed
 }
 
-func TestConnectionsAndProbesCarryTheMark(t *testing.T) {
+func TestConnectionsAndProbesHaveTheMark(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -115,7 +115,7 @@ func TestConnectionsAndProbesCarryTheMark(t *testing.T) {
 
 // Checks use the mark of the farm's traffic: a backend only reachable with its mark is up,
 // and with another mark its state is unknown.
-func TestChecksCarryTheMarkOfTheFarm(t *testing.T) {
+func TestChecksHaveTheMarkOfTheFarm(t *testing.T) {
 	if !inNamespace(t) {
 		return
 	}
@@ -237,7 +237,7 @@ func TestMarkedConnectionsOutliveNetdAndEngine(t *testing.T) {
 	}
 }
 
-func TestMarksOfAnOrdinaryUserAreRefusedWithWhatToDo(t *testing.T) {
+func TestMarksWithoutRootAreRefusedWithAdvice(t *testing.T) {
 	who := asOne()
 	if who.name == "root" {
 		who = identity{"user", &syscall.Credential{Uid: nobody, Gid: nobody}}

@@ -441,7 +441,7 @@ func chosen(all []*cell) []*cell {
 	})
 }
 
-func TestEveryCellOfTheContractCarriesTraffic(t *testing.T) {
+func TestEveryCombinationForwardsTraffic(t *testing.T) {
 	// In parts, because a change must finish within ten seconds, even on a busy machine.
 	parts := map[string][]*cell{}
 	for _, c := range chosen(cells()) {

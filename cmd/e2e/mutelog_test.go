@@ -13,7 +13,7 @@ import (
 
 // Standard error may be a pipe that is not read for a while. Loops log failed backends there
 // and must not block.
-func TestRequestsFlowWhileNobodyReadsTheLog(t *testing.T) {
+func TestUnreadLogBlocksNoRequest(t *testing.T) {
 	who := asOne()
 	port, lines := freePort(t), 60
 	_, alive, err := net.SplitHostPort(backend(t, "alive"))

@@ -130,7 +130,7 @@ func tooBig(f *housetest.Frame) bool {
 	return ok && l.TypeCode.Type() == layers.ICMPv6TypePacketTooBig
 }
 
-func TestRefusedDatagramsAreToldToClientsInEveryMode(t *testing.T) {
+func TestRefusedDatagramsAreReportedInEveryMode(t *testing.T) {
 	notUnderRace(t)
 	s, farms := narrowSite(t, "udp") // nothing listens on the backends
 	for name, to := range farms {

@@ -96,7 +96,7 @@ func pptpServer(m *housetest.Machine, call uint16) {
 	}()
 }
 
-func TestPPTPCallsAndTheirTunnelsGoThrough(t *testing.T) {
+func TestPPTPCallsAndTunnelsPassAFarm(t *testing.T) {
 	s := housetest.Plan{Backends: 2, Clients: 2}.Build(housetest.New(t))
 	for _, b := range s.Backends {
 		pptpServer(b, 0x1234) // both use the same call number

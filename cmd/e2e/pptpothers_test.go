@@ -38,7 +38,7 @@ func pppFrame(text string) string {
 
 // Debian's client calls Debian's server. A script that prints its location replaces pppd,
 // which needs a kernel with PPP.
-func TestPPTPOfOthersGoesThrough(t *testing.T) {
+func TestPPTPOfDebianPassesAFarm(t *testing.T) {
 	t.Parallel()
 	needs(t, "pptpd", "pptp")
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))

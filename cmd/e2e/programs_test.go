@@ -69,7 +69,7 @@ func called(words string) bool {
 	return false
 }
 
-func TestAProgramOfTheOperatorIsKeptFromTheAppliance(t *testing.T) {
+func TestOperatorProgramIsIsolated(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
 		if protection := a.must("status"); !strings.Contains(protection, "landlock") {
@@ -98,7 +98,7 @@ func TestAProgramOfTheOperatorIsKeptFromTheAppliance(t *testing.T) {
 
 // A program that would exhaust the machine is ended with all its children. It starts at most
 // 300 processes, even if the sandbox fails.
-func TestAProgramOfTheOperatorCannotUseUpTheMachine(t *testing.T) {
+func TestOperatorProgramIsLimited(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := startIn(t, who, dataDir(t, who), surroundings{shell: "ulimit -S -u 3000 2>/dev/null"})
 		hidden := fmt.Sprintf("sleep 98%d", os.Getpid())
@@ -232,7 +232,7 @@ func TestPluginsOfDebianRun(t *testing.T) {
 }
 
 // A progd that dies is replaced, and a check in progress has an unknown result.
-func TestAProgdThatDiesTakesNoBackendDown(t *testing.T) {
+func TestProgdCrashTakesNoBackendDown(t *testing.T) {
 	name := fmt.Sprintf("check_e2e_%d", os.Getpid())
 	hidden := fmt.Sprintf("sleep 97%d", os.Getpid())
 	plugin(t, name, "#!/bin/bash\n(setsid "+hidden+" </dev/null >/dev/null 2>&1 &)\nsleep 300\n")

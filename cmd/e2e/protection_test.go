@@ -23,7 +23,7 @@ func kernelStatus(t *testing.T, pid int) map[string]string {
 }
 
 // The output of `sluice status` about roles matches the kernel's, for all their threads.
-func TestStatusShowsWhatProtectsEachRole(t *testing.T) {
+func TestStatusShowsTheProtectionOfEachRole(t *testing.T) {
 	if _, err := os.Stat("/proc/sys/kernel/seccomp"); err != nil {
 		t.Skip("needs a kernel with seccomp")
 	}

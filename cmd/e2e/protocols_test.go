@@ -83,7 +83,7 @@ func listens(t *testing.T, m *housetest.Machine, port int) {
 	})
 }
 
-func TestFTPGoesThroughActiveAndPassive(t *testing.T) {
+func TestFTPPassesActiveAndPassive(t *testing.T) {
 	needs(t, "vsftpd", "curl", "nft")
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
 	vip4, vip6 := s.VIP(200)
@@ -149,7 +149,7 @@ func TestFTPGoesThroughActiveAndPassive(t *testing.T) {
 	}
 }
 
-func TestTFTPGoesThrough(t *testing.T) {
+func TestTFTPPassesAFarm(t *testing.T) {
 	needs(t, "in.tftpd", "curl", "nft")
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
 	for _, b := range s.Backends {
@@ -177,7 +177,7 @@ func TestTFTPGoesThrough(t *testing.T) {
 	}
 }
 
-func TestSIPCallsGoThrough(t *testing.T) {
+func TestSIPCallsPassAFarm(t *testing.T) {
 	needs(t, "sipp", "nft")
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
 	vip, _ := s.VIP(200)

@@ -12,7 +12,7 @@ import (
 )
 
 // The sandboxed engine accepts and sends PROXY protocol headers.
-func TestClientsAreIntroducedAndAnnounced(t *testing.T) {
+func TestPROXYHeadersAreReadAndSent(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		announced := rawBackend(t, func(c net.Conn, r *bufio.Reader) {
 			_ = c.SetDeadline(time.Now().Add(30 * time.Second))

@@ -42,7 +42,7 @@ func told(to string) (string, error) {
 // A TCP farm in userspace, by YAML and the command line. Backends get the client address,
 // sessions keep clients on their backend, and a killed engine returns within a second with
 // its sessions.
-func TestTCPFarmsComeBackWithTheirSessions(t *testing.T) {
+func TestTCPFarmsKeepSessionsAcrossAnEngineCrash(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
 		port := freePort(t)
@@ -77,7 +77,7 @@ func TestTCPFarmsComeBackWithTheirSessions(t *testing.T) {
 
 // The address of an http farm moves to a TCP farm in one change, and back. Sockets are
 // passed on, and no client is refused meanwhile.
-func TestAddressesGoFromOneKindOfFarmToAnother(t *testing.T) {
+func TestAddressesMoveBetweenKindsOfFarms(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		a := start(t, who, dataDir(t, who))
 		port := freePort(t)

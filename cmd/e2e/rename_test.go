@@ -16,7 +16,7 @@ import (
 
 // A rename is no restart: connections continue, even in the middle of a response, and
 // counters, sessions and logs are kept under the new name.
-func TestARunningFarmIsRenamedUnderItsTraffic(t *testing.T) {
+func TestRunningFarmIsRenamedUnderTraffic(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		data := dataDir(t, who)
 		a := start(t, who, data)

@@ -22,7 +22,7 @@ func folder(t *testing.T, files map[string]string) string {
 }
 
 // The image uses a separate connection, to a port announced by the scanner.
-func TestScannersSendTheirPicturesThrough(t *testing.T) {
+func TestSANEScansPassAFarm(t *testing.T) {
 	needs(t, "saned", "scanimage", "env")
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
 	yaml := "farms:\n"

@@ -80,7 +80,7 @@ func sctpAsk(n *housetest.Namespace, from, to string) (string, error) {
 	return string(b[:size]), nil
 }
 
-func TestSCTPAssociationsGoThroughFarms(t *testing.T) {
+func TestSCTPAssociationsPassAFarm(t *testing.T) {
 	t.Parallel()
 	// That kernel has no nf_tables: farms are carried by iptables.
 	if !inUserMode(t, "sctp", "iptable_nat", "iptable_filter", "iptable_mangle", "iptable_raw") {

@@ -10,7 +10,7 @@ import (
 
 // A zone is signed by one setting. With the DS record shown, a resolver validates it, also
 // after all roles were killed and the configuration was restored from a document.
-func TestAZoneIsSignedAndStaysSo(t *testing.T) {
+func TestZoneSigningSurvivesChanges(t *testing.T) {
 	t.Parallel()
 	if !inNamespace(t) {
 		return

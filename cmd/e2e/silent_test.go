@@ -16,7 +16,7 @@ import (
 
 // The kernel of a stopped backend accepts connections, and most clients leave before any
 // timeout of the farm. Both kinds of farms report the problem until the backend responds.
-func TestABackendThatAcceptsAndNeverAnswersIsTheFarmsProblem(t *testing.T) {
+func TestUnresponsiveBackendIsAFarmProblem(t *testing.T) {
 	t.Parallel()
 	var answers atomic.Bool
 	l, err := net.Listen("tcp4", "127.0.0.1:0")

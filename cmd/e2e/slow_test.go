@@ -38,7 +38,7 @@ func drip(addr, text string, end time.Duration) (answer string, after time.Durat
 
 // A head must be complete within reqtimeout, however slowly it is sent. A body may take
 // longer as long as some of it arrives within each reqtimeout.
-func TestSlowClientsAreAnsweredByTheClockAndDisturbNobody(t *testing.T) {
+func TestSlowClientsTimeOutWithoutAffectingOthers(t *testing.T) {
 	who := asOne()
 	a := start(t, who, dataDir(t, who))
 	addr := hostOf(a.farm("shop", mirror(t, "one")))

@@ -13,7 +13,7 @@ import (
 )
 
 // The kernel's helper parses every message and drops those that are not SNMP.
-func TestSNMPAgentsAreAskedThrough(t *testing.T) {
+func TestSNMPQueriesPassAFarm(t *testing.T) {
 	t.Parallel()
 	needs(t, "snmpd", "snmpget")
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
@@ -50,7 +50,7 @@ const sysName = "1.3.6.1.2.1.1.5.0"
 
 // Its helper is for replies to broadcasts, which no farm gets; lookups must work with it
 // assigned.
-func TestNetBIOSNamesAreAskedForThrough(t *testing.T) {
+func TestNetBIOSQueriesPassAFarm(t *testing.T) {
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
 	vip, _ := s.VIP(200)
 	for _, b := range s.Backends {

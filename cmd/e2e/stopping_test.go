@@ -20,7 +20,7 @@ func refuses(addr string) bool {
 }
 
 // Requests in progress may finish; new clients are refused at once.
-func TestWhoStopsRefusesNewClientsAndFinishesTheOthers(t *testing.T) {
+func TestStopRefusesNewClientsAndFinishesRequests(t *testing.T) {
 	asEachUser(t, func(t *testing.T, who identity) {
 		for _, whole := range []bool{false, true} {
 			a := start(t, who, dataDir(t, who))

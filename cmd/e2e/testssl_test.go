@@ -16,7 +16,7 @@ import (
 
 // An https farm with default settings passes an audit. The full audit takes two minutes; the
 // short run checks protocols, ciphers and server defaults.
-func TestAnAuditOfTLSFindsNothingAboveLow(t *testing.T) {
+func TestTLSAuditFindsNothingAboveLow(t *testing.T) {
 	t.Parallel()
 	needs(t, "testssl")
 	root := certstest.NewAuthority(t, "root", time.Now())

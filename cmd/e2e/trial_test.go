@@ -12,7 +12,7 @@ import (
 
 // A guarded change that adds a failing backend is measured by its responses and reverted
 // automatically.
-func TestAChangeToABackendThatFailsGoesBackByItself(t *testing.T) {
+func TestFailingGuardedChangeIsReverted(t *testing.T) {
 	who := identity{name: "who tests"}
 	a := start(t, who, dataDir(t, who))
 	url := a.farm("shop", backend(t, "well"))

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/housetest"
 )
 
-func TestRefusedChangesEndNoConnectionOfTheKernel(t *testing.T) {
+func TestRefusedChangesEndNoKernelConnection(t *testing.T) {
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
 	vip, _ := s.VIP(200)
 	for _, b := range s.Backends {

@@ -113,7 +113,7 @@ func wideRegisters(t *testing.T, dir string) string {
 	return "LD_PRELOAD=" + path
 }
 
-func TestKernelOfItsOwnHasSCTP(t *testing.T) {
+func TestUserModeKernelHasSCTP(t *testing.T) {
 	t.Parallel()
 	if !inUserMode(t, "sctp") {
 		return

@@ -79,7 +79,7 @@ func TestEachPlaceOfTheToolchainIsChecked(t *testing.T) {
 	}
 }
 
-func TestALineForSomethingThatIsNotUsedIsStale(t *testing.T) {
+func TestUnusedLineIsStale(t *testing.T) {
 	fixes, err := parse("module example.org/gone v1.0.0 CVE-2026-1 it was used once")
 	if err != nil {
 		t.Fatal(err)

@@ -225,7 +225,7 @@ func hardenedAs(t *testing.T, role string, keep []harden.Capability, env ...stri
 	return a
 }
 
-func TestHardenedEngineIsShutIn(t *testing.T) {
+func TestHardenedEngineIsSandboxed(t *testing.T) {
 	a := hardened(t)
 	t.Logf("in force: %s", a.Status)
 	open := []string{"connect from an address", "ask what waits to be read", "signal itself", "take a socket netd made"}

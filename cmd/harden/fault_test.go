@@ -123,7 +123,7 @@ func onThread(f func() error, then func()) error {
 }
 
 // Missing kernel features are no error, but refusals are: the process must then exit.
-func TestARoleThatCannotBeShutInSaysSo(t *testing.T) {
+func TestFailedHardeningIsAnError(t *testing.T) {
 	const all = ^uint32(0)
 	prctl := func(option uint32, answer syscall.Errno) fault {
 		return fault{unix.SYS_PRCTL, answer, []when{{0, all, option, false}}, false}
@@ -213,7 +213,7 @@ func TestHelperThreadGivesUpAmbientCapabilities(t *testing.T) {
 	}
 }
 
-func TestTheLimitOfFilesIsWhatTheRightsAllow(t *testing.T) {
+func TestFileLimitFollowsTheCapabilities(t *testing.T) {
 	want, keep := uint64(128), []harden.Capability(nil)
 	if st, err := harden.Read(); err != nil {
 		t.Fatal(err)

@@ -82,7 +82,7 @@ var filterRows = []struct {
 	{"read by x32", []uint32{1 << 30}, x32, x32, x32},
 }
 
-func TestWhatEachFilterAnswers(t *testing.T) {
+func TestSeccompFiltersFollowTheTable(t *testing.T) {
 	for i, role := range []string{"engine", "netd", "mgmt"} {
 		instructions, whole := bpf.Disassemble(harden.Filter(role, ownPID))
 		vm, err := bpf.NewVM(instructions)

@@ -222,7 +222,7 @@ func rootsFolder(t *testing.T) string {
 var netdMay = []string{"have no more descriptors than before", "read /etc/protocols", "list /usr", "write a sysctl of networks", "run nft", "run iptables"}
 
 // netd runs as root without capabilities, so it would still own all of root's files.
-func TestHardenedNetdWritesNothingButSysctlsOfNetworks(t *testing.T) {
+func TestHardenedNetdWritesOnlyNetworkSysctls(t *testing.T) {
 	folder := rootsFolder(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -287,7 +287,7 @@ func managerChild() {
 	_ = json.NewEncoder(os.Stdout).Encode(a)
 }
 
-func TestHardenedMgmtIsShutOffFromTheMachineAndRunsNothing(t *testing.T) {
+func TestHardenedMgmtIsSandboxedAndRunsNoProgram(t *testing.T) {
 	a := hardenedAs(t, "mgmt", nil)
 	t.Logf("in force: %s", a.Status)
 	a.shut(t)
@@ -302,7 +302,7 @@ func TestHardenedMgmtIsShutOffFromTheMachineAndRunsNothing(t *testing.T) {
 	}
 }
 
-func TestEngineHasTheWholeMachineShutOff(t *testing.T) {
+func TestEngineReachesNoFileOrService(t *testing.T) {
 	a := hardened(t)
 	a.shut(t)
 	for name, problem := range a.Tried {

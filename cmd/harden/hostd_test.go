@@ -124,7 +124,7 @@ func TestHostdReplacesTheFilesOfItsServiceAlone(t *testing.T) {
 	}
 }
 
-func TestHostdKnowsFewKinds(t *testing.T) {
+func TestHostdAcceptsFewKinds(t *testing.T) {
 	for kind, want := range map[string]bool{"dns": true, "ssh": true, "snmp": true, "ntp": true, "sudo": false, "": false} {
 		if harden.HostMay(kind) != want {
 			t.Errorf("%q: %t", kind, !want)
@@ -135,7 +135,7 @@ func TestHostdKnowsFewKinds(t *testing.T) {
 	}
 }
 
-func TestWhatTheFilterOfHostdAnswers(t *testing.T) {
+func TestSeccompFilterOfHostdFollowsTheTable(t *testing.T) {
 	instructions, _ := bpf.Disassemble(harden.Filter("hostd", ownPID))
 	vm, err := bpf.NewVM(instructions)
 	if err != nil {

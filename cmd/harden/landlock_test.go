@@ -11,7 +11,7 @@ import (
 // The seccomp filter would hide a missing Landlock restriction from the other tests.
 // Builds with cgo, e.g. for the race detector, lack Landlock, so only a build without cgo
 // checks it.
-func TestLandlockIsInForceWhereTheKernelOffersIt(t *testing.T) {
+func TestLandlockIsUsedWhereSupported(t *testing.T) {
 	if builtWithCgo {
 		t.Skip("not with cgo, as under the race detector: Landlock cannot cover all threads; `make test` shows it")
 	}
@@ -26,7 +26,7 @@ func TestLandlockIsInForceWhereTheKernelOffersIt(t *testing.T) {
 
 // The kernel rejects a ruleset with unknown rights. Omitted rights remain with the
 // process. The numbers come from linux/landlock.h.
-func TestARulesetAsksForWhatTheKernelKnows(t *testing.T) {
+func TestRulesetUsesSupportedRights(t *testing.T) {
 	const bind, connect, abstract, signal, signalsHeldBack = 1, 2, 1, 2, 2
 	const errata = ^uintptr(0) &^ signalsHeldBack
 	for _, c := range []struct {

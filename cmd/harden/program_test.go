@@ -96,7 +96,7 @@ func mustDo(t *testing.T, err error) {
 	}
 }
 
-func TestProgramsDoWhatHooksAndPluginsDo(t *testing.T) {
+func TestSandboxedProgramsCanWork(t *testing.T) {
 	for _, own := range []bool{false, true} {
 		if out, _ := sandboxed(t, hookScript+"\nexec 3<>/dev/udp/127.0.0.1/9; echo x >&3; perl -e 'print 1 if -d $ENV{HOME}'; echo done", own); out != "1done\n" {
 			t.Errorf("%s", out)
@@ -104,7 +104,7 @@ func TestProgramsDoWhatHooksAndPluginsDo(t *testing.T) {
 	}
 }
 
-func TestProgramsAreKeptFromTheMachine(t *testing.T) {
+func TestSandboxedProgramsAreIsolated(t *testing.T) {
 	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "mgmt.sock"))
 	mustDo(t, err)
 	defer l.Close()
@@ -140,7 +140,7 @@ func TestProgramsAreKeptFromTheMachine(t *testing.T) {
 	}
 }
 
-func TestLimitsOfPrograms(t *testing.T) {
+func TestSandboxedProgramsAreLimited(t *testing.T) {
 	out, _ := sandboxed(t, "ulimit -u; ulimit -d; ulimit -f; ulimit -n; ulimit -c; nice", false)
 	var processes int
 	fields := strings.Fields(out)
@@ -156,7 +156,7 @@ func TestLimitsOfPrograms(t *testing.T) {
 }
 
 // The parent of the data directory stays accessible to programs.
-func TestTheDataDirectoryIsLeftOutOfFoldersThatAreOpen(t *testing.T) {
+func TestDataDirectoryIsExcludedFromOpenFolders(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: it makes a folder in /opt")
 	}

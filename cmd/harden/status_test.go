@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/cmd/harden"
 )
 
-func TestStatusNamesWhatIsInForce(t *testing.T) {
+func TestStatusNamesProtectionsInForce(t *testing.T) {
 	for want, st := range map[string]harden.Status{
 		"uid 0, no capabilities":                               {},
 		"uid 7, no capabilities, no new privileges, seccomp":   {UID: 7, NoNewPrivs: true, Seccomp: true, Bounding: 1},

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestTheCommandWritesWhatBelongsBelowUsrShare(t *testing.T) {
+func TestCommandWritesTheManual(t *testing.T) {
 	dir := t.TempDir()
 	for args, status := range map[string]int{
 		"": 2, "a b": 2, "-date Monday " + dir: 1, "/dev/null/x": 1,
@@ -62,7 +62,7 @@ func TestTheCommandWritesWhatBelongsBelowUsrShare(t *testing.T) {
 	}
 }
 
-func TestOnlyTheOwnerMayWriteWhatIsInstalled(t *testing.T) {
+func TestInstalledFilesAreWritableByOwnerOnly(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	dir := t.TempDir()
 	if err := write(dir, "1", time.Now()); err != nil {
@@ -75,7 +75,7 @@ func TestOnlyTheOwnerMayWriteWhatIsInstalled(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
+func TestWriteErrorsAreReturned(t *testing.T) {
 	for _, taken := range []string{"man/man8", "man/man5", "man/man7", "man/man8/sluice.8/x", "man/man5/sluice.yaml.5/x", "man/man7/sluice-guide.7/x", "zsh/vendor-completions", "fish/vendor_completions.d/sluice.fish/x"} {
 		file := filepath.Join(t.TempDir(), taken)
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -129,7 +129,7 @@ func plainText(page string) string {
 
 // Markdown must not swallow characters of help texts: <1% looked like HTML, and two
 // words_with_underscores like emphasis.
-func TestPagesLoseNoSignOfTheHelp(t *testing.T) {
+func TestPagesKeepEverySignOfTheHelp(t *testing.T) {
 	pages := manual(t)
 	root, shown := cli.Root(appliance.Commands()...), cli.Root(appliance.Commands()...)
 	cli.ForManual(shown)
@@ -173,7 +173,7 @@ func TestPagesLoseNoSignOfTheHelp(t *testing.T) {
 // pageWidth is the line length of a page on a terminal of 80 columns.
 const pageWidth = 71
 
-func TestManualPagesExplainEverySettingOnceAndInALine(t *testing.T) {
+func TestManualPagesExplainEverySettingOnce(t *testing.T) {
 	pages := manual(t)
 	example := regexp.MustCompile(`(?s)\.EX\n.*?\.EE\n`)
 	for name, text := range pages {

@@ -8,7 +8,7 @@ import (
 
 // Entries of the original cache stay, entries of faults are swept, and the user's cache
 // is unchanged.
-func TestCacheForgetsWhatFaultsLeft(t *testing.T) {
+func TestCacheDropsEntriesOfFaults(t *testing.T) {
 	users := t.TempDir()
 	t.Setenv("GOCACHE", users)
 	write(t, filepath.Join(users, "01", "sound"))

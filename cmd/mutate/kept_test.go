@@ -9,7 +9,7 @@ import (
 
 // A resumed run retries only faults whose verdict may change: survivors after a change of
 // a test, and all faults of a changed file.
-func TestRunsGoOnFromWhatIsKept(t *testing.T) {
+func TestRunsResumeFromKeptResults(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(name, text string) {
 		t.Helper()

@@ -7,7 +7,7 @@ import (
 )
 
 // Each line of kinds lists, after "//: ", its replacements and their classes.
-func TestFaultsAreMadeOfWhatMatters(t *testing.T) {
+func TestFaultsFollowTheListedKinds(t *testing.T) {
 	packages, err := load([]string{"./testdata/kinds"})
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func tried(t *testing.T, o options) string {
 
 // The tests of tiny hang with some faults, do not compile with one, and detect all others
 // except on the marked lines.
-func TestReportNamesExactlyWhatSurvives(t *testing.T) {
+func TestReportNamesExactlyTheSurvivors(t *testing.T) {
 	before, err := os.ReadFile(tiny)
 	if err != nil {
 		t.Fatal(err)
@@ -95,14 +95,14 @@ func TestSampleFollowsTheSeed(t *testing.T) {
 	}
 }
 
-func TestPackageWithoutTestsNoticesNothing(t *testing.T) {
+func TestPackageWithoutTestsDetectsNoFault(t *testing.T) {
 	report := tried(t, options{patterns: []string{"./testdata/untested"}})
 	if !strings.Contains(report, "(this package has no tests)") || !strings.Contains(report, "0 of 1 faults noticed") {
 		t.Error(report)
 	}
 }
 
-func TestFolderAboveTestsWhatAPackageDoesNot(t *testing.T) {
+func TestParentFolderTestsCatchSurvivors(t *testing.T) {
 	report := tried(t, options{patterns: []string{"./testdata/tiny/inner"}})
 	if !strings.Contains(report, "1 of 1 faults noticed") {
 		t.Error(report)
@@ -136,7 +136,7 @@ func TestSampleIsListedAndTriedInParts(t *testing.T) {
 	}
 }
 
-func TestTestsThatFailAnywayTeachNothing(t *testing.T) {
+func TestFailingTestsEndTheRun(t *testing.T) {
 	err := mutate(t.Context(), options{patterns: []string{"./testdata/broken"}}, io.Discard, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "it is not three") {
 		t.Errorf("no word of the test that failed: %v", err)
@@ -151,7 +151,7 @@ func TestUnknownClassIsRefused(t *testing.T) {
 }
 
 // The tests were measured on an idle machine.
-func TestLateUnderLoadIsNotNoticed(t *testing.T) {
+func TestTimeoutUnderLoadIsNotADetection(t *testing.T) {
 	o := options{patterns: []string{"./testdata/tiny"}, at: []string{"cmd/mutate/" + tiny + ":25"}, floor: 3 * time.Second}
 	packages, err := load(o.patterns)
 	if err != nil {

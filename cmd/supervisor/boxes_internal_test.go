@@ -31,7 +31,7 @@ func TestAppliancesHaveDifferentUsersForPrograms(t *testing.T) {
 	}
 }
 
-func TestAnApplianceThatIsNotRootsGivesProgramsNoUsers(t *testing.T) {
+func TestProgramsGetNoUsersWithoutRoot(t *testing.T) {
 	if b, err := takeBoxes(owners{}); b.first != 0 || err != nil {
 		t.Errorf("%+v, %v", b, err)
 	}

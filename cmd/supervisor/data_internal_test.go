@@ -15,7 +15,7 @@ import (
 
 // The leftovers of a stopped appliance are accessible while it is stopped, and no appliance
 // can start meanwhile.
-func TestWhatAStoppedApplianceLeftIsLocked(t *testing.T) {
+func TestDataOfAStoppedApplianceIsLocked(t *testing.T) {
 	if _, err := Stopped(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no directory: %v", err)
 	}
@@ -80,7 +80,7 @@ func TestWhatAStoppedApplianceLeftIsLocked(t *testing.T) {
 	}
 }
 
-func TestDataDirectoriesAreTakenWithCare(t *testing.T) {
+func TestForeignDataDirectoriesAreRefused(t *testing.T) {
 	parent := t.TempDir()
 	file := filepath.Join(parent, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -132,7 +132,7 @@ func TestDataDirectoriesAreTakenWithCare(t *testing.T) {
 	}
 }
 
-func TestADirectoryIsHandedOverWhole(t *testing.T) {
+func TestDirectoryOwnershipIsChangedCompletely(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: an ordinary user's roles all have its uid")
 	}
@@ -188,7 +188,7 @@ func TestADirectoryIsHandedOverWhole(t *testing.T) {
 	}
 }
 
-func TestTheProgramIsCopiedWhereItCanBeRun(t *testing.T) {
+func TestProgramIsCopiedAndExecutable(t *testing.T) {
 	from, err := os.Open("data.go")
 	if err != nil {
 		t.Fatal(err)

@@ -96,7 +96,7 @@ func (i *instance) replacement(of life) (next life, log string) {
 	return next, i.end()
 }
 
-func TestEngineThatStandsStillIsReplaced(t *testing.T) {
+func TestHangingEngineIsReplaced(t *testing.T) {
 	for name, c := range map[string]struct {
 		signal syscall.Signal
 		says   []string
@@ -123,7 +123,7 @@ func TestEngineThatStandsStillIsReplaced(t *testing.T) {
 	}
 }
 
-func TestOtherRolesThatHangAreReplacedToo(t *testing.T) {
+func TestOtherHangingRolesAreReplaced(t *testing.T) {
 	for _, role := range []string{"mgmt", "netd", "progd"} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
@@ -149,7 +149,7 @@ func TestOtherRolesThatHangAreReplacedToo(t *testing.T) {
 	}
 }
 
-func TestWhatADyingEngineSaysIsKeptAndBounded(t *testing.T) {
+func TestOutputOfADyingEngineIsBounded(t *testing.T) {
 	i := start(t, t.TempDir())
 	i.waitReady()
 	l := i.next("engine")
@@ -177,7 +177,7 @@ func (i *instance) process(role string) (pid int) {
 }
 
 // Stacks may exceed the capacity of the pipe at standard error, which may have no reader.
-func TestRolesComeBackThoughNobodyReadsWhatTheySay(t *testing.T) {
+func TestUnreadOutputDoesNotStopRestarts(t *testing.T) {
 	i := start(t, t.TempDir())
 	i.waitReady()
 	lives := i.firstLives()
@@ -199,7 +199,7 @@ func TestRolesComeBackThoughNobodyReadsWhatTheySay(t *testing.T) {
 	}
 }
 
-func TestEngineThatEndsInOrderIsNotTakenForHung(t *testing.T) {
+func TestOrderlyExitIsNotAHang(t *testing.T) {
 	i := start(t, t.TempDir())
 	i.waitReady()
 	if err := i.stop(syscall.SIGTERM); err != nil {
@@ -264,7 +264,7 @@ func starve(t *testing.T, pid int) (heldBack func() time.Duration, end func()) {
 	return nil, nil
 }
 
-func TestEngineThatIsStarvedStays(t *testing.T) {
+func TestStarvedEngineIsNotReplaced(t *testing.T) {
 	i := start(t, t.TempDir())
 	i.waitReady()
 	l := i.next("engine")

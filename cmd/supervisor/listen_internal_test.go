@@ -83,7 +83,7 @@ func TestAddressesAreOpenedInTheirFamilies(t *testing.T) {
 	}
 }
 
-func TestRequestsAboutTheMachineAreOfAKindThatIsKnown(t *testing.T) {
+func TestUnknownHostRequestsAreRefused(t *testing.T) {
 	s := &supervisor{}
 	if answer, err := s.HostRequest(t.Context(), "sudo", nil); answer != nil || err == nil || err.Error() != `there are no requests about "sudo"` {
 		t.Errorf("%s, %v", answer, err)
@@ -96,7 +96,7 @@ func TestRequestsAboutTheMachineAreOfAKindThatIsKnown(t *testing.T) {
 }
 
 // Excessive output is refused.
-func TestAnAnswerAboutTheMachineIsBounded(t *testing.T) {
+func TestHostAnswersAreBounded(t *testing.T) {
 	b := bounded{most: 4}
 	for _, c := range []struct {
 		text string

@@ -12,7 +12,7 @@ import (
 
 // An engine can write to all of its memory. Damage must not prevent the next one from
 // starting.
-func TestAnOverwrittenHeaderStopsNoLaterEngine(t *testing.T) {
+func TestOverwrittenHeaderDoesNotStopLaterEngines(t *testing.T) {
 	m, err := openMemory()
 	if err != nil {
 		t.Fatal(err)

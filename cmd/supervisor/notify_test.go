@@ -49,7 +49,7 @@ func (m *manager) hears(word string) string {
 	}
 }
 
-func TestSystemdHearsOfEachStateInTurn(t *testing.T) {
+func TestSystemdIsNotifiedOfEachState(t *testing.T) {
 	m := newManager(t)
 	i := start(t, t.TempDir(), m.env)
 	api, _ := i.waitReady()
@@ -75,7 +75,7 @@ func TestSystemdHearsOfEachStateInTurn(t *testing.T) {
 	}
 }
 
-func TestSystemdGetsSignsOfLifeWhileTheSupervisorActs(t *testing.T) {
+func TestSystemdWatchdogFollowsTheSupervisor(t *testing.T) {
 	m := newManager(t)
 	i := start(t, t.TempDir(), m.env, "WATCHDOG_USEC=100000")
 	i.waitReady()

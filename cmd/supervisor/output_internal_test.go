@@ -8,7 +8,7 @@ import (
 )
 
 // A program started by a role may hold its output and outlive it.
-func TestWhoElseHoldsTheOutputOfARoleIsNotWaitedFor(t *testing.T) {
+func TestOutputHeldByOtherProcessesIsNotAwaited(t *testing.T) {
 	var said bytes.Buffer
 	m, output, err := openOutput(&said)
 	if err != nil {

@@ -73,14 +73,14 @@ func each(f func(id int, t *thread)) func(*look) {
 	}
 }
 
-func TestEngineThatGoesOnIsLeftAlone(t *testing.T) {
+func TestResponsiveEngineIsNotReplaced(t *testing.T) {
 	p := newPatient(t)
 	if what, _ := p.until(time.Minute, lookEvery); what != "" {
 		t.Errorf("found %q", what)
 	}
 }
 
-func TestWhatStandsStillIsFoundAfterTwoSeconds(t *testing.T) {
+func TestHangIsDetectedAfterTwoSeconds(t *testing.T) {
 	for want, f := range map[string]func(p *patient){
 		"the process": func(p *patient) { p.hung = true },
 		"loop 0 of 2": func(p *patient) { p.loops[0] = true },
@@ -96,7 +96,7 @@ func TestWhatStandsStillIsFoundAfterTwoSeconds(t *testing.T) {
 }
 
 // CPU time from before the spin does not count, and other threads use less.
-func TestLoopThatTurnsOnTheSpotIsFoundAndItsThreadKnown(t *testing.T) {
+func TestSpinningLoopIsDetectedWithItsThread(t *testing.T) {
 	for name, share := range map[string]time.Duration{"alone": 1, "beside others that want the CPU": 4} {
 		p := newPatient(t)
 		p.loops[1] = true
@@ -122,7 +122,7 @@ func TestLoopThatTurnsOnTheSpotIsFoundAndItsThreadKnown(t *testing.T) {
 	}
 }
 
-func TestLoopThatHangsInTheKernelHasNoThreadThatRuns(t *testing.T) {
+func TestLoopHangingInTheKernelHasNoRunningThread(t *testing.T) {
 	p := newPatient(t)
 	p.loops[1] = true
 	before := look{}
@@ -132,7 +132,7 @@ func TestLoopThatHangsInTheKernelHasNoThreadThatRuns(t *testing.T) {
 	}
 }
 
-func TestTimeInWhichAnEngineIsStarvedDoesNotCount(t *testing.T) {
+func TestStarvedTimeDoesNotCount(t *testing.T) {
 	for name, change := range map[string]func(*look){
 		"waits for a CPU all the time": each(func(_ int, t *thread) { t.state = 'R' }),
 		"waits again and again": each(func(_ int, t *thread) {
@@ -152,7 +152,7 @@ func TestTimeInWhichAnEngineIsStarvedDoesNotCount(t *testing.T) {
 }
 
 // It has a CPU half of the time, so two seconds of CPU time take four seconds.
-func TestEngineThatGetsLessIsGivenMoreTime(t *testing.T) {
+func TestSlowedEngineGetsMoreTime(t *testing.T) {
 	p := newPatient(t)
 	p.loops[0] = true
 	p.change = each(func(id int, t *thread) {
@@ -165,7 +165,7 @@ func TestEngineThatGetsLessIsGivenMoreTime(t *testing.T) {
 }
 
 // Time lost by a suspend or a late supervisor does not count.
-func TestTimeInWhichNobodyLookedDoesNotCount(t *testing.T) {
+func TestUnobservedTimeDoesNotCount(t *testing.T) {
 	p := newPatient(t)
 	for range 3 {
 		p.hung = false
@@ -178,7 +178,7 @@ func TestTimeInWhichNobodyLookedDoesNotCount(t *testing.T) {
 	}
 }
 
-func TestOneLookThatFindsNoCountersCountsAsBefore(t *testing.T) {
+func TestMissingCountersKeepThePreviousState(t *testing.T) {
 	p := newPatient(t)
 	p.loops[0] = true
 	p.change = func(now *look) { now.threads = nil } // a kernel without thread data
@@ -186,7 +186,7 @@ func TestOneLookThatFindsNoCountersCountsAsBefore(t *testing.T) {
 	p.found(what, "loop 0", after, stillLimit, stillLimit+AskEvery+3*lookEvery)
 }
 
-func TestWhatTheKernelCountsOfThreadsIsRead(t *testing.T) {
+func TestSchedstatIsParsed(t *testing.T) {
 	got, ok := parseSchedstat("17 2500000000 3\n")
 	if want := (thread{ran: 17, waited: 2500 * time.Millisecond, turns: 3}); !ok || got != want {
 		t.Errorf("read %+v, %v", got, ok)

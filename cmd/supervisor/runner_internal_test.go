@@ -27,7 +27,7 @@ func script(t *testing.T, text string) (*runner, *bytes.Buffer) {
 		final: make(chan struct{}), stopped: make(chan struct{}), ended: make(chan struct{})}, &said
 }
 
-func TestTheEndOfALifeIsToldByItsStatus(t *testing.T) {
+func TestExitStatusDecidesTheLogLevel(t *testing.T) {
 	k, said := script(t, "exit 3")
 	for restarts := range 2 {
 		said.Reset()
@@ -63,7 +63,7 @@ func TestTheEndOfALifeIsToldByItsStatus(t *testing.T) {
 	}
 }
 
-func TestARoleThatCannotBeStartedIsReported(t *testing.T) {
+func TestFailedStartIsReported(t *testing.T) {
 	k, said := script(t, "")
 	k.program += "-none"
 	if k.live() || !strings.Contains(said.String(), `level=ERROR msg="role not started" name=test error="starting: `) {
@@ -82,7 +82,7 @@ func TestARoleThatCannotBeStartedIsReported(t *testing.T) {
 
 // A hanging role is made to print its stacks, and killed if it does not end. A stopped role
 // is continued for that.
-func TestARoleThatHangsIsAskedWhereAndEnds(t *testing.T) {
+func TestHangingRolePrintsItsStacksAndEnds(t *testing.T) {
 	for _, test := range []struct {
 		name, script string
 		thread       bool // its own thread is signalled
@@ -129,7 +129,7 @@ func TestARoleThatHangsIsAskedWhereAndEnds(t *testing.T) {
 
 // A role that dies is restarted at once, and with growing pauses up to a limit if it keeps
 // dying.
-func TestPausesGrowUpToABound(t *testing.T) {
+func TestRestartPausesGrowUpToABound(t *testing.T) {
 	pause := time.Duration(0)
 	for _, want := range []time.Duration{100, 200, 400, 800, 1600, 2000, 2000} {
 		if pause = nextPause(pause); pause != want*time.Millisecond {

@@ -134,7 +134,7 @@ func TestPortOfTheAPIIsOneTheUserMayOpen(t *testing.T) {
 	}
 }
 
-func TestSharedMemoryIsWhatEachRoleExpects(t *testing.T) {
+func TestSharedMemoryHasTheExpectedLayout(t *testing.T) {
 	m, err := openMemory()
 	if err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func TestFilesOfProcAreUnderstood(t *testing.T) {
 	}
 }
 
-func TestMoreThanIsKeptIsCounted(t *testing.T) {
+func TestDroppedOutputIsCounted(t *testing.T) {
 	var said bytes.Buffer
 	m, out, err := openOutput(&said)
 	if err != nil {
@@ -209,7 +209,7 @@ func TestMoreThanIsKeptIsCounted(t *testing.T) {
 	}
 }
 
-func TestRolesSeeVariablesThatTuneAndNoOthers(t *testing.T) {
+func TestRolesGetOnlyTuningVariables(t *testing.T) {
 	for _, name := range passedOn {
 		t.Setenv(name, "")
 		os.Unsetenv(name)

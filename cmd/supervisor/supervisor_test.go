@@ -273,7 +273,7 @@ func (i *instance) firstLives() map[string]life {
 
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
-func TestEachRoleGetsWhatItNeedsAndNothingElse(t *testing.T) {
+func TestRolesGetOnlyNeededDescriptors(t *testing.T) {
 	data := t.TempDir()
 	i := start(t, data, "LANG=C", "LD_PRELOAD=", "TOKEN=secret")
 	want := map[string]string{
@@ -340,7 +340,7 @@ func TestStopRemovesSocketsAndLeavesNoProcess(t *testing.T) {
 	_ = i.stop(syscall.SIGTERM)
 }
 
-func TestDeadRoleComesBackAtOnceAndIsTrustedLessAfterwards(t *testing.T) {
+func TestRepeatedCrashesDelayRestarts(t *testing.T) {
 	i := start(t, t.TempDir())
 	i.waitReady()
 	l := i.next("engine")
@@ -361,7 +361,7 @@ func TestDeadRoleComesBackAtOnceAndIsTrustedLessAfterwards(t *testing.T) {
 	_ = i.stop(syscall.SIGTERM)
 }
 
-func TestSupervisorKilledTakesItsRolesAlong(t *testing.T) {
+func TestKilledSupervisorEndsItsRoles(t *testing.T) {
 	i := start(t, t.TempDir())
 	lives := i.firstLives()
 	i.waitReady()
@@ -390,7 +390,7 @@ func TestConnectionMadeWhileMgmtIsAwayWaits(t *testing.T) {
 	_ = i.stop(syscall.SIGTERM)
 }
 
-func TestMgmtReadsTheConfigItHasNoRightTo(t *testing.T) {
+func TestMgmtGetsTheConfigFromTheSupervisor(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "c.yaml") // 0700 directory, 0600 file
 	if err := os.WriteFile(file, []byte("one"), 0o600); err != nil {
 		t.Fatal(err)
@@ -410,7 +410,7 @@ func TestMgmtReadsTheConfigItHasNoRightTo(t *testing.T) {
 	_ = i.stop(syscall.SIGTERM)
 }
 
-func TestEngineAndNetdAreNotAnsweredWhatMgmtAloneMayAsk(t *testing.T) {
+func TestOnlyMgmtMayQueryTheSupervisor(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "c.yaml")
 	if err := os.WriteFile(file, []byte("password: plain"), 0o600); err != nil {
 		t.Fatal(err)
@@ -453,7 +453,7 @@ func TestRoleReportsItsProtectionOnceALife(t *testing.T) {
 	}
 }
 
-func TestRoleThatDoesNotEndIsKilled(t *testing.T) {
+func TestUnendingRoleIsKilled(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "c.yaml")
 	if err := os.WriteFile(file, []byte("stubborn"), 0o600); err != nil {
 		t.Fatal(err)
@@ -543,7 +543,7 @@ func TestDataBelowARootOnlyDirectoryWorks(t *testing.T) {
 	_ = i.stop(syscall.SIGTERM)
 }
 
-func TestPlantedLinkLeadsNowhere(t *testing.T) {
+func TestPlantedLinkIsNotFollowed(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: only root has rights a link could abuse")
 	}

@@ -40,7 +40,7 @@ func another(name string) string {
 	return strings.ReplaceAll(runs+says+fails, "TestA", name)
 }
 
-func TestOnlyAFewFailuresThatPassAloneAreTakenBack(t *testing.T) {
+func TestOnlyFewFailuresAreForgiven(t *testing.T) {
 	passed := whenAlone(whole)
 	for name, c := range map[string]struct {
 		failed  []string // events of the tests of m/b in the first run
@@ -69,7 +69,7 @@ func TestOnlyAFewFailuresThatPassAloneAreTakenBack(t *testing.T) {
 	}
 }
 
-func TestUnsteadyTestsAreNamedWithWhatTheyFound(t *testing.T) {
+func TestUnsteadyTestsAreNamedWithTheirOutput(t *testing.T) {
 	said, _, _ := after(t, of("a", whole)+of("b", begins, runs, part, says, fails, failing, breaks), whenAlone(whole))
 	want := "\nUnsteady: failed beside other tests and passed alone. To be mended:\n" +
 		"  m/b TestA/one\n    a_test.go:7: it was late\n  m/b TestA\n    a_test.go:1: it is cold\n\n"
@@ -78,13 +78,13 @@ func TestUnsteadyTestsAreNamedWithWhatTheyFound(t *testing.T) {
 	}
 }
 
-func TestATestRunsAgainAsItRanButAlone(t *testing.T) {
+func TestFailedTestRunsAgainAlone(t *testing.T) {
 	cmd := alone(key{"m/b", "TestA"}, []string{"-race", "-run", "TestA|TestB"})
 	if got := strings.Join(cmd.Args, " "); got != "go test -json -count=1 -race -run TestA|TestB -count=3 -run=^TestA$ m/b" {
 		t.Errorf("it is run by %q", got)
 	}
-	out, err := alone(key{".", "TestTheRaceDetectorIsSeen"}, []string{"-run", "TestX"}).Output()
-	if n := strings.Count(string(out), `"Action":"pass","Package":"github.com/sluicelb/sluice/cmd/testlog","Test":"TestTheRaceDetectorIsSeen"`); err != nil || n != 3 {
+	out, err := alone(key{".", "TestRaceDetectorIsDetected"}, []string{"-run", "TestX"}).Output()
+	if n := strings.Count(string(out), `"Action":"pass","Package":"github.com/sluicelb/sluice/cmd/testlog","Test":"TestRaceDetectorIsDetected"`); err != nil || n != 3 {
 		t.Errorf("%v: it passed %d times, want 3: %s", err, n, out)
 	}
 }

@@ -50,7 +50,7 @@ func judged(t *testing.T, list skipList, stream, command string) (said string, w
 	return out.String(), well
 }
 
-func TestOnlyAWholeRunPasses(t *testing.T) {
+func TestOnlyACompleteRunPasses(t *testing.T) {
 	good := of("a", whole)
 	for name, c := range map[string]struct {
 		stream, command string
@@ -91,7 +91,7 @@ func TestOnlyAWholeRunPasses(t *testing.T) {
 }
 
 // The end of the output must show why tests failed, because readers look there.
-func TestWhatAFailedTestFoundStandsAtTheEnd(t *testing.T) {
+func TestFindingsOfFailedTestsStandAtTheEnd(t *testing.T) {
 	said := "=== RUN   TestA\n    a_test.go:1: first\n        b_test.go:22: log msg=3\n time=1 level=INFO x_test.go\n--- FAIL: TestA (0.00s)\n"
 	if got := findings(said); !slices.Equal(got, []string{"  a_test.go:1: first", "  b_test.go:22: log msg=3"}) {
 		t.Errorf("found %q", got)
@@ -105,14 +105,14 @@ func TestWhatAFailedTestFoundStandsAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestALineTooLongToReadFails(t *testing.T) {
+func TestOverlongLineFails(t *testing.T) {
 	said, well := judged(t, skipList{}, of("a", whole)+of("b", whole)+strings.Repeat("x", 17<<20), "")
 	if well || !strings.Contains(said, "cannot be read") {
 		t.Errorf("all is well: %v, it said:\n%s", well, said)
 	}
 }
 
-func TestACommandThatIsNotThereFails(t *testing.T) {
+func TestMissingCommandFails(t *testing.T) {
 	var out strings.Builder
 	if newLog(&out, nil, skipList{}).run(exec.Command("/nowhere/go")) || !strings.Contains(out.String(), "not started") {
 		t.Errorf("it said:\n%s", &out)
@@ -121,9 +121,9 @@ func TestACommandThatIsNotThereFails(t *testing.T) {
 
 // A cached result says nothing about the programs, scripts and privileges that a test
 // uses now.
-func TestEveryRunTestsAnew(t *testing.T) {
+func TestResultsAreNotCached(t *testing.T) {
 	for range 2 {
-		out, err := goTest([]string{"."}, []string{"-run=TestTheRaceDetectorIsSeen"}).Output()
+		out, err := goTest([]string{"."}, []string{"-run=TestRaceDetectorIsDetected"}).Output()
 		if err != nil || strings.Contains(string(out), "(cached)") || !strings.Contains(string(out), `"Action":"pass"`) {
 			t.Errorf("%v: %s", err, out)
 		}
@@ -143,7 +143,7 @@ func TestChosenTestsLeavePackagesWithoutAny(t *testing.T) {
 	}
 }
 
-func TestLongRunsShowWhatTheyWaitFor(t *testing.T) {
+func TestLongRunsShowTheirPendingTests(t *testing.T) {
 	var out strings.Builder
 	l := newLog(&out, []string{"m/a", "m/b"}, skipList{})
 	l.take(event{Action: "run", Package: "m/a", Test: "TestA"})

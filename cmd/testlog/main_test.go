@@ -30,7 +30,7 @@ func TestThatFails(t *testing.T) {
 	}
 }
 
-func TestTheStatusTellsWhetherAllIsWell(t *testing.T) {
+func TestExitStatusReflectsTheResult(t *testing.T) {
 	dir := t.TempDir()
 	list := filepath.Join(dir, "skips")
 	if err := os.WriteFile(list, []byte("nobody\n"), 0o600); err != nil {

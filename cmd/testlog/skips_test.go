@@ -64,7 +64,7 @@ func TestTheReasonOfASkipIsOnOneLine(t *testing.T) {
 	}
 }
 
-func TestAListThatCannotBeMeantIsRefused(t *testing.T) {
+func TestInvalidSkipListIsRefused(t *testing.T) {
 	for _, line := range []string{"root any * *", "nobody any * * because", "root fast * * because", "root any [ * because"} {
 		file := filepath.Join(t.TempDir(), "skips")
 		if err := os.WriteFile(file, []byte("# first\n"+line+"\n"), 0o600); err != nil {
@@ -79,7 +79,7 @@ func TestAListThatCannotBeMeantIsRefused(t *testing.T) {
 	}
 }
 
-func TestTheRaceDetectorIsSeen(t *testing.T) {
+func TestRaceDetectorIsDetected(t *testing.T) {
 	if got := here([]string{"-race", "-parallel", "2"}).run; got != "race" {
 		t.Error(got)
 	}

@@ -29,7 +29,7 @@ zz-00700000 r--p 00200000 08:01 77 /opt/with a blank/sluice
 broken
 `
 
-func TestOnlyWhatIsInTheProgramsFileIsLetGo(t *testing.T) {
+func TestOnlyPagesOfTheProgramFileAreUnmapped(t *testing.T) {
 	program := []span{{0x400000, 0x500000}, {0x500000, 0x600000}}
 	for _, c := range []struct {
 		name string
@@ -79,7 +79,7 @@ func TestPagesOfTheProgramAreUnmapped(t *testing.T) {
 	}
 }
 
-func TestGarbageIsGivenBack(t *testing.T) {
+func TestGarbageIsReturnedToTheSystem(t *testing.T) {
 	garbage := make([]byte, 64<<20)
 	for i := 0; i < len(garbage); i += 4096 {
 		garbage[i] = 1
@@ -198,7 +198,7 @@ func sized(t *testing.T, size int64) (os.FileInfo, error) {
 
 // The collector runs less often while a large file is read, and as before afterwards. A
 // small file changes nothing.
-func TestTheCollectorLooksLessOftenForAWhile(t *testing.T) {
+func TestGCRunsLessOftenForAWhile(t *testing.T) {
 	before := debug.SetGCPercent(70)
 	defer debug.SetGCPercent(before)
 	if done := While(os.Stat("none")); debug.SetGCPercent(70) != 70 {
@@ -217,7 +217,7 @@ func TestTheCollectorLooksLessOftenForAWhile(t *testing.T) {
 }
 
 // The collector would otherwise wait until the heap has doubled.
-func TestGarbageOfLargeWorkIsGivenBack(t *testing.T) {
+func TestGarbageOfLargeWorkIsReturned(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	runtime.GC()
 	before := heap().held
@@ -234,7 +234,7 @@ func TestGarbageOfLargeWorkIsGivenBack(t *testing.T) {
 
 // Even if done is never called, the collector returns to its previous setting. A later
 // done changes nothing.
-func TestTheCollectorLooksAsBeforeAfterAMinute(t *testing.T) {
+func TestGCRunsNormallyAfterAMinute(t *testing.T) {
 	before := debug.SetGCPercent(70)
 	defer debug.SetGCPercent(before)
 	percent := func() int {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestARequestAboutTheMachineIsAnswered(t *testing.T) {
+func TestHostRequestIsAnswered(t *testing.T) {
 	_, l := pair(t, &fake{})
 	request := "\xff {}" + strings.Repeat("x", 3000)
 	if answer, err := l.HostRequest(t.Context(), "dns", []byte(request)); string(answer) != "dns: "+request || err != nil {
@@ -22,7 +22,7 @@ func TestARequestAboutTheMachineIsAnswered(t *testing.T) {
 	}
 }
 
-func TestRequestsAboutTheMachineHoldUpNothing(t *testing.T) {
+func TestHostRequestsDelayNoOther(t *testing.T) {
 	s := &fake{password: "right", checks: make(chan struct{})}
 	post, l := pair(t, s)
 	const most = 4
@@ -57,7 +57,7 @@ func TestRequestsAboutTheMachineHoldUpNothing(t *testing.T) {
 	}
 }
 
-func TestAnotherListenerIsHandedOver(t *testing.T) {
+func TestReplacedListenerIsPassed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x")
 	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)

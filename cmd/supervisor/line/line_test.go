@@ -119,7 +119,7 @@ func pairWith(t *testing.T, s *fake, desk line.Desk) (*line.Post, *line.Line) {
 	return post, line.Answer(c.(*net.UnixConn))
 }
 
-func TestConfigIsReadAnewEachTime(t *testing.T) {
+func TestConfigIsReadEachTime(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "c.yaml")
 	_, l := pair(t, &fake{config: file})
 	for i := range 3 {
@@ -134,7 +134,7 @@ func TestConfigIsReadAnewEachTime(t *testing.T) {
 	}
 }
 
-func TestMissingConfigIsSaid(t *testing.T) {
+func TestMissingConfigIsReported(t *testing.T) {
 	_, l := pair(t, &fake{})
 	if _, _, err := l.Config(t.Context()); !errors.Is(err, line.ErrNoConfig) {
 		t.Errorf("without --config: %v", err)
@@ -170,7 +170,7 @@ func TestReportRolesAndReloadArrive(t *testing.T) {
 	}
 }
 
-func TestWhoMayAskNothingIsToldSo(t *testing.T) {
+func TestUnprivilegedRolesAreRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "c.yaml")
 	if err := os.WriteFile(file, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
@@ -203,7 +203,7 @@ func TestWhoMayAskNothingIsToldSo(t *testing.T) {
 	}
 }
 
-func TestFirstReportOfALifeIsTheOnlyOne(t *testing.T) {
+func TestOnlyTheFirstReportOfAProcessCounts(t *testing.T) {
 	s := &fake{ready: make(chan harden.Status, 3)}
 	_, l := pair(t, s)
 	for uid := range 3 {
@@ -219,7 +219,7 @@ func TestFirstReportOfALifeIsTheOnlyOne(t *testing.T) {
 	}
 }
 
-func TestBothSidesSeeTheEnd(t *testing.T) {
+func TestBothSidesDetectTheEnd(t *testing.T) {
 	post, l := pair(t, &fake{})
 	post.Close()
 	select {
@@ -237,7 +237,7 @@ func TestBothSidesSeeTheEnd(t *testing.T) {
 
 // Every role sends signs of life without code of its own. It gets no second request before it
 // has answered.
-func TestARoleAnswersWhetherItGoesOn(t *testing.T) {
+func TestRolesAnswerHeartbeats(t *testing.T) {
 	s := &fake{}
 	post, _ := pairWith(t, s, nil)
 	for n := range uint64(3) {

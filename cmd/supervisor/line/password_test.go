@@ -12,7 +12,7 @@ import (
 )
 
 // A password may contain any bytes.
-func TestAPasswordIsAskedAboutByteForByte(t *testing.T) {
+func TestPasswordsAreComparedByteForByte(t *testing.T) {
 	const password = "\xff\xfe \"$x\" \\ ü\n"
 	_, l := pair(t, &fake{password: password})
 	for given, want := range map[string]bool{password: true, "\ufffd\ufffd \"$x\" \\ ü\n": false, "": false} {
@@ -30,7 +30,7 @@ func TestAPasswordIsAskedAboutByteForByte(t *testing.T) {
 	}
 }
 
-func TestAPasswordThatCannotBeCheckedIsNotRight(t *testing.T) {
+func TestFailedPasswordCheckIsNoMatch(t *testing.T) {
 	_, l := pair(t, &fake{})
 	if right, err := l.RootPassword(t.Context(), "any"); right || err == nil || !strings.Contains(err.Error(), "no program") {
 		t.Errorf("%t, %v", right, err)
@@ -39,7 +39,7 @@ func TestAPasswordThatCannotBeCheckedIsNotRight(t *testing.T) {
 
 // Verifying a password takes a second. Other questions do not wait for it, and only a few
 // run at once.
-func TestPasswordsHoldUpNothing(t *testing.T) {
+func TestPasswordChecksDelayNoOther(t *testing.T) {
 	s := &fake{password: "right", checks: make(chan struct{})}
 	post, l := pair(t, s)
 	type outcome struct {
@@ -75,7 +75,7 @@ func TestPasswordsHoldUpNothing(t *testing.T) {
 }
 
 // A finished check makes room for the next password.
-func TestPasswordsOneAfterTheOtherAreAllChecked(t *testing.T) {
+func TestConsecutivePasswordsAreAllChecked(t *testing.T) {
 	_, l := pair(t, &fake{password: "right"})
 	for i := range 20 {
 		if right, err := l.RootPassword(t.Context(), "right"); !right || err != nil {
@@ -84,7 +84,7 @@ func TestPasswordsOneAfterTheOtherAreAllChecked(t *testing.T) {
 	}
 }
 
-func TestAnAnswerNobodyWaitsForIsNobodyElses(t *testing.T) {
+func TestAbandonedAnswersReachNoOtherCaller(t *testing.T) {
 	s := &fake{password: "right", checks: make(chan struct{})}
 	_, l := pair(t, s)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -98,7 +98,7 @@ func TestAnAnswerNobodyWaitsForIsNobodyElses(t *testing.T) {
 	}
 }
 
-func TestAPasswordIsChangedByWhoKnowsTheOneInForce(t *testing.T) {
+func TestPasswordChangeNeedsTheCurrentOne(t *testing.T) {
 	const old, new = "\xff\xfe \"$x\" \\ ü", "pa$$:w\xff'1"
 	s := &fake{password: old}
 	_, l := pair(t, s)
@@ -113,7 +113,7 @@ func TestAPasswordIsChangedByWhoKnowsTheOneInForce(t *testing.T) {
 }
 
 // Refusals of the system reach the user; other errors do not.
-func TestWhyAPasswordIsNotChangedArrives(t *testing.T) {
+func TestPasswordRefusalsReachTheCaller(t *testing.T) {
 	s := &fake{password: "right", refuses: &line.RefusedError{Why: "/etc is read-only"}}
 	_, l := pair(t, s)
 	var refused *line.RefusedError

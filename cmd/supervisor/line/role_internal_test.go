@@ -32,7 +32,7 @@ func (slow) ChangeRootPassword(ctx context.Context, _, _ string) (bool, error) {
 	return false, ErrNoConfig
 }
 
-func TestAQuestionThatWasGivenUpIsForgotten(t *testing.T) {
+func TestCancelledRequestIsForgotten(t *testing.T) {
 	post, theirs, err := Pair(slow{}, slow{})
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestAQuestionThatWasGivenUpIsForgotten(t *testing.T) {
 }
 
 // A repeated answer must not block the channel.
-func TestTheSecondAnswerToAQuestionIsDropped(t *testing.T) {
+func TestSecondAnswerIsDropped(t *testing.T) {
 	mine := make(chan answer, 1)
 	l := &Line{waiting: map[uint64]chan answer{7: mine}}
 	l.deliver(answer{m: message{Question: 7, Right: true}})
