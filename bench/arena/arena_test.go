@@ -23,7 +23,7 @@ func TestPortsAreDifferentFreeAndBelowTheEphemeralOnes(t *testing.T) {
 	}
 }
 
-func TestATakenPortIsPassedOver(t *testing.T) {
+func TestTakenPortIsSkipped(t *testing.T) {
 	var first arena.Ports
 	if _, err := first.Take(); err != nil {
 		t.Fatal(err)

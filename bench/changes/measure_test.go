@@ -61,7 +61,7 @@ func (a *appliance) turn(pace int, made *int) (r turn) {
 	return r
 }
 
-func TestWhatAChangeCosts(t *testing.T) {
+func TestCostOfAChange(t *testing.T) {
 	proxytest.Wanted(t)
 	a := start(t, web)
 	made := 0
@@ -106,7 +106,7 @@ func (a *appliance) withoutTraffic(made *int) {
 	}
 }
 
-func TestWhatAChangeOfOtherKindsCosts(t *testing.T) {
+func TestCostOfAChangePerFarmKind(t *testing.T) {
 	proxytest.Wanted(t)
 	for _, k := range []kind{https, relay, packets, direct, stateless, names} {
 		t.Run(k.name, func(t *testing.T) {
@@ -202,7 +202,7 @@ func read(out string) (rate float64, p99 time.Duration, err error) {
 
 // Traffic, its backend and the client of the API share the engine's CPU, so that mgmt has
 // the other one to itself.
-func TestHowFastListsAreRead(t *testing.T) {
+func TestListThroughput(t *testing.T) {
 	proxytest.Wanted(t)
 	a := start(t, web)
 	a.Run("taskset", "-a", "-p", "-c", "0", strconv.Itoa(a.server.PID()))

@@ -28,7 +28,7 @@ type turn struct {
 	connect float64 // backend connections per connection of the attackers
 }
 
-func TestOthersHardlyNoticeFloods(t *testing.T) {
+func TestFloodsHardlyAffectOthers(t *testing.T) {
 	proxytest.Wanted(t)
 	n := rounds
 	if few, err := strconv.Atoi(os.Getenv("SLUICE_FLOODS_ROUNDS")); err == nil {

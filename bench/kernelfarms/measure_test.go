@@ -43,7 +43,7 @@ func say(t *testing.T, name string, other, one []float64, least float64) {
 }
 
 // The comparison of the rule with itself shows the noise.
-func TestAgainstARuleByHand(t *testing.T) {
+func TestCostAgainstAHandWrittenRule(t *testing.T) {
 	proxytest.Wanted(t)
 	clock := newSide(t)
 	clock.byHand(farm.NATMasquerade, hand)

@@ -66,7 +66,7 @@ func TestALearnedCookieIsSentBack(t *testing.T) {
 	}
 }
 
-func TestWhatTheCaseIsAboutMustBeThere(t *testing.T) {
+func TestMissingCaseSubjectIsAnError(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit func(*load.Spec)
 		want string

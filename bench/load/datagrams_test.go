@@ -49,14 +49,14 @@ func runDatagrams(t *testing.T, target netip.AddrPort) load.Result {
 	return result
 }
 
-func TestDatagramsThatComeBackAreCounted(t *testing.T) {
+func TestEchoedDatagramsAreCounted(t *testing.T) {
 	r := runDatagrams(t, echoUDP(t, func(int) bool { return true }))
 	if r.Requests < 100 || r.Errors != 0 || r.BytesIn != 64*r.Requests {
 		t.Errorf("%+v", r)
 	}
 }
 
-func TestDatagramsThatAreLostAreErrors(t *testing.T) {
+func TestLostDatagramsAreErrors(t *testing.T) {
 	r := runDatagrams(t, echoUDP(t, func(n int) bool { return n != 50 }))
 	if r.Errors != 1 {
 		t.Errorf("one was lost, %d are counted", r.Errors)

@@ -67,7 +67,7 @@ func run(t *testing.T, s load.Spec) load.Result {
 	return result
 }
 
-func TestEveryKindOfLoadIsAnsweredRight(t *testing.T) {
+func TestEveryKindOfLoadSucceeds(t *testing.T) {
 	to, counters := serve(t)
 	for name, edit := range map[string]func(*load.Spec){
 		"small":  func(s *load.Spec) {},

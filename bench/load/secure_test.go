@@ -71,7 +71,7 @@ func serveTLS(t *testing.T, edit func(*tls.Config)) (load.Spec, *seen) {
 	return s, &counted
 }
 
-func TestEveryKindOfSecureLoadIsAnsweredRight(t *testing.T) {
+func TestEveryKindOfSecureLoadSucceeds(t *testing.T) {
 	for name, edit := range map[string]func(*load.Spec){
 		"small":   func(*load.Spec) {},
 		"medium":  func(s *load.Spec) { s.Path, s.Expect = "/10k", backend.Medium },
@@ -114,7 +114,7 @@ func TestEveryKindOfSecureLoadIsAnsweredRight(t *testing.T) {
 	}
 }
 
-func TestAHandshakeThatCannotBeComparedFailsTheWarmUp(t *testing.T) {
+func TestIncomparableHandshakeFailsTheWarmUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		server func(*tls.Config)
 		client func(*load.Spec)
@@ -141,7 +141,7 @@ func TestAHandshakeThatCannotBeComparedFailsTheWarmUp(t *testing.T) {
 	}
 }
 
-func TestAServerThatDoesNotResumeIsAnError(t *testing.T) {
+func TestServerWithoutResumptionIsAnError(t *testing.T) {
 	s, _ := serveTLS(t, func(c *tls.Config) { c.SessionTicketsDisabled = true })
 	s.New, s.TLS.Resume, s.Duration = true, true, 20*time.Millisecond
 	result := run(t, s)

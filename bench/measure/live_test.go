@@ -76,7 +76,7 @@ func TestAReusedNumberIsAnotherProcess(t *testing.T) {
 	}
 }
 
-func TestAForeignListenerIsNoticed(t *testing.T) {
+func TestForeignListenerIsDetected(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

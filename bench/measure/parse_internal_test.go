@@ -71,7 +71,7 @@ const procNetTCP = `  sl  local_address rem_address   st tx_queue rx_queue tr tm
    3: 0100007F:C350 0100007F:1F90 01 00000000:00000000 00:00000000 00000000     0        0 444 1 0 100 0 0 10 0
 `
 
-func TestListenersAndConnectionsAreToldApart(t *testing.T) {
+func TestListenersAndConnectionsAreDistinguished(t *testing.T) {
 	ports := map[uint16][]uint64{}
 	if err := parseListening(procNetTCP, ports); err != nil {
 		t.Fatal(err)

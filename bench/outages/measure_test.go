@@ -119,7 +119,7 @@ func judge(all []request, begun, back time.Time) (r result) {
 	return r
 }
 
-func TestWhatAnOutageCostsAfterItIsOver(t *testing.T) {
+func TestCostAfterAnOutage(t *testing.T) {
 	proxytest.Wanted(t)
 	names := []string{"sluice", "haproxy", "nginx"}
 	for _, name := range append(names, "nft") {
@@ -146,7 +146,7 @@ func TestWhatAnOutageCostsAfterItIsOver(t *testing.T) {
 	}
 }
 
-func TestWhatComesAfterTheOutageIsJudged(t *testing.T) {
+func TestJudgeCountsRequestsAfterTheOutage(t *testing.T) {
 	at := func(ms int) time.Time { return time.Unix(1000, 0).Add(time.Duration(ms) * time.Millisecond) }
 	all := []request{
 		{at(0), at(1), true}, {at(100), at(101), false}, {at(150), at(3050), true}, // response after the end

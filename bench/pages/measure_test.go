@@ -33,7 +33,7 @@ type figure struct {
 	Least  bool
 }
 
-func TestWhatTheGUITakesWithAThousandFarms(t *testing.T) {
+func TestGUIWithAThousandFarms(t *testing.T) {
 	proxytest.Wanted(t)
 	machine := housetest.New(t).Namespace("machine")
 	data := t.TempDir()

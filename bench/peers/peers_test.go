@@ -188,7 +188,7 @@ func TestAMissingProgramIsNamedWithAdvice(t *testing.T) {
 }
 
 // Without explicit numbers the peers use one thread per CPU.
-func TestDefaultsSayNothingOfThreadsAndLoops(t *testing.T) {
+func TestDefaultsSetNoThreadCounts(t *testing.T) {
 	t.Setenv("SLUICE_LOOPS", "7") // set by the user of the bench
 	for _, usual := range []bool{false, true} {
 		s := setup(t.TempDir(), cases.One, false)

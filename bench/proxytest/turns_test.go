@@ -28,7 +28,7 @@ func TestEachSideIsFirstAsOftenAsLast(t *testing.T) {
 	}
 }
 
-func TestTheMedianLeavesTheListAsItIs(t *testing.T) {
+func TestMedianDoesNotSortTheList(t *testing.T) {
 	list := []int64{9, 1, 5, 7}
 	if got := proxytest.Median(list); got != 7 || list[0] != 9 {
 		t.Errorf("%d of %v", got, list)

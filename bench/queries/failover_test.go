@@ -71,7 +71,7 @@ func (a *asker) lastWrong(t *testing.T, begun time.Time, right string) (after ti
 
 // For how long a name resolves to a failed server, while other names are queried at full
 // speed.
-func TestHowLongAnswersAreWrong(t *testing.T) {
+func TestFailoverTime(t *testing.T) {
 	proxytest.Wanted(t)
 	m := housetest.New(t).Namespace("machine")
 	const port = 8080

@@ -23,7 +23,7 @@ func sample(ours float64) report.Report {
 	return report.Report{Schema: report.Schema, Cases: []report.Case{c}}
 }
 
-func TestTableShowsTheTargetBesideTheRatio(t *testing.T) {
+func TestTableShowsTargetAndRatio(t *testing.T) {
 	for ours, want := range map[float64]string{8: "0.80  [0.80–0.80]  ≤ 0.85 ok", 9: "0.90  [0.90–0.90]  ≤ 0.85 OVER", 8.51: "≤ 0.85 OVER (0.8510)"} {
 		r := sample(ours)
 		var b strings.Builder
@@ -36,7 +36,7 @@ func TestTableShowsTheTargetBesideTheRatio(t *testing.T) {
 	}
 }
 
-func TestTableTellsUserKernelAndCallsApart(t *testing.T) {
+func TestTableSeparatesUserKernelAndCalls(t *testing.T) {
 	r := sample(8)
 	for n := range 6 {
 		one := sample(8).Cases[0].Rounds[0]
@@ -107,7 +107,7 @@ func TestReportsSurviveTheFile(t *testing.T) {
 	}
 }
 
-func TestCompareMarksWhatIsBeyondTheRanges(t *testing.T) {
+func TestCompareMarksDifferencesBeyondTheRanges(t *testing.T) {
 	a, b := sample(8), sample(9)
 	var out strings.Builder
 	if err := report.Compare(&out, &a, &b); err != nil {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestLinesOfAnAccessLogAreWaitedFor(t *testing.T) {
+func TestAccessLogLinesAreAwaited(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "access.log")
 	l := lineCounter{pattern: path + "*"}
 	l.skip() // it does not exist yet

@@ -90,7 +90,7 @@ func TestH2loadMustHaveGotEveryAnswerRight(t *testing.T) {
 	}
 }
 
-func TestH2loadIsToldTheWholeLoad(t *testing.T) {
+func TestH2loadGetsTheWholeLoad(t *testing.T) {
 	args := h2loadArgs(cases.Case{Connections: 8, Streams: 100},
 		load.Spec{Target: netip.MustParseAddrPort("127.0.0.1:9001"), Host: "h.example", Path: "/128"}, 5000)
 	for _, want := range []string{"-n5000", "-c8", "-m100", "--groups=X25519", "--connect-to=127.0.0.1:9001", "https://h.example/128"} {

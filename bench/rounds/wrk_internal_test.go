@@ -34,7 +34,7 @@ func TestWrkOutputIsRead(t *testing.T) {
 	}
 }
 
-func TestWrkErrorsCountExceptClosesThatWereAskedFor(t *testing.T) {
+func TestWrkIgnoresRequestedCloses(t *testing.T) {
 	text := wrkText + "  Socket errors: connect 1, read 75511, write 2, timeout 3\n  Non-2xx or 3xx responses: 10\n"
 	for closing, want := range map[bool]uint64{true: 16, false: 75527} {
 		got, err := parseWrk(text, closing)
@@ -47,7 +47,7 @@ func TestWrkErrorsCountExceptClosesThatWereAskedFor(t *testing.T) {
 	}
 }
 
-func TestWrkIsToldTheWholeLoad(t *testing.T) {
+func TestWrkGetsTheWholeLoad(t *testing.T) {
 	dir := t.TempDir()
 	args, err := wrkArgs(load.Spec{
 		Target: netip.MustParseAddrPort("127.0.0.1:9001"), Connections: 64, Method: "POST", Path: "/128",

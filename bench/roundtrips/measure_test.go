@@ -57,7 +57,7 @@ func each(do func(round int) float64) (list []float64) {
 	return list
 }
 
-func TestDatagramsThereAndBack(t *testing.T) {
+func TestDatagramRoundTrips(t *testing.T) {
 	proxytest.Wanted(t)
 	ways := []*way{{name: "routed"}, {name: "nginx"}, {name: "userspace"}, {name: "kernel"}}
 	for _, w := range ways {

@@ -13,7 +13,7 @@ import (
 
 const ms = int64(time.Millisecond)
 
-func TestARequestIsLeftOutWhenAStallOrItsShadowTouchesIt(t *testing.T) {
+func TestRequestsTouchingAStallAreExcluded(t *testing.T) {
 	// Stalls of two witnesses: 10–12 ms (shadow to 14), 13–15 (to 17), 100–101 (to 102).
 	stalls := []witness.Stall{{100 * ms, 101 * ms}, {13 * ms, 15 * ms}, {10 * ms, 12 * ms}}
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestWithoutStallsEverySampleCounts(t *testing.T) {
 	}
 }
 
-func TestAWitnessEndsWithItsControlAndTellsOfItsOwnTimeOnly(t *testing.T) {
+func TestWitnessEndsWithItsPipeAndCountsItsOwnTime(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("real-time priority needs root")
 	}
