@@ -45,7 +45,7 @@ func TestDurationsAreRoundedToMicroseconds(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoFilterIsRefusedWithTheReason(t *testing.T) {
+func TestInvalidFiltersAreRefusedWithAReason(t *testing.T) {
 	names := strings.Join(Conditions(), ", ")
 	if names != "backend, client, decision, flag, host, method, min_ms, name, path, rcode, rejection, request_id, service, status, type" {
 		t.Errorf("conditions are %s", names)

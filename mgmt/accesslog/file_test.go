@@ -59,7 +59,7 @@ func TestFileIsRotatedBySizeAndFewAreKept(t *testing.T) {
 	}
 }
 
-func TestFileThatWasMovedAwayIsOpenedAnewWhenAsked(t *testing.T) {
+func TestReopenCreatesAMovedFile(t *testing.T) {
 	a := newAppliance(t, config(nil))
 	a.put(nil)
 	a.lines("shop.log", 1)
@@ -76,7 +76,7 @@ func TestFileThatWasMovedAwayIsOpenedAnewWhenAsked(t *testing.T) {
 	})
 }
 
-func TestLineThatWasCutWhenMgmtWasKilledIsTakenOut(t *testing.T) {
+func TestTruncatedLastLineIsRemoved(t *testing.T) {
 	for before, want := range map[string]string{
 		"":               "new\n",
 		"one\n":          "one\nnew\n",
@@ -102,7 +102,7 @@ func TestLineThatWasCutWhenMgmtWasKilledIsTakenOut(t *testing.T) {
 	}
 }
 
-func TestNothingButRegularFilesOfTheFolderIsWritten(t *testing.T) {
+func TestOnlyRegularFilesAreWritten(t *testing.T) {
 	for name, make := range map[string]func(path string) error{
 		"a link out of the directory": func(path string) error { return os.Symlink("/etc/hostname", path) },
 		"a link within":               func(path string) error { return os.Symlink("other", path) },
@@ -151,7 +151,7 @@ func TestFileThatCannotBeWrittenLosesLinesAndRecovers(t *testing.T) {
 	}
 }
 
-func TestAFileThatWasNotWrittenIsOpenedAnew(t *testing.T) {
+func TestFailedWriteReopensTheFile(t *testing.T) {
 	root, dir := folder(t)
 	o := newFile(root, "shop", 1<<20, 1)
 	defer o.close()
@@ -175,7 +175,7 @@ func TestAFileThatWasNotWrittenIsOpenedAnew(t *testing.T) {
 	}
 }
 
-func TestAFileThatCannotBeRotatedGoesOnGrowing(t *testing.T) {
+func TestUnrotatableFileKeepsGrowing(t *testing.T) {
 	root, dir := folder(t)
 	o := newFile(root, "shop", 100, 3)
 	defer o.close()
@@ -214,7 +214,7 @@ func TestAFileThatCannotBeRotatedGoesOnGrowing(t *testing.T) {
 	}
 }
 
-func TestWhoReadsTheLogHearsOnceThatAFileIsNotRotated(t *testing.T) {
+func TestFailedRotationIsLoggedOnce(t *testing.T) {
 	var out strings.Builder
 	counts, key := new(counts), target{}
 	s := newSink(key, stuck{}, counts, func(uint64) {}, slog.New(slog.NewTextHandler(&out, nil)))
@@ -239,7 +239,7 @@ func (stuck) reopen()            {}
 func (stuck) close()             {}
 
 // A full disk cuts a chunk at any byte: no part of a line may remain.
-func TestFullDiskLeavesWholeLines(t *testing.T) {
+func TestFullDiskLeavesCompleteLines(t *testing.T) {
 	dir := "/dev/shm"
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("not shown: there is no /dev/shm")
@@ -278,7 +278,7 @@ func TestFullDiskLeavesWholeLines(t *testing.T) {
 	}
 }
 
-func TestADiskThatTakesNoLinesIsNamedWithWhatToDo(t *testing.T) {
+func TestFullDiskErrorContainsAdvice(t *testing.T) {
 	root, dir := folder(t)
 	o := newFile(root, "shop", 100, 2)
 	defer o.close()

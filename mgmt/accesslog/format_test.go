@@ -169,7 +169,7 @@ func TestSecretsInPathsAndReferersAreMasked(t *testing.T) {
 	}
 }
 
-func TestWhatWasDeletedIsShownByNumber(t *testing.T) {
+func TestDeletedObjectsAreShownByID(t *testing.T) {
 	got := formatted(&farm.AccessLog{Fields: []farm.LogField{farm.LogService, farm.LogBackend, farm.LogRejection}}, func(e *accesslog.Entry) {
 		e.Service, e.Backend, e.Rejection = 1000, 1001, 77
 	})
@@ -178,7 +178,7 @@ func TestWhatWasDeletedIsShownByNumber(t *testing.T) {
 	}
 }
 
-func TestPlainFindsTheFirstByteThatIsNot(t *testing.T) {
+func TestPlainFindsTheFirstByteToEscape(t *testing.T) {
 	for c := range 256 {
 		want := c >= 0x20 && c < 0x7f && c != '"' && c != '\\'
 		for at := range 20 {

@@ -6,7 +6,7 @@ import (
 )
 
 // The test puts every byte in every place of a word, after bytes that need no escape.
-func TestPlainStopsAtTheFirstByteThatDoesNotMeanItself(t *testing.T) {
+func TestPlainStopsAtTheFirstByteToEscape(t *testing.T) {
 	for c := range 256 {
 		odd := c < 0x20 || c > 0x7e || c == '"' || c == '\\'
 		for at := range 20 {

@@ -49,7 +49,7 @@ func TestManyRecordsWakeThePumpAndAllAreWrittenOrCounted(t *testing.T) {
 	a.lines("shop.log", int(a.pump.Stats().Written))
 }
 
-func TestARingThatIsFullIsWrittenAtOnce(t *testing.T) {
+func TestFullRingIsWrittenAtOnce(t *testing.T) {
 	a := newAppliance(t, config(nil))
 	a.stop()
 	n := 0
@@ -108,7 +108,7 @@ func TestFarmsMayShareAFile(t *testing.T) {
 	}
 }
 
-func TestWhatIsThereIsWrittenAtTheEndAndGoesOnWithTheNextPump(t *testing.T) {
+func TestPumpDrainsAtTheEndAndResumes(t *testing.T) {
 	a := newAppliance(t, config(nil))
 	for range 10 {
 		a.put(nil)
@@ -126,7 +126,7 @@ func TestWhatIsThereIsWrittenAtTheEndAndGoesOnWithTheNextPump(t *testing.T) {
 	}
 }
 
-func TestWhatAKilledMgmtHadTakenIsCounted(t *testing.T) {
+func TestRecordsTakenByAKilledMgmtAreCounted(t *testing.T) {
 	a := newAppliance(t, config(nil))
 	a.stop()
 	for range 7 {

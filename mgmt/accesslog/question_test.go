@@ -25,7 +25,7 @@ func question(name string, kind uint16, rcode uint16, client string) func(e *rec
 	}
 }
 
-func TestQuestionsAreLoggedByNameTypeAndCode(t *testing.T) {
+func TestQueriesAreLoggedByNameTypeAndCode(t *testing.T) {
 	every := &farm.AccessLog{Fields: []farm.LogField{farm.LogName, farm.LogType, farm.LogRcode, farm.LogProtocol, farm.LogClient, farm.LogMethod, farm.LogHost, farm.LogStatus}}
 	for _, c := range []struct {
 		make func(*records.Entry)
@@ -41,7 +41,7 @@ func TestQuestionsAreLoggedByNameTypeAndCode(t *testing.T) {
 	}
 }
 
-func TestQuestionsAreFiltered(t *testing.T) {
+func TestQueriesAreFiltered(t *testing.T) {
 	a := newAppliance(t, config(func(*farm.AccessLog) {}))
 	for filter, want := range map[string]string{
 		"name=WWW.example.com": "www.example.com.", "name=www.example.com.": "www.example.com.", "rcode=nxdomain": "none.example.com.", "type=mx": "none.example.com.",
@@ -63,7 +63,7 @@ func TestQuestionsAreFiltered(t *testing.T) {
 	}
 }
 
-func TestATallyCountsEveryQuestion(t *testing.T) {
+func TestTallyCountsEveryQuery(t *testing.T) {
 	a := newAppliance(t, config(func(*farm.AccessLog) {}))
 	tally, err := a.pump.Tally(1)
 	if err != nil {
@@ -97,7 +97,7 @@ func TestATallyCountsEveryQuestion(t *testing.T) {
 
 // A client that invents names must not fill memory: names beyond the limit are counted only
 // in the total.
-func TestATallyTellsOnlySoManyApart(t *testing.T) {
+func TestTallyHasABoundedNumberOfValues(t *testing.T) {
 	m := map[int]uint64{}
 	for i := range mostDistinct + 10 {
 		count(m, i)

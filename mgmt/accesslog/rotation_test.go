@@ -71,7 +71,7 @@ func TestAFileMayHaveItsSizeAndNoByteMore(t *testing.T) {
 }
 
 // Only the text before the line end of a file without lines is foreign.
-func TestNoMoreThanALineIsTakenOut(t *testing.T) {
+func TestOnlyTheTruncatedLineIsRemoved(t *testing.T) {
 	x := strings.Repeat
 	for name, c := range map[string]struct{ before, want string }{
 		"the longest part of a line": {x("x", tailSize), ""},
@@ -121,7 +121,7 @@ func TestAFileThatCanNeitherBeRotatedNorOpenedLosesTheLine(t *testing.T) {
 	}
 }
 
-func TestAnOutputThatIsNoFileIsClosedAgain(t *testing.T) {
+func TestNonRegularOutputIsClosed(t *testing.T) {
 	root, dir := folder(t)
 	keep(t, dir, nil)
 	if err := os.Mkdir(filepath.Join(dir, Folder, "shop.log"), 0o700); err != nil {
@@ -141,7 +141,7 @@ func TestAnOutputThatIsNoFileIsClosedAgain(t *testing.T) {
 }
 
 // A renamed farm keeps its files.
-func TestARenamedLogTakesItsFilesAlongUnlessThereAreSome(t *testing.T) {
+func TestRenamedLogMovesItsFilesUnlessTheyExist(t *testing.T) {
 	for name, c := range map[string]struct {
 		files     map[string]string
 		was, keep int
@@ -189,7 +189,7 @@ func TestARenamedLogTakesItsFilesAlongUnlessThereAreSome(t *testing.T) {
 	}
 }
 
-func TestAFarmWithoutAnOutputIsNamedAndTheOthersGoOn(t *testing.T) {
+func TestMissingOutputStopsOnlyItsFarm(t *testing.T) {
 	cfg := config(func(l *farm.AccessLog) { l.Sink = farm.LogStdout }) // the process has none
 	cfg.Farms = append(cfg.Farms, config(nil).Farms[0])
 	cfg.Farms[1].ID, cfg.Farms[1].Name = 2, "other"

@@ -86,7 +86,7 @@ func counted(r *bufio.Reader) (string, error) {
 	return string(b), err
 }
 
-func TestSyslogOverStreamsCountsOctetsAndComesBack(t *testing.T) {
+func TestSyslogStreamsCountOctetsAndReconnect(t *testing.T) {
 	for _, network := range []string{"tcp", "unix"} {
 		t.Run(network, func(t *testing.T) {
 			address := "127.0.0.1:0"
@@ -132,7 +132,7 @@ func TestSyslogOverStreamsCountsOctetsAndComesBack(t *testing.T) {
 	}
 }
 
-func TestDeadSyslogTargetHoldsUpNothing(t *testing.T) {
+func TestDeadSyslogTargetBlocksNoOther(t *testing.T) {
 	cfg := toSyslog("tcp://" + enginetest.NewSilent(t).Addr)
 	second := config(nil).Farms[0]
 	second.ID, second.Name = 2, "file"
@@ -148,7 +148,7 @@ func TestDeadSyslogTargetHoldsUpNothing(t *testing.T) {
 	eventually(t, func() bool { return a.pump.Stats().Failed == 50 })
 }
 
-func TestTargetThatDoesNotReadCostsLinesAndNoTime(t *testing.T) {
+func TestNonReadingTargetLosesLinesWithoutDelay(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

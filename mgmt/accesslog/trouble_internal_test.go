@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/syslog"
 )
 
-func TestATargetThatDoesNotRespondIsAProblem(t *testing.T) {
+func TestUnresponsiveTargetIsAProblem(t *testing.T) {
 	start := time.Unix(1000, 0)
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 	var s trouble

@@ -36,7 +36,7 @@ func TestValuesOfFieldsAreWritten(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoHexadecimalDigitIsKept(t *testing.T) {
+func TestInvalidEscapesAreKept(t *testing.T) {
 	for text, want := range map[string]string{"a%2Fb%2f%6a": "a/b/j", "%zz%g0%0g%": "%zz%g0%0g%", "%4": "%4", "%40": "@", "%": "%", "": "", "%9A%:0%@0%`0%/0": "\x9a%:0%@0%`0%/0"} {
 		if got := string(decoded([]byte(text), nil)); got != want {
 			t.Errorf("%q is decoded as %q, want %q", text, got, want)

@@ -93,7 +93,7 @@ func TestSeveralWatchersSeeTheFarmTheyWatch(t *testing.T) {
 	}
 }
 
-func TestSlowWatcherMissesLinesAndIsTold(t *testing.T) {
+func TestSlowWatcherLosesLinesAndIsNotified(t *testing.T) {
 	a := newAppliance(t, config(nil))
 	w, err := a.pump.Watch(1, Filter{})
 	if err != nil {
@@ -155,7 +155,7 @@ func TestTheLastLinesThatWereWatchedAreKept(t *testing.T) {
 	}
 }
 
-func TestFilterPassesWhatItSays(t *testing.T) {
+func TestFilterMatchesItsConditions(t *testing.T) {
 	for text, want := range map[string]bool{
 		"status=200": true, "status=2xx": true, "status=2XX": true, "status=404": false, "status=5xx": false,
 		"method=get": true, "method=POST": false, "host=www.example.org": true, "path=/shop": true, "path=/blog": false,

@@ -24,7 +24,7 @@ func pkcs8(t *testing.T, key any, err error) []byte {
 	return der
 }
 
-func TestAnAccountWhoseKeyIsLostGivesWayToANewOne(t *testing.T) {
+func TestLostAccountKeyCreatesANewAccount(t *testing.T) {
 	const name = "acme.account.x"
 	right, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	der := pkcs8(t, right, err)
@@ -61,7 +61,7 @@ func TestAnAccountWhoseKeyIsLostGivesWayToANewOne(t *testing.T) {
 }
 
 // A key is only registered if it can be decrypted later.
-func TestAnAccountThatCannotBeKeptIsNotMade(t *testing.T) {
+func TestUnstorableAccountIsNotRegistered(t *testing.T) {
 	m, f := newFakes(nil)
 	f.full = errors.New("the disk is full")
 	if _, err := m.account(t.Context(), nil, LetsEncrypt, "a@b.test"); !errors.Is(err, f.full) {

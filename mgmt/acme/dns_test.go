@@ -109,7 +109,7 @@ func TestAWildcardIsOrderedThroughTheHookAndRenewed(t *testing.T) {
 }
 
 // A failed renewal keeps the certificate and reports the output of the hook.
-func TestAHookThatFailsSaysWhyAndIsToldToCleanUp(t *testing.T) {
+func TestFailedHookIsReportedAndCleansUp(t *testing.T) {
 	h := newHouse(t, "0")
 	records, calls := h.withHook(`[ $1 = cleanup ] || { echo "quota of the zone is used up"; head -c 300000 /dev/zero | tr '\0' x; exit 3; }`)
 	_, err := h.Order(t.Context(), by, wildcard)
@@ -124,7 +124,7 @@ func TestAHookThatFailsSaysWhyAndIsToldToCleanUp(t *testing.T) {
 	h.restored()
 }
 
-func TestRecordsThatNobodySeesEndTheOrder(t *testing.T) {
+func TestInvisibleRecordsEndTheOrder(t *testing.T) {
 	h := newHouse(t, "0")
 	_, calls := h.withHook("")
 	s := h.Settings()
@@ -243,7 +243,7 @@ func TestWildcardsNeedTheDNSChallenge(t *testing.T) {
 }
 
 // The records of a cancelled order are removed.
-func TestAnOrderThatIsGivenUpCleansUp(t *testing.T) {
+func TestCancelledOrderCleansUp(t *testing.T) {
 	h := newHouse(t, "0")
 	records, calls := h.withHook(asFiles)
 	s := h.Settings()

@@ -10,7 +10,7 @@ import (
 	"github.com/mholt/acmez/v3/acme"
 )
 
-func TestWhatCameOfAnOrderIsExplained(t *testing.T) {
+func TestOrderErrorsAreExplained(t *testing.T) {
 	m, _ := newFakes(nil)
 	ended, end := context.WithCancel(t.Context())
 	end()

@@ -19,7 +19,7 @@ import (
 )
 
 // A record is queried at the servers of its zone, which is found from its name upwards.
-func TestARecordIsLookedForAtTheServersOfItsZone(t *testing.T) {
+func TestRecordIsQueriedAtTheServersOfItsZone(t *testing.T) {
 	names := acmetest.NewNameServer(t, netip.MustParseAddr("127.0.0.1"), []string{"sluice.test", "ns.sluice.test"})
 	folder := t.TempDir()
 	names.Records(folder)
@@ -139,7 +139,7 @@ func TestTheServersOfAZoneAreFound(t *testing.T) {
 }
 
 // Authoritative servers are queried without recursion, resolvers with recursion.
-func TestOnlyResolversAreAskedToLookElsewhere(t *testing.T) {
+func TestOnlyResolversGetRecursiveQueries(t *testing.T) {
 	var desired atomic.Bool
 	value := "_acme-challenge.zone.test. 60 TXT v"
 	addr := zoneOf(t, func(_ string, q, _ *dns.Msg) { desired.Store(q.RecursionDesired) },
@@ -155,7 +155,7 @@ func TestOnlyResolversAreAskedToLookElsewhere(t *testing.T) {
 	}
 }
 
-func TestARecordIsLookedForUntilItIsThere(t *testing.T) {
+func TestRecordIsPolledUntilVisible(t *testing.T) {
 	var asked atomic.Int64
 	addr := zoneOf(t, func(network string, _, reply *dns.Msg) {
 		if network == "udp" { // too large for a datagram
@@ -194,7 +194,7 @@ func TestAChainOfAliasesMayHaveSevenLinks(t *testing.T) {
 	}
 }
 
-func TestTheResolversAreThoseOfTheSystem(t *testing.T) {
+func TestResolversComeFromResolvConf(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "resolv.conf")
 	for text, want := range map[string][]string{
 		"nameserver 192.0.2.1\nnameserver 2001:db8::1\n": {"192.0.2.1:53", "[2001:db8::1]:53"}, "search a.test\n": nil,
@@ -213,7 +213,7 @@ func TestTheResolversAreThoseOfTheSystem(t *testing.T) {
 }
 
 // The time may end during a query, whose failure would say nothing about the record.
-func TestTheLastWholeCheckGivesTheReason(t *testing.T) {
+func TestLastCompleteCheckGivesTheReason(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	addr := dnstest.Serve(t, func(_ string, w dns.ResponseWriter, q *dns.Msg) {

@@ -21,7 +21,7 @@ import (
 )
 
 // A mistake of the authority must not replace a working certificate.
-func TestOnlyACertificateForAllDomainsIsTaken(t *testing.T) {
+func TestOnlyACertificateForAllDomainsIsAccepted(t *testing.T) {
 	root := certstest.NewAuthority(t, "root", noon)
 	leaf := root.Issue("a.test", func(c *x509.Certificate) { c.DNSNames = []string{"a.test", "b.test"} })
 	for what, c := range map[string]struct {
@@ -108,7 +108,7 @@ func TestTheAnswersOfAnOrderAreTheEnginesWhileItLasts(t *testing.T) {
 	}
 }
 
-func TestAFarmListensForTheAddressesItsOwnStandsFor(t *testing.T) {
+func TestWildcardFarmCoversItsAddresses(t *testing.T) {
 	for vip, want := range map[string][2]bool{ // 192.0.2.1, 2001:db8::1
 		"192.0.2.1": {true, false}, "192.0.2.2": {false, false}, "0.0.0.0": {true, false}, "2001:db8::1": {false, true}, "::": {true, true},
 	} {
@@ -140,7 +140,7 @@ func TestOnlyDomainsThatWereOrderedReachTheHook(t *testing.T) {
 }
 
 // An order that is bound to fail is rejected before contacting the authority.
-func TestAnOrderThatCannotBeKeptIsNotMade(t *testing.T) {
+func TestUnstorableOrderIsNotPlaced(t *testing.T) {
 	m, f := newFakes(nil)
 	f.views["a.test.pem"] = certs.View{Name: "a.test.pem"}
 	_, err := m.Order(t.Context(), apply.Author{}, Request{Domains: []string{"a.test"}, Challenge: DNS01})

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/letsencrypt/pebble/v2/va.VAImpl.processTasks"))
 }
 
-func TestAnOrderIsAnsweredByAFarmAndKept(t *testing.T) {
+func TestOrderIsValidatedByAFarmAndStored(t *testing.T) {
 	h := newHouse(t, "0", "www.sluice.test", "shop.sluice.test")
 	h.farm("web", h.port, nil)
 	v, err := h.Order(t.Context(), by, acme.Request{Domains: []string{"WWW.sluice.test", "shop.sluice.test", "www.sluice.test"}, Target: acme.Target{Farm: "web"}})
@@ -92,7 +92,7 @@ func TestAWrongDomainIsRefusedWithTheReasonOfTheAuthority(t *testing.T) {
 	}
 }
 
-func TestAnAuthorityThatIsDownIsNamed(t *testing.T) {
+func TestUnreachableAuthorityIsReported(t *testing.T) {
 	h := newHouse(t, "0", "www.sluice.test")
 	h.ca.Close()
 	_, err := h.Order(t.Context(), by, acme.Request{Domains: []string{"www.sluice.test"}, Target: acme.Target{VIP: loopback}})
@@ -100,7 +100,7 @@ func TestAnAuthorityThatIsDownIsNamed(t *testing.T) {
 	h.restored()
 }
 
-func TestAnOrderThatTakesTooLongIsTakenBack(t *testing.T) {
+func TestTimedOutOrderIsWithdrawn(t *testing.T) {
 	h := newHouse(t, "0", "www.sluice.test")
 	h.limit = 2 * time.Second
 	h.open()
@@ -116,7 +116,7 @@ func TestAnOrderThatTakesTooLongIsTakenBack(t *testing.T) {
 	}
 }
 
-func TestAnOrderWhoseAuthorLosesRightsIsTakenBack(t *testing.T) {
+func TestOrderIsWithdrawnIfItsAuthorLosesRights(t *testing.T) {
 	h := newHouse(t, "0", "www.sluice.test")
 	h.farm("web", h.port, nil)
 	turns := 0
@@ -156,7 +156,7 @@ func TestOneOrderAtATime(t *testing.T) {
 	h.restored()
 }
 
-func TestWhatCannotBeOrderedIsRefusedBeforeTheAuthorityHearsOfIt(t *testing.T) {
+func TestInvalidOrdersDoNotReachTheAuthority(t *testing.T) {
 	h := newHouse(t, "0")
 	h.farm("web", h.port, nil)
 	h.farm("other", porttest.TCP(t).Port(), nil)
@@ -203,7 +203,7 @@ func TestWhatCannotBeOrderedIsRefusedBeforeTheAuthorityHearsOfIt(t *testing.T) {
 	}
 }
 
-func TestNothingIsOrderedWithoutAnAddressForMail(t *testing.T) {
+func TestOrdersNeedAnEmailAddress(t *testing.T) {
 	h := newHouse(t, "0")
 	h.must(h.store.SetSetting("acme.settings", "{}"))
 	_, err := h.Order(t.Context(), by, acme.Request{Domains: []string{"www.sluice.test"}, Target: acme.Target{VIP: loopback}})

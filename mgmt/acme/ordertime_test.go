@@ -35,7 +35,7 @@ func TestTheTimeOfAnOrderIsKeptWithinBounds(t *testing.T) {
 	}
 }
 
-func TestOrdersMayTakeWhatWasSet(t *testing.T) {
+func TestOrderTimeoutIsConfigurable(t *testing.T) {
 	k := kept{}
 	m := acme.New(acme.Options{Store: k})
 	before := m.Patience()

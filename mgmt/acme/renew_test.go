@@ -28,7 +28,7 @@ func ordered(t *testing.T) (h *house, secure uint16) {
 	return h, secure
 }
 
-func TestTheDailyLookRenewsWhatIsDueAndFarmsServeIt(t *testing.T) {
+func TestDailyCheckRenewsDueCertificates(t *testing.T) {
 	h, secure := ordered(t)
 	first := h.served(secure, "www.sluice.test")
 	h.pass(59 * day)
@@ -52,7 +52,7 @@ func TestTheDailyLookRenewsWhatIsDueAndFarmsServeIt(t *testing.T) {
 	}
 }
 
-func TestARenewalThatFailsChangesNothingAndSaysWhy(t *testing.T) {
+func TestFailedRenewalChangesNothing(t *testing.T) {
 	h, secure := ordered(t)
 	first := h.served(secure, "www.sluice.test")
 	h.pass(61 * day)
@@ -93,7 +93,7 @@ func TestARenewalThatFailsChangesNothingAndSaysWhy(t *testing.T) {
 	}
 }
 
-func TestTheActionRenewsWhatIsDueOrForced(t *testing.T) {
+func TestRenewActionNeedsADueCertificateOrForce(t *testing.T) {
 	h, secure := ordered(t)
 	first := h.served(secure, "www.sluice.test")
 	_, err := h.Renew(t.Context(), by, "www.sluice.test", false, acme.Target{})
@@ -110,7 +110,7 @@ func TestTheActionRenewsWhatIsDueOrForced(t *testing.T) {
 	}
 }
 
-func TestWithoutAutorenewalNothingIsRenewed(t *testing.T) {
+func TestDisabledAutorenewalRenewsNothing(t *testing.T) {
 	h, secure := ordered(t)
 	first := h.served(secure, "www.sluice.test")
 	v, err := h.SetRenewal(by, "www.sluice.test", acme.Renewal{})
@@ -127,7 +127,7 @@ func TestWithoutAutorenewalNothingIsRenewed(t *testing.T) {
 	}
 }
 
-func TestACertificateReplacedByHandIsTheOperators(t *testing.T) {
+func TestManuallyReplacedCertificateIsNotRenewed(t *testing.T) {
 	h, secure := ordered(t)
 	own := certstest.NewAuthority(t, "own", time.Now()).Issue("www.sluice.test")
 	_, _, err := h.certs.Upload(t.Context(), by, "www.sluice.test", []byte(own.FullPEM()), certs.Replace)

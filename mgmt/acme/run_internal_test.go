@@ -36,7 +36,7 @@ func (l *looks) Get(name string) (certs.View, error) {
 	return l.fakes.Get(name)
 }
 
-func TestCertificatesAreLookedAtSoonAfterTheStartAndEveryEvening(t *testing.T) {
+func TestCertificatesAreCheckedAfterStartAndEveryEvening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &looks{fakes: &fakes{settings: map[string]string{recordsName: `{"a.pem":{"domains":["a"],"leaves":["ab"],"auto":true}}`}, views: map[string]certs.View{}}}
 		m := New(Options{Store: f, Certificates: f, Applier: f, Responder: &Responder{}})

@@ -13,7 +13,7 @@ import (
 )
 
 // Responses of an authority are untrusted.
-func TestAnAuthorityIsAskedWithinBounds(t *testing.T) {
+func TestAuthorityResponsesAreBounded(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

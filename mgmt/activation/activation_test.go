@@ -34,7 +34,7 @@ func (p *papers) WriteDocument(_ string, value any) error {
 
 func nothing() error { return nil }
 
-func TestACertificateIsKeptAndSaysHowLongItLasts(t *testing.T) {
+func TestCertificateIsStoredWithItsExpiry(t *testing.T) {
 	now := time.Date(2026, 11, 24, 9, 0, 0, 0, time.UTC)
 	ca := certstest.NewAuthority(t, "vendor", now)
 	leaf := ca.Issue("lb1.example.com", func(c *x509.Certificate) {
@@ -82,7 +82,7 @@ func TestACertificateIsKeptAndSaysHowLongItLasts(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoneIsRefusedAndChangesNothing(t *testing.T) {
+func TestInvalidCertificatesAreRefused(t *testing.T) {
 	p := &papers{}
 	k := &activation.Keeper{Store: p}
 	leaf := certstest.NewAuthority(t, "vendor", time.Now()).Issue("lb1")

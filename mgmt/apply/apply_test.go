@@ -188,7 +188,7 @@ func TestARefusedChangeChangesNothing(t *testing.T) {
 	}
 }
 
-func TestASilentEngineIsGivenUpAfterABoundedWait(t *testing.T) {
+func TestWaitForASilentEngineIsBounded(t *testing.T) {
 	h := newHouse(t, apply.WithTimeout(50*time.Millisecond))
 	h.must(add(shop("a", 8080)))
 	before := h.moment()
@@ -211,7 +211,7 @@ func TestASilentEngineIsGivenUpAfterABoundedWait(t *testing.T) {
 	}
 }
 
-func TestAFailedCommitBringsTheOldConfigurationBack(t *testing.T) {
+func TestFailedCommitRestoresTheOldConfiguration(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
 	before := text(t, h.pub.InForce())
@@ -291,7 +291,7 @@ func TestConcurrentChangesFollowEachOther(t *testing.T) {
 	}
 }
 
-func TestNothingChangedMeansNoRevision(t *testing.T) {
+func TestUnchangedConfigurationMakesNoRevision(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
 	published := h.pub.Published()
@@ -309,7 +309,7 @@ func TestNothingChangedMeansNoRevision(t *testing.T) {
 	}
 }
 
-func TestReplaceKeepsTheIDsOfWhatStays(t *testing.T) {
+func TestReplaceKeepsIDsOfUnchangedObjects(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
 	was, _ := h.Current()
@@ -332,7 +332,7 @@ func TestReplaceKeepsTheIDsOfWhatStays(t *testing.T) {
 	}
 }
 
-func TestACopiedFarmHasIDsOfItsOwn(t *testing.T) {
+func TestCopiedFarmHasNewIDs(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
 	r := h.must(func(c *farm.Config) error {
@@ -347,7 +347,7 @@ func TestACopiedFarmHasIDsOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestRollbackBringsTheContentBackWithItsIDs(t *testing.T) {
+func TestRollbackRestoresContentAndIDs(t *testing.T) {
 	h := newHouse(t)
 	first := h.must(add(shop("a", 8080)))
 	h.must(func(c *farm.Config) error { c.Farms[0].Name = "renamed"; c.Farms[0].VPort = 8088; return nil })

@@ -102,7 +102,7 @@ func TestPasswordsOfCommandsAreKeptSealed(t *testing.T) {
 	}
 }
 
-func TestCommandsWhosePasswordsCannotBeKeptAreRefused(t *testing.T) {
+func TestCommandsWithUnsealablePasswordsAreRefused(t *testing.T) {
 	foreign := string(farm.NewSealedSecret("c2VhbGVk"))
 	h := newHouse(t, apply.WithSecrets(newSalted("here")))
 	ours := token.FindString(h.must(check("db", "check_mysql -H HOST -p s3cret")).Config.Checks[0].Command)

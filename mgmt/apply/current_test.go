@@ -9,7 +9,7 @@ import (
 )
 
 // After CheckCurrent, the first change after a start checks only the records that it changes.
-func TestTheFirstChangeChecksWhatItChanges(t *testing.T) {
+func TestFirstChangeChecksOnlyChangedRecords(t *testing.T) {
 	const records = 50_000
 	h := newHouse(t)
 	h.must(func(cfg *farm.Config) error {

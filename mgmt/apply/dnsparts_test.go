@@ -102,7 +102,7 @@ func TestABackendHasAnAddressOfItsNameThatKeepsTheRules(t *testing.T) {
 }
 
 // The last addresses of a name that no longer exists may belong to somebody else one day.
-func TestAddressesOfANameThatIsGoneForLongAreWithdrawn(t *testing.T) {
+func TestAddressesOfARemovedNameAreWithdrawn(t *testing.T) {
 	h := newHouse(t)
 	h.name("all.example", "10.0.0.1,2001:db8::1")
 	h.must(add(namesOf("all.example")))

@@ -61,7 +61,7 @@ func TestATransactionIsOneRevisionAndOnePublication(t *testing.T) {
 	}
 }
 
-func TestATransactionIsAllOrNothing(t *testing.T) {
+func TestTransactionIsAtomic(t *testing.T) {
 	boom := errors.New("boom")
 	for name, c := range map[string]struct {
 		do     func(*apply.Draft) error
@@ -99,7 +99,7 @@ func TestATransactionIsAllOrNothing(t *testing.T) {
 	}
 }
 
-func TestATransactionMayBeTriedAndBeOnTrial(t *testing.T) {
+func TestTransactionSupportsDryRunAndTrial(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("old", 8080)))
 	do := steps(add(shop("a", 8181)), port("old", 8079))
@@ -136,7 +136,7 @@ func TestATransactionMayBeTriedAndBeOnTrial(t *testing.T) {
 	}
 }
 
-func TestADraftHasWhatAnApplierHas(t *testing.T) {
+func TestDraftImplementsApplier(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
 	h.must(add(shop("b", 8090)))

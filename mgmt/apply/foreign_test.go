@@ -19,7 +19,7 @@ func kernelFarm(name, vip string, protocol farm.L4Protocol, ports ...uint16) far
 	return f
 }
 
-func TestFarmsOfTheKernelDoNotTakeWhatOthersListenOn(t *testing.T) {
+func TestKernelFarmsRefuseForeignListeners(t *testing.T) {
 	tcp := func(addr string) apply.Listener { return apply.Listener{Addr: netip.MustParseAddrPort(addr)} }
 	udp := func(addr string) apply.Listener {
 		return apply.Listener{UDP: true, Addr: netip.MustParseAddrPort(addr)}
@@ -72,7 +72,7 @@ func ofPorts(warnings []validate.Error) []validate.Error {
 	return slices.DeleteFunc(slices.Clone(warnings), func(w validate.Error) bool { return w.Field != "vport" })
 }
 
-func TestOwnListenersAreNotForeignAndLaterOnesStopNothing(t *testing.T) {
+func TestOnlyForeignExistingListenersConflict(t *testing.T) {
 	var there []apply.Listener
 	api := netip.MustParseAddrPort("127.0.0.1:444")
 	h := newHouse(t, apply.WithRules(validate.Rules{Own: []netip.AddrPort{api}}), apply.WithListeners(func() ([]apply.Listener, error) { return there, nil }))

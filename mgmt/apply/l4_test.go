@@ -23,7 +23,7 @@ func relay(name string, ports ...uint16) farm.Farm {
 	return farm.Farm{Name: name, Profile: farm.ProfileL4, VIP: netip.MustParseAddr("127.0.0.1"), L4: l}
 }
 
-func TestAnL4FarmHasNumbersOfItsOwnAndKeepsThem(t *testing.T) {
+func TestL4FarmKeepsItsIDs(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
 	h.must(add(relay("b", 5000)))
@@ -110,7 +110,7 @@ func TestNamesOfBackendsOfL4FarmsAreResolved(t *testing.T) {
 	}
 }
 
-func TestARefusedL4FarmLeavesEverythingAsItWas(t *testing.T) {
+func TestRefusedL4FarmChangesNothing(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(relay("a", 5000, 5001)))
 	before := h.moment()
@@ -170,7 +170,7 @@ func TestARefusedStartOfAnL4FarmIsForgottenWithItsPorts(t *testing.T) {
 }
 
 // A farm with an older problem may be edited; a farm that moved must run.
-func TestAProblemOfAnL4FarmIsJudgedByWhatItListensOn(t *testing.T) {
+func TestL4ProblemsMatterOnlyForMovedFarms(t *testing.T) {
 	for name, c := range map[string]struct {
 		edit    func(*farm.L4)
 		refused bool

@@ -64,7 +64,7 @@ func TestSettingsOfTheMachineArePublishedToNoEngine(t *testing.T) {
 	}
 }
 
-func TestADocumentOfFarmsAloneLeavesTheMachineAsItIs(t *testing.T) {
+func TestDocumentWithoutSystemKeepsMachineSettings(t *testing.T) {
 	m := &machine{}
 	h := newHouse(t, apply.WithMachine(m))
 	h.must(ntp("ntp.example"))
@@ -84,7 +84,7 @@ func TestADocumentOfFarmsAloneLeavesTheMachineAsItIs(t *testing.T) {
 }
 
 // Aliases are configuration but do not concern the machine.
-func TestAliasesAreKeptAndToldToNobody(t *testing.T) {
+func TestAliasesAreStoredWithoutMachineCalls(t *testing.T) {
 	m := &machine{}
 	h := newHouse(t, apply.WithMachine(m))
 	published := h.pub.Published()
@@ -97,7 +97,7 @@ func TestAliasesAreKeptAndToldToNobody(t *testing.T) {
 	}
 }
 
-func TestWhatTheMachineRefusesIsNotKept(t *testing.T) {
+func TestRefusedMachineSettingsAreNotStored(t *testing.T) {
 	m := &machine{refuse: &validate.Error{Path: "system ntp", Field: "server", Message: "server is none"}}
 	h := newHouse(t, apply.WithMachine(m))
 	h.must(add(shop("a", 8080)))
@@ -117,7 +117,7 @@ func TestWhatTheMachineRefusesIsNotKept(t *testing.T) {
 	}
 }
 
-func TestWhatTheMachineCannotDoIsAWarningAndAProblem(t *testing.T) {
+func TestFailedMachineSettingsWarn(t *testing.T) {
 	m, other := &machine{problems: map[string]string{"ntp": "no chrony here"}}, &machine{problems: map[string]string{"ntp": "b", "dns": "c"}}
 	h := newHouse(t, apply.WithMachine(m), apply.WithMachine(other))
 	if h.Unsettled() != nil {
@@ -162,7 +162,7 @@ func (s slow) Settle(context.Context, *farm.System) map[string]string {
 }
 
 // An engine that reconnects gets its farms even while the machine is busy.
-func TestASlowMachineHoldsUpNoEngine(t *testing.T) {
+func TestSlowMachineSettingsDelayNoEngine(t *testing.T) {
 	s := slow{make(chan struct{}), make(chan struct{})}
 	h := newHouse(t, apply.WithMachine(s))
 	done := make(chan error)
@@ -182,7 +182,7 @@ func TestASlowMachineHoldsUpNoEngine(t *testing.T) {
 
 // A change of farms and of the machine is one change: if the engines refuse it, the machine is
 // not called.
-func TestTheMachineHearsOfWhatIsKeptOnly(t *testing.T) {
+func TestMachineGetsOnlyStoredSettings(t *testing.T) {
 	m := &machine{}
 	h := newHouse(t, apply.WithMachine(m))
 	h.pub.Answer(func(*farm.Config) (apply.Outcome, error) { return apply.Outcome{}, &apply.Refused{Reason: "no"} })
@@ -248,7 +248,7 @@ func TestSecretsAreKeptSealed(t *testing.T) {
 	}
 }
 
-func TestSecretsOfOthersAreRefused(t *testing.T) {
+func TestForeignSecretsAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		options []apply.Option
 		secret  farm.Secret

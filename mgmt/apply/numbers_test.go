@@ -14,7 +14,7 @@ import (
 
 // A noted number must never hit another backend later: not after a delete, a restart, a
 // document or a rollback.
-func TestNumbersOfDeletedBackendsAreNotGivenAgain(t *testing.T) {
+func TestNumbersOfDeletedBackendsAreNotReused(t *testing.T) {
 	for name, first := range map[string]farm.Farm{"service": shop("a", 8080), "l4xnat": relay("a", 5000)} {
 		t.Run(name, func(t *testing.T) {
 			h := newHouse(t)
@@ -91,7 +91,7 @@ func TestBackendsOfAnOlderStoreAreNumbered(t *testing.T) {
 }
 
 // A copy is another farm, so the numbers of its backends start at 0.
-func TestACopyNumbersItsBackendsAnew(t *testing.T) {
+func TestCopiedFarmRenumbersItsBackends(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
 	h.must(func(c *farm.Config) error {

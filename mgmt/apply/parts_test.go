@@ -207,7 +207,7 @@ func TestPartsFollowTheirBackend(t *testing.T) {
 
 // A copied backend has the address of one server; if it now stands for several, its name is
 // queried.
-func TestACopyThatStandsForSeveralIsAskedFor(t *testing.T) {
+func TestCopiedNameIsResolvedAgain(t *testing.T) {
 	h := newHouse(t)
 	h.name("db.example", "10.0.0.1,10.0.0.2")
 	h.must(add(named("db.example")))
@@ -248,7 +248,7 @@ func TestServiceRecordsGivePortsAndShares(t *testing.T) {
 }
 
 // The weights of SRV records are shares among the servers of one priority (RFC 2782).
-func TestSharesOfServiceRecordsAreThoseOfTheirPriority(t *testing.T) {
+func TestSRVWeightsAreSharesWithinAPriority(t *testing.T) {
 	h := newHouse(t)
 	q := resolve.Question{Name: "_http._tcp.example", Service: true}
 	var targets []resolve.Target
@@ -261,7 +261,7 @@ func TestSharesOfServiceRecordsAreThoseOfTheirPriority(t *testing.T) {
 	want(t, h.must(add(f)).Config, "10.0.0.1:80 3/1", "10.0.0.2:80 9/1", "10.0.0.3:80 2/2", "10.0.0.4:80 6/2", "10.0.0.5:80 9/3")
 }
 
-func TestNamesNobodyTellsOfDoNotStopAFarm(t *testing.T) {
+func TestUnresolvedNamesDoNotStopAFarm(t *testing.T) {
 	h := newHouse(t)
 	h.names.Fail(errors.New("name server 10.0.0.53:53: no answer within 1s"))
 	r := h.must(add(named("db.example")))
@@ -334,7 +334,7 @@ func TestAddressesOutliveARestart(t *testing.T) {
 	}
 }
 
-func TestANameThatManyBackendsHaveIsAskedOnce(t *testing.T) {
+func TestSharedNamesAreResolvedOnce(t *testing.T) {
 	h := newHouse(t)
 	h.name("db.example", "10.0.0.1")
 	f := named("db.example")

@@ -61,7 +61,7 @@ func (h *house) again(options ...apply.Option) *house {
 	return next
 }
 
-func TestAChangeOnTrialGoesBackUnlessItIsConfirmed(t *testing.T) {
+func TestTrialIsRevertedUnlessConfirmed(t *testing.T) {
 	clock, log := newWatch(), &logtest.Log{}
 	var ended []apply.Ended
 	h := newHouse(t, apply.WithClock(clock.now), apply.WithEnded(func(e apply.Ended) { ended = append(ended, e) }), apply.WithLog(slog.New(slog.NewTextHandler(log, nil))))
@@ -115,7 +115,7 @@ func found(t *testing.T, s *store.Store) (p apply.Pending, found bool) {
 	return p, found
 }
 
-func TestWhatAPendingChangeTouchedWaitsForTheWayBack(t *testing.T) {
+func TestPendingChangeBlocksConflictingChanges(t *testing.T) {
 	clock := newWatch()
 	h := newHouse(t, apply.WithClock(clock.now))
 	h.must(add(shop("a", 8080)))
@@ -267,7 +267,7 @@ func TestAPendingChangeSurvivesItsProcess(t *testing.T) {
 }
 
 // A clock change while the process is down neither extends a trial nor prevents its revert.
-func TestAPendingChangeOutlivesAClockThatIsSet(t *testing.T) {
+func TestClockChangeDoesNotAffectAPendingChange(t *testing.T) {
 	const day = 24 * time.Hour
 	for jump, left := range map[time.Duration]time.Duration{-day: 10 * time.Minute, -time.Minute: 10 * time.Minute, time.Minute: 9 * time.Minute} {
 		clock := newWatch()
@@ -307,7 +307,7 @@ func TestAPendingChangeOfAnotherRevisionIsForgotten(t *testing.T) {
 	}
 }
 
-func TestWhatCannotGoBackYetStaysPending(t *testing.T) {
+func TestFailedRevertStaysPending(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
 	if _, err := h.Change(wait(time.Minute), root, "", 0, port("a", 8181)); err != nil {
@@ -338,7 +338,7 @@ func TestWhatCannotGoBackYetStaysPending(t *testing.T) {
 	}
 }
 
-func TestSettingsOfTheMachineGoBackToo(t *testing.T) {
+func TestMachineSettingsAreReverted(t *testing.T) {
 	m := &machine{}
 	h := newHouse(t, apply.WithMachine(m))
 	h.must(add(shop("a", 8080)))
@@ -361,7 +361,7 @@ func TestSettingsOfTheMachineGoBackToo(t *testing.T) {
 	}
 }
 
-func TestNothingIsRestoredWhileAChangeIsPending(t *testing.T) {
+func TestRestoreIsRefusedWhileAChangeIsPending(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
 	if _, err := h.Change(wait(time.Hour), root, "", 0, port("a", 8181)); err != nil {
@@ -378,7 +378,7 @@ func TestNothingIsRestoredWhileAChangeIsPending(t *testing.T) {
 	}
 }
 
-func TestAPendingChangeIsTakenBackBeforeItsTime(t *testing.T) {
+func TestPendingChangeIsRevertedEarly(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
 	if _, err := h.Change(wait(time.Hour), root, "", 0, port("a", 8181)); err != nil {

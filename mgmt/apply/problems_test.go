@@ -131,7 +131,7 @@ func (c *checker) Check(ctx context.Context, _ *farm.Config, judge func(apply.Ou
 	return judge(apply.Outcome{FarmErrors: c.problems, Absent: c.absent})
 }
 
-func TestWhatIsKnownBeforehandIsRefusedBeforehand(t *testing.T) {
+func TestKnownProblemsAreRefusedBeforePublication(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHouse(t)
 		c := &checker{Publisher: h.pub}
@@ -171,7 +171,7 @@ func TestARejectionNamesItsFarms(t *testing.T) {
 }
 
 // A grace would keep the connections, as the farm runs again before it ends.
-func TestRestartGivesConnectionsOfLayer4NoGrace(t *testing.T) {
+func TestRestartGivesL4ConnectionsNoGrace(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(relay("a", 8080)))
 	h.must(func(c *farm.Config) error { c.Farm("a").L4.StopGrace = 60; return nil })
@@ -189,7 +189,7 @@ func TestRestartGivesConnectionsOfLayer4NoGrace(t *testing.T) {
 }
 
 // In a document, a name that does not exist only disables its backend.
-func TestADocumentWithANameThatDoesNotExistIsApplied(t *testing.T) {
+func TestDocumentWithAnUnknownNameIsApplied(t *testing.T) {
 	h := newHouse(t)
 	cfg := &farm.Config{}
 	if err := add(named("gone.example"))(cfg); err != nil {
@@ -232,7 +232,7 @@ func TestBackendNamesAreResolved(t *testing.T) {
 	}
 }
 
-func TestNamesOfTheOtherIPVersionAreTakenWhereItIs(t *testing.T) {
+func TestNamesResolveToTheOtherFamilyWhereSupported(t *testing.T) {
 	h := newHouse(t)
 	h.name("db.example", "2001:db8::1")
 	if r := h.must(add(named("db.example"))); addr(r.Config) != "2001:db8::1" {
@@ -298,7 +298,7 @@ func TestNamesAreRefreshedWithoutARevision(t *testing.T) {
 
 // A name that breaks a rule does not keep others from their addresses. A store that fails does
 // not keep them from the engine.
-func TestEachNameIsRefreshedByItself(t *testing.T) {
+func TestNamesAreRefreshedIndependently(t *testing.T) {
 	log := &logtest.Log{}
 	h := newHouse(t, apply.WithLog(slog.New(slog.NewTextHandler(log, nil))))
 	h.name("good.example", "10.0.0.1")
@@ -389,7 +389,7 @@ func TestWaitingForAnotherChangeEndsWithTheCaller(t *testing.T) {
 	}
 }
 
-func TestACallerWhoLeavesDoesNotCancelThePublication(t *testing.T) {
+func TestDepartedCallerDoesNotCancelThePublication(t *testing.T) {
 	h := newHouse(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	h.pub.Answer(func(*farm.Config) (apply.Outcome, error) { cancel(); return apply.Outcome{}, nil })

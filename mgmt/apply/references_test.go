@@ -142,7 +142,7 @@ func TestARenewalMayLeaveABrokenFarmBroken(t *testing.T) {
 	}
 }
 
-func TestARenewalWaitsForItsTurnAndMayBeRefusedBeforeIt(t *testing.T) {
+func TestRenewalWaitsForItsTurn(t *testing.T) {
 	s := &shelf{content: "old"}
 	h := newHouse(t)
 	h.must(add(shop("shop", 81)))

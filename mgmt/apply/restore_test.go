@@ -70,7 +70,7 @@ func TestARestorationIsOneRevision(t *testing.T) {
 	}
 }
 
-func TestARestorationThatCannotBeginChangesNothing(t *testing.T) {
+func TestFailedStartOfARestoreChangesNothing(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
 	was := h.moment()
@@ -88,7 +88,7 @@ func TestARestorationThatCannotBeginChangesNothing(t *testing.T) {
 	}
 }
 
-func TestARestorationThatIsRefusedChangesNothing(t *testing.T) {
+func TestRefusedRestoreChangesNothing(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
 	now := h.moment()

@@ -159,7 +159,7 @@ func TestARestorationKeepsTheSerialsOfDeletedZones(t *testing.T) {
 }
 
 // The zone of a change that is taken back was visible to secondaries.
-func TestAChangeThatIsTakenBackKeepsTheSerialOfItsZone(t *testing.T) {
+func TestRevertKeepsTheZoneSerial(t *testing.T) {
 	clock := func() time.Time { return time.Unix(1_800_000_000, 0) }
 	h := newHouse(t, apply.WithSecrets(newSalted("here")), apply.WithClock(clock))
 	plain := names()

@@ -8,7 +8,7 @@ import (
 )
 
 // A farm that is not final will still be written, so it must not be shared.
-func TestAFarmIsSharedOnceNothingIsLeftToBeGivenToIt(t *testing.T) {
+func TestOnlyFinalFarmsAreShared(t *testing.T) {
 	for name, c := range map[string]struct {
 		lacks  func(f *farm.Farm, s *farm.Service, b *farm.Backend)
 		shared bool

@@ -10,7 +10,7 @@ import (
 
 // Unchanged farms are shared with the previous configuration, including cached results; farms
 // that may still be written are not.
-func TestAChangeSharesTheFarmsItLeavesAsTheyAre(t *testing.T) {
+func TestChangeSharesUnchangedFarms(t *testing.T) {
 	h := newHouse(t)
 	h.name("app.example", "127.0.0.9")
 	named := shop("named", 83)
@@ -37,7 +37,7 @@ func TestAChangeSharesTheFarmsItLeavesAsTheyAre(t *testing.T) {
 
 // A copy before the original has its IDs and gets new ones, without an effect on the
 // configuration in force.
-func TestACopyTakesNothingFromTheConfigurationInForce(t *testing.T) {
+func TestCopyDoesNotAffectTheCurrentConfiguration(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("one", 81)))
 	before, _ := h.Current()

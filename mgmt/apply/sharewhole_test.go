@@ -52,7 +52,7 @@ func oneFarm(random *rand.Rand, name string) func(cfg *farm.Config) error {
 }
 
 // ChangeFarm and Change have the same result: configuration, IDs, warnings and refusals.
-func TestAChangeOfOneFarmIsAChangeOfTheWhole(t *testing.T) {
+func TestChangeFarmEqualsChange(t *testing.T) {
 	one, whole := newHouse(t), newHouse(t)
 	one.name("app.example", "127.0.0.9")
 	whole.name("app.example", "127.0.0.9")

@@ -91,7 +91,7 @@ func TestOfSeveralStartsThoseThatFailedAreRemembered(t *testing.T) {
 	h.wantRejections("both started", map[string]string{"a": "address in use"})
 }
 
-func TestWhateverRefusesALoneStartIsItsReason(t *testing.T) {
+func TestLoneStartFailsWithItsOwnReason(t *testing.T) {
 	h := newHouse(t)
 	h.must(stopped("a", 8080))
 	fault := errors.New("vip must be an address of this machine")

@@ -12,7 +12,7 @@ import (
 )
 
 // The callback of WithTold runs only for changes in force and stored.
-func TestChangesThatAreInForceAreTold(t *testing.T) {
+func TestAppliedChangesAreReported(t *testing.T) {
 	var heard []string
 	h := newHouse(t, apply.WithTold(func(old, now *farm.Config, rev store.Revision) {
 		heard = append(heard, fmt.Sprintf("%d farms, then %d, by %s in %d", len(old.Farms), len(now.Farms), rev.Author, rev.Number))

@@ -74,7 +74,7 @@ func newKey(c *farm.Config) {
 	zone(c).Keys = []farm.ZoneKey{k}
 }
 
-func TestAZoneWhoseKeyTheParentNamesStaysSigned(t *testing.T) {
+func TestZoneWithADSRecordStaysSigned(t *testing.T) {
 	h, parent, _ := trustHouse(t)
 	for what, edit := range map[string]func(*farm.Config){"unsigned": unsign, "zone deleted": deleteZone, "farm deleted": deleteFarm} {
 		h.wantTrust(what, "the parent zone com has a DS record for it ("+parent.ds[0]+")", edit)
@@ -106,7 +106,7 @@ func TestAZoneWhoseKeyTheParentNamesStaysSigned(t *testing.T) {
 
 // The next key signs only once the parent zone has its DS record. The previous one stays as
 // long as its signatures may be cached, with the TTL of that time.
-func TestKeysChangeByTheLongestTimeToLiveThatIsHeld(t *testing.T) {
+func TestKeyRollWaitsForTheLongestCachedTTL(t *testing.T) {
 	h, parent, now := trustHouse(t)
 	h.must(func(c *farm.Config) error { zone(c).TTL = 7 * 86400; return nil })
 	h.must(func(c *farm.Config) error {

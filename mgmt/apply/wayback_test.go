@@ -24,7 +24,7 @@ func twoBackends(name string, vport uint16) farm.Farm {
 
 // A pending change blocks only the parts that it changed. Other changes are possible and
 // survive its revert, also after a restart.
-func TestAPendingChangeGoesBackAlone(t *testing.T) {
+func TestPendingChangeIsRevertedAlone(t *testing.T) {
 	clock := newWatch()
 	for _, restart := range []bool{false, true} {
 		h := newHouse(t, apply.WithClock(clock.now))
@@ -99,7 +99,7 @@ func TestAPendingChangeGoesBackAlone(t *testing.T) {
 }
 
 // Undoing its edits by hand ends a pending change, even after changes of others.
-func TestAPendingChangeIsTakenBackByHand(t *testing.T) {
+func TestManualUndoEndsThePendingChange(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
 	if _, err := h.Change(wait(time.Hour), root, "", 0, port("a", 8181)); err != nil {
@@ -119,7 +119,7 @@ func TestAPendingChangeIsTakenBackByHand(t *testing.T) {
 }
 
 // A change that would prevent the revert is refused with that reason.
-func TestNothingStandsInTheWayBack(t *testing.T) {
+func TestChangesBlockingARevertAreRefused(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
 	if _, err := h.Change(wait(time.Hour), root, "", 0, port("a", 8181)); err != nil {

@@ -38,7 +38,7 @@ func (h *house) keys() []farm.ZoneKey {
 	return zone(cfg).Keys
 }
 
-func TestAZoneThatIsSignedGetsAKeyThatIsSealed(t *testing.T) {
+func TestSignedZoneGetsASealedKey(t *testing.T) {
 	h := signedHouse(t)
 	keys := h.keys()
 	if len(keys) != 1 || keys[0].State != farm.KeyActive || keys[0].Algorithm != farm.SignEd25519 {
@@ -113,7 +113,7 @@ func TestTheSerialRisesWithTheKeys(t *testing.T) {
 	}
 }
 
-func TestTheAlgorithmChangesOnlyWhenNothingIsSigned(t *testing.T) {
+func TestSigningAlgorithmChangesOnlyWhileUnsigned(t *testing.T) {
 	h := signedHouse(t)
 	before := h.moment()
 	to := func(a farm.SigningAlgorithm) func(*farm.Config) error {
@@ -139,7 +139,7 @@ func TestTheAlgorithmChangesOnlyWhenNothingIsSigned(t *testing.T) {
 }
 
 // A retired key is deleted only once its signatures are no longer cached.
-func TestARetiredKeyGoesInTime(t *testing.T) {
+func TestRetiredKeyIsDeletedAfterItsTTL(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	h := signedHouse(t, apply.WithClock(func() time.Time { return now }))
 	h.must(func(c *farm.Config) error {
@@ -195,7 +195,7 @@ func TestTheEngineIsGivenOpenKeys(t *testing.T) {
 
 // A key sealed by another appliance cannot sign: the farm does not run, and its problem says
 // why.
-func TestAKeyThatDoesNotOpenStopsTheFarm(t *testing.T) {
+func TestUndecryptableKeyStopsTheFarm(t *testing.T) {
 	h := signedHouse(t)
 	cfg, _ := h.Current()
 	out, problems := *cfg, map[uint32]string{}

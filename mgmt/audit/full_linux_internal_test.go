@@ -11,7 +11,7 @@ import (
 )
 
 // If a disk becomes full in the middle of a line, the line is removed.
-func TestHalfALineIsTakenBack(t *testing.T) {
+func TestPartialLineIsRemoved(t *testing.T) {
 	dir, done := t.TempDir(), make(chan error)
 	go func() { // in a mount namespace of its own, which ends with its thread
 		runtime.LockOSThread()

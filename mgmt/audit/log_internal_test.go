@@ -144,7 +144,7 @@ func TestRefusedCallsOfAUserAreWrittenAtABoundedRate(t *testing.T) {
 	}
 }
 
-func TestALineThatWasCutOffSpoilsNoOther(t *testing.T) {
+func TestTruncatedLineAffectsNoOther(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, begun(), &bytes.Buffer{})
 	l.Add(Entry{User: "ann"})
@@ -161,7 +161,7 @@ func TestALineThatWasCutOffSpoilsNoOther(t *testing.T) {
 	}
 }
 
-func TestWhatClientsSendIsCut(t *testing.T) {
+func TestClientTextsAreTruncated(t *testing.T) {
 	l := open(t, t.TempDir(), begun(), &bytes.Buffer{})
 	long := strings.Repeat("\x01", 10_000)
 	l.Add(Entry{User: "ann", Path: long, Message: long, Method: long})
@@ -171,7 +171,7 @@ func TestWhatClientsSendIsCut(t *testing.T) {
 	}
 }
 
-func TestALogThatCannotBeWrittenIsSaidOnce(t *testing.T) {
+func TestWriteFailureIsLoggedOnce(t *testing.T) {
 	var said bytes.Buffer
 	dir := t.TempDir()
 	l := open(t, dir, begun(), &said)
@@ -198,7 +198,7 @@ func TestALogThatCannotBeWrittenIsSaidOnce(t *testing.T) {
 	}
 }
 
-func TestALogIsOfTwentyOneFilesOfAMebibyte(t *testing.T) {
+func TestLogHasTwentyOneFilesOfAMebibyte(t *testing.T) {
 	if l := open(t, t.TempDir(), begun(), &bytes.Buffer{}); l.size != 1<<20 || l.files != 20 {
 		t.Errorf("%d older files of %d bytes", l.files, l.size)
 	}
@@ -236,7 +236,7 @@ func TestAFileIsFilledToTheByte(t *testing.T) {
 	}
 }
 
-func TestALineThatWasEndedCounts(t *testing.T) {
+func TestRepairedLineCountsItsLineEnd(t *testing.T) {
 	dir := t.TempDir()
 	const cutOff = `{"number":2,"us`
 	if err := os.WriteFile(filepath.Join(dir, FileName), []byte(cutOff), 0o600); err != nil {
@@ -260,7 +260,7 @@ func TestTimesAreUTC(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatWasRefusedIsBounded(t *testing.T) {
+func TestOnlyRefusedCallsAreLimited(t *testing.T) {
 	for name, c := range map[string]struct {
 		user   string
 		status int
@@ -294,7 +294,7 @@ func TestEachMinuteHasItsOwnRefusals(t *testing.T) {
 	}
 }
 
-func TestWhatFitsIsNotCut(t *testing.T) {
+func TestFittingTextsAreNotTruncated(t *testing.T) {
 	for length, want := range map[int]int{512: 512, 513: 512 + len("…")} {
 		if got := cut(strings.Repeat("x", length)); len(got) != want {
 			t.Errorf("%d long: %d are left", length, len(got))
@@ -302,7 +302,7 @@ func TestWhatFitsIsNotCut(t *testing.T) {
 	}
 }
 
-func TestWhatWasNotKeptIsCountedUntilItCanBeSaid(t *testing.T) {
+func TestLostEntriesAreCountedUntilLogged(t *testing.T) {
 	l := open(t, t.TempDir(), begun(), &bytes.Buffer{})
 	for range strangers + 5 {
 		l.Add(Entry{Status: 401})
@@ -318,7 +318,7 @@ func TestWhatWasNotKeptIsCountedUntilItCanBeSaid(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsInTheWayIsNotPassedOver(t *testing.T) {
+func TestObstructingFileIsReported(t *testing.T) {
 	var said bytes.Buffer
 	l := open(t, t.TempDir(), begun(), &said)
 	l.size, l.files = 1, 2
@@ -347,7 +347,7 @@ func TestAFileThatIsInTheWayIsNotPassedOver(t *testing.T) {
 	}
 }
 
-func TestNumbersGoOnFromAnOlderFile(t *testing.T) {
+func TestNumbersContinueFromAnOlderFile(t *testing.T) {
 	dir := t.TempDir()
 	l := open(t, dir, begun(), &bytes.Buffer{})
 	l.Add(Entry{User: "ann"})
@@ -363,7 +363,7 @@ func TestNumbersGoOnFromAnOlderFile(t *testing.T) {
 }
 
 // Told is called with each recorded call, even if the disk fails.
-func TestWhoListensHearsOfEveryCallThatCounts(t *testing.T) {
+func TestToldGetsEveryRecordedCall(t *testing.T) {
 	c := begun()
 	var said bytes.Buffer
 	l := open(t, t.TempDir(), c, &said)

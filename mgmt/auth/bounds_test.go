@@ -99,7 +99,7 @@ func TestARightPasswordForgetsTheWrongOnesOfAUser(t *testing.T) {
 	}
 }
 
-func TestAServiceThatDoesNotAnswerLocksNobodyOut(t *testing.T) {
+func TestUnavailableServiceLocksNoUser(t *testing.T) {
 	g, b := strangers(t)
 	asked := b.System
 	b.System = func(context.Context, string, string) (bool, error) { return false, errors.New("no answer") }
@@ -137,7 +137,7 @@ type keyOf string
 
 func (k keyOf) FindKey(string) (store.Key, bool) { return store.Key{ID: 1, User: string(k)}, true }
 
-func TestAKeyIsAsGoodAsItsUser(t *testing.T) {
+func TestKeyHasTheRightsOfItsUser(t *testing.T) {
 	_, b := strangers(t)
 	for user, want := range map[string]error{"root": nil, "u0": auth.ErrBadCredential, "gone": auth.ErrBadCredential} {
 		g := auth.NewGuard(keyOf(user), b, newClock().now)
@@ -153,7 +153,7 @@ func TestAKeyIsAsGoodAsItsUser(t *testing.T) {
 	}
 }
 
-func TestTwoSessionsAtOnceAreNone(t *testing.T) {
+func TestTwoSessionCookiesAreRefused(t *testing.T) {
 	g, _ := strangers(t)
 	a, _ := g.Begin(auth.Principal{Name: "u0"})
 	b, _ := g.Begin(auth.Principal{Name: "u0"})

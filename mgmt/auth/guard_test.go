@@ -90,7 +90,7 @@ func TestWrongOrContradictingKeysAreRefused(t *testing.T) {
 }
 
 // The history of changes includes the source of their author.
-func TestTheSourceOfARequestIsTold(t *testing.T) {
+func TestPrincipalHasTheSourceAddress(t *testing.T) {
 	for at, want := range map[string]string{
 		"192.0.2.1:5000": "192.0.2.1", "[::ffff:192.0.2.1]:5000": "192.0.2.1", "[2001:db8::1]:5000": "2001:db8::1", "@": "unknown",
 	} {
@@ -158,7 +158,7 @@ func TestSameUserActsAsRootOnTheLocalSocket(t *testing.T) {
 	}
 }
 
-func TestAKeyOnTheLocalSocketIsTheAuthor(t *testing.T) {
+func TestLocalSocketKeyIsTheAuthor(t *testing.T) {
 	g := auth.NewGuard(&oneKey{}, users(t), newClock().now)
 	p, err := identifyOver(t, g, "ZAPI_KEY", secret)
 	if err != nil || p.Name != "root (key 3)" || p.Source != "local" || !p.Who.Root() {

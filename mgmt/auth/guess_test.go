@@ -293,7 +293,7 @@ func TestAKeyIsCheckedAgainAfterItsTurn(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsTakenIsAGuess(t *testing.T) {
+func TestTakenKeyCountsAsAGuess(t *testing.T) {
 	taken := func() error { return rbac.ErrTaken }
 	free := func() error { return nil }
 	choose := func(g *auth.Guard, r *http.Request, user string, change func() error) bool {

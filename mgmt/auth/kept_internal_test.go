@@ -59,7 +59,7 @@ func TestALedgerOutlivesTheProcess(t *testing.T) {
 }
 
 // A clock that is set back must not lengthen a lock.
-func TestALockThatWasKeptIsNoLongerThanANewOne(t *testing.T) {
+func TestStoredLockIsNoLongerThanANewOne(t *testing.T) {
 	dir, c := t.TempDir(), newAt()
 	l := OpenLedger(dir, slog.Default(), c.now)
 	l.loggedIn("ann", netip.MustParseAddr("192.0.2.1"))
@@ -73,7 +73,7 @@ func TestALockThatWasKeptIsNoLongerThanANewOne(t *testing.T) {
 	}
 }
 
-func TestABrokenLedgerKeepsNobodyOut(t *testing.T) {
+func TestDamagedLedgerLocksNoUser(t *testing.T) {
 	dir := t.TempDir()
 	for _, text := range []string{"", "{", `{"places":[{"name":"AA==","source":"x"}]}`, "[]"} {
 		if err := os.WriteFile(filepath.Join(dir, FileName), []byte(text), 0o600); err != nil {

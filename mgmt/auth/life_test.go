@@ -12,7 +12,7 @@ type settings map[string]string
 func (s settings) Setting(name string) (string, bool)  { v, ok := s[name]; return v, ok }
 func (s settings) SetSetting(name, value string) error { s[name] = value; return nil }
 
-func TestHowLongSessionsLiveIsKept(t *testing.T) {
+func TestSessionTimeIsStored(t *testing.T) {
 	s := settings{}
 	if life := auth.LoadSessionTime(s); life != 30*time.Minute {
 		t.Errorf("it begins with %v", life)

@@ -78,7 +78,7 @@ func TestARightGuessClearsItsUserAlone(t *testing.T) {
 	locked(t, l, "eve", "192.0.2.5", time.Minute)
 }
 
-func TestAKnownPlaceHasACountOfItsOwn(t *testing.T) {
+func TestKnownSourceHasItsOwnCount(t *testing.T) {
 	c := newAt()
 	l := NewLedger(c.now)
 	l.loggedIn("ann", netip.MustParseAddr("192.0.2.1"))

@@ -108,7 +108,7 @@ func TestAChangeOfRightsEndsSessions(t *testing.T) {
 	}
 }
 
-func TestWhoMayLogIn(t *testing.T) {
+func TestLoginNeedsValidCredentials(t *testing.T) {
 	b := users(t)
 	g := auth.NewGuard(&oneKey{}, b, newClock().now)
 	loggedIn := basic("eve", "secret-2")
@@ -178,7 +178,7 @@ func TestManyWrongPasswordsLockTheUserOut(t *testing.T) {
 	}
 }
 
-func TestAPasswordIsAskedForAgain(t *testing.T) {
+func TestRightVerifiesThePasswordAgain(t *testing.T) {
 	b := users(t)
 	g := auth.NewGuard(&oneKey{}, b, newClock().now)
 	for _, c := range []struct {
@@ -220,7 +220,7 @@ func TestAUsersOwnKey(t *testing.T) {
 	}
 }
 
-func TestWhoOpensManySessionsLosesTheOldest(t *testing.T) {
+func TestNewSessionsEvictTheOldest(t *testing.T) {
 	c := newClock()
 	g := auth.NewGuard(&oneKey{}, users(t), c.now)
 	root := begin(t, g, "root", "pa$$word")
@@ -245,7 +245,7 @@ func TestWhoOpensManySessionsLosesTheOldest(t *testing.T) {
 }
 
 // A check takes time. If the rights of the user changed meanwhile, no session begins.
-func TestALoginThatIsOvertakenBeginsNoSession(t *testing.T) {
+func TestOvertakenLoginStartsNoSession(t *testing.T) {
 	key, off := "Other0123456789", false
 	for name, overtake := range map[string]func(b *rbac.Book) error{
 		"changed":              func(b *rbac.Book) error { return b.ChangeUser("dan", rbac.UserChange{Key: &key}) },

@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac"
 )
 
-func TestASessionIsRaisedByPasswordAndCodeForAWhile(t *testing.T) {
+func TestSessionIsElevatedByPasswordAndCode(t *testing.T) {
 	b, c := users(t), newClock()
 	g := auth.NewGuard(&oneKey{}, b, c.now)
 	code := factor(t, b, "eve", c)

@@ -46,7 +46,7 @@ func coded(user, password, code string) *http.Request {
 }
 
 // The response does not depend on which of user, password and code is wrong.
-func TestALogInSaysNothingOfWhatIsWrong(t *testing.T) {
+func TestLoginErrorDoesNotNameTheCause(t *testing.T) {
 	b, c := users(t), newClock()
 	g := auth.NewGuard(&oneKey{}, b, c.now)
 	code := factor(t, b, "eve", c)
@@ -68,7 +68,7 @@ func TestALogInSaysNothingOfWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestWhoGuessesCodesIsLockedOut(t *testing.T) {
+func TestGuessingCodesLocksTheUser(t *testing.T) {
 	b, c := users(t), newClock()
 	g := auth.NewGuard(&oneKey{}, b, c.now)
 	code := factor(t, b, "eve", c)
@@ -166,7 +166,7 @@ func TestSessionsAreListedAndEnded(t *testing.T) {
 	}
 }
 
-func TestHowLongSessionsLiveIsASetting(t *testing.T) {
+func TestSessionTimeIsConfigurable(t *testing.T) {
 	c, life := newClock(), 5*time.Minute
 	g := auth.NewGuard(&oneKey{}, users(t), c.now)
 	g.LifeOfSessions(func() time.Duration { return life })

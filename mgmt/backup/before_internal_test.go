@@ -50,7 +50,7 @@ func TestTheArchiveHasItsNameExactlyIfTheStateIsStored(t *testing.T) {
 }
 
 // If the process ends during the step, the next start finds out whether the state was stored.
-func TestAnInterruptedRestorationKeepsTheArchiveThatBelongsToTheState(t *testing.T) {
+func TestInterruptedRestoreKeepsTheMatchingArchive(t *testing.T) {
 	for name, c := range map[string]struct {
 		revision uint64
 		want     string

@@ -147,7 +147,7 @@ func TestRow24AHostileArchiveIsRefusedAndChangesNothing(t *testing.T) {
 }
 
 // An intact archive may still be impossible to restore.
-func TestRow24WhatCannotBeUsedIsNotRestored(t *testing.T) {
+func TestRow24UnusableBackupsAreNotRestored(t *testing.T) {
 	h := newHouse(t)
 	h.fill()
 	v, err := h.Create(root, "own", "")

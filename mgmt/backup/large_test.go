@@ -15,7 +15,7 @@ import (
 )
 
 // A decompression bomb is read only up to the limit.
-func TestRow24ABombIsReadSoFar(t *testing.T) {
+func TestRow24DecompressionIsBounded(t *testing.T) {
 	h := newHouse(t)
 	var bomb bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&bomb, gzip.BestSpeed)
@@ -54,7 +54,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestALargeGeoIPDatabaseIsLeftOutOfBackups(t *testing.T) {
+func TestLargeGeoIPDatabaseIsNotBackedUp(t *testing.T) {
 	h := newHouse(t)
 	for size, members := range map[sized]int{96 << 20: 3, 96<<20 + 1: 2} {
 		o := h.options

@@ -16,7 +16,7 @@ import (
 
 // Until the restart, the process holds the users and settings from before. It must not write them
 // over the restored ones.
-func TestWritesBeforeTheRestartDoNotReplaceWhatWasRestored(t *testing.T) {
+func TestWritesBeforeTheRestartKeepRestoredData(t *testing.T) {
 	for name, restore := range map[string]func(h *house) error{
 		"a backup":        func(h *house) error { _, err := h.Apply(t.Context(), root, all); return err },
 		"a factory reset": func(h *house) error { _, err := h.Factory(t.Context(), root, false, false); return err },
@@ -69,7 +69,7 @@ func (b busyStore) Whole() (*farm.Config, store.Revision, store.Contents, error)
 	return b.Store.Whole()
 }
 
-func TestARestorationOfOthersThanRootRevertsNoOtherWrite(t *testing.T) {
+func TestNonRootRestoreKeepsConcurrentWrites(t *testing.T) {
 	h := newHouse(t)
 	h.fill()
 	_, err := h.Create(root, "a", "")
@@ -157,7 +157,7 @@ func (fullStore) Restore(*farm.Config, store.Meta, store.Replacement) (store.Rev
 }
 
 // After a reset the process must restart, even if something was left.
-func TestAFactoryResetThatLeavesSomethingSaysThatItHappened(t *testing.T) {
+func TestIncompleteFactoryResetIsReported(t *testing.T) {
 	h := newHouse(t)
 	h.fill()
 	o := h.options

@@ -98,7 +98,7 @@ func (s sized) Saved() ([]byte, error) { return bytes.Repeat([]byte("x"), int(s)
 func (sized) Restore([]byte) error     { return errFull }
 func (sized) Remove() error            { return nil }
 
-func TestADatabaseThatIsNotRestoredIsTold(t *testing.T) {
+func TestUnrestoredDatabaseIsReported(t *testing.T) {
 	h := newHouse(t)
 	h.upload("One")
 	_, err := h.Create(root, "a", "")

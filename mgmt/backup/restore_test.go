@@ -23,7 +23,7 @@ const passphrase = "correct horse battery"
 
 var all = backup.Request{Name: "a", Root: true, Local: true}
 
-func TestWhatIsRestoredIsWhatWasThere(t *testing.T) {
+func TestRestoreReturnsTheSavedState(t *testing.T) {
 	h := newHouse(t)
 	key := h.fill()
 	before := h.state()
@@ -174,7 +174,7 @@ func TestABackupOfAnotherReleaseNeedsForce(t *testing.T) {
 	h.must(err)
 }
 
-func TestOnlyRootRestoresWhoMayDoWhatAndOnlyTheMachineItselfPrograms(t *testing.T) {
+func TestOnlyRootRestoresUsersAndPrograms(t *testing.T) {
 	h := newHouse(t)
 	key := h.fill()
 	_, err := h.Create(root, "a", "")
@@ -226,7 +226,7 @@ func TestProgramsAreRestoredAfterAnInterruption(t *testing.T) {
 	}
 }
 
-func TestARestorationThatTheEngineRefusesChangesNothing(t *testing.T) {
+func TestRestoreRefusedByTheEngineChangesNothing(t *testing.T) {
 	h := newHouse(t)
 	h.fill()
 	_, err := h.Create(root, "a", "")
@@ -286,7 +286,7 @@ func TestARefusedRestorationKeepsTheWayBack(t *testing.T) {
 	}
 }
 
-func TestTheSettingsOfTheMachineStayOnWish(t *testing.T) {
+func TestMachineSettingsCanBeKept(t *testing.T) {
 	h := newHouse(t)
 	h.fill()
 	set := func(server string) {
@@ -314,7 +314,7 @@ func TestTheSettingsOfTheMachineStayOnWish(t *testing.T) {
 	}
 }
 
-func TestWhatANodeIsDoingIsInNoBackup(t *testing.T) {
+func TestRuntimeStateIsNotBackedUp(t *testing.T) {
 	h := newHouse(t)
 	h.fill()
 	h.must(h.store.WriteDocument("notify.waiting", []string{"then"}))

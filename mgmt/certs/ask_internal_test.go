@@ -14,7 +14,7 @@ import (
 
 // A request is a POST in the form of RFC 6960. A response is accepted completely or not at
 // all.
-func TestAnAnswerIsTakenWholeOrNotAtAll(t *testing.T) {
+func TestOCSPResponseIsAcceptedCompletelyOrNotAtAll(t *testing.T) {
 	question := []byte("is it good?")
 	var answer func(w http.ResponseWriter)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -51,7 +51,7 @@ func TestAnAnswerIsTakenWholeOrNotAtAll(t *testing.T) {
 }
 
 // If no key can be created, a later call tries again.
-func TestANodeKeyThatCannotBeMadeIsToldSo(t *testing.T) {
+func TestNodeKeyCreationFailureIsReported(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "none")
 	n, made, err := openNodeKey(dir)
 	if err == nil || made || !strings.HasPrefix(err.Error(), "make the node key: ") {

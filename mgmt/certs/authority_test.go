@@ -76,7 +76,7 @@ func TestAuthoritiesAreListedAndOutliveTheProcess(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoListOfAuthorities(t *testing.T) {
+func TestInvalidAuthorityListsAreRefused(t *testing.T) {
 	h := newHouse(t)
 	leaf := h.root.Issue("shop.example")
 	twice := crl(h.root) + crl(h.root)
@@ -169,7 +169,7 @@ func TestADamagedListOfAuthoritiesIsNamed(t *testing.T) {
 }
 
 // If the disk rejects a deletion, the list stays and remains in use.
-func TestWhatCannotBeDeletedStays(t *testing.T) {
+func TestFailedDeletionKeepsTheObject(t *testing.T) {
 	h := newHouse(t)
 	h.upload("shop", h.root.Issue("shop.example").FullPEM(), certs.Create)
 	h.authorities("clients", h.root.CertPEM(), certs.Create)
@@ -202,7 +202,7 @@ func (c crowded) Authorities() (all []store.Authority, err error) {
 	return all, nil
 }
 
-func TestThereAreSoManyCertificatesAndNoMore(t *testing.T) {
+func TestCertificatesAreLimited(t *testing.T) {
 	if certs.MaxCertificates != 4096 || certs.MaxAuthorities != 256 {
 		t.Errorf("%d certificates and %d lists are possible", certs.MaxCertificates, certs.MaxAuthorities)
 	}
@@ -225,7 +225,7 @@ func TestThereAreSoManyCertificatesAndNoMore(t *testing.T) {
 	h.authorities("last", h.root.CertPEM(), certs.Replace)
 }
 
-func TestWhatTheEngineCannotUseIsRefused(t *testing.T) {
+func TestUnusableCertificatesAreRefused(t *testing.T) {
 	h := newHouse(t)
 	delta, err := x509.CreateRevocationList(rand.Reader, &x509.RevocationList{Number: big.NewInt(9), ThisUpdate: now, NextUpdate: now.AddDate(0, 0, 7),
 		ExtraExtensions: []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 27}, Critical: true, Value: []byte{2, 1, 1}}}}, h.root.Cert, h.root.Key)
@@ -281,7 +281,7 @@ func TestACRLIsReplacedWhileFarmsRun(t *testing.T) {
 	}
 }
 
-func TestAReplacedListKeepsTheCRLsOfWhoStays(t *testing.T) {
+func TestReplacedListKeepsCRLsOfRemainingAuthorities(t *testing.T) {
 	h := newHouse(t)
 	other := certstest.NewAuthority(t, "other", now)
 	h.authorities("clients", h.root.CertPEM()+other.CertPEM()+crl(h.root)+crl(other, big.NewInt(1)), certs.Create)

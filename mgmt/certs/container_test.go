@@ -56,7 +56,7 @@ func TestOtherFormsThanPEMAreRead(t *testing.T) {
 func must[T any](v T, _ error) T { return v }
 
 // Unsupported formats are rejected with the reason, or with the command for conversion.
-func TestOtherFormsThatAreNotRead(t *testing.T) {
+func TestUnsupportedFormatsAreRefused(t *testing.T) {
 	modern := file(t, "containers/modern.p12")
 	for _, c := range []struct {
 		name, content, password, says string

@@ -67,7 +67,7 @@ func TestResponsesAreRenewedBeforeHalfOfTheirLife(t *testing.T) {
 }
 
 // The first and last address of each private range is recognised.
-func TestPrivateRangesAreKnownToTheirEnds(t *testing.T) {
+func TestPrivateRangesAreExact(t *testing.T) {
 	for _, c := range []struct{ before, first, last, after string }{
 		{"", "0.0.0.0", "0.255.255.255", "1.0.0.0"}, {"9.255.255.255", "10.0.0.0", "10.255.255.255", "11.0.0.0"}, {"100.63.255.255", "100.64.0.0", "100.127.255.255", "100.128.0.0"},
 		{"126.255.255.255", "127.0.0.0", "127.255.255.255", "128.0.0.0"}, {"169.253.255.255", "169.254.0.0", "169.254.255.255", "169.255.0.0"}, {"172.15.255.255", "172.16.0.0", "172.31.255.255", "172.32.0.0"},

@@ -18,7 +18,7 @@ func (settings) Setting(string) (string, bool) { return "", false }
 
 // A responder is reached by name through the operator's proxy. Private addresses are never
 // requested, even through the proxy.
-func TestRespondersAreAskedThroughTheProxy(t *testing.T) {
+func TestRespondersAreReachedThroughTheProxy(t *testing.T) {
 	var asked []string
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked = append(asked, r.RequestURI)
@@ -55,7 +55,7 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 }
 
-func TestResponderAddressesThatAreAsked(t *testing.T) {
+func TestResponderURLsAreValidated(t *testing.T) {
 	for text, want := range map[string]bool{
 		"http://ocsp.example/x": true, "https://ocsp.example": true, "file:///etc/passwd": false, "ldap://x": false, "http://": false, "http://u:p@x/": false, "": false, "gopher://x": false, "//x": false,
 		"http://[": false, "http://x/" + strings.Repeat("a", 1024-9): true, "http://x/" + strings.Repeat("a", 1024-8): false,

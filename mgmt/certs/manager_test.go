@@ -280,7 +280,7 @@ func longHost(length int) string {
 func longMail(length int) string { return strings.Repeat("m", 20) + "@" + longHost(length-21) }
 
 // A pending change that is not confirmed returns to a configuration, whose objects must exist.
-func TestObjectsThatAPendingChangeMayReturnToCannotBeDeleted(t *testing.T) {
+func TestObjectsOfAPendingRevertCannotBeDeleted(t *testing.T) {
 	h := newHouse(t)
 	h.upload("old", h.root.Issue("shop.example").FullPEM(), certs.Create)
 	h.upload("new", h.root.Issue("shop.example").FullPEM(), certs.Create)
@@ -319,7 +319,7 @@ func TestObjectsThatAPendingChangeMayReturnToCannotBeDeleted(t *testing.T) {
 	h.must(h.Delete(t.Context(), by, "old.pem"))
 }
 
-func TestWhatIsInUseCannotBeDeleted(t *testing.T) {
+func TestObjectsInUseCannotBeDeleted(t *testing.T) {
 	h := newHouse(t)
 	h.upload("shop", h.root.Issue("shop.example").FullPEM(), certs.Create)
 	h.upload("client", h.root.Issue("client.example").FullPEM(), certs.Create)
@@ -362,7 +362,7 @@ func TestWhatIsInUseCannotBeDeleted(t *testing.T) {
 	}
 }
 
-func TestAFarmCannotNameWhatIsNotThere(t *testing.T) {
+func TestFarmCannotReferToMissingObjects(t *testing.T) {
 	h := newHouse(t)
 	h.upload("shop", h.root.Issue("shop.example").FullPEM(), certs.Create)
 	_, err := h.Request(t.Context(), by, "new", fields())
@@ -390,7 +390,7 @@ func TestAFarmCannotNameWhatIsNotThere(t *testing.T) {
 }
 
 // A snapshot contains the certificates its farms refer to, each once, and no others.
-func TestASnapshotHoldsWhatIsUsed(t *testing.T) {
+func TestSnapshotHoldsOnlyUsedCertificates(t *testing.T) {
 	h := newHouse(t)
 	a := h.root.Issue("a.example")
 	for _, name := range []string{"a", "b", "c", "unused"} {
@@ -566,7 +566,7 @@ func info(c *x509.Certificate) string {
 	return b.String()
 }
 
-func TestInfoTellsWhatPeopleAskFor(t *testing.T) {
+func TestInfoDescribesTheCertificate(t *testing.T) {
 	h := newHouse(t)
 	mid := h.root.Intermediate("mid", func(c *x509.Certificate) { c.NotAfter = now.AddDate(0, 0, 10) })
 	staple, _ := asn1.Marshal([]int{5})

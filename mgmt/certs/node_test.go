@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/certs"
 )
 
-func TestTheNodeKeyIsMadeOnceAndPrivate(t *testing.T) {
+func TestNodeKeyIsCreatedOnceAndPrivate(t *testing.T) {
 	h := newHouse(t)
 	path := filepath.Join(h.dir, certs.NodeKeyFile)
 	info, err := os.Stat(path)
@@ -39,7 +39,7 @@ func TestTheNodeKeyIsMadeOnceAndPrivate(t *testing.T) {
 
 // With an unusable node key, each certificate reports the problem and the remedy, plain
 // farms keep running, and the right key restores everything.
-func TestAnUnusableNodeKeyCostsNothingElse(t *testing.T) {
+func TestUnusableNodeKeyAffectsOnlyCertificates(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(path string) error
 		says  string
@@ -112,7 +112,7 @@ func replaced(path string, by func() error) error {
 }
 
 // Correcting the file's mode requires no restart.
-func TestARepairedNodeKeyIsNoticed(t *testing.T) {
+func TestRepairedNodeKeyNeedsNoRestart(t *testing.T) {
 	h := newHouse(t)
 	h.upload("shop", h.root.Issue("shop.example").FullPEM(), certs.Create)
 	h.must(h.https("shop", 443, farm.TLS{Certificates: []string{"shop.pem"}}))

@@ -135,7 +135,7 @@ func TestFailuresAreShownAndTriedLessAndLessOften(t *testing.T) {
 	}
 }
 
-func TestAnOldStapleIsTakenAwayWhenThereIsNoNewOne(t *testing.T) {
+func TestExpiredStapleIsRemoved(t *testing.T) {
 	s := newStapling(t)
 	s.use()
 	s.Look(t.Context())
@@ -154,7 +154,7 @@ func TestAnOldStapleIsTakenAwayWhenThereIsNoNewOne(t *testing.T) {
 	}
 }
 
-func TestResponsesThatAreNotStapled(t *testing.T) {
+func TestInvalidResponsesAreNotStapled(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*stapling, *certstest.Responder)
 		says   string
@@ -207,7 +207,7 @@ func TestResponsesThatAreNotStapled(t *testing.T) {
 	}
 }
 
-func TestResponsesThatAreStapled(t *testing.T) {
+func TestValidResponsesAreStapled(t *testing.T) {
 	for name, change := range map[string]func(*certstest.Responder){
 		"delegate of the issuer": func(r *certstest.Responder) {
 			r.Authority = r.Authority.Issue("delegate", func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageOCSPSigning} })
@@ -234,7 +234,7 @@ func TestResponsesThatAreStapled(t *testing.T) {
 	}
 }
 
-func TestTheFirstTwoRespondersAreAsked(t *testing.T) {
+func TestFirstTwoRespondersAreTried(t *testing.T) {
 	s := newStapling(t)
 	broken := certstest.NewResponder(t)
 	broken.Answer = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) }
@@ -342,7 +342,7 @@ func TestARefusedStapleLeavesTheOldOne(t *testing.T) {
 	}
 }
 
-func TestAStapleGoesWithItsCertificate(t *testing.T) {
+func TestStapleBelongsToItsCertificate(t *testing.T) {
 	s := newStapling(t)
 	s.use()
 	s.Look(t.Context())
@@ -392,7 +392,7 @@ func TestExpiryIsWarnedOfAtItsDays(t *testing.T) {
 	}
 }
 
-func TestRunLooksAtOnceAfterAnUploadAndEnds(t *testing.T) {
+func TestRunChecksAtOnceAfterAnUpload(t *testing.T) {
 	s := newStapling(t)
 	s.use()
 	ended := make(chan struct{})

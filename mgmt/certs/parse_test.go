@@ -87,7 +87,7 @@ func TestOfAnAuthoritySignedByTwoTheLongerWayStays(t *testing.T) {
 	}
 }
 
-func TestTheKeysThatAreTaken(t *testing.T) {
+func TestSupportedKeysAreAccepted(t *testing.T) {
 	root := certstest.NewAuthority(t, "root", now)
 	p384, _ := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
 	p521, _ := ecdsa.GenerateKey(elliptic.P521(), rand.Reader)
@@ -136,7 +136,7 @@ func longRSA(bits uint) publicOnly {
 }
 
 // Each of these is rejected with a text that explains the reason.
-func TestWhatIsRefusedAndWhy(t *testing.T) {
+func TestRefusalsExplainTheReason(t *testing.T) {
 	root := certstest.NewAuthority(t, "root", now)
 	mid := root.Intermediate("mid")
 	leaf, other := mid.Issue("shop.example"), mid.Issue("other.example")
@@ -206,7 +206,7 @@ func TestWhatIsRefusedAndWhy(t *testing.T) {
 	}
 }
 
-func TestWhatMayNotBeMeantIsWarnedOf(t *testing.T) {
+func TestSuspiciousCertificatesCauseWarnings(t *testing.T) {
 	root := certstest.NewAuthority(t, "root", now)
 	for want, change := range map[string]func(*x509.Certificate){
 		"not valid before 2026-02": func(c *x509.Certificate) { c.NotBefore = now.AddDate(0, 1, 0) },
@@ -224,7 +224,7 @@ func TestWhatMayNotBeMeantIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsKnownNeedNotCome(t *testing.T) {
+func TestKnownKeyNeedNotBeUploaded(t *testing.T) {
 	root := certstest.NewAuthority(t, "root", now)
 	a, b := root.Issue("a.example"), root.Issue("b.example")
 	got, err := certs.Parse([]byte(b.ChainPEM()), now, a.Key.Public(), b.Key.Public())

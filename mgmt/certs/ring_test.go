@@ -13,7 +13,7 @@ import (
 
 // Data sealed by another node is readable once its key is present. New data is sealed with
 // the local key.
-func TestKeysOfOtherNodesOpenWhatTheySealed(t *testing.T) {
+func TestKeysOfOtherNodesOpenTheirData(t *testing.T) {
 	there, here := newHouse(t), newHouse(t)
 	there.upload("shop", there.root.Issue("shop.example").FullPEM(), certs.Create)
 	secret, err := there.SealSecret("mail", []byte("word"))
@@ -93,7 +93,7 @@ func TestKeysOfOtherNodesOpenWhatTheySealed(t *testing.T) {
 	}
 }
 
-func TestCertificatesAreExchangedAndComeBack(t *testing.T) {
+func TestReplacedCertificatesCanBeRestored(t *testing.T) {
 	h, other := newHouse(t), newHouse(t)
 	h.upload("old", h.root.Issue("old.example").FullPEM(), certs.Create)
 	other.upload("new", other.root.Issue("new.example").FullPEM(), certs.Create)

@@ -37,7 +37,7 @@ func TestEveryUserOfACertificateIsNamed(t *testing.T) {
 }
 
 // Machine settings refer to certificates like farms do.
-func TestSettingsOfTheMachineNameWhatIsThere(t *testing.T) {
+func TestMachineSettingsReferToExistingCertificates(t *testing.T) {
 	h := newHouse(t)
 	with := func(name string) error {
 		return h.change(func(cfg *farm.Config) error { cfg.System.API.Certificate = name; return nil })
@@ -65,7 +65,7 @@ func TestAMessageNamesEightUsers(t *testing.T) {
 }
 
 // A certificate for a stopped farm may be uploaded before it is valid.
-func TestAStoppedFarmIsNotToldOfAnUpload(t *testing.T) {
+func TestUploadDoesNotPublishForStoppedFarms(t *testing.T) {
 	h := newHouse(t)
 	h.upload("shop", h.root.Issue("shop.example").FullPEM(), certs.Create)
 	h.must(h.https("shop", 443, farm.TLS{Certificates: []string{"shop.pem"}}))
@@ -85,7 +85,7 @@ func TestAStoppedFarmIsNotToldOfAnUpload(t *testing.T) {
 	}
 }
 
-func TestACertificateIsCalledByWhatItHas(t *testing.T) {
+func TestCertificateIsNamedByItsSubjectOrSAN(t *testing.T) {
 	h := newHouse(t)
 	end := now.AddDate(0, 0, -1)
 	for want, change := range map[string]func(*x509.Certificate){
@@ -111,7 +111,7 @@ func TestACertificateIsCalledByWhatItHas(t *testing.T) {
 	}
 }
 
-func TestACertificateOfTheAPIThatIsNoneIsRefused(t *testing.T) {
+func TestInvalidAPICertificateIsRefused(t *testing.T) {
 	h := newHouse(t)
 	own := h.root.Issue("lb.example").TLS()
 	for _, c := range []tls.Certificate{{Certificate: own.Certificate, PrivateKey: publicOnly{}}, {Certificate: [][]byte{{1, 2}}, PrivateKey: own.PrivateKey}, {PrivateKey: own.PrivateKey}} {
@@ -122,7 +122,7 @@ func TestACertificateOfTheAPIThatIsNoneIsRefused(t *testing.T) {
 }
 
 // A root that was recreated with the same key appears in the chain once.
-func TestOfARootMadeTwiceOneStays(t *testing.T) {
+func TestRecreatedRootAppearsOnce(t *testing.T) {
 	root := certstest.NewAuthority(t, "root", now)
 	mid := root.Intermediate("mid")
 	again := root.IssueFor(root.Key, "root", func(c *x509.Certificate) {

@@ -9,7 +9,7 @@ import (
 
 // Windows that were moved have the same score as newly sorted ones, with and without equal
 // values.
-func TestScoresOfWindowsThatMoveAreThoseOfRanks(t *testing.T) {
+func TestSlidingScoresEqualSortedScores(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, kinds := range []int{2, 5, 1000} {
 		values := make([]float64, 200)

@@ -28,7 +28,7 @@ func within(t *testing.T, what string, got, want, by int) {
 	}
 }
 
-func TestAStepOfTwiceIsFoundInNoise(t *testing.T) {
+func TestDoublingIsFoundInNoise(t *testing.T) {
 	for _, sigma := range []float64{0.05, 0.2, 0.4} {
 		for seed := range uint64(20) {
 			r := random(seed)
@@ -53,7 +53,7 @@ func TestAStepDownIsFoundAsWell(t *testing.T) {
 	within(t, "step", found[0].At, 100, 2)
 }
 
-func TestNothingIsFoundInNoiseAlone(t *testing.T) {
+func TestNoiseHasNoSteps(t *testing.T) {
 	for _, sigma := range []float64{0, 0.05, 0.3, 1} {
 		for seed := range uint64(100) {
 			if found := changepoint.Steps(noisy(random(seed), 720, 0.02, sigma), latency); len(found) > 0 {
@@ -63,7 +63,7 @@ func TestNothingIsFoundInNoiseAlone(t *testing.T) {
 	}
 }
 
-func TestWhatLastsThreeMinutesOfAnHourHasTwoSteps(t *testing.T) {
+func TestThreeMinuteChangeHasTwoSteps(t *testing.T) {
 	r := random(3)
 	values := append(append(noisy(r, 400, 0.02, 0.2), noisy(r, 36, 0.08, 0.2)...), noisy(r, 284, 0.02, 0.2)...)
 	found := changepoint.Steps(values, latency)
@@ -74,7 +74,7 @@ func TestWhatLastsThreeMinutesOfAnHourHasTwoSteps(t *testing.T) {
 	within(t, "second", found[1].At, 436, 2)
 }
 
-func TestOutliersAreNoStep(t *testing.T) {
+func TestOutliersAreNotSteps(t *testing.T) {
 	values := noisy(random(4), 720, 0.02, 0.2)
 	for i := 0; i < len(values); i += 9 {
 		values[i] = 5
@@ -87,7 +87,7 @@ func TestOutliersAreNoStep(t *testing.T) {
 	}
 }
 
-func TestASlopeIsNoStep(t *testing.T) {
+func TestSlopeIsNotAStep(t *testing.T) {
 	values := noisy(random(5), 720, 1, 0.1)
 	for i := range values {
 		values[i] *= 0.02 * (1 + 2*float64(i)/720)

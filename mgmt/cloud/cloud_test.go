@@ -134,7 +134,7 @@ func TestCredentialsAreKeptOnceTheCloudTookThem(t *testing.T) {
 	}
 }
 
-func TestCredentialsTheCloudRefusesEndThoseOfBefore(t *testing.T) {
+func TestRefusedCredentialsReplacePreviousOnes(t *testing.T) {
 	for _, c := range []struct {
 		of     cloud.Credentials
 		status int
@@ -167,7 +167,7 @@ func TestCredentialsTheCloudRefusesEndThoseOfBefore(t *testing.T) {
 	}
 }
 
-func TestCredentialsOfAnotherFormAskNobodyAndChangeNothing(t *testing.T) {
+func TestMalformedCredentialsAreRefusedLocally(t *testing.T) {
 	h := newHouse(t)
 	h.body = identity
 	if _, err := h.set(aws); err != nil {
@@ -201,7 +201,7 @@ func TestCredentialsOfAnotherFormAskNobodyAndChangeNothing(t *testing.T) {
 	}
 }
 
-func TestACloudThatDoesNotAnswerIsSaidSo(t *testing.T) {
+func TestUnreachableCloudIsReported(t *testing.T) {
 	m := cloud.New(cloud.Options{Store: memory{}, Secrets: box{}, AWS: func(string) string { return "http://127.0.0.1:1/" }})
 	_, err := m.Set(t.Context(), apply.Author{}, aws, func() error { return nil })
 	wants(t, err, "does not answer at 127.0.0.1:1")

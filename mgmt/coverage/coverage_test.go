@@ -34,7 +34,7 @@ func tls(name string, certificates []string, vhosts ...string) farm.Farm {
 	return farm.Farm{Name: name, HTTP: h}
 }
 
-func TestWhoLosesNames(t *testing.T) {
+func TestLostNamesAreFound(t *testing.T) {
 	names := map[string][]string{"shop.pem": nil, "other.pem": {"b.test"}, "wild.pem": {"*.test"}}
 	shop := []string{"shop.pem"}
 	for _, c := range []struct {

@@ -21,7 +21,7 @@ func house() directory.Settings {
 	return directory.Settings{Host: "ldap.example.com", BaseDN: "dc=example,dc=com", BindDN: "cn=search,dc=example,dc=com"}
 }
 
-func TestSettingsBeginWithWhatIsSafe(t *testing.T) {
+func TestDefaultSettingsAreSafe(t *testing.T) {
 	d, _ := opened(nil)
 	if s, _, err := d.Settings(); err != nil || s.Host != "" || s.Security != directory.StartTLS || s.Port != 389 || s.Scope != "sub" || s.Filter != "(uid=%s)" || s.Timeout != 5 {
 		t.Errorf("%+v, %v", s, err)
@@ -85,7 +85,7 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 }
 
 // A password is sent only to the host it was entered for.
-func TestThePasswordGoesToNoOtherDirectory(t *testing.T) {
+func TestPasswordIsSentOnlyToItsDirectory(t *testing.T) {
 	d, m := opened(nil)
 	refused := func(s directory.Settings, password *string, says string) {
 		t.Helper()
@@ -160,7 +160,7 @@ func serve(t *testing.T, answer func(net.Conn)) directory.Settings {
 	return directory.Settings{Host: "127.0.0.1", Port: l.Addr().(*net.TCPAddr).Port, Security: directory.None, BaseDN: "dc=a", Timeout: 1}
 }
 
-func TestADirectoryThatIsSilentIsGivenUp(t *testing.T) {
+func TestSilentDirectoryTimesOut(t *testing.T) {
 	gone := make(chan struct{})
 	for _, security := range []directory.Security{directory.None, directory.StartTLS, directory.LDAPS} {
 		s := serve(t, func(c net.Conn) {
@@ -188,7 +188,7 @@ func TestADirectoryThatIsSilentIsGivenUp(t *testing.T) {
 }
 
 // Data that are no LDAP, or too many, cost limited memory and are no answer.
-func TestWhatADirectorySendsIsBounded(t *testing.T) {
+func TestDirectoryResponsesAreBounded(t *testing.T) {
 	entry := []byte("\x30\x0c\x02\x01\x01\x64\x07\x04\x03o=x\x30\x00")
 	for name, send := range map[string][]byte{
 		"nothing":         nil,

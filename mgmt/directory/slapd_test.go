@@ -231,7 +231,7 @@ func TestUsersOfARealDirectoryLogIn(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithADirectoryIsSaid(t *testing.T) {
+func TestDirectoryErrorsAreExplained(t *testing.T) {
 	server := startSlapd(t)
 	other, _ := certificate(t)
 	for name, c := range map[string]struct {
@@ -273,7 +273,7 @@ func TestWhatIsWrongWithADirectoryIsSaid(t *testing.T) {
 	}
 }
 
-func TestAnonymousSearchesFindWhatTheyMay(t *testing.T) {
+func TestAnonymousSearchFindsVisibleEntries(t *testing.T) {
 	server := startSlapd(t)
 	d, m := opened(server.pem)
 	s := server.settings(directory.StartTLS)

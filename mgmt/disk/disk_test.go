@@ -40,7 +40,7 @@ func TestTheDiskOfAPathIsTheNearestMountAboveIt(t *testing.T) {
 	}
 }
 
-func TestErrorsOfADiskSayWhatToDo(t *testing.T) {
+func TestDiskErrorsContainAdvice(t *testing.T) {
 	for errno, want := range map[syscall.Errno]string{syscall.ENOSPC: "is full: make room there", syscall.EDQUOT: "quota", syscall.EROFS: "mount it writable", syscall.EIO: "dmesg"} {
 		cause := fmt.Errorf("write a file: %w", &fs.PathError{Op: "write", Path: "store.db", Err: errno})
 		err := Explain("/proc/self", cause)
@@ -79,7 +79,7 @@ func TestALinkIsOnTheDiskItLeadsTo(t *testing.T) {
 	}
 }
 
-func TestRoomIsKnownBeforehand(t *testing.T) {
+func TestRoomChecksFreeSpace(t *testing.T) {
 	dir := t.TempDir()
 	if err := Room(dir, 1); err != nil {
 		t.Errorf("a byte: %v", err)

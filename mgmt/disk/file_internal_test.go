@@ -10,7 +10,7 @@ import (
 
 // A crash at any moment leaves the file complete: its content is on the disk before it has
 // its name, and the name before the caller continues.
-func TestFilesAreOnTheDiskBeforeTheirNamesAndTheseBeforeTheCallerGoesOn(t *testing.T) {
+func TestWritesAreSyncedInOrder(t *testing.T) {
 	system := sync
 	t.Cleanup(func() { sync = system })
 	for what, c := range map[string]struct {
@@ -64,7 +64,7 @@ func TestFilesAreOnTheDiskBeforeTheirNamesAndTheseBeforeTheCallerGoesOn(t *testi
 }
 
 // After a failed sync the file must not exist.
-func TestAFileThatIsNotOnTheDiskIsAnError(t *testing.T) {
+func TestFailedSyncIsAnError(t *testing.T) {
 	system := sync
 	t.Cleanup(func() { sync = system })
 	for _, fails := range []int{1, 2} {

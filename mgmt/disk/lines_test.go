@@ -44,7 +44,7 @@ func (p *paper) Sync() error {
 	return nil
 }
 
-func TestLinesAreAppendedWholeOrNotAtAll(t *testing.T) {
+func TestLinesAreAppendedCompletelyOrNotAtAll(t *testing.T) {
 	for name, c := range map[string]struct {
 		paper
 		content, synced string

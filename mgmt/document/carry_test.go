@@ -75,7 +75,7 @@ func TestIDsOfAnotherTimeAreDropped(t *testing.T) {
 	}
 }
 
-func TestKnownAddressesAreCarried(t *testing.T) {
+func TestCarryKeepsKnownAddresses(t *testing.T) {
 	next := old()
 	b := next.Farms[0].HTTP.Services[0].Backends
 	b[0].Addr, b[1].Host = netip.Addr{}, "10.0.0.9"
@@ -86,7 +86,7 @@ func TestKnownAddressesAreCarried(t *testing.T) {
 }
 
 // Backends created for the addresses of a name are in no document and are recreated.
-func TestPartsAreNeitherWrittenNorCarried(t *testing.T) {
+func TestPartsAreOmittedFromDocuments(t *testing.T) {
 	const text = "farms: [{name: a, profile: http, vip: 127.0.0.1, vport: 80, services: [{name: s, backends: [{ip: db.example, port: 80, resolve: all}]}]}]"
 	cfg, err := document.Decode([]byte(text))
 	if err != nil {
@@ -109,7 +109,7 @@ func TestPartsAreNeitherWrittenNorCarried(t *testing.T) {
 }
 
 // Every YAML library reads the written texts in the same way.
-func TestTextsAreWrittenAsSimplyAsTheyMayBe(t *testing.T) {
+func TestTextsAreQuotedOnlyIfNeeded(t *testing.T) {
 	cfg, err := document.Decode([]byte(small))
 	if err != nil {
 		t.Fatal(err)

@@ -88,7 +88,7 @@ func TestNumbersMayBeWrittenWithAPoint(t *testing.T) {
 }
 
 // Windows editors write a byte order mark before a text; it does not count as a column.
-func TestAMarkBeforeADocumentStandsForNothing(t *testing.T) {
+func TestByteOrderMarkIsIgnored(t *testing.T) {
 	const mark = "\ufeff"
 	for _, text := range []string{small, `{"farms": []}`, ""} {
 		want, err := document.Decode([]byte(text))
@@ -109,7 +109,7 @@ func farmOf(lines ...string) string {
 	return "farms:\n- name: a\n  profile: http\n  vip: 127.0.0.1\n  vport: 80\n" + strings.Join(lines, "\n") + "\n"
 }
 
-func TestProblemsAreToldWithTheirPosition(t *testing.T) {
+func TestProblemsHaveAPosition(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"nothing", "", `the document is empty; write "farms: []" for no farm at all`},
 		{"a comment only", "# hello\n", "the document is empty"},
@@ -160,7 +160,7 @@ func TestProblemsAreToldWithTheirPosition(t *testing.T) {
 	}
 }
 
-func TestAllProblemsOfADocumentAreToldTogetherInItsOrder(t *testing.T) {
+func TestAllProblemsAreReportedInDocumentOrder(t *testing.T) {
 	_, err := document.Load([]byte(`farms:
 - name: a
   profile: http
@@ -262,7 +262,7 @@ func TestHostileDocumentsAreRefusedSoon(t *testing.T) {
 }
 
 // Documents at the limits are read.
-func TestTheBoundsOfDocumentsAreMet(t *testing.T) {
+func TestDocumentsAtTheLimitsAreRead(t *testing.T) {
 	nested := func(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
 	fields := func(count int) string {
 		var out strings.Builder

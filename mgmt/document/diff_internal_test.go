@@ -60,7 +60,7 @@ func TestADifferencePatchesTheOldIntoTheNew(t *testing.T) {
 	})
 }
 
-func TestADifferenceIsAsShortAsItCanBe(t *testing.T) {
+func TestDiffIsMinimal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		letters := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 20)
 		a, b := letters.Draw(t, "old"), letters.Draw(t, "new")

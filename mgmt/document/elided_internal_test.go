@@ -57,7 +57,7 @@ func edited(r *rand.Rand, cfg *farm.Config) *farm.Config {
 
 // A diff of zones with marks turns the lines of one document into the other, with the right
 // line numbers.
-func TestDifferencesOfLargeZonesAreThoseOfDocuments(t *testing.T) {
+func TestDiffOfLargeZonesEqualsDocumentDiff(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 9))
 	var texts Texts
 	cfg := &farm.Config{Farms: []farm.Farm{large()}}

@@ -130,7 +130,7 @@ func names() *farm.GSLB {
 	}
 }
 
-func TestEverythingComesBackAsItWent(t *testing.T) {
+func TestEverySettingRoundTrips(t *testing.T) {
 	cfg := everything()
 	if err := validate.Config(cfg); err != nil {
 		t.Fatal(err)
@@ -191,7 +191,7 @@ func TestEverythingSurvivesSnapshotAndStore(t *testing.T) {
 
 // Unset fields are omitted, so that a new field does not change the documents of existing
 // farms.
-func TestWhatIsUnsetIsLeftOut(t *testing.T) {
+func TestUnsetFieldsAreOmitted(t *testing.T) {
 	h := farm.DefaultHTTP()
 	h.Services = []farm.Service{{Name: "web", Backends: []farm.Backend{{Host: "10.0.0.1", Port: 80}}}}
 	cfg := &farm.Config{Farms: []farm.Farm{{Name: "a", Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("10.0.0.5"), VPort: 80, HTTP: h}}}
@@ -209,7 +209,7 @@ func TestWhatIsUnsetIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestProblemsOfRulesAndOptionsAreToldWithTheirPosition(t *testing.T) {
+func TestRuleAndOptionProblemsHaveAPosition(t *testing.T) {
 	service := func(lines ...string) string {
 		return farmOf(append([]string{"  services:", "  - name: s"}, lines...)...)
 	}

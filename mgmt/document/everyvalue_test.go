@@ -131,7 +131,7 @@ func TestEverythingIsEverything(t *testing.T) {
 			}
 		}
 	}
-	delete(missing, "TLS.DisableTLS12") // excludes DisableTLS13: see TestWhatIsUnsetIsLeftOut
+	delete(missing, "TLS.DisableTLS12") // excludes DisableTLS13: see TestUnsetFieldsAreOmitted
 	for _, cfg := range everyValue() {
 		strike(missing, reflect.ValueOf(cfg.System))
 		strike(missing, reflect.ValueOf(cfg.Checks))
@@ -184,7 +184,7 @@ func ofFarm(t reflect.Type) bool {
 	return t.Kind() == reflect.Struct && t.PkgPath() == reflect.TypeFor[farm.Farm]().PkgPath()
 }
 
-func TestEveryValueComesBackAsItWent(t *testing.T) {
+func TestEveryValueRoundTrips(t *testing.T) {
 	for _, cfg := range everyValue() {
 		text, err := document.Encode(cfg)
 		if err != nil {
@@ -199,7 +199,7 @@ func TestEveryValueComesBackAsItWent(t *testing.T) {
 }
 
 // Null resets each setting that permits it from any value, and so does its default.
-func TestNullResetsWhatSaysSo(t *testing.T) {
+func TestNullResetsNullableSettings(t *testing.T) {
 	tried := map[string]bool{} // each value once: most farms differ in one field
 	for _, cfg := range everyValue() {
 		for _, f := range cfg.Farms {

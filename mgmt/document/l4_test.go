@@ -118,7 +118,7 @@ func (d drawn) userspace(l *farm.L4) {
 		Filter(func(p farm.DataPath) bool { return p != farm.DataPathKernel || l.NotKernel() == "" }).Draw(d.T, "datapath")
 }
 
-func TestL4FarmsComeBackAsTheyWent(t *testing.T) {
+func TestL4FarmsRoundTrip(t *testing.T) {
 	for name, encode := range map[string]func(*farm.Config) ([]byte, error){"yaml": document.Encode, "json": document.EncodeJSON} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
@@ -187,7 +187,7 @@ func number(c *farm.Config) {
 	}
 }
 
-func TestAFarmThatChangesItsProfileIsTheSameFarmWithNewBackends(t *testing.T) {
+func TestProfileChangeKeepsTheFarmID(t *testing.T) {
 	h := farm.DefaultHTTP()
 	h.Services = []farm.Service{{ID: 2, Name: "web", Backends: []farm.Backend{{ID: 3, Host: "10.0.0.1", Port: 80}}}}
 	old := &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "a", Profile: farm.ProfileHTTP, HTTP: h}}}
@@ -198,7 +198,7 @@ func TestAFarmThatChangesItsProfileIsTheSameFarmWithNewBackends(t *testing.T) {
 	}
 }
 
-func TestProblemsOfL4FarmsAreToldWithTheirPosition(t *testing.T) {
+func TestL4ProblemsHaveAPosition(t *testing.T) {
 	l4 := func(lines ...string) string {
 		return "farms:\n- name: a\n  profile: l4xnat\n  vip: 10.0.0.5\n" + strings.Join(lines, "\n") + "\n"
 	}

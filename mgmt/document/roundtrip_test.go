@@ -31,7 +31,9 @@ func configs() *rapid.Generator[*farm.Config] {
 			h := farm.DefaultHTTP()
 			h.ConnectTimeout = farm.Seconds(rapid.IntRange(1, 21).Draw(t, "contimeout"))
 			h.Verbs = rapid.SampledFrom(farm.VerbSets()).Draw(t, "verbs")
-			h.Error503 = rapid.Custom(func(t *rapid.T) string { return texts().Draw(t, "x") }).Filter(func(s string) bool { return len(s) <= validate.MaxErrorText && !strings.HasPrefix(strings.TrimSpace(s), "@") }).Draw(t, "error503")
+			h.Error503 = rapid.Custom(func(t *rapid.T) string { return texts().Draw(t, "x") }).Filter(func(s string) bool {
+				return len(s) <= validate.MaxErrorText && !strings.HasPrefix(strings.TrimSpace(s), "@")
+			}).Draw(t, "error503")
 			for i := range rapid.IntRange(0, 3).Draw(t, "trusted") {
 				h.Trusted = append(h.Trusted, netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i)}), rapid.SampledFrom([]int{16, 32}).Draw(t, "bits")))
 			}
@@ -55,7 +57,7 @@ func configs() *rapid.Generator[*farm.Config] {
 	})
 }
 
-func TestDocumentsComeBackAsTheyWent(t *testing.T) {
+func TestDocumentsRoundTrip(t *testing.T) {
 	for name, encode := range map[string]func(*farm.Config) ([]byte, error){"yaml": document.Encode, "json": document.EncodeJSON} {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {

@@ -6,7 +6,7 @@ import (
 )
 
 // isPlain equals a regular expression for all short texts of relevant characters.
-func TestPlainTextsAreThoseOfAPattern(t *testing.T) {
+func TestPlainTextsMatchThePattern(t *testing.T) {
 	plain := regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./%+~-]*(:[A-Za-z0-9_./%+~-]+)*$`)
 	const letters = "aZ@[`{0/:9_.~ -\n\xc3"
 	var try func(text string)

@@ -13,7 +13,7 @@ import (
 
 // The diff of configurations with shared farms equals the diff of their whole documents and
 // turns one into the other.
-func TestDifferencesOfFarmsThatStayAreThoseOfDocuments(t *testing.T) {
+func TestDiffWithSharedFarmsEqualsDocumentDiff(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	var texts document.Texts
 	cfg := &farm.Config{}

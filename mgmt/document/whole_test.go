@@ -10,7 +10,7 @@ import (
 )
 
 // A document is written exactly as expected.
-func TestDocumentsAreWrittenWhole(t *testing.T) {
+func TestDocumentMatchesTheExpectedText(t *testing.T) {
 	h := farm.DefaultHTTP()
 	h.TLS = farm.DefaultTLS()
 	h.TLS.Certificates = nil

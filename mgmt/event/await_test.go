@@ -46,7 +46,7 @@ func (l *looking) look(t *testing.T, when, want string) {
 }
 
 // A new check has no result at first. That is no recovery.
-func TestARecoveryIsReportedOnceItIsKnown(t *testing.T) {
+func TestRecoveryIsReportedWithTheFirstResult(t *testing.T) {
 	l := newLooking(web(1, "a", false, backend(1, "10.0.0.1")))
 	l.is(1, farm.StatusUp, false)
 	l.status["a"] = farm.StatusUp
@@ -75,7 +75,7 @@ func TestARecoveryIsReportedOnceItIsKnown(t *testing.T) {
 	l.look(t, "its check is gone: it is usable", "farm-status a, backend-up a")
 }
 
-func TestABackendOfUnknownEarlierHealthIsRecordedWhenItIsKnown(t *testing.T) {
+func TestUnknownEarlierHealthWaitsForAResult(t *testing.T) {
 	l := newLooking(web(1, "slow", false, backend(1, "10.0.0.1")), web(2, "unchecked", false, backend(2, "10.0.0.2")),
 		web(3, "off", true, backend(3, "10.0.0.3")))
 	l.status = map[string]farm.Status{"slow": farm.StatusUp, "unchecked": farm.StatusUp, "off": farm.StatusDown}

@@ -41,7 +41,7 @@ func kindsOf(events []event.Event) string {
 	return strings.Join(out, ", ")
 }
 
-func TestAChangeTellsWhichFarmsRun(t *testing.T) {
+func TestChangeReportsStartedAndStoppedFarms(t *testing.T) {
 	old := &farm.Config{Farms: []farm.Farm{web(1, "stays", false), web(2, "stopped", false), web(3, "started", true), web(4, "gone", false), web(5, "never", true), web(6, "old-name", false)}}
 	now := &farm.Config{Farms: []farm.Farm{web(1, "stays", false), web(2, "stopped", true), web(3, "started", false), web(6, "new-name", false), web(7, "new", false), web(8, "off", true)}}
 	events := event.Changed(old, now, store.Revision{Number: 7, Author: "root", Source: "cli", Comment: "a\x00b"}, at)
@@ -81,7 +81,7 @@ func TestBackendsThatChangedDuringARestartAreReported(t *testing.T) {
 	}
 }
 
-func TestBackendsAreToldWhenTheirHealthTurns(t *testing.T) {
+func TestBackendHealthChangesAreEvents(t *testing.T) {
 	status := map[uint32]farm.Status{1: farm.StatusDown, 2: farm.StatusUp}
 	asked := 0
 	of := func(id uint32) farm.Status { asked++; return status[id] }
@@ -122,7 +122,7 @@ func TestBackendsAreToldWhenTheirHealthTurns(t *testing.T) {
 	look(next, 5, "backend-up a")
 }
 
-func TestFarmsAreToldWhenTheirStatusIsAnother(t *testing.T) {
+func TestFarmStatusChangesAreEvents(t *testing.T) {
 	status := map[string]farm.Status{"a": farm.StatusUp, "off": farm.StatusDown, "bare": farm.StatusCritical}
 	known := event.Known{Farm: func(f *farm.Farm) (farm.Status, string) {
 		if status[f.Name] == farm.StatusUp {
@@ -166,7 +166,7 @@ func TestFarmsAreToldWhenTheirStatusIsAnother(t *testing.T) {
 	farms.Look(cfg, version, known, at)
 }
 
-func TestALimitIsToldOfOnceUntilItIsOver(t *testing.T) {
+func TestLimitEventIsSentOnce(t *testing.T) {
 	var l event.Limits
 	about := event.Facts("FARM", "shop")
 	now := at
@@ -202,7 +202,7 @@ func TestALimitIsToldOfOnceUntilItIsOver(t *testing.T) {
 
 // One client that sends too much is normal on any day: it is no warning, and one event for
 // hours.
-func TestARateLimitIsNoWarning(t *testing.T) {
+func TestRateLimitEventIsInformational(t *testing.T) {
 	for _, limit := range []event.Limit{event.FarmConnections, event.BackendConnections, event.RateLimit, event.Descriptors, event.Tracked} {
 		calm, severity := 5*time.Minute, event.Warning
 		if limit == event.RateLimit {
@@ -300,7 +300,7 @@ func TestEveryKindHasWords(t *testing.T) {
 }
 
 // A status that is better but not yet up reads as a recovery.
-func TestStatusReadsAsTheWayItWent(t *testing.T) {
+func TestStatusTextNamesTheDirection(t *testing.T) {
 	f := &farm.Farm{Name: "a"}
 	for _, c := range []struct {
 		is, was farm.Status

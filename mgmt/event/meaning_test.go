@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/event"
 )
 
-func TestWhatTheHealthOfABackendMeans(t *testing.T) {
+func TestBackendHealthAffectsServingFarmsOnly(t *testing.T) {
 	down := func(uint32) farm.Status { return farm.StatusDown }
 	for name, c := range map[string]struct {
 		change func(f *farm.Farm, s *farm.Service)
@@ -53,7 +53,7 @@ func TestAFarmThatOnlyRedirectsHasAStatus(t *testing.T) {
 	}
 }
 
-func TestBackendsGoByAddressAndPort(t *testing.T) {
+func TestBackendsAreNamedByAddressAndPort(t *testing.T) {
 	for want, facts := range map[string][]string{
 		"10.0.0.1:80":      event.Facts("BACKEND", "10.0.0.1", "BACKEND_PORT", "80"),
 		"[2001:db8::1]:80": event.Facts("BACKEND", "2001:db8::1", "BACKEND_PORT", "80"),

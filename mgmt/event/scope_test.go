@@ -26,7 +26,7 @@ func statusOf(f *farm.Farm) (farm.Status, string) {
 
 // With an unchanged version only changed farms are looked at. The events must be the same as
 // after examining all farms.
-func TestEventsOfChangedFarmsAreThoseOfAll(t *testing.T) {
+func TestIncrementalEventsEqualAFullScan(t *testing.T) {
 	known, at := event.Known{Health: healthOf, Farm: statusOf}, time.Unix(1, 0)
 	for seed := range uint64(20) {
 		var backends, allBackends event.Backends

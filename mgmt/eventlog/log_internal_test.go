@@ -58,7 +58,7 @@ func TestEventsOutliveTheLogInTheirOrder(t *testing.T) {
 }
 
 // An added event can be read at once, at every stage of writing.
-func TestEventsAreReadAsSoonAsTheyAreAdded(t *testing.T) {
+func TestAddedEventsAreReadableAtOnce(t *testing.T) {
 	l := open(t.TempDir(), &bytes.Buffer{})
 	defer l.Close()
 	for i := range 200 {
@@ -93,7 +93,7 @@ func TestFilesStayBounded(t *testing.T) {
 }
 
 // A crash of the machine leaves a part of a line, or worse.
-func TestALineThatWasCutOffIsLeftOut(t *testing.T) {
+func TestTruncatedLineIsSkipped(t *testing.T) {
 	dir := t.TempDir()
 	l := open(dir, &bytes.Buffer{})
 	l.Add(Event{Kind: Health, Text: "whole"})
@@ -113,7 +113,7 @@ func TestALineThatWasCutOffIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeWrittenIsSaidOnce(t *testing.T) {
+func TestWriteFailureIsLoggedOnce(t *testing.T) {
 	dir, said := filepath.Join(t.TempDir(), "none"), &bytes.Buffer{}
 	l := open(dir, said)
 	for range 3 {
@@ -133,7 +133,7 @@ func TestWhatCannotBeWrittenIsSaidOnce(t *testing.T) {
 	}
 }
 
-func TestWhatWaitsIsBounded(t *testing.T) {
+func TestWaitingEventsAreBounded(t *testing.T) {
 	said := &bytes.Buffer{}
 	l := open(t.TempDir(), said)
 	l.disk.Lock() // the disk is slow
@@ -157,7 +157,7 @@ func TestLongTextsAreCutBetweenLetters(t *testing.T) {
 	}
 }
 
-func TestNobodyWorksWhileNothingHappens(t *testing.T) {
+func TestIdleLogHasNoGoroutine(t *testing.T) {
 	l := open(t.TempDir(), &bytes.Buffer{})
 	l.Add(Event{Kind: Health, Text: "one"})
 	l.done.Wait() // the goroutine has ended

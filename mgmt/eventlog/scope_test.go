@@ -14,7 +14,7 @@ import (
 
 // With an unchanged mark only changed farms are looked at. The events must be the same as
 // after examining all farms.
-func TestEventsOfChangedFarmsAreThoseOfAll(t *testing.T) {
+func TestIncrementalEventsEqualAFullScan(t *testing.T) {
 	known := eventlog.Known{
 		Backend: func(g farm.Group, k int) farm.Status {
 			return farmstate.In(g, k, func(id uint32) farm.Status {

@@ -145,7 +145,7 @@ func TestAnOlderChangeHasTheTimeOfTheLook(t *testing.T) {
 	}
 }
 
-func TestALookAtWhatIsTheSameAsksNobody(t *testing.T) {
+func TestUnchangedStateIsNotQueried(t *testing.T) {
 	h := newHouse()
 	h.look()
 	h.health[1] = farm.StatusDown
@@ -155,7 +155,7 @@ func TestALookAtWhatIsTheSameAsksNobody(t *testing.T) {
 	}
 }
 
-func TestMaintenanceIsNoChangeOfHealth(t *testing.T) {
+func TestMaintenanceIsNotAHealthChange(t *testing.T) {
 	h := newHouse()
 	h.look()
 	h.cfg = h.cfg.Clone()
@@ -213,7 +213,7 @@ func TestAFarmThatFlapsDoesNotPushOthersOut(t *testing.T) {
 	}
 }
 
-func TestARecoveryIsAnEventOnceItIsKnown(t *testing.T) {
+func TestRecoveryIsRecordedWithTheFirstResult(t *testing.T) {
 	h := newHouse()
 	h.look()
 	h.health[1], h.status = farm.StatusDown, farm.StatusCritical
@@ -231,7 +231,7 @@ func TestARecoveryIsAnEventOnceItIsKnown(t *testing.T) {
 	want(t, "up", h.look(), up)
 }
 
-func TestABackendOfUnknownEarlierHealthIsRecordedWhenItIsKnown(t *testing.T) {
+func TestUnknownEarlierHealthWaitsForAResult(t *testing.T) {
 	h := newHouse()
 	h.states.Resume(farmstate.Earlier{1: farm.StatusUndefined, 2: farm.StatusUndefined}, nil)
 	h.awaits[1] = true
@@ -270,7 +270,7 @@ func TestFarmsThatChangedDuringARestartAreEvents(t *testing.T) {
 
 // A farm without backends is down all the time. Its status is in no record of before the
 // restart, or in an old one of the time when it had backends.
-func TestAFarmWithoutBackendsIsNoEventOfARestart(t *testing.T) {
+func TestRestartRecordsNoFarmWithoutBackends(t *testing.T) {
 	for name, before := range map[string]map[uint32]farm.Status{"unknown": nil, "old": {7: farm.StatusUp}} {
 		for _, status := range []farm.Status{farm.StatusCritical, farm.StatusDown} {
 			h := newHouse()
@@ -289,7 +289,7 @@ func TestAFarmWithoutBackendsIsNoEventOfARestart(t *testing.T) {
 	}
 }
 
-func TestARevisionSaysWhichFarmsItTouched(t *testing.T) {
+func TestRevisionEventNamesChangedFarms(t *testing.T) {
 	old, now := shop(), shop()
 	old.Farms = append(old.Farms, farm.Farm{ID: 9, Name: "gone"}, farm.Farm{ID: 8, Name: "same"})
 	now.Farms = append(now.Farms, farm.Farm{ID: 8, Name: "same"}, farm.Farm{ID: 10, Name: "new"})

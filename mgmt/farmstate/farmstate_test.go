@@ -97,7 +97,7 @@ func TestBackendStatus(t *testing.T) {
 }
 
 // A name of several servers is as good as the best of its current servers.
-func TestABackendOfSeveralIsAsGoodAsTheBestOfThem(t *testing.T) {
+func TestNamedBackendHasTheBestStatusOfItsParts(t *testing.T) {
 	for _, c := range []struct {
 		name, maintenance string
 		resolve           farm.Resolve
@@ -128,7 +128,7 @@ func TestABackendOfSeveralIsAsGoodAsTheBestOfThem(t *testing.T) {
 	}
 }
 
-func TestStatisticsCallUpWhatNobodyAskedYet(t *testing.T) {
+func TestStatisticsShowUncheckedBackendsAsUp(t *testing.T) {
 	if got := farmstate.InStatistics(farm.StatusUndefined); got != farm.StatusUp {
 		t.Errorf("undefined shows as %q, want up", got)
 	}
@@ -172,7 +172,7 @@ func TestFarmWithoutAProfileHasNoBackends(t *testing.T) {
 	}
 }
 
-func TestStoppedFarmTellsOnlyARefusedStart(t *testing.T) {
+func TestStoppedFarmShowsOnlyARefusedStart(t *testing.T) {
 	if got := farmstate.Stopped(""); !reflect.DeepEqual(got, farmstate.Serving{}) {
 		t.Errorf("a stopped farm: %+v", got)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // Moved grows after every change of Problem, and only then.
-func TestEveryChangeOfWhatIsSaidOfASilentBackendIsCounted(t *testing.T) {
+func TestMovedCountsEveryProblemChange(t *testing.T) {
 	var s farmstate.Silent
 	said, moved := "", uint64(0)
 	for i, look := range []func(){

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/farmstate"
 )
 
-func TestWhatWasOrderedTakenOutAndIsAreThreeWords(t *testing.T) {
+func TestConfiguredMaintenanceAndActualAreSeparate(t *testing.T) {
 	const none, some, all = farmstate.None, farmstate.Some, farmstate.All
 	for _, c := range []struct {
 		name          string
@@ -37,7 +37,7 @@ func TestWhatWasOrderedTakenOutAndIsAreThreeWords(t *testing.T) {
 	}
 }
 
-func TestARedirectAnswersByItself(t *testing.T) {
+func TestRedirectServiceIsAlwaysUp(t *testing.T) {
 	f, health := words("down", "drain")
 	f.HTTP.Services[0].Redirect = "https://example.com"
 	if got := farmstate.OfGroup(f.Groups()[0], health, running); got.Actual != "up" {
@@ -49,7 +49,7 @@ func TestARedirectAnswersByItself(t *testing.T) {
 }
 
 // Maintenance does not hide the actual state of a backend, up or down.
-func TestMaintenanceHidesNothingOfABackend(t *testing.T) {
+func TestMaintenanceKeepsTheActualState(t *testing.T) {
 	for _, c := range []struct {
 		known, maintenance string
 		ejected            bool
@@ -72,7 +72,7 @@ func TestMaintenanceHidesNothingOfABackend(t *testing.T) {
 	}
 }
 
-func TestABackendOfSeveralInMaintenanceIsStillWhatItsPartsAre(t *testing.T) {
+func TestNamedBackendInMaintenanceShowsItsParts(t *testing.T) {
 	parts := farm.Backend{ID: 1, Host: "db.example", Resolve: farm.ResolveAll, Maintenance: farm.MaintenanceDrain}
 	one, left := at(10, "10.0.0.1"), at(11, "10.0.0.2")
 	one.Of, left.Of, left.Left = 1, 1, true

@@ -114,7 +114,7 @@ func TestADatabaseIsUsedAndKept(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoDatabaseChangesNothing(t *testing.T) {
+func TestInvalidDatabaseChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, func() {})
 	good := geoiptest.Database(t, "Test-Country", world...)
@@ -147,7 +147,7 @@ func TestWhatIsNoDatabaseChangesNothing(t *testing.T) {
 }
 
 // The file is replaced by rename, so it is complete at any time.
-func TestADatabaseIsExchangedWhole(t *testing.T) {
+func TestDatabaseIsReplacedAtomically(t *testing.T) {
 	dir, aside := t.TempDir(), filepath.Join(t.TempDir(), "aside")
 	s := open(t, dir, func() {})
 	for _, kind := range []string{"First", "Second"} {
@@ -217,7 +217,7 @@ func TestADamagedDatabaseCanBeRemoved(t *testing.T) {
 	}
 }
 
-func TestADamagedTableIsTold(t *testing.T) {
+func TestDamagedTableIsReported(t *testing.T) {
 	for _, raw := range []string{"", "x", "{}\n", "{}\nsluiceGI", "{\"kind\":1}\n"} {
 		dir := t.TempDir()
 		for _, name := range []string{geoip.FileName, "geoip.part"} { // the latter of an upload interrupted by a power failure
@@ -241,7 +241,7 @@ func TestADamagedTableIsTold(t *testing.T) {
 	}
 }
 
-func TestAFarmIsToldWhatIsMissing(t *testing.T) {
+func TestMissingDataIsReportedPerFarm(t *testing.T) {
 	s := open(t, t.TempDir(), func() {})
 	of := func(a farm.DNSAlgorithm, b farm.Backend) *farm.Farm {
 		return &farm.Farm{Global: &farm.GSLB{Services: []farm.DNSService{{Name: "first"}, {Name: "www", Algorithm: a, Backends: []farm.Backend{{}, b}}}}}

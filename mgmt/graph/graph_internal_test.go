@@ -97,7 +97,7 @@ func TestEveryLineIsDrawnInItsColour(t *testing.T) {
 	}
 }
 
-func TestNothingKnownIsAnEmptyPicture(t *testing.T) {
+func TestUnknownValuesDrawNothing(t *testing.T) {
 	for name, p := range map[string]Picture{
 		"no lines":  {},
 		"no values": {Start: noon, Step: time.Hour, Lines: []Line{{Name: "a"}}},
@@ -113,7 +113,7 @@ func TestNothingKnownIsAnEmptyPicture(t *testing.T) {
 	}
 }
 
-func TestALineHasAGapWhereNothingIsKnown(t *testing.T) {
+func TestUnknownValuesLeaveGaps(t *testing.T) {
 	none := math.NaN()
 	p := Picture{Start: noon, Step: time.Minute}
 	got := pieces(Line{"a", []float64{none, 1, 2, none, none, 3, none, 4, 5}}, p)
@@ -233,7 +233,7 @@ func TestPicturesAndColoursAreAsAgreed(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeDrawnIsSaid(t *testing.T) {
+func TestUndrawableValuesAreAnError(t *testing.T) {
 	for range 2 { // the next caller does not wait for this one
 		if b, err := PNG(constant(2, 1, math.Inf(1))); err == nil || !strings.Contains(err.Error(), "line 1") {
 			t.Errorf("%d bytes, %v", len(b), err)
@@ -248,7 +248,7 @@ func TestColoursComeAgain(t *testing.T) {
 	}
 }
 
-func TestAPictureSaysWhatItIsOf(t *testing.T) {
+func TestPictureShowsTitleUnitAndNames(t *testing.T) {
 	base, err := PNG(constant(60, 1))
 	if err != nil {
 		t.Fatal(err)

@@ -185,7 +185,7 @@ func TestADeadBackendIsDownWithinIntervalAndTimeout(t *testing.T) {
 	})
 }
 
-func TestABackendComesBackAfterSeveralSuccesses(t *testing.T) {
+func TestBackendRecoversAfterSeveralSuccesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
 		check := alive()
@@ -217,7 +217,7 @@ func TestABackendComesBackAfterSeveralSuccesses(t *testing.T) {
 	})
 }
 
-func TestFarmsShareATaskAndChecksOfOneAddressAreApart(t *testing.T) {
+func TestFarmsShareTasksPerCheckAndAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
 		a, b, c := web("a", "alive", 1), web("b", "alive", 2), web("c", "other", 3)
@@ -239,7 +239,7 @@ func TestFarmsShareATaskAndChecksOfOneAddressAreApart(t *testing.T) {
 	})
 }
 
-func TestNobodyIsAskedWhoGetsNoClients(t *testing.T) {
+func TestUnusedBackendsAreNotProbed(t *testing.T) {
 	for name, change := range map[string]func(*farm.Config){
 		"no check":      func(c *farm.Config) { c.Farms[0].HTTP.Services[0].Check = "" },
 		"no command":    func(c *farm.Config) { c.Checks[0].Command = "" },
@@ -284,7 +284,7 @@ func TestNobodyIsAskedWhoGetsNoClients(t *testing.T) {
 	}
 }
 
-func TestATaskIsNeverUnderWayTwice(t *testing.T) {
+func TestTaskNeverRunsTwiceAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
 		check := alive()
@@ -352,7 +352,7 @@ func TestProbesThatWaitBeginByPriority(t *testing.T) {
 }
 
 // Independently of how many servers hang, the others are probed at their interval.
-func TestServersThatHangHoldUpNoOthers(t *testing.T) {
+func TestHangingServersDelayNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 8)
 		dead := farm.Check{Name: "dead", Command: "dead", Interval: 30, Timeout: 25, Priority: 1}
@@ -427,7 +427,7 @@ func TestDoubtIsBoundedInTime(t *testing.T) {
 	}
 }
 
-func TestABackendThatGoesUpAndDownIsBelievedLess(t *testing.T) {
+func TestFlappingBackendNeedsMoreSuccesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
 		h.Set(config(alive(), web("shop", "alive", 1)))
@@ -492,7 +492,7 @@ func TestAFindingOutlivesTheProcessUntilAnotherCheckHasAResult(t *testing.T) {
 	})
 }
 
-func TestAnotherIntervalKeepsWhatWasFound(t *testing.T) {
+func TestIntervalChangeKeepsTheVerdict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
 		check := alive()
@@ -516,7 +516,7 @@ func TestAnotherIntervalKeepsWhatWasFound(t *testing.T) {
 
 // A machine without descriptors, or without the source address, must not change the state
 // of every backend.
-func TestWhatThisMachineCannotDoTurnsNoVerdict(t *testing.T) {
+func TestLocalErrorsChangeNoVerdict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
 		check := alive()
@@ -606,7 +606,7 @@ func TestTheLastResultsAreKept(t *testing.T) {
 	})
 }
 
-func TestConnectionsOfABackendThatGoesDownAreCutWhereTheCheckSaysSo(t *testing.T) {
+func TestCutConnsEndsConnectionsOfDownBackends(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
 		check := alive()
@@ -623,7 +623,7 @@ func TestConnectionsOfABackendThatGoesDownAreCutWhereTheCheckSaysSo(t *testing.T
 	})
 }
 
-func TestATryTellsTheConversationAndChangesNothing(t *testing.T) {
+func TestTryReturnsTheConversationWithoutSideEffects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
 		h.breaks(server(1), "refused")
@@ -658,7 +658,7 @@ func TestATryTellsTheConversationAndChangesNothing(t *testing.T) {
 	})
 }
 
-func TestWhoIsAskedIsWhomClientsReach(t *testing.T) {
+func TestProbeTargetEqualsTheClientTarget(t *testing.T) {
 	six := netip.MustParseAddr("2001:db8::1")
 	of := func(c *farm.Config) *farm.Backend { return &c.Farms[0].L4.Backends[0] }
 	for name, c := range map[string]struct {
@@ -693,7 +693,7 @@ func TestWhoIsAskedIsWhomClientsReach(t *testing.T) {
 	}
 }
 
-func TestAPortNobodyKnowsIsNotAsked(t *testing.T) {
+func TestUnknownPortIsNotProbed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
 		check := alive()
@@ -710,7 +710,7 @@ func TestAPortNobodyKnowsIsNotAsked(t *testing.T) {
 	})
 }
 
-func TestAProbeThatEndsAfterItsCheckIsUnlinkedSaysNothing(t *testing.T) {
+func TestProbeOfAnUnlinkedCheckIsIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
 		h.breaks(server(1), "refused")
@@ -743,7 +743,7 @@ func TestCountsOfACheckGoWithItsLastUser(t *testing.T) {
 	})
 }
 
-func TestAnotherReasonIsTold(t *testing.T) {
+func TestChangedReasonIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
 		h.breaks(server(1), "refused")

@@ -16,7 +16,7 @@ func first(cfg *farm.Config) *farm.Backend { return &cfg.Farms[0].HTTP.Services[
 
 // A backend that was down when its task ended stays down until the first result. Otherwise
 // clients are sent to it, and it is reported as up again.
-func TestABackendThatWasDownBeforeAChangeStaysDown(t *testing.T) {
+func TestDownBackendStaysDownAcrossAChange(t *testing.T) {
 	shop := func() *farm.Config { return config(alive(), web("shop", "alive", 1, 2)) }
 	away := func(edit func(*farm.Config)) []*farm.Config {
 		cfg := shop()
@@ -76,7 +76,7 @@ func TestABackendThatWasDownBeforeAChangeStaysDown(t *testing.T) {
 }
 
 // Otherwise the backend would be down forever, without a single result of its check.
-func TestAnInheritedVerdictEndsIfItsCheckCannotBeAsked(t *testing.T) {
+func TestInheritedVerdictEndsWithAnUnableCheck(t *testing.T) {
 	const why = "cannot be asked by check alive: no route"
 	checks := []farm.Check{alive(), {Name: "content", Command: "ask content", Interval: 10, Timeout: 5}}
 	both := func(farms ...farm.Farm) *farm.Config { return &farm.Config{Checks: checks, Farms: farms} }
@@ -126,7 +126,7 @@ func TestAnInheritedVerdictEndsIfItsCheckCannotBeAsked(t *testing.T) {
 }
 
 // A verdict applies to all users of a task: that of one must not end the service of others.
-func TestAnInheritedVerdictReachesNoOtherFarm(t *testing.T) {
+func TestInheritedVerdictAffectsNoOtherFarm(t *testing.T) {
 	checks := []farm.Check{alive(), {Name: "content", Command: "ask content", Interval: 10, Timeout: 5}}
 	both := func(farms ...farm.Farm) *farm.Config { return &farm.Config{Checks: checks, Farms: farms} }
 	other := func(check string, weight uint8) farm.Farm { // with the same server
@@ -171,7 +171,7 @@ func TestAnInheritedVerdictReachesNoOtherFarm(t *testing.T) {
 }
 
 // A task that cannot ask passes from one farm to another: the state of the new one stays open.
-func TestATaskThatCannotAskInheritsNothing(t *testing.T) {
+func TestUnableTaskInheritsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
 		checks := []farm.Check{alive(), {Name: "content", Command: "ask content", Interval: 10, Timeout: 5}}

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-func TestHowSoonProbesAreAnsweredIsKnown(t *testing.T) {
+func TestProbeLatencyIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
 		is := func(when string, id uint32, want time.Duration) {
@@ -62,7 +62,7 @@ func (q queued) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 	return q.asking.Run(ctx, n, to, say)
 }
 
-func TestTheWaitOfAProbeIsNoLatency(t *testing.T) {
+func TestQueueTimeIsNotLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before := start(t, 0)
 		h := again(t, before, func(o *guardian.Options) {
@@ -95,7 +95,7 @@ func loadIs(t *testing.T, when string, table *health.Table, id uint32, want int)
 	}
 }
 
-func TestHowMuchABackendHasToDoIsWhatItsCheckTold(t *testing.T) {
+func TestBackendLoadComesFromItsCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
 		tells := func(n uint64) {
@@ -129,7 +129,7 @@ func TestHowMuchABackendHasToDoIsWhatItsCheckTold(t *testing.T) {
 	})
 }
 
-func TestHowMuchAFarmHasToDoIsThatOfWhoIsAtItsAddress(t *testing.T) {
+func TestBackendLoadComesFromALocalFarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := toldOf(t, newHealth(t))
 		at := func(name string, id uint32, port uint16) farm.Farm {

@@ -26,7 +26,7 @@ func names(name string, s farm.DNSService, ids ...uint32) farm.Farm {
 	return farm.Farm{Name: name, Profile: farm.ProfileGSLB, VIP: server(0), VPort: 53, Global: &farm.GSLB{Services: []farm.DNSService{s}}}
 }
 
-func TestWhoIsNamedToClientsIsAskedByTCPWithoutACheck(t *testing.T) {
+func TestUncheckedDNSBackendsAreProbedByTCP(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
 		h.Set(config(alive(), names("plain", farm.DNSService{}, 1), names("other", farm.DNSService{Port: 8080}, 2), names("checked", farm.DNSService{Check: "alive", Port: 443}, 3)))
@@ -92,7 +92,7 @@ func newHealth(t *testing.T) *health.Table {
 	return table
 }
 
-func TestWhoHasTheAddressOfAFarmIsAsTheFarm(t *testing.T) {
+func TestDNSBackendTakesTheStatusOfALocalFarm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := toldOf(t, newHealth(t))
 		shop := web("shop", "", 7)
@@ -179,7 +179,7 @@ func TestOneOfSeveralFarmsOfAnAddressIsEnough(t *testing.T) {
 
 // Clients get no address with unknown state: a new mgmt continues with the verdicts of the
 // previous one.
-func TestWhatWasFoundHoldsWhenMgmtIsStartedAnew(t *testing.T) {
+func TestVerdictsSurviveARestartOfMgmt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := newHealth(t)
 		table.SetGuardian(1, health.Up, time.Now())

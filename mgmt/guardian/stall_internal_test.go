@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-func TestTimeInWhichTheProcessDidNotRunIsRemembered(t *testing.T) {
+func TestStallsAreRecorded(t *testing.T) {
 	start := time.Now()
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	var s stalls

@@ -14,7 +14,7 @@ import (
 func (h *house) unable(id uint32) bool { return h.table.Slot(id).Unable() }
 
 // A reader that waits for a first result must learn that there will be none.
-func TestABackendThatCannotBeAskedIsNotWaitedFor(t *testing.T) {
+func TestUncheckableBackendIsNotAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := start(t, 0)
 		check := alive()

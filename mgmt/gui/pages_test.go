@@ -38,7 +38,7 @@ func get(p *gui.Pages, path, encoding string) *httptest.ResponseRecorder {
 	return w
 }
 
-func TestEveryPathOfTheGUIIsThePageOrAFile(t *testing.T) {
+func TestGUIPathsReturnThePageOrAFile(t *testing.T) {
 	p := gui.New(built, off)
 	for path, want := range map[string]struct {
 		status           int
@@ -73,7 +73,7 @@ func TestEveryPathOfTheGUIIsThePageOrAFile(t *testing.T) {
 	}
 }
 
-func TestThePageMayRunAndLoadOnlyWhatWasBuilt(t *testing.T) {
+func TestPageHasAStrictContentSecurityPolicy(t *testing.T) {
 	p := gui.New(built, off)
 	seen := map[string]bool{}
 	for range 2 {
@@ -95,7 +95,7 @@ func TestThePageMayRunAndLoadOnlyWhatWasBuilt(t *testing.T) {
 	}
 }
 
-func TestFilesArePackedForWhoTakesThem(t *testing.T) {
+func TestFilesAreCompressedOnRequest(t *testing.T) {
 	p := gui.New(built, off)
 	for encoding, want := range map[string]string{"gzip, br": "packed", "br": "plain", "": "plain"} {
 		w := get(p, "/gui/assets/a.js", encoding)
@@ -113,7 +113,7 @@ func TestFilesArePackedForWhoTakesThem(t *testing.T) {
 	}
 }
 
-func TestAProgramBuiltWithoutItsGUISaysSo(t *testing.T) {
+func TestMissingGUIIsExplained(t *testing.T) {
 	if gui.Built(fstest.MapFS{".keep": {}}) || !gui.Built(built) {
 		t.Error("Built does not match the files")
 	}
@@ -135,7 +135,7 @@ func TestOnlyReadingBelowTheBaseIsForTheGUI(t *testing.T) {
 	}
 }
 
-func TestThePageSaysWhetherAProviderVouchesForPeople(t *testing.T) {
+func TestPageShowsWhetherOIDCIsEnabled(t *testing.T) {
 	on := false
 	p := gui.New(built, func() bool { return on })
 	for _, on = range []bool{true, false} {

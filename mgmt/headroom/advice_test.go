@@ -16,7 +16,7 @@ func unbent(carried float64) headroom.Known {
 	return headroom.Known{Estimate: headroom.Estimate{State: headroom.Unbent, Base: time.Second, Carried: carried, Highest: carried + 2}}
 }
 
-func TestWhatIsLeftIsAPartOfTheLimit(t *testing.T) {
+func TestLeftIsAPercentageOfTheLimit(t *testing.T) {
 	k, lower := bent(8, time.Second), unbent(8)
 	for load, want := range map[float64]float64{0: 100, 2: 75, 8: 0, 100: 0, -1: 100} {
 		for _, k := range []headroom.Known{k, lower} {
@@ -41,7 +41,7 @@ func TestALimitLeavesRoomForBursts(t *testing.T) {
 	}
 }
 
-func TestWeightsAreWhatEachCanDo(t *testing.T) {
+func TestWeightsFollowCapacity(t *testing.T) {
 	of := []headroom.Known{bent(8, 50*time.Millisecond), bent(16, 50*time.Millisecond), bent(8, 100*time.Millisecond)}
 	for _, c := range []struct {
 		of     []headroom.Known
@@ -63,7 +63,7 @@ func TestWeightsAreWhatEachCanDo(t *testing.T) {
 	}
 }
 
-func TestWhatIsKnownIsSaidInWords(t *testing.T) {
+func TestKnownFormatsAsText(t *testing.T) {
 	few, slowed, never, tunnels, anew := bent(5.34, time.Second), unbent(12), bent(8, time.Second), headroom.Known{Tunnels: true}, bent(30.4, time.Second)
 	slowed.Slowed, never.AtMost = true, true
 	anew.Anew, anew.Since = true, begin
@@ -87,7 +87,7 @@ func TestWhatIsKnownIsSaidInWords(t *testing.T) {
 	}
 }
 
-func TestWhatABackendIsAbleToDo(t *testing.T) {
+func TestAbleReturnsTheCapacity(t *testing.T) {
 	k, lower := bent(8, 50*time.Millisecond), unbent(3)
 	if k.Able() != 160 || lower.Able() != 3 || new(headroom.Known).Able() != 0 {
 		t.Errorf("%g, %g, %g a second", k.Able(), lower.Able(), new(headroom.Known).Able())

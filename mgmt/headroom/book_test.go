@@ -68,7 +68,7 @@ func known(b *headroom.Book, cfg *farm.Config, now time.Time) headroom.Known {
 	return b.Of(f, &f.HTTP.Services[0].Backends[0], now)
 }
 
-func TestABackendKeepsWhatIsKnownWhileItIsTheSame(t *testing.T) {
+func TestKnowledgeBelongsToTheBackend(t *testing.T) {
 	b, cfg, e := headroom.New(), shop(2), newEngine()
 	if k := known(b, cfg, begin); k.State != headroom.Unknown || k.Limit() != 0 || !k.Since.IsZero() {
 		t.Errorf("before: %+v", k)
@@ -118,7 +118,7 @@ func TestABackendKeepsWhatIsKnownWhileItIsTheSame(t *testing.T) {
 }
 
 // A removed backend is remembered for a day, so that an undo costs nothing.
-func TestABackendThatIsGoneIsForgottenAfterADay(t *testing.T) {
+func TestRemovedBackendIsForgottenAfterADay(t *testing.T) {
 	b, cfg, e := headroom.New(), shop(1), newEngine()
 	now := learn(b, cfg, e, begin)
 	none := &farm.Config{}
@@ -132,7 +132,7 @@ func TestABackendThatIsGoneIsForgottenAfterADay(t *testing.T) {
 	}
 }
 
-func TestABackendThatRestsCostsNothing(t *testing.T) {
+func TestIdleBackendIsNotQueried(t *testing.T) {
 	b, cfg, e := headroom.New(), shop(3), newEngine()
 	now := learn(b, cfg, e, begin)
 	for range 100 { // until the windows are empty

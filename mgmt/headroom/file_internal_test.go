@@ -40,7 +40,7 @@ func encoded(t testing.TB, b *Book) []byte {
 	return data
 }
 
-func TestABookIsReadAsItWasWritten(t *testing.T) {
+func TestBookRoundTrips(t *testing.T) {
 	b := filled()
 	data := encoded(t, b)
 	if _, again := b.Encode(); again {
@@ -69,7 +69,7 @@ func TestABookIsReadAsItWasWritten(t *testing.T) {
 }
 
 // All measured values can be decoded.
-func TestExtremesAreReadAsTheyWereWritten(t *testing.T) {
+func TestExtremeValuesRoundTrip(t *testing.T) {
 	b, one := New(), &backend{from: loadBins, seen: begin}
 	b.backends[1] = one
 	for _, n := range []float64{0, 1e-30, 1e30, math.Inf(1)} {

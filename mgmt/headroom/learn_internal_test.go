@@ -51,7 +51,7 @@ func TestTheBendIsWhereASimulatedServerHasNoSlotsLeft(t *testing.T) {
 	}
 }
 
-func TestABackendThatWasNeverLoadedEnoughHasNoBend(t *testing.T) {
+func TestUnderloadedBackendHasNoBend(t *testing.T) {
 	for _, service := range []func(*rand.Rand) float64{exponential(mean), lognormal(mean, 0.1), lognormal(mean, 3)} {
 		e := learned(3, 16, 0.5, service).curve.estimate()
 		if e.State != Unbent || e.Bend != 0 || e.Carried < 5 || e.Carried > 16 || e.Highest < e.Carried/near {
@@ -76,7 +76,7 @@ func at(load float64, ms float64) Sample {
 	return Sample{Concurrency: load, Latency: time.Duration(ms * float64(time.Millisecond))}
 }
 
-func TestWhatASeenBendTakes(t *testing.T) {
+func TestBendNeedsEnoughEvidence(t *testing.T) {
 	for name, c := range map[string]struct {
 		samples int
 		at      []Sample
@@ -112,7 +112,7 @@ func TestWhatASeenBendTakes(t *testing.T) {
 }
 
 // Idle nights and restarted counters do not change the learned state.
-func TestNothingIsLearnedFromNothing(t *testing.T) {
+func TestIdleTimeTeachesNothing(t *testing.T) {
 	s, b := newServer(5, 4, exponential(mean)), &backend{from: loadBins}
 	s.day(b, 0.01, 0.95, 4/mean)
 	before := b.curve.estimate()
@@ -133,7 +133,7 @@ func TestNothingIsLearnedFromNothing(t *testing.T) {
 }
 
 // High latency independent of load is no bend.
-func TestDisturbancesAreNoBend(t *testing.T) {
+func TestDisturbancesAreNotABend(t *testing.T) {
 	slow := 1.0
 	s := newServer(9, 32, func(r *rand.Rand) float64 { return slow * mean * r.ExpFloat64() })
 	b := &backend{from: loadBins}
@@ -150,7 +150,7 @@ func TestDisturbancesAreNoBend(t *testing.T) {
 	}
 }
 
-func TestAnotherMachineIsLearnedAnew(t *testing.T) {
+func TestChangedMachineIsLearnedAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		slots int
 		mean  float64
@@ -190,7 +190,7 @@ func TestSlowNightsAreNotAnotherMachine(t *testing.T) {
 	wantBend(t, b.curve.estimate(), 8)
 }
 
-func TestWhatIsOldCountsLessAndLess(t *testing.T) {
+func TestOldSamplesDecay(t *testing.T) {
 	b := learned(7, 2, 0.95, exponential(mean))
 	weight := func() (sum float64) {
 		for _, c := range b.curve.cells {
@@ -216,7 +216,7 @@ func TestWhatIsOldCountsLessAndLess(t *testing.T) {
 	}
 }
 
-func TestThePeakIsThatOfADay(t *testing.T) {
+func TestPeakCoversOneDay(t *testing.T) {
 	var b backend
 	at := begin
 	for h, load := range []float64{3, 9, 5} {

@@ -36,7 +36,7 @@ func (c *counted) step(answers int, took time.Duration, underWay uint64) (Sample
 	return c.w.add(i)
 }
 
-func TestASampleIsWhatRequestsMet(t *testing.T) {
+func TestSampleDescribesTheRequests(t *testing.T) {
 	var c counted
 	s, ok := c.step(1000, 10*time.Millisecond, 4)
 	if !ok || s.Latency != 10*time.Millisecond || s.Concurrency != 4 || s.Rate != 200 || s.Length != 5*time.Second || !s.Time.Equal(c.now) {
@@ -63,7 +63,7 @@ func TestFewRequestsAreGathered(t *testing.T) {
 	t.Error("no sample")
 }
 
-func TestTooFewRequestsSayNothing(t *testing.T) {
+func TestFewRequestsYieldNoSample(t *testing.T) {
 	var c counted
 	for range 1000 {
 		if s, ok := c.step(0, 0, 0); ok {
@@ -79,7 +79,7 @@ func TestTooFewRequestsSayNothing(t *testing.T) {
 }
 
 // Variable latencies need more requests for a mean.
-func TestASampleGoesOnUntilItsMeanIsExact(t *testing.T) {
+func TestSampleExtendsUntilItsMeanIsExact(t *testing.T) {
 	var c counted
 	for i := range 9 {
 		c.step(1, 20*time.Second, 1)
@@ -100,7 +100,7 @@ func TestLongRequestsAreMeasuredLonger(t *testing.T) {
 	}
 }
 
-func TestTunnelsAreNotExplainedByWhatEnds(t *testing.T) {
+func TestOpenTunnelsExcludeTheSample(t *testing.T) {
 	b := &backend{from: loadBins}
 	var c counted
 	c.step(0, 0, 0)
@@ -135,7 +135,7 @@ func TestTunnelsAreNotExplainedByWhatEnds(t *testing.T) {
 	}
 }
 
-func TestWhatTheGaugeMayShowBeside(t *testing.T) {
+func TestGaugeMayExceedLoadByNoise(t *testing.T) {
 	for underWay, want := range map[float64]bool{0: true, 16: true, 52: true, 53: false, 1000: false} {
 		if got := explained(16, underWay); got != want {
 			t.Errorf("%g under way are explained by 16: %v", underWay, got)
@@ -143,7 +143,7 @@ func TestWhatTheGaugeMayShowBeside(t *testing.T) {
 	}
 }
 
-func TestFewRequestsAreNoTunnels(t *testing.T) {
+func TestFewRequestsAreNotTunnels(t *testing.T) {
 	b := &backend{from: loadBins}
 	var c counted
 	for range 20 {
@@ -156,7 +156,7 @@ func TestFewRequestsAreNoTunnels(t *testing.T) {
 }
 
 // A gap between counts or a restart of counters yields no interval.
-func TestGapsAreLeftOut(t *testing.T) {
+func TestGapsYieldNoInterval(t *testing.T) {
 	var c counted
 	c.step(1000, time.Millisecond, 1)
 	c.now = c.now.Add(pause)

@@ -42,7 +42,7 @@ func wants(t *testing.T, err error, part string) {
 
 const enough = time.Minute
 
-func TestRow23NamesThatAreNoNamesRunNothing(t *testing.T) {
+func TestRow23InvalidNamesRunNoProgram(t *testing.T) {
 	p := program(t, "touch ran")
 	for _, name := range []string{"", "../hooks/it.sh", "/bin/sh", "-rf", "_x", ".hidden", "it.sh/", "$(id)", "`id`", "a\nb", "a b", "ı", strings.Repeat("x", 65)} {
 		p.Name = name
@@ -94,7 +94,7 @@ func TestOnlyTheOperatorsOwnFilesAreRun(t *testing.T) {
 	wants(t, p.Check(), "it belongs to user 65534")
 }
 
-func TestNoShellReadsWhatIsHandedOver(t *testing.T) {
+func TestArgumentsReachNoShell(t *testing.T) {
 	p := program(t, `echo "$1|$SLUICE_X|$HOME|$SLUICE_SECRET"`)
 	t.Setenv("SLUICE_SECRET", "of this process")
 	said, err := p.Run(t.Context(), hook.Call{Args: []string{"$(id); `id`"}, Env: []string{"SLUICE_X=$(id)"}, Limit: enough})
@@ -149,14 +149,14 @@ func eventually(t *testing.T, not string, holds func() bool) {
 	}
 }
 
-func TestRow29WhatAProgramLeavesBehindEndsWithIt(t *testing.T) {
+func TestRow29ChildProcessesEndWithTheProgram(t *testing.T) {
 	p := program(t, "for i in 1 2 3; do sleep 300 & echo $! >> pids; done; exit 0")
 	_, err := p.Run(t.Context(), hook.Call{Limit: enough})
 	must(t, err)
 	p.allGone(t, 3)
 }
 
-func TestRow29WhatIsPrintedIsReadToTheEndAndCut(t *testing.T) {
+func TestRow29OutputIsDrainedAndTruncated(t *testing.T) {
 	p := program(t, "echo first; head -c 1000000000 /dev/zero; echo done > done")
 	said, err := p.Run(t.Context(), hook.Call{Limit: enough})
 	must(t, err)
@@ -172,7 +172,7 @@ func TestRow29WhatIsPrintedIsReadToTheEndAndCut(t *testing.T) {
 	}
 }
 
-func TestRow29TheEndOfAProgramIsTold(t *testing.T) {
+func TestRow29ExitOfAProgramIsExplained(t *testing.T) {
 	for body, part := range map[string]string{"kill -SEGV $$": "segmentation fault", "kill -KILL $$": "killed", "exit 3": "exit status 3"} {
 		_, err := program(t, body).Run(t.Context(), hook.Call{Limit: enough})
 		wants(t, err, part)
@@ -183,7 +183,7 @@ func TestRow29TheEndOfAProgramIsTold(t *testing.T) {
 	wants(t, err, `its interpreter "/no/such/shell" is not there`)
 }
 
-func TestRow29WhatIsNotReadHoldsUpNobody(t *testing.T) {
+func TestRow29UnreadInputBlocksNoCaller(t *testing.T) {
 	input := []byte(strings.Repeat("x", 1<<20))
 	said, err := program(t, "wc -c").Run(t.Context(), hook.Call{Limit: enough, Input: input})
 	if err != nil || said != "1048576" {

@@ -30,7 +30,7 @@ func (s *starter) Run(_ context.Context, c programs.Call, files ...*os.File) (pr
 	return s.end, s.err
 }
 
-func TestAProgramIsHandedOverWithTheFilesBesideIt(t *testing.T) {
+func TestProgramIsPassedWithItsFolder(t *testing.T) {
 	p := program(t, "echo it")
 	must(t, os.WriteFile(filepath.Join(p.Folder, "credentials.ini"), []byte("key"), 0o600))
 	must(t, os.WriteFile(filepath.Join(p.Folder, ".hidden"), nil, 0o600))

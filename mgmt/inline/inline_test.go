@@ -80,7 +80,7 @@ func TestChecksGoWithTheirGroupUnlessOthersHaveThem(t *testing.T) {
 }
 
 // The first check of the list blocks its name as well.
-func TestANameSomebodyHasIsNotGivenTwice(t *testing.T) {
+func TestExistingNamesAreNotReused(t *testing.T) {
 	cfg := shop()
 	cfg.Checks = slices.Insert(cfg.Checks, 0, farm.Check{Name: "mall_web_fg", Description: "somebody's"})
 	f := &cfg.Farms[0]
@@ -112,7 +112,7 @@ func TestLongNamesAreTheSameForEver(t *testing.T) {
 	}
 }
 
-func TestNamesFitAndAreApart(t *testing.T) {
+func TestNamesFitAndAreUnique(t *testing.T) {
 	long := strings.Repeat("x", validate.MaxName)
 	cfg := &farm.Config{Farms: []farm.Farm{{Name: long, Profile: farm.ProfileHTTP, HTTP: &farm.HTTP{Services: []farm.Service{{Name: "a"}, {Name: "b"}}}}}}
 	seen := map[string]bool{}

@@ -190,7 +190,7 @@ func TestAKeyIsReplacedOnceTheParentZoneTrustsTheNext(t *testing.T) {
 	h.want("90 days later", farm.KeyActive, farm.KeyPublished)
 }
 
-func TestAKeyWhoseDSRecordGoesAwayWaits(t *testing.T) {
+func TestRemovedDSRecordPausesTheRoll(t *testing.T) {
 	h := newHouse(t, rolled("example.com"))
 	h.later(90 * day)
 	h.parent.DS = []string{h.ds()}
@@ -207,7 +207,7 @@ func TestAKeyWhoseDSRecordGoesAwayWaits(t *testing.T) {
 	h.want("when it is", farm.KeyRetired, farm.KeyActive)
 }
 
-func TestAMissingDSRecordIsToldOfOnceAWeek(t *testing.T) {
+func TestMissingDSRecordIsReportedWeekly(t *testing.T) {
 	h := newHouse(t, rolled("example.com"))
 	h.later(90 * day)
 	for range 15 {
@@ -231,7 +231,7 @@ func TestAnOperatorMayHaveTheNextKeySign(t *testing.T) {
 }
 
 // A change during the query to the parent is kept.
-func TestAChangeMeanwhileIsLeftAlone(t *testing.T) {
+func TestConcurrentChangesAreKept(t *testing.T) {
 	for what, change := range map[string]func(*farm.Config){
 		"the key is gone":   func(c *farm.Config) { z := &c.Farms[0].Global.Zones[0]; z.Keys = slices.Clone(z.Keys[:1]) },
 		"the zone is gone":  func(c *farm.Config) { c.Farms[0].Global.Zones = nil },
@@ -272,7 +272,7 @@ func TestOnlyKeysWithALifetimeAreReplaced(t *testing.T) {
 }
 
 // A parent zone of the same farm has the DS records by itself, or has its own.
-func TestAParentZoneOfTheFarmIsNotAsked(t *testing.T) {
+func TestLocalParentZoneIsNotQueried(t *testing.T) {
 	child, parent := rolled("eu.example.com"), farm.NewZone("example.com")
 	parent.Records = append(parent.Records, farm.Record{Name: "us", Type: "DS", Data: "1 15 2 " + strings.Repeat("00", 32)}, farm.Record{Name: "eu", Type: "NS", Data: "ns1"})
 	h := newHouse(t, child, parent)
@@ -293,7 +293,7 @@ func TestAParentZoneOfTheFarmIsNotAsked(t *testing.T) {
 
 // The parent zone lowers the TTL of its DS records before it gets the next one: resolvers
 // have cached the previous ones with the longer TTL.
-func TestTheLongestTimeToLiveOfDSRecordsCounts(t *testing.T) {
+func TestLongestTTLOfDSRecordsCounts(t *testing.T) {
 	h := newHouse(t, rolled("example.com"))
 	h.parent.DS = []string{rdata.KeyOf("example.com", farm.SignEd25519, h.zone(0).Keys[0].Public).DS}
 	h.later(90 * day)

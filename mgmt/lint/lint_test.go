@@ -106,7 +106,7 @@ func TestWhereTheFarmIgnoresCaseItsServicesDo(t *testing.T) {
 	}
 }
 
-func TestAShadowIsShownByARequestAndWhatToDo(t *testing.T) {
+func TestShadowHasAnExampleAndAdvice(t *testing.T) {
 	list := lint.Look(shop(farm.Service{Name: "all", VHost: `.*\.example\.com$`}, farm.Service{Name: "it's", VHost: `(www|m)\.example\.com$`, URL: "^/it's"}, farm.Service{Name: "any", URL: "^/it"}), known())
 	if len(list) != 2 {
 		t.Fatalf("%q", told(list))
@@ -159,7 +159,7 @@ func TestComparingEndsWhenItsStepsAreUsedUp(t *testing.T) {
 	}
 }
 
-func TestServicesNobodyHitAreTold(t *testing.T) {
+func TestUnusedServicesAreFound(t *testing.T) {
 	old, young := now.Add(-8*24*time.Hour), now.Add(-time.Hour)
 	one := farm.Service{Name: "web"}
 	for name, c := range map[string]struct {
@@ -217,7 +217,7 @@ func TestServicesNobodyHitAreTold(t *testing.T) {
 	}
 }
 
-func TestBackendsThatAreDownAreToldSinceWhen(t *testing.T) {
+func TestDownBackendsAreFoundWithTheirTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		since    time.Time
 		change   func(*farm.Config)
@@ -366,7 +366,7 @@ func TestKernelFarmsWithoutACheckAreFound(t *testing.T) {
 	}
 }
 
-func TestCertificatesAreToldWhenTheyEndOrNobodySeesThem(t *testing.T) {
+func TestExpiringAndHiddenCertificatesAreFound(t *testing.T) {
 	day := 24 * time.Hour
 	for name, c := range map[string]struct {
 		certificate lint.Certificate
@@ -399,7 +399,7 @@ func TestCertificatesAreToldWhenTheyEndOrNobodySeesThem(t *testing.T) {
 	}
 }
 
-func TestCertificatesBehindOthersOfTheSameNamesAreHidden(t *testing.T) {
+func TestCertificatesWithTheSameNamesHideLaterOnes(t *testing.T) {
 	for name, c := range map[string]struct {
 		kinds []string
 		names [][]string
@@ -431,7 +431,7 @@ func TestCertificatesBehindOthersOfTheSameNamesAreHidden(t *testing.T) {
 	}
 }
 
-func TestSmallKeysThatClientsAreShownAreToldOf(t *testing.T) {
+func TestWeakKeysInUseAreFound(t *testing.T) {
 	for kind, want := range map[string]string{"RSA 1024": "certificate-weak", "RSA 2047": "certificate-weak", "RSA 2048": "", "ECDSA P-256": "", "Ed25519": ""} {
 		for _, running := range []bool{true, false} {
 			e := known()
@@ -468,7 +468,7 @@ func TestWorstIsTheGreatestSeverity(t *testing.T) {
 	}
 }
 
-func TestChecksThatStartProgramsAreTold(t *testing.T) {
+func TestChecksRunningProgramsAreFound(t *testing.T) {
 	e := known()
 	e.Program = func(command string) (string, error) {
 		switch command {

@@ -47,7 +47,7 @@ func TestServicesAreComparedWithSeveralBeforeThem(t *testing.T) {
 }
 
 // A shadow by several services replaces the overlaps with each of them.
-func TestServicesBehindSeveralAreToldOnce(t *testing.T) {
+func TestShadowBySeveralIsFoundOnce(t *testing.T) {
 	list := lint.Look(shop(farm.Service{Name: "a", VHost: `a\.example`, URL: "^/"}, farm.Service{Name: "b", VHost: `b\.example`, URL: "^/"}, farm.Service{Name: "c", VHost: `[ab]\.example$`}), known())
 	if len(list) != 1 || list[0].Code != lint.ServiceShadowed || list[0].Example == nil || list[0].Severity != lint.Warning {
 		t.Errorf("%q %+v", told(list), list)

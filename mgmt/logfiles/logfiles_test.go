@@ -106,7 +106,7 @@ func TestLogsOfOneTimeAreListedByName(t *testing.T) {
 	}
 }
 
-func TestAFolderThatCannotBeListedIsSaid(t *testing.T) {
+func TestUnlistableFolderIsAnError(t *testing.T) {
 	d := dir(t, nil)
 	if err := errors.Join(d.Root.Remove("log"), d.Root.WriteFile("log", nil, 0o600)); err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestTheLastLinesComeNewestFirst(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotCompressedIsSaid(t *testing.T) {
+func TestInvalidGzipIsAnError(t *testing.T) {
 	d := dir(t, map[string]string{"log/a.gz": "text\n", "log/b.gz": packed(t, "text\n")[:15]})
 	for _, name := range []string{"a.gz", "b.gz"} {
 		if lines, err := d.Last(name, 1); err == nil || !strings.Contains(err.Error(), name) {

@@ -68,7 +68,7 @@ func api(ip string, port uint16) *farm.System {
 	return s
 }
 
-func TestTheListenerMovesWhereItIsSetAndBack(t *testing.T) {
+func TestListenerFollowsItsSetting(t *testing.T) {
 	s := newStage(t, "127.0.0.1:444")
 	for _, c := range []struct {
 		to     *farm.System
@@ -96,7 +96,7 @@ func TestTheListenerMovesWhereItIsSetAndBack(t *testing.T) {
 }
 
 // An earlier process may have moved it.
-func TestAListenerThatWasMovedStays(t *testing.T) {
+func TestMovedListenerStays(t *testing.T) {
 	s := newStage(t, "127.0.0.1:8443")
 	if s.Settle(t.Context(), api("", 8443)); len(s.opened) != 0 {
 		t.Errorf("opened %q", s.opened)
@@ -106,7 +106,7 @@ func TestAListenerThatWasMovedStays(t *testing.T) {
 	}
 }
 
-func TestAListenerThatCannotBeOpenedStays(t *testing.T) {
+func TestFailedListenerChangeKeepsTheOldOne(t *testing.T) {
 	s := newStage(t, "127.0.0.1:444")
 	s.refuse = errors.New("not permitted")
 	if problems := s.Settle(t.Context(), api("", 80)); problems["http"] != "not permitted; it stays on 127.0.0.1:444" || s.Address().Port() != 444 || len(s.open) != 0 {
@@ -118,7 +118,7 @@ func TestAListenerThatCannotBeOpenedStays(t *testing.T) {
 	}
 }
 
-func TestTheCertificateIsTheOneThatIsSet(t *testing.T) {
+func TestCertificateFollowsItsSetting(t *testing.T) {
 	s := newStage(t, "127.0.0.1:444")
 	if s.Chosen() != nil {
 		t.Error("one is chosen before")
@@ -137,7 +137,7 @@ func TestTheCertificateIsTheOneThatIsSet(t *testing.T) {
 	}
 }
 
-func TestAListenerNobodyCouldReachIsRefused(t *testing.T) {
+func TestUnreachableListenerIsRefused(t *testing.T) {
 	s := newStage(t, "127.0.0.1:444")
 	for _, c := range []struct {
 		to   *farm.System

@@ -74,7 +74,7 @@ func machineOf(s *supervisor, root string) *machine.Machine {
 	})
 }
 
-func TestOnlyWhatIsSetIsAskedFor(t *testing.T) {
+func TestOnlyChangedSettingsAreRequested(t *testing.T) {
 	m, s, root := newMachine(t)
 	settle := func(of farm.System, want ...settings.Kind) {
 		t.Helper()
@@ -104,7 +104,7 @@ func TestOnlyWhatIsSetIsAskedFor(t *testing.T) {
 }
 
 // An earlier process may have set something that is no longer set.
-func TestWhatIsLeftOfAnEarlierLifeIsTakenAway(t *testing.T) {
+func TestLeftoverSettingsAreRemoved(t *testing.T) {
 	m, s, root := newMachine(t)
 	folder := filepath.Join(root, "etc/ssh/sshd_config.d")
 	if err := errors.Join(os.MkdirAll(folder, 0o755), os.WriteFile(filepath.Join(folder, "sluice.conf"), nil, 0o644)); err != nil {
@@ -118,7 +118,7 @@ func TestWhatIsLeftOfAnEarlierLifeIsTakenAway(t *testing.T) {
 	}
 }
 
-func TestWhatWasNotDoneIsAProblemAndTriedAgain(t *testing.T) {
+func TestFailedSettingsAreProblemsAndRetried(t *testing.T) {
 	for want, set := range map[string]func(*supervisor){
 		"no chrony": func(s *supervisor) { s.answer = `{"problem":"no chrony"}` },
 		"not root":  func(s *supervisor) { s.err = errors.New("not root") },
@@ -139,7 +139,7 @@ func TestWhatWasNotDoneIsAProblemAndTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAServiceThatWasNotToldIsToldAgain(t *testing.T) {
+func TestUnnotifiedServiceIsNotifiedAgain(t *testing.T) {
 	m, s, _ := newMachine(t)
 	of := &farm.System{NTP: farm.NTP{Server: "a"}}
 	for i, answer := range []string{`{"problem":"no systemd","untold":true}`, `{"problem":"no systemd","untold":true}`, `{"problem":"other"}`, `{}`} {
@@ -155,7 +155,7 @@ func TestAServiceThatWasNotToldIsToldAgain(t *testing.T) {
 	}
 }
 
-func TestAServiceThatWasNotToldIsToldAfterARestart(t *testing.T) {
+func TestUnnotifiedServiceIsNotifiedAfterARestart(t *testing.T) {
 	m, s, root := newMachine(t)
 	of := &farm.System{NTP: farm.NTP{Server: "a"}}
 	s.answer = `{"problem":"no systemd","untold":true}`
@@ -185,7 +185,7 @@ func TestTheAgentGetsItsCommunity(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeMeantIsRefused(t *testing.T) {
+func TestInvalidMachineSettingsAreRefused(t *testing.T) {
 	m, _, _ := newMachine(t)
 	addr := netip.MustParseAddr
 	ssh := func(list ...netip.Addr) farm.System { return farm.System{SSH: farm.SSH{Listen: list}} }

@@ -8,7 +8,7 @@ import (
 	"github.com/sluicelb/sluice/core/stats"
 )
 
-func TestL4FarmsAreShownByWhoCarriesThem(t *testing.T) {
+func TestL4FarmsAreShownByCarrier(t *testing.T) {
 	s, o := setup(t)
 	relay := farm.Farm{ID: 7, Name: "relay", L4: farm.DefaultL4()}
 	relay.L4.Ports = []farm.PortRange{{First: 25, Last: 25}}

@@ -87,7 +87,7 @@ func parse(t testing.TB, text string) map[string]*dto.MetricFamily {
 	return families
 }
 
-func TestScrapeShowsWhatWasCounted(t *testing.T) {
+func TestScrapeShowsTheCounters(t *testing.T) {
 	s, o := setup(t)
 	for i := range 2 {
 		sh := s.Shard(i)
@@ -229,7 +229,7 @@ func TestAThousandBackendsAreScraped(t *testing.T) {
 
 // With many backends their series are nearly all of a scrape, so a scraper may omit them,
 // or get sums.
-func TestSeriesOfBackendsCanBeLeftOutOrSummed(t *testing.T) {
+func TestBackendSeriesCanBeOmittedOrSummed(t *testing.T) {
 	s, o := setup(t)
 	for id, n := range map[uint32]int{1: 3, 2: 4, 4: 7} {
 		for range n {

@@ -14,7 +14,7 @@ func addr(text string) netip.Addr { return netip.MustParseAddr(text) }
 
 const tick = 2 * time.Second
 
-func TestABackendThatGoesAndComesIsToldOf(t *testing.T) {
+func TestDownAndRecoveredBackendsAreMailed(t *testing.T) {
 	h, l := newHouse(t), oddly(1, 2)
 	h.set(t, func(s *Settings) { s.Backends.Prefix = "[prod]" })
 	h.look(0, l)
@@ -98,7 +98,7 @@ func TestAStateHasToLast(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatClientsNoticeIsToldOf(t *testing.T) {
+func TestOnlyVisibleChangesAreMailed(t *testing.T) {
 	none := 0
 	for name, c := range map[string]struct {
 		change func(l *looked)
@@ -180,7 +180,7 @@ func TestTheFirstLookOnlyRemembersAndANewBackendCountsAsUp(t *testing.T) {
 	}
 }
 
-func TestALookAtWhatIsTheSameCostsNothing(t *testing.T) {
+func TestUnchangedStateCostsNothing(t *testing.T) {
 	h, l := newHouse(t), oddly(1)
 	h.set(t)
 	h.look(0, l)
@@ -191,7 +191,7 @@ func TestALookAtWhatIsTheSameCostsNothing(t *testing.T) {
 	}
 }
 
-func TestWhatHasToLastIsLookedAtWhenItHas(t *testing.T) {
+func TestFlappingDelayIsRespected(t *testing.T) {
 	h, l := newHouse(t), shop(1, 2)
 	h.set(t)
 	h.look(0, l)
@@ -226,7 +226,7 @@ func TestWhatHasToLastIsLookedAtWhenItHas(t *testing.T) {
 	}
 }
 
-func TestWithoutAServerOrDisabledNothingIsSent(t *testing.T) {
+func TestMailNeedsAServerAndEnabledNotifications(t *testing.T) {
 	h, l := newHouse(t), oddly(1)
 	down := func() {
 		l.is(farm.StatusUp, 1)
@@ -258,7 +258,7 @@ func TestWithoutAServerOrDisabledNothingIsSent(t *testing.T) {
 	}
 }
 
-func TestABackendThatFlapsIsToldOfWhenItHasSettled(t *testing.T) {
+func TestFlappingBackendIsMailedOnceStable(t *testing.T) {
 	for _, end := range []farm.Status{farm.StatusUp, farm.StatusDown} {
 		h, l := newHouse(t), oddly(1)
 		h.set(t)

@@ -34,7 +34,7 @@ func subjects(t *testing.T, h *house) (out []string) {
 	return out
 }
 
-func TestASingleEventIsToldOfWithinASecondOrSo(t *testing.T) {
+func TestSingleEventIsSentWithinASecond(t *testing.T) {
 	r := newReceiver(t)
 	h, l := hooked(t, r), oddly(1)
 	h.set(t)
@@ -78,7 +78,7 @@ func TestARackThatFailsAtOnceIsOneMessage(t *testing.T) {
 	}
 }
 
-func TestAFarmIsToldOfWithTheBackendsThatMadeItSo(t *testing.T) {
+func TestFarmEventIncludesItsBackends(t *testing.T) {
 	h, l := newHouse(t), shop(1, 2, 3)
 	h.set(t)
 	h.watch(time.Second, l)
@@ -136,7 +136,7 @@ func TestARackThatFailsBitByBitIsTwoMessages(t *testing.T) {
 	}
 }
 
-func TestMailsOfATroubledHourAreApart(t *testing.T) {
+func TestMailsAreSpacedDuringAnOutage(t *testing.T) {
 	h, l := newHouse(t), oddly(numbers(400)...)
 	h.set(t)
 	h.look(0, l)
@@ -176,7 +176,7 @@ func TestMailsOfATroubledHourAreApart(t *testing.T) {
 	}
 }
 
-func TestAMessageHasSoManyLinesAndCountsTheOthers(t *testing.T) {
+func TestMessageLinesAreBoundedAndOthersCounted(t *testing.T) {
 	h, l := newHouse(t), oddly(numbers(mostLines+10)...)
 	none := 0
 	h.set(t, func(s *Settings) { s.Backends.AvoidFlapping = &none })
@@ -189,7 +189,7 @@ func TestAMessageHasSoManyLinesAndCountsTheOthers(t *testing.T) {
 	}
 }
 
-func TestAFarmThatFlapsIsToldOfWithItsBackend(t *testing.T) {
+func TestFlappingFarmIsMailedWithItsBackend(t *testing.T) {
 	h, l := newHouse(t), shop(1, 2)
 	h.set(t)
 	h.look(0, l)
@@ -210,7 +210,7 @@ func TestAFarmThatFlapsIsToldOfWithItsBackend(t *testing.T) {
 	}
 }
 
-func TestAFarmThatFlapsAndBecomesWorseIsToldOfAtOnce(t *testing.T) {
+func TestWorseningFarmIsMailedAtOnce(t *testing.T) {
 	h, l := newHouse(t), shop(1, 2)
 	h.set(t)
 	h.look(0, l)
@@ -226,7 +226,7 @@ func TestAFarmThatFlapsAndBecomesWorseIsToldOfAtOnce(t *testing.T) {
 	}
 }
 
-func TestFarmsThatAreNobodysBusinessAreNotTold(t *testing.T) {
+func TestIrrelevantFarmsAreNotMailed(t *testing.T) {
 	for name, change := range map[string]func(*looked){
 		"stopped":               func(l *looked) { l.cfg.Farms[0].Stopped, l.farm = true, farm.StatusDown },
 		"being made":            func(l *looked) { l.cfg.Farms[0].HTTP.Services[0].Backends, l.farm = nil, farm.StatusCritical },
@@ -295,7 +295,7 @@ func heard(kind event.Kind, severity event.Severity, what string) Happening {
 
 // Receivers alert by severity, and operators read the subject first. Many earlier events must
 // not understate either.
-func TestAMessageThatIsFullTellsOfFarms(t *testing.T) {
+func TestFullMessageStillNamesFarms(t *testing.T) {
 	var d digest
 	now := time.Unix(1000, 0)
 	for range mostLines {

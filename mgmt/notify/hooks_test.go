@@ -123,7 +123,7 @@ func (h *house) send(s string) {
 	h.sendDigests(h.options.Now())
 }
 
-func TestAWebhookIsToldOfBackendsInASignedMessage(t *testing.T) {
+func TestWebhookMessagesAreSigned(t *testing.T) {
 	r := newReceiver(t)
 	h, l := hooked(t, r), oddly(1, 2)
 	h.look(0, l)
@@ -151,7 +151,7 @@ func TestAWebhookIsToldOfBackendsInASignedMessage(t *testing.T) {
 	})
 }
 
-func TestAWebhookThatHangsHoldsUpNobody(t *testing.T) {
+func TestHangingWebhookDelaysNoOther(t *testing.T) {
 	slow, quick := newReceiver(t), newReceiver(t)
 	over, begun := make(chan struct{}), make(chan struct{}, 9)
 	slow.answers(func() int { begun <- struct{}{}; <-over; return 200 })
@@ -198,7 +198,7 @@ func TestMessagesAreTriedAgainWithTheSameID(t *testing.T) {
 	}
 }
 
-func TestAMessageNobodyWantsHoldsUpNoOther(t *testing.T) {
+func TestRefusedMessageDelaysNoOther(t *testing.T) {
 	r := newReceiver(t)
 	r.answers(func() int { return 400 })
 	h := hooked(t, r)
@@ -268,7 +268,7 @@ func TestSecretsOfWebhooksAreSealedForTheirWebhook(t *testing.T) {
 	}
 }
 
-func TestATestOfAWebhookSaysWhatIsWrong(t *testing.T) {
+func TestWebhookTestExplainsFailures(t *testing.T) {
 	r := newReceiver(t)
 	r.answers(func() int { return 404 })
 	h := hooked(t, r)
@@ -283,7 +283,7 @@ func TestATestOfAWebhookSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestAWebhookHearsOfWhatItIsFor(t *testing.T) {
+func TestWebhookGetsItsKindsAndSeverities(t *testing.T) {
 	r := newReceiver(t)
 	h := hooked(t, r)
 	choose := func(edit func(*Webhook)) {
@@ -322,7 +322,7 @@ func TestAWebhookHearsOfWhatItIsFor(t *testing.T) {
 	want(4, "cert")
 }
 
-func TestWebhooksAreToldOfCertificates(t *testing.T) {
+func TestWebhooksGetCertificateEvents(t *testing.T) {
 	r := newReceiver(t)
 	h := hooked(t, r)
 	var told []event.Event
@@ -413,7 +413,7 @@ func TestAWebhookIsVerifiedByItsList(t *testing.T) {
 	}
 }
 
-func TestWebhooksHearOfWhatOthersFindAndMailsOfWhatTheContractSays(t *testing.T) {
+func TestWebhooksGetAllEventsAndMailsTheContracts(t *testing.T) {
 	r := newReceiver(t)
 	h := hooked(t, r)
 	h.set(t)

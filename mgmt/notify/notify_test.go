@@ -94,7 +94,7 @@ func TestSettingsAreChecked(t *testing.T) {
 	}
 }
 
-func TestWhatIsOnlyTriedOrCannotBeKeptChangesNothing(t *testing.T) {
+func TestDryRunOrFailedStoreChangesNothing(t *testing.T) {
 	h := newHouse(t)
 	h.set(t)
 	before := h.papers.docs[settingsName]
@@ -112,7 +112,7 @@ func TestWhatIsOnlyTriedOrCannotBeKeptChangesNothing(t *testing.T) {
 	}
 }
 
-func TestSettingsThatCannotBeReadAreSaid(t *testing.T) {
+func TestUnreadableSettingsAreReported(t *testing.T) {
 	h := newHouse(t)
 	h.papers.docs[settingsName] = "{"
 	m := h.manager()
@@ -126,7 +126,7 @@ func TestSettingsThatCannotBeReadAreSaid(t *testing.T) {
 	}
 }
 
-func TestATestSaysWhatTheServerSaid(t *testing.T) {
+func TestTestReturnsTheServersAnswer(t *testing.T) {
 	h := newHouse(t)
 	if _, err := h.Test(t.Context()); err == nil || err.(*Error).Kind != Unset {
 		t.Errorf("without a server: %v", err)
@@ -171,7 +171,7 @@ func refused(to string, final bool) []*mail.Failure {
 	return []*mail.Failure{{To: to, Final: final, Err: errors.New("because")}}
 }
 
-func TestMailsWaitForAServerThatIsAway(t *testing.T) {
+func TestMailsWaitForAnUnreachableServer(t *testing.T) {
 	h := newHouse(t)
 	h.set(t, func(s *Settings) { s.Email.To = []string{"a@b", "c@d"} })
 	h.answers(func(m mail.Message) []*mail.Failure {
@@ -395,7 +395,7 @@ func TestAMailThatSomeReceivedCountsAsSent(t *testing.T) {
 	}
 }
 
-func TestAMailIsGivenUpAfterADayAndOneThatIsRefusedAtOnce(t *testing.T) {
+func TestMailExpiresAfterADayOrARefusal(t *testing.T) {
 	h := newHouse(t)
 	h.set(t)
 	h.answers(func(m mail.Message) []*mail.Failure { return refused("ops@example.com", m.Subject == "refused") })
@@ -409,7 +409,7 @@ func TestAMailIsGivenUpAfterADayAndOneThatIsRefusedAtOnce(t *testing.T) {
 	}
 }
 
-func TestNewSettingsAreTriedAtOnceAndNoneEndTheWait(t *testing.T) {
+func TestNewSettingsRetryPendingMails(t *testing.T) {
 	h := newHouse(t)
 	h.set(t)
 	h.answers(func(mail.Message) []*mail.Failure { return refused("ops@example.com", false) })
@@ -427,7 +427,7 @@ func TestNewSettingsAreTriedAtOnceAndNoneEndTheWait(t *testing.T) {
 	h.took(t)
 }
 
-func TestOnlySoManyMailsWaitAndNoneAfterTheEnd(t *testing.T) {
+func TestWaitingMailsAreBounded(t *testing.T) {
 	h := newHouse(t)
 	h.set(t)
 	h.answers(func(mail.Message) []*mail.Failure { return refused("ops@example.com", false) })
@@ -481,7 +481,7 @@ func TestMailsThatWaitOutliveTheProcess(t *testing.T) {
 	before.Close()
 }
 
-func TestMailsOfLongAgoAreGivenUpAfterARestart(t *testing.T) {
+func TestOldMailsAreDroppedAfterARestart(t *testing.T) {
 	h := newHouse(t)
 	h.set(t)
 	h.answers(func(m mail.Message) []*mail.Failure { return refused("ops@example.com", false) })
@@ -497,7 +497,7 @@ func TestMailsOfLongAgoAreGivenUpAfterARestart(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeKeptOrReadOfMailsIsSaidOnce(t *testing.T) {
+func TestMailStorageFailureIsLoggedOnce(t *testing.T) {
 	h := newHouse(t)
 	h.set(t)
 	h.answers(func(m mail.Message) []*mail.Failure { return refused("ops@example.com", false) })
@@ -516,7 +516,7 @@ func TestWhatCannotBeKeptOrReadOfMailsIsSaidOnce(t *testing.T) {
 	}
 }
 
-func TestNoMoreMailsAreTakenUpThanMayWait(t *testing.T) {
+func TestRestoredMailsAreBounded(t *testing.T) {
 	h := newHouse(t)
 	h.set(t)
 	var list []keptMail
@@ -533,7 +533,7 @@ func TestNoMoreMailsAreTakenUpThanMayWait(t *testing.T) {
 	}
 }
 
-func TestCertificatesAreToldOfOnceAtEachThreshold(t *testing.T) {
+func TestCertificatesAreMailedOncePerThreshold(t *testing.T) {
 	h := newHouse(t)
 	h.set(t)
 	end := h.now.Add(20 * 24 * time.Hour)
@@ -573,7 +573,7 @@ func TestCertificatesAreToldOfOnceAtEachThreshold(t *testing.T) {
 	}
 }
 
-func TestCertificatesAreLookedAtNowAndThen(t *testing.T) {
+func TestCertificatesAreCheckedPeriodically(t *testing.T) {
 	h := newHouse(t)
 	looks := 0
 	look := func(after time.Duration) {

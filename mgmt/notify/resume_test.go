@@ -23,7 +23,7 @@ func (h *house) looks(t *testing.T, l *looked) (subject string) {
 	return strings.Join(out, "; ")
 }
 
-func TestARecoveryIsMailedOnceItIsKnown(t *testing.T) {
+func TestRecoveryIsMailedWithTheFirstResult(t *testing.T) {
 	h, l := newHouse(t), oddly(1)
 	l.awaited = map[uint32]bool{}
 	h.set(t)
@@ -47,7 +47,7 @@ func TestARecoveryIsMailedOnceItIsKnown(t *testing.T) {
 	}
 }
 
-func TestABackendOfUnknownEarlierHealthIsRecordedWhenItIsKnown(t *testing.T) {
+func TestUnknownEarlierHealthWaitsForAResult(t *testing.T) {
 	h, l := newHouse(t), oddly(1, 2)
 	h.set(t)
 	h.Resume(farmstate.Earlier{1: farm.StatusUndefined, 2: farm.StatusUndefined})

@@ -13,7 +13,7 @@ import (
 
 // With an unchanged version only changed farms are examined. The recorded states must be the
 // same as after examining all farms.
-func TestStatesOfChangedFarmsAreThoseOfAll(t *testing.T) {
+func TestIncrementalStatesEqualAFullScan(t *testing.T) {
 	known := Known{Known: event.Known{
 		Health: func(id uint32) farm.Status {
 			return []farm.Status{farm.StatusUp, farm.StatusUp, farm.StatusDown}[id%3]

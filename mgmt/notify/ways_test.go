@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/event"
 )
 
-func TestEachWayHearsOfWhatItIsFor(t *testing.T) {
+func TestChannelsGetTheirKindsAndSeverities(t *testing.T) {
 	h := newHouse(t)
 	down, start, limit := event.Event{Kind: event.BackendDown, Severity: event.Warning}, event.Event{Kind: event.FarmStart, Severity: event.Info}, event.Event{Kind: event.LimitReached, Severity: event.Warning}
 	heard := func() string {
@@ -46,7 +46,7 @@ func TestEachWayHearsOfWhatItIsFor(t *testing.T) {
 	want("severity of mails", "false true false, false true false, false true false")
 }
 
-func TestAMailSaysHowToHearNoMore(t *testing.T) {
+func TestMailExplainsHowToUnsubscribe(t *testing.T) {
 	h := newHouse(t)
 	h.set(t, func(s *Settings) { s.Email.Kinds = []event.Kind{event.FarmStop, event.LimitReached} })
 	for i, want := range []string{"`sluice notification email kinds=` with the kinds you want ends these mails", "`sluice notification disable limits` ends these mails"} {

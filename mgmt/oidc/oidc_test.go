@@ -69,7 +69,7 @@ func (h *house) logIn(t *testing.T) (oidc.Claimed, error) {
 	return h.Finish(t.Context(), h.provider.LogIn(t, to), binding)
 }
 
-func TestTheProviderVouchesForAUser(t *testing.T) {
+func TestLoginReturnsTheProvidersUser(t *testing.T) {
 	h := newHouse(t)
 	for range 2 {
 		if who, err := h.logIn(t); err != nil || who != (oidc.Claimed{User: "ann"}) {
@@ -81,7 +81,7 @@ func TestTheProviderVouchesForAUser(t *testing.T) {
 	}
 }
 
-func TestWhatClaimsLeadTo(t *testing.T) {
+func TestClaimsMapToUsersAndGroups(t *testing.T) {
 	h := newHouse(t)
 	mapped := func(s *oidc.Settings) {
 		s.Users, s.GroupClaim, s.Groups = []string{"a=b@x=ann", "boss=eve"}, "groups", []string{"ops=team", "other=x=others"}
@@ -121,7 +121,7 @@ func TestWhatClaimsLeadTo(t *testing.T) {
 	}
 }
 
-func TestTokensThatAreNotForUsAreRefused(t *testing.T) {
+func TestForeignTokensAreRefused(t *testing.T) {
 	h := newHouse(t)
 	other := func(name string, value any) func() {
 		return func() { h.provider.Claims[name] = value }
@@ -146,7 +146,7 @@ func TestTokensThatAreNotForUsAreRefused(t *testing.T) {
 
 // Only the browser that began a login can complete it: once, in time, with the parameters
 // of the provider.
-func TestOnlyTheBrowserThatBeganComesBack(t *testing.T) {
+func TestLoginIsBoundToItsBrowser(t *testing.T) {
 	h := newHouse(t)
 	for name, change := range map[string]func(q url.Values, binding *string){
 		"another browser": func(_ url.Values, binding *string) { *binding = "x" },
@@ -230,7 +230,7 @@ func TestABindingIsSealed(t *testing.T) {
 	}
 }
 
-func TestAProviderThatCannotBeAskedIsNoRefusal(t *testing.T) {
+func TestUnavailableProviderIsNotARefusal(t *testing.T) {
 	h := newHouse(t)
 	to, binding, _ := h.Begin(t.Context(), "", false)
 	q := h.provider.LogIn(t, to)
@@ -256,7 +256,7 @@ func TestAProviderThatCannotBeAskedIsNoRefusal(t *testing.T) {
 }
 
 // Any client may begin a login, and each request to an unreachable provider takes seconds.
-func TestLoginsShareOneQuestionToTheProvider(t *testing.T) {
+func TestLoginsShareOneProviderRequest(t *testing.T) {
 	h := newHouse(t)
 	release := make(chan struct{})
 	h.provider.Description = func(w http.ResponseWriter, _ *http.Request) {
@@ -301,7 +301,7 @@ func TestLoginsShareOneQuestionToTheProvider(t *testing.T) {
 	}
 }
 
-func TestALoginThatIsGivenUpEndsNoOther(t *testing.T) {
+func TestCancelledLoginEndsNoOther(t *testing.T) {
 	h := newHouse(t)
 	release := make(chan struct{})
 	h.provider.Description = func(w http.ResponseWriter, r *http.Request) {
@@ -371,7 +371,7 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 }
 
 // A secret is sent only to the issuer it was entered for.
-func TestTheSecretGoesToNoOtherProvider(t *testing.T) {
+func TestSecretIsSentOnlyToItsIssuer(t *testing.T) {
 	h := newHouse(t)
 	if _, has, _ := h.Settings(); !has || strings.Contains(string(h.kept.Kept["oidc"]), oidctest.ClientSecret) {
 		t.Errorf("kept: %s", h.kept.Kept["oidc"])

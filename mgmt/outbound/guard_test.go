@@ -16,7 +16,7 @@ import (
 
 // The guards differ by purpose: L refuses this machine, M metadata services and addresses
 // without servers, P every address that is not global.
-func TestGuardsLookAtEveryMeaningOfAnAddress(t *testing.T) {
+func TestGuardsCheckEmbeddedAddresses(t *testing.T) {
 	for text, refused := range map[string]string{
 		"127.0.0.1": "LP", "127.8.8.8": "LP", "::1": "LP", "::ffff:127.0.0.1": "LP", "0.0.0.0": "LMP", "0.1.2.3": "LP", "::": "LMP",
 		"64:ff9b::7f00:1": "LP", "2002:7f00:1::1": "LP", "::127.0.0.1": "LP", "64:ff9b:1::7f00:1": "LP", "fe80::5efe:7f00:1%eth0": "LMP",
@@ -37,7 +37,7 @@ func TestGuardsLookAtEveryMeaningOfAnAddress(t *testing.T) {
 	}
 }
 
-func TestHostsOfThisMachineAreKnownByName(t *testing.T) {
+func TestLocalHostNamesAreRecognized(t *testing.T) {
 	for host, want := range map[string]bool{"localhost": true, "LOCALHOST.": true, "a.localhost": true, "127.0.0.1": true, "::1": true, "example.com": false, "10.0.0.1": false} {
 		if err := outbound.Guard(outbound.Remote).CheckHost(host); (err != nil) != want {
 			t.Errorf("%s: %v", host, err)
@@ -48,7 +48,7 @@ func TestHostsOfThisMachineAreKnownByName(t *testing.T) {
 	}
 }
 
-func TestAllowedAddressesAreReadAndAsked(t *testing.T) {
+func TestAllowedAddressesArePermitted(t *testing.T) {
 	for text, want := range map[string]string{"": "[]", "127.0.0.1": "[127.0.0.1/32]", " 127.0.0.9/8 ,::1,": "[127.0.0.0/8 ::1/128]", "x": "", "127.0.0.1/33": "", "10.0.0.1:80": ""} {
 		list, err := outbound.ParseAllowed(text)
 		if want == "" && err == nil || want != "" && (err != nil || fmt.Sprint(list) != want) {
@@ -67,7 +67,7 @@ func TestAllowedAddressesAreReadAndAsked(t *testing.T) {
 
 // A name with an address of this machine at the time of the connection is refused,
 // independently of its earlier addresses.
-func TestANameIsJudgedByWhereItLeadsAtTheConnection(t *testing.T) {
+func TestNamesAreCheckedAtConnectTime(t *testing.T) {
 	asked := false
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
 	defer server.Close()

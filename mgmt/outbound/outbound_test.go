@@ -74,7 +74,7 @@ func ask(t *testing.T, o outbound.Options, at string) (string, error) {
 	return string(b), err
 }
 
-func TestRequestsGoThroughTheProxyThatIsSetNow(t *testing.T) {
+func TestRequestsUseTheCurrentProxy(t *testing.T) {
 	var now outbound.Proxy
 	o := outbound.Options{Proxy: func() outbound.Proxy { return now }}
 	if got, err := ask(t, o, "http://no-such-host.invalid/x"); err == nil {

@@ -38,7 +38,7 @@ func system(t *testing.T, script string) (*System, *time.Time) {
 	return s, &now
 }
 
-func TestUpdatesAreWhatAptWouldInstall(t *testing.T) {
+func TestUpdatesMatchTheAptSimulation(t *testing.T) {
 	s, _ := system(t, `[ "$LC_ALL" = C ] && [ -z "$HOME" ] && [ "$1 $8" = "-s " ] || [ "$*" = "-s -q -o Debug::NoLocking=1 -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= dist-upgrade" ] || exit 1
 cat <<'END'
 `+said+"END")
@@ -53,7 +53,7 @@ cat <<'END'
 	}
 }
 
-func TestWhatIsNotKnownIsSaid(t *testing.T) {
+func TestUnknownUpdatesAreExplained(t *testing.T) {
 	for want, change := range map[string]func(*System){
 		"has no apt":         func(s *System) { s.program += "x" },
 		"run `apt-get upd":   func(s *System) { s.lists += "x" },
@@ -68,7 +68,7 @@ func TestWhatIsNotKnownIsSaid(t *testing.T) {
 	}
 }
 
-func TestALookIsKeptForAWhile(t *testing.T) {
+func TestResultIsCached(t *testing.T) {
 	s, now := system(t, "echo x >> $0.calls")
 	looks := func() int {
 		b, _ := os.ReadFile(s.program + ".calls")
@@ -85,7 +85,7 @@ func TestALookIsKeptForAWhile(t *testing.T) {
 	}
 }
 
-func TestACallerWhoGoesEndsALookAndSpoilsNoOther(t *testing.T) {
+func TestDepartedCallerEndsItsLookupOnly(t *testing.T) {
 	s, _ := system(t, "exec sleep 100")
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

@@ -45,7 +45,7 @@ func failsWith(t *testing.T, n probe.Network, err error) error {
 	return p.Run(t.Context(), n, probe.Target{}, func(string, ...any) {})
 }
 
-func TestFaultsOfThisMachineAreToldApartFromTheTargets(t *testing.T) {
+func TestLocalFaultsAreDistinguished(t *testing.T) {
 	dial := func(errno syscall.Errno) error {
 		to := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 80}
 		return fmt.Errorf("hello: %w", &net.OpError{Op: "dial", Net: "tcp", Addr: to, Err: os.NewSyscallError("connect", errno)})
@@ -101,7 +101,7 @@ func TestFaultsOfThisMachineAreToldApartFromTheTargets(t *testing.T) {
 }
 
 // A source address that was removed is no lack of privilege.
-func TestPingFromAnAddressThatIsGoneSaysSo(t *testing.T) {
+func TestPingFromAMissingAddressIsExplained(t *testing.T) {
 	for network, source := range map[string]string{probe.Ping4: "192.0.2.1", probe.Ping6: "2001:db8::1"} {
 		c, err := (&probe.Machine{}).ListenPacket(t.Context(), network, source)
 		if err == nil {
@@ -115,7 +115,7 @@ func TestPingFromAnAddressThatIsGoneSaysSo(t *testing.T) {
 }
 
 // This error comes from the kernel itself, in a network namespace without routes.
-func TestMachineWithoutRoutesSaysSo(t *testing.T) {
+func TestMissingRouteIsALocalFault(t *testing.T) {
 	if !sysnettest.Inside(t) {
 		return
 	}

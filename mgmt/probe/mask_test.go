@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-func TestWhatAProgramSaysIsShownWithoutItsSecrets(t *testing.T) {
+func TestProgramOutputHidesSecrets(t *testing.T) {
 	for text, want := range map[string]string{
 		"no access for tea":          "no access for ***",
 		"tea, teapot and tea":        "***, *** and ***",

@@ -102,7 +102,7 @@ func TestBadCommandsAreRefusedWithTheirReason(t *testing.T) {
 	}
 }
 
-func TestFlagsNobodyKnowsArePassedToThePlugin(t *testing.T) {
+func TestUnknownFlagsArePassedToThePlugin(t *testing.T) {
 	var got probe.Text
 	k := one(healthy, &got)
 	var asked []string
@@ -128,7 +128,7 @@ func TestFlagsNobodyKnowsArePassedToThePlugin(t *testing.T) {
 	}
 }
 
-func TestTokensStandForTheTarget(t *testing.T) {
+func TestTokensExpandToTheTarget(t *testing.T) {
 	four := probe.Target{Addr: netip.MustParseAddr("10.0.0.1"), Port: 80, Name: "shop.example"}
 	six := probe.Target{Addr: netip.MustParseAddr("2001:db8::1"), Port: 443}
 	for _, c := range []struct {
@@ -234,7 +234,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	}
 }
 
-func TestTemplatesAreWhatTheyAreInTheFamily(t *testing.T) {
+func TestTemplatesMatchTheFamily(t *testing.T) {
 	seen := map[string]string{}
 	for _, one := range probe.Templates() {
 		if seen[one.Name] != "" || one.Description == "" || !strings.HasPrefix(one.Name, "check_") {
@@ -253,7 +253,7 @@ func TestTemplatesAreWhatTheyAreInTheFamily(t *testing.T) {
 	}
 }
 
-func TestRangesAreThoseOfPlugins(t *testing.T) {
+func TestRangesUsePluginSyntax(t *testing.T) {
 	for text, c := range map[string]struct{ in, out []float64 }{
 		"10": {[]float64{0, 5, 10}, []float64{-1, 11}}, "10:": {[]float64{10, 1e9}, []float64{9}}, "~:10": {[]float64{-1e9, 10}, []float64{11}},
 		"5:10": {[]float64{5, 10}, []float64{4, 11}}, "@5:10": {[]float64{4, 11}, []float64{5, 10}}, ":3": {[]float64{0, 3}, []float64{-1, 4}},

@@ -17,7 +17,7 @@ func withKey(cfg *farm.Config) (*farm.Config, map[uint32]string) {
 	return out, map[uint32]string{2: "certificate b.pem cannot be used"}
 }
 
-func TestTheEngineGetsTheCertificatesAndNobodyElse(t *testing.T) {
+func TestOnlyTheEngineGetsCertificates(t *testing.T) {
 	cfg := config(a, b2)
 	b := newBench(t, cfg)
 	b.mu.Lock()

@@ -27,7 +27,7 @@ func renamed(cfg *farm.Config, name string) *farm.Config {
 }
 
 // The engine gets a difference if it has the previous snapshot, else the whole configuration.
-func TestAnEngineGetsWhatChanged(t *testing.T) {
+func TestEngineGetsIncrementalSnapshots(t *testing.T) {
 	cfg := many()
 	b := newBench(t, cfg)
 	e := b.start(t, newEngine())

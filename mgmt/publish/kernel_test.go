@@ -217,7 +217,7 @@ func TestARejectionOfTheEngineIsFollowedByTheOldFarmsOfTheKernel(t *testing.T) {
 	}
 }
 
-func TestANewNetdIsToldAndRecoveryIsNoticed(t *testing.T) {
+func TestNewNetdGetsTheConfiguration(t *testing.T) {
 	_, k, _ := withKernel(t, mixed("web"))
 	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })
 	k.set(func() { k.state = ctl.KernelState{} }) // netd was restarted
@@ -242,7 +242,7 @@ func TestANewProblemOfTheKernelShowsWithinASecond(t *testing.T) {
 	})
 }
 
-func TestWhatIsCheckedBeforehandReachesNeitherKernelNorEngine(t *testing.T) {
+func TestCheckReachesNeitherKernelNorEngine(t *testing.T) {
 	b, k, e := withKernel(t, mixed("web"))
 	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })
 	engines := len(e.lives())

@@ -90,7 +90,7 @@ func TestNetdHasLeaveForTheMarksOfFarmsInForce(t *testing.T) {
 }
 
 // The engine's configuration is unknown after a missing reply, and to a mgmt that just started.
-func TestMarksStayWhileItIsNotKnownWhatTheEngineRuns(t *testing.T) {
+func TestMarksStayWhileTheEngineStateIsUnknown(t *testing.T) {
 	p := kindsMemory(t)
 	b := newBench(t, marked(7), func(o *publish.Options) { o.Kinds = p })
 	e := b.start(t, newEngine())

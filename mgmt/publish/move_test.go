@@ -136,7 +136,7 @@ func TestSessionsGoAlongWithAFarm(t *testing.T) {
 }
 
 // A partner that does not reply delays a publication only for a bounded time.
-func TestWhoHangsHoldsNobodyUpForLong(t *testing.T) {
+func TestHangingPartnerDelaysPublicationBriefly(t *testing.T) {
 	for what, c := range map[string]struct {
 		hang          func(k *kernel, inEngine *keeper)
 		before, after *farm.Config
@@ -165,7 +165,7 @@ func TestWhoHangsHoldsNobodyUpForLong(t *testing.T) {
 }
 
 // An unreachable engine is dialled again soon, but not in a busy loop.
-func TestAnEngineIsDialledUntilItIsThere(t *testing.T) {
+func TestEngineIsDialledUntilReachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dials atomic.Int32
 		var hangs atomic.Bool
@@ -192,7 +192,7 @@ func TestAnEngineIsDialledUntilItIsThere(t *testing.T) {
 
 // Without a change nothing is published again; external changes are noticed and failures
 // retried.
-func TestWithoutNeedNothingIsPublishedAgain(t *testing.T) {
+func TestUnchangedConfigurationIsNotRepublished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, k, e := withKernel(t, mixed("web"))
 		wants := func(when string, told, taken int) {

@@ -7,7 +7,7 @@ import (
 	"github.com/sluicelb/sluice/sysnet/ctl"
 )
 
-func TestAFarmIsProbedWhereItDoesNotListen(t *testing.T) {
+func TestProbeCoversNewAddresses(t *testing.T) {
 	cfg := config(a)
 	b := newBench(t, cfg)
 	f := &cfg.Farms[0]

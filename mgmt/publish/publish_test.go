@@ -404,7 +404,7 @@ func TestUnusedListenersAreClosedAfterTheAcknowledgement(t *testing.T) {
 	}
 }
 
-func TestRejectionLeavesEverythingAsItWas(t *testing.T) {
+func TestRejectionChangesNothing(t *testing.T) {
 	b := newBench(t, config(a))
 	e := b.start(t, newEngine())
 	e.mu.Lock()
@@ -444,7 +444,7 @@ func TestFarmStartsWhenItsAddressAppears(t *testing.T) {
 	eventually(t, func() bool { e.mu.Lock(); defer e.mu.Unlock(); return len(e.listeners) == 2 })
 }
 
-func TestNetdThatIsAwayIsAskedOnceForAllFarms(t *testing.T) {
+func TestUnavailableNetdIsTriedOnce(t *testing.T) {
 	b := newBench(t, &farm.Config{})
 	b.start(t, newEngine())
 	b.netd.mu.Lock()
@@ -518,7 +518,7 @@ func TestWithoutAnEngineAPublicationIsUnavailable(t *testing.T) {
 	}
 }
 
-func TestSessionsComeFromTheEngineThatIsThere(t *testing.T) {
+func TestSessionsComeFromTheConnectedEngine(t *testing.T) {
 	b := newBench(t, config(a))
 	if _, _, err := b.Sessions(t.Context(), 7, 2); !errors.Is(err, apply.ErrUnavailable) {
 		t.Errorf("without an engine: got %v, want ErrUnavailable at once", err)
@@ -567,7 +567,7 @@ func TestSessionsComeFromTheEngineThatIsThere(t *testing.T) {
 	}
 }
 
-func TestNoDescriptorIsLeftBehind(t *testing.T) {
+func TestPublicationsLeakNoDescriptor(t *testing.T) {
 	b, _, _ := withKernel(t, mixed("web"))
 	before := descriptors(t)
 	for i := range 20 {
@@ -591,7 +591,7 @@ func descriptors(t *testing.T) int {
 	return len(entries)
 }
 
-func TestVirtualPortsOfDatagramsHaveKeysOfTheirOwn(t *testing.T) {
+func TestVirtualUDPPortsHaveTheirOwnKeys(t *testing.T) {
 	cfg := config(a)
 	l := farm.DefaultL4()
 	l.ID, l.Protocol, l.DataPath = 21, farm.L4UDP, farm.DataPathUserspace
@@ -614,7 +614,7 @@ func TestVirtualPortsOfDatagramsHaveKeysOfTheirOwn(t *testing.T) {
 }
 
 // Engine and mgmt get the signal to stop at the same time.
-func TestAnEngineThatEndsWithTheApplianceIsNoWarning(t *testing.T) {
+func TestOrderlyEngineExitIsNotAWarning(t *testing.T) {
 	for name, c := range map[string]struct{ stopped, warned bool }{"with it": {true, false}, "alone": {false, true}} {
 		synctest.Test(t, func(t *testing.T) {
 			var log logtest.Log

@@ -29,7 +29,7 @@ func manyMarks(count int) *farm.Config {
 }
 
 // A refused configuration reaches neither engine nor netd, and the marks in force stay.
-func TestWhatCannotBeWrittenDownIsRefused(t *testing.T) {
+func TestUnencodableConfigurationIsRefused(t *testing.T) {
 	twice := config(b2, c3)
 	twice.Farms[1].ID = twice.Farms[0].ID
 	for name, c := range map[string]struct {
@@ -100,7 +100,7 @@ func TestAnEngineThatAnswersForAnotherGenerationIsLeft(t *testing.T) {
 }
 
 // A problem reported by the engine is used if no other cause is known.
-func TestProblemsOnlyTheEngineKnowsAreTold(t *testing.T) {
+func TestEngineProblemsAreReported(t *testing.T) {
 	b := newBench(t, config(a))
 	e := b.start(t, newEngine())
 	b.netd.mu.Lock()
@@ -154,7 +154,7 @@ func TestWithoutNetdOnlyFarmsOfTheKernelHaveAProblem(t *testing.T) {
 	}
 }
 
-func TestWhyTheKernelDidNotTakeFarmsIsTold(t *testing.T) {
+func TestKernelRefusalsAreReported(t *testing.T) {
 	b, k, _ := withKernel(t, mixed("web"))
 	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })
 	k.set(func() { k.away = &ctl.Error{Code: ctl.CodeNotLocal, Text: "nft is not installed"} })
@@ -168,7 +168,7 @@ func TestWhyTheKernelDidNotTakeFarmsIsTold(t *testing.T) {
 	}
 }
 
-func TestAChangeOfTheKernelThatIsApprovedBeforehandPasses(t *testing.T) {
+func TestApprovedKernelChangePasses(t *testing.T) {
 	b, k, _ := withKernel(t, mixed("web"))
 	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 && b.page.Published() == 1 })
 	asked := 0
@@ -179,7 +179,7 @@ func TestAChangeOfTheKernelThatIsApprovedBeforehandPasses(t *testing.T) {
 
 // A check reports the known problems of each farm from all sources, and leaves no new socket
 // open.
-func TestACheckTellsAllThatIsKnownAndLeavesNothing(t *testing.T) {
+func TestCheckReportsAllProblemsAndLeaksNothing(t *testing.T) {
 	b, k, _ := withKernel(t, mixed("web"))
 	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 && len(b.netd.keys()) == 1 })
 	changed := mixed("changed")
@@ -209,7 +209,7 @@ func TestACheckTellsAllThatIsKnownAndLeavesNothing(t *testing.T) {
 }
 
 // Check does not judge while the configuration in force is unknown.
-func TestNothingIsCheckedWithoutAnEngineOrAfterAnError(t *testing.T) {
+func TestCheckNeedsAnEngineInAKnownState(t *testing.T) {
 	b, k, e := withKernel(t, mixed("web"))
 	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 && b.page.Published() == 1 })
 	judge := func(apply.Outcome) error { t.Error("judged"); return nil }
@@ -231,7 +231,7 @@ func TestNothingIsCheckedWithoutAnEngineOrAfterAnError(t *testing.T) {
 	}
 }
 
-func TestAPublicationWaitsForAnEngineThatIsStarted(t *testing.T) {
+func TestPublicationWaitsForAStartingEngine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, config(a))
 		done := make(chan error)
@@ -250,7 +250,7 @@ func TestAPublicationWaitsForAnEngineThatIsStarted(t *testing.T) {
 }
 
 // If no kernel farm is in force, netd gets the empty list once and is not queried again.
-func TestNetdIsNotAskedAboutNothing(t *testing.T) {
+func TestNetdIsNotQueriedWithoutKernelFarms(t *testing.T) {
 	b, k, _ := withKernel(t, config(a))
 	until(t, "the kernel was told", func() bool { return len(k.lives()) == 1 })
 	if _, err := b.Publish(t.Context(), config(b2)); err != nil {

@@ -25,7 +25,7 @@ func (n *netd) regained() int {
 
 // A restarted netd gets the engine's sockets back for the addresses in use. This also holds if
 // the engine dies at once, and if mgmt started after the engine.
-func TestANetdThatWasStartedAnewGetsItsSocketsBack(t *testing.T) {
+func TestRestartedNetdGetsItsSocketsBack(t *testing.T) {
 	b := newBench(t, config(a, b2))
 	e := b.start(t, newEngine())
 	before := b.netd.keys()
@@ -95,7 +95,7 @@ func sameKeys(x, y []string) bool {
 
 // A farm whose address this machine lacks does not cause a refusal, and starts within a second
 // of the address appearing.
-func TestAFarmRunsSoonAfterItsAddressIsThere(t *testing.T) {
+func TestFarmRetriesWhenItsAddressAppears(t *testing.T) {
 	b := newBench(t, config(a))
 	e := b.start(t, newEngine())
 	b.netd.mu.Lock()

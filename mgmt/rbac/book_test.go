@@ -46,7 +46,7 @@ func house(t *testing.T, m *rbactest.Memory) *rbac.Book {
 	return b
 }
 
-func TestUsersMayWhatTheRoleOfTheirGroupSays(t *testing.T) {
+func TestUsersHaveTheRightsOfTheirRole(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	for _, c := range []struct {
 		user          string
@@ -73,7 +73,7 @@ func TestUsersMayWhatTheRoleOfTheirGroupSays(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptComesBack(t *testing.T) {
+func TestBookRoundTrips(t *testing.T) {
 	m := &rbactest.Memory{}
 	before := house(t, m)
 	key := "Abcdefgh12345678"
@@ -97,7 +97,7 @@ func TestWhatIsKeptComesBack(t *testing.T) {
 	}
 }
 
-func TestAChangeThatCannotBeKeptDoesNotHold(t *testing.T) {
+func TestUnstoredChangeHasNoEffect(t *testing.T) {
 	m := &rbactest.Memory{}
 	b := house(t, m)
 	m.Full = true
@@ -145,7 +145,7 @@ func TestARoleIsChangedPermissionByPermission(t *testing.T) {
 	}
 }
 
-func TestRefusedChangesSayWhy(t *testing.T) {
+func TestRefusedChangesHaveAReason(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	role := func(name, from string) error { _, err := b.AddRole(name, from); return err }
 	set := func(name string, p rbac.Permission) error {
@@ -206,7 +206,7 @@ func TestRefusedChangesSayWhy(t *testing.T) {
 	}
 }
 
-func TestEverythingThatWasMadeCanBeTakenAway(t *testing.T) {
+func TestEverythingCanBeRemoved(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	must(t, b.Leave("shop", "ann"), b.RemoveFarm("shop", 7), b.RemoveInterface("shop", "eth0:web"), b.GiveRole("shop", ""), b.RemoveRole("ops"), b.RemoveUser("bob"))
 	g, err := b.Group("shop")
@@ -223,7 +223,7 @@ func TestEverythingThatWasMadeCanBeTakenAway(t *testing.T) {
 	}
 }
 
-func TestNothingSecretIsShown(t *testing.T) {
+func TestUsersShowNoPasswordHash(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	for _, u := range b.Users() {
 		if u.Password != "" {
@@ -232,7 +232,7 @@ func TestNothingSecretIsShown(t *testing.T) {
 	}
 }
 
-func TestWhoLogsIn(t *testing.T) {
+func TestVerifyChecksEachService(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	b.System = func(_ context.Context, user, password string) (bool, error) {
 		return user == "root" && password == "pa$$word", nil
@@ -272,7 +272,7 @@ func TestWhoLogsIn(t *testing.T) {
 	}
 }
 
-func TestKeysAreOfOneUserWhoMayUseThem(t *testing.T) {
+func TestKeysBelongToOnePermittedUser(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	key, blank := "Abcdefgh12345678", ""
 	must(t, b.ChangeUser("ann", rbac.UserChange{Key: &key}))
@@ -295,7 +295,7 @@ func TestKeysAreOfOneUserWhoMayUseThem(t *testing.T) {
 	}
 }
 
-func TestWhatEndsTheSessionsOfAUser(t *testing.T) {
+func TestSecurityChangesEndSessions(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	password := "other-secret-1"
 	last, ok := b.Epoch("ann")
@@ -331,7 +331,7 @@ func TestWhatEndsTheSessionsOfAUser(t *testing.T) {
 	}
 }
 
-func TestPermissionsAreListedOnceAndKnown(t *testing.T) {
+func TestPermissionsAreListedOnce(t *testing.T) {
 	seen := map[rbac.Permission]bool{}
 	for _, p := range rbac.Permissions() {
 		if seen[p] || !p.Known() || p.Section() == "" || p.Name() == "" {

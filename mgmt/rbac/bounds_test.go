@@ -25,7 +25,7 @@ func full(t *testing.T, kind string, n int) *rbac.Book {
 	return rbactest.Book(t, &rbactest.Memory{Kept: map[string][]byte{"rbac": kept}})
 }
 
-func TestABookHasRoomForSoManyAndNoMore(t *testing.T) {
+func TestBookIsBounded(t *testing.T) {
 	for kind, c := range map[string]struct {
 		most int
 		add  func(b *rbac.Book, name string) error
@@ -40,13 +40,13 @@ func TestABookHasRoomForSoManyAndNoMore(t *testing.T) {
 	}
 }
 
-func TestABookThatCannotBeReadIsNone(t *testing.T) {
+func TestDamagedBookIsAnError(t *testing.T) {
 	if _, err := rbac.NewBook(&rbactest.Memory{Kept: map[string][]byte{"rbac": []byte("{")}}); err == nil {
 		t.Error("a damaged book is read as an empty one")
 	}
 }
 
-func TestWhatMayBeAPassword(t *testing.T) {
+func TestPasswordRules(t *testing.T) {
 	for password, ok := range map[string]bool{
 		"secret1": false, "secret12": true, strings.Repeat("x", 511) + "1": true, strings.Repeat("x", 512) + "1": false,
 		"1234567a": true, "1234567z": true, "1234567A": true, "1234567Z": true, "1234567é": true,
@@ -61,7 +61,7 @@ func TestWhatMayBeAPassword(t *testing.T) {
 
 // A login for an unknown user takes as long as for a known one, because a hash costs the same
 // as the decoy.
-func TestAPasswordIsHashedAtThePriceThatIsWritten(t *testing.T) {
+func TestHashCostEqualsTheDecoys(t *testing.T) {
 	m := &rbactest.Memory{}
 	b, err := rbac.NewBook(m)
 	must(t, err)
@@ -71,7 +71,7 @@ func TestAPasswordIsHashedAtThePriceThatIsWritten(t *testing.T) {
 	}
 }
 
-func TestWhatMayBeAKey(t *testing.T) {
+func TestKeyRules(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	for key, ok := range map[string]bool{
 		"aaaaAAA": false, "azAZ0918": true, strings.Repeat("k", 256): true, strings.Repeat("k", 257): false,
@@ -83,7 +83,7 @@ func TestWhatMayBeAKey(t *testing.T) {
 	}
 }
 
-func TestWhatMayBeAName(t *testing.T) {
+func TestNameRules(t *testing.T) {
 	b := rbactest.Book(t, &rbactest.Memory{})
 	for name, c := range map[string]struct{ user, group bool }{
 		"a-b_c": {true, true}, "0a": {true, true}, "a.b": {true, false}, "A": {false, true}, "_a": {false, true}, "-a": {false, false}, ".a": {false, false},
@@ -137,7 +137,7 @@ func TestListsAreInTheOrderOfNames(t *testing.T) {
 	}
 }
 
-func TestWhatAUserIsCanBeSeen(t *testing.T) {
+func TestUserShowsItsSettings(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	root, err := b.User("root")
 	must(t, err)
@@ -219,7 +219,7 @@ func edits(b *rbac.Book) map[string]func() error {
 	}
 }
 
-func TestNothingOfAChangeThatIsNotKeptIsSeen(t *testing.T) {
+func TestFailedChangesAreInvisible(t *testing.T) {
 	m := &rbactest.Memory{}
 	b := house(t, m)
 	before := everything(t, b)
@@ -232,7 +232,7 @@ func TestNothingOfAChangeThatIsNotKeptIsSeen(t *testing.T) {
 	}
 }
 
-func TestWhatIsShownIsACopy(t *testing.T) {
+func TestReturnedValuesAreCopies(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	before := everything(t, b)
 	for _, g := range b.Groups() {
@@ -276,7 +276,7 @@ func TestADryRunChangesNothing(t *testing.T) {
 }
 
 // A session must not pass to a new user with the same name.
-func TestAUserWhoIsMadeAgainIsAnother(t *testing.T) {
+func TestRecreatedUserHasAnotherEpoch(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	before, _ := b.Epoch("eve")
 	must(t, b.RemoveUser("eve"), b.AddUser("eve", rbac.LDAP, ""))

@@ -11,7 +11,7 @@ import (
 // A caller who sees some farms may not add users to its own group. It could set their
 // credentials and remove them, and they may later join a group with more rights. Refusals do
 // not name the groups of users.
-func TestWhoSeesSomeFarmsChangesOnlyTheOwnUsers(t *testing.T) {
+func TestLimitedCallerChangesOnlyOwnUsers(t *testing.T) {
 	b := rbactest.Book(t, &rbactest.Memory{})
 	for _, user := range []string{"ann", "bob", "eve", "kim"} {
 		must(t, b.AddUser(user, rbac.Local, "secret-1"))
@@ -31,7 +31,7 @@ func TestWhoSeesSomeFarmsChangesOnlyTheOwnUsers(t *testing.T) {
 }
 
 // A caller who sees some farms creates users in the own group only, and deletes them again.
-func TestWhoSeesSomeFarmsCreatesUsersInTheOwnGroup(t *testing.T) {
+func TestLimitedCallerCreatesUsersInItsGroup(t *testing.T) {
 	b := rbactest.Book(t, &rbactest.Memory{})
 	must(t, b.AddUser("ann", rbac.Local, "secret-1"), b.AddUser("eve", rbac.Local, "secret-1"))
 	for group, user := range map[string]string{"shop": "ann", "bank": "eve"} {

@@ -24,7 +24,7 @@ func TestStrangersMakeAQuarterOfTheProcessorsWork(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsForAProcessorCanGiveUp(t *testing.T) {
+func TestWaitingVerifyCanBeCancelled(t *testing.T) {
 	b, err := NewBook(nothing)
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestWhoWaitsForAProcessorCanGiveUp(t *testing.T) {
 	}
 }
 
-func TestTheDecoyCostsWhatAHashDoes(t *testing.T) {
+func TestDecoyCostsAsMuchAsAHash(t *testing.T) {
 	params, salt, key, err := argon2id.DecodeHash(advised.decoy())
 	if err != nil || *params != *advised.params() || len(salt) != 16 || len(key) != 32 {
 		t.Errorf("%+v, salt %d, key %d, %v", params, len(salt), len(key), err)

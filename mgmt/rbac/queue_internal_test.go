@@ -62,7 +62,7 @@ func TestAsManyWorkAsMay(t *testing.T) {
 	})
 }
 
-func TestAWaiterThatGivesUpLeavesNothing(t *testing.T) {
+func TestCancelledWaiterLeavesNoState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := newQueue(1)
 		if err := q.enter(t.Context(), netip.Prefix{}); err != nil {

@@ -37,7 +37,7 @@ func enrolled(t *testing.T, m *rbactest.Memory) (b *rbac.Book, secret string, re
 	return b, key.Secret, recovery
 }
 
-func TestACodeIsAskedForOnceItWasConfirmed(t *testing.T) {
+func TestConfirmedFactorRequiresACode(t *testing.T) {
 	b, secret, _ := enrolled(t, &rbactest.Memory{})
 	for _, code := range []string{"", "000000", codeOf(t, secret, at(0)), codeOf(t, secret, at(9))} {
 		if err := b.TakeCode("ann", code, at(1)); !errors.Is(err, rbac.ErrCode) {
@@ -59,7 +59,7 @@ func TestACodeIsAskedForOnceItWasConfirmed(t *testing.T) {
 }
 
 // A used code must remain invalid after a restart.
-func TestWhatWasUsedStaysUsed(t *testing.T) {
+func TestUsedCodesStayInvalid(t *testing.T) {
 	m := &rbactest.Memory{}
 	b, secret, recovery := enrolled(t, m)
 	code := codeOf(t, secret, at(1))
@@ -102,7 +102,7 @@ func TestSecretsOfSecondFactorsAreSealedAndNotShown(t *testing.T) {
 	}
 }
 
-func TestASecondFactorEndsSessionsWhenItComesAndGoes(t *testing.T) {
+func TestFactorChangesEndSessions(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	b.Secrets = rbactest.Sealer{}
 	start, _ := b.Epoch("ann")
@@ -121,7 +121,7 @@ func TestASecondFactorEndsSessionsWhenItComesAndGoes(t *testing.T) {
 	must(t, b.TakeCode("ann", "", at(0)))
 }
 
-func TestChangesOfSecondFactorsSayWhyNot(t *testing.T) {
+func TestRefusedFactorChangesHaveAReason(t *testing.T) {
 	b, secret, _ := enrolled(t, &rbactest.Memory{})
 	must(t, b.AddUser("tim", rbac.OIDC, ""))
 	enrol := func(user string) error { _, err := b.Enrol(user); return err }
@@ -153,7 +153,7 @@ func TestNewRecoveryCodesReplaceTheOldOnes(t *testing.T) {
 }
 
 // The book in use must not change before the change is stored.
-func TestACodeThatIsNotKeptIsNotTaken(t *testing.T) {
+func TestUnstoredCodeIsNotAccepted(t *testing.T) {
 	m := &rbactest.Memory{}
 	b, secret, recovery := enrolled(t, m)
 	m.Full = true

@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/rbac/rbactest"
 )
 
-func TestUsersOfAServiceThatIsOffDoNotLogIn(t *testing.T) {
+func TestDisabledServiceRefusesItsUsers(t *testing.T) {
 	m := &rbactest.Memory{}
 	b := house(t, m)
 	b.System, b.Directory = says(true), says(true)
@@ -48,7 +48,7 @@ func TestAServiceThatEndsEndsItsSessions(t *testing.T) {
 	}
 }
 
-func TestWhomAProviderLetsIn(t *testing.T) {
+func TestProviderUsersLogIn(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	must(t, b.AddUser("tim", rbac.OIDC, ""), b.ChangeUser("tim", rbac.UserChange{WebGUI: yes()}), b.AddUser("zoe", rbac.OIDC, ""))
 	refused(t, b.AddUser("kim", rbac.OIDC, "secret-1"), rbac.Invalid, "none here")
@@ -85,7 +85,7 @@ func TestWhomAProviderLetsIn(t *testing.T) {
 	}
 }
 
-func TestThePasswordOfRootIsTheSystems(t *testing.T) {
+func TestRootPasswordIsTheSystems(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	refused(t, b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", rbac.UserChange{}), rbac.Invalid, "use passwd")
 	password, failure := "old-1xyz", error(nil)
@@ -119,7 +119,7 @@ func TestThePasswordOfRootIsTheSystems(t *testing.T) {
 }
 
 // A refusal must not hide that the password changed.
-func TestThePasswordOfRootChangesWithAllOrNothing(t *testing.T) {
+func TestRootPasswordChangeIsAtomic(t *testing.T) {
 	m := &rbactest.Memory{}
 	b := house(t, m)
 	key, taken, off := "Rootskey12345678", "Abcdefgh12345678", false
@@ -184,7 +184,7 @@ func TestTheSessionsOfRootEndWithItsPassword(t *testing.T) {
 }
 
 // By the specification, removing root's key disables the API for root.
-func TestWhoTakesTheKeyAwayTakesTheAPI(t *testing.T) {
+func TestRemovingTheKeyDisablesTheAPI(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	key, blank := "Abcdefgh12345678", ""
 	for _, user := range []string{"root", "ann"} {
@@ -215,7 +215,7 @@ func within(t *testing.T, do func() error) error {
 	}
 }
 
-func TestASystemThatIsSlowDelaysNoOtherChange(t *testing.T) {
+func TestSlowSystemDelaysNoOtherChange(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	began, may := make(chan struct{}), make(chan struct{})
 	b.ChangeSystem = func(context.Context, string, string) (bool, error) {

@@ -143,7 +143,7 @@ func TestFarmsAndBackendsAreRecordedASecond(t *testing.T) {
 	}
 }
 
-func TestFarmsOfTheKernelAreRecordedWhileItIsKnown(t *testing.T) {
+func TestKernelFarmsAreRecordedWhileKnown(t *testing.T) {
 	f := farm.Farm{ID: 5, Profile: farm.ProfileL4, L4: &farm.L4{Protocol: farm.L4TCP, NAT: farm.NATTarget, DataPath: farm.DataPathKernel, Backends: []farm.Backend{{ID: 8}}}}
 	if !f.InKernel() {
 		t.Fatal("the farm is not carried by the kernel")
@@ -172,7 +172,7 @@ func TestFarmsOfTheKernelAreRecordedWhileItIsKnown(t *testing.T) {
 }
 
 // A call to netd takes a while, and all farms of a round must be of the same moment.
-func TestNetdIsAskedOnceARoundAndWhereItCarriesFarms(t *testing.T) {
+func TestNetdIsQueriedOncePerRoundIfNeeded(t *testing.T) {
 	l4 := func(id uint32) farm.Farm {
 		return farm.Farm{ID: id, Profile: farm.ProfileL4, L4: &farm.L4{Protocol: farm.L4TCP, NAT: farm.NATTarget, DataPath: farm.DataPathKernel}}
 	}
@@ -222,7 +222,7 @@ func TestDurationsAreReadOutOfTheirBuckets(t *testing.T) {
 	}
 }
 
-func TestErrorsOfForwardedFarmsAreThoseNobodyServed(t *testing.T) {
+func TestErrorsOfForwardedFarmsCountUnservedClients(t *testing.T) {
 	f := farm.Farm{ID: 5, Profile: farm.ProfileL4, L4: &farm.L4{Protocol: farm.L4TCP, NAT: farm.NATMasquerade, DataPath: farm.DataPathUserspace, Ports: []farm.PortRange{{First: 80, Last: 80}}}}
 	if f.InKernel() {
 		t.Fatal("the farm is carried by the kernel")
@@ -302,7 +302,7 @@ func TestARoundIsEveryFiveSecondsFromTheStartOn(t *testing.T) {
 }
 
 // Files of existing objects stay, even old ones; others are removed.
-func TestNumbersOfWhatIsGoneAreRemoved(t *testing.T) {
+func TestFilesOfRemovedObjectsAreDeleted(t *testing.T) {
 	dir := t.TempDir()
 	h := newHouse(t, dir, httpFarm())
 	h.usage = usage.Sample{Interfaces: []usage.Interface{{Name: "a/b"}}, Disks: []usage.Disk{{Mount: "/var"}}}
@@ -328,7 +328,7 @@ func TestNumbersOfWhatIsGoneAreRemoved(t *testing.T) {
 }
 
 // The file of a removed farm is kept, but not open.
-func TestFarmsThatAreGoneTakeNoDescriptor(t *testing.T) {
+func TestRemovedFarmsUseNoDescriptor(t *testing.T) {
 	dir := t.TempDir()
 	h := newHouse(t, dir, httpFarm())
 	open := func() (n int) {
@@ -357,7 +357,7 @@ func TestFarmsThatAreGoneTakeNoDescriptor(t *testing.T) {
 }
 
 // Searching for files of removed objects is expensive, so it is done about once an hour.
-func TestFilesAreLookedForOnceIn720Rounds(t *testing.T) {
+func TestFilesAreSearchedOnceIn720Rounds(t *testing.T) {
 	dir := t.TempDir()
 	h := newHouse(t, dir)
 	h.round()
@@ -398,7 +398,7 @@ func TestTheFileOfAFarmIsSmall(t *testing.T) {
 }
 
 // If the clock goes back, a round has no rates.
-func TestAClockThatGoesBackGivesNoRates(t *testing.T) {
+func TestClockMovingBackYieldsNoRates(t *testing.T) {
 	h := newHouse(t, t.TempDir(), httpFarm())
 	h.round()
 	for _, at := range []time.Time{noon, noon.Add(-time.Hour)} { // it stands still, and goes back

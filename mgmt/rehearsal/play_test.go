@@ -77,7 +77,7 @@ func TestOthersTakeOverByTheirWeights(t *testing.T) {
 }
 
 // With equal numbers in flight, a backend that takes twice as long gets half the rate.
-func TestFewestUnderWayGivesLessToWhoIsSlower(t *testing.T) {
+func TestLeastConnectionsGivesLessToSlowBackends(t *testing.T) {
 	for _, policy := range []farm.RoutingPolicy{farm.PolicyLeastConnections, farm.PolicyPending} {
 		of := []rehearsal.Backend{{Rate: 100, Time: 1, Out: true}, {Rate: 100, Time: 1}, {Rate: 100, Time: 2}}
 		want(t, string(policy), rehearsal.Play(service(policy, 3, nil), of, 1), 0, 0, 200, 100)
@@ -111,7 +111,7 @@ func TestLaterPrioritiesStepIn(t *testing.T) {
 	want(t, "l4 by priority", rehearsal.Play(l4(farm.L4Priority, 3, priorities(1, 2, 2)), first, 1), 0, 0, 40, 0)
 }
 
-func TestWhoCannotBeUsedGetsNothing(t *testing.T) {
+func TestUnusableBackendsGetNoLoad(t *testing.T) {
 	g := service(farm.PolicyRoundRobin, 4, func(i int, b *farm.Backend) {
 		switch i {
 		case 1:
@@ -158,7 +158,7 @@ func TestClientsWithASessionStay(t *testing.T) {
 	want(t, "and theirs is down", rehearsal.Play(g, of, 1), 0, 0, 0, 120)
 }
 
-func TestAHashMovesOnlyWhoHasTo(t *testing.T) {
+func TestHashMovesOnlyAffectedClients(t *testing.T) {
 	for _, g := range []farm.Group{service(farm.PolicyConsistentHash, 4, nil), l4(farm.L4HashSrc, 4, nil)} {
 		of := []rehearsal.Backend{{Rate: 60, Time: 0.1, Out: true}, {Rate: 10, Time: 0.1}, {Rate: 40, Time: 0.1}, {Rate: 10, Time: 0.1}}
 		want(t, g.String(), rehearsal.Play(g, of, 1), 0, 0, 30, 60, 30)
@@ -167,7 +167,7 @@ func TestAHashMovesOnlyWhoHasTo(t *testing.T) {
 	}
 }
 
-func TestNothingToCarryIsNothing(t *testing.T) {
+func TestNoLoadStaysZero(t *testing.T) {
 	want(t, "", rehearsal.Play(service(farm.PolicyRoundRobin, 2, nil), each(2, 0, 1), 1), 0, 0, 0)
 }
 

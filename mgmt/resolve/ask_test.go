@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/resolve"
 )
 
-func TestAskWaitsForWhoAsksAlready(t *testing.T) {
+func TestAskJoinsAPendingQuery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, release := atomic.Int64{}, make(chan struct{})
 		f := resolve.New(resolve.Options{Lookup: func(context.Context, resolve.Question) (resolve.Answer, error) {
@@ -46,7 +46,7 @@ func TestAskWaitsForWhoAsksAlready(t *testing.T) {
 	})
 }
 
-func TestNamesNobodyWantsAreForgotten(t *testing.T) {
+func TestUnwantedNamesAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &book{answers: map[string]resolve.Answer{}, asked: map[string]int{}}
 		b.set("old.example", 20*time.Second, "10.0.0.1")
@@ -79,7 +79,7 @@ func TestNamesNobodyWantsAreForgotten(t *testing.T) {
 	})
 }
 
-func TestAFailureIsTriedAgainByWhoAsks(t *testing.T) {
+func TestAskRetriesAfterAFailure(t *testing.T) {
 	b := &book{answers: map[string]resolve.Answer{}, asked: map[string]int{}}
 	f := resolve.New(resolve.Options{Lookup: b.lookup})
 	for n := range 2 {

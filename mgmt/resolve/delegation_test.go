@@ -40,7 +40,7 @@ func delegated(t *testing.T, zone string, change func(q, reply *dns.Msg), record
 	return s.Delegation(context.Background(), zone)
 }
 
-func TestServersOfTheParentZoneSayWhatItHas(t *testing.T) {
+func TestDelegationIsReadFromTheParentZone(t *testing.T) {
 	both := []string{"example.com. 3600 DS " + oldDS, "example.com. 3600 DS " + newDS, "a.b.example.com. 7200 DS " + newDS}
 	as := func(q, reply *dns.Msg) {}
 	for zone, want := range map[string]string{
@@ -66,7 +66,7 @@ func TestServersOfTheParentZoneSayWhatItHas(t *testing.T) {
 
 // A resolver may use any server of the parent zone, so a record that one of them lacks does
 // not count.
-func TestOnlyWhatAllServersHaveCounts(t *testing.T) {
+func TestOnlyRecordsOfAllServersCount(t *testing.T) {
 	var asked atomic.Int32
 	some := func(q, reply *dns.Msg) {
 		switch asked.Add(1) {

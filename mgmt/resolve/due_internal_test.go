@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestNamesThatWaitLongestAreAskedForFirst(t *testing.T) {
+func TestLongestWaitingNamesAreQueriedFirst(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	f := New(Options{Now: func() time.Time { return now }})
 	for name, e := range map[string]entry{

@@ -86,7 +86,7 @@ func known(f *resolve.Follower, name string) string {
 	return fmt.Sprintf("%v %s", s.Targets, s.Problem)
 }
 
-func TestNamesAreAskedForAgainByTheirTTL(t *testing.T) {
+func TestNamesAreRefreshedByTTL(t *testing.T) {
 	follow(t, []string{"db.example", "db.example"}, func(f *resolve.Follower, b *book, changes *atomic.Int64, log *bytes.Buffer) {
 		if b.count("db.example") != 1 || changes.Load() != 1 {
 			t.Fatalf("%d queries, %d changes", b.count("db.example"), changes.Load())
@@ -121,7 +121,7 @@ func TestNamesAreAskedForAgainByTheirTTL(t *testing.T) {
 	})
 }
 
-func TestAddressesAreKeptWhileNobodyAnswers(t *testing.T) {
+func TestAddressesAreKeptDuringAnOutage(t *testing.T) {
 	for _, err := range []error{errors.New("name server 10.0.0.53:53: it answers SERVFAIL"), resolve.ErrNoName} {
 		follow(t, []string{"db.example", "never.example"}, func(f *resolve.Follower, b *book, changes *atomic.Int64, log *bytes.Buffer) {
 			b.fail(err)
@@ -148,7 +148,7 @@ func TestAddressesAreKeptWhileNobodyAnswers(t *testing.T) {
 	}
 }
 
-func TestAVersionNobodyToldOfKeepsItsAddresses(t *testing.T) {
+func TestUnknownFamilyKeepsItsAddresses(t *testing.T) {
 	follow(t, []string{"db.example"}, func(f *resolve.Follower, b *book, _ *atomic.Int64, _ *bytes.Buffer) {
 		b.set("db.example", time.Second, "10.0.0.1", "2001:db8::1")
 		time.Sleep(30 * time.Second)
@@ -165,7 +165,7 @@ func TestAVersionNobodyToldOfKeepsItsAddresses(t *testing.T) {
 	})
 }
 
-func TestQuestionsAreBoundedAndSpread(t *testing.T) {
+func TestQueriesAreBoundedAndSpread(t *testing.T) {
 	var names []string
 	for i := range 500 {
 		names = append(names, fmt.Sprintf("n%d.example", i))
@@ -198,7 +198,7 @@ func TestQuestionsAreBoundedAndSpread(t *testing.T) {
 	})
 }
 
-func TestATooLongAnswerIsSaidOnce(t *testing.T) {
+func TestTruncatedAnswerIsLoggedOnce(t *testing.T) {
 	follow(t, []string{"db.example"}, func(f *resolve.Follower, b *book, _ *atomic.Int64, log *bytes.Buffer) {
 		for range 2 {
 			b.set("db.example", time.Second, "10.0.0.1")
@@ -218,7 +218,7 @@ func TestATooLongAnswerIsSaidOnce(t *testing.T) {
 }
 
 // Some servers of a service have a new answer, and the address of others is unknown.
-func TestWhatIsToldAndWhatIsKeptIsThereOnce(t *testing.T) {
+func TestNewAndKeptTargetsAreMerged(t *testing.T) {
 	follow(t, []string{"_http._tcp.example"}, func(f *resolve.Follower, b *book, _ *atomic.Int64, log *bytes.Buffer) {
 		serve := func(unknown bool, weight uint16, addrs ...string) {
 			b.set("_http._tcp.example", time.Second, addrs...)

@@ -64,7 +64,7 @@ func TestNamesAreLookedUpAsProgramsDo(t *testing.T) {
 	}
 }
 
-func TestAliasesThatAnAnswerDoesNotFollowAreAskedFor(t *testing.T) {
+func TestUnfollowedCNAMEsAreQueried(t *testing.T) {
 	z := serve(t, "www.example. 300 CNAME web.example.", "web.example. 50 CNAME host.example.", "host.example. 100 A 10.0.0.5")
 	a, err := system(t, "", "", z).Lookup(context.Background(), resolve.Question{Name: "www.example"})
 	if err != nil || text(a) != "10.0.0.5 ttl 50s" || z.count("host.example. A") == 0 {
@@ -111,7 +111,7 @@ func TestOfTheHostsFileAMebibyteIsRead(t *testing.T) {
 	}
 }
 
-func TestTheNextServerIsAskedWhenOneFails(t *testing.T) {
+func TestNextServerIsQueriedAfterAFailure(t *testing.T) {
 	for name, spoil := range map[string]func(z *zone){
 		"SERVFAIL": func(z *zone) { z.fail("db.example.", dns.RcodeServerFailure) },
 		"silent":   func(z *zone) { z.fail("db.example.", silent) },
@@ -128,7 +128,7 @@ func TestTheNextServerIsAskedWhenOneFails(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyToldIsNoNegativeAnswer(t *testing.T) {
+func TestFailureIsNotANegativeAnswer(t *testing.T) {
 	z := serve(t, "db.example. 60 A 10.0.0.1")
 	s := system(t, "options timeout:1 attempts:2", "", z)
 	z.fail("db.example.", dns.RcodeServerFailure)
@@ -197,7 +197,7 @@ func TestFilesOfTheSystemMayBeOdd(t *testing.T) {
 	}
 }
 
-func TestOneVersionThatNobodyToldEndsAnotherThatIsNot(t *testing.T) {
+func TestFailedFamilyWithAnAbsentOneIsAnError(t *testing.T) {
 	z := serve(t, "db.example. 60 A 10.0.0.1", "_db._tcp.example. 60 SRV 1 2 80 other.example.", "_db._tcp.example. 60 SRV 1 2 80 db.example.")
 	s := system(t, "options attempts:1", "", z)
 	for _, failing := range []uint16{dns.TypeA, dns.TypeAAAA} {

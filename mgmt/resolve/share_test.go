@@ -99,7 +99,7 @@ func followed(t *testing.T, names []string, do func(t *testing.T, f *resolve.Fol
 }
 
 // A user who asks for many dead names delays neither the names in use nor other users.
-func TestDeadNamesOfOneUserDelayNobody(t *testing.T) {
+func TestDeadNamesOfOneUserDelayNoOther(t *testing.T) {
 	followed(t, []string{"used.example"}, func(t *testing.T, f *resolve.Follower, s *servers) {
 		eve := resolve.WithSource(t.Context(), "eve")
 		for round := range 12 {
@@ -198,7 +198,7 @@ func TestAFailureIsRemembered(t *testing.T) {
 }
 
 // The time for which a name waits for its turn is not part of the time of its query.
-func TestWaitingNamesHaveTheWholeTimeOfAQuery(t *testing.T) {
+func TestQueuedNamesHaveTheFullQueryTimeout(t *testing.T) {
 	var names []string
 	for i := range 150 { // some begin after 40 s
 		names = append(names, fmt.Sprintf("late%d.example", i))

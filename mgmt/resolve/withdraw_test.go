@@ -13,7 +13,7 @@ import (
 
 // A name that is gone keeps its addresses for the configured time, and no longer. Failures of
 // servers do not start that time.
-func TestANameThatIsGoneForTheTimeThatIsSetIsWithdrawn(t *testing.T) {
+func TestRemovedNameIsWithdrawnAfterTheSetTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &book{answers: map[string]resolve.Answer{}, asked: map[string]int{}}
 		b.set("a.example", time.Minute, "10.0.0.1")

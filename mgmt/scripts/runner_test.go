@@ -18,7 +18,7 @@ func happened(kind event.Kind, facts ...string) event.Event {
 	return event.Event{Kind: kind, Facts: facts}
 }
 
-func TestAScriptHearsWhatItsNameSays(t *testing.T) {
+func TestScriptGetsTheEventsOfItsName(t *testing.T) {
 	h := newHouse(t, enough)
 	for _, name := range []string{"on-farm-start", "on-farm-start.mail", "on-any.log", "on-farm-stop", "on-farm", "dns.sh", "on-farm-startx"} {
 		h.put(name, `echo "$1 $SLUICE_EVENT $SLUICE_TIME $SLUICE_FARM" > ran.$(basename $0)`)
@@ -64,7 +64,7 @@ func TestAScriptReadsTheEventAsJSON(t *testing.T) {
 	}
 }
 
-func TestAScriptHearsOneEventAfterTheOther(t *testing.T) {
+func TestScriptGetsEventsOneByOne(t *testing.T) {
 	h := newHouse(t, enough)
 	h.put("on-any", `mkdir lock || echo two at once >> order; echo $1 >> order; rmdir lock`)
 	want := ""
@@ -82,7 +82,7 @@ func TestAScriptHearsOneEventAfterTheOther(t *testing.T) {
 	}
 }
 
-func TestRow29AScriptThatHangsHoldsUpNobodyElse(t *testing.T) {
+func TestRow29HangingScriptDelaysNoOther(t *testing.T) {
 	h := newHouse(t, enough)
 	h.put("on-farm-start.hangs", "echo $$ >> pids; sleep 300")
 	h.put("on-farm-start.quick", "echo ran >> quick")
@@ -108,7 +108,7 @@ func TestRow29AScriptThatHangsHoldsUpNobodyElse(t *testing.T) {
 	}
 }
 
-func TestRow29WhatBecomesOfAScriptIsListedAndLogged(t *testing.T) {
+func TestRow29ScriptResultsAreListedAndLogged(t *testing.T) {
 	h := newHouse(t, time.Second)
 	h.put("on-farm-stop.hangs", "sleep 300")
 	h.put("on-farm-stop.signal", "kill -SEGV $$")
@@ -138,7 +138,7 @@ func TestRow29WhatBecomesOfAScriptIsListedAndLogged(t *testing.T) {
 	h.logged(`msg="script failed" script=on-farm-stop.fails event=farm-stop output="no mail server" reason="exit status 4"`, 1)
 }
 
-func TestWhatFindsNoRoomIsDroppedAndCounted(t *testing.T) {
+func TestEventsBeyondTheQueueAreCounted(t *testing.T) {
 	h := newHouse(t, enough)
 	h.put("on-backend-up", "touch began; sleep 300")
 	h.Tell(happened(event.BackendUp))
@@ -153,7 +153,7 @@ func TestWhatFindsNoRoomIsDroppedAndCounted(t *testing.T) {
 	h.logged("a script is not told of all events", 1)
 }
 
-func TestEventsThatNobodyLooksAtYetAreBounded(t *testing.T) {
+func TestUnprocessedEventsAreBounded(t *testing.T) {
 	h := newHouse(t, enough)
 	h.must(os.Remove(h.folder)) // no scripts
 	const told = 200_000
@@ -168,7 +168,7 @@ func TestEventsThatNobodyLooksAtYetAreBounded(t *testing.T) {
 	}
 }
 
-func TestScriptsOfOthersAreNotCalledAndSaySoOnce(t *testing.T) {
+func TestForeignScriptsAreNotCalled(t *testing.T) {
 	h := newHouse(t, enough)
 	h.put("on-any", "touch ran")
 	h.must(os.Chmod(filepath.Join(h.folder, "on-any"), 0o722))
@@ -188,7 +188,7 @@ func TestScriptsOfOthersAreNotCalledAndSaySoOnce(t *testing.T) {
 	h.logged("script is not called", 2)
 }
 
-func TestAFolderThatCannotBeReadSaysSoOnce(t *testing.T) {
+func TestUnreadableFolderIsLoggedOnce(t *testing.T) {
 	for _, above := range []bool{false, true} {
 		h := newHouse(t, enough)
 		file := h.folder
@@ -205,7 +205,7 @@ func TestAFolderThatCannotBeReadSaysSoOnce(t *testing.T) {
 	}
 }
 
-func TestSoManyScriptsHearOfOneEvent(t *testing.T) {
+func TestScriptsPerEventAreBounded(t *testing.T) {
 	h := newHouse(t, enough)
 	for i := range scripts.MaxScripts + 3 {
 		h.put(fmt.Sprintf("on-any.%02d", i), "echo x >> ran")

@@ -129,7 +129,7 @@ func config(serial uint32, servers ...netip.Addr) *farm.Config {
 	}}}}
 }
 
-func TestASecondaryIsToldOfAChangeOfAZone(t *testing.T) {
+func TestZoneChangeSendsNOTIFY(t *testing.T) {
 	s := listens(t, notified)
 	tell, log := teller(t, s.port)
 	tell.Changed(config(4, here), config(5, here))
@@ -143,7 +143,7 @@ func TestASecondaryIsToldOfAChangeOfAZone(t *testing.T) {
 	}
 }
 
-func TestNobodyIsToldOfWhatIsAsItWas(t *testing.T) {
+func TestUnchangedZonesSendNoNOTIFY(t *testing.T) {
 	s := listens(t, notified)
 	tell, _ := teller(t, s.port)
 	stopped := config(6, here)
@@ -158,7 +158,7 @@ func TestNobodyIsToldOfWhatIsAsItWas(t *testing.T) {
 	}
 }
 
-func TestWhoIsNewIsTold(t *testing.T) {
+func TestNewSecondariesGetNOTIFY(t *testing.T) {
 	was := config(5, here)
 	was.Farms[0].Stopped = true
 	for name, old := range map[string]*farm.Config{
@@ -178,7 +178,7 @@ func TestWhoIsNewIsTold(t *testing.T) {
 	}
 }
 
-func TestASecondaryThatIsSilentIsToldAgainAndThenReported(t *testing.T) {
+func TestSilentSecondaryIsRetriedAndReported(t *testing.T) {
 	s := listens(t, func([]byte) []byte { return nil })
 	tell, log := teller(t, s.port, time.Millisecond)
 	tell.Changed(config(4, here), config(5, here))
@@ -192,7 +192,7 @@ func TestASecondaryThatIsSilentIsToldAgainAndThenReported(t *testing.T) {
 	}
 }
 
-func TestARefusalIsReportedWithWhatToDo(t *testing.T) {
+func TestRefusalIsReportedWithAdvice(t *testing.T) {
 	s := listens(t, func(msg []byte) []byte {
 		out := notified(msg)
 		out[3] = out[3]&0xf0 | 9 // NOTAUTH
@@ -207,7 +207,7 @@ func TestARefusalIsReportedWithWhatToDo(t *testing.T) {
 	}
 }
 
-func TestAnswersOfOthersAreNone(t *testing.T) {
+func TestForeignAnswersAreIgnored(t *testing.T) {
 	for name, spoil := range map[string]func([]byte){
 		"number":   func(out []byte) { out[0]++ },
 		"question": func(out []byte) { out[2] &^= 0x80 },
@@ -229,7 +229,7 @@ func TestAnswersOfOthersAreNone(t *testing.T) {
 	}
 }
 
-func TestANewerSerialIsToldAfterTheOneUnderWay(t *testing.T) {
+func TestNewerSerialFollowsThePendingOne(t *testing.T) {
 	hold := make(chan struct{})
 	s := listens(t, func(msg []byte) []byte {
 		<-hold
@@ -249,7 +249,7 @@ func TestANewerSerialIsToldAfterTheOneUnderWay(t *testing.T) {
 	}
 }
 
-func TestTheEndWaitsForNobody(t *testing.T) {
+func TestWaitEndsWithTheContext(t *testing.T) {
 	s := listens(t, func([]byte) []byte { return nil })
 	ctx, cancel := context.WithCancel(t.Context())
 	tell := secondaries.New(ctx, secondaries.Options{Port: s.port, Waits: []time.Duration{time.Hour}})
@@ -266,7 +266,7 @@ func TestTheEndWaitsForNobody(t *testing.T) {
 }
 
 // With a key, notifications are signed, and their answers must be.
-func TestWhatIsToldIsSigned(t *testing.T) {
+func TestNOTIFYIsSignedWithTSIG(t *testing.T) {
 	key := farm.TransferKey{Name: "ns2.example.com", Secret: "MDEyMzQ1Njc4OWFiY2RlZg=="}
 	signs := func(e *rdata.Exchange, msg []byte) []byte {
 		at := bytes.LastIndex(msg, []byte("\x03ns2\x07example\x03com\x00")) // the question and the zone's serial, without the signature
@@ -310,7 +310,7 @@ func TestWhatIsToldIsSigned(t *testing.T) {
 
 // Each try has the current state: a server that was silent may get a newer serial, and
 // another key, than in the previous try.
-func TestATryKnowsWhatChangedMeanwhile(t *testing.T) {
+func TestRetryUsesTheCurrentState(t *testing.T) {
 	key := farm.TransferKey{Name: "ns2.example.com", Secret: "MDEyMzQ1Njc4OWFiY2RlZg=="}
 	verified := make(chan bool, 10)
 	s := listens(t, func(msg []byte) []byte {

@@ -45,7 +45,7 @@ func translate(t *testing.T, args ...string) string {
 }
 
 // Every exposed value has its name in the MIB.
-func TestTheMIBNamesWhatIsTold(t *testing.T) {
+func TestMIBNamesEveryValue(t *testing.T) {
 	for name, want := range map[string]string{
 		"sluiceVersion.0": ".1.1.0", "sluiceRevision.0": ".1.2.0", "sluiceRoles.0": ".1.3.0", "sluiceUpTime.0": ".1.4.0",
 		"sluiceFarmName.7": ".2.1.1.2.7", "sluiceFarmOpen.7": ".2.1.1.7.7", "sluiceFarmErrors.7": ".2.1.1.12.7",

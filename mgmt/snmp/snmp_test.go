@@ -122,7 +122,7 @@ func connected(a *snmp.Agent) func() bool {
 	return func() bool { return a.State() == "connected to snmpd" }
 }
 
-func TestSnmpdTellsFarmsAndBackends(t *testing.T) {
+func TestSnmpdServesFarmsAndBackends(t *testing.T) {
 	s := newSnmpd(t)
 	s.start()
 	a := agent(t, s, data)
@@ -164,7 +164,7 @@ func TestSnmpdTellsFarmsAndBackends(t *testing.T) {
 	}
 }
 
-func TestAnSnmpdThatIsAwayIsFoundAgain(t *testing.T) {
+func TestAgentReconnectsToSnmpd(t *testing.T) {
 	s := newSnmpd(t)
 	a := agent(t, s, data)
 	a.Settle(t.Context(), is(true))

@@ -54,7 +54,7 @@ func besidesForever(dir string) {
 }
 
 // After a kill of mgmt, acknowledged documents, settings, keys and tags exist and are complete.
-func TestNoKillLosesWhatLiesBesideTheConfiguration(t *testing.T) {
+func TestNoKillLosesAcknowledgedDocuments(t *testing.T) {
 	dir := t.TempDir()
 	last := 0
 	began := time.Now()

@@ -62,7 +62,7 @@ func TestCertificatesAndAuthoritiesAreReadBackByName(t *testing.T) {
 	}
 }
 
-func TestAChangeOfCertificatesIsWholeOrNothing(t *testing.T) {
+func TestCertificateChangeIsAtomic(t *testing.T) {
 	s := open(t, t.TempDir())
 	commit(t, s, 1)
 	if err := s.ChangeCertificates([]store.Certificate{certificate("shop.pem", 1)}); err != nil {

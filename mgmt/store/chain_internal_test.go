@@ -62,7 +62,7 @@ func sequence(t *testing.T, items ...any) []byte {
 }
 
 // A revision holds the changes, and the order only if it changed.
-func TestAChangeHoldsWhatChanged(t *testing.T) {
+func TestRevisionHoldsOnlyChanges(t *testing.T) {
 	for _, c := range []struct{ old, new, farms, order string }{
 		{"", "", "", "-"}, {"abc", "abc", "", "-"}, {"abc", "aBc", "B", "-"}, {"abc", "acb", "", "acb"}, {"abc", "ab", "", "ab"}, {"abc", "", "", ""},
 		{"", "a", "a", "a"}, {"abc", "abcd", "d", "abcd"}, {"abc", "dbc", "d", "dbc"}, {"abc", "Cba", "C", "cba"}, {"aB", "ab", "b", "-"},
@@ -262,7 +262,7 @@ func TestADifferenceOfLayout4IsKeptWithATag(t *testing.T) {
 }
 
 // A record with a valid checksum that is no revision means a damaged store.
-func TestARevisionThatDoesNotFitIsNamed(t *testing.T) {
+func TestInvalidRevisionIsNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		third []byte
 		want  string
@@ -300,7 +300,7 @@ func TestARevisionThatDoesNotFitIsNamed(t *testing.T) {
 	}
 }
 
-func TestRecordsAreReadAsTheyWereSealed(t *testing.T) {
+func TestSealedRecordsRoundTrip(t *testing.T) {
 	sealed, err := seal(map[string]int{"a": 1})
 	var back map[string]int
 	if err != nil || unseal(sealed, &back) != nil || back["a"] != 1 || !intact(sealed) {
@@ -340,7 +340,7 @@ func TestRecordsAreReadAsTheyWereSealed(t *testing.T) {
 }
 
 // IDs wrap around: after the highest comes the lowest free one.
-func TestCursorsGoRoundAndStopWhenAllAreTaken(t *testing.T) {
+func TestIDCursorsWrapAround(t *testing.T) {
 	last := maxIDs[farmKind]
 	for _, c := range []struct {
 		at   uint32

@@ -63,7 +63,7 @@ func TestARestorationReplacesEverythingInOneStep(t *testing.T) {
 	}
 }
 
-func TestARestorationThatCannotBeWrittenChangesNothing(t *testing.T) {
+func TestFailedRestoreChangesNothing(t *testing.T) {
 	s := open(t, t.TempDir())
 	if _, err := s.Restore(numbered(1), store.Meta{}, store.Into(contents(1), false)); err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestARestorationThatCannotBeWrittenChangesNothing(t *testing.T) {
 }
 
 // A forgotten revision cannot be read, and the following ones are readable without it.
-func TestAHistoryIsForgottenOnWish(t *testing.T) {
+func TestHistoryCanBeForgotten(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	for n := range 4 {
@@ -159,7 +159,7 @@ func TestNoKillLeavesHalfARestoration(t *testing.T) {
 }
 
 // A write during the restoration is neither lost nor reverted.
-func TestARestorationMergesTheContentsOfItsOwnInstant(t *testing.T) {
+func TestRestoreMergesConcurrentWrites(t *testing.T) {
 	s := open(t, t.TempDir())
 	secret, key, err := s.CreateKey("root", "")
 	if err != nil {

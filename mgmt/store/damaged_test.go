@@ -89,7 +89,7 @@ func place(t *testing.T, content []byte) string {
 	return dir
 }
 
-func TestAFileThatIsNoStoreIsNamedWithWhatToDo(t *testing.T) {
+func TestForeignFileErrorContainsAdvice(t *testing.T) {
 	content, _ := healthy(t)
 	foreign := filepath.Join(t.TempDir(), "foreign")
 	db, err := bolt.Open(foreign, 0o600, nil)
@@ -160,7 +160,7 @@ func allOf(t *testing.T, s *store.Store) (all everything) {
 	return all
 }
 
-func TestADamagedStoreOpensWithWhatIsLeft(t *testing.T) {
+func TestDamagedStoreOpensWithTheRest(t *testing.T) {
 	content, _ := healthy(t)
 	meta := func(name, value string) []byte {
 		return with(t, content, func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte(name), []byte(value)) })
@@ -274,7 +274,7 @@ func TestAnyByteMayBeDamaged(t *testing.T) {
 
 // A file that was truncated anywhere opens or is refused. It never panics or loses data
 // silently.
-func TestAFileThatWasCutOffOpensOrIsRefused(t *testing.T) {
+func TestTruncatedFileOpensOrIsRefused(t *testing.T) {
 	content, _ := healthy(t)
 	want := allOf(t, open(t, place(t, content)))
 	for size := 0; size < len(content); size += 1500 {
@@ -319,7 +319,7 @@ func TestARestoredBackupSettlesDamage(t *testing.T) {
 	}
 }
 
-func TestARecordThatIsDamagedLaterIsNamedWithWhatToDo(t *testing.T) {
+func TestDamagedRecordErrorContainsAdvice(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	for n := 1; n <= 3; n++ {
@@ -351,7 +351,7 @@ func TestARecordThatIsDamagedLaterIsNamedWithWhatToDo(t *testing.T) {
 	}
 }
 
-func TestARecordExpandsOnlySoFar(t *testing.T) {
+func TestRecordExpansionIsBounded(t *testing.T) {
 	var record bytes.Buffer
 	w, err := flate.NewWriter(&record, flate.BestSpeed)
 	if err != nil {
@@ -408,7 +408,7 @@ func TestNoDamageEndsTheProcess(t *testing.T) {
 	t.Logf("%d of %d opened", opened, rounds)
 }
 
-func TestADirectoryThatCannotBeWrittenIsNamed(t *testing.T) {
+func TestUnwritableDirectoryIsNamed(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

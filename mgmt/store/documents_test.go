@@ -16,7 +16,7 @@ type paper struct {
 	Lines []int
 }
 
-func TestADocumentIsReadBackWhole(t *testing.T) {
+func TestDocumentsRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	var got paper
@@ -41,7 +41,7 @@ func TestADocumentIsReadBackWhole(t *testing.T) {
 	}
 }
 
-func TestADamagedDocumentIsNoDocument(t *testing.T) {
+func TestDamagedDocumentIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	if err := s.WriteDocument("a", paper{Title: "a"}); err != nil {

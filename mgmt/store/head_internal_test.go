@@ -37,7 +37,7 @@ func TestTheHeadOfARevisionIsReadWithoutItsRest(t *testing.T) {
 	}
 }
 
-func TestADamagedHeadIsNoticed(t *testing.T) {
+func TestDamagedHeadIsDetected(t *testing.T) {
 	var heads headReader
 	whole := sealed(t, &entry{Revision: Revision{Number: 7, Author: "ann"}})
 	var got Revision

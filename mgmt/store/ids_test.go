@@ -23,7 +23,7 @@ func give(t *testing.T, s *store.Store, c *farm.Config) uint32 {
 	return c.Farms[len(c.Farms)-1].ID
 }
 
-func TestIDsAreGivenOnceAndInOrder(t *testing.T) {
+func TestIDsAreUniqueAndOrdered(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	if a, b := give(t, s, farms(0)), give(t, s, farms(0)); a != 1 || b != 2 {
@@ -75,7 +75,7 @@ func TestIDsStartAgainAfterTheHighestAndSkipLiveOnes(t *testing.T) {
 	}
 }
 
-func TestWhenNoNumberIsLeftTheErrorSaysSo(t *testing.T) {
+func TestExhaustedIDsAreAnError(t *testing.T) {
 	s := open(t, t.TempDir())
 	c := &farm.Config{}
 	for id := range uint32(farm.MaxFarmID) {

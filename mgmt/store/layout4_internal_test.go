@@ -27,7 +27,7 @@ func plainRecord(content string) []byte {
 }
 
 // An unreadable revision prevents neither the start nor the list of the others.
-func TestAnOldRevisionThatCannotBeReadConcernsThatOne(t *testing.T) {
+func TestUnreadableRevisionAffectsNoOther(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir)
 	if err != nil {
@@ -83,7 +83,7 @@ func TestAnOldRevisionThatCannotBeReadConcernsThatOne(t *testing.T) {
 }
 
 // An incomplete copy, or that of a killed process, is removed; a complete one stays.
-func TestTheCopyBeforeAMigrationIsWholeOrNone(t *testing.T) {
+func TestMigrationCopyIsCompleteOrAbsent(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, FileName+".layout4")
 	if err := os.WriteFile(filepath.Join(dir, "."+FileName+".layout4.123"), []byte("of one that was killed"), 0o600); err != nil {

@@ -65,7 +65,7 @@ func TestAFileOfLayout5IsMigratedOnce(t *testing.T) {
 }
 
 // Revisions of layout 5 coexist with new ones, and are deleted when they are old.
-func TestRevisionsOfLayout5LiveBesideNewOnes(t *testing.T) {
+func TestRevisionsOfLayout5CoexistWithNewOnes(t *testing.T) {
 	s := open(t, placeStore(t, "testdata/layout5.db"))
 	s.Unsynced()
 	s.Keep(40)

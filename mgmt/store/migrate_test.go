@@ -139,7 +139,7 @@ func TestALayout1WithoutRevisionsIsEmpty(t *testing.T) {
 	}
 }
 
-func TestABrokenLayout1StaysAsItWas(t *testing.T) {
+func TestBrokenLayout1IsUnchanged(t *testing.T) {
 	fifth := func(text string) func(*bolt.Tx) error {
 		return func(tx *bolt.Tx) error {
 			return tx.Bucket([]byte("revisions")).Put(binary.BigEndian.AppendUint64(nil, 5), []byte(text))
@@ -274,7 +274,7 @@ func recordsOf(t *testing.T, dir, bucket string) map[uint64][]byte {
 }
 
 // Rewriting all revisions of a large store would take minutes at a start.
-func TestRevisionsOfLayout4StayAsTheyAre(t *testing.T) {
+func TestRevisionsOfLayout4AreNotRewritten(t *testing.T) {
 	dir := placeStore(t, "testdata/layout4.db")
 	before, newest := recordsOf(t, dir, "revisions"), recordsOf(t, dir, "current")
 	open(t, dir).Close()
@@ -288,7 +288,7 @@ func TestRevisionsOfLayout4StayAsTheyAre(t *testing.T) {
 }
 
 // All operations on revisions also work for layout 4 next to new ones.
-func TestRevisionsOfLayout4LiveBesideNewOnes(t *testing.T) {
+func TestRevisionsOfLayout4CoexistWithNewOnes(t *testing.T) {
 	dir := placeStore(t, "testdata/layout4.db")
 	s := open(t, dir)
 	s.Unsynced()

@@ -82,7 +82,7 @@ func TestEverythingInAConfigurationIsKept(t *testing.T) {
 }
 
 // Fields written by a newer release are ignored.
-func TestWhatANewerReleaseWroteIsPassedOver(t *testing.T) {
+func TestFieldsOfNewerReleasesAreIgnored(t *testing.T) {
 	record := sequence(t, map[string]any{"number": 3, "author": "ann", "mood": "good"}, map[string]any{"whole": true, "weather": []int{1}},
 		[]any{map[string]any{"id": 5, "name": "shop", "colour": "red"}, map[string]any{"comment": "ours"}})
 	now, err := readSnapshot(record)

@@ -23,7 +23,7 @@ func veiled(times *int) func([]farm.Check) error {
 	}
 }
 
-func TestCommandsAreRewrittenInEveryRevisionThatIsKept(t *testing.T) {
+func TestCommandsAreRewrittenInEveryKeptRevision(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	s.Unsynced()

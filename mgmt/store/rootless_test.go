@@ -86,7 +86,7 @@ func beside(content, other []byte) []byte {
 }
 
 // A page may hold a change that was never confirmed, beside the confirmed one of that number.
-func TestOfTwoRevisionsWithOneNumberTheLaterIsTaken(t *testing.T) {
+func TestLaterOfTwoEqualRevisionNumbersWins(t *testing.T) {
 	content, _ := healthy(t)
 	with := func(n int) []byte {
 		dir := place(t, content)

@@ -14,7 +14,7 @@ import (
 
 // Damage of the file at run time affects only operations that need the file, and does not block
 // callers that make changes.
-func TestAFileThatIsDamagedWhileItIsOpenIsNamedWithWhatToDo(t *testing.T) {
+func TestDamageOfAnOpenFileErrorContainsAdvice(t *testing.T) {
 	for name, spoil := range map[string]func(f *os.File, size int64) error{
 		"overwritten": func(f *os.File, size int64) error {
 			_, err := f.WriteAt(bytes.Repeat([]byte{0xa5}, int(size)-8192), 8192)

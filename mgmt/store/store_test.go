@@ -129,7 +129,7 @@ func TestHistoryIsReadInPagesNewestFirst(t *testing.T) {
 	}
 }
 
-func TestASecondOpenerIsToldToStopTheFirst(t *testing.T) {
+func TestSecondOpenErrorNamesTheLock(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	open(t, ".")
@@ -196,7 +196,7 @@ func TestAnAmendedRevisionKeepsItsNumber(t *testing.T) {
 
 // The store accepts no changes after a write that the disk did not confirm, as its data may be
 // lost.
-func TestARevisionTheDiskDidNotConfirmIsTheLast(t *testing.T) {
+func TestUnconfirmedWriteStopsTheStore(t *testing.T) {
 	s := open(t, t.TempDir())
 	commit(t, s, 1)
 	if err := s.Fail(2); !errors.Is(err, syscall.EIO) || errors.Is(err, store.ErrDiskFailed) {
@@ -219,7 +219,7 @@ func TestARevisionTheDiskDidNotConfirmIsTheLast(t *testing.T) {
 	}
 }
 
-func TestCommitRefusesObjectsThatCannotBeToldApart(t *testing.T) {
+func TestCommitRefusesDuplicateIDs(t *testing.T) {
 	s := open(t, t.TempDir())
 	highest := numbered(1)
 	highest.Farms[0].ID = farm.MaxFarmID

@@ -172,7 +172,7 @@ func TestADocumentIsWrittenWithItsRevisionOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestTagsAreOfTheHistoryOfTheirStore(t *testing.T) {
+func TestTagsBelongToTheirHistory(t *testing.T) {
 	s := open(t, t.TempDir())
 	for n := 1; n <= 3; n++ {
 		commit(t, s, n)

@@ -55,7 +55,7 @@ func collect(t *testing.T, parts ...support.Part) map[string]string {
 	return files(t, b)
 }
 
-func TestAPartIsCutAtItsBoundAndSaysWhatIsNotKnown(t *testing.T) {
+func TestPartIsTruncatedAndShowsErrors(t *testing.T) {
 	got := collect(t,
 		support.Part{Name: "long", Limit: 10, Write: func(_ context.Context, w io.Writer) error {
 			for range 100 {
@@ -92,7 +92,7 @@ func TestAllPartsTogetherAreBounded(t *testing.T) {
 	}
 }
 
-func TestOneIsMadeAtATimeAndEndsWithWhoAsked(t *testing.T) {
+func TestCollectionsAreExclusiveAndCancellable(t *testing.T) {
 	begun, end := make(chan struct{}), make(chan struct{})
 	c := support.New(func() []support.Part {
 		return []support.Part{{Name: "slow", Write: func(ctx context.Context, w io.Writer) error { close(begun); <-end; return nil }},

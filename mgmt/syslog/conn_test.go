@@ -143,7 +143,7 @@ func TestADatagramNeverFailsForItsLength(t *testing.T) {
 	}
 }
 
-func TestStreamsCountOctetsAndUnixSocketsAreOfEitherKind(t *testing.T) {
+func TestStreamsUseOctetCounting(t *testing.T) {
 	for _, network := range []string{"tcp", "unix"} {
 		address := "127.0.0.1:0"
 		if network == "unix" {
@@ -242,7 +242,7 @@ func TestAServerThatTalksIsLeft(t *testing.T) {
 	enginetest.Eventually(t, "it is left", c.stream.over)
 }
 
-func TestATargetSaysHowItIsReached(t *testing.T) {
+func TestTargetDeterminesItsTransport(t *testing.T) {
 	if c, err := to(TLS, "log.example.org:6514").config(); err != nil || c.ServerName != "log.example.org" || c.MinVersion != 0x0303 || c.InsecureSkipVerify {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -24,7 +24,7 @@ func parsed(t *testing.T, raw []byte) *rfc5424.SyslogMessage {
 	return m.(*rfc5424.SyslogMessage)
 }
 
-func TestMessagesAreAsTheRFCHasThem(t *testing.T) {
+func TestMessagesMatchRFC5424(t *testing.T) {
 	o := syslog.NewOrigin("lb1.example.com", "sluice", "42")
 	m := syslog.Message{Facility: syslog.Daemon, Severity: syslog.Warning, Time: at, ID: "event",
 		Data: []syslog.Element{{Name: "sluice", Params: []syslog.Param{{Name: "farm", Value: `a"b\c]d`}, {Name: "n", Value: "1"}}}}, Text: "backend is down"}
@@ -52,7 +52,7 @@ func TestFieldsOfTheHeaderFitTheirPlaces(t *testing.T) {
 	}
 }
 
-func TestNothingEndsALineOrSpeaksToATerminal(t *testing.T) {
+func TestControlCharactersAreEscaped(t *testing.T) {
 	evil := "a\nb\r\x00\x1b[2Jc\x7f\u0085\u2028\xff\xfe" + "ü€"
 	raw := syslog.NewOrigin("h", "a", "1").Append(nil, &syslog.Message{Time: at, Text: evil,
 		Data: []syslog.Element{{Name: `x="]@` + "\n", Params: []syslog.Param{{Name: `n "]=` + "\n", Value: evil}}}}}, syslog.MaxStream)
@@ -116,7 +116,7 @@ func FuzzAppend(f *testing.F) {
 	})
 }
 
-func TestAuditEntriesCarryTheirFields(t *testing.T) {
+func TestAuditEntriesHaveTheirFields(t *testing.T) {
 	o := syslog.NewOrigin("h", "sluice", "1")
 	m := syslog.Audited(audit.Entry{Number: 7, Time: at, User: "ann", Source: "192.0.2.1", Method: "PUT", Path: "/farms/shop", Status: 200, Message: "Modify a farm", Revision: 12})
 	want := `<85>1 2026-11-24T07:30:00.123456Z h sluice 1 audit [audit@32473 number="7" user="ann" source="192.0.2.1" method="PUT" path="/farms/shop" status="200" revision="12"] ann from 192.0.2.1: PUT /farms/shop: 200 Modify a farm`

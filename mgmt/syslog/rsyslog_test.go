@@ -118,7 +118,7 @@ func (r *rsyslog) waitFor(text string) {
 	}
 }
 
-func TestRsyslogUnderstandsWhatItGetsAndMayDie(t *testing.T) {
+func TestRsyslogParsesMessagesAndMayRestart(t *testing.T) {
 	for _, p := range []Protocol{UDP, TCP, TLS} {
 		t.Run(string(p), func(t *testing.T) {
 			server, pool := newRsyslog(t, p)
@@ -154,7 +154,7 @@ func TestRsyslogUnderstandsWhatItGetsAndMayDie(t *testing.T) {
 	}
 }
 
-func TestAServerThatNobodyVouchesForGetsNothing(t *testing.T) {
+func TestUnverifiedServerGetsNoMessage(t *testing.T) {
 	server, _ := newRsyslog(t, TLS)
 	server.start()
 	s := NewSender(Target{Protocol: TLS, Address: fmt.Sprintf("127.0.0.1:%d", server.port)}, DropOldest, Here(), slog.New(slog.DiscardHandler), nil)

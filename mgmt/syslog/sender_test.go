@@ -73,7 +73,7 @@ func newSender(t *testing.T, target Target, drop Drop) (*Sender, *logtest.Log) {
 	return s, log
 }
 
-func TestMessagesWaitForAServerThatIsAway(t *testing.T) {
+func TestMessagesWaitForAnUnreachableServer(t *testing.T) {
 	address, listen := dead(t)
 	s, log := newSender(t, to(TCP, address), DropOldest)
 	for i := range 200 {
@@ -99,7 +99,7 @@ func TestMessagesWaitForAServerThatIsAway(t *testing.T) {
 	}
 }
 
-func TestAQueueIsBoundedAndWhatWasDroppedIsSaidOnce(t *testing.T) {
+func TestQueueIsBoundedAndReportsDropsOnce(t *testing.T) {
 	for drop, first := range map[Drop]string{DropOldest: "message 1000", DropNewest: "message 0"} {
 		t.Run(string(drop), func(t *testing.T) {
 			address, listen := dead(t)
@@ -128,7 +128,7 @@ func TestAQueueIsBoundedAndWhatWasDroppedIsSaidOnce(t *testing.T) {
 	}
 }
 
-func TestLongMessagesFillAQueueSooner(t *testing.T) {
+func TestQueueIsBoundedInBytes(t *testing.T) {
 	s, _ := newSender(t, to(TCP, "127.0.0.1:1"), DropOldest)
 	long := &Message{ID: IDLog, Text: strings.Repeat("x", 2*MaxStream)}
 	const messages = 2 * queueBytes / MaxStream
@@ -143,7 +143,7 @@ func TestLongMessagesFillAQueueSooner(t *testing.T) {
 }
 
 // The batch is older than the queue.
-func TestABatchThatComesBackTakesNoMoreRoomThanItNeeds(t *testing.T) {
+func TestReturnedBatchFitsTheQueue(t *testing.T) {
 	for drop, want := range map[Drop]string{DropOldest: "w1", DropNewest: "b1"} {
 		s := &Sender{drop: drop, now: time.Now}
 		text := func(name string) []byte { return []byte(name + strings.Repeat("x", queueBytes/4-len(name))) }
@@ -161,7 +161,7 @@ func TestABatchThatComesBackTakesNoMoreRoomThanItNeeds(t *testing.T) {
 	}
 }
 
-func TestWhatWentWrongIsCountedAndRemembered(t *testing.T) {
+func TestFailuresAreCountedAndKept(t *testing.T) {
 	address, listen := dead(t)
 	s, _ := newSender(t, to(TCP, address), DropOldest)
 	s.Send(said(0))
@@ -178,7 +178,7 @@ func TestWhatWentWrongIsCountedAndRemembered(t *testing.T) {
 }
 
 // A server that accepts and never reads delays neither senders nor Close.
-func TestNobodyWaitsForAServerThatDoesNotRead(t *testing.T) {
+func TestNonReadingServerDelaysNoSender(t *testing.T) {
 	s, _ := newSender(t, to(TCP, enginetest.NewSilent(t).Addr), DropOldest)
 	long := &Message{ID: IDLog, Text: strings.Repeat("x", MaxStream)}
 	done := make(chan struct{})
@@ -201,7 +201,7 @@ func TestNobodyWaitsForAServerThatDoesNotRead(t *testing.T) {
 	<-s.done
 }
 
-func TestWhatWaitsIsSentBeforeTheEnd(t *testing.T) {
+func TestCloseSendsQueuedMessages(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +220,7 @@ func TestWhatWaitsIsSentBeforeTheEnd(t *testing.T) {
 
 // Datagrams are not acknowledged: a port that rejects some of them does not count as
 // going down and up repeatedly.
-func TestAPortThatRefusesDatagramsIsSaidOnce(t *testing.T) {
+func TestRefusedDatagramsAreLoggedOnce(t *testing.T) {
 	c, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +275,7 @@ func TestARemoteSendsToAllItsServersAndKeepsThoseThatStay(t *testing.T) {
 	}
 }
 
-func TestWhatIsLoggedGoesBothWays(t *testing.T) {
+func TestHandlerLogsLocallyAndRemotely(t *testing.T) {
 	address, listen := dead(t)
 	var local logtest.Log
 	r := NewRemote(slog.New(slog.DiscardHandler), nil)

@@ -161,7 +161,7 @@ func TestEverythingIsOnOneAxis(t *testing.T) {
 		"11:50 confirmation [shop] revision 1 was confirmed by bob")
 }
 
-func TestWhoSeesSomeFarmsSeesWhatIsAboutThese(t *testing.T) {
+func TestLimitedViewerSeesEventsOfItsFarms(t *testing.T) {
 	wantLines(t, "who sees api", read(t, day(), nil, lastHour(only("api"))),
 		"11:20 revision [api] revision 2",
 		"11:31 health [api] the farm is critical",
@@ -172,7 +172,7 @@ func TestWhoSeesSomeFarmsSeesWhatIsAboutThese(t *testing.T) {
 		"11:20 revision [shop] revision 2")
 }
 
-func TestWhoMaySeeNoHistorySeesNoAuthors(t *testing.T) {
+func TestAuthorsNeedTheHistoryPermission(t *testing.T) {
 	v := root()
 	v.History, v.Certificates = false, false
 	got := strings.Join(read(t, day(), nil, lastHour(v)), "\n")
@@ -186,7 +186,7 @@ func TestWhoMaySeeNoHistorySeesNoAuthors(t *testing.T) {
 	}
 }
 
-func TestOneFarmIsAskedFor(t *testing.T) {
+func TestFarmAndKindFilters(t *testing.T) {
 	q := lastHour(root())
 	q.Only = q.Viewer.Config.Farm("api")
 	wantLines(t, "api", read(t, day(), nil, q),
@@ -197,7 +197,7 @@ func TestOneFarmIsAskedFor(t *testing.T) {
 	wantLines(t, "health of api", read(t, day(), nil, q), "11:31 health [api] the farm is critical")
 }
 
-func TestTheTimeIsAsked(t *testing.T) {
+func TestTimeFilter(t *testing.T) {
 	q := lastHour(root())
 	q.From, q.To = ago(35*time.Minute), ago(29*time.Minute)
 	wantLines(t, "six minutes", read(t, day(), nil, q),
@@ -245,7 +245,7 @@ func TestNamesOfVisibleFarmsAreShown(t *testing.T) {
 	wantLines(t, "of shop", read(t, k, nil, lastHour(v)), now.Add(-40*time.Minute).Format("15:04")+" health [shop] shop is down, and hidden")
 }
 
-func TestRevisionsAreReadAsFarBackAsIsAsked(t *testing.T) {
+func TestRevisionsAreReadForTheWholePeriod(t *testing.T) {
 	k := &kept{}
 	for n := 350; n > 0; n-- {
 		k.revisions = append(k.revisions, store.Revision{Number: uint64(n), Time: ago(time.Duration(351-n) * time.Minute), Author: "ann"})
@@ -257,7 +257,7 @@ func TestRevisionsAreReadAsFarBackAsIsAsked(t *testing.T) {
 	}
 }
 
-func TestAChangeThatWentBackIsAWarning(t *testing.T) {
+func TestRevertedChangeIsAWarning(t *testing.T) {
 	k := &kept{revisions: []store.Revision{{Number: 2, Time: ago(time.Minute), Author: "ann", Source: "confirm"}, {Number: 1, Time: ago(time.Minute), Author: "ann", Source: "api"}}}
 	list := entries(t, k, nil, lastHour(root()))
 	if list[0].Severity != eventlog.Warning || list[1].Severity != eventlog.Info {
@@ -265,7 +265,7 @@ func TestAChangeThatWentBackIsAWarning(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeReadIsAnError(t *testing.T) {
+func TestUnreadableSourcesAreErrors(t *testing.T) {
 	broken := errors.New("broken")
 	if _, err := (timeline.Sources{Events: &kept{err: broken}, Revisions: &kept{}}).Read(lastHour(root())); !errors.Is(err, broken) {
 		t.Errorf("events: %v", err)
@@ -374,7 +374,7 @@ func TestLittleTrafficHasNoSteps(t *testing.T) {
 	}
 }
 
-func TestWhatWasBeforeAStepIsRanked(t *testing.T) {
+func TestCausesOfAStepAreRanked(t *testing.T) {
 	at := func(d time.Duration) time.Time { return ago(30*time.Minute + d) }
 	k := &kept{
 		events: []eventlog.Event{

@@ -74,7 +74,7 @@ func TestTheHeaderOfAFileHasItsLayout(t *testing.T) {
 	}
 }
 
-func TestAHeaderThatCannotBeIsDamaged(t *testing.T) {
+func TestImpossibleHeaderIsDamaged(t *testing.T) {
 	for _, c := range []column{{name: "a", kind: Max + 1}, {name: fmt.Sprintf("%039d", 0)}} {
 		if columns, err := decodeHeader(encodeHeader([]column{{name: "good"}, c})); !errors.Is(err, errDamaged) {
 			t.Errorf("%v is read as %v, %v", c, columns, err)
@@ -96,7 +96,7 @@ func TestTheLargestOfSmallValuesIsOneOfThem(t *testing.T) {
 }
 
 // A read error does not mean damage: only content that was read can be damaged.
-func TestAFileThatCannotBeReadIsNotDamaged(t *testing.T) {
+func TestReadErrorIsNotDamage(t *testing.T) {
 	d, _ := opened(t)
 	d.Write("farm-1", noon, of("a"))
 	f := d.object("farm-1").file
@@ -119,7 +119,7 @@ func TestAFileThatCannotBeReadIsNotDamaged(t *testing.T) {
 }
 
 // Errors of consolidation and writing are logged, and the work is not marked as done.
-func TestWhatIsKeptInPartIsSaid(t *testing.T) {
+func TestPartialWritesAreLogged(t *testing.T) {
 	for name, c := range map[string]struct {
 		flag   int
 		at     time.Time
@@ -148,7 +148,7 @@ func TestWhatIsKeptInPartIsSaid(t *testing.T) {
 }
 
 // A damaged file is not overwritten if it cannot be renamed.
-func TestADamagedFileStaysWhereItCannotBePutAside(t *testing.T) {
+func TestUnrenamableDamagedFileIsKept(t *testing.T) {
 	d, log := opened(t)
 	if err := errors.Join(os.WriteFile(d.path("farm-1"), []byte("damaged"), 0o600), os.MkdirAll(d.path("farm-1")+".damaged/full", 0o700)); err != nil {
 		t.Fatal(err)
@@ -217,7 +217,7 @@ func TestClosedFilesAreFreeAndTheirObjectsNotHeld(t *testing.T) {
 	}
 }
 
-func TestAFolderInThePlaceOfAFileIsNoMissingFile(t *testing.T) {
+func TestFolderInPlaceOfAFileIsAnError(t *testing.T) {
 	d, log := opened(t)
 	if err := os.Mkdir(d.path("farm-1"), 0o700); err != nil {
 		t.Fatal(err)

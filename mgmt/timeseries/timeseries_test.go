@@ -64,7 +64,7 @@ func read(t *testing.T, db *timeseries.DB, from, to, now time.Time, series ...st
 	return p
 }
 
-func TestValuesAreReadAsTheyWereWritten(t *testing.T) {
+func TestValuesRoundTrip(t *testing.T) {
 	db := openDB(t, t.TempDir())
 	write(db, noon, 4, func(i int) float64 { return float64(i * 100) }, "a")
 	db.Write("farm-1", noon.Add(30*time.Second), []timeseries.Value{{Series: "a", Value: 7}})
@@ -96,7 +96,7 @@ func TestUnknownHasTheRowsOfAnObjectWithoutValues(t *testing.T) {
 }
 
 // The current period has no value yet. That is not a gap.
-func TestWhatHasNotEndedIsLeftOut(t *testing.T) {
+func TestCurrentPeriodIsOmitted(t *testing.T) {
 	db := openDB(t, t.TempDir())
 	write(db, noon, 2, func(int) float64 { return 1 }, "a", "b")
 	now := noon.Add(12 * time.Second)
@@ -248,7 +248,7 @@ func TestADamagedFileIsPutAside(t *testing.T) {
 }
 
 // A write error is logged once, as is the recovery.
-func TestADiskThatFailsIsSaidOnce(t *testing.T) {
+func TestDiskFailureIsLoggedOnce(t *testing.T) {
 	var log logtest.Log
 	dir := filepath.Join(t.TempDir(), "numbers")
 	db, err := timeseries.Open(dir, slog.New(slog.NewTextHandler(&log, nil)))
@@ -273,7 +273,7 @@ func TestADiskThatFailsIsSaidOnce(t *testing.T) {
 }
 
 // A file truncated after the header has no rows.
-func TestRowsThatAreNotThereAreUnknown(t *testing.T) {
+func TestMissingRowsAreUnknown(t *testing.T) {
 	dir := t.TempDir()
 	db := openDB(t, dir)
 	write(db, noon, 1, func(int) float64 { return 1 }, "a")
@@ -289,7 +289,7 @@ func TestRowsThatAreNotThereAreUnknown(t *testing.T) {
 	}
 }
 
-func TestASeriesThatIsNotWrittenIsUnknown(t *testing.T) {
+func TestUnwrittenSeriesIsUnknown(t *testing.T) {
 	db := openDB(t, t.TempDir())
 	one := func(int) float64 { return 1 }
 	write(db, noon, 1, one, "a", "b")
@@ -303,7 +303,7 @@ func TestASeriesThatIsNotWrittenIsUnknown(t *testing.T) {
 	}
 }
 
-func TestFilesOfFarmsThatAreGoneGoAfterAWeek(t *testing.T) {
+func TestFilesOfRemovedFarmsAreDeletedAfterAWeek(t *testing.T) {
 	dir := t.TempDir()
 	db := openDB(t, dir)
 	for _, name := range []string{"farm-1", "farm-2"} {
@@ -340,7 +340,7 @@ func TestFilesOfFarmsThatAreGoneGoAfterAWeek(t *testing.T) {
 	}
 }
 
-func TestAClockThatJumpsLosesNothingElse(t *testing.T) {
+func TestClockJumpKeepsOtherValues(t *testing.T) {
 	db := openDB(t, t.TempDir())
 	one := func(int) float64 { return 1 }
 	write(db, noon, 3, one, "a")

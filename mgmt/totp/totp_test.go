@@ -14,7 +14,7 @@ import (
 // The secret and the values of RFC 6238, appendix B, in six digits.
 var rfc = base32.StdEncoding.EncodeToString([]byte("12345678901234567890"))
 
-func TestCodesAreThoseOfTheStandard(t *testing.T) {
+func TestCodesMatchRFC6238(t *testing.T) {
 	for at, code := range map[int64]string{59: "287082", 1111111109: "081804", 1111111111: "050471", 1234567890: "005924", 2000000000: "279037", 20000000000: "353130"} {
 		if step, right := totp.Step(rfc, code, time.Unix(at, 0), 0); !right || step != at/30 {
 			t.Errorf("at %d: step %d, %t", at, step, right)
@@ -31,7 +31,7 @@ func TestACodeHoldsForItsStepAndTheNextToIt(t *testing.T) {
 	}
 }
 
-func TestACodeIsTakenOnce(t *testing.T) {
+func TestCodeIsAcceptedOnce(t *testing.T) {
 	now := time.Unix(1111111111, 0)
 	step, right := totp.Step(rfc, "050471", now, 0)
 	if !right {
@@ -44,7 +44,7 @@ func TestACodeIsTakenOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoCodeIsWrong(t *testing.T) {
+func TestInvalidCodesAreRefused(t *testing.T) {
 	for _, code := range []string{"", "50471", "0504711", "05047a", "000000", "-50471", strings.Repeat("0", 1<<16)} {
 		if _, right := totp.Step(rfc, code, time.Unix(1111111111, 0), 0); right {
 			t.Errorf("%.10q is right", code)
@@ -55,7 +55,7 @@ func TestWhatIsNoCodeIsWrong(t *testing.T) {
 	}
 }
 
-func TestAKeyIsNewAndScansAsItIsTyped(t *testing.T) {
+func TestNewKeysAreUniqueAndScannable(t *testing.T) {
 	a, err := totp.NewKey("ann", "lb7")
 	b, _ := totp.NewKey("ann", "lb7")
 	if err != nil || a.Secret == b.Secret {

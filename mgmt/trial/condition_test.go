@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/trial"
 )
 
-func TestConditionsAreReadAsTheyAreWritten(t *testing.T) {
+func TestConditionsAreParsed(t *testing.T) {
 	for text, want := range map[string]trial.Spec{
 		"errors<1%":                   {Window: 10 * time.Minute, Conditions: []trial.Condition{{Metric: trial.Errors, Below: true, Bound: 0.01}}},
 		" p99 <= 200ms , 2m , all":    {Window: 2 * time.Minute, All: true, Conditions: []trial.Condition{{Metric: trial.P99, Below: true, Equal: true, Bound: 0.2}}},
@@ -51,7 +51,7 @@ func same(x, y trial.Spec) bool {
 	return true
 }
 
-func TestWhatIsNoConditionIsRefusedWithWhatIsAllowed(t *testing.T) {
+func TestInvalidConditionsAreRefusedWithAllowedValues(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "nothing between two commas, or at all",
 		"errors<1%,,p99<1s":            "nothing between two commas",

@@ -155,7 +155,7 @@ func (h *house) kept(reason string) {
 	}
 }
 
-func TestAChangeWhoseErrorsLeaveTheBandGoesBack(t *testing.T) {
+func TestFailingChangeIsReverted(t *testing.T) {
 	h := newHouse(t)
 	h.answer("a", 0, 500, time.Millisecond) // before the change, so not caused by it
 	h.answer("b", 10, 0, time.Millisecond)
@@ -228,7 +228,7 @@ func TestALateFailureIsNotLostAmongManyGoodAnswers(t *testing.T) {
 	h.went("errors 75% (30 of 40 answers) in the last minute is not errors<10%")
 }
 
-func TestTheLastMinuteIsNoLonger(t *testing.T) {
+func TestOnlyTheLastMinuteCounts(t *testing.T) {
 	h := newHouse(t)
 	h.guarded("errors<10%,1h")
 	h.answer("a", 10000, 0, time.Millisecond)
@@ -242,7 +242,7 @@ func TestTheLastMinuteIsNoLonger(t *testing.T) {
 	h.stays("with few in each minute")
 }
 
-func TestBackendsThatAreDownTwiceInARowUndoTheChange(t *testing.T) {
+func TestTwoDownChecksRevertTheChange(t *testing.T) {
 	h := newHouse(t)
 	h.guarded("backends_up>=2,1m")
 	down := h.farm("a").HTTP.Services[0].Backends[0].ID
@@ -276,7 +276,7 @@ func TestAWindowThatEndsWellConfirms(t *testing.T) {
 	h.kept("errors 0% (0 of 50 answers), p99 1.04ms (of 50 exchanges), too few to judge, requests 50")
 }
 
-func TestTooFewRequestsAtTheEndUndoTheChange(t *testing.T) {
+func TestTooFewRequestsAtTheEndRevertTheChange(t *testing.T) {
 	h := newHouse(t)
 	h.guarded("requests>=50,1m")
 	h.answer("a", 49, 0, time.Millisecond)
@@ -287,7 +287,7 @@ func TestTooFewRequestsAtTheEndUndoTheChange(t *testing.T) {
 	h.went("requests 49 is not requests>=50")
 }
 
-func TestAGuardGoesOnInTheNextProcess(t *testing.T) {
+func TestGuardSurvivesARestart(t *testing.T) {
 	h := newHouse(t)
 	h.answer("a", 1000, 0, time.Millisecond)
 	h.guarded("errors<5%,10m")
@@ -300,7 +300,7 @@ func TestAGuardGoesOnInTheNextProcess(t *testing.T) {
 	h.went("errors 50% (10 of 20 answers) is not errors<5%")
 }
 
-func TestAGuardThatWasAwayAtTheEndWatchesForAWhile(t *testing.T) {
+func TestGuardAbsentAtTheEndExtendsItsWindow(t *testing.T) {
 	h := newHouse(t)
 	h.guarded("errors<5%,10m")
 	h.pass(time.Hour)
@@ -318,7 +318,7 @@ func TestAGuardThatWasAwayAtTheEndWatchesForAWhile(t *testing.T) {
 	h.kept("nothing was answered, too few to judge")
 }
 
-func TestCountersThatBeganAnewAreCountedFromThere(t *testing.T) {
+func TestRestartedCountersAreCountedFromZero(t *testing.T) {
 	h := newHouse(t)
 	h.answer("a", 1000, 0, time.Millisecond)
 	h.guarded("errors<5%,10m")
@@ -346,7 +346,7 @@ func TestWithoutAGuardTheTimeDecides(t *testing.T) {
 	}
 }
 
-func TestWhatCannotGoBackIsTriedAgainAndSaidOnce(t *testing.T) {
+func TestFailedRevertIsRetriedAndLoggedOnce(t *testing.T) {
 	h := newHouse(t)
 	h.guarded("errors<5%,10m")
 	h.pub.Answer(func(*farm.Config) (apply.Outcome, error) { return apply.Outcome{}, errors.New("no engine") })
@@ -365,7 +365,7 @@ func TestWhatCannotGoBackIsTriedAgainAndSaidOnce(t *testing.T) {
 	h.went("errors 100% (50 of 50 answers) is not errors<5%")
 }
 
-func TestWhatIsNotMeasuredIsRefused(t *testing.T) {
+func TestUnmeasuredConditionsAreRefused(t *testing.T) {
 	h := newHouse(t)
 	l4 := func(name string, nat farm.NATType) farm.Farm {
 		return farm.Farm{Name: name, Profile: farm.ProfileL4, VIP: netip.MustParseAddr("127.0.0.1"), L4: &farm.L4{Protocol: farm.L4TCP, NAT: nat, Ports: []farm.PortRange{{First: 53, Last: 53}}}}
@@ -403,7 +403,7 @@ func TestWhatIsNotMeasuredIsRefused(t *testing.T) {
 	}
 }
 
-func TestAGuardThatCannotBeReadGoesBack(t *testing.T) {
+func TestUnreadableGuardReverts(t *testing.T) {
 	h := newHouse(t)
 	h.guarded("errors<5%,10m")
 	p := *h.applier.Pending()

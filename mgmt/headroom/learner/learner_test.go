@@ -56,7 +56,7 @@ func run(t *testing.T, l *learner.Learner, length time.Duration) {
 	<-ended
 }
 
-func TestWhatWasLearnedOutlivesARestart(t *testing.T) {
+func TestLearnedStateSurvivesARestart(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		var log logtest.Log
@@ -84,7 +84,7 @@ func TestWhatWasLearnedOutlivesARestart(t *testing.T) {
 }
 
 // A crash loses at most ten minutes.
-func TestWhatIsLearnedIsSavedNowAndThen(t *testing.T) {
+func TestLearnedStateIsSavedPeriodically(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		var log logtest.Log
@@ -124,7 +124,7 @@ func TestADamagedFileIsSetAside(t *testing.T) {
 	}
 }
 
-func TestAFileThatCannotBeReadIsLeft(t *testing.T) {
+func TestUnreadableFileIsKept(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, learner.FileName)
 	if err := os.Mkdir(path, 0o700); err != nil {
@@ -141,7 +141,7 @@ func TestAFileThatCannotBeReadIsLeft(t *testing.T) {
 }
 
 // A failure to save is logged once, as is the recovery.
-func TestADiskThatFailsIsToldOnce(t *testing.T) {
+func TestDiskFailureIsLoggedOnce(t *testing.T) {
 	parent := t.TempDir()
 	dir := filepath.Join(parent, "gone")
 	synctest.Test(t, func(t *testing.T) {

@@ -71,7 +71,7 @@ func TestTargetsAreComparedExactly(t *testing.T) {
 
 func takes(pattern, text string) bool { return regexp.MustCompile(pattern).MatchString(text) }
 
-func TestHostsAreMatchedFromTheirBeginningWhateverTheCase(t *testing.T) {
+func TestHostsMatchFromTheStartCaseInsensitively(t *testing.T) {
 	for _, c := range []struct {
 		inner, outer string
 		want         language.Answer
@@ -94,7 +94,7 @@ func TestHostsAreMatchedFromTheirBeginningWhateverTheCase(t *testing.T) {
 	}
 }
 
-func TestWhatCostsTooMuchIsUnknown(t *testing.T) {
+func TestExpensiveComparisonsAreUnknown(t *testing.T) {
 	long := target(t, `[ab]*a[ab]{12}$`) // as many states as possible endings
 	if got, _ := language.Within(long, target(t, `[ab]*b[ab]{13}$`), language.NewBudget(1<<40)); got != language.No {
 		t.Errorf("a difference near the beginning: %v", got)

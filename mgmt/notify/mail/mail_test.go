@@ -52,7 +52,7 @@ func TestEachRecipientGetsTheMailOnce(t *testing.T) {
 	}
 }
 
-func TestNothingOfAMailBecomesAHeaderLine(t *testing.T) {
+func TestMailTextsInjectNoHeader(t *testing.T) {
 	s := mailtest.New(t, mailtest.Options{})
 	m := message("a@example.com")
 	m.Subject = "farm \r\nBcc: x@evil.example\r\n\r\nbody\u2028 \xff ü"
@@ -102,7 +102,7 @@ func TestAddressesAreChecked(t *testing.T) {
 	}
 }
 
-func TestOneWhoIsRefusedKeepsTheMailFromNobodyElse(t *testing.T) {
+func TestRefusedRecipientAffectsNoOther(t *testing.T) {
 	s := mailtest.New(t, mailtest.Options{Answer: func(command string) string {
 		switch {
 		case strings.HasPrefix(command, "RCPT TO:<gone@"):
@@ -167,7 +167,7 @@ func TestPasswordsTravelOverTLSAlone(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsAwayOrSilentOrTalksCostsLittle(t *testing.T) {
+func TestUnreachableOrHostileServerCostsLittle(t *testing.T) {
 	long := strings.Repeat("250-"+strings.Repeat("x", 500)+"\r\n", 2000) + "250 x"
 	for name, c := range map[string]struct {
 		server mail.Server

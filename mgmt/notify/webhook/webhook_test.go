@@ -74,7 +74,7 @@ func TestAMessageIsSignedAndItsReceiverVerified(t *testing.T) {
 	}
 }
 
-func TestWhoAnswersBadlyHasNotTakenIt(t *testing.T) {
+func TestErrorStatusIsAFailedDelivery(t *testing.T) {
 	for status, final := range map[int]bool{500: false, 503: false, 429: false, 401: false, 404: false, 400: true, 410: true, 413: true, 415: true, 422: true} {
 		_, r := secure(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
 		_, err := webhook.Send(t.Context(), r, message)
@@ -85,7 +85,7 @@ func TestWhoAnswersBadlyHasNotTakenIt(t *testing.T) {
 	}
 }
 
-func TestNobodyIsFollowedElsewhere(t *testing.T) {
+func TestRedirectsAreNotFollowed(t *testing.T) {
 	var asked atomic.Int32
 	other, _ := secure(t, func(http.ResponseWriter, *http.Request) { asked.Add(1) })
 	for _, status := range []int{301, 302, 303, 307, 308} {
@@ -129,7 +129,7 @@ func TestGarbageIsAFailureInOneLine(t *testing.T) {
 	}
 }
 
-func TestAnAnswerWithoutEndEndsNothing(t *testing.T) {
+func TestEndlessResponseIsBounded(t *testing.T) {
 	ended := make(chan struct{})
 	_, r := secure(t, func(w http.ResponseWriter, req *http.Request) {
 		defer close(ended)
@@ -170,7 +170,7 @@ func TestMessagesGoThroughTheProxy(t *testing.T) {
 	}
 }
 
-func TestLocalAddressesAreNotAsked(t *testing.T) {
+func TestLocalAddressesAreRefused(t *testing.T) {
 	for _, host := range []string{"169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]", "0.0.0.0", "224.0.0.1", "[64:ff9b::a9fe:a9fe]", "[fd00:ec2::254]", "127.0.0.2"} {
 		if _, err := webhook.Send(t.Context(), webhook.Receiver{URL: "http://" + host + "/", Secret: secret}, message); err == nil || !strings.Contains(err.Error(), "address: no server is there") && !strings.Contains(err.Error(), "metadata") && !strings.Contains(err.Error(), "this machine") {
 			t.Errorf("%s: %v", host, err)

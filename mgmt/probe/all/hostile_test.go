@@ -164,7 +164,7 @@ func within(t *testing.T, command string, run func() error) error {
 	}
 }
 
-func TestNobodyListensIsSaidAlike(t *testing.T) {
+func TestRefusedConnectionHasOneText(t *testing.T) {
 	for _, command := range append(conversations, datagrams...) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		err := parse(t, command).Run(ctx, &probe.Machine{}, probetest.Closed(t), func(string, ...any) {})
@@ -175,7 +175,7 @@ func TestNobodyListensIsSaidAlike(t *testing.T) {
 	}
 }
 
-func TestCheckEndsWhenNobodyWaitsForItAnyLonger(t *testing.T) {
+func TestCheckEndsWithItsContext(t *testing.T) {
 	for _, command := range conversations {
 		ctx, cancel := context.WithCancel(t.Context())
 		asked := make(chan struct{}, 10)
@@ -246,7 +246,7 @@ func (exhausted) ListenPacket(_ context.Context, network, _ string) (net.PacketC
 
 // Before a backend is taken out of service, it must be known whether the request reached it
 // at all, for every library.
-func TestEveryCheckTellsFaultsOfThisMachineApart(t *testing.T) {
+func TestEveryCheckDistinguishesLocalFaults(t *testing.T) {
 	to := probetest.Server(t, func(net.Conn) {}) // closes at once
 	for _, command := range append(append([]string{"check_ping -H HOST"}, conversations...), datagrams...) {
 		p := parse(t, command)

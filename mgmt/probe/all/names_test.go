@@ -27,7 +27,7 @@ func (s *silentNames) DialContext(ctx context.Context, network, address string) 
 
 // A command may name a host other than the backend. A dead name server must not cause a
 // backend to be marked down.
-func TestADeadNameServerIsNoFaultOfTheBackend(t *testing.T) {
+func TestNameServerFailureIsALocalFault(t *testing.T) {
 	to := probetest.Server(t, func(net.Conn) {}) // which gets no request
 	for _, command := range []string{
 		"check_tcp -H db.example -p 80", "check_tls -H db.example -p 443", "check_http -I db.example -p 80", "check_http -I db.example -p 443 -S --http2", "check_smtp -H db.example -p 25",

@@ -90,7 +90,7 @@ func TestAnswersAreCompared(t *testing.T) {
 	probetest.Check(t, "check_dig", ours.Dig, to, "-H", "HOST", "-p", "PORT", "-l", "www.example", "-T", "a", "-a", "192.0.2.1").Healthy(t)
 }
 
-func TestAnswersToOtherQuestionsAreNone(t *testing.T) {
+func TestAnswersToOtherQuestionsAreIgnored(t *testing.T) {
 	to := serve(t, zone)
 	for _, name := range []string{"other.example", "id.example"} {
 		probetest.In(t, 300e6, "check_dig", ours.Dig, to, "-p", "PORT", "-l", name).Down(t, "no")
@@ -98,7 +98,7 @@ func TestAnswersToOtherQuestionsAreNone(t *testing.T) {
 	}
 }
 
-func TestBadQuestionsAreRefused(t *testing.T) {
+func TestInvalidQuestionsAreRefused(t *testing.T) {
 	for args, want := range map[string]string{"": "the name to ask for is missing", "-H a..b": "is no name", "-H a -q X": "is no type", "-H a -n -a 1.2.3.4": "not to exist"} {
 		if got := probetest.Refused(t, "check_dns", ours.Check, strings.Fields(args)...); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", args, got)

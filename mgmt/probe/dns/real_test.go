@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-func TestRealNameServerIsAsked(t *testing.T) {
+func TestCheckWorksWithKnot(t *testing.T) {
 	server, dir, port := probetest.Program(t, "knotd"), probetest.Dir(t), porttest.TCP(t).Port()
 	zone := probetest.File(t, dir, "example.zone", "$ORIGIN example.\n@ 60 SOA ns mail 1 60 60 60 60\n@ 60 NS ns\nns 60 A 127.0.0.1\nwww 60 A 192.0.2.7\nwww 60 AAAA 2001:db8::7\n")
 	config := probetest.File(t, dir, "knot.conf", fmt.Sprintf("server:\n  listen: 127.0.0.1@%d\n  rundir: %s\n  udp-workers: 1\n  tcp-workers: 1\n  background-workers: 1\ndatabase:\n  storage: %s\nlog:\n  - target: stderr\n    any: warning\nzone:\n  - domain: example.\n    file: %s\n    journal-content: none\n", port, dir, dir, zone))

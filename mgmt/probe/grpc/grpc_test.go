@@ -39,7 +39,7 @@ func start(t *testing.T, secure, healthy bool) (probe.Target, *health.Server) {
 	return probetest.At(uint16(l.Addr().(*net.TCPAddr).Port)), h
 }
 
-func TestHealthServiceIsAsked(t *testing.T) {
+func TestHealthServiceIsQueried(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		to, h := start(t, secure, true)
 		ask := func(args ...string) probetest.Asked {

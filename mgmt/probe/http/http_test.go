@@ -107,7 +107,7 @@ func TestAnswersAreJudged(t *testing.T) {
 	}
 }
 
-func TestRequestsAreMadeAsTheCommandSays(t *testing.T) {
+func TestRequestFollowsTheCommand(t *testing.T) {
 	s := start(t, false, false)
 	ask := func(args string) (*stdhttp.Request, string) {
 		t.Helper()
@@ -135,7 +135,7 @@ func TestRequestsAreMadeAsTheCommandSays(t *testing.T) {
 	}
 }
 
-func TestRedirectsLeadToTheBackendItself(t *testing.T) {
+func TestRedirectsStayOnTheBackend(t *testing.T) {
 	s, other := start(t, false, false), start(t, true, false)
 	elsewhere := fmt.Sprintf("https://www.example:%d/there", other.to.Port)
 	for args, reason := range map[string]string{
@@ -241,7 +241,7 @@ func TestBadFlagsAreRefused(t *testing.T) {
 	}
 }
 
-func TestBrokenBodyIsNoAnswer(t *testing.T) {
+func TestTruncatedBodyIsAFailure(t *testing.T) {
 	to := probetest.Replies(t, "", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello")
 	got := probetest.In(t, 300*time.Millisecond, "check_http", http.Check, to, "-p", "PORT")
 	got.Down(t, "no whole answer within 300ms")

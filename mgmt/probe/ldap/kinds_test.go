@@ -16,7 +16,7 @@ const (
 	bound, entry, done, modified, extended = 1, 4, 5, 7, 0x18
 )
 
-func TestResponsesOfAnotherKindAreNoAnswer(t *testing.T) {
+func TestUnexpectedResponsesAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, bind, search, reason string
 	}{

@@ -60,7 +60,7 @@ access to * by * read
 	return plain, secure, run
 }
 
-func TestDirectoryIsAsked(t *testing.T) {
+func TestCheckWorksWithOpenLDAP(t *testing.T) {
 	plain, secure, run := directory(t)
 	ask := func(args ...string) probetest.Asked {
 		return probetest.Check(t, "check_ldap", ldap.Check, probetest.At(plain), append([]string{"-p", "PORT", "-t", "5", "-3"}, args...)...)

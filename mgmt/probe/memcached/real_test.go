@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-func TestRealMemcachedIsAsked(t *testing.T) {
+func TestCheckWorksWithMemcached(t *testing.T) {
 	server, port := probetest.Program(t, "memcached"), porttest.TCP(t).Port()
 	run := probetest.Run(t, port, probetest.Dir(t), server, "-p", fmt.Sprint(port), "-l", "127.0.0.1", "-U", "0")
 	got := probetest.Check(t, "check_memcached", memcached.Check, probetest.At(port), "-p", "PORT")

@@ -43,7 +43,7 @@ func message(doc string) string {
 	return string(le(le(le(le(nil, uint32(21+len(doc))), 7), 1), 2013)) + "\x00\x00\x00\x00\x00" + doc
 }
 
-func TestHelloIsAnswered(t *testing.T) {
+func TestHelloResponsesAreJudged(t *testing.T) {
 	// Other elements of the answer are skipped: documents, dates, ids, binaries.
 	rest := "\x03topologyVersion\x00" + document("\x07processId\x00123456789012", "\x12counter\x0012345678") + "\x09localTime\x0012345678" + "\x05b\x00\x03\x00\x00\x00\x00abc" + "\x10maxWireVersion\x00\x15\x00\x00\x00" + "\x0an\x00"
 	for _, c := range []struct{ answer, role, reason string }{
@@ -72,7 +72,7 @@ func TestHelloIsAnswered(t *testing.T) {
 	}
 }
 
-func TestQuestionIsAMessage(t *testing.T) {
+func TestHelloRequestIsAnOpMsg(t *testing.T) {
 	to, heard := probetest.Hears(t, "")
 	probetest.Check(t, "check_mongodb", mongo.Check, to, "-p", "PORT").Down(t, "the server closed the connection")
 	doc := document("\x10hello\x00\x01\x00\x00\x00", text("$db", "admin"))

@@ -11,7 +11,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-func TestRealBrokerIsAsked(t *testing.T) {
+func TestCheckWorksWithMosquitto(t *testing.T) {
 	server, dir, port := probetest.Program(t, "mosquitto"), probetest.Dir(t), porttest.TCP(t).Port()
 	probetest.Once(t, dir, probetest.Program(t, "mosquitto_passwd"), "-c", "-b", dir+"/hashed", "ann", "s3cret")
 	config := fmt.Sprintf("listener %d 127.0.0.1\nallow_anonymous false\npassword_file %s/hashed\npersistence false\n", port, dir)

@@ -11,7 +11,7 @@ import (
 // answer is the answer of a server of version 16.0.4085.
 const answer = "\x04\x01\x00\x1a\x00\x00\x01\x00" + "\x00\x00\x0b\x00\x06" + "\x01\x00\x11\x00\x01" + "\xff" + "\x10\x00\x0f\xf5\x00\x00" + "\x00"
 
-func TestPreloginIsAnswered(t *testing.T) {
+func TestPreloginResponseIsParsed(t *testing.T) {
 	got := probetest.Check(t, "check_mssql", mssql.Check, probetest.Replies(t, "", answer), "-p", "PORT")
 	got.Healthy(t)
 	if !strings.Contains(got.Said, "version 16.0.4085") {

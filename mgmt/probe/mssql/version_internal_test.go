@@ -13,7 +13,7 @@ func FuzzReadVersion(f *testing.F) {
 	})
 }
 
-func TestPreloginSaysItsOwnLength(t *testing.T) {
+func TestPreloginContainsItsLength(t *testing.T) {
 	if int(prelogin[3]) != len(prelogin) {
 		t.Errorf("%d bytes, the length field is %d", len(prelogin), prelogin[3])
 	}

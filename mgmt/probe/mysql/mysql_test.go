@@ -14,7 +14,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-func TestMariaDBIsAsked(t *testing.T) {
+func TestCheckWorksWithMariaDB(t *testing.T) {
 	install := probetest.Program(t, "mariadb-install-db")
 	dir, port := probetest.Dir(t), porttest.TCP(t).Port()
 	data := filepath.Join(dir, "data")

@@ -12,7 +12,7 @@ import (
 
 // Memory for a packet is allocated before it arrives. The length in a packet must not let
 // all checks together allocate that much.
-func TestPacketsThatAreTooLargeAreNotWaitedFor(t *testing.T) {
+func TestOversizedPacketsAreNotAwaited(t *testing.T) {
 	for _, flags := range [][]string{{"-n"}, {"-n", "-l"}} {
 		ask := func(greeting string) probetest.Asked {
 			return probetest.Check(t, "check_mysql", mysql.Check, probetest.Replies(t, greeting), append(flags, "-P", "PORT", "-t", "5")...)
@@ -23,7 +23,7 @@ func TestPacketsThatAreTooLargeAreNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestServerThatClosesIsSaidToClose(t *testing.T) {
+func TestClosedConnectionIsReported(t *testing.T) {
 	for _, greeting := range []string{"", "\x10\x00\x00\x00\x0a"} {
 		to := probetest.Server(t, func(c net.Conn) { _, _ = io.WriteString(c, greeting) })
 		probetest.Check(t, "check_mysql", mysql.Check, to, "-n", "-P", "PORT").Down(t, "the server closed the connection")

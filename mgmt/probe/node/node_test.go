@@ -77,7 +77,7 @@ func (o *other) ask(t *testing.T, args ...string) (got probetest.Asked, load int
 	return got, load
 }
 
-func TestAFarmOfAnotherSluiceIsWhatThatOneSays(t *testing.T) {
+func TestStatusComesFromTheOtherAppliance(t *testing.T) {
 	o := newOther(t)
 	for _, c := range []struct {
 		body   string
@@ -119,7 +119,7 @@ func TestAFarmOfAnotherSluiceIsWhatThatOneSays(t *testing.T) {
 }
 
 // A TCP farm and a UDP farm may have the same address and port.
-func TestOneOfSeveralFarmsIsAskedForByName(t *testing.T) {
+func TestFarmIsSelectedByName(t *testing.T) {
 	o := newOther(t)
 	o.body = farms("web 80 down 17", "media 80 up 3")
 	got, load := o.ask(t, "--farm", "web")
@@ -134,7 +134,7 @@ func TestOneOfSeveralFarmsIsAskedForByName(t *testing.T) {
 	got.Down(t, "the other Sluice has no farm none at 10.0.0.9:80")
 }
 
-func TestWhatKeepsItFromAnsweringIsSaid(t *testing.T) {
+func TestQueryErrorsAreExplained(t *testing.T) {
 	o := newOther(t)
 	o.body = farms("shop 80 up 17")
 	for status, reason := range map[int]string{401: "does not know the API key", 403: "may not see", 503: "answered 503, wanted 200"} {
@@ -163,7 +163,7 @@ func TestWhatKeepsItFromAnsweringIsSaid(t *testing.T) {
 	got.Down(t, "connection refused")
 }
 
-func TestNobodyIsGivenTheKeyWhoseCertificateIsAnother(t *testing.T) {
+func TestKeyIsNotSentToAnUnverifiedServer(t *testing.T) {
 	o := newOther(t)
 	for _, flags := range [][]string{{"--fingerprint", strings.Repeat("ab", 32)}, {"--verify"}} {
 		if o.ask(t, flags...); o.asked != "" {

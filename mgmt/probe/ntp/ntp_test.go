@@ -33,7 +33,7 @@ func clock(t *testing.T, leap, stratum byte, offset time.Duration) probe.Target 
 	})
 }
 
-func TestAClockIsAskedWithoutADeadline(t *testing.T) {
+func TestCheckWorksWithoutADeadline(t *testing.T) {
 	probetest.Unbounded(t, "check_ntp_time", ntp.Check, clock(t, 0, 2, 0), "-p", "PORT").Healthy(t)
 }
 

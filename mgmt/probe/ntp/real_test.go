@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-func TestRealClockIsAsked(t *testing.T) {
+func TestCheckWorksWithChrony(t *testing.T) {
 	server, dir, port := probetest.Program(t, "chronyd"), probetest.Dir(t), porttest.UDP(t).Port()
 	start := func(port uint16, more string) *probetest.Running {
 		config := fmt.Sprintf("port %d\nbindaddress 127.0.0.1\nallow 127.0.0.1\ncmdport 0\nbindcmdaddress /\npidfile %s/pid%d\n%s", port, dir, port, more)

@@ -53,7 +53,7 @@ func TestListenerAnswers(t *testing.T) {
 	}
 }
 
-func TestQuestionTellsItsLengths(t *testing.T) {
+func TestRequestContainsItsLengths(t *testing.T) {
 	heard := make(chan []byte, 1)
 	to := probetest.Server(t, func(c net.Conn) {
 		b := make([]byte, 500)

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/probetest"
 )
 
-func TestPostgreSQLIsAsked(t *testing.T) {
+func TestCheckWorksWithPostgreSQL(t *testing.T) {
 	initdb := probetest.Program(t, "initdb", "/usr/lib/postgresql/*/bin/initdb")
 	dir, port := probetest.Dir(t), porttest.TCP(t).Port()
 	data := filepath.Join(dir, "data")

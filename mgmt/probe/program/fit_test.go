@@ -9,7 +9,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/program"
 )
 
-func TestWhatRunsOthersIsUnfitForNewCommands(t *testing.T) {
+func TestProgramsRunningOthersAreUnfit(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: plugins must belong to root")
 	}

@@ -48,7 +48,7 @@ func run(t *testing.T, within time.Duration, command string, folders ...string) 
 	return said, err
 }
 
-func TestExitOfAProgramIsTheHealth(t *testing.T) {
+func TestExitStatusDeterminesHealth(t *testing.T) {
 	dir := folder(t, "check_x", `echo "it is $1"; exit $2`)
 	for exit, reason := range map[int]string{0: "", 1: "check_x ended with 1 (WARNING): it is said", 2: "check_x ended with 2 (CRITICAL): it is said", 3: "check_x ended with 3 (UNKNOWN): it is said",
 		4: "check_x ended with 4: it is said", 127: "check_x ended with 127 (a command in it was not found): it is said"} {
@@ -145,7 +145,7 @@ func TestProgramsAreRunFromTheirFoldersOnly(t *testing.T) {
 }
 
 // Plugins with several names are one file, which checks the name it is called by.
-func TestLinkedPluginIsToldItsName(t *testing.T) {
+func TestLinkedPluginGetsItsName(t *testing.T) {
 	dir := folder(t, "check_tcp2", "basename $0")
 	if err := os.Symlink("check_tcp2", filepath.Join(dir, "check_pop2")); err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestProgramThatChangedHandsIsNotRun(t *testing.T) {
 	}
 }
 
-func TestProgramThatCannotBeStartedIsAFaultOfThisMachine(t *testing.T) {
+func TestUnstartableProgramIsALocalFault(t *testing.T) {
 	for body, want := range map[string]struct {
 		local  bool
 		reason string

@@ -50,7 +50,7 @@ func (q queue) Run(ctx context.Context, c programs.Call, _ ...*os.File) (program
 	}
 }
 
-func TestTheWaitForOtherProgramsIsNoTimeOfTheBackend(t *testing.T) {
+func TestQueueTimeIsNotBackendTime(t *testing.T) {
 	const limit = 10 * time.Second
 	for name, c := range map[string]struct {
 		queue

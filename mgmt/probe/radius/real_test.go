@@ -14,7 +14,7 @@ import (
 
 // With this configuration FreeRADIUS drops every request without a valid
 // Message-Authenticator.
-func TestRealServerIsAsked(t *testing.T) {
+func TestCheckWorksWithFreeRADIUS(t *testing.T) {
 	server, dir, port := probetest.Program(t, "freeradius", "/usr/sbin/radiusd"), probetest.Dir(t), porttest.UDP(t).Port()
 	probetest.File(t, dir, "dictionary", "$INCLUDE /usr/share/freeradius/dictionary\n")
 	probetest.File(t, dir, "radiusd.conf", fmt.Sprintf(`libdir = /usr/lib/freeradius

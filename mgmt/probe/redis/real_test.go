@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/redis"
 )
 
-func TestRealRedisIsAsked(t *testing.T) {
+func TestCheckWorksWithRedis(t *testing.T) {
 	server := probetest.Program(t, "redis-server")
 	dir, master, slave := probetest.Dir(t), porttest.TCP(t).Port(), porttest.TCP(t).Port()
 	start := func(port uint16, more ...string) *probetest.Running {

@@ -30,7 +30,7 @@ Content-Length: 0
 </scenario>
 `
 
-func TestRealServerIsAsked(t *testing.T) {
+func TestCheckWorksWithSIPp(t *testing.T) {
 	server, dir := probetest.Program(t, "sipp"), probetest.Dir(t)
 	start := func(port uint16, status string) *probetest.Running {
 		file := probetest.File(t, dir, fmt.Sprintf("%d.xml", port), fmt.Sprintf(scenario, status))

@@ -77,7 +77,7 @@ func servers(t *testing.T, answer func(string) string) []probe.Target {
 	}
 }
 
-func TestOptionsAreAnswered(t *testing.T) {
+func TestOptionsResponsesAreJudged(t *testing.T) {
 	for _, c := range []struct{ status, args, reason string }{
 		{"200 OK", "", ""}, {"404 Not Found", "", ""}, {"405 Method Not Allowed", "", ""}, {"401 Unauthorized", "", ""},
 		{"503 Service Unavailable", "", "answered 503 Service Unavailable"}, {"480 Gone", "", "answered 480 Gone"}, {"301 Moved", "", "answered 301"},

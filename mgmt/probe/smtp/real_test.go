@@ -18,7 +18,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/smtp"
 )
 
-func TestRealMailServerIsAsked(t *testing.T) {
+func TestCheckWorksWithAiosmtpd(t *testing.T) {
 	server, dir, port := probetest.Program(t, "aiosmtpd"), probetest.Dir(t), porttest.TCP(t).Port()
 	run := probetest.Run(t, port, dir, server, "-n", "-c", "aiosmtpd.handlers.Sink", "-l", fmt.Sprintf("127.0.0.1:%d", port))
 	from := func(within time.Duration, to probe.Target, args ...string) probetest.Asked {
@@ -61,7 +61,7 @@ proxymap unix - - n - - proxymap
 tlsmgr unix - - n 1000? 1 tlsmgr
 `
 
-func TestPostfixIsAsked(t *testing.T) {
+func TestCheckWorksWithPostfix(t *testing.T) {
 	probetest.NeedsRoot(t, "Postfix")
 	master, port := probetest.Program(t, "master", "/usr/lib/postfix/sbin/master"), porttest.TCP(t).Port()
 	dir := probetest.Dir(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/snmp"
 )
 
-func TestRealAgentIsAsked(t *testing.T) {
+func TestCheckWorksWithSnmpd(t *testing.T) {
 	server, dir, port := probetest.Program(t, "snmpd"), probetest.Dir(t), porttest.UDP(t).Port()
 	config := probetest.File(t, dir, "snmpd.conf", "rocommunity c0mm 127.0.0.1\nsysName house\n")
 	run := probetest.Run(t, 0, dir, server, "-f", "-Lo", "-C", "-c", config, "-I", "-smux,-agentx", fmt.Sprintf("udp:127.0.0.1:%d", port))

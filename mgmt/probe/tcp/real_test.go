@@ -22,7 +22,7 @@ func TestRealFTPServerGreets(t *testing.T) {
 	})
 }
 
-func TestRealMailboxesGreetAndLetIn(t *testing.T) {
+func TestCheckWorksWithDovecot(t *testing.T) {
 	server, dir := probetest.Program(t, "dovecot"), probetest.Dir(t)
 	imap, pop := porttest.TCP(t).Port(), porttest.TCP(t).Port()
 	config := probetest.File(t, dir, "dovecot.conf", fmt.Sprintf(`base_dir = %[1]s/run

@@ -10,7 +10,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/tcp"
 )
 
-func TestPortIsAskedByConnecting(t *testing.T) {
+func TestCheckConnectsToThePort(t *testing.T) {
 	probetest.Check(t, "check_tcp", tcp.Check, probetest.Replies(t, ""), "-H", "HOST", "-p", "PORT").Healthy(t)
 	closed := probetest.Closed(t)
 	probetest.Check(t, "check_tcp", tcp.Check, closed, "-H", "HOST", "-p", "PORT").Down(t, "connection refused")
@@ -67,7 +67,7 @@ func TestPiecesOfAnAnswerAreOne(t *testing.T) {
 	probetest.Check(t, "check_tcp", tcp.Check, to, "-e", "220 ready").Healthy(t)
 }
 
-func TestEscapesAreSentAsWhatTheyStandFor(t *testing.T) {
+func TestEscapesAreDecoded(t *testing.T) {
 	heard := make(chan string, 2)
 	to := probetest.Server(t, func(c net.Conn) {
 		b := make([]byte, 100)
@@ -101,7 +101,7 @@ func TestServersAreGreeted(t *testing.T) {
 	probetest.Check(t, "check_clamd", tcp.Services()["check_clamd"], probetest.Replies(t, "", "PONG\n"), "-p", "PORT").Healthy(t)
 }
 
-func TestDatagramsAreAsked(t *testing.T) {
+func TestCheckUDPSendsDatagrams(t *testing.T) {
 	echo := probetest.Datagrams(t, func(asked []byte) []byte { return append([]byte("re: "), asked...) })
 	probetest.Check(t, "check_udp", tcp.UDP, echo, "-s", "ping", "-e", "re: ping").Healthy(t)
 	probetest.Check(t, "check_udp", tcp.UDP, echo, "-s", "ping", "-e", "pong").Down(t, `answered "re: ping"`)

@@ -40,7 +40,7 @@ func upgraded(t *testing.T, head, frames string) (probe.Target, chan *http.Reque
 
 const taken = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n"
 
-func TestUpgradeIsTaken(t *testing.T) {
+func TestUpgradeResponsesAreJudged(t *testing.T) {
 	for _, c := range []struct{ head, frames, args, reason string }{
 		{taken, "", "", ""},
 		{"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "", "", "answered 404 Not Found, wanted 101"},
@@ -63,7 +63,7 @@ func TestUpgradeIsTaken(t *testing.T) {
 	}
 }
 
-func TestRequestIsWhatTheCommandSays(t *testing.T) {
+func TestRequestFollowsTheCommand(t *testing.T) {
 	to, asked := upgraded(t, taken, "")
 	to.Name = "chat.example"
 	probetest.Check(t, "check_websocket", websocket.Check, to, "-p", "PORT", "-u", "/a?b", "--origin", "https://chat.example", "--protocol", "v1").Healthy(t)

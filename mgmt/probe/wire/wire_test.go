@@ -39,7 +39,7 @@ func TestReadingEndsAtTheBound(t *testing.T) {
 	}
 }
 
-func TestReadingEndsWithTheCheckWhateverALibrarySets(t *testing.T) {
+func TestReadsEndWithTheCheckDespiteLibraryDeadlines(t *testing.T) {
 	for _, cut := range []bool{true, false} {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		if cut {
@@ -77,7 +77,7 @@ func TestDeadlinesOfDatagramsEndWithTheCheck(t *testing.T) {
 	}
 }
 
-func TestQuestionThatIsLostIsAskedAgain(t *testing.T) {
+func TestLostQueryIsRepeated(t *testing.T) {
 	asked := 0
 	to := probetest.Datagrams(t, func(b []byte) []byte {
 		if asked++; asked < 3 {
