@@ -58,7 +58,7 @@ func TestADocumentIsCheckedWithoutAnAppliance(t *testing.T) {
 	}
 }
 
-func TestWhatACheckFoundIsToldToPrograms(t *testing.T) {
+func TestFindingsOfACheckArePrintedAsJSON(t *testing.T) {
 	type verdict struct {
 		Valid  bool
 		Errors []struct {

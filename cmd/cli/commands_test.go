@@ -78,7 +78,7 @@ func offered(a *appliance, words ...string) string {
 }
 
 // Completions of each command, word by word.
-func TestWhatCompletionOffers(t *testing.T) {
+func TestCompletionOffersEachArgument(t *testing.T) {
 	a := ready(t)
 	a.must("farm", "create", "twin", "vip=192.0.2.10", "vport=90", "copy_from=shop")
 	a.must("service", "create", "twin", "api")

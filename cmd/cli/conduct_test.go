@@ -208,7 +208,7 @@ func TestQuietCommandsSayOnlyWhatTheyMade(t *testing.T) {
 }
 
 // Every read-only command can be watched, except those that run continuously or write files.
-func TestWhatOnlyReadsCanBeWatched(t *testing.T) {
+func TestReadOnlyCommandsCanBeWatched(t *testing.T) {
 	a := ready(t)
 	r := newRelay(t, a)
 	var sent []call

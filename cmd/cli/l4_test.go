@@ -182,7 +182,7 @@ func TestTheServiceMayBeLeftOutWhereThereIsOne(t *testing.T) {
 	}
 }
 
-func TestWhenNetdIsAwayCommandsSayWhatIsMissing(t *testing.T) {
+func TestCommandsReportMissingNetd(t *testing.T) {
 	a := start(t)
 	a.layer4()
 	a.kernel.err = apply.ErrUnavailable

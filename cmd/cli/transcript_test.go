@@ -78,7 +78,7 @@ func (r *relay) listen(requests *[]string, last *bytes.Buffer) {
 }
 
 // All requests and output of every command.
-func TestWhatCommandsAskAndSay(t *testing.T) {
+func TestTranscriptOfEveryCommand(t *testing.T) {
 	p := newPapers(t, "shop.example")
 	for name, commands := range map[string][]string{"every": everyCommand(p), "further": furtherCommands} {
 		a := ready(t)

@@ -87,7 +87,7 @@ func TestASecondFactorByCommand(t *testing.T) {
 	})
 }
 
-func TestWhoIsLoggedInByCommand(t *testing.T) {
+func TestSessionsOfUsersAreListedAndEnded(t *testing.T) {
 	a := start(t)
 	a.plays(t, []scene{
 		{"", "user sessions", "", 0}, {"", "user sessions end 7", "the session 7 does not exist", 1}, {"", "user sessions end", "give a session", 2}, {"", "user sessions end 7 --all", "give a session", 2},

@@ -42,7 +42,7 @@ func TestLinesBecomeWordsAsInShWithoutExpansion(t *testing.T) {
 	}
 }
 
-func TestWhatIsOpenGoesOnAndWhatHasNoMeaningIsRefused(t *testing.T) {
+func TestOpenQuotesContinueAndShellOperatorsAreRefused(t *testing.T) {
 	for _, line := range []string{"a 'b", `a "b`, `a "b\`, `a\`, `"\`} {
 		if _, _, err := split(line); !errors.Is(err, errOpen) {
 			t.Errorf("%q: %v", line, err)
