@@ -164,7 +164,7 @@ func (c *client) acmeList() *cobra.Command {
 				if v.Autorenewal.Status != "true" {
 					from = "never"
 				}
-				s.Add(v.File, strings.Join(v.Domains, ", "), v.Status, orDash(v.DaysLeft), from, v.Challenge, v.Autorenewal.Farm+v.Autorenewal.VIP, v.Test, v.Failure)
+				s.Add(v.File, strings.Join(v.Domains, ", "), v.Status, opt(v.DaysLeft), from, v.Challenge, v.Autorenewal.Farm+v.Autorenewal.VIP, v.Test, v.Failure)
 			}
 			return c.print(cmd, s)
 		},

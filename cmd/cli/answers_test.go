@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"github.com/sluicelb/sluice/cmd/cli"
 )
 
 // Warnings of a response go to standard error.
@@ -75,19 +73,5 @@ func TestAListOfAliasesIsGivenAsTheAPIAnswersIt(t *testing.T) {
 	}
 	if r := a.run("alias", "list", "none"); r.code == 0 || r.stdout != "" {
 		t.Errorf("an invalid list: %+v", r)
-	}
-}
-
-// The beginning of a document must never pass for the whole.
-func TestAResponseIsReadAsAWholeOrRefused(t *testing.T) {
-	document := strings.Repeat("a", 100)
-	data := canned(t, map[string]string{"/config": document})
-	defer cli.SetMaxAnswer(cli.SetMaxAnswer(len(document)))
-	if r := execute("", "export", "--data", data); r.code != 0 || strings.TrimSpace(r.stdout) != document {
-		t.Errorf("as long as allowed: %+v", r)
-	}
-	cli.SetMaxAnswer(len(document) - 1)
-	if r := execute("", "export", "--data", data); r.code != 1 || r.stdout != "" || !strings.Contains(r.stderr, "read the response: it has more than 99 bytes") {
-		t.Errorf("a byte longer: %+v", r)
 	}
 }

@@ -2,19 +2,11 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
-	"os"
 
 	"github.com/spf13/cobra"
-
-	"github.com/sluicelb/sluice/cmd/cli/show"
 )
-
-// applied is the result of applying a document, or of a dry run.
-type applied struct{ Params plan }
 
 func (c *client) applyCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -53,32 +45,6 @@ are read in the order of their names. All files together form one document.`,
 		return all.explained(c.apply(cmd, all, query, *dryRun, *comment))
 	}
 	return cmd
-}
-
-// documentType is the content type of a document.
-const documentType = "application/yaml"
-
-// maxDocument bounds the size of a document.
-const maxDocument = 16 << 20
-
-func readDocument(cmd *cobra.Command, path string) ([]byte, error) {
-	in := cmd.InOrStdin()
-	if path != "-" {
-		f, err := os.Open(path)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in = f
-	}
-	document, err := io.ReadAll(io.LimitReader(in, maxDocument+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	case len(document) > maxDocument:
-		return nil, fmt.Errorf("%s has more than %d bytes", path, maxDocument)
-	}
-	return document, nil
 }
 
 // apply shows the difference first. The change then applies only to the configuration that
@@ -123,44 +89,6 @@ func (c *client) apply(cmd *cobra.Command, all *documents, query url.Values, dry
 
 func (c *client) sendDocument(ctx context.Context, all *documents, query url.Values, match string) (answer, error) {
 	return c.do(ctx, request{method: http.MethodPut, path: "/config", query: query, body: all.text, files: all.names(), kind: documentType, match: match})
-}
-
-// difference decodes a response and shows the difference and its cost, unless the output is
-// JSON.
-func (c *client) difference(cmd *cobra.Command, a answer) (r applied, err error) {
-	if err = a.into(&r); err != nil || c.json || c.sawDiff {
-		return r, err
-	}
-	if err = c.printDiff(cmd, r.Params.Diff); err == nil {
-		err = printLines(cmd.OutOrStdout(), &r.Params)
-	}
-	return r, err
-}
-
-// warn prints warnings and problems to stderr.
-func (c *client) warn(cmd *cobra.Command, r applied) {
-	for _, text := range append(r.Params.Warnings, r.Params.Problems...) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "sluice: warning: %s\n", show.Clean(text))
-	}
-}
-
-// conclude prints the result; warnings and problems go to stderr.
-func (c *client) conclude(cmd *cobra.Command, a answer, r applied, dryRun bool) error {
-	if c.json {
-		return c.printJSON(cmd, a)
-	}
-	c.warn(cmd, r)
-	out := cmd.OutOrStdout()
-	var err error
-	switch {
-	case r.Params.Unchanged == "true":
-		_, err = fmt.Fprintf(out, "Nothing to change: revision %d.\n", r.Params.Revision)
-	case dryRun:
-		_, err = fmt.Fprintln(out, "Dry run: nothing was changed.")
-	default:
-		_, err = fmt.Fprintf(out, "Applied as revision %d.\n", r.Params.Revision)
-	}
-	return err
 }
 
 func (c *client) exportCommand() *cobra.Command {

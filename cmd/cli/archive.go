@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -32,9 +31,6 @@ func backups(rows []map[string]any) *show.Sheet {
 	}
 	return s
 }
-
-// carryTime bounds the transfer of an archive.
-const carryTime = 10 * time.Minute
 
 // passphraseFlag adds --passphrase and returns a function that reads it.
 func passphraseFlag(cmd *cobra.Command, about string) func() (string, error) {
@@ -254,12 +250,4 @@ func (c *client) systemScripts() *cobra.Command {
 		return s
 	})
 	return cmd
-}
-
-// orBlank returns v, or "" if it is nil.
-func orBlank(v any) any {
-	if v == nil {
-		return ""
-	}
-	return v
 }

@@ -39,31 +39,15 @@ const (
 	taking
 )
 
-// asksTaking are commands by which a farm gets an address and port.
-var asksTaking = []string{"farm create", "farm set", "farm start"}
-
-// asksPlaced are the commands that change a rule by its position. Deletions ask anyway.
-var asksPlaced = []string{"header set", "header move", "rewrite set", "rewrite move"}
-
 // asksAlways are the verbs of commands that delete their arguments.
 var asksAlways = []string{"delete", "remove", "remove-farm", "flush", "clean", "factory", "logout", "end", "reset"}
 
 // asks returns when a command asks for confirmation.
-func asks(cmd *cobra.Command) asking {
-	switch name := nameOf(cmd); {
-	case name == "system factory": // --force confirms it already
-		return never
-	case name == "transaction", name == "zone import":
-		return deleting
-	case slices.Contains([]string{"apply", "reload", "rollback", "backup apply"}, name):
-		return unnamed
-	case slices.Contains([]string{"certificate replace", "certificate restore"}, name):
-		return forcing
-	case slices.Contains(asksTaking, name):
-		return taking
-	case slices.Contains(asksPlaced, name):
-		return placed
-	case slices.Contains(asksAlways, cmd.Name()):
+func (c *client) asks(cmd *cobra.Command) asking {
+	if how, listed := c.words.ask[nameOf(cmd)]; listed {
+		return how
+	}
+	if slices.Contains(asksAlways, cmd.Name()) {
 		return always
 	}
 	return never
@@ -75,7 +59,7 @@ func (c *client) confirmed(ctx context.Context, r request) (request, error) {
 	if c.running == nil || !r.changes() {
 		return r, nil
 	}
-	how := asks(c.running.Command)
+	how := c.asks(c.running.Command)
 	if c.yes {
 		if how == forcing {
 			r = r.with("force", "true")
@@ -133,7 +117,7 @@ var errDeclined = errors.New("nothing was changed")
 
 // ask asks whether to delete the objects of the plan and returns an error if declined.
 func (c *client) ask(tty *os.File, p *plan) error {
-	how := asks(c.running.Command)
+	how := c.asks(c.running.Command)
 	always := how == always || how == placed && p.Diff != ""
 	switch {
 	case !always && len(p.Deletions) == 0 && (len(p.TakesOver) == 0 || tty == nil):

@@ -66,13 +66,6 @@ func skip(named bool) int {
 	return 1
 }
 
-func opt[T any](v *T) any {
-	if v == nil {
-		return nil
-	}
-	return *v
-}
-
 func (c *client) showBackend(cmd *cobra.Command, b backend, at int, a answer) error {
 	if c.json {
 		var body struct {

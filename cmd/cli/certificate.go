@@ -3,12 +3,10 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -83,18 +81,11 @@ func (c *client) certificateList() *cobra.Command {
 			}
 			s := show.NewSheet("FILE", "CN", "ISSUER", "KEY", "STATUS", "DAYS", "USED BY")
 			for _, v := range body.Params {
-				s.Add(v.File, v.CN, v.Issuer, v.KeyType, v.Status, orDash(v.DaysLeft), strings.Join(v.UsedBy, ", "))
+				s.Add(v.File, v.CN, v.Issuer, v.KeyType, v.Status, opt(v.DaysLeft), strings.Join(v.UsedBy, ", "))
 			}
 			return c.print(cmd, s)
 		},
 	}
-}
-
-func orDash(n *int) any {
-	if n == nil {
-		return nil
-	}
-	return *n
 }
 
 func (c *client) certificateShow() *cobra.Command {
@@ -284,16 +275,6 @@ func filePassword(cmd *cobra.Command, passwordFile, name string) (string, error)
 // maxPasswordFile bounds the size of a password file.
 const maxPasswordFile = 4 << 10
 
-// thenFiles completes the first argument, then file names.
-func thenFiles(first cobra.CompletionFunc) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		if len(args) == 0 {
-			return first(cmd, args, toComplete)
-		}
-		return nil, cobra.ShellCompDirectiveDefault
-	}
-}
-
 // sendFiles sends the concatenated content of files, converted by unpack, as the body of r.
 func (c *client) sendFiles(cmd *cobra.Command, r request, files []string, unpack func(name string, content []byte) ([]byte, error)) error {
 	var body bytes.Buffer
@@ -322,27 +303,6 @@ func (c *client) sendFiles(cmd *cobra.Command, r request, files []string, unpack
 const maxUpload = 8 << 20
 
 func readFile(cmd *cobra.Command, name string) ([]byte, error) { return readUpTo(cmd, name, maxUpload) }
-
-// readUpTo reads a file of at most most bytes; - is standard input.
-func readUpTo(cmd *cobra.Command, name string, most int) ([]byte, error) {
-	in := cmd.InOrStdin()
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in = f
-	}
-	content, err := io.ReadAll(io.LimitReader(in, int64(most)+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	case len(content) > most:
-		return nil, fmt.Errorf("%s has more than %d bytes", name, most)
-	}
-	return content, nil
-}
 
 // requestParams are the fields of a CSR except its name.
 var requestParams = []validate.Param{
@@ -400,24 +360,6 @@ func (c *client) certificateDownload() *cobra.Command {
 			return c.download(cmd, path, args[0])
 		},
 	}
-}
-
-// download writes a file unchanged, or as text in an object with --json.
-func (c *client) download(cmd *cobra.Command, path, name string) error {
-	a, err := c.get(cmd.Context(), path)
-	if err != nil {
-		return err
-	}
-	out := show.Clean(string(a.raw))
-	if c.json {
-		b, err := json.MarshalIndent(map[string]string{"file": name, "pem": out}, "", "  ")
-		if err != nil {
-			return err
-		}
-		out = string(b) + "\n"
-	}
-	_, err = io.WriteString(cmd.OutOrStdout(), out)
-	return err
 }
 
 func (c *client) certificateDelete() *cobra.Command {

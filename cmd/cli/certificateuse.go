@@ -16,7 +16,7 @@ import (
 func (c *client) certificateAdd() *cobra.Command {
 	return &cobra.Command{
 		Use: "add FARM FILE", Short: "Add a certificate to the end of an https farm's list", Example: "  sluice certificate add shop shop.pem",
-		Args: exactly(2), ValidArgsFunction: c.farmThenCertificate,
+		Args: exactly(2), ValidArgsFunction: c.farmThenCertificate(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := pathOf("farms", args[0], "certificates")
 			if err != nil {
@@ -31,7 +31,7 @@ func (c *client) certificateAdd() *cobra.Command {
 func (c *client) certificateRemove() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove FARM FILE", Short: "Remove a certificate from a farm without deleting it", Example: "  sluice certificate remove shop old.pem",
-		Args: exactly(2), ValidArgsFunction: c.farmThenOwn,
+		Args: exactly(2), ValidArgsFunction: c.farmThenOwn(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := farmPath(args[0], args[1])
 			if err != nil {
@@ -45,7 +45,7 @@ func (c *client) certificateRemove() *cobra.Command {
 func (c *client) certificateMove() *cobra.Command {
 	return &cobra.Command{
 		Use: "move FARM FILE POSITION", Short: "Move a certificate in a farm's list; position 0 is the default certificate", Example: "  sluice certificate move shop shop.pem 0",
-		Args: exactly(3), ValidArgsFunction: c.farmThenOwn,
+		Args: exactly(3), ValidArgsFunction: c.farmThenOwn(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := farmPath(args[0], args[1], "actions")
 			if err != nil {
@@ -58,32 +58,24 @@ func (c *client) certificateMove() *cobra.Command {
 }
 
 // farmThenOwn completes a farm, then one of its certificates.
-func (c *client) farmThenOwn(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	if len(args) != 1 {
+func (c *client) farmThenOwn() cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if len(args) != 1 {
+			return c.completer(oneFarm, nil)(cmd, args, toComplete)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), completionTime)
+		defer cancel()
+		return slices.Sorted(maps.Keys(c.ids(ctx).Farms[args[0]].Certificates)), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func (c *client) farmThenCertificate() cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 1 {
+			return c.completeCertificates(2)(cmd, args, toComplete)
+		}
 		return c.completer(oneFarm, nil)(cmd, args, toComplete)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
-	defer cancel()
-	return slices.Sorted(maps.Keys(c.ids(ctx).Farms[args[0]].Certificates)), cobra.ShellCompDirectiveNoFileComp
-}
-
-func (c *client) farmThenCertificate(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	if len(args) == 1 {
-		return c.completeCertificates(2)(cmd, args, toComplete)
-	}
-	return c.completer(oneFarm, nil)(cmd, args, toComplete)
-}
-
-// completing requests data for a completion.
-func (c *client) completing(cmd *cobra.Command, path string, to any) bool {
-	ctx := cmd.Context()
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	ctx, cancel := context.WithTimeout(ctx, completionTime)
-	defer cancel()
-	a, err := c.get(ctx, path)
-	return err == nil && a.into(to) == nil
 }
 
 var ocspParams = []validate.Param{
@@ -111,7 +103,7 @@ func (c *client) authorityCommand() *cobra.Command {
   sluice certificate ca crl clients revoked.crl`,
 		c.authorityAll(), c.authorityShow(),
 		c.authorityUpload("upload NAME FILE…", "Upload a list of authorities under a new name", "  sluice certificate ca upload clients ca.pem", http.MethodPost, cobra.NoFileCompletions),
-		c.authorityUpload("replace NAME FILE…", "Replace a list of authorities", "  sluice certificate ca replace clients ca.pem", http.MethodPut, c.completeAuthorities),
+		c.authorityUpload("replace NAME FILE…", "Replace a list of authorities", "  sluice certificate ca replace clients ca.pem", http.MethodPut, c.completeAuthorities()),
 		c.authorityCRL(), c.authorityDownload(), c.authorityDelete())
 }
 
@@ -182,7 +174,7 @@ func (c *client) authorityDelete() *cobra.Command {
 // onAuthority returns a command about one CA list.
 func (c *client) onAuthority(use, short, example string, run func(*cobra.Command, string) error) *cobra.Command {
 	return &cobra.Command{
-		Use: use, Short: short, Example: example, Args: exactly(1), ValidArgsFunction: c.completeAuthorities,
+		Use: use, Short: short, Example: example, Args: exactly(1), ValidArgsFunction: c.completeAuthorities(),
 		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd, args[0]) },
 	}
 }
@@ -204,7 +196,7 @@ func (c *client) authorityUpload(use, short, example, method string, names cobra
 func (c *client) authorityCRL() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "crl NAME [FILE…]", Short: "Replace the CRLs of a list of authorities, or delete them with --none",
-		Example: "  sluice certificate ca crl clients revoked.crl\n  sluice certificate ca crl clients --none", Args: atLeast(1), ValidArgsFunction: thenFiles(c.completeAuthorities),
+		Example: "  sluice certificate ca crl clients revoked.crl\n  sluice certificate ca crl clients --none", Args: atLeast(1), ValidArgsFunction: thenFiles(c.completeAuthorities()),
 	}
 	none := cmd.Flags().Bool("none", false, "delete all CRLs: no certificate counts as revoked")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -223,14 +215,16 @@ func (c *client) authorityCRL() *cobra.Command {
 	return cmd
 }
 
-func (c *client) completeAuthorities(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	var body struct{ Params []authorityList }
-	if len(args) > 0 || !c.completing(cmd, "/certificates/ca", &body) {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+func (c *client) completeAuthorities() cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		var body struct{ Params []authorityList }
+		if len(args) > 0 || !c.completing(cmd, "/certificates/ca", &body) {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var out []string
+		for _, v := range body.Params {
+			out = append(out, v.Name)
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
 	}
-	var out []string
-	for _, v := range body.Params {
-		out = append(out, v.Name)
-	}
-	return out, cobra.ShellCompDirectiveNoFileComp
 }

@@ -66,13 +66,6 @@ func contents(cfg *farm.Config) string {
 	return counts(len(cfg.Farms), "farm") + ", " + counts(backends, "backend")
 }
 
-func counts(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // finding is one error or warning in JSON output.
 type finding struct {
 	Line    int    `json:"line,omitempty"`
@@ -81,9 +74,6 @@ type finding struct {
 	Field   string `json:"field,omitempty"`
 	Message string `json:"message"`
 }
-
-// errInvalid ends a check whose findings were printed.
-var errInvalid = errors.New("the document cannot be applied")
 
 func (c *client) printVerdict(cmd *cobra.Command, broken error, warnings []validate.Error) error {
 	verdict := struct {

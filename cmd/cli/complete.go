@@ -127,14 +127,21 @@ func (c *client) ids(ctx context.Context) ids {
 	return body.Params
 }
 
-func (c *client) backendIDs(ctx context.Context, o owner) []string {
-	list, _, err := c.backends(ctx, o)
-	if err != nil {
-		return nil
+// oneFarm completes a single farm argument.
+var oneFarm = []argument{aFarm}
+
+const healthChecks = "/monitoring/fg"
+
+const webhooks = "/system/notifications/methods/webhooks"
+
+// completing requests data for a completion.
+func (c *client) completing(cmd *cobra.Command, path string, to any) bool {
+	ctx := cmd.Context()
+	if ctx == nil {
+		ctx = context.Background()
 	}
-	var out []string
-	for _, b := range list {
-		out = append(out, fmt.Sprintf("%d\t%s", b.ID, b.address()))
-	}
-	return out
+	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	defer cancel()
+	a, err := c.get(ctx, path)
+	return err == nil && a.into(to) == nil
 }

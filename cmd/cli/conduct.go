@@ -11,11 +11,14 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
+// runsCommands marks a command that runs others, which apply the common flags.
+const runsCommands = "runs commands"
+
 // conduct makes every command apply the common flags, and read-only ones support --watch.
 func (c *client) conduct(root *cobra.Command) {
 	eachCommand(root, func(cmd *cobra.Command) {
 		run := cmd.RunE
-		if run == nil || cmd.Name() == shellName {
+		if run == nil || cmd.Annotations[runsCommands] != "" {
 			return // the commands within the shell apply them
 		}
 		if isWatched(cmd) {

@@ -41,7 +41,7 @@ func readDocuments(cmd *cobra.Command, paths []string) (*documents, error) {
 			return nil, err
 		}
 		for _, name := range files {
-			text, err := readDocument(cmd, name)
+			text, err := readUpTo(cmd, name, maxDocument)
 			if err != nil {
 				return nil, err
 			}
@@ -124,3 +124,6 @@ func (d *documents) located(message string) string {
 		return found
 	})
 }
+
+// maxDocument bounds the size of a document.
+const maxDocument = 16 << 20

@@ -7,10 +7,3 @@ var IsSetting = isSetting
 
 // LongHelp returns the beginning of a command's help.
 func LongHelp(cmd *cobra.Command) string { return explained(cmd, onTerminal) }
-
-// SetMaxAnswer changes the bound of responses and returns the one before.
-func SetMaxAnswer(bytes int) int {
-	before := maxAnswer
-	maxAnswer = bytes
-	return before
-}

@@ -16,9 +16,6 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// oneFarm completes a single farm argument.
-var oneFarm = []argument{aFarm}
-
 func (c *client) farmCommand() *cobra.Command {
 	return parentCommand("farm", "Manage farms", `  sluice farm list
   sluice farm create shop vip=192.0.2.10 vport=80
@@ -30,7 +27,7 @@ func (c *client) farmCommand() *cobra.Command {
 		c.farmAction("start", "Start farms", "  sluice farm start shop"),
 		c.farmAction("stop", "Stop farms and keep their configuration", "  sluice farm stop shop"),
 		c.farmAction("restart", "Restart farms; connections end, but requests to http farms finish", "  sluice farm restart shop"),
-		c.farmExplain(), hidden(c.lintCommand()))
+		c.farmExplain())
 }
 
 type farmLine struct {
@@ -87,14 +84,6 @@ func (c *client) farmList() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&tag, "tag", "", "only farms with a tag that contains this text")
 	return cmd
-}
-
-// orJSON handles a failed command and --json.
-func (c *client) orJSON(cmd *cobra.Command, a answer, err error) error {
-	if err != nil {
-		return err
-	}
-	return c.printJSON(cmd, a)
 }
 
 type farmDetails struct {
@@ -273,19 +262,6 @@ func (c *client) profileFor(ctx context.Context, source any) (string, error) {
 	return string(profileCalled(s.Params.Profile)), err // https is http with TLS
 }
 
-func (c *client) orSay(cmd *cobra.Command, a answer, err error) error {
-	if err != nil {
-		return err
-	}
-	return c.say(cmd, a)
-}
-
-// deleteAt deletes the object at a path and prints the result.
-func (c *client) deleteAt(cmd *cobra.Command, path string) error {
-	a, err := c.do(cmd.Context(), request{method: http.MethodDelete, path: path})
-	return c.orSay(cmd, a, err)
-}
-
 func (c *client) farmSet() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "set FARM NAME=VALUE…", Short: "Change settings of a farm", Args: atLeast(1),
@@ -295,20 +271,6 @@ func (c *client) farmSet() *cobra.Command {
 	cmd.ValidArgsFunction = c.completer(oneFarm, s)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return c.set(cmd, s, args[1:], "farms", args[0]) }
 	return cmd
-}
-
-// set sends the settings to the object.
-func (c *client) set(cmd *cobra.Command, s *settings, args []string, object ...string) error {
-	fields, err := s.some(cmd, args)
-	if err != nil {
-		return err
-	}
-	path, err := pathOf(object...)
-	if err != nil {
-		return err
-	}
-	a, err := c.send(cmd.Context(), http.MethodPut, path, fields)
-	return c.orSay(cmd, a, err)
 }
 
 func (c *client) farmRename() *cobra.Command {
@@ -339,14 +301,6 @@ func (c *client) farmDelete() *cobra.Command {
 		Args: exactly(1), ValidArgsFunction: c.completer(oneFarm, nil),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.remove(cmd, "farms", args[0]) },
 	}
-}
-
-func (c *client) remove(cmd *cobra.Command, object ...string) error {
-	path, err := pathOf(object...)
-	if err != nil {
-		return err
-	}
-	return c.deleteAt(cmd, path)
 }
 
 func (c *client) farmAction(action, short, example string) *cobra.Command {

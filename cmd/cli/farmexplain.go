@@ -65,10 +65,3 @@ func (v carried) text() string {
 }
 
 var carrierWords = map[string]string{"userspace": "userspace (the engine)", "kernel": "the kernel"}
-
-// warn prints a warning of a response to stderr.
-func warn(cmd *cobra.Command, text string) {
-	if text != "" {
-		fmt.Fprintf(cmd.ErrOrStderr(), "sluice: warning: %s\n", show.Clean(text))
-	}
-}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -11,9 +10,6 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/show"
 	"github.com/sluicelb/sluice/mgmt/lint"
 )
-
-// errFound ends a lint with printed warnings or errors.
-var errFound = errors.New("there are warnings or errors")
 
 func (c *client) lintCommand() *cobra.Command {
 	cmd := &cobra.Command{

@@ -5,8 +5,6 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-
-	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
 const geoipPath = "/system/geoip"
@@ -69,24 +67,4 @@ func (c *client) geoipDelete() *cobra.Command {
 			return c.orSay(cmd, a, err)
 		},
 	}
-}
-
-// orFields prints fields of a response, one per line in the given order, without missing
-// ones.
-func (c *client) orFields(cmd *cobra.Command, a answer, err error, names ...string) error {
-	if err != nil || c.json {
-		return c.orJSON(cmd, a, err)
-	}
-	var body struct{ Params map[string]any }
-	if err := a.into(&body); err != nil {
-		return err
-	}
-	s := show.NewSheet("SETTING", "VALUE")
-	for _, name := range names {
-		if v, is := body.Params[name]; is {
-			s.Add(name, v)
-		}
-	}
-	s.AlignLeft() // mixed values
-	return c.print(cmd, s)
 }

@@ -133,7 +133,9 @@ func (c *client) headerAdd() *cobra.Command {
 		Use: "create FARM KIND VALUE…", Aliases: []string{"add"}, Short: "Add a header rule at the end of its list", Args: atLeast(3),
 		Example: "  sluice header create shop addrequestheader 'X-Forwarded-Proto: https'\n  sluice header create shop removerequestheader '^X-Debug'\n" +
 			"  sluice header create shop replaceresponseheader '^Set-Cookie$' '$' '; Secure'",
-	}, c.addRule)
+	}, func(cmd *cobra.Command, k ruleKind, farm, service string, args []string) error {
+		return c.addRule(cmd, k, farm, service, args)
+	})
 }
 
 func (c *client) headerSet() *cobra.Command {

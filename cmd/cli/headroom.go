@@ -82,7 +82,7 @@ func (c *client) printRooms(cmd *cobra.Command, list []room, why bool) error {
 	s := show.NewSheet("FARM", "SERVICE", "ID", "BACKEND", "BASE", "LIMIT", "NOW", "PEAK", "ROOM", "AT-PEAK", "CONN-LIMIT", "WEIGHT")
 	for _, r := range list {
 		s.Add(r.Farm, r.Service, r.ID, address(r.IP, r.Port), latency(r.BaseLatency), limit(r.Limit, r.Bend), amount(&r.UnderWay), amount(r.Peak),
-			percent(r.Headroom), percent(r.HeadroomPeak), orDash(r.ConnectionLimit), orDash(r.Weight))
+			percent(r.Headroom), percent(r.HeadroomPeak), opt(r.ConnectionLimit), opt(r.Weight))
 	}
 	return c.print(cmd, s)
 }

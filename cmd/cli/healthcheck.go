@@ -14,10 +14,9 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-// checkGroup returns the commands for health checks. The command itself checks a document,
-// as in earlier versions.
-func (c *client) checkGroup() *cobra.Command {
-	cmd := c.checkCommand()
+// checkGroup adds the commands for health checks to the command that checks a document,
+// which had the name alone in earlier versions.
+func (c *client) checkGroup(cmd *cobra.Command) *cobra.Command {
 	cmd.Use, cmd.Short = "check [-f FILE]", "Manage health checks; with -f: check a document"
 	cmd.Example = `  sluice check list
   sluice check copy check_http alive
@@ -30,8 +29,6 @@ func (c *client) checkGroup() *cobra.Command {
 		c.healthLink(), c.healthUnlink(), c.healthRun(), c.healthExplain())
 	return cmd
 }
-
-const healthChecks = "/monitoring/fg"
 
 type healthCheck struct {
 	Name, Description, Command, Template string

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -13,32 +14,25 @@ import (
 // helpWidth is the line length of help.
 const helpWidth = 80
 
-// groups are the commands by purpose.
-var groups = []struct {
+// helpSection is a part of the help with its commands.
+type helpSection struct {
 	id, title string
 	commands  []string
-}{
-	{"farms", "Farms and their objects:", []string{"farm", "service", "backend", "zone", "record", "header", "rewrite", "certificate", "acme"}},
-	{"watch", "Observe traffic:", []string{"status", "stats", "top", "graph", "logs", "trace", "questions", "explain", "lint", "timeline", "headroom", "rehearse", "session", "conn"}},
-	{"config", "Configuration as a whole:", []string{"check", "apply", "export", "reload", "transaction", "pending", "confirm", "history", "diff", "rollback", "tag", "audit"}},
-	{"run", "Appliance:", []string{"run", "demo", "user", "group", "role", "key", "notification", "alias", "cloud", "system", "geoip", "backup", "supportsave", "shell", "version"}},
-	{"more", "More:", []string{"help", "completion"}},
 }
 
-// arrangeHelp groups the commands and fits all help to helpWidth.
-func arrangeHelp(root *cobra.Command) {
+// arrangeHelp arranges the commands in sections and fits all help to helpWidth. The last
+// section gets the commands that cobra adds.
+func arrangeHelp(root *cobra.Command, sections []helpSection) {
 	root.InitDefaultHelpCmd()
-	for _, g := range groups {
+	for _, g := range sections {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
-		for _, name := range g.commands {
-			for _, cmd := range root.Commands() {
-				if cmd.Name() == name {
-					cmd.GroupID = g.id
-				}
+		for _, cmd := range root.Commands() {
+			if slices.Contains(g.commands, cmd.Name()) {
+				cmd.GroupID = g.id
 			}
 		}
 	}
-	root.SetCompletionCommandGroupID("more")
+	root.SetCompletionCommandGroupID(sections[len(sections)-1].id)
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		long := cmd.Long

@@ -83,7 +83,7 @@ func (c *client) diffCommand() *cobra.Command {
 one before it, or two revisions. A tag may replace a number; now is the newest
 revision.`,
 		Example: "  sluice diff\n  sluice diff 12\n  sluice diff 7 12\n  sluice diff before-the-fair now",
-		Args:    atMost(2), ValidArgsFunction: c.completeRevisions,
+		Args:    atMost(2), ValidArgsFunction: c.completeRevisions(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			to, query, err := c.revisions(cmd, args)
 			if err != nil {
@@ -153,7 +153,7 @@ func (c *client) rollbackCommand() *cobra.Command {
 		Long: `Roll back to an earlier revision, by default the one before the newest. Its
 content becomes a new revision.`,
 		Example: "  sluice rollback\n  sluice rollback 7\n  sluice rollback before-the-fair --confirm 5m",
-		Args:    atMost(1), ValidArgsFunction: c.completeRevisions,
+		Args:    atMost(1), ValidArgsFunction: c.completeRevisions(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var to any
 			var err error
@@ -189,10 +189,12 @@ content becomes a new revision.`,
 	}
 }
 
-func (c *client) completeRevisions(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-	out, how := c.completer([]argument{aRevision, aRevision}, nil)(cmd, args, toComplete)
-	if len(out) == 0 {
-		return nil, how
+func (c *client) completeRevisions() cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		out, how := c.completer([]argument{aRevision, aRevision}, nil)(cmd, args, toComplete)
+		if len(out) == 0 {
+			return nil, how
+		}
+		return out, how | cobra.ShellCompDirectiveKeepOrder
 	}
-	return out, how | cobra.ShellCompDirectiveKeepOrder
 }

@@ -64,14 +64,6 @@ func (c *client) keyList() *cobra.Command {
 	}
 }
 
-// when formats a time in the local zone.
-func when(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.Local().Format(time.DateTime)
-}
-
 func (c *client) keyDelete() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete ID", Short: "Delete an API key; it stops working at once", Example: "  sluice key delete 2",

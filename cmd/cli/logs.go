@@ -34,7 +34,7 @@ the appliance: the file or systemd journal that its standard error goes to.
 		switch {
 		case *lines < 0:
 			return usagef("--lines must be 0 or more, got %d", *lines)
-		case c.url != "":
+		case c.api.url != "":
 			return usagef("logs are read where the appliance runs: use `sluice trace` from elsewhere")
 		}
 		source, err := c.logOf(cmd.Context(), args)
@@ -97,7 +97,7 @@ func (c *client) accessLog(ctx context.Context, farm string) (string, error) {
 	case p.Sink == "stdout":
 		return "", fmt.Errorf("the access log of farm %s goes to the standard output of `sluice run`", farm)
 	default:
-		return filepath.Join(c.data, accesslog.Folder, cmp.Or(p.File, farm)+accesslog.Ending), nil
+		return filepath.Join(c.api.data, accesslog.Folder, cmp.Or(p.File, farm)+accesslog.Ending), nil
 	}
 }
 

@@ -17,16 +17,16 @@ import (
 // both. It is nil for changes of the document, whose difference the appliance computes.
 func (c *client) outline(ctx context.Context, tried triedChange) []string {
 	r := tried.request
-	if c.running == nil || editsDocument(nameOf(c.running.Command)) {
+	if c.running == nil || slices.Contains(c.words.configure, nameOf(c.running.Command)) {
 		return nil
 	}
 	var body struct{ Description string }
 	_ = tried.into(&body) // without it the fields suffice
 	out := []string{body.Description}
 	if r.method == http.MethodDelete {
-		return append(out, "-"+r.object())
+		return append(out, "-"+objectName(r))
 	}
-	sent := r.fields()
+	sent := sentFields(r)
 	if len(sent) == 0 && len(r.files) == 0 {
 		return out
 	}
@@ -45,18 +45,13 @@ func (c *client) outline(ctx context.Context, tried triedChange) []string {
 		out = append(out, "The settings would stay the same.")
 	}
 	if len(r.files) > 0 {
-		out = append(out, "+"+r.object()+": "+strings.Join(r.files, ", "))
+		out = append(out, "+"+objectName(r)+": "+strings.Join(r.files, ", "))
 	}
 	return out
 }
 
-// editsDocument reports whether a command changes the document.
-func editsDocument(name string) bool {
-	return slices.ContainsFunc(slices.Concat(writing, sectionCommands()), func(words []string) bool { return strings.Join(words, " ") == name })
-}
-
-// object returns the last name in the path, with the selection in the query.
-func (r request) object() string {
+// objectName returns the last name in the path, with the selection in the query.
+func objectName(r request) string {
 	name := path.Base(r.path)
 	if text, err := url.PathUnescape(name); err == nil {
 		name = text
@@ -77,8 +72,8 @@ func (f sentField) isSecret() bool {
 	return f.value == maskOf(f.name[strings.LastIndexByte(f.name, '.')+1:])
 }
 
-// fields returns the fields of a JSON body. Names of fields within objects contain a dot.
-func (r request) fields() []sentField {
+// sentFields returns the fields of a JSON body. Names of fields within objects contain a dot.
+func sentFields(r request) []sentField {
 	var body map[string]any
 	if len(r.files) > 0 || json.Unmarshal(r.body, &body) != nil {
 		return nil

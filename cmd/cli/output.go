@@ -79,3 +79,45 @@ func (c *client) printEnvelope(cmd *cobra.Command, e envelope) error {
 	}
 	return c.printJSON(cmd, answer{raw: append(raw, '\n')})
 }
+
+// orJSON handles a failed command and --json.
+func (c *client) orJSON(cmd *cobra.Command, a answer, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.printJSON(cmd, a)
+}
+
+func (c *client) orSay(cmd *cobra.Command, a answer, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.say(cmd, a)
+}
+
+// warn prints a warning of a response to stderr.
+func warn(cmd *cobra.Command, text string) {
+	if text != "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "sluice: warning: %s\n", show.Clean(text))
+	}
+}
+
+// orFields prints fields of a response, one per line in the given order, without missing
+// ones.
+func (c *client) orFields(cmd *cobra.Command, a answer, err error, names ...string) error {
+	if err != nil || c.json {
+		return c.orJSON(cmd, a, err)
+	}
+	var body struct{ Params map[string]any }
+	if err := a.into(&body); err != nil {
+		return err
+	}
+	s := show.NewSheet("SETTING", "VALUE")
+	for _, name := range names {
+		if v, is := body.Params[name]; is {
+			s.Add(name, v)
+		}
+	}
+	s.AlignLeft() // mixed values
+	return c.print(cmd, s)
+}

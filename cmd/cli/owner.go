@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -129,4 +130,16 @@ func (c *client) completeOwner(kinds []argument, s *settings) cobra.CompletionFu
 		}
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+func (c *client) backendIDs(ctx context.Context, o owner) []string {
+	list, _, err := c.backends(ctx, o)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, b := range list {
+		out = append(out, fmt.Sprintf("%d\t%s", b.ID, b.address()))
+	}
+	return out
 }

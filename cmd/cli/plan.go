@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,15 +14,6 @@ import (
 	"github.com/sluicelb/sluice/cmd/cli/show"
 )
 
-// readers are the read-only commands that cannot be watched.
-var readers = []string{
-	"audit export", "backup download", "certificate activation download", "certificate ca download", "certificate download", "check", "check run", "check templates", "export",
-	"geoip find", "headroom", "logs", "notification kinds", "questions", "rehearse", shellName, "supportsave", "system license", "trace", "user ldap test", "version", "zone export",
-}
-
-// changesToo are watchable commands that also change something.
-var changesToo = []string{"pending", "system language"}
-
 // nameOf returns a command as typed after the program name.
 func nameOf(cmd *cobra.Command) string {
 	_, name, _ := strings.Cut(cmd.CommandPath(), " ")
@@ -31,13 +21,13 @@ func nameOf(cmd *cobra.Command) string {
 }
 
 // changes reports whether a command may change something.
-func changes(cmd *cobra.Command) bool {
+func (c *client) changes(cmd *cobra.Command) bool {
 	name := nameOf(cmd)
 	switch {
-	case cmd.RunE == nil || cmd.HasSubCommands() || name == "" || slices.Contains(readers, name):
+	case cmd.RunE == nil || cmd.HasSubCommands() || name == "" || slices.Contains(c.words.read, name):
 		return false
 	case isWatched(cmd):
-		return cmd.Annotations[showsSettings] != "" || slices.Contains(changesToo, name)
+		return cmd.Annotations[showsSettings] != "" || slices.Contains(c.words.showAndChange, name)
 	}
 	return true
 }
@@ -46,14 +36,14 @@ func changes(cmd *cobra.Command) bool {
 // delete.
 func (c *client) addPlans(root *cobra.Command) {
 	eachCommand(root, func(cmd *cobra.Command) {
-		if !changes(cmd) {
+		if !c.changes(cmd) {
 			return
 		}
 		if cmd.Flags().Lookup("dry-run") == nil {
 			cmd.Flags().BoolVar(&c.dryRun, "dry-run", false, "show the changes and their effect on traffic, and change nothing")
 		}
-		if asks(cmd) != never {
-			cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, unasked[asks(cmd)])
+		if c.asks(cmd) != never {
+			cmd.Flags().BoolVarP(&c.yes, "yes", "y", false, unasked[c.asks(cmd)])
 		}
 		run := cmd.RunE
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -177,20 +167,6 @@ func printLines(w io.Writer, p *plan) error {
 
 // errTried ends a request with --dry-run.
 var errTried = errors.New("only tried")
-
-// tried returns the request as a dry run.
-func (r request) tried() request { return r.with("dry_run", "true") }
-
-// with returns the request with an additional query parameter.
-func (r request) with(name, value string) request {
-	query := url.Values{}
-	for other, values := range r.query {
-		query[other] = values
-	}
-	query.Set(name, value)
-	r.query = query
-	return r
-}
 
 // triedChange is a request that was sent as a dry run, and its response.
 type triedChange struct {

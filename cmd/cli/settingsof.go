@@ -15,12 +15,12 @@ func (c *client) settingsOf(path string, params []validate.Param, cmd *cobra.Com
 }
 
 // settingsBy is settingsOf with another method, and additional fields to show.
-func (c *client) settingsBy(method, path string, params []validate.Param, also []string, cmd *cobra.Command) *cobra.Command {
+func (c *client) settingsBy(method, path string, params []validate.Param, also []shownField, cmd *cobra.Command) *cobra.Command {
 	return c.settingsWith(method, path, params, also, cmd, func(*cobra.Command, map[string]any) error { return nil })
 }
 
 // settingsWith is settingsBy with additional fields set by more.
-func (c *client) settingsWith(method, path string, params []validate.Param, also []string, cmd *cobra.Command, more func(cmd *cobra.Command, fields map[string]any) error) *cobra.Command {
+func (c *client) settingsWith(method, path string, params []validate.Param, also []shownField, cmd *cobra.Command, more func(cmd *cobra.Command, fields map[string]any) error) *cobra.Command {
 	s := addSettings(cmd, params)
 	cmd.Annotations[showsSettings] = "yes"
 	cmd.Args = cobra.ArbitraryArgs
@@ -51,17 +51,28 @@ func (c *client) settingsWith(method, path string, params []validate.Param, also
 		for _, p := range params {
 			out.Add(p.Name, body.Params[p.Name])
 		}
-		for _, name := range also {
-			if list, is := body.Params[name].([]any); is && name == deliveryField {
-				for _, server := range list {
-					out.Add(name, delivered(server))
-				}
-			} else if v := body.Params[name]; v != nil && v != "" {
-				out.Add(name, v)
-			}
+		for _, f := range also {
+			f.addTo(out, body.Params[f.name])
 		}
 		out.AlignLeft() // mixed values, as in farmSheet
 		return c.print(cmd, out)
 	}
 	return cmd
+}
+
+// shownField is a field that a settings command shows but does not change.
+type shownField struct {
+	name string
+	item func(any) string // formats an item of a list in a line of its own; may be nil
+}
+
+// addTo adds the field to a table, unless it is empty.
+func (f shownField) addTo(s *show.Sheet, value any) {
+	if list, is := value.([]any); is && f.item != nil {
+		for _, v := range list {
+			s.Add(f.name, f.item(v))
+		}
+	} else if value != nil && value != "" {
+		s.Add(f.name, value)
+	}
 }

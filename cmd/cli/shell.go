@@ -21,11 +21,6 @@ import (
 
 const shellName = "shell"
 
-// status is the status of a shell's last command, which printed its error.
-type status struct{ code int }
-
-func (s *status) Error() string { return fmt.Sprintf("the last command ended with status %d", s.code) }
-
 func (c *client) shellCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: shellName, Short: "Start an interactive shell with completion and history",
@@ -42,6 +37,7 @@ prompted passwords. If standard input is not a terminal, it is a script: it runs
 line by line and continues after a failed command.`,
 		Example: "  sluice shell\n  sluice shell --url https://lb.example.com:444 --cacert lb.pem\n  sluice shell < commands.txt", Args: exactly(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
+		Annotations:       map[string]string{runsCommands: "yes"},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			sh := &shell.Shell{
 				Name: "sluice", Errors: cmd.ErrOrStderr(), Private: isPrivate,

@@ -16,12 +16,6 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe/all"
 )
 
-// changes reports whether a request changes something. Read-only requests may have a body,
-// too, and dry runs change nothing.
-func (r request) changes() bool {
-	return r.method != http.MethodGet && !strings.HasSuffix(r.path, "/explain") && r.query.Get("dry_run") != "true"
-}
-
 // instead handles a write request that a flag replaces by something else. done is false if
 // it must be sent.
 func (c *client) instead(ctx context.Context, r request) (done bool, err error) {
@@ -54,28 +48,26 @@ func (c *client) curl(r request) string {
 	if r.method != http.MethodGet {
 		words = append(words, "-X", r.method)
 	}
-	if c.url == "" {
-		words = append(words, "--unix-socket", shell.Quote(filepath.Join(c.data, Socket)))
+	if c.api.url == "" {
+		words = append(words, "--unix-socket", shell.Quote(filepath.Join(c.api.data, Socket)))
 	} else {
-		address = strings.TrimRight(c.url, "/")
-		if c.insecure {
+		address = strings.TrimRight(c.api.url, "/")
+		if c.api.insecure {
 			words = append(words, "-k")
 		}
-		if c.cacert != "" {
-			words = append(words, "--cacert", shell.Quote(c.cacert))
+		if c.api.cacert != "" {
+			words = append(words, "--cacert", shell.Quote(c.api.cacert))
 		}
 	}
-	if c.url != "" || c.key != "" {
+	if c.api.url != "" || c.api.key != "" {
 		words = append(words, "-H", `"ZAPI_KEY: $SLUICE_KEY"`)
 	}
 	if r.match != "" {
 		words = append(words, "-H", shell.Quote("If-Match: "+r.match))
 	}
-	words = append(words, r.sent()...)
-	target := address + base + r.path
-	if query := c.onTrial(r.method, r.query); len(query) > 0 {
-		target += "?" + query.Encode()
-	}
+	words = append(words, sentArguments(r)...)
+	r.query = c.onTrial(r.method, r.query)
+	target := address + r.target()
 	line := strings.Join(append(words, shell.Quote(target)), " ")
 	switch {
 	case len(r.files) > 1 && r.kind == documentType:
@@ -90,8 +82,8 @@ func (c *client) curl(r request) string {
 	return line
 }
 
-// sent returns the curl arguments for a body.
-func (r request) sent() []string {
+// sentArguments returns the curl arguments for a body.
+func sentArguments(r request) []string {
 	kind := r.kind
 	if kind == "" {
 		kind = "application/json"
@@ -237,3 +229,6 @@ func nameOfNew(a answer) string {
 	}
 	return ""
 }
+
+// documentType is the content type of a document.
+const documentType = "application/yaml"

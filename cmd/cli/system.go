@@ -40,15 +40,18 @@ var systemExamples = map[string]string{
 // systemSection returns a command that shows or changes a section of machine settings.
 func (c *client) systemSection(s *validate.Section) *cobra.Command {
 	return c.settingsBy(http.MethodPost, "/system/"+s.Name, s.Table.Params(),
-		[]string{"in_force", "managed_by", "service", "synchronised", "offset", "source", "agent", "listens", deliveryField, "problem"}, &cobra.Command{
+		sectionState, &cobra.Command{
 			Use: s.Name + " [NAME=VALUE…]", Short: s.Title + ": show or change", Example: systemExamples[s.Name],
 		})
 }
 
-// deliveryField holds the delivery state of each syslog server.
-const deliveryField = "delivery"
+// sectionState are the fields of sections that show the state of the machine.
+var sectionState = []shownField{
+	{name: "in_force"}, {name: "managed_by"}, {name: "service"}, {name: "synchronised"}, {name: "offset"}, {name: "source"}, {name: "agent"}, {name: "listens"},
+	{name: "delivery", item: delivered}, {name: "problem"},
+}
 
-// delivered formats the delivery state of one server.
+// delivered formats the delivery state of one syslog server.
 func delivered(server any) string {
 	s, _ := server.(map[string]any)
 	text := fmt.Sprintf("%s: %v sent, %v waiting, %v dropped, %v reconnects", show.Cell(s["server"]), s["sent"], s["waiting"], s["dropped"], s["reconnects"])
@@ -98,12 +101,12 @@ func (c *client) orLeftovers(cmd *cobra.Command, clean bool, a answer, err error
 		return a, err
 	}
 	named := cmd.Flags().Changed("data") || os.Getenv("SLUICE_DATA") != ""
-	list, cause := Leftovers(cmd.Context(), c.data, named, clean)
+	list, cause := Leftovers(cmd.Context(), c.api.data, named, clean)
 	switch {
 	case errors.Is(cause, fs.ErrNotExist): // none ever ran there
 		return a, err
 	case cause != nil:
-		return answer{}, fmt.Errorf("no sluice runs in %s, and its kernel state cannot be read: %w", c.data, cause)
+		return answer{}, fmt.Errorf("no sluice runs in %s, and its kernel state cannot be read: %w", c.api.data, cause)
 	}
 	body := map[string]any{"description": cmd.Short, "params": append([]KernelObject{}, list...)}
 	if clean {

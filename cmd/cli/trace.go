@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -101,56 +100,15 @@ func filterQuery(filters []string) (url.Values, error) {
 // errEnough ends a stream after the requested number of events.
 var errEnough = errors.New("enough")
 
-// maxEvent bounds a line of a stream.
-const maxEvent = 1 << 20
-
-// stream calls use for every event of an endless response (server-sent events, HTML section
-// 9.2), with its name, usually empty, and its data.
+// stream calls use for every event of a trace, with its name, usually empty, and its data.
 func (c *client) stream(ctx context.Context, path string, query url.Values, use func(name, data string) error) error {
+	r := request{method: http.MethodGet, path: path, query: query}
 	if c.showAPI {
-		c.asked = c.curl(request{method: http.MethodGet, path: path, query: query})
+		c.asked = c.curl(r)
 		return errShown
 	}
-	transport, address, err := c.transport()
-	if err != nil {
+	if err := c.api.stream(ctx, r, use); err != nil {
 		return err
-	}
-	defer transport.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+base+path+"?"+query.Encode(), nil)
-	if err != nil {
-		return usagef("--url: %v", err)
-	}
-	c.setHeaders(req, request{})
-	resp, err := transport.RoundTrip(req)
-	if err != nil {
-		return c.explain(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode >= 300 {
-		raw, err := readAnswer(resp.Body)
-		if err != nil {
-			return err
-		}
-		return refused(resp.StatusCode, raw, c.apiKey() != "")
-	}
-	lines := bufio.NewScanner(resp.Body)
-	lines.Buffer(nil, maxEvent)
-	name := ""
-	for lines.Scan() {
-		field, value, _ := strings.Cut(lines.Text(), ": ")
-		switch field {
-		case "event":
-			name = value
-		case "data":
-			if err := use(name, value); err != nil {
-				return err
-			}
-		case "":
-			name = ""
-		}
-	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("read the response: %w", err)
 	}
 	return errors.New("the appliance ended the trace")
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"net/http"
-	"net/url"
 
 	"github.com/spf13/cobra"
 )
@@ -30,7 +29,7 @@ changed and the error names it.`,
 	only := cmd.Flags().String("if-revision", "", "only if this revision is still the newest")
 	cmd.MarkFlagRequired("file")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		body, err := readDocument(cmd, *file)
+		body, err := readUpTo(cmd, *file, maxDocument)
 		if err != nil {
 			return err
 		}
@@ -39,10 +38,7 @@ changed and the error names it.`,
 				return err
 			}
 		}
-		query := url.Values{}
-		if *dryRun {
-			query.Set("dry_run", "true")
-		}
+		query := tried(*dryRun)
 		a, err := c.do(cmd.Context(), request{method: http.MethodPost, path: "/transactions", query: query, body: body, files: []string{*file}, match: *only})
 		if err != nil {
 			return err

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,62 +27,6 @@ func users(rows []map[string]any) *show.Sheet {
 	}
 	return s
 }
-
-// named returns a command that lists the objects at a path.
-func (c *client) named(use, short, what, path string, rows func([]map[string]any) *show.Sheet) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, Example: "  sluice " + what + " " + use, Args: exactly(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			a, err := c.get(cmd.Context(), path)
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
-			}
-			var body struct{ Params []map[string]any }
-			if err := a.into(&body); err != nil {
-				return err
-			}
-			return c.print(cmd, rows(body.Params))
-		},
-	}
-}
-
-// one returns a command that shows one object.
-func (c *client) one(use, short, what, path string, rows func([]map[string]any) *show.Sheet) *cobra.Command {
-	return &cobra.Command{
-		Use: use + " NAME", Short: short, Example: "  sluice " + what + " " + use + " " + exampleNames[what], Args: exactly(1), ValidArgsFunction: c.completer([]argument{namedKinds[what]}, nil),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			at, err := pathOf(append(strings.Split(strings.TrimPrefix(path, "/"), "/"), args[0])...)
-			if err != nil {
-				return err
-			}
-			a, err := c.get(cmd.Context(), at)
-			if err != nil || c.json {
-				return c.orJSON(cmd, a, err)
-			}
-			var body struct{ Params map[string]any }
-			if err := a.into(&body); err != nil {
-				return err
-			}
-			return c.print(cmd, rows([]map[string]any{body.Params}))
-		},
-	}
-}
-
-// gone returns a command that deletes one object.
-func (c *client) gone(use, short, what, path string) *cobra.Command {
-	return &cobra.Command{
-		Use: use + " NAME", Short: short, Example: "  sluice " + what + " " + use + " " + exampleNames[what], Args: exactly(1), ValidArgsFunction: c.completer([]argument{namedKinds[what]}, nil),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.remove(cmd, append(strings.Split(strings.TrimPrefix(path, "/"), "/"), args[0])...)
-		},
-	}
-}
-
-// namedKinds maps words to kinds of objects.
-var namedKinds = map[string]argument{"user": aUser, "group": aGroup, "role": aRole, "backup": aBackup}
-
-// exampleNames are the names in help examples.
-var exampleNames = map[string]string{"user": "ann", "group": "shops", "role": "ops", "backup": "monday"}
 
 func (c *client) userCreate() *cobra.Command {
 	cmd := &cobra.Command{
@@ -165,24 +108,4 @@ or is the first of two lines.`,
 			return c.put(cmd, map[string]any{"newpassword": password}, "rbac", "users", args[0])
 		},
 	}
-}
-
-// put changes the object at a path.
-func (c *client) put(cmd *cobra.Command, fields map[string]any, path ...string) error {
-	at, err := pathOf(path...)
-	if err != nil {
-		return err
-	}
-	a, err := c.send(cmd.Context(), http.MethodPut, at, fields)
-	return c.orSay(cmd, a, err)
-}
-
-// post adds something to the object at a path.
-func (c *client) post(cmd *cobra.Command, fields map[string]any, path ...string) error {
-	at, err := pathOf(path...)
-	if err != nil {
-		return err
-	}
-	a, err := c.send(cmd.Context(), http.MethodPost, at, fields)
-	return c.orSay(cmd, a, err)
 }

@@ -68,7 +68,7 @@ your password is prompted for, or is the first line of standard input.`,
 // ownPassword asks for the current password if needed. The local socket authenticates the
 // caller.
 func (c *client) ownPassword(cmd *cobra.Command) (string, error) {
-	if c.url == "" && c.apiKey() == "" {
+	if c.api.url == "" && c.api.apiKey() == "" {
 		return "none", nil
 	}
 	return oldPassword(cmd)

@@ -12,8 +12,6 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-const webhooks = notifications + "/methods/webhooks"
-
 func pathOfWebhook(name string, more ...string) (string, error) {
 	return pathOf(append([]string{"system", "notifications", "methods", "webhooks", name}, more...)...)
 }

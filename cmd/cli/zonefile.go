@@ -6,7 +6,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -55,24 +54,6 @@ The serial is never lower than that of the file, so secondaries follow. A record
 		return c.sayOrDiffer(cmd, a, err, *dryRun)
 	}
 	return cmd
-}
-
-// tried returns the query of a change that may be a dry run.
-func tried(dryRun bool) url.Values {
-	query := url.Values{}
-	if dryRun {
-		query.Set("dry_run", "true")
-	}
-	return query
-}
-
-// sayOrDiffer prints the result of a change, or the difference for a dry run.
-func (c *client) sayOrDiffer(cmd *cobra.Command, a answer, err error, dryRun bool) error {
-	if err != nil || !dryRun || c.json {
-		return c.orSay(cmd, a, err)
-	}
-	_, err = c.difference(cmd, a)
-	return err
 }
 
 func (c *client) zoneExport() *cobra.Command {
