@@ -18,9 +18,9 @@ type words struct {
 	// breakTrust are the commands that may break the chain of trust of a signed zone. They
 	// have --force.
 	breakTrust []string
-	// read are the commands that change nothing but cannot be repeated (--watch).
+	// read are the read-only commands without --watch.
 	read []string
-	// showAndChange are the commands that can be repeated and may also change something.
+	// showAndChange are the commands with --watch that may also change something.
 	showAndChange []string
 	// ask tells when commands ask for confirmation, unless their verb decides it.
 	ask map[string]asking
