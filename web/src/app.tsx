@@ -7,12 +7,12 @@ import { Refused, signedOut } from './api/client';
 import { useLive } from './api/live';
 import { queries } from './api/queries';
 import { ConfirmDialog } from './session/confirm-dialog';
-import { isLeaving } from './session/leaving';
+import { isSigningOut } from './api/sign-out';
 import { forgetUser, hidePages } from './session/pages-kept';
 import { ShownOnce } from './session/shown-once';
 import { SignIn } from './session/sign-in';
 import { StillSignedIn } from './session/still-signed-in';
-import { theme } from './theme';
+import { theme } from './ui/theme';
 import { Boundary } from './ui/boundary';
 import { late } from './ui/late';
 import { Problem } from './ui/problem';
@@ -99,7 +99,7 @@ type Asked = { isPending: boolean; errorUpdateCount: number; isSuccess: boolean;
 
 /** Instead replaces the pages: the sign-in page, or the error that prevents a check of the session. */
 function Instead({ who, rights, ended }: { who: Asked; rights: Asked; ended: boolean }) {
-  if (isLeaving() && who.errorUpdateCount > 0) return <StillSignedIn error={who.error} again={() => void who.refetch()} />;
+  if (isSigningOut() && who.errorUpdateCount > 0) return <StillSignedIn error={who.error} again={() => void who.refetch()} />;
   if (who.isPending || (who.isSuccess && rights.isPending)) return <Waiting />;
   if (signedOut(who.error)) return <SignIn ended={ended} />;
   if (who.error) return <Problem error={who.error} again={() => void who.refetch()} />;

@@ -4,7 +4,7 @@ import { createRoot } from 'react-dom/client';
 import { App } from './app';
 import { initLanguage } from './i18n/i18n';
 import { Bare, Boundary } from './ui/boundary';
-import { tellConfirmed } from './session/confirm';
+import { tellConfirmed } from './session/confirmed-tab';
 import { failed } from './ui/notify';
 
 // Shows errors that no boundary handles, instead of only logging them to the console.

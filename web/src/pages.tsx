@@ -3,7 +3,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { Activity, useCallback, useLayoutEffect, useRef, type ReactNode } from 'react';
 import { router } from './router';
 import { IdleDialog } from './session/idle-dialog';
-import { wantLeave } from './session/leaving';
+import { requestSignOut } from './api/sign-out';
 import { hidePages } from './session/pages-kept';
 
 /** Pages shows the page of the current address. While no user is signed in, it is hidden but keeps its state. */
@@ -36,7 +36,7 @@ function Refocused({ children }: { children: ReactNode }) {
 function Idle({ minutes }: { minutes: number }) {
   const client = useQueryClient();
   const end = useCallback(() => {
-    wantLeave();
+    requestSignOut();
     hidePages(client);
   }, [client]);
   return <IdleDialog minutes={minutes} end={end} />;

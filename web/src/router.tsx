@@ -2,10 +2,11 @@ import { Loader } from '@mantine/core';
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
 import { Layout } from './layout/layout';
-import { NoSuchPage, RouteFailed } from './layout/failed';
+import { RouteFailed } from './layout/route-failed';
 import { loadPageTexts } from './i18n/i18n';
 import { Dashboard } from './dashboard/dashboard';
 import { late } from './ui/late';
+import { NoSuchPage } from './ui/no-such-page';
 
 const root = createRootRoute({ component: Layout });
 

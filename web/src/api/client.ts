@@ -1,8 +1,8 @@
 import createClient from 'openapi-fetch';
-import type { paths } from './schema';
-import { confirming } from '../session/confirm';
-import { refusal, writesOf } from './rights';
+import { confirming } from './confirm';
 import { pathOf } from './path';
+import { refusal, writesOf } from './rights';
+import type { paths } from './schema';
 import { noteTag } from './tags';
 
 /** The reason why the appliance refused a call, in its own words. */

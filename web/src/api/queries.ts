@@ -1,17 +1,16 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query';
-import type { Schema } from '../form/schema';
-import type { Seen } from '../form/values';
-import { finishLeaving, isLeaving } from '../session/leaving';
 import { api, body, request } from './client';
+import type { Schema, Settings } from './fields';
 import { olderThan, revisionsOfPage } from './pages';
 import { setRights, type Rights } from './rights';
 import type { components } from './schema';
+import { finishSignOut, isSigningOut } from './sign-out';
 
 /** A service of an http farm, or a gslb service, which chooses addresses. */
 export type Service = components['schemas']['ServiceView'] | components['schemas']['DNSServiceView'];
 
 /** A farm of any profile: its settings, services, zones (without records) and own backends. */
-export type FarmObject = { params: Seen; services: Service[]; zones: components['schemas']['ZoneView'][]; backends: components['schemas']['L4BackendView'][] };
+export type FarmObject = { params: Settings; services: Service[]; zones: components['schemas']['ZoneView'][]; backends: components['schemas']['L4BackendView'][] };
 
 /** A period: a duration up to now, or a start and an end. */
 export type Span = { last: string } | { from: string; to: string };
@@ -21,13 +20,13 @@ export const queries = {
   who: queryOptions({
     queryKey: ['who'],
     queryFn: async () => {
-      await finishLeaving();
+      await finishSignOut();
       return body(api.GET('/system/info'));
     },
     retry: false,
     staleTime: Infinity,
     refetchIntervalInBackground: true,
-    refetchInterval: (query) => (query.state.status === 'error' && isLeaving() ? 5_000 : false), // until the network is back
+    refetchInterval: (query) => (query.state.status === 'error' && isSigningOut() ? 5_000 : false), // until the network is back
   }),
   rights: queryOptions({
     queryKey: ['rights'],
@@ -39,6 +38,8 @@ export const queries = {
     },
     refetchInterval: 60_000,
   }),
+  /** The account of the signed-in user. It changes with the other queries about people. */
+  own: queryOptions({ queryKey: ['people', 'own'], queryFn: async () => (await body(api.GET('/system/users'))).params }),
   status: queryOptions({ queryKey: ['status'], queryFn: () => body(api.GET('/status')), refetchInterval: 10_000 }),
   machine: queryOptions({ queryKey: ['machine'], queryFn: () => body(api.GET('/stats')), refetchInterval: 5_000 }),
   farms: queryOptions({ queryKey: ['farms'], queryFn: () => body(api.GET('/stats/farms')), refetchInterval: 5_000 }),

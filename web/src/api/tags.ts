@@ -5,7 +5,6 @@ const shown = new Map<string, string>();
 
 type Parts = (string | number)[];
 
-
 /** Stores the ETag of a resource that was read. */
 export function noteTag(path: string, response: Response) {
   const tag = response.headers.get('ETag');

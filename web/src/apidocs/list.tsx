@@ -5,7 +5,7 @@ import { useDeferredValue, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { fileAt } from '../api/files';
 import { openapi } from '../form/body';
-import { darkOrange } from '../theme';
+import { darkOrange } from '../ui/theme';
 import classes from './apidocs.module.css';
 import { bySection, found, operations, type Doc, type Operation } from './model';
 import { Asked } from '../ui/asked';

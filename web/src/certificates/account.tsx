@@ -2,11 +2,11 @@ import { Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Settings } from '../api/fields';
 import { object } from '../api/files';
 import { useBody } from '../form/body';
 import { FormDrawer } from '../form/drawer';
 import { only, titled } from '../form/titled';
-import type { Seen } from '../form/values';
 import { useMay } from '../session/may';
 import { setACME } from './actions';
 
@@ -16,7 +16,7 @@ const fields = ['email', 'directory', 'staging', 'ca', 'hook', 'dns_wait', 'dns_
 export function Account({ close }: { close: () => void }) {
   const { t } = useTranslation();
   const may = useMay();
-  const seen = useQuery({ queryKey: ['certificates', 'acme'], queryFn: () => object<Seen>('certificates', 'letsencryptz', 'config') });
+  const seen = useQuery({ queryKey: ['certificates', 'acme'], queryFn: () => object<Settings>('certificates', 'letsencryptz', 'config') });
   const body = useBody('put', '/certificates/letsencryptz/config');
   const schema = useMemo(() => titled(only(body, fields), t), [body, t]);
   return (

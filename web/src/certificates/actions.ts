@@ -1,8 +1,8 @@
 import type { TFunction } from 'i18next';
 import { body, request } from '../api/client';
+import type { Settings } from '../api/fields';
 import { removes, sets } from '../change/beside';
 import { quoted, reading, settings, write, type Change } from '../change/change';
-import type { Seen } from '../form/values';
 
 export function removeCertificate(file: string, t: TFunction): Change {
   return removes(write(t('certificates.delete', { name: file }), `sluice certificate delete ${quoted(file)}`, 'DELETE', ['certificates', file]), file);
@@ -23,7 +23,7 @@ export function restoreCertificate(file: string, title: string, known: Known = {
 export const undoReplacement = (file: string, made: Known) => body(request('POST', ['certificates', file, 'actions'], restoring(made), { force: 'true' }));
 
 /** Creates a CSR; made gets the CSR from the response. */
-export function createRequest(sent: Seen, title: string, made: (csr: string) => void): Change {
+export function createRequest(sent: Settings, title: string, made: (csr: string) => void): Change {
   const { name, ...rest } = sent;
   const change = write(title, `sluice certificate csr ${quoted(String(name ?? ''))} ${settings(rest)}`, 'POST', ['certificates'], sent);
   const told = reading(change, (answer) => {
@@ -41,20 +41,20 @@ export function removeCRLs(name: string, title: string): Change {
   return removes(write(title, `sluice certificate ca crl ${quoted(name)} --none`, 'DELETE', ['certificates', 'ca', name, 'crl']), `${name}: CRL`);
 }
 
-export function setOCSP(sent: Seen, title: string): Change {
+export function setOCSP(sent: Settings, title: string): Change {
   return sets(write(title, `sluice certificate ocsp ${settings(sent)}`, 'PUT', ['certificates', 'ocsp'], sent), sent);
 }
 
-export function setACME(sent: Seen, title: string): Change {
+export function setACME(sent: Settings, title: string): Change {
   return sets(write(title, `sluice acme config ${settings(sent)}`, 'PUT', [...orders, 'config'], sent), sent);
 }
 
 const orders = ['certificates', 'letsencryptz'];
 
 /** The address for challenges of an authority, as flags of the command line. */
-const target = (sent: Seen) => ['farmname', 'vip'].filter((n) => sent[n]).map((n) => `--${n} ${quoted(String(sent[n]))}`);
+const target = (sent: Settings) => ['farmname', 'vip'].filter((n) => sent[n]).map((n) => `--${n} ${quoted(String(sent[n]))}`);
 
-export function order(sent: Seen, title: string): Change {
+export function order(sent: Settings, title: string): Change {
   const domains = (Array.isArray(sent.domains) ? sent.domains : []).map((d) => quoted(String(d)));
   const flags = [...(sent.challenge === 'dns-01' ? ['--dns'] : []), ...(sent.test === 'true' ? ['--test'] : []), ...target(sent)];
   return sets(write(title, ['sluice acme order', ...domains, ...flags].join(' '), 'POST', orders, sent), sent);
@@ -66,8 +66,8 @@ export function renew(file: string, force: boolean, title: string): Change {
 }
 
 /** Changes the renewal of a certificate. The call replaces all settings, so unchanged ones are sent, too. */
-export function setRenewal(file: string, seen: Seen, sent: Seen, title: string): Change {
-  const now: Seen = { autorenewal: seen.autorenewal, farmname: seen.farmname, vip: seen.vip, ...sent };
+export function setRenewal(file: string, seen: Settings, sent: Settings, title: string): Change {
+  const now: Settings = { autorenewal: seen.autorenewal, farmname: seen.farmname, vip: seen.vip, ...sent };
   if (sent.farmname && sent.vip === undefined) now.vip = null; // exactly one of the two is set
   if (sent.vip && sent.farmname === undefined) now.farmname = null;
   const body = Object.fromEntries(Object.entries(now).filter(([, v]) => v !== '' && v !== null && v !== undefined));

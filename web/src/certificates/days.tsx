@@ -1,6 +1,6 @@
 import { Badge } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
-import { darkOrange } from '../theme';
+import { darkOrange } from '../ui/theme';
 import { urgencyOf } from './expiry';
 
 const colours = { ended: 'red.9', soon: darkOrange, later: 'gray.8' };

@@ -1,5 +1,5 @@
+import type { Settings } from '../api/fields';
 import { quoted, settings, write, type Change } from '../change/change';
-import type { Seen } from '../form/values';
 
 /** A user of a check: a farm without services, or a service. */
 export type Place = { farm: string; service?: string };
@@ -15,12 +15,12 @@ export const nameOf = ({ farm, service }: Place) => (service === undefined ? far
 const at = ({ farm, service }: Place) => (service === undefined ? ['farms', farm, 'fg'] : ['farms', farm, 'services', service, 'fg']);
 const words = (check: string, { farm, service }: Place) => [check, farm, ...(service === undefined ? [] : [service])].map(quoted).join(' ');
 
-export function createCheck(sent: Seen, title: string): Change {
+export function createCheck(sent: Settings, title: string): Change {
   const { name, ...rest } = sent;
   return write(title, `sluice check create ${quoted(String(name ?? ''))} ${settings(rest)}`.trim(), 'POST', ['monitoring', 'fg'], sent);
 }
 
-export function setCheck(check: string, sent: Seen, title: string): Change {
+export function setCheck(check: string, sent: Settings, title: string): Change {
   return write(title, `sluice check set ${quoted(check)} ${settings(sent)}`, 'PUT', ['monitoring', 'fg', check], sent);
 }
 

@@ -3,12 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Schema, Settings } from '../api/fields';
 import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { SchemaForm } from '../form/form';
-import type { Schema } from '../form/schema';
-import type { Seen } from '../form/values';
 import { useFieldText } from '../i18n/fields';
 import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
@@ -92,7 +91,7 @@ export function CheckPage() {
         id={`check ${name}`}
         schema={schema}
         when="update"
-        seen={check as Seen}
+        seen={check as Settings}
         without={template ? ['command', 'description'] : []}
         change={(body) => setCheck(name, body, t('checks.set', { name }))}
         off={may.button('farmguardian.modify')}

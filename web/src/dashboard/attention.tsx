@@ -5,7 +5,7 @@ import { Refused } from '../api/client';
 import { Problem } from '../ui/problem';
 import { FarmLink } from '../ui/farm-link';
 import { queries } from '../api/queries';
-import { darkOrange } from '../theme';
+import { darkOrange } from '../ui/theme';
 
 type Item = { key: string; text: string; advice?: string; farm?: string; severity: 'error' | 'warning' };
 

@@ -11,7 +11,7 @@ import { Recent } from './recent';
 import { FarmTiles } from './tiles';
 import { count, duration } from '../ui/numbers';
 import { useRates } from '../farms/rates';
-import type { FarmNumbers } from '../farms/types';
+import type { FarmNumbers } from '../api/types';
 
 const WhichWay = late(async () => (await import('./which-way')).WhichWay);
 

@@ -1,7 +1,7 @@
 import { Box, Button, Card, Group, SimpleGrid, Text, Title } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import type { FarmNumbers } from '../farms/types';
+import type { FarmNumbers } from '../api/types';
 import { useFarmState } from '../farms/use-state';
 import { endpoint } from '../ui/address';
 import { byUrgency, State } from '../ui/state';

@@ -2,7 +2,7 @@ import { NativeSelect } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Explain } from '../farms/explain';
-import type { FarmNumbers } from '../farms/types';
+import type { FarmNumbers } from '../api/types';
 
 /** WhichWay traces a request through one of the http farms. */
 export function WhichWay({ farms }: { farms: FarmNumbers[] | undefined }) {

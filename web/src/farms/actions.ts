@@ -1,5 +1,5 @@
+import type { Settings } from '../api/fields';
 import { settings, write, type Change } from '../change/change';
-import type { Seen } from '../form/values';
 
 /** A backend; service is null for farms without services. */
 export type Target = { farm: string; service: string | null; backend: number };
@@ -25,7 +25,7 @@ export function remove(title: string, parts: (string | number)[], command: strin
 }
 
 /** Changes the settings of a farm. */
-export function setFarm(farm: string, sent: Seen, title: string): Change {
+export function setFarm(farm: string, sent: Settings, title: string): Change {
   return write(title, `sluice farm set ${farm} ${settings(sent)}`, 'PUT', ['farms', farm], sent);
 }
 
@@ -35,11 +35,11 @@ export const backendsAt = (farm: string, service: string | null) => (service ? [
 /** The command-line arguments that identify a backend, or a list of backends. */
 const named = (...words: (string | number | null)[]) => words.filter((w) => w !== null).join(' ');
 
-export function createBackend(farm: string, service: string | null, sent: Seen, title: string): Change {
+export function createBackend(farm: string, service: string | null, sent: Settings, title: string): Change {
   return write(title, `sluice backend create ${named(farm, service)} ${settings(sent)}`, 'POST', backendsAt(farm, service), sent);
 }
 
-export function setBackend(of: Target, sent: Seen, title: string): Change {
+export function setBackend(of: Target, sent: Settings, title: string): Change {
   return write(title, `sluice backend set ${named(of.farm, of.service, of.backend)} ${settings(sent)}`, 'PUT', [...backendsAt(of.farm, of.service), of.backend], sent);
 }
 
@@ -47,7 +47,7 @@ export function removeBackend(of: Target, title: string): Change {
   return { ...remove(title, [...backendsAt(of.farm, of.service), of.backend], `sluice backend delete ${named(of.farm, of.service, of.backend)}`), without: [of.farm, ...(of.service ? [of.service] : []), of.backend].join('/') };
 }
 
-export function createService(farm: string, sent: Seen, title: string): Change {
+export function createService(farm: string, sent: Settings, title: string): Change {
   const { id, ...rest } = sent;
   return write(title, `sluice service create ${farm} ${String(id)} ${settings(rest)}`.trim(), 'POST', ['farms', farm, 'services'], sent);
 }
@@ -56,7 +56,7 @@ export function createService(farm: string, sent: Seen, title: string): Change {
 export const takesAll = (s: object) => !('vhost' in s && s.vhost) && !('urlp' in s && s.urlp);
 
 /** Creates a service before the one at a position, as one change. */
-export function createServiceAt(farm: string, sent: Seen, position: number, title: string): Change {
+export function createServiceAt(farm: string, sent: Settings, position: number, title: string): Change {
   const path = `/farms/${encodeURIComponent(farm)}/services`;
   const id = String(sent.id ?? '');
   const writes = [
@@ -67,7 +67,7 @@ export function createServiceAt(farm: string, sent: Seen, position: number, titl
   return write(title, commands, 'POST', ['transactions'], { writes });
 }
 
-export function setService(farm: string, service: string, sent: Seen, title: string): Change {
+export function setService(farm: string, service: string, sent: Settings, title: string): Change {
   return write(title, `sluice service set ${farm} ${service} ${settings(sent)}`, 'PUT', ['farms', farm, 'services', service], sent);
 }
 

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Settings } from '../api/fields';
 import { queries } from '../api/queries';
 import { FormDrawer } from '../form/drawer';
-import type { Seen } from '../form/values';
 import { createBackend, setBackend } from './actions';
 import { schemaOf } from './schema';
 import { endpoint } from '../ui/address';
@@ -17,7 +17,7 @@ export function BackendForm({ farm, of: { service, backend }, close }: { farm: s
   const schemas = useQuery(queries.schemas).data;
   const object = useQuery(queries.farm(farm)).data;
   const all = service ? object?.services.find((s) => s.id === service)?.backends : object?.backends;
-  const seen = (all as (Seen & { id: number })[] | undefined)?.find((b) => b.id === backend);
+  const seen = (all as (Settings & { id: number })[] | undefined)?.find((b) => b.id === backend);
   const before = useRef(seen); // kept in case somebody else deletes it
   if (seen) before.current = seen;
   const name = String(before.current?.alias || (before.current && endpoint(String(before.current.ip ?? ''), before.current.port as number | null)) || '');

@@ -13,7 +13,7 @@ import { State } from '../ui/state';
 import { maintenance, removeBackend, type Target } from './actions';
 import { BackendForm, type Edited } from './backend-form';
 import { Evidence } from './evidence';
-import type { BackendNumbers } from './types';
+import type { BackendNumbers } from '../api/types';
 
 type Props = { farm: string; profile: string; service?: string; backends: BackendNumbers[]; change: (c: Change) => void };
 

@@ -8,7 +8,7 @@ import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
 import { endpoint } from '../ui/address';
-import { NoSuchPage } from '../layout/failed';
+import { NoSuchPage } from '../ui/no-such-page';
 import { isGone } from '../ui/asked';
 import { Back } from '../ui/back';
 import { Headed } from '../ui/headed';

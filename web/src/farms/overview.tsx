@@ -16,7 +16,7 @@ import { Backends } from './backends';
 import { Explain } from './explain';
 import { ExplainConnection } from './explain-connection';
 import { Headroom } from '../headroom/headroom';
-import { Rehearsal } from './rehearsal';
+import { Rehearsal } from '../headroom/rehearsal';
 
 const Charts = late(async () => (await import('./charts')).Charts, <Loader size="sm" aria-label="…" />);
 

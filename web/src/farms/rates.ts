@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { farmFailures } from '../ui/failures';
 import { rate } from '../ui/numbers';
-import type { FarmNumbers } from './types';
+import type { FarmNumbers } from '../api/types';
 
 /** Rates per second: requests (connections of a layer 4 farm, queries of a gslb farm), and failures. */
 export type Rates = { requests?: number; errors?: number };

@@ -2,13 +2,12 @@ import { ActionIcon, Button, Card, Group, Stack, Table, Text, Title } from '@man
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Schema, Settings } from '../api/fields';
 import { queries } from '../api/queries';
 import { tagOf } from '../api/tags';
 import { settings, write, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { SchemaForm } from '../form/form';
-import type { Schema } from '../form/schema';
-import type { Seen } from '../form/values';
 import { useMay } from '../session/may';
 import { Wide } from '../ui/wide';
 import { remove } from './actions';
@@ -32,10 +31,10 @@ const ofServices: List[] = [
   ...ofFarms.slice(2),
 ];
 
-type Rule = Seen & { id: number };
+type Rule = Settings & { id: number };
 /** The rule in the dialog, absent for a new one, and the ETag of the farm it was read from. */
 type Edited = { rule?: Rule; match?: string };
-type Props = { farm: string; service?: string; object: Seen };
+type Props = { farm: string; service?: string; object: Settings };
 
 /** Rules shows the header rules of a farm or a service, and the rewrites of a service. */
 export function Rules({ farm, service, object }: Props) {

@@ -2,9 +2,9 @@ import { Stack, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import type { Settings } from '../api/fields';
 import { queries } from '../api/queries';
 import { SchemaForm } from '../form/form';
-import type { Seen } from '../form/values';
 import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
 import { Back } from '../ui/back';
@@ -25,7 +25,7 @@ export function ServicePage() {
   const object = useQuery(queries.farm(farm));
   const schemas = useQuery(queries.schemas);
   if (!object.data || !schemas.data) return <Asked of={object.data ? schemas : object}>{() => null}</Asked>;
-  const seen = object.data.services.find((s) => s.id === service) as Seen | undefined;
+  const seen = object.data.services.find((s) => s.id === service) as Settings | undefined;
   if (!seen) {
     return (
       <Gone text={t('services.gone', { name: service })}>

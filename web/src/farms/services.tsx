@@ -3,12 +3,12 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { useState, type DragEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Settings } from '../api/fields';
 import { queries, type Service } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { Waiting } from '../form/drawer';
 import { SchemaForm } from '../form/form';
-import type { Seen } from '../form/values';
 import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
 import { Problem } from '../ui/problem';
@@ -122,7 +122,7 @@ function NewService({ farm, profile, services, close }: { farm: string; profile:
   const schemas = useQuery(queries.schemas).data;
   const last = services.at(-1);
   const all = profile !== 'gslb' && last && takesAll(last) ? last : undefined;
-  const make = (body: Seen) => {
+  const make = (body: Settings) => {
     const title = t('services.create', { name: String(body.id ?? '') });
     return all && !takesAll(body) ? createServiceAt(farm, body, services.length - 1, title) : createService(farm, body, title);
   };

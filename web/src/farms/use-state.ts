@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { queries } from '../api/queries';
 import { stateOf } from '../ui/state';
-import type { FarmNumbers } from './types';
+import type { FarmNumbers } from '../api/types';
 
 type Known = Pick<FarmNumbers, 'farmname' | 'status' | 'configured'>;
 

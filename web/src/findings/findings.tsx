@@ -6,7 +6,7 @@ import { queries } from '../api/queries';
 import type { Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useMay } from '../session/may';
-import { darkOrange } from '../theme';
+import { darkOrange } from '../ui/theme';
 import { FarmLink } from '../ui/farm-link';
 import { Problem } from '../ui/problem';
 import { fixes, type Finding } from './fixes';

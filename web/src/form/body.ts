@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { body, request } from '../api/client';
-import type { Field, Schema } from './schema';
+import type { Field, Schema } from '../api/fields';
 
 type Node = Field & { $ref?: string; anyOf?: Node[]; properties?: Record<string, Node>; required?: string[] };
 type Document = {

@@ -1,17 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
+import { drafts } from '../session/drafts';
 import { isSecret } from './schema';
 import type { Values } from './values';
-
-/**
- * Unsaved input of forms. It outlives the page: the user finds it again after visiting another page, or after the
- * session ended. Secrets are not kept.
- */
-const drafts = new Map<string, Values>();
-
-/** Removes all drafts when another user signs in. */
-export function forgetDrafts() {
-  drafts.clear();
-}
 
 /**
  * Calls forget when the page is hidden because its session ended, so that secrets do not remain in memory until the
@@ -31,7 +21,10 @@ export function useForgetting(forget: () => void) {
 
 const withoutSecrets = (edits: Values): Values => Object.fromEntries(Object.entries(edits).filter(([name]) => !isSecret(name)));
 
-/** The values of a form: the object's, overridden by unsaved input. */
+/**
+ * The values of a form: the object's, overridden by unsaved input. The user finds that again after visiting another
+ * page, or after the session ended. Secrets are not kept.
+ */
 export function useDraft(form: string, initial: Values) {
   const [edits, setEdits] = useState<Values>(() => drafts.get(form) ?? {});
   useForgetting(() => setEdits(withoutSecrets));

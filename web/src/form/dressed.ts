@@ -1,4 +1,4 @@
-import type { Field, Schema } from './schema';
+import type { Field, Schema } from '../api/fields';
 
 /**
  * Some fields of a schema in the given order, each with additional properties, and with its title and description in

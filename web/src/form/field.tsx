@@ -1,8 +1,9 @@
 import { Autocomplete, Badge, Group, Input, PasswordInput, Select, Switch, Text, Textarea, TextInput } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
+import type { Field } from '../api/fields';
 import { useFieldText } from '../i18n/fields';
 import { OrderedList } from './list';
-import { choices, kindOf, mayBeNull, type Field } from './schema';
+import { choices, kindOf, mayBeNull } from './schema';
 import type { Value } from './values';
 
 export type FieldProps = { name: string; field: Field; value: Value; set: (v: Value) => void; error?: string; required?: boolean; options?: string[]; disabled?: boolean };

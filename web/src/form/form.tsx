@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import { useMemo, useRef, useState, type FormEvent, type ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Refused } from '../api/client';
+import type { Field, Schema, Settings } from '../api/fields';
 import { isForceable, preview, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useFieldText, useFieldTextsComing } from '../i18n/fields';
@@ -11,8 +12,8 @@ import { Problem } from '../ui/problem';
 import { useDraft } from './draft';
 import { FieldInput, type FieldProps } from './field';
 import { useOptions } from './options';
-import { groups, type Field, type Schema } from './schema';
-import { applies, changed, valuesOf, type Seen, type Values } from './values';
+import { groups } from './schema';
+import { applies, changed, valuesOf, type Values } from './values';
 
 export type FormProps = {
   /** Identifies the form, under which unsaved input is kept. */
@@ -20,16 +21,16 @@ export type FormProps = {
   schema: Schema;
   when: 'create' | 'update';
   /** The object; for a new one its initial values. */
-  seen: Seen;
+  seen: Settings;
   /** The farm of the object, on which some fields depend. */
-  farm?: Seen;
+  farm?: Settings;
   farmSchema?: Schema;
   /** Hidden fields, and fields shown elsewhere. */
   without?: string[];
-  change: (body: Seen) => Change;
+  change: (body: Settings) => Change;
   /** The label of the button that opens the preview, if it is neither Save nor Create. */
   verb?: string;
-  done?: (body: Seen) => void;
+  done?: (body: Settings) => void;
   /** Whether the form is read-only, and why. */
   off?: Off;
   /** For narrow places: a single column. */
@@ -48,9 +49,9 @@ export function SchemaForm({ id, schema, when, seen, farm, farmSchema, without =
   const initial = useMemo(() => valuesOf(schema, seen), [schema, seen]);
   const draft = useDraft(id, initial);
   const farmValues = useMemo(() => farm && farmSchema && valuesOf(farmSchema, farm), [farm, farmSchema]);
-  const [tried, setTried] = useState<{ change: Change; body: Seen }>();
+  const [tried, setTried] = useState<{ change: Change; body: Settings }>();
   const trial = useMutation({
-    mutationFn: async (body: Seen) => {
+    mutationFn: async (body: Settings) => {
       const one = change(body);
       await preview(one).catch((error: unknown) => {
         if (!isForceable(error)) throw error; // the dialog offers to force it

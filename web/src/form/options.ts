@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
+import type { Field } from '../api/fields';
 import { queries } from '../api/queries';
-import type { Field } from './schema';
 
 /** The names that a field may refer to, by the format of its values; undefined if it refers to nothing. */
 export function useOptions(): (field: Field) => string[] | undefined {

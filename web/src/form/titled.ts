@@ -1,5 +1,5 @@
 import type { TFunction } from 'i18next';
-import type { Schema } from './schema';
+import type { Schema } from '../api/fields';
 
 /** A schema of a body whose fields have no titles, with titles added. */
 export function titled(schema: Schema | undefined, t: TFunction): Schema | undefined {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { choices, groups, kindOf, type Field, type Schema } from './schema';
+import type { Field, Schema } from '../api/fields';
+import { choices, groups, kindOf } from './schema';
 import { applies, changed, valuesOf } from './values';
 
 const schema: Schema = {

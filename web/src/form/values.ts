@@ -1,11 +1,9 @@
-import { kindOf, mayBeNull, type Condition, type Field, type Schema } from './schema';
+import type { Condition, Field, Schema, Settings } from '../api/fields';
+import { kindOf, mayBeNull } from './schema';
 
 /** The value in a form: a boolean for a switch, lines for a list, otherwise text. */
 export type Value = string | boolean | string[];
 export type Values = Record<string, Value>;
-
-/** An object as the API returns it. */
-export type Seen = Record<string, unknown>;
 
 /** The form value of an API value; an unset one shows the default if that is effective. */
 function shown(name: string, f: Field, value: unknown): Value {
@@ -23,7 +21,7 @@ function shown(name: string, f: Field, value: unknown): Value {
 }
 
 /** All fields of an object as form values. */
-export function valuesOf(schema: Schema, seen: Seen): Values {
+export function valuesOf(schema: Schema, seen: Settings): Values {
   return Object.fromEntries(Object.entries(schema.properties).map(([name, f]) => [name, shown(name, f, seen[name])]));
 }
 
@@ -40,8 +38,8 @@ function sent(name: string, f: Field, value: Value): unknown {
 const same = (a: Value, b: Value) => JSON.stringify(a) === JSON.stringify(b);
 
 /** The body of a change: the applicable fields of a form that differ from their initial values. */
-export function changed(schema: Schema, before: Values, now: Values, farm?: Values): Seen {
-  const body: Seen = {};
+export function changed(schema: Schema, before: Values, now: Values, farm?: Values): Settings {
+  const body: Settings = {};
   for (const [name, f] of Object.entries(schema.properties)) {
     if (f.readOnly || same(before[name] ?? '', now[name] ?? '') || !applies(f['x-only'], now, farm)) continue;
     body[name] = sent(name, f, now[name]);

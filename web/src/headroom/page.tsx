@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { queries } from '../api/queries';
-import { Rehearsal } from '../farms/rehearsal';
+import { Rehearsal } from './rehearsal';
 import { Problem } from '../ui/problem';
 import { Rooms } from './headroom';
 

@@ -10,12 +10,10 @@ import { action } from '../farms/actions';
 import type { Change } from '../change/change';
 import { useMay } from '../session/may';
 import { useSession } from '../session/session';
-import { pages } from './layout';
-import { termsOf } from './match';
 import { endpoint } from '../ui/address';
-
-/** A search result: a page, an object or an action. */
-export type Findable = { label: string; hint: string; run: () => void; /** Terms of other load balancers that find it, too. */ terms?: string };
+import type { Findable } from './match';
+import { pages } from './pages';
+import { termsOf } from './terms';
 
 type Tree = { [name: string]: Tree | null };
 

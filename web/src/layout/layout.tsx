@@ -9,26 +9,11 @@ import { changeLanguage, languages, loadPageTexts, type Language } from '../i18n
 import { Boundary } from '../ui/boundary';
 import { late } from '../ui/late';
 import { failed } from '../ui/notify';
+import { pages } from './pages';
 import { PendingBar } from './pending';
 
 const Palette = late(async () => (await Promise.all([import('./palette'), loadPageTexts()]))[0].default);
 const ChangeDialog = late(async () => (await import('../change/dialog')).ChangeDialog);
-
-export const pages = [
-  { to: '/', word: 'nav.dashboard' },
-  { to: '/farms', word: 'nav.farms' },
-  { to: '/findings', word: 'nav.findings' },
-  { to: '/headroom', word: 'headroom.title' },
-  { to: '/checks', word: 'nav.checks' },
-  { to: '/certificates', word: 'nav.certificates' },
-  { to: '/timeline', word: 'nav.timeline' },
-  { to: '/history', word: 'nav.history' },
-  { to: '/people', word: 'nav.people' },
-  { to: '/notifications', word: 'nav.notifications' },
-  { to: '/audit', word: 'nav.audit' },
-  { to: '/system', word: 'nav.system' },
-  { to: '/apidocs', word: 'nav.apidocs' },
-] as const;
 
 /** Layout is the frame of every page. */
 export function Layout() {

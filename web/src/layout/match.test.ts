@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Findable } from './findable';
-import { match, termsOf } from './match';
+import { match, type Findable } from './match';
+import { termsOf } from './terms';
 
 const run = () => undefined;
 const page = (word: string): Findable => ({ label: word, hint: 'page', terms: termsOf(word), run });

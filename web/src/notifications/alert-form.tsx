@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import type { Field } from '../api/fields';
 import { settings } from '../change/change';
 import { useBody } from '../form/body';
 import { FormDrawer } from '../form/drawer';
 import { dressed } from '../form/dressed';
-import type { Field } from '../form/schema';
 import { says, steps } from '../people/steps';
 import { notifications } from './queries';
 

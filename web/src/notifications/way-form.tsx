@@ -1,10 +1,9 @@
 import { useTranslation } from 'react-i18next';
+import type { Field, Settings } from '../api/fields';
 import { settings, type Change } from '../change/change';
 import { useBody } from '../form/body';
 import { FormDrawer } from '../form/drawer';
 import { dressed } from '../form/dressed';
-import type { Field } from '../form/schema';
-import type { Seen } from '../form/values';
 import { says, steps } from '../people/steps';
 import { KindsInput } from './kinds-input';
 import type { Way } from './way';
@@ -41,7 +40,7 @@ export function WayForm({ way, title, close }: { way?: Way; title: string; close
   );
 }
 
-function setWay(way: Way, body: Seen, title: string): Change {
+function setWay(way: Way, body: Settings, title: string): Change {
   const parts = ['system', 'notifications', 'methods', ...(way.what === 'webhook' ? ['webhooks', way.name] : [way.what])];
   const { password, secret, ...rest } = body;
   const on = way.what === 'webhook' ? `webhook set ${way.name}` : way.what;
@@ -53,7 +52,7 @@ function setWay(way: Way, body: Seen, title: string): Change {
   return steps(title, [{ command: commands.join('\n'), method: 'PUT', parts, sent: body }], says(way.seen, body));
 }
 
-function createHook(body: Seen, title: string): Change {
+function createHook(body: Settings, title: string): Change {
   const { name, secret: _, ...rest } = body;
   return steps(title, [{ command: `sluice notification webhook create ${String(name ?? '')} ${settings(rest)}`.trim(), method: 'POST', parts: ['system', 'notifications', 'methods', 'webhooks'], sent: body }], says({}, body));
 }

@@ -2,12 +2,12 @@ import { Card, SimpleGrid, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Field } from '../api/fields';
+import { queries } from '../api/queries';
 import { useBody } from '../form/body';
 import { dressed } from '../form/dressed';
 import { SchemaForm } from '../form/form';
-import type { Field } from '../form/schema';
 import { Asked } from '../ui/asked';
-import { people } from './queries';
 import { SecondFactor } from './second';
 import { SessionList } from './sessions';
 import { says, steps } from './steps';
@@ -15,7 +15,7 @@ import { says, steps } from './steps';
 /** AccountPage is for the user's own password, second factor, key and sessions. */
 export function AccountPage() {
   const { t } = useTranslation();
-  const own = useQuery(people.own);
+  const own = useQuery(queries.own);
   return (
     <Stack maw={960}>
       <Title order={1} size="h2">

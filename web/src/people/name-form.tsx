@@ -1,12 +1,11 @@
 import { useTranslation } from 'react-i18next';
+import type { Field, Settings } from '../api/fields';
 import type { Change } from '../change/change';
 import { useBody } from '../form/body';
 import { FormDrawer } from '../form/drawer';
 import { dressed } from '../form/dressed';
-import type { Field } from '../form/schema';
-import type { Seen } from '../form/values';
 
-type Props = { title: string; path: string; more?: Record<string, Partial<Field>>; seen?: Seen; change: (body: Seen) => Change; done?: (body: Seen) => void; close: () => void };
+type Props = { title: string; path: string; more?: Record<string, Partial<Field>>; seen?: Settings; change: (body: Settings) => Change; done?: (body: Settings) => void; close: () => void };
 
 /** NameForm creates objects that need little more than a name: groups and roles. */
 export function NameForm({ title, path, more = {}, seen = {}, change, done, close }: Props) {

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import type { Settings } from '../api/fields';
 import { quoted, type Change } from '../change/change';
-import type { Seen } from '../form/values';
 import { NameForm } from './name-form';
 import { people } from './queries';
 import { says, steps } from './steps';
@@ -23,7 +23,7 @@ export function NewRole({ of, close, done }: { of: string; close: () => void; do
   );
 }
 
-function createRole(body: Seen, title: string): Change {
+function createRole(body: Settings, title: string): Change {
   const copy = body.copy_from ? ` --copy-from ${quoted(String(body.copy_from))}` : '';
   return steps(title, [{ command: `sluice role create ${quoted(String(body.name ?? ''))}${copy}`, method: 'POST', parts: ['rbac', 'roles'], sent: body }], says({}, body));
 }

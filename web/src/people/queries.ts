@@ -31,7 +31,6 @@ export const people = {
     queryOptions({ queryKey: ['people', 'roles', role], queryFn: async () => (await body(api.GET('/rbac/roles/{role}', { params: { path: { role } } }))).params }),
   keys: queryOptions({ queryKey: ['people', 'keys'], queryFn: async () => (await body(api.GET('/keys'))).params }),
   sessions: queryOptions({ queryKey: ['people', 'sessions'], queryFn: async () => (await body(api.GET('/rbac/sessions'))).params, refetchInterval: 10_000 }),
-  own: queryOptions({ queryKey: ['people', 'own'], queryFn: async () => (await body(api.GET('/system/users'))).params }),
   second: queryOptions({ queryKey: ['people', 'second'], queryFn: async () => (await body(api.GET('/system/users/totp'))).params }),
   /** The audit log, newest first; the next page has older entries. */
   audit: infiniteQueryOptions({

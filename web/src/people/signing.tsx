@@ -4,12 +4,12 @@ import { useParams } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
 import { body, request } from '../api/client';
+import type { Settings } from '../api/fields';
 import { object } from '../api/files';
 import { useBody } from '../form/body';
 import { SchemaForm } from '../form/form';
 import { only, titled } from '../form/titled';
-import type { Seen } from '../form/values';
-import { NoSuchPage } from '../layout/failed';
+import { NoSuchPage } from '../ui/no-such-page';
 import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
 import { Pills } from '../ui/pills';
@@ -30,15 +30,15 @@ export function SigningPage() {
   return (
     <Stack>
       <Pills base="/people/signing" at={source} tabs={sources} word={(s) => t(`signing.${s}`)} />
-      {sources.includes(source) ? <Settings key={source} of={source} /> : <NoSuchPage />}
+      {sources.includes(source) ? <SourceSettings key={source} of={source} /> : <NoSuchPage />}
     </Stack>
   );
 }
 
-function Settings({ of }: { of: Source }) {
+function SourceSettings({ of }: { of: Source }) {
   const { t } = useTranslation();
   const may = useMay();
-  const seen = useQuery({ queryKey: ['people', 'signing', of], queryFn: () => object<Seen>('rbac', of) });
+  const seen = useQuery({ queryKey: ['people', 'signing', of], queryFn: () => object<Settings>('rbac', of) });
   const body = useBody('put', `/rbac/${of}`);
   const schema = useMemo(() => titled(only(body, fields[of]), t), [body, t, of]);
   if (!seen.data || !schema) return <Asked of={seen}>{() => null}</Asked>;

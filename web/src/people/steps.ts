@@ -1,14 +1,14 @@
 import { pathOf, request } from '../api/client';
+import type { Settings } from '../api/fields';
 import { tagOf } from '../api/tags';
 import { call, type Change } from '../change/change';
 import { isSecret } from '../form/schema';
-import type { Seen } from '../form/values';
 
 /** One call of a change, and the equivalent command line. */
-export type Step = { command: string; method: string; parts: (string | number)[]; sent?: Seen };
+export type Step = { command: string; method: string; parts: (string | number)[]; sent?: Settings };
 
 /** The sent values with secrets masked. */
-export function masked(sent: Seen): Seen {
+export function masked(sent: Settings): Settings {
   return Object.fromEntries(Object.entries(sent).map(([name, v]) => [name, v && isSecret(name) ? '***' : v]));
 }
 
@@ -18,7 +18,7 @@ const line = (sign: string, name: string, v: unknown) => `${sign} ${name}: ${Arr
 const blank = (v: unknown) => v === undefined || v === null || v === '' || (Array.isArray(v) && v.length === 0);
 
 /** The changed fields as lines of a difference: - old, + new. */
-export function says(before: Seen, sent: Seen): string {
+export function says(before: Settings, sent: Settings): string {
   const was = masked(before);
   return Object.entries(masked(sent))
     .flatMap(([name, v]) => [...(blank(was[name]) ? [] : [line('-', name, was[name])]), ...(blank(v) ? [] : [line('+', name, v)])])

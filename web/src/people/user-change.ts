@@ -1,5 +1,5 @@
+import type { Settings } from '../api/fields';
 import { quoted, settings, type Change } from '../change/change';
-import type { Seen } from '../form/values';
 import type { User } from './queries';
 import { masked, says, steps, type Step } from './steps';
 
@@ -7,7 +7,7 @@ const join = (group: string, name: string): Step => ({ command: `sluice group ad
 const leave = (group: string, name: string): Step => ({ command: `sluice group remove ${quoted(group)} ${quoted(name)}`, method: 'DELETE', parts: ['rbac', 'groups', group, 'users', name] });
 
 /** The settings of a user apart from its password and group. */
-function set(name: string, sent: Seen): Step[] {
+function set(name: string, sent: Settings): Step[] {
   if (Object.keys(sent).length === 0) return [];
   const { newpassword, ...rest } = sent;
   const commands = [...(newpassword === undefined ? [] : [`sluice user password ${quoted(name)}`]), ...(Object.keys(rest).length > 0 ? [`sluice user set ${quoted(name)} ${settings(masked(rest))}`] : [])];
@@ -15,7 +15,7 @@ function set(name: string, sent: Seen): Step[] {
 }
 
 /** Creates a user with its permissions to sign in and its group, as given. */
-export function createUser(body: Seen, title: string): Change {
+export function createUser(body: Settings, title: string): Change {
   const { group, webgui_permissions: web, ...rest } = body;
   const name = String(rest.name ?? '');
   const sent = group ? { ...rest, group } : rest;
@@ -25,7 +25,7 @@ export function createUser(body: Seen, title: string): Change {
 }
 
 /** Changes the settings and the group of a user. */
-export function setUser(user: User, body: Seen, title: string): Change {
+export function setUser(user: User, body: Settings, title: string): Change {
   const { group, ...sent } = body;
   const moves = group === undefined ? [] : [...(user.group ? [leave(user.group, user.name)] : []), ...(group ? [join(String(group), user.name)] : [])];
   return steps(title, [...set(user.name, sent), ...moves], says({ ...user }, body));

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import type { Field } from '../api/fields';
 import { useBody } from '../form/body';
 import { FormDrawer } from '../form/drawer';
 import { dressed } from '../form/dressed';
-import type { Field } from '../form/schema';
 import { useMay } from '../session/may';
 import { people, type User } from './queries';
 import { createUser, setUser } from './user-change';

@@ -3,9 +3,10 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useEffect, useState, useSyncExternalStore, type FormEvent } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, body, Refused } from '../api/client';
-import { people } from '../people/queries';
+import { isWaiting, onWaiting, settle } from '../api/confirm';
+import { queries } from '../api/queries';
 import { LateModal } from '../ui/late-modal';
-import { confirmedPage, isWaiting, onConfirmed, onWaiting, settle } from './confirm';
+import { confirmedPage, onConfirmed } from './confirmed-tab';
 
 /** ConfirmDialog asks for the password before calls that create credentials which outlive the session. */
 export function ConfirmDialog() {
@@ -20,7 +21,7 @@ export function ConfirmDialog() {
 
 function ConfirmForm() {
   const { t } = useTranslation();
-  const own = useQuery(people.own).data;
+  const own = useQuery(queries.own).data;
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
   const confirm = useMutation({

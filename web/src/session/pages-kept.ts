@@ -2,7 +2,7 @@ import type { QueryClient } from '@tanstack/react-query';
 import { queries } from '../api/queries';
 import { setRights } from '../api/rights';
 import { forgetTags } from '../api/tags';
-import { forgetDrafts } from '../form/draft';
+import { drafts } from './drafts';
 
 /**
  * Keeps all data until the user signs in again. Hidden pages do not subscribe to their data, and a page without its
@@ -20,7 +20,7 @@ export function hidePages(client: QueryClient) {
 
 /** Removes the data of the user whose pages were shown before. All queries have to be reset, too. */
 export function forgetUser() {
-  forgetDrafts();
+  drafts.clear();
   forgetTags();
   setRights(undefined);
 }

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api, body } from '../api/client';
 import { queries } from '../api/queries';
-import { finishLeaving, wantLeave } from './leaving';
+import { finishSignOut, requestSignOut } from '../api/sign-out';
 import { hidePages } from './pages-kept';
 
 const utf8 = (text: string) => String.fromCharCode(...new TextEncoder().encode(text));
@@ -22,8 +22,8 @@ export function useSession() {
     host: who?.hostname ?? '',
     version: who?.sluice_version ?? '',
     leave: () => {
-      wantLeave();
-      void finishLeaving().then(
+      requestSignOut();
+      void finishSignOut().then(
         () => {
           client.clear();
           location.assign('/gui/');

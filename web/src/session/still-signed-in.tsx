@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { Refused } from '../api/client';
-import { stay } from './leaving';
+import { cancelSignOut } from '../api/sign-out';
 
 /** StillSignedIn replaces the pages of a user whose sign-out did not reach the appliance, or was refused by it. */
 export function StillSignedIn({ error, again }: { error: unknown; again: () => void }) {
@@ -15,7 +15,7 @@ export function StillSignedIn({ error, again }: { error: unknown; again: () => v
           {t('problem.again')}
         </Button>
         {refused && (
-          <Button size="xs" variant="default" onClick={() => (stay(), again())}>
+          <Button size="xs" variant="default" onClick={() => (cancelSignOut(), again())}>
             {t('problem.stay_signed_in')}
           </Button>
         )}

@@ -1,14 +1,14 @@
+import type { Settings } from '../api/fields';
 import { removes, sets } from '../change/beside';
 import { call, quoted, reading, settings, write, type Change } from '../change/change';
-import type { Seen } from '../form/values';
 
 /** Changes settings of the appliance that are outside the configuration. */
-export function setGlobal(sent: Seen, title: string): Change {
+export function setGlobal(sent: Settings, title: string): Change {
   return sets(write(title, `sluice system config ${settings(sent)}`, 'PUT', ['system', 'global'], sent), sent);
 }
 
 /** Changes a section of the machine's settings. */
-export function setMachine(section: string, sent: Seen, title: string): Change {
+export function setMachine(section: string, sent: Settings, title: string): Change {
   return write(title, `sluice system ${section} ${settings(sent)}`, 'POST', ['system', section], sent);
 }
 
@@ -19,7 +19,7 @@ export function setAlias(kind: AliasKind, id: string, alias: string, title: stri
   return write(title, `sluice alias set ${quoted(id)} ${quoted(alias)}`, 'PUT', ['aliases', kind, id], { alias });
 }
 
-export function createAlias(kind: AliasKind, sent: Seen, title: string): Change {
+export function createAlias(kind: AliasKind, sent: Settings, title: string): Change {
   return write(title, `sluice alias set ${quoted(String(sent.id ?? ''))} ${quoted(String(sent.alias ?? ''))}`, 'POST', ['aliases', kind], sent);
 }
 
@@ -28,17 +28,17 @@ export function removeAlias(kind: AliasKind, id: string, title: string): Change 
 }
 
 /** A change whose passphrase is masked. */
-function withSecret(title: string, command: string, parts: string[], sent: Seen): Change {
+function withSecret(title: string, command: string, parts: string[], sent: Settings): Change {
   const shown = sent.passphrase ? { ...sent, passphrase: '…' } : sent;
   return sets({ ...write(title, command + (sent.passphrase ? ' --passphrase' : ''), 'POST', parts, sent), call: call('POST', parts, shown) }, shown);
 }
 
-export function createBackup(sent: Seen, title: string): Change {
+export function createBackup(sent: Settings, title: string): Change {
   return withSecret(title, `sluice backup create ${quoted(String(sent.name ?? ''))}`, ['system', 'backup'], sent);
 }
 
 /** Restores a backup. The difference shows changes of the configuration only. */
-export function applyBackup(name: string, sent: Seen, title: string): Change {
+export function applyBackup(name: string, sent: Settings, title: string): Change {
   const flags = [...(sent.force === 'true' ? [' --force'] : []), ...(sent.system === 'false' ? [' --system=false'] : [])].join('');
   const change = withSecret(title, `sluice backup apply ${quoted(name)}${flags}`, ['system', 'backup', name, 'actions'], { action: 'apply', ...sent });
   const shown = reading(change, (answer, query) => {

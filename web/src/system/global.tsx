@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { useTranslation } from 'react-i18next';
+import type { Settings } from '../api/fields';
 import { object } from '../api/files';
 import { queries } from '../api/queries';
 import { SchemaForm } from '../form/form';
-import type { Seen } from '../form/values';
 import { useMay } from '../session/may';
 import { setGlobal } from './actions';
 import { Asked } from '../ui/asked';
@@ -15,7 +15,7 @@ const without = ['arp_announce', 'duplicated_network', 'force', 'http_farm_stop_
 export function SystemSettings() {
   const { t } = useTranslation();
   const may = useMay();
-  const seen = useQuery({ queryKey: ['system', 'global'], queryFn: () => object<Seen>('system', 'global') });
+  const seen = useQuery({ queryKey: ['system', 'global'], queryFn: () => object<Settings>('system', 'global') });
   const schemas = useQuery(queries.schemas);
   if (!seen.data || !schemas.data) return <Asked of={seen.data ? schemas : seen}>{() => null}</Asked>;
   return <SchemaForm id="system global" schema={schemas.data.settings} when="update" seen={seen.data} without={without} change={(sent) => setGlobal(sent, t('system_tab.settings'))} off={may.button('system-service.modify')} />;

@@ -1,11 +1,11 @@
 import type { TFunction } from 'i18next';
-import type { Seen } from '../form/values';
+import type { Settings } from '../api/fields';
 import { count } from '../ui/numbers';
 
 type Delivery = { server: string; sent: number; waiting: number; dropped: number; problem?: string };
 
 /** Additional data of a section: the stored settings, the current state, and messages of the machine. */
-export function knownOf(section: string, seen: Seen, t: TFunction): [string, string | undefined][] {
+export function knownOf(section: string, seen: Settings, t: TFunction): [string, string | undefined][] {
   const text = (name: string) => (seen[name] === undefined || seen[name] === '' ? undefined : String(seen[name]));
   const facts: [string, string | undefined][] = [[t('machine.state'), t(`machine.is_${String(seen.configured)}_${String(seen.actual)}`, { defaultValue: `${String(seen.configured)}, ${String(seen.actual)}` })]];
   switch (section) {

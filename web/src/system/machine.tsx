@@ -2,11 +2,11 @@ import { Alert, Card, Stack, Text, Title } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
+import type { Settings } from '../api/fields';
 import { object } from '../api/files';
 import { queries } from '../api/queries';
 import { SchemaForm } from '../form/form';
-import type { Seen } from '../form/values';
-import { NoSuchPage } from '../layout/failed';
+import { NoSuchPage } from '../ui/no-such-page';
 import { useMay } from '../session/may';
 import { Asked } from '../ui/asked';
 import { Facts } from '../ui/facts';
@@ -32,7 +32,7 @@ export function MachineSettings() {
 function Section({ of }: { of: string }) {
   const { t } = useTranslation();
   const may = useMay();
-  const seen = useQuery({ queryKey: ['system', of], queryFn: () => object<Seen>('system', of), refetchInterval: 10_000 });
+  const seen = useQuery({ queryKey: ['system', of], queryFn: () => object<Settings>('system', of), refetchInterval: 10_000 });
   const schemas = useQuery(queries.schemas);
   const schema = schemas.data?.[`system_${of}`];
   if (!seen.data || !schemas.data) return <Asked of={seen.data ? schemas : seen}>{() => null}</Asked>;

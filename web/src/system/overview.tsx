@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import { api, body } from '../api/client';
 import { fileAt } from '../api/files';
 import { useMay } from '../session/may';
-import { darkOrange } from '../theme';
+import { darkOrange } from '../ui/theme';
 import { Asked } from '../ui/asked';
 import { DataTable } from '../ui/data-table';
 import { Facts } from '../ui/facts';

@@ -2,8 +2,8 @@ import { Badge, Group, Stack, Text } from '@mantine/core';
 import { Fragment } from 'react';
 import { useTranslation } from 'react-i18next';
 import { FarmLink } from '../ui/farm-link';
-import type { Entry } from '../farms/types';
-import { darkOrange } from '../theme';
+import type { Entry } from '../api/types';
+import { darkOrange } from '../ui/theme';
 import { when } from '../ui/time';
 import { namedFarms, partOf } from './place';
 

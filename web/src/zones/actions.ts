@@ -1,19 +1,19 @@
 import { pathOf } from '../api/client';
+import type { Settings } from '../api/fields';
 import { upload } from '../api/files';
 import { tagOf } from '../api/tags';
 import { quoted, settings, write, type Change } from '../change/change';
-import type { Seen } from '../form/values';
 import type { Record } from './types';
 
 const zoneAt = (farm: string, zone: string) => ['farms', farm, 'zones', zone];
 const recordsAt = (farm: string, zone: string) => [...zoneAt(farm, zone), 'resources'];
 
-export function createZone(farm: string, sent: Seen, title: string): Change {
+export function createZone(farm: string, sent: Settings, title: string): Change {
   const { id, ...rest } = sent;
   return write(title, `sluice zone create ${farm} ${quoted(String(id))} ${settings(rest)}`.trim(), 'POST', ['farms', farm, 'zones'], sent);
 }
 
-export function setZone(farm: string, zone: string, sent: Seen, title: string): Change {
+export function setZone(farm: string, zone: string, sent: Settings, title: string): Change {
   return write(title, `sluice zone set ${farm} ${zone} ${settings(sent)}`, 'PUT', zoneAt(farm, zone), sent);
 }
 
@@ -21,14 +21,14 @@ export function removeZone(farm: string, zone: string, title: string): Change {
   return write(title, `sluice zone delete ${farm} ${zone}`, 'DELETE', zoneAt(farm, zone));
 }
 
-export function createRecord(farm: string, zone: string, sent: Seen, title: string): Change {
+export function createRecord(farm: string, zone: string, sent: Settings, title: string): Change {
   const { rname, type, rdata, ...rest } = sent;
   const value = String(rdata);
   const words = /^[\w. :/-]+$/.test(value) ? value : quoted(value);
   return write(title, `sluice record create ${farm} ${zone} ${quoted(String(rname))} ${String(type)} ${words} ${settings(rest)}`.trim(), 'POST', recordsAt(farm, zone), sent);
 }
 
-export function setRecord(farm: string, zone: string, id: number, sent: Seen, title: string): Change {
+export function setRecord(farm: string, zone: string, id: number, sent: Settings, title: string): Change {
   return write(title, `sluice record set ${farm} ${zone} ${id} ${settings(sent)}`, 'PUT', [...recordsAt(farm, zone), id], sent);
 }
 

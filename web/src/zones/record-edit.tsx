@@ -2,10 +2,10 @@ import { Autocomplete, Button, Group, NativeSelect, Table, TextInput } from '@ma
 import { useMutation } from '@tanstack/react-query';
 import { useId, useRef, useState, type FormEvent, type KeyboardEvent } from 'react';
 import { useTranslation } from 'react-i18next';
+import type { Settings } from '../api/fields';
 import { preview, type Change } from '../change/change';
 import { ChangeDialog } from '../change/dialog';
 import { useDraft } from '../form/draft';
-import type { Seen } from '../form/values';
 import { Problem } from '../ui/problem';
 import { createRecord, setRecord } from './actions';
 import { recordBody, shapes, type Typed } from './record';
@@ -32,7 +32,7 @@ export function RecordEdit({ farm, zone, record, types, services, close }: Props
   /** Escape ends editing, unless it closes a list or a dialog. */
   const escape = (e: KeyboardEvent<HTMLElement>) => e.key === 'Escape' && !tried && (e.target as Element).ariaExpanded !== 'true' && end();
   const trial = useMutation({
-    mutationFn: async (body: Seen) => {
+    mutationFn: async (body: Settings) => {
       const title = t(record ? 'records.set' : 'records.create', { name: `${typed.rname} ${typed.type}` });
       const change = record ? setRecord(farm, zone.id, record.id, body, title) : createRecord(farm, zone.id, body, title);
       await preview(change);

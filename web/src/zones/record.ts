@@ -1,4 +1,4 @@
-import type { Seen } from '../form/values';
+import type { Settings } from '../api/fields';
 
 /** A record as typed. */
 export type Typed = { rname: string; type: string; ttl: string; rdata: string; comment: string };
@@ -34,8 +34,8 @@ function seconds(text: string): number | string | null {
 }
 
 /** The changed fields of a record; for a new one the required fields and the typed ones. */
-export function recordBody(before: Typed | undefined, now: Typed): Seen {
-  const body: Seen = before ? {} : { rname: now.rname.trim(), type: now.type, rdata: now.rdata.trim() };
+export function recordBody(before: Typed | undefined, now: Typed): Settings {
+  const body: Settings = before ? {} : { rname: now.rname.trim(), type: now.type, rdata: now.rdata.trim() };
   for (const name of ['rname', 'type', 'rdata', 'comment'] as const) {
     if (before ? before[name] !== now[name] : name === 'comment' && now[name] !== '') body[name] = now[name].trim();
   }

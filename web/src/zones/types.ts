@@ -4,6 +4,9 @@ import type { components } from '../api/schema';
 
 export type Record = components['schemas']['RecordView'];
 
+/** The name and type of a record. */
+export const titleOf = (r: Record) => `${r.rname} ${r.type}`;
+
 /** A zone without its records, which may be a million. */
 export type Zone = components['schemas']['ZoneView'];
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { confirming, isWaiting, onConfirmed, settle, tellConfirmed } from './confirm';
+import { confirming, isWaiting, settle } from './confirm';
 
 const refused = (code?: string) => new Response(JSON.stringify({ message: 'no', code }), { status: 403 });
 const done = () => new Response('{}', { status: 200 });
@@ -27,19 +27,5 @@ describe('confirming', () => {
   it('asks for nothing when a call is refused for another reason', async () => {
     for (const answer of [refused(), done(), new Response('<', { status: 403 })]) expect(await confirming(() => Promise.resolve(answer))).toBe(answer);
     expect(isWaiting()).toBe(false);
-  });
-});
-
-describe('a confirmation at the provider', () => {
-  const at = (place: string) => new URL(place, 'https://appliance') as unknown as Location;
-  it('reaches the tab that waits for it', async () => {
-    const done = vi.fn();
-    const end = onConfirmed(done);
-    expect(tellConfirmed(at('/gui/?confirmed'))).toBe(true);
-    await vi.waitFor(() => expect(done).toHaveBeenCalledTimes(1));
-    end();
-  });
-  it('is told by no other page', () => {
-    for (const place of ['/gui/', '/gui/farms?confirmed', '/gui/?x']) expect(tellConfirmed(at(place))).toBe(false);
   });
 });

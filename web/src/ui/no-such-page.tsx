@@ -1,13 +1,6 @@
 import { Alert, Button } from '@mantine/core';
-import { type ErrorComponentProps, Link } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { useTranslation } from 'react-i18next';
-import { Broken } from '../ui/boundary';
-import { retryParts } from '../ui/part';
-
-/** RouteFailed replaces a page that failed to render; the menu remains. */
-export function RouteFailed({ error, reset }: ErrorComponentProps) {
-  return <Broken error={error} again={() => (retryParts(), reset())} />;
-}
 
 /** NoSuchPage is shown for an unknown address. */
 export function NoSuchPage() {

@@ -1,4 +1,4 @@
-import type { queries } from '../api/queries';
+import type { queries } from './queries';
 
 type Body<Q extends { queryFn?: unknown }> = Q['queryFn'] extends ((...a: never[]) => infer R) | undefined | symbol ? Awaited<R> : never;
 

@@ -18,8 +18,8 @@ vi.stubGlobal('fetch', (r: Request) => {
   return status === 0 ? Promise.reject(new TypeError('network')) : Promise.resolve(new Response(JSON.stringify(status === 200 ? { params: { user: 'ann' } } : { message: 'x' }), { status, headers: { 'Content-Type': 'application/json' } }));
 });
 
-const { finishLeaving, isLeaving, stay, wantLeave } = await import('./leaving');
-const { queries } = await import('../api/queries');
+const { cancelSignOut, finishSignOut, isSigningOut, requestSignOut } = await import('./sign-out');
+const { queries } = await import('./queries');
 const who = () => (queries.who.queryFn as () => Promise<unknown>)();
 
 describe('a sign-out', () => {
@@ -29,32 +29,32 @@ describe('a sign-out', () => {
     status = 200;
   });
   it('is not sent unless somebody wants it', async () => {
-    await finishLeaving();
+    await finishSignOut();
     expect(sent).toEqual([]);
   });
   it.each([200, 401])('is done with %d', async (answer) => {
-    wantLeave();
+    requestSignOut();
     status = answer;
-    await finishLeaving();
-    expect([isLeaving(), sent]).toEqual([false, ['DELETE /api/v4.0/session']]);
+    await finishSignOut();
+    expect([isSigningOut(), sent]).toEqual([false, ['DELETE /api/v4.0/session']]);
   });
   it.each([0, 403, 500, 503])('is not done with %d', async (answer) => {
-    wantLeave();
+    requestSignOut();
     status = answer;
-    await expect(finishLeaving()).rejects.toMatchObject({ status: answer });
-    expect(isLeaving()).toBe(true);
+    await expect(finishSignOut()).rejects.toMatchObject({ status: answer });
+    expect(isSigningOut()).toBe(true);
   });
   it('is not tried again by a user who stays', async () => {
-    wantLeave();
+    requestSignOut();
     status = 500;
-    await expect(finishLeaving()).rejects.toMatchObject({ status: 500 });
-    stay();
+    await expect(finishSignOut()).rejects.toMatchObject({ status: 500 });
+    cancelSignOut();
     status = 200;
     await who();
-    expect([isLeaving(), sent]).toEqual([false, ['DELETE /api/v4.0/session', 'GET /api/v4.0/system/info']]);
+    expect([isSigningOut(), sent]).toEqual([false, ['DELETE /api/v4.0/session', 'GET /api/v4.0/system/info']]);
   });
   it('comes before anything is shown', async () => {
-    wantLeave();
+    requestSignOut();
     status = 0;
     await expect(who()).rejects.toMatchObject({ status: 0 });
     expect(sent).toEqual(['DELETE /api/v4.0/session']);
