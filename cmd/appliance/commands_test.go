@@ -75,8 +75,8 @@ func directory(t *testing.T) string {
 	return data
 }
 
-// asked returns the output of a command of the command line.
-func asked(t *testing.T, data string, args ...string) string {
+// runCommand returns the output of a command of the command line.
+func runCommand(t *testing.T, data string, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
 	if code := cli.Execute(append([]string{"--data", data}, args...), nil, &out, &out); code != 0 {
@@ -93,7 +93,7 @@ func TestRunFollowsItsFlags(t *testing.T) {
 	data := directory(t)
 	stray := inherited(t)
 	said, status := program(t, `msg="sluice serves"`, func() {
-		if out := asked(t, data, "farm", "list"); !strings.Contains(out, "shop") {
+		if out := runCommand(t, data, "farm", "list"); !strings.Contains(out, "shop") {
 			t.Errorf("farms: %s", out)
 		}
 		var body struct {
@@ -104,7 +104,7 @@ func TestRunFollowsItsFlags(t *testing.T) {
 				}
 			}
 		}
-		if err := json.Unmarshal([]byte(asked(t, data, "status", "--json")), &body); err != nil || len(body.Params.Roles) != 4 {
+		if err := json.Unmarshal([]byte(runCommand(t, data, "status", "--json")), &body); err != nil || len(body.Params.Roles) != 4 {
 			t.Fatalf("%+v, %v", body, err)
 		}
 		for _, r := range body.Params.Roles {
@@ -159,7 +159,7 @@ func TestDemoLogsLittle(t *testing.T) {
 	data := directory(t)
 	t.Setenv("SLUICE_DATA", "/a/real/instance")
 	said, status := program(t, "--mode drain", func() {
-		if out := asked(t, data, "farm", "list"); !strings.Contains(out, "demo") {
+		if out := runCommand(t, data, "farm", "list"); !strings.Contains(out, "demo") {
 			t.Errorf("farms: %s", out)
 		}
 	}, "demo", "--data", data, "--api", "127.0.0.1:0")

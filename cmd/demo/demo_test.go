@@ -42,9 +42,9 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// shown runs the demonstration until it has printed its text, calls use with it, and
+// runDemo runs the demonstration until it has printed its text, calls use with it, and
 // stops it. It returns the error output.
-func shown(t *testing.T, data string, use func(said string)) string {
+func runDemo(t *testing.T, data string, use func(said string)) string {
 	t.Helper()
 	var wrong bytes.Buffer
 	cmd := exec.Command("/proc/self/exe")
@@ -92,7 +92,7 @@ func TestDemoWorksAsPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // the second start replaces the farm of the first
-		problem := shown(t, data, func(said string) {
+		problem := runDemo(t, data, func(said string) {
 			_, rest, _ := strings.Cut(said, `farm "demo"  http://`)
 			farm, _, _ := strings.Cut(rest, "/")
 			host, port, err := net.SplitHostPort(farm)
@@ -171,7 +171,7 @@ func signsIn(t *testing.T, c *http.Client, said string) {
 // Existing farms of others are not replaced.
 func TestDemoKeepsForeignFarms(t *testing.T) {
 	data := directory(t)
-	problem := shown(t, data, func(string) {
+	problem := runDemo(t, data, func(string) {
 		err := newClient(filepath.Join(data, "mgmt.sock")).call(t.Context(), http.MethodPost, "/farms", map[string]any{"farmname": "mine", "profile": "http", "vip": "127.0.0.1", "vport": "65123"}, nil)
 		if err != nil {
 			t.Error(err)
@@ -180,7 +180,7 @@ func TestDemoKeepsForeignFarms(t *testing.T) {
 	if problem != "" {
 		t.Fatal(problem)
 	}
-	problem = shown(t, data, func(said string) { t.Errorf("output:\n%s", said) })
+	problem = runDemo(t, data, func(said string) { t.Errorf("output:\n%s", said) })
 	if !strings.Contains(problem, `demo: preparing the demonstration farm: the data directory has a farm "mine", which the demonstration would replace`) {
 		t.Errorf("it failed with %s", problem)
 	}
@@ -189,7 +189,7 @@ func TestDemoKeepsForeignFarms(t *testing.T) {
 // Nor is an existing user with the name of the guest.
 func TestDemoKeepsForeignUsers(t *testing.T) {
 	data := directory(t)
-	problem := shown(t, data, func(string) {
+	problem := runDemo(t, data, func(string) {
 		c := newClient(filepath.Join(data, "mgmt.sock"))
 		if err := c.call(t.Context(), http.MethodDelete, "/rbac/groups/demo", nil, nil); err != nil {
 			t.Error(err)
@@ -198,7 +198,7 @@ func TestDemoKeepsForeignUsers(t *testing.T) {
 	if problem != "" {
 		t.Fatal(problem)
 	}
-	problem = shown(t, data, func(said string) { t.Errorf("output:\n%s", said) })
+	problem = runDemo(t, data, func(said string) { t.Errorf("output:\n%s", said) })
 	if !strings.Contains(problem, `the data directory has a user or group "demo", which the demonstration would replace`) {
 		t.Errorf("it failed with %s", problem)
 	}

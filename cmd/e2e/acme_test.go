@@ -32,8 +32,8 @@ func port80(t *testing.T) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// closed waits until nothing listens at an address.
-func closed(t *testing.T, at netip.AddrPort) {
+// waitClosed waits until nothing listens at an address.
+func waitClosed(t *testing.T, at netip.AddrPort) {
 	t.Helper()
 	within(t, 10*time.Second, at.String()+" is closed", func() error {
 		c, err := net.DialTimeout("tcp", at.String(), time.Second)
@@ -52,7 +52,7 @@ func TestACertificateIsOrderedForAnAddressWithoutAFarm(t *testing.T) {
 	a.must("certificate", "ca", "upload", "private", readable(t, string(ca.RootPEM())))
 	a.must("acme", "config", "email=ops@sluice.test", "directory="+ca.Directory(), "ca=private")
 	a.must("acme", "order", "www.sluice.test", "--vip", at.Addr().String())
-	closed(t, at)
+	waitClosed(t, at)
 	port := freePort(t)
 	a.must("farm", "create", "secure", "vip=127.0.0.1", fmt.Sprintf("vport=%d", port), "listener=https", "certificates=www.sluice.test.pem")
 	serial := func() string {
@@ -102,7 +102,7 @@ func TestOrderAbortedByACrashLeavesNoListener(t *testing.T) {
 	_ = c.Close()
 	a.kill("mgmt")
 	<-order
-	closed(t, at)
+	waitClosed(t, at)
 	if out := a.must("farm", "list"); strings.Contains(out, "acme") {
 		t.Errorf("the farms are\n%s", out)
 	}

@@ -20,9 +20,9 @@ func needs(t *testing.T, programs ...string) {
 	sysnettest.Need(t, programs...)
 }
 
-// served returns a directory readable by all users, with the file "who" that contains a name
+// servedDir returns a directory readable by all users, with the file "who" that contains a name
 // and the file "much" of 300 kB.
-func served(t *testing.T, name string) string {
+func servedDir(t *testing.T, name string) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "sluice-served-")
 	if err != nil {
@@ -106,7 +106,7 @@ func TestFTPPassesActiveAndPassive(t *testing.T) {
 	}
 	s.VIP(201)
 	for _, b := range s.Backends {
-		dir, empty := served(t, b.Name), t.TempDir()
+		dir, empty := servedDir(t, b.Name), t.TempDir()
 		for _, family := range []string{"listen=YES\nlisten_ipv6=NO\nlisten_address=" + b.V4, "listen=NO\nlisten_ipv6=YES\nlisten_address6=" + b.V6} {
 			conf := filepath.Join(t.TempDir(), "vsftpd.conf")
 			text := family + "\nbackground=NO\nanonymous_enable=YES\nlocal_enable=NO\nno_anon_password=YES\nanon_root=" + dir +
@@ -153,7 +153,7 @@ func TestTFTPPassesAFarm(t *testing.T) {
 	needs(t, "in.tftpd", "curl", "nft")
 	s := housetest.Plan{Backends: 2}.Build(housetest.New(t))
 	for _, b := range s.Backends {
-		b.Serve("in.tftpd", "--foreground", "--secure", "--address", b.V4+":69", "--user", "nobody", served(t, b.Name))
+		b.Serve("in.tftpd", "--foreground", "--secure", "--address", b.V4+":69", "--user", "nobody", servedDir(t, b.Name))
 	}
 	for _, vip := range bothNATs(t, s, 69, "tftp") {
 		get := func(name string) (string, error) {

@@ -28,8 +28,8 @@ func teller(t *testing.T, name string) string {
 	})
 }
 
-// told connects to a relay and returns the server's line.
-func told(to string) (string, error) {
+// readGreeting connects to a relay and returns the server's line.
+func readGreeting(to string) (string, error) {
 	c, err := net.DialTimeout("tcp", to, time.Second)
 	if err != nil {
 		return "", err
@@ -51,7 +51,7 @@ func TestTCPFarmsKeepSessionsAcrossAnEngineCrash(t *testing.T) {
   - {name: relay, profile: l4xnat, vip: 127.0.0.1, vport: '%d', algorithm: roundrobin, persistence: srcip, ttl: 600, proxyprotocol_out: v1, backends: [{ip: 127.0.0.1, port: %d}, {ip: 127.0.0.1, port: %d}]}
 `, port, one.Port(), two.Port())))
 		to := fmt.Sprintf("127.0.0.1:%d", port)
-		first, err := told(to)
+		first, err := readGreeting(to)
 		if err != nil || !strings.Contains(first, "PROXY TCP4 127.0.0.1 127.0.0.1 ") {
 			t.Fatalf("got %q, %v", first, err)
 		}
@@ -59,7 +59,7 @@ func TestTCPFarmsKeepSessionsAcrossAnEngineCrash(t *testing.T) {
 		for range 2 {
 			old := a.kill("engine")
 			within(t, time.Second, "the engine relays again", func() error {
-				got, err := told(to)
+				got, err := readGreeting(to)
 				if err == nil && !strings.HasPrefix(got, name+" ") {
 					return fmt.Errorf("the client of %s came to %q", name, got)
 				}

@@ -27,7 +27,7 @@ var knot = secondary{"knotd", func(t *testing.T, dir, zone, secret string) []str
 	if secret != "" {
 		key, signed = "key:\n  - id: ns2\n    algorithm: hmac-sha256\n    secret: "+secret+"\n", "    key: ns2\n"
 	}
-	return []string{"-c", written(t, dir, fmt.Sprintf(`server:
+	return []string{"-c", writeConf(t, dir, fmt.Sprintf(`server:
   rundir: %[1]s
   listen: %[2]s@53
   udp-workers: 1
@@ -56,7 +56,7 @@ var bind = secondary{"named", func(t *testing.T, dir, zone, secret string) []str
 	if secret != "" {
 		key, signed = fmt.Sprintf("key ns2 { algorithm hmac-sha256; secret %q; };\nserver %s { keys { ns2; }; };\n", secret, primaryAddress), " key ns2"
 	}
-	return []string{"-f", "-n", "1", "-c", written(t, dir, fmt.Sprintf(`%[5]soptions {
+	return []string{"-f", "-n", "1", "-c", writeConf(t, dir, fmt.Sprintf(`%[5]soptions {
   directory %[1]q; pid-file none; session-keyfile none; lock-file none; managed-keys-directory %[1]q;
   listen-on { %[2]s; }; listen-on-v6 { none; }; transfer-source %[2]s; query-source address %[2]s;
   recursion no; dnssec-validation no; notify no;
@@ -66,8 +66,8 @@ zone %[4]q { type secondary; file "zone"; primaries { %[3]s%[6]s; }; allow-notif
 `, dir, secondaryAddress, primaryAddress, zone, key, signed))}
 }}
 
-// written writes a configuration into a directory.
-func written(t *testing.T, dir, text string) (path string) {
+// writeConf writes a configuration into a directory.
+func writeConf(t *testing.T, dir, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(dir, "conf")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -18,23 +18,23 @@ func TestCacheDropsEntriesOfFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if there(c.dir, "fuzz/corpus") || there(c.dir, "trim.txt") || !there(c.dir, "01/sound") {
+	if exists(c.dir, "fuzz/corpus") || exists(c.dir, "trim.txt") || !exists(c.dir, "01/sound") {
 		t.Fatal("the copy should contain just the compiled packages")
 	}
 	for n := 1; n <= sweepAfter; n++ {
 		done := c.use()
 		write(t, filepath.Join(c.dir, "01", "faulty"))
 		done()
-		if left := there(c.dir, "01/faulty"); left != (n < sweepAfter) {
+		if left := exists(c.dir, "01/faulty"); left != (n < sweepAfter) {
 			t.Fatalf("after %d faults, the build results of the last one exist: %v", n, left)
 		}
 	}
-	if !there(c.dir, "01/sound") || !there(users, "01/sound") || there(users, "01/faulty") {
+	if !exists(c.dir, "01/sound") || !exists(users, "01/sound") || exists(users, "01/faulty") {
 		t.Error("the user's cache should stay unchanged and separate")
 	}
 }
 
-func there(dir, name string) bool {
+func exists(dir, name string) bool {
 	_, err := os.Stat(filepath.Join(dir, name))
 	return err == nil
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// taken reports whether an address accepts connections.
-func taken(address string) bool {
+// accepts reports whether an address accepts connections.
+func accepts(address string) bool {
 	c, err := net.Dial("tcp", address)
 	if err != nil {
 		return false
@@ -43,7 +43,7 @@ func TestTheListenerOfTheAPIIsReplaced(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if other := "127.0.0.2:" + strings.Split(start.String(), ":")[1]; !taken(start.String()) || !taken(other) {
+	if other := "127.0.0.2:" + strings.Split(start.String(), ":")[1]; !accepts(start.String()) || !accepts(other) {
 		t.Errorf("it is not reached on %s and %s", start, other)
 	}
 	if c, err := net.Listen("tcp", start.String()); err == nil {
@@ -63,14 +63,14 @@ func TestTheListenerOfTheAPIIsReplaced(t *testing.T) {
 			t.Errorf("%s: %v, want %s", address, err, want)
 		}
 	}
-	if s.sockets.apiFile != all || !taken(start.String()) {
+	if s.sockets.apiFile != all || !accepts(start.String()) {
 		t.Error("a refused address changed the listener")
 	}
 	back, err := s.ListenAPI("")
-	if err != nil || back == all || !taken(start.String()) {
+	if err != nil || back == all || !accepts(start.String()) {
 		t.Errorf("back at the initial address: %v", err)
 	}
-	if taken("127.0.0.2:" + strings.Split(start.String(), ":")[1]) {
+	if accepts("127.0.0.2:" + strings.Split(start.String(), ":")[1]) {
 		t.Error("the one before is open")
 	}
 }

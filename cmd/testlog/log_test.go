@@ -38,9 +38,9 @@ func of(name string, parts ...string) string {
 	return fmt.Sprintf(strings.Join(parts, ""), "m/"+name)
 }
 
-// judged returns the output and result of a log that expects m/a and m/b, for the output
+// runLog returns the output and result of a log that expects m/a and m/b, for the output
 // of a command.
-func judged(t *testing.T, list skipList, stream, command string) (said string, well bool) {
+func runLog(t *testing.T, list skipList, stream, command string) (said string, well bool) {
 	t.Helper()
 	var out strings.Builder
 	l := newLog(&out, []string{"m/a", "m/b"}, list)
@@ -79,7 +79,7 @@ func TestOnlyACompleteRunPasses(t *testing.T) {
 		"words of go itself":        {"go: something\n" + good + of("b", whole), "", "go: something\n", "2 passed, 0 failed, 0 skipped"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			said, well := judged(t, skipList{}, c.stream, c.command)
+			said, well := runLog(t, skipList{}, c.stream, c.command)
 			if !strings.HasSuffix(said, "\n\n"+c.closing+"\n") || !strings.Contains(said, c.says) {
 				t.Errorf("want %q and at the end %q, it said:\n%s", c.says, c.closing, said)
 			}
@@ -99,14 +99,14 @@ func TestFindingsOfFailedTestsStandAtTheEnd(t *testing.T) {
 	if got := findings(strings.Repeat("    a_test.go:1: early\n", 5) + strings.Repeat("    a_test.go:2: late\n", maxFindings)); len(got) != maxFindings || got[0] != "  a_test.go:2: late" {
 		t.Errorf("found %q", got)
 	}
-	all, well := judged(t, skipList{}, of("a", whole)+of("b", begins, runs, says, fails, failing, breaks), "exit 1")
+	all, well := runLog(t, skipList{}, of("a", whole)+of("b", begins, runs, says, fails, failing, breaks), "exit 1")
 	if _, end, _ := strings.Cut(all, "\nFailed, and what these tests said themselves:\n"); well || !strings.HasPrefix(end, "  m/b TestA\n    a_test.go:1: it is cold\n\n") {
 		t.Errorf("all is well: %v, it said:\n%s", well, all)
 	}
 }
 
 func TestOverlongLineFails(t *testing.T) {
-	said, well := judged(t, skipList{}, of("a", whole)+of("b", whole)+strings.Repeat("x", 17<<20), "")
+	said, well := runLog(t, skipList{}, of("a", whole)+of("b", whole)+strings.Repeat("x", 17<<20), "")
 	if well || !strings.Contains(said, "cannot be read") {
 		t.Errorf("all is well: %v, it said:\n%s", well, said)
 	}

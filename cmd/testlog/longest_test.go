@@ -19,7 +19,7 @@ func TestTheLongestTestsAreNamed(t *testing.T) {
 		took(fmt.Sprintf("TestOf%02d", i), float64(10+i))
 	}
 	stream.WriteString(of("a", pass, okLine, ends) + of("b", whole))
-	said, well := judged(t, skipList{}, stream.String(), "")
+	said, well := runLog(t, skipList{}, stream.String(), "")
 	_, list, _ := strings.Cut(said, "Took longest:\n")
 	list, _, _ = strings.Cut(list, "\n\n")
 	lines := strings.Split(list, "\n")

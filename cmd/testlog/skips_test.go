@@ -47,7 +47,7 @@ func TestSkipsAreAllowedForTheirUserRunAndReason(t *testing.T) {
 
 func TestAnAllowedSkipIsShownAndPasses(t *testing.T) {
 	list := skipList{module: "m", at: circumstances{"root", "plain"}, all: []skip{{"any", "any", "b", "TestA", "it is cold"}}}
-	said, well := judged(t, list, of("a", whole)+of("b", begins, runs, says, skips, pass, okLine, ends), "")
+	said, well := runLog(t, list, of("a", whole)+of("b", begins, runs, says, skips, pass, okLine, ends), "")
 	if !well || !strings.Contains(said, "m/b TestA: a_test.go:1: it is cold\n") || !strings.HasSuffix(said, "\n1 passed, 0 failed, 1 skipped\n") {
 		t.Errorf("all is well: %v, it said:\n%s", well, said)
 	}

@@ -38,7 +38,7 @@ func TestReaderSkipsDamagedRecords(t *testing.T) {
 			w, r := s.Writer(0, new(bell)), s.Reader()
 			var e accesslog.Entry
 			for n := range uint64(3) {
-				numbered(&e, n, 50)
+				fillNumbered(&e, n, 50)
 				w.Put(&e)
 			}
 			harm(mem)
@@ -50,7 +50,7 @@ func TestReaderSkipsDamagedRecords(t *testing.T) {
 			}
 			w = s.Writer(0, new(bell)) // the damaging engine is gone
 			for n := uint64(100); n < 200; n++ {
-				numbered(&e, n, 50)
+				fillNumbered(&e, n, 50)
 				if !w.Put(&e) {
 					t.Fatalf("no room for record %d", n)
 				}
@@ -107,7 +107,7 @@ func FuzzRing(f *testing.F) {
 	w := s.Writer(0, new(bell))
 	var e accesslog.Entry
 	for n := range uint64(4) {
-		numbered(&e, n, int(n)*20)
+		fillNumbered(&e, n, int(n)*20)
 		e.Header("X-Name", []byte("value"))
 		w.Put(&e)
 	}

@@ -37,7 +37,7 @@ func writeForEver(f *os.File) error {
 	w := s.Writer(0, new(bell))
 	var e accesslog.Entry
 	for n := uint64(1); ; n++ {
-		numbered(&e, n, int(n*7919%700))
+		fillNumbered(&e, n, int(n*7919%700))
 		w.Put(&e)
 	}
 }
@@ -90,7 +90,7 @@ func TestKilledProcessesLeaveNoTornRecord(t *testing.T) {
 		}
 	}
 	var e accesslog.Entry // reveals the loss of the last kill
-	numbered(&e, 1, 1)
+	fillNumbered(&e, 1, 1)
 	s.Writer(0, new(bell)).Put(&e)
 	r.Drain(func(rec *accesslog.Record) { check(t, rec); read++ })
 	if missing += r.Lost().Missing + r.Lost().Damaged; missing > 12 { // one per kill, between its two stores

@@ -25,7 +25,7 @@ func TestConcurrentReadsReturnCompleteRecords(t *testing.T) {
 			defer running.Add(-1)
 			var e accesslog.Entry
 			for n := range uint64(each) {
-				numbered(&e, n, int(n%300))
+				fillNumbered(&e, n, int(n%300))
 				e.Loop = uint8(i)
 				w.Put(&e)
 			}

@@ -90,8 +90,8 @@ func TestLongTextsAreTruncatedAndMarked(t *testing.T) {
 	})
 }
 
-// numbered makes an entry whose texts allow check to detect truncation.
-func numbered(e *accesslog.Entry, n uint64, length int) {
+// fillNumbered makes an entry whose texts allow check to detect truncation.
+func fillNumbered(e *accesslog.Entry, n uint64, length int) {
 	e.Begin()
 	e.BytesIn, e.Flags = n, accesslog.Logged
 	e.Method([]byte("GET"))
@@ -134,7 +134,7 @@ func TestEachRecordIsReadOnceOrCountedAsDropped(t *testing.T) {
 		}
 		for range rapid.IntRange(1, 60).Draw(t, "turns") {
 			for range rapid.IntRange(0, 1500).Draw(t, "puts") {
-				numbered(&e, next, rapid.SampledFrom([]int{0, 1, 7, 8, 100, 1000, accesslog.MaxPath}).Draw(t, "length"))
+				fillNumbered(&e, next, rapid.SampledFrom([]int{0, 1, 7, 8, 100, 1000, accesslog.MaxPath}).Draw(t, "length"))
 				if !w.Put(&e) {
 					dropped = append(dropped, next)
 				}
@@ -167,7 +167,7 @@ func TestDrainReturnsRecordsAnywhereInTheRing(t *testing.T) {
 	w, r := s.Writer(0, new(bell)), s.Reader()
 	var e accesslog.Entry
 	for n := range uint64(3 * accesslog.RingSize / 1000) {
-		numbered(&e, n, int(n*31%1500))
+		fillNumbered(&e, n, int(n*31%1500))
 		w.Put(&e)
 		if got := r.Drain(func(rec *accesslog.Record) { check(t, rec) }); got != 1 {
 			t.Fatalf("%d records after one was put, number %d", got, n)
@@ -180,7 +180,7 @@ func TestFullRingDropsAndCounts(t *testing.T) {
 	var b bell
 	w := s.Writer(0, &b)
 	var e accesslog.Entry
-	numbered(&e, 0, 500)
+	fillNumbered(&e, 0, 500)
 	fit := 0
 	for w.Put(&e) {
 		fit++
@@ -205,7 +205,7 @@ func TestReaderIsWokenOnceByAQuarter(t *testing.T) {
 		t.Fatal("an empty segment needs no look")
 	}
 	var e accesslog.Entry
-	numbered(&e, 0, 500)
+	fillNumbered(&e, 0, 500)
 	put := 0
 	for ; b == 0; put++ {
 		if !w.Put(&e) {
@@ -236,7 +236,7 @@ func TestUnacknowledgedRecordsAreCounted(t *testing.T) {
 	w := s.Writer(0, new(bell))
 	var e accesslog.Entry
 	for n := range uint64(5) {
-		numbered(&e, n, 10)
+		fillNumbered(&e, n, 10)
 		w.Put(&e)
 	}
 	if n := s.Reader().Drain(func(*accesslog.Record) {}); n != 5 {

@@ -6,7 +6,7 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-func numbered(before *farm.GSLB, edit func(*farm.GSLB)) *farm.GSLB {
+func withNumbers(before *farm.GSLB, edit func(*farm.GSLB)) *farm.GSLB {
 	g := &farm.GSLB{}
 	if before != nil {
 		f := farm.Farm{Global: before}
@@ -19,7 +19,7 @@ func numbered(before *farm.GSLB, edit func(*farm.GSLB)) *farm.GSLB {
 }
 
 func TestSerialRisesOnlyWithChangedAnswers(t *testing.T) {
-	g := numbered(nil, func(g *farm.GSLB) { g.Zones = []farm.Zone{farm.NewZone("Example.com"), farm.NewZone("example.org")} })
+	g := withNumbers(nil, func(g *farm.GSLB) { g.Zones = []farm.Zone{farm.NewZone("Example.com"), farm.NewZone("example.org")} })
 	if g.Zones[0].Serial != 1 || g.Zones[0].ID != 1 || g.Zones[1].ID != 2 || g.Zones[0].Records[1].ID != 2 || g.Zones[0].Name != "example.com" {
 		t.Fatalf("%+v", g)
 	}
@@ -39,12 +39,12 @@ func TestSerialRisesOnlyWithChangedAnswers(t *testing.T) {
 		"the server":        {func(g *farm.GSLB) { g.Zones[0].NameServer = "ns2" }, 2},
 		"the zone's ttl":    {func(g *farm.GSLB) { g.Zones[0].TTL = 5 }, 2},
 	} {
-		if got := numbered(g, c.edit).Zones[0]; got.Serial != c.want || got.ID != 1 {
+		if got := withNumbers(g, c.edit).Zones[0]; got.Serial != c.want || got.ID != 1 {
 			t.Errorf("%s: serial %d of zone %d, want %d", what, got.Serial, got.ID, c.want)
 		}
 	}
 	g.Zones[0].Serial = 1<<32 - 1
-	if got := numbered(g, func(g *farm.GSLB) { g.Zones[0].TTL = 5 }).Zones[0].Serial; got != 1 {
+	if got := withNumbers(g, func(g *farm.GSLB) { g.Zones[0].TTL = 5 }).Zones[0].Serial; got != 1 {
 		t.Errorf("behind the highest comes %d", got)
 	}
 }
@@ -53,13 +53,13 @@ func TestSerialRisesOnlyWithChangedAnswers(t *testing.T) {
 // it.
 func TestImportedSerialIsContinued(t *testing.T) {
 	soa := func(data string) farm.Record { return farm.Record{Name: "@", Type: "SOA", Data: data} }
-	g := numbered(nil, func(g *farm.GSLB) {
+	g := withNumbers(nil, func(g *farm.GSLB) {
 		g.Zones = []farm.Zone{{Name: "a", Serial: 2026010105}, {Name: "b", Records: []farm.Record{soa("ns1 hostmaster ( 70 1 2 3 4 )")}}, {Name: "c", Records: []farm.Record{soa("ns1 hostmaster")}}}
 	})
 	if g.Zones[0].Serial != 2026010105 || g.Zones[1].Serial != 70 || g.Zones[2].Serial != 1 {
 		t.Fatalf("%+v", g.Zones)
 	}
-	g = numbered(g, func(g *farm.GSLB) {
+	g = withNumbers(g, func(g *farm.GSLB) {
 		g.Zones[0].Serial = 3
 		g.Zones[1].Records = append(g.Zones[1].Records, farm.Record{Name: "www"})
 	})
@@ -69,32 +69,32 @@ func TestImportedSerialIsContinued(t *testing.T) {
 }
 
 func TestRecordIDsAreNeverReused(t *testing.T) {
-	g := numbered(nil, func(g *farm.GSLB) { g.Zones = []farm.Zone{farm.NewZone("example.com")} })
-	g = numbered(g, func(g *farm.GSLB) {
+	g := withNumbers(nil, func(g *farm.GSLB) { g.Zones = []farm.Zone{farm.NewZone("example.com")} })
+	g = withNumbers(g, func(g *farm.GSLB) {
 		g.Zones[0].Records = append(g.Zones[0].Records[:1], farm.Record{Name: "a", Type: "A", Data: "192.0.2.1"})
 	})
 	if z := g.Zones[0]; z.Records[0].ID != 1 || z.Records[1].ID != 3 || z.LastRecord != 3 {
 		t.Errorf("the number of a deleted record is reused: %+v", z)
 	}
-	again := numbered(g, func(g *farm.GSLB) { // as in a document: without numbers, in another order
+	again := withNumbers(g, func(g *farm.GSLB) { // as in a document: without numbers, in another order
 		g.Zones[0] = farm.Zone{Name: "example.com", NameServer: "ns1", Records: []farm.Record{{Name: "b", Type: "A", Data: "192.0.2.2"}, {Name: "A", Type: "A", Data: "192.0.2.1"}, {Name: "@", Type: "NS", Data: "ns1"}}}
 	})
 	if z := again.Zones[0]; z.Records[0].ID != 4 || z.Records[1].ID != 3 || z.Records[2].ID != 1 || z.LastRecord != 4 || z.ID != 1 {
 		t.Errorf("%+v", z)
 	}
-	one := numbered(g, func(g *farm.GSLB) { g.Zones[0].Records[1].ID = 0 })
+	one := withNumbers(g, func(g *farm.GSLB) { g.Zones[0].Records[1].ID = 0 })
 	if z := one.Zones[0]; z.Records[1].ID != 3 || z.LastRecord != 3 {
 		t.Errorf("the only record without a number does not get its previous number: %+v", z)
 	}
-	twice := numbered(g, func(g *farm.GSLB) { g.Zones[0].Records = append(g.Zones[0].Records, g.Zones[0].Records[1]) })
+	twice := withNumbers(g, func(g *farm.GSLB) { g.Zones[0].Records = append(g.Zones[0].Records, g.Zones[0].Records[1]) })
 	if z := twice.Zones[0]; z.Records[1].ID != 3 || z.Records[2].ID != 4 {
 		t.Errorf("%+v", z)
 	}
 	pair := farm.Record{Name: "twice", Type: "A", Data: "192.0.2.1"}
-	g = numbered(nil, func(g *farm.GSLB) {
+	g = withNumbers(nil, func(g *farm.GSLB) {
 		g.Zones = []farm.Zone{{Name: "example.com", Records: []farm.Record{pair, pair, pair}}}
 	})
-	lost := numbered(g, func(g *farm.GSLB) { g.Zones[0].Records[1].ID, g.Zones[0].Records[2].ID = 0, 0 })
+	lost := withNumbers(g, func(g *farm.GSLB) { g.Zones[0].Records[1].ID, g.Zones[0].Records[2].ID = 0, 0 })
 	if r := z(lost).Records; r[1].ID != 2 || r[2].ID != 3 {
 		t.Errorf("equal records get %d and %d", r[1].ID, r[2].ID)
 	}
@@ -109,8 +109,8 @@ func TestRecordIDsAreNeverReused(t *testing.T) {
 	if at, _ := z(twice).Find(9); at != -1 {
 		t.Errorf("number 9 is at %d", at)
 	}
-	gone := numbered(again, func(g *farm.GSLB) { g.Zones = nil })
-	if back := numbered(gone, func(g *farm.GSLB) { g.Zones = []farm.Zone{farm.NewZone("example.net")} }); back.Zones[0].ID != 2 {
+	gone := withNumbers(again, func(g *farm.GSLB) { g.Zones = nil })
+	if back := withNumbers(gone, func(g *farm.GSLB) { g.Zones = []farm.Zone{farm.NewZone("example.net")} }); back.Zones[0].ID != 2 {
 		t.Errorf("the number of a deleted zone is reused: %d", back.Zones[0].ID)
 	}
 }
@@ -120,7 +120,7 @@ func z(g *farm.GSLB) *farm.Zone { return &g.Zones[0] }
 // A fully numbered farm is not copied.
 func TestNumberedFarmIsNotCopied(t *testing.T) {
 	made := func(spoil func(*farm.Farm)) *farm.Farm {
-		g := numbered(nil, func(g *farm.GSLB) {
+		g := withNumbers(nil, func(g *farm.GSLB) {
 			g.Zones = []farm.Zone{farm.NewZone("example.com")}
 			g.Services = []farm.DNSService{{Name: "shop", Backends: make([]farm.Backend, 2)}}
 		})

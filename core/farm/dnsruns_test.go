@@ -50,7 +50,7 @@ func packedZone(list []farm.Record) *farm.Zone {
 	return z
 }
 
-func listed(some iter.Seq2[int, farm.Record], keep func(farm.Record) bool) (out []farm.Record) {
+func selectRecords(some iter.Seq2[int, farm.Record], keep func(farm.Record) bool) (out []farm.Record) {
 	for _, r := range some {
 		if keep(r) {
 			out = append(out, r)
@@ -145,7 +145,7 @@ func TestPackedRecordsAreEditedAndFoundAsAList(t *testing.T) {
 func same(t *testing.T, z *farm.Zone, list []farm.Record) {
 	t.Helper()
 	all := func(farm.Record) bool { return true }
-	if got := listed(z.All(), all); z.Len() != len(list) || !slices.Equal(got, list) {
+	if got := selectRecords(z.All(), all); z.Len() != len(list) || !slices.Equal(got, list) {
 		t.Fatalf("the zone has %d records, of which %d are listed, instead of %d", z.Len(), len(got), len(list))
 	}
 	if len(list) == 0 {
@@ -157,7 +157,7 @@ func same(t *testing.T, z *farm.Zone, list []farm.Record) {
 		if z.At(at) != r {
 			t.Fatalf("record %d is %+v, not %+v", at, z.At(at), r)
 		}
-		if got, want := listed(z.MayBeNamed("none", r.Name), named), listed(slices.All(list), named); !slices.Equal(got, want) {
+		if got, want := selectRecords(z.MayBeNamed("none", r.Name), named), selectRecords(slices.All(list), named); !slices.Equal(got, want) {
 			t.Fatalf("%d of %d records are named %s", len(got), len(want), r.Name)
 		}
 		if first := slices.IndexFunc(list, func(of farm.Record) bool { return of.ID == r.ID }); r.ID != 0 {
@@ -186,7 +186,7 @@ func same(t *testing.T, z *farm.Zone, list []farm.Record) {
 		}
 	}
 	other := func(r farm.Record) bool { return r.Type == "AAAA" || r.Type == "MX" }
-	if got, want := listed(z.OfType("AAAA", "MX"), all), listed(slices.All(list), other); !slices.Equal(got, want) {
+	if got, want := selectRecords(z.OfType("AAAA", "MX"), all), selectRecords(slices.All(list), other); !slices.Equal(got, want) {
 		t.Fatalf("%d of %d records are of these types", len(got), len(want))
 	}
 	types := map[farm.RecordType]bool{}
@@ -205,7 +205,7 @@ func TestNameLookupIgnoresSpelling(t *testing.T) {
 		list := manyRecords(random, 4*farm.PackedRun)
 		list[1500].Name = name
 		found := func(asked string) bool {
-			return len(listed(packedZone(list).MayBeNamed(asked), func(r farm.Record) bool { return r.Name == name })) == 1
+			return len(selectRecords(packedZone(list).MayBeNamed(asked), func(r farm.Record) bool { return r.Name == name })) == 1
 		}
 		for _, asked := range []string{"h9999", "h9999.example.com.", `\1049999`, name} {
 			if !found(asked) && !(name == "H9999" && asked == "ä9999") {
@@ -221,7 +221,7 @@ func TestASearchReadsFewRuns(t *testing.T) {
 	for i := range list {
 		list[i] = farm.Record{ID: uint32(i + 1), Name: fmt.Sprint("h", i), Type: "A", Data: "192.0.2.1"}
 	}
-	read := len(listed(packedZone(list).MayBeNamed("h77777"), func(farm.Record) bool { return true }))
+	read := len(selectRecords(packedZone(list).MayBeNamed("h77777"), func(farm.Record) bool { return true }))
 	if read == 0 || read > 10*farm.PackedRun {
 		t.Errorf("%d records of %d are read", read, len(list))
 	}

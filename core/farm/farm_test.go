@@ -55,7 +55,7 @@ func TestCloneSharesOnlyCertificateBytes(t *testing.T) {
 	if !reflect.DeepEqual(out, c) {
 		t.Errorf("it differs: %+v", out)
 	}
-	apart(t, "Config", reflect.ValueOf(c).Elem(), reflect.ValueOf(out).Elem())
+	wantNoSharing(t, "Config", reflect.ValueOf(c).Elem(), reflect.ValueOf(out).Elem())
 }
 
 // fill gives every slice an element and every pointer a target.
@@ -76,16 +76,16 @@ func fill(v reflect.Value) {
 	}
 }
 
-func apart(t *testing.T, path string, a, b reflect.Value) {
+func wantNoSharing(t *testing.T, path string, a, b reflect.Value) {
 	switch a.Kind() {
 	case reflect.Pointer, reflect.Slice:
 		if a.Pointer() == b.Pointer() {
 			t.Errorf("%s is shared", path)
 		}
 		if a.Kind() == reflect.Pointer {
-			apart(t, path, a.Elem(), b.Elem())
+			wantNoSharing(t, path, a.Elem(), b.Elem())
 		} else {
-			apart(t, path+"[0]", a.Index(0), b.Index(0))
+			wantNoSharing(t, path+"[0]", a.Index(0), b.Index(0))
 		}
 	case reflect.Struct:
 		switch a.Type() {
@@ -94,7 +94,7 @@ func apart(t *testing.T, path string, a, b reflect.Value) {
 		}
 		for i := range a.NumField() {
 			if f := a.Type().Field(i); f.IsExported() {
-				apart(t, path+"."+f.Name, a.Field(i), b.Field(i))
+				wantNoSharing(t, path+"."+f.Name, a.Field(i), b.Field(i))
 			}
 		}
 	}

@@ -68,7 +68,7 @@ func TestInvalidMessagesCloseOnlyTheirConnection(t *testing.T) {
 		if err := shm.Send(conn, c.packet, files...); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		gone(t, conn)
+		waitClosed(t, conn)
 		conn.Close()
 		if ack := publish(t, dial(t, path), name, nil); ack.Generation != uint64(len(name)) {
 			t.Errorf("after %s: got %+v", name, ack)
@@ -122,7 +122,7 @@ func TestMessageLargerThanAllowedIsCutOff(t *testing.T) {
 	if sent > 4<<20+500_000 {
 		t.Errorf("the server read %d bytes of one message", sent)
 	}
-	gone(t, conn)
+	waitClosed(t, conn)
 }
 
 func TestTooManyDescriptorsAreCutOffAndClosed(t *testing.T) {
@@ -162,7 +162,7 @@ func TestHalfAMessageTimesOut(t *testing.T) {
 			time.Sleep(shortTimeout / 10)
 		}
 	}()
-	gone(t, conn)
+	waitClosed(t, conn)
 	<-stop
 	if took := time.Since(start); took < shortTimeout/2 {
 		t.Errorf("closed after %v already", took)
@@ -180,7 +180,7 @@ func TestStuckClientIsReplacedAtOnce(t *testing.T) {
 	if took := time.Since(start); took >= shortTimeout {
 		t.Errorf("the next client waited %v", took)
 	}
-	gone(t, stuck)
+	waitClosed(t, stuck)
 }
 
 // A client that publishes without reading fills its socket with answers.

@@ -251,8 +251,8 @@ func memory(t testing.TB, content string) *os.File {
 	return f
 }
 
-// gone waits until the other side has closed c.
-func gone(t testing.TB, c *net.UnixConn) {
+// waitClosed waits until the other side has closed c.
+func waitClosed(t testing.TB, c *net.UnixConn) {
 	t.Helper()
 	c.SetReadDeadline(time.Now().Add(10 * time.Second))
 	for {

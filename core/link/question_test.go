@@ -347,6 +347,6 @@ func TestClientNotAwaitingAnswersIsClosed(t *testing.T) {
 		t.Errorf("%d questions at once", len(asked))
 	}
 	release()
-	gone(t, conn)
+	waitClosed(t, conn)
 	wantTotal(t, dial(t, path), 4)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sluicelb/sluice/core/logtest"
 )
 
-func told(lost uint64) string { return fmt.Sprint("lost ", lost) }
+func lostLine(lost uint64) string { return fmt.Sprint("lost ", lost) }
 
 // stuck is a log that blocks until free is closed.
 type stuck struct {
@@ -30,7 +30,7 @@ func (s *stuck) Write(p []byte) (int, error) {
 
 func TestLinesComeInOrderOneByOne(t *testing.T) {
 	var log logtest.Log
-	q := logqueue.New(&log, told)
+	q := logqueue.New(&log, lostLine)
 	line := []byte("x 0\n")
 	for i := range 10 {
 		line[2] = byte('0' + i)
@@ -50,7 +50,7 @@ func TestStuckLogBlocksNoWriterAndReportsLoss(t *testing.T) {
 	for name, size := range map[string]int{"many lines": 10, "long lines": 10_000} {
 		t.Run(name, func(t *testing.T) {
 			s := newStuck()
-			q := logqueue.New(s, told)
+			q := logqueue.New(s, lostLine)
 			line := []byte(strings.Repeat("x", size-1) + "\n")
 			const lines = 8 * 1000
 			var all sync.WaitGroup
@@ -93,7 +93,7 @@ func TestStuckLogBlocksNoWriterAndReportsLoss(t *testing.T) {
 func TestQueueSurvivesWriteErrors(t *testing.T) {
 	r, w := io.Pipe()
 	_ = r.Close()
-	q := logqueue.New(w, told)
+	q := logqueue.New(w, lostLine)
 	for range 3 {
 		_, _ = q.Write([]byte("x\n"))
 	}

@@ -33,7 +33,7 @@ func files(t *testing.T, n int) (fds []int) {
 	return fds
 }
 
-func closed(fd int) bool {
+func isClosed(fd int) bool {
 	_, err := syscall.Seek(fd, 0, 0)
 	return err == syscall.EBADF
 }
@@ -58,7 +58,7 @@ func TestNewSocketsWakeWaitingLoops(t *testing.T) {
 	if r.take(k, files(t, 1)); told() || !r.quick.Load() || len(s.fds) != 1 {
 		t.Errorf("%d are kept; a waiter was notified: %t", len(s.fds), told())
 	}
-	if fd, err := r.DatagramSocket(false, 7); err != nil || closed(fd) {
+	if fd, err := r.DatagramSocket(false, 7); err != nil || isClosed(fd) {
 		t.Errorf("none is given: %v", err)
 	} else {
 		_ = syscall.Close(fd)
@@ -85,7 +85,7 @@ func TestNewSocketsWakeWaitingLoops(t *testing.T) {
 	} else {
 		_ = syscall.Close(fd)
 	}
-	if n := r.waiting.Load(); n != 0 || len(s.fds) != 2 || !closed(five[3]) || !closed(five[4]) {
+	if n := r.waiting.Load(); n != 0 || len(s.fds) != 2 || !isClosed(five[3]) || !isClosed(five[4]) {
 		t.Errorf("%d wait, %d are kept", n, len(s.fds))
 	}
 	for _, fd := range s.resize(0) {
@@ -213,11 +213,11 @@ func TestUnusedKindIsKeptForTenSeconds(t *testing.T) {
 		t.Errorf("one in use is looked at in %v", next)
 	}
 	s.use(since)
-	if next := r.sweep(since.Add(10*time.Second - 1)); next != 1 || closed(fd) {
-		t.Errorf("it is looked at in %v, closed: %t", next, closed(fd))
+	if next := r.sweep(since.Add(10*time.Second - 1)); next != 1 || isClosed(fd) {
+		t.Errorf("it is looked at in %v, closed: %t", next, isClosed(fd))
 	}
-	if next := r.sweep(since.Add(10 * time.Second)); next != 0 || !closed(fd) || (*r.kinds.Load())[k] != nil {
-		t.Errorf("it is looked at in %v, closed: %t", next, closed(fd))
+	if next := r.sweep(since.Add(10 * time.Second)); next != 0 || !isClosed(fd) || (*r.kinds.Load())[k] != nil {
+		t.Errorf("it is looked at in %v, closed: %t", next, isClosed(fd))
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 
 var shared = farm.TransferKey{Name: "ns2.example.com", Secret: farm.Secret(base64.StdEncoding.EncodeToString([]byte("0123456789abcdef")))}
 
-// asked returns a signed query and its MAC.
-func asked(t *testing.T, at time.Time) (msg []byte, mac string) {
+// signedQuery returns a signed query and its MAC.
+func signedQuery(t *testing.T, at time.Time) (msg []byte, mac string) {
 	t.Helper()
 	m := new(dns.Msg).SetQuestion("Example.com.", dns.TypeSOA)
 	m.SetTsig("NS2.example.com.", dns.HmacSHA256, 300, at.Unix())
@@ -30,7 +30,7 @@ func asked(t *testing.T, at time.Time) (msg []byte, mac string) {
 // The first response covers the MAC of the query, each further one that of the previous
 // response.
 func TestAnswersAreSignedOneAfterTheOther(t *testing.T) {
-	msg, mac := asked(t, time.Now())
+	msg, mac := signedQuery(t, time.Now())
 	before := string(msg)
 	e, _, err := rdata.Verified(msg, []farm.TransferKey{{Name: "other", Secret: shared.Secret}, shared})
 	if err != nil || string(msg) != before {
@@ -68,7 +68,7 @@ func TestAnswersAreSignedOneAfterTheOther(t *testing.T) {
 func TestARefusalHasTheTimeOfTheMessage(t *testing.T) {
 	other := farm.TransferKey{Name: shared.Name, Secret: farm.Secret(base64.StdEncoding.EncodeToString([]byte("fedcba9876543210")))}
 	at := time.Now().Add(-time.Minute)
-	plain, _ := asked(t, at)
+	plain, _ := signedQuery(t, at)
 	m := new(dns.Msg).SetQuestion("example.com.", dns.TypeSOA).SetEdns0(4096, true)
 	m.SetTsig("ns2.example.com.", dns.HmacSHA256, 300, at.Unix())
 	edns, _, err := dns.TsigGenerate(m, string(shared.Secret), "", false)
@@ -104,7 +104,7 @@ func TestARefusalHasTheTimeOfTheMessage(t *testing.T) {
 func TestAMessageOfAnotherTimeIsRefused(t *testing.T) {
 	for _, off := range []time.Duration{-10 * time.Minute, 10 * time.Minute} {
 		sent := time.Now().Add(off)
-		msg, mac := asked(t, sent)
+		msg, mac := signedQuery(t, sent)
 		_, refusal, err := rdata.Verified(msg, []farm.TransferKey{shared})
 		if !errors.Is(err, rdata.ErrBadTime) {
 			t.Fatalf("%v: %v", off, err)

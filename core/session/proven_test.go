@@ -6,8 +6,8 @@ import (
 	"github.com/sluicelb/sluice/core/session"
 )
 
-// known returns how many of the first n keys are still in a full table.
-func known(table *session.Table, n int) (left int) {
+// countKnown returns how many of the first n keys are still in a full table.
+func countKnown(table *session.Table, n int) (left int) {
 	for i := range n {
 		if _, ok := table.Peek(key(i), 0, ttl); ok {
 			left++
@@ -24,7 +24,7 @@ func TestInventedKeysEvictNoReturningClient(t *testing.T) {
 			table.Put(key(i), 1, 0)
 			table.Get(key(i), 0, ttl)
 		}
-		before := known(table, most) // some shards may have exceeded their share
+		before := countKnown(table, most) // some shards may have exceeded their share
 		if limit <= 4096 && before != most {
 			t.Fatalf("%d of %d sessions exist", before, most)
 		}
@@ -32,7 +32,7 @@ func TestInventedKeysEvictNoReturningClient(t *testing.T) {
 		for i := range 20 * limit {
 			table.PutIfAbsent(key(1_000_000+i), 2, 1, ttl)
 		}
-		if left := known(table, most); left != before {
+		if left := countKnown(table, most); left != before {
 			t.Errorf("limit %d: %d of %d sessions are left", limit, left, before)
 		}
 		if n := table.Forgotten(); n < uint64(19*limit) || n > uint64(20*limit) {
@@ -73,7 +73,7 @@ func TestReturningClientsSurviveTheProcess(t *testing.T) {
 	for i := range 2000 {
 		table.Put(key(1000+i), 2, 2)
 	}
-	if left := known(table, 50); left != 50 {
+	if left := countKnown(table, 50); left != 50 {
 		t.Errorf("%d of 50 sessions are left", left)
 	}
 }
@@ -90,7 +90,7 @@ func TestTheOnlySessionThatMayMakeRoomDoes(t *testing.T) {
 			t.Fatal("a new client finds no room")
 		}
 	}
-	if left := known(table, limit-1); left != limit-1 || table.Len() != limit {
+	if left := countKnown(table, limit-1); left != limit-1 || table.Len() != limit {
 		t.Errorf("%d of %d static sessions are left, %d in all", left, limit-1, table.Len())
 	}
 }

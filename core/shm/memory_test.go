@@ -40,7 +40,7 @@ func TestSealedMemoryCannotBeWrittenOrTruncated(t *testing.T) {
 		}
 	})
 
-	m := mapped(t)(shm.MapSealed(f))
+	m := mapOrFail(t)(shm.MapSealed(f))
 	if !bytes.Equal(m.Bytes(), data) {
 		t.Error("the mapping does not hold the data")
 	}
@@ -51,7 +51,7 @@ func TestMappingOutlivesItsDescriptor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := mapped(t)(shm.MapSealed(f))
+	m := mapOrFail(t)(shm.MapSealed(f))
 	f.Close()
 	if string(m.Bytes()) != "still here" {
 		t.Errorf("got %q", m.Bytes())
@@ -149,7 +149,7 @@ func TestSharedMemoryIsSeenByBothSidesAndKeepsItsSize(t *testing.T) {
 	ro, err := shm.ReadOnly(f)
 	closing(t, ro, err)
 
-	w, r := mapped(t)(shm.MapShared(f, true)), mapped(t)(shm.MapShared(ro, false))
+	w, r := mapOrFail(t)(shm.MapShared(f, true)), mapOrFail(t)(shm.MapShared(ro, false))
 	if len(w.Bytes()) != 8192 || len(r.Bytes()) != 8192 {
 		t.Fatalf("sizes %d and %d", len(w.Bytes()), len(r.Bytes()))
 	}
@@ -168,7 +168,7 @@ func TestSharedMemoryIsSeenByBothSidesAndKeepsItsSize(t *testing.T) {
 func TestReadOnlyMappingFaultsOnWrite(t *testing.T) {
 	f, err := shm.Shared("test", 4096)
 	closing(t, f, err)
-	m := mapped(t)(shm.MapShared(f, false))
+	m := mapOrFail(t)(shm.MapShared(f, false))
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if recover() == nil {
@@ -193,7 +193,7 @@ func TestOthersCannotOpenTheMemoryAgain(t *testing.T) {
 func TestSharedMemoryCostsNothingUntilTouched(t *testing.T) {
 	f, err := shm.Shared("test", 1<<30)
 	closing(t, f, err)
-	m := mapped(t)(shm.MapShared(f, true))
+	m := mapOrFail(t)(shm.MapShared(f, true))
 	m.Bytes()[1<<29] = 1
 	st, err := f.Stat()
 	if err != nil {
@@ -205,7 +205,7 @@ func TestSharedMemoryCostsNothingUntilTouched(t *testing.T) {
 	}
 }
 
-func mapped(t *testing.T) func(*shm.Mapping, error) *shm.Mapping {
+func mapOrFail(t *testing.T) func(*shm.Mapping, error) *shm.Mapping {
 	return func(m *shm.Mapping, err error) *shm.Mapping {
 		t.Helper()
 		if err != nil {

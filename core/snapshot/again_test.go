@@ -19,8 +19,8 @@ import (
 	"github.com/sluicelb/sluice/core/snapshot"
 )
 
-// numbered returns valid farms with these IDs.
-func numbered(ids ...uint32) *farm.Config {
+// farmsWithIDs returns valid farms with these IDs.
+func farmsWithIDs(ids ...uint32) *farm.Config {
 	cfg := &farm.Config{Farms: []farm.Farm{}}
 	for _, id := range ids {
 		f := farm.Farm{ID: id, Name: fmt.Sprint("farm", id), Profile: farm.ProfileHTTP, VIP: netip.MustParseAddr("192.0.2.1"), VPort: uint16(id), HTTP: farm.DefaultHTTP()}
@@ -83,7 +83,7 @@ func TestLargeFarmsThatStayAreDecodedOnce(t *testing.T) {
 func TestFarmsThatStayAreDecodedOnce(t *testing.T) {
 	var w snapshot.Writer
 	var r snapshot.Reader
-	cfg := numbered(1, 2, 3)
+	cfg := farmsWithIDs(1, 2, 3)
 	first := load(t, &w, &r, cfg)
 	next := &farm.Config{Farms: []farm.Farm{cfg.Farms[2], cfg.Farms[1].Clone(), cfg.Farms[0]}, Certificates: []farm.Certificate{{Name: "a"}}}
 	next.Farms[1].HTTP.Services[0].Backends[0].Port = 81
@@ -103,7 +103,7 @@ func TestFarmsThatStayAreDecodedOnce(t *testing.T) {
 func TestRefusedSnapshotIsNotReused(t *testing.T) {
 	var w snapshot.Writer
 	var r snapshot.Reader
-	first := load(t, &w, &r, numbered(1))
+	first := load(t, &w, &r, farmsWithIDs(1))
 	f, err := os.Open(os.DevNull)
 	if err != nil {
 		t.Fatal(err)
@@ -112,10 +112,10 @@ func TestRefusedSnapshotIsNotReused(t *testing.T) {
 	if _, _, err := r.Load(f); err == nil {
 		t.Fatal("it was accepted")
 	}
-	if _, err := w.Publish(2, numbered(1, 1), 0); !errors.Is(err, snapshot.ErrConfig) {
+	if _, err := w.Publish(2, farmsWithIDs(1, 1), 0); !errors.Is(err, snapshot.ErrConfig) {
 		t.Fatal(err)
 	}
-	if again := load(t, &w, &r, numbered(1)); again.Farms[0] != first.Farms[0] {
+	if again := load(t, &w, &r, farmsWithIDs(1)); again.Farms[0] != first.Farms[0] {
 		t.Error("the farm was forgotten")
 	}
 }
@@ -154,9 +154,9 @@ func TestDuplicateIDOfAKnownFarmIsRefused(t *testing.T) {
 		for _, last := range []bool{false, true} {
 			var w snapshot.Writer
 			var r snapshot.Reader
-			cfg := numbered(1, 2)
+			cfg := farmsWithIDs(1, 2)
 			load(t, &w, &r, cfg)
-			other := numbered(3).Farms[0]
+			other := farmsWithIDs(3).Farms[0]
 			take(&other)
 			next := &farm.Config{Farms: append([]farm.Farm{other}, cfg.Farms...)}
 			if last {

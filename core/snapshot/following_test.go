@@ -63,7 +63,7 @@ func changed(t *rapid.T, cfg *farm.Config, fresh *uint32) *farm.Config {
 	switch kind {
 	case "create":
 		*fresh++
-		next.Farms = slices.Insert(next.Farms, rapid.IntRange(0, len(next.Farms)).Draw(t, "at"), numbered(*fresh).Farms...)
+		next.Farms = slices.Insert(next.Farms, rapid.IntRange(0, len(next.Farms)).Draw(t, "at"), farmsWithIDs(*fresh).Farms...)
 	case "backend":
 		change(func(f *farm.Farm) {
 			f.HTTP.Services[0].Backends[0].Weight = uint8(rapid.IntRange(1, 9).Draw(t, "weight"))
@@ -97,7 +97,7 @@ func TestIncrementalSnapshotEqualsWholeSnapshot(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var p pair
 		fresh := uint32(5)
-		cfg := numbered(1, 2, 3, 4, 5)
+		cfg := farmsWithIDs(1, 2, 3, 4, 5)
 		before, _, err := p.publish(cfg)
 		if err != nil {
 			t.Fatal(err)
@@ -145,7 +145,7 @@ func TestIncrementalSnapshotEqualsWholeSnapshot(t *testing.T) {
 
 func TestIncrementalSnapshotHasOnlyChanges(t *testing.T) {
 	var p pair
-	cfg := &farm.Config{Farms: slices.Concat(numbered(1, 2, 3).Farms, numbered(10, 11, 12, 13, 14, 15).Farms)}
+	cfg := &farm.Config{Farms: slices.Concat(farmsWithIDs(1, 2, 3).Farms, farmsWithIDs(10, 11, 12, 13, 14, 15).Farms)}
 	_, whole, err := p.publish(cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +175,7 @@ func TestIncrementalSnapshotNeedsItsBase(t *testing.T) {
 		t.Cleanup(func() { _ = f.Close() })
 		return f
 	}
-	one, two := publish(numbered(1), 1, 0), publish(numbered(1, 2), 2, 1)
+	one, two := publish(farmsWithIDs(1), 1, 0), publish(farmsWithIDs(1, 2), 2, 1)
 	var fresh, r snapshot.Reader
 	if _, _, err := fresh.Load(two); !errors.Is(err, snapshot.ErrBase) {
 		t.Errorf("a new reader: %v", err)
@@ -189,15 +189,15 @@ func TestIncrementalSnapshotNeedsItsBase(t *testing.T) {
 	if _, _, err := r.Load(two); !errors.Is(err, snapshot.ErrBase) {
 		t.Errorf("once more: %v", err)
 	}
-	if _, cfg, err := r.Load(publish(numbered(3), 3, 0)); err != nil || cfg.Farms[0].ID != 3 {
+	if _, cfg, err := r.Load(publish(farmsWithIDs(3), 3, 0)); err != nil || cfg.Farms[0].ID != 3 {
 		t.Errorf("the whole: %+v, %v", cfg, err)
 	}
 }
 
 // FuzzFollowing uses its input as the body of a snapshot that follows another one.
 func FuzzFollowing(f *testing.F) {
-	base := numbered(1, 2, 3)
-	for _, farms := range [][]farm.Farm{base.Farms[:1], numbered(4).Farms, slices.Concat(numbered(7).Farms, base.Farms[2:], base.Farms[:1])} {
+	base := farmsWithIDs(1, 2, 3)
+	for _, farms := range [][]farm.Farm{base.Farms[:1], farmsWithIDs(4).Farms, slices.Concat(farmsWithIDs(7).Farms, base.Farms[2:], base.Farms[:1])} {
 		var w snapshot.Writer
 		first, err := w.Publish(1, base, 0)
 		if err != nil {

@@ -16,7 +16,7 @@ func TestABuildAdoptsConfigurationsWhileCertificatesStay(t *testing.T) {
 	}
 	first := publish(t, s, cfg, 1, l)
 	for range 3 { // farm 1 is not requested
-		b := s.Begin(again(cfg))
+		b := s.Begin(deepCopy(cfg))
 		if !b.Adopts() {
 			t.Fatal("a build with the same certificates does not adopt")
 		}
@@ -39,14 +39,14 @@ func TestABuildAdoptsConfigurationsWhileCertificatesStay(t *testing.T) {
 		"CRL":     func(c *farm.Config) { c.Authorities[0].Revoked = append(c.Authorities[0].Revoked, []byte{1}) },
 		"no CA":   func(c *farm.Config) { c.Authorities = nil },
 	} {
-		changed := again(cfg)
+		changed := deepCopy(cfg)
 		change(changed)
 		if got := s.Begin(changed).Adopts(); got != (what == "nothing") {
 			t.Errorf("%s changed: the build adopts: %t", what, got)
 		}
 	}
 	cfg.Certificates = append(cfg.Certificates, root.issue("more", p256(), dns("more.example.com")))
-	if publish(t, s, again(cfg), 1, l) != first {
+	if publish(t, s, deepCopy(cfg), 1, l) != first {
 		t.Error("a configuration that was adopted was built again")
 	}
 }
@@ -57,7 +57,7 @@ func TestConfigurationsWithoutAFarmAreRemoved(t *testing.T) {
 	s := tlsconf.NewStore(tlsconf.Options{})
 	most, whole := 0, 0
 	for farm := range uint32(1000) {
-		b := s.Begin(again(cfg))
+		b := s.Begin(deepCopy(cfg))
 		for id := range uint32(10) { // others, which do not change
 			if !b.Adopts() {
 				if _, err := b.Listener(5000+id, l); err != nil {

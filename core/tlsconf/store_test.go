@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/core/tlsconf"
 )
 
-// again returns a deep copy of the configuration, like the next snapshot.
-func again(cfg *farm.Config) *farm.Config {
+// deepCopy returns a deep copy of the configuration, like the next snapshot.
+func deepCopy(cfg *farm.Config) *farm.Config {
 	out := &farm.Config{}
 	for _, c := range cfg.Certificates {
 		c.Key = append([]byte(nil), c.Key...)
@@ -32,7 +32,7 @@ func TestAnUnchangedFarmKeepsItsConfiguration(t *testing.T) {
 	cfg, l := asking(t, farm.ClientAuthOptional, root.authority(""))
 	s := tlsconf.NewStore(tlsconf.Options{})
 	first := publish(t, s, cfg, 1, l)
-	if publish(t, s, again(cfg), 1, l) != first {
+	if publish(t, s, deepCopy(cfg), 1, l) != first {
 		t.Error("the same farm has another configuration")
 	}
 	for what, change := range map[string]func(*farm.Config, *farm.TLS){
@@ -50,7 +50,7 @@ func TestAnUnchangedFarmKeepsItsConfiguration(t *testing.T) {
 		"mode":     func(_ *farm.Config, l *farm.TLS) { l.Clients = farm.ClientAuthRequired },
 		"CA":       func(cfg *farm.Config, _ *farm.TLS) { cfg.Authorities[0] = newCA(t, "x").authority("clients") },
 	} {
-		changed, m := again(cfg), *l
+		changed, m := deepCopy(cfg), *l
 		change(changed, &m)
 		b := s.Begin(changed) // not committed
 		c, err := b.Listener(1, &m)
@@ -61,7 +61,7 @@ func TestAnUnchangedFarmKeepsItsConfiguration(t *testing.T) {
 			t.Errorf("%s: the configuration is the old one", what)
 		}
 	}
-	if publish(t, s, again(cfg), 2, l) == first {
+	if publish(t, s, deepCopy(cfg), 2, l) == first {
 		t.Error("two farms share a configuration")
 	}
 }
@@ -75,15 +75,15 @@ func TestUnchangedCertificatesAreNotReadAgain(t *testing.T) {
 	}
 	first := publish(t, s, cfg, 1, l)
 	l.DisableTLS10 = true
-	second := publish(t, s, again(cfg), 1, l)
+	second := publish(t, s, deepCopy(cfg), 1, l)
 	if first == second || key(first) != key(second) {
 		t.Error("the certificate was read again")
 	}
 	// The keys of removed certificates are dropped.
-	fewer := again(cfg)
+	fewer := deepCopy(cfg)
 	fewer.Certificates = slices.DeleteFunc(fewer.Certificates, func(c farm.Certificate) bool { return c.Name != "rsa" })
 	publish(t, s, fewer, 1, &farm.TLS{Certificates: []string{"rsa"}})
-	if third := publish(t, s, again(cfg), 1, l); key(first) == key(third) {
+	if third := publish(t, s, deepCopy(cfg), 1, l); key(first) == key(third) {
 		t.Error("a certificate that was removed is still kept")
 	}
 }
@@ -96,7 +96,7 @@ func TestRefusedBuildLeavesTheStoreUnchanged(t *testing.T) {
 	if _, err := b.Listener(1, l); err == nil {
 		t.Fatal("a farm without its certificates is accepted")
 	}
-	if publish(t, s, again(cfg), 1, l) != first {
+	if publish(t, s, deepCopy(cfg), 1, l) != first {
 		t.Error("the farm lost its configuration")
 	}
 }
@@ -124,7 +124,7 @@ func TestEachConfigurationIsPrepared(t *testing.T) {
 		c.DynamicRecordSizingDisabled = true
 	}})
 	server := publish(t, s, cfg, 1, l)
-	publish(t, s, again(cfg), 1, l)
+	publish(t, s, deepCopy(cfg), 1, l)
 	old := hello("www.example.com")
 	old.SupportedVersions, old.CipherSuites = []uint16{tls.VersionTLS12}, []uint16{rsaCBC}
 	plain := must(server.GetConfigForClient(old))

@@ -597,8 +597,8 @@ func TestOrderOfAnswersFollowsWeights(t *testing.T) {
 	}
 }
 
-// asked returns a question for a name.
-func asked(t *testing.T, name string, v6 bool) *wire.Query {
+// queryFor returns a question for a name.
+func queryFor(t *testing.T, name string, v6 bool) *wire.Query {
 	t.Helper()
 	owner, err := rdata.Name(name, "example.com")
 	if err != nil {
@@ -639,7 +639,7 @@ func TestRotationIgnoresOtherQueries(t *testing.T) {
 				for _, question := range pattern {
 					name, kind, _ := strings.Cut(question, " ")
 					var p zone.Pick
-					b.Choose(0, asked(t, name, kind == "AAAA"), kind == "AAAA", &p)
+					b.Choose(0, queryFor(t, name, kind == "AAAA"), kind == "AAAA", &p)
 					last := p.Addresses[0][3]
 					if kind == "AAAA" {
 						last = p.Addresses[0][15]
@@ -667,7 +667,7 @@ func TestRotationStartsDifferByName(t *testing.T) {
 	var count [5]int
 	for i := range 400 {
 		var p zone.Pick
-		b.Choose(0, asked(t, fmt.Sprintf("customer%d", i), false), false, &p)
+		b.Choose(0, queryFor(t, fmt.Sprintf("customer%d", i), false), false, &p)
 		count[p.Addresses[0][3]]++
 	}
 	for i, n := range count[1:] {

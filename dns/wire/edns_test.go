@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/dns/wire"
 )
 
-// asked returns a parsed query with a cookie, and the cookie in the answer.
-func asked(t *testing.T, s *wire.Server, client, cookie string) (q wire.Query, sent string) {
+// parsedQuery returns a parsed query with a cookie, and the cookie in the answer.
+func parsedQuery(t *testing.T, s *wire.Server, client, cookie string) (q wire.Query, sent string) {
 	t.Helper()
 	q.Client = netip.MustParseAddr(client)
 	n := hex.EncodeToString([]byte{byte(len(cookie) / 2)})
@@ -31,11 +31,11 @@ func TestCookieIsValidPerClientForAnHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &wire.Server{Secret: [2]uint64{1, 2}}
 		const client, mine = "192.0.2.1", "0102030405060708"
-		q, cookie := asked(t, s, client, mine)
+		q, cookie := parsedQuery(t, s, client, mine)
 		if q.Verified || cookie[:16] != mine || cookie[16:24] != "01000000" {
 			t.Errorf("at first: %v %s", q.Verified, cookie)
 		}
-		if q, again := asked(t, s, client, cookie); !q.Verified || again != cookie {
+		if q, again := parsedQuery(t, s, client, cookie); !q.Verified || again != cookie {
 			t.Errorf("the cookie is not recognised: %s, then %s", cookie, again)
 		}
 		for name, c := range map[string][2]string{
@@ -43,19 +43,19 @@ func TestCookieIsValidPerClientForAnHour(t *testing.T) {
 			"another cookie of the client": {client, "1" + cookie[1:]}, "another hash": {client, cookie[:47] + string(cookie[47]^1)},
 			"another version": {client, cookie[:17] + "2" + cookie[18:]},
 		} {
-			if q, _ := asked(t, s, c[0], c[1]); q.Verified {
+			if q, _ := parsedQuery(t, s, c[0], c[1]); q.Verified {
 				t.Errorf("%s: it is good", name)
 			}
 		}
-		if q, _ := asked(t, &wire.Server{Secret: [2]uint64{1, 3}}, client, cookie); q.Verified {
+		if q, _ := parsedQuery(t, &wire.Server{Secret: [2]uint64{1, 3}}, client, cookie); q.Verified {
 			t.Error("of another server it is good")
 		}
 		time.Sleep(time.Hour)
-		if q, _ := asked(t, s, client, cookie); !q.Verified {
+		if q, _ := parsedQuery(t, s, client, cookie); !q.Verified {
 			t.Error("after an hour it is not good")
 		}
 		time.Sleep(time.Second)
-		if q, _ := asked(t, s, client, cookie); q.Verified {
+		if q, _ := parsedQuery(t, s, client, cookie); q.Verified {
 			t.Error("after more than an hour it is good")
 		}
 	})
@@ -65,7 +65,7 @@ func TestCookieIsValidPerClientForAnHour(t *testing.T) {
 func TestFirstCookieWins(t *testing.T) {
 	const client, mine, other = "192.0.2.1", "0102030405060708", "1112131415161718"
 	s := &wire.Server{Secret: [2]uint64{1, 2}}
-	_, good := asked(t, s, client, mine)
+	_, good := parsedQuery(t, s, client, mine)
 	for options, verified := range map[string]bool{"000a 0018" + good + "000a 0008" + other: true, "000a 0008" + other + "000a 0018" + good: false} {
 		q := wire.Query{Client: netip.MustParseAddr(client)}
 		if verdict, code := q.Parse(raw(t, opted+www+isA+opt(options))); verdict != wire.Serve {
@@ -87,7 +87,7 @@ func TestCookiesMatchRFC9018(t *testing.T) {
 			s.Secret[0] = s.Secret[0]<<8 | uint64(secret[7-i])
 			s.Secret[1] = s.Secret[1]<<8 | uint64(secret[15-i])
 		}
-		if _, got := asked(t, s, "198.51.100.100", "2464c4abcf10c957"); got != "2464c4abcf10c957010000005cf79f111f8130c3eee29480" {
+		if _, got := parsedQuery(t, s, "198.51.100.100", "2464c4abcf10c957"); got != "2464c4abcf10c957010000005cf79f111f8130c3eee29480" {
 			t.Errorf("%s", got)
 		}
 	})

@@ -180,8 +180,8 @@ func name(n string) func(c *net.TCPConn) {
 	}
 }
 
-// refused returns an address without a listener.
-func refused(t testing.TB) string {
+// refusedAddr returns an address without a listener.
+func refusedAddr(t testing.TB) string {
 	t.Helper()
 	return enginetest.NewSilent(t).Addr
 }

@@ -271,7 +271,7 @@ func TestExplanationCoversOneTransport(t *testing.T) {
 // continue.
 func TestTransportChangesKeepTheOther(t *testing.T) {
 	a := newAppliance(t, 1)
-	s := named(t, "one")
+	s := namedServer(t, "one")
 	f := a.farmBoth(s.at())
 	f.L4.Protocol = farm.L4UDP
 	a.publish(f)

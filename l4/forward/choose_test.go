@@ -205,7 +205,7 @@ func TestRemovedBackendMovesFewHashedClients(t *testing.T) {
 // symhash is the same for both directions of a connection.
 func TestSymmetricHashIgnoresDirection(t *testing.T) {
 	a := newAppliance(t, 1)
-	f := a.farm(refused(t), refused(t), refused(t), refused(t))
+	f := a.farm(refusedAddr(t), refusedAddr(t), refusedAddr(t), refusedAddr(t))
 	f.L4.Algorithm, f.VIP = farm.L4SymHash, netip.IPv4Unspecified()
 	a.Files[f.Listeners()[0].Key()] = a.Files["tcp/127.0.0.1:"+f.L4.PortsText()]
 	port := f.L4.Ports[0].First

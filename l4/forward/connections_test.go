@@ -67,7 +67,7 @@ func TestConnectionsAreListedAndEnded(t *testing.T) {
 func TestFlowsAreListedAndEnded(t *testing.T) {
 	a := newAppliance(t, 2)
 	silentBackend := answering(t, func(string) []string { return nil })
-	f := a.farmUDP(named(t, "one").at(), silentBackend.at())
+	f := a.farmUDP(namedServer(t, "one").at(), silentBackend.at())
 	a.publish(f)
 	clients := map[string]*net.UDPConn{}
 	for range 8 {

@@ -80,7 +80,7 @@ func TestExplanationsPredictConnections(t *testing.T) {
 
 func TestExplanationsGiveReasons(t *testing.T) {
 	a := newAppliance(t, 1)
-	f := a.farm(refused(t), serve(t, echo).at(), serve(t, echo).at())
+	f := a.farm(refusedAddr(t), serve(t, echo).at(), serve(t, echo).at())
 	f.L4.Persist = farm.L4PersistSrc
 	f.L4.Backends[1].Maintenance = farm.MaintenanceCut
 	f.L4.Backends[2].Sessions = []string{"192.0.2.7"}

@@ -87,7 +87,7 @@ func TestNewLimitsCountExistingClients(t *testing.T) {
 		})
 		t.Run("udp "+what, func(t *testing.T) {
 			a := newAppliance(t, 1)
-			f := a.farmUDP(named(t, "one").at())
+			f := a.farmUDP(namedServer(t, "one").at())
 			a.publish(f)
 			ask(t, a.dialUDP(f), "x")
 			f = f.Clone()

@@ -70,7 +70,7 @@ func TestAttemptsEndSoon(t *testing.T) {
 
 func TestTheFirstDatagramAfterAnOutageOfAllIsAnswered(t *testing.T) {
 	a := newAppliance(t, 1)
-	b := named(t, "there")
+	b := namedServer(t, "there")
 	f := a.farmUDP(b.at())
 	f.L4.ResurrectTime = 3600
 	a.publish(f)

@@ -55,9 +55,9 @@ func on(t *testing.T, host string, port uint16) net.Listener {
 	return ln
 }
 
-// said returns the first data that a client of a virtual port receives; empty if it is
+// firstData returns the first data that a client of a virtual port receives; empty if it is
 // refused.
-func said(t *testing.T, port uint16) string {
+func firstData(t *testing.T, port uint16) string {
 	t.Helper()
 	c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if errors.Is(err, syscall.ECONNRESET) {
@@ -84,13 +84,13 @@ func TestPortFailuresAreIndependent(t *testing.T) {
 		on(t, "127.0.0.78", served)
 		a.publish(f)
 		for range 3 {
-			if got := said(t, bad); got != "" {
+			if got := firstData(t, bad); got != "" {
 				t.Fatalf("a port without a server sent %q", got)
 			}
 		}
 		came := map[string]int{}
 		for range 4 {
-			came[said(t, served)]++
+			came[firstData(t, served)]++
 		}
 		if came["127.0.0.77"] != 2 || came["127.0.0.78"] != 2 {
 			t.Errorf("port %d is refused, the other port has %v", unserved, came)
@@ -164,10 +164,10 @@ func TestRefusedPortFindingLasts(t *testing.T) {
 	a.publish(f)
 	a.publish(f) // a table in use, not the first one
 	for _, when := range []string{"first", "after a change"} {
-		if got := said(t, second); got != "127.0.0.78" {
+		if got := firstData(t, second); got != "127.0.0.78" {
 			t.Errorf("%s: the port the first refuses came to %q", when, got)
 		}
-		if got := said(t, first); got != "127.0.0.77" {
+		if got := firstData(t, first); got != "127.0.0.77" {
 			t.Errorf("%s: the port the first serves came to %q", when, got)
 		}
 		a.publish(f)
@@ -186,7 +186,7 @@ func TestRefusedPortFindingLasts(t *testing.T) {
 		t.Errorf("log: %s", a.Log.String())
 	}
 	on(t, "127.0.0.77", second)
-	eventually(t, "the port is used again", func() bool { return said(t, second) == "127.0.0.77" })
+	eventually(t, "the port is used again", func() bool { return firstData(t, second) == "127.0.0.77" })
 }
 
 // A backend that refuses all of its ports is down for all clients.
@@ -199,20 +199,20 @@ func TestBackendRefusingAllPortsIsDown(t *testing.T) {
 		if got := a.health.Slot(1).Passive(); got != health.Undefined {
 			t.Errorf("after %d of two ports it is %v", i, got)
 		}
-		said(t, r.First)
+		firstData(t, r.First)
 	}
 	if got := a.health.Slot(1).Passive(); got != health.Down {
 		t.Errorf("without a port it is %v", got)
 	}
 	on(t, "127.0.0.77", f.L4.Ports[1].First)
 	eventually(t, "it is up", func() bool { return a.health.Slot(1).Passive() == health.Up })
-	if got := said(t, f.L4.Ports[1].First); got != "127.0.0.77" {
+	if got := firstData(t, f.L4.Ports[1].First); got != "127.0.0.77" {
 		t.Errorf("the port that is served came to %q", got)
 	}
 	f = f.Clone()
 	f.L4.Ports = slices.Clone(f.L4.Ports[1:])
 	a.publish(f) // a single port needs no distinction
-	if got := said(t, f.L4.Ports[0].First); got != "127.0.0.77" {
+	if got := firstData(t, f.L4.Ports[0].First); got != "127.0.0.77" {
 		t.Errorf("as the only port it came to %q", got)
 	}
 }

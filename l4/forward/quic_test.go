@@ -228,7 +228,7 @@ func TestHandshakeConnectionIDsAreLearned(t *testing.T) {
 
 func TestUnknownConnectionIDsAreBalancedAgain(t *testing.T) {
 	a := newAppliance(t, 1)
-	f := a.farmUDP(named(t, "one").at(), named(t, "two").at())
+	f := a.farmUDP(namedServer(t, "one").at(), namedServer(t, "two").at())
 	f.L4.QUIC = true
 	f.L4.Algorithm = farm.L4RoundRobin
 	a.publish(f)

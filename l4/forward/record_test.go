@@ -69,7 +69,7 @@ func TestConnectionsThatEndedLeaveRecords(t *testing.T) {
 		_ = c.SetLinger(0)
 	})
 	defer close(silent)
-	f := a.farm(refused(t), backend.at())
+	f := a.farm(refusedAddr(t), backend.at())
 	f.L4.Logs, f.L4.Persist = true, farm.L4PersistSrc
 	a.publish(f)
 

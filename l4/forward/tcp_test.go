@@ -117,7 +117,7 @@ func TestResetIsPassedOn(t *testing.T) {
 
 func TestFailedConnectTriesTheNextBackend(t *testing.T) {
 	a := newAppliance(t, 1)
-	f := a.farm(refused(t), serve(t, name("second")).at())
+	f := a.farm(refusedAddr(t), serve(t, name("second")).at())
 	a.publish(f)
 	for range 4 {
 		if got := line(t, a.dial(f)); got != "second" {
@@ -137,7 +137,7 @@ func TestFailedConnectTriesTheNextBackend(t *testing.T) {
 
 func TestWithoutABackendClientsAreReset(t *testing.T) {
 	a := newAppliance(t, 1)
-	f := a.farm(refused(t))
+	f := a.farm(refusedAddr(t))
 	a.publish(f)
 	c, err := net.Dial("tcp", address(f))
 	if err == nil {

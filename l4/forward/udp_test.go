@@ -88,8 +88,8 @@ func (s *sink) at() string { return s.LocalAddr().String() }
 
 func same(text string) []string { return []string{text} }
 
-// named starts a backend that responds with its name.
-func named(t testing.TB, name string) *sink {
+// namedServer starts a backend that responds with its name.
+func namedServer(t testing.TB, name string) *sink {
 	return answering(t, func(string) []string { return []string{name} })
 }
 
@@ -125,7 +125,7 @@ func (a *appliance) flows() int { return int(a.stats().Established) }
 
 func TestFlowUsesOneBackendInBothDirections(t *testing.T) {
 	a := newAppliance(t, 2)
-	one, two := named(t, "one"), named(t, "two")
+	one, two := namedServer(t, "one"), namedServer(t, "two")
 	f := a.farmUDP(one.at(), two.at())
 	a.publish(f)
 	seen := map[string]int{}
@@ -303,7 +303,7 @@ func TestAFlowLivesWhileEitherSideSends(t *testing.T) {
 
 func TestFirstDatagramIsResentToTheNextBackend(t *testing.T) {
 	a := newAppliance(t, 1)
-	there := named(t, "there")
+	there := namedServer(t, "there")
 	f := a.farmUDP(goneUDP(t), goneUDP(t), there.at())
 	f.L4.ResurrectTime = 3600
 	a.publish(f)
@@ -325,7 +325,7 @@ func TestFirstDatagramIsResentToTheNextBackend(t *testing.T) {
 
 func TestDownBackendIsRetriedAfterResurrectTime(t *testing.T) {
 	a := newAppliance(t, 1)
-	f := a.farmUDP(goneUDP(t), named(t, "there").at())
+	f := a.farmUDP(goneUDP(t), namedServer(t, "there").at())
 	f.L4.ResurrectTime = 1
 	a.publish(f)
 	if got := ask(t, a.dialUDP(f), "hello"); got != "there" {
@@ -339,7 +339,7 @@ func TestDownBackendIsRetriedAfterResurrectTime(t *testing.T) {
 
 func TestFlowsLeaveABackendThatWentDown(t *testing.T) {
 	a := newAppliance(t, 1)
-	one, two := named(t, "one"), named(t, "two")
+	one, two := namedServer(t, "one"), namedServer(t, "two")
 	f := a.farmUDP(one.at(), two.at())
 	a.publish(f)
 	c := a.dialUDP(f)
@@ -357,7 +357,7 @@ func TestFlowsLeaveABackendThatWentDown(t *testing.T) {
 // A backend found down by a check is silent, without ICMP errors.
 func TestFlowLeavesADownBackend(t *testing.T) {
 	a := newAppliance(t, 1)
-	one, two := named(t, "one"), named(t, "two")
+	one, two := namedServer(t, "one"), namedServer(t, "two")
 	f := a.farmUDP(one.at(), two.at())
 	a.publish(f)
 	c := a.dialUDP(f)
@@ -397,7 +397,7 @@ func TestWithoutABackendDatagramsAreDroppedAndCounted(t *testing.T) {
 
 func TestFlowsOfAFarmAndOfABackendAreBounded(t *testing.T) {
 	a := newAppliance(t, 2)
-	one, two := named(t, "one"), named(t, "two")
+	one, two := namedServer(t, "one"), namedServer(t, "two")
 	f := a.farmUDP(one.at(), two.at())
 	f.L4.MaxConnections = 5
 	f.L4.Backends[0].ConnLimit = 2
@@ -419,7 +419,7 @@ func TestFlowsOfAFarmAndOfABackendAreBounded(t *testing.T) {
 
 func TestPersistenceCoversAllFlowsOfAClient(t *testing.T) {
 	a := newAppliance(t, 2)
-	f := a.farmUDP(named(t, "one").at(), named(t, "two").at())
+	f := a.farmUDP(namedServer(t, "one").at(), namedServer(t, "two").at())
 	f.L4.Persist = farm.L4PersistSrc
 	a.publish(f)
 	first := ask(t, a.dialUDP(f), "x")
@@ -435,7 +435,7 @@ func TestPersistenceCoversAllFlowsOfAClient(t *testing.T) {
 
 func TestReloadAndDrainKeepFlowsCutEndsThem(t *testing.T) {
 	a := newAppliance(t, 1)
-	one, two := named(t, "one"), named(t, "two")
+	one, two := namedServer(t, "one"), namedServer(t, "two")
 	f := a.farmUDP(one.at(), two.at())
 	a.publish(f)
 	c := a.dialUDP(f)
@@ -530,7 +530,7 @@ func TestBackendWithoutPortGetsTheVirtualPort(t *testing.T) {
 
 func TestFlowsSkipBackendsWithAForeignSource(t *testing.T) {
 	a := newAppliance(t, 1)
-	f := a.farmUDP(named(t, "one").at(), named(t, "two").at())
+	f := a.farmUDP(namedServer(t, "one").at(), namedServer(t, "two").at())
 	f.L4.Backends[0].Source = netip.MustParseAddr("192.0.2.99")
 	a.publish(f)
 	for range 4 {

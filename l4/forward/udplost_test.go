@@ -74,7 +74,7 @@ func TestUndeliverableDatagramsAreCounted(t *testing.T) {
 // The error occurs immediately, not after sending.
 func TestUnconnectableUDPBackendIsDown(t *testing.T) {
 	a := newAppliance(t, 1)
-	f := a.farmUDP("255.255.255.255:9", named(t, "there").at())
+	f := a.farmUDP("255.255.255.255:9", namedServer(t, "there").at())
 	f.L4.ResurrectTime = 3600
 	a.publish(f)
 	for range 3 {

@@ -14,8 +14,8 @@ import (
 	"github.com/sluicelb/sluice/l4/hello"
 )
 
-// said returns the ClientHello of crypto/tls for a name.
-func said(t testing.TB, name string, edit func(c *tls.Config)) []byte {
+// clientHello returns the ClientHello of crypto/tls for a name.
+func clientHello(t testing.TB, name string, edit func(c *tls.Config)) []byte {
 	t.Helper()
 	a, b := net.Pipe()
 	defer a.Close()
@@ -58,7 +58,7 @@ func name(b []byte) (string, bool, error) {
 func TestNameIsFound(t *testing.T) {
 	for _, want := range []string{"www.example.com", "a", strings.Repeat("x", 200) + ".example"} {
 		for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-			record := said(t, want, func(c *tls.Config) { c.MaxVersion = version })
+			record := clientHello(t, want, func(c *tls.Config) { c.MaxVersion = version })
 			for _, b := range [][]byte{record, split(record, 100), split(record, 30), append(bytes.Clone(record), "more"...)} {
 				got, done, err := name(b)
 				if got != want || !done || err != nil {
@@ -70,7 +70,7 @@ func TestNameIsFound(t *testing.T) {
 }
 
 func TestPartialHelloNeedsMore(t *testing.T) {
-	record := said(t, "www.example.com", nil)
+	record := clientHello(t, "www.example.com", nil)
 	for _, b := range [][]byte{record, split(record, 40)} {
 		for n := range len(b) {
 			got, done, err := name(b[:n])
@@ -82,7 +82,7 @@ func TestPartialHelloNeedsMore(t *testing.T) {
 }
 
 func TestClientMayAskForNoName(t *testing.T) {
-	got, done, err := name(said(t, "", nil))
+	got, done, err := name(clientHello(t, "", nil))
 	if got != "" || !done || err != nil {
 		t.Errorf("%q %v %v", got, done, err)
 	}
@@ -284,7 +284,7 @@ func TestTruncatedPartsAreRefused(t *testing.T) {
 }
 
 func TestReadingANameDoesNotAllocate(t *testing.T) {
-	whole := said(t, "www.example.com", nil)
+	whole := clientHello(t, "www.example.com", nil)
 	pieces := split(whole, 100)
 	space := make([]byte, 0, hello.Window)
 	if n := testing.AllocsPerRun(100, func() {
@@ -322,10 +322,10 @@ func server(b []byte) (name string, ok bool) {
 // FuzzName expects the name that crypto/tls finds. crypto/tls rejects more hellos: it also
 // parses the other extensions, and accepts no final dot.
 func FuzzName(f *testing.F) {
-	f.Add(said(f, "www.example.com", nil))
-	f.Add(said(f, "", nil))
-	f.Add(split(said(f, "split.example", nil), 50))
-	f.Add(said(f, "old.example", func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 }))
+	f.Add(clientHello(f, "www.example.com", nil))
+	f.Add(clientHello(f, "", nil))
+	f.Add(split(clientHello(f, "split.example", nil), 50))
+	f.Add(clientHello(f, "old.example", func(c *tls.Config) { c.MaxVersion = tls.VersionTLS12 }))
 	f.Add(with(extension(0x1a1a), sni("\x00grease.example")))
 	f.Add(with(sni("\x07x", "\x00a")))
 	f.Add([]byte("GET / HTTP/1.1\r\n"))

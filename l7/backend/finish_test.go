@@ -48,7 +48,7 @@ func TestStreamEndIsAwaited(t *testing.T) {
 			e := d.exchange("/").finishEarly(4096).start()
 			e.wants("connected, own true")
 			e.wants("finished")
-			d.on(func() { d.pool.Retain(gone) }) // the connection closes after its last stream
+			d.on(func() { d.pool.Retain(noTarget) }) // the connection closes after its last stream
 			end <- true
 			want(t, said, append(append([]string{"1 GET / end", "GOAWAY NO_ERROR"}, c.says...), "end")...)
 		})

@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/l7/l7test"
 )
 
-// gone is the argument of Retain for a backend that is out of use.
-func gone(uint32) *dial.Target { return nil }
+// noTarget is the argument of Retain for a backend that is out of use.
+func noTarget(uint32) *dial.Target { return nil }
 
 // saying starts a backend without responses of its own. script gets each connection and
 // frame; said receives the frames and "end" at the end of the connection.
@@ -61,7 +61,7 @@ func TestAbandonedConnectCarriesNoRequest(t *testing.T) {
 	first, second := d.exchange("/end?1"), d.exchange("/end?2")
 	d.on(func() {
 		first.startNow()
-		d.pool.Retain(gone)
+		d.pool.Retain(noTarget)
 		second.startNow()
 	})
 	first.wants("connected, own true")

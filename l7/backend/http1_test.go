@@ -43,7 +43,7 @@ func TestAConnectionOfHTTP1ServesOneExchangeAfterTheOther(t *testing.T) {
 			return
 		}
 		second.Finish(true)
-		d.pool.Retain(gone)
+		d.pool.Retain(noTarget)
 	})
 	enginetest.Eventually(t, "an idle connection to a backend that is gone ends", func() bool { return b.Open() == 0 })
 }

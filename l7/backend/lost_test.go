@@ -292,6 +292,6 @@ func TestRefusedUpgradeLeavesNoStream(t *testing.T) {
 	third := d.upgrading()
 	enginetest.Advance(d.loop, 2*time.Second)
 	third.wants("not connected, own false: backend does not speak HTTP/2")
-	d.on(func() { d.pool.Retain(gone) })
+	d.on(func() { d.pool.Retain(noTarget) })
 	l7test.Eventually(t, "the connection without streams ends", func() bool { return b.Open() == 1 })
 }

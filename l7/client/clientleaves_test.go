@@ -143,8 +143,8 @@ func everyWayToLeave(t *testing.T, test func(t *testing.T, v *visitor, a *l7test
 	}
 }
 
-// left waits until no work for the departed client is left, and for its record.
-func left(t *testing.T, a *l7test.Appliance, r *l7test.Records) {
+// waitDeparted waits until no work for the departed client is left, and for its record.
+func waitDeparted(t *testing.T, a *l7test.Appliance, r *l7test.Records) {
 	t.Helper()
 	if l := r.Next(); l.Flags&accesslog.AbortedByClient == 0 || l.Status != 0 {
 		t.Errorf("it is recorded with status %d and %q", l.Status, l.Flags)
@@ -163,7 +163,7 @@ func TestDepartedClientEndsItsExchange(t *testing.T) {
 		<-th.asked
 		leave(v)
 		if ends {
-			left(t, a, r)
+			waitDeparted(t, a, r)
 			l7test.Eventually(t, "the backend hears of it", func() bool { return th.Open() == 0 })
 			return
 		}
@@ -209,7 +209,7 @@ func TestDepartureAfterTheRequestEndsTheExchange(t *testing.T) {
 		l7test.Eventually(t, "the body came", func() bool { return strings.HasSuffix(th.Received(), "body") })
 		leave(v)
 		if ends {
-			left(t, a, r)
+			waitDeparted(t, a, r)
 			return
 		}
 		th.answer <- struct{}{}

@@ -21,8 +21,8 @@ func bounded(n uint32, what farm.Overflow) func(*farm.HTTP) {
 	return func(h *farm.HTTP) { h.MaxConnections, h.Overflow = n, what }
 }
 
-// served waits a moment for the response to a sent request.
-func served(c *l7test.Client, moment time.Duration) bool {
+// isServed waits a moment for the response to a sent request.
+func isServed(c *l7test.Client, moment time.Duration) bool {
 	_ = c.SetReadDeadline(time.Now().Add(moment))
 	line, err := c.Reader().ReadString('\n')
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -52,7 +52,7 @@ func count(clients []*l7test.Client, so int) (in, out []*l7test.Client) {
 	look := func() {
 		var still []*l7test.Client
 		for _, c := range out {
-			if served(c, 10*time.Millisecond) {
+			if isServed(c, 10*time.Millisecond) {
 				in = append(in, c)
 			} else {
 				still = append(still, c)

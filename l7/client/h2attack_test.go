@@ -122,8 +122,8 @@ func TestHTTP2FloodsCostOneConnection(t *testing.T) {
 // maxHeads bounds the request heads held for one connection.
 const maxHeads = 1 << 20
 
-// held returns the size of the heap.
-func held() int {
+// heapSize returns the size of the heap.
+func heapSize() int {
 	var m runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&m)
@@ -161,7 +161,7 @@ func TestHTTP2ConnectionHoldsLittle(t *testing.T) {
 			})
 			a := l7test.New(t, 1)
 			p := l7test.DialFrames(t, a.Serve(nil, l7test.Service("web", b.Addr)))
-			before := held() - len(b.Received())
+			before := heapSize() - len(b.Received())
 			for id := uint32(1); id < 256; id += 2 {
 				c.ask(p, id)
 			}
@@ -169,7 +169,7 @@ func TestHTTP2ConnectionHoldsLittle(t *testing.T) {
 			l7test.Eventually(t, fmt.Sprintf("at most %d KiB are held for one connection", c.most>>10), func() bool {
 				// Data recorded by the backends belongs to them and to goroutines of the
 				// test.
-				return held()-before-4*len(b.Received()) <= c.most
+				return heapSize()-before-4*len(b.Received()) <= c.most
 			})
 			if n := strings.Count(b.Received(), "GET /silent"); n > maxHeads/60000 {
 				t.Errorf("%d heads of 60 KiB were kept at once", n)

@@ -31,8 +31,8 @@ func floodTimes(t *testing.T, addr string, times int) {
 	}
 }
 
-// answered is closed after the response to the peer's request.
-func answered(p *l7test.FrameClient) <-chan struct{} {
+// answerTo is closed after the response to the peer's request.
+func answerTo(p *l7test.FrameClient) <-chan struct{} {
 	p.Ask(1, true, "GET", "/")
 	done := make(chan struct{})
 	go func() {
@@ -61,7 +61,7 @@ func TestFloodingClientsAreDelayed(t *testing.T) {
 	early.Ask(1, true, "GET", "/")
 	early.Want("1 HEADERS 200", "1 DATA ok end")
 	floodTimes(t, addr, 6) // one after the other, each later than the last
-	slow := answered(l7test.DialFrames(t, addr))
+	slow := answerTo(l7test.DialFrames(t, addr))
 
 	early.Ask(3, true, "GET", "/")
 	early.Want("3 HEADERS 200", "3 DATA ok end")
@@ -70,7 +70,7 @@ func TestFloodingClientsAreDelayed(t *testing.T) {
 	if res, err := http.ReadResponse(c.Reader(), nil); err != nil || res.StatusCode != 200 {
 		t.Fatalf("a client of HTTP/1: %v %v", res, err)
 	}
-	<-answered(newPeerFrom(t, "127.0.0.2", addr))
+	<-answerTo(newPeerFrom(t, "127.0.0.2", addr))
 	if isDone(slow) {
 		t.Error("a client from the address of a flood was served without a delay")
 	}
@@ -103,7 +103,7 @@ func TestDelayedClientsMayLeave(t *testing.T) {
 	addr := a.Serve(nil, l7test.Service("web", b.Addr))
 	floodTimes(t, addr, 5)
 	first, second := l7test.DialFrames(t, addr), l7test.DialFrames(t, addr)
-	slow := answered(first)
+	slow := answerTo(first)
 	l7test.Eventually(t, "both wait", func() bool { return a.Segment.Shard(0).Loop().HTTP2Delayed == 4+2 })
 	_ = second.Conn.Close()
 	l7test.Eventually(t, "one is let go", func() bool { return a.Segment.SumFarm(1).Established == 1 })
@@ -122,7 +122,7 @@ func TestTrustedPeersAreNotDelayed(t *testing.T) {
 		h.Trusted = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	}, l7test.Service("web", b.Addr))
 	floodTimes(t, addr, 3)
-	<-answered(l7test.DialFrames(t, addr))
+	<-answerTo(l7test.DialFrames(t, addr))
 	if n := a.Segment.Shard(0).Loop().HTTP2Delayed; n != 0 {
 		t.Errorf("%d connections were delayed", n)
 	}

@@ -18,7 +18,7 @@ type bad struct {
 func refuseAll(t *testing.T, cases map[string]bad) {
 	t.Helper()
 	for name, c := range cases {
-		t.Run(name, func(t *testing.T) { refused(t, lf(c.head), c.want) })
+		t.Run(name, func(t *testing.T) { wantRefusal(t, lf(c.head), c.want) })
 	}
 }
 
@@ -140,7 +140,7 @@ func TestRow2MalformedLinesAreRefused(t *testing.T) {
 		"two expectations":       {get("Expect: 100-continue\r\nExpect: 100-continue"), http1.ErrExpect},
 		"TRACE with body":        {"TRACE / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n", http1.ErrTraceBody},
 	} {
-		t.Run(name, func(t *testing.T) { refused(t, c.head, c.want) })
+		t.Run(name, func(t *testing.T) { wantRefusal(t, c.head, c.want) })
 	}
 }
 
@@ -296,7 +296,7 @@ func TestRow5TargetsWithoutAReadingAreRefused(t *testing.T) {
 		"http://a/%00":        http1.ErrTargetControl,
 	} {
 		t.Run(target, func(t *testing.T) {
-			refused(t, "GET "+target+" HTTP/1.1\r\nHost: a\r\n\r\n", want)
+			wantRefusal(t, "GET "+target+" HTTP/1.1\r\nHost: a\r\n\r\n", want)
 		})
 	}
 }
@@ -551,7 +551,7 @@ func TestRow7LimitsActBeforeTheBufferIsFull(t *testing.T) {
 		"blanks without end":        {"GET / HTTP/1.1\r\nA:" + strings.Repeat(" ", http1.MaxHead), http1.ErrHeadTooLong},
 		"version without end":       {"GET / " + long, http1.ErrVersion},
 	} {
-		t.Run(name, func(t *testing.T) { refused(t, c.head, c.want) })
+		t.Run(name, func(t *testing.T) { wantRefusal(t, c.head, c.want) })
 	}
 	for err, status := range map[*http1.Error]int{http1.ErrTargetTooLong: 414, http1.ErrHeadTooLong: 431, http1.ErrTooManyFields: 431} {
 		if err.Status != status {
@@ -569,7 +569,7 @@ func TestRow7TheLargestHeadsPass(t *testing.T) {
 	if r := mustParse(t, exact+"body"); r.Len != http1.MaxHead {
 		t.Errorf("length %d", r.Len)
 	}
-	refused(t, strings.Replace(exact, "v", "vv", 1), http1.ErrHeadTooLong)
+	wantRefusal(t, strings.Replace(exact, "v", "vv", 1), http1.ErrHeadTooLong)
 }
 
 func TestRow7ManyQueryParametersAreLinear(t *testing.T) {

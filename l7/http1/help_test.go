@@ -33,8 +33,8 @@ func mustParseResponse(t *testing.T, head string) *http1.Response {
 	return r
 }
 
-// refused checks that a request head is refused with want, however it is split.
-func refused(t *testing.T, head string, want *http1.Error) {
+// wantRefusal checks that a request head is refused with want, however it is split.
+func wantRefusal(t *testing.T, head string, want *http1.Error) {
 	t.Helper()
 	n, err := new(http1.Request).Parse([]byte(head))
 	if err != want || n != 0 {

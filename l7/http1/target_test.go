@@ -52,6 +52,6 @@ func TestCanonicalTargetsMayFillTheirLimit(t *testing.T) {
 		if r := mustParse(t, "GET "+target+" HTTP/1.1\r\nHost: a\r\n\r\n"); len(r.Path) != http1.MaxTarget {
 			t.Errorf("with %.10q: path of %d bytes, want %d", end, len(r.Path), http1.MaxTarget)
 		}
-		refused(t, "GET "+strings.Replace(target, "a", "aa", 1)+" HTTP/1.1\r\nHost: a\r\n\r\n", http1.ErrTargetTooLong)
+		wantRefusal(t, "GET "+strings.Replace(target, "a", "aa", 1)+" HTTP/1.1\r\nHost: a\r\n\r\n", http1.ErrTargetTooLong)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/sluicelb/sluice/l7/http2"
 )
 
-// answered is a session whose responses are sent before the request bodies arrive.
-func answered(t *testing.T, ids ...uint32) *session {
+// answeredSession is a session whose responses are sent before the request bodies arrive.
+func answeredSession(t *testing.T, ids ...uint32) *session {
 	t.Helper()
 	s := newSession(t, nil)
 	s.onHead = func(q *http2.Stream) {
@@ -39,7 +39,7 @@ func (s *session) wantResets(t *testing.T, what string, want ...string) {
 }
 
 func TestAnAnsweredRequestMayEnd(t *testing.T) {
-	s := answered(t, 1)
+	s := answeredSession(t, 1)
 	_ = s.WriteData(1, false, zeros(1000))
 	_ = s.WriteDataPadded(1, true, zeros(1000), zeros(100))
 	s.wantResets(t, "to its end")
@@ -47,12 +47,12 @@ func TestAnAnsweredRequestMayEnd(t *testing.T) {
 	s.conn.Tick()
 	s.wantResets(t, "later")
 
-	s = answered(t, 1)
+	s = answeredSession(t, 1)
 	_ = s.WriteData(1, false, zeros(1000))
 	s.headers(1, true, s.fields("x-a", "b"))
 	s.wantResets(t, "with trailers")
 
-	s = answered(t, 1)
+	s = answeredSession(t, 1)
 	_ = s.WriteRSTStream(1, 0)
 	s.wantResets(t, "reset by the client")
 	s.conn.Tick()
@@ -61,7 +61,7 @@ func TestAnAnsweredRequestMayEnd(t *testing.T) {
 }
 
 func TestContinuingAnsweredRequestIsReset(t *testing.T) {
-	s := answered(t, 1)
+	s := answeredSession(t, 1)
 	for range 4 {
 		_ = s.WriteData(1, false, zeros(16000))
 	}
@@ -73,7 +73,7 @@ func TestContinuingAnsweredRequestIsReset(t *testing.T) {
 	_ = s.WriteData(1, true, zeros(1000)) // was in flight
 	s.wantResets(t, "after it was told")
 
-	s = answered(t, 1)
+	s = answeredSession(t, 1)
 	for range 4 {
 		_ = s.WriteData(1, false, zeros(16000))
 	}
@@ -83,13 +83,13 @@ func TestContinuingAnsweredRequestIsReset(t *testing.T) {
 	s.conn.Tick()
 	s.wantResets(t, "after a while, with an exhausted window", "RST_STREAM 1 NO_ERROR")
 
-	s = answered(t, 1, 3)
+	s = answeredSession(t, 1, 3)
 	s.conn.Tick()
 	s.wantResets(t, "at first")
 	s.conn.Tick()
 	s.wantResets(t, "after a while", "RST_STREAM 1 NO_ERROR", "RST_STREAM 3 NO_ERROR")
 
-	s = answered(t, 1, 3, 5, 7)
+	s = answeredSession(t, 1, 3, 5, 7)
 	s.post(9)
 	s.post(11)
 	s.wantResets(t, "too many at once", "RST_STREAM 1 NO_ERROR", "RST_STREAM 3 NO_ERROR")
@@ -97,7 +97,7 @@ func TestContinuingAnsweredRequestIsReset(t *testing.T) {
 
 // Discarded data counts as consumed, and floods of it count as floods.
 func TestRestOfAnAnsweredRequestIsBounded(t *testing.T) {
-	s := answered(t)
+	s := answeredSession(t)
 	for id := uint32(1); id < 200; id += 2 { // 6 MB through a window of 256 KiB
 		s.post(id)
 		for range 4 {
@@ -106,7 +106,7 @@ func TestRestOfAnAnsweredRequestIsBounded(t *testing.T) {
 		_ = s.WriteData(id, true, nil)
 		s.wantResets(t, "body")
 	}
-	s = answered(t, 1)
+	s = answeredSession(t, 1)
 	for range 10_000 {
 		_ = s.WriteData(1, false, nil)
 	}
@@ -132,7 +132,7 @@ func TestStreamErrorsApplyAfterTheResponse(t *testing.T) {
 		"data beyond its length":    {http2.ErrLengthData, func(s *session) { _ = s.WriteData(1, false, zeros(1001)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := answered(t)
+			s := answeredSession(t)
 			s.post(1, "content-length", "1000")
 			if _, err := s.flush(); err != nil {
 				t.Fatal(err)
@@ -163,7 +163,7 @@ func TestAnUploadMayEndEarlyAfterItsResponse(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := answered(t)
+			s := answeredSession(t)
 			const last = 4001
 			for id := uint32(1); id <= last; id += 2 {
 				s.post(id, "content-length", "1000")
@@ -184,7 +184,7 @@ func TestAnUploadMayEndEarlyAfterItsResponse(t *testing.T) {
 
 func TestValidFramesAreAcceptedAfterTheResponse(t *testing.T) {
 	t.Parallel()
-	s := answered(t)
+	s := answeredSession(t)
 	s.post(1, "content-length", "1000")
 	_ = s.WriteWindowUpdate(1, 1<<30)
 	_ = s.WriteData(1, false, zeros(500))
@@ -202,11 +202,11 @@ func TestFramesAfterAnEndedRequestAreErrors(t *testing.T) {
 		"trailers": func(s *session) { s.headers(1, true, s.fields("x-a", "b")) },
 		"reset":    func(s *session) { _ = s.WriteRSTStream(1, 8) },
 	} {
-		s := answered(t, 1)
+		s := answeredSession(t, 1)
 		end(s)
 		_ = s.WriteData(1, true, zeros(10))
 		s.wantResets(t, name+", then data", "RST_STREAM 1 STREAM_CLOSED")
-		s = answered(t, 1)
+		s = answeredSession(t, 1)
 		end(s)
 		s.headers(1, true, s.fields("x-a", "b"))
 		if _, err := s.flush(); err != http2.ErrClosed {

@@ -9,9 +9,9 @@ import (
 	"github.com/sluicelb/sluice/l7/outlier"
 )
 
-// made returns the counts of a backend with that many requests and failures, whose responses
+// countsOf returns the counts of a backend with that many requests and failures, whose responses
 // took took.
-func made(requests, failures uint64, took time.Duration) outlier.Count {
+func countsOf(requests, failures uint64, took time.Duration) outlier.Count {
 	c := outlier.Count{Requests: requests, Failures: failures}
 	for range requests - failures {
 		c.FirstByte.Observe(int64(took))
@@ -26,16 +26,16 @@ func TestFailureRateAboveTheLimitIsAnOutlier(t *testing.T) {
 		counts []outlier.Count
 		want   []int
 	}{
-		"one of three":             {[]outlier.Count{made(100, 31, usual), made(100, 0, usual), made(100, 30, usual)}, []int{0}},
-		"as many as allowed":       {[]outlier.Count{made(100, 30, usual), made(100, 0, usual)}, nil},
-		"too few to say":           {[]outlier.Count{made(19, 19, usual), made(100, 0, usual)}, nil},
-		"just enough to say":       {[]outlier.Count{made(20, 20, usual), made(100, 0, usual)}, []int{0}},
-		"all of them":              {[]outlier.Count{made(100, 80, usual), made(100, 31, usual), made(100, 90, usual)}, nil},
-		"the worst first":          {[]outlier.Count{made(100, 40, usual), made(100, 90, usual), made(100, 1, usual)}, []int{1, 0}},
-		"nobody else was asked":    {[]outlier.Count{made(100, 90, usual), {}}, []int{0}},
-		"another with few is well": {[]outlier.Count{made(100, 90, usual), made(3, 0, usual)}, []int{0}},
-		"alone":                    {[]outlier.Count{made(100, 90, usual)}, []int{0}},
-		"both of two":              {[]outlier.Count{made(100, 90, usual), made(100, 80, usual)}, nil},
+		"one of three":             {[]outlier.Count{countsOf(100, 31, usual), countsOf(100, 0, usual), countsOf(100, 30, usual)}, []int{0}},
+		"as many as allowed":       {[]outlier.Count{countsOf(100, 30, usual), countsOf(100, 0, usual)}, nil},
+		"too few to say":           {[]outlier.Count{countsOf(19, 19, usual), countsOf(100, 0, usual)}, nil},
+		"just enough to say":       {[]outlier.Count{countsOf(20, 20, usual), countsOf(100, 0, usual)}, []int{0}},
+		"all of them":              {[]outlier.Count{countsOf(100, 80, usual), countsOf(100, 31, usual), countsOf(100, 90, usual)}, nil},
+		"the worst first":          {[]outlier.Count{countsOf(100, 40, usual), countsOf(100, 90, usual), countsOf(100, 1, usual)}, []int{1, 0}},
+		"nobody else was asked":    {[]outlier.Count{countsOf(100, 90, usual), {}}, []int{0}},
+		"another with few is well": {[]outlier.Count{countsOf(100, 90, usual), countsOf(3, 0, usual)}, []int{0}},
+		"alone":                    {[]outlier.Count{countsOf(100, 90, usual)}, []int{0}},
+		"both of two":              {[]outlier.Count{countsOf(100, 90, usual), countsOf(100, 80, usual)}, nil},
 		"nothing":                  {nil, nil},
 	} {
 		l := outlier.Limits{Rate: 30, Requests: 20}
@@ -49,19 +49,19 @@ func TestSlowBackendIsAnOutlier(t *testing.T) {
 		counts []outlier.Count
 		want   []int
 	}{
-		"one of two":              {[]outlier.Count{made(100, 0, usual), made(100, 0, long)}, []int{1}},
-		"two of three":            {[]outlier.Count{made(100, 0, long), made(100, 0, usual), made(100, 0, 2*long)}, []int{2, 0}},
-		"three times":             {[]outlier.Count{made(100, 0, 20*time.Millisecond), made(100, 0, 50*time.Millisecond)}, nil},
-		"all alike":               {[]outlier.Count{made(100, 0, long), made(100, 0, long)}, nil},
-		"too few to say":          {[]outlier.Count{made(100, 0, usual), made(19, 0, long)}, nil},
-		"too few to compare":      {[]outlier.Count{made(19, 0, usual), made(100, 0, long)}, nil},
-		"alone":                   {[]outlier.Count{made(100, 0, long)}, nil},
-		"enough to compare":       {[]outlier.Count{made(20, 0, usual), made(100, 0, long)}, []int{1}},
-		"by the middle of others": {[]outlier.Count{made(100, 0, usual), made(100, 0, 20*time.Millisecond), made(100, 0, 20*time.Millisecond), made(100, 0, 20*time.Millisecond), made(100, 0, long)}, nil},
-		"short all the same":      {[]outlier.Count{made(100, 0, 100*time.Microsecond), made(100, 0, usual)}, nil},
-		"nobody answered":         {[]outlier.Count{made(100, 100, 0), made(100, 100, 0)}, nil},
-		"few requests of many":    {[]outlier.Count{made(100, 0, usual), mixed(60, usual, 40, time.Second)}, nil},
-		"most requests":           {[]outlier.Count{made(100, 0, usual), mixed(40, usual, 60, time.Second)}, []int{1}},
+		"one of two":              {[]outlier.Count{countsOf(100, 0, usual), countsOf(100, 0, long)}, []int{1}},
+		"two of three":            {[]outlier.Count{countsOf(100, 0, long), countsOf(100, 0, usual), countsOf(100, 0, 2*long)}, []int{2, 0}},
+		"three times":             {[]outlier.Count{countsOf(100, 0, 20*time.Millisecond), countsOf(100, 0, 50*time.Millisecond)}, nil},
+		"all alike":               {[]outlier.Count{countsOf(100, 0, long), countsOf(100, 0, long)}, nil},
+		"too few to say":          {[]outlier.Count{countsOf(100, 0, usual), countsOf(19, 0, long)}, nil},
+		"too few to compare":      {[]outlier.Count{countsOf(19, 0, usual), countsOf(100, 0, long)}, nil},
+		"alone":                   {[]outlier.Count{countsOf(100, 0, long)}, nil},
+		"enough to compare":       {[]outlier.Count{countsOf(20, 0, usual), countsOf(100, 0, long)}, []int{1}},
+		"by the middle of others": {[]outlier.Count{countsOf(100, 0, usual), countsOf(100, 0, 20*time.Millisecond), countsOf(100, 0, 20*time.Millisecond), countsOf(100, 0, 20*time.Millisecond), countsOf(100, 0, long)}, nil},
+		"short all the same":      {[]outlier.Count{countsOf(100, 0, 100*time.Microsecond), countsOf(100, 0, usual)}, nil},
+		"nobody answered":         {[]outlier.Count{countsOf(100, 100, 0), countsOf(100, 100, 0)}, nil},
+		"few requests of many":    {[]outlier.Count{countsOf(100, 0, usual), mixed(60, usual, 40, time.Second)}, nil},
+		"most requests":           {[]outlier.Count{countsOf(100, 0, usual), mixed(40, usual, 60, time.Second)}, []int{1}},
 	} {
 		l := outlier.Limits{Slow: 4, Requests: 20}
 		check(t, name, &l, c.counts, health.CauseSlow, c.want)
@@ -70,7 +70,7 @@ func TestSlowBackendIsAnOutlier(t *testing.T) {
 
 // mixed returns the counts of a backend with n requests that took a and m that took b.
 func mixed(n int, a time.Duration, m int, b time.Duration) outlier.Count {
-	c := made(uint64(n), 0, a)
+	c := countsOf(uint64(n), 0, a)
 	for range m {
 		c.FirstByte.Observe(int64(b))
 	}
@@ -97,7 +97,7 @@ func check(t *testing.T, name string, l *outlier.Limits, counts []outlier.Count,
 
 func TestFailuresPrecedeLatency(t *testing.T) {
 	l := outlier.Limits{Rate: 10, Slow: 2}
-	got := l.Find([]outlier.Count{made(100, 0, time.Second), made(100, 50, usual), made(100, 0, usual)})
+	got := l.Find([]outlier.Count{countsOf(100, 0, time.Second), countsOf(100, 50, usual), countsOf(100, 0, usual)})
 	if len(got) != 2 || got[0].Index != 1 || got[1].Index != 0 {
 		t.Fatalf("found %+v", got)
 	}

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// drawn returns the sequences of a pattern as text. A sequence begins with ^ at the start or
+// drawPattern returns the sequences of a pattern as text. A sequence begins with ^ at the start or
 // ~ anywhere. Its bytes follow ('_' is any), then …, $ or ? for its status. The trie
 // sequences come after them: the path and the remaining check.
-func drawn(p *pattern) string {
+func drawPattern(p *pattern) string {
 	var out []string
 	for _, q := range p.seqs {
 		text := map[bool]string{false: "^", true: "~"}[q.floating] + drawnSets(q.elems)
@@ -121,7 +121,7 @@ func TestPatternsAreShapedForTheTrie(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := drawn(p); got != c.want {
+		if got := drawPattern(p); got != c.want {
 			t.Errorf("%q:\ngot  %s\nwant %s", c.pattern, got, c.want)
 		}
 	}
@@ -142,7 +142,7 @@ func TestHostPatternsAreShapedInLowerCase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, _, _ := strings.Cut(drawn(p), "→"); strings.TrimSpace(got) != want {
+		if got, _, _ := strings.Cut(drawPattern(p), "→"); strings.TrimSpace(got) != want {
 			t.Errorf("%q: %s, want %s", pattern, got, want)
 		}
 	}
@@ -164,7 +164,7 @@ func TestShapesStayWithinTheirBounds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, _, _ := strings.Cut(drawn(p), " →")
+		got, _, _ := strings.Cut(drawPattern(p), " →")
 		if got != want {
 			t.Errorf("%.40q: %s\nwant %s", pattern, got, want)
 		}
@@ -176,7 +176,7 @@ func TestShapesStayWithinTheirBounds(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(p.seqs) != maxSeqs || p.seqs[0].end != end || p.seqs[maxSeqs-1].end != end {
-			t.Errorf("%q: %s", pattern, drawn(p))
+			t.Errorf("%q: %s", pattern, drawPattern(p))
 		}
 	}
 }

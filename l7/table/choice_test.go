@@ -331,8 +331,8 @@ func TestExplanationsRecordEachStep(t *testing.T) {
 	p := newPlanner(t, func(h *farm.HTTP) { h.MaxBody = 9 }, closed, first, second)
 	p.explanations = true
 	p.become(ask("GET", "/a"))
-	same(t, "steps", told(p.explanation.Steps), `[{"name":"method","passed":true},{"name":"limits","passed":true},{"name":"split","passed":true,"reason":"service new, drawn by chance among web with weight 0, new with weight 50"}]`)
-	same(t, "services", told(p.explanation.Services), `[{"name":"closed","matched":false,"reason":"url \"/a\" does not match \"^/b\""},{"name":"web","matched":true,"reason":"host matches \"a\\.test\", url matches \"^/a\""}]`)
+	same(t, "steps", asJSON(p.explanation.Steps), `[{"name":"method","passed":true},{"name":"limits","passed":true},{"name":"split","passed":true,"reason":"service new, drawn by chance among web with weight 0, new with weight 50"}]`)
+	same(t, "services", asJSON(p.explanation.Services), `[{"name":"closed","matched":false,"reason":"url \"/a\" does not match \"^/b\""},{"name":"web","matched":true,"reason":"host matches \"a\\.test\", url matches \"^/a\""}]`)
 	same(t, "not tried", p.explanation.NotTried, 1)
 	same(t, "result", p.explanation.Result.Service, "new")
 	for lines, want := range map[string]string{
@@ -357,20 +357,20 @@ func TestExplanationsRecordEachStep(t *testing.T) {
 		{ask("GET", "/a", "Cookie: x=y"), `"passed":true,"reason":"service new, drawn`},
 		{ask("POST", "/a", "Content-Length: 10"), `{"name":"limits","passed":false,"reason":"body over the limit of the farm"}]`},
 	} {
-		if p.become(c.raw); !strings.Contains(told(p.explanation.Steps), c.steps) {
-			t.Errorf("%q passes %s", c.raw, told(p.explanation.Steps))
+		if p.become(c.raw); !strings.Contains(asJSON(p.explanation.Steps), c.steps) {
+			t.Errorf("%q passes %s", c.raw, asJSON(p.explanation.Steps))
 		}
 	}
 	p.edit(func(h *farm.HTTP) { h.Services[2].Cookie = farm.DefaultCookie() })
 	p.become(ask("GET", "/a", "Cookie: ZENSESSIONID="+table.CookieValue(2, 4)))
-	if got := told(p.explanation.Steps); !strings.Contains(got, `"reason":"service new: it knows the client by its session or cookie"`) {
+	if got := asJSON(p.explanation.Steps); !strings.Contains(got, `"reason":"service new: it knows the client by its session or cookie"`) {
 		t.Errorf("the explanation of a known client is %s", got)
 	}
 	p.edit(func(h *farm.HTTP) { h.Services = h.Services[:2]; h.Services[0].Split = nil; h.Services[1].Split = nil })
 	p.become(ask("GET", "/a"))
-	same(t, "rate", told(p.explanation.Steps), `[{"name":"method","passed":true},{"name":"limits","passed":true},{"name":"rate","passed":true}]`)
+	same(t, "rate", asJSON(p.explanation.Steps), `[{"name":"method","passed":true},{"name":"limits","passed":true},{"name":"rate","passed":true}]`)
 	p.become(ask("GET", "/c"))
-	same(t, "no service", told(p.explanation.Result), `{"outcome":"refuse","status":503,"reason":"no service matches","step":"services"}`)
+	same(t, "no service", asJSON(p.explanation.Result), `{"outcome":"refuse","status":503,"reason":"no service matches","step":"services"}`)
 	same(t, "its steps", len(p.explanation.Steps), 2)
 	// Changes by rules, with their owners.
 	p = newPlanner(t, func(h *farm.HTTP) {
@@ -385,7 +385,7 @@ func TestExplanationsRecordEachStep(t *testing.T) {
 	p.explanations = true
 	p.farm.Services[0].Auth.Keys = nil // without the check of the key
 	p.become(ask("GET", "/a", "X-F: 1", "X-S: 1", "X-R: 1", "Cookie: c", "X-Key: k"))
-	same(t, "changes", told(p.explanation.Changes), `[{"kind":"remove-header","owner":"farm","rule":0,"header":"X-F","before":"1"},`+
+	same(t, "changes", asJSON(p.explanation.Changes), `[{"kind":"remove-header","owner":"farm","rule":0,"header":"X-F","before":"1"},`+
 		`{"kind":"remove-header","owner":"service","rule":0,"header":"X-S","before":"1"},`+
 		`{"kind":"replace-header","owner":"service","rule":0,"header":"X-R","before":"1","after":"2"},{"kind":"replace-header","owner":"farm","rule":0,"header":"X-R","before":"2","after":"3"},`+
 		`{"kind":"rewrite-url","owner":"service","rule":0,"before":"/a","after":"/b","last":true},{"kind":"add-header","owner":"farm","rule":0,"header":"A","after":"1"}]`)

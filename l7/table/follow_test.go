@@ -13,8 +13,8 @@ import (
 	"github.com/sluicelb/sluice/l7/table"
 )
 
-// shown returns the contents of a table by name, equal for tables with the same contents.
-func shown(t *table.Table, at enginetest.Ports) (list []string) {
+// contentsOf returns the contents of a table by name, equal for tables with the same contents.
+func contentsOf(t *table.Table, at enginetest.Ports) (list []string) {
 	for id, f := range t.ByID {
 		list = append(list, fmt.Sprintf("farm %d %s %s", id, f.Name, f.Origin))
 		f.Each(func(b *table.Backend) {
@@ -126,7 +126,7 @@ func TestIncrementalTableEqualsAFullCompilation(t *testing.T) {
 			}
 			at.Bind(made, came)
 			at.Bind(whole, whole.Listeners())
-			if got, want := shown(made, at), shown(whole, at); !slices.Equal(got, want) {
+			if got, want := contentsOf(made, at), contentsOf(whole, at); !slices.Equal(got, want) {
 				rt.Fatalf("after %s\n%q, want\n%q", kind, got, want)
 			}
 			farms, p.table = next, made

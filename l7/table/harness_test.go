@@ -150,8 +150,8 @@ func (p *planner) want(what, raw string, texts ...string) {
 	}
 }
 
-// told returns a part of the last explanation as text.
-func told(part any) string {
+// asJSON returns a part of the last explanation as text.
+func asJSON(part any) string {
 	b, _ := json.Marshal(part)
 	return string(b)
 }

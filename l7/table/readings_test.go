@@ -71,8 +71,8 @@ func TestEveryReadingOfAPathIsProtected(t *testing.T) {
 	p.want("one key", ask("GET", "/a;x", "X-Other: "+key), nobody)
 	p.explanations = true
 	p.become(ask("GET", "/a;x", "X-Other: "+key))
-	if e := p.explanation; e.Result.Outcome != explain.Refuse || e.Result.Service != "a" || !strings.Contains(told(e.Steps), `"the path can be read as /a: service a"`) {
-		t.Errorf("explained as %+v, %s", e.Result, told(e.Steps))
+	if e := p.explanation; e.Result.Outcome != explain.Refuse || e.Result.Service != "a" || !strings.Contains(asJSON(e.Steps), `"the path can be read as /a: service a"`) {
+		t.Errorf("explained as %+v, %s", e.Result, asJSON(e.Steps))
 	}
 	// A rate limit counts a request once, regardless of the number of readings.
 	p = newPlanner(t, nil, service(1, "a", "^/a", func(s *farm.Service) { s.RateLimit = &farm.RateLimit{Requests: 2, Period: 60} }), service(2, "rest", "", nil))

@@ -25,8 +25,8 @@ func keep(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// kept returns the files of the log folder with their contents.
-func kept(t *testing.T, dir string) string {
+// logFiles returns the files of the log folder with their contents.
+func logFiles(t *testing.T, dir string) string {
 	t.Helper()
 	list, err := os.ReadDir(filepath.Join(dir, Folder))
 	if err != nil {
@@ -56,7 +56,7 @@ func TestAFileMayHaveItsSizeAndNoByteMore(t *testing.T) {
 			}
 		}
 		o.close()
-		if got := kept(t, dir); got != want {
+		if got := logFiles(t, dir); got != want {
 			t.Errorf("%d bytes: %s, want %s", most, got, want)
 		}
 		again := newFile(root, "shop", most, 2) // existing content counts
@@ -116,8 +116,8 @@ func TestAFileThatCanNeitherBeRotatedNorOpenedLosesTheLine(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.write(lineChunk("three")); err != nil || kept(t, dir) != "shop.log three." {
-		t.Errorf("afterwards: %v, %s", err, kept(t, dir))
+	if err := o.write(lineChunk("three")); err != nil || logFiles(t, dir) != "shop.log three." {
+		t.Errorf("afterwards: %v, %s", err, logFiles(t, dir))
 	}
 }
 
@@ -176,7 +176,7 @@ func TestRenamedLogMovesItsFilesUnlessTheyExist(t *testing.T) {
 		s.added()
 		s.close()
 		<-s.done
-		got := kept(t, dir)
+		got := logFiles(t, dir)
 		if at := strings.Index(got, "b.log.1 read"); at >= 0 {
 			got = got[:at+len("b.log.1 ")] // a folder
 		}

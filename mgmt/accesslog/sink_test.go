@@ -71,8 +71,8 @@ func wantDatagrams(t *testing.T, c net.PacketConn, target string) {
 	})
 }
 
-// counted reads a message preceded by its length.
-func counted(r *bufio.Reader) (string, error) {
+// readCounted reads a message preceded by its length.
+func readCounted(r *bufio.Reader) (string, error) {
 	length, err := r.ReadString(' ')
 	if err != nil {
 		return "", err
@@ -107,7 +107,7 @@ func TestSyslogStreamsCountOctetsAndReconnect(t *testing.T) {
 			a.put(nil)
 			_ = first.SetReadDeadline(time.Now().Add(patience))
 			r := bufio.NewReader(first)
-			wantMessages(t, 2, func() (string, error) { return counted(r) })
+			wantMessages(t, 2, func() (string, error) { return readCounted(r) })
 			_ = first.Close()
 			accepted := make(chan net.Conn)
 			go func() {
@@ -127,7 +127,7 @@ func TestSyslogStreamsCountOctetsAndReconnect(t *testing.T) {
 			defer second.Close()
 			_ = second.SetReadDeadline(time.Now().Add(patience))
 			r = bufio.NewReader(second)
-			wantMessages(t, 1, func() (string, error) { return counted(r) })
+			wantMessages(t, 1, func() (string, error) { return readCounted(r) })
 		})
 	}
 }

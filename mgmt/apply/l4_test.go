@@ -154,7 +154,7 @@ func TestARefusedStartOfAnL4FarmIsForgottenWithItsPorts(t *testing.T) {
 	f := relay("a", 5000)
 	f.Stopped = true
 	h.must(add(f))
-	h.pub.Answer(taken("a"))
+	h.pub.Answer(portInUse("a"))
 	if _, err := h.Change(context.Background(), root, "", 0, started("a")); err == nil {
 		t.Fatal("started")
 	}
@@ -182,7 +182,7 @@ func TestL4ProblemsMatterOnlyForMovedFarms(t *testing.T) {
 	} {
 		h := newHouse(t)
 		h.must(add(relay("a", 5000)))
-		h.pub.Answer(taken("a"))
+		h.pub.Answer(portInUse("a"))
 		if _, err := h.Republish(context.Background()); err != nil {
 			t.Fatal(err)
 		}

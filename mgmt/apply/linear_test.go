@@ -31,11 +31,11 @@ type step struct {
 
 func (s step) edit(c *farm.Config) error {
 	f := c.Farm(s.farm)
-	f.HTTP.Error503 = strconv.Itoa(shown(f) + s.add)
+	f.HTTP.Error503 = strconv.Itoa(errorNumber(f) + s.add)
 	return nil
 }
 
-func shown(f *farm.Farm) int { n, _ := strconv.Atoi(f.HTTP.Error503); return n }
+func errorNumber(f *farm.Farm) int { n, _ := strconv.Atoi(f.HTTP.Error503); return n }
 
 // writers change two farms in all possible ways and record the results. floor is the highest
 // acknowledged revision.
@@ -81,7 +81,7 @@ func (w *writers) one(r *rand.Rand) {
 		if rev.Number < floor {
 			w.t.Errorf("revision %d is read after %d was known", rev.Number, floor)
 		}
-		next := strconv.Itoa(shown(cfg.Farm(s.farm)) + s.add)
+		next := strconv.Itoa(errorNumber(cfg.Farm(s.farm)) + s.add)
 		result, err := w.Change(ctx, root, "", rev.Number, func(c *farm.Config) error { c.Farm(s.farm).HTTP.Error503 = next; return nil })
 		if err == nil {
 			w.told(note{result.Revision.Number, []step{s}, rev.Number}, floor)
@@ -151,7 +151,7 @@ func TestAHundredWritersAtOnceMakeOneHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, want := range model {
-			if got := shown(cfg.Farm(name)); got != want {
+			if got := errorNumber(cfg.Farm(name)); got != want {
 				t.Fatalf("revision %d: farm %s shows %d, want %d after %+v", n.revision, name, got, want, n.steps)
 			}
 		}

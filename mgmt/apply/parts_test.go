@@ -210,7 +210,7 @@ func TestPartsFollowTheirBackend(t *testing.T) {
 func TestCopiedNameIsResolvedAgain(t *testing.T) {
 	h := newHouse(t)
 	h.name("db.example", "10.0.0.1,10.0.0.2")
-	h.must(add(named("db.example")))
+	h.must(add(namedFarm("db.example")))
 	cfg := h.must(func(c *farm.Config) error {
 		twin := c.Farms[0].Clone()
 		twin.Name, twin.VPort, twin.HTTP.Services[0].Backends[0].Resolve = "b", 8099, farm.ResolveAll
@@ -264,7 +264,7 @@ func TestSRVWeightsAreSharesWithinAPriority(t *testing.T) {
 func TestUnresolvedNamesDoNotStopAFarm(t *testing.T) {
 	h := newHouse(t)
 	h.names.Fail(errors.New("name server 10.0.0.53:53: no answer within 1s"))
-	r := h.must(add(named("db.example")))
+	r := h.must(add(namedFarm("db.example")))
 	if len(r.Warnings) != 1 || r.Warnings[0].Field != "ip" || !strings.Contains(r.Warnings[0].Message, "db.example has no address yet: name server 10.0.0.53:53") {
 		t.Errorf("warnings %+v", r.Warnings)
 	}
@@ -276,7 +276,7 @@ func TestUnresolvedNamesDoNotStopAFarm(t *testing.T) {
 	}
 	late := newHouse(t)
 	late.names.Fail(fmt.Errorf("lookup: %w", context.DeadlineExceeded))
-	if r := late.must(add(named("db.example"))); len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "no answer within 5s") {
+	if r := late.must(add(namedFarm("db.example"))); len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Message, "no answer within 5s") {
 		t.Errorf("warnings %+v", r.Warnings)
 	}
 	h.names.Fail(nil)
@@ -337,7 +337,7 @@ func TestAddressesOutliveARestart(t *testing.T) {
 func TestSharedNamesAreResolvedOnce(t *testing.T) {
 	h := newHouse(t)
 	h.name("db.example", "10.0.0.1")
-	f := named("db.example")
+	f := namedFarm("db.example")
 	f.HTTP.Services[0].Backends = append(f.HTTP.Services[0].Backends, farm.Backend{Host: "db.example", Port: 8082}, farm.Backend{Host: "db.example", Port: 8083})
 	h.must(add(f))
 	if n := h.names.Asked("db.example"); n != 1 {

@@ -101,12 +101,12 @@ func TestTrialIsRevertedUnlessConfirmed(t *testing.T) {
 			t.Errorf("ended %+v, logged %+v\n%s", last, ended, log)
 		}
 	}
-	if _, found := found(t, h.store); found {
+	if _, found := storedPending(t, h.store); found {
 		t.Error("a change that ended is stored")
 	}
 }
 
-func found(t *testing.T, s *store.Store) (p apply.Pending, found bool) {
+func storedPending(t *testing.T, s *store.Store) (p apply.Pending, found bool) {
 	t.Helper()
 	found, err := s.ReadDocument("history-pending", &p)
 	if err != nil {
@@ -163,7 +163,7 @@ func TestPendingChangeBlocksConflictingChanges(t *testing.T) {
 	if last := h.LastEnded(); last.Outcome != apply.TakenBack || last.Author.Name != "bob" || last.Now != 3 {
 		t.Errorf("ended %+v", last)
 	}
-	if _, found := found(t, h.store); found {
+	if _, found := storedPending(t, h.store); found {
 		t.Error("it is still stored")
 	}
 	h.must(add(shop("b", 9090)))
@@ -196,7 +196,7 @@ func TestARefusedChangeIsNotPending(t *testing.T) {
 	if r, err := h.Change(wait(time.Hour), root, "", 0, port("a", 8080)); err != nil || !r.Unchanged {
 		t.Errorf("no change: %v", err)
 	}
-	if _, stored := found(t, h.store); h.Pending() != nil || stored {
+	if _, stored := storedPending(t, h.store); h.Pending() != nil || stored {
 		t.Error("something is pending")
 	}
 }
@@ -254,7 +254,7 @@ func TestAPendingChangeSurvivesItsProcess(t *testing.T) {
 	if cfg.Farms[0].VPort != 8080 || rev.Number != 3 || rev.Comment != "not confirmed: back to revision 1" || h.Pending() != nil || h.pub.Published() != published {
 		t.Errorf("port %d, revision %+v, pending %+v", cfg.Farms[0].VPort, rev, h.Pending())
 	}
-	if _, found := found(t, h.store); found {
+	if _, found := storedPending(t, h.store); found {
 		t.Error("it is still stored")
 	}
 	h = h.again(apply.WithClock(clock.now))
@@ -302,7 +302,7 @@ func TestAPendingChangeOfAnotherRevisionIsForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	h = h.again()
-	if _, found := found(t, h.store); h.Pending() != nil || found {
+	if _, found := storedPending(t, h.store); h.Pending() != nil || found {
 		t.Error("it is pending")
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
-func named(host string) farm.Farm {
+func namedFarm(host string) farm.Farm {
 	f := shop("a", 8080)
 	f.HTTP.Services[0].Backends[0].Host = host
 	return f
@@ -27,8 +27,8 @@ func named(host string) farm.Farm {
 
 func addr(c *farm.Config) string { return c.Farms[0].HTTP.Services[0].Backends[0].Addr.String() }
 
-// taken returns an outcome in which the farm's port is in use.
-func taken(name string) func(*farm.Config) (apply.Outcome, error) {
+// portInUse returns an outcome in which the farm's port is in use.
+func portInUse(name string) func(*farm.Config) (apply.Outcome, error) {
 	return func(c *farm.Config) (apply.Outcome, error) {
 		if f := c.Farm(name); f != nil && !f.Stopped {
 			return apply.Outcome{FarmErrors: map[uint32]string{f.ID: "address in use"}}, nil
@@ -40,7 +40,7 @@ func taken(name string) func(*farm.Config) (apply.Outcome, error) {
 func TestAFarmWithAnOlderProblemDoesNotStopOthers(t *testing.T) {
 	h := newHouse(t)
 	h.must(add(shop("a", 8080)))
-	h.pub.Answer(taken("a"))
+	h.pub.Answer(portInUse("a"))
 	out, err := h.Republish(context.Background())
 	if err != nil || len(out.FarmErrors) != 1 || len(h.Problems()) != 1 {
 		t.Fatalf("%v %+v %v", err, out, h.Problems())
@@ -91,7 +91,7 @@ func TestRestartClosesTheListenerAndOpensItAgain(t *testing.T) {
 			t.Errorf("without a caller: %v", err)
 		}
 	}
-	h.pub.Answer(taken("a"))
+	h.pub.Answer(portInUse("a"))
 	if _, err = h.Restart(context.Background(), root, "a"); !isRefused(err, `farm "a": address in use`) {
 		t.Errorf("a port taken in the meantime: %v", err)
 	}
@@ -192,7 +192,7 @@ func TestRestartGivesL4ConnectionsNoGrace(t *testing.T) {
 func TestDocumentWithAnUnknownNameIsApplied(t *testing.T) {
 	h := newHouse(t)
 	cfg := &farm.Config{}
-	if err := add(named("gone.example"))(cfg); err != nil {
+	if err := add(namedFarm("gone.example"))(cfg); err != nil {
 		t.Fatal(err)
 	}
 	planned, err := h.Plan(context.Background(), cfg)
@@ -209,12 +209,12 @@ func TestBackendNamesAreResolved(t *testing.T) {
 	h := newHouse(t)
 	ctx := context.Background()
 	var broken *validate.Error
-	_, err := h.Change(ctx, root, "", 0, add(named("db.example")))
+	_, err := h.Change(ctx, root, "", 0, add(namedFarm("db.example")))
 	if !errors.As(err, &broken) || broken.Field != "ip" || !strings.Contains(err.Error(), `farm "a" service "web" backend 0: ip must be an address or a resolvable host name, got "db.example": no such name`) {
 		t.Fatalf("an unknown name: %v", err)
 	}
 	h.name("db.example", "10.0.0.1")
-	r := h.must(add(named("db.example")))
+	r := h.must(add(namedFarm("db.example")))
 	if addr(r.Config) != "10.0.0.1" {
 		t.Fatalf("address %s", addr(r.Config))
 	}
@@ -235,7 +235,7 @@ func TestBackendNamesAreResolved(t *testing.T) {
 func TestNamesResolveToTheOtherFamilyWhereSupported(t *testing.T) {
 	h := newHouse(t)
 	h.name("db.example", "2001:db8::1")
-	if r := h.must(add(named("db.example"))); addr(r.Config) != "2001:db8::1" {
+	if r := h.must(add(namedFarm("db.example"))); addr(r.Config) != "2001:db8::1" {
 		t.Errorf("address %s", addr(r.Config))
 	}
 	var broken *validate.Error
@@ -251,7 +251,7 @@ func TestNamesAreRefreshedWithoutARevision(t *testing.T) {
 	h := newHouse(t, apply.WithLog(slog.New(slog.NewTextHandler(log, nil))))
 	ctx := context.Background()
 	h.name("db.example", "10.0.0.1")
-	h.must(add(named("db.example")))
+	h.must(add(namedFarm("db.example")))
 	if n, err := h.RefreshNames(ctx); n != 0 || err != nil {
 		t.Errorf("no address changed: got %d %v", n, err)
 	}
@@ -303,7 +303,7 @@ func TestNamesAreRefreshedIndependently(t *testing.T) {
 	h := newHouse(t, apply.WithLog(slog.New(slog.NewTextHandler(log, nil))))
 	h.name("good.example", "10.0.0.1")
 	h.name("bad.example", "10.0.0.2")
-	f := named("good.example")
+	f := namedFarm("good.example")
 	f.HTTP.Services[0].Backends = append(f.HTTP.Services[0].Backends, farm.Backend{Host: "bad.example", Port: 8082})
 	h.must(add(f))
 	h.name("good.example", "10.0.0.9")
@@ -359,7 +359,7 @@ func TestManyNamesAreResolved(t *testing.T) {
 func TestWaitingForAnotherChangeEndsWithTheCaller(t *testing.T) {
 	h := newHouse(t)
 	h.name("db.example", "10.0.0.1")
-	h.must(add(named("db.example")))
+	h.must(add(namedFarm("db.example")))
 	entered, leave := make(chan struct{}), make(chan struct{})
 	done := make(chan error)
 	go func() {
@@ -413,7 +413,7 @@ func TestCommentsAreBounded(t *testing.T) {
 func TestAnAddressAmongSeveralStays(t *testing.T) {
 	h := newHouse(t)
 	h.name("db.example", "::ffff:10.0.0.9,2001:db8::1,10.0.0.3,10.0.0.5")
-	r := h.must(add(named("db.example")))
+	r := h.must(add(namedFarm("db.example")))
 	if addr(r.Config) != "10.0.0.3" {
 		t.Fatalf("address %s", addr(r.Config))
 	}
@@ -422,7 +422,7 @@ func TestAnAddressAmongSeveralStays(t *testing.T) {
 		t.Errorf("%d addresses changed (%v), though the known one is still valid", n, err)
 	}
 	h.name("local.example", "fe80::1%eth0,2001:db8::7") // a link-local address of an interface is not usable
-	six := named("local.example")
+	six := namedFarm("local.example")
 	six.Name, six.VIP = "six", netip.MustParseAddr("::1")
 	if r := h.must(add(six)); r.Config.Farm("six").HTTP.Services[0].Backends[0].Addr != netip.MustParseAddr("2001:db8::7") {
 		t.Errorf("%+v", r.Config.Farm("six").HTTP.Services[0].Backends)

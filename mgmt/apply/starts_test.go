@@ -10,8 +10,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 )
 
-// stopped adds a stopped farm.
-func stopped(name string, port uint16) func(*farm.Config) error {
+// addStopped adds a stopped farm.
+func addStopped(name string, port uint16) func(*farm.Config) error {
 	f := shop(name, port)
 	f.Stopped = true
 	return add(f)
@@ -53,12 +53,12 @@ func TestARefusedStartIsRememberedUntilItNoLongerMatters(t *testing.T) {
 		"started":               started("a"),
 		"moved":                 func(c *farm.Config) error { c.Farm("a").VPort = 8090; return nil },
 		"deleted":               func(c *farm.Config) error { c.Farms = c.Farms[:1]; return nil },
-		"deleted and new again": func(c *farm.Config) error { c.Farms = c.Farms[:1]; return stopped("a", 8080)(c) },
+		"deleted and new again": func(c *farm.Config) error { c.Farms = c.Farms[:1]; return addStopped("a", 8080)(c) },
 	} {
 		h := newHouse(t)
-		h.must(stopped("b", 8082))
-		h.must(stopped("a", 8080))
-		h.pub.Answer(taken("a"))
+		h.must(addStopped("b", 8082))
+		h.must(addStopped("a", 8080))
+		h.pub.Answer(portInUse("a"))
 		var refused *apply.Refused
 		if _, err := h.Change(context.Background(), root, "", 0, started("a")); !errors.As(err, &refused) {
 			t.Fatalf("the start: %v", err)
@@ -82,9 +82,9 @@ func TestARefusedStartIsRememberedUntilItNoLongerMatters(t *testing.T) {
 
 func TestOfSeveralStartsThoseThatFailedAreRemembered(t *testing.T) {
 	h := newHouse(t)
-	h.must(stopped("a", 8080))
-	h.must(stopped("b", 8082))
-	h.pub.Answer(taken("a"))
+	h.must(addStopped("a", 8080))
+	h.must(addStopped("b", 8082))
+	h.pub.Answer(portInUse("a"))
 	if _, err := h.Change(context.Background(), root, "", 0, started("a", "b")); err == nil {
 		t.Fatal("the start is not refused")
 	}
@@ -93,7 +93,7 @@ func TestOfSeveralStartsThoseThatFailedAreRemembered(t *testing.T) {
 
 func TestLoneStartFailsWithItsOwnReason(t *testing.T) {
 	h := newHouse(t)
-	h.must(stopped("a", 8080))
+	h.must(addStopped("a", 8080))
 	fault := errors.New("vip must be an address of this machine")
 	_, err := h.Change(context.Background(), root, "", 0, func(c *farm.Config) error {
 		_ = started("a")(c)

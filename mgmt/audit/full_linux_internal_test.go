@@ -34,7 +34,7 @@ func TestPartialLineIsRemoved(t *testing.T) {
 
 func halfALine(t *testing.T, dir string) {
 	var said bytes.Buffer
-	l, err := Open(dir, logger(&said), begun().now)
+	l, err := Open(dir, logger(&said), newClock().now)
 	if err != nil {
 		t.Error(err)
 		return

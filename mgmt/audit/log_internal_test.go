@@ -17,7 +17,7 @@ type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
-func begun() *clock { return &clock{time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)} }
+func newClock() *clock { return &clock{time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)} }
 
 func logger(said *bytes.Buffer) *slog.Logger { return slog.New(slog.NewTextHandler(said, nil)) }
 
@@ -45,7 +45,7 @@ func numbers(t *testing.T, l *Log, limit int, before uint64) (out []uint64) {
 }
 
 func TestCallsAreKeptInOrder(t *testing.T) {
-	dir, c := t.TempDir(), begun()
+	dir, c := t.TempDir(), newClock()
 	l := open(t, dir, c, &bytes.Buffer{})
 	want := Entry{User: "ann", Source: "192.0.2.1", Method: "PUT", Path: "/farms/shop", Status: 200, Message: "changed", Revision: 7}
 	l.Add(want)
@@ -78,7 +78,7 @@ func TestCallsAreKeptInOrder(t *testing.T) {
 
 func TestFullFilesAreFollowedByOthers(t *testing.T) {
 	dir := t.TempDir()
-	l := open(t, dir, begun(), &bytes.Buffer{})
+	l := open(t, dir, newClock(), &bytes.Buffer{})
 	l.size, l.files = 1000, 2
 	const calls = 60
 	for i := range calls {
@@ -108,7 +108,7 @@ func TestFullFilesAreFollowedByOthers(t *testing.T) {
 		t.Errorf("%v\n%s", err, all.String())
 	}
 	_ = l.Close()
-	l = open(t, dir, begun(), &bytes.Buffer{})
+	l = open(t, dir, newClock(), &bytes.Buffer{})
 	if l.Add(Entry{User: "ann"}); numbers(t, l, 1, 0)[0] != calls+1 {
 		t.Error("the numbers restarted")
 	}
@@ -116,7 +116,7 @@ func TestFullFilesAreFollowedByOthers(t *testing.T) {
 
 // An unknown client can send any number of calls: the calls of others must remain.
 func TestStrangersAreWrittenAtABoundedRate(t *testing.T) {
-	c := begun()
+	c := newClock()
 	l := open(t, t.TempDir(), c, &bytes.Buffer{})
 	for range 100 {
 		l.Add(Entry{Status: 401})
@@ -132,7 +132,7 @@ func TestStrangersAreWrittenAtABoundedRate(t *testing.T) {
 
 // A user with few rights can send any number of calls that are refused.
 func TestRefusedCallsOfAUserAreWrittenAtABoundedRate(t *testing.T) {
-	l := open(t, t.TempDir(), begun(), &bytes.Buffer{})
+	l := open(t, t.TempDir(), newClock(), &bytes.Buffer{})
 	for range 500 {
 		l.Add(Entry{User: "eve", Status: 403})
 	}
@@ -146,7 +146,7 @@ func TestRefusedCallsOfAUserAreWrittenAtABoundedRate(t *testing.T) {
 
 func TestTruncatedLineAffectsNoOther(t *testing.T) {
 	dir := t.TempDir()
-	l := open(t, dir, begun(), &bytes.Buffer{})
+	l := open(t, dir, newClock(), &bytes.Buffer{})
 	l.Add(Entry{User: "ann"})
 	_ = l.Close()
 	f, err := os.OpenFile(filepath.Join(dir, FileName), os.O_WRONLY|os.O_APPEND, 0)
@@ -155,14 +155,14 @@ func TestTruncatedLineAffectsNoOther(t *testing.T) {
 	}
 	_, _ = f.WriteString(`{"number":2,"us`)
 	_ = f.Close()
-	l = open(t, dir, begun(), &bytes.Buffer{})
+	l = open(t, dir, newClock(), &bytes.Buffer{})
 	if l.Add(Entry{User: "eve"}); !slices.Equal(numbers(t, l, 10, 0), []uint64{2, 1}) {
 		t.Errorf("got %v", numbers(t, l, 10, 0))
 	}
 }
 
 func TestClientTextsAreTruncated(t *testing.T) {
-	l := open(t, t.TempDir(), begun(), &bytes.Buffer{})
+	l := open(t, t.TempDir(), newClock(), &bytes.Buffer{})
 	long := strings.Repeat("\x01", 10_000)
 	l.Add(Entry{User: "ann", Path: long, Message: long, Method: long})
 	entries, err := l.Read(1, 0)
@@ -174,7 +174,7 @@ func TestClientTextsAreTruncated(t *testing.T) {
 func TestWriteFailureIsLoggedOnce(t *testing.T) {
 	var said bytes.Buffer
 	dir := t.TempDir()
-	l := open(t, dir, begun(), &said)
+	l := open(t, dir, newClock(), &said)
 	good := l.file
 	broken, err := os.Open(filepath.Join(dir, FileName)) // cannot be written
 	if err != nil {
@@ -193,20 +193,20 @@ func TestWriteFailureIsLoggedOnce(t *testing.T) {
 		t.Errorf("%v\n%s", numbers(t, l, 10, 0), said.String())
 	}
 	_ = broken.Close()
-	if _, err := Open(filepath.Join(dir, FileName), slog.Default(), begun().now); err == nil {
+	if _, err := Open(filepath.Join(dir, FileName), slog.Default(), newClock().now); err == nil {
 		t.Error("opened in a folder that is a file")
 	}
 }
 
 func TestLogHasTwentyOneFilesOfAMebibyte(t *testing.T) {
-	if l := open(t, t.TempDir(), begun(), &bytes.Buffer{}); l.size != 1<<20 || l.files != 20 {
+	if l := open(t, t.TempDir(), newClock(), &bytes.Buffer{}); l.size != 1<<20 || l.files != 20 {
 		t.Errorf("%d older files of %d bytes", l.files, l.size)
 	}
 }
 
 // lineSize returns the length of the line of a call that every test may add.
 func lineSize(t *testing.T) int64 {
-	l := open(t, t.TempDir(), begun(), &bytes.Buffer{})
+	l := open(t, t.TempDir(), newClock(), &bytes.Buffer{})
 	l.Add(Entry{User: "ann"})
 	return l.written
 }
@@ -215,18 +215,18 @@ func TestAFileIsFilledToTheByte(t *testing.T) {
 	one := lineSize(t)
 	for size, older := range map[int64]bool{one: true, 2*one - 1: true, 2 * one: false} {
 		dir := t.TempDir()
-		l := open(t, dir, begun(), &bytes.Buffer{})
+		l := open(t, dir, newClock(), &bytes.Buffer{})
 		l.size = size
 		l.Add(Entry{User: "ann"})
 		_ = l.Close()
-		l = open(t, dir, begun(), &bytes.Buffer{}) // includes the existing lines
+		l = open(t, dir, newClock(), &bytes.Buffer{}) // includes the existing lines
 		l.size = size
 		l.Add(Entry{User: "eve"})
 		if _, err := os.Stat(l.older(1)); (err == nil) != older {
 			t.Errorf("%d bytes, of lines of %d: another file %t", size, one, !older)
 		}
 	}
-	l := open(t, t.TempDir(), begun(), &bytes.Buffer{})
+	l := open(t, t.TempDir(), newClock(), &bytes.Buffer{})
 	l.size = 1
 	if l.Add(Entry{User: "ann"}); !slices.Equal(numbers(t, l, 9, 0), []uint64{1}) {
 		t.Error("a line longer than a file is not kept")
@@ -242,10 +242,10 @@ func TestRepairedLineCountsItsLineEnd(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, FileName), []byte(cutOff), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if l := open(t, dir, begun(), &bytes.Buffer{}); l.written != int64(len(cutOff)+1) {
+	if l := open(t, dir, newClock(), &bytes.Buffer{}); l.written != int64(len(cutOff)+1) {
 		t.Errorf("it is %d bytes", l.written)
 	}
-	if l := open(t, dir, begun(), &bytes.Buffer{}); l.written != int64(len(cutOff)+1) {
+	if l := open(t, dir, newClock(), &bytes.Buffer{}); l.written != int64(len(cutOff)+1) {
 		t.Errorf("ended twice: it is %d bytes", l.written)
 	}
 }
@@ -268,7 +268,7 @@ func TestOnlyRefusedCallsAreLimited(t *testing.T) {
 	}{
 		"refused": {"ann", 400, 120}, "done": {"ann", 399, 200}, "of nobody": {"", 200, 30},
 	} {
-		l := open(t, t.TempDir(), begun(), &bytes.Buffer{})
+		l := open(t, t.TempDir(), newClock(), &bytes.Buffer{})
 		for range 200 {
 			l.Add(Entry{User: c.user, Status: c.status})
 		}
@@ -279,7 +279,7 @@ func TestOnlyRefusedCallsAreLimited(t *testing.T) {
 }
 
 func TestEachMinuteHasItsOwnRefusals(t *testing.T) {
-	c := begun() // five seconds into a minute
+	c := newClock() // five seconds into a minute
 	l := open(t, t.TempDir(), c, &bytes.Buffer{})
 	for range 2 {
 		for range 40 {
@@ -303,7 +303,7 @@ func TestFittingTextsAreNotTruncated(t *testing.T) {
 }
 
 func TestLostEntriesAreCountedUntilLogged(t *testing.T) {
-	l := open(t, t.TempDir(), begun(), &bytes.Buffer{})
+	l := open(t, t.TempDir(), newClock(), &bytes.Buffer{})
 	for range strangers + 5 {
 		l.Add(Entry{Status: 401})
 	}
@@ -320,7 +320,7 @@ func TestLostEntriesAreCountedUntilLogged(t *testing.T) {
 
 func TestObstructingFileIsReported(t *testing.T) {
 	var said bytes.Buffer
-	l := open(t, t.TempDir(), begun(), &said)
+	l := open(t, t.TempDir(), newClock(), &said)
 	l.size, l.files = 1, 2
 	l.Add(Entry{User: "ann"})
 	if err := os.MkdirAll(filepath.Join(l.older(1), "x"), 0o700); err != nil {
@@ -349,14 +349,14 @@ func TestObstructingFileIsReported(t *testing.T) {
 
 func TestNumbersContinueFromAnOlderFile(t *testing.T) {
 	dir := t.TempDir()
-	l := open(t, dir, begun(), &bytes.Buffer{})
+	l := open(t, dir, newClock(), &bytes.Buffer{})
 	l.Add(Entry{User: "ann"})
 	l.Add(Entry{User: "ann"})
 	_ = l.Close()
 	if err := os.Rename(l.older(0), l.older(1)); err != nil {
 		t.Fatal(err)
 	}
-	l = open(t, dir, begun(), &bytes.Buffer{})
+	l = open(t, dir, newClock(), &bytes.Buffer{})
 	if l.Add(Entry{User: "eve"}); !slices.Equal(numbers(t, l, 10, 0), []uint64{3, 2, 1}) {
 		t.Errorf("got %v", numbers(t, l, 10, 0))
 	}
@@ -364,7 +364,7 @@ func TestNumbersContinueFromAnOlderFile(t *testing.T) {
 
 // Told is called with each recorded call, even if the disk fails.
 func TestToldGetsEveryRecordedCall(t *testing.T) {
-	c := begun()
+	c := newClock()
 	var said bytes.Buffer
 	l := open(t, t.TempDir(), c, &said)
 	var heard []Entry

@@ -252,11 +252,11 @@ func TestOvertakenLoginStartsNoSession(t *testing.T) {
 		"closed":               func(b *rbac.Book) error { return b.ChangeUser("dan", rbac.UserChange{WebGUI: &off}) },
 		"in a group":           func(b *rbac.Book) error { return b.Join("shop", "dan") },
 		"deleted":              func(b *rbac.Book) error { return b.RemoveUser("dan") },
-		"deleted and made new": func(b *rbac.Book) error { return errors.Join(b.RemoveUser("dan"), known(b)) },
+		"deleted and made new": func(b *rbac.Book) error { return errors.Join(b.RemoveUser("dan"), addDirectoryUser(b)) },
 		"of no service in use": func(b *rbac.Book) error { return b.UseServices(rbac.Services{Local: true}) },
 	} {
 		b := users(t)
-		if err := errors.Join(known(b), b.UseServices(rbac.Services{Local: true, LDAP: true})); err != nil {
+		if err := errors.Join(addDirectoryUser(b), b.UseServices(rbac.Services{Local: true, LDAP: true})); err != nil {
 			t.Fatal(err)
 		}
 		g := auth.NewGuard(&oneKey{}, b, newClock().now)
@@ -277,8 +277,8 @@ func TestOvertakenLoginStartsNoSession(t *testing.T) {
 	}
 }
 
-// known adds dan, whose password is checked by a directory.
-func known(b *rbac.Book) error {
+// addDirectoryUser adds dan, whose password is checked by a directory.
+func addDirectoryUser(b *rbac.Book) error {
 	on := true
 	return errors.Join(b.AddUser("dan", rbac.LDAP, ""), b.ChangeUser("dan", rbac.UserChange{WebGUI: &on}))
 }

@@ -22,7 +22,7 @@ func house() directory.Settings {
 }
 
 func TestDefaultSettingsAreSafe(t *testing.T) {
-	d, _ := opened(nil)
+	d, _ := openDirectory(nil)
 	if s, _, err := d.Settings(); err != nil || s.Host != "" || s.Security != directory.StartTLS || s.Port != 389 || s.Scope != "sub" || s.Filter != "(uid=%s)" || s.Timeout != 5 {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -73,7 +73,7 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 		`filter: "(uid=%s)(cn=%s)"`:  func(s *directory.Settings) { s.Filter = "(uid=%s)(cn=%s)" },
 		`filter: "(uid=%s)xxxxxxxxx`: func(s *directory.Settings) { s.Filter = "(uid=%s)" + long },
 	} {
-		d, m := opened(nil)
+		d, m := openDirectory(nil)
 		s := house()
 		change(&s)
 		err := d.Set(s, text("secret"))
@@ -86,7 +86,7 @@ func TestWrongSettingsAreRefused(t *testing.T) {
 
 // A password is sent only to the host it was entered for.
 func TestPasswordIsSentOnlyToItsDirectory(t *testing.T) {
-	d, m := opened(nil)
+	d, m := openDirectory(nil)
 	refused := func(s directory.Settings, password *string, says string) {
 		t.Helper()
 		if err := d.Set(s, password); err == nil || !strings.Contains(err.Error(), says) {
@@ -171,7 +171,7 @@ func TestSilentDirectoryTimesOut(t *testing.T) {
 			}
 		})
 		s.Security = security
-		d, _ := opened(nil)
+		d, _ := openDirectory(nil)
 		if err := d.Set(s, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func TestDirectoryResponsesAreBounded(t *testing.T) {
 			_, _ = c.Read(make([]byte, 4096))
 			_, _ = c.Write(send)
 		})
-		d, _ := opened(nil)
+		d, _ := openDirectory(nil)
 		if err := d.Set(s, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +225,7 @@ func TestOnlyABindResponseMakesAPasswordRight(t *testing.T) {
 			_, _ = c.Write([]byte("\x30\x0c\x02\x01\x02" + string([]byte{kind}) + "\x07\x0a\x01\x00\x04\x00\x04\x00"))
 			_, _ = c.Read(b)
 		})
-		d, _ := opened(nil)
+		d, _ := openDirectory(nil)
 		if err := d.Set(s, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -178,8 +178,8 @@ func certificate(t *testing.T) (cert, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
 }
 
-// opened returns a directory without settings that has the CA "house".
-func opened(authority []byte) (*directory.Directory, *rbactest.Memory) {
+// openDirectory returns a directory without settings that has the CA "house".
+func openDirectory(authority []byte) (*directory.Directory, *rbactest.Memory) {
 	m := &rbactest.Memory{}
 	return directory.New(directory.Options{Keeper: m, Secrets: rbactest.Sealer{}, Authority: func(name string) ([]byte, error) {
 		if name != "house" {
@@ -206,7 +206,7 @@ func (d slapd) settings(security directory.Security) directory.Settings {
 func TestUsersOfARealDirectoryLogIn(t *testing.T) {
 	server := startSlapd(t)
 	for _, security := range []directory.Security{directory.StartTLS, directory.LDAPS, directory.None} {
-		d, _ := opened(server.pem)
+		d, _ := openDirectory(server.pem)
 		if err := d.Set(server.settings(security), text(searchPassword)); err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +255,7 @@ func TestDirectoryErrorsAreExplained(t *testing.T) {
 		if c.password == "" {
 			c.password = searchPassword
 		}
-		d, _ := opened(c.authority)
+		d, _ := openDirectory(c.authority)
 		s := server.settings(directory.StartTLS)
 		s.Timeout = 2
 		if c.change != nil {
@@ -275,7 +275,7 @@ func TestDirectoryErrorsAreExplained(t *testing.T) {
 
 func TestAnonymousSearchFindsVisibleEntries(t *testing.T) {
 	server := startSlapd(t)
-	d, m := opened(server.pem)
+	d, m := openDirectory(server.pem)
 	s := server.settings(directory.StartTLS)
 	s.BaseDN, s.BindDN, s.Filter = "dc=example,dc=com", "", "(cn=%s)"
 	if err := d.Set(s, nil); err != nil {

@@ -23,8 +23,8 @@ import (
 // tried has values of every kind that a rule may require.
 var tried = []any{true, false, 7, 1700, "a", "a.pem", "/x", "^/x", "X-A", "10.0.0.9", "a.example", "https://a.example/", []any{"10.0.0.0/8"}, []any{"a.example"}, []any{"text/css"}, nil}
 
-// beside returns the values of other fields that a field requires according to the schema.
-func beside(object, name string) map[string]any {
+// requiredFields returns the values of other fields that a field requires according to the schema.
+func requiredFields(object, name string) map[string]any {
 	out := map[string]any{}
 	properties := validate.Schema()["$defs"].(map[string]any)[object].(map[string]any)["properties"].(map[string]any)
 	only, _ := properties[name].(map[string]any)["x-only"].(map[string]any)
@@ -46,7 +46,7 @@ func variants[T any](object string, table *validate.Table[T], one farm.Farm, of 
 		for _, word := range p.PossibleValues {
 			values = append(slices.Clip(values), word, []any{word})
 		}
-		with := beside(object, p.Name)
+		with := requiredFields(object, p.Name)
 		for _, v := range values {
 			sent, err := table.Decode("", map[string]any{p.Name: v})
 			if err != nil {

@@ -33,17 +33,17 @@ func TestIncrementalEventsEqualAFullScan(t *testing.T) {
 		var farms, allFarms event.Farms
 		for i, cfg := range changetest.Configs(seed, 60) {
 			whole := uint64(i + 1)
-			if got, want := said(backends.Look(cfg, 1, known, at)), said(allBackends.Look(cfg, whole, known, at)); !slices.Equal(got, want) {
+			if got, want := eventTexts(backends.Look(cfg, 1, known, at)), eventTexts(allBackends.Look(cfg, whole, known, at)); !slices.Equal(got, want) {
 				t.Fatalf("seed %d, change %d: backends: got %v, want %v", seed, i, got, want)
 			}
-			if got, want := said(farms.Look(cfg, 1, known, at)), said(allFarms.Look(cfg, whole, known, at)); !slices.Equal(got, want) {
+			if got, want := eventTexts(farms.Look(cfg, 1, known, at)), eventTexts(allFarms.Look(cfg, whole, known, at)); !slices.Equal(got, want) {
 				t.Fatalf("seed %d, change %d: farms: got %v, want %v", seed, i, got, want)
 			}
 		}
 	}
 }
 
-func said(events []event.Event) (out []string) {
+func eventTexts(events []event.Event) (out []string) {
 	for _, e := range events {
 		out = append(out, fmt.Sprint(e))
 	}

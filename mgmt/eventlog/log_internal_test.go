@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-func begun() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
+func startTime() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
 func open(dir string, said *bytes.Buffer) *Log {
-	return Open(dir, slog.New(slog.NewTextHandler(said, nil)), begun)
+	return Open(dir, slog.New(slog.NewTextHandler(said, nil)), startTime)
 }
 
 // texts returns the texts of all events, and fails the test if they cannot be read.
@@ -34,7 +34,7 @@ func TestEventsOutliveTheLogInTheirOrder(t *testing.T) {
 	dir, said := t.TempDir(), &bytes.Buffer{}
 	l := open(dir, said)
 	want := Event{Kind: Health, Severity: Error, Farms: []uint32{7}, Farm: "shop", Service: "web", Backend: "0 (10.0.0.1:80)", Text: "is down", Detail: "d", Revision: 3}
-	l.Add(want, Event{Kind: Engine, Text: "second", Time: begun().Add(time.Hour)})
+	l.Add(want, Event{Kind: Engine, Text: "second", Time: startTime().Add(time.Hour)})
 	l.Close()
 	l.Add(Event{Kind: Engine, Text: "too late"})
 	again := open(dir, said)
@@ -42,12 +42,12 @@ func TestEventsOutliveTheLogInTheirOrder(t *testing.T) {
 	if got := fmt.Sprint(texts(t, again)); got != "[is down second third]" {
 		t.Errorf("%s", got)
 	}
-	list, _ := again.Read(begun().Add(time.Minute))
+	list, _ := again.Read(startTime().Add(time.Minute))
 	if len(list) != 1 || list[0].Text != "second" {
 		t.Errorf("later ones: %+v", list)
 	}
-	list, _ = again.Read(begun())
-	want.Time = begun()
+	list, _ = again.Read(startTime())
+	want.Time = startTime()
 	if got := fmt.Sprintf("%+v", list[0]); got != fmt.Sprintf("%+v", want) {
 		t.Errorf("%s", got)
 	}

@@ -66,7 +66,7 @@ func (h *house) again() []eventlog.Event {
 	})
 }
 
-func said(list []eventlog.Event) string {
+func eventLines(list []eventlog.Event) string {
 	var out []string
 	for _, e := range list {
 		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %v %s %s %s", e.Kind, e.Severity, e.Farms, e.Service, e.Backend, e.Text)))
@@ -76,7 +76,7 @@ func said(list []eventlog.Event) string {
 
 func want(t *testing.T, what string, list []eventlog.Event, want string) {
 	t.Helper()
-	if got := said(list); got != want {
+	if got := eventLines(list); got != want {
 		t.Errorf("%s:\n%s\nwant\n%s", what, got, want)
 	}
 }
@@ -130,7 +130,7 @@ func TestTheStatusOfAFarmIsASentence(t *testing.T) {
 		{farm.StatusUp, "info [7]   the farm is up"},
 	} {
 		h.status = c.status
-		if got := said(h.look()); !strings.HasPrefix(got, "health "+c.want) {
+		if got := eventLines(h.look()); !strings.HasPrefix(got, "health "+c.want) {
 			t.Errorf("%s: %s", c.status, got)
 		}
 	}
@@ -303,7 +303,7 @@ func TestRevisionEventNamesChangedFarms(t *testing.T) {
 	want(t, "back", eventlog.Changed(now, old, rev)[1:2], "maintenance info [7] web 0 (10.0.0.1:80) is used again after maintenance")
 	renamed := shop()
 	renamed.Farms[0].Name = "store"
-	if list := eventlog.Changed(shop(), renamed, rev); said(list) != "revision  [7]" || list[0].Farm != "store" {
+	if list := eventlog.Changed(shop(), renamed, rev); eventLines(list) != "revision  [7]" || list[0].Farm != "store" {
 		t.Errorf("%+v", list)
 	}
 	want(t, "settings of the machine", eventlog.Changed(shop(), shop(), rev), "revision  []")

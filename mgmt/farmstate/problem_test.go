@@ -27,7 +27,7 @@ func part(id, of uint32, host string) farm.Backend {
 	return b
 }
 
-func left(b farm.Backend) farm.Backend {
+func asLeft(b farm.Backend) farm.Backend {
 	b.Left, b.Maintenance = true, farm.MaintenanceDrain
 	return b
 }
@@ -59,7 +59,7 @@ func TestStatusAndProblemAgree(t *testing.T) {
 		"several of a name": {[]farm.Backend{spread(9), part(10, 9, "10.0.0.1"), part(11, 9, "10.0.0.2")}, nil, running, []uint32{11}, "", farm.StatusProblem,
 			"backend 10 (10.0.0.2) of service web is down"},
 		"one of a name":          {[]farm.Backend{spread(9), part(10, 9, "10.0.0.1")}, nil, running, nil, "", farm.StatusUp, ""},
-		"one that left its name": {[]farm.Backend{spread(9), part(10, 9, "10.0.0.1"), left(part(1, 9, "10.0.0.2"))}, nil, running, []uint32{1}, "", farm.StatusUp, ""},
+		"one that left its name": {[]farm.Backend{spread(9), part(10, 9, "10.0.0.1"), asLeft(part(1, 9, "10.0.0.2"))}, nil, running, []uint32{1}, "", farm.StatusUp, ""},
 		"a name of none":         {[]farm.Backend{spread(9), at(2, "10.0.0.2")}, nil, running, nil, "", farm.StatusProblem, "backend 8 (db.example) of service web has no address"},
 		"a redirect": {[]farm.Backend{at(1, "10.0.0.1")}, func(f *farm.Farm) { f.HTTP.Services[0].Redirect = "https://example.com" }, running, []uint32{2}, "does not answer",
 			farm.StatusUp, ""},

@@ -34,8 +34,8 @@ func open(t *testing.T, dir string, changed func()) *geoip.Store {
 	return s
 }
 
-// given returns the table that the engine would get.
-func given(t *testing.T, s *geoip.Store) *table.Table {
+// engineTable returns the table that the engine would get.
+func engineTable(t *testing.T, s *geoip.Store) *table.Table {
 	t.Helper()
 	key, file, err := s.Memory()
 	if err != nil {
@@ -67,7 +67,7 @@ func TestADatabaseIsUsedAndKept(t *testing.T) {
 	if _, err := s.Info(); !errors.Is(err, geoip.ErrNone) || s.Table() != nil {
 		t.Errorf("at first %v, %v", s.Table(), err)
 	}
-	if got := find(given(t, s), "1.0.0.1"); got != "" {
+	if got := find(engineTable(t, s), "1.0.0.1"); got != "" {
 		t.Errorf("at first it is %q", got)
 	}
 	none := s.Key()
@@ -91,7 +91,7 @@ func TestADatabaseIsUsedAndKept(t *testing.T) {
 	for address, want := range map[string]string{
 		"1.0.0.255": "DE, EU (51.50, -0.25)", "1.0.1.0": "", "1.0.3.1": "FR, EU", "10.1.1.1": "AF", "2.3.4.5": "US, NA", "2001:db8::1": "JP, AS", "2001:db9::": "", "203.0.113.1": "",
 	} {
-		for _, of := range []*table.Table{given(t, s), given(t, again), again.Table()} {
+		for _, of := range []*table.Table{engineTable(t, s), engineTable(t, again), again.Table()} {
 			if got := find(of, address); got != want {
 				t.Errorf("%s is in %q, want %q", address, got, want)
 			}
@@ -103,7 +103,7 @@ func TestADatabaseIsUsedAndKept(t *testing.T) {
 	if gone != 0 {
 		t.Error("a restart is a change")
 	}
-	if err := again.Remove(); err != nil || gone != 1 || find(given(t, again), "1.0.0.1") != "" {
+	if err := again.Remove(); err != nil || gone != 1 || find(engineTable(t, again), "1.0.0.1") != "" {
 		t.Errorf("%v, %d changes", err, gone)
 	}
 	if err := again.Remove(); !errors.Is(err, geoip.ErrNone) {
@@ -137,7 +137,7 @@ func TestInvalidDatabaseChangesNothing(t *testing.T) {
 		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
 		}
-		if s.Key() != key || find(given(t, s), "1.0.0.1") == "" {
+		if s.Key() != key || find(engineTable(t, s), "1.0.0.1") == "" {
 			t.Errorf("%q changed the table in use", want)
 		}
 	}
@@ -190,7 +190,7 @@ func TestASavedDatabaseIsRestored(t *testing.T) {
 	if err := s.Restore(saved); err != nil || changes != 1 {
 		t.Errorf("%v, %d changes", err, changes)
 	}
-	if info, err := s.Info(); info != want || err != nil || given(t, s).Key() != from.Key() {
+	if info, err := s.Info(); info != want || err != nil || engineTable(t, s).Key() != from.Key() {
 		t.Errorf("restored is %+v, %v, want %+v", info, err, want)
 	}
 }

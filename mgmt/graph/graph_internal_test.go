@@ -47,8 +47,8 @@ func pixel(img image.Image, x, y int) color.RGBA {
 	return color.RGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), 255}
 }
 
-// drawn counts the pixels of each colour.
-func drawn(t *testing.T, p Picture) map[color.RGBA]int {
+// countColours counts the pixels of each colour.
+func countColours(t *testing.T, p Picture) map[color.RGBA]int {
 	t.Helper()
 	img := painted(t, p)
 	out := map[color.RGBA]int{}
@@ -77,7 +77,7 @@ func TestEveryLineIsDrawnInItsColour(t *testing.T) {
 		{"requests", values(1440, func(i int) float64 { return 1000 + 500*math.Sin(float64(i)/100) })},
 		{"errors", values(1440, func(i int) float64 { return 300 })},
 	}}
-	seen := drawn(t, p)
+	seen := countColours(t, p)
 	for i := range p.Lines {
 		if n := seen[colours[i].(color.RGBA)]; n < 300 {
 			t.Errorf("%s: %d pixels", p.Lines[i].Name, n)
@@ -103,12 +103,12 @@ func TestUnknownValuesDrawNothing(t *testing.T) {
 		"no values": {Start: noon, Step: time.Hour, Lines: []Line{{Name: "a"}}},
 		"unknown":   {Start: noon, Step: time.Hour, Lines: []Line{{"a", values(100, func(int) float64 { return math.NaN() })}}},
 	} {
-		if n := drawn(t, p)[colours[0].(color.RGBA)]; n != 0 {
+		if n := countColours(t, p)[colours[0].(color.RGBA)]; n != 0 {
 			t.Errorf("%s: %d pixels", name, n)
 		}
 	}
 	one := Picture{Start: noon, Step: time.Hour, Lines: []Line{{"a", []float64{7}}}}
-	if n := drawn(t, one)[colours[0].(color.RGBA)]; n < 100 {
+	if n := countColours(t, one)[colours[0].(color.RGBA)]; n < 100 {
 		t.Errorf("one value: %d pixels", n)
 	}
 }

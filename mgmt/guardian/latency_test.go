@@ -65,7 +65,7 @@ func (q queued) Run(ctx context.Context, n probe.Network, to probe.Target, say p
 func TestQueueTimeIsNotLatency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before := start(t, 0)
-		h := again(t, before, func(o *guardian.Options) {
+		h := restart(t, before, func(o *guardian.Options) {
 			o.Parse = func(command string) (probe.Probe, error) {
 				return queued{asking{before.town, command}}, nil
 			}

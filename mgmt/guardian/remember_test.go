@@ -15,8 +15,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/probe"
 )
 
-// again starts a guardian over an empty table, as the next run of the appliance does.
-func again(t *testing.T, before *house, edits ...func(*guardian.Options)) *house {
+// restart starts a guardian over an empty table, as the next run of the appliance does.
+func restart(t *testing.T, before *house, edits ...func(*guardian.Options)) *house {
 	t.Helper()
 	table, err := health.OpenTable(make([]byte, health.TableSize))
 	if err != nil {
@@ -35,7 +35,7 @@ func again(t *testing.T, before *house, edits ...func(*guardian.Options)) *house
 	return h
 }
 
-func known(g *guardian.Guardian) bool {
+func isKnown(g *guardian.Guardian) bool {
 	select {
 	case <-g.Known():
 		return true
@@ -53,7 +53,7 @@ func TestTheVerdictsBeforeARestartArePassedOn(t *testing.T) {
 		synctest.Wait()
 		var seen [][2]health.State
 		var next *house
-		next = again(t, h, func(o *guardian.Options) {
+		next = restart(t, h, func(o *guardian.Options) {
 			o.Resumed = func(*farm.Config) {
 				seen = append(seen, [2]health.State{next.state(1), next.state(2)})
 			}
@@ -80,7 +80,7 @@ func TestVerdictsHoldOverARestartUntilTheFirstResult(t *testing.T) {
 		h.Set(config(check, web("shop", "alive", 1, 2, 4)))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		next := again(t, h)
+		next := restart(t, h)
 		next.breaks(server(3), "refused")
 		next.breaks(server(4), "refused") // was up
 		next.Set(config(check, web("shop", "alive", 1, 2, 3, 4)))
@@ -90,13 +90,13 @@ func TestVerdictsHoldOverARestartUntilTheFirstResult(t *testing.T) {
 		if next.table.Slot(2).Latency() != h.table.Slot(2).Latency() || !strings.Contains(next.Why(1), "refused (before the restart)") {
 			t.Errorf("latency %v, %q", next.table.Slot(2).Latency(), next.Why(1))
 		}
-		if known(next.Guardian) {
+		if isKnown(next.Guardian) {
 			t.Error("all results are known before backend 3 was checked")
 		}
 		time.Sleep(500 * time.Millisecond)
 		synctest.Wait()
-		if next.state(3) != health.Down || next.state(4) != health.Down || !known(next.Guardian) {
-			t.Errorf("one failure at the start does not decide: %v %v, known %t", next.state(3), next.state(4), known(next.Guardian))
+		if next.state(3) != health.Down || next.state(4) != health.Down || !isKnown(next.Guardian) {
+			t.Errorf("one failure at the start does not decide: %v %v, known %t", next.state(3), next.state(4), isKnown(next.Guardian))
 		}
 		next.breaks(server(3), "") // it was busy for a moment, or the network was not up yet
 		time.Sleep(10 * time.Second)

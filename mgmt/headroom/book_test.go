@@ -63,27 +63,27 @@ func learn(b *headroom.Book, cfg *farm.Config, e *engine, at time.Time) time.Tim
 	return at
 }
 
-func known(b *headroom.Book, cfg *farm.Config, now time.Time) headroom.Known {
+func knownOf(b *headroom.Book, cfg *farm.Config, now time.Time) headroom.Known {
 	f := &cfg.Farms[0]
 	return b.Of(f, &f.HTTP.Services[0].Backends[0], now)
 }
 
 func TestKnowledgeBelongsToTheBackend(t *testing.T) {
 	b, cfg, e := headroom.New(), shop(2), newEngine()
-	if k := known(b, cfg, begin); k.State != headroom.Unknown || k.Limit() != 0 || !k.Since.IsZero() {
+	if k := knownOf(b, cfg, begin); k.State != headroom.Unknown || k.Limit() != 0 || !k.Since.IsZero() {
 		t.Errorf("before: %+v", k)
 	}
 	b.Observe(cfg, e, begin.Add(-5*time.Second))
-	if k := known(b, cfg, begin); k.Counted {
+	if k := knownOf(b, cfg, begin); k.Counted {
 		t.Errorf("counted once: %+v", k)
 	}
 	e.answer(1, 500, 10*time.Millisecond)
 	b.Observe(cfg, e, begin)
-	if k := known(b, cfg, begin); !k.Counted || k.Rate != 100 || k.Load != 1 { // the average starts at the first value
+	if k := knownOf(b, cfg, begin); !k.Counted || k.Rate != 100 || k.Load != 1 { // the average starts at the first value
 		t.Errorf("counted twice: %+v", k)
 	}
 	now := learn(b, cfg, e, begin)
-	k := known(b, cfg, now)
+	k := knownOf(b, cfg, now)
 	if k.State != headroom.Bent || k.Bend < 7 || k.Bend > 9 || k.Peak < 31 || k.Load < 20 || k.PeakRate < 700 {
 		t.Fatalf("%+v", k)
 	}
@@ -92,7 +92,7 @@ func TestKnowledgeBelongsToTheBackend(t *testing.T) {
 	}
 	cfg.Farms[0].Name, cfg.Farms[0].HTTP.Services[0].Name = "store", "www" // renamed
 	b.Observe(cfg, e, now.Add(5*time.Second))
-	if k := known(b, cfg, now); k.State != headroom.Bent {
+	if k := knownOf(b, cfg, now); k.State != headroom.Bent {
 		t.Errorf("renamed: %+v", k)
 	}
 	for name, change := range map[string]func(*farm.Backend){
@@ -101,18 +101,18 @@ func TestKnowledgeBelongsToTheBackend(t *testing.T) {
 	} {
 		other := shop(2)
 		change(&other.Farms[0].HTTP.Services[0].Backends[0])
-		if k := known(b, other, now); k.State != headroom.Unknown {
+		if k := knownOf(b, other, now); k.State != headroom.Unknown {
 			t.Errorf("another %s: %+v", name, k)
 		}
 	}
 	other := shop(2)
 	other.Farms[0].ID = 1 + 256
-	if k := known(b, other, now); k.State != headroom.Unknown {
+	if k := knownOf(b, other, now); k.State != headroom.Unknown {
 		t.Errorf("a very different farm: %+v", k)
 	}
 	other.Farms[0].ID = 2 // the ID is reused
 	b.Observe(other, e, now.Add(10*time.Second))
-	if k := known(b, other, now); k.State != headroom.Unknown {
+	if k := knownOf(b, other, now); k.State != headroom.Unknown {
 		t.Errorf("another farm: %+v", k)
 	}
 }
@@ -123,11 +123,11 @@ func TestRemovedBackendIsForgottenAfterADay(t *testing.T) {
 	now := learn(b, cfg, e, begin)
 	none := &farm.Config{}
 	b.Observe(none, e, now.Add(23*time.Hour))
-	if k := known(b, cfg, now); k.State != headroom.Bent {
+	if k := knownOf(b, cfg, now); k.State != headroom.Bent {
 		t.Errorf("after 23 h: %+v", k)
 	}
 	b.Observe(none, e, now.Add(25*time.Hour))
-	if k := known(b, cfg, now); k.State != headroom.Unknown {
+	if k := knownOf(b, cfg, now); k.State != headroom.Unknown {
 		t.Errorf("after 25 h: %+v", k)
 	}
 }
@@ -147,12 +147,12 @@ func TestIdleBackendIsNotQueried(t *testing.T) {
 	if e.asked != before {
 		t.Errorf("times were summed %d times", e.asked-before)
 	}
-	if k := known(b, cfg, now); k.Load > 0.1 || k.Rate > 0.1 || k.Peak < 31 {
+	if k := knownOf(b, cfg, now); k.Load > 0.1 || k.Rate > 0.1 || k.Peak < 31 {
 		t.Errorf("%+v", k)
 	}
 	e.answer(1, 1000, 10*time.Millisecond)
 	b.Observe(cfg, e, now.Add(5*time.Second))
-	if k := known(b, cfg, now.Add(5*time.Second)); k.Load < 0.2 {
+	if k := knownOf(b, cfg, now.Add(5*time.Second)); k.Load < 0.2 {
 		t.Errorf("it works again: %+v", k)
 	}
 }

@@ -101,8 +101,8 @@ func TestADamagedBookIsRefused(t *testing.T) {
 	}
 }
 
-// signed adds the headline and checksum to a body.
-func signed(body []byte) []byte {
+// withSum adds the headline and checksum to a body.
+func withSum(body []byte) []byte {
 	out := append([]byte(headline), body...)
 	return binary.LittleEndian.AppendUint32(out, crc32.Checksum(out, castagnoli))
 }
@@ -115,13 +115,13 @@ func TestABookIsWithinItsBounds(t *testing.T) {
 		return one.append(nil, 1)
 	}
 	good := with(func(*backend) {})
-	if _, err := Decode(signed(good)); err != nil {
+	if _, err := Decode(withSum(good)); err != nil {
 		t.Fatal(err)
 	}
 	edge := with(func(b *backend) {
 		b.drift, b.peaks[1], b.curve.cells[0].at, b.curve.cells[1].at = -1, peak{hour: 1}, 0, (loadBins-1)<<8|timeBins-1
 	})
-	if b, err := Decode(signed(edge)); err != nil || b.backends[1].drift != -1 {
+	if b, err := Decode(withSum(edge)); err != nil || b.backends[1].drift != -1 {
 		t.Errorf("at the edge: %v", err)
 	}
 	many := make([]cell, maxCells+1)
@@ -142,7 +142,7 @@ func TestABookIsWithinItsBounds(t *testing.T) {
 		"drift":           with(func(b *backend) { b.drift = 2 }),
 		"something after": append(bytes.Clone(good), 1),
 	} {
-		if _, err := Decode(signed(body)); !errors.Is(err, ErrDamaged) {
+		if _, err := Decode(withSum(body)); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -157,7 +157,7 @@ func FuzzDecode(f *testing.F) {
 		if _, err := Decode(body); err == nil && !bytes.HasPrefix(body, []byte(headline)) {
 			t.Error("anything is a book")
 		}
-		b, err := Decode(signed(body)) // a valid checksum, to reach the rest
+		b, err := Decode(withSum(body)) // a valid checksum, to reach the rest
 		if err != nil {
 			return
 		}

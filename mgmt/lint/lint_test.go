@@ -15,8 +15,8 @@ import (
 
 var now = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
 
-// known returns evidence without problems: everything is used and up.
-func known() lint.Evidence {
+// cleanEvidence returns evidence without problems: everything is used and up.
+func cleanEvidence() lint.Evidence {
 	return lint.Evidence{
 		Now:       now,
 		Hits:      func(*farm.Farm, uint32) (uint64, bool) { return 9, true },
@@ -43,8 +43,8 @@ func shop(list ...farm.Service) *farm.Config {
 	return &farm.Config{Farms: []farm.Farm{f}}
 }
 
-// told summarises findings as lines: code, service or certificate, and the objects they name.
-func told(list []lint.Finding) (out []string) {
+// findingLines summarises findings as lines: code, service or certificate, and the objects they name.
+func findingLines(list []lint.Finding) (out []string) {
 	for _, f := range list {
 		out = append(out, strings.Join(strings.Fields(f.Code+" "+f.Service+f.Certificate+" "+f.By), " "))
 	}
@@ -92,7 +92,7 @@ func TestServicesAreComparedWithThoseBeforeThem(t *testing.T) {
 		"too large, but apart at a glance":   {[]farm.Service{{Name: "a", URL: "^/a[ab]*a[ab]{15}$"}, {Name: "b", URL: "^/b(a|b)*a(a|b){15}$"}}, nil},
 		"a text in a class, with a question": {[]farm.Service{{Name: "a", URL: "^/ab?"}, {Name: "b", URL: "^/a"}}, []string{"service-shadowed b a"}},
 	} {
-		if got := told(lint.Look(shop(c.services...), known())); !slices.Equal(got, c.want) {
+		if got := findingLines(lint.Look(shop(c.services...), cleanEvidence())); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -101,15 +101,15 @@ func TestServicesAreComparedWithThoseBeforeThem(t *testing.T) {
 func TestWhereTheFarmIgnoresCaseItsServicesDo(t *testing.T) {
 	cfg := shop(farm.Service{Name: "a", URL: "^/app/x"}, farm.Service{Name: "b", URL: "^/APP/x"})
 	cfg.Farms[0].HTTP.IgnoreCase = true
-	if got := told(lint.Look(cfg, known())); !slices.Equal(got, []string{"service-shadowed b a"}) {
+	if got := findingLines(lint.Look(cfg, cleanEvidence())); !slices.Equal(got, []string{"service-shadowed b a"}) {
 		t.Errorf("%q", got)
 	}
 }
 
 func TestShadowHasAnExampleAndAdvice(t *testing.T) {
-	list := lint.Look(shop(farm.Service{Name: "all", VHost: `.*\.example\.com$`}, farm.Service{Name: "it's", VHost: `(www|m)\.example\.com$`, URL: "^/it's"}, farm.Service{Name: "any", URL: "^/it"}), known())
+	list := lint.Look(shop(farm.Service{Name: "all", VHost: `.*\.example\.com$`}, farm.Service{Name: "it's", VHost: `(www|m)\.example\.com$`, URL: "^/it's"}, farm.Service{Name: "any", URL: "^/it"}), cleanEvidence())
 	if len(list) != 2 {
-		t.Fatalf("%q", told(list))
+		t.Fatalf("%q", findingLines(list))
 	}
 	f := list[0]
 	if f.Severity != lint.Warning || f.Example == nil || f.Example.Host != "www.example.com" || f.Example.Path != "/it's" {
@@ -130,7 +130,7 @@ func TestOverlapsAreBounded(t *testing.T) {
 	for i := range 10 {
 		services = append(services, farm.Service{Name: fmt.Sprintf("s%d", i), URL: fmt.Sprintf("/%d/", i)})
 	}
-	list := lint.Look(shop(services...), known())
+	list := lint.Look(shop(services...), cleanEvidence())
 	if last := list[len(list)-1]; len(list) != 21 || last.Message != "25 more pairs of services overlap" {
 		t.Errorf("%d: %+v", len(list), last)
 	}
@@ -142,7 +142,7 @@ func TestAThousandServicesAreComparedWithinTheBudget(t *testing.T) {
 		services = append(services, farm.Service{Name: fmt.Sprintf("s%d", i), VHost: fmt.Sprintf(`www\.shop%d\.example`, i), URL: fmt.Sprintf("^/%d/", i)})
 	}
 	services = append(services, farm.Service{Name: "twin", VHost: `www\.shop7\.example`, URL: "^/7/x"})
-	if got := told(lint.Look(shop(services...), known())); !slices.Equal(got, []string{"service-shadowed twin s7"}) {
+	if got := findingLines(lint.Look(shop(services...), cleanEvidence())); !slices.Equal(got, []string{"service-shadowed twin s7"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -153,8 +153,8 @@ func TestComparingEndsWhenItsStepsAreUsedUp(t *testing.T) {
 		services = append(services, farm.Service{Name: fmt.Sprintf("s%d", i), URL: fmt.Sprintf("^/(%s|b)*a(a|b){15}$", strings.Repeat("a|", i)+"a")})
 	}
 	services = append(services, farm.Service{Name: "x", URL: "/x/"}, farm.Service{Name: "y", URL: "/y/"})
-	list := lint.Look(shop(services...), known())
-	if got := told(list); !slices.Equal(got, []string{"services-uncompared"}) || !strings.HasSuffix(list[0].Message, " pairs of services were not compared") || list[0].Severity != lint.Info {
+	list := lint.Look(shop(services...), cleanEvidence())
+	if got := findingLines(list); !slices.Equal(got, []string{"services-uncompared"}) || !strings.HasSuffix(list[0].Message, " pairs of services were not compared") || list[0].Severity != lint.Info {
 		t.Errorf("%q", got)
 	}
 }
@@ -199,7 +199,7 @@ func TestUnusedServicesAreFound(t *testing.T) {
 		"two redirect, none did": {[]farm.Service{{Name: "to", URL: "^/a", Redirect: "http://x"}, {Name: "on", URL: "^/b", Redirect: "http://x"}}, nil,
 			[]string{"info service-never-hit to", "info service-never-hit on"}},
 	} {
-		cfg, e := shop(c.services...), known()
+		cfg, e := shop(c.services...), cleanEvidence()
 		if c.change != nil {
 			e.Hits = func(*farm.Farm, uint32) (uint64, bool) { return 0, true }
 			c.change(&e, cfg)
@@ -231,7 +231,7 @@ func TestDownBackendsAreFoundWithTheirTime(t *testing.T) {
 		"gone from a name":   {now, func(cfg *farm.Config) { cfg.Farms[0].HTTP.Services[0].Backends[0].Left = true }, "", ""},
 		"stopped":            {now, func(cfg *farm.Config) { cfg.Farms[0].Stopped = true }, "", ""},
 	} {
-		cfg, e := shop(farm.Service{Name: "web"}), known()
+		cfg, e := shop(farm.Service{Name: "web"}), cleanEvidence()
 		e.Status = func(farm.Group, int) farm.Status { return farm.StatusDown }
 		e.Since = func(uint32) time.Time { return c.since }
 		if c.change != nil {
@@ -240,7 +240,7 @@ func TestDownBackendsAreFoundWithTheirTime(t *testing.T) {
 		list := lint.Look(cfg, e)
 		if c.severity == "" {
 			if len(list) != 0 {
-				t.Errorf("%s: %q", name, told(list))
+				t.Errorf("%s: %q", name, findingLines(list))
 			}
 			continue
 		}
@@ -248,11 +248,11 @@ func TestDownBackendsAreFoundWithTheirTime(t *testing.T) {
 			t.Errorf("%s: %+v", name, list)
 		}
 	}
-	cfg, e := shop(farm.Service{Name: "to", Redirect: "http://x", Backends: []farm.Backend{{ID: 1}}}), known()
+	cfg, e := shop(farm.Service{Name: "to", Redirect: "http://x", Backends: []farm.Backend{{ID: 1}}}), cleanEvidence()
 	e.Redirects = func(*farm.Farm) uint64 { return 1 }
 	e.Status = func(farm.Group, int) farm.Status { return farm.StatusDown }
-	if list := lint.Look(cfg, e); !slices.Equal(told(list), []string{"backends-unused to"}) || list[0].Severity != lint.Warning || !strings.Contains(list[0].Evidence, "1 backends, redirect http://x") {
-		t.Errorf("a service that redirects: %q", told(list))
+	if list := lint.Look(cfg, e); !slices.Equal(findingLines(list), []string{"backends-unused to"}) || list[0].Severity != lint.Warning || !strings.Contains(list[0].Evidence, "1 backends, redirect http://x") {
+		t.Errorf("a service that redirects: %q", findingLines(list))
 	}
 }
 
@@ -274,7 +274,7 @@ func TestBackendsTheirCheckCannotAskAreFindings(t *testing.T) {
 			s.Backends = []farm.Backend{{ID: 9, Host: "a.example", Resolve: farm.ResolveAll}, {ID: 10, Of: 9, Left: true}}
 		}, ""},
 	} {
-		cfg, e := shop(farm.Service{Name: "web"}), known()
+		cfg, e := shop(farm.Service{Name: "web"}), cleanEvidence()
 		e.Redirects = func(*farm.Farm) uint64 { return 1 }
 		if c.change != nil {
 			c.change(&cfg.Farms[0].HTTP.Services[0])
@@ -287,7 +287,7 @@ func TestBackendsTheirCheckCannotAskAreFindings(t *testing.T) {
 			return "cannot be asked by check alive: no route"
 		}
 		list := lint.Look(cfg, e)
-		if got := strings.Join(told(list), ","); got != c.want {
+		if got := strings.Join(findingLines(list), ","); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 		if c.want == "backend-unasked web" && (list[0].Evidence != "it cannot be asked by check alive: no route" || list[0].Severity != lint.Warning || *list[0].Backend != 0) {
@@ -311,7 +311,7 @@ func TestHostNamesWithoutAnAddressOrWithTooManyAreFindings(t *testing.T) {
 		"unread":          {lint.HostName{Cut: true}, "addresses-unused web", lint.Warning, "the name has more addresses than are read"},
 		"both":            {lint.HostName{Unused: []string{"::1"}, Cut: true}, "addresses-unused web", lint.Warning, "unused addresses: 1 (::1); the name has more addresses than are read"},
 	} {
-		cfg, e := shop(farm.Service{Name: "web", Backends: []farm.Backend{{ID: 9, Host: "a.example", Resolve: farm.ResolveAll}, {ID: 10, Slot: 1, Host: "10.0.0.1"}}}), known()
+		cfg, e := shop(farm.Service{Name: "web", Backends: []farm.Backend{{ID: 9, Host: "a.example", Resolve: farm.ResolveAll}, {ID: 10, Slot: 1, Host: "10.0.0.1"}}}), cleanEvidence()
 		e.Redirects = func(*farm.Farm) uint64 { return 1 }
 		e.HostName = func(_ farm.Group, b *farm.Backend) lint.HostName {
 			if b.Host != "a.example" {
@@ -320,7 +320,7 @@ func TestHostNamesWithoutAnAddressOrWithTooManyAreFindings(t *testing.T) {
 			return c.is
 		}
 		list := lint.Look(cfg, e)
-		if got := strings.Join(told(list), ","); got != c.want {
+		if got := strings.Join(findingLines(list), ","); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 			continue
 		}
@@ -333,10 +333,10 @@ func TestHostNamesWithoutAnAddressOrWithTooManyAreFindings(t *testing.T) {
 func TestWarningsOfTheConfigurationAreFindings(t *testing.T) {
 	cfg := shop(farm.Service{Name: "web", Split: split(1), Backends: []farm.Backend{
 		{ID: 1, Slot: 1, Priority: 1}, {ID: 2, Slot: 4, Priority: 9}}})
-	e := known()
+	e := cleanEvidence()
 	e.Warnings = append(validate.Warnings(cfg), validate.Error{Path: validate.FarmPath("other"), Field: "x"})
 	list := lint.Look(cfg, e)
-	if got := told(list); !slices.Equal(got, []string{"setting-idle web", "backend-unreachable web"}) {
+	if got := findingLines(list); !slices.Equal(got, []string{"setting-idle web", "backend-unreachable web"}) {
 		t.Fatalf("%q", got)
 	}
 	if f := list[0]; f.Field != "split" || f.Severity != lint.Warning || !strings.Contains(f.Message, "split has no effect") {
@@ -352,16 +352,16 @@ func TestKernelFarmsWithoutACheckAreFound(t *testing.T) {
 	relay.DataPath, relay.Ports, relay.Backends = farm.DataPathKernel, []farm.PortRange{{First: 80, Last: 80}}, []farm.Backend{{ID: 2, Addr: netip.MustParseAddr("192.0.2.1")}}
 	cfg := &farm.Config{Farms: []farm.Farm{{ID: 1, Name: "relay", VIP: netip.MustParseAddr("192.0.2.9"), VPort: 80, L4: relay}}}
 	look := func() []lint.Finding {
-		e := known()
+		e := cleanEvidence()
 		e.Warnings = validate.Warnings(cfg)
 		return lint.Look(cfg, e)
 	}
 	list := look()
-	if got := told(list); !slices.Equal(got, []string{"farm-unchecked"}) || list[0].Farm != "relay" || list[0].Severity != lint.Info || !strings.Contains(list[0].Advice, "link a check") {
+	if got := findingLines(list); !slices.Equal(got, []string{"farm-unchecked"}) || list[0].Farm != "relay" || list[0].Severity != lint.Info || !strings.Contains(list[0].Advice, "link a check") {
 		t.Errorf("without a check: %+v", list)
 	}
 	relay.DataPath = farm.DataPathUserspace
-	if got := told(look()); len(got) != 0 {
+	if got := findingLines(look()); len(got) != 0 {
 		t.Errorf("in userspace, where a failed connect marks a backend down: %q", got)
 	}
 }
@@ -384,7 +384,7 @@ func TestExpiringAndHiddenCertificatesAreFound(t *testing.T) {
 		"over, and renewed (is not)": {lint.Certificate{Running: true, Renewed: true, NotAfter: now.Add(-day)}, "error certificate-expired"},
 	} {
 		c.certificate.Name = "c.pem"
-		e := known()
+		e := cleanEvidence()
 		e.Certificates = []lint.Certificate{c.certificate}
 		var got string
 		for _, f := range lint.Look(&farm.Config{}, e) {
@@ -413,18 +413,18 @@ func TestCertificatesWithTheSameNamesHideLaterOnes(t *testing.T) {
 		"a wildcard stands beside it": {[]string{"RSA 2048", "RSA 2048"}, [][]string{{"*.example"}, {"a.example"}}, nil},
 		"without names":               {[]string{"RSA 2048", "RSA 2048"}, [][]string{{"a.example"}, nil}, nil},
 	} {
-		cfg, e := shop(farm.Service{Name: "web"}), known()
+		cfg, e := shop(farm.Service{Name: "web"}), cleanEvidence()
 		cfg.Farms[0].HTTP.TLS = &farm.TLS{}
 		for i := range c.kinds {
 			file := fmt.Sprintf("%d.pem", i)
 			cfg.Farms[0].HTTP.TLS.Certificates = append(cfg.Farms[0].HTTP.TLS.Certificates, file)
 			e.Certificates = append(e.Certificates, lint.Certificate{Name: file, Names: c.names[i], KeyType: c.kinds[i], Running: true, NotAfter: now.Add(99 * 24 * time.Hour)})
 		}
-		if got := told(lint.Look(cfg, e)); !slices.Equal(got, c.want) {
+		if got := findingLines(lint.Look(cfg, e)); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 		e.Certificates = e.Certificates[1:]
-		got := slices.DeleteFunc(told(lint.Look(cfg, e)), func(f string) bool { return strings.HasPrefix(f, "certificate-weak") })
+		got := slices.DeleteFunc(findingLines(lint.Look(cfg, e)), func(f string) bool { return strings.HasPrefix(f, "certificate-weak") })
 		if len(c.kinds) == 2 && len(got) > 0 {
 			t.Errorf("%s, without this kind: %q", name, got)
 		}
@@ -434,7 +434,7 @@ func TestCertificatesWithTheSameNamesHideLaterOnes(t *testing.T) {
 func TestWeakKeysInUseAreFound(t *testing.T) {
 	for kind, want := range map[string]string{"RSA 1024": "certificate-weak", "RSA 2047": "certificate-weak", "RSA 2048": "", "ECDSA P-256": "", "Ed25519": ""} {
 		for _, running := range []bool{true, false} {
-			e := known()
+			e := cleanEvidence()
 			e.Certificates = []lint.Certificate{{Name: "c.pem", KeyType: kind, Running: running, Users: []string{"farm shop"}, NotAfter: now.Add(99 * 24 * time.Hour)}}
 			found := slices.ContainsFunc(lint.Look(&farm.Config{}, e), func(f lint.Finding) bool { return f.Code == lint.CertificateWeak })
 			if found != (want != "" && running) {
@@ -450,7 +450,7 @@ func TestCertificatesWithoutTheirIntermediateAreFound(t *testing.T) {
 		missing       string
 		running, want bool
 	}{{"mid", true, true}, {"mid", false, false}, {"", true, false}} {
-		e := known()
+		e := cleanEvidence()
 		e.Certificates = []lint.Certificate{{Name: "c.pem", KeyType: "Ed25519", MissingIssuer: c.missing, Running: c.running, Users: []string{"farm shop"}, NotAfter: now.Add(99 * 24 * time.Hour)}}
 		found := slices.IndexFunc(lint.Look(&farm.Config{}, e), func(f lint.Finding) bool {
 			return f.Code == lint.CertificateIncomplete && strings.Contains(f.Evidence, "issued by mid") && strings.Contains(f.Evidence, "farm shop")
@@ -469,7 +469,7 @@ func TestWorstIsTheGreatestSeverity(t *testing.T) {
 }
 
 func TestChecksRunningProgramsAreFound(t *testing.T) {
-	e := known()
+	e := cleanEvidence()
 	e.Program = func(command string) (string, error) {
 		switch command {
 		case "plugin":

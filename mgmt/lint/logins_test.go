@@ -27,7 +27,7 @@ func TestLoginsOfConnectionsAreReportedWhereHTTP2IsSpoken(t *testing.T) {
 	} {
 		cfg := shop(farm.Service{Name: "web"})
 		c.edit(&cfg.Farms[0])
-		e := known()
+		e := cleanEvidence()
 		e.Logins = func(id uint32) uint64 {
 			if id != 10 {
 				t.Errorf("%s: query for backend %d", name, id)

@@ -32,7 +32,7 @@ func TestHostsThatNoCertificateCoversAreFound(t *testing.T) {
 		"the appliance's":               {vhost: "a.test", names: []string{"b.test"}, own: true},
 		"another certificate":           {vhost: "a.test", names: []string{"b.test"}, unknown: true},
 	} {
-		cfg, e := shop(farm.Service{Name: "web", VHost: c.vhost, Backends: []farm.Backend{{ID: 1}}}), known()
+		cfg, e := shop(farm.Service{Name: "web", VHost: c.vhost, Backends: []farm.Backend{{ID: 1}}}), cleanEvidence()
 		cfg.Farms[0].Stopped = c.stopped
 		cfg.Farms[0].HTTP.TLS = &farm.TLS{Certificates: []string{"c.pem"}}
 		if c.unknown {

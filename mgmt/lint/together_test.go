@@ -35,9 +35,9 @@ func TestServicesAreComparedWithSeveralBeforeThem(t *testing.T) {
 		"those that share theirs": {[]farm.Service{{Name: "a", VHost: `a\.example`, Split: split(1)}, {Name: "b", VHost: `b\.example`, Split: split(1)}, {Name: "c", VHost: either, Split: split(1)}}, nil},
 	} {
 		var got []string
-		for _, f := range lint.Look(shop(c.services...), known()) {
+		for _, f := range lint.Look(shop(c.services...), cleanEvidence()) {
 			if f.Code == lint.ServiceShadowed {
-				got = append(got, told([]lint.Finding{f})...)
+				got = append(got, findingLines([]lint.Finding{f})...)
 			}
 		}
 		if !slices.Equal(got, c.want) {
@@ -48,9 +48,9 @@ func TestServicesAreComparedWithSeveralBeforeThem(t *testing.T) {
 
 // A shadow by several services replaces the overlaps with each of them.
 func TestShadowBySeveralIsFoundOnce(t *testing.T) {
-	list := lint.Look(shop(farm.Service{Name: "a", VHost: `a\.example`, URL: "^/"}, farm.Service{Name: "b", VHost: `b\.example`, URL: "^/"}, farm.Service{Name: "c", VHost: `[ab]\.example$`}), known())
+	list := lint.Look(shop(farm.Service{Name: "a", VHost: `a\.example`, URL: "^/"}, farm.Service{Name: "b", VHost: `b\.example`, URL: "^/"}, farm.Service{Name: "c", VHost: `[ab]\.example$`}), cleanEvidence())
 	if len(list) != 1 || list[0].Code != lint.ServiceShadowed || list[0].Example == nil || list[0].Severity != lint.Warning {
-		t.Errorf("%q %+v", told(list), list)
+		t.Errorf("%q %+v", findingLines(list), list)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestShadowsAgreeWithRequests(t *testing.T) {
 			}
 		}
 		shadowed := map[string]bool{}
-		for _, f := range lint.Look(shop(list...), known()) {
+		for _, f := range lint.Look(shop(list...), cleanEvidence()) {
 			if f.Code == lint.ServiceShadowed {
 				shadowed[f.Service] = true
 				if len(f.By) > len("s0") {

@@ -119,7 +119,7 @@ func TestUnlistableFolderIsAnError(t *testing.T) {
 	}
 }
 
-func packed(t *testing.T, text string) string {
+func gzipText(t *testing.T, text string) string {
 	t.Helper()
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
@@ -145,7 +145,7 @@ func TestTheLastLinesComeNewestFirst(t *testing.T) {
 		{"a\nb\nc\n", 2, "c|b"}, {"a\nb\nc", 2, "c|b"}, {"a\nb\nc\n", 3, "c|b|a"}, {"a\nb\nc\n", 9, "c|b|a"}, {"", 3, ""}, {"a\n\nb\n", 2, "b|"},
 		{long.String(), 2, "line 19999 of many|line 19998 of many"},
 	} {
-		d := dir(t, map[string]string{"log/a.log": c.text, "log/a.log.1.gz": packed(t, c.text)})
+		d := dir(t, map[string]string{"log/a.log": c.text, "log/a.log.1.gz": gzipText(t, c.text)})
 		for _, name := range []string{"a.log", "a.log.1.gz"} {
 			lines, err := d.Last(name, c.n)
 			if got := strings.Join(lines, "|"); err != nil || got != c.want || lines == nil {
@@ -153,7 +153,7 @@ func TestTheLastLinesComeNewestFirst(t *testing.T) {
 			}
 		}
 	}
-	d := dir(t, map[string]string{"log/a.log": long.String(), "log/a.gz": packed(t, long.String())})
+	d := dir(t, map[string]string{"log/a.log": long.String(), "log/a.gz": gzipText(t, long.String())})
 	for _, name := range []string{"a.log", "a.gz"} {
 		lines, err := d.Last(name, 10_000)
 		if err != nil || len(lines) != 10_000 || lines[0] != "line 19999 of many" || lines[9_999] != "line 10000 of many" {
@@ -163,14 +163,14 @@ func TestTheLastLinesComeNewestFirst(t *testing.T) {
 }
 
 func TestInvalidGzipIsAnError(t *testing.T) {
-	d := dir(t, map[string]string{"log/a.gz": "text\n", "log/b.gz": packed(t, "text\n")[:15]})
+	d := dir(t, map[string]string{"log/a.gz": "text\n", "log/b.gz": gzipText(t, "text\n")[:15]})
 	for _, name := range []string{"a.gz", "b.gz"} {
 		if lines, err := d.Last(name, 1); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v, %v", name, lines, err)
 		}
 	}
 	long := strings.Repeat("x", 200_000)
-	d = dir(t, map[string]string{"log/a.gz": packed(t, "first\n"+long+"\nlast\n")})
+	d = dir(t, map[string]string{"log/a.gz": gzipText(t, "first\n"+long+"\nlast\n")})
 	lines, err := d.Last("a.gz", 3)
 	if len(lines) > 1 && len(lines[1]) != 64<<10 {
 		t.Errorf("a long line is cut to %d bytes", len(lines[1]))

@@ -288,8 +288,8 @@ func TestASummaryOfSeveralFarmsCountsThem(t *testing.T) {
 	}
 }
 
-// heard returns an event for a digest.
-func heard(kind event.Kind, severity event.Severity, what string) Happening {
+// digestEvent returns an event for a digest.
+func digestEvent(kind event.Kind, severity event.Severity, what string) Happening {
 	return Happening{event.Shown{Kind: kind, Severity: severity, Farm: what, Text: what + " in full"}, what}
 }
 
@@ -299,7 +299,7 @@ func TestFullMessageStillNamesFarms(t *testing.T) {
 	var d digest
 	now := time.Unix(1000, 0)
 	for range mostLines {
-		d.add(heard(event.BackendDown, event.Warning, "b"), now)
+		d.add(digestEvent(event.BackendDown, event.Warning, "b"), now)
 	}
 	for i, c := range []struct {
 		add      Happening
@@ -307,12 +307,12 @@ func TestFullMessageStillNamesFarms(t *testing.T) {
 		summary  string
 		last     string
 	}{
-		{heard(event.BackendDown, event.Warning, "b"), event.Warning, "201 backends are down", "b in full"},
-		{heard(event.FarmStatus, event.Error, "shop"), event.Error, "shop, 201 backends are down", "shop in full"},
-		{heard(event.FarmStatus, event.Warning, "dns"), event.Error, "1 farm is critical or down, 1 farm has a problem, 201 backends are down", "dns in full"},
-		{heard(event.FarmStatus, event.Info, "shop"), event.Warning, "1 farm has a problem, 1 farm is well again, 201 backends are down", "shop in full"},
-		{heard(event.Certificate, event.Error, "c"), event.Error, "1 farm has a problem, 1 farm is well again, 201 backends are down, 1 certificate expires", "shop in full"},
-		{heard(event.BackendUp, event.Info, "b"), event.Error, "1 farm has a problem, 1 farm is well again, 201 backends are down, 1 backend is up again, 1 certificate expires", "shop in full"},
+		{digestEvent(event.BackendDown, event.Warning, "b"), event.Warning, "201 backends are down", "b in full"},
+		{digestEvent(event.FarmStatus, event.Error, "shop"), event.Error, "shop, 201 backends are down", "shop in full"},
+		{digestEvent(event.FarmStatus, event.Warning, "dns"), event.Error, "1 farm is critical or down, 1 farm has a problem, 201 backends are down", "dns in full"},
+		{digestEvent(event.FarmStatus, event.Info, "shop"), event.Warning, "1 farm has a problem, 1 farm is well again, 201 backends are down", "shop in full"},
+		{digestEvent(event.Certificate, event.Error, "c"), event.Error, "1 farm has a problem, 1 farm is well again, 201 backends are down, 1 certificate expires", "shop in full"},
+		{digestEvent(event.BackendUp, event.Info, "b"), event.Error, "1 farm has a problem, 1 farm is well again, 201 backends are down, 1 backend is up again, 1 certificate expires", "shop in full"},
 	} {
 		d.add(c.add, now)
 		if got := d.summary(); d.severity() != c.severity || got != c.summary {
@@ -326,10 +326,10 @@ func TestFullMessageStillNamesFarms(t *testing.T) {
 	}
 	var farms digest
 	for i := range mostLines {
-		farms.add(heard(event.FarmStatus, event.Info, strings.Repeat("x", i)), now)
+		farms.add(digestEvent(event.FarmStatus, event.Info, strings.Repeat("x", i)), now)
 	}
-	farms.add(heard(event.FarmStatus, event.Warning, "last"), now)
-	farms.add(heard(event.BackendDown, event.Warning, "b"), now)
+	farms.add(digestEvent(event.FarmStatus, event.Warning, "last"), now)
+	farms.add(digestEvent(event.BackendDown, event.Warning, "b"), now)
 	if got := farms.summary(); got != "200 farms are well again, 1 backend is down" || farms.severity() != event.Warning || farms.more != 2 {
 		t.Errorf("%s, %s, %d more", farms.severity(), got, farms.more)
 	}

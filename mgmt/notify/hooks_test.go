@@ -48,7 +48,7 @@ func newReceiver(t *testing.T) *receiver {
 		err := json.Unmarshal(body, &p)
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if !signed(req.Header.Get(webhook.SignatureHeader), body) || err != nil || p.ID != req.Header.Get(webhook.DeliveryHeader) {
+		if !isSigned(req.Header.Get(webhook.SignatureHeader), body) || err != nil || p.ID != req.Header.Get(webhook.DeliveryHeader) {
 			r.forged++
 		}
 		if status/100 == 2 {
@@ -60,8 +60,8 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// signed verifies a signature with the time in the header.
-func signed(header string, body []byte) bool {
+// isSigned verifies a signature with the time in the header.
+func isSigned(header string, body []byte) bool {
 	var at int64
 	for i := len("t="); i < len(header) && header[i] != ','; i++ {
 		at = at*10 + int64(header[i]-'0')

@@ -167,7 +167,7 @@ func TestAlertsAreSwitchedOnce(t *testing.T) {
 	}
 }
 
-func refused(to string, final bool) []*mail.Failure {
+func refusedMail(to string, final bool) []*mail.Failure {
 	return []*mail.Failure{{To: to, Final: final, Err: errors.New("because")}}
 }
 
@@ -176,7 +176,7 @@ func TestMailsWaitForAnUnreachableServer(t *testing.T) {
 	h.set(t, func(s *Settings) { s.Email.To = []string{"a@b", "c@d"} })
 	h.answers(func(m mail.Message) []*mail.Failure {
 		if len(m.To) == 2 || m.Subject == "one" {
-			return refused("c@d", false)
+			return refusedMail("c@d", false)
 		}
 		return nil
 	})
@@ -192,7 +192,7 @@ func TestMailsWaitForAnUnreachableServer(t *testing.T) {
 	h.answers(nil)
 	h.after <- time.Time{}
 	mails := h.took(t)
-	if got := sent(mails); got != "two to a@b, one to c@d, two to c@d" {
+	if got := mailLines(mails); got != "two to a@b, one to c@d, two to c@d" {
 		t.Error(got)
 	}
 	if h.Problem() != "" || h.Delivery() != (Delivery{Sent: 2}) {
@@ -207,8 +207,8 @@ func TestMailsWaitForAnUnreachableServer(t *testing.T) {
 	}
 }
 
-// sent lists mails with their recipients.
-func sent(mails []mail.Message) string {
+// mailLines lists mails with their recipients.
+func mailLines(mails []mail.Message) string {
 	var out []string
 	for _, m := range mails {
 		out = append(out, m.Subject+" to "+strings.Join(m.To, " "))
@@ -226,14 +226,14 @@ func (h *house) fullMailbox(full string) {
 			m.To = others
 			h.mails = append(h.mails, m)
 		}
-		return refused(full, false)
+		return refusedMail(full, false)
 	})
 }
 
 func (h *house) accepted() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return sent(h.mails)
+	return mailLines(h.mails)
 }
 
 func TestAFullMailboxDelaysOnlyItsOwnMails(t *testing.T) {
@@ -254,7 +254,7 @@ func TestAFullMailboxDelaysOnlyItsOwnMails(t *testing.T) {
 	}
 	h.answers(nil)
 	h.after <- time.Time{}
-	if got := sent(h.took(t)); got != others+", one to c@d, two to c@d, three to c@d" {
+	if got := mailLines(h.took(t)); got != others+", one to c@d, two to c@d, three to c@d" {
 		t.Errorf("in the end: %s", got)
 	}
 	if h.Problem() != "" || h.Delivery() != (Delivery{Sent: 3}) || !h.log.Has("leave again") {
@@ -270,7 +270,7 @@ func TestMailsOfARemovedRecipientAreDropped(t *testing.T) {
 	h.enqueue("two", "text")
 	enginetest.Eventually(t, "the other gets both", func() bool { return h.accepted() == "one to a@b, two to a@b" })
 	h.set(t, func(s *Settings) { s.Email.To = []string{"a@b"} })
-	if got := sent(h.took(t)); got != "one to a@b, two to a@b" || h.Problem() != "" || h.Delivery().Lost != 0 {
+	if got := mailLines(h.took(t)); got != "one to a@b, two to a@b" || h.Problem() != "" || h.Delivery().Lost != 0 {
 		t.Errorf("%s, %q, %+v", got, h.Problem(), h.Delivery())
 	}
 }
@@ -322,8 +322,8 @@ func TestEachRecipientHasItsOwnPauses(t *testing.T) {
 	h.paused(t, 4)
 	var tried []string
 	h.answers(func(m mail.Message) []*mail.Failure {
-		tried = append(tried, sent([]mail.Message{m}))
-		return refused(m.To[0], false)
+		tried = append(tried, mailLines([]mail.Message{m}))
+		return refusedMail(m.To[0], false)
 	})
 	h.enqueue("two", "text")
 	h.paused(t, 5) // of a@b, shorter than the rest of the other pause
@@ -344,7 +344,7 @@ func TestEachRecipientHasItsOwnPauses(t *testing.T) {
 	}
 	h.mu.Unlock()
 	h.after <- time.Time{}
-	if got := sent(h.took(t)); got != "one to a@b, two to a@b, one to c@d, two to c@d" {
+	if got := mailLines(h.took(t)); got != "one to a@b, two to a@b, one to c@d, two to c@d" {
 		t.Errorf("in the end: %s", got)
 	}
 }
@@ -359,7 +359,7 @@ func TestAMailThatSomeReceivedCountsAsSent(t *testing.T) {
 			h.after <- time.Time{}
 		},
 		"refused": func(h *house) {
-			h.answers(func(mail.Message) []*mail.Failure { return refused("c@d", true) })
+			h.answers(func(mail.Message) []*mail.Failure { return refusedMail("c@d", true) })
 			h.after <- time.Time{}
 		},
 		"restart and a day": func(h *house) {
@@ -398,7 +398,7 @@ func TestAMailThatSomeReceivedCountsAsSent(t *testing.T) {
 func TestMailExpiresAfterADayOrARefusal(t *testing.T) {
 	h := newHouse(t)
 	h.set(t)
-	h.answers(func(m mail.Message) []*mail.Failure { return refused("ops@example.com", m.Subject == "refused") })
+	h.answers(func(m mail.Message) []*mail.Failure { return refusedMail("ops@example.com", m.Subject == "refused") })
 	h.enqueue("old", "text")
 	enginetest.Eventually(t, "it was tried", func() bool { return h.Problem() != "" })
 	h.pass(keepTime)
@@ -412,7 +412,7 @@ func TestMailExpiresAfterADayOrARefusal(t *testing.T) {
 func TestNewSettingsRetryPendingMails(t *testing.T) {
 	h := newHouse(t)
 	h.set(t)
-	h.answers(func(mail.Message) []*mail.Failure { return refused("ops@example.com", false) })
+	h.answers(func(mail.Message) []*mail.Failure { return refusedMail("ops@example.com", false) })
 	h.enqueue("one", "text")
 	enginetest.Eventually(t, "it was tried", func() bool { return h.Problem() != "" })
 	h.answers(nil)
@@ -420,7 +420,7 @@ func TestNewSettingsRetryPendingMails(t *testing.T) {
 	if mails := h.took(t); len(mails) != 1 || h.server.Host != "other.example.com" {
 		t.Errorf("%+v to %s", mails, h.server.Host)
 	}
-	h.answers(func(mail.Message) []*mail.Failure { return refused("ops@example.com", false) })
+	h.answers(func(mail.Message) []*mail.Failure { return refusedMail("ops@example.com", false) })
 	h.enqueue("two", "text")
 	enginetest.Eventually(t, "it was tried", func() bool { return h.Problem() != "" })
 	h.set(t, func(s *Settings) { s.Email.Server = "" })
@@ -430,7 +430,7 @@ func TestNewSettingsRetryPendingMails(t *testing.T) {
 func TestWaitingMailsAreBounded(t *testing.T) {
 	h := newHouse(t)
 	h.set(t)
-	h.answers(func(mail.Message) []*mail.Failure { return refused("ops@example.com", false) })
+	h.answers(func(mail.Message) []*mail.Failure { return refusedMail("ops@example.com", false) })
 	for i := range maxWaiting + 10 {
 		h.enqueue(fmt.Sprint(i), "text")
 	}
@@ -468,7 +468,7 @@ func TestMailsThatWaitOutliveTheProcess(t *testing.T) {
 	h.answers(nil)
 	h.Manager = h.manager()
 	mails := h.took(t)
-	if got := sent(mails); got != "one to a@b, two to a@b, one to c@d, two to c@d" || mails[3].Text != "more" {
+	if got := mailLines(mails); got != "one to a@b, two to a@b, one to c@d, two to c@d" || mails[3].Text != "more" {
 		t.Error(got)
 	}
 	if !mails[2].At.Equal(h.now) {
@@ -484,7 +484,7 @@ func TestMailsThatWaitOutliveTheProcess(t *testing.T) {
 func TestOldMailsAreDroppedAfterARestart(t *testing.T) {
 	h := newHouse(t)
 	h.set(t)
-	h.answers(func(m mail.Message) []*mail.Failure { return refused("ops@example.com", false) })
+	h.answers(func(m mail.Message) []*mail.Failure { return refusedMail("ops@example.com", false) })
 	h.enqueue("old", "text")
 	enginetest.Eventually(t, "it was tried", func() bool { return h.Problem() != "" })
 	h.Close()
@@ -500,7 +500,7 @@ func TestOldMailsAreDroppedAfterARestart(t *testing.T) {
 func TestMailStorageFailureIsLoggedOnce(t *testing.T) {
 	h := newHouse(t)
 	h.set(t)
-	h.answers(func(m mail.Message) []*mail.Failure { return refused("ops@example.com", false) })
+	h.answers(func(m mail.Message) []*mail.Failure { return refusedMail("ops@example.com", false) })
 	h.papers.fail = errors.New("disk full")
 	h.enqueue("one", "text")
 	enginetest.Eventually(t, "it was tried", func() bool { return h.Problem() != "" })

@@ -47,7 +47,7 @@ func TestEventsThatWereCollectedAreNotLostAtTheEnd(t *testing.T) {
 	if n := len(h.took(t)); n != 1 {
 		t.Fatalf("%d mails at once", n)
 	}
-	h.answers(func(mail.Message) []*mail.Failure { return refused("ops@example.com", false) })
+	h.answers(func(mail.Message) []*mail.Failure { return refusedMail("ops@example.com", false) })
 	h.Close()
 	h.answers(nil)
 	h.Manager = h.manager()

@@ -11,8 +11,8 @@ import (
 	"github.com/sluicelb/sluice/mgmt/publish"
 )
 
-// marked returns a configuration whose farms need sockets with these marks.
-func marked(values ...uint32) *farm.Config {
+// markedConfig returns a configuration whose farms need sockets with these marks.
+func markedConfig(values ...uint32) *farm.Config {
 	cfg := config(a, b2, c3)
 	cfg.Farms = cfg.Farms[:len(values)]
 	for i, mark := range values {
@@ -47,7 +47,7 @@ func lists(t *testing.T, when string, p *marks.Published, want ...uint32) {
 
 func TestNetdHasLeaveForTheMarksOfFarmsInForce(t *testing.T) {
 	p := kindsMemory(t)
-	b := newBench(t, marked(7), func(o *publish.Options) { o.Kinds = p })
+	b := newBench(t, markedConfig(7), func(o *publish.Options) { o.Kinds = p })
 	e := newEngine()
 	e.during = func() { lists(t, "while the first is taken", p, 7) }
 	b.start(t, e)
@@ -58,7 +58,7 @@ func TestNetdHasLeaveForTheMarksOfFarmsInForce(t *testing.T) {
 		e.during = func() { lists(t, "while one takes over from the other", p, want...) }
 	}
 	during(7, 8, 9)
-	if _, err := b.Publish(t.Context(), marked(8, 9)); err != nil {
+	if _, err := b.Publish(t.Context(), markedConfig(8, 9)); err != nil {
 		t.Fatal(err)
 	}
 	lists(t, "in force", p, 8, 9)
@@ -67,7 +67,7 @@ func TestNetdHasLeaveForTheMarksOfFarmsInForce(t *testing.T) {
 	e.refuse = "no good"
 	e.mu.Unlock()
 	during(6, 8, 9)
-	if _, err := b.Publish(t.Context(), marked(6)); err == nil {
+	if _, err := b.Publish(t.Context(), markedConfig(6)); err == nil {
 		t.Fatal("published")
 	}
 	lists(t, "refused", p, 8, 9)
@@ -76,14 +76,14 @@ func TestNetdHasLeaveForTheMarksOfFarmsInForce(t *testing.T) {
 	e.refuse = ""
 	e.mu.Unlock()
 	during(8, 9)
-	stopped := marked(8, 9)
+	stopped := markedConfig(8, 9)
 	stopped.Farms[1].Stopped = true
 	if _, err := b.Publish(t.Context(), stopped); err != nil {
 		t.Fatal(err)
 	}
 	lists(t, "a farm was stopped", p, 8)
 	during(8)
-	if _, err := b.Publish(t.Context(), marked()); err != nil {
+	if _, err := b.Publish(t.Context(), markedConfig()); err != nil {
 		t.Fatal(err)
 	}
 	lists(t, "the last farm is gone", p)
@@ -92,18 +92,18 @@ func TestNetdHasLeaveForTheMarksOfFarmsInForce(t *testing.T) {
 // The engine's configuration is unknown after a missing reply, and to a mgmt that just started.
 func TestMarksStayWhileTheEngineStateIsUnknown(t *testing.T) {
 	p := kindsMemory(t)
-	b := newBench(t, marked(7), func(o *publish.Options) { o.Kinds = p })
+	b := newBench(t, markedConfig(7), func(o *publish.Options) { o.Kinds = p })
 	e := b.start(t, newEngine())
 	eventually(t, func() bool { kinds, _, _ := p.List(); return len(kinds) == 1 })
 	e.mu.Lock()
 	e.mute = true
 	e.mu.Unlock()
-	if _, err := b.Publish(t.Context(), marked(8)); err == nil {
+	if _, err := b.Publish(t.Context(), markedConfig(8)); err == nil {
 		t.Fatal("published")
 	}
 	lists(t, "nobody answered", p, 7, 8)
 
-	next := newBench(t, marked(9), func(o *publish.Options) { o.Kinds = p })
+	next := newBench(t, markedConfig(9), func(o *publish.Options) { o.Kinds = p })
 	other := newEngine()
 	other.during = func() { lists(t, "another mgmt publishes", p, 7, 8, 9) }
 	next.start(t, other)

@@ -53,8 +53,8 @@ func (k *keeper) ChangeSessions(_ context.Context, c link.SessionChange) (int, e
 	return len(c.List), k.fails
 }
 
-// kept returns a configuration with sessions on a kernel farm, or the same farm in the engine.
-func kept(inKernel bool, change func(f *farm.Farm)) *farm.Config {
+// sessionConfig returns a configuration with sessions on a kernel farm, or the same farm in the engine.
+func sessionConfig(inKernel bool, change func(f *farm.Farm)) *farm.Config {
 	cfg := mixed("web")
 	f := &cfg.Farms[1]
 	f.L4.Persist = farm.L4PersistSrc
@@ -99,9 +99,9 @@ func TestSessionsGoAlongWithAFarm(t *testing.T) {
 		k, e := &kernel{}, newEngine()
 		inKernel, inEngine := &keeper{}, &keeper{}
 		e.sessions = inEngine
-		b := newBench(t, kept(c.fromKernel, nil), func(o *publish.Options) { o.Kernel, o.KernelSessions = k, inKernel })
+		b := newBench(t, sessionConfig(c.fromKernel, nil), func(o *publish.Options) { o.Kernel, o.KernelSessions = k, inKernel })
 		b.start(t, e)
-		if _, err := b.Publish(t.Context(), kept(c.fromKernel, nil)); err != nil { // nothing moves
+		if _, err := b.Publish(t.Context(), sessionConfig(c.fromKernel, nil)); err != nil { // nothing moves
 			t.Fatal(err)
 		}
 		from, to := inEngine, inKernel
@@ -120,7 +120,7 @@ func TestSessionsGoAlongWithAFarm(t *testing.T) {
 		}
 		from.when, from.list, from.more, from.fails = when, c.list, c.more, c.asks
 		to.when, to.fails = when, c.tells
-		if _, err := b.Publish(t.Context(), kept(!c.fromKernel, c.change)); err != nil {
+		if _, err := b.Publish(t.Context(), sessionConfig(!c.fromKernel, c.change)); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 		if got := strings.Join(from.notes, ", "); got != c.from {
@@ -143,9 +143,9 @@ func TestHangingPartnerDelaysPublicationBriefly(t *testing.T) {
 		within        time.Duration
 		problem       string
 	}{
-		"changing rules":         {func(k *kernel, _ *keeper) { k.hangs = true }, kept(true, nil), mixed("other"), 30 * time.Second, "the kernel cannot carry it"},
-		"asked what it carries":  {func(k *kernel, _ *keeper) { k.hangsAsked = true }, kept(true, nil), kept(true, nil), 5 * time.Second, ""},
-		"asked for its sessions": {func(_ *kernel, s *keeper) { s.hangs = true }, kept(false, nil), kept(true, nil), 5 * time.Second, ""},
+		"changing rules":         {func(k *kernel, _ *keeper) { k.hangs = true }, sessionConfig(true, nil), mixed("other"), 30 * time.Second, "the kernel cannot carry it"},
+		"asked what it carries":  {func(k *kernel, _ *keeper) { k.hangsAsked = true }, sessionConfig(true, nil), sessionConfig(true, nil), 5 * time.Second, ""},
+		"asked for its sessions": {func(_ *kernel, s *keeper) { s.hangs = true }, sessionConfig(false, nil), sessionConfig(true, nil), 5 * time.Second, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			k, e, inEngine := &kernel{}, newEngine(), &keeper{}

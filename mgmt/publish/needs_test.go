@@ -62,7 +62,7 @@ func keysWithout(cfg *farm.Config, broken map[string]error) []string {
 // netd sometimes fails to close sockets.
 func TestSuccessivePublicationsLeaveTheSocketsOfTheWholeConfiguration(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	cfg := marked(0, 0, 0)
+	cfg := markedConfig(0, 0, 0)
 	kinds := kindsMemory(t)
 	b := newBench(t, cfg, func(o *publish.Options) { o.Kinds = kinds })
 	e := b.start(t, newEngine())

@@ -19,7 +19,7 @@ import (
 
 // manyMarks returns a configuration that needs count sockets with different marks.
 func manyMarks(count int) *farm.Config {
-	cfg := marked(1)
+	cfg := markedConfig(1)
 	list := make([]farm.Backend, count)
 	for i := range list {
 		list[i] = farm.Backend{ID: uint32(i + 1), Host: "10.0.0.1", Addr: netip.MustParseAddr("10.0.0.1"), Port: 80, Mark: uint32(i + 1)}
@@ -40,7 +40,7 @@ func TestUnencodableConfigurationIsRefused(t *testing.T) {
 		"two farms of one number": {twice, "the configuration cannot be written down: "},
 	} {
 		p := kindsMemory(t)
-		b := newBench(t, marked(7), func(o *publish.Options) { o.Kinds = p })
+		b := newBench(t, markedConfig(7), func(o *publish.Options) { o.Kinds = p })
 		e := b.start(t, newEngine())
 		eventually(t, func() bool { return b.page.Published() == 1 && b.State().Connected })
 		_, err := b.Publish(t.Context(), c.cfg)
@@ -51,7 +51,7 @@ func TestUnencodableConfigurationIsRefused(t *testing.T) {
 		if n := len(e.lives()); n != 1 || b.page.Published() != 1 {
 			t.Errorf("%s: the engine got %d configurations, the page has %d", name, n, b.page.Published())
 		}
-		if _, err := b.Publish(t.Context(), marked(8)); err != nil {
+		if _, err := b.Publish(t.Context(), markedConfig(8)); err != nil {
 			t.Errorf("%s: the next publication: %v", name, err)
 		}
 		lists(t, name, p, 8)

@@ -27,8 +27,8 @@ func says(right bool) rbac.Checker {
 	return func(context.Context, string, string) (bool, error) { return right, nil }
 }
 
-// refused checks the text and the kind of a refused change.
-func refused(t *testing.T, err error, kind rbac.Kind, words string) {
+// wantRefusal checks the text and the kind of a refused change.
+func wantRefusal(t *testing.T, err error, kind rbac.Kind, words string) {
 	t.Helper()
 	var known *rbac.Error
 	if !errors.As(err, &known) || known.Kind != kind || !strings.Contains(known.Message, words) {
@@ -183,7 +183,7 @@ func TestRefusedChangesHaveAReason(t *testing.T) {
 		"the farm is in the group shop already":       b.AddFarm("shop", 7),
 		`"eth0:web" is in the group shop already`:     b.AddInterface("shop", "eth0:web"),
 	} {
-		refused(t, err, rbac.Invalid, words)
+		wantRefusal(t, err, rbac.Invalid, words)
 	}
 	for words, err := range map[string]error{
 		`the user "nobody" does not exist`:           errors.Join(b.RemoveUser("nobody")),
@@ -199,7 +199,7 @@ func TestRefusedChangesHaveAReason(t *testing.T) {
 		"the farm is not in the group shop":          b.RemoveFarm("shop", 8),
 		`the interface "x" is not in the group shop`: b.RemoveInterface("shop", "x"),
 	} {
-		refused(t, err, rbac.Missing, words)
+		wantRefusal(t, err, rbac.Missing, words)
 	}
 	if len(b.Users()) != 3 || len(b.Groups()) != 2 || len(b.Roles()) != 5 {
 		t.Error("a refused change changed something")
@@ -283,7 +283,7 @@ func TestKeysBelongToOnePermittedUser(t *testing.T) {
 	if user, ok := b.FindKey(key); user != "ann" || !ok {
 		t.Errorf("found %q, %t", user, ok)
 	}
-	refused(t, b.ChangeUser("eve", rbac.UserChange{Key: &key}), rbac.Invalid, "choose another one")
+	wantRefusal(t, b.ChangeUser("eve", rbac.UserChange{Key: &key}), rbac.Invalid, "choose another one")
 	for _, wrong := range []string{"", key[1:], key + "x", strings.ToLower(key)} {
 		if user, ok := b.FindKey(wrong); ok {
 			t.Errorf("%q is a key of %s", wrong, user)
@@ -372,5 +372,5 @@ func TestAllFarmsIsMoreThanAListOfFarms(t *testing.T) {
 			t.Errorf("%t: sees %t %t %t", all, sees(7, 8), sees(), who.MayFarm(8))
 		}
 	}
-	refused(t, b.ChangeGroup("shop", rbac.GroupChange{Role: new("none")}), rbac.Missing, "does not exist")
+	wantRefusal(t, b.ChangeGroup("shop", rbac.GroupChange{Role: new("none")}), rbac.Missing, "does not exist")
 }

@@ -36,7 +36,7 @@ func TestBookIsBounded(t *testing.T) {
 	} {
 		b := full(t, kind, c.most-1)
 		must(t, c.add(b, "last"))
-		refused(t, c.add(b, "more"), rbac.Invalid, fmt.Sprintf("there are %d %s already", c.most, kind))
+		wantRefusal(t, c.add(b, "more"), rbac.Invalid, fmt.Sprintf("there are %d %s already", c.most, kind))
 	}
 }
 
@@ -176,7 +176,7 @@ func TestUserShowsItsSettings(t *testing.T) {
 		t.Errorf("bob is %+v", bob)
 	}
 	_, err = b.User("nobody")
-	refused(t, err, rbac.Missing, "nobody")
+	wantRefusal(t, err, rbac.Missing, "nobody")
 	no, on := false, true
 	must(t, b.ChangeUser("root", rbac.UserChange{API: &no, Key: new(string)}), b.ChangeUser("root", rbac.UserChange{API: &on})) // needs no key of its own
 }
@@ -184,7 +184,7 @@ func TestUserShowsItsSettings(t *testing.T) {
 func TestAPasswordIsReplaced(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	password, short := "other-secret-1", "short-1"
-	refused(t, b.ChangeUser("ann", rbac.UserChange{Password: &short}), rbac.Invalid, "8 to 512")
+	wantRefusal(t, b.ChangeUser("ann", rbac.UserChange{Password: &short}), rbac.Invalid, "8 to 512")
 	must(t, b.ChangeUser("ann", rbac.UserChange{Password: &password, WebGUI: yes()}))
 	if _, err := b.Verify(t.Context(), netip.Prefix{}, "ann", password); err != nil {
 		t.Errorf("the new one: %v", err)
@@ -264,7 +264,7 @@ func TestADryRunChangesNothing(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	refused(t, r.AddGroup("shop"), rbac.Invalid, "exists already")
+	wantRefusal(t, r.AddGroup("shop"), rbac.Invalid, "exists already")
 	if everything(t, r) != before || everything(t, b) != before || string(m.Kept["rbac"]) != kept {
 		t.Errorf("it changed: %s", everything(t, r))
 	}
@@ -311,7 +311,7 @@ func TestRolesThatCome(t *testing.T) {
 		t.Errorf("section %q, name %q", p.Section(), p.Name())
 	}
 	_, err = b.Role("none")
-	refused(t, err, rbac.Missing, "none")
+	wantRefusal(t, err, rbac.Missing, "none")
 	_, err = b.Group("none")
-	refused(t, err, rbac.Missing, "none")
+	wantRefusal(t, err, rbac.Missing, "none")
 }

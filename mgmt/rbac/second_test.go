@@ -96,7 +96,7 @@ func TestSecretsOfSecondFactorsAreSealedAndNotShown(t *testing.T) {
 	must(t, b.AddUser("tim", rbac.Local, "secret-3"))
 	b.Secrets = nil
 	_, err := b.Enrol("tim")
-	refused(t, err, rbac.Invalid, "nothing to encrypt")
+	wantRefusal(t, err, rbac.Invalid, "nothing to encrypt")
 	if err := b.TakeCode("ann", codeOf(t, secret, at(1)), at(1)); err == nil || errors.Is(err, rbac.ErrCode) {
 		t.Errorf("a code that cannot be checked is reported as wrong: %v", err)
 	}
@@ -127,19 +127,19 @@ func TestRefusedFactorChangesHaveAReason(t *testing.T) {
 	enrol := func(user string) error { _, err := b.Enrol(user); return err }
 	confirm := func(user, code string) error { _, err := b.Confirm(user, code, at(5)); return err }
 	renew := func(user string) error { _, err := b.RenewRecovery(user); return err }
-	refused(t, enrol("nobody"), rbac.Missing, "nobody")
-	refused(t, enrol("tim"), rbac.Invalid, "the provider's")
-	refused(t, enrol("ann"), rbac.Invalid, "already")
-	refused(t, confirm("ann", codeOf(t, secret, at(5))), rbac.Invalid, "enrol first")
-	refused(t, confirm("eve", "000000"), rbac.Invalid, "enrol first")
-	refused(t, renew("eve"), rbac.Invalid, "there is no second factor")
-	refused(t, b.Disable("eve"), rbac.Invalid, "there is no second factor")
-	refused(t, b.Disable("nobody"), rbac.Missing, "nobody")
+	wantRefusal(t, enrol("nobody"), rbac.Missing, "nobody")
+	wantRefusal(t, enrol("tim"), rbac.Invalid, "the provider's")
+	wantRefusal(t, enrol("ann"), rbac.Invalid, "already")
+	wantRefusal(t, confirm("ann", codeOf(t, secret, at(5))), rbac.Invalid, "enrol first")
+	wantRefusal(t, confirm("eve", "000000"), rbac.Invalid, "enrol first")
+	wantRefusal(t, renew("eve"), rbac.Invalid, "there is no second factor")
+	wantRefusal(t, b.Disable("eve"), rbac.Invalid, "there is no second factor")
+	wantRefusal(t, b.Disable("nobody"), rbac.Missing, "nobody")
 	must(t, enrol("eve"))
 	if codes, err := b.Confirm("eve", "000000", at(5)); !errors.Is(err, rbac.ErrCode) || codes != nil {
 		t.Errorf("%v, %v", codes, err)
 	}
-	refused(t, renew("eve"), rbac.Invalid, "there is no second factor")
+	wantRefusal(t, renew("eve"), rbac.Invalid, "there is no second factor")
 	must(t, enrol("eve"), b.Disable("eve")) // an unconfirmed one is replaced and removed
 }
 

@@ -51,7 +51,7 @@ func TestAServiceThatEndsEndsItsSessions(t *testing.T) {
 func TestProviderUsersLogIn(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
 	must(t, b.AddUser("tim", rbac.OIDC, ""), b.ChangeUser("tim", rbac.UserChange{WebGUI: yes()}), b.AddUser("zoe", rbac.OIDC, ""))
-	refused(t, b.AddUser("kim", rbac.OIDC, "secret-1"), rbac.Invalid, "none here")
+	wantRefusal(t, b.AddUser("kim", rbac.OIDC, "secret-1"), rbac.Invalid, "none here")
 	for _, c := range []struct {
 		name, group string
 		want        error
@@ -69,11 +69,11 @@ func TestProviderUsersLogIn(t *testing.T) {
 		}
 	}
 	_, err := b.Admit("other", "none")
-	refused(t, err, rbac.Missing, "none")
+	wantRefusal(t, err, rbac.Missing, "none")
 	_, err = b.Admit("new", "none")
-	refused(t, err, rbac.Missing, "none")
+	wantRefusal(t, err, rbac.Missing, "none")
 	_, err = b.Admit("Odd Name", "shop")
-	refused(t, err, rbac.Invalid, "not allowed")
+	wantRefusal(t, err, rbac.Invalid, "not allowed")
 	if g, _ := b.Group("idle"); len(g.Users) != 2 {
 		t.Errorf("idle has %v", g.Users)
 	}
@@ -87,7 +87,7 @@ func TestProviderUsersLogIn(t *testing.T) {
 
 func TestRootPasswordIsTheSystems(t *testing.T) {
 	b := house(t, &rbactest.Memory{})
-	refused(t, b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", rbac.UserChange{}), rbac.Invalid, "use passwd")
+	wantRefusal(t, b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", rbac.UserChange{}), rbac.Invalid, "use passwd")
 	password, failure := "old-1xyz", error(nil)
 	b.ChangeSystem = func(_ context.Context, old, new string) (bool, error) {
 		if failure != nil || old != password {
@@ -97,7 +97,7 @@ func TestRootPasswordIsTheSystems(t *testing.T) {
 		return true, nil
 	}
 	before, _ := b.Epoch("root")
-	refused(t, b.ChangeRootPassword(t.Context(), "old-1xyz", "short-1", rbac.UserChange{}), rbac.Invalid, "8 to 512")
+	wantRefusal(t, b.ChangeRootPassword(t.Context(), "old-1xyz", "short-1", rbac.UserChange{}), rbac.Invalid, "8 to 512")
 	if err := b.ChangeRootPassword(t.Context(), "wrong", "new-1xyz", rbac.UserChange{}); !errors.Is(err, rbac.ErrWrong) {
 		t.Errorf("with a wrong password: %v", err)
 	}
@@ -140,7 +140,7 @@ func TestRootPasswordChangeIsAtomic(t *testing.T) {
 		{rbac.UserChange{Key: new("short")}, "8 to 256"},
 		{rbac.UserChange{Password: new("other-1xyz")}, "the system's"},
 	} {
-		refused(t, b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", c.to), rbac.Invalid, c.says)
+		wantRefusal(t, b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", c.to), rbac.Invalid, c.says)
 	}
 	failure = errors.New("read-only")
 	if err := b.ChangeRootPassword(t.Context(), "old-1xyz", "new-1xyz", rbac.UserChange{Key: &key, WebGUI: &off}); !errors.Is(err, failure) {
@@ -194,7 +194,7 @@ func TestRemovingTheKeyDisablesTheAPI(t *testing.T) {
 		}
 	}
 	must(t, b.ChangeUser("root", rbac.UserChange{API: yes()}))
-	refused(t, b.ChangeUser("ann", rbac.UserChange{API: yes()}), rbac.Invalid, "a key is needed first")
+	wantRefusal(t, b.ChangeUser("ann", rbac.UserChange{API: yes()}), rbac.Invalid, "a key is needed first")
 	must(t, b.ChangeUser("root", rbac.UserChange{Key: &key}))
 	if who, _ := b.Identity("root"); !who.API() {
 		t.Error("a new key removes the API right")
@@ -255,7 +255,7 @@ func TestABookChangesInATurn(t *testing.T) {
 	if !errors.Is(err, no) || b.Revision() != before || turns != 2 || finished != 1 {
 		t.Errorf("%v, %d turns, %d finished", err, turns, finished)
 	}
-	refused(t, refusing.AddUser("other", rbac.Local, "short"), rbac.Invalid, "8 to 512")
+	wantRefusal(t, refusing.AddUser("other", rbac.Local, "short"), rbac.Invalid, "8 to 512")
 }
 
 func TestTheDirectoryHasFewConnections(t *testing.T) {

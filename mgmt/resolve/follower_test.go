@@ -81,7 +81,7 @@ func follow(t *testing.T, names []string, do func(f *resolve.Follower, b *book, 
 	})
 }
 
-func known(f *resolve.Follower, name string) string {
+func targetsOf(f *resolve.Follower, name string) string {
 	s, _ := f.Look(resolve.Question{Name: name})
 	return fmt.Sprintf("%v %s", s.Targets, s.Problem)
 }
@@ -97,7 +97,7 @@ func TestNamesAreRefreshedByTTL(t *testing.T) {
 		}
 		b.set("db.example", 0, "10.0.0.2", "10.0.0.3") // a TTL of 0 acts as the least
 		time.Sleep(5 * time.Second)
-		if got := known(f, "db.example"); got != "[10.0.0.2 10.0.0.3] " || changes.Load() != 2 {
+		if got := targetsOf(f, "db.example"); got != "[10.0.0.2 10.0.0.3] " || changes.Load() != 2 {
 			t.Errorf("%s, %d changes", got, changes.Load())
 		}
 		before := b.count("db.example")
@@ -141,7 +141,7 @@ func TestAddressesAreKeptDuringAnOutage(t *testing.T) {
 			}
 			b.fail(nil)
 			time.Sleep(time.Minute)
-			if got := known(f, "db.example"); got != "[10.0.0.1] " || !strings.Contains(log.String(), "name is resolved again") {
+			if got := targetsOf(f, "db.example"); got != "[10.0.0.1] " || !strings.Contains(log.String(), "name is resolved again") {
 				t.Errorf("%s\n%s", got, log.String())
 			}
 		})
@@ -159,7 +159,7 @@ func TestUnknownFamilyKeepsItsAddresses(t *testing.T) {
 		b.answers["db.example"] = a
 		b.mu.Unlock()
 		time.Sleep(10 * time.Second)
-		if got := known(f, "db.example"); got != "[10.0.0.2 2001:db8::1] " {
+		if got := targetsOf(f, "db.example"); got != "[10.0.0.2 2001:db8::1] " {
 			t.Error(got)
 		}
 	})

@@ -82,7 +82,7 @@ func TestLayout2GetsRoomForCertificates(t *testing.T) {
 	dir := placeStore(t, "testdata/layout2.db")
 	s := open(t, dir)
 	cfg, rev := s.Current()
-	if rev.Number != 40 || !reflect.DeepEqual(cfg, numbered(40)) || len(s.Keys()) != 1 {
+	if rev.Number != 40 || !reflect.DeepEqual(cfg, numberedConfig(40)) || len(s.Keys()) != 1 {
 		t.Fatalf("current is %+v, %d keys", rev, len(s.Keys()))
 	}
 	if colour, _ := s.Setting("colour"); colour != "blue" {
@@ -180,7 +180,7 @@ func TestNoKillLosesAnAcknowledgedCertificate(t *testing.T) {
 
 func TestNoRevisionHoldsACertificate(t *testing.T) {
 	s := open(t, t.TempDir())
-	cfg := numbered(1)
+	cfg := numberedConfig(1)
 	cfg.Certificates = []farm.Certificate{{Name: "shop.pem", Key: []byte("secret")}}
 	if _, err := s.Commit(cfg, store.Meta{}); err == nil {
 		t.Error("a certificate was written into a revision")

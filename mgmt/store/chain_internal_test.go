@@ -34,8 +34,8 @@ func lettersOf(cfg *farm.Config) (out string) {
 	return out
 }
 
-// sealed returns the record of a revision, compressed as a whole.
-func sealed(t *testing.T, e *entry) []byte {
+// sealEntry returns the record of a revision, compressed as a whole.
+func sealEntry(t *testing.T, e *entry) []byte {
 	t.Helper()
 	record, err := sealRevision(e, nil)
 	if err != nil {
@@ -103,7 +103,7 @@ func TestAChangeHoldsSettingsOfTheMachine(t *testing.T) {
 	for _, c := range []struct{ old, new string }{{"", "x"}, {"x", "y"}, {"x", ""}, {"x", "x"}} {
 		for name, made := range map[string]change{"step": changeBetween(with(c.old), with(c.new)), "whole": whole(with(c.new))} {
 			var read entry
-			if err := unsealRevision(sealed(t, &entry{Change: made}), &read); err != nil {
+			if err := unsealRevision(sealEntry(t, &entry{Change: made}), &read); err != nil {
 				t.Fatal(err)
 			}
 			back, err := read.Change.applyTo(with(c.old))
@@ -124,7 +124,7 @@ func TestAChangeHoldsSettingsOfTheMachine(t *testing.T) {
 	for _, c := range [][2][]farm.Check{{nil, some}, {some, others}, {some, nil}, {some, {}}, {some, some}} {
 		for name, made := range map[string]change{"step": changeBetween(checked(c[0]...), checked(c[1]...)), "whole": whole(checked(c[1]...))} {
 			var read entry
-			if err := unsealRevision(sealed(t, &entry{Change: made}), &read); err != nil {
+			if err := unsealRevision(sealEntry(t, &entry{Change: made}), &read); err != nil {
 				t.Fatal(err)
 			}
 			back, err := read.Change.applyTo(checked(c[0]...))
@@ -150,7 +150,7 @@ func TestALongDifferenceIsNotStored(t *testing.T) {
 		n       int
 		omitted bool
 	}{{maxDiff, true}, {1, true}, {2, false}, {maxDiff / 2, false}} {
-		rev, err := s.Commit(said(c.n), Meta{})
+		rev, err := s.Commit(configWithText(c.n), Meta{})
 		if err != nil || rev.Diff == "" || rev.DiffOmitted {
 			t.Fatalf("revision %d: %v, a difference of %d bytes, omitted: %t", i+1, err, len(rev.Diff), rev.DiffOmitted)
 		}
@@ -164,13 +164,13 @@ func TestALongDifferenceIsNotStored(t *testing.T) {
 	}
 	exact := &entry{Revision: Revision{Diff: strings.Repeat("x", maxDiff)}}
 	var back entry
-	if err := unsealRevision(sealed(t, exact), &back); err != nil || back.DiffOmitted || len(back.Diff) != maxDiff {
+	if err := unsealRevision(sealEntry(t, exact), &back); err != nil || back.DiffOmitted || len(back.Diff) != maxDiff {
 		t.Errorf("a difference of the largest size: %v, %d bytes, omitted: %t", err, len(back.Diff), back.DiffOmitted)
 	}
 }
 
-// said returns a configuration with n bytes of text.
-func said(n int) *farm.Config {
+// configWithText returns a configuration with n bytes of text.
+func configWithText(n int) *farm.Config {
 	cfg := farmsOf("a")
 	cfg.Farms[0].HTTP = farm.DefaultHTTP()
 	cfg.Farms[0].HTTP.Error503 = strings.Repeat("x", n)
@@ -193,7 +193,7 @@ func TestALongDifferenceIsStoredWithATag(t *testing.T) {
 		}
 	}
 	for number, n := range []int{maxDiff, 2 * maxDiff, maxKeptDiff, 1} {
-		rev, err := s.Commit(said(n), Meta{})
+		rev, err := s.Commit(configWithText(n), Meta{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +267,7 @@ func TestInvalidRevisionIsNamed(t *testing.T) {
 		third []byte
 		want  string
 	}{
-		"a farm that is not there": {sealed(t, &entry{Revision{Number: 3}, change{Reordered: true, Order: []uint32{9}}}), "revision 3: the change names farm 9"},
+		"a farm that is not there": {sealEntry(t, &entry{Revision{Number: 3}, change{Reordered: true, Order: []uint32{9}}}), "revision 3: the change names farm 9"},
 		"no entry":                 {sequence(t, 7), "revision 3: decode revision: "},
 		"no change":                {sequence(t, Revision{Number: 3}), "revision 3: decode revision: EOF"},
 		"another kind of farm":     {sequence(t, Revision{Number: 3}, change{}, "a"), "revision 3: decode farm of revision: "},

@@ -37,7 +37,7 @@ func TestARestorationReplacesEverythingInOneStep(t *testing.T) {
 	must(s.WriteDocument("old", 1))
 	secret, key, err := s.CreateKey("old", "")
 	must(err)
-	made, err := s.Restore(numbered(2), store.Meta{Author: "root", Comment: "restored"}, store.Into(contents(1), false))
+	made, err := s.Restore(numberedConfig(2), store.Meta{Author: "root", Comment: "restored"}, store.Into(contents(1), false))
 	must(err)
 	if _, found := s.FindKey(secret); found || len(s.Keys()) != 1 {
 		t.Errorf("keys outside the archive are known: %+v", s.Keys())
@@ -46,16 +46,16 @@ func TestARestorationReplacesEverythingInOneStep(t *testing.T) {
 	s = open(t, dir)
 	cfg, rev, got, err := s.Whole()
 	must(err)
-	if rev.Number != 2 || !reflect.DeepEqual(cfg, numbered(2)) {
+	if rev.Number != 2 || !reflect.DeepEqual(cfg, numberedConfig(2)) {
 		t.Errorf("revision %+v", rev)
 	}
 	if !reflect.DeepEqual(got, contents(1)) {
 		t.Errorf("got %+v", got)
 	}
-	if cfg, current := s.Current(); current.Number != 2 || made.Number != 2 || !reflect.DeepEqual(cfg, numbered(2)) || made.Diff == "" {
+	if cfg, current := s.Current(); current.Number != 2 || made.Number != 2 || !reflect.DeepEqual(cfg, numberedConfig(2)) || made.Diff == "" {
 		t.Errorf("revision %+v", current)
 	}
-	if cfg, _, err := s.Get(1); err != nil || !reflect.DeepEqual(cfg, numbered(1)) {
+	if cfg, _, err := s.Get(1); err != nil || !reflect.DeepEqual(cfg, numberedConfig(1)) {
 		t.Errorf("the revision before: %v", err)
 	}
 	if _, next, err := s.CreateKey("new", ""); err != nil || next.ID <= key.ID {
@@ -65,17 +65,17 @@ func TestARestorationReplacesEverythingInOneStep(t *testing.T) {
 
 func TestFailedRestoreChangesNothing(t *testing.T) {
 	s := open(t, t.TempDir())
-	if _, err := s.Restore(numbered(1), store.Meta{}, store.Into(contents(1), false)); err != nil {
+	if _, err := s.Restore(numberedConfig(1), store.Meta{}, store.Into(contents(1), false)); err != nil {
 		t.Fatal(err)
 	}
 	bad := contents(2)
 	bad.Settings = append(bad.Settings, store.StoredSetting{}) // bbolt accepts no empty name
-	_, err := s.Restore(numbered(2), store.Meta{}, store.Into(bad, true))
+	_, err := s.Restore(numberedConfig(2), store.Meta{}, store.Into(bad, true))
 	if err == nil || errors.Is(err, store.ErrDiskFailed) {
 		t.Fatal(err)
 	}
 	_, _, got, err := s.Whole()
-	if cfg, rev := s.Current(); err != nil || !reflect.DeepEqual(got, contents(1)) || rev.Number != 1 || !reflect.DeepEqual(cfg, numbered(1)) || s.Keys()[0].ID != 1 {
+	if cfg, rev := s.Current(); err != nil || !reflect.DeepEqual(got, contents(1)) || rev.Number != 1 || !reflect.DeepEqual(cfg, numberedConfig(1)) || s.Keys()[0].ID != 1 {
 		t.Errorf("%v: revision %d, %+v", err, rev.Number, got)
 	}
 }
@@ -87,7 +87,7 @@ func TestHistoryCanBeForgotten(t *testing.T) {
 	for n := range 4 {
 		commit(t, s, n+1)
 	}
-	if _, err := s.Restore(numbered(5), store.Meta{}, store.Into(store.Contents{}, true)); err != nil {
+	if _, err := s.Restore(numberedConfig(5), store.Meta{}, store.Into(store.Contents{}, true)); err != nil {
 		t.Fatal(err)
 	}
 	commit(t, s, 6)
@@ -99,7 +99,7 @@ func TestHistoryCanBeForgotten(t *testing.T) {
 	}
 	for n := 1; n <= 6; n++ {
 		cfg, _, err := s.Get(uint64(n))
-		if n < 5 && !errors.Is(err, store.ErrNotFound) || n >= 5 && (err != nil || !reflect.DeepEqual(cfg, numbered(n))) {
+		if n < 5 && !errors.Is(err, store.ErrNotFound) || n >= 5 && (err != nil || !reflect.DeepEqual(cfg, numberedConfig(n))) {
 			t.Errorf("revision %d: %v", n, err)
 		}
 	}
@@ -110,7 +110,7 @@ func TestHistoryCanBeForgotten(t *testing.T) {
 
 func TestADamagedPartIsNotHandedOut(t *testing.T) {
 	s := open(t, t.TempDir())
-	if _, err := s.Restore(numbered(1), store.Meta{}, store.Into(contents(1), false)); err != nil {
+	if _, err := s.Restore(numberedConfig(1), store.Meta{}, store.Into(contents(1), false)); err != nil {
 		t.Fatal(err)
 	}
 	store.Spoil(t, s)
@@ -173,7 +173,7 @@ func TestRestoreMergesConcurrentWrites(t *testing.T) {
 		}
 		return now, nil
 	}
-	if _, err := s.Restore(numbered(1), store.Meta{}, store.Replacement{Merge: merge}); err != nil {
+	if _, err := s.Restore(numberedConfig(1), store.Meta{}, store.Replacement{Merge: merge}); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-deleted; err != nil {
@@ -193,19 +193,19 @@ func TestReplacedDataIsFrozenUntilTheNextStart(t *testing.T) {
 	refusedMerge := errors.New("refused")
 	failing := frozen
 	failing.Merge = func(store.Contents) (store.Contents, error) { return store.Contents{}, refusedMerge }
-	if _, err := s.Restore(numbered(1), store.Meta{}, failing); !errors.Is(err, refusedMerge) {
+	if _, err := s.Restore(numberedConfig(1), store.Meta{}, failing); !errors.Is(err, refusedMerge) {
 		t.Errorf("%v", err)
 	}
 	if err := s.WriteDocument("rbac", 0); err != nil {
 		t.Errorf("a refused restoration freezes: %v", err)
 	}
-	if _, err := s.Restore(numbered(1), store.Meta{}, store.Into(contents(1), false)); err != nil {
+	if _, err := s.Restore(numberedConfig(1), store.Meta{}, store.Into(contents(1), false)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.SetSetting("acme.settings", "old"); err != nil {
 		t.Errorf("a restoration that freezes nothing: %v", err)
 	}
-	if _, err := s.Restore(numbered(2), store.Meta{}, frozen); err != nil {
+	if _, err := s.Restore(numberedConfig(2), store.Meta{}, frozen); err != nil {
 		t.Fatal(err)
 	}
 	for what, err := range map[string]error{
@@ -226,7 +226,7 @@ func TestReplacedDataIsFrozenUntilTheNextStart(t *testing.T) {
 		}
 	}
 	pending := map[string]any{store.HistoryPrefix + "pending": 1}
-	if _, err := s.Commit(numbered(3), store.Meta{Documents: pending}); err != nil {
+	if _, err := s.Commit(numberedConfig(3), store.Meta{Documents: pending}); err != nil {
 		t.Errorf("a revision: %v", err)
 	}
 	want := contents(1)
@@ -258,17 +258,17 @@ func TestARevisionChangesSettings(t *testing.T) {
 			t.Errorf("%s: %q from %q", what, got, saw)
 		}
 	}
-	if _, err := s.Commit(numbered(1), meta); err != nil {
+	if _, err := s.Commit(numberedConfig(1), meta); err != nil {
 		t.Fatal(err)
 	}
 	want("a new one", "", "+")
 	broken := meta
 	broken.Documents = map[string]any{"bad": func() {}}
-	if _, err := s.Commit(numbered(2), broken); err == nil {
+	if _, err := s.Commit(numberedConfig(2), broken); err == nil {
 		t.Error("a document that cannot be encoded is written")
 	}
 	want("a failed revision", "+", "+")
-	if _, err := s.Restore(numbered(2), meta, store.Into(contents(5), false)); err != nil {
+	if _, err := s.Restore(numberedConfig(2), meta, store.Into(contents(5), false)); err != nil {
 		t.Fatal(err)
 	}
 	want("a restored one", "5", "5+")

@@ -205,10 +205,10 @@ func TestDamagedStoreOpensWithTheRest(t *testing.T) {
 			dir := place(t, c.spoiled)
 			s := open(t, dir)
 			cfg, rev := s.Current()
-			if rev.Number != c.revision || !reflect.DeepEqual(cfg, numbered(c.config)) {
+			if rev.Number != c.revision || !reflect.DeepEqual(cfg, numberedConfig(c.config)) {
 				t.Errorf("the newest one is %+v", rev)
 			}
-			if stored, _, err := s.Get(c.revision); err != nil || !reflect.DeepEqual(stored, numbered(c.config)) {
+			if stored, _, err := s.Get(c.revision); err != nil || !reflect.DeepEqual(stored, numberedConfig(c.config)) {
 				t.Errorf("the newest revision: %v", err)
 			}
 			d := s.Repaired()
@@ -225,7 +225,7 @@ func TestDamagedStoreOpensWithTheRest(t *testing.T) {
 				t.Errorf("the damaged file was not kept (%v)", err)
 			}
 			next := commit(t, s, 50)
-			if cfg, _, err := s.Get(next.Number); err != nil || next.Number != c.revision+1 || !reflect.DeepEqual(cfg, numbered(50)) {
+			if cfg, _, err := s.Get(next.Number); err != nil || next.Number != c.revision+1 || !reflect.DeepEqual(cfg, numberedConfig(50)) {
 				t.Errorf("the next revision is %d: %v", next.Number, err)
 			}
 			s.Close()
@@ -313,7 +313,7 @@ func TestARestoredBackupSettlesDamage(t *testing.T) {
 	if len(s.Damages()) != 1 {
 		t.Fatal("no damage")
 	}
-	_, err := s.Restore(numbered(40), store.Meta{Author: "root", Source: "api"}, store.Into(store.Contents{}, false))
+	_, err := s.Restore(numberedConfig(40), store.Meta{Author: "root", Source: "api"}, store.Into(store.Contents{}, false))
 	if err != nil || len(s.Damages()) != 0 {
 		t.Errorf("after a restore: %v %v", s.Damages(), err)
 	}
@@ -400,7 +400,7 @@ func TestNoDamageEndsTheProcess(t *testing.T) {
 		}
 		opened++
 		cfg, rev := s.Current()
-		if n := int(rev.Number); s.Repaired() == nil && (n != revisions || !reflect.DeepEqual(cfg, numbered(n))) {
+		if n := int(rev.Number); s.Repaired() == nil && (n != revisions || !reflect.DeepEqual(cfg, numberedConfig(n))) {
 			t.Errorf("round %d: current is %+v", round, rev)
 		}
 		s.Close()

@@ -15,7 +15,7 @@ func TestARevisionHasItsDifference(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	first, second := numbered(1), numbered(2)
+	first, second := numberedConfig(1), numberedConfig(2)
 	want := document.Diff(&farm.Config{}, first)
 	if rev, err := s.Commit(first, store.Meta{}); err != nil || rev.Diff != want || want == "" {
 		t.Errorf("%v: %q, want %q", err, rev.Diff, want)

@@ -58,7 +58,7 @@ func TestLayout3GetsRoomForDocuments(t *testing.T) {
 	dir := placeStore(t, "testdata/layout3.db")
 	s := open(t, dir)
 	cfg, rev := s.Current()
-	if rev.Number != 2 || !reflect.DeepEqual(cfg, numbered(2)) || len(s.Keys()) != 1 || s.Keys()[0].Comment != "of layout 3" {
+	if rev.Number != 2 || !reflect.DeepEqual(cfg, numberedConfig(2)) || len(s.Keys()) != 1 || s.Keys()[0].Comment != "of layout 3" {
 		t.Fatalf("current is %+v, keys %+v", rev, s.Keys())
 	}
 	if err := s.WriteDocument("a", paper{Title: "a"}); err != nil {

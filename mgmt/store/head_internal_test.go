@@ -24,7 +24,7 @@ func TestTheHeadOfARevisionIsReadWithoutItsRest(t *testing.T) {
 			for i := range e.Change.Farms {
 				e.Change.Farms[i].Name = strings.Map(func(rune) rune { return 'a' + noise.Int32N(26) }, strings.Repeat("x", 60))
 			}
-			record := sealed(t, e)
+			record := sealEntry(t, e)
 			var got, again Revision
 			if err := heads.read(record, &got); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%d farms: %v %+v", farms, err, got)
@@ -39,7 +39,7 @@ func TestTheHeadOfARevisionIsReadWithoutItsRest(t *testing.T) {
 
 func TestDamagedHeadIsDetected(t *testing.T) {
 	var heads headReader
-	whole := sealed(t, &entry{Revision: Revision{Number: 7, Author: "ann"}})
+	whole := sealEntry(t, &entry{Revision: Revision{Number: 7, Author: "ann"}})
 	var got Revision
 	for i := range whole {
 		flipped := append([]byte(nil), whole...)
@@ -64,7 +64,7 @@ func TestDamagedHeadIsDetected(t *testing.T) {
 func TestAHeadExpandsToNoMoreThanARecordMay(t *testing.T) {
 	var heads headReader
 	var got Revision
-	record := sealed(t, &entry{Revision: Revision{Comment: strings.Repeat("x", 10_000)}})
+	record := sealEntry(t, &entry{Revision: Revision{Comment: strings.Repeat("x", 10_000)}})
 	if err := heads.head(bytes.NewReader(record[sumSize:]), 10_000, &got); err == nil {
 		t.Error("it was read beyond the bound")
 	}

@@ -66,7 +66,7 @@ func writeForever(dir string) {
 
 // killable is numbered with so much text that a commit spans many pages.
 func killable(n int) *farm.Config {
-	c := numbered(n)
+	c := numberedConfig(n)
 	source := rand.New(rand.NewPCG(uint64(n), 1))
 	var noise strings.Builder
 	for noise.Len() < 4000 {

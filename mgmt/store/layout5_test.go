@@ -17,7 +17,7 @@ import (
 // ofLayout5 returns revision n of testdata/layout5.db, which a release of that layout wrote.
 // From 35 on it has a zone of 1,500 records; 36 has settings of the machine, a check and notes.
 func ofLayout5(n int) *farm.Config {
-	cfg := numbered(n)
+	cfg := numberedConfig(n)
 	if n < 35 {
 		return cfg
 	}
@@ -41,7 +41,7 @@ func TestAFileOfLayout5IsMigratedOnce(t *testing.T) {
 	before := recordsOf(t, dir, "revisions")
 	for round := range 2 { // the second time there is nothing to migrate
 		s := open(t, dir)
-		if cfg, rev := s.Current(); rev.Number != 40 || rev.Diff != "" || !rev.Time.Equal(made(40)) || !sameConfig(cfg, ofLayout5(40)) {
+		if cfg, rev := s.Current(); rev.Number != 40 || rev.Diff != "" || !rev.Time.Equal(revisionTime(40)) || !sameConfig(cfg, ofLayout5(40)) {
 			t.Fatalf("current is %+v", rev)
 		}
 		for n := 1; n <= 40; n++ {

@@ -47,7 +47,7 @@ func writeLayout1(t *testing.T, path string) {
 		}
 		for n := 1; n <= layout1Count; n++ {
 			value, err := json.Marshal(map[string]any{"number": n, "time": time.Date(2026, 1, n%28+1, 0, 0, 0, 0, time.UTC),
-				"author": "root", "source": "cli", "comment": fmt.Sprint("change ", n), "diff": fmt.Sprint("+", n, "\n"), "config": numbered(n)})
+				"author": "root", "source": "cli", "comment": fmt.Sprint("change ", n), "diff": fmt.Sprint("+", n, "\n"), "config": numberedConfig(n)})
 			if err != nil {
 				return err
 			}
@@ -93,12 +93,12 @@ func TestLayout1BecomesTheCurrentOne(t *testing.T) {
 	for round := range 2 { // the second time there is nothing to migrate
 		s := open(t, dir)
 		cfg, rev := s.Current()
-		if rev.Number != layout1Count+uint64(round) || !reflect.DeepEqual(cfg, numbered(int(rev.Number))) {
+		if rev.Number != layout1Count+uint64(round) || !reflect.DeepEqual(cfg, numberedConfig(int(rev.Number))) {
 			t.Fatalf("current is %+v", rev)
 		}
 		for n := 1; n <= layout1Count; n++ {
 			cfg, rev, err := s.Get(uint64(n))
-			if err != nil || !reflect.DeepEqual(cfg, numbered(n)) || rev.Comment != fmt.Sprint("change ", n) || rev.Diff != fmt.Sprint("+", n, "\n") {
+			if err != nil || !reflect.DeepEqual(cfg, numberedConfig(n)) || rev.Comment != fmt.Sprint("change ", n) || rev.Diff != fmt.Sprint("+", n, "\n") {
 				t.Fatalf("revision %d: %+v %v", n, rev, err)
 			}
 		}
@@ -213,7 +213,7 @@ func edit(t *testing.T, path string, change func(*bolt.Tx) error) {
 func TestRevisionsOfLayout4AreRead(t *testing.T) {
 	dir := placeStore(t, "testdata/layout4.db")
 	want := func(n int) *farm.Config {
-		cfg := numbered(n)
+		cfg := numberedConfig(n)
 		if n == 35 {
 			cfg.System.NTP.Server = "ntp.example.com"
 			cfg.Checks = []farm.Check{{Name: "speed", Command: "check_tcp -p PORT"}}
@@ -223,11 +223,11 @@ func TestRevisionsOfLayout4AreRead(t *testing.T) {
 	}
 	for range 2 { // the second time there is nothing to migrate
 		s := open(t, dir)
-		if cfg, rev := s.Current(); rev.Number != 40 || rev.Diff != "" || !rev.Time.Equal(made(40)) || !reflect.DeepEqual(cfg, want(40)) {
+		if cfg, rev := s.Current(); rev.Number != 40 || rev.Diff != "" || !rev.Time.Equal(revisionTime(40)) || !reflect.DeepEqual(cfg, want(40)) {
 			t.Fatalf("current is %+v", rev)
 		}
 		for n := 1; n <= 40; n++ {
-			if cfg, rev, err := s.Get(uint64(n)); err != nil || !reflect.DeepEqual(cfg, want(n)) || rev.Author != "root" || rev.Diff == "" || !rev.Time.Equal(made(n)) {
+			if cfg, rev, err := s.Get(uint64(n)); err != nil || !reflect.DeepEqual(cfg, want(n)) || rev.Author != "root" || rev.Diff == "" || !rev.Time.Equal(revisionTime(n)) {
 				t.Errorf("revision %d: %+v %v", n, rev, err)
 			}
 		}
@@ -253,7 +253,7 @@ func TestABrokenLayout4IsRepairedAndMigrated(t *testing.T) {
 		})
 		s := open(t, dir)
 		_, before := s.Current()
-		if got, _, err := s.Get(40); err != nil || before.Number != 40 || s.Repaired() == nil || len(s.Repaired().Lost) > 0 || !reflect.DeepEqual(got, numbered(40)) {
+		if got, _, err := s.Get(40); err != nil || before.Number != 40 || s.Repaired() == nil || len(s.Repaired().Lost) > 0 || !reflect.DeepEqual(got, numberedConfig(40)) {
 			t.Errorf("%s: %+v %v %v", bucket, before, s.Repaired(), err)
 		}
 		s.Close()
@@ -333,14 +333,14 @@ func TestRevisionsOfLayout4CoexistWithNewOnes(t *testing.T) {
 	s.Close()
 	s = open(t, dir)
 	for _, n := range []int{7, 38, 257, 300} { // 7 has a tag from before
-		if cfg, _, err := s.Get(uint64(n)); err != nil || !reflect.DeepEqual(cfg, numbered(n)) {
+		if cfg, _, err := s.Get(uint64(n)); err != nil || !reflect.DeepEqual(cfg, numberedConfig(n)) {
 			t.Errorf("revision %d: %v", n, err)
 		}
 	}
 	if _, _, err := s.Get(39); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an old one without a tag: %v", err)
 	}
-	if _, err := s.Restore(numbered(3), store.Meta{Comment: "anew"}, store.Into(store.Contents{}, true)); err != nil {
+	if _, err := s.Restore(numberedConfig(3), store.Meta{Comment: "anew"}, store.Into(store.Contents{}, true)); err != nil {
 		t.Fatal(err)
 	}
 	if list, err := s.History(100, 0); err != nil || len(list) != 1 {

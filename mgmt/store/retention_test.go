@@ -36,7 +36,7 @@ func TestOldRevisionsGoAndTheKeptOnesStayReadable(t *testing.T) {
 			t.Fatalf("revision %d at place %d", rev.Number, i)
 		}
 		cfg, _, err := s.Get(rev.Number)
-		if err != nil || !reflect.DeepEqual(cfg, numbered(int(rev.Number))) {
+		if err != nil || !reflect.DeepEqual(cfg, numberedConfig(int(rev.Number))) {
 			t.Fatalf("revision %d: %v", rev.Number, err)
 		}
 	}

@@ -58,7 +58,7 @@ func TestTheLastChangeIsFoundOrReportedWithoutItsRootPage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, place(t, c.spoiled))
 			cfg, rev := s.Current()
-			if rev.Number != uint64(c.revision) || !reflect.DeepEqual(cfg, numbered(c.revision)) {
+			if rev.Number != uint64(c.revision) || !reflect.DeepEqual(cfg, numberedConfig(c.revision)) {
 				t.Errorf("revision %d is in force", rev.Number)
 			}
 			if d := s.Repaired(); d == nil || !strings.Contains(d.String(), c.lost) {
@@ -71,8 +71,8 @@ func TestTheLastChangeIsFoundOrReportedWithoutItsRootPage(t *testing.T) {
 	}
 }
 
-// beside appends to content the leaf pages of other that content does not have.
-func beside(content, other []byte) []byte {
+// appendPages appends to content the leaf pages of other that content does not have.
+func appendPages(content, other []byte) []byte {
 	out := bytes.Clone(content)
 	for at := 2 * 4096; at+4096 <= len(other); at += 4096 {
 		page := bytes.Clone(other[at : at+4096])
@@ -102,8 +102,8 @@ func TestLaterOfTwoEqualRevisionNumbersWins(t *testing.T) {
 		return rootless(changed)
 	}
 	earlier, later := with(41), with(42)
-	for name, spoiled := range map[string][]byte{"earlier first": beside(earlier, later), "later first": beside(later, earlier)} {
-		if cfg, rev := open(t, place(t, spoiled)).Current(); rev.Number != 41 || !reflect.DeepEqual(cfg, numbered(42)) {
+	for name, spoiled := range map[string][]byte{"earlier first": appendPages(earlier, later), "later first": appendPages(later, earlier)} {
+		if cfg, rev := open(t, place(t, spoiled)).Current(); rev.Number != 41 || !reflect.DeepEqual(cfg, numberedConfig(42)) {
 			t.Errorf("%s: the change of %v is in force", name, rev.Time)
 		}
 	}

@@ -26,8 +26,8 @@ func open(t testing.TB, dir string) *store.Store {
 	return s
 }
 
-// numbered returns a configuration that identifies revision n.
-func numbered(n int) *farm.Config {
+// numberedConfig returns a configuration that identifies revision n.
+func numberedConfig(n int) *farm.Config {
 	addr := netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)})
 	// The recorded stores were written when this was the default.
 	h, steady := farm.DefaultHTTP(), farm.DefaultHTTP()
@@ -47,14 +47,14 @@ func numbered(n int) *farm.Config {
 	return c
 }
 
-// made returns the time of a numbered revision, in a time zone an hour ahead of UTC.
-func made(n int) time.Time {
+// revisionTime returns the time of a numbered revision, in a time zone an hour ahead of UTC.
+func revisionTime(n int) time.Time {
 	return time.Unix(int64(n), 0).In(time.FixedZone("", 3600))
 }
 
 func commit(t *testing.T, s *store.Store, n int) store.Revision {
 	t.Helper()
-	rev, err := s.Commit(numbered(n), store.Meta{Author: "root", Source: "cli", Comment: fmt.Sprint("change ", n), Time: made(n)})
+	rev, err := s.Commit(numberedConfig(n), store.Meta{Author: "root", Source: "cli", Comment: fmt.Sprint("change ", n), Time: revisionTime(n)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,13 +79,13 @@ func TestEveryRevisionIsReadBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(cfg, numbered(n)) || rev.Number != uint64(n) || rev.Comment != fmt.Sprint("change ", n) || rev.Author != "root" ||
-			rev.Source != "cli" || rev.Time != made(n).UTC() || !strings.Contains(rev.Diff, fmt.Sprintf("+    error503: \"revision %d\"", n)) && n%5 != 0 {
+		if !reflect.DeepEqual(cfg, numberedConfig(n)) || rev.Number != uint64(n) || rev.Comment != fmt.Sprint("change ", n) || rev.Author != "root" ||
+			rev.Source != "cli" || rev.Time != revisionTime(n).UTC() || !strings.Contains(rev.Diff, fmt.Sprintf("+    error503: \"revision %d\"", n)) && n%5 != 0 {
 			t.Fatalf("revision %d: %+v %+v", n, rev, cfg)
 		}
 	}
 	cfg, rev := s.Current()
-	if rev.Number != last || rev.Diff != "" || !reflect.DeepEqual(cfg, numbered(last)) {
+	if rev.Number != last || rev.Diff != "" || !reflect.DeepEqual(cfg, numberedConfig(last)) {
 		t.Errorf("current is %+v %+v", rev, cfg)
 	}
 	diff, err := s.Diff(1, 2)
@@ -166,7 +166,7 @@ func TestAnAmendedRevisionKeepsItsNumber(t *testing.T) {
 	s := open(t, dir)
 	commit(t, s, 1)
 	commit(t, s, 2)
-	amended := numbered(2)
+	amended := numberedConfig(2)
 	amended.Farms[1].HTTP.Services[0].Backends[0].Addr = netip.MustParseAddr("10.9.9.9")
 	if err := s.Amend(farms(0)); err == nil {
 		t.Error("a farm without an ID was accepted")
@@ -184,7 +184,7 @@ func TestAnAmendedRevisionKeepsItsNumber(t *testing.T) {
 			t.Errorf("current is %+v %+v, of %d revisions, %v", rev, cfg, len(history), err)
 		}
 		s.Close()
-		if err := s.Amend(numbered(1)); err == nil || errors.Is(err, store.ErrDiskFailed) {
+		if err := s.Amend(numberedConfig(1)); err == nil || errors.Is(err, store.ErrDiskFailed) {
 			t.Errorf("a closed store: %v", err)
 		}
 		s = open(t, dir)
@@ -208,7 +208,7 @@ func TestUnconfirmedWriteStopsTheStore(t *testing.T) {
 	if err := s.Fail(1); !errors.Is(err, store.ErrDiskFailed) || !errors.Is(err, syscall.EIO) {
 		t.Errorf("an existing revision: %v", err)
 	}
-	_, err := s.Commit(numbered(2), store.Meta{})
+	_, err := s.Commit(numberedConfig(2), store.Meta{})
 	for what, err := range map[string]error{"Commit": err, "SetSetting": s.SetSetting("a", "b"), "Ready": s.Ready()} {
 		if !errors.Is(err, store.ErrDiskFailed) {
 			t.Errorf("%s: %v", what, err)
@@ -221,7 +221,7 @@ func TestUnconfirmedWriteStopsTheStore(t *testing.T) {
 
 func TestCommitRefusesDuplicateIDs(t *testing.T) {
 	s := open(t, t.TempDir())
-	highest := numbered(1)
+	highest := numberedConfig(1)
 	highest.Farms[0].ID = farm.MaxFarmID
 	if err := s.Amend(highest); err != nil {
 		t.Errorf("the highest ID: %v", err)
@@ -233,20 +233,20 @@ func TestCommitRefusesDuplicateIDs(t *testing.T) {
 		"backend":     func(c *farm.Config) { c.Farms[1].HTTP.Services[0].Backends[0].ID = 0 },
 		"its service": func(c *farm.Config) { c.Farms[1].HTTP.Services[0].ID = 0 },
 	} {
-		c := numbered(1)
+		c := numberedConfig(1)
 		spoil(c)
 		if _, err := s.Commit(c, store.Meta{}); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
 	}
-	if _, err := s.Commit(numbered(1), store.Meta{Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}); err == nil {
+	if _, err := s.Commit(numberedConfig(1), store.Meta{Time: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}); err == nil {
 		t.Error("a time was accepted that cannot be read again")
 	}
 	if _, rev := s.Current(); rev.Number != 0 {
 		t.Errorf("something was committed: %+v", rev)
 	}
 	before := time.Now().Truncate(0)
-	if rev, err := s.Commit(numbered(1), store.Meta{}); err != nil || rev.Time.Before(before) || rev.Time.After(time.Now()) {
+	if rev, err := s.Commit(numberedConfig(1), store.Meta{}); err != nil || rev.Time.Before(before) || rev.Time.After(time.Now()) {
 		t.Errorf("a revision without a time is of %v, %v", rev.Time, err)
 	}
 }

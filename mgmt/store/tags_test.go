@@ -10,7 +10,7 @@ import (
 )
 
 func tag(name string, revision int) store.Tag {
-	return store.Tag{Name: name, Revision: uint64(revision), Time: made(revision), Author: "root", Comment: "why " + name}
+	return store.Tag{Name: name, Revision: uint64(revision), Time: revisionTime(revision), Author: "root", Comment: "why " + name}
 }
 
 func namesOf(t *testing.T, s *store.Store) (out []string) {
@@ -46,7 +46,7 @@ func TestATaggedRevisionIsKeptHoweverManyFollow(t *testing.T) {
 	s.Keep(40)
 	for _, n := range []int{37, 50} {
 		cfg, rev, err := s.Get(uint64(n))
-		if err != nil || !reflect.DeepEqual(cfg, numbered(n)) || rev.Number != uint64(n) || rev.Diff == "" || rev.Comment != fmt.Sprint("change ", n) {
+		if err != nil || !reflect.DeepEqual(cfg, numberedConfig(n)) || rev.Number != uint64(n) || rev.Diff == "" || rev.Comment != fmt.Sprint("change ", n) {
 			t.Errorf("revision %d: %v %+v", n, err, rev)
 		}
 	}
@@ -89,7 +89,7 @@ func TestRevisionsAfterATaggedOneStayReadable(t *testing.T) {
 		}
 	}
 	for n := 1; n <= 40; n++ {
-		if cfg, _, err := s.Get(uint64(n)); err != nil || !reflect.DeepEqual(cfg, numbered(n)) {
+		if cfg, _, err := s.Get(uint64(n)); err != nil || !reflect.DeepEqual(cfg, numberedConfig(n)) {
 			t.Errorf("revision %d: %v", n, err)
 		}
 	}
@@ -134,7 +134,7 @@ func TestADocumentIsWrittenWithItsRevisionOrNotAtAll(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	with := func(n int, documents map[string]any) error {
-		_, err := s.Commit(numbered(n), store.Meta{Documents: documents})
+		_, err := s.Commit(numberedConfig(n), store.Meta{Documents: documents})
 		return err
 	}
 	if err := with(1, map[string]any{"a": paper{Title: "first"}, "b": paper{Title: "other"}}); err != nil {
@@ -186,7 +186,7 @@ func TestTagsBelongToTheirHistory(t *testing.T) {
 	}
 	foreign := store.StoredDocument{Name: store.HistoryPrefix + "tags", Value: []byte(`{"b":{"name":"b","revision":1}}`)}
 	others := store.Contents{Documents: []store.StoredDocument{foreign}}
-	if _, err := s.Restore(numbered(3), store.Meta{}, store.Into(others, false)); err != nil {
+	if _, err := s.Restore(numberedConfig(3), store.Meta{}, store.Into(others, false)); err != nil {
 		t.Fatal(err)
 	}
 	if got := namesOf(t, s); !reflect.DeepEqual(got, []string{"a"}) {
@@ -195,7 +195,7 @@ func TestTagsBelongToTheirHistory(t *testing.T) {
 	if _, _, err := s.Get(2); err != nil {
 		t.Errorf("a tagged revision: %v", err)
 	}
-	if _, err := s.Restore(numbered(3), store.Meta{}, store.Into(others, true)); err != nil {
+	if _, err := s.Restore(numberedConfig(3), store.Meta{}, store.Into(others, true)); err != nil {
 		t.Fatal(err)
 	}
 	if got := namesOf(t, s); len(got) != 0 {

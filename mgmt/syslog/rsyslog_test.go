@@ -159,7 +159,7 @@ func TestUnverifiedServerGetsNoMessage(t *testing.T) {
 	server.start()
 	s := NewSender(Target{Protocol: TLS, Address: fmt.Sprintf("127.0.0.1:%d", server.port)}, DropOldest, Here(), slog.New(slog.DiscardHandler), nil)
 	defer s.Close()
-	s.Send(said(1))
+	s.Send(numberedMessage(1))
 	enginetest.Eventually(t, "it is refused", func() bool { return strings.Contains(s.Stats().Problem, "certificate signed by unknown authority") })
 	if strings.Contains(server.log(), "message 1") {
 		t.Error("it got the message")

@@ -16,7 +16,7 @@ import (
 	"github.com/sluicelb/sluice/core/logtest"
 )
 
-func said(n int) *Message {
+func numberedMessage(n int) *Message {
 	return &Message{Facility: Daemon, Severity: Info, ID: IDLog, Text: "message " + strconv.Itoa(n)}
 }
 
@@ -77,7 +77,7 @@ func TestMessagesWaitForAnUnreachableServer(t *testing.T) {
 	address, listen := dead(t)
 	s, log := newSender(t, to(TCP, address), DropOldest)
 	for i := range 200 {
-		s.Send(said(i))
+		s.Send(numberedMessage(i))
 	}
 	enginetest.Eventually(t, "it was tried", func() bool { return s.Stats().Problem != "" })
 	if st := s.Stats(); st.Waiting+batchMessages < 200 || st.Dropped != 0 || st.Sent != 0 || st.Target != "tcp://"+address {
@@ -105,7 +105,7 @@ func TestQueueIsBoundedAndReportsDropsOnce(t *testing.T) {
 			address, listen := dead(t)
 			s, log := newSender(t, to(TCP, address), drop)
 			for i := range queueMessages + 1000 {
-				s.Send(said(i))
+				s.Send(numberedMessage(i))
 			}
 			enginetest.Eventually(t, "what is on its way came back", func() bool {
 				st := s.Stats()
@@ -164,7 +164,7 @@ func TestReturnedBatchFitsTheQueue(t *testing.T) {
 func TestFailuresAreCountedAndKept(t *testing.T) {
 	address, listen := dead(t)
 	s, _ := newSender(t, to(TCP, address), DropOldest)
-	s.Send(said(0))
+	s.Send(numberedMessage(0))
 	enginetest.Eventually(t, "it was tried", func() bool { return s.Stats().Problem != "" })
 	ln := listen()
 	texts(t, ln, 1) // closes the connection
@@ -172,7 +172,7 @@ func TestFailuresAreCountedAndKept(t *testing.T) {
 	if st := s.Stats(); st.Reconnects != 0 || st.Problem != "" || !strings.Contains(st.LastError, "refused") || st.LastErrorAt.IsZero() {
 		t.Errorf("after the first connection: %+v", st)
 	}
-	s.Send(said(1))
+	s.Send(numberedMessage(1))
 	texts(t, ln, 1)
 	enginetest.Eventually(t, "the second is counted", func() bool { st := s.Stats(); return st.Sent == 2 && st.Reconnects == 1 })
 }
@@ -209,7 +209,7 @@ func TestCloseSendsQueuedMessages(t *testing.T) {
 	defer ln.Close()
 	s, _ := newSender(t, to(TCP, ln.Addr().String()), DropOldest)
 	for i := range 1000 {
-		s.Send(said(i))
+		s.Send(numberedMessage(i))
 	}
 	s.Close()
 	s.Close()
@@ -228,7 +228,7 @@ func TestRefusedDatagramsAreLoggedOnce(t *testing.T) {
 	_ = c.Close()
 	s, log := newSender(t, to(UDP, c.LocalAddr().String()), DropOldest)
 	for i := range 6 {
-		s.Send(said(i))
+		s.Send(numberedMessage(i))
 		enginetest.Eventually(t, "it left", func() bool { return s.Stats().Sent > uint64(i) })
 	}
 	if lost, back := len(log.Lines("cannot be reached")), len(log.Lines("takes messages again")); lost != 1 || back != 0 {
@@ -240,7 +240,7 @@ func TestARemoteSendsToAllItsServersAndKeepsThoseThatStay(t *testing.T) {
 	log := new(logtest.Log)
 	r := NewRemote(slog.New(slog.NewTextHandler(log, nil)), nil)
 	defer r.Close()
-	r.Send(*said(0)) // no servers
+	r.Send(*numberedMessage(0)) // no servers
 	if r.Active() {
 		t.Error("it has servers")
 	}
@@ -248,11 +248,11 @@ func TestARemoteSendsToAllItsServersAndKeepsThoseThatStay(t *testing.T) {
 	b, listenB := dead(t)
 	one, two := Server{Target: to(TCP, a)}, Server{Target: to(TCP, b)}
 	r.Set([]Server{one, two})
-	r.Send(*said(1))
+	r.Send(*numberedMessage(1))
 	r.Set([]Server{two})
-	r.Send(*said(2))
+	r.Send(*numberedMessage(2))
 	r.Set([]Server{two, one})
-	r.Send(*said(3))
+	r.Send(*numberedMessage(3))
 	if got := texts(t, listenA(), 1); got[0] != "message 3" {
 		t.Errorf("the server that went gets %q", got)
 	}

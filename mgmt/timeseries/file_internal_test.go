@@ -19,8 +19,8 @@ import (
 
 var noon = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 
-// opened returns a database and its log.
-func opened(t *testing.T) (*DB, *logtest.Log) {
+// openWithLog returns a database and its log.
+func openWithLog(t *testing.T) (*DB, *logtest.Log) {
 	t.Helper()
 	var log logtest.Log
 	d, err := Open(t.TempDir(), slog.New(slog.NewTextHandler(&log, nil)))
@@ -97,7 +97,7 @@ func TestTheLargestOfSmallValuesIsOneOfThem(t *testing.T) {
 
 // A read error does not mean damage: only content that was read can be damaged.
 func TestReadErrorIsNotDamage(t *testing.T) {
-	d, _ := opened(t)
+	d, _ := openWithLog(t)
 	d.Write("farm-1", noon, of("a"))
 	f := d.object("farm-1").file
 	_ = f.f.Close()
@@ -130,7 +130,7 @@ func TestPartialWritesAreLogged(t *testing.T) {
 		"a minute that ended":    {os.O_WRONLY, noon.Add(time.Minute), []string{"a", "b"}},
 		"the rows of the others": {os.O_WRONLY, noon, []string{"a", "b", "c"}},
 	} {
-		d, log := opened(t)
+		d, log := openWithLog(t)
 		d.Write("farm-1", noon, of("a", "b"))
 		reopened(t, d, "farm-1", c.flag)
 		d.Write("farm-1", c.at, of(c.series...))
@@ -149,7 +149,7 @@ func TestPartialWritesAreLogged(t *testing.T) {
 
 // A damaged file is not overwritten if it cannot be renamed.
 func TestUnrenamableDamagedFileIsKept(t *testing.T) {
-	d, log := opened(t)
+	d, log := openWithLog(t)
 	if err := errors.Join(os.WriteFile(d.path("farm-1"), []byte("damaged"), 0o600), os.MkdirAll(d.path("farm-1")+".damaged/full", 0o700)); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestUnrenamableDamagedFileIsKept(t *testing.T) {
 }
 
 func TestAFileIsOpenedAndDescribedOnce(t *testing.T) {
-	d, _ := opened(t)
+	d, _ := openWithLog(t)
 	d.Write("farm-1", noon, of("a", "b"))
 	first := d.object("farm-1").file
 	d.Write("farm-1", noon, of("b", "a"))
@@ -190,7 +190,7 @@ func TestAFileIsOpenedAndDescribedOnce(t *testing.T) {
 }
 
 func TestAnObjectWithoutValuesIsKept(t *testing.T) {
-	d, log := opened(t)
+	d, log := openWithLog(t)
 	d.Write("farm-1", noon, nil)
 	if p, err := d.Read("farm-1", noon, noon, noon, "a"); err != nil || !math.IsNaN(p.Values[0][0]) || log.String() != "" {
 		t.Errorf("%v, %v, logged %s", p, err, log)
@@ -203,7 +203,7 @@ func TestClosedFilesAreFreeAndTheirObjectsNotHeld(t *testing.T) {
 		"close": func(d *DB) { d.Close() },
 		"sweep": func(d *DB) { d.Sweep(time.Now().Add(sweepAge+time.Hour), func(string) bool { return false }) },
 	} {
-		d, _ := opened(t)
+		d, _ := openWithLog(t)
 		d.Write("farm-1", noon, of("a"))
 		o := d.object("farm-1")
 		f := o.file.f
@@ -218,7 +218,7 @@ func TestClosedFilesAreFreeAndTheirObjectsNotHeld(t *testing.T) {
 }
 
 func TestFolderInPlaceOfAFileIsAnError(t *testing.T) {
-	d, log := opened(t)
+	d, log := openWithLog(t)
 	if err := os.Mkdir(d.path("farm-1"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +235,7 @@ func TestFolderInPlaceOfAFileIsAnError(t *testing.T) {
 
 // A file in use stays open. Others are closed, and reopened on use.
 func TestIdleFilesAreClosed(t *testing.T) {
-	d, log := opened(t)
+	d, log := openWithLog(t)
 	d.Write("farm-1", noon, of("a"))
 	d.Write("farm-2", noon, of("a"))
 	first, second := d.object("farm-1"), d.object("farm-2")

@@ -42,8 +42,8 @@ func write(db *timeseries.DB, from time.Time, n int, value func(i int) float64, 
 	}
 }
 
-// shown formats points; - means unknown.
-func shown(values []float64) string {
+// formatPoints formats points; - means unknown.
+func formatPoints(values []float64) string {
 	var out []string
 	for _, v := range values {
 		if math.IsNaN(v) {
@@ -69,8 +69,8 @@ func TestValuesRoundTrip(t *testing.T) {
 	write(db, noon, 4, func(i int) float64 { return float64(i * 100) }, "a")
 	db.Write("farm-1", noon.Add(30*time.Second), []timeseries.Value{{Series: "a", Value: 7}})
 	p := read(t, db, noon.Add(-5*time.Second), noon.Add(30*time.Second), noon.Add(30*time.Second), "a", "none")
-	if got := shown(p.Values[0]); got != "- 0 100 200 300 - - 7" || shown(p.Values[1]) != "- - - - - - - -" {
-		t.Errorf("%s and %s", got, shown(p.Values[1]))
+	if got := formatPoints(p.Values[0]); got != "- 0 100 200 300 - - 7" || formatPoints(p.Values[1]) != "- - - - - - - -" {
+		t.Errorf("%s and %s", got, formatPoints(p.Values[1]))
 	}
 	if !p.Start.Equal(noon.Add(-5*time.Second)) || p.Step != 5*time.Second {
 		t.Errorf("from %v, every %v", p.Start, p.Step)
@@ -89,7 +89,7 @@ func TestUnknownHasTheRowsOfAnObjectWithoutValues(t *testing.T) {
 		{now, now}, {now.Add(-900 * 24 * time.Hour), now}, {now, now.Add(-time.Hour)}, {time.Unix(-5, 0), time.Unix(-1, 0)},
 	} {
 		want, got := read(t, db, at.from, at.to, now, "a", "b"), timeseries.Unknown(at.from, at.to, now, 2)
-		if !got.Start.Equal(want.Start) || got.Step != want.Step || len(got.Values) != 2 || shown(got.Values[1]) != shown(want.Values[1]) || shown(got.Values[0]) != shown(want.Values[0]) {
+		if !got.Start.Equal(want.Start) || got.Step != want.Step || len(got.Values) != 2 || formatPoints(got.Values[1]) != formatPoints(want.Values[1]) || formatPoints(got.Values[0]) != formatPoints(want.Values[0]) {
 			t.Errorf("from %v to %v: %v, every %v, %d values; want %v, every %v, %d values", at.from, at.to, got.Start, got.Step, len(got.Values[0]), want.Start, want.Step, len(want.Values[0]))
 		}
 	}
@@ -101,15 +101,15 @@ func TestCurrentPeriodIsOmitted(t *testing.T) {
 	write(db, noon, 2, func(int) float64 { return 1 }, "a", "b")
 	now := noon.Add(12 * time.Second)
 	p := read(t, db, noon, now, now, "a", "b")
-	if shown(p.Values[0]) != "1 1" || shown(p.Values[1]) != "1 1" {
-		t.Errorf("now: %s and %s", shown(p.Values[0]), shown(p.Values[1]))
+	if formatPoints(p.Values[0]) != "1 1" || formatPoints(p.Values[1]) != "1 1" {
+		t.Errorf("now: %s and %s", formatPoints(p.Values[0]), formatPoints(p.Values[1]))
 	}
-	if p := read(t, db, noon, now, now.Add(5*time.Second), "a", "b"); shown(p.Values[0]) != "1 1 -" {
-		t.Errorf("a step later: %s", shown(p.Values[0]))
+	if p := read(t, db, noon, now, now.Add(5*time.Second), "a", "b"); formatPoints(p.Values[0]) != "1 1 -" {
+		t.Errorf("a step later: %s", formatPoints(p.Values[0]))
 	}
 	db.Write("farm-1", now, []timeseries.Value{{Series: "a", Value: math.NaN()}, {Series: "b", Value: 3}})
-	if p := read(t, db, noon, now, now, "a", "b"); shown(p.Values[0]) != "1 1 -" || shown(p.Values[1]) != "1 1 3" {
-		t.Errorf("one known series: %s and %s", shown(p.Values[0]), shown(p.Values[1]))
+	if p := read(t, db, noon, now, now, "a", "b"); formatPoints(p.Values[0]) != "1 1 -" || formatPoints(p.Values[1]) != "1 1 3" {
+		t.Errorf("one known series: %s and %s", formatPoints(p.Values[0]), formatPoints(p.Values[1]))
 	}
 }
 
@@ -118,8 +118,8 @@ func TestOlderTimesAreMeansAndMaxima(t *testing.T) {
 	day := noon.Add(25 * time.Hour) // minutes go back 24 h
 	write(db, noon, 13, func(i int) float64 { return float64(i) }, "mean", "max")
 	p := read(t, db, noon, noon.Add(time.Minute), noon.Add(2*time.Hour), "mean", "max")
-	if p.Step != time.Minute || shown(p.Values[0]) != "5.5 -" || shown(p.Values[1]) != "11 -" {
-		t.Errorf("minutes: %s and %s every %v", shown(p.Values[0]), shown(p.Values[1]), p.Step)
+	if p.Step != time.Minute || formatPoints(p.Values[0]) != "5.5 -" || formatPoints(p.Values[1]) != "11 -" {
+		t.Errorf("minutes: %s and %s every %v", formatPoints(p.Values[0]), formatPoints(p.Values[1]), p.Step)
 	}
 	// Five minutes with one known minute, an hour with one known value.
 	write(db, day, 1, func(int) float64 { return 1 }, "mean", "max")
@@ -128,8 +128,8 @@ func TestOlderTimesAreMeansAndMaxima(t *testing.T) {
 		step time.Duration
 	}{{25 * time.Hour, 5 * time.Minute}, {8 * 24 * time.Hour, time.Hour}} {
 		p = read(t, db, noon, noon, noon.Add(c.ago), "mean", "max")
-		if p.Step != c.step || shown(p.Values[0]) != "8.75" || shown(p.Values[1]) != "12" {
-			t.Errorf("%v ago: %s and %s every %v", c.ago, shown(p.Values[0]), shown(p.Values[1]), p.Step)
+		if p.Step != c.step || formatPoints(p.Values[0]) != "8.75" || formatPoints(p.Values[1]) != "12" {
+			t.Errorf("%v ago: %s and %s every %v", c.ago, formatPoints(p.Values[0]), formatPoints(p.Values[1]), p.Step)
 		}
 	}
 }
@@ -165,8 +165,8 @@ func TestAFileKeepsItsSize(t *testing.T) {
 	if n := len(p.Values[0]); n != 720 || p.Values[0][0] != 180 || p.Values[0][n-1] != 899 {
 		t.Errorf("%d values, %v … %v", n, p.Values[0][0], p.Values[0][n-1])
 	}
-	if p := read(t, db, noon, noon.Add(time.Minute), end.Add(-time.Hour/4), "series 0"); shown(p.Values[0]) != strings.TrimSpace(strings.Repeat("- ", 13)) {
-		t.Errorf("overwritten values: %s", shown(p.Values[0]))
+	if p := read(t, db, noon, noon.Add(time.Minute), end.Add(-time.Hour/4), "series 0"); formatPoints(p.Values[0]) != strings.TrimSpace(strings.Repeat("- ", 13)) {
+		t.Errorf("overwritten values: %s", formatPoints(p.Values[0]))
 	}
 }
 
@@ -178,11 +178,11 @@ func TestNumbersOutliveTheProcess(t *testing.T) {
 	db = openDB(t, dir)
 	write(db, noon.Add(10*time.Minute), 1, func(int) float64 { return 30 }, "a")
 	p := read(t, db, noon, noon.Add(10*time.Second), noon.Add(10*time.Minute), "a")
-	if shown(p.Values[0]) != "10 10 10" {
-		t.Errorf("read %s", shown(p.Values[0]))
+	if formatPoints(p.Values[0]) != "10 10 10" {
+		t.Errorf("read %s", formatPoints(p.Values[0]))
 	}
-	if p := read(t, db, noon, noon, noon.Add(3*time.Hour), "a"); shown(p.Values[0]) != "10" {
-		t.Errorf("the minute that was cut in two: %s", shown(p.Values[0]))
+	if p := read(t, db, noon, noon, noon.Add(3*time.Hour), "a"); formatPoints(p.Values[0]) != "10" {
+		t.Errorf("the minute that was cut in two: %s", formatPoints(p.Values[0]))
 	}
 }
 
@@ -192,19 +192,19 @@ func TestANewSeriesDoesNotHaveTheValuesOfAnother(t *testing.T) {
 	write(db, noon, 6, five, "a", "b")
 	write(db, noon.Add(30*time.Second), 7, func(int) float64 { return 9 }, "a", "c") // c takes the column of b
 	p := read(t, db, noon, noon.Add(time.Minute), noon.Add(time.Minute), "a", "b", "c")
-	if shown(p.Values[0]) != "5 5 5 5 5 5 9 9 9 9 9 9 9" || shown(p.Values[2]) != "- - - - - - 9 9 9 9 9 9 9" || strings.Trim(shown(p.Values[1]), "- ") != "" {
-		t.Errorf("%s; %s; %s", shown(p.Values[0]), shown(p.Values[1]), shown(p.Values[2]))
+	if formatPoints(p.Values[0]) != "5 5 5 5 5 5 9 9 9 9 9 9 9" || formatPoints(p.Values[2]) != "- - - - - - 9 9 9 9 9 9 9" || strings.Trim(formatPoints(p.Values[1]), "- ") != "" {
+		t.Errorf("%s; %s; %s", formatPoints(p.Values[0]), formatPoints(p.Values[1]), formatPoints(p.Values[2]))
 	}
-	if p := read(t, db, noon, noon, noon.Add(2*time.Hour), "a", "c"); shown(p.Values[0]) != "7" || shown(p.Values[1]) != "9" {
-		t.Errorf("their minute: %s and %s", shown(p.Values[0]), shown(p.Values[1]))
+	if p := read(t, db, noon, noon, noon.Add(2*time.Hour), "a", "c"); formatPoints(p.Values[0]) != "7" || formatPoints(p.Values[1]) != "9" {
+		t.Errorf("their minute: %s and %s", formatPoints(p.Values[0]), formatPoints(p.Values[1]))
 	}
 	write(db, noon.Add(65*time.Second), 1, five, "a", "c", "d") // the file grows
 	p = read(t, db, noon.Add(55*time.Second), noon.Add(65*time.Second), noon.Add(65*time.Second), "a", "c", "d")
-	if shown(p.Values[0]) != "9 9 5" || shown(p.Values[1]) != "9 9 5" || shown(p.Values[2]) != "- - 5" {
-		t.Errorf("after it grew: %s; %s; %s", shown(p.Values[0]), shown(p.Values[1]), shown(p.Values[2]))
+	if formatPoints(p.Values[0]) != "9 9 5" || formatPoints(p.Values[1]) != "9 9 5" || formatPoints(p.Values[2]) != "- - 5" {
+		t.Errorf("after it grew: %s; %s; %s", formatPoints(p.Values[0]), formatPoints(p.Values[1]), formatPoints(p.Values[2]))
 	}
-	if p := read(t, db, noon, noon, noon.Add(2*time.Hour), "a", "c"); shown(p.Values[0]) != "7" || shown(p.Values[1]) != "9" {
-		t.Errorf("the minute after it grew: %s and %s", shown(p.Values[0]), shown(p.Values[1]))
+	if p := read(t, db, noon, noon, noon.Add(2*time.Hour), "a", "c"); formatPoints(p.Values[0]) != "7" || formatPoints(p.Values[1]) != "9" {
+		t.Errorf("the minute after it grew: %s and %s", formatPoints(p.Values[0]), formatPoints(p.Values[1]))
 	}
 }
 
@@ -237,8 +237,8 @@ func TestADamagedFileIsPutAside(t *testing.T) {
 			}
 			defer db.Close()
 			write(db, noon, 1, func(int) float64 { return 2 }, "a")
-			if p := read(t, db, noon, noon, noon, "a"); shown(p.Values[0]) != "2" {
-				t.Errorf("read %s", shown(p.Values[0]))
+			if p := read(t, db, noon, noon, noon, "a"); formatPoints(p.Values[0]) != "2" {
+				t.Errorf("read %s", formatPoints(p.Values[0]))
 			}
 			if _, err := os.Stat(path + ".damaged"); err != nil || len(log.Lines("begun anew")) != 1 {
 				t.Errorf("%v, log %v", err, log.Lines("numbers"))
@@ -284,7 +284,7 @@ func TestMissingRowsAreUnknown(t *testing.T) {
 	db = openDB(t, dir)
 	p := read(t, db, noon, noon, noon, "a")
 	write(db, noon.Add(5*time.Second), 1, func(int) float64 { return 2 }, "a")
-	if got := shown(p.Values[0]) + ", " + shown(read(t, db, noon, noon.Add(5*time.Second), noon, "a").Values[0]); got != "-, - 2" {
+	if got := formatPoints(p.Values[0]) + ", " + formatPoints(read(t, db, noon, noon.Add(5*time.Second), noon, "a").Values[0]); got != "-, - 2" {
 		t.Errorf("read %s", got)
 	}
 }
@@ -295,10 +295,10 @@ func TestUnwrittenSeriesIsUnknown(t *testing.T) {
 	write(db, noon, 1, one, "a", "b")
 	write(db, noon.Add(5*time.Second), 1, one, "b")
 	now := noon.Add(10 * time.Second)
-	if p := read(t, db, noon, noon.Add(5*time.Second), now, "a", "b"); shown(p.Values[0]) != "1 -" || shown(p.Values[1]) != "1 1" {
-		t.Errorf("read %s and %s", shown(p.Values[0]), shown(p.Values[1]))
+	if p := read(t, db, noon, noon.Add(5*time.Second), now, "a", "b"); formatPoints(p.Values[0]) != "1 -" || formatPoints(p.Values[1]) != "1 1" {
+		t.Errorf("read %s and %s", formatPoints(p.Values[0]), formatPoints(p.Values[1]))
 	}
-	if p := read(t, db, now, now, now, "a"); shown(p.Values[0]) != "-" {
+	if p := read(t, db, now, now, now, "a"); formatPoints(p.Values[0]) != "-" {
 		t.Errorf("a time alone that has not ended has %d values", len(p.Values[0]))
 	}
 }
@@ -347,7 +347,7 @@ func TestClockJumpKeepsOtherValues(t *testing.T) {
 	write(db, noon.Add(24*time.Hour), 2, one, "a")
 	write(db, noon.Add(15*time.Second), 3, one, "a")
 	p := read(t, db, noon, noon.Add(25*time.Second), noon.Add(25*time.Second), "a")
-	if got := shown(p.Values[0]); got != "- - 1 1 1 1" { // a later day has overwritten the first two
+	if got := formatPoints(p.Values[0]); got != "- - 1 1 1 1" { // a later day has overwritten the first two
 		t.Errorf("read %s", got)
 	}
 	if p := read(t, db, noon.Add(time.Hour), noon, noon, "a"); len(p.Values[0]) != 1 {

@@ -65,7 +65,7 @@ func TestAnswersOutsideTheContractAreErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer open.Close()
-	number, text := sealed(t, "7"), sealed(t, "seven")
+	number, text := sealText(t, "7"), sealText(t, "seven")
 	key := "tcp/127.0.0.1:80"
 	rules := func(c *ctl.Client) error { return c.Ask(context.Background(), ctl.OpKernelChange, 1, new(int)) }
 	two := func(c *ctl.Client) error { _, err := c.Open(context.Background(), key, 2); return err }
@@ -263,7 +263,7 @@ func TestClosedSocketEndsNetd(t *testing.T) {
 // existing sockets are kept.
 func TestOpenIsAtomicWithoutDescriptors(t *testing.T) {
 	c, addr := ctltest.Client(t, serve(t)), porttest.TCP(t)
-	_ = opened(t, c, addr, 1)[0].Close()
+	_ = openSockets(t, c, addr, 1)[0].Close()
 	var before unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
 		t.Fatal(err)
@@ -284,7 +284,7 @@ func TestOpenIsAtomicWithoutDescriptors(t *testing.T) {
 	if now := descriptors(t); now > held {
 		t.Errorf("%d descriptors are open instead of %d", now, held)
 	}
-	if files := opened(t, c, addr, 1); len(files) != 1 {
+	if files := openSockets(t, c, addr, 1); len(files) != 1 {
 		t.Errorf("%d sockets", len(files))
 	}
 }

@@ -38,7 +38,7 @@ func serve(t *testing.T, uids ...uint32) string {
 	return ctltest.Serve(t, uids, nil)
 }
 
-func opened(t *testing.T, c *ctl.Client, addr netip.AddrPort, count int) []*os.File {
+func openSockets(t *testing.T, c *ctl.Client, addr netip.AddrPort, count int) []*os.File {
 	t.Helper()
 	return openedKey(t, c, ctl.KeyTCP(addr), count)
 }
@@ -68,7 +68,7 @@ func inode(t *testing.T, f *os.File) uint64 {
 
 func TestOpenedSocketsAcceptConnections(t *testing.T) {
 	addr := porttest.TCP(t)
-	files := opened(t, ctltest.Client(t, serve(t)), addr, 1)
+	files := openSockets(t, ctltest.Client(t, serve(t)), addr, 1)
 	l, err := net.FileListener(files[0])
 	if err != nil {
 		t.Fatal(err)
@@ -88,14 +88,14 @@ func TestOpenedSocketsAcceptConnections(t *testing.T) {
 
 func TestSameKeyGivesTheSameSockets(t *testing.T) {
 	path, addr := serve(t), porttest.TCP(t)
-	first := opened(t, ctltest.Client(t, path), addr, 2)
-	again := opened(t, ctltest.Client(t, path), addr, 2) // a new connection, as after a restart of mgmt
+	first := openSockets(t, ctltest.Client(t, path), addr, 2)
+	again := openSockets(t, ctltest.Client(t, path), addr, 2) // a new connection, as after a restart of mgmt
 	for i := range first {
 		if inode(t, first[i]) != inode(t, again[i]) {
 			t.Errorf("socket %d is another one", i)
 		}
 	}
-	grown := opened(t, ctltest.Client(t, path), addr, 3)
+	grown := openSockets(t, ctltest.Client(t, path), addr, 3)
 	if inode(t, grown[0]) != inode(t, first[0]) || inode(t, grown[2]) == inode(t, first[1]) {
 		t.Error("a group that grows must keep its sockets and add one")
 	}
@@ -103,7 +103,7 @@ func TestSameKeyGivesTheSameSockets(t *testing.T) {
 
 func TestPendingConnectionsStayInTheBacklog(t *testing.T) {
 	path, addr := serve(t), porttest.TCP(t)
-	files := opened(t, ctltest.Client(t, path), addr, 1)
+	files := openSockets(t, ctltest.Client(t, path), addr, 1)
 	_ = files[0].Close() // simulates the death of the engine
 	c, err := net.Dial("tcp", addr.String())
 	if err != nil {
@@ -113,7 +113,7 @@ func TestPendingConnectionsStayInTheBacklog(t *testing.T) {
 	if _, err := c.Write([]byte("queued")); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.FileListener(opened(t, ctltest.Client(t, path), addr, 1)[0])
+	l, err := net.FileListener(openSockets(t, ctltest.Client(t, path), addr, 1)[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,8 +138,8 @@ func TestHeardAddressesAreReported(t *testing.T) {
 		done <- ctl.Serve(ctx, nil, l, ctltest.Self(), quiet, nil, ctl.Hooks{Heard: hear})
 	}()
 	c, addr := ctltest.Client(t, path), porttest.TCP(t)
-	opened(t, c, addr, 1)
-	opened(t, c, addr, 2) // held already
+	openSockets(t, c, addr, 1)
+	openSockets(t, c, addr, 2) // held already
 	for range 2 {
 		if err := c.Close(t.Context(), ctl.KeyTCP(addr)); err != nil {
 			t.Fatal(err)
@@ -179,9 +179,9 @@ func TestAddressServedByAnotherProgramIsRefused(t *testing.T) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	free.Store(true)
-	opened(t, c, addr, 1)
+	openSockets(t, c, addr, 1)
 	free.Store(false)
-	opened(t, c, addr, 2) // held already
+	openSockets(t, c, addr, 2) // held already
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -190,7 +190,7 @@ func TestAddressServedByAnotherProgramIsRefused(t *testing.T) {
 
 func TestCloseRemovesListenersFromList(t *testing.T) {
 	c, addr := ctltest.Client(t, serve(t)), porttest.TCP(t)
-	files := opened(t, c, addr, 1)
+	files := openSockets(t, c, addr, 1)
 	keys, err := c.List(t.Context())
 	if err != nil || len(keys) != 1 || keys[0] != ctl.KeyTCP(addr) {
 		t.Fatalf("list: %v, %v; want %s", keys, err, ctl.KeyTCP(addr))
@@ -244,13 +244,13 @@ func TestForeignListenerIsACollision(t *testing.T) {
 func TestOwnWildcardIsNoCollision(t *testing.T) {
 	c, addr := ctltest.Client(t, serve(t)), porttest.TCP(t)
 	any4 := netip.AddrPortFrom(netip.IPv4Unspecified(), addr.Port())
-	opened(t, c, any4, 2)
-	opened(t, c, addr, 2)
+	openSockets(t, c, any4, 2)
+	openSockets(t, c, addr, 2)
 }
 
 func TestForeignListenerUnderOwnWildcardIsACollision(t *testing.T) {
 	c, addr := ctltest.Client(t, serve(t)), porttest.TCP(t)
-	opened(t, c, addr, 1)
+	openSockets(t, c, addr, 1)
 	other := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.2"), addr.Port())
 	l, err := sharing(true).Listen(t.Context(), "tcp4", other.String())
 	if err != nil {
@@ -289,7 +289,7 @@ func TestIPv6ListenerLeavesIPv4Alone(t *testing.T) {
 	port := l.Addr().(*net.TCPAddr).AddrPort().Port()
 	_ = l.Close()
 	c := ctltest.Client(t, serve(t))
-	opened(t, c, netip.AddrPortFrom(netip.IPv6Unspecified(), port), 1)
+	openSockets(t, c, netip.AddrPortFrom(netip.IPv6Unspecified(), port), 1)
 	if conn, err := net.Dial("tcp", netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), port).String()); err == nil {
 		_ = conn.Close()
 		t.Error("an IPv6 wildcard accepted an IPv4 connection")
@@ -376,12 +376,12 @@ func TestClientFindsARestartedNetd(t *testing.T) {
 	stop := start()
 	c := ctltest.Client(t, path)
 	addr := porttest.TCP(t)
-	files := opened(t, c, addr, 1)
+	files := openSockets(t, c, addr, 1)
 	stop()
 	_ = files[0].Close()
 	restarted := make(chan func(), 1)
 	time.AfterFunc(50*time.Millisecond, func() { restarted <- start() })
-	opened(t, c, addr, 1)
+	openSockets(t, c, addr, 1)
 	(<-restarted)()
 }
 
@@ -394,7 +394,7 @@ func TestLastClosesAllListeners(t *testing.T) {
 	go func() { done <- ctl.Serve(ctx, last, l, ctltest.Self(), quiet, nil) }()
 	defer func() { cancel(); <-done }()
 	c, addr := ctltest.Client(t, path), porttest.TCP(t)
-	_ = opened(t, c, addr, 1)[0].Close()
+	_ = openSockets(t, c, addr, 1)[0].Close()
 	close(last)
 	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
 		client, err := net.Dial("tcp", addr.String())

@@ -107,8 +107,8 @@ func (m *marker) answer() (marks.Answer, []int) {
 	return a, fds
 }
 
-// marked starts ServeMarks, or skips the test if marks cannot be set.
-func marked(t *testing.T) *marker {
+// startMarker starts ServeMarks, or skips the test if marks cannot be set.
+func startMarker(t *testing.T) *marker {
 	t.Helper()
 	m := newMarker(t, func() {})
 	if a, _ := m.ask(marks.Request{Kind: marks.Kind{Mark: 1}, Count: 1}); a.Code == marks.NotPermitted {
@@ -118,7 +118,7 @@ func marked(t *testing.T) *marker {
 }
 
 func TestMarkedSocketsMatchTheRequest(t *testing.T) {
-	m := marked(t)
+	m := startMarker(t)
 	for number, k := range []marks.Kind{{Mark: 7}, {Mark: 1<<32 - 1}, {Mark: 7, V6: true}, {Mark: 7, UDP: true}, {Mark: 7, V6: true, UDP: true}} {
 		a, fds := m.ask(marks.Request{Number: uint32(number), Kind: k, Count: marks.MaxCount})
 		if k.V6 && a.Code == marks.NoFamily {
@@ -151,7 +151,7 @@ func TestMarkedSocketsMatchTheRequest(t *testing.T) {
 }
 
 func TestTransparentSocketsMayHaveAnySourceAddress(t *testing.T) {
-	m := marked(t)
+	m := startMarker(t)
 	for _, v6 := range []bool{false, true} {
 		a, fds := m.ask(marks.Request{Kind: marks.Kind{Mark: marks.Transparent, V6: v6}, Count: 2})
 		if v6 && a.Code == marks.NoFamily {
@@ -177,7 +177,7 @@ func TestTransparentSocketsMayHaveAnySourceAddress(t *testing.T) {
 }
 
 func TestOnlyPublishedKindsGetSockets(t *testing.T) {
-	m := marked(t)
+	m := startMarker(t)
 	needed := []marks.Kind{{Mark: 7}, {Mark: marks.Transparent, V6: true}, {Mark: 9, UDP: true}}
 	others := []marks.Kind{{Mark: 8}, {Mark: 7, V6: true}, {Mark: 7, UDP: true}, {Mark: marks.Transparent}, {Mark: 9}, {Mark: 1<<32 - 1}}
 	made := func(when string, kinds []marks.Kind, want bool) {
@@ -213,7 +213,7 @@ func TestOnlyPublishedKindsGetSockets(t *testing.T) {
 
 // Requests for unpublished kinds must neither keep netd busy nor flood the log.
 func TestRequestsForUnneededKindsAreSlowedDown(t *testing.T) {
-	m := marked(t)
+	m := startMarker(t)
 	const asked = 20
 	began := time.Now()
 	for range asked {
@@ -247,7 +247,7 @@ func TestMissingCapabilityMakesNoSockets(t *testing.T) {
 }
 
 func TestInvalidEngineMessagesAreIgnored(t *testing.T) {
-	m := marked(t)
+	m := startMarker(t)
 	good := marks.Request{Number: 9, Kind: marks.Kind{Mark: 7}, Count: 1}
 	with := func(at int, b byte) []byte { msg := good.AppendTo(nil); msg[at] = b; return msg }
 	for _, msg := range [][]byte{
@@ -281,7 +281,7 @@ func TestInvalidEngineMessagesAreIgnored(t *testing.T) {
 }
 
 func TestNonReadingEngineIsBounded(t *testing.T) {
-	m := marked(t)
+	m := startMarker(t)
 	ask := marks.Request{Kind: marks.Kind{Mark: 7}, Count: marks.MaxCount}.AppendTo(nil)
 	_ = m.SetWriteDeadline(time.Now().Add(500 * time.Millisecond))
 	for {
@@ -309,7 +309,7 @@ func TestNonReadingEngineIsBounded(t *testing.T) {
 }
 
 func TestMarkedSocketsAreMadeAtABoundedRate(t *testing.T) {
-	m := marked(t)
+	m := startMarker(t)
 	ask := marks.Request{Kind: marks.Kind{Mark: 7}, Count: 1}
 	const asked = 5000 // each costs 9 sockets: the burst and half a second
 	began := time.Now()

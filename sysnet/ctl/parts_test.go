@@ -57,7 +57,7 @@ func (a *asked) handle(_ context.Context, body []byte, files []*os.File) (any, e
 
 func TestPartsFollowTheContract(t *testing.T) {
 	ctx := t.Context()
-	snapshot := sealed(t, "a snapshot")
+	snapshot := sealText(t, "a snapshot")
 	state := ctl.KernelState{Generation: 7, Problems: map[uint32]string{1: "no"}, Warnings: map[uint32][]string{2: {"a", "b"}}}
 	objects := []ctl.KernelObject{{Kind: "table", Name: "inet sluice", Detail: "3 chains"}, {Kind: "sysctl", Name: "ip_forward"}}
 	traffic := ctl.KernelTraffic{Farms: map[uint32]ctl.KernelCount{1: {Connections: 1, Established: 2, Pending: 3, PacketsIn: 4, BytesIn: 5, PacketsOut: 6, BytesOut: 7}}, Backends: map[uint32]ctl.KernelCount{}}
@@ -129,8 +129,8 @@ func TestASessionIsFoundOrNot(t *testing.T) {
 	}
 }
 
-// sealed returns sealed memory that contains text.
-func sealed(t *testing.T, text string) *os.File {
+// sealText returns sealed memory that contains text.
+func sealText(t *testing.T, text string) *os.File {
 	t.Helper()
 	f, err := shm.Sealed("test", []byte(text))
 	if err != nil {
@@ -147,17 +147,17 @@ func TestSealedMemoryQueriesAreValidated(t *testing.T) {
 	}
 	defer open.Close()
 	good := `{"service":12,"list":[{"key":"10.0.0.1","backend":3,"ttl":7}]}`
-	got, err := ctl.OpenLearned([]*os.File{sealed(t, good)})
+	got, err := ctl.OpenLearned([]*os.File{sealText(t, good)})
 	if want := (ctl.KernelLearned{Service: 12, List: []ctl.KernelSession{{Key: "10.0.0.1", Backend: 3, TTL: 7}}}); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("sessions: %+v, %v", got, err)
 	}
-	keys, err := ctl.OpenFarmKeys([]*os.File{sealed(t, `{"7":["tcp/192.0.2.1:80"]}`)})
+	keys, err := ctl.OpenFarmKeys([]*os.File{sealText(t, `{"7":["tcp/192.0.2.1:80"]}`)})
 	if err != nil || !reflect.DeepEqual(keys, ctl.FarmKeys{7: {"tcp/192.0.2.1:80"}}) {
 		t.Errorf("listeners: %v, %v", keys, err)
 	}
 	fill := func(n int) string { return good + strings.Repeat(" ", n-len(good)) }
 	const most, mostKeys = 16 << 20, 4 << 20
-	if _, err := ctl.OpenLearned([]*os.File{sealed(t, fill(most))}); err != nil {
+	if _, err := ctl.OpenLearned([]*os.File{sealText(t, fill(most))}); err != nil {
 		t.Errorf("as much as is allowed: %v", err)
 	}
 	for name, c := range map[string]struct {
@@ -165,18 +165,18 @@ func TestSealedMemoryQueriesAreValidated(t *testing.T) {
 		want  string
 	}{
 		"nothing":       {nil, "sessions in sealed memory are expected, and nothing else"},
-		"two":           {[]*os.File{sealed(t, good), sealed(t, good)}, "sessions in sealed memory are expected, and nothing else"},
+		"two":           {[]*os.File{sealText(t, good), sealText(t, good)}, "sessions in sealed memory are expected, and nothing else"},
 		"a file":        {[]*os.File{open}, "sessions: "},
-		"too much":      {[]*os.File{sealed(t, fill(most+1))}, "sessions of 16777217 bytes: at most 16777216 are allowed"},
-		"nonsense":      {[]*os.File{sealed(t, "[]")}, "request cannot be read: "},
-		"unknown names": {[]*os.File{sealed(t, `{"more":1}`)}, "request cannot be read: "},
-		"two questions": {[]*os.File{sealed(t, good+good)}, "request is followed by other data"},
+		"too much":      {[]*os.File{sealText(t, fill(most+1))}, "sessions of 16777217 bytes: at most 16777216 are allowed"},
+		"nonsense":      {[]*os.File{sealText(t, "[]")}, "request cannot be read: "},
+		"unknown names": {[]*os.File{sealText(t, `{"more":1}`)}, "request cannot be read: "},
+		"two questions": {[]*os.File{sealText(t, good+good)}, "request is followed by other data"},
 	} {
 		if _, err := ctl.OpenLearned(c.files); !errors.Is(err, ctl.ErrInvalid) || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
-	if _, err := ctl.OpenFarmKeys([]*os.File{sealed(t, strings.Repeat(" ", mostKeys)+"{}")}); !errors.Is(err, ctl.ErrInvalid) || !strings.HasPrefix(err.Error(), "listeners of ") {
+	if _, err := ctl.OpenFarmKeys([]*os.File{sealText(t, strings.Repeat(" ", mostKeys)+"{}")}); !errors.Is(err, ctl.ErrInvalid) || !strings.HasPrefix(err.Error(), "listeners of ") {
 		t.Errorf("too many listeners: %v", err)
 	}
 }
@@ -189,7 +189,7 @@ func TestPartsRefuseUnknownFields(t *testing.T) {
 	if got, err := h(t.Context(), []byte(`{"farms":5}`), nil); !errors.Is(err, ctl.ErrInvalid) {
 		t.Errorf("another name: %v, %v", got, err)
 	}
-	if got, err := h(t.Context(), []byte(`{"farm":5}`), []*os.File{sealed(t, "{}")}); !errors.Is(err, ctl.ErrInvalid) {
+	if got, err := h(t.Context(), []byte(`{"farm":5}`), []*os.File{sealText(t, "{}")}); !errors.Is(err, ctl.ErrInvalid) {
 		t.Errorf("with a descriptor: %v, %v", got, err)
 	}
 }

@@ -33,7 +33,7 @@ func TestProbePredictsOpen(t *testing.T) {
 	if err := c.Probe(t.Context(), ctl.KeyTCP(netip.MustParseAddrPort("192.0.2.1:8080"))); !errors.Is(err, ctl.ErrNotLocal) {
 		t.Errorf("an address of another machine: %v", err)
 	}
-	opened(t, c, free, 2)
+	openSockets(t, c, free, 2)
 	if err := c.Probe(t.Context(), ctl.KeyTCP(free)); err != nil {
 		t.Errorf("a port that is held: %v", err)
 	}

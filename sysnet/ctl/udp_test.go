@@ -43,7 +43,7 @@ func TestOpenedDatagramSocketsReceive(t *testing.T) {
 
 func TestDatagramsAndConnectionsShareAnAddress(t *testing.T) {
 	c, addr := ctltest.Client(t, serve(t)), porttest.TCP(t)
-	opened(t, c, addr, 2)
+	openSockets(t, c, addr, 2)
 	openedUDP(t, c, addr, 2)
 	keys, err := c.List(t.Context())
 	if err != nil || len(keys) != 2 || keys[0] != ctl.KeyTCP(addr) || keys[1] != ctl.KeyUDP(addr) {

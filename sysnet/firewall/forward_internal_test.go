@@ -21,8 +21,8 @@ const (
 	adviceMta = `"meta mark and 0xff000000 == 0x5c000000 accept"`
 )
 
-// listed returns a listing of chain c with rules and chain other.
-func listed(t *testing.T, rules, other string) *listing {
+// listingOf returns a listing of chain c with rules and chain other.
+func listingOf(t *testing.T, rules, other string) *listing {
 	t.Helper()
 	var all strings.Builder
 	for name, text := range map[string]string{"c": rules, "other": other} {
@@ -81,7 +81,7 @@ func TestEachKindOfPacketNeedsItsRule(t *testing.T) {
 		{"of a module nobody knows", "drop", `{"xt":null}` + accepts, []Packets{nat}, []Packets{nat}, both},
 		{"logged", "drop", `{"log":null},` + ctMark + accepts, []Packets{nat}, nil, ""},
 	} {
-		l := listed(t, c.rules, ctMark+accepts)
+		l := listingOf(t, c.rules, ctMark+accepts)
 		w, dropped := l.warning(base{"inet", "f", "c", c.policy}, Need{Mark: 0x5c000000, Mask: 0xff000000, Packets: c.need})
 		if dropped != (c.dropped != nil) || !slices.Equal(w.Packets, c.dropped) {
 			t.Errorf("%s: dropped %v, %+v; want %+v", c.name, dropped, w.Packets, c.dropped)
@@ -98,7 +98,7 @@ func TestEachKindOfPacketNeedsItsRule(t *testing.T) {
 
 // Chains of other families never see the packets.
 func TestChainsSeePacketsOfTheirFamily(t *testing.T) {
-	l := listed(t, "", "")
+	l := listingOf(t, "", "")
 	for family, want := range map[string][]Packets{"ip": {nat}, "ip6": {nat6}, "inet": {nat, nat6}, "bridge": nil} {
 		w, _ := l.warning(base{family, "f", "c", "drop"}, Need{Mark: 0x5c000000, Mask: 0xff000000, Packets: []Packets{nat, nat6}})
 		if !slices.Equal(w.Packets, want) {

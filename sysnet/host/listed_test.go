@@ -18,8 +18,8 @@ import (
 	"github.com/sluicelb/sluice/sysnet/sysnettest"
 )
 
-// listed returns all our objects, one line each: "kind name: detail".
-func listed(t *testing.T, h *host.Host) string {
+// objectLines returns all our objects, one line each: "kind name: detail".
+func objectLines(t *testing.T, h *host.Host) string {
 	t.Helper()
 	list, err := h.Objects(t.Context(), &fakeFilter{})
 	if err != nil {
@@ -56,7 +56,7 @@ func TestListedSettingsShowOldAndNewValues(t *testing.T) {
 	says := func(lines ...string) {
 		t.Helper()
 		sysnettest.Eventually(t, func() (string, bool) {
-			all := listed(t, h)
+			all := objectLines(t, h)
 			for _, line := range lines {
 				if !strings.Contains("\n"+all, "\n"+line) {
 					return "missing: " + line + " in\n" + all, false
@@ -72,13 +72,13 @@ func TestListedSettingsShowOldAndNewValues(t *testing.T) {
 	write("ipv4/ip_forward", "0")
 	says("sysctl net/ipv4/ip_forward: set to 1, was 0, is 0 now\n")
 	h.Heard(netip.MustParseAddrPort("203.0.113.5:80"), false)
-	if all := listed(t, h); strings.Contains(all, "203.0.113.5") || !strings.Contains(all, "192.0.2.1") {
+	if all := objectLines(t, h); strings.Contains(all, "203.0.113.5") || !strings.Contains(all, "192.0.2.1") {
 		t.Errorf("a closed address is listed:\n%s", all)
 	}
 	if _, err := conntrack.Flush(t.Context(), conntrack.Farms()); err != nil {
 		t.Fatal(err)
 	}
-	if all := listed(t, h); strings.Contains(all, "connections") {
+	if all := objectLines(t, h); strings.Contains(all, "connections") {
 		t.Errorf("connections there are none of are listed:\n%s", all)
 	}
 	if gone, err := h.Clean(t.Context(), &fakeFilter{}); err != nil || len(gone) == 0 {

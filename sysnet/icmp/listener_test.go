@@ -68,7 +68,7 @@ func TestErrorsAreReceivedAndSent(t *testing.T) {
 		good := tooBig(t, six, about(t, six, layers.IPProtocolTCP))
 		if !six {
 			good[5] = 7 // otherwise the kernel fills in the ID
-			good = sealed(good)
+			good = withChecksums(good)
 		}
 		must(l.Send(good)) // routed to this machine
 		heard("by the routes", good, 1)

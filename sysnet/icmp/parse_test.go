@@ -36,8 +36,8 @@ func TestEveryErrorTypeIsParsed(t *testing.T) {
 	}
 }
 
-// sealed sets the checksums of an IPv4 header and of the ICMP message in it.
-func sealed(p []byte) []byte {
+// withChecksums sets the checksums of an IPv4 header and of the ICMP message in it.
+func withChecksums(p []byte) []byte {
 	put := func(at int, covered []byte) {
 		binary.BigEndian.PutUint16(p[at:], 0)
 		s := uint32(0)
@@ -77,19 +77,19 @@ func TestIPv4HeadersWithOptionsAreParsed(t *testing.T) {
 		want   bool
 	}{
 		"plain":                                {plain, true},
-		"options":                              {sealed(options(plain)), true},
+		"options":                              {withChecksums(options(plain)), true},
 		"options in what is quoted":            {saying(t, false, 3, options(quoted)), true},
 		"the first fragment is quoted":         {saying(t, false, 3, set(quoted, 6, 0x20)), true},
 		"another fragment is quoted":           {saying(t, false, 3, set(quoted, 6, 0, 1)), false},
 		"a late fragment is quoted":            {saying(t, false, 3, set(quoted, 6, 0x10)), false},
-		"a fragment":                           {sealed(set(plain, 6, 0x20)), false},
-		"a later fragment":                     {sealed(set(plain, 6, 0, 1)), false},
-		"one that may not be fragmented":       {sealed(set(plain, 6, 0x40)), true},
+		"a fragment":                           {withChecksums(set(plain, 6, 0x20)), false},
+		"a later fragment":                     {withChecksums(set(plain, 6, 0, 1)), false},
+		"one that may not be fragmented":       {withChecksums(set(plain, 6, 0x40)), true},
 		"a head that is too short":             {set(plain, 0, 0x44), false},
 		"a quoted head that is too short":      {saying(t, false, 3, set(quoted, 0, 0x44)), false},
-		"longer than what came":                {sealed(set(plain, 2, 1)), false},
-		"no room for ICMP":                     {sealed(set(plain[:28], 2, 0, 27)), false},
-		"room for ICMP alone":                  {sealed(set(plain[:28], 2, 0, 28)), false},
+		"longer than what came":                {withChecksums(set(plain, 2, 1)), false},
+		"no room for ICMP":                     {withChecksums(set(plain[:28], 2, 0, 27)), false},
+		"room for ICMP alone":                  {withChecksums(set(plain[:28], 2, 0, 28)), false},
 		"another head":                         {set(plain[:len(plain):len(plain)], 10, 0, 0), false},
 		"the ports and no more":                {saying(t, false, 3, quoted[:24]), true},
 		"ports that are cut":                   {saying(t, false, 3, quoted[:23]), false},

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func written(t *testing.T, all ...[]held) (*os.File, *journal) {
+func writeJournal(t *testing.T, all ...[]held) (*os.File, *journal) {
 	t.Helper()
 	f, err := os.OpenFile(filepath.Join(t.TempDir(), "journal"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -38,7 +38,7 @@ func forward(old string) []held { return []held{{Name: "ipv4/ip_forward", Old: o
 
 func TestTornWriteLeavesThePreviousRecord(t *testing.T) {
 	for _, cut := range []int64{slotHead - 1, slotHead + 5} {
-		f, _ := written(t, forward("0"), forward("3"), forward("4"))
+		f, _ := writeJournal(t, forward("0"), forward("3"), forward("4"))
 		// Number 3 is in the second slot, number 2 in the first.
 		if err := f.Truncate(slotSize + cut); err != nil {
 			t.Fatal(err)
@@ -52,7 +52,7 @@ func TestTornWriteLeavesThePreviousRecord(t *testing.T) {
 
 func TestRecordOfAnotherBootOrNamespaceIsNotFollowed(t *testing.T) {
 	for _, elsewhere := range []scope{{Boot: "another"}, {Namespace: 1 << 62}} {
-		f, j := written(t, forward("0"))
+		f, j := writeJournal(t, forward("0"))
 		if elsewhere.Boot == "" {
 			elsewhere.Boot = j.scope.Boot
 		} else {
@@ -73,7 +73,7 @@ func TestJournalRefusesUnlistedSysctls(t *testing.T) {
 		{Name: "core/somaxconn", Old: "1", Set: "2"}, {Name: "ipv4/ip_forward", Old: "; reboot", Set: "1"},
 		{Name: "ipv4/ip_forward", Old: "0", Set: "1", Carried: map[string]string{"../kernel/panic": "1"}},
 	} {
-		f, _ := written(t, []held{h})
+		f, _ := writeJournal(t, []held{h})
 		if _, got, err := openJournal(f); err == nil {
 			t.Errorf("accepted: %+v", got)
 		}
@@ -81,7 +81,7 @@ func TestJournalRefusesUnlistedSysctls(t *testing.T) {
 }
 
 func TestJournalSlotsAlternate(t *testing.T) {
-	f, j := written(t)
+	f, j := writeJournal(t)
 	for _, old := range []string{"1", "2", "3", "4"} { // by one process each
 		var h []held
 		var err error
@@ -174,7 +174,7 @@ func FuzzSlot(f *testing.F) {
 }
 
 func TestScopeIsBootAndNamespace(t *testing.T) {
-	_, j := written(t)
+	_, j := writeJournal(t)
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil || j.scope.Boot == "" || j.scope.Boot != strings.TrimSpace(string(boot)) {
 		t.Errorf("boot %q, %v; want %q", j.scope.Boot, err, boot)

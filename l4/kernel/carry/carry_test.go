@@ -15,8 +15,8 @@ import (
 	"github.com/sluicelb/sluice/l4/kernel/rules"
 )
 
-// numbered returns farms with these numbers.
-func numbered(ids ...uint32) (farms []farm.Farm) {
+// farmsWithIDs returns farms with these numbers.
+func farmsWithIDs(ids ...uint32) (farms []farm.Farm) {
 	for _, id := range ids {
 		farms = append(farms, l4test.Example(func(f *farm.Farm) { f.ID = id }))
 	}
@@ -41,7 +41,7 @@ func TestRefusedFarmsAreOmittedOneByOne(t *testing.T) {
 		carried bool
 	}{{"none", 0, true}, {"two", 2, true}, {"as many as may be", 16, true}, {"too many", 17, false}} {
 		var log logtest.Log
-		in := &rules.Input{Farms: numbered(all...), Hold: true}
+		in := &rules.Input{Farms: farmsWithIDs(all...), Hold: true}
 		tried := 0
 		problems, err := carry.Most(in, slog.New(slog.NewTextHandler(&log, nil)), func(left *rules.Input) (problems, refused map[uint32]string, err error) {
 			tried++
@@ -84,7 +84,7 @@ func TestFarmWithRefusedRecordsIsOmitted(t *testing.T) {
 		}
 		return map[uint32]string{}, nil, nil
 	}
-	problems, err := carry.Most(&rules.Input{Farms: numbered(1, 2)}, l4test.Quiet, try)
+	problems, err := carry.Most(&rules.Input{Farms: farmsWithIDs(1, 2)}, l4test.Quiet, try)
 	if err != nil || tried != 3 || len(problems) != 1 || problems[1] == "" {
 		t.Errorf("%v, %v after %d times", problems, err, tried)
 	}
@@ -93,7 +93,7 @@ func TestFarmWithRefusedRecordsIsOmitted(t *testing.T) {
 func TestUnattributedErrorsAreReturned(t *testing.T) {
 	tried := 0
 	for _, refused := range []map[uint32]string{nil, {99: "a farm that is not there"}} {
-		problems, err := carry.Most(&rules.Input{Farms: numbered(1, 2)}, l4test.Quiet, func(*rules.Input) (problems, _ map[uint32]string, err error) {
+		problems, err := carry.Most(&rules.Input{Farms: farmsWithIDs(1, 2)}, l4test.Quiet, func(*rules.Input) (problems, _ map[uint32]string, err error) {
 			tried++
 			return nil, refused, errors.New("no memory")
 		})
@@ -108,7 +108,7 @@ func TestUnattributedErrorsAreReturned(t *testing.T) {
 
 // Farms with values outside the model are not tried.
 func TestFarmsOutsideTheModelAreNotTried(t *testing.T) {
-	farms := numbered(1, 2, 3)
+	farms := farmsWithIDs(1, 2, 3)
 	farms[1].L4.Algorithm = "wishes"
 	plain := rules.Plain(&farms[1])
 	if plain == nil {

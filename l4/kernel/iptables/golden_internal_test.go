@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// written returns the result of a compilation, one rule per line, with its owner.
-func written(in *rules.Input) string {
+// ruleLines returns the result of a compilation, one rule per line, with its owner.
+func ruleLines(in *rules.Input) string {
 	scripts, problems := compile(in)
 	var b strings.Builder
 	for family, s := range scripts {
@@ -112,7 +112,7 @@ func TestConfigurationsCompileToTheirChains(t *testing.T) {
 		"half refused":   {Farms: []farm.Farm{l4test.Example(func(f *farm.Farm) { f.L4.MaxConnections = 1 }), second(nil)}},
 	} {
 		path := "testdata/" + strings.ReplaceAll(name, " ", "-") + ".golden"
-		got := written(in)
+		got := ruleLines(in)
 		if *update {
 			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 				t.Fatal(err)

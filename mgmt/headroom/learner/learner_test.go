@@ -39,7 +39,7 @@ func open(dir string, log *logtest.Log) *learner.Learner {
 	return learner.Open(learner.Options{Dir: dir, Counters: engine{time.Now()}, Config: func() *farm.Config { return shop }, Log: slog.New(slog.NewTextHandler(log, nil))})
 }
 
-func known(l *learner.Learner) headroom.Known {
+func knownOf(l *learner.Learner) headroom.Known {
 	f := &shop.Farms[0]
 	return l.Of(f, &f.HTTP.Services[0].Backends[0], time.Now())
 }
@@ -61,20 +61,20 @@ func TestLearnedStateSurvivesARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log logtest.Log
 		l := open(dir, &log)
-		if k := known(l); k.State != headroom.Unknown {
+		if k := knownOf(l); k.State != headroom.Unknown {
 			t.Errorf("at first: %+v", k)
 		}
 		run(t, l, time.Minute)
-		was := known(l)
+		was := knownOf(l)
 		if was.State != headroom.Unbent || was.Carried < 3.5 || was.Carried > 4.5 {
 			t.Fatalf("%+v", was)
 		}
 		next := open(dir, &log)
-		if k := known(next); k.Estimate != was.Estimate || k.Peak != was.Peak || k.Since.Unix() != was.Since.Unix() {
+		if k := knownOf(next); k.Estimate != was.Estimate || k.Peak != was.Peak || k.Since.Unix() != was.Since.Unix() {
 			t.Errorf("after a restart %+v, before %+v", k, was)
 		}
 		run(t, next, time.Minute) // learning continues
-		if k := known(next); k.State != headroom.Unbent {
+		if k := knownOf(next); k.State != headroom.Unbent {
 			t.Errorf("%+v", k)
 		}
 		if text := log.String(); text != "" {
@@ -94,7 +94,7 @@ func TestLearnedStateIsSavedPeriodically(t *testing.T) {
 		go func() { defer close(ended); l.Run(ctx) }()
 		time.Sleep(11 * time.Minute)
 		synctest.Wait()
-		if k := known(open(dir, &log)); k.State != headroom.Unbent {
+		if k := knownOf(open(dir, &log)); k.State != headroom.Unbent {
 			t.Errorf("%+v", k)
 		}
 		cancel()
@@ -119,7 +119,7 @@ func TestADamagedFileIsSetAside(t *testing.T) {
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("the file exists: %v", err)
 	}
-	if k := known(l); k.State != headroom.Unknown {
+	if k := knownOf(l); k.State != headroom.Unknown {
 		t.Errorf("%+v", k)
 	}
 }

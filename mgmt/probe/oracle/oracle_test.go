@@ -16,7 +16,7 @@ func packet(kind byte, body string) string {
 	return string(head) + "\x00\x00" + string(kind) + "\x00\x00\x00" + body
 }
 
-func refused(code string) string {
+func refusalPacket(code string) string {
 	return packet(4, "\x22\x00\x00\x40(DESCRIPTION=(TMP=)(VSNNUM=318767104)(ERR="+code+")(ALIAS=LISTENER))")
 }
 
@@ -27,14 +27,14 @@ func TestListenerAnswers(t *testing.T) {
 		replies []string
 		reason  string
 	}{
-		{"", []string{refused("0")}, ""},
-		{"", []string{refused("12537")}, "the listener refused: ORA-12537"},
+		{"", []string{refusalPacket("0")}, ""},
+		{"", []string{refusalPacket("12537")}, "the listener refused: ORA-12537"},
 		{"orcl", []string{accept}, ""},
 		{"orcl", []string{packet(5, "redirect")}, ""},
 		{"orcl", []string{resend, accept}, ""},
 		{"orcl", []string{resend, resend, resend}, "again and again"},
-		{"orcl", []string{refused("12514")}, "ORA-12514, the listener knows no such service"},
-		{"orcl", []string{refused("0")}, "ORA-0"},
+		{"orcl", []string{refusalPacket("12514")}, "ORA-12514, the listener knows no such service"},
+		{"orcl", []string{refusalPacket("0")}, "ORA-0"},
 		{"orcl", []string{packet(4, "nothing")}, "without a reason"},
 		{"orcl", []string{packet(6, "data")}, "not that of a listener"},
 		{"orcl", []string{"\x00\x02\x00\x00\x02\x00\x00\x00"}, "not that of a listener"},
