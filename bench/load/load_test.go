@@ -90,7 +90,7 @@ func TestEveryKindOfLoadSucceeds(t *testing.T) {
 				t.Fatalf("%d requests, %d latencies, errors %v", result.Requests, h.Count(), result.Causes)
 			}
 			if want := result.Requests * uint64(s.Expect); result.BytesIn != want {
-				t.Errorf("%d bytes instead of %d", result.BytesIn, want)
+				t.Errorf("got %d bytes, want %d", result.BytesIn, want)
 			}
 			// The warm-up is one request per connection.
 			if got := after.Requests - before.Requests; got != result.Requests+uint64(s.Connections) {

@@ -91,7 +91,7 @@ func TestEveryKindOfSecureLoadSucceeds(t *testing.T) {
 				t.Fatalf("%d requests, %d latencies, errors %v", result.Requests, h.Count(), result.Causes)
 			}
 			if want := result.Requests * uint64(s.Expect); result.BytesIn != want {
-				t.Errorf("%d bytes instead of %d", result.BytesIn, want)
+				t.Errorf("got %d bytes, want %d", result.BytesIn, want)
 			}
 			// The warm-up is one request, and one full handshake, per connection.
 			warm := int64(s.Connections)
@@ -105,7 +105,7 @@ func TestEveryKindOfSecureLoadSucceeds(t *testing.T) {
 				full += int64(result.Requests)
 			}
 			if counted.full.Load() != full || counted.resumed.Load() != resumed {
-				t.Errorf("%d full and %d resumed handshakes instead of %d and %d", counted.full.Load(), counted.resumed.Load(), full, resumed)
+				t.Errorf("got %d full and %d resumed handshakes, want %d and %d", counted.full.Load(), counted.resumed.Load(), full, resumed)
 			}
 			if tickets := counted.tickets.Load(); (tickets > 0) != s.TLS.Resume {
 				t.Errorf("the server issued %d tickets", tickets)

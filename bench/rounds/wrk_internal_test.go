@@ -39,7 +39,7 @@ func TestWrkIgnoresRequestedCloses(t *testing.T) {
 	for closing, want := range map[bool]uint64{true: 16, false: 75527} {
 		got, err := parseWrk(text, closing)
 		if err != nil || got.errors != want {
-			t.Errorf("closing %v: %d errors instead of %d (%v)", closing, got.errors, want, err)
+			t.Errorf("closing %v: got %d errors, want %d (%v)", closing, got.errors, want, err)
 		}
 	}
 	if _, err := parseWrk("unable to connect to 127.0.0.1:1 Connection refused\n", false); err == nil {

@@ -196,7 +196,7 @@ func (a *appliance) says(pattern string, lines int) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if n := len(line.FindAllString(a.log.String(), -1)); n < lines {
-			return fmt.Errorf("%d times, not %d", n, lines)
+			return fmt.Errorf("got %d times, want %d", n, lines)
 		}
 		return nil
 	})

@@ -85,7 +85,7 @@ func TestIRCFileOffersPassAFarm(t *testing.T) {
 			}
 			address := netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, number)))
 			if address.String() != named {
-				t.Errorf("%s: the offer names %s, not %s", vip, address, named)
+				t.Errorf("%s: the offer names %s, want %s", vip, address, named)
 			}
 			got, err := backend.Dial(t.Context(), "tcp", netip.AddrPortFrom(address, port).String())
 			if err != nil {

@@ -102,7 +102,7 @@ func TestSessionsOfPacketModesAreListedMadeAndDeleted(t *testing.T) {
 		a.must("session", "create", c.farm, c.other, map[string]string{"1": "0", "2": "1"}[was])
 		for range 4 {
 			if is := ask(c.other); is != was {
-				t.Errorf("%s: the session leads to %s, not %s", c.farm, is, was)
+				t.Errorf("%s: the session leads to %s, want %s", c.farm, is, was)
 			}
 			if is := ask(c.client); is != was {
 				t.Errorf("%s: %s was at %s, now at %s", c.farm, c.client, was, is)

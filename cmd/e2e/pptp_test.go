@@ -44,7 +44,7 @@ func pptpRead(c net.Conn, kind uint16) ([]byte, error) {
 		return nil, err
 	}
 	if got := binary.BigEndian.Uint16(b[8:]); got != kind {
-		return nil, fmt.Errorf("message %d instead of %d", got, kind)
+		return nil, fmt.Errorf("message %d, want %d", got, kind)
 	}
 	return append(b, rest...), nil
 }

@@ -135,7 +135,7 @@ func answersWith(addr, text string) error {
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err == nil && text != "" && strings.TrimSpace(string(b)) != text {
-		err = fmt.Errorf("it answers %s with %q, not %q", resp.Status, b, text)
+		err = fmt.Errorf("it answers %s with %q, want %q", resp.Status, b, text)
 	}
 	return err
 }

@@ -102,7 +102,7 @@ func TestPerPortPickerUsesItsOwnFindings(t *testing.T) {
 	picks := func(p *balance.Picker, want int) {
 		t.Helper()
 		if i, ok := p.Pick(0, balance.Tried{}); i != want || !ok {
-			t.Errorf("%d, %v was picked, not %d", i, ok, want)
+			t.Errorf("%d, %v was picked, want %d", i, ok, want)
 		} else {
 			p.Held(i).Done()
 		}
@@ -131,7 +131,7 @@ func TestBeyondTheLevelTheFirstByPriorityIsPicked(t *testing.T) {
 	p := balance.NewL4(farm.L4Weight, members, healthTable, &balance.State{})
 	for _, want := range []int{2, 1} { // the second time the first is full
 		if i, ok := p.Beyond(balance.Tried{}.With(0)); i != want || !ok {
-			t.Errorf("%d, %v was picked, not %d", i, ok, want)
+			t.Errorf("%d, %v was picked, want %d", i, ok, want)
 		}
 	}
 	if i, ok := p.Beyond(balance.Tried{}.With(1)); ok || i != 0 {

@@ -59,10 +59,10 @@ func TestGroupUsesThePolicyOfItsFarm(t *testing.T) {
 	for want, g := range map[balance.Algorithm]farm.Group{balance.LeastConnections: f.Groups()[0], balance.First: own.Own()} {
 		c := g.Choosing()
 		if got := balance.ParseOf(c); got != want {
-			t.Errorf("%s instead of %s", got, want)
+			t.Errorf("got %s, want %s", got, want)
 		}
 		if got := balance.NewOf(c, nil, newFixture(t).health, new(balance.State)).Algorithm(); got != want {
-			t.Errorf("a picker for %s instead of %s", got, want)
+			t.Errorf("a picker for %s, want %s", got, want)
 		}
 	}
 }

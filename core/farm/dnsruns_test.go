@@ -146,7 +146,7 @@ func same(t *testing.T, z *farm.Zone, list []farm.Record) {
 	t.Helper()
 	all := func(farm.Record) bool { return true }
 	if got := selectRecords(z.All(), all); z.Len() != len(list) || !slices.Equal(got, list) {
-		t.Fatalf("the zone has %d records, of which %d are listed, instead of %d", z.Len(), len(got), len(list))
+		t.Fatalf("the zone has %d records, of which %d are listed, want %d", z.Len(), len(got), len(list))
 	}
 	if len(list) == 0 {
 		return
@@ -155,7 +155,7 @@ func same(t *testing.T, z *farm.Zone, list []farm.Record) {
 		r := list[at]
 		named := func(of farm.Record) bool { return strings.EqualFold(of.Name, r.Name) }
 		if z.At(at) != r {
-			t.Fatalf("record %d is %+v, not %+v", at, z.At(at), r)
+			t.Fatalf("record %d is %+v, want %+v", at, z.At(at), r)
 		}
 		if got, want := selectRecords(z.MayBeNamed("none", r.Name), named), selectRecords(slices.All(list), named); !slices.Equal(got, want) {
 			t.Fatalf("%d of %d records are named %s", len(got), len(want), r.Name)
@@ -260,7 +260,7 @@ func TestPackedZonesAreAligned(t *testing.T) {
 			t.Fatalf("%d records are found again, %d in the lists", got, want)
 		}
 		if back := covered(farm.AlignZones(old, &farm.Zone{Records: next})); back != want {
-			t.Fatalf("%d records of a list are found again, not %d", back, want)
+			t.Fatalf("%d records of a list are found again, want %d", back, want)
 		}
 	}
 }

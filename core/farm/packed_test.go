@@ -75,7 +75,7 @@ func FuzzUnpack(f *testing.F) {
 		}
 		again, ok := farm.Unpack(nil, string(farm.AppendPacked(nil, list)))
 		if !ok || !reflect.DeepEqual(again, list) {
-			t.Fatalf("%t: %+v, not %+v", ok, again, list)
+			t.Fatalf("%t: got %+v, want %+v", ok, again, list)
 		}
 	})
 }

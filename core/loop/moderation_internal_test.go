@@ -183,7 +183,7 @@ func TestClosedListenersAreNotPolled(t *testing.T) {
 		m.ln.Close()
 		var err error
 		if m.ln, err = m.l.ListenUDP(m.file, m); err != nil || m.ln.fd != first.fd {
-			t.Errorf("the next listener has descriptor %d instead of %d: %v", m.ln.fd, first.fd, err)
+			t.Errorf("the next listener has descriptor %d, want %d: %v", m.ln.fd, first.fd, err)
 		}
 	})
 	m.want("the clock rings for nobody", 0, false)(m.ring())
@@ -221,7 +221,7 @@ func TestTheClockIsSetOnce(t *testing.T) {
 	m.on(func() {
 		was := m.l.moderation.timer
 		if err := m.ln.Moderate(); err != nil || m.l.moderation.timer != was {
-			t.Errorf("another listener has clock %d instead of %d: %v", m.l.moderation.timer, was, err)
+			t.Errorf("another listener has clock %d, want %d: %v", m.l.moderation.timer, was, err)
 		}
 	})
 	left := func() (d time.Duration) {

@@ -120,7 +120,7 @@ func TestIncrementalSnapshotEqualsWholeSnapshot(t *testing.T) {
 			}
 			_, anew, err := snapshot.Decode(whole)
 			if err != nil || !reflect.DeepEqual(back, anew) {
-				t.Fatalf("%v: the whole is %+v, not %+v", err, anew, back)
+				t.Fatalf("%v: the whole is %+v, want %+v", err, anew, back)
 			}
 			was := map[uint32]int{}
 			for i := range before.Farms {

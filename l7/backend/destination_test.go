@@ -35,7 +35,7 @@ func TestManyExchangesShareAFewConnectionsToAnHTTP2Backend(t *testing.T) {
 					got, err := io.ReadAll(res.Body)
 					_ = res.Body.Close()
 					if err != nil || string(got) != body {
-						t.Errorf("status %d: %d bytes instead of %d, %v", res.StatusCode, len(got), len(body), err)
+						t.Errorf("status %d: got %d bytes, want %d, %v", res.StatusCode, len(got), len(body), err)
 						return
 					}
 				}

@@ -158,7 +158,7 @@ func TestManyStreamsAtOnce(t *testing.T) {
 						return
 					}
 					if b, err := io.ReadAll(r.Body); err != nil || len(b) != n {
-						t.Errorf("%d bytes instead of %d, %v", len(b), n, err)
+						t.Errorf("got %d bytes, want %d, %v", len(b), n, err)
 					}
 				})
 			}

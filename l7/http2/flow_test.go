@@ -90,7 +90,7 @@ func TestWindowsOfThePeerAreHonoured(t *testing.T) {
 		s.conn.Resume()
 	}
 	if want := 200_000 - 65535 - 500 - 500 - 300 - 1; total != want || s.conn.Streams() != 0 {
-		t.Errorf("%d bytes instead of %d", total, want)
+		t.Errorf("got %d bytes, want %d", total, want)
 	}
 }
 

@@ -179,7 +179,7 @@ func (s *session) ends(why *http2.Error) {
 func (s *session) endedBy(frames []string, err error, why *http2.Error) {
 	s.t.Helper()
 	if err != why {
-		s.t.Fatalf("%v instead of %v; %q", err, why, frames)
+		s.t.Fatalf("got %v, want %v; %q", err, why, frames)
 	}
 	if len(frames) == 0 || !strings.HasPrefix(frames[len(frames)-1], "GOAWAY") || !strings.HasSuffix(frames[len(frames)-1], why.Code.String()) {
 		s.t.Errorf("no GOAWAY with %v: %q", why.Code, frames)

@@ -47,11 +47,11 @@ func TestCookieKeepsTheClientOnItsBackend(t *testing.T) {
 		for range 3 {
 			for _, cookie := range []string{"LB=" + set.Value, "a=b; LB=" + set.Value + "; c=d", "XLB=1;LB=\"" + set.Value + "\"", "LB=forged; LB=" + set.Value} {
 				if again, renewed := visit(t, addr, cookie); again != who || renewed == nil || renewed.Value != set.Value || renewed.MaxAge != 300 {
-					t.Errorf("with %q: served by %s instead of %s, renewed: %v", cookie, again, who, renewed)
+					t.Errorf("with %q: served by %s, want %s, renewed: %v", cookie, again, who, renewed)
 				}
 			}
 			if again, renewed := visit(t, addr, "a=b", "LB="+set.Value); again != who || renewed == nil || renewed.Value != set.Value {
-				t.Errorf("in the second field: served by %s instead of %s", again, who)
+				t.Errorf("in the second field: served by %s, want %s", again, who)
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func TestCookieKeepsTheClientOnItsBackend(t *testing.T) {
 	front := other.Serve(nil, l7test.Inserting(one.Addr, two.Addr))
 	for want, v := range values {
 		if who, set := visit(t, front, "LB="+v); who != want || set == nil || set.Value != v {
-			t.Errorf("after a restart: served by %s instead of %s", who, want)
+			t.Errorf("after a restart: served by %s, want %s", who, want)
 		}
 	}
 }

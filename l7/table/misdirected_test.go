@@ -41,7 +41,7 @@ func TestStrictFarmRefusesHostsOfOtherCertificates(t *testing.T) {
 					t.Errorf("strict %t, %s: TLS name %q, %s: %s, want %d", strict, protocol, c.asked, c.host, res.Status, want)
 				}
 				if (res.ProtoMajor == 2) != (protocol == "h2") {
-					t.Errorf("%s instead of %s", res.Proto, protocol)
+					t.Errorf("got %s, want %s", res.Proto, protocol)
 				}
 				transport.CloseIdleConnections()
 				if c.asked == "" {

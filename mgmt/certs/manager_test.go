@@ -77,7 +77,7 @@ func TestModesOfAnUpload(t *testing.T) {
 		for name, fingerprint := range map[string]string{"x": "AB:CD", "y": seen.Fingerprint} {
 			_, _, err := h.UploadOver(t.Context(), by, name, []byte(two), mode, fingerprint)
 			if gone := name == "y" && mode == certs.Replace; !gone && !errors.Is(err, certs.ErrReplaced) || gone && !errors.Is(err, certs.ErrNotFound) {
-				t.Errorf("mode %d, %s instead of %s: %v", mode, name, fingerprint, err)
+				t.Errorf("mode %d, %s, want %s: %v", mode, name, fingerprint, err)
 			}
 		}
 	}

@@ -159,7 +159,7 @@ func TestALongDifferenceIsNotStored(t *testing.T) {
 			t.Errorf("revision %d: %v, a difference of %d bytes, omitted: %t", i+1, err, len(got.Diff), got.DiffOmitted)
 		}
 		if diff, err := s.Diff(rev.Number-1, rev.Number); err != nil || diff != rev.Diff {
-			t.Errorf("revision %d: %v, a difference of %d bytes instead of %d", i+1, err, len(diff), len(rev.Diff))
+			t.Errorf("revision %d: %v, a difference of %d bytes, want %d", i+1, err, len(diff), len(rev.Diff))
 		}
 	}
 	exact := &entry{Revision: Revision{Diff: strings.Repeat("x", maxDiff)}}

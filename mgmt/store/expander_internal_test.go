@@ -15,7 +15,7 @@ func TestAnExpanderIsUsedAgain(t *testing.T) {
 			record := pieceRecord([]byte(text))[sumSize:]
 			plain, err := x.expand(record, int64(len(text)))
 			if err != nil || !bytes.Equal(plain, []byte(text)) {
-				t.Fatalf("round %d: %v, %d bytes instead of %d", round, err, len(plain), len(text))
+				t.Fatalf("round %d: %v, %d bytes, want %d", round, err, len(plain), len(text))
 			}
 			if _, err := x.expand(record[:len(record)/2], maxRecord); err == nil {
 				t.Fatalf("round %d: half of a record of %d bytes was expanded", round, len(text))

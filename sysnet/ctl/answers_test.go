@@ -282,7 +282,7 @@ func TestOpenIsAtomicWithoutDescriptors(t *testing.T) {
 		t.Errorf("refused by %v", err)
 	}
 	if now := descriptors(t); now > held {
-		t.Errorf("%d descriptors are open instead of %d", now, held)
+		t.Errorf("%d descriptors are open, want %d", now, held)
 	}
 	if files := openSockets(t, c, addr, 1); len(files) != 1 {
 		t.Errorf("%d sockets", len(files))
