@@ -205,7 +205,8 @@ func TestNameLookupIgnoresSpelling(t *testing.T) {
 		list := manyRecords(random, 4*farm.PackedRun)
 		list[1500].Name = name
 		found := func(asked string) bool {
-			return len(selectRecords(packedZone(list).MayBeNamed(asked), func(r farm.Record) bool { return r.Name == name })) == 1
+			named := func(r farm.Record) bool { return r.Name == name }
+			return len(selectRecords(packedZone(list).MayBeNamed(asked), named)) == 1
 		}
 		for _, asked := range []string{"h9999", "h9999.example.com.", `\1049999`, name} {
 			if !found(asked) && !(name == "H9999" && asked == "ä9999") {

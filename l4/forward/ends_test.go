@@ -84,7 +84,7 @@ func TestRecordsDescribeConnectionEnds(t *testing.T) {
 			}
 		}, by: accesslog.AbortedHere, class: "too-many-clients", reason: "as many connections as the farm may have", logged: "as many connections as the farm may have"},
 		"for want of a backend": {backend: told.at(), change: func(f *farm.Farm) { f.L4.Backends[0].Maintenance = farm.MaintenanceCut }, then: func(*appliance, *net.TCPConn) {}, by: accesslog.AbortedHere, class: "no-backend", reason: "no backend can be used now: none is up and out of maintenance", counted: stats.Farm{NoBackend: 1}, logged: "no backend can be used now"},
-		"for a backend that refuses": {backend: closedAddr(t), then: func(*appliance, *net.TCPConn) {}, by: accesslog.AbortedHere, class: "no-backend",
+		"for a backend that refuses": {backend: refusedAddr(t), then: func(*appliance, *net.TCPConn) {}, by: accesslog.AbortedHere, class: "no-backend",
 			reason: "no backend can be used now: the last one tried refused the connection", counted: stats.Farm{NoBackend: 1}, logged: "refused the connection"},
 		"for a backend that does not accept": {backend: full, then: func(a *appliance, _ *net.TCPConn) {
 			eventually(a.t, "it is connected for", func() bool { return a.backend(1).Pending == 1 })
@@ -189,15 +189,4 @@ func TestRecordsDescribeFlowEnds(t *testing.T) {
 			}
 		})
 	}
-}
-
-// closedAddr returns an address without a listener.
-func closedAddr(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -99,7 +99,9 @@ func TestSessionsGoAlongWithAFarm(t *testing.T) {
 		k, e := &kernel{}, newEngine()
 		inKernel, inEngine := &keeper{}, &keeper{}
 		e.sessions = inEngine
-		b := newBench(t, sessionConfig(c.fromKernel, nil), func(o *publish.Options) { o.Kernel, o.KernelSessions = k, inKernel })
+		b := newBench(t, sessionConfig(c.fromKernel, nil), func(o *publish.Options) {
+			o.Kernel, o.KernelSessions = k, inKernel
+		})
 		b.start(t, e)
 		if _, err := b.Publish(t.Context(), sessionConfig(c.fromKernel, nil)); err != nil { // nothing moves
 			t.Fatal(err)
