@@ -172,6 +172,7 @@ lint:
 	go run ./cmd/fixes
 	go run ./cmd/prose
 	go vet ./...
+	go vet -tags race $$(git grep -l '^//go:build .*race' -- '*.go' | xargs -n1 dirname | sort -u | sed 's,^,./,')
 	go run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./...
 
 bench: build packages

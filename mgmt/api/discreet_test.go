@@ -208,3 +208,9 @@ func TestProblemsNameNoFarmOfAnotherGroup(t *testing.T) {
 	checked = "is at the address of farm theirs, which clients cannot use"
 	look("a health check and an address", 4)
 }
+
+// around returns the surroundings of a word.
+func around(text, word string) string {
+	at := max(0, strings.Index(text, word))
+	return text[max(0, at-200):min(len(text), at+100)]
+}

@@ -97,9 +97,3 @@ func TestNoResponseNamesWhatIsHidden(t *testing.T) {
 		t.Errorf("%d calls were made, %d changes succeeded", all, made)
 	}
 }
-
-// around returns the surroundings of a word.
-func around(text, word string) string {
-	at := max(0, strings.Index(text, word))
-	return text[max(0, at-200):min(len(text), at+100)]
-}
