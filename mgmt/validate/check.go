@@ -199,7 +199,7 @@ func LinkPath(g farm.Group) string {
 	return FarmPath(g.Farm.Name)
 }
 
-// checkChecks checks the rules of health checks, and that referenced ones exist.
+// checkChecks checks the rules of health checks.
 func checkChecks(cfg *farm.Config, yield func(Error) bool) bool {
 	if len(cfg.Checks) > farm.MaxChecks && !yield(Error{Field: "checks", Message: fmt.Sprintf("checks: at most %d are possible, got %d", farm.MaxChecks, len(cfg.Checks))}) {
 		return false
@@ -216,7 +216,7 @@ func checkChecks(cfg *farm.Config, yield func(Error) bool) bool {
 			return false
 		}
 	}
-	return checkLinks(cfg, known, yield)
+	return true
 }
 
 // checkOfTemplate checks that a check with the name of a template matches it.
@@ -234,7 +234,12 @@ func checkOfTemplate(path string, c *farm.Check, yield func(Error) bool) bool {
 	return true
 }
 
-func checkLinks(cfg *farm.Config, known map[string]bool, yield func(Error) bool) bool {
+// checkLinks checks that the health checks of groups exist.
+func checkLinks(cfg *farm.Config, yield func(Error) bool) bool {
+	known := make(map[string]bool, len(cfg.Checks))
+	for i := range cfg.Checks {
+		known[cfg.Checks[i].Name] = true
+	}
 	for i := range cfg.Farms {
 		for _, g := range cfg.Farms[i].Groups() {
 			name := g.CheckedBy()

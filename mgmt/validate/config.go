@@ -139,7 +139,7 @@ func (r Rules) walk(cfg *farm.Config, local []netip.Prefix, open func(farm int) 
 			}
 			backends += countBackends(f)
 		}
-		if !checkSystem(&cfg.System, yield) || !checkChecks(cfg, yield) {
+		if !checkSystem(&cfg.System, yield) || !checkChecks(cfg, yield) || !checkLinks(cfg, yield) {
 			return
 		}
 		if checkTogether(cfg, yield) && (r.Unfinished || checkBetween(cfg, yield)) && r.checkOwn(cfg, yield) && checkLogFiles(cfg, yield) && backends > farm.MaxBackendID {

@@ -86,25 +86,12 @@ var dnsSettings = []field[farm.Farm]{
 		},
 	},
 	under(overDoT, boundIn(dnsPart, "dot_port", basic(atTLS, "Port of DNS over TLS"), "TCP port for DNS over TLS.", 1, 65535, farm.DefaultDoTPort, func(g *farm.GSLB) *uint16 { return &g.TLSPort })),
-	{
-		rule: dotCertificates(),
-		get:  func(f *farm.Farm) Value { return listValue(tlsSeen(f).Certificates) },
-		set:  onTLS(setCertificates),
-	},
+	certificates(overDoT),
 	truthIn(dnsPart, "logs", basic(atLogging, "Logging"), "Log each answered query to log_sink.", func(g *farm.GSLB) *bool { return &g.Logs }),
 }
 
 // overDoT is the condition of fields for DNS over TLS.
 var overDoT = with("dot")
-
-// dotCertificates returns the certificates rule of an https listener, adapted to gslb
-// farms.
-func dotCertificates() rule {
-	at := slices.IndexFunc(tlsFields, func(f field[farm.Farm]) bool { return f.name == "certificates" })
-	r := tlsFields[at].rule
-	r.only = overDoT
-	return r
-}
 
 // dnsLogFields are the fields of the query log.
 var dnsLogFields = slices.Concat([]field[farm.Farm]{

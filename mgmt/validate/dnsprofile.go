@@ -27,14 +27,11 @@ func (dnsProfile) Session(farm.Group, any) (string, error) {
 	return "", errors.New("session: clients of a gslb farm have no sessions; algorithm hash keeps the nets of clients with a backend")
 }
 
-func (dnsProfile) begin(f *farm.Farm)             { dnsOf(f) }
-func (dnsProfile) setPorts(f *farm.Farm, v Value) { httpProfile{}.setPorts(f, v) }
+func (dnsProfile) begin(f *farm.Farm, _ farm.Profile) { dnsOf(f) }
+func (dnsProfile) setPorts(f *farm.Farm, v Value)     { setOnePort(f, v) }
 
 func (dnsProfile) portsProblem(sent Values[farm.Farm]) string {
-	if _, ok := ParseNumber(sent.Get("vport").Text()); ok {
-		return ""
-	}
-	return fmt.Sprintf("must be one port with profile gslb, got %s", show(sent.Get("vport").Text()))
+	return onePortProblem(sent, farm.ProfileGSLB)
 }
 
 func (dnsProfile) ListensOn(f *farm.Farm) string {
@@ -48,7 +45,7 @@ func (dnsProfile) oneVersion(*farm.Farm) string { return "" }
 
 func (dnsProfile) check(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
 	path := FarmPath(f.Name)
-	if !DNSFarmDocument.verify(path, f, f, yield) {
+	if !DNSFarmDocument.verify(path, f, nil, yield) {
 		return false
 	}
 	if f.Global == nil {

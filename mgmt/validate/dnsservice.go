@@ -24,7 +24,7 @@ var (
 )
 
 var dnsServiceName = field[farm.DNSService]{
-	rule: serviceName.rule,
+	rule: serviceNameRule,
 	get:  func(s *farm.DNSService) Value { return textValue(s.Name) },
 	set:  func(s *farm.DNSService, v Value) { s.Name = v.text },
 }
@@ -215,7 +215,7 @@ func checkDNSBackends(path string, g farm.Group, local []netip.Prefix, yield fun
 	}
 	for i := range g.Backends() {
 		b, at := &g.Backends()[i], backendPath(path, g.Number(i))
-		if !DNSBackendDocument.verify(at, b, g.Farm, yield) {
+		if !DNSBackendDocument.verify(at, b, nil, yield) {
 			return false
 		}
 		if _, problem := checkReach(at, g.Farm, b, local); problem != nil && !yield(*problem) {

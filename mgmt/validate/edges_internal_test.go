@@ -99,7 +99,7 @@ func TestPasswordsOfABodyAreBounded(t *testing.T) {
 		users = append(users, fmt.Sprintf("u%d:secret", i))
 	}
 	told := func(list []string) string {
-		return needsUsers(Values[farm.Service]{values: map[string]Value{"auth_users": listValue(list)}}, s)
+		return needsUsers(ServiceUpdate.Checked("", map[string]Value{"auth_users": listValue(list)}), s)
 	}
 	if got := told(users); got != "" {
 		t.Errorf("%d passwords: %s", maxPlain, got)

@@ -1,7 +1,5 @@
 package validate
 
-import "strings"
-
 // Error is one violation: the object, the field and the rule.
 type Error struct {
 	// Path names the object, e.g. `farm "shop" service "web" backend 2`, "" for the whole
@@ -19,10 +17,4 @@ func (e *Error) Error() string {
 		return e.Message
 	}
 	return e.Path + ": " + e.Message
-}
-
-// Concerns reports whether a warning belongs in the response about the object at path. A
-// warning about the nattype of a farm also concerns its backends.
-func (e *Error) Concerns(path string) bool {
-	return e.Path == "" || e.Path == path || e.Field == "nattype" && strings.HasPrefix(path, e.Path+" ")
 }

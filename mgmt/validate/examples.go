@@ -2,6 +2,9 @@ package validate
 
 import "sync"
 
+// Example returns the value of a field, by name; nil if none is known.
+func Example(name string) any { return examples()[name] }
+
 // examples holds values of fields by name, for fields without a default or an enumeration.
 // Addresses and names are those reserved for documentation (RFC 5737, RFC 2606).
 var examples = sync.OnceValue(func() map[string]any {

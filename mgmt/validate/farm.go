@@ -48,10 +48,7 @@ var farmProfile = field[farm.Farm]{
 	set: func(f *farm.Farm, v Value) {
 		p := ProfileNamed(farm.Profile(v.text))
 		f.Profile = p.Name()
-		p.begin(f)
-		if v.text == string(farm.ProfileHTTPS) {
-			setListener(f, textValue("https"))
-		}
+		p.begin(f, farm.Profile(v.text))
 	},
 	needs: func(sent Values[farm.Farm], to *farm.Farm) string {
 		asked := farm.Profile(sent.Get("profile").Text())
@@ -93,6 +90,11 @@ var farmStopped = field[farm.Farm]{
 	get:  func(f *farm.Farm) Value { return boolValue(f.Stopped) },
 	set:  func(f *farm.Farm, v Value) { f.Stopped = v.truth },
 }
+
+// serviceNameRule is the rule of the name of a service.
+var serviceNameRule = rule{name: "name", hints: basic(atAddress, "Name"), kind: kindText, format: "[a-zA-Z0-9_][a-zA-Z0-9_-]*", maxLen: MaxName, reserved: []string{"0"},
+	pattern: serviceNamePattern, must: "a name of letters, digits, underscores and hyphens (not the first), at most 64",
+	about: "Name of the service."}
 
 var copyFrom = field[farm.Farm]{rule: rule{name: "copy_from", hints: advanced(atAddress, "Copy from"), kind: kindText, format: "[a-zA-Z0-9][a-zA-Z0-9-]*", maxLen: MaxName,
 	pattern: farmNamePattern, must: "the name of a farm", about: "Farm to copy all other settings from."}}

@@ -150,12 +150,12 @@ func TestFieldsTakeWhatTheyAlwaysTook(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := strings.Split(strings.TrimSpace(string(text)), "\n")
-	field := func(line string) string { name, _, _ := strings.Cut(line, ": "); return name }
+	nameOf := func(line string) string { name, _, _ := strings.Cut(line, ": "); return name }
 	known := map[string]bool{}
 	for _, line := range want {
-		known[field(line)] = true
+		known[nameOf(line)] = true
 	}
-	lines = slices.DeleteFunc(lines, func(line string) bool { return !known[field(line)] })
+	lines = slices.DeleteFunc(lines, func(line string) bool { return !known[nameOf(line)] })
 	for i := range want {
 		if i >= len(lines) || lines[i] != want[i] {
 			t.Fatalf("got  %s\nwant %s\n(-update, if it is meant)", slices.Concat(lines, []string{"nothing"})[min(i, len(lines))], want[i])

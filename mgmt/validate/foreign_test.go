@@ -11,7 +11,7 @@ import (
 
 // everyField returns the fields of all objects of a document.
 func everyField() (out []string) {
-	for _, p := range profiles {
+	for _, p := range Profiles() {
 		out = append(out, p.Farm().Document.Names()...)
 	}
 	out = append(out, ServiceDocument.Names()...)
@@ -76,7 +76,7 @@ func TestNothingIsSuggestedThatIsNotNear(t *testing.T) {
 // A term must lead to an existing field or command.
 func TestEachTermLeadsToAFieldThatExists(t *testing.T) {
 	fields := append(everyField(), "ip", "max_conns", "server_names", "rise", "fall", "command", "maintenance", "threads", "listen", "certificate")
-	for word, term := range foreign {
+	for word, term := range Terms() {
 		if len(term.Fields) == 0 && term.Command == "" {
 			t.Errorf("%s leads nowhere", word)
 		}

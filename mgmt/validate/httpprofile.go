@@ -26,19 +26,17 @@ func (httpProfile) Session(g farm.Group, session any) (string, error) {
 	return StaticSession(g.Service, session)
 }
 
-func (httpProfile) begin(f *farm.Farm) { httpOf(f) }
-
-func (httpProfile) setPorts(f *farm.Farm, v Value) {
-	if n, ok := ParseNumber(v.text); ok {
-		f.VPort = uint16(n)
+func (httpProfile) begin(f *farm.Farm, named farm.Profile) {
+	httpOf(f)
+	if named == farm.ProfileHTTPS {
+		setListener(f, textValue("https"))
 	}
 }
 
+func (httpProfile) setPorts(f *farm.Farm, v Value) { setOnePort(f, v) }
+
 func (httpProfile) portsProblem(sent Values[farm.Farm]) string {
-	if _, ok := ParseNumber(sent.Get("vport").Text()); ok {
-		return ""
-	}
-	return fmt.Sprintf("must be one port with profile http, got %s", show(sent.Get("vport").Text()))
+	return onePortProblem(sent, farm.ProfileHTTP)
 }
 
 func (httpProfile) ListensOn(f *farm.Farm) string { return f.AddrPort().String() }
@@ -47,7 +45,7 @@ func (httpProfile) oneVersion(*farm.Farm) string { return "" }
 
 func (httpProfile) check(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
 	path := FarmPath(f.Name)
-	if !FarmDocument.verify(path, f, f, yield) {
+	if !FarmDocument.verify(path, f, nil, yield) {
 		return false
 	}
 	if f.HTTP == nil {
@@ -71,7 +69,7 @@ func (httpProfile) check(f *farm.Farm, local []netip.Prefix, yield func(Error) b
 		fmt.Sprintf("services: at most %d are possible in a farm, got %d", MaxServices, len(h.Services))}) {
 		return false
 	}
-	names := make(map[string]bool, len(h.Services))
+	names, in := make(map[string]bool, len(h.Services)), FarmDocument.Lookup(f)
 	for i := range h.Services {
 		s := &h.Services[i]
 		if names[s.Name] && !yield(Error{ServicePath(f.Name, s.Name), "name",
@@ -79,7 +77,7 @@ func (httpProfile) check(f *farm.Farm, local []netip.Prefix, yield func(Error) b
 			return false
 		}
 		names[s.Name] = true
-		if !checkService(f, s, local, yield) {
+		if !checkService(f, s, in, local, yield) {
 			return false
 		}
 	}

@@ -50,7 +50,7 @@ func impactsOf(old, next *farm.Farm) (out []Impact) {
 	if old.VIP != next.VIP {
 		byCost[CostRestart] = append(byCost[CostRestart], "vip")
 	}
-	for _, p := range profiles {
+	for _, p := range Profiles() {
 		if p.Name() != old.Profile {
 			continue
 		}

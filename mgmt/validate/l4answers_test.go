@@ -85,7 +85,7 @@ func TestStatelessFarmsThatShareABackendAreWarnedOf(t *testing.T) {
 				if w.Path == validate.FarmPath(of[0]) && strings.HasPrefix(w.Message, `running farm "`+of[1]+`"`) {
 					said++
 				}
-				if strings.HasPrefix(w.Message, `running farm`) && w.Concerns(validate.PathOfBackend(cfg.Farm(of[0]).Own(), 0)) {
+				if strings.HasPrefix(w.Message, `running farm`) && validate.Concerns(&w, validate.PathOfBackend(cfg.Farm(of[0]).Own(), 0)) {
 					backends++
 				}
 			}

@@ -15,11 +15,11 @@ func checkL4Backends(f *farm.Farm, local []netip.Prefix, yield func(Error) bool)
 		port uint16
 	}
 	l := f.L4
-	seen := make(map[server]int, len(l.Backends))
+	seen, in := make(map[server]int, len(l.Backends)), L4FarmDocument.Lookup(f)
 	for i, number := range f.Own().Numbers() {
 		b := &l.Backends[i]
 		at := L4BackendPath(f.Name, number)
-		if !L4BackendDocument.verify(at, b, f, yield) {
+		if !L4BackendDocument.verify(at, b, in, yield) {
 			return false
 		}
 		if err := checkL4Backend(at, f, b, local); err != nil && !yield(*err) {

@@ -26,8 +26,8 @@ func (l4Profile) Session(g farm.Group, session any) (string, error) {
 	return L4StaticSession(g.Farm.L4, session)
 }
 
-func (l4Profile) begin(f *farm.Farm)             { l4Of(f) }
-func (l4Profile) setPorts(f *farm.Farm, v Value) { setPorts(f, v) }
+func (l4Profile) begin(f *farm.Farm, _ farm.Profile) { l4Of(f) }
+func (l4Profile) setPorts(f *farm.Farm, v Value)     { setPorts(f, v) }
 
 func (l4Profile) portsProblem(sent Values[farm.Farm]) string {
 	return contradiction(sent.Get("vport").Text(), farm.L4Protocol(sent.Get("protocol").Text()))

@@ -18,7 +18,7 @@ func checkL4(f *farm.Farm, local []netip.Prefix, yield func(Error) bool) bool {
 	if f.L4 == nil {
 		return yield(Error{path, "profile", "profile l4xnat needs its settings; they are missing"})
 	}
-	if !L4FarmDocument.verify(path, f, f, yield) {
+	if !L4FarmDocument.verify(path, f, nil, yield) {
 		return false
 	}
 	for _, check := range []func(*farm.Farm) (field, problem string){l4Ports, l4SIP, l4Address, l4Scheduler, l4SourceOf, l4MarkOf, l4Path} {

@@ -58,7 +58,7 @@ func here(fields, known []string) (out []string) {
 
 // elsewhere names the kind of object that has one of these fields, or returns "".
 func elsewhere(fields []string) string {
-	for _, o := range settables() {
+	for _, o := range objects() {
 		for _, field := range fields {
 			if !slices.Contains(o.fields, field) {
 				continue
@@ -79,7 +79,7 @@ func misplaced(word string) string {
 	if text := elsewhere([]string{word}); text != "" {
 		return text
 	}
-	for _, o := range settables() {
+	for _, o := range objects() {
 		if near := Nearest(word, o.fields); len(near) > 0 && editDistance(word, near[0]) <= 1 {
 			return elsewhere(near[:1])
 		}
@@ -93,21 +93,6 @@ type settable struct {
 	fields, settings []string
 }
 
-// settables lists the objects of a configuration, the most common first.
-func settables() []settable {
-	out := []settable{
-		{"services of http farms", "service", ServiceDocument.Names(), ServiceUpdate.Names()},
-		{"backends", "backend", BackendDocument.Names(), BackendUpdate.Names()},
-	}
-	for _, p := range profiles {
-		name := string(p.Name())
-		out = append(out, settable{name + " farms", "farm", p.Farm().Document.Names(), p.Farm().Update.Names()})
-	}
-	for _, p := range profiles {
-		name := string(p.Name())
-		out = append(out, settable{"backends of " + name + " farms", "backend", p.Backend().Document.Names(), p.Backend().Update.Names()})
-	}
-	return append(out,
-		settable{"services of gslb farms", "service", DNSServiceDocument.Names(), DNSServiceUpdate.Names()},
-		settable{"health checks", "check", CheckDocument.Names(), CheckUpdate.Names()})
-}
+// objects returns the objects of a configuration, the most common first. The package that has
+// their tables sets it.
+var objects = func() []settable { return nil }

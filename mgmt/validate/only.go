@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/sluicelb/sluice/core/farm"
 )
 
 // only is the condition under which a field has a meaning, in terms of other fields. It is
@@ -13,7 +11,7 @@ import (
 type only struct {
 	fields  []string // one of these must be set
 	values  []string // to one of these values; none: to anything
-	of      owner    // the object with these fields
+	in      string   // the containing object that has these fields, e.g. "farm"; "" for the object itself
 	while   string   // text of the condition, if the generated one does not fit
 	why     string   // purpose of the other field, as a suffix of its name
 	because string   // why other values do not suffice; %s is the current one
@@ -24,14 +22,6 @@ type only struct {
 	still   bool     // responses always show the field, as clients expect it
 	early   early
 }
-
-// owner is the object whose fields a condition refers to.
-type owner uint8
-
-const (
-	itself    owner = iota
-	ofTheFarm       // the farm that contains the object
-)
 
 // early defines the treatment of a value whose condition is not met.
 type early uint8
@@ -44,6 +34,15 @@ const (
 	idle                 // accepted with a warning; remains when the condition ends
 	silent               // like idle, without a warning
 )
+
+// rejects reports whether the value is rejected.
+func (e early) rejects() bool { return e == refused || e == held }
+
+// warns reports whether the value is accepted with a warning.
+func (e early) warns() bool { return e == waiting || e == idle }
+
+// ends reports whether the value is cleared when the condition ends.
+func (e early) ends() bool { return e == refused || e == waiting || e == kept }
 
 // with returns the condition that another field is set.
 func with(fields ...string) *only { return &only{fields: fields} }
@@ -62,8 +61,8 @@ func (o *only) resting() *only { o.rest = true; return o }
 // shown makes responses always show the field.
 func (o *only) shown() *only { o.still = true; return o }
 
-// ofFarm makes the condition refer to the farm that contains the object.
-func (o *only) ofFarm() *only { o.of = ofTheFarm; return o }
+// of makes the condition refer to the object that contains the one with the field.
+func (o *only) of(container string) *only { o.in = container; return o }
 
 // since sets the reason of the condition.
 func (o *only) since(because string) *only { o.because = because; return o }
@@ -133,7 +132,14 @@ type asked struct {
 	tell string // explains a derived value
 }
 
-// ask looks up a field of the object, nil if it has no such field.
+// Lookup returns a field of the object that contains the checked one, nil if it has no such
+// field. Without a Lookup, conditions about that object count as met.
+type Lookup func(name string) *asked
+
+// Lookup returns the Lookup of an object, for the objects it contains.
+func (t *Table[T]) Lookup(of *T) Lookup { return func(name string) *asked { return t.ask(name, of) } }
+
+// ask returns a field of the object, nil if it has no such field.
 func (t *Table[T]) ask(name string, of *T) *asked {
 	f := t.find(name)
 	if f == nil {
@@ -165,8 +171,8 @@ func (l *lack) direct(f *rule) bool { return l != nil && l.field == f }
 
 // lacks returns the unmet condition that makes a field meaningless in the object: its own,
 // or that of a field it needs. It returns nil if the field has a meaning. Conditions about
-// the containing farm count as met if the farm is unknown.
-func (t *Table[T]) lacks(f *field[T], in *T, of *farm.Farm) *lack {
+// the containing object count as met if it is unknown.
+func (t *Table[T]) lacks(f *field[T], in *T, of Lookup) *lack {
 	for o := f.only; o != nil; o = o.and {
 		missing := t.misses(f, o, in, of)
 		if missing == nil || o.or != nil && t.misses(f, o.or, in, of) == nil {
@@ -179,8 +185,8 @@ func (t *Table[T]) lacks(f *field[T], in *T, of *farm.Farm) *lack {
 }
 
 // misses is lacks for one condition.
-func (t *Table[T]) misses(f *field[T], o *only, in *T, of *farm.Farm) *lack {
-	if o.of == ofTheFarm && of == nil {
+func (t *Table[T]) misses(f *field[T], o *only, in *T, of Lookup) *lack {
+	if o.in != "" && of == nil {
 		return nil
 	}
 	out := &lack{field: &f.rule, only: o}
@@ -189,7 +195,7 @@ func (t *Table[T]) misses(f *field[T], o *only, in *T, of *farm.Farm) *lack {
 		if other == nil {
 			continue // this kind of body lacks the field
 		}
-		if needs := t.find(name); o.of == itself && needs != nil && needs.only.goes() { // a field that stays counts as present
+		if needs := t.find(name); o.in == "" && needs != nil && needs.only.goes() { // a field that stays counts as present
 			if far := t.lacks(needs, in, of); far != nil {
 				return far
 			}
@@ -205,9 +211,9 @@ func (t *Table[T]) misses(f *field[T], o *only, in *T, of *farm.Farm) *lack {
 }
 
 // other returns the field that a condition refers to.
-func (t *Table[T]) other(o *only, name string, in *T, of *farm.Farm) *asked {
-	if o.of == ofTheFarm {
-		return ProfileOf(of).Farm().Document.ask(name, of)
+func (t *Table[T]) other(o *only, name string, in *T, of Lookup) *asked {
+	if o.in != "" {
+		return of(name)
 	}
 	return t.ask(name, in)
 }
@@ -287,26 +293,24 @@ func (t *Table[T]) leave(name string, to *T) {
 // condition.
 func (o *only) goesWith(name string) bool {
 	for ; o != nil; o = o.and {
-		if slices.Contains(o.fields, name) && o.of == itself {
+		if slices.Contains(o.fields, name) && o.in == "" {
 			return o.goes()
 		}
 	}
 	return false
 }
 
-func (o *only) goes() bool {
-	return o != nil && (o.early == refused || o.early == waiting || o.early == kept)
-}
+func (o *only) goes() bool { return o != nil && o.early.ends() }
 
 // idleWarnings adds warnings about values without effect. Clients send fields one by one in
 // any order, and the carrier of a farm may change.
-func (t *Table[T]) idleWarnings(of *T, in *farm.Farm, add func(field, text string)) {
+func (t *Table[T]) idleWarnings(of *T, in Lookup, add func(field, text string)) {
 	for i := range t.fields {
 		f := &t.fields[i]
 		if f.only == nil || f.get(of).equal(f.initial()) {
 			continue
 		}
-		if l := t.lacks(f, of, in); l != nil && (l.fate == waiting || l.fate == idle) {
+		if l := t.lacks(f, of, in); l != nil && l.fate.warns() {
 			add(f.name, f.name+" has no effect"+t.whyIdle(l))
 		}
 	}

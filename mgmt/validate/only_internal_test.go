@@ -54,12 +54,12 @@ func finder[T any](table *Table[T]) func(string) *rule {
 	}
 }
 
-// all returns the parts of a compound condition.
-func (o *only) all() []*only {
+// allOf returns the parts of a compound condition.
+func allOf(o *only) []*only {
 	if o == nil {
 		return nil
 	}
-	return slices.Concat([]*only{o}, o.or.all(), o.and.all())
+	return slices.Concat([]*only{o}, allOf(o.or), allOf(o.and))
 }
 
 // A condition refers to earlier fields of the same body and to values they can have.
@@ -69,10 +69,10 @@ func TestConditionsNameFieldsAndValuesThereAre(t *testing.T) {
 		var before []string
 		each(table, func(r *rule, find func(string) *rule, _ bool) {
 			defer func() { before = append(before, r.name) }()
-			for _, o := range r.only.all() {
+			for _, o := range allOf(r.only) {
 				for _, name := range o.fields {
 					look := find
-					if o.of == ofTheFarm {
+					if o.in != "" {
 						look = finder(&L4FarmDocument)
 					}
 					other := look(name)
@@ -80,10 +80,10 @@ func TestConditionsNameFieldsAndValuesThereAre(t *testing.T) {
 						t.Errorf("%s needs %s, which is no field of this body", r.name, name)
 						continue
 					}
-					if o.of == itself && o.early <= held && !slices.Contains(before, name) {
+					if o.in == "" && o.early.rejects() && !slices.Contains(before, name) {
 						t.Errorf("%s stands before %s, which it needs", r.name, name)
 					}
-					if o.of == ofTheFarm && o.values == nil {
+					if o.in != "" && o.values == nil {
 						t.Errorf("%s needs %s of its farm, but names no value", r.name, name)
 					}
 					for _, v := range o.values {
@@ -106,13 +106,13 @@ func TestWhatComesTooEarlyIsToldByItsFate(t *testing.T) {
 		if f.only == nil {
 			continue
 		}
-		v := Values[farm.Service]{table: &ServiceUpdate, values: map[string]Value{f.name: {}}}
+		v := ServiceUpdate.Checked("", map[string]Value{f.name: {}})
 		if err := v.Apply(&none); err != nil {
 			t.Errorf("%s null: %v", f.name, err)
 		}
-		v.values[f.name] = sampleOf(&f.rule)
+		v = ServiceUpdate.Checked("", map[string]Value{f.name: sampleOf(&f.rule)})
 		if err := v.Apply(&none); (err != nil) != (f.only.early == refused) {
-			t.Errorf("%s %s alone: %v", f.name, v.values[f.name], err)
+			t.Errorf("%s %s alone: %v", f.name, v.Get(f.name), err)
 		}
 		none = farm.Service{}
 	}

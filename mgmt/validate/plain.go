@@ -95,7 +95,7 @@ func (r *rule) example(p Plain) any {
 	if r.sample != nil {
 		return r.sample
 	}
-	if known, is := examples()[r.name]; is {
+	if known := Example(r.name); known != nil {
 		if n, number := known.(int); number && p.Type == "string" {
 			return strconv.Itoa(n) // a text that is often a number
 		}
@@ -115,6 +115,3 @@ func (r *rule) example(p Plain) any {
 	}
 	return nil
 }
-
-// Example returns a value for a field outside of tables, by name; nil if unknown.
-func Example(name string) any { return examples()[name] }

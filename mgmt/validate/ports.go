@@ -105,3 +105,18 @@ func canonPorts(s string) string {
 	}
 	return (&farm.L4{Ports: ports}).PortsText()
 }
+
+// setOnePort sets the virtual port of a farm that has a single one.
+func setOnePort(f *farm.Farm, v Value) {
+	if n, ok := ParseNumber(v.text); ok {
+		f.VPort = uint16(n)
+	}
+}
+
+// onePortProblem explains why a farm that has a single port cannot have the ports, or returns "".
+func onePortProblem(sent Values[farm.Farm], profile farm.Profile) string {
+	if _, ok := ParseNumber(sent.Get("vport").Text()); ok {
+		return ""
+	}
+	return fmt.Sprintf("must be one port with profile %s, got %s", profile, show(sent.Get("vport").Text()))
+}

@@ -21,9 +21,9 @@ type Profile interface {
 	// ListensOn describes the farm's endpoints for messages.
 	ListensOn(*farm.Farm) string
 
-	// begin sets the initial settings of a new farm, setPorts its virtual ports.
-	// portsProblem explains why these ports are invalid.
-	begin(*farm.Farm)
+	// begin sets the initial settings of a new farm of the named profile, which may be https.
+	// setPorts sets its virtual ports, and portsProblem explains why these are invalid.
+	begin(f *farm.Farm, named farm.Profile)
 	setPorts(*farm.Farm, Value)
 	portsProblem(sent Values[farm.Farm]) string
 	// oneVersion explains why backends must have the VIP's IP version, and how to lift that
@@ -46,7 +46,11 @@ type warn func(field, text string)
 
 // profiles lists all profiles. Farms with an invalid or missing profile are treated like
 // farms of the first one.
-var profiles = []Profile{httpProfile{}, l4Profile{}, dnsProfile{}}
+var profiles []Profile
+
+// Register sets the list of profiles, in the order of farm.Profiles. It is called once, when the
+// program starts.
+func Register(list ...Profile) { profiles = list }
 
 // Profiles lists every profile, in the order of farm.Profiles.
 func Profiles() []Profile { return profiles }

@@ -26,7 +26,7 @@ func (r *rule) unreachable(v Value) error {
 func (v Values[T]) reachable() error {
 	for i := range v.table.fields {
 		r := &v.table.fields[i].rule
-		if err := r.unreachable(v.values[r.name]); err != nil {
+		if err := r.unreachable(v.Get(r.name)); err != nil {
 			return r.errorf(v.path, "is not possible: %s", err)
 		}
 	}
@@ -36,7 +36,7 @@ func (v Values[T]) reachable() error {
 // unreachableWarnings adds a warning about each field with such a server. Documents may have
 // them: earlier versions accepted them, and a backup or the file of the start must not be
 // refused.
-func (t *Table[T]) unreachableWarnings(of *T, add warn) {
+func (t *Table[T]) unreachableWarnings(of *T, add func(field, text string)) {
 	for i := range t.fields {
 		f := &t.fields[i]
 		if f.server == nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/sluicelb/sluice/core/farm"
 )
 
-func checkService(f *farm.Farm, s *farm.Service, local []netip.Prefix, yield func(Error) bool) bool {
+func checkService(f *farm.Farm, s *farm.Service, in Lookup, local []netip.Prefix, yield func(Error) bool) bool {
 	path := ServicePath(f.Name, s.Name)
-	if !ServiceDocument.verify(path, s, f, yield) {
+	if !ServiceDocument.verify(path, s, in, yield) {
 		return false
 	}
 	for _, err := range []*Error{checkSession(path, s), checkTogetherWith(path, f, s), checkRate(path, s.RateLimit), checkAuth(path, s),
@@ -26,7 +26,7 @@ func checkService(f *farm.Farm, s *farm.Service, local []netip.Prefix, yield fun
 	for i := range s.Backends {
 		b := &s.Backends[i]
 		at := backendPath(path, i)
-		if !BackendDocument.verify(at, b, f, yield) {
+		if !BackendDocument.verify(at, b, in, yield) {
 			return false
 		}
 		if b.Port == 0 && b.Resolve != farm.ResolveService && !yield(Error{at, "port", "port must be a number from 1 to 65535, got 0; only with resolve srv the record names it"}) {

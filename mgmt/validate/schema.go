@@ -74,7 +74,7 @@ func Schema() map[string]any {
 		"gslb_zone":    object("A zone of a gslb farm", ZoneCreate, ZoneUpdate),
 		"gslb_record":  object("A record of a zone", RecordCreate, RecordUpdate),
 	}
-	for _, p := range profiles {
+	for _, p := range Profiles() {
 		name, farms, backends := string(p.Name()), p.Farm(), p.Backend()
 		objects[name+"_farm"] = object("Farm of profile "+name, *farms.Create, *farms.Update)
 		objects[name+"_backend"] = object("Backend in a farm of profile "+name, *backends.Create, *backends.Update)
@@ -138,12 +138,12 @@ func (t *Table[T]) schema(f *field[T]) map[string]any {
 // schema returns the condition for forms: one of the fields of the object (or its farm) has
 // one of the values, or is set. "or" holds an alternative, "and" a further condition.
 func (o *only) schema(text string) map[string]any {
-	out := map[string]any{"fields": o.fields, "refused": o.early <= held}
+	out := map[string]any{"fields": o.fields, "refused": o.early.rejects()}
 	if text != "" {
 		out["text"] = text
 	}
-	if o.of == ofTheFarm {
-		out["of"] = "farm"
+	if o.in != "" {
+		out["of"] = o.in
 	}
 	if o.values != nil {
 		out["values"] = o.values

@@ -24,11 +24,9 @@ var (
 )
 
 var serviceName = field[farm.Service]{
-	rule: rule{name: "name", hints: basic(atAddress, "Name"), kind: kindText, format: "[a-zA-Z0-9_][a-zA-Z0-9_-]*", maxLen: MaxName, reserved: []string{"0"},
-		pattern: serviceNamePattern, must: "a name of letters, digits, underscores and hyphens (not the first), at most 64",
-		about: "Name of the service."},
-	get: func(s *farm.Service) Value { return textValue(s.Name) },
-	set: func(s *farm.Service, v Value) { s.Name = v.text },
+	rule: serviceNameRule,
+	get:  func(s *farm.Service) Value { return textValue(s.Name) },
+	set:  func(s *farm.Service, v Value) { s.Name = v.text },
 }
 
 var serviceFields = []field[farm.Service]{

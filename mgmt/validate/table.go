@@ -4,8 +4,6 @@ import (
 	"iter"
 	"maps"
 	"slices"
-
-	"github.com/sluicelb/sluice/core/farm"
 )
 
 // Param is one entry of the family's help response (api-reference, body shapes).
@@ -71,7 +69,7 @@ func (t *Table[T]) Decode(path string, body map[string]any) (Values[T], error) {
 // DecodeAll is Decode with all failures, for documents. Unreachable servers are not among
 // them; Warnings names these. It also returns the valid values.
 func (t *Table[T]) DecodeAll(path string, body map[string]any) (out Values[T], broken []*Error) {
-	out = Values[T]{table: t, path: path, values: make(map[string]Value, len(body))}
+	out = t.Checked(path, make(map[string]Value, len(body)))
 	for i := range t.fields { // other errors of an object that cannot exist yet help nobody
 		r := &t.fields[i].rule
 		if err := r.later(path, body[r.name]); err != nil {
@@ -102,6 +100,11 @@ func (t *Table[T]) DecodeAll(path string, body map[string]any) (out Values[T], b
 		}
 	}
 	return out, broken
+}
+
+// Checked returns a body of values that are known to be valid.
+func (t *Table[T]) Checked(path string, values map[string]Value) Values[T] {
+	return Values[T]{table: t, path: path, values: values}
 }
 
 // Optional returns the table for a change, without required fields.
@@ -198,9 +201,9 @@ func (r *rule) hidden(v Value, exact bool) Value {
 	return v
 }
 
-// verify checks the set values of an object. in is the containing farm, for conditions
-// about it.
-func (t *Table[T]) verify(path string, of *T, in *farm.Farm, yield func(Error) bool) bool {
+// verify checks the set values of an object. in looks up fields of the containing object, for
+// conditions about it.
+func (t *Table[T]) verify(path string, of *T, in Lookup, yield func(Error) bool) bool {
 	for i := range t.fields {
 		f := &t.fields[i]
 		if f.get == nil {
@@ -213,7 +216,7 @@ func (t *Table[T]) verify(path string, of *T, in *farm.Farm, yield func(Error) b
 		if err := f.rule.verify(path, v); err != nil && !yield(*err) {
 			return false
 		}
-		if l := t.lacks(f, of, in); l.direct(&f.rule) && l.fate <= held && !yield(*f.errorf(path, "%s", t.misplaced(l))) {
+		if l := t.lacks(f, of, in); l.direct(&f.rule) && l.fate.rejects() && !yield(*f.errorf(path, "%s", t.misplaced(l))) {
 			return false
 		}
 	}
@@ -294,7 +297,7 @@ func (v Values[T]) apply(to *T) iter.Seq[*Error] {
 // problem explains why the object cannot have the value. If skip is true, the value is empty
 // and ignored, because the field is ineffective in the object.
 func (v Values[T]) problem(f *field[T], to *T, value Value) (problem string, skip bool) {
-	if l := v.table.lacks(f, to, nil); l != nil && l.fate <= held {
+	if l := v.table.lacks(f, to, nil); l != nil && l.fate.rejects() {
 		if value.isNothing() || l.direct(&f.rule) && l.only.rest && value.equal(f.initial()) {
 			return "", l.fate != held // a held field may be set, to disable it
 		}

@@ -22,13 +22,7 @@ var tlsFields = []field[farm.Farm]{
 		get: func(f *farm.Farm) Value { return textValue(listenerOf(f)) },
 		set: setListener,
 	},
-	{
-		rule: rule{name: "certificates", hints: basic(atTLS, "Certificates").costs(CostConnections), kind: kindList, words: true, format: "X.pem", null: true, max: MaxCertificates, maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate,
-			must: "the name of a certificate", musts: "a list of names of certificates", unset: listValue(farm.DefaultTLS().Certificates),
-			only: overTLS, about: "Certificates in order of preference: the first one matching the SNI name is used, otherwise the first of the list."},
-		get: func(f *farm.Farm) Value { return listValue(tlsSeen(f).Certificates) },
-		set: onTLS(setCertificates),
-	},
+	certificates(overTLS),
 	{
 		rule: rule{name: "ciphers", hints: basic(atTLS, "Ciphers").costs(CostConnections), kind: kindText, values: texts(farm.CipherPresets()), null: true, unset: textValue(string(farm.CiphersAll)),
 			only: overTLS, about: "Cipher suites for TLS 1.2 and older. all includes CBC and RSA key exchange for old clients. These lack forward secrecy or have known attacks; highsecurity excludes them. customsecurity uses cipherc."},
@@ -148,6 +142,18 @@ func setListener(f *farm.Farm, v Value) {
 		h.TLS = nil
 	case h.TLS == nil:
 		h.TLS = farm.DefaultTLS()
+	}
+}
+
+// certificates returns the field of the certificates of a TLS listener. It has a meaning under
+// the condition.
+func certificates(o *only) field[farm.Farm] {
+	return field[farm.Farm]{
+		rule: rule{name: "certificates", hints: basic(atTLS, "Certificates").costs(CostConnections), kind: kindList, words: true, format: "X.pem", null: true, max: MaxCertificates, maxLen: maxCertificate, check: checkCertificate, canon: canonCertificate,
+			must: "the name of a certificate", musts: "a list of names of certificates", unset: listValue(farm.DefaultTLS().Certificates),
+			only: o, about: "Certificates in order of preference: the first one matching the SNI name is used, otherwise the first of the list."},
+		get: func(f *farm.Farm) Value { return listValue(tlsSeen(f).Certificates) },
+		set: onTLS(setCertificates),
 	}
 }
 

@@ -45,6 +45,9 @@ func (v Value) equal(o Value) bool {
 	return v.kind == o.kind && v.text == o.text && v.number == o.number && v.truth == o.truth && slices.Equal(v.list, o.list)
 }
 
+// Kind returns the kind of the value.
+func (v Value) Kind() kind { return v.kind }
+
 // Null reports whether the body had null or no value.
 func (v Value) Null() bool { return v.kind == kindNull }
 

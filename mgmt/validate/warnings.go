@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/sluicelb/sluice/core/farm"
 )
@@ -63,6 +64,12 @@ func farmWarnings(f *farm.Farm, local []netip.Prefix) (out []Error) {
 		}
 	}
 	return out
+}
+
+// Concerns reports whether a warning belongs in the response about the object at path. A
+// warning about the nattype of a farm also concerns its backends.
+func Concerns(e *Error, path string) bool {
+	return e.Path == "" || e.Path == path || e.Field == "nattype" && strings.HasPrefix(path, e.Path+" ")
 }
 
 // VIPWarning describes clients that are unexpectedly excluded by the farm's address; "" if

@@ -12,6 +12,7 @@ import (
 	"github.com/sluicelb/sluice/mgmt/apply"
 	"github.com/sluicelb/sluice/mgmt/auth"
 	"github.com/sluicelb/sluice/mgmt/rbac"
+	"github.com/sluicelb/sluice/mgmt/validate"
 )
 
 // Author returns the author for the history.
@@ -130,7 +131,7 @@ func (c *Call) Keep(result apply.Result, err error, expect uint64) (apply.Result
 func (c *Call) Warning(path string, did ...string) string {
 	texts := slices.DeleteFunc(did, func(text string) bool { return text == "" })
 	for _, w := range c.warnings {
-		if w.Concerns(path) {
+		if validate.Concerns(&w, path) {
 			texts = append(texts, w.Message)
 		}
 	}
